@@ -1,0 +1,92 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+#include <sstream>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/text.h"
+
+namespace opdump {
+namespace {
+
+TEST(Text, NumbersPrintAsStreamsDo) {
+  for (const double value : {0.0, -0.0, 1.0, 9.53939201416942, 123456789.0, 1e-5, 100000.0, 1e6, 999999.5,
+                             -1.79769e308, 0.5, 1.0 / 3, 2.5e-310, std::numeric_limits<double>::infinity(),
+                             -std::numeric_limits<double>::infinity(), std::nan("")}) {
+    std::ostringstream stream;
+    stream << value;
+    EXPECT_EQ(format_g(value), stream.str());
+  }
+  EXPECT_EQ(format_g(std::copysign(std::nan(""), -1.0)), "-nan");
+  EXPECT_EQ(format_g(-1.7976931348623157e+308), "-1.79769e+308");
+}
+
+TEST(Text, NearestNeedsToBeNear) {
+  const std::vector<std::string_view> keys{"dump_mode", "path", "net_name"};
+  EXPECT_EQ(find_nearest("dump_mod", keys), "dump_mode");
+  EXPECT_EQ(find_nearest("Net_Nam", keys), "net_name");
+  EXPECT_EQ(find_nearest("pa", keys), std::nullopt);
+  EXPECT_EQ(find_nearest("entirely_different", keys), std::nullopt);
+}
+
+TEST(Text, Pieces) {
+  EXPECT_EQ(split("a||b", '|'), (std::vector<std::string_view>{"a", "", "b"}));
+  EXPECT_EQ(split("", '|'), (std::vector<std::string_view>{""}));
+  EXPECT_EQ(trim(" \t a b\n"), "a b");
+  EXPECT_EQ(parse_uint64("18446744073709551615"), UINT64_MAX);
+  EXPECT_EQ(parse_uint64("18446744073709551616"), std::nullopt);
+  EXPECT_EQ(parse_int64("-5"), -5);
+  EXPECT_EQ(parse_int64("5 "), std::nullopt);
+  EXPECT_EQ(parse_int64(""), std::nullopt);
+  const std::vector<std::string_view> words{"input", "output", "all"};
+  EXPECT_EQ(join_or(words), "input, output or all");
+  EXPECT_EQ(format_bytes(640), "640 B");
+  EXPECT_EQ(format_bytes(1536), "1.5 KiB");
+}
+
+TEST(Json, PositionsOfValuesAndKeys) {
+  auto document = JsonDocument::parse(
+      "c.json", "\xEF\xBB\xBF{\n  \"a\": {\"b/c\": [1, {\"d\": \"x\\\"}\"}]},\n  \"a\": {\"e\": 2}\n}");
+  ASSERT_TRUE(document) << document.error().message();
+  EXPECT_EQ(document->where("/a"), "c.json:3:8");  // the last of equal keys, as the parser takes it
+  EXPECT_EQ(document->where("/a/e"), "c.json:3:14");
+  EXPECT_EQ(document->where_key("/a/e"), "c.json:3:9");
+  EXPECT_EQ(document->where("/nothing/here"), "c.json:1:4");
+
+  document = JsonDocument::parse("d", "{\"a\":{\"b/c\":[1,{\"d\" : \"x\\\"}\"}]}}");
+  ASSERT_TRUE(document);
+  EXPECT_EQ(document->where("/a/b~1c/1/d"), "d:1:23");
+  EXPECT_EQ(document->where("/a/b~1c/0"), "d:1:14");
+}
+
+TEST(Json, SyntaxErrorsSayWhere) {
+  auto document = JsonDocument::parse("c.json", "{\n  \"a\": 1\n  \"b\": 2\n}");
+  ASSERT_FALSE(document);
+  EXPECT_EQ(document.error().code(), Code::config);
+  EXPECT_EQ(document.error().message().rfind("c.json:3:", 0), 0u) << document.error().message();
+}
+
+TEST(File, ReplacesWholeFilesAndReportsErrors) {
+  const auto directory =
+      std::filesystem::temp_directory_path() / ("opdump_file_test" + std::to_string(::getpid()));
+  ASSERT_TRUE(make_directories(directory / "a/b", 0700));
+  ASSERT_TRUE(make_directories(directory / "a/b", 0700));
+  ASSERT_TRUE(write_file_atomic(directory / "a/f", "one", 0600));
+  ASSERT_TRUE(write_file_atomic(directory / "a/f", "two", 0600));
+  EXPECT_EQ(*read_file(directory / "a/f", 100), "two");
+  EXPECT_EQ(read_file(directory / "a/f", 2).error().code(), Code::limit);
+  EXPECT_EQ(read_file(directory / "nothing", 2).error().code(), Code::not_found);
+  EXPECT_FALSE(make_directories(directory / "a/f/g", 0700));
+  auto mapped = MappedFile::open(directory / "a/f");
+  ASSERT_TRUE(mapped);
+  EXPECT_EQ(mapped->bytes().size(), 3u);
+  EXPECT_FALSE(MappedFile::open(directory));
+  std::filesystem::remove_all(directory);
+}
+
+}  // namespace
+}  // namespace opdump

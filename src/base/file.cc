@@ -1,0 +1,110 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace opdump {
+
+Fd& Fd::operator=(Fd&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+Fd::~Fd() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Error io_error(const std::filesystem::path& path, std::string_view what) {
+  const int number = errno;
+  const Code code = number == ENOENT || number == ENOTDIR ? Code::not_found : Code::io;
+  return {code, path.string() + ": " + std::string(what) + ": " + std::generic_category().message(number)};
+}
+
+Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t limit_bytes) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return io_error(path, "open");
+  std::string text;
+  char buffer[64 * 1024];
+  for (;;) {
+    const ssize_t n = ::read(fd.get(), buffer, sizeof buffer);
+    if (n == 0) return text;
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return io_error(path, "read");
+    if (text.size() + static_cast<std::size_t>(n) > limit_bytes)
+      return Error(Code::limit, path.string() + ": larger than " + std::to_string(limit_bytes) + " bytes");
+    text.append(buffer, static_cast<std::size_t>(n));
+  }
+}
+
+Result<> write_all(const Fd& fd, std::span<const std::byte> bytes, const std::filesystem::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd.get(), bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return io_error(path, "write");
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+  }
+  return ok();
+}
+
+Result<> write_file_atomic(const std::filesystem::path& path, std::string_view text, unsigned mode) {
+  const std::filesystem::path temporary = path.string() + ".tmp" + std::to_string(::getpid());
+  {
+    const Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
+    if (!fd) return io_error(temporary, "create");
+    if (auto written = write_all(fd, std::as_bytes(std::span(text)), temporary); !written) {
+      ::unlink(temporary.c_str());
+      return written;
+    }
+  }
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    Error error = io_error(path, "rename");
+    ::unlink(temporary.c_str());
+    return error;
+  }
+  return ok();
+}
+
+Result<> make_directories(const std::filesystem::path& path, unsigned mode) {
+  if (path.empty() || path == path.root_path()) return ok();
+  if (::mkdir(path.c_str(), mode) == 0) return ok();
+  if (errno == ENOENT) {
+    OPDUMP_CHECK_OK(make_directories(path.parent_path(), mode));
+    if (::mkdir(path.c_str(), mode) == 0) return ok();
+  }
+  struct stat info {};
+  if (errno == EEXIST && ::stat(path.c_str(), &info) == 0) {
+    if (S_ISDIR(info.st_mode)) return ok();
+    errno = ENOTDIR;
+  }
+  return io_error(path, "create directory");
+}
+
+Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return io_error(path, "open");
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0) return io_error(path, "stat");
+  if (!S_ISREG(info.st_mode)) return Error(Code::io, path.string() + ": not a regular file");
+  const auto size = static_cast<std::size_t>(info.st_size);
+  if (size == 0) return MappedFile({});
+  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
+  if (address == MAP_FAILED) return io_error(path, "map");
+  return MappedFile({static_cast<const std::byte*>(address), size});
+}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+}  // namespace opdump

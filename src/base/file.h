@@ -1,0 +1,66 @@
+// Files: the only place that calls open, mmap, rename. Each resource has one RAII type.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+
+namespace opdump {
+
+// An owned file descriptor; -1 when empty.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept;
+  Fd(const Fd&) = delete;
+  Fd& operator=(const Fd&) = delete;
+  ~Fd();
+
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+// "No space left on device" and the like for the current errno. `what` names the call's object.
+Error io_error(const std::filesystem::path& path, std::string_view what);
+
+// All of a file. Errors: not_found, io, limit (larger than `limit_bytes`).
+Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t limit_bytes);
+
+// Writes all of `bytes` at the descriptor's position, through short writes and EINTR.
+Result<> write_all(const Fd& fd, std::span<const std::byte> bytes, const std::filesystem::path& path);
+
+// Replaces `path` by `text` so that a reader sees the old file or the new one, never a part.
+Result<> write_file_atomic(const std::filesystem::path& path, std::string_view text, unsigned mode);
+
+// Creates `path` and its missing parents with `mode`. An existing directory is fine.
+Result<> make_directories(const std::filesystem::path& path, unsigned mode);
+
+// A file mapped read-only. Empty files give an empty span.
+class MappedFile {
+ public:
+  static Result<MappedFile> open(const std::filesystem::path& path);
+  MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile();
+
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
+  explicit MappedFile(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  std::span<const std::byte> bytes_;
+};
+
+}  // namespace opdump

@@ -1,0 +1,41 @@
+// JSON text with positions: nlohmann parses, and a message can still say file:line:column of any value.
+// Accepted is what nlohmann accepts by default: no comments, a UTF-8 BOM is skipped, of equal keys the last
+// one wins.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace opdump {
+
+class JsonDocument {
+ public:
+  // Parses `text`. `name` is what messages call the document, usually its path.
+  // Errors: config -- not JSON; the message is name:line:column and what was expected.
+  static Result<JsonDocument> parse(std::string name, std::string text);
+
+  const nlohmann::json& root() const { return root_; }
+  const std::string& name() const { return name_; }
+  const std::string& text() const { return text_; }
+
+  // "name:line:column" of the value at `pointer` (RFC 6901, e.g. "/common_dump_settings/kernels/2"), counted
+  // from 1 in bytes. A path that does not exist gives the position of its nearest existing ancestor.
+  std::string where(std::string_view pointer) const;
+
+  // The same for the key of an object member instead of its value.
+  std::string where_key(std::string_view pointer) const;
+
+  // A config error at `pointer`: "name:line:column: message".
+  Error error(std::string_view pointer, std::string_view message) const;
+
+ private:
+  JsonDocument() = default;
+  std::string name_, text_;
+  nlohmann::json root_;
+};
+
+}  // namespace opdump

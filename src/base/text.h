@@ -1,0 +1,44 @@
+// Small pure functions on text that more than one folder needs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace opdump {
+
+// `text` without leading and trailing blanks (space, tab, CR, LF).
+std::string_view trim(std::string_view text);
+
+// The pieces between separators; "" gives one empty piece, "a||b" gives three.
+std::vector<std::string_view> split(std::string_view text, char separator);
+
+// ASCII lower case; other bytes unchanged.
+std::string to_lower(std::string_view text);
+
+// A decimal integer that fills all of `text`, or nothing (sign only where T has one; no blanks; overflow).
+std::optional<std::int64_t> parse_int64(std::string_view text);
+std::optional<std::uint64_t> parse_uint64(std::string_view text);
+
+// A number as C++ streams print a double by default: printf %g with six significant digits; "inf", "-inf",
+// "nan", and "-nan" when the sign bit is set. Dumps of the original print exactly this (mindspore.md 3.2).
+std::string format_g(double value);
+
+// Appends format_g(value) to `out` without allocating.
+void append_g(std::string& out, double value);
+
+// The candidate with the smallest edit distance to `word`, if it is near enough to be a typo
+// (at most a third of the longer word, and at most 3 edits); nothing otherwise.
+std::optional<std::string_view> find_nearest(std::string_view word,
+                                             std::span<const std::string_view> candidates);
+
+// "a, b or c".
+std::string join_or(std::span<const std::string_view> words);
+
+// "1.5 GiB", "640 B": a size for people.
+std::string format_bytes(std::uint64_t bytes);
+
+}  // namespace opdump

@@ -1,0 +1,31 @@
+// `opdump VERB ...`: one file per verb, one row per verb in verbs.cc.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace opdump::cli {
+
+// What the shell sees. 0 and 1 answer the question; 2 and 3 say it was not answered.
+enum class Exit : int { match = 0, mismatch = 1, usage = 2, incomplete = 3 };
+
+struct Verb {
+  std::string_view name;     // "compare"
+  std::string_view summary;  // one line of `opdump --help`, no full stop
+  // `args` are the words after the verb. Returns the exit status: an Exit, or the watched program's own for
+  // `run`.
+  Result<int> (*run)(std::span<const char* const> args);
+};
+
+std::span<const Verb> verbs();
+
+// One per verb, each in its own file.
+Result<int> run_compare(std::span<const char* const> args);
+Result<int> run_ls(std::span<const char* const> args);
+Result<int> run_plan(std::span<const char* const> args);
+Result<int> run_run(std::span<const char* const> args);
+Result<int> run_show(std::span<const char* const> args);
+
+}  // namespace opdump::cli

@@ -1,0 +1,51 @@
+// Config languages: text becomes a DumpPlan, or an error with file:line:column. One file per language, one
+// row each.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "plan/dump_plan.h"
+
+namespace opdump::dialect {
+
+// The machine a plan is for. The original systems decide some rules by it.
+enum class Mode : std::uint8_t {
+  automatic,  // follow the config: e2e_dump_settings present means o0, absent means o2
+  o0,         // Ascend O0/O1, kernel by kernel
+  o2,         // Ascend O2, offline-model dump
+  cpu,
+  gpu,
+  ge,
+};
+
+struct Options {
+  bool strict = false;  // refuse what the original refuses, though its documentation allows it
+  Mode mode = Mode::automatic;
+  // Reads environment variables; a parameter so that tests need not change the process.
+  std::function<std::optional<std::string>(std::string_view)> environment;
+};
+
+struct Dialect {
+  std::string_view name;                           // as in --dialect=NAME
+  bool (*recognises)(const nlohmann::json& root);  // cheap; by content
+  Result<plan::DumpPlan> (*compile)(const JsonDocument& document, const Options& options);
+};
+std::span<const Dialect> dialects();
+
+// Reads `path` (at most 16 MiB) and compiles it with the dialect called `name`, or with the first that
+// recognises it if `name` is empty. Errors: not_found, io, config.
+Result<plan::DumpPlan> load_plan(const std::filesystem::path& path, std::string_view name,
+                                 const Options& options);
+
+// Options::environment that asks the process.
+std::optional<std::string> process_environment(std::string_view name);
+
+}  // namespace opdump::dialect

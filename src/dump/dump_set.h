@@ -1,0 +1,93 @@
+// A dump on disk, opened for reading without being told what it is. Reads names and tables at once, tensors
+// on demand. Recognised: a layout-(A) tree (its root, a rank directory, or any directory below), with
+// tensors, statistics or both, with or without the dtype field in file names, written by opdump or by the
+// original.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/result.h"
+#include "dump/layout.h"
+#include "dump/operator_log.h"
+#include "dump/status_file.h"
+#include "model/operator.h"
+#include "model/tensor_view.h"
+
+namespace opdump::dump {
+
+// One recorded tensor of one execution.
+struct Slot {
+  model::Side side = model::Side::input;
+  std::uint32_t index = 0;
+  std::uint64_t timestamp_us = 0;
+  std::string format;                            // "DefaultFormat"
+  model::DType dtype = model::DType::undefined;  // the original dtype; undefined where the dump does not say
+  std::filesystem::path file;                    // empty if only statistics were kept
+  std::optional<model::Shape> shape;             // known from statistics
+  // Statistics by column header in file order, as printed ("Max Value" -> "9.53939"); empty if only the
+  // tensor was kept.
+  std::vector<std::pair<std::string, std::string>> statistics;
+  std::string undumped_reason;  // not empty: there is neither file nor statistics, and this is why
+};
+
+// One execution of an operator in one step.
+struct OperatorRun {
+  std::uint32_t rank = 0;
+  std::int64_t graph_id = 0, step = 0;
+  std::string type;
+  std::string name;                     // as in file names: sanitise_name(full name)
+  const model::Operator* op = nullptr;  // full name, phase, source; null in dumps of other tools
+  std::vector<Slot> slots;              // inputs by index, then outputs by index
+};
+
+// Something in the dump that could not be used.
+struct Problem {
+  std::filesystem::path path;
+  std::string what;  // "header announces 4096 bytes, 100 in file"
+};
+
+class DumpSet {
+ public:
+  // Errors: not_found (no such path, or nothing in it that we recognise), io.
+  static Result<DumpSet> open(const std::filesystem::path& path);
+  DumpSet(DumpSet&&) noexcept = default;
+  DumpSet& operator=(DumpSet&&) noexcept = default;
+
+  // Sorted by rank, graph, step, then order of execution.
+  const std::vector<OperatorRun>& runs() const { return runs_; }
+  const std::vector<Problem>& problems() const { return problems_; }
+  // How each rank's recording ended; absent for dumps of other tools.
+  const std::map<std::uint32_t, Status>& statuses() const { return statuses_; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  friend class DumpSetReader;
+  DumpSet() = default;
+  std::filesystem::path path_;
+  std::vector<OperatorRun> runs_;
+  std::vector<Problem> problems_;
+  std::map<std::uint32_t, Status> statuses_;
+  std::vector<std::unique_ptr<OperatorLog>> logs_;  // runs point into these
+};
+
+// A tensor of a dump in memory: mapped where the file's bytes can be used as they are.
+class StoredTensor {
+ public:
+  // Errors: not_found, io, corrupt, unsupported. bfloat16 dumps hold float32; slot.dtype still says bfloat16.
+  static Result<StoredTensor> read(const std::filesystem::path& file);
+  const model::TensorView& view() const { return view_; }
+
+ private:
+  StoredTensor(MappedFile file, model::TensorView view) : file_(std::move(file)), view_(std::move(view)) {}
+  MappedFile file_;
+  model::TensorView view_;
+};
+
+}  // namespace opdump::dump

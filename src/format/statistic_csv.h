@@ -1,0 +1,38 @@
+// statistic.csv, mindspore.md 3: a header without and rows with a trailing comma, only Shape quoted, numbers
+// as C++ streams print them. Reads also the fixed 20- and 21-column files of releases before 2.3 (no trailing
+// comma).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace opdump::format {
+
+// The fields of a row in file order. Text, because the printed form is what readers compare.
+struct StatisticCsvRow {
+  std::string op_type, op_name, task_id, stream_id, timestamp, io, slot, data_bytes, dtype, shape;
+  std::vector<std::string> values;  // one per statistic column
+};
+
+struct StatisticCsv {
+  std::vector<std::string> columns;  // statistic columns: "Max Value", ...
+  bool trailing_comma = true;        // in rows
+  std::vector<StatisticCsvRow> rows;
+  std::uint64_t damaged_rows = 0;  // torn or with a wrong number of fields; not in rows
+};
+
+// "Op Type,...,Shape,Max Value,Min Value\n"
+std::string encode_statistic_header(std::span<const std::string> columns);
+
+// Appends one row with its trailing comma and line feed.
+void append_statistic_row(std::string& out, const StatisticCsvRow& row, bool trailing_comma = true);
+
+// Errors: corrupt -- the first line is not a statistic.csv header.
+Result<StatisticCsv> decode_statistic_csv(std::string_view text);
+
+}  // namespace opdump::format

@@ -1,0 +1,24 @@
+// Element conversions between dtypes that files and statistics need.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "model/dtype.h"
+
+namespace opdump::math {
+
+// IEEE half and bfloat16 to float; exact, NaN payloads and signs kept.
+float float_from_half(std::uint16_t bits);
+float float_from_bfloat16(std::uint16_t bits);
+
+// `count` bfloat16 elements widened to float32. SIMD.
+void widen_bfloat16(const std::uint16_t* in, float* out, std::size_t count);
+
+// int4 (low nibble first, sign-extended) and uint1 (most significant bit first) to one byte each.
+// `out` holds `count` elements; `in` holds ceil(count * bits / 8) bytes.
+void unpack_int4(const std::byte* in, std::int8_t* out, std::size_t count);
+void unpack_uint1(const std::byte* in, std::uint8_t* out, std::size_t count);
+
+}  // namespace opdump::math

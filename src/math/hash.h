@@ -1,0 +1,15 @@
+// MD5 of a tensor's bytes, as statistic.csv prints it.
+#pragma once
+
+#include <string>
+
+#include "model/tensor_view.h"
+
+namespace opdump::math {
+
+// 32 lower-case hex digits over byte_count() bytes of the elements in row-major order and their own dtype.
+// int4 and uint1: over the unpacked elements but only byte_count() bytes of them -- the original does so
+// (mindspore.md 3.3).
+std::string md5_hex(const model::TensorView& view);
+
+}  // namespace opdump::math

@@ -1,0 +1,67 @@
+// Statistics of one tensor, in one pass over its memory. Definitions: mindspore.md 3.3.
+//   - Every element counts as a double; complex tensors have none of these (see has_statistics).
+//   - max and min: NaN is sticky -- one NaN makes both NaN. Infinities take part. Empty: max -inf, min inf.
+//   - avg = sum / count over all elements; l2norm = sqrt(sum of squares). NaN and inf propagate.
+//   - negative_count counts x < 0 (also -inf), positive_count x > 0 (also inf), zero_count x == 0 (both
+//   zeros).
+//   - The sign of a NaN result is the sign of the tensor's first NaN, or the hardware's for inf - inf.
+// Sums are kept in double; their order is ours, so the sixth printed digit agrees with the original, not the
+// last bit.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/tensor_view.h"
+
+namespace opdump::math {
+
+// Which of the statistics a caller needs. What is not asked for costs nothing and is left at its start value.
+struct StatNeeds {
+  bool extremes = false;  // max, min
+  bool sum = false;       // avg
+  bool squares = false;   // l2norm
+  bool counts = false;    // the six counts
+  bool operator==(const StatNeeds&) const = default;
+};
+
+// What one pass over a part of a tensor leaves; parts of a tensor can be merged in any order.
+struct StatPartial {
+  double max, min;  // of the elements that are not NaN; see make_partial
+  double sum, squares;
+  std::uint64_t count, negative_count, positive_count, zero_count;
+  std::uint64_t nan_count, negative_inf_count, positive_inf_count;
+  bool has_nan;       // always known when extremes, sum, squares or counts are needed
+  bool nan_negative;  // sign bit of the first NaN of the part; meaningful if has_nan
+};
+StatPartial make_partial();
+
+struct Statistics {
+  double max, min, avg, l2norm;
+  std::uint64_t count, negative_count, positive_count, zero_count;
+  std::uint64_t nan_count, negative_inf_count, positive_inf_count;
+};
+
+// False for complex, fp8 and undefined elements.
+bool has_statistics(model::DType dtype);
+
+// One pass over `view` on the calling thread; any strides. SIMD is chosen at run time.
+// Requires has_statistics(view.dtype).
+StatPartial partial_stats(const model::TensorView& view, StatNeeds needs);
+
+// `part` seen after `whole` (matters only for the sign of NaN).
+void merge(StatPartial& whole, const StatPartial& part);
+Statistics finish(const StatPartial& whole);
+
+// Cuts `view` along its outermost long dimension into pieces of about `piece_bytes`, so that threads can
+// share a tensor. One piece if it is small or packed (int4, uint1).
+std::vector<model::TensorView> split_view(const model::TensorView& view, std::uint64_t piece_bytes);
+
+// partial_stats in the plainest way possible: the reference that the SIMD paths are tested and fuzzed
+// against.
+StatPartial partial_stats_reference(const model::TensorView& view, StatNeeds needs);
+
+}  // namespace opdump::math

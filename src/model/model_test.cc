@@ -1,0 +1,71 @@
+#include <gtest/gtest.h>
+
+#include "model/dtype.h"
+#include "model/operator.h"
+#include "model/shape.h"
+#include "model/tensor_view.h"
+
+namespace opdump::model {
+namespace {
+
+TEST(DType, TableIsInEnumOrderAndNamesAreFound) {
+  for (int i = 0; i < kDTypeCount; ++i) {
+    const DTypeInfo& row = dtype_info(static_cast<DType>(i));
+    EXPECT_EQ(static_cast<int>(row.dtype), i);
+    if (i == 0) continue;
+    EXPECT_EQ(find_dtype(row.name), row.dtype);
+    EXPECT_EQ(find_dtype(row.class_name), row.dtype);
+  }
+  EXPECT_EQ(find_dtype("FLOAT32"), std::nullopt);
+  EXPECT_EQ(dtype_info(static_cast<DType>(200)).dtype, DType::undefined);
+}
+
+TEST(Shape, CountsAreChecked) {
+  EXPECT_EQ(element_count({}), 1u);
+  EXPECT_EQ(element_count({2, 3}), 6u);
+  EXPECT_EQ(element_count({2, 0, INT64_MAX, INT64_MAX}), 0u);
+  EXPECT_EQ(element_count({INT64_MAX, INT64_MAX, 0}), 0u);
+  EXPECT_EQ(element_count({INT64_MAX, 2}), std::nullopt);
+  EXPECT_EQ(element_count({-1}), std::nullopt);
+}
+
+TEST(Shape, LongShapesLiveOnTheHeap) {
+  const Shape shape{1, 2, 3, 4, 5, 6, 7, 8};
+  const Shape copy = shape;
+  EXPECT_EQ(copy, shape);
+  EXPECT_EQ(format_shape(copy), "(1,2,3,4,5,6,7,8)");
+  EXPECT_EQ(format_shape({}), "()");
+  EXPECT_EQ(format_shape({3}), "(3)");
+  EXPECT_EQ(row_major_strides({2, 3, 4}), (Shape{12, 4, 1}));
+}
+
+TEST(TensorView, LayoutsAreRecognised) {
+  const float memory[2 * 3 * 4 * 5] = {};
+  TensorView view = TensorView::row_major(DType::float32, {2, 3, 4, 5}, memory);
+  EXPECT_TRUE(view.is_contiguous());
+  EXPECT_FALSE(view.is_channels_last());
+  EXPECT_EQ(view.byte_count(), sizeof memory);
+  view.strides = {60, 1, 15, 3};
+  EXPECT_FALSE(view.is_contiguous());
+  EXPECT_TRUE(view.is_channels_last());
+  EXPECT_EQ(view.in_memory_order().shape, (Shape{2, 4, 5, 3}));
+  view.strides = {60, 20, 5, 2};
+  EXPECT_FALSE(view.is_contiguous());
+  EXPECT_FALSE(view.is_channels_last());
+  TensorView column = TensorView::row_major(DType::int4, {5, 1}, memory);
+  column.strides = {1, 77};  // the stride of a size-1 dimension says nothing
+  EXPECT_TRUE(column.is_contiguous());
+  EXPECT_EQ(column.byte_count(), 3u);
+}
+
+TEST(Operator, NamesAndSources) {
+  EXPECT_EQ(sanitise_name("Default/a.b c\\d-Conv2d/conv-op0"), "Default_a_b_c_d-Conv2d_conv-op0");
+  Operator op;
+  EXPECT_EQ(format_source(op), "");
+  op.source_file = "train.py";
+  op.source_line = 31;
+  EXPECT_EQ(format_source(op), "train.py:31");
+}
+
+}  // namespace
+}  // namespace opdump::model

@@ -1,0 +1,37 @@
+// What is known of an operator apart from its tensors.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace opdump::model {
+
+// The numbers are part of the C ABI (opdump_phase).
+enum class Phase : std::uint8_t { forward = 0, backward = 1, optimizer = 2 };
+inline constexpr std::string_view kPhaseNames[] = {"forward", "backward", "optimizer"};
+
+// The numbers are part of the C ABI (opdump_side).
+enum class Side : std::uint8_t { input = 0, output = 1 };
+inline constexpr std::string_view kSideNames[] = {"input", "output"};
+
+// An operator of the program: the same one in every step.
+struct Operator {
+  std::string type;  // "convolution"
+  std::string name;  // full scoped name: "Default/conv1-Conv2d/convolution-op0"
+  Phase phase = Phase::forward;
+  std::int64_t graph_id = 0;
+  std::int64_t stream = 0;
+  std::string source_file;  // the user's line that made it; empty if unknown
+  int source_line = 0;
+};
+
+// `name` as dump files spell it: each of '/', '\', '.' and ' ' becomes '_' (mindspore.md 2.2). Not
+// reversible.
+std::string sanitise_name(std::string_view name);
+
+// "train.py:31", or "" if unknown.
+std::string format_source(const Operator& op);
+
+}  // namespace opdump::model

@@ -1,0 +1,43 @@
+#include "model/tensor_view.h"
+
+#include <utility>
+
+namespace opdump::model {
+
+TensorView TensorView::row_major(DType dtype, Shape shape, const void* data) {
+  TensorView view{dtype, std::move(shape), {}, static_cast<const std::byte*>(data)};
+  view.strides = row_major_strides(view.shape);
+  return view;
+}
+
+std::uint64_t TensorView::element_count() const { return model::element_count(shape).value_or(0); }
+
+std::uint64_t TensorView::byte_count() const {
+  const std::uint64_t bits = dtype_info(dtype).bits;
+  const std::uint64_t count = element_count();
+  return bits >= 8 ? count * (bits / 8) : (count * bits + 7) / 8;
+}
+
+bool TensorView::is_contiguous() const {
+  std::int64_t step = 1;
+  for (std::size_t axis = shape.rank(); axis-- > 0;) {
+    if (shape[axis] == 0) return true;
+    if (shape[axis] != 1 && strides[axis] != step) return false;  // the stride of a size-1 axis is never used
+    step *= shape[axis];
+  }
+  return true;
+}
+
+bool TensorView::is_channels_last() const {
+  return shape.rank() == 4 && !is_contiguous() && in_memory_order().is_contiguous();
+}
+
+TensorView TensorView::in_memory_order() const {
+  if (shape.rank() != 4 || is_contiguous()) return *this;
+  TensorView view = *this;
+  view.shape = {shape[0], shape[2], shape[3], shape[1]};
+  view.strides = {strides[0], strides[2], strides[3], strides[1]};
+  return view.is_contiguous() ? view : *this;
+}
+
+}  // namespace opdump::model

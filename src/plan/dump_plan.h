@@ -1,0 +1,86 @@
+// Everything a user can ask for, free of any config language. Each dialect compiles to this; `opdump plan`
+// prints it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/op_selector.h"
+#include "plan/step_set.h"
+
+namespace opdump::plan {
+
+enum class Content : std::uint8_t { tensor, statistics, both };
+enum class Sides : std::uint8_t { both, inputs, outputs };
+enum class DebugMode : std::uint8_t { none, overflow, exception };
+enum class FileFormat : std::uint8_t { npy, bin };
+enum class Place : std::uint8_t { host, device };
+enum class Precision : std::uint8_t { high, low };
+
+// The columns of statistic.csv in the original's order of documentation.
+enum class Statistic : std::uint8_t {
+  max,
+  min,
+  avg,
+  count,
+  negative_count,
+  positive_count,
+  nan_count,
+  negative_inf_count,
+  positive_inf_count,
+  zero_count,
+  md5,
+  l2norm
+};
+
+struct StatisticInfo {
+  Statistic statistic;
+  std::string_view name;    // in a config: "negative zero count"
+  std::string_view column;  // in a CSV header: "Negative Zero Count"
+  bool on_device;           // the original can compute it on the device
+};
+// The row of each Statistic, in the order of the enum.
+const std::vector<StatisticInfo>& statistic_table();
+
+// The directory scheme to write.
+enum class Layout : std::uint8_t {
+  rank_tree,   // MindSpore (A): rank_R/net/graph/step
+  model_tree,  // MindSpore (B), Ascend O2: step/time/device/model/id/step
+};
+
+struct DumpPlan {
+  Content content = Content::tensor;
+  Sides sides = Sides::both;
+  StepSet steps = StepSet::all();
+  OpSelector operators;
+  bool only_flagged_operators = false;  // dump_mode 2: what set_dump() flagged
+  std::vector<std::uint32_t> devices;   // device ids that dump; empty means all
+  std::vector<Statistic> statistics{Statistic::max, Statistic::min,
+                                    Statistic::l2norm};  // columns, user's order
+  Place statistics_place = Place::host;
+  Precision statistics_precision = Precision::high;
+  std::uint64_t sample_count = 0;  // keep only the first elements of larger tensors; 0 keeps all
+  DebugMode debug = DebugMode::none;
+  std::uint64_t overflow_limit = 0;  // overflowing operators to keep; 0 means all
+  bool operator_arguments = false;   // save_kernel_args
+  bool default_format = true;        // trans_flag: host layout (NCHW) rather than the device's
+  bool synchronous = true;           // e2e enable: only told, both are equally safe here
+  std::uint64_t initial_step = 0;
+  Layout layout = Layout::rank_tree;
+  FileFormat file_format = FileFormat::npy;
+  std::filesystem::path root;  // absolute
+  std::string net_name;
+
+  std::string dialect;                // "mindspore"
+  std::filesystem::path config_path;  // where it came from
+  std::string config_text;            // byte copy, for .dump_metadata
+  std::vector<std::string> warnings;  // for the user, each with file:line:column where there is one
+};
+
+// The plan for people: a few lines "what: value", ending with what will be written and where.
+std::string describe(const DumpPlan& plan);
+
+}  // namespace opdump::plan

@@ -1,0 +1,39 @@
+#include "plan/step_set.h"
+
+#include <algorithm>
+
+namespace opdump::plan {
+
+void StepSet::add(std::uint64_t first, std::uint64_t last) {
+  if (all_ || last < first) return;
+  // Everything that touches or overlaps the new range is swallowed by it.
+  const auto touches_begin = std::ranges::lower_bound(
+      ranges_, first, {}, [](const Range& r) { return r.last == UINT64_MAX ? UINT64_MAX : r.last + 1; });
+  auto touches_end = touches_begin;
+  while (touches_end != ranges_.end() && (last == UINT64_MAX || touches_end->first <= last + 1)) {
+    first = std::min(first, touches_end->first);
+    last = std::max(last, touches_end->last);
+    ++touches_end;
+  }
+  ranges_.insert(ranges_.erase(touches_begin, touches_end), {first, last});
+}
+
+bool StepSet::contains(std::uint64_t step) const {
+  if (all_) return true;
+  const auto range = std::ranges::lower_bound(ranges_, step, {}, &Range::last);
+  return range != ranges_.end() && range->first <= step;
+}
+
+std::string StepSet::format() const {
+  if (all_) return "all";
+  if (ranges_.empty()) return "none";
+  std::string text;
+  for (const auto& [first, last] : ranges_) {
+    if (!text.empty()) text += '|';
+    text += std::to_string(first);
+    if (last != first) text += "-" + std::to_string(last);
+  }
+  return text;
+}
+
+}  // namespace opdump::plan

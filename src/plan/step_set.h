@@ -1,0 +1,36 @@
+// The steps to dump, as users write them: "0|5-8|100-120", or nothing for every step.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace opdump::plan {
+
+// Step numbers count from 0 and are inclusive on both ends. How text becomes a StepSet is a matter of the
+// dialect: the established config languages disagree on blanks, empty items and reversed ranges.
+class StepSet {
+ public:
+  static StepSet all() { return StepSet(true); }
+  static StepSet none() { return StepSet(false); }
+
+  // Adds first..last; nothing if last < first.
+  void add(std::uint64_t first, std::uint64_t last);
+
+  // True if `step` is in the set. O(log ranges).
+  bool contains(std::uint64_t step) const;
+  bool is_all() const { return all_; }
+
+  // "all", "none" or "0|5-8", merged and sorted.
+  std::string format() const;
+
+ private:
+  struct Range {
+    std::uint64_t first, last;
+  };
+  explicit StepSet(bool all) : all_(all) {}
+  bool all_;
+  std::vector<Range> ranges_;  // sorted, disjoint, not adjacent
+};
+
+}  // namespace opdump::plan

@@ -1,0 +1,58 @@
+#include "plan/step_set.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace opdump::plan {
+namespace {
+
+TEST(StepSet, MergesOverlappingAndAdjacentRanges) {
+  StepSet set = StepSet::none();
+  set.add(5, 8);
+  set.add(0, 0);
+  set.add(9, 9);
+  set.add(100, 120);
+  set.add(7, 11);
+  set.add(8, 3);
+  EXPECT_EQ(set.format(), "0|5-11|100-120");
+}
+
+TEST(StepSet, AllAndNone) {
+  StepSet all = StepSet::all();
+  all.add(1, 2);
+  EXPECT_TRUE(all.contains(UINT64_MAX));
+  EXPECT_EQ(all.format(), "all");
+  EXPECT_FALSE(StepSet::none().contains(0));
+  EXPECT_EQ(StepSet::none().format(), "none");
+}
+
+TEST(StepSet, LargestNumber) {
+  StepSet set = StepSet::none();
+  set.add(UINT64_MAX, UINT64_MAX);
+  set.add(3, UINT64_MAX - 1);
+  EXPECT_TRUE(set.contains(UINT64_MAX));
+  EXPECT_FALSE(set.contains(2));
+  EXPECT_EQ(set.format(), "3-18446744073709551615");
+}
+
+TEST(StepSet, AgreesWithASetOfNumbers) {
+  std::uint64_t seed = 1;
+  const auto next = [&] {
+    return seed = seed * 6364136223846793005u + 1442695040888963407u, (seed >> 33) % 64;
+  };
+  for (int round = 0; round < 200; ++round) {
+    StepSet set = StepSet::none();
+    std::set<std::uint64_t> expected;
+    for (int i = 0; i < 8; ++i) {
+      const std::uint64_t first = next(), last = next();
+      set.add(first, last);
+      for (std::uint64_t step = first; step <= last; ++step) expected.insert(step);
+    }
+    for (std::uint64_t step = 0; step < 70; ++step)
+      EXPECT_EQ(set.contains(step), expected.contains(step)) << step;
+  }
+}
+
+}  // namespace
+}  // namespace opdump::plan
