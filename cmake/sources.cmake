@@ -10,10 +10,15 @@ set(OPDUMP_CORE_SOURCES
   model/tensor_view.cc
 
   plan/step_set.cc
+
+  capture/job.cc
+  capture/pipeline.cc
+  capture/session.cc
 )
 
 # Doors, not part of the core.
 set(OPDUMP_ABI_SOURCES
+  abi/opdump.cc
 )
 set(OPDUMP_CLI_SOURCES
 )

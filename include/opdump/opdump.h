@@ -12,7 +12,7 @@
  *   - Any function may be called from any thread unless the comment says otherwise.
  *
  * Order of calls:
- *   open -> [ set_step -> ( define -> wants -> before_write -> begin -> RUN THE OPERATOR -> end )* ]* -> close
+ *   open -> [ set_step -> ( define -> wants -> begin -> before_write -> RUN THE OPERATOR -> end )* ]* -> close
  */
 #ifndef OPDUMP_OPDUMP_H
 #define OPDUMP_OPDUMP_H
@@ -104,8 +104,6 @@ typedef struct opdump_tensor {
   /* Not NULL: the block behind `data` may be read after the call as long as it is retained, and before_write() is called
    * before anything writes to it. NULL: the recorder is done with the data when the call returns. */
   void* owner;
-  int32_t written;        /* inputs: this operator will overwrite it */
-  int32_t reserved;
   const char* undumped;   /* not NULL: there is no data, for this reason ("sparse", "view", "uninitialised") */
 } opdump_tensor;
 
@@ -150,8 +148,8 @@ OPDUMP_API const opdump_op* opdump_define(opdump_session* session, const opdump_
  * session or operator wants nothing. */
 OPDUMP_API int opdump_wants(const opdump_session* session, const opdump_op* op);
 
-/* Blocks until the recorder no longer needs the blocks of memory with these contents as they are. Call it before
- * anything writes to them, selected or not. Returns at once if nothing is pending. */
+/* Blocks until the recorder no longer needs the blocks of memory with these contents as they are. Call it, after begin,
+ * before an operator writes to them, selected or not. Returns at once if nothing is pending. */
 OPDUMP_API void opdump_before_write(opdump_session* session, const uint64_t* contents, size_t count);
 
 /* Takes the inputs, before the operator runs. NULL if there is nothing to record. May block while the memory limit is

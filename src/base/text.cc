@@ -101,6 +101,23 @@ std::string join_or(std::span<const std::string_view> words) {
   return text;
 }
 
+std::optional<std::uint64_t> parse_bytes(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || number < 0) return std::nullopt;
+  const std::string unit = to_lower(trim(text.substr(static_cast<std::size_t>(end - text.data()))));
+  constexpr std::string_view kUnits = "kmgt";
+  double factor = 1;
+  if (!unit.empty() && unit != "b") {
+    const std::size_t power = kUnits.find(unit[0]);
+    if (power == std::string_view::npos || (unit.size() > 1 && unit.substr(1) != "b" && unit.substr(1) != "ib"))
+      return std::nullopt;
+    for (std::size_t i = 0; i <= power; ++i) factor *= 1024;
+  }
+  if (number * factor >= 9e18) return std::nullopt;
+  return static_cast<std::uint64_t>(number * factor);
+}
+
 std::string format_bytes(std::uint64_t bytes) {
   constexpr std::array kUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   auto value = static_cast<double>(bytes);

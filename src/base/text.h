@@ -38,6 +38,9 @@ std::optional<std::string_view> find_nearest(std::string_view word,
 // "a, b or c".
 std::string join_or(std::span<const std::string_view> words);
 
+// "640", "512K", "2G", "1.5GiB": a size as people write it, units of 1024, or nothing.
+std::optional<std::uint64_t> parse_bytes(std::string_view text);
+
 // "1.5 GiB", "640 B": a size for people.
 std::string format_bytes(std::uint64_t bytes);
 

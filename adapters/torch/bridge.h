@@ -1,0 +1,42 @@
+/* What the Python half of the adapter (python.cc) needs of the C++ half. Not for programs: see opdump_torch.h. */
+#ifndef OPDUMP_TORCH_BRIDGE_H
+#define OPDUMP_TORCH_BRIDGE_H
+
+#include "opdump_torch.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct opdump_torch_bridge {
+  /* The user's line that runs now on this thread. 0 if there is none. *file lives for ever. *in_backward is set if the
+   * thread is inside a call of backward(). */
+  int (*find_source)(const char** file, int* line, int* in_backward);
+  /* Called once in a forked child before its first operator: starts a recording of its own, or not. */
+  void (*start_in_child)(void);
+} opdump_torch_bridge;
+OPDUMP_API void opdump_torch_set_bridge(const opdump_torch_bridge* bridge);
+
+/* Scopes. NULL while nothing is recorded. A scope lives until the library is unloaded. */
+OPDUMP_API void* opdump_torch_root(void);
+OPDUMP_API void* opdump_torch_child(void* parent, const char* component);
+/* The innermost module scope of this thread that a module call can nest in, or NULL: inside an optimizer or a backward pass a
+ * module call begins anew at the root. */
+OPDUMP_API void* opdump_torch_module_scope(void);
+OPDUMP_API void opdump_torch_push_scope(void* scope);
+
+/* A model is called that no other module called: a step, if nothing better counts them. */
+OPDUMP_API void opdump_torch_outermost_call(void);
+/* An optimizer exists: its steps count. */
+OPDUMP_API void opdump_torch_count_optimizer_steps(void);
+/* Makes this thread take part (a new thread does not inherit it). */
+OPDUMP_API void opdump_torch_join_thread(void);
+/* The program is about to get at the memory of a tensor (a c10::StorageImpl*) behind torch's back. */
+OPDUMP_API void opdump_torch_settle(void* storage);
+OPDUMP_API void opdump_torch_report_unseen(const char* what, const char* reason);
+OPDUMP_API int64_t opdump_torch_current_step(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* OPDUMP_TORCH_BRIDGE_H */

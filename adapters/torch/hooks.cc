@@ -1,0 +1,214 @@
+// Start, stop, fork and the hooks of torch themselves.
+#include "hooks.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/record_function.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+#include <pthread.h>
+#include <torch/library.h>
+#include <torch/version.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "observer.h"
+
+namespace opdump::torch_adapter {
+namespace {
+
+constexpr c10::DispatchKey kKey = c10::DispatchKey::Fake;  // reserved for use outside of torch itself
+
+std::atomic<Observer*> observer{nullptr};
+std::atomic<bool> child_pending{false};  // forked while recording; the child has not decided yet
+std::atomic<const opdump_torch_bridge*> bridge{nullptr};
+std::mutex start_mutex;  // guards starting and stopping
+at::CallbackHandle backward_callback = at::INVALID_CALLBACK_HANDLE;
+at::CallbackHandle user_callback = at::INVALID_CALLBACK_HANDLE;
+bool backward_on = false;
+
+// Threads inside an operator; a recording is not closed under their feet.
+std::atomic<int> visits{0};
+struct Visit {
+  Visit() { visits.fetch_add(1); }
+  ~Visit() { visits.fetch_sub(1); }
+};
+
+bool wait_for_visitors() {
+  for (int i = 0; i < 2000 && visits.load() > 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return visits.load() == 0;
+}
+
+void print_to_stderr(void*, int, const char* line) { std::fprintf(stderr, "opdump: %s\n", line); }
+
+struct Mark : at::ObserverContext {};  // an end callback comes only if the start callback returned a context
+
+// The boxed fallback: every operator of a thread whose set includes the key.
+void on_operator(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
+  const c10::DispatchKeySet below = keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kKey);
+  // What a kernel calls on the way is not an operator of the program.
+  const c10::impl::ExcludeDispatchKeyGuard guard(kKey);
+  if (child_pending.load(std::memory_order_relaxed) && child_pending.exchange(false)) {
+    const opdump_torch_bridge* b = bridge;
+    if (b && b->start_in_child) b->start_in_child();
+  }
+  const Visit visit;
+  Observer* o = observer.load(std::memory_order_acquire);
+  if (!o || !o->is_active()) return op.redispatchBoxed(below, stack);
+  o->run(op, below, stack);
+}
+
+std::unique_ptr<at::ObserverContext> on_backward_start(const at::RecordFunction& node) {
+  Observer* o = observer;
+  if (!o || !o->is_active()) return nullptr;
+  hook_thread(true);  // an autograd thread that was there before recording began
+  o->enter_backward(node);
+  return std::make_unique<Mark>();
+}
+
+void on_backward_end(const at::RecordFunction&, at::ObserverContext* mark) {
+  if (Observer* o = observer; o && mark) o->leave_backward();
+}
+
+std::unique_ptr<at::ObserverContext> on_user_start(const at::RecordFunction& record) {
+  Observer* o = observer;
+  if (!o) return nullptr;
+  o->enter_optimizer(record.name());
+  return std::make_unique<Mark>();
+}
+
+void on_user_end(const at::RecordFunction& record, at::ObserverContext* mark) {
+  if (Observer* o = observer; o && mark) o->leave_optimizer(record.name());
+}
+
+void retain(void* storage) { c10::raw::intrusive_ptr::incref(static_cast<c10::StorageImpl*>(storage)); }
+void release(void* storage) { c10::intrusive_ptr<c10::StorageImpl>::reclaim(static_cast<c10::StorageImpl*>(storage)); }
+
+// The session's threads are gone and its locks may be held: the child must not touch it.
+void after_fork_in_child() {
+  Observer* o = observer.exchange(nullptr);
+  if (!o) return;
+  child_pending = o->is_active();
+  opdump_abandon(o->session());
+  visits = 0;
+  new (&start_mutex) std::mutex;  // whoever held it does not exist here
+}
+
+void install_hooks() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    user_callback = at::addGlobalCallback(
+        at::RecordFunctionCallback(on_user_start, on_user_end).scopes({at::RecordScope::USER_SCOPE}));
+    backward_callback = at::addGlobalCallback(at::RecordFunctionCallback(on_backward_start, on_backward_end)
+                                                  .scopes({at::RecordScope::BACKWARD_FUNCTION}));
+    backward_on = true;
+    pthread_atfork(nullptr, nullptr, after_fork_in_child);
+  });
+}
+
+}  // namespace
+
+void hook_thread(bool on) { c10::impl::tls_set_dispatch_key_included(kKey, on); }
+
+void hook_backward(bool on) {
+  if (backward_on == on || backward_callback == at::INVALID_CALLBACK_HANDLE) return;
+  backward_on = on;
+  if (on)
+    at::reenableCallback(backward_callback);
+  else
+    at::disableCallback(backward_callback);
+}
+
+const opdump_torch_bridge* current_bridge() { return bridge; }
+Observer* current_observer() { return observer; }
+
+TORCH_LIBRARY_IMPL(_, Fake, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&on_operator>()); }
+
+}  // namespace opdump::torch_adapter
+
+using namespace opdump::torch_adapter;
+
+opdump_status opdump_torch_start(const opdump_options* options, const char* root, int64_t first_step) {
+  const std::lock_guard lock(start_mutex);
+  if (observer.load() || !options) return OPDUMP_ERROR_ARGUMENT;
+  opdump_options filled = *options;
+  static const std::string runtime = std::string("torch ") + TORCH_VERSION;
+  filled.runtime = runtime.c_str();
+  filled.retain = retain;
+  filled.release = release;
+  if (!filled.log) filled.log = print_to_stderr;
+  opdump_session* session = nullptr;
+  if (const opdump_status status = opdump_open(&filled, &session); status != OPDUMP_OK) return status;
+  install_hooks();
+  observer = new Observer(session, root ? root : "Default", first_step);
+  return OPDUMP_OK;
+}
+
+opdump_status opdump_torch_stop(void) {
+  const std::lock_guard lock(start_mutex);
+  Observer* o = observer.exchange(nullptr);
+  if (!o) return OPDUMP_OK;
+  hook_thread(false);
+  hook_backward(false);
+  // The observer itself stays for threads that still hold a pointer to it or to a scope. It is small, once per recording.
+  return wait_for_visitors() ? opdump_close(o->session()) : opdump_flush(o->session());
+}
+
+void opdump_torch_step(void) {
+  if (Observer* o = observer) o->tick(Observer::Clock::explicit_calls);
+}
+
+void opdump_torch_push(const char* component) {
+  Observer* o = observer;
+  if (!o || !component) return;
+  auto* parent = static_cast<Scope*>(opdump_torch_module_scope());
+  opdump_torch_push_scope(o->names().child(parent ? parent : o->names().root(), component));
+}
+
+int opdump_torch_active(void) {
+  Observer* o = observer;
+  return o && o->is_active();
+}
+
+void opdump_torch_set_bridge(const opdump_torch_bridge* b) { bridge = b; }
+
+void* opdump_torch_root(void) {
+  Observer* o = observer;
+  return o ? o->names().root() : nullptr;
+}
+
+void* opdump_torch_child(void* parent, const char* component) {
+  Observer* o = observer;
+  return o ? o->names().child(static_cast<Scope*>(parent), component) : nullptr;
+}
+
+void opdump_torch_outermost_call(void) {
+  if (Observer* o = observer) o->outermost_call();
+}
+
+void opdump_torch_count_optimizer_steps(void) {
+  if (Observer* o = observer) o->count_by(Observer::Clock::optimizers);
+}
+
+void opdump_torch_join_thread(void) { hook_thread(opdump_torch_active() != 0); }
+
+void opdump_torch_settle(void* storage) {
+  Observer* o = observer;
+  if (!o || !o->is_active()) return;
+  const std::uint64_t number = o->contents().find(static_cast<c10::StorageImpl*>(storage)).number;
+  opdump_before_write(o->session(), &number, 1);
+}
+
+void opdump_torch_report_unseen(const char* what, const char* reason) {
+  if (Observer* o = observer) opdump_report_unseen(o->session(), what, reason);
+}
+
+int64_t opdump_torch_current_step(void) {
+  Observer* o = observer;
+  return o ? o->step() : 0;
+}

@@ -1,0 +1,72 @@
+#include "names.h"
+
+#include <unordered_set>
+#include <utility>
+
+namespace opdump::torch_adapter {
+
+Names::Names(opdump_session* session, std::string root) : session_(session) {
+  gradients_.path_ = "Gradients/" + root;
+  gradients_.phase_ = OPDUMP_BACKWARD;
+  root_.path_ = std::move(root);
+  root_.gradients_ = &gradients_;
+}
+
+Scope* Names::child(Scope* parent, const std::string& component, opdump_phase phase) {
+  const std::lock_guard lock(mutex_);
+  auto& scope = parent->children_[component];
+  if (!scope) {
+    scope = std::make_unique<Scope>();
+    scope->path_ = parent->path_ + "/" + component;
+    scope->phase_ = phase;
+  }
+  return scope.get();
+}
+
+Scope* Names::gradients_of(Scope* forward) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (forward->gradients_) return forward->gradients_;
+  }
+  // Below the root the path repeats behind the prefix: "Gradients/Default" + "/conv1-Conv2d".
+  Scope* gradients = child(&gradients_, forward->path_.starts_with(root_.path_ + "/")
+                                            ? forward->path_.substr(root_.path_.size() + 1)
+                                            : forward->path_,
+                           OPDUMP_BACKWARD);
+  const std::lock_guard lock(mutex_);
+  return forward->gradients_ = gradients;
+}
+
+Names::Next Names::next_operator(Scope* scope, const void* kind, const std::string& type, Source source) {
+  const std::lock_guard lock(mutex_);
+  Scope::Occurrences& seen = scope->occurrences_[kind];
+  if (seen.step_number != step_number_) {
+    seen.step_number = step_number_;
+    seen.next = 0;
+  }
+  if (seen.next < seen.operators.size()) return {seen.operators[seen.next++], false};
+  const std::string name = scope->path_ + "/" + type + "-op" + std::to_string(seen.next++);
+  opdump_op_info info{};
+  info.size = sizeof info;
+  info.phase = scope->phase_;
+  info.type = type.c_str();
+  info.name = name.c_str();
+  info.source_file = source.file;
+  info.source_line = source.line;
+  seen.operators.push_back(opdump_define(session_, &info));
+  return {seen.operators.back(), true};
+}
+
+void Names::begin_step() {
+  const std::lock_guard lock(mutex_);
+  ++step_number_;
+}
+
+const char* intern(std::string_view text) {
+  static std::mutex mutex;  // guards texts
+  static auto* texts = new std::unordered_set<std::string>;  // never destroyed: threads may outlive static objects
+  const std::lock_guard lock(mutex);
+  return texts->emplace(text).first->c_str();
+}
+
+}  // namespace opdump::torch_adapter

@@ -1,0 +1,80 @@
+// Names of operators, the same in every step and in every run. Knows nothing of torch.
+//
+//   Default/features-Sequential/6-Conv2d/convolution-op0
+//   |       '------ scope -----------'   |           '-- the how-manieth of this type in this scope and step
+//   root                                 type
+//
+// The number counts within the scope and not over the whole program: an operator more or less in one layer then changes no
+// other name, and two runs that differ in a detail still pair. Backward operators live in "Gradients/" + the forward scope.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "opdump/opdump.h"
+
+namespace opdump::torch_adapter {
+
+// A line of the watched program. The text lives for ever (see intern).
+struct Source {
+  const char* file = nullptr;  // null: unknown
+  int line = 0;
+};
+
+// A place in the program: a module call, an optimizer, the gradients of a module. Lives as long as its Names.
+class Scope {
+ public:
+  const std::string& path() const { return path_; }
+  opdump_phase phase() const { return phase_; }
+
+ private:
+  friend class Names;
+  struct Occurrences {
+    std::uint64_t step_number = 0;  // when `next` was last reset
+    std::size_t next = 0;
+    std::vector<const opdump_op*> operators;
+  };
+  std::string path_;
+  opdump_phase phase_ = OPDUMP_FORWARD;
+  Scope* gradients_ = nullptr;
+  std::unordered_map<std::string, std::unique_ptr<Scope>> children_;
+  std::unordered_map<const void*, Occurrences> occurrences_;  // by kind of operator
+};
+
+// Thread-safe.
+class Names {
+ public:
+  // `root` is the path of everything: "Default", or "Default/worker0" in a data-loading process.
+  Names(opdump_session* session, std::string root);
+
+  Scope* root() { return &root_; }
+  Scope* child(Scope* parent, const std::string& component, opdump_phase phase = OPDUMP_FORWARD);
+  Scope* gradients_of(Scope* forward);
+
+  // The operator that runs now: the next one of its kind in the scope. `kind` is any address that stands for the type for ever.
+  struct Next {
+    const opdump_op* op;
+    bool is_new;
+  };
+  Next next_operator(Scope* scope, const void* kind, const std::string& type, Source source);
+
+  // From here on every scope counts from 0 again.
+  void begin_step();
+
+ private:
+  std::mutex mutex_;  // guards everything, scopes included
+  opdump_session* session_;
+  Scope root_;
+  Scope gradients_;
+  std::uint64_t step_number_ = 1;
+};
+
+// A copy of `text` that is never freed; equal texts give the same pointer.
+const char* intern(std::string_view text);
+
+}  // namespace opdump::torch_adapter

@@ -1,0 +1,260 @@
+#include "observer.h"
+
+#include <ATen/SequenceNumber.h>
+#include <torch/csrc/autograd/graph_task.h>
+#include <torch/csrc/jit/runtime/interpreter.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "hooks.h"
+
+namespace opdump::torch_adapter {
+namespace {
+
+// What this thread is doing.
+struct Thread {
+  struct Entry {
+    Scope* scope;
+    Source source;  // of backward nodes: the line of the forward operator
+    bool backward;
+  };
+  std::vector<Entry> stack;
+  Scope* last_backward = nullptr;  // the node that ran last: sums of gradients come between nodes
+  Source last_backward_source;
+  std::uint64_t sequence_number = 0;  // of autograd, as far as note_forward() has seen it
+};
+
+Thread& this_thread() {
+  thread_local Thread thread;
+  return thread;
+}
+
+// Where the operator ran that made the autograd node with this (thread, sequence number). A ring: nodes that wait for their backward
+// pass longer than 2^16 later ones are forgotten and count as gradients of the root.
+class ForwardPlaces {
+ public:
+  struct Place {
+    std::uint64_t thread = 0, sequence_number = 0;
+    Scope* scope = nullptr;
+    Source source;
+  };
+  void add(const Place& place) {
+    const std::lock_guard lock(mutex_);
+    ring_[slot(place.thread, place.sequence_number)] = place;
+  }
+  Place find(std::uint64_t thread, std::uint64_t sequence_number) {
+    const std::lock_guard lock(mutex_);
+    const Place& place = ring_[slot(thread, sequence_number)];
+    return place.thread == thread && place.sequence_number == sequence_number ? place : Place{};
+  }
+  void clear() {
+    const std::lock_guard lock(mutex_);
+    ring_.assign(kSize, {});
+  }
+
+ private:
+  static constexpr std::size_t kSize = 1 << 16;
+  static std::size_t slot(std::uint64_t thread, std::uint64_t sequence_number) {
+    return (sequence_number + thread * 7919) % kSize;
+  }
+  std::mutex mutex_;  // guards ring_
+  std::vector<Place> ring_ = std::vector<Place>(kSize);
+};
+
+ForwardPlaces& forward_places() {
+  static auto* places = new ForwardPlaces;  // never destroyed: threads may outlive static objects
+  return *places;
+}
+
+// "Optimizer.step#SGD.step" -> "optimizer-SGD"; nothing for other records.
+std::string optimizer_component(std::string_view record_name) {
+  const std::size_t hash = record_name.find('#');
+  const std::size_t dot = record_name.rfind('.');
+  if (!record_name.starts_with("Optimizer.") || hash == std::string_view::npos || dot <= hash) return {};
+  return "optimizer-" + std::string(record_name.substr(hash + 1, dot - hash - 1));
+}
+
+// TorchScript has no Python frames; its interpreter knows the lines.
+bool find_script_source(Source& source) {
+  for (const torch::jit::StackEntry& entry : torch::jit::currentCallstack()) {
+    const auto place = entry.range.file_line_col();
+    if (!place) continue;
+    const auto& [file, line, column] = *place;
+    if (file.find("/torch/") != std::string::npos) continue;
+    source = {intern(file), static_cast<int>(line)};
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Observer::Observer(opdump_session* session, std::string root, std::int64_t first_step)
+    : session_(session), names_(session, std::move(root)), step_(first_step) {
+  forward_places().clear();
+  begin_step(first_step);
+}
+
+Observer::~Observer() {
+  active_ = false;
+  hook_thread(false);
+}
+
+void Observer::begin_step(std::int64_t step) {
+  const bool was_active = active_;
+  step_ = step;
+  const bool active = opdump_set_step(session_, step) != 0;
+  names_.begin_step();
+  backward_seen_ = false;
+  if (active && !was_active) contents_.clear();  // writes were not observed
+  active_ = active;
+  hook_thread(active);
+  hook_backward(active);
+}
+
+void Observer::count_by(Clock clock) {
+  if (clock > clock_.load()) clock_ = clock;
+}
+
+void Observer::tick(Clock clock) {
+  count_by(clock);
+  if (clock_ == clock) begin_step(step_ + 1);
+}
+
+void Observer::outermost_call() {
+  count_by(Clock::outermost_calls);
+  if (calls_.fetch_add(1) > 0) tick(Clock::outermost_calls);  // the first call belongs to the first step
+}
+
+void Observer::enter_optimizer(std::string_view record_name) {
+  const std::string component = optimizer_component(record_name);
+  if (component.empty()) return;
+  count_by(Clock::optimizers);
+  Scope* scope = names_.child(names_.root(), component, OPDUMP_OPTIMIZER);
+  this_thread().stack.push_back({scope, {}, false});
+}
+
+void Observer::leave_optimizer(std::string_view record_name) {
+  if (optimizer_component(record_name).empty()) return;
+  if (!this_thread().stack.empty()) this_thread().stack.pop_back();
+  if (record_name.starts_with("Optimizer.step#")) tick(Clock::optimizers);
+}
+
+void Observer::enter_backward(const at::RecordFunction& node) {
+  Thread& thread = this_thread();
+  backward_seen_ = true;
+  ForwardPlaces::Place place;
+  if (node.seqNr() >= 0) place = forward_places().find(node.forwardThreadId(), static_cast<std::uint64_t>(node.seqNr()));
+  Scope* scope = place.scope ? names_.gradients_of(place.scope)
+                 : std::strstr(node.name(), "AccumulateGrad")
+                     ? names_.child(names_.gradients_of(names_.root()), "AccumulateGrad", OPDUMP_BACKWARD)
+                     : names_.gradients_of(names_.root());
+  thread.stack.push_back({scope, place.source, true});
+}
+
+void Observer::leave_backward() {
+  Thread& thread = this_thread();
+  if (thread.stack.empty()) return;
+  thread.last_backward = thread.stack.back().scope;
+  thread.last_backward_source = thread.stack.back().source;
+  thread.stack.pop_back();
+}
+
+Observer::Place Observer::locate() {
+  Thread& thread = this_thread();
+  if (!thread.stack.empty() && thread.stack.back().backward) return {thread.stack.back().scope, thread.stack.back().source};
+  Source source;
+  int in_backward = torch::autograd::get_current_graph_task_keep_graph() ? 0 : 1;
+  const opdump_torch_bridge* bridge = current_bridge();
+  if (!in_backward && bridge && bridge->find_source) bridge->find_source(&source.file, &source.line, &in_backward);
+  if (in_backward) {
+    Scope* scope = thread.last_backward ? thread.last_backward : names_.gradients_of(names_.root());
+    return {scope, thread.last_backward_source.file ? thread.last_backward_source : source};
+  }
+  thread.last_backward = nullptr;
+  thread.last_backward_source = {};
+  find_script_source(source);
+  return {thread.stack.empty() ? names_.root() : thread.stack.back().scope, source};
+}
+
+// Autograd has made its nodes before the operator comes here: they belong to the operator that comes next.
+void Observer::note_forward(const Place& place) {
+  Thread& thread = this_thread();
+  const std::uint64_t next = at::sequence_number::peek();
+  if (next == thread.sequence_number) return;
+  const std::uint64_t first = next - std::min<std::uint64_t>(next > thread.sequence_number ? next - thread.sequence_number : 1, 64);
+  for (std::uint64_t number = first; number < next; ++number)
+    forward_places().add({at::RecordFunction::currentThreadId(), number, place.scope, place.source});
+  thread.sequence_number = next;
+  if (clock_ == Clock::backward_passes && backward_seen_ && place.scope->phase() == OPDUMP_FORWARD) tick(Clock::backward_passes);
+}
+
+void Observer::run(const c10::OperatorHandle& op, c10::DispatchKeySet below, torch::jit::Stack* stack) {
+  const OperatorKind& kind = operator_kind(op);
+  if (kind.skipped) return op.redispatchBoxed(below, stack);
+  const Place place = locate();
+  note_forward(place);
+  const auto [known, is_new] = names_.next_operator(place.scope, &kind, kind.type, place.source);
+
+  const std::size_t count = kind.arguments.size();
+  const auto arguments = torch::jit::last(*stack, count);
+  opdump_call* call = nullptr;
+  // A view moves no data: it is known as an operator, and that it has none is noted once.
+  const bool recorded = opdump_wants(session_, known) && (!kind.view || is_new);
+  if (recorded) {
+    Operands inputs(contents_);
+    for (std::size_t i = 0; i < count; ++i)
+      inputs.add(arguments[i], kind.view ? "view" : kind.arguments[i].out ? "out= argument" : nullptr);
+    call = opdump_begin(session_, known, inputs.data(), inputs.size());
+  }
+  c10::SmallVector<c10::intrusive_ptr<c10::StorageImpl>, 4> written;
+  if (kind.writes) {
+    c10::SmallVector<std::uint64_t, 4> numbers;
+    for (std::size_t i = 0; i < count; ++i)
+      if (kind.arguments[i].written)
+        for_each_storage(arguments[i], [&](c10::StorageImpl* storage) {
+          c10::raw::intrusive_ptr::incref(storage);
+          written.push_back(c10::intrusive_ptr<c10::StorageImpl>::reclaim(storage));
+          if (const auto content = contents_.find(storage); content.number != 0) numbers.push_back(content.number);
+        });
+    opdump_before_write(session_, numbers.data(), numbers.size());
+  }
+  try {
+    op.redispatchBoxed(below, stack);
+  } catch (...) {
+    for (const auto& storage : written) contents_.changed(storage.get());
+    opdump_end(session_, call, nullptr, 0, 1);
+    throw;
+  }
+  for (const auto& storage : written) contents_.changed(storage.get());
+  const auto returns = torch::jit::last(*stack, op.schema().returns().size());
+  if (kind.uninitialised)
+    for (const c10::IValue& value : returns)
+      for_each_storage(value, [&](c10::StorageImpl* storage) { contents_.changed(storage, true); });
+  if (!call) return;
+  Operands outputs(contents_);
+  for (const c10::IValue& value : returns)
+    outputs.add(value, kind.view ? "view" : kind.uninitialised ? "uninitialised" : nullptr);
+  opdump_end(session_, call, outputs.data(), outputs.size(), 0);
+}
+
+}  // namespace opdump::torch_adapter
+
+// The scope stack of a thread, for the bridge.
+using opdump::torch_adapter::current_observer;
+using opdump::torch_adapter::Scope;
+using opdump::torch_adapter::this_thread;
+
+void* opdump_torch_module_scope(void) {
+  const auto& stack = this_thread().stack;
+  return stack.empty() || stack.back().backward || stack.back().scope->phase() != OPDUMP_FORWARD ? nullptr
+                                                                                                  : stack.back().scope;
+}
+
+void opdump_torch_push_scope(void* scope) { this_thread().stack.push_back({static_cast<Scope*>(scope), {}, false}); }
+
+void opdump_torch_pop(void) {
+  if (!this_thread().stack.empty()) this_thread().stack.pop_back();
+}

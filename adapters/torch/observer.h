@@ -1,0 +1,73 @@
+// Sees every ATen operator that runs: a boxed fallback on the dispatch key `Fake`, which lies below autograd and above the
+// backends, is put into the set of included keys of each thread while a step is recorded. RecordFunction adds what
+// the dispatcher cannot know: which backward node runs, and when an optimizer steps.
+// While no step is recorded the key is not included and nothing is hooked.
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
+#include <ATen/record_function.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bridge.h"
+#include "contents.h"
+#include "names.h"
+#include "operands.h"
+#include "operator_kind.h"
+
+namespace opdump::torch_adapter {
+
+// One recording of this process.
+class Observer {
+ public:
+  Observer(opdump_session* session, std::string root, std::int64_t first_step);
+  ~Observer();
+
+  // Runs the operator on top of the stack, recorded.
+  void run(const c10::OperatorHandle& op, c10::DispatchKeySet below, torch::jit::Stack* stack);
+
+  // Who counts the steps; a later one in this list replaces an earlier one.
+  enum class Clock { backward_passes, outermost_calls, optimizers, explicit_calls };
+  void count_by(Clock clock);
+  void tick(Clock clock);
+  void outermost_call();
+
+  void enter_optimizer(std::string_view record_name);
+  void leave_optimizer(std::string_view record_name);
+  void enter_backward(const at::RecordFunction& node);
+  void leave_backward();
+
+  Names& names() { return names_; }
+  Contents& contents() { return contents_; }
+  opdump_session* session() { return session_; }
+  bool is_active() const { return active_.load(std::memory_order_relaxed); }
+  std::int64_t step() const { return step_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Place {
+    Scope* scope;
+    Source source;
+  };
+  Place locate();
+  void note_forward(const Place& place);
+  void begin_step(std::int64_t step);
+
+  opdump_session* session_;
+  Names names_;
+  Contents contents_;
+  std::atomic<std::int64_t> step_;
+  std::atomic<bool> active_{false};
+  std::atomic<Clock> clock_{Clock::backward_passes};
+  std::atomic<bool> backward_seen_{false};
+  std::atomic<std::uint64_t> calls_{0};
+};
+
+// The recording under way, or null.
+Observer* current_observer();
+
+}  // namespace opdump::torch_adapter

@@ -1,0 +1,39 @@
+/* opdump_torch.h - record a libtorch program. For C++ programs: link libopdump_torch, or preload it:
+ *
+ *   MINDSPORE_DUMP_CONFIG=$PWD/data_dump.json LD_PRELOAD=libopdump_torch.so ./train
+ *
+ * needs no change to the program; recording starts when the library is loaded and stops when the program ends. The functions
+ * below are for programs that want to say more. Python has the same in the package `opdump`.
+ */
+#ifndef OPDUMP_TORCH_H
+#define OPDUMP_TORCH_H
+
+#include "opdump/opdump.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Starts recording with `options` (its runtime, retain and release are filled in here). `root` is the first part of every
+ * name; NULL is "Default". Fails if recording is under way. */
+OPDUMP_API opdump_status opdump_torch_start(const opdump_options* options, const char* root, int64_t first_step);
+
+/* Stops and writes what is pending. Nothing happens if recording is not under way. */
+OPDUMP_API opdump_status opdump_torch_stop(void);
+
+/* Ends the current step. From the first call on, steps are counted by this function alone; until then a step ends with
+ * Optimizer.step() or, in programs without an optimizer, with the outermost module call (Python), or when a forward pass
+ * follows a backward pass (C++). */
+OPDUMP_API void opdump_torch_step(void);
+
+/* Pushes and pops a part of the scope of this thread, as a module call does in Python. */
+OPDUMP_API void opdump_torch_push(const char* component);
+OPDUMP_API void opdump_torch_pop(void);
+
+/* 1 while operators of the current step are recorded. */
+OPDUMP_API int opdump_torch_active(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* OPDUMP_TORCH_H */

@@ -1,0 +1,86 @@
+#include "operands.h"
+
+#include <ATen/ATen.h>
+
+namespace opdump::torch_adapter {
+namespace {
+
+opdump_dtype to_dtype(at::ScalarType type) {
+  switch (type) {
+    case at::kBool: return OPDUMP_BOOL;
+    case at::kChar:
+    case at::kQInt8: return OPDUMP_INT8;  // the stored integers, not what they stand for
+    case at::kShort: return OPDUMP_INT16;
+    case at::kInt:
+    case at::kQInt32: return OPDUMP_INT32;
+    case at::kLong: return OPDUMP_INT64;
+    case at::kByte:
+    case at::kQUInt8: return OPDUMP_UINT8;
+    case at::kHalf: return OPDUMP_FLOAT16;
+    case at::kBFloat16: return OPDUMP_BFLOAT16;
+    case at::kFloat: return OPDUMP_FLOAT32;
+    case at::kDouble: return OPDUMP_FLOAT64;
+    case at::kComplexFloat: return OPDUMP_COMPLEX64;
+    case at::kComplexDouble: return OPDUMP_COMPLEX128;
+    default: return OPDUMP_DTYPE_UNDEFINED;
+  }
+}
+
+// Why the memory behind `tensor` is not its value, or null if it is.
+const char* find_obstacle(const at::Tensor& tensor) {
+  if (tensor.is_sparse()) return "sparse";
+  if (tensor.layout() != at::kStrided) return "not a strided tensor";
+  if (tensor.is_meta()) return "meta tensor";
+  if (!tensor.unsafeGetTensorImpl()->has_storage()) return "no storage";
+  if (tensor.is_conj()) return "conjugate view";
+  if (tensor.is_neg()) return "negated view";
+  if (to_dtype(tensor.scalar_type()) == OPDUMP_DTYPE_UNDEFINED) return "dtype is not known";
+  return nullptr;
+}
+
+}  // namespace
+
+void Operands::add(const c10::IValue& value, const char* undumped) {
+  if (value.isTensor()) {
+    add_tensor(value.toTensor(), undumped);
+  } else if (value.isTensorList() || (value.isList() && value.toListRef().size() > 0 &&
+                                      (value.toListRef()[0].isTensor() || value.toListRef()[0].isNone()))) {
+    for (const c10::IValue& item : value.toListRef()) add(item, undumped);
+  } else if (value.isNone()) {
+    ++next_index_;
+  }
+}
+
+void Operands::add_tensor(const at::Tensor& tensor, const char* undumped) {
+  const std::uint32_t index = next_index_++;
+  if (!tensor.defined()) return;
+  opdump_tensor operand{};
+  operand.size = sizeof operand;
+  operand.index = index;
+  operand.undumped = undumped ? undumped : find_obstacle(tensor);
+  operand.dtype = to_dtype(tensor.scalar_type());
+  const at::Tensor* host = &tensor;
+  if (!operand.undumped && !tensor.device().is_cpu()) {
+    copies_.reserve(64);  // pointers lead into it
+    if (copies_.size() < copies_.capacity())
+      host = &copies_.emplace_back(tensor.to(at::kCPU));
+    else
+      operand.undumped = "too many tensors of another device";
+  }
+  if (tensor.layout() == at::kStrided || tensor.is_sparse()) {
+    operand.rank = static_cast<std::uint32_t>(host->dim());
+    operand.shape = host->sizes().data();
+  }
+  if (!operand.undumped) {
+    c10::StorageImpl* storage = host->unsafeGetTensorImpl()->storage().unsafeGetStorageImpl();
+    const Contents::Content content = contents_.find(storage);
+    operand.strides = host->strides().data();
+    operand.data = host->numel() > 0 ? host->data_ptr() : nullptr;
+    operand.content = content.number;
+    if (content.number != 0) operand.owner = storage;
+    if (content.uninitialised) operand.undumped = "uninitialised";
+  }
+  tensors_.push_back(operand);
+}
+
+}  // namespace opdump::torch_adapter

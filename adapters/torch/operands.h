@@ -1,0 +1,51 @@
+// The tensors among the arguments or returns of an operator, as the recorder wants them.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/stack.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "contents.h"
+#include "opdump/opdump.h"
+
+namespace opdump::torch_adapter {
+
+// opdump_tensors whose pointers lead into at::Tensors that must outlive it.
+class Operands {
+ public:
+  explicit Operands(Contents& contents) : contents_(contents) {}
+
+  // Adds what `value` holds: a tensor, a list of tensors, or nothing. Every tensor takes an operand index, and so does each argument
+  // that could have been a tensor but is None. `undumped` says why there is no data, or is null.
+  void add(const c10::IValue& value, const char* undumped);
+
+  const opdump_tensor* data() const { return tensors_.data(); }
+  std::size_t size() const { return tensors_.size(); }
+
+ private:
+  void add_tensor(const at::Tensor& tensor, const char* undumped);
+
+  Contents& contents_;
+  std::uint32_t next_index_ = 0;
+  std::vector<opdump_tensor> tensors_;
+  std::vector<at::Tensor> copies_;  // of tensors on other devices
+};
+
+// Calls `f` with the StorageImpl of each tensor in `value` that has one.
+template <typename F>
+void for_each_storage(const c10::IValue& value, F&& f) {
+  const auto visit = [&](const at::Tensor& tensor) {
+    if (tensor.defined() && tensor.unsafeGetTensorImpl()->has_storage())
+      if (auto* storage = tensor.unsafeGetTensorImpl()->storage().unsafeGetStorageImpl()) f(storage);
+  };
+  if (value.isTensor()) {
+    visit(value.toTensor());
+  } else if (value.isList()) {
+    for (const c10::IValue& item : value.toListRef())
+      if (item.isTensor()) visit(item.toTensor());
+  }
+}
+
+}  // namespace opdump::torch_adapter

@@ -1,0 +1,64 @@
+#include "operator_kind.h"
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <unordered_map>
+
+namespace opdump::torch_adapter {
+namespace {
+
+// Schemas of 1.13 to 2.x leave these writes undeclared: running statistics and the noise of rrelu.
+bool writes_undeclared(std::string_view type, std::string_view argument) {
+  if (argument == "running_mean" || argument == "running_var") return type.find("norm") != std::string_view::npos;
+  return argument == "noise" && type.starts_with("rrelu_with_noise");
+}
+
+OperatorKind describe(const c10::OperatorHandle& op) {
+  const c10::FunctionSchema& schema = op.schema();
+  OperatorKind kind;
+  const std::string& name = schema.name();  // "aten::convolution"
+  const std::size_t colons = name.find("::");
+  const std::string space = colons == std::string::npos ? "" : name.substr(0, colons);
+  kind.type = colons == std::string::npos ? name : name.substr(colons + 2);
+  kind.skipped = space == "profiler" || space == "prim";
+  kind.uninitialised = kind.type.starts_with("empty") || kind.type.starts_with("new_empty") ||
+                       kind.type.starts_with("_empty") || kind.type.starts_with("resize");
+
+  // Operators from elsewhere often do not declare what they write to.
+  const bool trusted = space == "aten" || space == "prims";
+  for (const c10::Argument& argument : schema.arguments()) {
+    OperatorKind::Argument a;
+    a.out = argument.is_out();
+    a.written = a.out || (argument.alias_info() && argument.alias_info()->isWrite()) || !trusted ||
+                writes_undeclared(kind.type, argument.name());
+    kind.writes = kind.writes || a.written;
+    kind.arguments.push_back(a);
+  }
+  kind.view = !schema.returns().empty() &&
+              std::ranges::all_of(schema.returns(), [](const c10::Argument& r) {
+                return r.alias_info() && !r.alias_info()->isWrite();
+              });
+  if (!trusted && !space.empty()) kind.type = space + "_" + kind.type;
+  std::ranges::replace(kind.type, '/', '_');
+  return kind;
+}
+
+}  // namespace
+
+const OperatorKind& operator_kind(const c10::OperatorHandle& op) {
+  thread_local std::unordered_map<const void*, const OperatorKind*> mine;
+  const OperatorKind*& known = mine[&op.schema()];
+  if (known) return *known;
+  // Never destroyed: operators run while the process ends.
+  static std::mutex mutex;  // guards kinds
+  static auto* kinds = new std::unordered_map<const void*, std::unique_ptr<OperatorKind>>;
+  const std::lock_guard lock(mutex);
+  auto& kind = (*kinds)[&op.schema()];
+  if (!kind) kind = std::make_unique<OperatorKind>(describe(op));
+  known = kind.get();
+  return *known;
+}
+
+}  // namespace opdump::torch_adapter

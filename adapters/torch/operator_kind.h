@@ -1,0 +1,28 @@
+// What the schema of an operator says about recording it. Looked up once per operator and thread.
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace opdump::torch_adapter {
+
+struct OperatorKind {
+  std::string type;            // "convolution"; "mylib_scale" outside aten
+  bool skipped = false;        // not an operator on data (profiler marks)
+  bool view = false;           // moves no data
+  bool uninitialised = false;  // its outputs are memory nobody has written to
+  bool writes = false;         // some argument is written to
+  struct Argument {
+    bool written = false;
+    bool out = false;  // only written to: its value before the call means nothing
+  };
+  std::vector<Argument> arguments;
+};
+
+// Thread-safe; the reference is valid for ever.
+const OperatorKind& operator_kind(const c10::OperatorHandle& op);
+
+}  // namespace opdump::torch_adapter

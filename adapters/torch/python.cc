@@ -1,0 +1,339 @@
+// The Python half: which module calls which, which line of the user's code runs, and the functions of the package. Everything here
+// uses the public C API of CPython and works from 3.9 on.
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <frameobject.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "bridge.h"
+
+namespace {
+
+// An owned reference.
+class Ref {
+ public:
+  explicit Ref(PyObject* object = nullptr) : object_(object) {}
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Ref& operator=(Ref&& other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref() { Py_XDECREF(object_); }
+  PyObject* get() const { return object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  PyObject* object_;
+};
+
+// What the package gave to setup(); owned for ever. Guarded by the GIL, as is everything below but thread-locals.
+struct Package {
+  PyObject* original_call = nullptr;   // torch.nn.Module.__call__
+  PyObject* find_path = nullptr;       // (ancestor, module) -> "features-Sequential/6-Conv2d" or None
+  PyObject* name_root = nullptr;       // (module) -> "" for the model, "CrossEntropyLoss" for others
+  PyObject* start_in_child = nullptr;  // () -> None
+  std::vector<std::string> library_prefixes;  // directories whose lines are not the user's
+  std::string autograd_file;           // torch/autograd/__init__.py
+  std::string working_directory;
+};
+Package& package() {
+  static auto* p = new Package;  // never destroyed: calls come until the very end
+  return *p;
+}
+
+// ------------------------------------------------------------------ modules
+
+struct ModuleScope {
+  void* scope = nullptr;
+  bool is_model = false;
+  Ref reference;  // weak; an address may be used again by another module
+};
+
+struct ModuleKey {
+  void* parent;
+  PyObject* module;
+  bool operator==(const ModuleKey&) const = default;
+};
+struct ModuleHash {
+  std::size_t operator()(const ModuleKey& key) const {
+    return reinterpret_cast<std::uintptr_t>(key.parent) * 31 ^ reinterpret_cast<std::uintptr_t>(key.module) >> 4;
+  }
+};
+std::unordered_map<ModuleKey, ModuleScope, ModuleHash>& module_scopes() {
+  static auto* scopes = new std::unordered_map<ModuleKey, ModuleScope, ModuleHash>;
+  return *scopes;
+}
+
+// The modules this thread is inside of, with the scope each was given.
+struct Frame {
+  PyObject* module;  // borrowed: the caller holds it
+  void* scope;
+};
+thread_local std::vector<Frame> frames;
+thread_local int depth = 0;  // counted also while nothing is recorded, to know the outermost call
+
+void* descend(void* scope, const char* path) {
+  for (std::string_view rest = path; !rest.empty();) {
+    const std::size_t end = std::min(rest.find('/'), rest.size());
+    scope = opdump_torch_child(scope, std::string(rest.substr(0, end)).c_str());
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return scope;
+}
+
+// Names a module that is seen for the first time below `parent`. Python errors are cleared: a name is not worth an exception.
+ModuleScope name_module(void* parent, PyObject* module) {
+  ModuleScope result;
+  result.scope = parent ? parent : opdump_torch_root();
+  result.reference = Ref(PyWeakref_NewRef(module, nullptr));
+  if (parent) {
+    for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+      const Ref path(PyObject_CallFunctionObjArgs(package().find_path, frame->module, module, nullptr));
+      if (path && path.get() != Py_None) {
+        if (const char* text = PyUnicode_AsUTF8(path.get())) result.scope = descend(frame->scope, text);
+        PyErr_Clear();
+        return result;
+      }
+    }
+    result.scope = opdump_torch_child(parent, Py_TYPE(module)->tp_name);
+  } else {
+    const Ref component(PyObject_CallFunctionObjArgs(package().name_root, module, nullptr));
+    const char* text = component ? PyUnicode_AsUTF8(component.get()) : nullptr;
+    result.is_model = text && !*text;
+    if (text) result.scope = descend(result.scope, text);
+  }
+  PyErr_Clear();
+  return result;
+}
+
+const ModuleScope& scope_of(PyObject* module) {
+  void* parent = frames.empty() ? nullptr : opdump_torch_module_scope();
+  ModuleScope& known = module_scopes()[{parent, module}];
+  if (!known.scope || !known.reference || PyWeakref_GetObject(known.reference.get()) != module)
+    known = name_module(parent, module);
+  return known;
+}
+
+// Takes the place of torch.nn.Module.__call__; args[0] is the module.
+PyObject* call_module(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+  void* scope = nullptr;
+  const bool outermost = depth == 0;
+  if (count > 0 && opdump_torch_root()) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (outermost) {
+      if (scope_of(args[0]).is_model) opdump_torch_outermost_call();
+      opdump_torch_join_thread();
+    }
+    if (opdump_torch_active()) scope = scope_of(args[0]).scope;
+    PyErr_Restore(type, value, traceback);
+  }
+  if (scope) {
+    frames.push_back({args[0], scope});
+    opdump_torch_push_scope(scope);
+  }
+  ++depth;
+  PyObject* result = PyObject_Vectorcall(package().original_call, args, static_cast<size_t>(count), keywords);
+  --depth;
+  if (scope) {
+    opdump_torch_pop();
+    frames.pop_back();
+  }
+  return result;
+}
+
+// ------------------------------------------------------------------ source lines
+
+enum class CodeKind : std::uint8_t { user, library, backward };
+struct CodeInfo {
+  CodeKind kind;
+  const char* file;  // lives for ever
+};
+
+const char* keep(std::string text) { return (new std::string(std::move(text)))->c_str(); }
+
+CodeInfo classify(PyCodeObject* code) {
+  const Ref name(PyObject_GetAttrString(reinterpret_cast<PyObject*>(code), "co_filename"));
+  const Ref function(PyObject_GetAttrString(reinterpret_cast<PyObject*>(code), "co_name"));
+  const char* text = name ? PyUnicode_AsUTF8(name.get()) : nullptr;
+  const char* function_text = function ? PyUnicode_AsUTF8(function.get()) : nullptr;
+  if (!text || !function_text) return PyErr_Clear(), CodeInfo{CodeKind::library, nullptr};
+  std::string_view file = text;
+  if (file == package().autograd_file && (std::strcmp(function_text, "backward") == 0 || std::strcmp(function_text, "grad") == 0))
+    return {CodeKind::backward, nullptr};
+  if (file.starts_with("<frozen")) return {CodeKind::library, nullptr};
+  for (const std::string& prefix : package().library_prefixes)
+    if (file.starts_with(prefix)) return {CodeKind::library, nullptr};
+  if (file.starts_with(package().working_directory)) file.remove_prefix(package().working_directory.size());
+  return {CodeKind::user, keep(std::string(file))};
+}
+
+const CodeInfo& code_info(PyCodeObject* code) {
+  static auto* known = new std::unordered_map<PyCodeObject*, CodeInfo>;
+  const auto found = known->find(code);
+  if (found != known->end()) return found->second;
+  Py_INCREF(code);  // so that its address stays its own
+  return known->emplace(code, classify(code)).first->second;
+}
+
+// The innermost line outside torch: for an operator of a layer, the line that calls the layer.
+int find_source_with_gil(const char** file, int* line, int* in_backward) {
+  Ref frame(reinterpret_cast<PyObject*>(PyThreadState_GetFrame(PyThreadState_Get())));
+  while (frame) {
+    auto* f = reinterpret_cast<PyFrameObject*>(frame.get());
+    const Ref code(reinterpret_cast<PyObject*>(PyFrame_GetCode(f)));
+    const CodeInfo& info = code_info(reinterpret_cast<PyCodeObject*>(code.get()));
+    if (info.kind == CodeKind::backward) *in_backward = 1;
+    if (info.kind == CodeKind::user) {
+      *file = info.file;
+      *line = PyFrame_GetLineNumber(f);
+      return 1;
+    }
+    frame = Ref(reinterpret_cast<PyObject*>(PyFrame_GetBack(f)));
+  }
+  return 0;
+}
+
+bool is_finalizing() {
+#if PY_VERSION_HEX >= 0x030D0000
+  return Py_IsFinalizing();
+#else
+  return _Py_IsFinalizing();
+#endif
+}
+
+int find_source(const char** file, int* line, int* in_backward) {
+  // A thread that Python does not know runs no Python line, and must not wait for the GIL.
+  if (!PyGILState_GetThisThreadState() || is_finalizing()) return 0;
+  const PyGILState_STATE state = PyGILState_Ensure();
+  const int found = find_source_with_gil(file, line, in_backward);
+  PyGILState_Release(state);
+  return found;
+}
+
+void start_in_child() {
+  if (!package().start_in_child || !PyGILState_GetThisThreadState() || is_finalizing()) return;
+  const PyGILState_STATE state = PyGILState_Ensure();
+  const Ref done(PyObject_CallNoArgs(package().start_in_child));
+  if (!done) PyErr_WriteUnraisable(package().start_in_child);
+  PyGILState_Release(state);
+}
+
+const opdump_torch_bridge kBridge{find_source, start_in_child};
+
+// ------------------------------------------------------------------ functions of the module
+
+PyMethodDef call_module_definition{"__call__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_module)),
+                                   METH_FASTCALL | METH_KEYWORDS, nullptr};
+
+PyObject* setup(PyObject*, PyObject* args, PyObject* keywords) {
+  static const char* names[] = {"original_call", "find_path", "name_root", "start_in_child", "library_prefixes",
+                                "autograd_file", "working_directory", nullptr};
+  Package& p = package();
+  PyObject* prefixes = nullptr;
+  const char *autograd_file = nullptr, *working_directory = nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOO!ss", const_cast<char**>(names), &p.original_call, &p.find_path,
+                                   &p.name_root, &p.start_in_child, &PyList_Type, &prefixes, &autograd_file,
+                                   &working_directory))
+    return nullptr;
+  for (PyObject* object : {p.original_call, p.find_path, p.name_root, p.start_in_child}) Py_INCREF(object);
+  for (Py_ssize_t i = 0; i < PyList_Size(prefixes); ++i) {
+    const char* prefix = PyUnicode_AsUTF8(PyList_GetItem(prefixes, i));
+    if (!prefix) return nullptr;
+    p.library_prefixes.emplace_back(prefix);
+  }
+  p.autograd_file = autograd_file;
+  p.working_directory = working_directory;
+  opdump_torch_set_bridge(&kBridge);
+  const Ref function(PyCFunction_New(&call_module_definition, nullptr));
+  return function ? PyInstanceMethod_New(function.get()) : nullptr;
+}
+
+PyObject* raise(opdump_status status) {
+  PyErr_SetString(status == OPDUMP_ERROR_CONFIG ? PyExc_ValueError : PyExc_RuntimeError, opdump_last_error());
+  return nullptr;
+}
+
+PyObject* start(PyObject*, PyObject* args, PyObject* keywords) {
+  static const char* names[] = {"config", "root", "mode", "dialect", "strict", "rank", "device", "first_step", nullptr};
+  opdump_options options{};
+  options.size = sizeof options;
+  const char* root = nullptr;
+  int strict = 0;
+  unsigned rank = 0;
+  int device = 0;
+  long long first_step = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "s|zzzpIiL", const_cast<char**>(names), &options.config_path, &root,
+                                   &options.mode, &options.dialect, &strict, &rank, &device, &first_step))
+    return nullptr;
+  options.strict = strict;
+  options.rank = rank;
+  options.device_id = device;
+  const opdump_status status = opdump_torch_start(&options, root, first_step);
+  if (status != OPDUMP_OK) return raise(status);
+  module_scopes().clear();
+  Py_RETURN_NONE;
+}
+
+PyObject* stop(PyObject*, PyObject*) {
+  opdump_status status = OPDUMP_OK;
+  Py_BEGIN_ALLOW_THREADS  // a thread inside an operator may need the GIL to leave it
+      status = opdump_torch_stop();
+  Py_END_ALLOW_THREADS
+  return PyBool_FromLong(status == OPDUMP_OK);
+}
+
+PyObject* step(PyObject*, PyObject*) { Py_INCREF(Py_None);
+  opdump_torch_step();
+  return Py_None; }
+PyObject* current_step(PyObject*, PyObject*) { return PyLong_FromLongLong(opdump_torch_current_step()); }
+PyObject* active(PyObject*, PyObject*) { return PyBool_FromLong(opdump_torch_active()); }
+PyObject* join_thread(PyObject*, PyObject*) { return opdump_torch_join_thread(), Py_NewRef(Py_None); }
+PyObject* count_optimizer_steps(PyObject*, PyObject*) {
+  return opdump_torch_count_optimizer_steps(), Py_NewRef(Py_None);
+}
+
+PyObject* settle(PyObject*, PyObject* storage) {
+  void* address = PyLong_AsVoidPtr(storage);
+  if (!address && PyErr_Occurred()) return nullptr;
+  opdump_torch_settle(address);
+  Py_RETURN_NONE;
+}
+
+PyObject* report_unseen(PyObject*, PyObject* args) {
+  const char *what = nullptr, *reason = nullptr;
+  if (!PyArg_ParseTuple(args, "ss", &what, &reason)) return nullptr;
+  opdump_torch_report_unseen(what, reason);
+  Py_RETURN_NONE;
+}
+
+template <typename F>
+constexpr PyCFunction as_function(F* f) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
+}
+
+PyMethodDef methods[] = {
+    {"setup", as_function(setup), METH_VARARGS | METH_KEYWORDS, "Hands over what the hooks need; returns the replacement of Module.__call__."},
+    {"start", as_function(start), METH_VARARGS | METH_KEYWORDS, "Starts recording. ValueError: the configuration is wrong."},
+    {"stop", as_function(stop), METH_NOARGS, "Stops recording; False if something was lost."},
+    {"step", as_function(step), METH_NOARGS, "Ends the current step."},
+    {"current_step", as_function(current_step), METH_NOARGS, "Number of the current step."},
+    {"active", as_function(active), METH_NOARGS, "Whether the current step is recorded."},
+    {"join_thread", as_function(join_thread), METH_NOARGS, "Makes the calling thread take part."},
+    {"count_optimizer_steps", as_function(count_optimizer_steps), METH_NOARGS, "Counts steps by Optimizer.step."},
+    {"report_unseen", as_function(report_unseen), METH_VARARGS, "Records that something could not be seen, and why."},
+    {"settle", as_function(settle), METH_O, "Waits until a storage, given by address, is not being read."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyModuleDef definition{PyModuleDef_HEAD_INIT, "_torch", nullptr, -1, methods, nullptr, nullptr, nullptr, nullptr};
+
+}  // namespace
+
+PyMODINIT_FUNC PyInit__torch() { return PyModule_Create(&definition); }

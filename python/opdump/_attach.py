@@ -1,0 +1,187 @@
+"""Hooks a complete torch: modules say their names, threads take part, memory that leaves torch is settled first."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import sys
+import sysconfig
+import threading
+
+import torch
+
+from opdump import _on_import
+from opdump import _torch as hooks
+
+_RANK_VARIABLES = ("RANK_ID", "RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
+_DEVICE_VARIABLES = ("DEVICE_ID", "LOCAL_RANK")
+# Ways for a program to get at the memory of a tensor without an operator.
+_EXPORTS = ("numpy", "data_ptr", "storage", "untyped_storage", "_storage", "_typed_storage", "__dlpack__")
+
+_settings: dict | None = None  # of the recording under way
+_model_named = False
+_root_names: dict[str, int] = {}
+
+
+def _first_number(variables: tuple[str, ...]) -> int:
+    for variable in variables:
+        value = os.environ.get(variable, "")
+        if value.isdigit():
+            return int(value)
+    return 0
+
+
+def _find_path(ancestor: torch.nn.Module, module: torch.nn.Module) -> str | None:
+    """Where `module` lies below `ancestor`: "features-Sequential/6-Conv2d", or None."""
+    for name, found in ancestor.named_modules():
+        if found is module and name:
+            parts, at = [], ancestor
+            for part in name.split("."):
+                at = at._modules[part]
+                parts.append(f"{part}-{type(at).__name__}")
+            return "/".join(parts)
+    return None
+
+
+def _name_root(module: torch.nn.Module) -> str:
+    """The name of a module that nobody called: "" for the model -- the first one with children -- else its class."""
+    global _model_named
+    if not _model_named and next(module.children(), None) is not None:
+        _model_named = True
+        return ""
+    name = type(module).__name__
+    number = _root_names[name] = _root_names.get(name, -1) + 1
+    return f"{name}_{number}" if number else name
+
+
+def _settle_first(function):
+    @functools.wraps(function)
+    def settled(self, *args, **kwargs):
+        if hooks.active():
+            try:
+                hooks.settle(_storage_of(self)._cdata)
+            except Exception:  # no storage: a sparse or wrapped tensor
+                pass
+        return function(self, *args, **kwargs)
+
+    return settled
+
+
+_storage_of = getattr(torch.Tensor, "untyped_storage", None) or torch.Tensor.storage
+
+
+def _count_optimizer_steps(init):
+    @functools.wraps(init)
+    def counted(self, *args, **kwargs):
+        hooks.count_optimizer_steps()
+        init(self, *args, **kwargs)
+
+    return counted
+
+
+def _join(bootstrap):
+    @functools.wraps(bootstrap)
+    def joined(self):
+        hooks.join_thread()
+        bootstrap(self)
+
+    return joined
+
+
+def _install() -> None:
+    """Puts the hooks in place, once per process."""
+    prefixes = [os.path.dirname(torch.__file__), os.path.dirname(__file__), sysconfig.get_path("stdlib")]
+    packages = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    # The standard library's directory may contain the packages: those are the user's, so it is listed file by file.
+    stdlib = [p for p in _standard_library(prefixes.pop()) if p not in packages]
+    replacement = hooks.setup(
+        original_call=torch.nn.Module.__call__,
+        find_path=_find_path,
+        name_root=_name_root,
+        start_in_child=_start_in_child,
+        library_prefixes=[p + os.sep for p in prefixes] + stdlib,
+        autograd_file=torch.autograd.__file__,
+        working_directory=os.getcwd() + os.sep,
+    )
+    torch.nn.Module.__call__ = replacement
+    torch.optim.Optimizer.__init__ = _count_optimizer_steps(torch.optim.Optimizer.__init__)
+    threading.Thread._bootstrap_inner = _join(threading.Thread._bootstrap_inner)
+    for name in _EXPORTS:
+        if hasattr(torch.Tensor, name):
+            setattr(torch.Tensor, name, _settle_first(getattr(torch.Tensor, name)))
+    if hasattr(torch, "compile"):
+        _warn_of_compile()
+    atexit.register(stop)
+
+
+def _standard_library(directory: str) -> list[str]:
+    found = []
+    for entry in os.scandir(directory):
+        if entry.name not in ("site-packages", "dist-packages"):
+            found.append(entry.path + os.sep if entry.is_dir() else entry.path)
+    return found
+
+
+def _warn_of_compile() -> None:
+    original = torch.compile
+
+    @functools.wraps(original)
+    def compile(*args, **kwargs):
+        hooks.report_unseen("torch.compile", "operators inside compiled graphs cannot be seen; set TORCHDYNAMO_DISABLE=1")
+        return original(*args, **kwargs)
+
+    torch.compile = compile
+
+
+def start(config: str, *, mode: str | None = None, strict: bool = False, root: str | None = None, first_step: int = 0) -> None:
+    """See opdump.start. `root` begins every name; None is "Default"."""
+    global _settings
+    settings = {"config": os.path.abspath(config), "mode": mode, "strict": strict}
+    hooks.start(
+        **settings,
+        root=root,
+        rank=_first_number(_RANK_VARIABLES),
+        device=_first_number(_DEVICE_VARIABLES),
+        first_step=first_step,
+    )
+    _settings = settings
+    if not getattr(_install, "done", False):
+        _install.done = True
+        _install()
+
+
+def start_from_environment() -> None:
+    """Starts with the configuration the environment names; a wrong one ends the program before it begins."""
+    try:
+        start(
+            _on_import.config(),
+            mode=os.environ.get("OPDUMP_MODE") or None,
+            strict=os.environ.get("OPDUMP_STRICT", "") not in ("", "0"),
+        )
+    except ValueError as error:
+        print(f"opdump: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    except RuntimeError as error:
+        print(f"opdump: nothing is recorded: {error}", file=sys.stderr)
+
+
+def stop() -> bool:
+    """See opdump.stop."""
+    global _settings
+    _settings = None
+    return hooks.stop()
+
+
+def _start_in_child() -> None:
+    """Called in a forked process before its first operator: it records on its own, under its own name."""
+    import multiprocessing
+    import multiprocessing.util
+
+    worker = torch.utils.data.get_worker_info()
+    name = f"worker{worker.id}" if worker else multiprocessing.current_process().name
+    if _settings is None or (worker is None and multiprocessing.parent_process() is None):
+        return  # os.fork() by hand: nobody would close the recording
+    start(**_settings, root=f"Default/{name}", first_step=hooks.current_step())
+    # Such a process ends with os._exit: atexit functions do not run there.
+    multiprocessing.util.Finalize(None, stop, exitpriority=10)

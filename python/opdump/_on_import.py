@@ -1,0 +1,56 @@
+"""Starts recording at the moment a program has imported torch, and not before: a program that never does pays nothing.
+
+Only the standard library is used here, and little of it, because every Python process under `opdump run` loads this file.
+"""
+
+import os
+import sys
+
+
+def config():
+    """The configuration file named by the environment, or None."""
+    return os.environ.get("OPDUMP_CONFIG") or os.environ.get("MINDSPORE_DUMP_CONFIG") or None
+
+
+def attached():
+    """The module opdump._attach if it is in use, else None."""
+    return sys.modules.get("opdump._attach")
+
+
+class _TorchFinder:
+    """Finds torch as the finders behind it do, and begins recording when its module body has run."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "torch":
+            return None
+        sys.meta_path.remove(self)
+        from importlib.util import find_spec
+
+        spec = find_spec(name)
+        if spec is None or spec.loader is None:
+            return spec
+        execute = spec.loader.exec_module
+
+        def exec_module(module):
+            execute(module)
+            _start()
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+
+def _start():
+    from opdump import _attach
+
+    _attach.start_from_environment()
+
+
+def start_with_torch():
+    """Begins recording with the import of torch if the environment names a configuration; at once if torch is there."""
+    if config() is None or any(isinstance(finder, _TorchFinder) for finder in sys.meta_path):
+        return
+    if "torch" in sys.modules:
+        if attached() is None:
+            _start()
+    else:
+        sys.meta_path.insert(0, _TorchFinder())

@@ -1,0 +1,28 @@
+"""Loaded by every Python under `opdump run`, because its directory comes first in PYTHONPATH."""
+
+import importlib.util
+import os
+import sys
+
+_here = os.path.dirname(os.path.abspath(__file__))
+
+
+def _run_hidden_sitecustomize():
+    """Runs the sitecustomize that this file hides, if there is one."""
+    for directory in sys.path:
+        if os.path.abspath(directory or ".") == _here:
+            continue
+        path = os.path.join(directory, "sitecustomize.py")
+        if os.path.isfile(path):
+            spec = importlib.util.spec_from_file_location("sitecustomize", path)
+            spec.loader.exec_module(importlib.util.module_from_spec(spec))
+            return
+
+
+try:
+    from opdump import _on_import
+
+    _on_import.start_with_torch()
+except Exception as error:  # the program must start whatever happens to us
+    print(f"opdump: nothing is recorded: {error}", file=sys.stderr)
+_run_hidden_sitecustomize()

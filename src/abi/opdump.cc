@@ -1,0 +1,231 @@
+// The C door. Each function is: check arguments, call one C++ function, translate.
+#include "opdump/opdump.h"
+
+#include <array>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "capture/session.h"
+#include "dialect/dialects.h"
+
+using opdump::Code;
+using opdump::Error;
+using opdump::LogLevel;
+using opdump::Result;
+namespace capture = opdump::capture;
+namespace dialect = opdump::dialect;
+namespace model = opdump::model;
+
+struct opdump_session {
+  std::unique_ptr<capture::Session> session;
+};
+
+namespace {
+
+static_assert(static_cast<int>(model::DType::float8_e5m2) == OPDUMP_FLOAT8_E5M2);
+static_assert(static_cast<int>(model::Phase::optimizer) == OPDUMP_OPTIMIZER);
+
+thread_local std::string last_error;
+
+opdump_status fail(opdump_status status, std::string message) {
+  last_error = std::move(message);
+  return status;
+}
+
+opdump_status to_status(Code code) {
+  switch (code) {
+    case Code::config: return OPDUMP_ERROR_CONFIG;
+    case Code::io:
+    case Code::not_found: return OPDUMP_ERROR_IO;
+    case Code::usage: return OPDUMP_ERROR_ARGUMENT;
+    default: return OPDUMP_ERROR_INTERNAL;
+  }
+}
+
+// The one place where exceptions (ours never throw; std and libraries may) stop.
+template <typename F>
+opdump_status guarded(F&& body) noexcept {
+  try {
+    if (Result<> result = body(); !result) {
+      Error error = result.take_error();
+      return fail(to_status(error.code()), error.message());
+    }
+    return OPDUMP_OK;
+  } catch (const std::exception& e) {
+    return fail(OPDUMP_ERROR_INTERNAL, e.what());
+  } catch (...) {
+    return fail(OPDUMP_ERROR_INTERNAL, "unknown exception");
+  }
+}
+
+// The same for functions that answer with a value; `otherwise` is the answer if something threw (out of memory).
+template <typename T, typename F>
+T guarded_value(T otherwise, F&& body) noexcept {
+  try {
+    return body();
+  } catch (...) {
+    return otherwise;
+  }
+}
+
+Result<std::uint64_t> memory_limit(const opdump_options& options) {
+  if (options.memory_limit_bytes != 0) return options.memory_limit_bytes;
+  const char* text = std::getenv("OPDUMP_MEMORY_LIMIT");
+  if (!text || !*text) return std::uint64_t{1} << 30;
+  const auto bytes = opdump::parse_bytes(text);
+  if (!bytes || *bytes == 0)
+    return Error(Code::config, "OPDUMP_MEMORY_LIMIT is '" + std::string(text) + "'; expected a size such as 512M or 2G");
+  return *bytes;
+}
+
+Result<dialect::Mode> parse_mode(const char* text) {
+  if (!text || !*text) return dialect::Mode::automatic;
+  constexpr std::array<std::pair<std::string_view, dialect::Mode>, 5> kModes{{{"o0", dialect::Mode::o0},
+                                                                             {"o2", dialect::Mode::o2},
+                                                                             {"cpu", dialect::Mode::cpu},
+                                                                             {"gpu", dialect::Mode::gpu},
+                                                                             {"ge", dialect::Mode::ge}}};
+  for (const auto& [name, mode] : kModes)
+    if (name == text) return mode;
+  return Error(Code::usage, "mode is '" + std::string(text) + "'; expected o0, o2, cpu, gpu or ge");
+}
+
+Result<> open_session(const opdump_options* options, opdump_session** session) {
+  if (!options || !session || options->size < sizeof(opdump_options) || !options->config_path)
+    return Error(Code::usage, "opdump_open: options (with its size and config_path) and session must not be NULL");
+  *session = nullptr;
+  dialect::Options reading;
+  reading.strict = options->strict != 0;
+  reading.environment = dialect::process_environment;
+  OPDUMP_TRY(reading.mode, parse_mode(options->mode));
+  OPDUMP_TRY(auto plan,
+             dialect::load_plan(options->config_path, options->dialect ? options->dialect : "", reading));
+  capture::SessionOptions recording;
+  recording.rank = options->rank;
+  recording.device_id = static_cast<std::uint32_t>(options->device_id);
+  recording.runtime = options->runtime ? options->runtime : "";
+  recording.threads = options->threads;
+  OPDUMP_TRY(recording.memory_limit_bytes, memory_limit(*options));
+  if (options->retain && options->release) {
+    recording.retain = options->retain;
+    recording.release = options->release;
+  }
+  if (options->log)
+    recording.log = [log = options->log, user = options->log_user](LogLevel level, std::string_view line) {
+      log(user, static_cast<int>(level), std::string(line).c_str());
+    };
+  OPDUMP_TRY(auto opened, capture::Session::open(std::move(plan), std::move(recording)));
+  *session = new opdump_session{std::move(opened)};
+  return opdump::ok();
+}
+
+// Operands live on the stack for all but the widest calls (a _foreach_ operator of a large model).
+class Operands {
+ public:
+  Operands(const opdump_tensor* tensors, std::size_t count) {
+    operands_.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) add(tensors[i]);
+  }
+  operator std::span<const capture::Operand>() const { return operands_; }
+
+ private:
+  void add(const opdump_tensor& tensor) {
+    capture::Operand operand;
+    operand.view.dtype = static_cast<model::DType>(tensor.dtype);
+    operand.view.shape = model::Shape(std::span(tensor.shape, tensor.rank));
+    operand.view.strides = tensor.strides ? model::Shape(std::span(tensor.strides, tensor.rank))
+                                          : model::row_major_strides(operand.view.shape);
+    operand.view.data = static_cast<const std::byte*>(tensor.data);
+    operand.index = tensor.index;
+    operand.content = tensor.content;
+    operand.owner = tensor.owner;
+    if (tensor.undumped) operand.undumped = tensor.undumped;
+    operands_.push_back(std::move(operand));
+  }
+  std::vector<capture::Operand> operands_;
+};
+
+const capture::DefinedOperator* unwrap(const opdump_op* op) { return reinterpret_cast<const capture::DefinedOperator*>(op); }
+
+}  // namespace
+
+const char* opdump_version(void) { return opdump::kVersion.data(); }
+const char* opdump_last_error(void) { return last_error.c_str(); }
+
+opdump_status opdump_open(const opdump_options* options, opdump_session** session) {
+  return guarded([&] { return open_session(options, session); });
+}
+
+opdump_status opdump_close(opdump_session* session) {
+  if (!session) return OPDUMP_OK;
+  const opdump_status status = guarded([&] { return session->session->close(); });
+  delete session;
+  return status;
+}
+
+int opdump_set_step(opdump_session* session, int64_t step) {
+  return session && guarded_value(false, [&] { return session->session->set_step(step); });
+}
+
+int opdump_selects_step(const opdump_session* session, int64_t step) {
+  return session && session->session->selects_step(step);
+}
+
+const opdump_op* opdump_define(opdump_session* session, const opdump_op_info* info) {
+  if (!session || !info || info->size < sizeof(opdump_op_info) || !info->type || !info->name) return nullptr;
+  return guarded_value(static_cast<const opdump_op*>(nullptr), [&] {
+    model::Operator op{info->type, info->name, static_cast<model::Phase>(info->phase), info->graph_id, info->stream,
+                       info->source_file ? info->source_file : "", info->source_line};
+    return reinterpret_cast<const opdump_op*>(session->session->define(std::move(op)));
+  });
+}
+
+int opdump_wants(const opdump_session* session, const opdump_op* op) {
+  return session && op && session->session->wants(unwrap(op));
+}
+
+void opdump_before_write(opdump_session* session, const uint64_t* contents, size_t count) {
+  if (!session || !contents) return;
+  guarded_value(0, [&] {
+    for (std::size_t i = 0; i < count; ++i) session->session->before_write(contents[i]);
+    return 0;
+  });
+}
+
+opdump_call* opdump_begin(opdump_session* session, const opdump_op* op, const opdump_tensor* inputs, size_t count) {
+  if (!opdump_wants(session, op)) return nullptr;
+  return guarded_value(static_cast<opdump_call*>(nullptr), [&] {
+    return reinterpret_cast<opdump_call*>(session->session->begin(unwrap(op), Operands(inputs, count)));
+  });
+}
+
+void opdump_end(opdump_session* session, opdump_call* call, const opdump_tensor* outputs, size_t count, int failed) {
+  if (!session || !call) return;
+  guarded_value(0, [&] {
+    session->session->end(reinterpret_cast<capture::Call*>(call), Operands(outputs, count), failed != 0);
+    return 0;
+  });
+}
+
+void opdump_report_unseen(opdump_session* session, const char* what, const char* reason) {
+  if (!session || !what || !reason) return;
+  guarded_value(0, [&] { return session->session->report_unseen(what, reason), 0; });
+}
+
+opdump_status opdump_flush(opdump_session* session) {
+  if (!session) return OPDUMP_OK;
+  return guarded([&] { return session->session->flush(); });
+}
+
+void opdump_abandon(opdump_session* session) {
+  // Deliberately nothing: the threads of the session do not exist in the child, its locks may be held for ever, and its files
+  // are the parent's. The memory is the price.
+  (void)session;
+}

@@ -1,0 +1,106 @@
+// One piece of tensor data to be worked on: its statistics, its hash, its file. Several slots can share a job -- what one operator
+// wrote, others read -- so that no byte is looked at or written twice.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "dump/layout.h"
+#include "math/stats.h"
+#include "model/tensor_view.h"
+
+namespace opdump::capture {
+
+// Keeps foreign memory alive; lets go of it when destroyed.
+class KeepAlive {
+ public:
+  using Release = void (*)(void* owner);
+  KeepAlive() = default;
+  KeepAlive(void* owner, Release release) : owner_(owner), release_(release) {}
+  KeepAlive(KeepAlive&& other) noexcept : owner_(std::exchange(other.owner_, nullptr)), release_(other.release_) {}
+  KeepAlive& operator=(KeepAlive&& other) noexcept {
+    std::swap(owner_, other.owner_);
+    std::swap(release_, other.release_);
+    return *this;
+  }
+  KeepAlive(const KeepAlive&) = delete;
+  KeepAlive& operator=(const KeepAlive&) = delete;
+  ~KeepAlive() {
+    if (owner_) release_(owner_);
+  }
+
+ private:
+  void* owner_ = nullptr;
+  Release release_ = nullptr;
+};
+
+// What a job has to find out or to do.
+struct JobNeeds {
+  math::StatNeeds statistics;
+  bool md5 = false;
+  bool file = false;
+  bool operator==(const JobNeeds&) const = default;
+  bool any_statistics() const { return statistics != math::StatNeeds{}; }
+};
+
+class Job {
+ public:
+  // Cuts the work into tasks that threads can share; `address` is used if there is a file to write.
+  Job(model::TensorView view, JobNeeds needs, dump::SlotAddress address, dump::Layout* layout);
+
+  // The next task nobody has taken, or -1. Guarded by the pipeline's mutex, like reopen().
+  int claim() { return next_ < task_count_ ? next_++ : -1; }
+  bool has_unclaimed() const { return next_ < task_count_; }
+  bool is_untouched() const { return next_ == 0; }
+
+  // Does a claimed task. True if it was the last one: the results below are final then.
+  bool run(int task);
+  bool is_done() const { return done_.load(std::memory_order_acquire); }
+
+  // Gives the job its own copy of the data, so that the lender may overwrite the original. Only while untouched.
+  void detach();
+
+  // Memory the job holds or keeps alive, counted against the limit.
+  std::uint64_t held_bytes() const { return held_bytes_; }
+
+  // Results, valid once done.
+  const math::Statistics& statistics() const { return statistics_; }
+  const std::string& md5() const { return md5_; }
+  const std::filesystem::path& file() const { return file_; }
+  const std::optional<Error>& error() const { return error_; }
+  std::uint64_t data_bytes() const { return data_bytes_; }
+
+ private:
+  friend class Pipeline;
+  void finish();
+
+  model::TensorView view_;
+  JobNeeds needs_;
+  dump::SlotAddress address_;
+  dump::Layout* layout_;
+  std::uint64_t data_bytes_ = 0, held_bytes_ = 0;
+  std::uint64_t content_ = 0;  // block of memory it was lent; 0 if none
+
+  KeepAlive keep_alive_;
+  std::unique_ptr<std::byte[]> copy_;
+
+  std::vector<model::TensorView> pieces_;  // for statistics
+  std::vector<math::StatPartial> partials_;
+  int task_count_ = 0, next_ = 0;  // tasks: [file] [md5] pieces...
+  std::atomic<int> remaining_{0};
+  std::atomic<bool> done_{false};
+
+  math::Statistics statistics_{};
+  std::string md5_;
+  std::filesystem::path file_;
+  std::optional<Error> error_;
+};
+
+}  // namespace opdump::capture

@@ -1,0 +1,164 @@
+#include "capture/pipeline.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <utility>
+
+namespace opdump::capture {
+namespace {
+
+constexpr auto kIdlePeriod = std::chrono::milliseconds(20);
+
+}  // namespace
+
+Pipeline::Pipeline(unsigned threads, std::uint64_t memory_limit_bytes, std::function<void()> idle)
+    : memory_limit_bytes_(memory_limit_bytes), idle_(std::move(idle)) {
+  // Signals belong to the watched program's own threads.
+  sigset_t all, old;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+}
+
+Pipeline::~Pipeline() {
+  wait_all();
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  work_available_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Pipeline::submit_borrowed(const std::shared_ptr<Job>& job, KeepAlive keep_alive, std::uint64_t content) {
+  job->keep_alive_ = std::move(keep_alive);
+  std::unique_lock lock(mutex_);
+  reserve(lock, job->held_bytes_ = job->data_bytes());
+  if ((job->content_ = content) != 0) {
+    borrowed_.emplace(content, job);
+    borrowed_count_.fetch_add(1, std::memory_order_relaxed);
+  }
+  enqueue(job);
+}
+
+void Pipeline::submit_copied(const std::shared_ptr<Job>& job) {
+  {
+    std::unique_lock lock(mutex_);
+    reserve(lock, job->data_bytes());
+  }
+  job->detach();
+  const std::lock_guard lock(mutex_);
+  enqueue(job);
+}
+
+void Pipeline::run_now(const std::shared_ptr<Job>& job) {
+  std::unique_lock lock(mutex_);
+  enqueue(job);
+  settle(lock, job);
+}
+
+void Pipeline::enqueue(const std::shared_ptr<Job>& job) {
+  queue_.push_back(job);
+  ++unfinished_;
+  if (sleeping_ > 0) work_available_.notify_one();
+}
+
+void Pipeline::before_write(std::uint64_t content) {
+  if (borrowed_count_.load(std::memory_order_relaxed) == 0) return;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    const auto found = borrowed_.find(content);
+    if (found == borrowed_.end()) return;
+    const std::shared_ptr<Job> job = found->second;
+    // A copy costs less than a file, so a file that nobody has begun gets one.
+    if (job->needs_.file && job->is_untouched()) {
+      std::erase(queue_, job);
+      return_loan(job);
+      lock.unlock();
+      job->detach();
+      lock.lock();
+      queue_.push_front(job);
+      if (sleeping_ > 0) work_available_.notify_one();
+    } else {
+      settle(lock, job);
+    }
+  }
+}
+
+void Pipeline::wait_all() {
+  std::unique_lock lock(mutex_);
+  while (unfinished_ > 0)
+    if (!help(lock)) job_done_.wait_for(lock, kIdlePeriod);
+}
+
+// Waits until the job is done, doing as much of it here as others have left.
+void Pipeline::settle(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Job>& job) {
+  for (int task; (task = job->claim()) >= 0;) run_task(lock, job, task);
+  job_done_.wait(lock, [&] { return job->is_done(); });
+}
+
+void Pipeline::reserve(std::unique_lock<std::mutex>& lock, std::uint64_t bytes) {
+  // A single tensor larger than the limit still passes, alone.
+  while (held_bytes_ > 0 && held_bytes_ + bytes > memory_limit_bytes_)
+    if (!help(lock)) job_done_.wait_for(lock, kIdlePeriod);
+  held_bytes_ += bytes;
+  peak_held_bytes_.store(std::max(peak_held_bytes_.load(), held_bytes_));
+}
+
+// Does one task of the oldest job. False if there is none to take.
+bool Pipeline::help(std::unique_lock<std::mutex>& lock) {
+  while (!queue_.empty()) {
+    const std::shared_ptr<Job> job = queue_.front();
+    const int task = job->claim();
+    if (!job->has_unclaimed()) queue_.pop_front();
+    if (task < 0) continue;
+    run_task(lock, job, task);
+    return true;
+  }
+  return false;
+}
+
+void Pipeline::run_task(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Job>& job, int task) {
+  lock.unlock();
+  const bool finished = job->run(task);
+  lock.lock();
+  if (finished) complete(job);
+}
+
+void Pipeline::return_loan(const std::shared_ptr<Job>& job) {
+  if (job->content_ == 0) return;
+  for (auto [entry, end] = borrowed_.equal_range(job->content_); entry != end; ++entry)
+    if (entry->second == job) {
+      borrowed_.erase(entry);
+      break;
+    }
+  job->content_ = 0;
+  borrowed_count_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Pipeline::complete(const std::shared_ptr<Job>& job) {
+  held_bytes_ -= job->held_bytes_;
+  return_loan(job);
+  --unfinished_;
+  job_done_.notify_all();
+}
+
+void Pipeline::work() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    if (help(lock)) continue;
+    lock.unlock();
+    idle_();
+    lock.lock();
+    if (!queue_.empty() || stopping_) continue;
+    ++sleeping_;
+    work_available_.wait_for(lock, kIdlePeriod);
+    --sleeping_;
+  }
+}
+
+}  // namespace opdump::capture

@@ -1,0 +1,132 @@
+// One recording: decides what is wanted, takes tensors, hands them to the pipeline, writes rows in order of execution.
+//
+//   define -> wants -> begin -> before_write -> the operator runs -> end
+//                        |                                       |
+//                     inputs: jobs                            outputs: jobs
+//                        '------------------ Call ---------------'
+//                                              | in order, when its jobs are done
+//                                              v
+//                                 links, rows of statistic.csv
+//
+// After a failure (disk full, directory gone) the session switches itself off, says so once, and lists the loss.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "capture/job.h"
+#include "capture/pipeline.h"
+#include "dump/layout.h"
+#include "dump/operator_log.h"
+#include "dump/status_file.h"
+#include "model/operator.h"
+#include "plan/dump_plan.h"
+
+namespace opdump::capture {
+
+struct SessionOptions {
+  std::uint32_t rank = 0;
+  std::uint32_t device_id = 0;
+  std::string runtime;
+  std::uint64_t memory_limit_bytes = 1 << 30;
+  unsigned threads = 0;  // 0: half the cores, at most 4
+  LogSink log;
+  void (*retain)(void* owner) = nullptr;  // null: nothing is borrowed
+  void (*release)(void* owner) = nullptr;
+};
+
+// A tensor of a call, as the engine reports it. See opdump_tensor in opdump.h.
+struct Operand {
+  model::TensorView view;
+  std::uint32_t index = 0;
+  std::uint64_t content = 0;
+  void* owner = nullptr;
+  std::string_view undumped;
+};
+
+// An operator as the session knows it.
+struct DefinedOperator {
+  model::Operator op;
+  bool selected = false;
+  std::unordered_set<std::uint32_t> undumped;  // slots already noted as without data
+};
+
+struct Call;
+
+class Session {
+ public:
+  // Errors: config (something the recorder cannot do), io (the output directory).
+  static Result<std::unique_ptr<Session>> open(plan::DumpPlan plan, SessionOptions options);
+  ~Session();
+
+  // Waits for everything, writes the status file, logs a summary. Errors: the loss, if there was one.
+  Result<> close();
+
+  bool set_step(std::int64_t step);
+  bool selects_step(std::int64_t step) const;
+  const DefinedOperator* define(model::Operator op);
+  bool wants(const DefinedOperator* op) const { return recording_.load(std::memory_order_relaxed) && op->selected; }
+  void before_write(std::uint64_t content) { pipeline_->before_write(content); }
+  Call* begin(const DefinedOperator* op, std::span<const Operand> inputs);
+  void end(Call* call, std::span<const Operand> outputs, bool failed);
+  void report_unseen(std::string_view what, std::string_view reason);
+  Result<> flush();
+
+ private:
+  Session(plan::DumpPlan plan, SessionOptions options, std::unique_ptr<dump::Layout> layout,
+          dump::OperatorLogWriter log_writer);
+  struct Reuse;
+  void take(Call& call, model::Side side, const Operand& operand);
+  void note_undumped(const Call& call, model::Side side, const Operand& operand, std::string_view reason);
+  std::shared_ptr<Job> make_job(const Operand& operand, const model::TensorView& view,
+                                const dump::SlotAddress& address);
+  void drain();
+  void write_ready(bool flush_now);
+  Result<> write(const Call& call);
+  void stop(const Error& error, std::string first);
+  void say(LogLevel level, std::string_view line) const;
+  dump::Status final_status();
+
+  plan::DumpPlan plan_;
+  SessionOptions options_;
+  JobNeeds needs_;
+  bool files_can_link_ = false;
+  std::filesystem::path rank_directory_;
+  std::unique_ptr<dump::Layout> layout_;
+
+  std::atomic<bool> recording_{false};  // the current step is selected and nothing has failed
+  std::atomic<bool> stopped_{false};
+  std::atomic<std::int64_t> step_{0};
+
+  std::mutex operators_mutex_;  // guards the next four
+  plan::OpSelector selector_;
+  std::unordered_map<std::string, std::unique_ptr<DefinedOperator>> operators_;  // by graph id and name
+  dump::OperatorLogWriter log_writer_;
+  bool log_dirty_ = false;
+
+  std::mutex reuse_mutex_;  // guards reuse_
+  std::unique_ptr<Reuse> reuse_;
+
+  std::mutex calls_mutex_;  // guards calls_
+  std::deque<std::unique_ptr<Call>> calls_;  // ended, in order, rows not yet written
+  std::mutex drain_mutex_;  // guards layout rows and last_flush_us_: one thread writes rows at a time
+  std::uint64_t last_flush_us_ = 0;
+
+  mutable std::mutex status_mutex_;  // guards status_
+  dump::Status status_;
+  std::atomic<std::uint64_t> call_count_{0}, tensor_count_{0}, tensor_bytes_{0}, row_count_{0};
+
+  std::unique_ptr<Pipeline> pipeline_;  // last: its threads use the rest
+};
+
+}  // namespace opdump::capture
