@@ -4,6 +4,15 @@ set(OPDUMP_CORE_SOURCES
   base/json.cc
   base/text.cc
 
+  math/convert.cc
+  math/hash.cc
+  math/memory_walk.cc
+  math/stats.cc
+  math/stats_kernels.cc
+  math/stats_reference.cc
+  math/strided_copy.cc
+  math/transpose.cc
+
   model/dtype.cc
   model/operator.cc
   model/shape.cc
@@ -24,7 +33,8 @@ set(OPDUMP_CLI_SOURCES
 )
 
 # One test program for each folder.
-set(OPDUMP_TEST_FOLDERS base model plan)
+set(OPDUMP_TEST_FOLDERS base math model plan)
 set(OPDUMP_TESTS_base base/base_test.cc)
+set(OPDUMP_TESTS_math math/stats_test.cc math/memory_test.cc)
 set(OPDUMP_TESTS_model model/model_test.cc)
 set(OPDUMP_TESTS_plan plan/step_set_test.cc)

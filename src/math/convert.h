@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "model/dtype.h"
 
@@ -13,7 +12,12 @@ namespace opdump::math {
 float float_from_half(std::uint16_t bits);
 float float_from_bfloat16(std::uint16_t bits);
 
-// `count` bfloat16 elements widened to float32. SIMD.
+// Element `index` of memory of `dtype` as a double: integers of 64 bits are rounded, bool is 0 or 1. `data`
+// needs no alignment. 0 for dtypes without statistics.
+double element_as_double(model::DType dtype, const std::byte* data, std::int64_t index);
+
+// `count` elements widened to float32. SIMD. A signalling NaN may come out quiet.
+void widen_half(const std::uint16_t* in, float* out, std::size_t count);
 void widen_bfloat16(const std::uint16_t* in, float* out, std::size_t count);
 
 // int4 (low nibble first, sign-extended) and uint1 (most significant bit first) to one byte each.

@@ -1,6 +1,7 @@
 // Statistics of one tensor, in one pass over its memory. Definitions: mindspore.md 3.3.
 //   - Every element counts as a double; complex tensors have none of these (see has_statistics).
 //   - max and min: NaN is sticky -- one NaN makes both NaN. Infinities take part. Empty: max -inf, min inf.
+//     If both zeros could be the answer, it is the one that comes first.
 //   - avg = sum / count over all elements; l2norm = sqrt(sum of squares). NaN and inf propagate.
 //   - negative_count counts x < 0 (also -inf), positive_count x > 0 (also inf), zero_count x == 0 (both
 //   zeros).
@@ -10,11 +11,8 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <string>
 #include <vector>
 
-#include "base/result.h"
 #include "model/tensor_view.h"
 
 namespace opdump::math {
@@ -32,7 +30,8 @@ struct StatNeeds {
 struct StatPartial {
   double max, min;  // of the elements that are not NaN; see make_partial
   double sum, squares;
-  std::uint64_t count, negative_count, positive_count, zero_count;
+  std::uint64_t count;  // always known
+  std::uint64_t negative_count, positive_count, zero_count;
   std::uint64_t nan_count, negative_inf_count, positive_inf_count;
   bool has_nan;       // always known when extremes, sum, squares or counts are needed
   bool nan_negative;  // sign bit of the first NaN of the part; meaningful if has_nan
@@ -52,12 +51,13 @@ bool has_statistics(model::DType dtype);
 // Requires has_statistics(view.dtype).
 StatPartial partial_stats(const model::TensorView& view, StatNeeds needs);
 
-// `part` seen after `whole` (matters only for the sign of NaN).
+// `part` seen after `whole` (matters only for the signs of NaN and zero).
 void merge(StatPartial& whole, const StatPartial& part);
 Statistics finish(const StatPartial& whole);
 
 // Cuts `view` along its outermost long dimension into pieces of about `piece_bytes`, so that threads can
-// share a tensor. One piece if it is small or packed (int4, uint1).
+// share a tensor. One piece if it is small or packed (int4, uint1). The pieces are in row-major order, unless
+// the elements lie without holes in another order (channels last): then each piece is one stretch of memory.
 std::vector<model::TensorView> split_view(const model::TensorView& view, std::uint64_t piece_bytes);
 
 // partial_stats in the plainest way possible: the reference that the SIMD paths are tested and fuzzed

@@ -1,0 +1,194 @@
+// Tests of what moves or names bytes without looking at their values: conversions, copies, hashes.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <numeric>
+
+#include "math/convert.h"
+#include "math/hash.h"
+#include "math/memory_walk.h"
+#include "math/strided_copy.h"
+#include "math/test_tensors.h"
+
+namespace opdump::math {
+namespace {
+
+using model::DType;
+using model::TensorView;
+
+// The definition of IEEE binary16, in double.
+double half_by_definition(std::uint16_t bits) {
+  const int exponent = bits >> 10 & 31, mantissa = bits & 1023;
+  const double sign = bits >> 15 ? -1 : 1;
+  if (exponent == 31) return mantissa ? sign * std::nan("") : sign * INFINITY;
+  return sign * (exponent ? std::ldexp(1024 + mantissa, exponent - 25) : std::ldexp(mantissa, -24));
+}
+
+TEST(Convert, EveryHalf) {
+  for (unsigned bits = 0; bits < 65536; ++bits) {
+    const auto half = static_cast<std::uint16_t>(bits);
+    const double expected = half_by_definition(half);
+    const float actual = float_from_half(half);
+    if (std::isnan(expected)) {
+      ASSERT_TRUE(std::isnan(actual)) << bits;
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(actual) & 0x7fffff, (bits & 0x3ff) << 13);
+    } else {
+      ASSERT_EQ(actual, expected) << bits;
+    }
+    ASSERT_EQ(std::signbit(actual), bits >> 15 != 0) << bits;
+  }
+}
+
+TEST(Convert, BFloat16IsTheUpperHalfOfAFloat) {
+  EXPECT_EQ(float_from_bfloat16(0x3f80), 1.0f);
+  EXPECT_EQ(float_from_bfloat16(0xc049), -3.140625f);
+  EXPECT_EQ(float_from_bfloat16(0x0001), std::bit_cast<float>(0x00010000u));
+  EXPECT_EQ(float_from_bfloat16(0xff80), -INFINITY);
+}
+
+void expect_widening_to_be_the_same() {
+  std::vector<std::uint16_t> in(65536);
+  std::iota(in.begin(), in.end(), 0);
+  std::vector<float> half(in.size()), brain(in.size());
+  widen_half(in.data(), half.data(), in.size());
+  widen_bfloat16(in.data(), brain.data(), in.size());
+  const auto same = [](float a, float b) {
+    return std::isnan(a) ? std::isnan(b) && std::signbit(a) == std::signbit(b)
+                         : std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
+  };
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    ASSERT_TRUE(same(half[i], float_from_half(in[i]))) << i;
+    ASSERT_TRUE(same(brain[i], float_from_bfloat16(in[i]))) << i;
+  }
+  for (std::size_t count = 0; count < 70; ++count) {
+    std::vector<float> out(count + 1, 7.5f);
+    widen_half(in.data() + 1000, out.data(), count);
+    for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(out[i], float_from_half(in[1000 + i]));
+    ASSERT_EQ(out[count], 7.5f) << "written past the end";
+  }
+}
+
+TEST(Convert, WideningInBlocksIsTheSame) { for_each_instruction_set(expect_widening_to_be_the_same); }
+
+TEST(Convert, PackedTypes) {
+  const std::byte packed[] = {std::byte{0x8f}, std::byte{0x71}};
+  std::array<std::int8_t, 3> int4{};
+  unpack_int4(packed, int4.data(), 3);
+  EXPECT_EQ(int4, (std::array<std::int8_t, 3>{-1, -8, 1}));
+  std::array<std::uint8_t, 11> uint1{};
+  unpack_uint1(packed, uint1.data(), 11);
+  EXPECT_EQ(uint1, (std::array<std::uint8_t, 11>{1, 0, 0, 0, 1, 1, 1, 1, 0, 1, 1}));
+  EXPECT_EQ(element_as_double(DType::int4, packed, 3), 7);
+  EXPECT_EQ(element_as_double(DType::uint1, packed, 10), 1);
+}
+
+TEST(Convert, ElementsOfEveryDType) {
+  const std::uint64_t large = 0xfffffffffffffffe;
+  const auto* data = reinterpret_cast<const std::byte*>(&large);
+  EXPECT_EQ(element_as_double(DType::uint64, data, 0), 18446744073709551614.0);
+  EXPECT_EQ(element_as_double(DType::int64, data, 0), -2);
+  EXPECT_EQ(element_as_double(DType::int16, data, 0), -2);
+  EXPECT_EQ(element_as_double(DType::uint8, data, 1), 255);
+  EXPECT_EQ(element_as_double(DType::boolean, data, 0), 1);
+}
+
+// Row by row, element by element.
+std::vector<std::byte> copy_plainly(const TensorView& view) {
+  const auto size = static_cast<std::int64_t>(model::dtype_info(view.dtype).bits / 8);
+  std::vector<std::byte> out;
+  for (std::uint64_t i = 0; i < view.element_count(); ++i) {
+    std::int64_t offset = 0, rest = static_cast<std::int64_t>(i);
+    for (std::size_t axis = view.shape.rank(); axis-- > 0;) {
+      offset += rest % view.shape[axis] * view.strides[axis];
+      rest /= view.shape[axis];
+    }
+    out.insert(out.end(), view.data + offset * size, view.data + (offset + 1) * size);
+  }
+  return out;
+}
+
+constexpr DType kSizes[] = {DType::uint8,   DType::float16,   DType::float32,
+                            DType::float64, DType::complex64, DType::complex128};
+
+template <typename Visit>
+void for_each_size_and_layout(Visit visit) {
+  std::mt19937_64 random(3);
+  for (const DType dtype : kSizes) {
+    std::vector<std::byte> memory(40000 * 16);
+    for (std::byte& byte : memory) byte = static_cast<std::byte>(random());
+    for (const Layout& layout : layouts()) {
+      SCOPED_TRACE(std::string(model::dtype_info(dtype).name) + ", " + layout.name);
+      visit(view_of(dtype, layout, memory));
+    }
+  }
+}
+
+TEST(StridedCopy, EverySizeAndLayout) {
+  for_each_size_and_layout([](const TensorView& view) {
+    const std::vector<std::byte> expected = copy_plainly(view);
+    for_each_instruction_set([&] {
+      std::vector<std::byte> actual(view.byte_count() + 1, std::byte{0x5a});
+      copy_row_major(view, std::span(actual).first(view.byte_count()));
+      EXPECT_EQ(actual.back(), std::byte{0x5a}) << "written past the end";
+      actual.pop_back();
+      EXPECT_TRUE(actual == expected);
+    });
+  });
+}
+
+TEST(StridedCopy, TransposesOfEveryEdge) {
+  std::vector<std::uint16_t> memory(70 * 300);
+  std::iota(memory.begin(), memory.end(), 0);
+  for (const std::int64_t rows : {1, 2, 7, 8, 9, 31, 33, 64, 70})
+    for (const std::int64_t columns : {1, 3, 8, 15, 16, 255, 256, 257, 300}) {
+      TensorView view = TensorView::row_major(DType::uint16, {rows, columns}, memory.data());
+      view.strides = {1, 70};
+      std::vector<std::byte> actual(view.byte_count());
+      copy_row_major(view, actual);
+      EXPECT_TRUE(actual == copy_plainly(view)) << rows << " x " << columns;
+    }
+}
+
+TEST(RowMajorReader, BlocksOfAnySizeJoinToTheWhole) {
+  for_each_size_and_layout([](const TensorView& view) {
+    const std::vector<std::byte> expected = copy_plainly(view);
+    const std::size_t size = model::dtype_info(view.dtype).bits / 8;
+    for (const std::size_t step : {1, 7, 64, 5000}) {
+      std::vector<std::byte> buffer(step * size), joined;
+      RowMajorReader reader(view);
+      while (reader.remaining() > 0) {
+        const std::size_t count = std::min<std::uint64_t>(step, reader.remaining());
+        const std::byte* block = reader.next(count, buffer.data());
+        joined.insert(joined.end(), block, block + count * size);
+      }
+      EXPECT_TRUE(joined == expected);
+    }
+  });
+}
+
+TEST(Md5, KnownDigests) {
+  EXPECT_EQ(md5_hex(TensorView::row_major(DType::uint8, {0}, nullptr)), "d41d8cd98f00b204e9800998ecf8427e");
+  EXPECT_EQ(md5_hex(TensorView::row_major(DType::uint8, {3}, "abc")), "900150983cd24fb0d6963f7d28e17f72");
+}
+
+TEST(Md5, LayoutDoesNotMatter) {
+  for_each_size_and_layout([](const TensorView& view) {
+    const std::vector<std::byte> plain = copy_plainly(view);
+    EXPECT_EQ(md5_hex(view), md5_hex(TensorView::row_major(view.dtype, view.shape, plain.data())));
+  });
+}
+
+TEST(Md5, PackedTypesHashTheFirstUnpackedBytes) {
+  const std::byte packed[] = {std::byte{0x21}, std::byte{0x43}, std::byte{0xf5}};
+  const std::int8_t int4[] = {1, 2, 3};  // byte_count() of the 5 elements 1 2 3 4 5
+  EXPECT_EQ(md5_hex(TensorView::row_major(DType::int4, {5}, packed)),
+            md5_hex(TensorView::row_major(DType::int8, {3}, int4)));
+  const std::uint8_t uint1[] = {0, 0};  // of the 11 elements 0 0 1 0 ...
+  EXPECT_EQ(md5_hex(TensorView::row_major(DType::uint1, {11}, packed)),
+            md5_hex(TensorView::row_major(DType::uint8, {2}, uint1)));
+}
+
+}  // namespace
+}  // namespace opdump::math
