@@ -1,9 +1,23 @@
 # Every file is listed: a build must not depend on what happens to lie in a folder. Paths are relative to src/.
-set(OPDUMP_CORE_SOURCES
+# Folders in the order of their layers; each has its sources and its tests (one test program for each folder).
+set(OPDUMP_CORE_SOURCES)
+
+list(APPEND OPDUMP_CORE_SOURCES
   base/file.cc
   base/json.cc
   base/text.cc
+)
+set(OPDUMP_TESTS_base base/base_test.cc)
 
+list(APPEND OPDUMP_CORE_SOURCES
+  model/dtype.cc
+  model/operator.cc
+  model/shape.cc
+  model/tensor_view.cc
+)
+set(OPDUMP_TESTS_model model/model_test.cc)
+
+list(APPEND OPDUMP_CORE_SOURCES
   math/convert.cc
   math/hash.cc
   math/memory_walk.cc
@@ -12,14 +26,40 @@ set(OPDUMP_CORE_SOURCES
   math/stats_reference.cc
   math/strided_copy.cc
   math/transpose.cc
+)
+set(OPDUMP_TESTS_math math/stats_test.cc math/memory_test.cc)
 
-  model/dtype.cc
-  model/operator.cc
-  model/shape.cc
-  model/tensor_view.cc
-
+list(APPEND OPDUMP_CORE_SOURCES
   plan/step_set.cc
+)
+set(OPDUMP_TESTS_plan plan/step_set_test.cc)
 
+list(APPEND OPDUMP_CORE_SOURCES
+  format/mapping_csv.cc
+  format/npy.cc
+  format/statistic_csv.cc
+)
+set(OPDUMP_TESTS_format
+  format/mapping_csv_test.cc
+  format/npy_test.cc
+  format/statistic_csv_test.cc
+)
+
+list(APPEND OPDUMP_CORE_SOURCES
+  dump/file_name.cc
+  dump/npy_file.cc
+  dump/operator_log.cc
+  dump/rank_tree.cc
+  dump/status_file.cc
+  dump/tree_file.cc
+)
+set(OPDUMP_TESTS_dump
+  dump/file_name_test.cc
+  dump/operator_log_test.cc
+  dump/rank_tree_test.cc
+)
+
+list(APPEND OPDUMP_CORE_SOURCES
   capture/job.cc
   capture/pipeline.cc
   capture/session.cc
@@ -32,9 +72,4 @@ set(OPDUMP_ABI_SOURCES
 set(OPDUMP_CLI_SOURCES
 )
 
-# One test program for each folder.
-set(OPDUMP_TEST_FOLDERS base math model plan)
-set(OPDUMP_TESTS_base base/base_test.cc)
-set(OPDUMP_TESTS_math math/stats_test.cc math/memory_test.cc)
-set(OPDUMP_TESTS_model model/model_test.cc)
-set(OPDUMP_TESTS_plan plan/step_set_test.cc)
+set(OPDUMP_TEST_FOLDERS base model math plan format dump)

@@ -41,11 +41,14 @@ class Layout {
 
   // Writes one tensor (any strides) and returns the file's path. Thread-safe for different addresses.
   // Errors: io (disk full, permission, vanished directory), unsupported (a dtype .npy cannot hold).
-  virtual Result<std::filesystem::path> write_tensor(const SlotAddress& address, const model::TensorView& view) = 0;
+  virtual Result<std::filesystem::path> write_tensor(const SlotAddress& address,
+                                                     const model::TensorView& view) = 0;
 
-  // Gives `file`, which this layout wrote for a tensor of equal bytes, a second name (a hard link): operators read what
-  // others wrote, and nobody wants it on disk twice. Thread-safe. Errors: io, also where links are refused.
-  virtual Result<> link_tensor(const SlotAddress& address, model::DType dtype, const std::filesystem::path& file) = 0;
+  // Gives `file`, which this layout wrote for a tensor of equal bytes, a second name (a hard link): operators
+  // read what others wrote, and nobody wants it on disk twice. Thread-safe. Errors: io, also where links are
+  // refused.
+  virtual Result<> link_tensor(const SlotAddress& address, model::DType dtype,
+                               const std::filesystem::path& file) = 0;
 
   // Appends a row of statistics; rows appear in the order of the calls. One caller at a time.
   virtual Result<> write_statistics(const SlotAddress& address, const StatisticRow& row) = 0;

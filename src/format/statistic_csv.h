@@ -1,6 +1,6 @@
 // statistic.csv, mindspore.md 3: a header without and rows with a trailing comma, only Shape quoted, numbers
 // as C++ streams print them. Reads also the fixed 20- and 21-column files of releases before 2.3 (no trailing
-// comma).
+// comma). Page: docs/formats/statistic_csv.md.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,10 @@
 
 namespace opdump::format {
 
-// The fields of a row in file order. Text, because the printed form is what readers compare.
+inline constexpr std::string_view kStatisticCsvName = "statistic.csv";
+
+// The fields of a row in file order. Text, because the printed form is what readers compare. No field holds a
+// comma, a quote or a line feed, but `shape`: "(2,3)".
 struct StatisticCsvRow {
   std::string op_type, op_name, task_id, stream_id, timestamp, io, slot, data_bytes, dtype, shape;
   std::vector<std::string> values;  // one per statistic column
@@ -32,6 +35,8 @@ std::string encode_statistic_header(std::span<const std::string> columns);
 // Appends one row with its trailing comma and line feed.
 void append_statistic_row(std::string& out, const StatisticCsvRow& row, bool trailing_comma = true);
 
+// Whether rows end in a comma is told by the first whole row; a last line without line feed is torn. A header
+// that was given a trailing comma by other tools is understood.
 // Errors: corrupt -- the first line is not a statistic.csv header.
 Result<StatisticCsv> decode_statistic_csv(std::string_view text);
 

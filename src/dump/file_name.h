@@ -1,0 +1,43 @@
+// Names of tensor files in layout (A), mindspore.md 2.2:
+//   {type}.{name}.{task}.{stream}.{us}.{input|output}.{index}.{format}.{dtype}.npy
+// Dumps of releases up to 2.3 have no dtype field. Only the type may hold dots, so names are read from their
+// right end. Weights and constants are ordinary names of the type "Parameter".
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "model/operator.h"
+
+namespace opdump::dump {
+
+// Longest file name, in bytes and with ".npy"; longer ones are renamed (mapping.csv).
+inline constexpr std::size_t kMaxFileName = 255;
+
+struct FileName {
+  std::string type;  // as in the program
+  std::string name;  // sanitised
+  std::uint64_t task = 0;
+  std::int64_t stream = 0;
+  std::uint64_t timestamp_us = 0;
+  model::Side side = model::Side::input;
+  std::uint32_t index = 0;
+  std::string format;  // "DefaultFormat"
+  std::string dtype;   // "float32", "Float32"; empty where the release wrote none
+};
+
+// The operator's type and name as files and rows spell them: sanitise_name() for the name, and in both every
+// byte that would make a path or break a row ('/' in a type, control bytes, comma, quote) becomes '_'. An
+// empty one becomes "_". The original's own operators have no such bytes.
+std::string file_type(const model::Operator& op);
+std::string file_op_name(const model::Operator& op);
+
+// The name with ".npy"; may exceed kMaxFileName.
+std::string format_file_name(const FileName& name);
+
+// Nothing if `text` is not such a name.
+std::optional<FileName> parse_file_name(std::string_view text);
+
+}  // namespace opdump::dump

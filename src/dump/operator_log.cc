@@ -1,0 +1,158 @@
+#include "dump/operator_log.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "dump/tree_file.h"
+
+namespace opdump::dump {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint64_t kMaxLogBytes = std::uint64_t{1} << 30;
+
+// Names come from programs and may be any bytes; a JSON text may not.
+void append_line(std::string& out, const json& object) {
+  out += object.dump(-1, ' ', false, json::error_handler_t::replace);
+  out += '\n';
+}
+
+// Nothing where the key is missing or its value has another type or is too large for T.
+template <typename T>
+std::optional<T> find_integer(const json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number_integer()) return std::nullopt;
+  if (found->is_number_unsigned() && found->get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max())
+    return std::nullopt;
+  const auto value = found->get<std::int64_t>();
+  if (!std::in_range<T>(value)) return std::nullopt;
+  return static_cast<T>(value);
+}
+
+std::optional<std::string> find_text(const json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_string()) return std::nullopt;
+  return found->get<std::string>();
+}
+
+template <std::size_t N>
+std::optional<std::size_t> find_word(const json& object, const char* key,
+                                     const std::string_view (&words)[N]) {
+  const auto text = find_text(object, key);
+  const auto found = std::find(words, words + N, text.value_or(""));
+  if (!text || found == words + N) return std::nullopt;
+  return static_cast<std::size_t>(found - words);
+}
+
+std::optional<model::Operator> parse_operator(const json& object) {
+  const auto type = find_text(object, "type");
+  const auto name = find_text(object, "name");
+  const auto phase = find_word(object, "phase", model::kPhaseNames);
+  const auto graph_id = find_integer<std::int64_t>(object, "graph_id");
+  const auto stream = find_integer<std::int64_t>(object, "stream");
+  if (!type || !name || !phase || !graph_id || !stream) return std::nullopt;
+  return model::Operator{.type = *type,
+                         .name = *name,
+                         .phase = static_cast<model::Phase>(*phase),
+                         .graph_id = *graph_id,
+                         .stream = *stream,
+                         .source_file = find_text(object, "source_file").value_or(""),
+                         .source_line = find_integer<int>(object, "source_line").value_or(0)};
+}
+
+std::optional<model::Shape> find_shape(const json& object) {
+  const auto found = object.find("shape");
+  if (found == object.end() || !found->is_array()) return std::nullopt;
+  std::vector<std::int64_t> dims;
+  for (const json& dim : *found) {
+    if (!dim.is_number_integer()) return std::nullopt;
+    dims.push_back(dim.get<std::int64_t>());
+  }
+  return model::Shape(dims);
+}
+
+std::optional<UndumpedSlot> parse_slot(const json& object) {
+  const auto name = find_text(object, "name");
+  const auto graph_id = find_integer<std::int64_t>(object, "graph_id");
+  const auto step = find_integer<std::int64_t>(object, "step");
+  const auto side = find_word(object, "side", model::kSideNames);
+  const auto index = find_integer<std::uint32_t>(object, "index");
+  const auto dtype = find_text(object, "dtype");
+  const auto reason = find_text(object, "reason");
+  const auto shape = find_shape(object);
+  if (!name || !graph_id || !step || !side || !index || !dtype || !reason || !shape) return std::nullopt;
+  return UndumpedSlot{.operator_name = *name,
+                      .graph_id = *graph_id,
+                      .step = *step,
+                      .side = static_cast<model::Side>(*side),
+                      .index = *index,
+                      .dtype = model::find_dtype(*dtype).value_or(model::DType::undefined),
+                      .shape = *shape,
+                      .reason = *reason};
+}
+
+}  // namespace
+
+Result<OperatorLogWriter> OperatorLogWriter::open(const std::filesystem::path& rank_directory) {
+  OperatorLogWriter writer;
+  writer.path_ = rank_directory / kOperatorLogName;
+  OPDUMP_TRY(writer.fd_, open_append(writer.path_, ""));
+  return writer;
+}
+
+void OperatorLogWriter::add(const model::Operator& op) {
+  json object{{"kind", "operator"},      {"type", op.type},
+              {"name", op.name},         {"phase", model::kPhaseNames[static_cast<int>(op.phase)]},
+              {"graph_id", op.graph_id}, {"stream", op.stream}};
+  if (!op.source_file.empty()) {
+    object["source_file"] = op.source_file;
+    object["source_line"] = op.source_line;
+  }
+  append_line(buffer_, object);
+}
+
+void OperatorLogWriter::add(const UndumpedSlot& slot) {
+  append_line(buffer_, {{"kind", "slot"},
+                        {"name", slot.operator_name},
+                        {"graph_id", slot.graph_id},
+                        {"step", slot.step},
+                        {"side", model::kSideNames[static_cast<int>(slot.side)]},
+                        {"index", slot.index},
+                        {"dtype", model::dtype_info(slot.dtype).name},
+                        {"shape", slot.shape.dims()},
+                        {"reason", slot.reason}});
+}
+
+Result<> OperatorLogWriter::flush() {
+  Result<> written = write_all(fd_, std::as_bytes(std::span(buffer_)), path_);
+  buffer_.clear();
+  return written;
+}
+
+Result<OperatorLog> read_operator_log(const std::filesystem::path& rank_directory) {
+  OPDUMP_TRY(const std::string text, read_file(rank_directory / kOperatorLogName, kMaxLogBytes));
+  OperatorLog log;
+  std::set<std::pair<std::int64_t, std::string>> known;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const json object = json::parse(rest.substr(0, end), nullptr, false);
+    const bool torn = end == rest.size();
+    rest.remove_prefix(torn ? end : end + 1);
+    const std::string kind = object.is_object() && !torn ? find_text(object, "kind").value_or("") : "";
+    if (auto op = kind == "operator" ? parse_operator(object) : std::nullopt) {
+      if (known.emplace(op->graph_id, op->name).second) log.operators.push_back(std::move(*op));
+    } else if (auto slot = kind == "slot" ? parse_slot(object) : std::nullopt) {
+      log.undumped.push_back(std::move(*slot));
+    } else {
+      ++log.damaged_lines;
+    }
+  }
+  return log;
+}
+
+}  // namespace opdump::dump

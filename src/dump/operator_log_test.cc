@@ -1,0 +1,131 @@
+#include "dump/operator_log.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "dump/status_file.h"
+#include "dump/temp_directory_test.h"
+
+namespace opdump::dump {
+namespace {
+
+const model::Operator kConv{.type = "convolution",
+                            .name = "Default/conv1-Conv2d/convolution-op0",
+                            .phase = model::Phase::backward,
+                            .graph_id = 2,
+                            .stream = 1,
+                            .source_file = "tra\"in.py",
+                            .source_line = 31};
+
+void append_text(const std::filesystem::path& path, std::string_view text) {
+  std::ofstream(path, std::ios::app) << text;
+}
+
+TEST(OperatorLog, Bytes) {
+  const TempDirectory directory;
+  auto writer = OperatorLogWriter::open(directory.path());
+  ASSERT_TRUE(writer);
+  writer->add(kConv);
+  writer->add(UndumpedSlot{"a", 0, 3, model::Side::output, 1, model::DType::float16, {2, 3}, "view"});
+  ASSERT_TRUE(writer->flush());
+  EXPECT_EQ(
+      *read_file(directory.path() / kOperatorLogName, 4096),
+      R"({"graph_id":2,"kind":"operator","name":"Default/conv1-Conv2d/convolution-op0","phase":"backward",)"
+      R"("source_file":"tra\"in.py","source_line":31,"stream":1,"type":"convolution"})"
+      "\n"
+      R"({"dtype":"float16","graph_id":0,"index":1,"kind":"slot","name":"a","reason":"view","shape":[2,3],)"
+      R"("side":"output","step":3})"
+      "\n");
+}
+
+TEST(OperatorLog, ReadsWhatItWritesAndCountsDamage) {
+  const TempDirectory directory;
+  const auto path = directory.path() / kOperatorLogName;
+  {
+    auto writer = OperatorLogWriter::open(directory.path());
+    ASSERT_TRUE(writer);
+    writer->add(kConv);
+    writer->add(model::Operator{.type = "add", .name = "Default/\xff-op1", .source_file = {}});
+    writer->add(UndumpedSlot{"a", 0, 3, model::Side::output, 1, model::DType::float16, {2, 3}, "view"});
+    ASSERT_TRUE(writer->flush());
+  }
+  append_text(path, "{\"kind\":\"operator\",\"na");  // killed here
+  {
+    auto writer = OperatorLogWriter::open(directory.path());  // and started again
+    ASSERT_TRUE(writer);
+    writer->add(model::Operator{.type = "other", .name = kConv.name, .graph_id = 2, .source_file = {}});
+    writer->add(model::Operator{.type = "other", .name = kConv.name, .graph_id = 3, .source_file = {}});
+    ASSERT_TRUE(writer->flush());
+  }
+  append_text(path, "[]\n{\"kind\":\"slot\"}\n{\"kind\":\"operator\",\"type\":1}\n[[[[\n{\"kind\"");
+  auto log = read_operator_log(directory.path());
+  ASSERT_TRUE(log) << log.error().message();
+  EXPECT_EQ(log->damaged_lines, 6u);
+  ASSERT_EQ(log->operators.size(), 3u);
+  EXPECT_EQ(log->operators[0].name, kConv.name);
+  EXPECT_EQ(log->operators[0].type, "convolution");
+  EXPECT_EQ(log->operators[0].phase, model::Phase::backward);
+  EXPECT_EQ(log->operators[0].stream, 1);
+  EXPECT_EQ(model::format_source(log->operators[0]), "tra\"in.py:31");
+  EXPECT_EQ(log->operators[1].name, "Default/\xEF\xBF\xBD-op1");
+  EXPECT_EQ(log->operators[2].graph_id, 3);
+  ASSERT_EQ(log->undumped.size(), 1u);
+  EXPECT_EQ(log->undumped[0].reason, "view");
+  EXPECT_EQ(log->undumped[0].dtype, model::DType::float16);
+  EXPECT_EQ(log->undumped[0].shape, (model::Shape{2, 3}));
+}
+
+TEST(OperatorLog, MissingFileIsNotFound) {
+  EXPECT_EQ(read_operator_log("/nonexistent").error().code(), Code::not_found);
+}
+
+TEST(StatusFile, ReadsWhatItWrites) {
+  const TempDirectory directory;
+  Status status;
+  status.state = "incomplete";
+  status.opdump_version = "0.1.0";
+  status.runtime = "torch \xff";
+  status.pid = 17;
+  status.started_us = 1733905446819790;
+  status.tensor_bytes = UINT64_MAX;
+  status.first_step = 0;
+  status.losses = {{"tensor not written", "No space left on device", 3, "a.npy"}};
+  status.warnings = {"w"};
+  ASSERT_TRUE(write_status(directory.path(), status));
+  auto read = read_status(directory.path());
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->state, "incomplete");
+  EXPECT_EQ(read->runtime, "torch \xEF\xBF\xBD");
+  EXPECT_EQ(read->started_us, status.started_us);
+  EXPECT_EQ(read->tensor_bytes, UINT64_MAX);
+  EXPECT_EQ(read->first_step, 0);
+  EXPECT_EQ(read->last_step, -1);
+  ASSERT_EQ(read->losses.size(), 1u);
+  EXPECT_EQ(read->losses[0].count, 3u);
+  EXPECT_EQ(read->losses[0].first, "a.npy");
+  EXPECT_EQ(read->warnings, status.warnings);
+}
+
+TEST(StatusFile, DamageIsToldFromAbsence) {
+  const TempDirectory directory;
+  EXPECT_EQ(read_status(directory.path()).error().code(), Code::not_found);
+  ASSERT_TRUE(write_status(directory.path(), Status{}));
+  const std::string good = *read_file(directory.path() / kStatusFileName, 4096);
+  const auto code_of = [&](const std::string& text) {
+    EXPECT_TRUE(write_file_atomic(directory.path() / kStatusFileName, text, 0600));
+    auto status = read_status(directory.path());
+    return status ? Code::internal : status.error().code();
+  };
+  EXPECT_EQ(code_of(good.substr(0, good.size() / 2)), Code::corrupt);
+  EXPECT_EQ(code_of("[1]"), Code::corrupt);
+  EXPECT_EQ(code_of("{\"schema_version\": 1}"), Code::corrupt);
+  EXPECT_EQ(code_of("{\"schema_version\": 2}"), Code::unsupported);
+  std::string wrong = good;
+  wrong.replace(wrong.find("\"pid\": 0"), 8, "\"pid\": {}");
+  EXPECT_EQ(code_of(wrong), Code::corrupt);
+  EXPECT_EQ(code_of(good), Code::internal);  // readable
+}
+
+}  // namespace
+}  // namespace opdump::dump

@@ -1,0 +1,110 @@
+#include "dump/status_file.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/file.h"
+#include "base/json.h"
+
+namespace opdump::dump {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kSchemaVersion = 1;
+constexpr std::uint64_t kMaxStatusBytes = 64 << 20;
+
+// One list of the plain fields, for writing and for reading.
+template <typename S, typename F>
+void for_each_field(S& status, const F& visit) {
+  visit("state", status.state);
+  visit("opdump_version", status.opdump_version);
+  visit("runtime", status.runtime);
+  visit("config_path", status.config_path);
+  visit("pid", status.pid);
+  visit("started_us", status.started_us);
+  visit("ended_us", status.ended_us);
+  visit("operator_count", status.operator_count);
+  visit("call_count", status.call_count);
+  visit("tensor_count", status.tensor_count);
+  visit("tensor_bytes", status.tensor_bytes);
+  visit("row_count", status.row_count);
+  visit("first_step", status.first_step);
+  visit("last_step", status.last_step);
+}
+
+// False if `value` has another type or does not fit.
+bool assign(const json& value, std::string& field) {
+  if (value.is_string()) field = value.get<std::string>();
+  return value.is_string();
+}
+bool assign(const json& value, std::uint64_t& field) {
+  if (value.is_number_unsigned()) field = value.get<std::uint64_t>();
+  return value.is_number_unsigned();
+}
+bool assign(const json& value, std::int64_t& field) {
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX}) return false;
+  if (value.is_number_integer()) field = value.get<std::int64_t>();
+  return value.is_number_integer();
+}
+bool assign(const json& value, std::vector<std::string>& field) {
+  if (!value.is_array()) return false;
+  for (const json& item : value)
+    if (!assign(item, field.emplace_back())) return false;
+  return true;
+}
+bool assign(const json& value, std::vector<Loss>& field) {
+  if (!value.is_array()) return false;
+  for (const json& item : value) {
+    Loss& loss = field.emplace_back();
+    if (!item.is_object() || !assign(item.value("what", json()), loss.what) ||
+        !assign(item.value("reason", json()), loss.reason) ||
+        !assign(item.value("count", json()), loss.count) || !assign(item.value("first", json()), loss.first))
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<> write_status(const std::filesystem::path& rank_directory, const Status& status) {
+  nlohmann::ordered_json object{{"schema_version", kSchemaVersion}};
+  for_each_field(status, [&](const char* key, const auto& field) { object[key] = field; });
+  object["losses"] = json::array();
+  for (const Loss& loss : status.losses)
+    object["losses"].push_back(
+        {{"what", loss.what}, {"reason", loss.reason}, {"count", loss.count}, {"first", loss.first}});
+  object["warnings"] = status.warnings;
+  const std::string text =
+      object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return write_file_atomic(rank_directory / kStatusFileName, text, 0600);
+}
+
+Result<Status> read_status(const std::filesystem::path& rank_directory) {
+  const std::filesystem::path path = rank_directory / kStatusFileName;
+  OPDUMP_TRY(std::string text, read_file(path, kMaxStatusBytes));
+  auto document = JsonDocument::parse(path.string(), std::move(text));
+  if (!document) return Error(Code::corrupt, document.error().message());
+  const json& root = document->root();
+  const auto wrong = [&](std::string_view key) {
+    return Error(Code::corrupt, path.string() + ": " + std::string(key) + " is missing or of another type");
+  };
+  std::int64_t version = 0;
+  if (!root.is_object() || !assign(root.value("schema_version", json()), version))
+    return wrong("schema_version");
+  if (version != kSchemaVersion)
+    return Error(Code::unsupported,
+                 path.string() + ": schema_version is " + std::to_string(version) + "; expected 1");
+  Status status;
+  const char* failed = nullptr;
+  const auto visit = [&](const char* key, auto& field) {
+    if (!assign(root.value(key, json()), field)) failed = key;
+  };
+  for_each_field(status, visit);
+  visit("losses", status.losses);
+  visit("warnings", status.warnings);
+  if (failed != nullptr) return wrong(failed);
+  return status;
+}
+
+}  // namespace opdump::dump

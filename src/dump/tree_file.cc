@@ -1,0 +1,108 @@
+#include "dump/tree_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace opdump::dump {
+namespace {
+
+Error removed_or_io_error(const std::filesystem::path& path, std::string_view what) {
+  if (errno == ENOENT)
+    return {Code::io, path.parent_path().string() + ": the directory was removed while recording"};
+  return {Code::io, io_error(path, what).message()};
+}
+
+// Ends a torn last line or writes the header. Several processes may open the file at once.
+Result<> prepare_append(const Fd& fd, std::string_view header, const std::filesystem::path& path) {
+  ::flock(fd.get(), LOCK_EX);  // a file system without locks: then only one process is safe
+  Result<> result = ok();
+  struct stat info {};
+  char last = '\n';
+  if (::fstat(fd.get(), &info) != 0)
+    result = io_error(path, "stat");
+  else if (info.st_size == 0)
+    result = write_all(fd, std::as_bytes(std::span(header)), path);
+  else if (::pread(fd.get(), &last, 1, info.st_size - 1) == 1 && last != '\n')
+    result = write_all(fd, std::as_bytes(std::span("\n", 1)), path);
+  ::flock(fd.get(), LOCK_UN);
+  return result;
+}
+
+Result<> remove_name(const OpenDirectory& directory, const std::string& name) {
+  if (::unlinkat(directory.fd.get(), name.c_str(), 0) == 0 || errno == ENOENT) return ok();
+  return removed_or_io_error(directory.path / name, "replace");
+}
+
+Error taken_again(const OpenDirectory& directory, const std::string& name) {
+  return {Code::io, (directory.path / name).string() + ": another process keeps creating it"};
+}
+
+}  // namespace
+
+Result<OpenDirectory> open_directory(const std::filesystem::path& path) {
+  OPDUMP_CHECK_OK(make_directories(path, 0700));
+  Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd) return Error(Code::io, io_error(path, "open directory").message());
+  return OpenDirectory{std::move(fd), path};
+}
+
+Result<std::optional<Fd>> create_new(const OpenDirectory& directory, const std::string& name) {
+  const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  Fd fd(::openat(directory.fd.get(), name.c_str(), flags, 0400));
+  if (fd) return std::optional(std::move(fd));
+  if (errno == EEXIST) return std::optional<Fd>();
+  return removed_or_io_error(directory.path / name, "create");
+}
+
+Result<Fd> create_replacing(const OpenDirectory& directory, const std::string& name) {
+  for (int attempt = 0; attempt < 3; ++attempt) {  // another process may be replacing the same name
+    OPDUMP_TRY(std::optional<Fd> fd, create_new(directory, name));
+    if (fd) return std::move(*fd);
+    OPDUMP_CHECK_OK(remove_name(directory, name));
+  }
+  return taken_again(directory, name);
+}
+
+Result<bool> link_new(const OpenDirectory& directory, const std::string& name,
+                      const std::filesystem::path& target) {
+  if (::linkat(AT_FDCWD, target.c_str(), directory.fd.get(), name.c_str(), 0) == 0) return true;
+  if (errno == EEXIST) return false;
+  return Error(Code::io, io_error(directory.path / name, "link to " + target.string()).message());
+}
+
+Result<> link_replacing(const OpenDirectory& directory, const std::string& name,
+                        const std::filesystem::path& target) {
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    OPDUMP_TRY(const bool linked, link_new(directory, name, target));
+    if (linked) return ok();
+    struct stat old {
+    }, wanted{};
+    const bool is_target = ::fstatat(directory.fd.get(), name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0 &&
+                           ::lstat(target.c_str(), &wanted) == 0 && old.st_dev == wanted.st_dev &&
+                           old.st_ino == wanted.st_ino;
+    if (is_target) return ok();  // removing the name could remove the last one of the file
+    OPDUMP_CHECK_OK(remove_name(directory, name));
+  }
+  return taken_again(directory, name);
+}
+
+void remove_file(const OpenDirectory& directory, const std::string& name) {
+  ::unlinkat(directory.fd.get(), name.c_str(), 0);
+}
+
+Result<Fd> open_append(const std::filesystem::path& path, std::string_view header) {
+  const int flags = O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC;
+  Fd fd(::open(path.c_str(), flags, 0600));
+  if (!fd && errno == EACCES && ::chmod(path.c_str(), 0600) == 0)  // 0400: an earlier run closed it
+    fd = Fd(::open(path.c_str(), flags, 0600));
+  if (!fd) return removed_or_io_error(path, "open");
+  ::fchmod(fd.get(), 0600);
+  OPDUMP_CHECK_OK(prepare_append(fd, header, path));
+  return fd;
+}
+
+}  // namespace opdump::dump

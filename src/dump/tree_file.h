@@ -1,0 +1,45 @@
+// Files of a dump that is being recorded: created so that nothing outside the tree is ever written to, even
+// if somebody put symbolic links where our names will be.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "base/file.h"
+#include "base/result.h"
+
+namespace opdump::dump {
+
+// A directory held open: names resolve in it without walking the path again.
+struct OpenDirectory {
+  Fd fd;
+  std::filesystem::path path;
+};
+
+// Creates `path` (0700) where it is missing and opens it; a symbolic link is refused. Errors: io.
+Result<OpenDirectory> open_directory(const std::filesystem::path& path);
+
+// Creates `name` for writing, readable by its owner only (0400, of no concern to the descriptor). Nothing if
+// the name is taken. Errors: io, also for a directory that was removed.
+Result<std::optional<Fd>> create_new(const OpenDirectory& directory, const std::string& name);
+
+// The same, but an existing file loses its name first. It is not truncated: it may have other names (links).
+Result<Fd> create_replacing(const OpenDirectory& directory, const std::string& name);
+
+// Gives the file `target` the further name `name`. False if the name is taken. Errors: io, also where the
+// system refuses links.
+Result<bool> link_new(const OpenDirectory& directory, const std::string& name,
+                      const std::filesystem::path& target);
+
+// The same, but another file of that name loses it first.
+Result<> link_replacing(const OpenDirectory& directory, const std::string& name,
+                        const std::filesystem::path& target);
+
+void remove_file(const OpenDirectory& directory, const std::string& name);
+
+// Opens a text file of lines for appending (0600), several processes at once. If it is new, it starts with
+// `header`; if a killed writer left a torn last line, that line is ended first. Errors: io.
+Result<Fd> open_append(const std::filesystem::path& path, std::string_view header);
+
+}  // namespace opdump::dump
