@@ -3,6 +3,7 @@ set(OPDUMP_CORE_SOURCES
   base/file.cc
   base/json.cc
   base/text.cc
+  base/worker_pool.cc
 
   model/dtype.cc
   model/operator.cc
@@ -16,10 +17,14 @@ set(OPDUMP_CORE_SOURCES
 set(OPDUMP_ABI_SOURCES
 )
 set(OPDUMP_CLI_SOURCES
+  cli/arguments.cc
+  cli/main.cc
+  cli/output.cc
+  cli/verbs.cc
 )
 
 # One test program for each folder.
 set(OPDUMP_TEST_FOLDERS base model plan)
-set(OPDUMP_TESTS_base base/base_test.cc)
+set(OPDUMP_TESTS_base base/base_test.cc base/worker_pool_test.cc)
 set(OPDUMP_TESTS_model model/model_test.cc)
 set(OPDUMP_TESTS_plan plan/step_set_test.cc)
