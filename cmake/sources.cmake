@@ -11,6 +11,18 @@ set(OPDUMP_CORE_SOURCES
   model/tensor_view.cc
 
   plan/step_set.cc
+
+  compare/compare.cc
+  compare/measure.cc
+  compare/names.cc
+  compare/pairing.cc
+  compare/statistics.cc
+  compare/verdict.cc
+
+  report/csv.cc
+  report/jsonl.cc
+  report/summary.cc
+  report/table.cc
 )
 
 # Doors, not part of the core.
