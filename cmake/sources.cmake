@@ -6,8 +6,9 @@ list(APPEND OPDUMP_CORE_SOURCES
   base/file.cc
   base/json.cc
   base/text.cc
+  base/worker_pool.cc
 )
-set(OPDUMP_TESTS_base base/base_test.cc)
+set(OPDUMP_TESTS_base base/base_test.cc base/worker_pool_test.cc)
 
 list(APPEND OPDUMP_CORE_SOURCES
   model/dtype.cc
@@ -65,11 +66,31 @@ list(APPEND OPDUMP_CORE_SOURCES
   capture/session.cc
 )
 
+list(APPEND OPDUMP_CORE_SOURCES
+  compare/compare.cc
+  compare/measure.cc
+  compare/names.cc
+  compare/pairing.cc
+  compare/statistics.cc
+  compare/verdict.cc
+)
+
+list(APPEND OPDUMP_CORE_SOURCES
+  report/csv.cc
+  report/jsonl.cc
+  report/summary.cc
+  report/table.cc
+)
+
 # Doors, not part of the core.
 set(OPDUMP_ABI_SOURCES
   abi/opdump.cc
 )
 set(OPDUMP_CLI_SOURCES
+  cli/arguments.cc
+  cli/main.cc
+  cli/output.cc
+  cli/verbs.cc
 )
 
 set(OPDUMP_TEST_FOLDERS base model math plan format dump)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -20,6 +21,17 @@ struct Verb {
 };
 
 std::span<const Verb> verbs();
+
+// The whole program: finds the verb in `args` (without the program's name), runs it, prints its error as
+// "opdump: message" on stderr. Returns what the process exits with.
+int run_command_line(std::span<const char* const> args);
+
+// The exit status of an error.
+Exit exit_of(Code code);
+
+// What `opdump --help` and `opdump --version` print.
+std::string help_text();
+std::string version_text();
 
 // One per verb, each in its own file.
 Result<int> run_compare(std::span<const char* const> args);

@@ -1,11 +1,13 @@
 // Judges two dumps: pairs operators, measures every pair of tensors, names the first operator that went
 // wrong. Fails closed: what has no partner is in the result, and nothing compared is never a success.
+// The page for users: docs/compare.md.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -14,24 +16,30 @@
 
 namespace opdump::compare {
 
-// Why a slot or an operator got its verdict. A later row never hides an earlier one.
+// What became of a slot or an operator. Of an operator's slots, a fault comes before an open question.
 enum class Verdict : std::uint8_t {
   match,           // within tolerance
   inherited,       // output differs, and so does an input: the fault lies before
   own_error,       // output differs although every input that could be compared matches
-  input_differs,   // only inputs differ (slots), outputs recovered or were not dumped
-  not_comparable,  // shapes differ, no data on one side, torn file
+  input_differs,   // only inputs differ; outputs match or were not dumped
+  not_comparable,  // a slot whose shapes differ; an operator of which one side has an output more
+  unreadable,      // one side has no usable data (torn file, reason in the dump): nothing can be said
   missing,         // only in golden
   extra,           // only in actual
+  skipped,         // no data on either side, for the same reason
 };
-inline constexpr std::string_view kVerdictNames[] = {
-    "match", "inherited", "own_error", "input_differs", "not_comparable", "missing", "extra"};
+inline constexpr std::string_view kVerdictNames[] = {"match",         "inherited",      "own_error",
+                                                     "input_differs", "not_comparable", "unreadable",
+                                                     "missing",       "extra",          "skipped"};
 
 struct SlotComparison {
   const dump::Slot* golden = nullptr;  // null if extra
   const dump::Slot* actual = nullptr;  // null if missing
   Verdict verdict = Verdict::match;
   bool from_statistics = false;  // compared max, min, ... because a tensor is missing on one side
+  model::DType dtype = model::DType::undefined;  // of golden; of actual if extra
+  std::optional<model::Shape> shape;             // of golden; of actual if extra
+  std::uint64_t bytes = 0;                       // of golden's elements that were compared
   std::optional<math::Metrics> metrics;
   std::string reason;  // for people: "shape (2,3) against (3,2)", "Max Value 1.5 against 1.7"
 };
@@ -41,18 +49,35 @@ struct OperatorComparison {
   const dump::OperatorRun* actual = nullptr;
   Verdict verdict = Verdict::match;
   std::vector<SlotComparison> slots;
+
+  // The side to describe it by: golden where there is one.
+  const dump::OperatorRun& run() const { return golden != nullptr ? *golden : *actual; }
 };
 
 struct Coverage {
   std::uint64_t golden_operators = 0, actual_operators = 0, paired_operators = 0;
-  std::uint64_t golden_slots = 0, compared_slots = 0, compared_bytes = 0;
+  std::uint64_t golden_slots = 0;  // without the skipped ones
+  std::uint64_t compared_slots = 0, compared_bytes = 0, skipped_slots = 0;
 };
+
+// The answer in one word. Something that differs is certain even if other things could not be compared.
+enum class Outcome : std::uint8_t {
+  same,
+  differs,
+  incomplete,        // no difference found, but not everything could be looked at
+  nothing_compared,  // the dumps share nothing
+};
+inline constexpr std::string_view kOutcomeNames[] = {"same", "differs", "incomplete", "nothing_compared"};
 
 struct Comparison {
   std::vector<OperatorComparison> operators;  // in golden order of execution, extras where they ran
-  std::optional<std::size_t> first_bad;       // index of the first own_error, else of the first mismatch
+  // Index of the first own_error, else of the first difference of another kind. "First" means the lowest
+  // step, then the order above.
+  std::optional<std::size_t> first_bad;
   Coverage coverage;
+  Outcome outcome = Outcome::nothing_compared;
   std::vector<std::string> incomplete;  // why the answer may not be whole: torn files, an interrupted run
+  std::vector<std::string> notes;  // what was assumed: "golden's step 3 is compared with actual's step 5"
 };
 
 struct Options {
@@ -62,12 +87,13 @@ struct Options {
       progress;  // bytes; may be empty; one thread at a time
 };
 
-// Errors: only internal; data that cannot be compared becomes verdicts.
+// The result points into both dumps. Errors: only internal; data that cannot be compared becomes verdicts.
 Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                  const Options& options);
 
 // The tolerance for a golden dtype: float16 1e-3/1e-5, bfloat16 1.6e-2/1e-5, float32 1.3e-6/1e-5, float64
-// 1e-7/1e-7 (rtol/atol; the ones torch.testing.assert_close uses), integers and bool exact.
+// 1e-7/1e-7 (rtol/atol; the ones torch.testing.assert_close uses), complex as its parts, integers and bool
+// exact. An actual of lower precision does not widen it: a drop of precision is what people hunt.
 math::Tolerance default_tolerance(model::DType dtype);
 
 }  // namespace opdump::compare

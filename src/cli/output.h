@@ -1,0 +1,22 @@
+// Where the words go: answers to stdout, everything else to stderr.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+
+namespace opdump::cli {
+
+// Appends to stdout (buffered). Errors are kept until flush_output.
+void print(std::string_view text);
+
+// "opdump: message" and a line feed on stderr.
+void print_error(std::string_view message);
+
+// Errors: io -- something could not be written to stdout (disk full), and the answer is not whole.
+Result<> flush_output();
+
+// True if stdout is a terminal that should get colours: NO_COLOR is unset or empty, TERM is not "dumb".
+bool wants_colour();
+
+}  // namespace opdump::cli

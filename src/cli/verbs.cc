@@ -1,0 +1,101 @@
+#include <array>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "base/version.h"
+#include "cli/output.h"
+#include "cli/verb.h"
+
+namespace opdump::cli {
+namespace {
+
+constexpr std::array<Verb, 0> kVerbs{};
+
+Result<int> unknown_verb(std::string_view word) {
+  std::vector<std::string_view> names;
+  for (const Verb& verb : kVerbs) names.push_back(verb.name);
+  std::string message = word.starts_with('-') ? "there is no option " : "there is no verb ";
+  message.append(word);
+  if (const auto nearest = find_nearest(word, names)) message.append("; did you mean ").append(*nearest);
+  return Error(Code::usage, message + "; see opdump --help");
+}
+
+Result<int> print_and_succeed(const std::string& text, std::span<const char* const> rest) {
+  if (!rest.empty()) return Error(Code::usage, "nothing is expected after it: " + std::string(rest[0]));
+  print(text);
+  return 0;
+}
+
+Result<int> dispatch(std::span<const char* const> args) {
+  if (args.empty()) return Error(Code::usage, "a verb is expected\n\n" + std::string(trim(help_text())));
+  const std::string_view word = args[0];
+  const auto rest = args.subspan(1);
+  if (word == "--help" || word == "-h") return print_and_succeed(help_text(), rest);
+  if (word == "--version") return print_and_succeed(version_text(), rest);
+  for (const Verb& verb : kVerbs)
+    if (verb.name == word) return verb.run(rest);
+  return unknown_verb(word);
+}
+
+// Libraries throw (out of memory, a path that is no text): the shell still gets a message and a status.
+Result<int> guarded(std::span<const char* const> args) {
+  try {
+    OPDUMP_TRY(const int status, dispatch(args));
+    OPDUMP_CHECK_OK(flush_output());
+    return status;
+  } catch (const std::exception& e) {
+    return Error(Code::internal, e.what());
+  }
+}
+
+}  // namespace
+
+std::span<const Verb> verbs() { return kVerbs; }
+
+Exit exit_of(Code code) {
+  switch (code) {
+    case Code::usage:
+    case Code::config:
+      return Exit::usage;
+    case Code::not_found:
+    case Code::io:
+    case Code::corrupt:
+    case Code::unsupported:
+    case Code::limit:
+    case Code::internal:
+      return Exit::incomplete;
+  }
+  return Exit::incomplete;
+}
+
+std::string help_text() {
+  std::string text =
+      "Dumps what every operator of a neural network reads and writes, and compares two dumps.\n\n"
+      "usage: opdump VERB ...\n\n";
+  for (const Verb& verb : kVerbs) {
+    text.append("  ").append(verb.name).append(10 - verb.name.size(), ' ');
+    text.append(verb.summary).append("\n");
+  }
+  text.append(
+      "\nopdump VERB --help explains a verb; opdump --version says what is built in.\n"
+      "Exit status: 0 done or equal, 1 different, 2 wrong use, 3 the question was not answered.\n");
+  return text;
+}
+
+std::string version_text() {
+  std::string text = "opdump ";
+  text.append(kVersion).append("\n");
+  text.append("compiler: ").append(__VERSION__).append("\n");
+  return text;
+}
+
+int run_command_line(std::span<const char* const> args) {
+  auto status = guarded(args);
+  if (status) return *status;
+  print_error(status.error().message());
+  return static_cast<int>(exit_of(status.error().code()));
+}
+
+}  // namespace opdump::cli

@@ -1,0 +1,133 @@
+#include "compare/measure.h"
+
+#include <cstring>
+#include <utility>
+
+#include "compare/statistics.h"
+
+namespace opdump::compare {
+namespace {
+
+using dump::Slot;
+using dump::StoredTensor;
+
+void settle(SlotComparison& slot, Verdict verdict, std::string reason = {}) {
+  slot.verdict = verdict;
+  slot.reason = std::move(reason);
+}
+
+bool has_data(const Slot& slot) { return !slot.file.empty() || !slot.statistics.empty(); }
+
+std::string undumped_reason(const Slot& slot) {
+  return slot.undumped_reason.empty() ? "not dumped" : slot.undumped_reason;
+}
+
+std::string against(std::string_view what, std::string_view golden, std::string_view actual) {
+  return std::string(what).append(" ").append(golden).append(" against ").append(actual);
+}
+
+math::Tolerance tolerance_of(model::DType dtype, const Options& options) {
+  const math::Tolerance table = default_tolerance(dtype);
+  return {options.rtol.value_or(table.rtol), options.atol.value_or(table.atol)};
+}
+
+// True if both are the same elements bit by bit. memcmp stops at the first difference, so asking costs
+// little where the answer is no, and saves the arithmetic where it is yes.
+bool is_identical(const model::TensorView& a, const model::TensorView& b) {
+  return a.dtype == b.dtype && a.is_contiguous() && b.is_contiguous() &&
+         (a.byte_count() == 0 || std::memcmp(a.data, b.data, a.byte_count()) == 0);
+}
+
+void judge_metrics(SlotComparison& slot, const math::Metrics& metrics) {
+  slot.metrics = metrics;
+  if (metrics.mismatch_count == 0) return settle(slot, Verdict::match, std::move(slot.reason));
+  std::string reason = std::move(slot.reason);
+  if (metrics.nan_mismatch_count > 0) {
+    if (!reason.empty()) reason += "; ";
+    reason += std::to_string(metrics.nan_mismatch_count) + " of " + std::to_string(metrics.count) +
+              " elements are NaN or inf on one side";
+  }
+  settle(slot, Verdict::own_error, std::move(reason));
+}
+
+void measure_tensors(SlotComparison& slot, const Options& options) {
+  auto golden = StoredTensor::read(slot.golden->file);
+  if (!golden) return settle(slot, Verdict::unreadable, "golden: " + golden.error().message());
+  const model::TensorView& g = golden->view();
+  if (slot.dtype == model::DType::undefined) slot.dtype = g.dtype;
+  slot.shape = g.shape;
+  auto actual = StoredTensor::read(slot.actual->file);
+  if (!actual) return settle(slot, Verdict::unreadable, "actual: " + actual.error().message());
+  const model::TensorView& a = actual->view();
+  const model::DType actual_dtype =
+      slot.actual->dtype == model::DType::undefined ? a.dtype : slot.actual->dtype;
+
+  if (!(g.shape == a.shape))
+    return settle(slot, Verdict::not_comparable,
+                  against("shape", model::format_shape(g.shape), model::format_shape(a.shape)));
+  if (slot.dtype != actual_dtype)
+    slot.reason = against("dtype", model::dtype_info(slot.dtype).name, model::dtype_info(actual_dtype).name);
+  slot.bytes = g.byte_count();
+  if (is_identical(g, a)) {
+    math::Metrics equal;
+    equal.count = g.element_count();
+    return judge_metrics(slot, equal);
+  }
+  auto metrics = math::compare_tensors(a, g, tolerance_of(slot.dtype, options));
+  if (!metrics) {
+    slot.bytes = 0;
+    return settle(slot, Verdict::not_comparable, metrics.error().message());
+  }
+  judge_metrics(slot, *metrics);
+}
+
+Result<Columns> columns_of(const Slot& slot, const Slot& other) {
+  if (!slot.statistics.empty()) return slot.statistics;
+  OPDUMP_TRY(const StoredTensor tensor, StoredTensor::read(slot.file));
+  const model::DType dtype = slot.dtype == model::DType::undefined ? other.dtype : slot.dtype;
+  return compute_columns(tensor.view(), dtype, other.statistics);
+}
+
+void measure_statistics(SlotComparison& slot, const Options& options) {
+  slot.from_statistics = true;
+  if (slot.dtype == model::DType::undefined) slot.dtype = slot.actual->dtype;
+  const auto& g = slot.golden->shape;
+  const auto& a = slot.actual->shape;
+  if (g && a && !(*g == *a))
+    return settle(slot, Verdict::not_comparable,
+                  against("shape", model::format_shape(*g), model::format_shape(*a)));
+  const auto golden = columns_of(*slot.golden, *slot.actual);
+  if (!golden) return settle(slot, Verdict::unreadable, "golden: " + golden.error().message());
+  const auto actual = columns_of(*slot.actual, *slot.golden);
+  if (!actual) return settle(slot, Verdict::unreadable, "actual: " + actual.error().message());
+  StatisticsVerdict verdict =
+      compare_statistics(*golden, *actual, slot.dtype, tolerance_of(slot.dtype, options));
+  if (!verdict.comparable) return settle(slot, Verdict::unreadable, std::move(verdict.reason));
+  settle(slot, verdict.match ? Verdict::match : Verdict::own_error, std::move(verdict.reason));
+}
+
+void measure_without_data(SlotComparison& slot) {
+  const bool golden = has_data(*slot.golden), actual = has_data(*slot.actual);
+  if (!golden && !actual && slot.golden->undumped_reason == slot.actual->undumped_reason)
+    return settle(slot, Verdict::skipped, undumped_reason(*slot.golden));
+  std::string reason;
+  if (!golden) reason = "golden has no data: " + undumped_reason(*slot.golden);
+  if (!actual)
+    reason += (reason.empty() ? "" : "; ") + ("actual has no data: " + undumped_reason(*slot.actual));
+  settle(slot, Verdict::unreadable, std::move(reason));
+}
+
+}  // namespace
+
+void measure_slot(SlotComparison& slot, const Options& options) {
+  const Slot& described = slot.golden != nullptr ? *slot.golden : *slot.actual;
+  slot.dtype = described.dtype;
+  slot.shape = described.shape;
+  if (slot.golden == nullptr) return settle(slot, Verdict::extra, "only in actual");
+  if (slot.actual == nullptr) return settle(slot, Verdict::missing, "only in golden");
+  if (!has_data(*slot.golden) || !has_data(*slot.actual)) return measure_without_data(slot);
+  if (!slot.golden->file.empty() && !slot.actual->file.empty()) return measure_tensors(slot, options);
+  measure_statistics(slot, options);
+}
+
+}  // namespace opdump::compare

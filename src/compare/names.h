@@ -1,0 +1,17 @@
+// How operators and slots are called in messages and reports.
+#pragma once
+
+#include <string>
+
+#include "compare/compare.h"
+
+namespace opdump::compare {
+
+// The full name, "Default/conv2-Conv2d/convolution-op0"; the sanitised one where the dump knows no other.
+const std::string& operator_name(const dump::OperatorRun& run);
+
+// "output.0"
+std::string slot_name(const dump::Slot& slot);
+std::string slot_name(const SlotComparison& slot);
+
+}  // namespace opdump::compare

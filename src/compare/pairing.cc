@@ -1,0 +1,197 @@
+#include "compare/pairing.h"
+
+#include <algorithm>
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace opdump::compare {
+namespace {
+
+using dump::OperatorRun;
+using dump::Slot;
+
+struct Frame {
+  std::int64_t rank = 0, graph = 0, step = 0;
+  auto operator<=>(const Frame&) const = default;
+};
+
+// Takes the frame of a run; a field that has one value on each side is the same for all.
+struct FrameRule {
+  bool rank = true, graph = true, step = true;
+
+  Frame of(const OperatorRun& run) const {
+    return {rank ? static_cast<std::int64_t>(run.rank) : 0, graph ? run.graph_id : 0, step ? run.step : 0};
+  }
+};
+
+template <typename Field>
+std::optional<std::int64_t> single_value(std::span<const OperatorRun> runs, Field field) {
+  if (runs.empty()) return std::nullopt;
+  const std::int64_t first = field(runs[0]);
+  if (std::ranges::all_of(runs, [&](const OperatorRun& run) { return field(run) == first; })) return first;
+  return std::nullopt;
+}
+
+// True if the field must be equal. Adds a note where two single values differ.
+template <typename Field>
+bool needs_equal(std::string_view name, std::span<const OperatorRun> golden,
+                 std::span<const OperatorRun> actual, Field field, std::vector<std::string>& notes) {
+  const auto g = single_value(golden, field), a = single_value(actual, field);
+  if (!g || !a) return true;
+  if (*g != *a)
+    notes.push_back(std::string(name) + " " + std::to_string(*g) + " of golden is compared with " +
+                    std::string(name) + " " + std::to_string(*a) + " of actual, the only one there");
+  return false;
+}
+
+// Indices of runs by key, each list in order of execution.
+template <typename Key>
+class Waiting {
+ public:
+  void add(Key key, std::size_t index) { lists_[std::move(key)].indices.push_back(index); }
+
+  std::optional<std::size_t> take(const Key& key) {
+    const auto found = lists_.find(key);
+    if (found == lists_.end() || found->second.taken == found->second.indices.size()) return std::nullopt;
+    return found->second.indices[found->second.taken++];
+  }
+
+ private:
+  struct List {
+    std::vector<std::size_t> indices;
+    std::size_t taken = 0;
+  };
+  std::map<Key, List> lists_;
+};
+
+std::string shape_text(const Slot& slot) {
+  if (slot.shape) return model::format_shape(*slot.shape);
+  if (slot.file.empty()) return "?";
+  const auto tensor = dump::StoredTensor::read(slot.file);
+  return tensor ? model::format_shape(tensor->view().shape) : "?";
+}
+
+// What two operators of different names must have in common to be taken for the same one.
+std::string signature(const OperatorRun& run) {
+  std::string text = scope_of(run) + '\n' + run.type;
+  for (const Slot& slot : run.slots) {
+    text += slot.side == model::Side::input ? "\ni" : "\no";
+    text += std::to_string(slot.index) + shape_text(slot);
+  }
+  return text;
+}
+
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+// partner[g] is the index in actual, or kNone.
+struct Partners {
+  std::vector<std::size_t> of_golden, of_actual;
+
+  void join(std::size_t g, std::size_t a) {
+    of_golden[g] = a;
+    of_actual[a] = g;
+  }
+};
+
+// Golden in order; before golden[i] the extras that ran after golden[i - 1]'s partner.
+std::vector<OperatorPair> in_order(std::span<const OperatorRun> golden, std::span<const OperatorRun> actual,
+                                   const FrameRule& rule, const Partners& partners) {
+  std::vector<std::vector<std::size_t>> before(golden.size() + 1);
+  const auto frame = [&](const OperatorRun& run) { return rule.of(run); };
+  for (std::size_t a = 0, anchor = 0; a < actual.size(); ++a) {
+    if (a == 0 || frame(actual[a]) != frame(actual[a - 1]))
+      anchor = static_cast<std::size_t>(std::ranges::lower_bound(golden, frame(actual[a]), {}, frame) -
+                                        golden.begin());
+    if (partners.of_actual[a] == kNone)
+      before[anchor].push_back(a);
+    else
+      anchor = partners.of_actual[a] + 1;
+  }
+  std::vector<OperatorPair> pairs;
+  for (std::size_t g = 0; g <= golden.size(); ++g) {
+    for (const std::size_t a : before[g]) pairs.push_back({nullptr, &actual[a]});
+    if (g == golden.size()) break;
+    const std::size_t a = partners.of_golden[g];
+    pairs.push_back({&golden[g], a == kNone ? nullptr : &actual[a]});
+  }
+  return pairs;
+}
+
+std::string_view without_number(std::string_view name) {
+  const std::size_t end = name.find_last_not_of("0123456789");
+  if (end == std::string_view::npos || !name.substr(0, end + 1).ends_with("op")) return name;
+  name = name.substr(0, end - 1);
+  while (name.ends_with('-') || name.ends_with('_')) name.remove_suffix(1);
+  return name;
+}
+
+}  // namespace
+
+std::string scope_of(const OperatorRun& run) {
+  if (run.op != nullptr) {
+    const std::size_t slash = run.op->name.rfind('/');
+    return slash == std::string::npos ? std::string() : run.op->name.substr(0, slash);
+  }
+  std::string_view name = without_number(run.name);
+  if (name.ends_with(run.type)) {
+    name.remove_suffix(run.type.size());
+    while (name.ends_with('_')) name.remove_suffix(1);
+    return std::string(name);
+  }
+  const std::size_t piece = name.rfind('_');
+  return std::string(piece == std::string_view::npos ? std::string_view() : name.substr(0, piece));
+}
+
+Pairing pair_operators(std::span<const OperatorRun> golden, std::span<const OperatorRun> actual) {
+  Pairing pairing;
+  const FrameRule rule{
+      needs_equal(
+          "rank", golden, actual, [](const OperatorRun& r) { return std::int64_t{r.rank}; }, pairing.notes),
+      needs_equal(
+          "graph", golden, actual, [](const OperatorRun& r) { return r.graph_id; }, pairing.notes),
+      needs_equal(
+          "step", golden, actual, [](const OperatorRun& r) { return r.step; }, pairing.notes)};
+  Partners partners{std::vector(golden.size(), kNone), std::vector(actual.size(), kNone)};
+
+  Waiting<std::pair<Frame, std::string_view>> by_name;
+  for (std::size_t a = 0; a < actual.size(); ++a) by_name.add({rule.of(actual[a]), actual[a].name}, a);
+  for (std::size_t g = 0; g < golden.size(); ++g)
+    if (const auto a = by_name.take({rule.of(golden[g]), golden[g].name})) partners.join(g, *a);
+
+  // Shapes may have to be read from files: only for what names did not settle.
+  std::set<Frame> open_frames;
+  for (std::size_t g = 0; g < golden.size(); ++g)
+    if (partners.of_golden[g] == kNone) open_frames.insert(rule.of(golden[g]));
+  Waiting<std::pair<Frame, std::string>> by_signature;
+  for (std::size_t a = 0; a < actual.size(); ++a)
+    if (partners.of_actual[a] == kNone && open_frames.contains(rule.of(actual[a])))
+      by_signature.add({rule.of(actual[a]), signature(actual[a])}, a);
+  for (std::size_t g = 0; g < golden.size(); ++g)
+    if (partners.of_golden[g] == kNone)
+      if (const auto a = by_signature.take({rule.of(golden[g]), signature(golden[g])})) partners.join(g, *a);
+
+  pairing.pairs = in_order(golden, actual, rule, partners);
+  return pairing;
+}
+
+std::vector<SlotPair> pair_slots(const OperatorRun& golden, const OperatorRun& actual) {
+  // side, index, how many of the same came before
+  std::map<std::tuple<model::Side, std::uint32_t, std::size_t>, SlotPair> pairs;
+  const auto add = [&](const OperatorRun& run, const Slot* SlotPair::*side) {
+    std::map<std::pair<model::Side, std::uint32_t>, std::size_t> seen;
+    for (const Slot& slot : run.slots)
+      pairs[{slot.side, slot.index, seen[{slot.side, slot.index}]++}].*side = &slot;
+  };
+  add(golden, &SlotPair::golden);
+  add(actual, &SlotPair::actual);
+  std::vector<SlotPair> list;
+  for (const auto& [key, pair] : pairs) list.push_back(pair);
+  return list;
+}
+
+}  // namespace opdump::compare

@@ -1,0 +1,165 @@
+#include "compare/statistics.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "base/text.h"
+#include "math/hash.h"
+#include "math/stats.h"
+
+namespace opdump::compare {
+namespace {
+
+using math::Statistics;
+
+enum class Kind : std::uint8_t { extreme, mean, norm, count, sign_count, digest };
+
+struct Column {
+  std::string_view name;
+  Kind kind;
+  double Statistics::*value;           // of extremes, mean and norm
+  std::uint64_t Statistics::*counter;  // of counts
+};
+
+constexpr std::array kColumns{
+    Column{"Max Value", Kind::extreme, &Statistics::max, nullptr},
+    Column{"Min Value", Kind::extreme, &Statistics::min, nullptr},
+    Column{"Avg Value", Kind::mean, &Statistics::avg, nullptr},
+    Column{"L2Norm Value", Kind::norm, &Statistics::l2norm, nullptr},
+    Column{"Count", Kind::count, nullptr, &Statistics::count},
+    Column{"NaN Count", Kind::count, nullptr, &Statistics::nan_count},
+    Column{"Negative Inf Count", Kind::count, nullptr, &Statistics::negative_inf_count},
+    Column{"Positive Inf Count", Kind::count, nullptr, &Statistics::positive_inf_count},
+    Column{"Negative Zero Count", Kind::sign_count, nullptr, &Statistics::negative_count},
+    Column{"Positive Zero Count", Kind::sign_count, nullptr, &Statistics::positive_count},
+    Column{"Zero Count", Kind::sign_count, nullptr, &Statistics::zero_count},
+    Column{"MD5", Kind::digest, nullptr, nullptr},
+    Column{"SHA1", Kind::digest, nullptr, nullptr},
+};
+
+const Column* find_column(std::string_view name) {
+  const auto* found = std::ranges::find(kColumns, name, &Column::name);
+  return found == kColumns.end() ? nullptr : found;
+}
+
+const std::string* find_text(const Columns& columns, std::string_view name) {
+  const auto found = std::ranges::find(columns, name, &Columns::value_type::first);
+  return found == columns.end() ? nullptr : &found->second;
+}
+
+// Numbers as tools print them; "True" and "False" are those of device statistics.
+std::optional<double> number(std::string_view text) {
+  if (text == "True") return 1;
+  if (text == "False") return 0;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<double> find_number(const Columns& columns, std::string_view name) {
+  const std::string* text = find_text(columns, name);
+  return text == nullptr ? std::nullopt : number(*text);
+}
+
+// A length for "small compared with the tensor": its root mean square, else its largest magnitude.
+double typical_magnitude(const Columns& golden) {
+  const auto norm = find_number(golden, "L2Norm Value"), count = find_number(golden, "Count");
+  if (norm && count && *count > 0) return *norm / std::sqrt(*count);
+  const double high = std::abs(find_number(golden, "Max Value").value_or(0));
+  const double low = std::abs(find_number(golden, "Min Value").value_or(0));
+  return std::max(high, low);
+}
+
+bool is_exact(model::DType dtype) {
+  const auto kind = model::dtype_info(dtype).kind;
+  return kind == model::DTypeKind::boolean || kind == model::DTypeKind::signed_integer ||
+         kind == model::DTypeKind::unsigned_integer;
+}
+
+struct Rule {
+  math::Tolerance tolerance;
+  bool exact = false;    // elements are integers
+  double magnitude = 0;  // typical_magnitude of golden
+};
+
+bool is_close(std::string_view golden_text, std::string_view actual_text, Kind kind, const Rule& rule) {
+  if (golden_text == actual_text) return true;
+  const auto golden = number(golden_text), actual = number(actual_text);
+  if (!golden || !actual) return false;
+  if (std::isnan(*golden) || std::isnan(*actual)) return std::isnan(*golden) && std::isnan(*actual);
+  if (*golden == *actual) return true;
+  if (!std::isfinite(*golden) || !std::isfinite(*actual)) return false;
+  if (kind == Kind::count || kind == Kind::sign_count) return false;
+  if (kind == Kind::extreme && rule.exact) return false;
+  const double size = kind == Kind::mean ? std::max(rule.magnitude, std::abs(*golden)) : std::abs(*golden);
+  return std::abs(*actual - *golden) <= rule.tolerance.atol + rule.tolerance.rtol * size;
+}
+
+struct Findings {
+  std::string value, sign_count, digest;  // the first difference of each kind; empty if none
+  bool has_value = false, has_sign_count = false, has_digest = false;
+};
+
+Findings find_differences(const Columns& golden, const Columns& actual, const Rule& rule) {
+  Findings found;
+  for (const auto& [name, text] : golden) {
+    const std::string* other = find_text(actual, name);
+    if (other == nullptr) continue;
+    const Column* column = find_column(name);
+    const Kind kind = column == nullptr ? Kind::norm : column->kind;
+    const bool sign = kind == Kind::sign_count, digest = kind == Kind::digest;
+    (sign ? found.has_sign_count : digest ? found.has_digest : found.has_value) = true;
+    std::string& first = sign ? found.sign_count : digest ? found.digest : found.value;
+    if (first.empty() && !is_close(text, *other, kind, rule))
+      first = name + " " + text + " against " + *other;
+  }
+  return found;
+}
+
+}  // namespace
+
+StatisticsVerdict compare_statistics(const Columns& golden, const Columns& actual, model::DType dtype,
+                                     math::Tolerance tolerance) {
+  const Rule rule{
+      {std::max(tolerance.rtol, 1e-5), tolerance.atol}, is_exact(dtype), typical_magnitude(golden)};
+  const Findings found = find_differences(golden, actual, rule);
+  if (!found.has_value && !found.has_sign_count && !found.has_digest)
+    return {false, false, "the two sides have no statistic in common"};
+  if (found.has_digest && found.digest.empty()) return {true, true, {}};
+  if (!found.value.empty()) return {true, false, found.value};
+  if (rule.exact || !found.has_value) {
+    if (!found.sign_count.empty()) return {true, false, found.sign_count};
+    if (!found.digest.empty()) return {true, false, found.digest};
+  }
+  return {true, true, found.digest.empty() ? std::string() : "statistics agree, bits do not"};
+}
+
+Result<Columns> compute_columns(const model::TensorView& tensor, model::DType dtype, const Columns& wanted) {
+  if (!math::has_statistics(tensor.dtype))
+    return Error(Code::unsupported, std::string(model::dtype_info(tensor.dtype).name) + " has no statistics");
+  const math::StatNeeds needs{true, true, true, true};
+  const Statistics statistics = math::finish(math::partial_stats(tensor, needs));
+  Columns columns;
+  for (const auto& [name, text] : wanted) {
+    const Column* column = find_column(name);
+    if (column == nullptr) continue;
+    if (column->value != nullptr) columns.emplace_back(name, format_g(statistics.*column->value));
+    if (column->counter != nullptr) columns.emplace_back(name, std::to_string(statistics.*column->counter));
+    if (name == "MD5" && (dtype == tensor.dtype || dtype == model::DType::undefined))
+      columns.emplace_back(name, math::md5_hex(tensor));
+  }
+  return columns;
+}
+
+Columns all_columns() {
+  Columns columns;
+  for (const Column& column : kColumns)
+    if (column.kind != Kind::digest) columns.emplace_back(column.name, "");
+  return columns;
+}
+
+}  // namespace opdump::compare

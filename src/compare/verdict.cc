@@ -1,0 +1,108 @@
+#include "compare/verdict.h"
+
+#include <algorithm>
+
+namespace opdump::compare {
+namespace {
+
+bool is_difference(Verdict verdict) {
+  return verdict == Verdict::own_error || verdict == Verdict::inherited ||
+         verdict == Verdict::input_differs || verdict == Verdict::not_comparable;
+}
+
+bool is_output(const SlotComparison& slot) {
+  return (slot.golden != nullptr ? slot.golden : slot.actual)->side == model::Side::output;
+}
+
+bool any(const OperatorComparison& op, bool output, bool (*test)(Verdict)) {
+  return std::ranges::any_of(
+      op.slots, [&](const SlotComparison& slot) { return is_output(slot) == output && test(slot.verdict); });
+}
+
+bool is_unpaired(Verdict verdict) { return verdict == Verdict::missing || verdict == Verdict::extra; }
+bool is_unreadable(Verdict verdict) { return verdict == Verdict::unreadable; }
+bool is_compared(Verdict verdict) { return verdict != Verdict::skipped; }
+
+Verdict verdict_of(const OperatorComparison& op) {
+  const bool inputs_differ = any(op, false, is_difference);
+  if (any(op, true, is_difference)) return inputs_differ ? Verdict::inherited : Verdict::own_error;
+  if (any(op, true, is_unpaired)) return Verdict::not_comparable;
+  if (inputs_differ) return Verdict::input_differs;
+  // An input that one side did not record says nothing about the operator.
+  if (any(op, true, is_unreadable) || any(op, false, is_unreadable) || any(op, false, is_unpaired))
+    return Verdict::unreadable;
+  return any(op, true, is_compared) || any(op, false, is_compared) ? Verdict::match : Verdict::skipped;
+}
+
+void count(const OperatorComparison& op, Coverage& coverage) {
+  if (op.golden != nullptr) ++coverage.golden_operators;
+  if (op.actual != nullptr) ++coverage.actual_operators;
+  if (op.golden != nullptr && op.actual != nullptr) ++coverage.paired_operators;
+  for (const SlotComparison& slot : op.slots) {
+    if (slot.verdict == Verdict::skipped) {
+      ++coverage.skipped_slots;
+      continue;
+    }
+    if (slot.golden != nullptr) ++coverage.golden_slots;
+    if (!slot.metrics &&
+        !(slot.from_statistics && (slot.verdict == Verdict::match || is_difference(slot.verdict))))
+      continue;
+    ++coverage.compared_slots;
+    coverage.compared_bytes += slot.bytes;
+  }
+}
+
+// Absence is a difference only where the other side was recorded to its end.
+bool is_bad(const OperatorComparison& op, const Unfinished& unfinished) {
+  if (op.verdict == Verdict::missing) return !unfinished.actual.contains(op.golden->rank);
+  if (op.verdict == Verdict::extra) return !unfinished.golden.contains(op.actual->rank);
+  return is_difference(op.verdict);
+}
+
+// Compared by (kind, step, order): smaller is what the user wants to hear of first.
+std::optional<std::size_t> find_first_bad(const Comparison& comparison, const Unfinished& unfinished) {
+  std::optional<std::size_t> best;
+  const auto key = [&](std::size_t i) {
+    const OperatorComparison& op = comparison.operators[i];
+    return std::pair(op.verdict != Verdict::own_error, op.run().step);
+  };
+  for (std::size_t i = 0; i < comparison.operators.size(); ++i)
+    if (is_bad(comparison.operators[i], unfinished) && (!best || key(i) < key(*best))) best = i;
+  return best;
+}
+
+}  // namespace
+
+void judge_operator(OperatorComparison& op, const Unfinished& unfinished) {
+  if (op.golden != nullptr && op.actual != nullptr)
+    for (SlotComparison& slot : op.slots) {
+      if (slot.verdict == Verdict::missing && unfinished.actual.contains(op.actual->rank))
+        slot.verdict = Verdict::unreadable;
+      if (slot.verdict == Verdict::extra && unfinished.golden.contains(op.golden->rank))
+        slot.verdict = Verdict::unreadable;
+    }
+  op.verdict = op.golden == nullptr   ? Verdict::extra
+               : op.actual == nullptr ? Verdict::missing
+                                      : verdict_of(op);
+  for (SlotComparison& slot : op.slots)
+    if (slot.verdict == Verdict::own_error)
+      slot.verdict = is_output(slot) ? op.verdict : Verdict::input_differs;
+}
+
+void judge_dumps(Comparison& comparison, const Unfinished& unfinished) {
+  bool measured_difference = false, open_question = !comparison.incomplete.empty();
+  for (const OperatorComparison& op : comparison.operators) {
+    count(op, comparison.coverage);
+    measured_difference |= is_difference(op.verdict);
+    open_question |= op.verdict == Verdict::unreadable;
+  }
+  comparison.first_bad = find_first_bad(comparison, unfinished);
+  if (comparison.coverage.compared_slots == 0 && !measured_difference)
+    comparison.outcome = Outcome::nothing_compared;
+  else if (comparison.first_bad)
+    comparison.outcome = Outcome::differs;
+  else
+    comparison.outcome = open_question ? Outcome::incomplete : Outcome::same;
+}
+
+}  // namespace opdump::compare

@@ -1,0 +1,121 @@
+#include "report/jsonl.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "compare/names.h"
+#include "report/summary.h"
+
+namespace opdump::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using compare::SlotComparison;
+
+Json number(double value) {
+  if (std::isfinite(value)) return value;
+  return std::isnan(value) ? "nan" : format_g(value);
+}
+
+std::string line(const Json& record) {
+  return record.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string_view verdict_name(compare::Verdict verdict) {
+  return compare::kVerdictNames[static_cast<std::size_t>(verdict)];
+}
+
+void add_operator(Json& record, const dump::OperatorRun& run) {
+  record["rank"] = run.rank;
+  record["graph"] = run.graph_id;
+  record["step"] = run.step;
+  if (run.op != nullptr) record["phase"] = model::kPhaseNames[static_cast<std::size_t>(run.op->phase)];
+  record["operator"] = compare::operator_name(run);
+  record["type"] = run.type;
+  if (run.op != nullptr && !run.op->source_file.empty()) record["source"] = model::format_source(*run.op);
+}
+
+void add_metrics(Json& record, const SlotComparison& slot) {
+  if (!slot.metrics) {
+    for (const char* key : {"cosine", "max_abs", "max_rel", "relative_l2", "mean_abs", "rmse",
+                            "mismatch_count", "nan_mismatch_count", "count"})
+      record[key] = nullptr;
+    return;
+  }
+  const math::Metrics& m = *slot.metrics;
+  record["cosine"] = number(m.cosine);
+  record["max_abs"] = number(m.max_abs);
+  record["max_rel"] = number(m.max_rel);
+  record["relative_l2"] = number(m.relative_l2);
+  record["mean_abs"] = number(m.mean_abs);
+  record["rmse"] = number(m.rmse);
+  record["mismatch_count"] = m.mismatch_count;
+  record["nan_mismatch_count"] = m.nan_mismatch_count;
+  record["count"] = m.count;
+  if (m.mismatch_count == 0) return;
+  record["max_abs_index"] = m.max_abs_index;
+  record["max_abs_golden"] = number(m.max_abs_golden);
+  record["max_abs_actual"] = number(m.max_abs_actual);
+}
+
+}  // namespace
+
+void append_json_lines(std::string& out, const compare::OperatorComparison& op) {
+  for (const SlotComparison& slot : op.slots) {
+    Json record;
+    record["schema_version"] = kJsonSchemaVersion;
+    record["record"] = "slot";
+    add_operator(record, op.run());
+    if (op.golden != nullptr && op.actual != nullptr && op.golden->name != op.actual->name)
+      record["actual_operator"] = compare::operator_name(*op.actual);
+    record["slot"] = compare::slot_name(slot);
+    if (slot.dtype != model::DType::undefined) record["dtype"] = model::dtype_info(slot.dtype).name;
+    if (slot.shape) record["shape"] = std::vector(slot.shape->dims().begin(), slot.shape->dims().end());
+    record["verdict"] = verdict_name(slot.verdict);
+    record["operator_verdict"] = verdict_name(op.verdict);
+    record["from_statistics"] = slot.from_statistics;
+    add_metrics(record, slot);
+    if (!slot.reason.empty()) record["reason"] = slot.reason;
+    out += line(record);
+  }
+}
+
+std::string summary_json_line(const compare::Comparison& comparison, std::string_view golden,
+                              std::string_view actual) {
+  const compare::Coverage& c = comparison.coverage;
+  Json record;
+  record["schema_version"] = kJsonSchemaVersion;
+  record["record"] = "summary";
+  record["outcome"] = compare::kOutcomeNames[static_cast<std::size_t>(comparison.outcome)];
+  record["golden"] = golden;
+  record["actual"] = actual;
+  record["golden_operators"] = c.golden_operators;
+  record["actual_operators"] = c.actual_operators;
+  record["paired_operators"] = c.paired_operators;
+  record["golden_tensors"] = c.golden_slots;
+  record["compared_tensors"] = c.compared_slots;
+  record["skipped_tensors"] = c.skipped_slots;
+  record["compared_bytes"] = c.compared_bytes;
+  Json verdicts = Json::object();
+  for (const std::string_view name : compare::kVerdictNames) verdicts[std::string(name)] = 0;
+  for (const auto& op : comparison.operators) {
+    Json& count = verdicts[std::string(verdict_name(op.verdict))];
+    count = count.get<std::uint64_t>() + 1;
+  }
+  record["verdicts"] = std::move(verdicts);
+  record["first_bad"] = nullptr;
+  if (comparison.first_bad) {
+    const compare::OperatorComparison& op = comparison.operators[*comparison.first_bad];
+    Json bad;
+    add_operator(bad, op.run());
+    bad["verdict"] = verdict_name(op.verdict);
+    record["first_bad"] = std::move(bad);
+  }
+  record["incomplete"] = comparison.incomplete;
+  record["notes"] = comparison.notes;
+  record["text"] = conclusion(comparison);
+  return line(record);
+}
+
+}  // namespace opdump::report

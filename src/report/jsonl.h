@@ -1,0 +1,23 @@
+// A comparison as JSON lines: one "slot" record for each pair of slots, then one "summary" record. JSON has
+// no inf and no NaN: they are the strings "inf", "-inf", "nan". Keys that do not apply are absent, except
+// that of metrics that do not exist, which are null. Names that are not UTF-8 are repaired with U+FFFD.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "compare/compare.h"
+
+namespace opdump::report {
+
+// Grows when a key changes its meaning or goes; new keys may come at any time.
+inline constexpr int kJsonSchemaVersion = 1;
+
+// The records of one operator, each with a line feed.
+void append_json_lines(std::string& out, const compare::OperatorComparison& op);
+
+// The last record. `golden` and `actual` are the paths as the user gave them.
+std::string summary_json_line(const compare::Comparison& comparison, std::string_view golden,
+                              std::string_view actual);
+
+}  // namespace opdump::report

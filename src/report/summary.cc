@@ -1,0 +1,153 @@
+#include "report/summary.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "compare/names.h"
+
+namespace opdump::report {
+namespace {
+
+using compare::Comparison;
+using compare::OperatorComparison;
+using compare::SlotComparison;
+using compare::Verdict;
+
+bool is_side(const SlotComparison& slot, model::Side side) {
+  return (slot.golden != nullptr ? slot.golden : slot.actual)->side == side;
+}
+
+bool differs(const SlotComparison& slot) {
+  return slot.verdict != Verdict::match && slot.verdict != Verdict::skipped &&
+         slot.verdict != Verdict::unreadable;
+}
+
+const SlotComparison* first_difference(const OperatorComparison& op, model::Side side) {
+  const auto found = std::ranges::find_if(
+      op.slots, [&](const SlotComparison& slot) { return is_side(slot, side) && differs(slot); });
+  return found == op.slots.end() ? nullptr : &*found;
+}
+
+std::string inputs_of_own_error(const OperatorComparison& op) {
+  bool any = false;
+  for (const SlotComparison& slot : op.slots) {
+    if (!is_side(slot, model::Side::input)) continue;
+    any = true;
+    if (slot.verdict == Verdict::match) return "inputs match";
+  }
+  return any ? "inputs not compared" : "no inputs recorded";
+}
+
+// "output differs (cosine 0.981, max abs 0.37)"
+std::string output_difference(const OperatorComparison& op) {
+  const SlotComparison* slot = first_difference(op, model::Side::output);
+  if (slot == nullptr) return "outputs match";
+  const model::Side side = model::Side::output;
+  const bool is_first = (slot->golden != nullptr ? slot->golden : slot->actual)->index == 0;
+  const std::string name =
+      is_first ? std::string(model::kSideNames[static_cast<std::size_t>(side)]) : compare::slot_name(*slot);
+  if (slot->golden == nullptr || slot->actual == nullptr) return name + " is " + slot->reason;
+  return name + " differs (" + describe_slot(*slot) + ")";
+}
+
+std::string why(const OperatorComparison& op) {
+  switch (op.verdict) {
+    case Verdict::own_error:
+      return inputs_of_own_error(op) + ", " + output_difference(op);
+    case Verdict::inherited:
+      return "inputs already differ, " + output_difference(op);
+    case Verdict::input_differs:
+      return "inputs differ, outputs match";
+    case Verdict::missing:
+      return "only in golden";
+    case Verdict::extra:
+      return "only in actual";
+    default:
+      return output_difference(op);
+  }
+}
+
+std::string first_bad_line(const Comparison& comparison) {
+  const OperatorComparison& op = comparison.operators[*comparison.first_bad];
+  const dump::OperatorRun& run = op.run();
+  std::string line = "first bad operator: " + compare::operator_name(run) + " (";
+  if (run.op != nullptr)
+    line.append(model::kPhaseNames[static_cast<std::size_t>(run.op->phase)]).append(", ");
+  line += "step " + std::to_string(run.step);
+  if (has_ranks(comparison)) line += ", rank " + std::to_string(run.rank);
+  line += ")";
+  const std::string source = run.op != nullptr ? model::format_source(*run.op) : "";
+  if (!source.empty()) line += " at " + source;
+  return line + " — " + why(op);
+}
+
+// "1 operator", "2 operators"
+std::string counted(std::uint64_t count, std::string_view noun) {
+  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
+}  // namespace
+
+bool has_ranks(const Comparison& comparison) {
+  return std::ranges::any_of(comparison.operators, [&](const OperatorComparison& op) {
+    return op.run().rank != comparison.operators.front().run().rank;
+  });
+}
+
+const SlotComparison* telling_slot(const OperatorComparison& op) {
+  for (const model::Side side : {model::Side::output, model::Side::input})
+    if (const SlotComparison* slot = first_difference(op, side)) return slot;
+  const SlotComparison* best = nullptr;
+  for (const SlotComparison& slot : op.slots) {
+    if (slot.verdict == Verdict::unreadable) return &slot;
+    if (slot.metrics && (best == nullptr || slot.metrics->max_abs >= best->metrics->max_abs)) best = &slot;
+  }
+  return best;
+}
+
+std::string describe_slot(const SlotComparison& slot) {
+  std::string text = slot.reason;
+  if (slot.metrics && slot.metrics->nan_mismatch_count == 0) {
+    const std::string numbers =
+        "cosine " + format_g(slot.metrics->cosine) + ", max abs " + format_g(slot.metrics->max_abs);
+    text = text.empty() ? numbers : numbers + "; " + text;
+  }
+  return text;
+}
+
+std::string coverage_line(const Comparison& comparison) {
+  const compare::Coverage& c = comparison.coverage;
+  std::string line = "compared " + std::to_string(c.compared_slots) + " of " +
+                     counted(c.golden_slots, "tensor") + " in " + std::to_string(c.paired_operators) +
+                     " of " + counted(c.golden_operators, "operator") + " (" +
+                     format_bytes(c.compared_bytes) + ")";
+  if (c.paired_operators < c.golden_operators)
+    line += "; " + std::to_string(c.golden_operators - c.paired_operators) + " only in golden";
+  if (c.paired_operators < c.actual_operators)
+    line += "; " + std::to_string(c.actual_operators - c.paired_operators) + " only in actual";
+  if (c.skipped_slots > 0) line += "; " + counted(c.skipped_slots, "tensor") + " without data on both sides";
+  return line;
+}
+
+std::string conclusion(const Comparison& comparison) {
+  const compare::Coverage& c = comparison.coverage;
+  const std::string compared =
+      counted(c.paired_operators, "operator") + ", " + counted(c.compared_slots, "tensor") + " compared";
+  switch (comparison.outcome) {
+    case compare::Outcome::differs:
+      return first_bad_line(comparison);
+    case compare::Outcome::same:
+      return "no difference: " + compared;
+    case compare::Outcome::incomplete:
+      return "no difference found, but the answer is not whole: " + compared;
+    case compare::Outcome::nothing_compared:
+      break;
+  }
+  if (c.paired_operators == 0)
+    return "nothing compared: of " + counted(c.golden_operators, "operator") + " in golden and " +
+           std::to_string(c.actual_operators) + " in actual none is in both";
+  return "nothing compared: " + counted(c.paired_operators, "operator") +
+         (c.paired_operators == 1 ? " is" : " are") + " in both, but no tensor could be compared";
+}
+
+}  // namespace opdump::report

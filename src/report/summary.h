@@ -1,0 +1,33 @@
+// A comparison in a few sentences. The last of them names the first bad operator.
+#pragma once
+
+#include <string>
+
+#include "compare/compare.h"
+
+namespace opdump::report {
+
+// "compared 1304 of 1304 tensors in 412 of 412 operators (1.2 GiB)", and what had no partner.
+std::string coverage_line(const compare::Comparison& comparison);
+
+// One of
+//   first bad operator: Default/fc/addmm-op3 (forward, step 0) at train.py:31 — inputs match, output differs
+//     (cosine 0.981, max abs 0.37)
+//   no difference: 412 operators, 1304 tensors compared
+//   no difference found, but the answer is not whole: 400 operators, 1290 tensors compared
+//   nothing compared: ...
+// on one line, without a line feed.
+std::string conclusion(const compare::Comparison& comparison);
+
+// What is said of one slot: "cosine 0.981, max abs 0.37", "shape (2,3) against (3,2)"; empty if there is
+// nothing to say.
+std::string describe_slot(const compare::SlotComparison& slot);
+
+// The slot that tells most about an operator: the first output that differs, else the first input that
+// differs, else the first one with metrics; null if there is none.
+const compare::SlotComparison* telling_slot(const compare::OperatorComparison& op);
+
+// True if the comparison spans several ranks, so that the rank must be named.
+bool has_ranks(const compare::Comparison& comparison);
+
+}  // namespace opdump::report
