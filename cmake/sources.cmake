@@ -31,9 +31,22 @@ list(APPEND OPDUMP_CORE_SOURCES
 set(OPDUMP_TESTS_math math/stats_test.cc math/memory_test.cc)
 
 list(APPEND OPDUMP_CORE_SOURCES
+  plan/describe.cc
+  plan/dump_plan.cc
+  plan/op_selector.cc
   plan/step_set.cc
 )
-set(OPDUMP_TESTS_plan plan/step_set_test.cc)
+set(OPDUMP_TESTS_plan plan/dump_plan_test.cc plan/op_selector_test.cc plan/step_set_test.cc)
+
+list(APPEND OPDUMP_CORE_SOURCES
+  dialect/dialects.cc
+  dialect/json_section.cc
+  dialect/mindspore.cc
+  dialect/mindspore_common.cc
+  dialect/mindspore_effects.cc
+  dialect/mindspore_text.cc
+)
+set(OPDUMP_TESTS_dialect dialect/mindspore_test.cc dialect/mindspore_text_test.cc)
 
 list(APPEND OPDUMP_CORE_SOURCES
   format/mapping_csv.cc
@@ -90,7 +103,8 @@ set(OPDUMP_CLI_SOURCES
   cli/arguments.cc
   cli/main.cc
   cli/output.cc
+  cli/plan.cc
   cli/verbs.cc
 )
 
-set(OPDUMP_TEST_FOLDERS base model math plan format dump)
+set(OPDUMP_TEST_FOLDERS base model math plan dialect format dump)

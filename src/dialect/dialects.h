@@ -18,7 +18,7 @@ namespace opdump::dialect {
 
 // The machine a plan is for. The original systems decide some rules by it.
 enum class Mode : std::uint8_t {
-  automatic,  // follow the config: e2e_dump_settings present means o0, absent means o2
+  automatic,  // follow the config: e2e_dump_settings present means o0, absent o2 (ge if ENABLE_MS_GE_DUMP=1)
   o0,         // Ascend O0/O1, kernel by kernel
   o2,         // Ascend O2, offline-model dump
   cpu,
@@ -26,26 +26,32 @@ enum class Mode : std::uint8_t {
   ge,
 };
 
+// "o0", "o2", "cpu", "gpu", "ge" or "auto". Errors: usage.
+Result<Mode> parse_mode(std::string_view text);
+
+// Options::environment that asks the process.
+std::optional<std::string> process_environment(std::string_view name);
+
 struct Options {
   bool strict = false;  // refuse what the original refuses, though its documentation allows it
   Mode mode = Mode::automatic;
   // Reads environment variables; a parameter so that tests need not change the process.
-  std::function<std::optional<std::string>(std::string_view)> environment;
+  std::function<std::optional<std::string>(std::string_view)> environment = process_environment;
 };
 
 struct Dialect {
   std::string_view name;                           // as in --dialect=NAME
+  std::string_view sign;                           // the key by which people recognise it
   bool (*recognises)(const nlohmann::json& root);  // cheap; by content
+  // What the original demands of the file's name, symbolic links resolved. Asked only if Options::strict.
+  Result<> (*check_path)(const std::filesystem::path& resolved);
   Result<plan::DumpPlan> (*compile)(const JsonDocument& document, const Options& options);
 };
 std::span<const Dialect> dialects();
 
 // Reads `path` (at most 16 MiB) and compiles it with the dialect called `name`, or with the first that
-// recognises it if `name` is empty. Errors: not_found, io, config.
+// recognises it if `name` is empty. Errors: usage (no such dialect), not_found, io, limit, config.
 Result<plan::DumpPlan> load_plan(const std::filesystem::path& path, std::string_view name,
                                  const Options& options);
-
-// Options::environment that asks the process.
-std::optional<std::string> process_environment(std::string_view name);
 
 }  // namespace opdump::dialect

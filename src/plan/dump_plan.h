@@ -49,6 +49,7 @@ const std::vector<StatisticInfo>& statistic_table();
 enum class Layout : std::uint8_t {
   rank_tree,   // MindSpore (A): rank_R/net/graph/step
   model_tree,  // MindSpore (B), Ascend O2: step/time/device/model/id/step
+  time_tree,   // MindSpore (C), graph engine: time/device/model/id/step
 };
 
 struct DumpPlan {
@@ -67,6 +68,9 @@ struct DumpPlan {
   std::uint64_t overflow_limit = 0;  // overflowing operators to keep; 0 means all
   bool operator_arguments = false;   // save_kernel_args
   bool default_format = true;        // trans_flag: host layout (NCHW) rather than the device's
+  bool parameters = false;           // also what enters the graph: weights and the user's inputs
+  bool run_metadata = false;         // .dump_metadata: a copy of the configuration and the kind of device
+  bool class_name_dtypes = false;    // file names say "Float32" rather than "float32"
   bool synchronous = true;           // e2e enable: only told, both are equally safe here
   std::uint64_t initial_step = 0;
   Layout layout = Layout::rank_tree;
@@ -82,5 +86,9 @@ struct DumpPlan {
 
 // The plan for people: a few lines "what: value", ending with what will be written and where.
 std::string describe(const DumpPlan& plan);
+
+// The plan for programs: one JSON object, indented, ending with a line feed. "schema_version" is 1 and grows
+// when a field changes its meaning or goes; new fields may come at any time.
+std::string describe_json(const DumpPlan& plan);
 
 }  // namespace opdump::plan

@@ -1,7 +1,11 @@
 // Which operators a plan wants. A rule is a whole name, a part of the type, or a regular expression; an
 // operator is selected by the first rule that matches. No rules: every operator.
+//
+// Regular expressions are RE2's: linear in the name's length whatever the pattern, Perl's classes (\d, \w),
+// no look-around and no back-references.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -13,19 +17,24 @@
 namespace opdump::plan {
 
 enum class RuleKind : std::uint8_t {
-  regex,  // the whole scoped name matches
-  name,   // equals the whole scoped name, case-sensitive
-  type,   // is part of the operator's base name, case-insensitive ("conv" selects "conv2d-op1")
+  regex,         // the whole scoped name matches
+  regex_search,  // some part of the scoped name matches
+  name,          // equals the whole scoped name, case-sensitive
+  type,          // is part of the operator's base name, case-insensitive ("conv" selects "conv2d-op1")
 };
 
 class OpSelector {
  public:
+  // Each may hold some MiB of automata while it matches.
+  static constexpr std::size_t kMaxRegexes = 1024;
+
   OpSelector();
   OpSelector(OpSelector&&) noexcept;
   OpSelector& operator=(OpSelector&&) noexcept;
   ~OpSelector();
 
-  // Errors: config -- a regular expression that does not compile; the message says where in it.
+  // Errors: config -- a regular expression that does not compile (the message says what and where in it), or
+  // more than kMaxRegexes of them.
   Result<> add(RuleKind kind, std::string text);
 
   // True if `name` ("Default/conv1-Conv2d/convolution-op0") is wanted. Called once per operator, not once per

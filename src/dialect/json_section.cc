@@ -1,0 +1,158 @@
+#include "dialect/json_section.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+
+namespace opdump::dialect {
+namespace {
+
+constexpr std::size_t kLongestValue = 80;  // bytes of an offending value in a message
+
+// RFC 6901 in a pointer, for keys that a user may have written.
+std::string escape(std::string_view key) {
+  std::string text;
+  for (const char c : key) {
+    if (c == '~')
+      text += "~0";
+    else if (c == '/')
+      text += "~1";
+    else
+      text += c;
+  }
+  return text;
+}
+
+std::string shorten(std::string text) {
+  if (text.size() <= kLongestValue) return text;
+  std::size_t end = kLongestValue;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;  // whole UTF-8 characters
+  return text.substr(0, end) + "...";
+}
+
+std::string quote_key(std::string_view key) { return shorten(nlohmann::json(key).dump()); }
+
+void warn_unknown_keys(const nlohmann::json& object, const std::string& parent,
+                       std::span<const std::string_view> known, Warnings& warnings) {
+  for (const auto& [key, value] : object.items()) {
+    if (std::ranges::find(known, key) != known.end()) continue;
+    std::string message = "unknown key " + quote_key(key);
+    if (const auto nearest = find_nearest(std::string_view(key).substr(0, kLongestValue), known))
+      message += "; did you mean \"" + std::string(*nearest) + "\"?";
+    else
+      message += "; ignored";
+    warnings.add_at_key(parent + "/" + escape(key), message);
+  }
+}
+
+}  // namespace
+
+std::string describe_value(const nlohmann::json& value) {
+  if (value.is_array()) return value.empty() ? "an empty array" : "an array";
+  if (value.is_object()) return value.empty() ? "an empty object" : "an object";
+  return shorten(value.dump());
+}
+
+bool Warnings::count() {
+  if (lines_.size() < kMax) return true;
+  ++dropped_;
+  return false;
+}
+
+void Warnings::add(std::string_view pointer, std::string_view message) {
+  if (count()) lines_.push_back(document_.where(pointer) + ": " + std::string(message));
+}
+
+void Warnings::add_at_key(std::string_view pointer, std::string_view message) {
+  if (count()) lines_.push_back(document_.where_key(pointer) + ": " + std::string(message));
+}
+
+std::vector<std::string> Warnings::take() {
+  if (dropped_ > 0)
+    lines_.push_back(document_.name() + ": and " + std::to_string(dropped_) + " more warnings");
+  return std::move(lines_);
+}
+
+JsonSection::JsonSection(const JsonDocument& document, std::string name)
+    : document_(document), name_(std::move(name)) {
+  const auto member = document.root().find(name_);
+  if (member != document.root().end()) value_ = &*member;
+}
+
+const nlohmann::json* JsonSection::find(std::string_view key) const {
+  if (value_ == nullptr) return nullptr;
+  const auto member = value_->find(key);
+  return member == value_->end() ? nullptr : &*member;
+}
+
+std::string JsonSection::pointer(std::string_view key) const { return "/" + name_ + "/" + escape(key); }
+
+std::string JsonSection::pointer(std::string_view key, std::size_t index) const {
+  return pointer(key) + "/" + std::to_string(index);
+}
+
+Error JsonSection::wrong(std::string_view key, std::string_view reason) const {
+  return document_.error(pointer(key),
+                         std::string(key) + " is " + describe_value(*find(key)) + "; " + std::string(reason));
+}
+
+Error JsonSection::wrong(std::string_view key, std::size_t index, std::string_view reason) const {
+  return document_.error(pointer(key, index), std::string(key) + "[" + std::to_string(index) + "] is " +
+                                                  describe_value((*find(key))[index]) + "; " +
+                                                  std::string(reason));
+}
+
+Error JsonSection::missing(std::string_view key, std::span<const std::string_view> known) const {
+  std::string message = std::string(key) + " not found in " + name_ + ", which needs it";
+  if (!is_object()) return document_.error("/" + name_, message);
+  for (const auto& [candidate, value] : value_->items()) {
+    const std::string_view word = std::string_view(candidate).substr(0, kLongestValue);
+    if (std::ranges::find(known, word) != known.end()) continue;
+    if (!find_nearest(word, std::span(&key, 1))) continue;
+    return {Code::config, document_.where_key(pointer(candidate)) + ": " + message + "; is " +
+                              quote_key(candidate) + " meant to be it?"};
+  }
+  return document_.error("/" + name_, message);
+}
+
+void JsonSection::warn_unknown(std::span<const std::string_view> known, Warnings& warnings) const {
+  if (is_object()) warn_unknown_keys(*value_, "/" + name_, known, warnings);
+}
+
+Error JsonSection::wrong_type(std::string_view key, std::string_view type, std::string_view allowed) const {
+  std::string reason = "should be " + std::string(type) + " type";
+  if (!allowed.empty()) reason += ": " + std::string(allowed);
+  return wrong(key, reason);
+}
+
+Result<std::uint64_t> JsonSection::read_unsigned(std::string_view key, std::string_view allowed) const {
+  const nlohmann::json& value = *find(key);
+  if (!value.is_number_unsigned()) return wrong_type(key, "unsigned int", allowed);
+  return value.get<std::uint64_t>();
+}
+
+Result<std::string> JsonSection::read_string(std::string_view key, std::string_view allowed) const {
+  const nlohmann::json& value = *find(key);
+  if (!value.is_string()) return wrong_type(key, "string", allowed);
+  return value.get<std::string>();
+}
+
+Result<bool> JsonSection::read_boolean(std::string_view key) const {
+  const nlohmann::json& value = *find(key);
+  if (!value.is_boolean()) return wrong_type(key, "boolean", "true or false");
+  return value.get<bool>();
+}
+
+Result<const nlohmann::json*> JsonSection::read_array(std::string_view key, std::string_view allowed) const {
+  const nlohmann::json* value = find(key);
+  if (!value->is_array()) return wrong_type(key, "array", allowed);
+  return value;
+}
+
+void warn_unknown_root_keys(const JsonDocument& document, std::span<const std::string_view> known,
+                            Warnings& warnings) {
+  if (document.root().is_object()) warn_unknown_keys(document.root(), "", known, warnings);
+}
+
+}  // namespace opdump::dialect

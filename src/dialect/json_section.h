@@ -1,0 +1,86 @@
+// What the config languages written in JSON share: typed reading of an object's members, with messages
+// "file:line:column: key is value; what is allowed", and a bounded list of warnings.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace opdump::dialect {
+
+// The value for a message: scalars as in JSON, shortened; "an array", "an empty object" and the like for the
+// rest.
+std::string describe_value(const nlohmann::json& value);
+
+// Lines for the user, with positions. Each position costs a walk through the text, and a hostile file could
+// ask for millions: after kMax of them only a count is kept.
+class Warnings {
+ public:
+  static constexpr std::size_t kMax = 50;
+
+  explicit Warnings(const JsonDocument& document) : document_(document) {}
+
+  // At the value, or at the key, that `pointer` (RFC 6901) names.
+  void add(std::string_view pointer, std::string_view message);
+  void add_at_key(std::string_view pointer, std::string_view message);
+
+  std::vector<std::string> take();
+
+ private:
+  bool count();
+
+  const JsonDocument& document_;
+  std::vector<std::string> lines_;
+  std::size_t dropped_ = 0;
+};
+
+// An object that is a member of the document's root, e.g. "common_dump_settings".
+class JsonSection {
+ public:
+  JsonSection(const JsonDocument& document, std::string name);
+
+  // True if the root has the member, whatever its type.
+  bool present() const { return value_ != nullptr; }
+  bool is_object() const { return value_ != nullptr && value_->is_object(); }
+
+  // The member `key`, or nullptr. Whatever is not an object has no members.
+  const nlohmann::json* find(std::string_view key) const;
+
+  // "/name/key" and "/name/key/index".
+  std::string pointer(std::string_view key) const;
+  std::string pointer(std::string_view key, std::size_t index) const;
+
+  // "key is VALUE; REASON" at the value of `key`, which must exist, or of its item.
+  Error wrong(std::string_view key, std::string_view reason) const;
+  Error wrong(std::string_view key, std::size_t index, std::string_view reason) const;
+
+  // "key not found in name", with a hint if a member that is not in `known` looks like it.
+  Error missing(std::string_view key, std::span<const std::string_view> known) const;
+
+  // A warning for each member that is not in `known`, with the nearest known key.
+  void warn_unknown(std::span<const std::string_view> known, Warnings& warnings) const;
+
+  // The value of `key`, which must exist. `allowed` completes the message for a wrong type: "0, 1 or 2".
+  Result<std::uint64_t> read_unsigned(std::string_view key, std::string_view allowed) const;
+  Result<std::string> read_string(std::string_view key, std::string_view allowed) const;
+  Result<bool> read_boolean(std::string_view key) const;
+  Result<const nlohmann::json*> read_array(std::string_view key, std::string_view allowed) const;
+
+ private:
+  Error wrong_type(std::string_view key, std::string_view type, std::string_view allowed) const;
+
+  const JsonDocument& document_;
+  std::string name_;
+  const nlohmann::json* value_ = nullptr;
+};
+
+// A warning for each member of the root that is not in `known`, with the nearest known key.
+void warn_unknown_root_keys(const JsonDocument& document, std::span<const std::string_view> known,
+                            Warnings& warnings);
+
+}  // namespace opdump::dialect

@@ -1,0 +1,195 @@
+// A plan told to people (describe) and to programs (describe_json).
+#include <nlohmann/json.hpp>
+
+#include "plan/dump_plan.h"
+
+namespace opdump::plan {
+namespace {
+
+constexpr std::string_view kContentNames[] = {"tensor", "statistic", "full"};
+constexpr std::string_view kSideNames[] = {"inputs and outputs", "inputs", "outputs"};
+constexpr std::string_view kSideWords[] = {"both", "inputs", "outputs"};
+constexpr std::string_view kDebugNames[] = {"none", "overflow", "exception"};
+constexpr std::string_view kFormatNames[] = {"npy", "bin"};
+constexpr std::string_view kPlaceNames[] = {"host", "device"};
+constexpr std::string_view kPrecisionNames[] = {"high", "low"};
+constexpr std::string_view kRuleNames[] = {"regex", "regex search", "name", "type"};
+constexpr std::string_view kLayoutNames[] = {"rank_tree", "model_tree", "time_tree"};
+
+// A long list of rules is not read by anybody.
+constexpr std::size_t kRulesShown = 10;
+
+template <typename Enum, std::size_t N>
+std::string_view name_of(const std::string_view (&names)[N], Enum value) {
+  return names[static_cast<std::size_t>(value)];
+}
+
+// Lines "what     value", values below each other.
+class Lines {
+ public:
+  void add(std::string_view what, std::string_view value) {
+    text_ += what;
+    text_.append(kWidth - what.size(), ' ');
+    text_.append(value).append("\n");
+  }
+
+  std::string take() { return std::move(text_); }
+
+ private:
+  static constexpr std::size_t kWidth = 12;
+  std::string text_;
+};
+
+std::string join_statistics(const DumpPlan& plan) {
+  std::string text;
+  for (const Statistic statistic : plan.statistics) {
+    if (!text.empty()) text += ", ";
+    text += statistic_table()[static_cast<std::size_t>(statistic)].name;
+  }
+  return text.empty() ? "no columns" : text;
+}
+
+bool writes_statistics(const DumpPlan& plan) { return plan.content != Content::tensor; }
+bool writes_tensors(const DumpPlan& plan) { return plan.content != Content::statistics; }
+
+void add_content(Lines& lines, const DumpPlan& plan) {
+  std::string what = plan.content == Content::tensor       ? "tensors"
+                     : plan.content == Content::statistics ? "statistics"
+                                                           : "tensors and statistics";
+  lines.add("saves", what + " of " + std::string(name_of(kSideNames, plan.sides)));
+  if (plan.debug == DebugMode::overflow) {
+    const std::string limit =
+        plan.overflow_limit == 0 ? "" : ", the first " + std::to_string(plan.overflow_limit);
+    lines.add("only if", "an output of the operator has a NaN or an infinity" + limit);
+  }
+  if (plan.debug == DebugMode::exception) lines.add("only if", "the operator raises an error");
+  if (writes_statistics(plan)) {
+    std::string text =
+        join_statistics(plan) + "; on the " + std::string(name_of(kPlaceNames, plan.statistics_place));
+    if (plan.statistics_place == Place::device)
+      text += ", precision " + std::string(name_of(kPrecisionNames, plan.statistics_precision));
+    lines.add("statistics", text);
+  }
+  if (plan.sample_count > 0)
+    lines.add("sample", "the first " + std::to_string(plan.sample_count) + " elements of larger tensors");
+  if (plan.operator_arguments) lines.add("arguments", "of each operator, in a JSON file beside its tensors");
+  if (plan.parameters) lines.add("parameters", "weights and inputs of the graph, at the end of each step");
+}
+
+void add_operators(Lines& lines, const DumpPlan& plan) {
+  if (plan.only_flagged_operators) {
+    lines.add("operators", "those flagged by set_dump()");
+    return;
+  }
+  if (plan.operators.selects_all()) {
+    lines.add("operators", "all");
+    return;
+  }
+  const auto rules = plan.operators.rules();
+  std::string_view what = "operators";
+  for (std::size_t i = 0; i < rules.size() && i < kRulesShown; ++i, what = "")
+    lines.add(what, std::string(name_of(kRuleNames, rules[i].kind)) + " " + rules[i].text);
+  if (rules.size() > kRulesShown)
+    lines.add("", "and " + std::to_string(rules.size() - kRulesShown) + " more");
+}
+
+std::string join_devices(const DumpPlan& plan) {
+  std::string text;
+  for (const std::uint32_t device : plan.devices) text += (text.empty() ? "" : ", ") + std::to_string(device);
+  return text.empty() ? "all" : text;
+}
+
+// The directory of one step and the name of a tensor file in it; capitals stand for what the run decides.
+std::string step_directory(const DumpPlan& plan) {
+  const std::string root = plan.root == "/" ? "" : plan.root.string();
+  switch (plan.layout) {
+    case Layout::rank_tree:
+      return root + "/rank_R/" + plan.net_name + "/GRAPH/STEP/";
+    case Layout::model_tree:
+      return root + "/STEP/TIME/DEVICE/MODEL/ID/STEP/";
+    case Layout::time_tree:
+      return root + "/TIME/DEVICE/MODEL/ID/STEP/";
+  }
+  return root;
+}
+
+std::string tensor_file(const DumpPlan& plan) {
+  if (plan.file_format == FileFormat::bin) return "OPTYPE.OPNAME.TASK.STREAM.MICROSECONDS";
+  const std::string task = plan.layout == Layout::rank_tree ? "0" : "TASK";
+  const std::string side = plan.sides == Sides::inputs    ? "input"
+                           : plan.sides == Sides::outputs ? "output"
+                                                          : "input|output";
+  const std::string format =
+      plan.default_format && plan.layout == Layout::rank_tree ? "DefaultFormat" : "FORMAT";
+  return "OPTYPE.OPNAME." + task + ".STREAM.MICROSECONDS." + side + ".INDEX." + format +
+         (plan.class_name_dtypes ? ".Float32.npy" : ".float32.npy");
+}
+
+void add_files(Lines& lines, const DumpPlan& plan) {
+  const std::string directory = step_directory(plan);
+  std::string_view what = "writes";
+  if (writes_tensors(plan)) {
+    lines.add(what, directory + tensor_file(plan));
+    what = "";
+  }
+  if (writes_statistics(plan)) lines.add(what, directory + "statistic.csv");
+}
+
+nlohmann::ordered_json rules_json(const DumpPlan& plan) {
+  auto rules = nlohmann::ordered_json::array();
+  for (const auto& rule : plan.operators.rules())
+    rules.push_back({{"kind", name_of(kRuleNames, rule.kind)}, {"text", rule.text}});
+  return rules;
+}
+
+}  // namespace
+
+std::string describe(const DumpPlan& plan) {
+  Lines lines;
+  lines.add("config", plan.config_path.string() + " (" + plan.dialect + ")");
+  add_content(lines, plan);
+  lines.add("steps",
+            plan.steps.format() +
+                (plan.initial_step == 0 ? "" : ", counted from " + std::to_string(plan.initial_step)));
+  add_operators(lines, plan);
+  lines.add("devices", join_devices(plan));
+  add_files(lines, plan);
+  return lines.take();
+}
+
+std::string describe_json(const DumpPlan& plan) {
+  nlohmann::ordered_json json;
+  json["schema_version"] = 1;
+  json["dialect"] = plan.dialect;
+  json["config_path"] = plan.config_path.string();
+  json["content"] = name_of(kContentNames, plan.content);
+  json["sides"] = name_of(kSideWords, plan.sides);
+  json["steps"] = plan.steps.format();
+  json["initial_step"] = plan.initial_step;
+  json["operators"] = rules_json(plan);
+  json["only_flagged_operators"] = plan.only_flagged_operators;
+  json["devices"] = plan.devices;
+  auto& statistics = json["statistics"] = nlohmann::ordered_json::array();
+  for (const Statistic statistic : plan.statistics)
+    statistics.push_back(statistic_table()[static_cast<std::size_t>(statistic)].name);
+  json["statistics_place"] = name_of(kPlaceNames, plan.statistics_place);
+  json["statistics_precision"] = name_of(kPrecisionNames, plan.statistics_precision);
+  json["sample_count"] = plan.sample_count;
+  json["debug"] = name_of(kDebugNames, plan.debug);
+  json["overflow_limit"] = plan.overflow_limit;
+  json["operator_arguments"] = plan.operator_arguments;
+  json["default_format"] = plan.default_format;
+  json["parameters"] = plan.parameters;
+  json["run_metadata"] = plan.run_metadata;
+  json["class_name_dtypes"] = plan.class_name_dtypes;
+  json["synchronous"] = plan.synchronous;
+  json["layout"] = name_of(kLayoutNames, plan.layout);
+  json["file_format"] = name_of(kFormatNames, plan.file_format);
+  json["root"] = plan.root.string();
+  json["net_name"] = plan.net_name;
+  json["warnings"] = plan.warnings;
+  // Paths need not be UTF-8, and JSON must be.
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace opdump::plan
