@@ -46,6 +46,16 @@ bool wait_for_visitors() {
 
 void print_to_stderr(void*, int, const char* line) { std::fprintf(stderr, "opdump: %s\n", line); }
 
+// `opdump run` reads from this file whether a recording began ('+') and whether it was closed ('-').
+void tell_run(const char* mark) {
+  const char* path = std::getenv("OPDUMP_RUN_REPORT");
+  if (!path || !*path) return;
+  if (std::FILE* file = std::fopen(path, "ae")) {
+    std::fputs(mark, file);
+    std::fclose(file);
+  }
+}
+
 struct Mark : at::ObserverContext {};  // an end callback comes only if the start callback returned a context
 
 // The boxed fallback: every operator of a thread whose set includes the key.
@@ -146,6 +156,7 @@ opdump_status opdump_torch_start(const opdump_options* options, const char* root
   if (const opdump_status status = opdump_open(&filled, &session); status != OPDUMP_OK) return status;
   install_hooks();
   observer = new Observer(session, root ? root : "Default", first_step);
+  tell_run("+");
   return OPDUMP_OK;
 }
 
@@ -156,7 +167,9 @@ opdump_status opdump_torch_stop(void) {
   hook_thread(false);
   hook_backward(false);
   // The observer itself stays for threads that still hold a pointer to it or to a scope. It is small, once per recording.
-  return wait_for_visitors() ? opdump_close(o->session()) : opdump_flush(o->session());
+  const opdump_status status = wait_for_visitors() ? opdump_close(o->session()) : opdump_flush(o->session());
+  tell_run("-");
+  return status;
 }
 
 void opdump_torch_step(void) {

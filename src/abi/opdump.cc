@@ -1,7 +1,6 @@
 // The C door. Each function is: check arguments, call one C++ function, translate.
 #include "opdump/opdump.h"
 
-#include <array>
 #include <cstdlib>
 #include <exception>
 #include <memory>
@@ -85,18 +84,6 @@ Result<std::uint64_t> memory_limit(const opdump_options& options) {
   return *bytes;
 }
 
-Result<dialect::Mode> parse_mode(const char* text) {
-  if (!text || !*text) return dialect::Mode::automatic;
-  constexpr std::array<std::pair<std::string_view, dialect::Mode>, 5> kModes{{{"o0", dialect::Mode::o0},
-                                                                             {"o2", dialect::Mode::o2},
-                                                                             {"cpu", dialect::Mode::cpu},
-                                                                             {"gpu", dialect::Mode::gpu},
-                                                                             {"ge", dialect::Mode::ge}}};
-  for (const auto& [name, mode] : kModes)
-    if (name == text) return mode;
-  return Error(Code::usage, "mode is '" + std::string(text) + "'; expected o0, o2, cpu, gpu or ge");
-}
-
 Result<> open_session(const opdump_options* options, opdump_session** session) {
   if (!options || !session || options->size < sizeof(opdump_options) || !options->config_path)
     return Error(Code::usage, "opdump_open: options (with its size and config_path) and session must not be NULL");
@@ -104,7 +91,9 @@ Result<> open_session(const opdump_options* options, opdump_session** session) {
   dialect::Options reading;
   reading.strict = options->strict != 0;
   reading.environment = dialect::process_environment;
-  OPDUMP_TRY(reading.mode, parse_mode(options->mode));
+  if (options->mode && *options->mode) {
+    OPDUMP_TRY(reading.mode, dialect::parse_mode(options->mode));
+  }
   OPDUMP_TRY(auto plan,
              dialect::load_plan(options->config_path, options->dialect ? options->dialect : "", reading));
   capture::SessionOptions recording;

@@ -1,0 +1,183 @@
+// `opdump run -- COMMAND`: the program runs as it is, in a child, with the hook in its environment. Its output, exit code and
+// signals are its own.
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "base/file.h"
+#include "cli/arguments.h"
+#include "cli/output.h"
+#include "cli/verb.h"
+#include "dialect/dialects.h"
+
+namespace opdump::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct RunArguments {
+  std::string config, dialect, mode;
+  bool strict = false;
+  std::vector<std::string> command;
+};
+
+volatile sig_atomic_t child_pid = 0;
+
+// Signals sent to us are meant for the program. Those of the terminal reach it by themselves.
+void forward_signal(int number, siginfo_t* info, void*) {
+  if (child_pid > 0 && info->si_code <= 0) ::kill(child_pid, number);
+}
+
+constexpr std::array kForwarded{SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+
+Result<std::string> find_config(const RunArguments& arguments) {
+  if (!arguments.config.empty()) return arguments.config;
+  for (const char* name : {"OPDUMP_CONFIG", "MINDSPORE_DUMP_CONFIG"})
+    if (const auto value = dialect::process_environment(name); value && !value->empty()) return *value;
+  return Error(Code::usage, "no configuration: pass --config data_dump.json or set MINDSPORE_DUMP_CONFIG");
+}
+
+// The Python package lies beside the program: build/release/{bin,python} or PREFIX/{bin,lib/opdump/python}.
+Result<fs::path> find_python_package() {
+  std::error_code error;
+  const fs::path prefix = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path();
+  for (const char* place : {"python", "lib/opdump/python"})
+    if (fs::exists(prefix / place / "opdump/inject/sitecustomize.py", error)) return prefix / place;
+  return Error(Code::not_found, "the Python package opdump is not beside the program in " + prefix.string());
+}
+
+// What the recording tells us through a file: a line when it starts and one when it ends.
+class RunReport {
+ public:
+  RunReport() {
+    std::string pattern = (fs::temp_directory_path() / "opdump-run-XXXXXX").string();
+    if (const Fd fd(::mkstemp(pattern.data())); fd) path_ = pattern;
+  }
+  ~RunReport() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+  const std::string& path() const { return path_; }
+  std::ptrdiff_t count(char kind) const {
+    const auto text = read_file(path_, 1 << 20);
+    return text ? std::ranges::count(*text, kind) : 0;
+  }
+
+ private:
+  std::string path_;
+};
+
+Result<> set_environment(const RunArguments& arguments, const std::string& config, const RunReport& report) {
+  OPDUMP_TRY(const fs::path package, find_python_package());
+  std::string path = (package / "opdump/inject").string() + ":" + package.string();
+  if (const char* old = std::getenv("PYTHONPATH"); old && *old) path.append(":").append(old);
+  ::setenv("PYTHONPATH", path.c_str(), 1);
+  ::setenv("OPDUMP_CONFIG", fs::absolute(config).c_str(), 1);
+  ::setenv("OPDUMP_RUN_REPORT", report.path().c_str(), 1);
+  if (!arguments.mode.empty()) ::setenv("OPDUMP_MODE", arguments.mode.c_str(), 1);
+  if (!arguments.dialect.empty()) ::setenv("OPDUMP_DIALECT", arguments.dialect.c_str(), 1);
+  if (arguments.strict) ::setenv("OPDUMP_STRICT", "1", 1);
+  return ok();
+}
+
+// The child's part; returns only if the program could not be started.
+void execute(const std::vector<std::string>& command) {
+  std::vector<char*> words;
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  ::execvp(words[0], words.data());
+}
+
+// Starts the command. Errors: usage, if it cannot be executed.
+Result<pid_t> start(const std::vector<std::string>& command) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return io_error("pipe", "create");
+  const Fd reader(ends[0]);
+  Fd writer(ends[1]);
+  const pid_t pid = ::fork();
+  if (pid < 0) return io_error(command[0], "fork");
+  if (pid == 0) {
+    execute(command);
+    const int number = errno;
+    if (::write(writer.get(), &number, sizeof number) < 0) ::_exit(126);
+    ::_exit(number == ENOENT ? 127 : 126);
+  }
+  child_pid = pid;
+  writer = Fd();
+  int number = 0;
+  if (::read(reader.get(), &number, sizeof number) <= 0) return pid;
+  ::waitpid(pid, nullptr, 0);
+  return Error(Code::usage, command[0] + ": " + std::generic_category().message(number));
+}
+
+// Ends as the program ended: the shell sees its exit code, or the signal that killed it.
+int pass_on(int status) {
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  const int number = WTERMSIG(status);
+  const rlimit no_core{0, 0};  // the program has left one already, if any
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  ::signal(number, SIG_DFL);
+  ::raise(number);
+  return 128 + number;
+}
+
+void tell(const RunReport& report) {
+  const std::ptrdiff_t started = report.count('+'), ended = report.count('-');
+  if (started == 0)
+    print_error("nothing was dumped: the program did not import torch (or runs Python with -I, -E or -S)");
+  else if (ended < started)
+    print_error("the recording was cut short: what was written is valid, the rest is missing (see opdump_status.json)");
+}
+
+}  // namespace
+
+Result<int> run_run(std::span<const char* const> args) {
+  RunArguments arguments;
+  CLI::App app("Runs a program and dumps what its operators read and write.", "opdump run");
+  app.add_option("--config", arguments.config, "configuration file; default: MINDSPORE_DUMP_CONFIG");
+  app.add_option("--dialect", arguments.dialect, "its language, if the content does not tell");
+  app.add_option("--mode", arguments.mode, "the machine it is written for: o0, o2, cpu, gpu, ge; default: the file decides");
+  app.add_flag("--strict", arguments.strict, "refuse what the original refuses though its documentation allows it");
+  app.add_option("command", arguments.command, "the program and its arguments")->required();
+  app.positionals_at_end();
+  app.footer("Examples:\n  opdump run --config data_dump.json -- python3 train.py --epochs 1\n"
+             "  MINDSPORE_DUMP_CONFIG=$PWD/data_dump.json opdump run -- python3 train.py\n\n"
+             "The exit status is the program's own; 2 if the configuration is wrong and the program was not started.");
+  if (auto finished = parse_arguments(app, args)) return std::move(*finished);
+
+  OPDUMP_TRY(const std::string config, find_config(arguments));
+  dialect::Options options;
+  options.strict = arguments.strict;
+  options.environment = dialect::process_environment;
+  if (!arguments.mode.empty()) {
+    OPDUMP_TRY(options.mode, dialect::parse_mode(arguments.mode));
+  }
+  OPDUMP_TRY(const auto plan, dialect::load_plan(config, arguments.dialect, options));
+  const RunReport report;
+  OPDUMP_CHECK_OK(set_environment(arguments, config, report));
+
+  struct sigaction forward{};
+  forward.sa_sigaction = forward_signal;
+  forward.sa_flags = SA_SIGINFO | SA_RESTART;
+  for (const int number : kForwarded) ::sigaction(number, &forward, nullptr);
+  OPDUMP_TRY(const pid_t pid, start(arguments.command));
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  tell(report);
+  return pass_on(status);
+}
+
+}  // namespace opdump::cli
