@@ -131,7 +131,7 @@ OPDUMP_API const char* opdump_last_error(void);
 OPDUMP_API opdump_status opdump_open(const opdump_options* options, opdump_session** session);
 
 /* Waits until everything is on disk, writes opdump_status.json, logs a summary and frees the session. No other call may
- * be under way. NULL is allowed. Fails if anything was lost. */
+ * be under way. NULL is allowed. Fails if recording had stopped (disk full, ...). */
 OPDUMP_API opdump_status opdump_close(opdump_session* session);
 
 /* Makes `step` current (steps count from 0) and returns 1 if the plan selects it, else 0. Not while calls of another

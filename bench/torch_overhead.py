@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""What recording costs a PyTorch training step, as a ratio to the same step without opdump in the same run.
+
+Usage: bench/torch_overhead.py [--build build/release] [--model alexnet|transformer|both] [--rounds N]
+
+Each round runs every variant once, in turn, in a process of its own (recording cannot be undone within one), so that
+slow changes of the machine hit all of them alike; the median step time of the best round counts.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def alexnet():
+    """Krizhevsky's network in its one-tower form, batch 8."""
+    import torch
+    from torch import nn
+
+    class AlexNet(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.features = nn.Sequential(
+                nn.Conv2d(3, 64, 11, 4, 2), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2),
+                nn.Conv2d(64, 192, 5, padding=2), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2),
+                nn.Conv2d(192, 384, 3, padding=1), nn.ReLU(inplace=True),
+                nn.Conv2d(384, 256, 3, padding=1), nn.ReLU(inplace=True),
+                nn.Conv2d(256, 256, 3, padding=1), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2),
+            )
+            self.classifier = nn.Sequential(
+                nn.Dropout(), nn.Linear(256 * 6 * 6, 4096), nn.ReLU(inplace=True),
+                nn.Dropout(), nn.Linear(4096, 4096), nn.ReLU(inplace=True), nn.Linear(4096, 1000),
+            )
+
+        def forward(self, x):
+            return self.classifier(self.features(x).flatten(1))
+
+    return AlexNet(), torch.randn(8, 3, 224, 224), torch.randint(1000, (8,)), 7
+
+
+def transformer():
+    """Four encoder layers on short sequences: many small operators."""
+    import torch
+    from torch import nn
+
+    class Classifier(nn.Module):
+        def __init__(self):
+            super().__init__()
+            layer = nn.TransformerEncoderLayer(128, 4, 512, dropout=0.1, batch_first=True)
+            self.encoder = nn.TransformerEncoder(layer, 4)
+            self.head = nn.Linear(128, 10)
+
+        def forward(self, x):
+            return self.head(self.encoder(x).mean(1))
+
+    return Classifier(), torch.randn(8, 32, 128), torch.randint(10, (8,)), 40
+
+
+def child(model_name):
+    import torch
+
+    torch.manual_seed(0)
+    model, x, y, steps = {"alexnet": alexnet, "transformer": transformer}[model_name]()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.001, momentum=0.9)
+    times = []
+    for _ in range(steps):
+        begin = time.perf_counter()
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
+        times.append(time.perf_counter() - begin)
+    import resource
+
+    print(json.dumps({"step": statistics.median(times[len(times) // 4:]), "total": sum(times),
+                      "rss": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}))
+
+
+def config(directory, **settings):
+    common = {"dump_mode": 0, "path": f"{directory}/dump", "net_name": "bench", "iteration": "all", "input_output": 0,
+              "kernels": [], "support_device": [0], **settings}
+    path = pathlib.Path(directory) / "data_dump.json"
+    path.write_text(json.dumps({"common_dump_settings": common, "e2e_dump_settings": {"enable": True}}))
+    return path
+
+
+VARIANTS = {
+    "plain": None,
+    "idle": {"saved_data": "statistic", "iteration": "1000000"},
+    "statistics": {"saved_data": "statistic"},
+    "all statistics": {"saved_data": "statistic", "statistic_category": [
+        "max", "min", "avg", "count", "negative zero count", "positive zero count", "nan count",
+        "negative inf count", "positive inf count", "zero count", "l2norm"]},
+    "tensors": {"saved_data": "tensor", "iteration": "3-5"},
+}
+
+
+def measure(model, variant, build):
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as directory:
+        environment = {k: v for k, v in os.environ.items() if k not in ("MINDSPORE_DUMP_CONFIG", "OPDUMP_CONFIG")}
+        settings = VARIANTS[variant]
+        if settings is not None:
+            environment["OPDUMP_CONFIG"] = str(config(directory, **settings))
+            environment["PYTHONPATH"] = f"{build}/python/opdump/inject:{build}/python"
+        run = subprocess.run([sys.executable, __file__, "--child", model], env=environment, capture_output=True, text=True)
+        shutil.rmtree(f"{directory}/dump", ignore_errors=True)
+        if run.returncode:
+            sys.exit(run.stderr)
+        return json.loads(run.stdout.splitlines()[-1])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=ROOT / "build/release", type=pathlib.Path)
+    parser.add_argument("--model", default="both", choices=["alexnet", "transformer", "both"])
+    parser.add_argument("--variants", nargs="*", default=list(VARIANTS), choices=list(VARIANTS))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--child")
+    args = parser.parse_args()
+    if args.child:
+        return child(args.child)
+    for model in ["alexnet", "transformer"] if args.model == "both" else [args.model]:
+        best = {}
+        for _ in range(args.rounds):
+            for variant in args.variants:
+                result = measure(model, variant, args.build.resolve())
+                if variant not in best or result["step"] < best[variant]["step"]:
+                    best[variant] = result
+        for variant, result in best.items():
+            ratio = result["step"] / best[args.variants[0]]["step"]
+            print(f"{model:12} {variant:16} {result['step'] * 1e3:9.2f} ms/step  {ratio:6.3f}x  "
+                  f"memory +{(result['rss'] - best[args.variants[0]]['rss']) / 2**20:.0f} MiB", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# The main job on real input: trains a small network on handwritten digits twice, the second time with one layer computing in
+# bfloat16, dumps both runs and names the operator that went wrong.
+set -euo pipefail
+cd "$(dirname "$0")"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+if ! ./build.sh >"$log" 2>&1; then
+  cat "$log" >&2
+  exit 1
+fi
+
+opdump=$PWD/build/release/bin/opdump
+work=${OPDUMP_DEMO_DIR:-$PWD/build/demo}
+rm -rf "$work"
+mkdir -p "$work"
+
+for run in golden actual; do
+  fault=none
+  [ "$run" = actual ] && fault=precision
+  echo "== training, $run run (fault: $fault)"
+  DUMP_DIR=$work/$run "$opdump" run --config examples/digits/data_dump.json -- \
+    /usr/bin/python3 examples/digits/train.py --steps 5 --fault "$fault"
+done
+
+echo "== comparing"
+"$opdump" compare "$work/golden" "$work/actual" && status=0 || status=$?
+# A mismatch (1) is what this demonstration is about; anything else is a failure.
+[ "$status" -eq 1 ]

@@ -1,0 +1,136 @@
+/* The C header from C: proves that it is C, and calls every function on a small recording. */
+#define _GNU_SOURCE
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "opdump/opdump.h"
+
+#undef NDEBUG
+#define CHECK(condition)                                                                     \
+  do {                                                                                       \
+    if (!(condition)) {                                                                      \
+      fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, #condition, opdump_last_error()); \
+      exit(1);                                                                               \
+    }                                                                                        \
+  } while (0)
+
+static char log_text[4096];
+static int retained = 0;
+
+static void keep_log(void* user, int level, const char* line) {
+  (void)user, (void)level;
+  strncat(log_text, line, sizeof log_text - strlen(log_text) - 2);
+  strcat(log_text, "\n");
+}
+static void retain(void* owner) { __atomic_fetch_add((int*)owner, 1, __ATOMIC_SEQ_CST); }
+static void release(void* owner) { __atomic_fetch_sub((int*)owner, 1, __ATOMIC_SEQ_CST); }
+
+static void write_config(const char* path, const char* text) {
+  FILE* file = fopen(path, "w");
+  CHECK(file && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+static opdump_tensor make_tensor(uint32_t index, const int64_t* shape, uint32_t rank, const float* data) {
+  opdump_tensor tensor = {0};
+  tensor.size = sizeof tensor;
+  tensor.dtype = OPDUMP_FLOAT32;
+  tensor.rank = rank;
+  tensor.index = index;
+  tensor.shape = shape;
+  tensor.data = data;
+  return tensor;
+}
+
+static void test_wrong_calls(const char* directory) {
+  opdump_session* session = NULL;
+  opdump_options options = {0};
+  CHECK(opdump_open(NULL, &session) == OPDUMP_ERROR_ARGUMENT);
+  options.size = sizeof options;
+  CHECK(opdump_open(&options, &session) == OPDUMP_ERROR_ARGUMENT);
+  options.config_path = "/nonexistent/data_dump.json";
+  CHECK(opdump_open(&options, &session) == OPDUMP_ERROR_IO && session == NULL);
+  CHECK(strstr(opdump_last_error(), "/nonexistent/data_dump.json"));
+  char path[512];
+  snprintf(path, sizeof path, "%s/bad.json", directory);
+  write_config(path, "{\n \"common_dump_settings\": {\"dump_mode\": 7}, \"e2e_dump_settings\": {}}");
+  options.config_path = path;
+  CHECK(opdump_open(&options, &session) == OPDUMP_ERROR_CONFIG);
+  CHECK(strstr(opdump_last_error(), "bad.json:2:"));
+
+  CHECK(opdump_close(NULL) == OPDUMP_OK && opdump_flush(NULL) == OPDUMP_OK);
+  CHECK(!opdump_define(NULL, NULL) && !opdump_wants(NULL, NULL) && !opdump_begin(NULL, NULL, NULL, 0));
+  CHECK(!opdump_set_step(NULL, 0) && !opdump_selects_step(NULL, 0));
+  opdump_end(NULL, NULL, NULL, 0, 0);
+  opdump_before_write(NULL, NULL, 0);
+  opdump_report_unseen(NULL, NULL, NULL);
+  opdump_abandon(NULL);
+}
+
+static void test_recording(const char* directory) {
+  char path[512], text[2048];
+  snprintf(path, sizeof path, "%s/data_dump.json", directory);
+  snprintf(text, sizeof text,
+           "{\"common_dump_settings\": {\"dump_mode\": 0, \"path\": \"%s/dump\", \"net_name\": \"net\", \"iteration\": \"1\","
+           " \"input_output\": 0, \"kernels\": [], \"support_device\": [0], \"saved_data\": \"full\"},"
+           " \"e2e_dump_settings\": {\"enable\": true}}",
+           directory);
+  write_config(path, text);
+  opdump_options options = {0};
+  options.size = sizeof options;
+  options.config_path = path;
+  options.runtime = "c_test";
+  options.log = keep_log;
+  options.retain = retain;
+  options.release = release;
+  opdump_session* session = NULL;
+  CHECK(opdump_open(&options, &session) == OPDUMP_OK);
+  CHECK(!opdump_selects_step(session, 0) && opdump_selects_step(session, 1));
+
+  opdump_op_info info = {0};
+  info.size = sizeof info;
+  info.type = "Add";
+  info.name = "Default/Add-op0";
+  info.source_file = "model.c";
+  info.source_line = 7;
+  const opdump_op* op = opdump_define(session, &info);
+  CHECK(op && op == opdump_define(session, &info));
+  CHECK(!opdump_wants(session, op));
+  CHECK(!opdump_begin(session, op, NULL, 0));
+
+  const int64_t shape[] = {2, 3};
+  const float x[] = {1, 2, 3, 4, 5, 6}, y[] = {7, 8, 9, 10, 11, 12};
+  static float big[1 << 18];
+  const int64_t big_shape[] = {1 << 18};
+  float z[6];
+  CHECK(opdump_set_step(session, 1) && opdump_wants(session, op));
+  opdump_tensor inputs[] = {make_tensor(0, shape, 2, x), make_tensor(1, shape, 2, y), make_tensor(2, big_shape, 1, big)};
+  inputs[2].owner = &retained;
+  inputs[2].content = 5;
+  opdump_call* call = opdump_begin(session, op, inputs, 3);
+  CHECK(call);
+  const uint64_t contents[] = {5, 0};
+  opdump_before_write(session, contents, 2);
+  for (int i = 0; i < 1 << 18; ++i) big[i] = 1;  /* must not be seen */
+  for (int i = 0; i < 6; ++i) z[i] = x[i] + y[i];
+  opdump_tensor outputs[] = {make_tensor(0, shape, 2, z), make_tensor(1, shape, 2, NULL)};
+  outputs[1].undumped = "sparse";
+  opdump_end(session, call, outputs, 2, 0);
+  opdump_report_unseen(session, "a fused graph", "it has no operators");
+  CHECK(opdump_flush(session) == OPDUMP_OK);
+  CHECK(__atomic_load_n(&retained, __ATOMIC_SEQ_CST) == 0);
+  CHECK(opdump_close(session) == OPDUMP_OK);
+  CHECK(strstr(log_text, "dumped") && strstr(log_text, "a fused graph"));
+}
+
+int main(void) {
+  char directory[] = "/tmp/opdump_abi_XXXXXX";
+  CHECK(mkdtemp(directory));
+  CHECK(strlen(opdump_version()) >= 5);
+  test_wrong_calls(directory);
+  test_recording(directory);
+  printf("%s\n", directory); /* check_abi.py reads what was written, and removes it */
+  return 0;
+}

@@ -1,0 +1,34 @@
+"""Runs the C program, reads its dump back with numpy and pandas, and checks what the library exports.
+
+Usage: check_abi.py C_TEST LIBOPDUMP MAX_FUNCTIONS
+"""
+
+import glob
+import json
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+
+program, library, limit = sys.argv[1], sys.argv[2], int(sys.argv[3])
+directory = subprocess.run([program], check=True, capture_output=True, text=True).stdout.strip()
+try:
+    step = f"{directory}/dump/rank_0/net/0/1"
+    load = lambda slot: np.load(glob.glob(f"{step}/Add.Default_Add-op0.0.0.*.{slot}.DefaultFormat.float32.npy")[0])
+    assert load("output.0").tolist() == [[8, 10, 12], [14, 16, 18]]
+    assert load("input.2").shape == (1 << 18,) and not load("input.2").any(), "the value before the write"
+    rows = pd.read_csv(f"{step}/statistic.csv", index_col=False)
+    assert rows["L2Norm Value"].tolist() == [9.53939, 23.6432, 0, 32.9242], rows
+    assert list(zip(rows["IO"], rows["Slot"])) == [("input", 0), ("input", 1), ("input", 2), ("output", 0)]
+    status = json.load(open(f"{directory}/dump/rank_0/opdump_status.json"))
+    assert status["state"] == "incomplete" and status["losses"][0]["what"] == "a fused graph", status
+    assert glob.glob(f"{directory}/dump/rank_0/net/0/*") == [step], "steps that were not selected leave nothing"
+finally:
+    shutil.rmtree(directory)
+
+symbols = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout
+names = [line.split()[-1] for line in symbols.splitlines()]
+assert names and all(name.startswith("opdump_") for name in names), names
+assert len(names) <= limit, f"{len(names)} public functions; the limit is {limit}"
