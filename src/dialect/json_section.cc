@@ -38,10 +38,8 @@ void warn_unknown_keys(const nlohmann::json& object, const std::string& parent,
   for (const auto& [key, value] : object.items()) {
     if (std::ranges::find(known, key) != known.end()) continue;
     std::string message = "unknown key " + quote_key(key);
-    if (const auto nearest = find_nearest(std::string_view(key).substr(0, kLongestValue), known))
-      message += "; did you mean \"" + std::string(*nearest) + "\"?";
-    else
-      message += "; ignored";
+    const std::string suggestion = suggest(key, known);
+    message += suggestion.empty() ? "; ignored" : suggestion;
     warnings.add_at_key(parent + "/" + escape(key), message);
   }
 }
@@ -52,6 +50,11 @@ std::string describe_value(const nlohmann::json& value) {
   if (value.is_array()) return value.empty() ? "an empty array" : "an array";
   if (value.is_object()) return value.empty() ? "an empty object" : "an object";
   return shorten(value.dump());
+}
+
+std::string suggest(std::string_view word, std::span<const std::string_view> choices) {
+  const auto nearest = find_nearest(word.substr(0, kLongestValue), choices);
+  return nearest ? "; did you mean \"" + std::string(*nearest) + "\"?" : "";
 }
 
 bool Warnings::count() {
@@ -101,6 +104,11 @@ Error JsonSection::wrong(std::string_view key, std::size_t index, std::string_vi
   return document_.error(pointer(key, index), std::string(key) + "[" + std::to_string(index) + "] is " +
                                                   describe_value((*find(key))[index]) + "; " +
                                                   std::string(reason));
+}
+
+Error JsonSection::wrong_choice(std::string_view key, std::span<const std::string_view> choices) const {
+  return wrong(key, std::string(key) + " only supports " + join_or(choices) +
+                        suggest(find(key)->get_ref<const std::string&>(), choices));
 }
 
 Error JsonSection::missing(std::string_view key, std::span<const std::string_view> known) const {

@@ -19,6 +19,8 @@ constexpr std::array<std::string_view, 13> kCommonKeys{
 constexpr std::array<std::string_view, 7> kE2eKeys{
     "enable",      "trans_flag", "save_kernel_args", "stat_calc_mode", "device_stat_precision_mode",
     "sample_mode", "sample_num"};
+constexpr std::array<std::string_view, 2> kPlaces{"host", "device"};
+constexpr std::array<std::string_view, 2> kPrecisions{"high", "low"};
 // In the order in which the original looks for them.
 constexpr std::array<std::string_view, 6> kMandatoryKeys{"dump_mode",    "net_name", "iteration",
                                                          "input_output", "kernels",  "support_device"};
@@ -122,14 +124,13 @@ Result<> MindsporeCompiler::read_e2e() {
 Result<> MindsporeCompiler::read_place() {
   if (e2e_.find("stat_calc_mode") != nullptr) {
     OPDUMP_TRY(const std::string place, e2e_.read_string("stat_calc_mode", "host or device"));
-    if (place != "host" && place != "device")
-      return e2e_.wrong("stat_calc_mode", "only supports \"host\" or \"device\"");
+    if (place != "host" && place != "device") return e2e_.wrong_choice("stat_calc_mode", kPlaces);
     plan_.statistics_place = place == "device" ? plan::Place::device : plan::Place::host;
   }
   if (e2e_.find("device_stat_precision_mode") != nullptr) {
     OPDUMP_TRY(const std::string precision, e2e_.read_string("device_stat_precision_mode", "high or low"));
     if (precision != "high" && precision != "low")
-      return e2e_.wrong("device_stat_precision_mode", "only supports \"high\" or \"low\"");
+      return e2e_.wrong_choice("device_stat_precision_mode", kPrecisions);
     plan_.statistics_precision = precision == "low" ? plan::Precision::low : plan::Precision::high;
   }
   return ok();

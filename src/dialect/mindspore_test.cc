@@ -197,7 +197,7 @@ TEST(MindsporeRules, EveryCommonKey) {
       {"saved_data", "\"full\"", "", ""},
       {"saved_data", "\"full\"", "", "only supported on GPU and Ascend", Mode::cpu},
       {"saved_data", "\"full\"", "", "", Mode::gpu},
-      {"saved_data", "\"all\"", "saved_data only supports", "saved_data only supports"},
+      {"saved_data", "\"statistics\"", "or full; did you mean \"statistic\"?", "saved_data only supports"},
       {"saved_data", "1", kNotString, kNotString},
       {"statistic_category", "5", "", ""},  // only read if statistics are saved
       {"initial_iteration", "7", "", ""},
@@ -218,10 +218,10 @@ TEST(MindsporeRules, EveryE2eKey) {
       {"e2e.save_kernel_args", "null", kNotBool, kNotBool},
       {"e2e.stat_calc_mode", "\"host\"", "", ""},
       {"e2e.stat_calc_mode", "\"device\"", "", ""},
-      {"e2e.stat_calc_mode", "\"gpu\"", "only supports \"host\" or \"device\"", "only supports \"host\""},
+      {"e2e.stat_calc_mode", "\"gpu\"", "only supports host or device", "only supports host"},
       {"e2e.stat_calc_mode", "0", "should be string type", "should be string type"},
       {"e2e.device_stat_precision_mode", "\"low\"", "", ""},
-      {"e2e.device_stat_precision_mode", "\"mid\"", "only supports \"high\" or \"low\"", "only supports"},
+      {"e2e.device_stat_precision_mode", "\"mid\"", "only supports high or low", "only supports"},
       {"e2e.sample_mode", "1", "", ""},
       {"e2e.sample_mode", "2", "sample_mode is 2; should be 0 (whole", "should be 0 (whole"},
       {"e2e.sample_mode", "false", "should be unsigned int type", "should be unsigned int type"},
@@ -243,7 +243,7 @@ TEST(MindsporeRules, WithoutE2eSettings) {
       {"op_debug_mode", "", "", "op_debug_mode not found"},
       {"file_format", "\"npy\"", "", ""},
       {"file_format", "\"bin\"", "", ""},
-      {"file_format", "\"h5\"", "should be either \"npy\" or \"bin\"", "should be either"},
+      {"file_format", "\"h5\"", "file_format only supports npy or bin", "only supports"},
       {"file_format", "1", "should be string type", "should be string type"},
       {"saved_data", "\"statistic\"", "only supported when file_format is \"npy\"", "only supported when"},
       {"op_debug_mode", "4", "op_debug_mode is 4; should be 0 (none), 1", "should be 0 (none), 1", Mode::ge},
@@ -754,6 +754,41 @@ TEST_F(LoadPlan, StrictLooksAtTheSuffixBehindSymbolicLinks) {
   EXPECT_FALSE(check_mindspore_path("/a.json/config"));
   EXPECT_FALSE(check_mindspore_path("/a/b.JSON"));
   EXPECT_TRUE(check_mindspore_path("/a/.json"));
+}
+
+TEST(Samples, AllCompile) {
+  struct Sample {
+    const char* name;
+    Mode mode;
+    bool strict;  // whether the original takes it, too
+  };
+  const Sample samples[] = {{"o0_sync", Mode::automatic, true},  {"o0_statistics", Mode::automatic, true},
+                            {"o2", Mode::automatic, true},       {"cpu", Mode::cpu, false},
+                            {"minimal", Mode::automatic, false}, {"overflow", Mode::automatic, true},
+                            {"o0_sync", Mode::cpu, true},        {"o0_sync", Mode::gpu, true}};
+  for (const auto& [name, mode, strict] : samples) {
+    const std::string path = std::string(OPDUMP_SOURCE_DIR "/tests/data/config/") + name + ".json";
+    const Variables variables{{"HOME", "/home/me"}};
+    const auto lenient = load_plan(path, "", make_options(false, mode, variables));
+    ASSERT_TRUE(lenient) << lenient.error().message();
+    EXPECT_THAT(lenient->warnings, IsEmpty()) << path;
+    EXPECT_EQ(static_cast<bool>(load_plan(path, "", make_options(true, mode, variables))), strict) << path;
+  }
+}
+
+TEST(Samples, ThoseOfTheOriginalCompileStrictly) {
+  const std::string folder = OPDUMP_SOURCE_DIR "/../shared/testdata/mindspore/";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no reference data";
+  const Options options = make_options(true, Mode::automatic, {{"MS_DIAGNOSTIC_DATA_PATH", "/diag"}});
+  int count = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    const std::string name = entry.path().filename();
+    if (name != "data_dump.json" && name != "test_e2e_statistic_config.json") continue;
+    ++count;
+    const auto plan = load_plan(entry.path(), "", options);
+    EXPECT_TRUE(plan) << plan.error().message();
+  }
+  EXPECT_GT(count, 3);
 }
 
 TEST(Modes, ByName) {
