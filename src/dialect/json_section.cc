@@ -36,7 +36,7 @@ std::string quote_key(std::string_view key) { return shorten(nlohmann::json(key)
 void warn_unknown_keys(const nlohmann::json& object, const std::string& parent,
                        std::span<const std::string_view> known, Warnings& warnings) {
   for (const auto& [key, value] : object.items()) {
-    if (std::ranges::find(known, key) != known.end()) continue;
+    if (std::ranges::find(known, key) != known.end() || !warnings.has_room()) continue;
     std::string message = "unknown key " + quote_key(key);
     const std::string suggestion = suggest(key, known);
     message += suggestion.empty() ? "; ignored" : suggestion;
@@ -57,18 +57,18 @@ std::string suggest(std::string_view word, std::span<const std::string_view> cho
   return nearest ? "; did you mean \"" + std::string(*nearest) + "\"?" : "";
 }
 
-bool Warnings::count() {
+bool Warnings::has_room() {
   if (lines_.size() < kMax) return true;
   ++dropped_;
   return false;
 }
 
 void Warnings::add(std::string_view pointer, std::string_view message) {
-  if (count()) lines_.push_back(document_.where(pointer) + ": " + std::string(message));
+  if (has_room()) lines_.push_back(document_.where(pointer) + ": " + std::string(message));
 }
 
 void Warnings::add_at_key(std::string_view pointer, std::string_view message) {
-  if (count()) lines_.push_back(document_.where_key(pointer) + ": " + std::string(message));
+  if (has_room()) lines_.push_back(document_.where_key(pointer) + ": " + std::string(message));
 }
 
 std::vector<std::string> Warnings::take() {

@@ -24,7 +24,7 @@ std::string suggest(std::string_view word, std::span<const std::string_view> cho
 // ask for millions: after kMax of them only a count is kept.
 class Warnings {
  public:
-  static constexpr std::size_t kMax = 50;
+  static constexpr std::size_t kMax = 20;
 
   explicit Warnings(const JsonDocument& document) : document_(document) {}
 
@@ -32,11 +32,12 @@ class Warnings {
   void add(std::string_view pointer, std::string_view message);
   void add_at_key(std::string_view pointer, std::string_view message);
 
+  // False if a further line would only be counted, and counts it.
+  bool has_room();
+
   std::vector<std::string> take();
 
  private:
-  bool count();
-
   const JsonDocument& document_;
   std::vector<std::string> lines_;
   std::size_t dropped_ = 0;

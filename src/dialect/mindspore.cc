@@ -146,15 +146,17 @@ Result<> MindsporeCompiler::read_sample() {
   return ok();
 }
 
+Error MindsporeCompiler::missing_section() const {
+  const std::string message = std::string(kCommon) + " not found; the configuration needs it";
+  if (document_.root().is_object())
+    for (const auto& [key, value] : document_.root().items())
+      if (key != kE2e && key.size() < 100 && find_nearest(key, std::span(&kCommon, 1)))
+        return document_.error("", message + "; is \"" + key + "\" meant to be it?");
+  return document_.error("", message);
+}
+
 Result<> MindsporeCompiler::check_presence() {
-  if (!common_.present()) {
-    std::string message = std::string(kCommon) + " not found; the configuration needs it";
-    if (document_.root().is_object())
-      for (const auto& [key, value] : document_.root().items())
-        if (key != kE2e && key.size() < 100 && find_nearest(key, std::span(&kCommon, 1)))
-          message += "; is \"" + key + "\" meant to be it?";
-    return document_.error("", message);
-  }
+  if (!common_.present()) return missing_section();
   for (const std::string_view key : kMandatoryKeys) {
     const bool has_default = key != "dump_mode" && key != "net_name";
     if (common_.find(key) == nullptr && (strict_ || !has_default)) return common_.missing(key, kCommonKeys);
