@@ -147,11 +147,11 @@ Result<> MindsporeCompiler::read_sample() {
 }
 
 Error MindsporeCompiler::missing_section() const {
-  const std::string message = std::string(kCommon) + " not found; the configuration needs it";
+  std::string message = std::string(kCommon) + " not found; the configuration needs it";
   if (document_.root().is_object())
     for (const auto& [key, value] : document_.root().items())
       if (key != kE2e && key.size() < 100 && find_nearest(key, std::span(&kCommon, 1)))
-        return document_.error("", message + "; is \"" + key + "\" meant to be it?");
+        return document_.error("", message.append("; is \"").append(key).append("\" meant to be it?"));
   return document_.error("", message);
 }
 

@@ -216,8 +216,8 @@ Result<> MindsporeCompiler::read_statistics() {
     plan_.statistics.clear();
   }
   const auto& table = plan::statistic_table();
-  std::vector<std::string_view> names;
-  for (const plan::StatisticInfo& info : table) names.push_back(info.name);
+  std::vector<std::string_view> names(table.size());
+  std::ranges::transform(table, names.begin(), &plan::StatisticInfo::name);
   std::set<std::string_view> dropped;
   for (std::size_t i = 0; items != nullptr && i < items->size(); ++i) {
     if (!(*items)[i].is_string()) return common_.wrong(kKey, i, "should be string type: " + join_or(names));
