@@ -67,6 +67,13 @@ TEST(Json, PositionsOfValuesAndKeys) {
   EXPECT_EQ(document->where("/a/b~1c/0"), "d:1:14");
 }
 
+TEST(Json, NumbersNoDoubleCanHold) {
+  const auto document = JsonDocument::parse("c.json", "{\n \"a\": 1,\n \"b\": -1e999}");
+  ASSERT_FALSE(document);
+  EXPECT_EQ(document.error().code(), Code::config);
+  EXPECT_EQ(document.error().message(), "c.json:3:7: not JSON: a number too large for a double");
+}
+
 TEST(Json, SyntaxErrorsSayWhere) {
   auto document = JsonDocument::parse("c.json", "{\n  \"a\": 1\n  \"b\": 2\n}");
   ASSERT_FALSE(document);

@@ -124,6 +124,15 @@ Result<JsonDocument> JsonDocument::parse(std::string name, std::string text) {
     const std::size_t offset = error.byte == 0 ? 0 : error.byte - 1;
     return Error(Code::config, format_position(document.name_, document.text_, offset) +
                                    ": not JSON: " + std::string(reason));
+  } catch (const nlohmann::json::out_of_range& error) {
+    // "[json.exception.out_of_range.406] number overflow parsing '1e999'": a number no double can hold, and
+    // no word of where it is.
+    const std::string_view reason = error.what();
+    const std::size_t begin = std::min(reason.find('\''), reason.size() - 1) + 1;
+    const std::string_view number = reason.substr(begin, reason.rfind('\'') - begin);
+    const std::size_t offset = std::min(document.text_.find(number), document.text_.size());
+    return Error(Code::config, format_position(document.name_, document.text_, offset) +
+                                   ": not JSON: a number too large for a double");
   }
   return document;
 }

@@ -38,7 +38,8 @@ Result<const Dialect*> recognise(const JsonDocument& document) {
   std::string message = "no configuration we know: expected the key " + join_or(signs);
   if (document.root().is_object())
     for (const auto& [key, value] : document.root().items())
-      if (key.size() < 100 && find_nearest(key, signs)) message += "; is \"" + key + "\" meant to be it?";
+      if (key.size() < 100 && find_nearest(key, signs))
+        return document.error("", message.append("; is \"").append(key).append("\" meant to be it?"));
   return document.error("", message);
 }
 

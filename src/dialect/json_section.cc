@@ -36,12 +36,10 @@ std::string quote_key(std::string_view key) { return shorten(nlohmann::json(key)
 void warn_unknown_keys(const nlohmann::json& object, const std::string& parent,
                        std::span<const std::string_view> known, Warnings& warnings) {
   for (const auto& [key, value] : object.items()) {
-    if (std::ranges::find(known, key) != known.end()) continue;
+    if (std::ranges::find(known, key) != known.end() || !warnings.has_room()) continue;
     std::string message = "unknown key " + quote_key(key);
-    if (const auto nearest = find_nearest(std::string_view(key).substr(0, kLongestValue), known))
-      message += "; did you mean \"" + std::string(*nearest) + "\"?";
-    else
-      message += "; ignored";
+    const std::string suggestion = suggest(key, known);
+    message += suggestion.empty() ? "; ignored" : suggestion;
     warnings.add_at_key(parent + "/" + escape(key), message);
   }
 }
@@ -54,18 +52,23 @@ std::string describe_value(const nlohmann::json& value) {
   return shorten(value.dump());
 }
 
-bool Warnings::count() {
+std::string suggest(std::string_view word, std::span<const std::string_view> choices) {
+  const auto nearest = find_nearest(word.substr(0, kLongestValue), choices);
+  return nearest ? "; did you mean \"" + std::string(*nearest) + "\"?" : "";
+}
+
+bool Warnings::has_room() {
   if (lines_.size() < kMax) return true;
   ++dropped_;
   return false;
 }
 
 void Warnings::add(std::string_view pointer, std::string_view message) {
-  if (count()) lines_.push_back(document_.where(pointer) + ": " + std::string(message));
+  if (has_room()) lines_.push_back(document_.where(pointer) + ": " + std::string(message));
 }
 
 void Warnings::add_at_key(std::string_view pointer, std::string_view message) {
-  if (count()) lines_.push_back(document_.where_key(pointer) + ": " + std::string(message));
+  if (has_room()) lines_.push_back(document_.where_key(pointer) + ": " + std::string(message));
 }
 
 std::vector<std::string> Warnings::take() {
@@ -101,6 +104,11 @@ Error JsonSection::wrong(std::string_view key, std::size_t index, std::string_vi
   return document_.error(pointer(key, index), std::string(key) + "[" + std::to_string(index) + "] is " +
                                                   describe_value((*find(key))[index]) + "; " +
                                                   std::string(reason));
+}
+
+Error JsonSection::wrong_choice(std::string_view key, std::span<const std::string_view> choices) const {
+  return wrong(key, std::string(key) + " only supports " + join_or(choices) +
+                        suggest(find(key)->get_ref<const std::string&>(), choices));
 }
 
 Error JsonSection::missing(std::string_view key, std::span<const std::string_view> known) const {

@@ -17,11 +17,14 @@ namespace opdump::dialect {
 // rest.
 std::string describe_value(const nlohmann::json& value);
 
+// "; did you mean "max"?" if `word` looks like one of the choices, else "".
+std::string suggest(std::string_view word, std::span<const std::string_view> choices);
+
 // Lines for the user, with positions. Each position costs a walk through the text, and a hostile file could
 // ask for millions: after kMax of them only a count is kept.
 class Warnings {
  public:
-  static constexpr std::size_t kMax = 50;
+  static constexpr std::size_t kMax = 20;
 
   explicit Warnings(const JsonDocument& document) : document_(document) {}
 
@@ -29,11 +32,12 @@ class Warnings {
   void add(std::string_view pointer, std::string_view message);
   void add_at_key(std::string_view pointer, std::string_view message);
 
+  // False if a further line would only be counted, and counts it.
+  bool has_room();
+
   std::vector<std::string> take();
 
  private:
-  bool count();
-
   const JsonDocument& document_;
   std::vector<std::string> lines_;
   std::size_t dropped_ = 0;
@@ -58,6 +62,10 @@ class JsonSection {
   // "key is VALUE; REASON" at the value of `key`, which must exist, or of its item.
   Error wrong(std::string_view key, std::string_view reason) const;
   Error wrong(std::string_view key, std::size_t index, std::string_view reason) const;
+
+  // "key is "word"; key only supports a, b or c", with a suggestion, for a string that must be one of
+  // `choices`.
+  Error wrong_choice(std::string_view key, std::span<const std::string_view> choices) const;
 
   // "key not found in name", with a hint if a member that is not in `known` looks like it.
   Error missing(std::string_view key, std::span<const std::string_view> known) const;

@@ -19,6 +19,8 @@ constexpr std::array<std::string_view, 13> kCommonKeys{
 constexpr std::array<std::string_view, 7> kE2eKeys{
     "enable",      "trans_flag", "save_kernel_args", "stat_calc_mode", "device_stat_precision_mode",
     "sample_mode", "sample_num"};
+constexpr std::array<std::string_view, 2> kPlaces{"host", "device"};
+constexpr std::array<std::string_view, 2> kPrecisions{"high", "low"};
 // In the order in which the original looks for them.
 constexpr std::array<std::string_view, 6> kMandatoryKeys{"dump_mode",    "net_name", "iteration",
                                                          "input_output", "kernels",  "support_device"};
@@ -122,14 +124,13 @@ Result<> MindsporeCompiler::read_e2e() {
 Result<> MindsporeCompiler::read_place() {
   if (e2e_.find("stat_calc_mode") != nullptr) {
     OPDUMP_TRY(const std::string place, e2e_.read_string("stat_calc_mode", "host or device"));
-    if (place != "host" && place != "device")
-      return e2e_.wrong("stat_calc_mode", "only supports \"host\" or \"device\"");
+    if (place != "host" && place != "device") return e2e_.wrong_choice("stat_calc_mode", kPlaces);
     plan_.statistics_place = place == "device" ? plan::Place::device : plan::Place::host;
   }
   if (e2e_.find("device_stat_precision_mode") != nullptr) {
     OPDUMP_TRY(const std::string precision, e2e_.read_string("device_stat_precision_mode", "high or low"));
     if (precision != "high" && precision != "low")
-      return e2e_.wrong("device_stat_precision_mode", "only supports \"high\" or \"low\"");
+      return e2e_.wrong_choice("device_stat_precision_mode", kPrecisions);
     plan_.statistics_precision = precision == "low" ? plan::Precision::low : plan::Precision::high;
   }
   return ok();
@@ -145,15 +146,17 @@ Result<> MindsporeCompiler::read_sample() {
   return ok();
 }
 
+Error MindsporeCompiler::missing_section() const {
+  std::string message = std::string(kCommon) + " not found; the configuration needs it";
+  if (document_.root().is_object())
+    for (const auto& [key, value] : document_.root().items())
+      if (key != kE2e && key.size() < 100 && find_nearest(key, std::span(&kCommon, 1)))
+        return document_.error("", message.append("; is \"").append(key).append("\" meant to be it?"));
+  return document_.error("", message);
+}
+
 Result<> MindsporeCompiler::check_presence() {
-  if (!common_.present()) {
-    std::string message = std::string(kCommon) + " not found; the configuration needs it";
-    if (document_.root().is_object())
-      for (const auto& [key, value] : document_.root().items())
-        if (key != kE2e && key.size() < 100 && find_nearest(key, std::span(&kCommon, 1)))
-          message += "; is \"" + key + "\" meant to be it?";
-    return document_.error("", message);
-  }
+  if (!common_.present()) return missing_section();
   for (const std::string_view key : kMandatoryKeys) {
     const bool has_default = key != "dump_mode" && key != "net_name";
     if (common_.find(key) == nullptr && (strict_ || !has_default)) return common_.missing(key, kCommonKeys);

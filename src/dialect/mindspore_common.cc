@@ -1,5 +1,6 @@
 // MindsporeCompiler: common_dump_settings, key by key (mindspore.md 1.3 to 1.9).
 #include <algorithm>
+#include <array>
 #include <set>
 #include <utility>
 #include <vector>
@@ -12,6 +13,9 @@ namespace opdump::dialect {
 namespace {
 
 std::string quote(std::string_view text) { return "\"" + std::string(text) + "\""; }
+
+constexpr std::array<std::string_view, 3> kSavedData{"tensor", "statistic", "full"};
+constexpr std::array<std::string_view, 2> kFileFormats{"npy", "bin"};
 
 // How the original turns an item of support_device into a device id: any number or boolean will do.
 std::optional<std::uint32_t> convert_device(const nlohmann::json& item) {
@@ -166,8 +170,7 @@ Result<> MindsporeCompiler::read_file_format() {
   if (common_.find("file_format") != nullptr) {
     OPDUMP_TRY(format, common_.read_string("file_format", "npy or bin"));
   }
-  if (format != "npy" && format != "bin")
-    return common_.wrong("file_format", "should be either \"npy\" or \"bin\"");
+  if (format != "npy" && format != "bin") return common_.wrong_choice("file_format", kFileFormats);
   if (is_offline() && format == "bin") plan_.file_format = plan::FileFormat::bin;
   return ok();
 }
@@ -186,8 +189,7 @@ Result<> MindsporeCompiler::read_saved_data() {
   if (common_.find("saved_data") == nullptr) return ok();
   OPDUMP_TRY(const std::string data, common_.read_string("saved_data", "tensor, statistic or full"));
   if (data == "tensor") return ok();
-  if (data != "statistic" && data != "full")
-    return common_.wrong("saved_data", "saved_data only supports \"tensor\", \"statistic\" or \"full\"");
+  if (data != "statistic" && data != "full") return common_.wrong_choice("saved_data", kSavedData);
   if (strict_ && mode_ == Mode::cpu)
     return common_.wrong("saved_data",
                          "statistics are only supported on GPU and Ascend; on CPU only \"tensor\"");
@@ -214,14 +216,15 @@ Result<> MindsporeCompiler::read_statistics() {
     plan_.statistics.clear();
   }
   const auto& table = plan::statistic_table();
-  std::vector<std::string_view> names;
-  for (const plan::StatisticInfo& info : table) names.push_back(info.name);
+  std::vector<std::string_view> names(table.size());
+  std::ranges::transform(table, names.begin(), &plan::StatisticInfo::name);
   std::set<std::string_view> dropped;
   for (std::size_t i = 0; items != nullptr && i < items->size(); ++i) {
     if (!(*items)[i].is_string()) return common_.wrong(kKey, i, "should be string type: " + join_or(names));
     const std::string& name = (*items)[i].get_ref<const std::string&>();
     const auto info = std::ranges::find(table, name, &plan::StatisticInfo::name);
-    if (info == table.end()) return common_.wrong(kKey, i, "valid are " + join_or(names));
+    if (info == table.end())
+      return common_.wrong(kKey, i, "valid are " + join_or(names) + suggest(name, names));
     if (plan_.statistics_place == plan::Place::device && !info->on_device)
       dropped.insert(info->name);
     else

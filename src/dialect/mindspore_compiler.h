@@ -32,6 +32,7 @@ class MindsporeCompiler {
 
   // common_dump_settings
   Result<> check_presence();
+  Error missing_section() const;
   Result<> read_dump_mode();
   Result<> read_path();
   Result<> read_net_name();

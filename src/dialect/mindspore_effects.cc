@@ -110,7 +110,6 @@ void MindsporeCompiler::settle_offline() {
 }
 
 void MindsporeCompiler::settle_host() {
-  plan_.parameters = true;
   plan_.run_metadata = true;
   plan_.class_name_dtypes = mode_ == Mode::cpu;
   if (strict_) plan_.default_format = true;
@@ -123,6 +122,8 @@ void MindsporeCompiler::settle_host() {
     warn(common_, "op_debug_mode", "op_debug_mode 3 has no effect on CPU; every operator is dumped");
     plan_.debug = DebugMode::none;
   }
+  // Parameters count as outputs.
+  plan_.parameters = plan_.sides != Sides::inputs && plan_.debug == DebugMode::none;
 }
 
 void MindsporeCompiler::dump_nothing(std::string_view pointer, const std::string& why) {

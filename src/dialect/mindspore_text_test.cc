@@ -11,7 +11,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 std::string steps(std::string_view text, bool strict) {
   std::vector<std::string> never_matching;

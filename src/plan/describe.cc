@@ -101,7 +101,7 @@ std::string join_devices(const DumpPlan& plan) {
 
 // The directory of one step and the name of a tensor file in it; capitals stand for what the run decides.
 std::string step_directory(const DumpPlan& plan) {
-  const std::string root = plan.root == "/" ? "" : plan.root.string();
+  std::string root = plan.root == "/" ? "" : plan.root.string();
   switch (plan.layout) {
     case Layout::rank_tree:
       return root + "/rank_R/" + plan.net_name + "/GRAPH/STEP/";

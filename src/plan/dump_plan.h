@@ -55,16 +55,16 @@ enum class Layout : std::uint8_t {
 struct DumpPlan {
   Content content = Content::tensor;
   Sides sides = Sides::both;
+  DebugMode debug = DebugMode::none;
+  bool only_flagged_operators = false;  // dump_mode 2: what set_dump() flagged
   StepSet steps = StepSet::all();
   OpSelector operators;
-  bool only_flagged_operators = false;  // dump_mode 2: what set_dump() flagged
-  std::vector<std::uint32_t> devices;   // device ids that dump; empty means all
+  std::vector<std::uint32_t> devices;  // device ids that dump; empty means all
   std::vector<Statistic> statistics{Statistic::max, Statistic::min,
                                     Statistic::l2norm};  // columns, user's order
   Place statistics_place = Place::host;
   Precision statistics_precision = Precision::high;
-  std::uint64_t sample_count = 0;  // keep only the first elements of larger tensors; 0 keeps all
-  DebugMode debug = DebugMode::none;
+  std::uint64_t sample_count = 0;    // keep only the first elements of larger tensors; 0 keeps all
   std::uint64_t overflow_limit = 0;  // overflowing operators to keep; 0 means all
   bool operator_arguments = false;   // save_kernel_args
   bool default_format = true;        // trans_flag: host layout (NCHW) rather than the device's
