@@ -22,13 +22,16 @@ list(APPEND OPDUMP_CORE_SOURCES
   math/convert.cc
   math/hash.cc
   math/memory_walk.cc
+  math/metrics.cc
+  math/metrics_kernels.cc
+  math/metrics_reference.cc
   math/stats.cc
   math/stats_kernels.cc
   math/stats_reference.cc
   math/strided_copy.cc
   math/transpose.cc
 )
-set(OPDUMP_TESTS_math math/stats_test.cc math/memory_test.cc)
+set(OPDUMP_TESTS_math math/memory_test.cc math/metrics_test.cc math/stats_test.cc)
 
 list(APPEND OPDUMP_CORE_SOURCES
   plan/describe.cc

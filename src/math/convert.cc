@@ -14,25 +14,79 @@
 HWY_BEFORE_NAMESPACE();
 namespace opdump::math::HWY_NAMESPACE {
 
-template <class Source>
-HWY_INLINE void widen(const std::uint16_t* in, float* out, std::size_t count) {
-  const F32 d;
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) hn::StoreU(Source::load(d, in + i), d, out + i);
-  if (i == count) return;
-  alignas(64) std::uint16_t rest_in[hn::MaxLanes(d)] = {};
-  alignas(64) float rest_out[hn::MaxLanes(d)];
-  for (std::size_t k = i; k < count; ++k) rest_in[k - i] = in[k];
-  hn::Store(Source::load(d, rest_in), d, rest_out);
-  for (std::size_t k = i; k < count; ++k) out[k] = rest_out[k - i];
+HWY_INLINE void store(F32 d, hn::Vec<F32> v, float* out) { hn::StoreU(v, d, out); }
+HWY_INLINE void store(F64 d, hn::Vec<F64> v, double* out) { hn::StoreU(v, d, out); }
+HWY_INLINE void store(F32, hn::Vec<F32> v, double* out) {
+  const F64 d64;
+#if HWY_TARGET == HWY_SCALAR  // one lane
+  hn::StoreU(hn::PromoteTo(d64, v), d64, out);
+#else
+  hn::StoreU(hn::PromoteTo(d64, hn::LowerHalf(v)), d64, out);
+  hn::StoreU(hn::PromoteTo(d64, hn::UpperHalf(hn::Half<F32>(), v)), d64, out + hn::Lanes(d64));
+#endif
 }
 
-void widen_half_simd(const std::uint16_t* in, float* out, std::size_t count) {
-  widen<HalfSource>(in, out, count);
+template <class Source, typename Out>
+void convert(const std::byte* in, Out* out, std::size_t count) {
+  using Element = typename Source::Element;
+  const hn::ScalableTag<typename Source::Lane> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto* at = reinterpret_cast<const Element*>(in);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) store(d, Source::load(d, at + i), out + i);
+  if (i == count) return;
+  alignas(64) Element rest[hn::MaxLanes(d)] = {};
+  alignas(64) Out converted[hn::MaxLanes(d)];
+  std::memcpy(rest, at + i, (count - i) * sizeof rest[0]);
+  store(d, Source::load(d, rest), converted);
+  std::memcpy(out + i, converted, (count - i) * sizeof converted[0]);
 }
-void widen_bfloat16_simd(const std::uint16_t* in, float* out, std::size_t count) {
-  widen<BFloat16Source>(in, out, count);
+
+template <typename Out>
+void convert_small(model::DType dtype, const std::byte* in, Out* out, std::size_t count) {
+  using enum model::DType;
+  switch (dtype) {
+    case boolean:
+      return convert<BooleanSource>(in, out, count);
+    case int8:
+      return convert<SmallIntegerSource<std::int8_t>>(in, out, count);
+    case uint8:
+      return convert<SmallIntegerSource<std::uint8_t>>(in, out, count);
+    case int16:
+      return convert<SmallIntegerSource<std::int16_t>>(in, out, count);
+    case uint16:
+      return convert<SmallIntegerSource<std::uint16_t>>(in, out, count);
+    case float16:
+      return convert<HalfSource>(in, out, count);
+    case bfloat16:
+      return convert<BFloat16Source>(in, out, count);
+    case float32:
+      return convert<SameSource<float>>(in, out, count);
+    default:
+      return;
+  }
+}
+
+void convert_to_float(model::DType dtype, const std::byte* in, float* out, std::size_t count) {
+  convert_small(dtype, in, out, count);
+}
+
+void convert_to_double(model::DType dtype, const std::byte* in, double* out, std::size_t count) {
+  using enum model::DType;
+  switch (dtype) {
+    case int32:
+      return convert<Int32Source>(in, out, count);
+    case uint32:
+      return convert<UInt32Source>(in, out, count);
+    case int64:
+      return convert<LongSource<std::int64_t>>(in, out, count);
+    case uint64:
+      return convert<LongSource<std::uint64_t>>(in, out, count);
+    case float64:
+      return convert<SameSource<double>>(in, out, count);
+    default:
+      return convert_small(dtype, in, out, count);
+  }
 }
 
 }  // namespace opdump::math::HWY_NAMESPACE
@@ -60,10 +114,17 @@ double unpacked_element(const std::byte* data, std::int64_t index, bool is_int4)
   return bits[index % 8];
 }
 
+template <typename Out>
+void convert_packed(model::DType dtype, const std::byte* in, Out* out, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i)
+    out[i] =
+        static_cast<Out>(unpacked_element(in, static_cast<std::int64_t>(i), dtype == model::DType::int4));
+}
+
 }  // namespace
 
-HWY_EXPORT(widen_half_simd);
-HWY_EXPORT(widen_bfloat16_simd);
+HWY_EXPORT(convert_to_float);
+HWY_EXPORT(convert_to_double);
 
 float float_from_half(std::uint16_t bits) {
   const std::uint32_t sign = std::uint32_t{bits & 0x8000u} << 16;
@@ -115,12 +176,37 @@ double element_as_double(model::DType dtype, const std::byte* data, std::int64_t
   }
 }
 
-void widen_half(const std::uint16_t* in, float* out, std::size_t count) {
-  HWY_DYNAMIC_DISPATCH(widen_half_simd)(in, out, count);
+bool fits_float(model::DType dtype) {
+  const model::DTypeInfo& info = model::dtype_info(dtype);
+  switch (info.kind) {
+    case model::DTypeKind::boolean:
+      return true;
+    case model::DTypeKind::floating:
+      return info.bits == 16 || info.bits == 32;
+    case model::DTypeKind::signed_integer:
+    case model::DTypeKind::unsigned_integer:
+      return info.bits <= 16;
+    default:
+      return false;
+  }
+}
+
+void convert_elements(model::DType dtype, const std::byte* in, float* out, std::size_t count) {
+  if (model::dtype_info(dtype).bits < 8)
+    convert_packed(dtype, in, out, count);
+  else
+    HWY_DYNAMIC_DISPATCH(convert_to_float)(dtype, in, out, count);
+}
+
+void convert_elements(model::DType dtype, const std::byte* in, double* out, std::size_t count) {
+  if (model::dtype_info(dtype).bits < 8)
+    convert_packed(dtype, in, out, count);
+  else
+    HWY_DYNAMIC_DISPATCH(convert_to_double)(dtype, in, out, count);
 }
 
 void widen_bfloat16(const std::uint16_t* in, float* out, std::size_t count) {
-  HWY_DYNAMIC_DISPATCH(widen_bfloat16_simd)(in, out, count);
+  convert_elements(model::DType::bfloat16, reinterpret_cast<const std::byte*>(in), out, count);
 }
 
 void unpack_int4(const std::byte* in, std::int8_t* out, std::size_t count) {

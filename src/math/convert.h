@@ -16,8 +16,17 @@ float float_from_bfloat16(std::uint16_t bits);
 // needs no alignment. 0 for dtypes without statistics.
 double element_as_double(model::DType dtype, const std::byte* data, std::int64_t index);
 
-// `count` elements widened to float32. SIMD. A signalling NaN may come out quiet.
-void widen_half(const std::uint16_t* in, float* out, std::size_t count);
+// True if every element of `dtype` is a float exactly: the floats of up to 32 bits, the integers of up to 16,
+// bool.
+bool fits_float(model::DType dtype);
+
+// `count` elements of memory of `dtype` as float (where fits_float) or as double (every dtype with
+// statistics). SIMD; `in` needs no alignment. Packed types begin at a whole byte. A signalling NaN may come
+// out quiet.
+void convert_elements(model::DType dtype, const std::byte* in, float* out, std::size_t count);
+void convert_elements(model::DType dtype, const std::byte* in, double* out, std::size_t count);
+
+// `count` bfloat16 elements widened to float32. SIMD.
 void widen_bfloat16(const std::uint16_t* in, float* out, std::size_t count);
 
 // int4 (low nibble first, sign-extended) and uint1 (most significant bit first) to one byte each.

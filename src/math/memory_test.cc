@@ -48,29 +48,38 @@ TEST(Convert, BFloat16IsTheUpperHalfOfAFloat) {
   EXPECT_EQ(float_from_bfloat16(0xff80), -INFINITY);
 }
 
-void expect_widening_to_be_the_same() {
-  std::vector<std::uint16_t> in(65536);
-  std::iota(in.begin(), in.end(), 0);
-  std::vector<float> half(in.size()), brain(in.size());
-  widen_half(in.data(), half.data(), in.size());
-  widen_bfloat16(in.data(), brain.data(), in.size());
-  const auto same = [](float a, float b) {
-    return std::isnan(a) ? std::isnan(b) && std::signbit(a) == std::signbit(b)
-                         : std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
-  };
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    ASSERT_TRUE(same(half[i], float_from_half(in[i]))) << i;
-    ASSERT_TRUE(same(brain[i], float_from_bfloat16(in[i]))) << i;
-  }
-  for (std::size_t count = 0; count < 70; ++count) {
-    std::vector<float> out(count + 1, 7.5f);
-    widen_half(in.data() + 1000, out.data(), count);
-    for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(out[i], float_from_half(in[1000 + i]));
-    ASSERT_EQ(out[count], 7.5f) << "written past the end";
-  }
+bool same(double a, double b) {
+  return std::isnan(a) ? std::isnan(b) && std::signbit(a) == std::signbit(b)
+                       : std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
 }
 
-TEST(Convert, WideningInBlocksIsTheSame) { for_each_instruction_set(expect_widening_to_be_the_same); }
+template <typename Out>
+void expect_blocks_to_be_elements(DType dtype, const std::byte* in, std::size_t count) {
+  std::vector<Out> out(count + 1, Out{7.5});
+  convert_elements(dtype, in, out.data(), count);
+  for (std::size_t i = 0; i < count; ++i)
+    ASSERT_TRUE(same(out[i], element_as_double(dtype, in, static_cast<std::int64_t>(i)))) << i;
+  EXPECT_EQ(out[count], 7.5) << "written past the end";
+}
+
+TEST(Convert, BlocksAreTheirElements) {
+  std::vector<std::uint16_t> in(65536);
+  std::iota(in.begin(), in.end(), 0);
+  const auto* bytes = reinterpret_cast<const std::byte*>(in.data());
+  for_each_instruction_set([&] {
+    for (const DType dtype : kStatDTypes) {
+      SCOPED_TRACE(model::dtype_info(dtype).name);
+      const std::size_t all = in.size() * 16 / std::max<std::size_t>(model::dtype_info(dtype).bits, 16);
+      for (std::size_t count = 0; count <= all; count = count < 70 ? count + 1 : count * 2) {
+        expect_blocks_to_be_elements<double>(dtype, bytes, count);
+        if (fits_float(dtype)) expect_blocks_to_be_elements<float>(dtype, bytes, count);
+      }
+    }
+  });
+  std::vector<float> widened(in.size());
+  widen_bfloat16(in.data(), widened.data(), in.size());
+  for (std::size_t i = 0; i < in.size(); ++i) ASSERT_TRUE(same(widened[i], float_from_bfloat16(in[i]))) << i;
+}
 
 TEST(Convert, PackedTypes) {
   const std::byte packed[] = {std::byte{0x8f}, std::byte{0x71}};

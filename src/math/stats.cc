@@ -78,7 +78,7 @@ void find_signs(const TensorView& view, StatPartial& part) {
   }
 }
 
-void add_packed(const TensorView& view, bool counts, StatPartial& part) {
+void add_packed(const TensorView& view, StatNeeds needs, StatPartial& part) {
   std::array<std::byte, kBlock> buffer;
   const std::uint64_t total = view.element_count();
   const bool is_int4 = view.dtype == DType::int4;
@@ -88,11 +88,11 @@ void add_packed(const TensorView& view, bool counts, StatPartial& part) {
       unpack_int4(view.data + i / 2, reinterpret_cast<std::int8_t*>(buffer.data()), count);
     else
       unpack_uint1(view.data + i / 8, reinterpret_cast<std::uint8_t*>(buffer.data()), count);
-    add_dense(is_int4 ? DType::int8 : DType::uint8, buffer.data(), count, counts, part);
+    add_dense(is_int4 ? DType::int8 : DType::uint8, buffer.data(), count, needs, part);
   }
 }
 
-void add_gathered(const TensorView& view, bool counts, StatPartial& part) {
+void add_gathered(const TensorView& view, StatNeeds needs, StatPartial& part) {
   alignas(64) std::array<std::byte, kBlock * sizeof(double)> buffer;
   RowMajorReader reader(view);
   const std::size_t last = view.shape.rank() - 1;
@@ -100,16 +100,16 @@ void add_gathered(const TensorView& view, bool counts, StatPartial& part) {
   const std::uint64_t step = rows ? static_cast<std::uint64_t>(view.shape[last]) : kBlock;
   while (reader.remaining() > 0) {
     const std::size_t count = std::min(reader.remaining(), step);
-    add_dense(view.dtype, reader.next(count, buffer.data()), count, counts, part);
+    add_dense(view.dtype, reader.next(count, buffer.data()), count, needs, part);
   }
 }
 
-void add_strided(const TensorView& view, bool counts, StatPartial& part) {
+void add_strided(const TensorView& view, StatNeeds needs, StatPartial& part) {
   const MemoryOrder order = memory_order(view);
   if (order.view.is_contiguous())
-    add_dense(view.dtype, order.view.data, order.view.element_count(), counts, part);
+    add_dense(view.dtype, order.view.data, order.view.element_count(), needs, part);
   else
-    add_gathered(order.view, counts, part);
+    add_gathered(order.view, needs, part);
   const std::uint64_t repeats = order.repeats;
   part.sum *= static_cast<double>(repeats);
   part.squares *= static_cast<double>(repeats);
@@ -185,11 +185,11 @@ StatPartial partial_stats(const TensorView& view, StatNeeds needs) {
   if (count == 0 || needs == StatNeeds{}) return part;
   const FloatEnvironment environment;
   if (model::dtype_info(view.dtype).bits < 8)
-    add_packed(view, needs.counts, part);
+    add_packed(view, needs, part);
   else if (view.is_contiguous())
-    add_dense(view.dtype, view.data, count, needs.counts, part);
+    add_dense(view.dtype, view.data, count, needs, part);
   else
-    add_strided(view, needs.counts, part);
+    add_strided(view, needs, part);
   keep_needed(needs, part);
   find_signs(view, part);
   return part;

@@ -7,10 +7,11 @@
 
 namespace opdump::math {
 
-// Adds `count` elements of `dtype` at `data` (aligned as the dtype needs) to `total`: max, min, sum, squares
-// and has_nan always -- together they cost as much as the memory read alone -- and the counts other than
-// `count` if asked. nan_negative and the sign of a zero max or min are the caller's.
-// Requires 8 bits or more to an element and has_statistics(dtype).
-void add_dense(model::DType dtype, const std::byte* data, std::size_t count, bool counts, StatPartial& total);
+// Adds `count` elements of `dtype` at `data` (no alignment needed) to `total`: what `needs` asks for, and
+// max, min, squares and has_nan always -- these cost no more than the memory read alone. Left to the caller
+// are `count`, nan_negative and the sign of a zero max or min. Requires 8 bits or more to an element and
+// has_statistics(dtype).
+void add_dense(model::DType dtype, const std::byte* data, std::size_t count, StatNeeds needs,
+               StatPartial& total);
 
 }  // namespace opdump::math
