@@ -63,14 +63,18 @@ set(OPDUMP_TESTS_format
 )
 
 list(APPEND OPDUMP_CORE_SOURCES
+  dump/dump_set.cc
   dump/file_name.cc
   dump/npy_file.cc
   dump/operator_log.cc
   dump/rank_tree.cc
   dump/status_file.cc
+  dump/step_reader.cc
+  dump/stored_tensor.cc
   dump/tree_file.cc
 )
 set(OPDUMP_TESTS_dump
+  dump/dump_set_test.cc
   dump/file_name_test.cc
   dump/operator_log_test.cc
   dump/rank_tree_test.cc

@@ -30,7 +30,7 @@ struct Slot {
   std::string format;                            // "DefaultFormat"
   model::DType dtype = model::DType::undefined;  // the original dtype; undefined where the dump does not say
   std::filesystem::path file;                    // empty if only statistics were kept
-  std::optional<model::Shape> shape;             // known from statistics
+  std::optional<model::Shape> shape;             // from statistics or from the header of the file
   // Statistics by column header in file order, as printed ("Max Value" -> "9.53939"); empty if only the
   // tensor was kept.
   std::vector<std::pair<std::string, std::string>> statistics;
@@ -80,13 +80,16 @@ class DumpSet {
 // A tensor of a dump in memory: mapped where the file's bytes can be used as they are.
 class StoredTensor {
  public:
-  // Errors: not_found, io, corrupt, unsupported. bfloat16 dumps hold float32; slot.dtype still says bfloat16.
+  // Errors: not_found, io, corrupt, unsupported, limit. bfloat16 dumps hold float32; slot.dtype still says
+  // bfloat16. An array in Fortran order is a view with strides.
   static Result<StoredTensor> read(const std::filesystem::path& file);
   const model::TensorView& view() const { return view_; }
 
  private:
-  StoredTensor(MappedFile file, model::TensorView view) : file_(std::move(file)), view_(std::move(view)) {}
+  StoredTensor(MappedFile file, std::unique_ptr<std::byte[]> copy, model::TensorView view)
+      : file_(std::move(file)), copy_(std::move(copy)), view_(std::move(view)) {}
   MappedFile file_;
+  std::unique_ptr<std::byte[]> copy_;  // of data that the file does not align
   model::TensorView view_;
 };
 

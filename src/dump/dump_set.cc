@@ -1,0 +1,313 @@
+#include "dump/dump_set.h"
+
+#include <algorithm>
+#include <set>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "base/text.h"
+#include "dump/file_name.h"
+#include "dump/step_reader.h"
+
+namespace opdump::dump {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::size_t kLevels = 4;  // rank, net, graph, step below the root
+
+// Where a step directory lies, told by the names of its ancestors.
+struct Location {
+  std::uint32_t rank = 0;
+  std::int64_t graph_id = 0, step = 0;
+  bool constants = false;  // {graph}/constants: of no step
+};
+
+std::optional<std::uint32_t> find_rank(std::string_view directory_name) {
+  constexpr std::string_view kPrefix = "rank_";
+  if (!directory_name.starts_with(kPrefix)) return std::nullopt;
+  const auto rank = parse_uint64(directory_name.substr(kPrefix.size()));
+  if (!rank || *rank > UINT32_MAX) return std::nullopt;
+  return static_cast<std::uint32_t>(*rank);
+}
+
+// `trail` ends with the step directory's own name.
+Location locate(std::span<const std::string> trail) {
+  Location location;
+  const std::size_t count = trail.size();
+  if (count >= 1) {
+    location.constants = trail[count - 1] == "constants";
+    location.step = parse_int64(trail[count - 1]).value_or(0);
+  }
+  if (count >= 2) location.graph_id = parse_int64(trail[count - 2]).value_or(0);
+  for (std::size_t up = 1; up <= std::min(count, kLevels); ++up) {
+    if (const auto rank = find_rank(trail[count - up])) {
+      location.rank = *rank;
+      break;
+    }
+  }
+  return location;
+}
+
+constexpr std::uint64_t kNoTime = UINT64_MAX;
+
+std::uint64_t first_timestamp(const OperatorRun& run) {
+  std::uint64_t first = kNoTime;
+  for (const Slot& slot : run.slots)
+    if (slot.timestamp_us != 0) first = std::min(first, slot.timestamp_us);
+  return first;
+}
+
+std::tuple<model::Side, std::uint32_t> place_of(const Slot& slot) { return {slot.side, slot.index}; }
+
+// The log names a slot once, at the first step it was seen: it has no data in later steps either, unless they
+// do have it.
+void add_undumped(OperatorRun& run, const UndumpedSlot& from) {
+  const auto wanted = std::tuple(from.side, from.index);
+  const auto place = std::ranges::lower_bound(run.slots, wanted, {}, place_of);
+  if (run.step < from.step || (place != run.slots.end() && place_of(*place) == wanted)) return;
+  Slot& slot = *run.slots.emplace(place);
+  slot.side = from.side;
+  slot.index = from.index;
+  slot.dtype = from.dtype;
+  slot.shape = from.shape;
+  slot.undumped_reason = from.reason;
+}
+
+}  // namespace
+
+// Builds a DumpSet: walks the directories, reads each step, then brings in what the rank's own files know.
+class DumpSetReader {
+  using RunsByOperator = std::map<const model::Operator*, std::vector<std::size_t>>;  // indexes into runs_
+
+ public:
+  explicit DumpSetReader(fs::path path) { set_.path_ = std::move(path); }
+  Result<DumpSet> read();
+
+ private:
+  Result<> find_ancestors();
+  bool walk(const fs::path& directory, std::size_t depth);
+  void note_entry(const fs::directory_entry& entry, StepFiles& files, std::set<std::string>& subdirectories);
+  void read_step_directory(const StepFiles& files);
+  void place_constants();
+  void read_rank(std::uint32_t rank, const fs::path& directory);
+  void join_log(std::uint32_t rank, const OperatorLog& log);
+  std::size_t add_run(std::uint32_t rank, const model::Operator& op, std::int64_t step);
+  void report_several_nets();
+  void sort_runs();
+
+  DumpSet set_;
+  std::vector<std::string> trail_;      // names of the directories that lead to the one being read
+  std::vector<std::size_t> constants_;  // runs of constants, by index
+  std::map<std::uint32_t, fs::path> rank_directories_;
+  std::map<std::uint32_t, std::set<std::string>> nets_;  // by rank; paths
+  std::map<const model::Operator*, std::size_t> log_order_;
+};
+
+Result<DumpSet> DumpSetReader::read() {
+  OPDUMP_CHECK_OK(find_ancestors());
+  const std::size_t before = set_.problems_.size();
+  if (!walk(set_.path_, 0)) return Error(Code::io, set_.problems_[before].what);
+  if (set_.runs_.empty() && rank_directories_.empty())
+    return Error(
+        Code::not_found,
+        set_.path_.string() + ": no dump: expected rank_N/net/graph/step with .npy files or statistic.csv");
+  place_constants();
+  check_tensor_files(set_.runs_, set_.problems_);
+  for (const auto& [rank, directory] : rank_directories_) read_rank(rank, directory);
+  report_several_nets();
+  sort_runs();
+  return std::move(set_);
+}
+
+// A directory inside a tree is told by the names above it, and belongs to the rank above it.
+Result<> DumpSetReader::find_ancestors() {
+  std::error_code failed;
+  const fs::path whole = fs::canonical(set_.path_, failed);
+  if (failed) {
+    const bool missing =
+        failed == std::errc::no_such_file_or_directory || failed == std::errc::not_a_directory;
+    return Error(missing ? Code::not_found : Code::io, set_.path_.string() + ": " + failed.message());
+  }
+  if (!fs::is_directory(whole, failed))
+    return Error(Code::not_found, set_.path_.string() + ": not a directory; expected a dump");
+  for (const fs::path& part : whole.relative_path()) trail_.push_back(part.string());
+  fs::path ancestor = whole;
+  for (std::size_t up = 0; up <= kLevels && ancestor.has_relative_path();
+       ++up, ancestor = ancestor.parent_path()) {
+    if (const auto rank = find_rank(ancestor.filename().string())) {
+      rank_directories_[*rank] = ancestor;
+      break;
+    }
+  }
+  return ok();
+}
+
+// Reads the step directories below. False if `directory` cannot be listed, which is then a problem.
+bool DumpSetReader::walk(const fs::path& directory, std::size_t depth) {
+  std::error_code failed;
+  StepFiles files{directory, {}};
+  std::set<std::string> subdirectories;
+  fs::directory_iterator entries(directory, failed);
+  for (; !failed && entries != fs::directory_iterator(); entries.increment(failed))
+    note_entry(*entries, files, subdirectories);
+  if (failed) set_.problems_.push_back({directory, directory.string() + ": " + failed.message()});
+  if (std::ranges::any_of(files.names, is_dump_file)) read_step_directory(files);
+  for (const std::string& name : subdirectories) {
+    const fs::path path = directory / name;
+    if (const auto rank = find_rank(name)) rank_directories_.try_emplace(*rank, path);
+    if (depth == kLevels) continue;
+    trail_.push_back(name);
+    walk(path, depth + 1);
+    trail_.pop_back();
+  }
+  return !failed;
+}
+
+void DumpSetReader::note_entry(const fs::directory_entry& entry, StepFiles& files,
+                               std::set<std::string>& subdirectories) {
+  std::error_code failed;
+  std::string name = entry.path().filename().string();
+  const fs::file_type type = entry.symlink_status(failed).type();
+  if (type == fs::file_type::directory)
+    subdirectories.insert(std::move(name));
+  else if (type == fs::file_type::regular)
+    files.names.push_back(std::move(name));
+  else if (type == fs::file_type::symlink)
+    set_.problems_.push_back({entry.path(), "symbolic link; links inside a dump are not followed"});
+}
+
+void DumpSetReader::read_step_directory(const StepFiles& files) {
+  const Location location = locate(trail_);
+  if (trail_.size() >= 3) nets_[location.rank].insert(files.directory.parent_path().parent_path().string());
+  for (OperatorRun& run : read_step(files, set_.problems_)) {
+    run.rank = location.rank;
+    run.graph_id = location.graph_id;
+    run.step = location.step;
+    if (location.constants) constants_.push_back(set_.runs_.size());
+    set_.runs_.push_back(std::move(run));
+  }
+}
+
+// Constants are written once for a graph: they belong to the first of its steps.
+void DumpSetReader::place_constants() {
+  std::map<std::pair<std::uint32_t, std::int64_t>, std::int64_t> first_steps;
+  const std::set<std::size_t> constants(constants_.begin(), constants_.end());
+  for (std::size_t i = 0; i < set_.runs_.size(); ++i) {
+    const OperatorRun& run = set_.runs_[i];
+    if (constants.contains(i)) continue;
+    const auto [found, added] = first_steps.try_emplace({run.rank, run.graph_id}, run.step);
+    if (!added) found->second = std::min(found->second, run.step);
+  }
+  for (const std::size_t i : constants_) {
+    OperatorRun& run = set_.runs_[i];
+    const auto found = first_steps.find({run.rank, run.graph_id});
+    run.step = found == first_steps.end() ? 0 : found->second;
+  }
+}
+
+void DumpSetReader::read_rank(std::uint32_t rank, const fs::path& directory) {
+  if (auto status = read_status(directory))
+    set_.statuses_[rank] = std::move(*status);
+  else if (status.error().code() != Code::not_found)
+    set_.problems_.push_back({directory / kStatusFileName, status.error().message()});
+
+  auto log = read_operator_log(directory);
+  if (!log) {
+    if (log.error().code() != Code::not_found)
+      set_.problems_.push_back({directory / kOperatorLogName, log.error().message()});
+    return;
+  }
+  if (log->damaged_lines > 0)
+    set_.problems_.push_back(
+        {directory / kOperatorLogName, std::to_string(log->damaged_lines) + " damaged lines"});
+  set_.logs_.push_back(std::make_unique<OperatorLog>(std::move(*log)));
+  join_log(rank, *set_.logs_.back());
+}
+
+// Tells runs which operator they are, and adds the slots that have no data.
+void DumpSetReader::join_log(std::uint32_t rank, const OperatorLog& log) {
+  std::map<std::tuple<std::int64_t, std::string, std::string>, const model::Operator*> by_file_name;
+  std::map<std::pair<std::int64_t, std::string_view>, const model::Operator*> by_full_name;
+  for (const model::Operator& op : log.operators) {
+    by_file_name.try_emplace({op.graph_id, file_type(op), file_op_name(op)}, &op);
+    by_full_name[{op.graph_id, op.name}] = &op;
+    log_order_[&op] = log_order_.size();
+  }
+  RunsByOperator runs;
+  std::set<std::pair<std::int64_t, std::int64_t>> steps;  // {graph, step} that are in the dump
+  for (std::size_t i = 0; i < set_.runs_.size(); ++i) {
+    OperatorRun& run = set_.runs_[i];
+    if (run.rank != rank) continue;
+    steps.emplace(run.graph_id, run.step);
+    const auto op = by_file_name.find({run.graph_id, run.type, run.name});
+    if (op == by_file_name.end()) continue;
+    run.op = op->second;
+    runs[run.op].push_back(i);
+  }
+  for (const UndumpedSlot& slot : log.undumped) {
+    const auto op = by_full_name.find({slot.graph_id, slot.operator_name});
+    if (op == by_full_name.end()) continue;
+    std::vector<std::size_t>& of_operator = runs[op->second];
+    const auto at_first_step = [&](std::size_t i) { return set_.runs_[i].step == slot.step; };
+    if (steps.contains({slot.graph_id, slot.step}) && std::ranges::none_of(of_operator, at_first_step))
+      of_operator.push_back(add_run(rank, *op->second, slot.step));
+    for (const std::size_t i : of_operator) add_undumped(set_.runs_[i], slot);
+  }
+}
+
+// An operator of which nothing was dumped. Returns its index.
+std::size_t DumpSetReader::add_run(std::uint32_t rank, const model::Operator& op, std::int64_t step) {
+  OperatorRun& run = set_.runs_.emplace_back();
+  run.rank = rank;
+  run.graph_id = op.graph_id;
+  run.step = step;
+  run.type = file_type(op);
+  run.name = file_op_name(op);
+  run.op = &op;
+  return set_.runs_.size() - 1;
+}
+
+void DumpSetReader::report_several_nets() {
+  for (const auto& [rank, nets] : nets_) {
+    if (nets.size() < 2) continue;
+    std::string names;
+    for (const std::string& net : nets)
+      names += (names.empty() ? "" : ", ") + fs::path(net).filename().string();
+    set_.problems_.push_back({set_.path_, "several nets of rank " + std::to_string(rank) +
+                                              ", read as one; expected one of these directories: " + names});
+  }
+}
+
+// By time; operators of one microsecond, and those without data, as the log has them.
+void DumpSetReader::sort_runs() {
+  struct Order {
+    std::tuple<std::uint32_t, std::int64_t, std::int64_t> step;
+    std::uint64_t time;
+    std::size_t log_order, index;
+    auto operator<=>(const Order&) const = default;
+  };
+  std::vector<Order> order;
+  std::map<std::pair<decltype(Order::step), std::size_t>, std::uint64_t> times;  // of operators in the log
+  for (std::size_t i = 0; i < set_.runs_.size(); ++i) {
+    const OperatorRun& run = set_.runs_[i];
+    const std::size_t log_order = run.op == nullptr ? SIZE_MAX : log_order_.at(run.op);
+    order.push_back({{run.rank, run.graph_id, run.step}, first_timestamp(run), log_order, i});
+    if (run.op != nullptr && order.back().time != kNoTime)
+      times.try_emplace({order.back().step, log_order}, order.back().time);
+  }
+  for (Order& run : order) {
+    if (run.time != kNoTime) continue;
+    const auto next = times.upper_bound({run.step, run.log_order});
+    if (next != times.end() && next->first.first == run.step) run.time = next->second;
+  }
+  std::ranges::sort(order);
+  std::vector<OperatorRun> sorted;
+  sorted.reserve(order.size());
+  for (const Order& run : order) sorted.push_back(std::move(set_.runs_[run.index]));
+  set_.runs_ = std::move(sorted);
+}
+
+Result<DumpSet> DumpSet::open(const fs::path& path) { return DumpSetReader(path).read(); }
+
+}  // namespace opdump::dump
