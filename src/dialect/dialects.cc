@@ -73,13 +73,14 @@ Result<plan::DumpPlan> load_plan(const std::filesystem::path& path, std::string_
   if (!name.empty()) {
     OPDUMP_TRY(dialect, find_dialect(name));
   }
-  OPDUMP_TRY(std::string text, read_file(path, kMaxConfigBytes));
+  auto text = read_file(path, kMaxConfigBytes);
+  if (!text) return Error(Code::config, text.error().message());  // whatever the cause: there is no configuration
   std::error_code failure;
   const std::filesystem::path resolved = std::filesystem::canonical(path, failure);
-  if (failure) return Error(Code::io, path.string() + ": resolve: " + failure.message());
+  if (failure) return Error(Code::config, path.string() + ": resolve: " + failure.message());
   if (options.strict && dialect != nullptr) OPDUMP_CHECK_OK(dialect->check_path(resolved));
 
-  OPDUMP_TRY(const JsonDocument document, JsonDocument::parse(path.string(), std::move(text)));
+  OPDUMP_TRY(const JsonDocument document, JsonDocument::parse(path.string(), std::move(*text)));
   if (dialect == nullptr) {
     OPDUMP_TRY(dialect, recognise(document));
     if (options.strict) OPDUMP_CHECK_OK(dialect->check_path(resolved));

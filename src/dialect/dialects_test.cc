@@ -78,7 +78,7 @@ TEST_F(LoadPlan, ReadsAByteOrderMark) {
 TEST_F(LoadPlan, WhatCannotBeRead) {
   const auto missing = load_plan(folder / "none.json", "", make_options(false));
   ASSERT_FALSE(missing);
-  EXPECT_EQ(missing.error().code(), Code::not_found);
+  EXPECT_EQ(missing.error().code(), Code::config);
   EXPECT_FALSE(load_plan(folder, "", make_options(false)));
   const auto broken =
       load_plan(write("b.json", "{\n \"common_dump_settings\": {,}}"), "", make_options(false));

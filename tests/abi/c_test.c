@@ -51,7 +51,7 @@ static void test_wrong_calls(const char* directory) {
   options.size = sizeof options;
   CHECK(opdump_open(&options, &session) == OPDUMP_ERROR_ARGUMENT);
   options.config_path = "/nonexistent/data_dump.json";
-  CHECK(opdump_open(&options, &session) == OPDUMP_ERROR_IO && session == NULL);
+  CHECK(opdump_open(&options, &session) == OPDUMP_ERROR_CONFIG && session == NULL);
   CHECK(strstr(opdump_last_error(), "/nonexistent/data_dump.json"));
   char path[512];
   snprintf(path, sizeof path, "%s/bad.json", directory);
