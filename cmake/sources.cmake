@@ -108,9 +108,16 @@ set(OPDUMP_ABI_SOURCES
 )
 set(OPDUMP_CLI_SOURCES
   cli/arguments.cc
+  cli/compare.cc
+  cli/ls.cc
   cli/main.cc
   cli/output.cc
   cli/plan.cc
+  cli/progress.cc
+  cli/select.cc
+  cli/show.cc
+  cli/slot_facts.cc
+  cli/values.cc
   cli/verbs.cc
 )
 

@@ -11,7 +11,11 @@
 namespace opdump::cli {
 namespace {
 
-constexpr std::array<Verb, 0> kVerbs{};
+constexpr std::array kVerbs{
+    Verb{"ls", "List what is in a dump", run_ls},
+    Verb{"show", "Show the tensors of an operator", run_show},
+    Verb{"compare", "Compare two dumps and name the first operator that went wrong", run_compare},
+};
 
 Result<int> unknown_verb(std::string_view word) {
   std::vector<std::string_view> names;
