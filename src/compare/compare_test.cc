@@ -29,7 +29,8 @@ class HandMade {
   HandMade& tensor(const std::string& slot, const std::vector<float>& values, const std::string& shape = "") {
     std::string data(values.size() * 4, '\0');
     std::memcpy(data.data(), values.data(), data.size());
-    return raw(slot, "<f4", shape.empty() ? "(" + std::to_string(values.size()) + ",)" : shape, data, "float32");
+    return raw(slot, "<f4", shape.empty() ? "(" + std::to_string(values.size()) + ",)" : shape, data,
+               "float32");
   }
 
   HandMade& raw(const std::string& slot, const std::string& descr, const std::string& shape,
@@ -53,7 +54,8 @@ class HandMade {
 
   HandMade& statistics(const std::string& rows) {
     std::ofstream(step_directory(step_) / "statistic.csv")
-        << "Op Type,Op Name,Task ID,Stream ID,Timestamp,IO,Slot,Data Size,Data Type,Shape,Max Value,Min Value,"
+        << "Op Type,Op Name,Task ID,Stream ID,Timestamp,IO,Slot,Data Size,Data Type,Shape,Max Value,Min "
+           "Value,"
            "L2Norm Value\n"
         << rows;
     return *this;
@@ -306,7 +308,9 @@ TEST_F(CompareTest, AnInterruptedRecordingIsNotASuccessNorItsEndADifference) {
 
 TEST_F(CompareTest, InputsThatOneSideDidNotRecord) {
   fill(*golden_);
-  actual_->tensor("add.a.output.0", {4, 6}).tensor("relu.b.output.0", {4, 6}).tensor("mul.c.output.0", {8, 12});
+  actual_->tensor("add.a.output.0", {4, 6})
+      .tensor("relu.b.output.0", {4, 6})
+      .tensor("mul.c.output.0", {8, 12});
   const Comparison& c = compare();
   EXPECT_EQ(c.outcome, Outcome::incomplete);
   EXPECT_THAT(c.incomplete, ElementsAre("4 inputs are only in golden"));

@@ -69,9 +69,10 @@ TEST(Pairing, ExtrasStandWhereTheyRan) {
 }
 
 TEST(Pairing, StepsDoNotMixAndExtraStepsStandInOrder) {
-  EXPECT_THAT(pair_names({make_run("a", "t", {1}, 0), make_run("a", "t", {1}, 2)},
-                         {make_run("a", "t", {1}, 1), make_run("b", "t", {1}, 2), make_run("a", "t", {1}, 2)}),
-              ElementsAre("a=", "=a", "=b", "a=a"));
+  EXPECT_THAT(
+      pair_names({make_run("a", "t", {1}, 0), make_run("a", "t", {1}, 2)},
+                 {make_run("a", "t", {1}, 1), make_run("b", "t", {1}, 2), make_run("a", "t", {1}, 2)}),
+      ElementsAre("a=", "=a", "=b", "a=a"));
 }
 
 TEST(Pairing, SingleStepsNeedNotBeEqualButANoteSaysSo) {

@@ -24,7 +24,8 @@ TEST(Statistics, SixthDigitIsNoDifference) {
 }
 
 TEST(Statistics, OnlyCommonColumnsCountAndNoneIsNoAnswer) {
-  EXPECT_TRUE(judge({{"Max Value", "1"}, {"Min Value", "0"}}, {{"L2Norm Value", "7"}, {"Max Value", "1"}}).match);
+  EXPECT_TRUE(
+      judge({{"Max Value", "1"}, {"Min Value", "0"}}, {{"L2Norm Value", "7"}, {"Max Value", "1"}}).match);
   const auto verdict = judge({{"Max Value", "1"}}, {{"Min Value", "1"}});
   EXPECT_FALSE(verdict.comparable);
   EXPECT_FALSE(verdict.match);
@@ -35,11 +36,15 @@ TEST(Statistics, NanAndInf) {
   EXPECT_FALSE(judge({{"Max Value", "1"}}, {{"Max Value", "nan"}}).match);
   EXPECT_TRUE(judge({{"Max Value", "inf"}}, {{"Max Value", "inf"}}).match);
   EXPECT_FALSE(judge({{"Max Value", "inf"}}, {{"Max Value", "-inf"}}).match);
-  EXPECT_FALSE(judge({{"Max Value", "1"}, {"NaN Count", "0"}}, {{"Max Value", "1"}, {"NaN Count", "1"}}).match);
+  EXPECT_FALSE(
+      judge({{"Max Value", "1"}, {"NaN Count", "0"}}, {{"Max Value", "1"}, {"NaN Count", "1"}}).match);
 }
 
 TEST(Statistics, SumsThatCancelAreMeasuredAgainstTheTensor) {
-  const Columns golden{{"Max Value", "3"}, {"Min Value", "-3"}, {"Avg Value", "1e-05"}, {"L2Norm Value", "1000"},
+  const Columns golden{{"Max Value", "3"},
+                       {"Min Value", "-3"},
+                       {"Avg Value", "1e-05"},
+                       {"L2Norm Value", "1000"},
                        {"Count", "1000000"}};
   Columns actual = golden;
   actual[2].second = "-5e-06";  // sums of a million numbers of size 1: rounding
@@ -61,7 +66,8 @@ TEST(Statistics, Hashes) {
 }
 
 TEST(Statistics, SignCountsDecideForIntegersOrAlone) {
-  const Columns golden{{"Max Value", "1"}, {"Zero Count", "3"}}, actual{{"Max Value", "1"}, {"Zero Count", "4"}};
+  const Columns golden{{"Max Value", "1"}, {"Zero Count", "3"}},
+      actual{{"Max Value", "1"}, {"Zero Count", "4"}};
   EXPECT_TRUE(judge(golden, actual).match);
   EXPECT_FALSE(judge(golden, actual, DType::int32).match);
   EXPECT_FALSE(judge({golden[1]}, {actual[1]}).match);
@@ -76,8 +82,9 @@ TEST(Statistics, IntegersAreExact) {
 TEST(Statistics, ComputedColumnsPrintAsTheDumpDoes) {
   const float data[] = {1, 2, 3, 4, 5, 6};
   const auto view = model::TensorView::row_major(DType::float32, {2, 3}, data);
-  const auto columns = compute_columns(
-      view, DType::float32, {{"L2Norm Value", ""}, {"MD5", ""}, {"Count", ""}, {"Avg Value", ""}, {"Else", ""}});
+  const auto columns =
+      compute_columns(view, DType::float32,
+                      {{"L2Norm Value", ""}, {"MD5", ""}, {"Count", ""}, {"Avg Value", ""}, {"Else", ""}});
   ASSERT_TRUE(columns);
   const Columns expected{{"L2Norm Value", "9.53939"},
                          {"MD5", "fa85978152c7dfb5f1322082915cb050"},
