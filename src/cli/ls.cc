@@ -42,17 +42,18 @@ struct Totals {
   std::set<std::string_view> operators;
   std::uint64_t tensors = 0, statistics = 0, bytes = 0;
 
-  void add(const OperatorRun& run) {
-    ranks.insert(run.rank);
-    graphs.insert(run.graph_id);
-    if (steps.empty() || steps.back() != run.step) steps.push_back(run.step);
-    operators.insert(compare::operator_name(run));
-  }
-
-  void add(const dump::Slot& slot, const SlotFacts& facts) {
-    tensors += !slot.file.empty();
-    statistics += !slot.statistics.empty();
-    bytes += facts.file_bytes;
+  explicit Totals(const Runs& runs) {
+    for (const OperatorRun* run : runs) {
+      ranks.insert(run->rank);
+      graphs.insert(run->graph_id);
+      if (steps.empty() || steps.back() != run->step) steps.push_back(run->step);
+      operators.insert(compare::operator_name(*run));
+      for (const dump::Slot& slot : run->slots) {
+        tensors += !slot.file.empty();
+        statistics += !slot.statistics.empty();
+        bytes += file_bytes(slot);
+      }
+    }
   }
 };
 
@@ -61,11 +62,14 @@ std::string counted(std::uint64_t count, std::string_view noun) {
 }
 
 std::string summary(const dump::DumpSet& dump, const Totals& totals, std::size_t run_count) {
-  std::string text = counted(totals.ranks.size(), "rank") + ", " + counted(totals.graphs.size(), "graph") +
-                     ", steps " + format_ranges(totals.steps) + ": " +
-                     counted(totals.operators.size(), "operator") + " in " + counted(run_count, "run") +
-                     ", " + counted(totals.tensors, "tensor") + " (" + format_bytes(totals.bytes) + "), " +
-                     counted(totals.statistics, "row") + " of statistics\n";
+  const std::string steps = format_ranges(totals.steps);
+  std::string text = counted(totals.ranks.size(), "rank") + ", " + counted(totals.graphs.size(), "graph");
+  if (!steps.empty())
+    text += (steps.find_first_of(",-") == std::string::npos ? ", step " : ", steps ") + steps;
+  text += ": " + counted(totals.operators.size(), "operator") + " in " + counted(run_count, "run") + ", " +
+          counted(totals.tensors, "tensor") + " (" + format_bytes(totals.bytes) + ")";
+  if (totals.statistics > 0) text += ", " + counted(totals.statistics, "row") + " of statistics";
+  text += "\n";
   for (const auto& [rank, status] : dump.statuses()) {
     text += "rank " + std::to_string(rank) + ": recording ";
     text += status.state == "recording" ? "did not end: it was interrupted, or still runs" : status.state;
@@ -81,8 +85,7 @@ std::string summary(const dump::DumpSet& dump, const Totals& totals, std::size_t
 }
 
 // The operators of one step under a heading; slots are indented once more than operators.
-Totals list_text(const Runs& runs) {
-  Totals totals;
+void list_text(const Runs& runs) {
   const OperatorRun* previous = nullptr;
   for (const OperatorRun* run : runs) {
     const auto frame = [](const OperatorRun& r) { return std::tuple(r.rank, r.graph_id, r.step); };
@@ -90,28 +93,22 @@ Totals list_text(const Runs& runs) {
       print("rank " + std::to_string(run->rank) + ", graph " + std::to_string(run->graph_id) + ", step " +
             std::to_string(run->step) + "\n");
     previous = run;
-    totals.add(*run);
     print("  " + compare::operator_name(*run) + "  (" + describe(*run) + ")\n");
     for (const dump::Slot& slot : run->slots) {
       const SlotFacts facts = slot_facts(slot);
-      totals.add(slot, facts);
       std::string name = compare::slot_name(slot);
       name.resize(std::max<std::size_t>(name.size(), 9), ' ');
       print("    " + name + "  " + describe(slot, facts) + "\n");
     }
   }
-  return totals;
 }
 
-void list_json(const dump::DumpSet& dump, const Runs& runs) {
-  Totals totals;
+void list_json(const dump::DumpSet& dump, const Runs& runs, const Totals& totals) {
   for (const OperatorRun* run : runs) {
-    totals.add(*run);
     Json record = run_json(*run);
     record["slots"] = Json::array();
     for (const dump::Slot& slot : run->slots) {
       const SlotFacts facts = slot_facts(slot);
-      totals.add(slot, facts);
       record["slots"].push_back(slot_json(slot, facts));
     }
     print(json_line(record));
@@ -145,12 +142,13 @@ Result<int> run_ls(std::span<const char* const> args) {
   if (auto done = parse_arguments(app, args)) return *done;
   OPDUMP_TRY(const dump::DumpSet dump, dump::DumpSet::open(arguments.path));
   OPDUMP_TRY(const Runs runs, select_runs(dump, arguments.filter));
+  const Totals totals(runs);
   if (arguments.json) {
-    list_json(dump, runs);
+    list_json(dump, runs, totals);
     return 0;
   }
-  const Totals totals = list_text(runs);
-  print(summary(dump, totals, runs.size()));
+  print(summary(dump, totals, runs.size()) + "\n");
+  list_text(runs);
   return 0;
 }
 

@@ -24,6 +24,11 @@ bool is_name_end(const OperatorRun& run, const std::string& text) {
 }
 
 bool is_part(const OperatorRun& run, const std::string& text) {
+  return operator_name(run).find(text) != std::string::npos ||
+         run.name.find(model::sanitise_name(text)) != std::string::npos;
+}
+
+bool is_part_in_any_case(const OperatorRun& run, const std::string& text) {
   const std::string part = to_lower(text);
   return to_lower(operator_name(run)).find(part) != std::string::npos ||
          to_lower(run.name).find(to_lower(model::sanitise_name(text))) != std::string::npos;
@@ -80,7 +85,7 @@ Result<std::vector<const OperatorRun*>> select_runs(const dump::DumpSet& dump, c
                                       std::to_string(*filter.step) + "; the dump has " +
                                       format_ranges(std::move(steps)));
   if (filter.op.empty() || in_step.empty()) return in_step;
-  for (const Test test : {is_name, is_name_end, is_part}) {
+  for (const Test test : {is_name, is_name_end, is_part, is_part_in_any_case}) {
     std::vector<const OperatorRun*> found;
     for (const OperatorRun* run : in_step)
       if (test(*run, filter.op)) found.push_back(run);

@@ -17,8 +17,8 @@ struct RunFilter {
 };
 
 // The runs that `filter` means, in the order of the dump. TEXT is the first of these that means anything: a
-// full or sanitised name; what follows a '/' in names; a part of names, upper or lower case. Errors:
-// not_found -- with the nearest names, or the steps that exist.
+// full or sanitised name; what follows a '/' in names; a part of names; a part of names in upper or lower
+// case. Errors: not_found -- with the nearest names, or the steps that exist.
 Result<std::vector<const dump::OperatorRun*>> select_runs(const dump::DumpSet& dump, const RunFilter& filter);
 
 // "0-3,7": different numbers in rising order, for people.

@@ -63,7 +63,7 @@ SlotData slot_data(const dump::Slot& slot, std::size_t edge) {
 void print_slot(const dump::Slot& slot, const SlotFacts& facts, const SlotData& data) {
   std::string text = "  " + compare::slot_name(slot) + "  " + describe(slot, facts) + "\n";
   if (!slot.file.empty())
-    text += "    file    " + slot.file.string() + " (" + format_bytes(facts.file_bytes) + ")\n";
+    text += "    file    " + slot.file.string() + " (" + format_bytes(file_bytes(slot)) + ")\n";
   std::string line;
   for (const auto& [name, value] : data.statistics) {
     if (!line.empty()) line += ", ";

@@ -15,9 +15,6 @@ SlotFacts slot_facts(const dump::Slot& slot) {
       facts.trouble = "no data: " + (slot.undumped_reason.empty() ? "not dumped" : slot.undumped_reason);
     return facts;
   }
-  std::error_code error;
-  const auto bytes = std::filesystem::file_size(slot.file, error);
-  if (!error) facts.file_bytes = bytes;
   auto tensor = dump::StoredTensor::read(slot.file);
   if (!tensor) {
     facts.trouble = "unreadable: " + tensor.error().message();
@@ -26,6 +23,12 @@ SlotFacts slot_facts(const dump::Slot& slot) {
   facts.shape = tensor->view().shape;
   if (facts.dtype == model::DType::undefined) facts.dtype = tensor->view().dtype;
   return facts;
+}
+
+std::uint64_t file_bytes(const dump::Slot& slot) {
+  std::error_code error;
+  const auto bytes = slot.file.empty() ? 0 : std::filesystem::file_size(slot.file, error);
+  return error ? 0 : bytes;
 }
 
 std::string describe(const dump::Slot& slot, const SlotFacts& facts) {

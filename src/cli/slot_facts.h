@@ -15,10 +15,12 @@ using Json = nlohmann::ordered_json;
 struct SlotFacts {
   model::DType dtype = model::DType::undefined;
   std::optional<model::Shape> shape;
-  std::uint64_t file_bytes = 0;
   std::string trouble;  // why the file cannot be read, or why there is no data; empty if all is well
 };
 SlotFacts slot_facts(const dump::Slot& slot);
+
+// Size of the slot's file; 0 if there is none.
+std::uint64_t file_bytes(const dump::Slot& slot);
 
 // "float32 (8,1,28,28)", with what is special behind it: ", statistics only", ", no data: view".
 std::string describe(const dump::Slot& slot, const SlotFacts& facts);

@@ -135,7 +135,7 @@ std::string_view without_number(std::string_view name) {
 std::string scope_of(const OperatorRun& run) {
   if (run.op != nullptr) {
     const std::size_t slash = run.op->name.rfind('/');
-    return slash == std::string::npos ? std::string() : run.op->name.substr(0, slash);
+    return slash == std::string::npos ? std::string() : model::sanitise_name(run.op->name.substr(0, slash));
   }
   std::string_view name = without_number(run.name);
   if (name.ends_with(run.type)) {

@@ -32,8 +32,8 @@ Pairing pair_operators(std::span<const dump::OperatorRun> golden, std::span<cons
 // Pairs by side and index; several of the same in order. Inputs first, by index.
 std::vector<SlotPair> pair_slots(const dump::OperatorRun& golden, const dump::OperatorRun& actual);
 
-// The scope of an operator: its full name up to the last '/'. Of a dump that knows only sanitised names, the
-// name without its last piece, "_{type}-op12".
+// The scope of an operator, sanitised: its full name up to the last '/'. Of a dump that knows only sanitised
+// names, the name without its last piece, "_{type}-op12".
 std::string scope_of(const dump::OperatorRun& run);
 
 }  // namespace opdump::compare

@@ -101,7 +101,7 @@ TEST(Pairing, Scopes) {
   model::Operator op;
   op.name = "Default/a_b/c-op1";
   run.op = &op;
-  EXPECT_EQ(scope_of(run), "Default/a_b");
+  EXPECT_EQ(scope_of(run), "Default_a_b");
 }
 
 TEST(Pairing, SlotsBySideAndIndex) {
