@@ -121,6 +121,7 @@ set(OPDUMP_CLI_SOURCES
   cli/output.cc
   cli/plan.cc
   cli/progress.cc
+  cli/run.cc
   cli/select.cc
   cli/show.cc
   cli/slot_facts.cc

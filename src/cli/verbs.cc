@@ -13,6 +13,7 @@ namespace opdump::cli {
 namespace {
 
 constexpr std::array kVerbs{
+    Verb{"run", "Run a program and dump what its operators read and write", run_run},
     Verb{"plan", "Check a dump configuration and print what it asks for", run_plan},
     Verb{"ls", "List what is in a dump", run_ls},
     Verb{"show", "Show the tensors of an operator", run_show},
