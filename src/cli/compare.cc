@@ -41,10 +41,11 @@ void declare(CLI::App& app, CompareArguments& arguments) {
   app.add_flag("--json", arguments.json, "Print JSON lines instead of a table, a summary last");
   app.add_flag("--all", arguments.all, "List every operator, also those that match");
   app.add_option("--rtol", arguments.options.rtol, "Relative tolerance for every dtype")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative());
   app.add_option("--atol", arguments.options.atol, "Absolute tolerance for every dtype")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--threads", arguments.options.threads, "Threads to compare with; default: one per core");
+      ->check(not_negative());
+  app.add_option("--threads", arguments.options.threads, "Threads to compare with; default: one per core")
+      ->check(not_negative());
   app.footer(std::string(kFooter));
 }
 

@@ -62,7 +62,7 @@ std::string counted(std::uint64_t count, std::string_view noun) {
 }
 
 std::string summary(const dump::DumpSet& dump, const Totals& totals, std::size_t run_count) {
-  const std::string steps = format_ranges(totals.steps);
+  const std::string steps = compare::format_ranges(totals.steps);
   std::string text = counted(totals.ranks.size(), "rank") + ", " + counted(totals.graphs.size(), "graph");
   if (!steps.empty())
     text += (steps.find_first_of(",-") == std::string::npos ? ", step " : ", steps ") + steps;

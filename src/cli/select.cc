@@ -60,19 +60,6 @@ Error no_operator(const std::vector<const OperatorRun*>& runs, const std::string
 
 }  // namespace
 
-std::string format_ranges(std::vector<std::int64_t> numbers) {
-  std::ranges::sort(numbers);
-  numbers.erase(std::ranges::unique(numbers).begin(), numbers.end());
-  std::string text;
-  for (std::size_t i = 0, j = 0; i < numbers.size(); i = j) {
-    for (j = i + 1; j < numbers.size() && numbers[j] == numbers[j - 1] + 1;) ++j;
-    if (!text.empty()) text += ",";
-    text += std::to_string(numbers[i]);
-    if (j > i + 1) text += "-" + std::to_string(numbers[j - 1]);
-  }
-  return text;
-}
-
 Result<std::vector<const OperatorRun*>> select_runs(const dump::DumpSet& dump, const RunFilter& filter) {
   std::vector<const OperatorRun*> in_step;
   std::vector<std::int64_t> steps;
@@ -83,7 +70,7 @@ Result<std::vector<const OperatorRun*>> select_runs(const dump::DumpSet& dump, c
   if (filter.step && in_step.empty())
     return Error(Code::not_found, dump.path().string() + ": there is no step " +
                                       std::to_string(*filter.step) + "; the dump has " +
-                                      format_ranges(std::move(steps)));
+                                      compare::format_ranges(std::move(steps)));
   if (filter.op.empty() || in_step.empty()) return in_step;
   for (const Test test : {is_name, is_name_end, is_part, is_part_in_any_case}) {
     std::vector<const OperatorRun*> found;

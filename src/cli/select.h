@@ -21,7 +21,4 @@ struct RunFilter {
 // case. Errors: not_found -- with the nearest names, or the steps that exist.
 Result<std::vector<const dump::OperatorRun*>> select_runs(const dump::DumpSet& dump, const RunFilter& filter);
 
-// "0-3,7": different numbers in rising order, for people.
-std::string format_ranges(std::vector<std::int64_t> numbers);
-
 }  // namespace opdump::cli

@@ -25,7 +25,7 @@ struct ShowArguments {
   std::string path, slot;
   RunFilter filter;
   bool json = false;
-  std::size_t edge = 6;
+  std::int64_t edge = 6;
 };
 
 void declare(CLI::App& app, ShowArguments& arguments) {
@@ -33,7 +33,8 @@ void declare(CLI::App& app, ShowArguments& arguments) {
   app.add_option("--op", arguments.filter.op, "The operator: its name, the end of it, or a part")->required();
   app.add_option("--step", arguments.filter.step, "Only this step");
   app.add_option("--slot", arguments.slot, "Only this slot: input.0, output.1, ...");
-  app.add_option("--values", arguments.edge, "How many of the first and of the last values; default 6");
+  app.add_option("--values", arguments.edge, "How many of the first and of the last values; default 6")
+      ->check(not_negative());
   app.add_flag("--json", arguments.json, "Print one JSON record for each slot");
   app.footer(
       "Examples:\n"
@@ -48,12 +49,12 @@ struct SlotData {
   std::string values;           // "[0.1 0.2 ... 0.9]"
 };
 
-SlotData slot_data(const dump::Slot& slot, std::size_t edge) {
+SlotData slot_data(const dump::Slot& slot, std::int64_t edge) {
   SlotData data{slot.statistics, {}};
   if (slot.file.empty()) return data;
   auto tensor = dump::StoredTensor::read(slot.file);
   if (!tensor) return data;  // slot_facts has told why
-  data.values = format_values(tensor->view(), edge);
+  data.values = format_values(tensor->view(), static_cast<std::size_t>(edge));
   if (!data.statistics.empty()) return data;
   auto computed = compare::compute_columns(tensor->view(), slot.dtype, compare::all_columns());
   if (computed) data.statistics = std::move(*computed);
@@ -124,7 +125,7 @@ void list_names(const Runs& runs, const std::string& text) {
   for (const std::string_view name : names) print(std::string(name) + "\n");
   print("'" + text + "' means " + std::to_string(runs.size()) + " executions of " +
         std::to_string(names.size()) + (names.size() == 1 ? " operator" : " operators") + " in steps " +
-        format_ranges(std::move(steps)) + "; say more of the name, or --step\n");
+        compare::format_ranges(std::move(steps)) + "; say more of the name, or --step\n");
 }
 
 }  // namespace

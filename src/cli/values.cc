@@ -41,14 +41,21 @@ std::string shortest(T value) {
   return {buffer.data(), end};
 }
 
-// Narrow floats with as many digits as they have, not with those of a float.
-std::string with_digits(float value, int digits) {
-  if (!std::isfinite(value)) return shortest(value);
+// The shortest text that is nearer to `value` than to its neighbours with `mantissa_bits` after the leading
+// one.
+std::string shortest_narrow(float value, int mantissa_bits) {
+  if (!std::isfinite(value) || value == 0) return shortest(value);
+  const float half_step = std::ldexp(0.5f, std::ilogb(value) - mantissa_bits);
   std::array<char, 40> buffer;
-  const auto [end, error] =
-      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::general, digits);
-  (void)error;
-  return {buffer.data(), end};
+  for (int digits = 1; digits < 6; ++digits) {
+    const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                                            std::chars_format::general, digits);
+    (void)error;
+    float read_back = 0;
+    std::from_chars(buffer.data(), end, read_back);
+    if (std::abs(read_back - value) < half_step) return {buffer.data(), end};
+  }
+  return shortest(value);
 }
 
 template <typename T>
@@ -82,9 +89,9 @@ std::string format_element(const model::TensorView& view, std::uint64_t index) {
     case DType::uint64:
       return shortest(load<std::uint64_t>(at));
     case DType::float16:
-      return with_digits(math::float_from_half(load<std::uint16_t>(at)), 4);
+      return shortest_narrow(math::float_from_half(load<std::uint16_t>(at)), 10);
     case DType::bfloat16:
-      return with_digits(math::float_from_bfloat16(load<std::uint16_t>(at)), 4);
+      return shortest_narrow(math::float_from_bfloat16(load<std::uint16_t>(at)), 7);
     case DType::float32:
       return shortest(load<float>(at));
     case DType::float64:

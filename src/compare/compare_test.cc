@@ -280,8 +280,19 @@ TEST_F(CompareTest, TornFileLeavesTheAnswerOpen) {
   const Comparison& c = compare();
   EXPECT_EQ(c.outcome, Outcome::incomplete);
   EXPECT_EQ(c.first_bad, std::nullopt);
-  EXPECT_FALSE(c.incomplete.empty());
+  EXPECT_EQ(c.incomplete.size(), 1u);
   EXPECT_EQ(c.coverage.compared_slots, 6u);
+}
+
+TEST_F(CompareTest, StepsThatOneSideDidNotRecordAreNoFault) {
+  for (int step = 0; step < 4; ++step) fill(golden_->step(step));
+  for (int step = 0; step < 2; ++step) fill(actual_->step(step));
+  const Comparison& c = compare();
+  EXPECT_EQ(c.outcome, Outcome::incomplete);
+  EXPECT_EQ(c.first_bad, std::nullopt);
+  EXPECT_THAT(c.incomplete, ElementsAre("rank 0: steps 2-3 are only in golden"));
+  EXPECT_EQ(c.coverage.compared_slots, 14u);
+  EXPECT_EQ(c.coverage.golden_slots, 28u);
 }
 
 TEST_F(CompareTest, NothingInCommon) {

@@ -13,6 +13,7 @@ namespace opdump::compare {
 struct OperatorPair {
   const dump::OperatorRun* golden = nullptr;
   const dump::OperatorRun* actual = nullptr;
+  bool is_alone = false;  // has no partner, as has nothing else of its rank and step
 };
 struct SlotPair {
   const dump::Slot* golden = nullptr;

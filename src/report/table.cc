@@ -92,7 +92,7 @@ std::array<std::size_t, kColumns> column_widths(const std::vector<Row>& rows, bo
 }
 
 bool is_shown(const OperatorComparison& op, bool all) {
-  return all || (op.verdict != Verdict::match && op.verdict != Verdict::skipped);
+  return all || (!op.is_alone && op.verdict != Verdict::match && op.verdict != Verdict::skipped);
 }
 
 }  // namespace

@@ -3,7 +3,8 @@
 
     make_dump.py DIRECTORY [WORD ...]
 
-conv1 -> relu -> conv2 -> fc, matrix products all of them. Words change the run:
+conv1 -> relu -> conv2 -> fc, matrix products all of them, of numbers so round that every machine gets the
+same bits. Words change the run:
   steps=N      as many steps (default 1)
   fault        conv2 is wrong by a little from step 1 on (of a single step: at once)
   nan          relu has one NaN
@@ -26,18 +27,18 @@ COLUMNS = "Op Type,Op Name,Task ID,Stream ID,Timestamp,IO,Slot,Data Size,Data Ty
 def run_network(step, words):
     """(type, name, line, inputs, output) of each operator in order."""
     x = (np.arange(12, dtype=np.float32).reshape(3, 4) - 5 + step) / 4
-    w1 = np.linspace(-1, 1, 16, dtype=np.float32).reshape(4, 4)
-    w2 = np.linspace(1, -0.5, 8, dtype=np.float32).reshape(4, 2)
+    w1 = (np.arange(16, dtype=np.float32).reshape(4, 4) % 7 - 3) / 4
+    w2 = (np.arange(8, dtype=np.float32).reshape(4, 2) % 5 - 1) / 2
     bias = np.array([0.5, -0.25], dtype=np.float32)
     a = x @ w1
     yield "convolution", "Default/conv1-Conv2d/convolution-op0", 12, (x, w1), a
-    b = np.maximum(a, 0)
+    b = np.maximum(a, np.float32(0))
     if "nan" in words:
         b[1, 2] = np.nan
     yield "relu", "Default/relu-ReLU/relu-op0", 13, (a,), b
     c = b @ w1.T
     if "fault" in words and (step > 0 or words["steps"] == 1):
-        c[0, 0] += 0.37
+        c[0, 0] += 0.375
     yield "convolution", "Default/conv2-Conv2d/convolution-op1", 14, (b, w1), c
     number = 7 if "renamed" in words else 0
     yield "addmm", f"Default/fc-Linear/addmm-op{number}", 31, (bias, c, w2), c @ w2 + bias
