@@ -94,6 +94,12 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/statistics.cc
   compare/verdict.cc
 )
+set(OPDUMP_TESTS_compare
+  compare/compare_test.cc
+  compare/pairing_test.cc
+  compare/statistics_test.cc
+  compare/verdict_test.cc
+)
 
 list(APPEND OPDUMP_CORE_SOURCES
   report/csv.cc
@@ -101,6 +107,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   report/summary.cc
   report/table.cc
 )
+set(OPDUMP_TESTS_report report/report_test.cc)
 
 # Doors, not part of the core.
 set(OPDUMP_ABI_SOURCES
@@ -108,10 +115,18 @@ set(OPDUMP_ABI_SOURCES
 )
 set(OPDUMP_CLI_SOURCES
   cli/arguments.cc
+  cli/compare.cc
+  cli/ls.cc
   cli/main.cc
   cli/output.cc
   cli/plan.cc
+  cli/progress.cc
+  cli/run.cc
+  cli/select.cc
+  cli/show.cc
+  cli/slot_facts.cc
+  cli/values.cc
   cli/verbs.cc
 )
 
-set(OPDUMP_TEST_FOLDERS base model math plan dialect format dump)
+set(OPDUMP_TEST_FOLDERS base model math plan dialect format dump compare report)

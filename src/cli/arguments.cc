@@ -1,5 +1,6 @@
 #include "cli/arguments.h"
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,15 @@ std::optional<Result<int>> parse_arguments(CLI::App& app, std::span<const char* 
   } catch (const CLI::Error& e) {
     return Result<int>(Error(Code::usage, std::string(e.what()) + "; see " + app.get_name() + " --help"));
   }
+}
+
+CLI::Validator not_negative() {
+  const auto check = [](const std::string& text) -> std::string {
+    double value = 0;
+    if (CLI::detail::lexical_cast(text, value) && std::isfinite(value) && value >= 0) return {};
+    return "is " + text + "; expected a number of 0 or more";
+  };
+  return {check, ""};
 }
 
 }  // namespace opdump::cli

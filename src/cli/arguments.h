@@ -13,4 +13,7 @@ namespace opdump::cli {
 // --help (printed to stdout), or a usage error.
 std::optional<Result<int>> parse_arguments(CLI::App& app, std::span<const char* const> args);
 
+// For Option::check: refuses what is not a finite number of 0 or more.
+CLI::Validator not_negative();
+
 }  // namespace opdump::cli

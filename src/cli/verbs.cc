@@ -7,18 +7,32 @@
 #include "base/version.h"
 #include "cli/output.h"
 #include "cli/verb.h"
+#include "dialect/dialects.h"
 
 namespace opdump::cli {
 namespace {
 
-constexpr std::array<Verb, 0> kVerbs{};
+constexpr std::array kVerbs{
+    Verb{"run", "Run a program and dump what its operators read and write", run_run},
+    Verb{"plan", "Check a dump configuration and print what it asks for", run_plan},
+    Verb{"ls", "List what is in a dump", run_ls},
+    Verb{"show", "Show the tensors of an operator", run_show},
+    Verb{"compare", "Compare two dumps and name the first operator that went wrong", run_compare},
+};
+
+#if defined(__clang__)
+constexpr std::string_view kCompiler = __VERSION__;
+#else
+constexpr std::string_view kCompiler = "GCC " __VERSION__;
+#endif
 
 Result<int> unknown_verb(std::string_view word) {
   std::vector<std::string_view> names;
   for (const Verb& verb : kVerbs) names.push_back(verb.name);
   std::string message = word.starts_with('-') ? "there is no option " : "there is no verb ";
   message.append(word);
-  if (const auto nearest = find_nearest(word, names)) message.append("; did you mean ").append(*nearest);
+  if (const auto nearest = find_nearest(word, names))
+    message.append(" (did you mean ").append(*nearest).append("?)");
   return Error(Code::usage, message + "; see opdump --help");
 }
 
@@ -87,7 +101,10 @@ std::string help_text() {
 std::string version_text() {
   std::string text = "opdump ";
   text.append(kVersion).append("\n");
-  text.append("compiler: ").append(__VERSION__).append("\n");
+  text.append("configurations:");
+  for (const dialect::Dialect& dialect : dialect::dialects()) text.append(" ").append(dialect.name);
+  text.append("\nlayouts: mindspore (A)\nfiles: .npy statistic.csv\n");
+  text.append("compiler: ").append(kCompiler).append("\n");
   return text;
 }
 

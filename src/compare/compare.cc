@@ -95,6 +95,7 @@ std::vector<OperatorComparison> make_operators(std::span<const OperatorPair> pai
     OperatorComparison& op = operators[i];
     op.golden = pairs[i].golden;
     op.actual = pairs[i].actual;
+    op.is_alone = pairs[i].is_alone;
     static const dump::OperatorRun kNothing;
     const auto slots = pair_slots(op.golden != nullptr ? *op.golden : kNothing,
                                   op.actual != nullptr ? *op.actual : kNothing);
@@ -128,14 +129,39 @@ void add_incomplete(std::string_view side, const dump::DumpSet& dump, std::set<s
     reasons.push_back(name + ": " + problem.path.string() + ": " + problem.what);
 }
 
+// "rank 0: steps 1-11 are only in actual"
+void add_absent_steps(std::span<const OperatorComparison> operators, std::vector<std::string>& reasons) {
+  std::map<std::pair<std::uint32_t, bool>, std::vector<std::int64_t>> steps;  // by rank, is in golden
+  for (const OperatorComparison& op : operators)
+    if (op.is_alone) steps[{op.run().rank, op.golden != nullptr}].push_back(op.run().step);
+  for (auto& [key, numbers] : steps) {
+    const std::string ranges = format_ranges(std::move(numbers));
+    const bool is_one = ranges.find_first_of(",-") == std::string::npos;
+    reasons.push_back("rank " + std::to_string(key.first) + ": " + (is_one ? "step " : "steps ") + ranges +
+                      (is_one ? " is" : " are") + " only in " + (key.second ? "golden" : "actual"));
+  }
+}
+
+// The texts of problems, which need not be told again for the slots they befell.
+std::set<std::string_view> told_problems(const dump::DumpSet& golden, const dump::DumpSet& actual) {
+  std::set<std::string_view> told;
+  for (const dump::DumpSet* dump : {&golden, &actual})
+    for (const dump::Problem& problem : dump->problems()) told.insert(problem.what);
+  return told;
+}
+
 // What the slots of paired operators leave open: unreadable ones by name, inputs that only one side recorded
 // by number -- a whole dump may be without inputs.
-void add_open_questions(std::span<const OperatorComparison> operators, std::vector<std::string>& reasons) {
+void add_open_questions(std::span<const OperatorComparison> operators, const std::set<std::string_view>& told,
+                        std::vector<std::string>& reasons) {
+  const auto is_told = [&](const dump::Slot* slot) {
+    return slot != nullptr && told.contains(slot->undumped_reason);
+  };
   std::uint64_t only_golden = 0, only_actual = 0;
   for (const OperatorComparison& op : operators) {
     if (op.golden == nullptr || op.actual == nullptr) continue;
     for (const SlotComparison& slot : op.slots) {
-      if (slot.verdict == Verdict::unreadable)
+      if (slot.verdict == Verdict::unreadable && !is_told(slot.golden) && !is_told(slot.actual))
         reasons.push_back(operator_name(*op.golden) + " " + slot_name(slot) + ": " + slot.reason);
       only_golden += slot.actual == nullptr && slot.golden->side == model::Side::input;
       only_actual += slot.golden == nullptr && slot.actual->side == model::Side::input;
@@ -186,7 +212,8 @@ Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSe
   add_incomplete("actual", actual, unfinished.actual, comparison.incomplete);
   join_single_ranks(golden, actual, unfinished);
   for (OperatorComparison& op : comparison.operators) judge_operator(op, unfinished);
-  add_open_questions(comparison.operators, comparison.incomplete);
+  add_absent_steps(comparison.operators, comparison.incomplete);
+  add_open_questions(comparison.operators, told_problems(golden, actual), comparison.incomplete);
   judge_dumps(comparison, unfinished);
   return comparison;
 }

@@ -48,6 +48,9 @@ struct OperatorComparison {
   const dump::OperatorRun* golden = nullptr;
   const dump::OperatorRun* actual = nullptr;
   Verdict verdict = Verdict::match;
+  // Missing or extra, as is all else of its rank and step: that step was not recorded on the other side,
+  // which is no fault of an operator.
+  bool is_alone = false;
   std::vector<SlotComparison> slots;
 
   // The side to describe it by: golden where there is one.

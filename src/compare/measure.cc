@@ -81,27 +81,33 @@ void measure_tensors(SlotComparison& slot, const Options& options) {
   judge_metrics(slot, *metrics);
 }
 
-Result<Columns> columns_of(const Slot& slot, const Slot& other) {
-  if (!slot.statistics.empty()) return slot.statistics;
+struct SlotStatistics {
+  Columns columns;
+  std::optional<model::Shape> shape;
+};
+
+// As printed in the dump; of a slot that has only a tensor, computed in the columns of `other`.
+Result<SlotStatistics> statistics_of(const Slot& slot, const Slot& other) {
+  if (!slot.statistics.empty()) return SlotStatistics{slot.statistics, slot.shape};
   OPDUMP_TRY(const StoredTensor tensor, StoredTensor::read(slot.file));
   const model::DType dtype = slot.dtype == model::DType::undefined ? other.dtype : slot.dtype;
-  return compute_columns(tensor.view(), dtype, other.statistics);
+  OPDUMP_TRY(Columns columns, compute_columns(tensor.view(), dtype, other.statistics));
+  return SlotStatistics{std::move(columns), tensor.view().shape};
 }
 
 void measure_statistics(SlotComparison& slot, const Options& options) {
   slot.from_statistics = true;
   if (slot.dtype == model::DType::undefined) slot.dtype = slot.actual->dtype;
-  const auto& g = slot.golden->shape;
-  const auto& a = slot.actual->shape;
-  if (g && a && !(*g == *a))
-    return settle(slot, Verdict::not_comparable,
-                  against("shape", model::format_shape(*g), model::format_shape(*a)));
-  const auto golden = columns_of(*slot.golden, *slot.actual);
+  const auto golden = statistics_of(*slot.golden, *slot.actual);
   if (!golden) return settle(slot, Verdict::unreadable, "golden: " + golden.error().message());
-  const auto actual = columns_of(*slot.actual, *slot.golden);
+  const auto actual = statistics_of(*slot.actual, *slot.golden);
   if (!actual) return settle(slot, Verdict::unreadable, "actual: " + actual.error().message());
+  slot.shape = golden->shape;
+  if (golden->shape && actual->shape && !(*golden->shape == *actual->shape))
+    return settle(slot, Verdict::not_comparable,
+                  against("shape", model::format_shape(*golden->shape), model::format_shape(*actual->shape)));
   StatisticsVerdict verdict =
-      compare_statistics(*golden, *actual, slot.dtype, tolerance_of(slot.dtype, options));
+      compare_statistics(golden->columns, actual->columns, slot.dtype, tolerance_of(slot.dtype, options));
   if (!verdict.comparable) return settle(slot, Verdict::unreadable, std::move(verdict.reason));
   settle(slot, verdict.match ? Verdict::match : Verdict::own_error, std::move(verdict.reason));
 }

@@ -1,5 +1,7 @@
 #include "compare/names.h"
 
+#include <algorithm>
+
 namespace opdump::compare {
 
 const std::string& operator_name(const dump::OperatorRun& run) {
@@ -13,6 +15,19 @@ std::string slot_name(const dump::Slot& slot) {
 
 std::string slot_name(const SlotComparison& slot) {
   return slot_name(slot.golden != nullptr ? *slot.golden : *slot.actual);
+}
+
+std::string format_ranges(std::vector<std::int64_t> numbers) {
+  std::ranges::sort(numbers);
+  numbers.erase(std::ranges::unique(numbers).begin(), numbers.end());
+  std::string text;
+  for (std::size_t i = 0, j = 0; i < numbers.size(); i = j) {
+    for (j = i + 1; j < numbers.size() && numbers[j] == numbers[j - 1] + 1;) ++j;
+    if (!text.empty()) text += ",";
+    text += std::to_string(numbers[i]);
+    if (j > i + 1) text += "-" + std::to_string(numbers[j - 1]);
+  }
+  return text;
 }
 
 }  // namespace opdump::compare

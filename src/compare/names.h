@@ -1,7 +1,9 @@
 // How operators and slots are called in messages and reports.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "compare/compare.h"
 
@@ -13,5 +15,8 @@ const std::string& operator_name(const dump::OperatorRun& run);
 // "output.0"
 std::string slot_name(const dump::Slot& slot);
 std::string slot_name(const SlotComparison& slot);
+
+// "0-3,7": the different ones of `numbers` in rising order.
+std::string format_ranges(std::vector<std::int64_t> numbers);
 
 }  // namespace opdump::compare

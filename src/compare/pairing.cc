@@ -27,6 +27,11 @@ struct FrameRule {
   Frame of(const OperatorRun& run) const {
     return {rank ? static_cast<std::int64_t>(run.rank) : 0, graph ? run.graph_id : 0, step ? run.step : 0};
   }
+  Frame without_graph(const OperatorRun& run) const {
+    Frame frame = of(run);
+    frame.graph = 0;
+    return frame;
+  }
 };
 
 template <typename Field>
@@ -98,6 +103,12 @@ struct Partners {
   }
 };
 
+std::set<Frame> steps_of(std::span<const OperatorRun> runs, const FrameRule& rule) {
+  std::set<Frame> steps;
+  for (const OperatorRun& run : runs) steps.insert(rule.without_graph(run));
+  return steps;
+}
+
 // Golden in order; before golden[i] the extras that ran after golden[i - 1]'s partner.
 std::vector<OperatorPair> in_order(std::span<const OperatorRun> golden, std::span<const OperatorRun> actual,
                                    const FrameRule& rule, const Partners& partners) {
@@ -112,12 +123,17 @@ std::vector<OperatorPair> in_order(std::span<const OperatorRun> golden, std::spa
     else
       anchor = partners.of_actual[a] + 1;
   }
+  const auto golden_steps = steps_of(golden, rule), actual_steps = steps_of(actual, rule);
   std::vector<OperatorPair> pairs;
   for (std::size_t g = 0; g <= golden.size(); ++g) {
-    for (const std::size_t a : before[g]) pairs.push_back({nullptr, &actual[a]});
+    for (const std::size_t a : before[g])
+      pairs.push_back({nullptr, &actual[a], !golden_steps.contains(rule.without_graph(actual[a]))});
     if (g == golden.size()) break;
     const std::size_t a = partners.of_golden[g];
-    pairs.push_back({&golden[g], a == kNone ? nullptr : &actual[a]});
+    if (a == kNone)
+      pairs.push_back({&golden[g], nullptr, !actual_steps.contains(rule.without_graph(golden[g]))});
+    else
+      pairs.push_back({&golden[g], &actual[a]});
   }
   return pairs;
 }
@@ -135,7 +151,7 @@ std::string_view without_number(std::string_view name) {
 std::string scope_of(const OperatorRun& run) {
   if (run.op != nullptr) {
     const std::size_t slash = run.op->name.rfind('/');
-    return slash == std::string::npos ? std::string() : run.op->name.substr(0, slash);
+    return slash == std::string::npos ? std::string() : model::sanitise_name(run.op->name.substr(0, slash));
   }
   std::string_view name = without_number(run.name);
   if (name.ends_with(run.type)) {

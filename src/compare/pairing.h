@@ -13,6 +13,7 @@ namespace opdump::compare {
 struct OperatorPair {
   const dump::OperatorRun* golden = nullptr;
   const dump::OperatorRun* actual = nullptr;
+  bool is_alone = false;  // has no partner, as has nothing else of its rank and step
 };
 struct SlotPair {
   const dump::Slot* golden = nullptr;
@@ -32,8 +33,8 @@ Pairing pair_operators(std::span<const dump::OperatorRun> golden, std::span<cons
 // Pairs by side and index; several of the same in order. Inputs first, by index.
 std::vector<SlotPair> pair_slots(const dump::OperatorRun& golden, const dump::OperatorRun& actual);
 
-// The scope of an operator: its full name up to the last '/'. Of a dump that knows only sanitised names, the
-// name without its last piece, "_{type}-op12".
+// The scope of an operator, sanitised: its full name up to the last '/'. Of a dump that knows only sanitised
+// names, the name without its last piece, "_{type}-op12".
 std::string scope_of(const dump::OperatorRun& run);
 
 }  // namespace opdump::compare

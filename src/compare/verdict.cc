@@ -52,8 +52,9 @@ void count(const OperatorComparison& op, Coverage& coverage) {
   }
 }
 
-// Absence is a difference only where the other side was recorded to its end.
+// Absence is a difference only where the other side recorded that step, and was recorded to its end.
 bool is_bad(const OperatorComparison& op, const Unfinished& unfinished) {
+  if (op.is_alone) return false;
   if (op.verdict == Verdict::missing) return !unfinished.actual.contains(op.golden->rank);
   if (op.verdict == Verdict::extra) return !unfinished.golden.contains(op.actual->rank);
   return is_difference(op.verdict);

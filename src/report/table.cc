@@ -48,8 +48,11 @@ Row make_row(const OperatorComparison& op) {
   row[kRank] = std::to_string(op.run().rank);
   row[2] = std::to_string(op.run().step);
   row[3] = name_of(op);
-  const bool is_paired = op.golden != nullptr && op.actual != nullptr;
-  const SlotComparison* slot = is_paired ? telling_slot(op) : nullptr;
+  if (op.golden == nullptr || op.actual == nullptr) {
+    row[kNote] = op.actual == nullptr ? "only in golden" : "only in actual";
+    return row;
+  }
+  const SlotComparison* slot = telling_slot(op);
   if (slot == nullptr) return row;
   row[4] = compare::slot_name(*slot);
   if (slot->metrics) {
@@ -89,7 +92,7 @@ std::array<std::size_t, kColumns> column_widths(const std::vector<Row>& rows, bo
 }
 
 bool is_shown(const OperatorComparison& op, bool all) {
-  return all || (op.verdict != Verdict::match && op.verdict != Verdict::skipped);
+  return all || (!op.is_alone && op.verdict != Verdict::match && op.verdict != Verdict::skipped);
 }
 
 }  // namespace

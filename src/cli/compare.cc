@@ -1,0 +1,114 @@
+// `opdump compare GOLDEN ACTUAL`: which operator went wrong first.
+#include "compare/compare.h"
+
+#include <string>
+
+#include "cli/arguments.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/verb.h"
+#include "report/csv.h"
+#include "report/jsonl.h"
+#include "report/table.h"
+
+namespace opdump::cli {
+namespace {
+
+struct CompareArguments {
+  std::string golden, actual, csv_path;
+  bool json = false, all = false;
+  compare::Options options;
+};
+
+constexpr std::string_view kFooter =
+    R"(An element differs if |actual - golden| > atol + rtol * |golden|. Without --rtol and --atol the
+golden tensor's dtype decides: float16 1e-3/1e-5, bfloat16 1.6e-2/1e-5, float32 1.3e-6/1e-5,
+float64 1e-7/1e-7 (rtol/atol), integers and bool exactly. NaN equals NaN.
+
+Exit status: 0 no difference, 1 a difference, 2 wrong use, 3 incomplete or nothing compared.
+
+Examples:
+  opdump compare golden actual
+  opdump compare golden actual --csv slots.csv --all
+  opdump compare golden/rank_0/net/0/3 actual/rank_0/net/0/3 --rtol 1e-3
+  opdump compare golden actual --json | tail -1)";
+
+void declare(CLI::App& app, CompareArguments& arguments) {
+  app.add_option("GOLDEN", arguments.golden, "The dump that is right: its root or any directory below")
+      ->required();
+  app.add_option("ACTUAL", arguments.actual, "The dump to judge")->required();
+  app.add_option("--csv", arguments.csv_path, "Write one row for each pair of tensors to this file");
+  app.add_flag("--json", arguments.json, "Print JSON lines instead of a table, a summary last");
+  app.add_flag("--all", arguments.all, "List every operator, also those that match");
+  app.add_option("--rtol", arguments.options.rtol, "Relative tolerance for every dtype")
+      ->check(not_negative());
+  app.add_option("--atol", arguments.options.atol, "Absolute tolerance for every dtype")
+      ->check(not_negative());
+  app.add_option("--threads", arguments.options.threads, "Threads to compare with; default: one per core")
+      ->check(not_negative());
+  app.footer(std::string(kFooter));
+}
+
+Exit exit_of(compare::Outcome outcome) {
+  switch (outcome) {
+    case compare::Outcome::same:
+      return Exit::match;
+    case compare::Outcome::differs:
+      return Exit::mismatch;
+    case compare::Outcome::incomplete:
+    case compare::Outcome::nothing_compared:
+      break;
+  }
+  return Exit::incomplete;
+}
+
+Result<> write_csv(const compare::Comparison& comparison, const std::string& path) {
+  std::string text(report::csv_header());
+  for (const compare::OperatorComparison& op : comparison.operators) report::append_csv_rows(text, op);
+  return write_file_atomic(path, text, 0644);
+}
+
+void print_json(const compare::Comparison& comparison, const CompareArguments& arguments) {
+  std::string lines;
+  for (const compare::OperatorComparison& op : comparison.operators) {
+    lines.clear();
+    report::append_json_lines(lines, op);
+    print(lines);
+  }
+  print(report::summary_json_line(comparison, arguments.golden, arguments.actual));
+}
+
+Result<compare::Comparison> compare_with_progress(const dump::DumpSet& golden, const dump::DumpSet& actual,
+                                                  compare::Options options) {
+  Progress progress("comparing");
+  options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
+  return compare::compare_dumps(golden, actual, options);
+}
+
+}  // namespace
+
+Result<int> run_compare(std::span<const char* const> args) {
+  CLI::App app("Compares two dumps and names the first operator that went wrong.", "opdump compare");
+  CompareArguments arguments;
+  declare(app, arguments);
+  if (auto done = parse_arguments(app, args)) return *done;
+
+  OPDUMP_TRY(const dump::DumpSet golden, dump::DumpSet::open(arguments.golden));
+  OPDUMP_TRY(const dump::DumpSet actual, dump::DumpSet::open(arguments.actual));
+  OPDUMP_TRY(const compare::Comparison comparison, compare_with_progress(golden, actual, arguments.options));
+
+  if (!arguments.csv_path.empty()) OPDUMP_CHECK_OK(write_csv(comparison, arguments.csv_path));
+  if (arguments.json) {
+    print_json(comparison, arguments);
+  } else {
+    report::TableStyle style;
+    style.all = arguments.all;
+    style.colour = wants_colour();
+    const std::string table = report::format_table(comparison, style);
+    print(table.empty() ? table : table + "\n");
+    print(report::format_summary(comparison, style));
+  }
+  return static_cast<int>(exit_of(comparison.outcome));
+}
+
+}  // namespace opdump::cli

@@ -1,0 +1,155 @@
+// `opdump ls DUMP`: what is in a dump.
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "base/text.h"
+#include "cli/arguments.h"
+#include "cli/output.h"
+#include "cli/select.h"
+#include "cli/slot_facts.h"
+#include "cli/verb.h"
+#include "compare/names.h"
+
+namespace opdump::cli {
+namespace {
+
+using dump::OperatorRun;
+using Runs = std::vector<const OperatorRun*>;
+
+struct LsArguments {
+  std::string path;
+  RunFilter filter;
+  bool json = false;
+};
+
+void declare(CLI::App& app, LsArguments& arguments) {
+  app.add_option("DUMP", arguments.path, "A dump: its root or any directory below")->required();
+  app.add_option("--step", arguments.filter.step, "Only this step");
+  app.add_option("--op", arguments.filter.op, "Only operators of this name, or with this in their name");
+  app.add_flag("--json", arguments.json, "Print one JSON record for each operator, a summary last");
+  app.footer(
+      "Examples:\n"
+      "  opdump ls golden\n"
+      "  opdump ls golden --step 0 --op conv\n"
+      "  opdump ls golden --json | head -1");
+}
+
+struct Totals {
+  std::set<std::uint32_t> ranks;
+  std::set<std::int64_t> graphs;
+  std::vector<std::int64_t> steps;
+  std::set<std::string_view> operators;
+  std::uint64_t tensors = 0, statistics = 0, bytes = 0;
+
+  explicit Totals(const Runs& runs) {
+    for (const OperatorRun* run : runs) {
+      ranks.insert(run->rank);
+      graphs.insert(run->graph_id);
+      if (steps.empty() || steps.back() != run->step) steps.push_back(run->step);
+      operators.insert(compare::operator_name(*run));
+      for (const dump::Slot& slot : run->slots) {
+        tensors += !slot.file.empty();
+        statistics += !slot.statistics.empty();
+        bytes += file_bytes(slot);
+      }
+    }
+  }
+};
+
+std::string counted(std::uint64_t count, std::string_view noun) {
+  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
+std::string summary(const dump::DumpSet& dump, const Totals& totals, std::size_t run_count) {
+  const std::string steps = compare::format_ranges(totals.steps);
+  std::string text = counted(totals.ranks.size(), "rank") + ", " + counted(totals.graphs.size(), "graph");
+  if (!steps.empty())
+    text += (steps.find_first_of(",-") == std::string::npos ? ", step " : ", steps ") + steps;
+  text += ": " + counted(totals.operators.size(), "operator") + " in " + counted(run_count, "run") + ", " +
+          counted(totals.tensors, "tensor") + " (" + format_bytes(totals.bytes) + ")";
+  if (totals.statistics > 0) text += ", " + counted(totals.statistics, "row") + " of statistics";
+  text += "\n";
+  for (const auto& [rank, status] : dump.statuses()) {
+    text += "rank " + std::to_string(rank) + ": recording ";
+    text += status.state == "recording" ? "did not end: it was interrupted, or still runs" : status.state;
+    if (!status.runtime.empty()) text += ", " + status.runtime;
+    if (!status.opdump_version.empty()) text += ", opdump " + status.opdump_version;
+    text += "\n";
+    for (const dump::Loss& loss : status.losses)
+      text += "  missing: " + std::to_string(loss.count) + " x " + loss.what + " (" + loss.reason + ")\n";
+  }
+  for (const dump::Problem& problem : dump.problems())
+    text += "problem: " + problem.path.string() + ": " + problem.what + "\n";
+  return text;
+}
+
+// The operators of one step under a heading; slots are indented once more than operators.
+void list_text(const Runs& runs) {
+  const OperatorRun* previous = nullptr;
+  for (const OperatorRun* run : runs) {
+    const auto frame = [](const OperatorRun& r) { return std::tuple(r.rank, r.graph_id, r.step); };
+    if (previous == nullptr || frame(*previous) != frame(*run))
+      print("rank " + std::to_string(run->rank) + ", graph " + std::to_string(run->graph_id) + ", step " +
+            std::to_string(run->step) + "\n");
+    previous = run;
+    print("  " + compare::operator_name(*run) + "  (" + describe(*run) + ")\n");
+    for (const dump::Slot& slot : run->slots) {
+      const SlotFacts facts = slot_facts(slot);
+      std::string name = compare::slot_name(slot);
+      name.resize(std::max<std::size_t>(name.size(), 9), ' ');
+      print("    " + name + "  " + describe(slot, facts) + "\n");
+    }
+  }
+}
+
+void list_json(const dump::DumpSet& dump, const Runs& runs, const Totals& totals) {
+  for (const OperatorRun* run : runs) {
+    Json record = run_json(*run);
+    record["slots"] = Json::array();
+    for (const dump::Slot& slot : run->slots) {
+      const SlotFacts facts = slot_facts(slot);
+      record["slots"].push_back(slot_json(slot, facts));
+    }
+    print(json_line(record));
+  }
+  Json record;
+  record["schema_version"] = 1;
+  record["record"] = "summary";
+  record["dump"] = dump.path().string();
+  record["ranks"] = totals.ranks;
+  record["graphs"] = totals.graphs;
+  record["steps"] = std::set(totals.steps.begin(), totals.steps.end());
+  record["operators"] = totals.operators.size();
+  record["runs"] = runs.size();
+  record["tensors"] = totals.tensors;
+  record["bytes"] = totals.bytes;
+  record["statistics"] = totals.statistics;
+  record["states"] = Json::object();
+  for (const auto& [rank, status] : dump.statuses()) record["states"][std::to_string(rank)] = status.state;
+  record["problems"] = Json::array();
+  for (const dump::Problem& problem : dump.problems())
+    record["problems"].push_back(problem.path.string() + ": " + problem.what);
+  print(json_line(record));
+}
+
+}  // namespace
+
+Result<int> run_ls(std::span<const char* const> args) {
+  CLI::App app("Lists the operators of a dump in order of execution, with their tensors.", "opdump ls");
+  LsArguments arguments;
+  declare(app, arguments);
+  if (auto done = parse_arguments(app, args)) return *done;
+  OPDUMP_TRY(const dump::DumpSet dump, dump::DumpSet::open(arguments.path));
+  OPDUMP_TRY(const Runs runs, select_runs(dump, arguments.filter));
+  const Totals totals(runs);
+  if (arguments.json) {
+    list_json(dump, runs, totals);
+    return 0;
+  }
+  print(summary(dump, totals, runs.size()) + "\n");
+  list_text(runs);
+  return 0;
+}
+
+}  // namespace opdump::cli

@@ -1,0 +1,148 @@
+// `opdump show DUMP --op TEXT`: one operator from all sides.
+#include <set>
+#include <string>
+
+#include "base/text.h"
+#include "cli/arguments.h"
+#include "cli/output.h"
+#include "cli/select.h"
+#include "cli/slot_facts.h"
+#include "cli/values.h"
+#include "cli/verb.h"
+#include "compare/names.h"
+#include "compare/statistics.h"
+
+namespace opdump::cli {
+namespace {
+
+using dump::OperatorRun;
+using Runs = std::vector<const OperatorRun*>;
+
+// More than this many executions are listed by name instead of shown.
+constexpr std::size_t kMaxShown = 10;
+
+struct ShowArguments {
+  std::string path, slot;
+  RunFilter filter;
+  bool json = false;
+  std::int64_t edge = 6;
+};
+
+void declare(CLI::App& app, ShowArguments& arguments) {
+  app.add_option("DUMP", arguments.path, "A dump: its root or any directory below")->required();
+  app.add_option("--op", arguments.filter.op, "The operator: its name, the end of it, or a part")->required();
+  app.add_option("--step", arguments.filter.step, "Only this step");
+  app.add_option("--slot", arguments.slot, "Only this slot: input.0, output.1, ...");
+  app.add_option("--values", arguments.edge, "How many of the first and of the last values; default 6")
+      ->check(not_negative());
+  app.add_flag("--json", arguments.json, "Print one JSON record for each slot");
+  app.footer(
+      "Examples:\n"
+      "  opdump show golden --op Default/conv2-Conv2d/convolution-op0\n"
+      "  opdump show golden --op convolution-op0 --step 0 --slot output.0 --values 20\n"
+      "  opdump show golden --op conv2 --json");
+}
+
+// What a slot's data says. Text everywhere: numbers are shown as the dump or NumPy would print them.
+struct SlotData {
+  compare::Columns statistics;  // of the dump, else computed
+  std::string values;           // "[0.1 0.2 ... 0.9]"
+};
+
+SlotData slot_data(const dump::Slot& slot, std::int64_t edge) {
+  SlotData data{slot.statistics, {}};
+  if (slot.file.empty()) return data;
+  auto tensor = dump::StoredTensor::read(slot.file);
+  if (!tensor) return data;  // slot_facts has told why
+  data.values = format_values(tensor->view(), static_cast<std::size_t>(edge));
+  if (!data.statistics.empty()) return data;
+  auto computed = compare::compute_columns(tensor->view(), slot.dtype, compare::all_columns());
+  if (computed) data.statistics = std::move(*computed);
+  return data;
+}
+
+void print_slot(const dump::Slot& slot, const SlotFacts& facts, const SlotData& data) {
+  std::string text = "  " + compare::slot_name(slot) + "  " + describe(slot, facts) + "\n";
+  if (!slot.file.empty())
+    text += "    file    " + slot.file.string() + " (" + format_bytes(file_bytes(slot)) + ")\n";
+  std::string line;
+  for (const auto& [name, value] : data.statistics) {
+    if (!line.empty()) line += ", ";
+    line += name + " " + value;
+  }
+  if (!line.empty()) text += "    stats   " + line + "\n";
+  if (!data.values.empty()) text += "    values  " + data.values + "\n";
+  print(text);
+}
+
+void print_slot_json(const OperatorRun& run, const dump::Slot& slot, const SlotFacts& facts,
+                     const SlotData& data) {
+  Json record = run_json(run);
+  record["record"] = "slot";
+  record.update(slot_json(slot, facts));
+  if (!data.statistics.empty()) {
+    Json statistics = Json::object();
+    for (const auto& [name, value] : data.statistics) statistics[name] = value;
+    record["statistics"] = std::move(statistics);
+  }
+  if (!data.values.empty()) record["values"] = data.values;
+  print(json_line(record));
+}
+
+// The slots that the user wants; --slot may mean none.
+Result<> show_runs(const Runs& runs, const ShowArguments& arguments) {
+  std::set<std::string> known;
+  bool found = false;
+  for (const OperatorRun* run : runs) {
+    if (!arguments.json)
+      print(compare::operator_name(*run) + "  (" + describe(*run) + ")\n  rank " + std::to_string(run->rank) +
+            ", graph " + std::to_string(run->graph_id) + ", step " + std::to_string(run->step) + "\n");
+    for (const dump::Slot& slot : run->slots) {
+      const std::string name = compare::slot_name(slot);
+      known.insert(name);
+      if (!arguments.slot.empty() && arguments.slot != name) continue;
+      found = true;
+      const SlotFacts facts = slot_facts(slot);
+      const SlotData data = slot_data(slot, arguments.edge);
+      if (arguments.json)
+        print_slot_json(*run, slot, facts, data);
+      else
+        print_slot(slot, facts, data);
+    }
+  }
+  if (found || arguments.slot.empty()) return ok();
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  return Error(Code::not_found, "there is no slot '" + arguments.slot + "'; it has " + join_or(names));
+}
+
+void list_names(const Runs& runs, const std::string& text) {
+  std::set<std::string_view> names;
+  std::vector<std::int64_t> steps;
+  for (const OperatorRun* run : runs) {
+    names.insert(compare::operator_name(*run));
+    steps.push_back(run->step);
+  }
+  for (const std::string_view name : names) print(std::string(name) + "\n");
+  print("'" + text + "' means " + std::to_string(runs.size()) + " executions of " +
+        std::to_string(names.size()) + (names.size() == 1 ? " operator" : " operators") + " in steps " +
+        compare::format_ranges(std::move(steps)) + "; say more of the name, or --step\n");
+}
+
+}  // namespace
+
+Result<int> run_show(std::span<const char* const> args) {
+  CLI::App app("Shows the tensors of an operator: files, statistics, values.", "opdump show");
+  ShowArguments arguments;
+  declare(app, arguments);
+  if (auto done = parse_arguments(app, args)) return *done;
+  OPDUMP_TRY(const dump::DumpSet dump, dump::DumpSet::open(arguments.path));
+  OPDUMP_TRY(const Runs runs, select_runs(dump, arguments.filter));
+  if (runs.size() > kMaxShown) {
+    list_names(runs, arguments.filter.op);
+    return 0;
+  }
+  OPDUMP_CHECK_OK(show_runs(runs, arguments));
+  return 0;
+}
+
+}  // namespace opdump::cli

@@ -1,0 +1,81 @@
+#include "cli/slot_facts.h"
+
+#include <system_error>
+
+#include "compare/names.h"
+
+namespace opdump::cli {
+
+SlotFacts slot_facts(const dump::Slot& slot) {
+  SlotFacts facts;
+  facts.dtype = slot.dtype;
+  facts.shape = slot.shape;
+  if (slot.file.empty()) {
+    if (slot.statistics.empty())
+      facts.trouble = "no data: " + (slot.undumped_reason.empty() ? "not dumped" : slot.undumped_reason);
+    return facts;
+  }
+  auto tensor = dump::StoredTensor::read(slot.file);
+  if (!tensor) {
+    facts.trouble = "unreadable: " + tensor.error().message();
+    return facts;
+  }
+  facts.shape = tensor->view().shape;
+  if (facts.dtype == model::DType::undefined) facts.dtype = tensor->view().dtype;
+  return facts;
+}
+
+std::uint64_t file_bytes(const dump::Slot& slot) {
+  std::error_code error;
+  const auto bytes = slot.file.empty() ? 0 : std::filesystem::file_size(slot.file, error);
+  return error ? 0 : bytes;
+}
+
+std::string describe(const dump::Slot& slot, const SlotFacts& facts) {
+  std::string text(facts.dtype == model::DType::undefined ? "unknown" : model::dtype_info(facts.dtype).name);
+  if (facts.shape) text += " " + model::format_shape(*facts.shape);
+  if (!slot.format.empty() && slot.format != "DefaultFormat") text += ", " + slot.format;
+  if (slot.file.empty() && !slot.statistics.empty()) text += ", statistics only";
+  if (!facts.trouble.empty()) text += ", " + facts.trouble;
+  return text;
+}
+
+std::string describe(const dump::OperatorRun& run) {
+  std::string text = run.type;
+  if (run.op == nullptr) return text;
+  text.append(", ").append(model::kPhaseNames[static_cast<std::size_t>(run.op->phase)]);
+  const std::string source = model::format_source(*run.op);
+  return source.empty() ? text : text + ", " + source;
+}
+
+Json run_json(const dump::OperatorRun& run) {
+  Json record;
+  record["schema_version"] = 1;
+  record["record"] = "operator";
+  record["rank"] = run.rank;
+  record["graph"] = run.graph_id;
+  record["step"] = run.step;
+  record["operator"] = compare::operator_name(run);
+  record["type"] = run.type;
+  if (run.op != nullptr) record["phase"] = model::kPhaseNames[static_cast<std::size_t>(run.op->phase)];
+  if (run.op != nullptr && !run.op->source_file.empty()) record["source"] = model::format_source(*run.op);
+  return record;
+}
+
+Json slot_json(const dump::Slot& slot, const SlotFacts& facts) {
+  Json record;
+  record["slot"] = compare::slot_name(slot);
+  if (facts.dtype != model::DType::undefined) record["dtype"] = model::dtype_info(facts.dtype).name;
+  if (facts.shape) record["shape"] = std::vector(facts.shape->dims().begin(), facts.shape->dims().end());
+  if (!slot.format.empty()) record["format"] = slot.format;
+  if (!slot.file.empty()) record["file"] = slot.file.string();
+  if (slot.timestamp_us != 0) record["timestamp_us"] = slot.timestamp_us;
+  if (!facts.trouble.empty()) record["reason"] = facts.trouble;
+  return record;
+}
+
+std::string json_line(const Json& record) {
+  return record.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace opdump::cli

@@ -1,0 +1,40 @@
+// What ls and show say about a slot and an operator.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "dump/dump_set.h"
+
+namespace opdump::cli {
+
+using Json = nlohmann::ordered_json;
+
+// Dtype and shape from wherever the dump has them: its names and tables, else the header of the file.
+struct SlotFacts {
+  model::DType dtype = model::DType::undefined;
+  std::optional<model::Shape> shape;
+  std::string trouble;  // why the file cannot be read, or why there is no data; empty if all is well
+};
+SlotFacts slot_facts(const dump::Slot& slot);
+
+// Size of the slot's file; 0 if there is none.
+std::uint64_t file_bytes(const dump::Slot& slot);
+
+// "float32 (8,1,28,28)", with what is special behind it: ", statistics only", ", no data: view".
+std::string describe(const dump::Slot& slot, const SlotFacts& facts);
+
+// "convolution, forward, train.py:31"
+std::string describe(const dump::OperatorRun& run);
+
+// rank, graph, step, operator, type, phase, source: the keys that every record begins with.
+Json run_json(const dump::OperatorRun& run);
+
+// slot, dtype, shape, file, format, timestamp_us, reason.
+Json slot_json(const dump::Slot& slot, const SlotFacts& facts);
+
+// One line of JSON; bytes that are not UTF-8 become U+FFFD.
+std::string json_line(const Json& record);
+
+}  // namespace opdump::cli

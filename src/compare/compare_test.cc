@@ -1,0 +1,402 @@
+#include "compare/compare.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <limits>
+
+#include "base/file.h"
+#include "dump/operator_log.h"
+#include "dump/status_file.h"
+
+namespace opdump::compare {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// A dump written by hand: the bytes that the reader has to understand, not those that our writer makes.
+class HandMade {
+ public:
+  explicit HandMade(const fs::path& root) : root_(root) { fs::create_directories(step_directory(0)); }
+
+  // A slot is "add.a.input.0": type, sanitised name, side, index.
+  HandMade& tensor(const std::string& slot, const std::vector<float>& values, const std::string& shape = "") {
+    std::string data(values.size() * 4, '\0');
+    std::memcpy(data.data(), values.data(), data.size());
+    return raw(slot, "<f4", shape.empty() ? "(" + std::to_string(values.size()) + ",)" : shape, data,
+               "float32");
+  }
+
+  HandMade& raw(const std::string& slot, const std::string& descr, const std::string& shape,
+                const std::string& data, const std::string& dtype) {
+    std::string header = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }";
+    header.append(63 - (10 + header.size()) % 64, ' ').append("\n");
+    std::string text("\x93NUMPY\x01\x00", 8);
+    text.push_back(static_cast<char>(header.size() & 0xff));
+    text.push_back(static_cast<char>(header.size() >> 8));
+    return file(slot, dtype, text + header + data);
+  }
+
+  HandMade& file(const std::string& slot, const std::string& dtype, const std::string& bytes) {
+    const std::size_t side = slot.rfind('.', slot.rfind('.') - 1);
+    const fs::path path = step_directory(step_) / (slot.substr(0, side) + ".0.0." + std::to_string(++us_) +
+                                                   slot.substr(side) + ".DefaultFormat." + dtype + ".npy");
+    std::ofstream(path, std::ios::binary) << bytes;
+    last_ = path;
+    return *this;
+  }
+
+  HandMade& statistics(const std::string& rows) {
+    std::ofstream(step_directory(step_) / "statistic.csv")
+        << "Op Type,Op Name,Task ID,Stream ID,Timestamp,IO,Slot,Data Size,Data Type,Shape,Max Value,Min "
+           "Value,"
+           "L2Norm Value\n"
+        << rows;
+    return *this;
+  }
+
+  HandMade& step(std::int64_t step) {
+    step_ = step;
+    fs::create_directories(step_directory(step));
+    return *this;
+  }
+
+  HandMade& state(const std::string& state) {
+    dump::Status status;
+    status.state = state;
+    EXPECT_TRUE(dump::write_status(root_ / "rank_0", status));
+    return *this;
+  }
+
+  fs::path last() const { return last_; }
+  const fs::path& root() const { return root_; }
+
+ private:
+  fs::path step_directory(std::int64_t step) const {
+    return root_ / "rank_0" / "net" / "0" / std::to_string(step);
+  }
+
+  fs::path root_, last_;
+  std::int64_t step_ = 0;
+  std::uint64_t us_ = 1700000000000000;
+};
+
+class CompareTest : public ::testing::Test {
+ protected:
+  CompareTest() {
+    std::string name = (fs::temp_directory_path() / "opdump_compare_XXXXXX").string();
+    directory_ = ::mkdtemp(name.data());
+    golden_.emplace(directory_ / "golden");
+    actual_.emplace(directory_ / "actual");
+  }
+  ~CompareTest() override { fs::remove_all(directory_); }
+
+  // Three operators in a row: relu(add(x, y)), then mul.
+  static void fill(HandMade& dump, float first = 1) {
+    dump.tensor("add.a.input.0", {first, 2}).tensor("add.a.input.1", {3, 4}).tensor("add.a.output.0", {4, 6});
+    dump.tensor("relu.b.input.0", {4, 6}).tensor("relu.b.output.0", {4, 6});
+    dump.tensor("mul.c.input.0", {4, 6}).tensor("mul.c.output.0", {8, 12});
+  }
+
+  const Comparison& compare(const Options& options = {}) {
+    auto golden = dump::DumpSet::open(golden_->root());
+    auto actual = dump::DumpSet::open(actual_->root());
+    EXPECT_TRUE(golden) << golden.error().message();
+    EXPECT_TRUE(actual) << actual.error().message();
+    dumps_.clear();
+    dumps_.push_back(std::move(*golden));
+    dumps_.push_back(std::move(*actual));
+    auto comparison = compare_dumps(dumps_[0], dumps_[1], options);
+    EXPECT_TRUE(comparison);
+    comparison_ = std::move(*comparison);
+    return comparison_;
+  }
+
+  std::vector<std::string> verdicts() const {
+    std::vector<std::string> words;
+    for (const OperatorComparison& op : comparison_.operators)
+      words.push_back(op.run().name + ":" + std::string(kVerdictNames[static_cast<int>(op.verdict)]));
+    return words;
+  }
+
+  const SlotComparison& slot(const std::string& op_name, model::Side side, std::uint32_t index = 0) const {
+    for (const OperatorComparison& op : comparison_.operators)
+      for (const SlotComparison& slot : op.slots) {
+        const dump::Slot& s = slot.golden != nullptr ? *slot.golden : *slot.actual;
+        if (op.run().name == op_name && s.side == side && s.index == index) return slot;
+      }
+    ADD_FAILURE() << "no slot of " << op_name;
+    static const SlotComparison kNone;
+    return kNone;
+  }
+
+  fs::path directory_;
+  std::optional<HandMade> golden_, actual_;
+  std::vector<dump::DumpSet> dumps_;
+  Comparison comparison_;
+};
+
+TEST_F(CompareTest, Identical) {
+  fill(*golden_);
+  fill(*actual_);
+  const Comparison& c = compare();
+  EXPECT_THAT(verdicts(), ElementsAre("a:match", "b:match", "c:match"));
+  EXPECT_EQ(c.outcome, Outcome::same);
+  EXPECT_EQ(c.coverage.compared_slots, 7u);
+  EXPECT_EQ(c.coverage.golden_slots, 7u);
+  EXPECT_EQ(c.coverage.compared_bytes, 56u);
+  EXPECT_EQ(c.first_bad, std::nullopt);
+}
+
+TEST_F(CompareTest, OneOperatorIsAtFaultTheNextInherit) {
+  fill(*golden_);
+  HandMade& a = *actual_;
+  a.tensor("add.a.input.0", {1, 2}).tensor("add.a.input.1", {3, 4}).tensor("add.a.output.0", {4, 6});
+  a.tensor("relu.b.input.0", {4, 6}).tensor("relu.b.output.0", {4, 7});
+  a.tensor("mul.c.input.0", {4, 7}).tensor("mul.c.output.0", {8, 14});
+  const Comparison& c = compare();
+  EXPECT_THAT(verdicts(), ElementsAre("a:match", "b:own_error", "c:inherited"));
+  EXPECT_EQ(c.first_bad, 1u);
+  EXPECT_EQ(c.outcome, Outcome::differs);
+  const SlotComparison& bad = slot("b", model::Side::output);
+  ASSERT_TRUE(bad.metrics);
+  EXPECT_DOUBLE_EQ(bad.metrics->max_abs, 1);
+  EXPECT_EQ(bad.metrics->mismatch_count, 1u);
+  EXPECT_EQ(bad.metrics->count, 2u);
+  EXPECT_EQ(slot("c", model::Side::input).verdict, Verdict::input_differs);
+}
+
+TEST_F(CompareTest, OutputsThatRecoverLeaveNoError) {
+  fill(*golden_);
+  fill(*actual_, 1.5f);
+  compare();
+  EXPECT_THAT(verdicts(), ElementsAre("a:input_differs", "b:match", "c:match"));
+  EXPECT_EQ(comparison_.first_bad, 0u);
+}
+
+TEST_F(CompareTest, NanOnOneSide) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  golden_->tensor("add.a.output.0", {1, 2, nan});
+  actual_->tensor("add.a.output.0", {1, nan, nan});
+  compare();
+  EXPECT_THAT(verdicts(), ElementsAre("a:own_error"));
+  EXPECT_EQ(slot("a", model::Side::output).reason, "1 of 3 elements are NaN or inf on one side");
+}
+
+TEST_F(CompareTest, TolerancesByGoldenDtypeAndByOption) {
+  golden_->tensor("add.a.output.0", {1});
+  actual_->tensor("add.a.output.0", {1.001f});
+  compare();
+  EXPECT_THAT(verdicts(), ElementsAre("a:own_error"));
+  Options loose;
+  loose.rtol = 1e-2;
+  compare(loose);
+  EXPECT_THAT(verdicts(), ElementsAre("a:match"));
+  EXPECT_EQ(comparison_.outcome, Outcome::same);
+}
+
+TEST_F(CompareTest, DroppedPrecisionIsADifferenceOfValues) {
+  const double third = 1.0 / 3;
+  std::string data(8, '\0');
+  std::memcpy(data.data(), &third, 8);
+  golden_->raw("add.a.output.0", "<f8", "(1,)", data, "float64");
+  actual_->tensor("add.a.output.0", {static_cast<float>(third)});
+  golden_->raw("add.b.output.0", "<f8", "(1,)", std::string("\0\0\0\0\0\0\xf0\x3f", 8), "float64");  // 1.0
+  actual_->tensor("add.b.output.0", {1});
+  Options exact;
+  exact.rtol = exact.atol = 0;
+  compare(exact);
+  EXPECT_THAT(verdicts(), ElementsAre("a:own_error", "b:match"));
+  EXPECT_EQ(slot("b", model::Side::output).reason, "dtype float64 against float32");
+}
+
+TEST_F(CompareTest, MissingAndExtraOperators) {
+  fill(*golden_);
+  HandMade& a = *actual_;
+  a.tensor("add.a.input.0", {1, 2}).tensor("add.a.input.1", {3, 4}).tensor("add.a.output.0", {4, 6});
+  a.tensor("gelu.x.output.0", {1});
+  a.tensor("mul.c.input.0", {4, 6}).tensor("mul.c.output.0", {8, 12});
+  const Comparison& c = compare();
+  EXPECT_THAT(verdicts(), ElementsAre("a:match", "x:extra", "b:missing", "c:match"));
+  EXPECT_EQ(c.first_bad, 1u);
+  EXPECT_EQ(c.outcome, Outcome::differs);
+  EXPECT_EQ(c.coverage.golden_operators, 3u);
+  EXPECT_EQ(c.coverage.paired_operators, 2u);
+  EXPECT_EQ(c.coverage.golden_slots, 7u);
+  EXPECT_EQ(c.coverage.compared_slots, 5u);
+  EXPECT_EQ(slot("b", model::Side::output).reason, "only in golden");
+}
+
+TEST_F(CompareTest, ShapeChange) {
+  golden_->tensor("add.a.input.0", {1}).tensor("add.a.output.0", {1, 2, 3, 4, 5, 6}, "(2, 3)");
+  actual_->tensor("add.a.input.0", {1}).tensor("add.a.output.0", {1, 2, 3, 4, 5, 6}, "(3, 2)");
+  const Comparison& c = compare();
+  EXPECT_THAT(verdicts(), ElementsAre("a:own_error"));
+  EXPECT_EQ(slot("a", model::Side::output).verdict, Verdict::not_comparable);
+  EXPECT_EQ(slot("a", model::Side::output).reason, "shape (2,3) against (3,2)");
+  EXPECT_EQ(c.coverage.compared_slots, 1u);
+}
+
+TEST_F(CompareTest, StatisticsOnBothSides) {
+  golden_->statistics(
+      "add,a,0,0,1700000000000001,input,0,8,float32,\"(2)\",2,1,2.23607,\n"
+      "add,a,0,0,1700000000000002,output,0,8,float32,\"(2)\",6,4,7.2111,\n");
+  actual_->statistics(
+      "add,a,0,0,1800000000000001,input,0,8,float32,\"(2)\",2,1,2.23607,\n"
+      "add,a,0,0,1800000000000002,output,0,8,float32,\"(2)\",7,4,8.06226,\n");
+  const Comparison& c = compare();
+  EXPECT_THAT(verdicts(), ElementsAre("a:own_error"));
+  const SlotComparison& bad = slot("a", model::Side::output);
+  EXPECT_TRUE(bad.from_statistics);
+  EXPECT_EQ(bad.reason, "Max Value 6 against 7");
+  EXPECT_EQ(c.coverage.compared_slots, 2u);
+}
+
+TEST_F(CompareTest, StatisticsAgainstTensors) {
+  fill(*golden_);
+  actual_->statistics(
+      "add,a,0,0,1800000000000001,input,0,8,float32,\"(2)\",2,1,2.23607,\n"
+      "add,a,0,0,1800000000000002,input,1,8,float32,\"(2)\",4,3,5,\n"
+      "add,a,0,0,1800000000000003,output,0,8,float32,\"(2)\",6,4,7.2111,\n"
+      "relu,b,0,0,1800000000000004,input,0,8,float32,\"(2)\",6,4,7.2111,\n"
+      "relu,b,0,0,1800000000000005,output,0,8,float32,\"(3)\",6,4,7.2111,\n"
+      "mul,c,0,0,1800000000000006,input,0,8,float32,\"(2)\",6,4,7.2111,\n"
+      "mul,c,0,0,1800000000000007,output,0,8,float32,\"(2)\",12,9,14.4222,\n");
+  compare();
+  EXPECT_THAT(verdicts(), ElementsAre("a:match", "b:own_error", "c:own_error"));
+  EXPECT_EQ(slot("c", model::Side::output).reason, "Min Value 8 against 9");
+}
+
+TEST_F(CompareTest, TornFileLeavesTheAnswerOpen) {
+  fill(*golden_);
+  fill(*actual_);
+  fs::resize_file(actual_->last(), fs::file_size(actual_->last()) - 1);
+  const Comparison& c = compare();
+  EXPECT_EQ(c.outcome, Outcome::incomplete);
+  EXPECT_EQ(c.first_bad, std::nullopt);
+  EXPECT_EQ(c.incomplete.size(), 1u);
+  EXPECT_EQ(c.coverage.compared_slots, 6u);
+}
+
+TEST_F(CompareTest, StepsThatOneSideDidNotRecordAreNoFault) {
+  for (int step = 0; step < 4; ++step) fill(golden_->step(step));
+  for (int step = 0; step < 2; ++step) fill(actual_->step(step));
+  const Comparison& c = compare();
+  EXPECT_EQ(c.outcome, Outcome::incomplete);
+  EXPECT_EQ(c.first_bad, std::nullopt);
+  EXPECT_THAT(c.incomplete, ElementsAre("rank 0: steps 2-3 are only in golden"));
+  EXPECT_EQ(c.coverage.compared_slots, 14u);
+  EXPECT_EQ(c.coverage.golden_slots, 28u);
+}
+
+TEST_F(CompareTest, NothingInCommon) {
+  golden_->tensor("add.a.output.0", {1});
+  actual_->tensor("mul.b.output.0", {1});
+  const Comparison& c = compare();
+  EXPECT_EQ(c.outcome, Outcome::nothing_compared);
+  EXPECT_EQ(c.coverage.paired_operators, 0u);
+}
+
+TEST_F(CompareTest, AnInterruptedRecordingIsNotASuccessNorItsEndADifference) {
+  fill(*golden_);
+  golden_->state("complete");
+  actual_->tensor("add.a.input.0", {1, 2}).tensor("add.a.input.1", {3, 4}).tensor("add.a.output.0", {4, 6});
+  actual_->state("recording");
+  const Comparison& c = compare();
+  EXPECT_EQ(c.outcome, Outcome::incomplete);
+  EXPECT_THAT(c.incomplete,
+              ElementsAre("actual rank 0: the recording did not end: it was interrupted, or still runs"));
+  actual_->tensor("relu.b.input.0", {4, 6}).tensor("relu.b.output.0", {5, 6});
+  EXPECT_EQ(compare().outcome, Outcome::differs);
+  EXPECT_THAT(verdicts(), ElementsAre("a:match", "b:own_error", "c:missing"));
+}
+
+TEST_F(CompareTest, InputsThatOneSideDidNotRecord) {
+  fill(*golden_);
+  actual_->tensor("add.a.output.0", {4, 6})
+      .tensor("relu.b.output.0", {4, 6})
+      .tensor("mul.c.output.0", {8, 12});
+  const Comparison& c = compare();
+  EXPECT_EQ(c.outcome, Outcome::incomplete);
+  EXPECT_THAT(c.incomplete, ElementsAre("4 inputs are only in golden"));
+}
+
+TEST_F(CompareTest, HardLinksAreMeasuredOnceAndCountedEachTime) {
+  for (HandMade* dump : {&*golden_, &*actual_}) {
+    const bool is_golden = dump == &*golden_;
+    dump->tensor("add.a.output.0", {1, is_golden ? 2.f : 3.f});
+    const fs::path output = dump->last();
+    dump->file("relu.b.input.0", "float32", "");
+    fs::remove(dump->last());
+    fs::create_hard_link(output, dump->last());
+    dump->tensor("relu.b.output.0", {1, is_golden ? 2.f : 3.f});
+  }
+  std::uint64_t reported_total = 0, calls = 0;
+  Options options;
+  options.progress = [&](std::uint64_t, std::uint64_t total) {
+    reported_total = total;
+    ++calls;
+  };
+  const Comparison& c = compare(options);
+  EXPECT_THAT(verdicts(), ElementsAre("a:own_error", "b:inherited"));
+  EXPECT_EQ(slot("b", model::Side::input).golden->side, model::Side::input);
+  EXPECT_EQ(c.coverage.compared_slots, 3u);
+  EXPECT_EQ(c.coverage.compared_bytes, 24u);
+  EXPECT_EQ(calls, 2u);
+  EXPECT_EQ(reported_total, 4 * (128u + 8u));
+}
+
+TEST_F(CompareTest, ThreadsDoNotChangeTheAnswer) {
+  for (int step = 0; step < 20; ++step) {
+    fill(golden_->step(step));
+    fill(actual_->step(step), step == 13 ? 2.f : 1.f);
+  }
+  Options one, many;
+  one.threads = 1;
+  many.threads = 8;
+  const auto first = compare(one).first_bad;
+  const auto words = verdicts();
+  EXPECT_EQ(first, 39u);
+  EXPECT_EQ(compare(many).first_bad, first);
+  EXPECT_EQ(verdicts(), words);
+}
+
+TEST_F(CompareTest, SlotsWithoutDataOnBothSidesAreSkipped) {
+  model::Operator op;
+  op.name = "a";
+  op.type = "add";
+  dump::UndumpedSlot undumped;
+  undumped.operator_name = "a";
+  undumped.side = model::Side::output;
+  undumped.reason = "view";
+  for (HandMade* dump : {&*golden_, &*actual_}) {
+    dump->tensor("add.a.input.0", {1});
+    auto log = dump::OperatorLogWriter::open(dump->root() / "rank_0");
+    ASSERT_TRUE(log);
+    log->add(op);
+    log->add(undumped);
+    ASSERT_TRUE(log->flush());
+  }
+  const Comparison& c = compare();
+  EXPECT_EQ(c.outcome, Outcome::same);
+  EXPECT_EQ(c.coverage.skipped_slots, 1u);
+  EXPECT_EQ(c.coverage.golden_slots, 1u);
+}
+
+TEST(Tolerance, Table) {
+  EXPECT_EQ(default_tolerance(model::DType::float16).rtol, 1e-3);
+  EXPECT_EQ(default_tolerance(model::DType::bfloat16).rtol, 1.6e-2);
+  EXPECT_EQ(default_tolerance(model::DType::float32).rtol, 1.3e-6);
+  EXPECT_EQ(default_tolerance(model::DType::float64).atol, 1e-7);
+  EXPECT_EQ(default_tolerance(model::DType::int64).atol, 0);
+  EXPECT_EQ(default_tolerance(model::DType::boolean).rtol, 0);
+}
+
+}  // namespace
+}  // namespace opdump::compare

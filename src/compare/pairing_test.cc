@@ -1,0 +1,128 @@
+#include "compare/pairing.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace opdump::compare {
+namespace {
+
+using dump::OperatorRun;
+using dump::Slot;
+using ::testing::ElementsAre;
+
+OperatorRun make_run(std::string name, std::string type = "add", model::Shape shape = {2, 3},
+                     std::int64_t step = 0) {
+  OperatorRun run;
+  run.name = std::move(name);
+  run.type = std::move(type);
+  run.step = step;
+  Slot slot;
+  slot.side = model::Side::output;
+  slot.shape = shape;
+  run.slots.push_back(slot);
+  return run;
+}
+
+// "a=b" for a pair, "a=" for what is only in golden, "=b" for what is only in actual.
+std::vector<std::string> pair_names(const std::vector<OperatorRun>& golden,
+                                    const std::vector<OperatorRun>& actual) {
+  std::vector<std::string> names;
+  for (const OperatorPair& pair : pair_operators(golden, actual).pairs)
+    names.push_back((pair.golden != nullptr ? pair.golden->name : "") + "=" +
+                    (pair.actual != nullptr ? pair.actual->name : ""));
+  return names;
+}
+
+TEST(Pairing, EqualNamesInAnyOrder) {
+  EXPECT_THAT(pair_names({make_run("a"), make_run("b")}, {make_run("b"), make_run("a")}),
+              ElementsAre("a=a", "b=b"));
+}
+
+TEST(Pairing, DuplicatesPairInOrder) {
+  std::vector<OperatorRun> golden{make_run("a"), make_run("a"), make_run("a")};
+  std::vector<OperatorRun> actual{make_run("a"), make_run("a")};
+  const auto pairs = pair_operators(golden, actual).pairs;
+  ASSERT_EQ(pairs.size(), 3u);
+  EXPECT_EQ(pairs[0].actual, &actual[0]);
+  EXPECT_EQ(pairs[1].actual, &actual[1]);
+  EXPECT_EQ(pairs[2].actual, nullptr);
+}
+
+TEST(Pairing, RenamedOperatorsPairByScopeTypeAndShape) {
+  EXPECT_THAT(pair_names({make_run("Default_l1_add-op3"), make_run("Default_l1_add-op4", "add", {5})},
+                         {make_run("Default_l1_add-op8", "add", {5}), make_run("Default_l1_add-op7")}),
+              ElementsAre("Default_l1_add-op3=Default_l1_add-op7", "Default_l1_add-op4=Default_l1_add-op8"));
+  // another scope, another type, another shape
+  EXPECT_THAT(pair_names({make_run("Default_l1_add-op3")}, {make_run("Default_l2_add-op7")}),
+              ElementsAre("=Default_l2_add-op7", "Default_l1_add-op3="));
+  EXPECT_THAT(pair_names({make_run("Default_l1_add-op3")}, {make_run("Default_l1_mul-op7", "mul")}),
+              ElementsAre("=Default_l1_mul-op7", "Default_l1_add-op3="));
+  EXPECT_THAT(pair_names({make_run("Default_l1_add-op3")}, {make_run("Default_l1_add-op7", "add", {3, 2})}),
+              ElementsAre("=Default_l1_add-op7", "Default_l1_add-op3="));
+}
+
+TEST(Pairing, ExtrasStandWhereTheyRan) {
+  EXPECT_THAT(pair_names({make_run("a"), make_run("b"), make_run("c")},
+                         {make_run("x", "x"), make_run("a"), make_run("y", "y"), make_run("b"), make_run("c"),
+                          make_run("z", "z")}),
+              ElementsAre("=x", "a=a", "=y", "b=b", "c=c", "=z"));
+}
+
+TEST(Pairing, StepsDoNotMixAndExtraStepsStandInOrder) {
+  EXPECT_THAT(
+      pair_names({make_run("a", "t", {1}, 0), make_run("a", "t", {1}, 2)},
+                 {make_run("a", "t", {1}, 1), make_run("b", "t", {1}, 2), make_run("a", "t", {1}, 2)}),
+      ElementsAre("a=", "=a", "=b", "a=a"));
+}
+
+TEST(Pairing, SingleStepsNeedNotBeEqualButANoteSaysSo) {
+  std::vector<OperatorRun> golden{make_run("a", "t", {1}, 3)}, actual{make_run("a", "t", {1}, 5)};
+  actual[0].rank = 1;
+  const Pairing pairing = pair_operators(golden, actual);
+  ASSERT_EQ(pairing.pairs.size(), 1u);
+  EXPECT_EQ(pairing.pairs[0].actual, &actual[0]);
+  EXPECT_THAT(pairing.notes,
+              ElementsAre("rank 0 of golden is compared with rank 1 of actual, the only one there",
+                          "step 3 of golden is compared with step 5 of actual, the only one there"));
+}
+
+TEST(Pairing, NothingOnOneSide) {
+  EXPECT_THAT(pair_names({}, {make_run("a")}), ElementsAre("=a"));
+  EXPECT_THAT(pair_names({make_run("a")}, {}), ElementsAre("a="));
+  EXPECT_THAT(pair_names({}, {}), ElementsAre());
+}
+
+TEST(Pairing, Scopes) {
+  OperatorRun run = make_run("Default_conv1-Conv2d_convolution-op12", "convolution");
+  EXPECT_EQ(scope_of(run), "Default_conv1-Conv2d");
+  EXPECT_EQ(scope_of(make_run("Default_network_fc_MatMul-op0", "MatMul")), "Default_network_fc");
+  EXPECT_EQ(scope_of(make_run("op12", "x")), "");
+  EXPECT_EQ(scope_of(make_run("plain", "x")), "");
+  model::Operator op;
+  op.name = "Default/a_b/c-op1";
+  run.op = &op;
+  EXPECT_EQ(scope_of(run), "Default_a_b");
+}
+
+TEST(Pairing, SlotsBySideAndIndex) {
+  OperatorRun golden, actual;
+  const auto slot = [](model::Side side, std::uint32_t index) {
+    Slot s;
+    s.side = side;
+    s.index = index;
+    return s;
+  };
+  golden.slots = {slot(model::Side::input, 0), slot(model::Side::input, 2), slot(model::Side::output, 0)};
+  actual.slots = {slot(model::Side::input, 2), slot(model::Side::output, 0), slot(model::Side::output, 0)};
+  const auto pairs = pair_slots(golden, actual);
+  ASSERT_EQ(pairs.size(), 4u);
+  EXPECT_EQ(pairs[0].golden, &golden.slots[0]);
+  EXPECT_EQ(pairs[0].actual, nullptr);
+  EXPECT_EQ(pairs[1].actual, &actual.slots[0]);
+  EXPECT_EQ(pairs[2].golden, &golden.slots[2]);
+  EXPECT_EQ(pairs[2].actual, &actual.slots[1]);
+  EXPECT_EQ(pairs[3].golden, nullptr);
+}
+
+}  // namespace
+}  // namespace opdump::compare

@@ -1,0 +1,99 @@
+#include "compare/statistics.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "compare/compare.h"
+
+namespace opdump::compare {
+namespace {
+
+using model::DType;
+
+StatisticsVerdict judge(const Columns& golden, const Columns& actual, DType dtype = DType::float32) {
+  return compare_statistics(golden, actual, dtype, default_tolerance(dtype));
+}
+
+TEST(Statistics, SixthDigitIsNoDifference) {
+  EXPECT_TRUE(judge({{"Max Value", "9.53939"}}, {{"Max Value", "9.5394"}}).match);
+  const auto verdict = judge({{"Max Value", "9.53939"}}, {{"Max Value", "9.54"}});
+  EXPECT_TRUE(verdict.comparable);
+  EXPECT_FALSE(verdict.match);
+  EXPECT_EQ(verdict.reason, "Max Value 9.53939 against 9.54");
+}
+
+TEST(Statistics, OnlyCommonColumnsCountAndNoneIsNoAnswer) {
+  EXPECT_TRUE(
+      judge({{"Max Value", "1"}, {"Min Value", "0"}}, {{"L2Norm Value", "7"}, {"Max Value", "1"}}).match);
+  const auto verdict = judge({{"Max Value", "1"}}, {{"Min Value", "1"}});
+  EXPECT_FALSE(verdict.comparable);
+  EXPECT_FALSE(verdict.match);
+}
+
+TEST(Statistics, NanAndInf) {
+  EXPECT_TRUE(judge({{"Max Value", "-nan"}}, {{"Max Value", "nan"}}).match);
+  EXPECT_FALSE(judge({{"Max Value", "1"}}, {{"Max Value", "nan"}}).match);
+  EXPECT_TRUE(judge({{"Max Value", "inf"}}, {{"Max Value", "inf"}}).match);
+  EXPECT_FALSE(judge({{"Max Value", "inf"}}, {{"Max Value", "-inf"}}).match);
+  EXPECT_FALSE(
+      judge({{"Max Value", "1"}, {"NaN Count", "0"}}, {{"Max Value", "1"}, {"NaN Count", "1"}}).match);
+}
+
+TEST(Statistics, SumsThatCancelAreMeasuredAgainstTheTensor) {
+  const Columns golden{{"Max Value", "3"},
+                       {"Min Value", "-3"},
+                       {"Avg Value", "1e-05"},
+                       {"L2Norm Value", "1000"},
+                       {"Count", "1000000"}};
+  Columns actual = golden;
+  actual[2].second = "-5e-06";  // sums of a million numbers of size 1: rounding
+  EXPECT_TRUE(judge(golden, actual).match);
+  actual[2].second = "0.001";
+  EXPECT_FALSE(judge(golden, actual).match);
+}
+
+TEST(Statistics, Hashes) {
+  EXPECT_TRUE(judge({{"MD5", "aa"}}, {{"MD5", "aa"}}).match);
+  EXPECT_FALSE(judge({{"MD5", "aa"}}, {{"MD5", "bb"}}).match);
+  // Equal hashes decide at once; different ones only where nothing else does.
+  EXPECT_TRUE(judge({{"MD5", "aa"}, {"Max Value", "1"}}, {{"MD5", "aa"}, {"Max Value", "2"}}).match);
+  const auto close = judge({{"MD5", "aa"}, {"Max Value", "1"}}, {{"MD5", "bb"}, {"Max Value", "1"}});
+  EXPECT_TRUE(close.match);
+  EXPECT_EQ(close.reason, "statistics agree, bits do not");
+  EXPECT_FALSE(
+      judge({{"MD5", "aa"}, {"Max Value", "1"}}, {{"MD5", "bb"}, {"Max Value", "1"}}, DType::int32).match);
+}
+
+TEST(Statistics, SignCountsDecideForIntegersOrAlone) {
+  const Columns golden{{"Max Value", "1"}, {"Zero Count", "3"}},
+      actual{{"Max Value", "1"}, {"Zero Count", "4"}};
+  EXPECT_TRUE(judge(golden, actual).match);
+  EXPECT_FALSE(judge(golden, actual, DType::int32).match);
+  EXPECT_FALSE(judge({golden[1]}, {actual[1]}).match);
+}
+
+TEST(Statistics, IntegersAreExact) {
+  EXPECT_FALSE(judge({{"Max Value", "100000"}}, {{"Max Value", "100001"}}, DType::int32).match);
+  EXPECT_TRUE(judge({{"Max Value", "100000"}}, {{"Max Value", "100001"}}, DType::float32).match);
+  EXPECT_TRUE(judge({{"Max Value", "True"}}, {{"Max Value", "1"}}, DType::boolean).match);
+}
+
+TEST(Statistics, ComputedColumnsPrintAsTheDumpDoes) {
+  const float data[] = {1, 2, 3, 4, 5, 6};
+  const auto view = model::TensorView::row_major(DType::float32, {2, 3}, data);
+  const auto columns =
+      compute_columns(view, DType::float32,
+                      {{"L2Norm Value", ""}, {"MD5", ""}, {"Count", ""}, {"Avg Value", ""}, {"Else", ""}});
+  ASSERT_TRUE(columns);
+  const Columns expected{{"L2Norm Value", "9.53939"},
+                         {"MD5", "fa85978152c7dfb5f1322082915cb050"},
+                         {"Count", "6"},
+                         {"Avg Value", "3.5"}};
+  EXPECT_EQ(*columns, expected);
+  // A bfloat16 tensor was widened when it was dumped: its hash cannot be computed from the file.
+  EXPECT_TRUE(compute_columns(view, DType::bfloat16, {{"MD5", ""}})->empty());
+}
+
+}  // namespace
+}  // namespace opdump::compare

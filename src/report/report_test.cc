@@ -1,0 +1,248 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <deque>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "report/csv.h"
+#include "report/jsonl.h"
+#include "report/summary.h"
+#include "report/table.h"
+
+namespace opdump::report {
+namespace {
+
+using compare::Comparison;
+using compare::OperatorComparison;
+using compare::Outcome;
+using compare::SlotComparison;
+using compare::Verdict;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+// A comparison put together by hand; owns what it points to.
+struct Made {
+  std::deque<dump::Slot> slots;
+  std::deque<dump::OperatorRun> runs;
+  std::deque<model::Operator> ops;
+  Comparison comparison;
+
+  SlotComparison slot(model::Side side, Verdict verdict, std::optional<math::Metrics> metrics = {}) {
+    slots.emplace_back().side = side;
+    SlotComparison slot;
+    slot.golden = slot.actual = &slots.back();
+    slot.verdict = verdict;
+    slot.dtype = model::DType::float32;
+    slot.shape = model::Shape{2, 3};
+    slot.metrics = metrics;
+    return slot;
+  }
+
+  OperatorComparison& op(const std::string& name, Verdict verdict) {
+    ops.push_back({"convolution", name, model::Phase::forward, 0, 0, "train.py", 31});
+    runs.emplace_back();
+    runs.back().name = model::sanitise_name(name);
+    runs.back().type = "convolution";
+    runs.back().op = &ops.back();
+    comparison.operators.emplace_back();
+    OperatorComparison& op = comparison.operators.back();
+    op.golden = op.actual = &runs.back();
+    op.verdict = verdict;
+    return op;
+  }
+};
+
+math::Metrics metrics(double cosine, double max_abs) {
+  math::Metrics m;
+  m.count = 6;
+  m.mismatch_count = max_abs > 0 ? 2 : 0;
+  m.cosine = cosine;
+  m.max_abs = max_abs;
+  m.max_rel = max_abs > 0 ? kInf : 0;
+  return m;
+}
+
+// conv1 matches, conv2 is at fault, the rest inherits.
+Made typical() {
+  Made made;
+  OperatorComparison& good = made.op("Default/conv1-Conv2d/convolution-op0", Verdict::match);
+  good.slots.push_back(made.slot(model::Side::output, Verdict::match, metrics(1, 0)));
+  OperatorComparison& bad = made.op("Default/conv2-Conv2d/convolution-op0", Verdict::own_error);
+  bad.slots.push_back(made.slot(model::Side::input, Verdict::match, metrics(1, 0)));
+  bad.slots.push_back(made.slot(model::Side::output, Verdict::own_error, metrics(0.981, 0.37)));
+  for (int i = 0; i < 25; ++i) {
+    OperatorComparison& op = made.op("Default/fc" + std::to_string(i), Verdict::inherited);
+    op.slots.push_back(made.slot(model::Side::input, Verdict::input_differs, metrics(0.99, 0.1)));
+    op.slots.push_back(made.slot(model::Side::output, Verdict::inherited, metrics(0.97, 0.5)));
+  }
+  made.comparison.first_bad = 1;
+  made.comparison.outcome = Outcome::differs;
+  made.comparison.coverage = {412, 412, 412, 1304, 1304, 1288490188, 0};
+  return made;
+}
+
+TEST(Summary, NamesTheFirstBadOperator) {
+  EXPECT_EQ(
+      conclusion(typical().comparison),
+      "first bad operator: Default/conv2-Conv2d/convolution-op0 (forward, step 0) at train.py:31 — inputs "
+      "match, output differs (cosine 0.981, max abs 0.37)");
+  EXPECT_EQ(coverage_line(typical().comparison),
+            "compared 1304 of 1304 tensors in 412 of 412 operators (1.2 GiB)");
+}
+
+TEST(Summary, OtherKindsOfFirstBad) {
+  Made made = typical();
+  made.comparison.first_bad = 2;
+  EXPECT_THAT(conclusion(made.comparison),
+              EndsWith("— inputs already differ, output differs (cosine 0.97, max abs 0.5)"));
+
+  OperatorComparison& op = made.comparison.operators[1];
+  made.comparison.first_bad = 1;
+  op.slots[0].verdict = Verdict::unreadable;
+  EXPECT_THAT(conclusion(made.comparison), HasSubstr("— inputs not compared, output differs"));
+  op.slots.erase(op.slots.begin());
+  EXPECT_THAT(conclusion(made.comparison), HasSubstr("— no inputs recorded, output differs"));
+
+  op.slots[0].metrics->nan_mismatch_count = 1;
+  op.slots[0].reason = "1 of 6 elements are NaN or inf on one side";
+  EXPECT_THAT(conclusion(made.comparison),
+              EndsWith("output differs (1 of 6 elements are NaN or inf on one side)"));
+  op.slots[0].metrics.reset();
+  op.slots[0].reason = "shape (2,3) against (3,2)";
+  EXPECT_THAT(conclusion(made.comparison), EndsWith("output differs (shape (2,3) against (3,2))"));
+
+  op.verdict = Verdict::missing;
+  EXPECT_THAT(conclusion(made.comparison), EndsWith("— only in golden"));
+  made.ops[1].source_file.clear();
+  made.runs[5].rank = 3;
+  made.runs[1].step = 7;
+  EXPECT_THAT(conclusion(made.comparison), HasSubstr("(forward, step 7, rank 0) — only in golden"));
+}
+
+TEST(Summary, NoDifference) {
+  Made made = typical();
+  made.comparison.first_bad.reset();
+  made.comparison.outcome = Outcome::same;
+  EXPECT_EQ(conclusion(made.comparison), "no difference: 412 operators, 1304 tensors compared");
+  made.comparison.outcome = Outcome::incomplete;
+  EXPECT_EQ(conclusion(made.comparison),
+            "no difference found, but the answer is not whole: 412 operators, 1304 tensors compared");
+  made.comparison.outcome = Outcome::nothing_compared;
+  made.comparison.coverage = {1, 0, 0, 1, 0, 0, 0};
+  EXPECT_EQ(conclusion(made.comparison),
+            "nothing compared: of 1 operator in golden and 0 in actual none is in both");
+  made.comparison.coverage = {2, 2, 1, 2, 0, 0, 3};
+  EXPECT_EQ(conclusion(made.comparison),
+            "nothing compared: 1 operator is in both, but no tensor could be compared");
+  EXPECT_EQ(
+      coverage_line(made.comparison),
+      "compared 0 of 2 tensors in 1 of 2 operators (0 B); 1 only in golden; 1 only in actual; 3 tensors "
+      "without data on both sides");
+}
+
+TEST(Table, ShowsWhatDoesNotMatchAndCountsTheRest) {
+  const std::string text = format_table(typical().comparison, {});
+  EXPECT_EQ(text.substr(0, text.find("Default/fc0")),
+            "verdict    step  operator                              slot      cosine  max abs  elements that "
+            "differ\n"
+            "own_error  0     Default/conv2-Conv2d/convolution-op0  output.0  0.981   0.37     2 of 6\n"
+            "inherited  0     ");
+  EXPECT_EQ(std::ranges::count(text, '\n'), 1 + 20 + 1);
+  EXPECT_THAT(text, EndsWith("... and 6 more that do not match; --all shows every operator\n"));
+  EXPECT_THAT(text, Not(HasSubstr("conv1")));
+}
+
+TEST(Table, AllShowsEveryOperator) {
+  TableStyle style;
+  style.all = true;
+  const std::string text = format_table(typical().comparison, style);
+  EXPECT_EQ(std::ranges::count(text, '\n'), 1 + 27);
+  EXPECT_THAT(text, HasSubstr("match      0     Default/conv1"));
+}
+
+TEST(Table, ColoursOnlyIfAskedFor) {
+  TableStyle style;
+  EXPECT_THAT(format_table(typical().comparison, style), Not(HasSubstr("\033")));
+  style.colour = true;
+  EXPECT_THAT(format_table(typical().comparison, style), HasSubstr("\033[1;31mown_error\033[0m  0"));
+}
+
+TEST(Table, NothingToShow) {
+  EXPECT_EQ(format_table(Comparison{}, {}), "");
+  Comparison comparison;
+  comparison.incomplete.assign(12, "reason");
+  const std::string text = format_summary(comparison, {});
+  EXPECT_THAT(text, HasSubstr("incomplete: ... and 2 more; --all shows them\n"));
+  EXPECT_THAT(text, EndsWith("none is in both\n"));
+}
+
+TEST(Csv, OneRowForEachPairOfSlots) {
+  Made made = typical();
+  OperatorComparison& op = made.comparison.operators[1];
+  op.slots[1].reason = "a \"quoted\", text";
+  std::string text(csv_header());
+  append_csv_rows(text, op);
+  EXPECT_EQ(
+      text,
+      "rank,graph,step,phase,operator,type,slot,dtype,shape,verdict,cosine,max_abs,max_rel,relative_l2,"
+      "mean_abs,rmse,mismatch_count,count,source,reason\r\n"
+      "0,0,0,forward,Default/conv2-Conv2d/convolution-op0,convolution,input.0,float32,\"(2,3)\",match,1,0,0,"
+      "0,0,0,0,6,train.py:31,\r\n"
+      "0,0,0,forward,Default/conv2-Conv2d/convolution-op0,convolution,output.0,float32,\"(2,3)\",own_error,"
+      "0.981,0.37,inf,0,0,0,2,6,train.py:31,\"a \"\"quoted\"\", text\"\r\n");
+}
+
+TEST(Csv, FieldsThatDoNotApplyAreEmpty) {
+  Made made;
+  OperatorComparison& op = made.op("x", Verdict::missing);
+  op.slots.push_back(made.slot(model::Side::output, Verdict::missing));
+  op.slots[0].dtype = model::DType::undefined;
+  op.slots[0].shape.reset();
+  made.runs[0].op = nullptr;
+  std::string text;
+  append_csv_rows(text, op);
+  EXPECT_EQ(text, "0,0,0,,x,convolution,output.0,,,missing,,,,,,,,,,\r\n");
+}
+
+TEST(JsonLines, SlotsThenASummary) {
+  Made made = typical();
+  made.comparison.operators[1].slots[1].metrics->cosine = std::nan("");
+  std::string text;
+  append_json_lines(text, made.comparison.operators[1]);
+  EXPECT_EQ(std::ranges::count(text, '\n'), 2);
+  const auto record = nlohmann::json::parse(text.substr(text.find('\n') + 1));
+  EXPECT_EQ(record["schema_version"], 1);
+  EXPECT_EQ(record["record"], "slot");
+  EXPECT_EQ(record["operator"], "Default/conv2-Conv2d/convolution-op0");
+  EXPECT_EQ(record["slot"], "output.0");
+  EXPECT_EQ(record["shape"], (std::vector{2, 3}));
+  EXPECT_EQ(record["verdict"], "own_error");
+  EXPECT_EQ(record["cosine"], "nan");
+  EXPECT_EQ(record["max_rel"], "inf");
+  EXPECT_EQ(record["max_abs"], 0.37);
+  EXPECT_EQ(record["source"], "train.py:31");
+
+  const auto summary = nlohmann::json::parse(summary_json_line(made.comparison, "g", "a"));
+  EXPECT_EQ(summary["record"], "summary");
+  EXPECT_EQ(summary["outcome"], "differs");
+  EXPECT_EQ(summary["verdicts"]["inherited"], 25);
+  EXPECT_EQ(summary["first_bad"]["operator"], "Default/conv2-Conv2d/convolution-op0");
+  EXPECT_EQ(summary["compared_tensors"], 1304);
+}
+
+TEST(JsonLines, NamesThatAreNoText) {
+  Made made;
+  OperatorComparison& op = made.op("bad\xff", Verdict::match);
+  op.slots.push_back(made.slot(model::Side::output, Verdict::match, metrics(1, 0)));
+  std::string text;
+  append_json_lines(text, op);
+  EXPECT_THAT(text, HasSubstr("bad\xef\xbf\xbd"));
+}
+
+}  // namespace
+}  // namespace opdump::report
