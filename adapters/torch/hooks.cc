@@ -143,7 +143,7 @@ TORCH_LIBRARY_IMPL(_, Fake, m) { m.fallback(torch::CppFunction::makeFromBoxedFun
 
 using namespace opdump::torch_adapter;
 
-opdump_status opdump_torch_start(const opdump_options* options, const char* root, int64_t first_step) {
+opdump_status opdump_torch_start(const opdump_options* options, int64_t first_step) {
   const std::lock_guard lock(start_mutex);
   if (observer.load() || !options) return OPDUMP_ERROR_ARGUMENT;
   opdump_options filled = *options;
@@ -155,7 +155,8 @@ opdump_status opdump_torch_start(const opdump_options* options, const char* root
   opdump_session* session = nullptr;
   if (const opdump_status status = opdump_open(&filled, &session); status != OPDUMP_OK) return status;
   install_hooks();
-  observer = new Observer(session, root ? root : "Default", first_step);
+  const std::string root = options->process ? std::string("Default/") + options->process : "Default";
+  observer = new Observer(session, root, first_step);
   tell_run("+");
   return OPDUMP_OK;
 }

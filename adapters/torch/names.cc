@@ -37,9 +37,9 @@ Scope* Names::gradients_of(Scope* forward) {
   return forward->gradients_ = gradients;
 }
 
-Names::Next Names::next_operator(Scope* scope, const void* kind, const std::string& type, Source source) {
+Names::Next Names::next_operator(Scope* scope, const char* type, Source source) {
   const std::lock_guard lock(mutex_);
-  Scope::Occurrences& seen = scope->occurrences_[kind];
+  Scope::Occurrences& seen = scope->occurrences_[type];
   if (seen.step_number != step_number_) {
     seen.step_number = step_number_;
     seen.next = 0;
@@ -49,7 +49,7 @@ Names::Next Names::next_operator(Scope* scope, const void* kind, const std::stri
   opdump_op_info info{};
   info.size = sizeof info;
   info.phase = scope->phase_;
-  info.type = type.c_str();
+  info.type = type;
   info.name = name.c_str();
   info.source_file = source.file;
   info.source_line = source.line;

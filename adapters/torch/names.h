@@ -43,7 +43,7 @@ class Scope {
   opdump_phase phase_ = OPDUMP_FORWARD;
   Scope* gradients_ = nullptr;
   std::unordered_map<std::string, std::unique_ptr<Scope>> children_;
-  std::unordered_map<const void*, Occurrences> occurrences_;  // by kind of operator
+  std::unordered_map<const char*, Occurrences> occurrences_;  // by type
 };
 
 // Thread-safe.
@@ -56,12 +56,12 @@ class Names {
   Scope* child(Scope* parent, const std::string& component, opdump_phase phase = OPDUMP_FORWARD);
   Scope* gradients_of(Scope* forward);
 
-  // The operator that runs now: the next one of its kind in the scope. `kind` is any address that stands for the type for ever.
+  // The operator that runs now: the next one of its type in the scope. `type` comes from intern(): overloads share it.
   struct Next {
     const opdump_op* op;
     bool is_new;
   };
-  Next next_operator(Scope* scope, const void* kind, const std::string& type, Source source);
+  Next next_operator(Scope* scope, const char* type, Source source);
 
   // From here on every scope counts from 0 again.
   void begin_step();

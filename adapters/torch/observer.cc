@@ -196,7 +196,7 @@ void Observer::run(const c10::OperatorHandle& op, c10::DispatchKeySet below, tor
   if (kind.skipped) return op.redispatchBoxed(below, stack);
   const Place place = locate();
   note_forward(place);
-  const auto [known, is_new] = names_.next_operator(place.scope, &kind, kind.type, place.source);
+  const auto [known, is_new] = names_.next_operator(place.scope, kind.type, place.source);
 
   const std::size_t count = kind.arguments.size();
   const auto arguments = torch::jit::last(*stack, count);

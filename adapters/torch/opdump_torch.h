@@ -14,9 +14,9 @@
 extern "C" {
 #endif
 
-/* Starts recording with `options` (its runtime, retain and release are filled in here). `root` is the first part of every
- * name; NULL is "Default". Fails if recording is under way. */
-OPDUMP_API opdump_status opdump_torch_start(const opdump_options* options, const char* root, int64_t first_step);
+/* Starts recording with `options` (its runtime, retain and release are filled in here). Names begin with "Default", or with
+ * "Default/" and the process if options name one. Fails if recording is under way. */
+OPDUMP_API opdump_status opdump_torch_start(const opdump_options* options, int64_t first_step);
 
 /* Stops and writes what is pending. Nothing happens if recording is not under way. */
 OPDUMP_API opdump_status opdump_torch_stop(void);

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "names.h"
+
 namespace opdump::torch_adapter {
 namespace {
 
@@ -21,10 +23,10 @@ OperatorKind describe(const c10::OperatorHandle& op) {
   const std::string& name = schema.name();  // "aten::convolution"
   const std::size_t colons = name.find("::");
   const std::string space = colons == std::string::npos ? "" : name.substr(0, colons);
-  kind.type = colons == std::string::npos ? name : name.substr(colons + 2);
+  std::string type = colons == std::string::npos ? name : name.substr(colons + 2);
   kind.skipped = space == "profiler" || space == "prim";
-  kind.uninitialised = kind.type.starts_with("empty") || kind.type.starts_with("new_empty") ||
-                       kind.type.starts_with("_empty") || kind.type.starts_with("resize");
+  kind.uninitialised = type.starts_with("empty") || type.starts_with("new_empty") || type.starts_with("_empty") ||
+                       type.starts_with("resize");
 
   // Operators from elsewhere often do not declare what they write to.
   const bool trusted = space == "aten" || space == "prims";
@@ -32,7 +34,7 @@ OperatorKind describe(const c10::OperatorHandle& op) {
     OperatorKind::Argument a;
     a.out = argument.is_out();
     a.written = a.out || (argument.alias_info() && argument.alias_info()->isWrite()) || !trusted ||
-                writes_undeclared(kind.type, argument.name());
+                writes_undeclared(type, argument.name());
     kind.writes = kind.writes || a.written;
     kind.arguments.push_back(a);
   }
@@ -40,8 +42,9 @@ OperatorKind describe(const c10::OperatorHandle& op) {
               std::ranges::all_of(schema.returns(), [](const c10::Argument& r) {
                 return r.alias_info() && !r.alias_info()->isWrite();
               });
-  if (!trusted && !space.empty()) kind.type = space + "_" + kind.type;
-  std::ranges::replace(kind.type, '/', '_');
+  if (!trusted && !space.empty()) type = space + "_" + type;
+  std::ranges::replace(type, '/', '_');
+  kind.type = intern(type);
   return kind;
 }
 

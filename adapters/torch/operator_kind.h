@@ -4,13 +4,12 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 namespace opdump::torch_adapter {
 
 struct OperatorKind {
-  std::string type;            // "convolution"; "mylib_scale" outside aten
+  const char* type = nullptr;  // "convolution"; "mylib_scale" outside aten; interned
   bool skipped = false;        // not an operator on data (profiler marks)
   bool view = false;           // moves no data
   bool uninitialised = false;  // its outputs are memory nobody has written to

@@ -30,7 +30,7 @@ __attribute__((constructor)) void start_with_program() {
   options.strict = std::getenv("OPDUMP_STRICT") != nullptr;
   if (const char* rank = first_of({"RANK_ID", "RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}))
     options.rank = static_cast<uint32_t>(std::strtoul(rank, nullptr, 10));
-  if (opdump_torch_start(&options, nullptr, 0) != OPDUMP_OK) {
+  if (opdump_torch_start(&options, 0) != OPDUMP_OK) {
     std::fprintf(stderr, "opdump: %s\n", opdump_last_error());
     std::_Exit(2);
   }

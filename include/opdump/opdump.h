@@ -76,6 +76,7 @@ typedef struct opdump_options {
   const char* dialect;        /* its language, if content does not tell: "mindspore" */
   const char* mode;           /* the machine it is written for: "o0", "o2", "cpu", "gpu"; NULL follows the config */
   const char* runtime;        /* engine and version, for the status file: "torch 1.13.0" */
+  const char* process;        /* this process, if others record into the same rank: "worker0"; NULL: the main one */
   int32_t strict;             /* refuse what the original refuses though its documentation allows it */
   int32_t device_id;          /* checked against the plan's device list */
   uint64_t memory_limit_bytes; /* held by the recorder at most; 0: OPDUMP_MEMORY_LIMIT, else 1 GiB */

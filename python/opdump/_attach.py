@@ -134,13 +134,13 @@ def _warn_of_compile() -> None:
     torch.compile = compile
 
 
-def start(config: str, *, mode: str | None = None, strict: bool = False, root: str | None = None, first_step: int = 0) -> None:
-    """See opdump.start. `root` begins every name; None is "Default"."""
+def start(config: str, *, mode: str | None = None, strict: bool = False, process: str | None = None, first_step: int = 0) -> None:
+    """See opdump.start. `process` tells apart those that record into one rank; None is the main one."""
     global _settings
     settings = {"config": os.path.abspath(config), "mode": mode, "strict": strict}
     hooks.start(
         **settings,
-        root=root,
+        process=process,
         rank=_first_number(_RANK_VARIABLES),
         device=_first_number(_DEVICE_VARIABLES),
         first_step=first_step,
@@ -182,6 +182,6 @@ def _start_in_child() -> None:
     name = f"worker{worker.id}" if worker else multiprocessing.current_process().name
     if _settings is None or (worker is None and multiprocessing.parent_process() is None):
         return  # os.fork() by hand: nobody would close the recording
-    start(**_settings, root=f"Default/{name}", first_step=hooks.current_step())
+    start(**_settings, process=name, first_step=hooks.current_step())
     # Such a process ends with os._exit: atexit functions do not run there.
     multiprocessing.util.Finalize(None, stop, exitpriority=10)

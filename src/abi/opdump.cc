@@ -100,6 +100,7 @@ Result<> open_session(const opdump_options* options, opdump_session** session) {
   recording.rank = options->rank;
   recording.device_id = static_cast<std::uint32_t>(options->device_id);
   recording.runtime = options->runtime ? options->runtime : "";
+  recording.process = options->process ? options->process : "";
   recording.threads = options->threads;
   OPDUMP_TRY(recording.memory_limit_bytes, memory_limit(*options));
   if (options->retain && options->release) {

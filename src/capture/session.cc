@@ -46,7 +46,7 @@ JobNeeds needs_of(const plan::DumpPlan& plan) {
 
 // Whether hard links work there. Some network and FAT file systems refuse them.
 bool links_work(const std::filesystem::path& directory) {
-  const std::filesystem::path status = directory / dump::kStatusFileName;
+  const std::filesystem::path status = directory / dump::kOperatorLogName;
   const std::filesystem::path probe = directory / (".link" + std::to_string(::getpid()));
   if (::link(status.c_str(), probe.c_str()) != 0) return false;
   ::unlink(probe.c_str());
@@ -141,6 +141,7 @@ Session::Session(plan::DumpPlan plan, SessionOptions options, std::unique_ptr<du
       log_writer_(std::move(log_writer)),
       reuse_(std::make_unique<Reuse>()) {
   status_.opdump_version = kVersion;
+  status_.process = options_.process;
   status_.runtime = options_.runtime;
   status_.config_path = plan_.config_path.string();
   status_.pid = ::getpid();
@@ -309,7 +310,7 @@ void Session::write_ready(bool flush_now) {
       calls_.pop_front();
     }
     if (auto written = write(*call); !written)
-      stop(written.error(), call->op->op.name + ", step " + std::to_string(call->step));
+      stop(written.error(), call->op->op.name + ", step " + std::to_string(call->step), call->slots.size());
   }
   const std::uint64_t now = now_us();
   if (stopped_ || (!flush_now && now - last_flush_us_ < kFlushPeriodUs)) return;
@@ -319,7 +320,7 @@ void Session::write_ready(bool flush_now) {
     const std::lock_guard lock(operators_mutex_);
     if (flushed && std::exchange(log_dirty_, false)) flushed = log_writer_.flush();
   }
-  if (!flushed) stop(flushed.error(), "");
+  if (!flushed) stop(flushed.error(), "step " + std::to_string(step_), 0);
 }
 
 Result<> Session::write(const Call& call) {
@@ -347,12 +348,12 @@ Result<> Session::write(const Call& call) {
   return ok();
 }
 
-void Session::stop(const Error& error, std::string first) {
+void Session::stop(const Error& error, std::string first, std::uint64_t count) {
   if (stopped_.exchange(true)) return;
   recording_ = false;
-  say(LogLevel::error, "recording stopped, the program goes on without it: " + error.message());
+  say(LogLevel::error, "recording stopped: " + error.message() + "; the program goes on without it");
   const std::lock_guard lock(status_mutex_);
-  status_.losses.push_back({"recording stopped", error.message(), 1, std::move(first)});
+  status_.losses.push_back({"tensors after recording stopped", error.message(), count, std::move(first)});
 }
 
 void Session::report_unseen(std::string_view what, std::string_view reason) {
@@ -392,9 +393,8 @@ Result<> Session::close() {
   say(LogLevel::info, "dumped " + summary + " to " + rank_directory_.string());
   for (const plan::OpSelector::Rule& rule : selector_.rules())
     if (rule.matches == 0) say(LogLevel::warning, "no operator matched '" + rule.text + "' of the kernels list");
-  for (const dump::Loss& loss : status.losses)
-    say(LogLevel::error, "not dumped: " + loss.what + " (" + std::to_string(loss.count) + " times, first at " + loss.first +
-                             "): " + loss.reason);
+  for (const dump::Loss& loss : status.losses)  // why was said when it happened
+    say(LogLevel::error, "not in the dump: " + loss.what + ", " + std::to_string(loss.count) + " at least, from " + loss.first);
   if (!told) return told;
   return flushed;
 }

@@ -38,6 +38,7 @@ struct SessionOptions {
   std::uint32_t rank = 0;
   std::uint32_t device_id = 0;
   std::string runtime;
+  std::string process;  // of several that record into one rank; empty for the main one
   std::uint64_t memory_limit_bytes = 1 << 30;
   unsigned threads = 0;  // 0: half the cores, at most 4
   LogSink log;
@@ -93,7 +94,7 @@ class Session {
   void drain();
   void write_ready(bool flush_now);
   Result<> write(const Call& call);
-  void stop(const Error& error, std::string first);
+  void stop(const Error& error, std::string first, std::uint64_t count);
   void say(LogLevel level, std::string_view line) const;
   dump::Status final_status();
 

@@ -1,10 +1,12 @@
 #include "dump/status_file.h"
 
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <utility>
 
 #include "base/file.h"
 #include "base/json.h"
+#include "model/operator.h"
 
 namespace opdump::dump {
 namespace {
@@ -18,6 +20,7 @@ constexpr std::uint64_t kMaxStatusBytes = 64 << 20;
 template <typename S, typename F>
 void for_each_field(S& status, const F& visit) {
   visit("state", status.state);
+  visit("process", status.process);
   visit("opdump_version", status.opdump_version);
   visit("runtime", status.runtime);
   visit("config_path", status.config_path);
@@ -65,23 +68,12 @@ bool assign(const json& value, std::vector<Loss>& field) {
   return true;
 }
 
-}  // namespace
-
-Result<> write_status(const std::filesystem::path& rank_directory, const Status& status) {
-  nlohmann::ordered_json object{{"schema_version", kSchemaVersion}};
-  for_each_field(status, [&](const char* key, const auto& field) { object[key] = field; });
-  object["losses"] = json::array();
-  for (const Loss& loss : status.losses)
-    object["losses"].push_back(
-        {{"what", loss.what}, {"reason", loss.reason}, {"count", loss.count}, {"first", loss.first}});
-  object["warnings"] = status.warnings;
-  const std::string text =
-      object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-  return write_file_atomic(rank_directory / kStatusFileName, text, 0600);
+std::filesystem::path status_path(const std::filesystem::path& rank_directory, std::string_view process) {
+  if (process.empty()) return rank_directory / kStatusFileName;
+  return rank_directory / ("opdump_status." + model::sanitise_name(process) + ".json");
 }
 
-Result<Status> read_status(const std::filesystem::path& rank_directory) {
-  const std::filesystem::path path = rank_directory / kStatusFileName;
+Result<Status> read_status_file(const std::filesystem::path& path) {
   OPDUMP_TRY(std::string text, read_file(path, kMaxStatusBytes));
   auto document = JsonDocument::parse(path.string(), std::move(text));
   if (!document) return Error(Code::corrupt, document.error().message());
@@ -104,6 +96,49 @@ Result<Status> read_status(const std::filesystem::path& rank_directory) {
   visit("losses", status.losses);
   visit("warnings", status.warnings);
   if (failed != nullptr) return wrong(failed);
+  return status;
+}
+
+// What the recordings of other processes of the rank lost.
+std::vector<Loss> losses_of_others(const std::filesystem::path& rank_directory) {
+  std::vector<Loss> losses;
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(rank_directory, failed)) {
+    const std::string name = entry.path().filename().string();
+    if (name == kStatusFileName || !name.starts_with("opdump_status.") || !name.ends_with(".json")) continue;
+    const auto status = read_status_file(entry.path());
+    if (!status) {
+      losses.push_back({"recording of another process", status.error().message(), 1, name});
+      continue;
+    }
+    losses.insert(losses.end(), status->losses.begin(), status->losses.end());
+    if (status->state == "recording")
+      losses.push_back({"end of the recording of " + status->process, "it was cut short", 1, name});
+  }
+  return losses;
+}
+
+}  // namespace
+
+Result<> write_status(const std::filesystem::path& rank_directory, const Status& status) {
+  nlohmann::ordered_json object{{"schema_version", kSchemaVersion}};
+  for_each_field(status, [&](const char* key, const auto& field) { object[key] = field; });
+  object["losses"] = json::array();
+  for (const Loss& loss : status.losses)
+    object["losses"].push_back(
+        {{"what", loss.what}, {"reason", loss.reason}, {"count", loss.count}, {"first", loss.first}});
+  object["warnings"] = status.warnings;
+  const std::string text =
+      object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return write_file_atomic(status_path(rank_directory, status.process), text, 0600);
+}
+
+Result<Status> read_status(const std::filesystem::path& rank_directory) {
+  OPDUMP_TRY(Status status, read_status_file(rank_directory / kStatusFileName));
+  for (Loss& loss : losses_of_others(rank_directory)) {
+    if (status.state == "complete") status.state = "incomplete";
+    status.losses.push_back(std::move(loss));
+  }
   return status;
 }
 

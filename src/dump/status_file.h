@@ -12,7 +12,7 @@
 
 namespace opdump::dump {
 
-inline constexpr std::string_view kStatusFileName = "opdump_status.json";
+inline constexpr std::string_view kStatusFileName = "opdump_status.json";  // of the main process
 
 // Something that should be in the dump and is not.
 struct Loss {
@@ -25,6 +25,7 @@ struct Loss {
 struct Status {
   std::string state = "recording";  // "recording", "complete" (nothing lost), "incomplete" (see losses)
   std::string opdump_version;
+  std::string process;              // empty, or "worker0": its file is opdump_status.worker0.json
   std::string runtime;  // "torch 1.13.0"
   std::string config_path;
   std::int64_t pid = 0;
@@ -39,6 +40,7 @@ struct Status {
 
 Result<> write_status(const std::filesystem::path& rank_directory, const Status& status);
 
+// The main process's status, with the losses of the others (data-loading workers) added to its own.
 // Errors: not_found (a dump of another tool has none), corrupt.
 Result<Status> read_status(const std::filesystem::path& rank_directory);
 

@@ -54,9 +54,9 @@ OPERATORS = """
     over.neg()
 
     mine = torch.full((200, 200), 2.0)
-    mine.square()
+    mine.neg()
     mine.numpy()[:] = 7                              # behind torch's back
-    mine.square()
+    mine.neg()
     np.savez("kept.npz", **{k: v.numpy() for k, v in kept.items()})
 """
 
@@ -142,8 +142,8 @@ def test_dtypes(dump):
 def test_memory_shared_with_numpy_is_read_every_time(dump):
     assert (dump.tensor("Default/neg-op0", "input.0") == 1).all()
     assert (dump.tensor("Default/neg-op1", "input.0") == 5).all()
-    assert (dump.tensor("Default/square-op0", "input.0") == 2).all()
-    assert (dump.tensor("Default/square-op1", "input.0") == 7).all()
+    assert (dump.tensor("Default/neg-op2", "input.0") == 2).all()
+    assert (dump.tensor("Default/neg-op3", "input.0") == 7).all()
 
 
 def test_statistics_agree_with_the_tensors(dump):
@@ -276,13 +276,13 @@ def test_threads_and_data_loader_workers(opdump):
 
         class Squares(torch.utils.data.Dataset):
             def __len__(self): return 8
-            def __getitem__(self, i): return torch.full((4,), float(i)).square()
+            def __getitem__(self, i): return torch.full((4,), float(i)).exp2()
 
         loader = torch.utils.data.DataLoader(Squares(), batch_size=2, num_workers=2)
         total = 0.0
         for batch in loader:
             total += batch.sum().item()
-        assert total == 4 * 140, total
+        assert total == 4 * 255, total
         thread = threading.Thread(target=lambda: torch.ones(2).tanh())
         thread.start(); thread.join()
         with ThreadPoolExecutor(2) as pool:
@@ -290,7 +290,7 @@ def test_threads_and_data_loader_workers(opdump):
     """)
     types = {o["type"] for o in dump.operators.values()}
     assert {"tanh", "erf"} <= types
-    workers = {n.split("/")[1] for n, o in dump.operators.items() if o["type"] == "square"}
+    workers = {n.split("/")[1] for n, o in dump.operators.items() if o["type"] == "exp2"}
     assert workers == {"worker0", "worker1"}
 
 
