@@ -74,8 +74,10 @@ inline constexpr std::string_view kOutcomeNames[] = {"same", "differs", "incompl
 
 struct Comparison {
   std::vector<OperatorComparison> operators;  // in golden order of execution, extras where they ran
-  // Index of the first own_error, else of the first difference of another kind. "First" means the lowest
-  // step, then the order above.
+  // Index of the first operator with an output that differs, else of the first difference of another kind.
+  // "First" means the lowest step, then the order above. Usually it is an own_error. If it is inherited, the
+  // fault lies in what no recorded operator made: weights, data, or an operator that only one side has; later
+  // own_errors are then mostly small differences that grew, and not the answer.
   std::optional<std::size_t> first_bad;
   Coverage coverage;
   Outcome outcome = Outcome::nothing_compared;

@@ -60,12 +60,17 @@ bool is_bad(const OperatorComparison& op, const Unfinished& unfinished) {
   return is_difference(op.verdict);
 }
 
+// Does a paired operator have an output that differs?
+bool has_bad_output(Verdict verdict) {
+  return verdict == Verdict::own_error || verdict == Verdict::inherited;
+}
+
 // Compared by (kind, step, order): smaller is what the user wants to hear of first.
 std::optional<std::size_t> find_first_bad(const Comparison& comparison, const Unfinished& unfinished) {
   std::optional<std::size_t> best;
   const auto key = [&](std::size_t i) {
     const OperatorComparison& op = comparison.operators[i];
-    return std::pair(op.verdict != Verdict::own_error, op.run().step);
+    return std::pair(!has_bad_output(op.verdict), op.run().step);
   };
   for (std::size_t i = 0; i < comparison.operators.size(); ++i)
     if (is_bad(comparison.operators[i], unfinished) && (!best || key(i) < key(*best))) best = i;

@@ -108,11 +108,13 @@ TEST(Verdict, WhatAnUnfinishedRecordingLacksIsNoDifference) {
   EXPECT_EQ(comparison.outcome, Outcome::differs);
 }
 
-TEST(Verdict, FirstBadIsTheFirstOwnErrorOfTheLowestStep) {
+TEST(Verdict, FirstBadIsTheFirstOutputThatDiffersInTheLowestStep) {
   Fixture f;
-  EXPECT_EQ(f.judge({f.make(".>."), f.make("x>x"), f.make(".>x"), f.make(".>x")}).first_bad, 2u);
-  EXPECT_EQ(f.judge({f.make(".>."), f.only_golden(), f.make("x>x")}).first_bad, 1u);
-  EXPECT_EQ(f.judge({f.make("x>."), f.make("x>x")}).first_bad, 0u);
+  EXPECT_EQ(f.judge({f.make(".>."), f.make(".>x"), f.make("x>x"), f.make(".>x")}).first_bad, 1u);
+  EXPECT_EQ(f.judge({f.make(".>."), f.make("x>x"), f.make(".>x")}).first_bad, 1u);
+  EXPECT_EQ(f.judge({f.make(".>."), f.only_golden(), f.make("x>x")}).first_bad, 2u);
+  EXPECT_EQ(f.judge({f.make("x>."), f.make(".>s")}).first_bad, 1u);
+  EXPECT_EQ(f.judge({f.make(".>."), f.make("x>."), f.only_golden()}).first_bad, 1u);
   EXPECT_EQ(f.judge({f.make(".>x", 1, 0), f.make(".>x", 0, 1)}).first_bad, 1u);
   EXPECT_EQ(f.judge({f.make(".>."), f.make("._>.")}).first_bad, std::nullopt);
 }

@@ -116,6 +116,11 @@ TEST(Summary, OtherKindsOfFirstBad) {
   op.slots[0].reason = "shape (2,3) against (3,2)";
   EXPECT_THAT(conclusion(made.comparison), EndsWith("output differs (shape (2,3) against (3,2))"));
 
+  OperatorComparison& before = made.comparison.operators[0];
+  before.golden = nullptr;
+  EXPECT_THAT(conclusion(made.comparison), EndsWith("; just before it, 1 operator is only in actual"));
+  before.golden = before.actual;
+
   op.verdict = Verdict::missing;
   EXPECT_THAT(conclusion(made.comparison), EndsWith("— only in golden"));
   made.ops[1].source_file.clear();

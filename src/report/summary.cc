@@ -67,6 +67,29 @@ std::string why(const OperatorComparison& op) {
   }
 }
 
+// "1 operator", "2 operators"
+std::string counted(std::uint64_t count, std::string_view noun) {
+  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
+// "; just before it, 3 operators are only in actual": what has no partner may be the cause.
+std::string strangers_before(const Comparison& comparison, std::size_t index) {
+  const OperatorComparison& op = comparison.operators[index];
+  if (op.golden == nullptr || op.actual == nullptr) return {};
+  std::uint64_t only_golden = 0, only_actual = 0;
+  while (index-- > 0) {
+    const OperatorComparison& before = comparison.operators[index];
+    if (before.run().step != op.run().step || (before.golden != nullptr && before.actual != nullptr)) break;
+    ++(before.golden != nullptr ? only_golden : only_actual);
+  }
+  std::string text;
+  for (const auto& [count, side] : {std::pair(only_golden, "golden"), std::pair(only_actual, "actual")})
+    if (count > 0)
+      text += (text.empty() ? "; just before it, " : " and ") + counted(count, "operator") +
+              (count == 1 ? " is" : " are") + " only in " + side;
+  return text;
+}
+
 std::string first_bad_line(const Comparison& comparison) {
   const OperatorComparison& op = comparison.operators[*comparison.first_bad];
   const dump::OperatorRun& run = op.run();
@@ -78,12 +101,7 @@ std::string first_bad_line(const Comparison& comparison) {
   line += ")";
   const std::string source = run.op != nullptr ? model::format_source(*run.op) : "";
   if (!source.empty()) line += " at " + source;
-  return line + " — " + why(op);
-}
-
-// "1 operator", "2 operators"
-std::string counted(std::uint64_t count, std::string_view noun) {
-  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+  return line + " — " + why(op) + strangers_before(comparison, *comparison.first_bad);
 }
 
 }  // namespace
