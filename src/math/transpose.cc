@@ -36,8 +36,12 @@ struct Matrix {
 template <typename T>
 HWY_INLINE void transpose_edge(const Matrix<T>& m, std::size_t i_begin, std::size_t i_end,
                                std::size_t j_begin, std::size_t j_end) {
-  for (std::size_t i = i_begin; i < i_end; ++i)
-    for (std::size_t j = j_begin; j < j_end; ++j) std::memcpy(m.target(i, j), m.source(i, j), sizeof(T));
+  for (std::size_t i = i_begin; i < i_end; ++i) {
+    const std::byte* from = m.source(i, j_begin);
+    std::byte* to = m.target(i, j_begin);
+    for (std::size_t j = j_begin; j < j_end; ++j, from += m.in_step, to += sizeof(T))
+      std::memcpy(to, from, sizeof(T));
+  }
 }
 
 #if HWY_TARGET != HWY_SCALAR
