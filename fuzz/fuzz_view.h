@@ -34,7 +34,7 @@ inline std::optional<FuzzTensor> take_tensor(FuzzedDataProvider& bytes, model::D
   const auto rank = bytes.ConsumeIntegralInRange<std::size_t>(0, 8);
   std::vector<std::int64_t> sizes, strides;
   for (std::size_t axis = 0; axis < rank; ++axis) {
-    const bool is_long = bytes.ConsumeBool();
+    const bool is_long = bytes.ConsumeBool() && axis < 3;  // the product stays far from any overflow
     sizes.push_back(bytes.ConsumeIntegralInRange<std::int64_t>(0, is_long ? 5000 : 5));
     strides.push_back(bytes.ConsumeIntegralInRange<std::int64_t>(-40, 40));
   }

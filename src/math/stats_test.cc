@@ -112,15 +112,16 @@ TEST_P(EveryDType, PiecesMergeToTheWhole) {
 }
 
 TEST(Split, PiecesHaveAboutTheWantedSize) {
-  const TensorView view = TensorView::row_major(DType::float32, {1, 2, 1000, 100}, nullptr);
+  const std::vector<std::byte> memory(64 * 100 * 100 * sizeof(float));
+  const TensorView view = TensorView::row_major(DType::float32, {1, 2, 1000, 100}, memory.data());
   const std::vector<TensorView> pieces = split_view(view, 100000);
   EXPECT_GE(pieces.size(), 8u);
   EXPECT_LE(pieces.size(), 10u);
   for (const TensorView& piece : pieces) EXPECT_LE(piece.byte_count(), 100000u);
   EXPECT_EQ(split_view(view, 800000).size(), 1u);
-  EXPECT_EQ(split_view(TensorView::row_major(DType::int4, {1000}, nullptr), 10).size(), 1u);
-  EXPECT_EQ(split_view(TensorView::row_major(DType::int8, {3}, nullptr), 0).size(), 3u);
-  TensorView channels_last{DType::float32, {1, 64, 100, 100}, {640000, 1, 6400, 64}, nullptr};
+  EXPECT_EQ(split_view(TensorView::row_major(DType::int4, {1000}, memory.data()), 10).size(), 1u);
+  EXPECT_EQ(split_view(TensorView::row_major(DType::int8, {3}, memory.data()), 0).size(), 3u);
+  TensorView channels_last{DType::float32, {1, 64, 100, 100}, {640000, 1, 6400, 64}, memory.data()};
   for (const TensorView& piece : split_view(channels_last, 1 << 20)) EXPECT_TRUE(piece.is_contiguous());
 }
 

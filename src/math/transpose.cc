@@ -36,8 +36,12 @@ struct Matrix {
 template <typename T>
 HWY_INLINE void transpose_edge(const Matrix<T>& m, std::size_t i_begin, std::size_t i_end,
                                std::size_t j_begin, std::size_t j_end) {
-  for (std::size_t i = i_begin; i < i_end; ++i)
-    for (std::size_t j = j_begin; j < j_end; ++j) std::memcpy(m.target(i, j), m.source(i, j), sizeof(T));
+  for (std::size_t i = i_begin; i < i_end; ++i) {
+    const std::byte* from = m.source(i, j_begin);
+    std::byte* to = m.target(i, j_begin);
+    for (std::size_t j = j_begin; j < j_end; ++j, from += m.in_step, to += sizeof(T))
+      std::memcpy(to, from, sizeof(T));
+  }
 }
 
 #if HWY_TARGET != HWY_SCALAR
@@ -74,8 +78,16 @@ HWY_INLINE void transpose_strip(const Matrix<T>& m, std::size_t i_begin, std::si
     constexpr std::size_t kN = 16 / sizeof(T);
     const std::size_t i_tiles = i_begin + (i_end - i_begin) / kN * kN;
     const std::size_t j_tiles = j_begin + (j_end - j_begin) / kN * kN;
-    for (std::size_t j = j_begin; j < j_tiles; j += kN)
-      for (std::size_t i = i_begin; i < i_tiles; i += kN) transpose_tile(m, i, j);
+    // Columns that lie near each other are read in one stream. Those that do not are read line by line
+    // anyway, and it pays to write in few streams: rows a power of two apart drive each other out of the
+    // cache.
+    if (m.in_step > 0 && m.in_step <= 512) {
+      for (std::size_t j = j_begin; j < j_tiles; j += kN)
+        for (std::size_t i = i_begin; i < i_tiles; i += kN) transpose_tile(m, i, j);
+    } else {
+      for (std::size_t i = i_begin; i < i_tiles; i += kN)
+        for (std::size_t j = j_begin; j < j_tiles; j += kN) transpose_tile(m, i, j);
+    }
     transpose_edge(m, i_begin, i_tiles, j_tiles, j_end);
     transpose_edge(m, i_tiles, i_end, j_begin, j_end);
     return;
