@@ -25,6 +25,7 @@ namespace {
 constexpr c10::DispatchKey kKey = c10::DispatchKey::Fake;  // reserved for use outside of torch itself
 
 std::atomic<Observer*> observer{nullptr};
+std::int64_t step_at_fork = 0;
 std::atomic<bool> child_pending{false};  // forked while recording; the child has not decided yet
 std::atomic<const opdump_torch_bridge*> bridge{nullptr};
 std::mutex start_mutex;  // guards starting and stopping
@@ -104,6 +105,7 @@ void after_fork_in_child() {
   Observer* o = observer.exchange(nullptr);
   if (!o) return;
   child_pending = o->is_active();
+  step_at_fork = o->step();
   opdump_abandon(o->session());
   visits = 0;
   new (&start_mutex) std::mutex;  // whoever held it does not exist here
@@ -224,5 +226,5 @@ void opdump_torch_report_unseen(const char* what, const char* reason) {
 
 int64_t opdump_torch_current_step(void) {
   Observer* o = observer;
-  return o ? o->step() : 0;
+  return o ? o->step() : step_at_fork;
 }

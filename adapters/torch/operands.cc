@@ -1,6 +1,7 @@
 #include "operands.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/LegacyTypeDispatch.h>
 
 namespace opdump::torch_adapter {
 namespace {
@@ -62,10 +63,12 @@ void Operands::add_tensor(const at::Tensor& tensor, const char* undumped) {
   const at::Tensor* host = &tensor;
   if (!operand.undumped && !tensor.device().is_cpu()) {
     copies_.reserve(64);  // pointers lead into it
-    if (copies_.size() < copies_.capacity())
+    if (copies_.size() < copies_.capacity()) {
+      const at::AutoDispatchBelowADInplaceOrView below_autograd;  // a copy of ours is no part of the program
       host = &copies_.emplace_back(tensor.to(at::kCPU));
-    else
+    } else {
       operand.undumped = "too many tensors of another device";
+    }
   }
   if (tensor.layout() == at::kStrided || tensor.is_sparse()) {
     operand.rank = static_cast<std::uint32_t>(host->dim());
