@@ -168,13 +168,13 @@ void DumpSetReader::note_entry(const fs::directory_entry& entry, StepFiles& file
                                std::set<std::string>& subdirectories) {
   std::error_code failed;
   std::string name = entry.path().filename().string();
-  const fs::file_type type = entry.symlink_status(failed).type();
-  if (type == fs::file_type::directory)
-    subdirectories.insert(std::move(name));
-  else if (type == fs::file_type::regular)
-    files.names.push_back(std::move(name));
-  else if (type == fs::file_type::symlink)
+  // In this order nothing is looked up: the directory itself told the types.
+  if (entry.is_symlink(failed))
     set_.problems_.push_back({entry.path(), "symbolic link; links inside a dump are not followed"});
+  else if (entry.is_directory(failed))
+    subdirectories.insert(std::move(name));
+  else if (entry.is_regular_file(failed))
+    files.names.push_back(std::move(name));
 }
 
 void DumpSetReader::read_step_directory(const StepFiles& files) {

@@ -133,17 +133,15 @@ Result<> OperatorLogWriter::flush() {
   return written;
 }
 
-Result<OperatorLog> read_operator_log(const std::filesystem::path& rank_directory) {
-  OPDUMP_TRY(const std::string text, read_file(rank_directory / kOperatorLogName, kMaxLogBytes));
+OperatorLog decode_operator_log(std::string_view text) {
   OperatorLog log;
   std::set<std::pair<std::int64_t, std::string>> known;
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    const json object = json::parse(rest.substr(0, end), nullptr, false);
-    const bool torn = end == rest.size();
-    rest.remove_prefix(torn ? end : end + 1);
-    const std::string kind = object.is_object() && !torn ? find_text(object, "kind").value_or("") : "";
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const bool torn = end == text.size();
+    const json object = torn ? json() : json::parse(text.substr(0, end), nullptr, false);
+    text.remove_prefix(torn ? end : end + 1);
+    const std::string kind = object.is_object() ? find_text(object, "kind").value_or("") : "";
     if (auto op = kind == "operator" ? parse_operator(object) : std::nullopt) {
       if (known.emplace(op->graph_id, op->name).second) log.operators.push_back(std::move(*op));
     } else if (auto slot = kind == "slot" ? parse_slot(object) : std::nullopt) {
@@ -153,6 +151,11 @@ Result<OperatorLog> read_operator_log(const std::filesystem::path& rank_director
     }
   }
   return log;
+}
+
+Result<OperatorLog> read_operator_log(const std::filesystem::path& rank_directory) {
+  OPDUMP_TRY(const std::string text, read_file(rank_directory / kOperatorLogName, kMaxLogBytes));
+  return decode_operator_log(text);
 }
 
 }  // namespace opdump::dump

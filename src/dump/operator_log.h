@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/file.h"
@@ -53,7 +54,10 @@ struct OperatorLog {
   std::vector<UndumpedSlot> undumped;
   std::uint64_t damaged_lines = 0;  // a torn last line after a kill, for example
 };
-// Errors: not_found, io, limit. Damaged lines are counted, not errors.
+// Never fails: damaged lines are counted.
+OperatorLog decode_operator_log(std::string_view text);
+
+// The log of a rank. Errors: not_found, io, limit (1 GiB).
 Result<OperatorLog> read_operator_log(const std::filesystem::path& rank_directory);
 
 }  // namespace opdump::dump

@@ -21,7 +21,7 @@
 namespace opdump::dump {
 namespace {
 
-constexpr std::uint64_t kMaxTableBytes = std::uint64_t{4} << 30;
+constexpr std::uint64_t kMaxTableBytes = std::uint64_t{1} << 30;
 constexpr std::size_t kCheckedByOneThread = 1000;  // files
 
 // {type, name} -> its slots of all executions.

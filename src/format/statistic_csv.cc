@@ -1,5 +1,6 @@
 #include "format/statistic_csv.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -84,6 +85,8 @@ Result<StatisticCsv> decode_statistic_csv(std::string_view text) {
   StatisticCsv csv;
   csv.columns.assign(fields.begin() + kFixedCount, fields.end());
   if (!csv.columns.empty() && csv.columns.back().empty()) csv.columns.pop_back();
+  if (std::ranges::find(csv.columns, "") != csv.columns.end())
+    return Error(Code::corrupt, "line 1: a column without a name");
 
   const std::size_t count = kFixedCount + csv.columns.size();
   while (!text.empty()) {

@@ -78,6 +78,11 @@ TEST(StatisticCsv, OtherFilesAreRefused) {
     EXPECT_EQ(decode_statistic_csv(text).error().code(), Code::corrupt) << text;
 }
 
+TEST(StatisticCsv, EveryColumnHasAName) {
+  for (const std::string_view end : {",,\n", ",,MD5\n"})
+    EXPECT_FALSE(decode_statistic_csv(std::string(kHeader.substr(0, kHeader.size() - 1)) + std::string(end)));
+}
+
 TEST(StatisticCsv, HeaderPatchedByOtherTools) {
   auto csv =
       decode_statistic_csv(std::string(kHeader.substr(0, kHeader.size() - 1)) + ",\r\n" + std::string(kRow));

@@ -1,0 +1,154 @@
+// For test_files.py only: lets other people's readers see files of ours, and ours read theirs.
+//   sample_files write DIRECTORY   a dump of every dtype, with all statistics
+//   sample_files read FILE...      for each file: dtype, shape, elements in row-major order
+#include <complex>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "dump/dump_set.h"
+#include "dump/rank_tree.h"
+#include "math/strided_copy.h"
+
+namespace opdump {
+namespace {
+
+using model::DType;
+using model::TensorView;
+
+// 0, 1, ... 5 in each dtype; 0, 1, 0, 1, 0, 1 where there are only two values.
+template <typename T>
+std::vector<std::byte> six() {
+  std::vector<std::byte> bytes(6 * sizeof(T));
+  for (int i = 0; i < 6; ++i) {
+    const T value = static_cast<T>(i);
+    std::memcpy(&bytes[i * sizeof(T)], &value, sizeof(T));
+  }
+  return bytes;
+}
+
+std::vector<std::byte> raw(std::initializer_list<std::uint16_t> values, std::size_t width) {
+  std::vector<std::byte> bytes;
+  for (const std::uint16_t value : values)
+    for (std::size_t i = 0; i < width; ++i) bytes.push_back(static_cast<std::byte>(value >> (8 * i)));
+  return bytes;
+}
+
+std::vector<std::byte> elements(DType dtype) {
+  switch (dtype) {
+    case DType::boolean:
+      return raw({0, 1, 0, 1, 0, 1}, 1);
+    case DType::int8:
+      return six<std::int8_t>();
+    case DType::int16:
+      return six<std::int16_t>();
+    case DType::int32:
+      return six<std::int32_t>();
+    case DType::int64:
+      return six<std::int64_t>();
+    case DType::uint8:
+      return six<std::uint8_t>();
+    case DType::uint16:
+      return six<std::uint16_t>();
+    case DType::uint32:
+      return six<std::uint32_t>();
+    case DType::uint64:
+      return six<std::uint64_t>();
+    case DType::float16:
+      return raw({0, 0x3C00, 0x4000, 0x4200, 0x4400, 0x4500}, 2);
+    case DType::bfloat16:
+      return raw({0, 0x3F80, 0x4000, 0x4040, 0x4080, 0x40A0}, 2);
+    case DType::float32:
+      return six<float>();
+    case DType::float64:
+      return six<double>();
+    case DType::complex64:
+      return six<std::complex<float>>();
+    case DType::complex128:
+      return six<std::complex<double>>();
+    case DType::int4:
+      return raw({0x10, 0x32, 0x54}, 1);
+    case DType::uint1:
+      return raw({0x54}, 1);
+    default:
+      return {};
+  }
+}
+
+Result<> write(const std::filesystem::path& root) {
+  OPDUMP_TRY(auto tree,
+             dump::open_rank_tree({root,
+                                   "Net",
+                                   0,
+                                   {"Max Value", "Min Value", "Avg Value", "Count", "Negative Zero Count",
+                                    "Positive Zero Count", "NaN Count", "Negative Inf Count",
+                                    "Positive Inf Count", "Zero Count", "MD5", "L2Norm Value"},
+                                   false}));
+  model::Operator op;
+  op.type = "Add";
+  std::uint64_t time = 1733905446819790;
+  for (int number = 1; number < model::kDTypeCount; ++number) {
+    const auto dtype = static_cast<DType>(number);
+    const std::vector<std::byte> bytes = elements(dtype);
+    if (bytes.empty()) continue;
+    op.name = "Default/" + std::string(model::dtype_info(dtype).name) + ".x-op0";
+    const TensorView view = TensorView::row_major(dtype, {2, 3}, bytes.data());
+    const dump::SlotAddress address{
+        .op = &op, .step = 0, .timestamp_us = time++, .side = model::Side::output};
+    OPDUMP_TRY(const std::filesystem::path file, tree->write_tensor(address, view));
+    if (!math::has_statistics(dtype)) continue;
+    dump::StatisticRow row{view.byte_count(), dtype, view.shape, {}, std::string(32, 'a')};
+    row.values = math::finish(math::partial_stats(view, {true, true, true, true}));
+    OPDUMP_CHECK_OK(tree->write_statistics(address, row));
+  }
+  const float infinities[] = {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
+                              1e-5f};
+  op.name = "Default/" + std::string(300, 'n');
+  const dump::SlotAddress address{.op = &op, .step = 0, .timestamp_us = time};
+  const TensorView view = TensorView::row_major(DType::float32, {3}, infinities);
+  OPDUMP_TRY(const std::filesystem::path file, tree->write_tensor(address, view));
+  dump::StatisticRow row{
+      12, DType::float32, {3}, math::finish(math::partial_stats(view, {true, true, true, true})), ""};
+  OPDUMP_CHECK_OK(tree->write_statistics(address, row));
+  return tree->flush();
+}
+
+template <typename T>
+void print(const std::vector<std::byte>& bytes) {
+  for (std::size_t i = 0; i < bytes.size(); i += sizeof(T)) {
+    T value;
+    std::memcpy(&value, &bytes[i], sizeof value);
+    std::printf(" %.9g", static_cast<double>(value));
+  }
+}
+
+Result<> read(const std::filesystem::path& file) {
+  OPDUMP_TRY(const dump::StoredTensor tensor, dump::StoredTensor::read(file));
+  const TensorView& view = tensor.view();
+  std::vector<std::byte> bytes(view.byte_count());
+  if (!bytes.empty()) math::copy_row_major(view, bytes);
+  std::printf("%s %s", std::string(model::dtype_info(view.dtype).name).c_str(),
+              model::format_shape(view.shape).c_str());
+  if (view.dtype == DType::int64)
+    print<std::int64_t>(bytes);
+  else if (view.dtype == DType::float32)
+    print<float>(bytes);
+  else
+    for (const std::byte byte : bytes) std::printf(" %02x", static_cast<unsigned>(byte));
+  std::printf("\n");
+  return ok();
+}
+
+}  // namespace
+}  // namespace opdump
+
+int main(int argc, char** argv) {
+  const std::string verb = argc > 2 ? argv[1] : "";
+  for (int i = 2; i < argc; ++i) {
+    const auto done = verb == "write" ? opdump::write(argv[i]) : opdump::read(argv[i]);
+    if (!done) std::printf("error: %s\n", done.error().message().c_str());
+  }
+  return verb.empty() ? 2 : 0;
+}
