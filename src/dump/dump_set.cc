@@ -106,8 +106,8 @@ class DumpSetReader {
 
 Result<DumpSet> DumpSetReader::read() {
   OPDUMP_CHECK_OK(find_ancestors());
-  const std::size_t before = set_.problems_.size();
-  if (!walk(set_.path_, 0)) return Error(Code::io, set_.problems_[before].what);
+  if (!walk(set_.path_, 0))
+    return Error(Code::io, std::ranges::find(set_.problems_, set_.path_, &Problem::path)->what);
   if (set_.runs_.empty() && rank_directories_.empty())
     return Error(
         Code::not_found,
