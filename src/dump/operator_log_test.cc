@@ -107,6 +107,26 @@ TEST(StatusFile, ReadsWhatItWrites) {
   EXPECT_EQ(read->warnings, status.warnings);
 }
 
+TEST(StatusFile, LossesOfOtherProcessesCount) {
+  const TempDirectory directory;
+  Status status;
+  status.state = "complete";
+  ASSERT_TRUE(write_status(directory.path(), status));
+  status.process = "worker/0";
+  ASSERT_TRUE(write_status(directory.path(), status));
+  EXPECT_EQ(read_status(directory.path())->state, "complete");
+  status.losses = {{"tensor not written", "full", 2, "a.npy"}};
+  ASSERT_TRUE(write_status(directory.path(), status));
+  auto read = read_status(directory.path());
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->state, "incomplete");
+  ASSERT_EQ(read->losses.size(), 1u);
+  EXPECT_EQ(read->losses[0].first, "a.npy");
+  status.state = "recording";  // killed
+  ASSERT_TRUE(write_status(directory.path(), status));
+  EXPECT_EQ(read_status(directory.path())->losses.size(), 2u);
+}
+
 TEST(StatusFile, DamageIsToldFromAbsence) {
   const TempDirectory directory;
   EXPECT_EQ(read_status(directory.path()).error().code(), Code::not_found);

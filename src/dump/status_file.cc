@@ -103,10 +103,11 @@ Result<Status> read_status_file(const std::filesystem::path& path) {
 std::vector<Loss> losses_of_others(const std::filesystem::path& rank_directory) {
   std::vector<Loss> losses;
   std::error_code failed;
-  for (const auto& entry : std::filesystem::directory_iterator(rank_directory, failed)) {
-    const std::string name = entry.path().filename().string();
+  std::filesystem::directory_iterator entries(rank_directory, failed);
+  for (; !failed && entries != std::filesystem::directory_iterator(); entries.increment(failed)) {
+    const std::string name = entries->path().filename().string();
     if (name == kStatusFileName || !name.starts_with("opdump_status.") || !name.ends_with(".json")) continue;
-    const auto status = read_status_file(entry.path());
+    const auto status = read_status_file(entries->path());
     if (!status) {
       losses.push_back({"recording of another process", status.error().message(), 1, name});
       continue;

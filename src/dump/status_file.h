@@ -25,7 +25,7 @@ struct Loss {
 struct Status {
   std::string state = "recording";  // "recording", "complete" (nothing lost), "incomplete" (see losses)
   std::string opdump_version;
-  std::string process;              // empty, or "worker0": its file is opdump_status.worker0.json
+  std::string process;  // empty, or "worker0": its file is opdump_status.worker0.json
   std::string runtime;  // "torch 1.13.0"
   std::string config_path;
   std::int64_t pid = 0;
