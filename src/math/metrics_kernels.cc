@@ -10,11 +10,10 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "math/simd_sources.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace opdump::math::HWY_NAMESPACE {
-namespace hn = hwy::HWY_NAMESPACE;
-
-using F64 = hn::ScalableTag<double>;
 using I64 = hn::RebindToSigned<F64>;
 using V = hn::Vec<F64>;
 
@@ -55,7 +54,7 @@ HWY_INLINE void add_vectors(const float* a, const float* g, V rtol, V atol, Lane
 }
 
 HWY_INLINE double sum(V a, V b) { return hn::GetLane(hn::SumOfLanes(F64(), hn::Add(a, b))); }
-HWY_INLINE double max(V a, V b) { return hn::GetLane(hn::MaxOfLanes(F64(), hn::Max(a, b))); }
+HWY_INLINE double max(V a, V b) { return largest_lane(F64(), hn::Max(a, b)); }
 
 template <typename T>
 PairSums sum_all(const T* actual, const T* golden, std::size_t count, Tolerance tolerance) {

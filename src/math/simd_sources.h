@@ -16,6 +16,22 @@ namespace hn = hwy::HWY_NAMESPACE;
 using F32 = hn::ScalableTag<float>;
 using F64 = hn::ScalableTag<double>;
 
+// The largest and smallest lane, infinities included: what clang makes of the 512-bit reductions may assume
+// that there are none, so the last halving is ours.
+template <class D>
+HWY_INLINE hn::TFromD<D> largest_lane([[maybe_unused]] D d, hn::Vec<D> v) {
+#if HWY_TARGET == HWY_AVX3
+  const hn::Half<D> half;
+  return hn::GetLane(hn::MaxOfLanes(half, hn::Max(hn::LowerHalf(v), hn::UpperHalf(half, v))));
+#else
+  return hn::GetLane(hn::MaxOfLanes(d, v));
+#endif
+}
+template <class D>
+HWY_INLINE hn::TFromD<D> smallest_lane(D d, hn::Vec<D> v) {
+  return -largest_lane(d, hn::Neg(v));
+}
+
 // Elements that are not converted: float and double.
 template <typename T>
 struct SameSource {

@@ -142,8 +142,8 @@ HWY_INLINE Block<typename Source::Lane> reduce(const Accumulator<Source, kSum, k
   add_sums(a.sums, total);
   add_sums(b.sums, total);
   Block<typename Source::Lane> block{};
-  block.max = hn::GetLane(hn::MaxOfLanes(d, hn::Max(a.max, b.max)));
-  block.min = hn::GetLane(hn::MinOfLanes(d, hn::Min(a.min, b.min)));
+  block.max = largest_lane(d, hn::Max(a.max, b.max));
+  block.min = smallest_lane(d, hn::Min(a.min, b.min));
   if constexpr (kCounts) {
     const hn::RebindToSigned<decltype(d)> di;
     block.negative = hn::GetLane(hn::SumOfLanes(di, hn::Add(a.negative, b.negative)));
