@@ -76,7 +76,7 @@ def write_dump(root, words):
     if "foreign" in words:
         return
     (rank / "operators.jsonl").write_text("".join(json.dumps(line) + "\n" for line in log))
-    status = {"schema_version": 1, "state": "recording" if "killed" in words else "complete", "opdump_version": "0.1.0",
+    status = {"schema_version": 1, "state": "recording" if "killed" in words else "complete", "opdump_version": "0.1.0", "process": "",
               "runtime": "tiny 1.0", "config_path": "", "pid": 1, "started_us": FIRST_US, "ended_us": us,
               "operator_count": len(log), "call_count": 0, "tensor_count": 0, "tensor_bytes": 0, "row_count": 0,
               "first_step": 0, "last_step": words["steps"] - 1, "losses": [], "warnings": []}
