@@ -1,8 +1,8 @@
-/* What the Python half of the adapter (python.cc) needs of the C++ half. Not for programs: see opdump_torch.h. */
+/* What the Python half of the adapter (python.cc) needs of the C++ half. Not for programs: see opdump/opdump_torch.h. */
 #ifndef OPDUMP_TORCH_BRIDGE_H
 #define OPDUMP_TORCH_BRIDGE_H
 
-#include "opdump_torch.h"
+#include "opdump/opdump_torch.h"
 
 #ifdef __cplusplus
 extern "C" {

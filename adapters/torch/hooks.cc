@@ -70,13 +70,13 @@ void on_operator(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch:
   }
   const Visit visit;
   Observer* o = observer.load(std::memory_order_acquire);
-  if (!o || !o->is_active()) return op.redispatchBoxed(below, stack);
+  if (!o || !(o->is_active() || o->begins_recorded_step())) return op.redispatchBoxed(below, stack);
   o->run(op, below, stack);
 }
 
 std::unique_ptr<at::ObserverContext> on_backward_start(const at::RecordFunction& node) {
   Observer* o = observer;
-  if (!o || !o->is_active()) return nullptr;
+  if (!o || !o->is_watching()) return nullptr;
   hook_thread(true);  // an autograd thread that was there before recording began
   o->enter_backward(node);
   return std::make_unique<Mark>();
@@ -211,7 +211,7 @@ void opdump_torch_count_optimizer_steps(void) {
   if (Observer* o = observer) o->count_by(Observer::Clock::optimizers);
 }
 
-void opdump_torch_join_thread(void) { hook_thread(opdump_torch_active() != 0); }
+void opdump_torch_join_thread(void) { hook_thread(observer != nullptr); }
 
 void opdump_torch_settle(void* storage) {
   Observer* o = observer;

@@ -110,12 +110,16 @@ void Observer::begin_step(std::int64_t step) {
   backward_seen_ = false;
   if (active && !was_active) contents_.clear();  // writes were not observed
   active_ = active;
-  hook_thread(active);
-  hook_backward(active);
+  hook_thread(is_watching());
+  hook_backward(is_watching());
 }
 
 void Observer::count_by(Clock clock) {
-  if (clock > clock_.load()) clock_ = clock;
+  if (clock <= clock_.load()) return;
+  clock_ = clock;
+  if (active_) return;
+  hook_thread(false);
+  hook_backward(false);
 }
 
 void Observer::tick(Clock clock) {
@@ -189,6 +193,15 @@ void Observer::note_forward(const Place& place) {
     forward_places().add({at::RecordFunction::currentThreadId(), number, place.scope, place.source});
   thread.sequence_number = next;
   if (clock_ == Clock::backward_passes && backward_seen_ && place.scope->phase() == OPDUMP_FORWARD) tick(Clock::backward_passes);
+}
+
+bool Observer::begins_recorded_step() {
+  if (clock_ != Clock::backward_passes) return false;
+  if (backward_seen_)
+    note_forward(locate());
+  else
+    this_thread().sequence_number = at::sequence_number::peek();
+  return active_;
 }
 
 void Observer::run(const c10::OperatorHandle& op, c10::DispatchKeySet below, torch::jit::Stack* stack) {

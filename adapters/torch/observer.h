@@ -1,7 +1,8 @@
 // Sees every ATen operator that runs: a boxed fallback on the dispatch key `Fake`, which lies below autograd and above the
 // backends, is put into the set of included keys of each thread while a step is recorded. RecordFunction adds what
 // the dispatcher cannot know: which backward node runs, and when an optimizer steps.
-// While no step is recorded the key is not included and nothing is hooked.
+// While no step is recorded the key is not included and nothing is hooked, with two exceptions: a program whose steps are only
+// known by its passes is watched for the next one, and threads that begin then keep the key for the steps to come.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -31,6 +32,9 @@ class Observer {
   // Runs the operator on top of the stack, recorded.
   void run(const c10::OperatorHandle& op, c10::DispatchKeySet below, torch::jit::Stack* stack);
 
+  // For an operator of a step that is not recorded: it may begin the next step. True if it is to be recorded.
+  bool begins_recorded_step();
+
   // Who counts the steps; a later one in this list replaces an earlier one.
   enum class Clock { backward_passes, outermost_calls, optimizers, explicit_calls };
   void count_by(Clock clock);
@@ -46,6 +50,8 @@ class Observer {
   Contents& contents() { return contents_; }
   opdump_session* session() { return session_; }
   bool is_active() const { return active_.load(std::memory_order_relaxed); }
+  // Whether backward passes have to be seen.
+  bool is_watching() const { return is_active() || clock_ == Clock::backward_passes; }
   std::int64_t step() const { return step_.load(std::memory_order_relaxed); }
 
  private:

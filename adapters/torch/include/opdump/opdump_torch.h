@@ -2,8 +2,9 @@
  *
  *   MINDSPORE_DUMP_CONFIG=$PWD/data_dump.json LD_PRELOAD=libopdump_torch.so ./train
  *
- * needs no change to the program; recording starts when the library is loaded and stops when the program ends. The functions
- * below are for programs that want to say more. Python has the same in the package `opdump`.
+ * needs no change to the program; recording starts when the library is loaded and stops when the program ends. Commands without
+ * libtorch (the shell that starts the program) are left alone; so is a program that loads libtorch only later, by dlopen: it
+ * calls opdump_torch_start. The functions below are for programs that want to say more. Python has the same in the package `opdump`.
  */
 #ifndef OPDUMP_TORCH_H
 #define OPDUMP_TORCH_H

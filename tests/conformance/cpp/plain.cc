@@ -1,0 +1,3 @@
+#include "train.h"
+
+int main(int argc, char** argv) { return train(argc, argv, {}); }

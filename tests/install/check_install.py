@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Installs a build into an empty directory, moves it elsewhere and uses it as a stranger would.
+
+check_install.py CMAKE BUILD_DIRECTORY GENERATOR [--torch] [-D...]: the definitions are passed to the consumer's configuration.
+"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+SOURCES = pathlib.Path(__file__).resolve().parent / "consumer"
+FILES = {
+    "bin/opdump",
+    "include/opdump/opdump.h",
+    "include/opdump/opdump.hpp",
+    "share/licenses/opdump/LICENSE",
+}
+TORCH_FILES = {
+    "include/opdump/opdump_torch.h",
+    "lib/opdump/python/opdump/__init__.py",
+    "lib/opdump/python/opdump/_torch.so",
+    "lib/opdump/python/opdump/inject/sitecustomize.py",
+    "lib/opdump/python/opdump/py.typed",
+}
+SCRIPT = """\
+import torch
+y = torch.tensor([-1.0, 2.0]).relu()
+print(y.tolist())
+"""
+
+
+def run(*command, **more):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, **more)
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, command))}\nexit {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def check(condition, text):
+    if not condition:
+        sys.exit(text)
+
+
+def check_paths_of_libraries(prefix):
+    """Every search path is relative, or a directory of the system: nothing points into the build."""
+    for path in prefix.rglob("*"):
+        if path.is_symlink() or not path.is_file() or path.read_bytes()[:4] != b"\x7fELF":
+            continue
+        for found in re.findall(r"R(?:UN)?PATH.*\[(.*)\]", run("readelf", "-d", path)):
+            for place in found.split(":"):
+                check(place.startswith("$ORIGIN") or place.endswith("/torch/lib"), f"{path}: search path {place}")
+
+
+def write_config(directory, dump):
+    config = directory / f"{dump}.json"
+    config.write_text(json.dumps({
+        "common_dump_settings": {"dump_mode": 0, "path": str(directory / dump), "net_name": "net", "iteration": "all",
+                                 "saved_data": "full", "input_output": 0, "kernels": [], "support_device": [0]},
+        "e2e_dump_settings": {"enable": True}}))
+    return config
+
+
+def check_dump(directory, dump):
+    files = sorted(p.name for p in (directory / dump / "rank_0/net/0/0").glob("*.npy"))
+    relu = [f for f in files if f.startswith("relu.Default_relu-op0.")]
+    check(len(relu) == 2 and ".input.0." in relu[0] and ".output.0." in relu[1], f"{dump}: {files}")
+    check((directory / dump / "rank_0/net/0/0/statistic.csv").is_file(), f"{dump}: no statistic.csv")
+
+
+def main():
+    cmake, build, generator, *rest = sys.argv[1:]
+    torch = "--torch" in rest
+    definitions = [d for d in rest if d.startswith("-D")]
+    environment = {k: v for k, v in os.environ.items() if k not in ("LD_LIBRARY_PATH", "PYTHONPATH")}
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    with tempfile.TemporaryDirectory() as temporary:
+        work = pathlib.Path(temporary)
+        run(cmake, "--install", build, "--prefix", work / "staged")
+        prefix = (work / "staged").rename(work / "moved here")
+        installed = {str(p.relative_to(prefix)) for p in prefix.rglob("*") if not p.is_dir()}
+        missing = (FILES | (TORCH_FILES if torch else set())) - installed
+        check(not missing, f"not installed: {sorted(missing)}\ninstalled: {sorted(installed)}")
+        check_paths_of_libraries(prefix)
+
+        run(cmake, "-S", SOURCES, "-B", work / "consumer", "-G", generator, f"-DCMAKE_PREFIX_PATH={prefix}", *definitions)
+        run(cmake, "--build", work / "consumer")
+        for program in ("use_c", "use_cpp"):
+            said = run(work / "consumer" / program, write_config(work, program), env=environment)
+            check(re.fullmatch(r"\d+\.\d+\.\d+\n", said), f"{program} printed {said!r}")
+            check_dump(work, program)
+        listing = run(prefix / "bin/opdump", "ls", work / "use_c", env=environment)
+        check("Default/relu-op0" in listing or "rank_0" in listing, f"opdump ls printed {listing!r}")
+        if not torch:
+            return
+        run(work / "consumer/use_torch", env=environment)
+        (work / "script.py").write_text(SCRIPT)
+        said = run(prefix / "bin/opdump", "run", "--config", write_config(work, "script"), "--", "/usr/bin/python3",
+                   work / "script.py", env=environment)
+        check(said == "[0.0, 2.0]\n", f"the script printed {said!r}")
+        check_dump(work, "script")
+
+
+if __name__ == "__main__":
+    main()
