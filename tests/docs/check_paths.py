@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every file that a page names exists: links and their anchors, and `paths/in/backquotes` or in ```sh blocks.
+"""Checks that the files which pages name exist: links with their anchors, paths in backquotes and in ```sh blocks.
 
 Usage: check_paths.py REPOSITORY
 """
@@ -7,8 +7,8 @@ import pathlib
 import re
 import sys
 
-# What a path in running text begins with; other words with a slash are names of operators, patterns, places of a dump.
-TOP = ("adapters/", "bench/", "cmake/", "docs/", "examples/", "fuzz/", "include/", "python/", "src/", "tests/", "tools/", ".ci/")
+# What a path in running text begins with; other words with a slash are names of operators or places in a dump.
+TOP = (".ci/", "adapters/", "bench/", "cmake/", "docs/", "examples/", "fuzz/", "include/", "python/", "src/", "tests/", "tools/")
 
 
 def anchors(page):
@@ -21,16 +21,18 @@ def linked(text):
     return re.findall(r"\]\(([^)\s]+)\)", text)
 
 
+PLACEHOLDER = re.compile(r"(?<![A-Z])(?:NAME|FOLDER|FILE)(?![A-Z])")
+
+
 def named(text):
-    """Paths in backquotes and in sh blocks. Patterns and placeholders (NAME, *, {h,cc}) name no file."""
+    """Paths in backquotes and in sh blocks. Patterns and placeholders (src/**, NAME, {h,cc}) name no file."""
     blocks = re.findall(r"^```sh\n(.*?)^```", text, re.M | re.S)
     prose = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
     for piece in [*re.findall(r"`([^`\n]+)`", prose), *blocks]:
         for word in piece.split():
             word = word.strip("();:,'\"").removeprefix("./")
-            if word.startswith(TOP) and re.fullmatch(r"[\w./-]+", word) and not re.search(r"[A-Z]{4}", word.rsplit("/", 1)[-1]):
-                yield word
-            elif re.fullmatch(r"[A-Za-z_]+\.(?:sh|md)", word):
+            is_path = word.startswith(TOP) and re.fullmatch(r"[\w./-]+", word) and not PLACEHOLDER.search(word)
+            if is_path or re.fullmatch(r"[A-Za-z_]+\.(?:sh|md)", word):
                 yield word
 
 
