@@ -68,6 +68,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   dump/npy_file.cc
   dump/operator_log.cc
   dump/rank_tree.cc
+  dump/run_metadata.cc
   dump/status_file.cc
   dump/step_reader.cc
   dump/stored_tensor.cc
@@ -83,7 +84,12 @@ set(OPDUMP_TESTS_dump
 list(APPEND OPDUMP_CORE_SOURCES
   capture/job.cc
   capture/pipeline.cc
+  capture/reuse_table.cc
   capture/session.cc
+)
+set(OPDUMP_TESTS_capture
+  capture/pipeline_test.cc
+  capture/session_test.cc
 )
 
 list(APPEND OPDUMP_CORE_SOURCES
@@ -129,4 +135,4 @@ set(OPDUMP_CLI_SOURCES
   cli/verbs.cc
 )
 
-set(OPDUMP_TEST_FOLDERS base model math plan dialect format dump compare report)
+set(OPDUMP_TEST_FOLDERS base model math plan dialect format dump capture compare report)

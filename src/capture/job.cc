@@ -1,6 +1,7 @@
 #include "capture/job.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "math/hash.h"
@@ -15,61 +16,90 @@ constexpr std::uint64_t kPieceBytes = 4 << 20;
 }  // namespace
 
 Job::Job(model::TensorView view, JobNeeds needs, dump::SlotAddress address, dump::Layout* layout)
-    : view_(std::move(view)), needs_(needs), address_(address), layout_(layout), data_bytes_(view_.byte_count()) {
+    : view_(std::move(view)),
+      needs_(needs),
+      address_(address),
+      layout_(layout),
+      data_bytes_(view_.byte_count()) {
   if (!math::has_statistics(view_.dtype)) needs_.statistics = {};
+  plan_tasks();
+  if (task_count_ == 0) done_ = true;
+}
+
+void Job::plan_tasks() {
   if (needs_.any_statistics()) {
     if (data_bytes_ >= 2 * kPieceBytes) pieces_ = math::split_view(view_, kPieceBytes);
     partials_.assign(std::max<std::size_t>(pieces_.size(), 1), math::make_partial());
   }
   task_count_ = int{needs_.file} + int{needs_.md5} + static_cast<int>(partials_.size());
   remaining_ = task_count_;
-  if (task_count_ == 0) done_ = true;
 }
 
 bool Job::run(int task) {
-  if (needs_.file && task-- == 0) {
-    auto written = layout_->write_tensor(address_, view_);
-    if (written)
-      file_ = std::move(*written);
-    else
-      error_ = written.take_error();
-  } else if (needs_.md5 && task-- == 0) {
-    md5_ = math::md5_hex(view_);
-  } else {
-    const auto index = static_cast<std::size_t>(task);
-    partials_[index] = math::partial_stats(pieces_.empty() ? view_ : pieces_[index], needs_.statistics);
+  // Nothing may escape into a thread of ours, and so end the watched program: the memory can run out anywhere
+  // here.
+  try {
+    run_part(task);
+  } catch (const std::exception& e) {
+    fail(Error(Code::internal, e.what()));
   }
   if (remaining_.fetch_sub(1, std::memory_order_acq_rel) != 1) return false;
   finish();
   return true;
 }
 
+void Job::run_part(int task) {
+  if (needs_.file && task-- == 0) {
+    auto written = layout_->write_tensor(address_, view_);
+    if (written)
+      file_ = std::move(*written);
+    else
+      fail(written.take_error());
+  } else if (needs_.md5 && task-- == 0) {
+    md5_ = math::md5_hex(view_);
+  } else {
+    const auto index = static_cast<std::size_t>(task);
+    partials_[index] = math::partial_stats(pieces_.empty() ? view_ : pieces_[index], needs_.statistics);
+  }
+}
+
+// Several tasks may fail at once; the first one is told.
+void Job::fail(Error error) {
+  if (!failed_.exchange(true)) error_ = std::move(error);
+}
+
 void Job::finish() {
   if (!partials_.empty()) {
-    math::StatPartial whole = partials_[0];
-    for (std::size_t i = 1; i < partials_.size(); ++i) math::merge(whole, partials_[i]);
-    statistics_ = math::finish(whole);
+    for (std::size_t i = 1; i < partials_.size(); ++i) math::merge(partials_[0], partials_[i]);
+    statistics_ = math::finish(partials_[0]);
   }
   // The data is not needed any more; results are, as long as a slot or the reuse table refers to the job.
   pieces_ = {};
+  partials_ = {};
   view_.data = nullptr;
   copy_.reset();
   keep_alive_ = {};
   done_.store(true, std::memory_order_release);
 }
 
-void Job::detach() {
-  auto copy = std::make_unique_for_overwrite<std::byte[]>(data_bytes_);
-  math::copy_row_major(view_, {copy.get(), data_bytes_});
-  view_ = model::TensorView::row_major(view_.dtype, view_.shape, copy.get());
-  copy_ = std::move(copy);
+bool Job::detach() {
+  try {
+    auto copy = std::make_unique_for_overwrite<std::byte[]>(data_bytes_);
+    math::copy_row_major(view_, {copy.get(), data_bytes_});
+    Job copied(model::TensorView::row_major(view_.dtype, view_.shape, copy.get()), needs_, address_, layout_);
+    // From here on nothing can fail.
+    copy_ = std::move(copy);
+    view_ = std::move(copied.view_);
+    pieces_ = std::move(copied.pieces_);
+    partials_ = std::move(copied.partials_);
+    task_count_ = copied.task_count_;
+    remaining_ = copied.task_count_;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
   keep_alive_ = {};
   held_bytes_ = data_bytes_;
-  if (!pieces_.empty()) pieces_ = math::split_view(view_, kPieceBytes);
-  const std::size_t pieces = std::max<std::size_t>(pieces_.size(), partials_.empty() ? 0 : 1);
-  partials_.assign(pieces, math::make_partial());
-  task_count_ = int{needs_.file} + int{needs_.md5} + static_cast<int>(pieces);
-  remaining_ = task_count_;
+  return true;
 }
 
 }  // namespace opdump::capture

@@ -1,14 +1,14 @@
-// One piece of tensor data to be worked on: its statistics, its hash, its file. Several slots can share a job -- what one operator
-// wrote, others read -- so that no byte is looked at or written twice.
+// One piece of tensor data to be worked on: its statistics, its hash, its file. Several slots can share a job
+// -- what one operator wrote, others read -- so that no byte is looked at or written twice.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -24,7 +24,8 @@ class KeepAlive {
   using Release = void (*)(void* owner);
   KeepAlive() = default;
   KeepAlive(void* owner, Release release) : owner_(owner), release_(release) {}
-  KeepAlive(KeepAlive&& other) noexcept : owner_(std::exchange(other.owner_, nullptr)), release_(other.release_) {}
+  KeepAlive(KeepAlive&& other) noexcept
+      : owner_(std::exchange(other.owner_, nullptr)), release_(other.release_) {}
   KeepAlive& operator=(KeepAlive&& other) noexcept {
     std::swap(owner_, other.owner_);
     std::swap(release_, other.release_);
@@ -43,7 +44,7 @@ class KeepAlive {
 
 // What a job has to find out or to do.
 struct JobNeeds {
-  math::StatNeeds statistics;
+  math::StatNeeds statistics{};
   bool md5 = false;
   bool file = false;
   bool operator==(const JobNeeds&) const = default;
@@ -56,16 +57,18 @@ class Job {
   Job(model::TensorView view, JobNeeds needs, dump::SlotAddress address, dump::Layout* layout);
 
   // The next task nobody has taken, or -1. Guarded by the pipeline's mutex, like reopen().
-  int claim() { return next_ < task_count_ ? next_++ : -1; }
-  bool has_unclaimed() const { return next_ < task_count_; }
+  int claim() { return has_unclaimed() ? next_++ : -1; }
+  bool has_unclaimed() const { return next_ < task_count_ && !copying_; }
   bool is_untouched() const { return next_ == 0; }
 
-  // Does a claimed task. True if it was the last one: the results below are final then.
+  // Does a claimed task; what goes wrong is in error(). True if it was the last one: the results below are
+  // final then.
   bool run(int task);
   bool is_done() const { return done_.load(std::memory_order_acquire); }
 
-  // Gives the job its own copy of the data, so that the lender may overwrite the original. Only while untouched.
-  void detach();
+  // Gives the job its own copy of the data and lets go of the lender's, who may overwrite it then. Only while
+  // untouched, and nobody may claim meanwhile. False, and nothing has changed, if there is no memory for it.
+  bool detach();
 
   // Memory the job holds or keeps alive, counted against the limit.
   std::uint64_t held_bytes() const { return held_bytes_; }
@@ -79,6 +82,9 @@ class Job {
 
  private:
   friend class Pipeline;
+  void run_part(int task);
+  void plan_tasks();
+  void fail(Error error);
   void finish();
 
   model::TensorView view_;
@@ -86,7 +92,10 @@ class Job {
   dump::SlotAddress address_;
   dump::Layout* layout_;
   std::uint64_t data_bytes_ = 0, held_bytes_ = 0;
+  // Guarded by the pipeline's mutex.
   std::uint64_t content_ = 0;  // block of memory it was lent; 0 if none
+  bool copying_ = false;       // detach() is under way: nobody claims
+  bool completed_ = false;     // the pipeline has nothing more to do with it
 
   KeepAlive keep_alive_;
   std::unique_ptr<std::byte[]> copy_;
@@ -95,7 +104,7 @@ class Job {
   std::vector<math::StatPartial> partials_;
   int task_count_ = 0, next_ = 0;  // tasks: [file] [md5] pieces...
   std::atomic<int> remaining_{0};
-  std::atomic<bool> done_{false};
+  std::atomic<bool> done_{false}, failed_{false};
 
   math::Statistics statistics_{};
   std::string md5_;

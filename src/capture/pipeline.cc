@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <exception>
 #include <utility>
 
 namespace opdump::capture {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 constexpr auto kIdlePeriod = std::chrono::milliseconds(20);
 
@@ -20,7 +23,10 @@ Pipeline::Pipeline(unsigned threads, std::uint64_t memory_limit_bytes, std::func
   sigset_t all, old;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &old);
-  for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  try {
+    for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  } catch (const std::exception&) {  // no more threads for this process: fewer will do
+  }
   pthread_sigmask(SIG_SETMASK, &old, nullptr);
 }
 
@@ -50,9 +56,12 @@ void Pipeline::submit_copied(const std::shared_ptr<Job>& job) {
     std::unique_lock lock(mutex_);
     reserve(lock, job->data_bytes());
   }
-  job->detach();
-  const std::lock_guard lock(mutex_);
+  const bool copied = job->detach();
+  std::unique_lock lock(mutex_);
+  if (copied) return enqueue(job);
+  held_bytes_ -= job->data_bytes();
   enqueue(job);
+  settle(lock, job);
 }
 
 void Pipeline::run_now(const std::shared_ptr<Job>& job) {
@@ -62,31 +71,46 @@ void Pipeline::run_now(const std::shared_ptr<Job>& job) {
 }
 
 void Pipeline::enqueue(const std::shared_ptr<Job>& job) {
-  queue_.push_back(job);
   ++unfinished_;
-  if (sleeping_ > 0) work_available_.notify_one();
+  if (!job->has_unclaimed()) return complete(job);
+  queue_.push_back(job);
+  wake(*job);
+}
+
+void Pipeline::wake(const Job& job) {
+  if (sleeping_ == 0) return;
+  if (job.task_count_ > 1)
+    work_available_.notify_all();
+  else
+    work_available_.notify_one();
 }
 
 void Pipeline::before_write(std::uint64_t content) {
-  if (borrowed_count_.load(std::memory_order_relaxed) == 0) return;
+  // Acquire, as somebody who finds no loan goes on to write where a worker has just been reading.
+  if (borrowed_count_.load(std::memory_order_acquire) == 0) return;
   std::unique_lock lock(mutex_);
-  for (;;) {
-    const auto found = borrowed_.find(content);
-    if (found == borrowed_.end()) return;
+  for (auto found = borrowed_.find(content); found != borrowed_.end(); found = borrowed_.find(content)) {
     const std::shared_ptr<Job> job = found->second;
-    // A copy costs less than a file, so a file that nobody has begun gets one.
-    if (job->needs_.file && job->is_untouched()) {
-      std::erase(queue_, job);
-      return_loan(job);
-      lock.unlock();
-      job->detach();
-      lock.lock();
-      queue_.push_front(job);
-      if (sleeping_ > 0) work_available_.notify_one();
-    } else {
+    if (job->copying_) {
+      job_done_.wait(lock, [&] { return !job->copying_; });
+    } else if (!(job->needs_.file && job->is_untouched() && copy_instead(lock, job))) {
       settle(lock, job);
     }
   }
+}
+
+// A copy costs less than a file. False if there is no memory for it.
+bool Pipeline::copy_instead(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Job>& job) {
+  job->copying_ = true;
+  lock.unlock();
+  const bool copied = job->detach();
+  lock.lock();
+  job->copying_ = false;
+  if (copied) return_loan(job);
+  queue_.push_front(job);  // whoever came by meanwhile has thrown it out of the queue
+  wake(*job);
+  job_done_.notify_all();
+  return copied;
 }
 
 void Pipeline::wait_all() {
@@ -98,7 +122,7 @@ void Pipeline::wait_all() {
 // Waits until the job is done, doing as much of it here as others have left.
 void Pipeline::settle(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Job>& job) {
   for (int task; (task = job->claim()) >= 0;) run_task(lock, job, task);
-  job_done_.wait(lock, [&] { return job->is_done(); });
+  job_done_.wait(lock, [&] { return job->completed_; });
 }
 
 void Pipeline::reserve(std::unique_lock<std::mutex>& lock, std::uint64_t bytes) {
@@ -137,24 +161,28 @@ void Pipeline::return_loan(const std::shared_ptr<Job>& job) {
       break;
     }
   job->content_ = 0;
-  borrowed_count_.fetch_sub(1, std::memory_order_relaxed);
+  borrowed_count_.fetch_sub(1, std::memory_order_release);
 }
 
 void Pipeline::complete(const std::shared_ptr<Job>& job) {
   held_bytes_ -= job->held_bytes_;
   return_loan(job);
+  job->completed_ = true;
   --unfinished_;
   job_done_.notify_all();
 }
 
 void Pipeline::work() {
   std::unique_lock lock(mutex_);
+  auto last_idle = Clock::now();
   while (!stopping_) {
-    if (help(lock)) continue;
+    const bool helped = help(lock);
+    if (helped && Clock::now() - last_idle < kIdlePeriod) continue;
     lock.unlock();
     idle_();
+    last_idle = Clock::now();
     lock.lock();
-    if (!queue_.empty() || stopping_) continue;
+    if (helped || !queue_.empty() || stopping_) continue;
     ++sleeping_;
     work_available_.wait_for(lock, kIdlePeriod);
     --sleeping_;

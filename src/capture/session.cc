@@ -4,27 +4,31 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <thread>
 #include <utility>
 
 #include "base/text.h"
 #include "base/version.h"
 #include "dump/rank_tree.h"
+#include "dump/run_metadata.h"
+#include "math/strided_copy.h"
 
 namespace opdump::capture {
 namespace {
 
-// Below this size a tensor is dealt with on the spot: handing it over would cost more.
-constexpr std::uint64_t kInlineBytes = 32 * 1024;
+// Below this size a tensor is looked at on the calling thread: handing it over would cost more.
+constexpr std::uint64_t kSmallBytes = 32 * 1024;
+// Below this size its statistics are taken faster than known ones are found.
+constexpr std::uint64_t kTinyBytes = 8 * 1024;
 // Calls whose rows wait for a slow tensor before them; each is about a kilobyte.
 constexpr std::size_t kMaxWaitingCalls = 32 * 1024;
 constexpr std::uint64_t kFlushPeriodUs = 500'000;
-// Hard links per file; ext4 allows 65000.
-constexpr unsigned kMaxLinks = 10'000;
 
 std::uint64_t now_us() {
   using namespace std::chrono;
-  return static_cast<std::uint64_t>(duration_cast<microseconds>(system_clock::now().time_since_epoch()).count());
+  return static_cast<std::uint64_t>(
+      duration_cast<microseconds>(system_clock::now().time_since_epoch()).count());
 }
 
 JobNeeds needs_of(const plan::DumpPlan& plan) {
@@ -34,11 +38,20 @@ JobNeeds needs_of(const plan::DumpPlan& plan) {
   for (const plan::Statistic statistic : plan.statistics) {
     switch (statistic) {
       case plan::Statistic::max:
-      case plan::Statistic::min: needs.statistics.extremes = true; break;
-      case plan::Statistic::avg: needs.statistics.sum = true; break;
-      case plan::Statistic::l2norm: needs.statistics.squares = true; break;
-      case plan::Statistic::md5: needs.md5 = true; break;
-      default: needs.statistics.counts = true;
+      case plan::Statistic::min:
+        needs.statistics.extremes = true;
+        break;
+      case plan::Statistic::avg:
+        needs.statistics.sum = true;
+        break;
+      case plan::Statistic::l2norm:
+        needs.statistics.squares = true;
+        break;
+      case plan::Statistic::md5:
+        needs.md5 = true;
+        break;
+      default:
+        needs.statistics.counts = true;
     }
   }
   return needs;
@@ -53,34 +66,46 @@ bool links_work(const std::filesystem::path& directory) {
   return true;
 }
 
+// Now, but never the same twice for one operator: its files are told apart by it.
+std::uint64_t next_moment(const DefinedOperator& op) {
+  const std::uint64_t now = now_us();
+  std::uint64_t last = op.last_us.load(std::memory_order_relaxed), next = 0;
+  do next = std::max(now, last + 1);
+  while (!op.last_us.compare_exchange_weak(last, next, std::memory_order_relaxed));
+  return next;
+}
+
 Result<> check_supported(const plan::DumpPlan& plan) {
   if (plan.layout != plan::Layout::rank_tree)
-    return Error(Code::config, plan.config_path.string() +
-                                   ": the offline-model layout (no e2e_dump_settings) cannot be recorded yet; add "
-                                   "\"e2e_dump_settings\": {\"enable\": true} or choose --mode o0");
+    return Error(Code::config,
+                 plan.config_path.string() +
+                     ": the offline-model layout (no e2e_dump_settings) cannot be recorded yet; add "
+                     "\"e2e_dump_settings\": {\"enable\": true} or choose --mode o0");
   if (plan.debug != plan::DebugMode::none)
-    return Error(Code::config, plan.config_path.string() + ": op_debug_mode other than 0 cannot be recorded yet");
+    return Error(Code::config,
+                 plan.config_path.string() + ": op_debug_mode other than 0 cannot be recorded yet");
   if (plan.only_flagged_operators)
-    return Error(Code::config, plan.config_path.string() + ": dump_mode 2 (set_dump) cannot be recorded yet; use 0 or 1");
+    return Error(Code::config,
+                 plan.config_path.string() + ": dump_mode 2 (set_dump) cannot be recorded yet; use 0 or 1");
   return ok();
 }
 
-struct ReuseKey {
-  std::uint64_t content;
-  const std::byte* data;
-  model::DType dtype;
-  model::Shape shape, strides;
-  bool operator==(const ReuseKey&) const = default;
-};
-
-struct ReuseHash {
-  std::size_t operator()(const ReuseKey& key) const {
-    std::uint64_t h = key.content * 0x9E3779B97F4A7C15u ^ reinterpret_cast<std::uintptr_t>(key.data);
-    for (const std::int64_t dim : key.shape.dims()) h = (h ^ static_cast<std::uint64_t>(dim)) * 0x100000001B3u;
-    for (const std::int64_t stride : key.strides.dims()) h = (h ^ static_cast<std::uint64_t>(stride)) * 0x100000001B3u;
-    return h ^ h >> 29;
+// The first `count` elements, row by row, of a view that does not hold them together.
+std::vector<std::byte> first_elements(model::TensorView view, std::uint64_t count) {
+  // No more than is needed: fewer than twice as many elements are copied.
+  std::vector<std::int64_t> dims(view.shape.dims().begin(), view.shape.dims().end());
+  for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+    std::uint64_t inner = 1;
+    for (std::size_t i = axis + 1; i < dims.size(); ++i) inner *= static_cast<std::uint64_t>(dims[i]);
+    const std::uint64_t rows = (count + inner - 1) / inner;
+    dims[axis] = std::min(dims[axis], static_cast<std::int64_t>(rows));
+    if (rows > 1) break;
   }
-};
+  view.shape = model::Shape(std::span<const std::int64_t>(dims));
+  std::vector<std::byte> bytes(view.byte_count());
+  math::copy_row_major(view, bytes);
+  return bytes;
+}
 
 }  // namespace
 
@@ -88,8 +113,10 @@ struct RecordedSlot {
   dump::SlotAddress address;
   model::DType dtype;
   model::Shape shape;
-  std::shared_ptr<Job> job;
-  bool owns_file = false;  // the job writes this slot's file; other slots link to it
+  std::uint64_t data_bytes = 0;
+  bool owns_file = false;    // the job writes this slot's file; other slots link to it
+  std::shared_ptr<Job> job;  // null: what there is to know is in statistics
+  math::Statistics statistics{};
 };
 
 struct Call {
@@ -97,19 +124,15 @@ struct Call {
   std::int64_t step;
   std::vector<RecordedSlot> slots;
   bool is_done() const {
-    return std::ranges::all_of(slots, [](const RecordedSlot& slot) { return slot.job->is_done(); });
+    return std::ranges::all_of(slots,
+                               [](const RecordedSlot& slot) { return !slot.job || slot.job->is_done(); });
   }
 };
 
-// Jobs by the bytes they looked at. Content numbers are never used twice, so an entry can only become useless, not wrong.
-struct Session::Reuse {
-  struct Entry {
-    std::shared_ptr<Job> job;
-    std::int64_t step;
-    unsigned uses = 0;
-  };
-  std::unordered_map<ReuseKey, Entry, ReuseHash> jobs;
-};
+std::size_t Session::OperatorHash::operator()(const OperatorKey& key) const {
+  return std::hash<std::string_view>()(key.name) ^
+         static_cast<std::size_t>(key.graph_id) * 0x9E3779B97F4A7C15u;
+}
 
 Result<std::unique_ptr<Session>> Session::open(plan::DumpPlan plan, SessionOptions options) {
   OPDUMP_CHECK_OK(check_supported(plan));
@@ -117,17 +140,26 @@ Result<std::unique_ptr<Session>> Session::open(plan::DumpPlan plan, SessionOptio
   if (plan.content != plan::Content::tensor)
     for (const plan::Statistic statistic : plan.statistics)
       columns.emplace_back(plan::statistic_table()[static_cast<std::size_t>(statistic)].column);
-  dump::RankTreeOptions tree{plan.root, plan.net_name, options.rank, std::move(columns), false};
+  dump::RankTreeOptions tree{plan.root, plan.net_name, options.rank, std::move(columns),
+                             plan.class_name_dtypes};
   OPDUMP_TRY(auto layout, dump::open_rank_tree(std::move(tree)));
   OPDUMP_TRY(auto log_writer, dump::OperatorLogWriter::open(dump::rank_directory(plan.root, options.rank)));
   if (options.threads == 0) options.threads = std::clamp(std::thread::hardware_concurrency() / 2, 1u, 4u);
   std::unique_ptr<Session> session(
       new Session(std::move(plan), std::move(options), std::move(layout), std::move(log_writer)));
-  OPDUMP_CHECK_OK(dump::write_status(session->rank_directory_, session->status_));
-  session->files_can_link_ = links_work(session->rank_directory_);
-  for (const std::string& warning : session->plan_.warnings) session->say(LogLevel::warning, warning);
+  OPDUMP_CHECK_OK(session->write_first_files());
+  for (const std::string& warning : session->status_.warnings) session->say(LogLevel::warning, warning);
   session->set_step(0);
   return session;
+}
+
+Result<> Session::write_first_files() {
+  OPDUMP_CHECK_OK(dump::write_status(rank_directory_, status_));
+  if (plan_.run_metadata)
+    OPDUMP_CHECK_OK(dump::write_run_metadata(rank_directory_, plan_.config_text,
+                                             plan_.class_name_dtypes ? "CPU" : "GPU"));
+  if (!needs_.file || links_work(rank_directory_)) reuse_ = std::make_unique<ReuseTable>(needs_.file);
+  return ok();
 }
 
 Session::Session(plan::DumpPlan plan, SessionOptions options, std::unique_ptr<dump::Layout> layout,
@@ -138,8 +170,8 @@ Session::Session(plan::DumpPlan plan, SessionOptions options, std::unique_ptr<du
       rank_directory_(dump::rank_directory(plan_.root, options_.rank)),
       layout_(std::move(layout)),
       selector_(std::move(plan_.operators)),
-      log_writer_(std::move(log_writer)),
-      reuse_(std::make_unique<Reuse>()) {
+      log_writer_(std::move(log_writer)) {
+  if (!needs_.file && !needs_.md5) inline_bytes_ = kTinyBytes;
   status_.opdump_version = kVersion;
   status_.process = options_.process;
   status_.runtime = options_.runtime;
@@ -147,12 +179,15 @@ Session::Session(plan::DumpPlan plan, SessionOptions options, std::unique_ptr<du
   status_.pid = ::getpid();
   status_.started_us = now_us();
   status_.warnings = plan_.warnings;
+  if (plan_.parameters)
+    status_.warnings.push_back(
+        "weights and inputs of the graph (Parameter files) cannot be recorded yet; the operators that read "
+        "them are");
   const auto& devices = plan_.devices;
   if (!devices.empty() && std::ranges::find(devices, options_.device_id) == devices.end()) {
-    stopped_ = true;
+    is_excluded_ = stopped_ = true;
     status_.warnings.push_back("device " + std::to_string(options_.device_id) +
                                " is not in support_device: nothing is dumped here");
-    say(LogLevel::warning, status_.warnings.back());
   }
   pipeline_ = std::make_unique<Pipeline>(options_.threads, options_.memory_limit_bytes, [this] { drain(); });
 }
@@ -160,32 +195,32 @@ Session::Session(plan::DumpPlan plan, SessionOptions options, std::unique_ptr<du
 Session::~Session() { pipeline_.reset(); }
 
 bool Session::selects_step(std::int64_t step) const {
-  return !stopped_ && step >= 0 && plan_.steps.contains(plan_.initial_step + static_cast<std::uint64_t>(step));
+  return !stopped_ && step >= 0 &&
+         plan_.steps.contains(plan_.initial_step + static_cast<std::uint64_t>(step));
 }
 
 bool Session::set_step(std::int64_t step) {
-  step_ = step;
   const bool selected = selects_step(step);
   recording_ = selected;
-  const std::lock_guard lock(reuse_mutex_);
-  // Entries of the step before are still of use: what an optimizer wrote is what the next forward pass reads.
-  std::erase_if(reuse_->jobs, [&](const auto& entry) { return entry.second.step + 1 < step; });
+  if (stopped_) recording_ = false;  // by another thread, just now
+  if (step_.exchange(step) != step && reuse_) reuse_->begin_step();
   return selected;
 }
 
 const DefinedOperator* Session::define(model::Operator op) {
   const std::lock_guard lock(operators_mutex_);
-  auto& known = operators_[std::to_string(op.graph_id) + " " + op.name];
-  if (!known) {
-    known = std::make_unique<DefinedOperator>();
-    known->selected = selector_.wants(op.name);
-    known->op = std::move(op);
-    if (known->selected && !stopped_) {
-      log_writer_.add(known->op);
-      log_dirty_ = true;
-    }
+  if (const auto known = operators_.find({op.graph_id, op.name}); known != operators_.end())
+    return known->second.get();
+  auto defined = std::make_unique<DefinedOperator>();
+  defined->op = std::move(op);
+  defined->selected = selector_.wants(defined->op.name);
+  const DefinedOperator* const result = defined.get();
+  operators_.emplace(OperatorKey{result->op.graph_id, result->op.name}, std::move(defined));
+  if (result->selected && !stopped_) {
+    log_writer_.add(result->op);
+    log_dirty_ = true;
   }
-  return known.get();
+  return result;
 }
 
 Call* Session::begin(const DefinedOperator* op, std::span<const Operand> inputs) {
@@ -193,17 +228,20 @@ Call* Session::begin(const DefinedOperator* op, std::span<const Operand> inputs)
   auto call = std::make_unique<Call>();
   call->op = op;
   call->step = step_ + static_cast<std::int64_t>(plan_.initial_step);
+  if (plan_.sides == plan::Sides::outputs) return call.release();
   call->slots.reserve(inputs.size() + 2);
-  if (plan_.sides != plan::Sides::outputs)
-    for (const Operand& operand : inputs) take(*call, model::Side::input, operand);
+  const std::uint64_t timestamp_us = next_moment(*op);
+  for (const Operand& operand : inputs) take(*call, model::Side::input, operand, timestamp_us);
   return call.release();
 }
 
 void Session::end(Call* raw, std::span<const Operand> outputs, bool failed) {
   std::unique_ptr<Call> call(raw);
   if (!call) return;
-  if (!failed && plan_.sides != plan::Sides::inputs)
-    for (const Operand& operand : outputs) take(*call, model::Side::output, operand);
+  if (!failed && plan_.sides != plan::Sides::inputs) {
+    const std::uint64_t timestamp_us = next_moment(*call->op);
+    for (const Operand& operand : outputs) take(*call, model::Side::output, operand, timestamp_us);
+  }
   call_count_.fetch_add(1, std::memory_order_relaxed);
   std::size_t waiting = 0;
   {
@@ -217,76 +255,96 @@ void Session::end(Call* raw, std::span<const Operand> outputs, bool failed) {
   }
 }
 
-void Session::note_undumped(const Call& call, model::Side side, const Operand& operand, std::string_view reason) {
-  const std::uint32_t key = operand.index * 2 + static_cast<std::uint32_t>(side);
+void Session::note_undumped(const Call& call, model::Side side, const Operand& operand,
+                            std::string_view reason) {
+  const std::uint32_t number = operand.index * 2 + static_cast<std::uint32_t>(side);
+  const std::uint64_t bit = number < 64 ? std::uint64_t{1} << number : 0;
+  if (stopped_ || (call.op->undumped_bits.load(std::memory_order_relaxed) & bit) != 0) return;
   const std::lock_guard lock(operators_mutex_);
-  if (stopped_ || !operators_[std::to_string(call.op->op.graph_id) + " " + call.op->op.name]->undumped.insert(key).second)
+  if (bit != 0 ? (call.op->undumped_bits.fetch_or(bit) & bit) != 0 : !call.op->undumped.insert(number).second)
     return;
   log_writer_.add(dump::UndumpedSlot{call.op->op.name, call.op->op.graph_id, call.step, side, operand.index,
                                      operand.view.dtype, operand.view.shape, std::string(reason)});
   log_dirty_ = true;
 }
 
-void Session::take(Call& call, model::Side side, const Operand& operand) {
-  if (!operand.undumped.empty()) return note_undumped(call, side, operand, operand.undumped);
+// Why there will be no trace of a tensor; empty if there will be one.
+std::string_view Session::reason_not_to_dump(const Operand& operand) const {
+  if (!operand.undumped.empty()) return operand.undumped;
+  if (operand.view.element_count() == 0) return "empty";
+  if (operand.view.data == nullptr) return "no data";
   const model::DTypeInfo& dtype = model::dtype_info(operand.view.dtype);
-  if (operand.view.element_count() == 0) return note_undumped(call, side, operand, "empty");
-  if (operand.view.data == nullptr) return note_undumped(call, side, operand, "no data");
   if (dtype.bits == 0 || (dtype.kind == model::DTypeKind::floating && dtype.bits == 8))
-    return note_undumped(call, side, operand, "dtype cannot be stored");
+    return "dtype cannot be stored";
+  if (!needs_.file && !math::has_statistics(dtype.dtype)) return "dtype has no statistics";
+  return {};
+}
 
-  RecordedSlot slot{{&call.op->op, call.step, now_us(), side, operand.index}, operand.view.dtype, {}, nullptr};
-  model::TensorView view = operand.view;
-  if (!plan_.default_format && view.is_channels_last()) {
-    view = view.in_memory_order();
+void Session::take(Call& call, model::Side side, const Operand& operand, std::uint64_t timestamp_us) {
+  if (const auto reason = reason_not_to_dump(operand); !reason.empty())
+    return note_undumped(call, side, operand, reason);
+  RecordedSlot& slot = call.slots.emplace_back();
+  slot.address = {&call.op->op, call.step, timestamp_us, side, operand.index};
+  slot.dtype = operand.view.dtype;
+  const model::TensorView* view = &operand.view;
+  model::TensorView in_memory_order;
+  if (!plan_.default_format && view->is_channels_last()) {
+    view = &(in_memory_order = view->in_memory_order());
     slot.address.format = "NHWC";
   }
-  if (plan_.sample_count > 0 && view.element_count() > plan_.sample_count) {
-    view = view.in_memory_order();
-    if (!view.is_contiguous()) return note_undumped(call, side, operand, "sample of a strided tensor");
-    view = model::TensorView::row_major(view.dtype, {static_cast<std::int64_t>(plan_.sample_count)}, view.data);
-  }
-  slot.shape = view.shape;
+  if (plan_.sample_count > 0 && view->element_count() > plan_.sample_count)
+    return take_sample(slot, operand, *view);
+  slot.shape = view->shape;
+  slot.data_bytes = view->byte_count();
+  if (slot.data_bytes <= inline_bytes_)
+    slot.statistics = math::finish(math::partial_stats(*view, needs_.statistics));
+  else
+    slot.job = find_or_make_job(operand, *view, slot);
+}
 
-  ReuseKey key{operand.content, view.data, view.dtype, view.shape, view.strides};
-  if (operand.content != 0) {
-    const std::lock_guard lock(reuse_mutex_);
-    const auto found = reuse_->jobs.find(key);
-    if (found != reuse_->jobs.end()) {
-      Reuse::Entry& entry = found->second;
-      // Older steps may be deleted while the program runs, so files are linked within a step only.
-      if (!needs_.file || (files_can_link_ && entry.step == step_ && entry.uses < kMaxLinks)) {
-        entry.step = step_;
-        ++entry.uses;
-        slot.job = entry.job;
-      }
-    }
+void Session::take_sample(RecordedSlot& slot, const Operand& operand, const model::TensorView& view) {
+  const model::Shape shape{static_cast<std::int64_t>(plan_.sample_count)};
+  std::vector<std::byte> elements;
+  Operand sample = operand;
+  if (!view.is_contiguous()) {
+    elements = first_elements(view, plan_.sample_count);
+    sample.owner = nullptr;  // of a copy that lives for this call
+    sample.content = 0;
   }
-  if (!slot.job) {
+  const auto first =
+      model::TensorView::row_major(view.dtype, shape, elements.empty() ? view.data : elements.data());
+  slot.shape = shape;
+  slot.data_bytes = first.byte_count();
+  slot.job = find_or_make_job(sample, first, slot);
+}
+
+std::shared_ptr<Job> Session::find_or_make_job(const Operand& operand, const model::TensorView& view,
+                                               RecordedSlot& slot) {
+  if (operand.content == 0 || !reuse_) {
     slot.owns_file = needs_.file;
-    slot.job = make_job(operand, view, slot.address);
-    if (operand.content != 0) {
-      const std::lock_guard lock(reuse_mutex_);
-      reuse_->jobs[std::move(key)] = {slot.job, step_, 0};
-    }
+    return make_job(operand, view, slot.address);
   }
-  call.slots.push_back(std::move(slot));
+  ReuseKey key{operand.content, view.data, view.dtype, view.shape, view.strides};
+  if (auto known = reuse_->find(key, slot.address.step)) return known;
+  slot.owns_file = needs_.file;
+  auto job = make_job(operand, view, slot.address);
+  reuse_->add(std::move(key), job, slot.address.step);
+  return job;
 }
 
 std::shared_ptr<Job> Session::make_job(const Operand& operand, const model::TensorView& view,
                                        const dump::SlotAddress& address) {
   auto job = std::make_shared<Job>(view, needs_, address, layout_.get());
   if (job->is_done()) return job;
-  if (job->data_bytes() <= kInlineBytes) {
-    if (needs_.file)
-      pipeline_->submit_copied(job);
-    else
-      while (const int task = job->claim() + 1) job->run(task - 1);
-  } else if (operand.owner && options_.retain) {
+  const bool is_small = job->data_bytes() <= kSmallBytes;
+  // A block without a number cannot be asked for by before_write().
+  if (!is_small && operand.owner && operand.content != 0 && options_.retain) {
     options_.retain(operand.owner);
     pipeline_->submit_borrowed(job, KeepAlive(operand.owner, options_.release), operand.content);
   } else if (needs_.file) {
     pipeline_->submit_copied(job);
+  } else if (is_small) {
+    for (int task; (task = job->claim()) >= 0;) job->run(task);
   } else {
     pipeline_->run_now(job);
   }
@@ -296,7 +354,12 @@ std::shared_ptr<Job> Session::make_job(const Operand& operand, const model::Tens
 // What a worker does when it has nothing else to do. One thread at a time; a second one leaves at once.
 void Session::drain() {
   const std::unique_lock draining(drain_mutex_, std::try_to_lock);
-  if (draining) write_ready(false);
+  if (!draining) return;
+  try {  // a worker must not end the watched program because there is no memory for a row
+    write_ready(false);
+  } catch (const std::exception& e) {
+    stop(Error(Code::internal, e.what()), "step " + std::to_string(step_), 0);
+  }
 }
 
 // Writes the rows and links of the calls that are done, in order, and hands them to the system now and then.
@@ -309,8 +372,7 @@ void Session::write_ready(bool flush_now) {
       call = std::move(calls_.front());
       calls_.pop_front();
     }
-    if (auto written = write(*call); !written)
-      stop(written.error(), call->op->op.name + ", step " + std::to_string(call->step), call->slots.size());
+    write(*call);
   }
   const std::uint64_t now = now_us();
   if (stopped_ || (!flush_now && now - last_flush_us_ < kFlushPeriodUs)) return;
@@ -323,28 +385,35 @@ void Session::write_ready(bool flush_now) {
   if (!flushed) stop(flushed.error(), "step " + std::to_string(step_), 0);
 }
 
-Result<> Session::write(const Call& call) {
-  if (stopped_) {
-    const std::lock_guard lock(status_mutex_);
-    if (!status_.losses.empty()) status_.losses.back().count += call.slots.size();
-    return ok();
-  }
+void Session::write(const Call& call) {
+  std::uint64_t lost = call.slots.size();
   for (const RecordedSlot& slot : call.slots) {
-    if (slot.job->error()) return *slot.job->error();
-    if (needs_.file) {
-      if (!slot.owns_file) OPDUMP_CHECK_OK(layout_->link_tensor(slot.address, slot.dtype, slot.job->file()));
-      tensor_count_.fetch_add(1, std::memory_order_relaxed);
-      tensor_bytes_.fetch_add(slot.job->data_bytes(), std::memory_order_relaxed);
-    }
-    if (plan_.content != plan::Content::tensor && math::has_statistics(slot.dtype)) {
-      OPDUMP_CHECK_OK(layout_->write_statistics(
-          slot.address, {slot.job->data_bytes(), slot.dtype, slot.shape, slot.job->statistics(), slot.job->md5()}));
-      row_count_.fetch_add(1, std::memory_order_relaxed);
-    }
+    if (stopped_) break;
+    if (auto written = write(slot); !written)
+      stop(written.error(), call.op->op.name + ", step " + std::to_string(call.step), 0);
+    else
+      --lost;
   }
   const std::lock_guard lock(status_mutex_);
-  if (status_.first_step < 0) status_.first_step = call.step;
+  if (failure_loss_) status_.losses[*failure_loss_].count += lost;
+  if (lost == call.slots.size()) return;
+  if (status_.first_step < 0 || call.step < status_.first_step) status_.first_step = call.step;
   status_.last_step = std::max(status_.last_step, call.step);
+}
+
+Result<> Session::write(const RecordedSlot& slot) {
+  if (slot.job && slot.job->error()) return *slot.job->error();
+  if (needs_.file) {
+    if (!slot.owns_file) OPDUMP_CHECK_OK(layout_->link_tensor(slot.address, slot.dtype, slot.job->file()));
+    tensor_count_.fetch_add(1, std::memory_order_relaxed);
+    tensor_bytes_.fetch_add(slot.data_bytes, std::memory_order_relaxed);
+  }
+  if (plan_.content == plan::Content::tensor || !math::has_statistics(slot.dtype)) return ok();
+  OPDUMP_CHECK_OK(layout_->write_statistics(
+      slot.address,
+      {slot.data_bytes, slot.dtype, slot.shape, slot.job ? slot.job->statistics() : slot.statistics,
+       slot.job ? slot.job->md5() : std::string()}));
+  row_count_.fetch_add(1, std::memory_order_relaxed);
   return ok();
 }
 
@@ -353,10 +422,13 @@ void Session::stop(const Error& error, std::string first, std::uint64_t count) {
   recording_ = false;
   say(LogLevel::error, "recording stopped: " + error.message() + "; the program goes on without it");
   const std::lock_guard lock(status_mutex_);
+  failure_ = error;
+  failure_loss_ = status_.losses.size();
   status_.losses.push_back({"tensors after recording stopped", error.message(), count, std::move(first)});
 }
 
 void Session::report_unseen(std::string_view what, std::string_view reason) {
+  if (is_excluded_) return;
   {
     const std::lock_guard lock(status_mutex_);
     for (dump::Loss& loss : status_.losses)
@@ -375,9 +447,8 @@ Result<> Session::flush() {
     const std::lock_guard lock(drain_mutex_);
     write_ready(true);
   }
-  if (!stopped_) return ok();
   const std::lock_guard lock(status_mutex_);
-  return status_.losses.empty() ? ok() : Result<>(Error(Code::io, status_.losses.back().reason));
+  return failure_ ? Result<>(*failure_) : ok();
 }
 
 Result<> Session::close() {
@@ -385,16 +456,18 @@ Result<> Session::close() {
   recording_ = false;
   const dump::Status status = final_status();
   auto told = dump::write_status(rank_directory_, status);
-  std::string summary = format_bytes(status.tensor_bytes) + " in " + std::to_string(status.tensor_count) + " tensors, " +
-                        std::to_string(status.row_count) + " rows of statistics from " +
+  std::string summary = format_bytes(status.tensor_bytes) + " in " + std::to_string(status.tensor_count) +
+                        " tensors, " + std::to_string(status.row_count) + " rows of statistics from " +
                         std::to_string(status.operator_count) + " operators";
   if (status.first_step >= 0)
     summary += ", steps " + std::to_string(status.first_step) + " to " + std::to_string(status.last_step);
   say(LogLevel::info, "dumped " + summary + " to " + rank_directory_.string());
   for (const plan::OpSelector::Rule& rule : selector_.rules())
-    if (rule.matches == 0) say(LogLevel::warning, "no operator matched '" + rule.text + "' of the kernels list");
+    if (rule.matches == 0)
+      say(LogLevel::warning, "no operator matched '" + rule.text + "' of the kernels list");
   for (const dump::Loss& loss : status.losses)  // why was said when it happened
-    say(LogLevel::error, "not in the dump: " + loss.what + ", " + std::to_string(loss.count) + " at least, from " + loss.first);
+    say(LogLevel::error, "not in the dump: " + loss.what + ", " + std::to_string(loss.count) +
+                             " at least, from " + loss.first);
   if (!told) return told;
   return flushed;
 }

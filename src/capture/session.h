@@ -1,4 +1,5 @@
-// One recording: decides what is wanted, takes tensors, hands them to the pipeline, writes rows in order of execution.
+// One recording: decides what is wanted, takes tensors, hands them to the pipeline, writes rows in order of
+// execution.
 //
 //   define -> wants -> begin -> before_write -> the operator runs -> end
 //                        |                                       |
@@ -8,7 +9,8 @@
 //                                              v
 //                                 links, rows of statistic.csv
 //
-// After a failure (disk full, directory gone) the session switches itself off, says so once, and lists the loss.
+// After a failure (disk full, directory gone) the session switches itself off, says so once, and lists the
+// loss.
 #pragma once
 
 #include <atomic>
@@ -16,6 +18,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -26,6 +29,7 @@
 #include "base/result.h"
 #include "capture/job.h"
 #include "capture/pipeline.h"
+#include "capture/reuse_table.h"
 #include "dump/layout.h"
 #include "dump/operator_log.h"
 #include "dump/status_file.h"
@@ -55,14 +59,18 @@ struct Operand {
   std::string_view undumped;
 };
 
-// An operator as the session knows it.
+// An operator as the session knows it. What is mutable belongs to the session.
 struct DefinedOperator {
   model::Operator op;
   bool selected = false;
-  std::unordered_set<std::uint32_t> undumped;  // slots already noted as without data
+  mutable std::atomic<std::uint64_t> last_us{0};  // when it was last recorded
+  // Slots noted as without data: of the first 32 of each side a bit, of all others the number.
+  mutable std::atomic<std::uint64_t> undumped_bits{0};
+  mutable std::unordered_set<std::uint32_t> undumped;  // guarded by the session's operators_mutex_
 };
 
 struct Call;
+struct RecordedSlot;
 
 class Session {
  public:
@@ -76,7 +84,9 @@ class Session {
   bool set_step(std::int64_t step);
   bool selects_step(std::int64_t step) const;
   const DefinedOperator* define(model::Operator op);
-  bool wants(const DefinedOperator* op) const { return recording_.load(std::memory_order_relaxed) && op->selected; }
+  bool wants(const DefinedOperator* op) const {
+    return recording_.load(std::memory_order_relaxed) && op->selected;
+  }
   void before_write(std::uint64_t content) { pipeline_->before_write(content); }
   Call* begin(const DefinedOperator* op, std::span<const Operand> inputs);
   void end(Call* call, std::span<const Operand> outputs, bool failed);
@@ -86,14 +96,27 @@ class Session {
  private:
   Session(plan::DumpPlan plan, SessionOptions options, std::unique_ptr<dump::Layout> layout,
           dump::OperatorLogWriter log_writer);
-  struct Reuse;
-  void take(Call& call, model::Side side, const Operand& operand);
+  struct OperatorKey {
+    std::int64_t graph_id;
+    std::string_view name;  // of the operator that is the value
+    bool operator==(const OperatorKey&) const = default;
+  };
+  struct OperatorHash {
+    std::size_t operator()(const OperatorKey& key) const;
+  };
+  Result<> write_first_files();
+  void take(Call& call, model::Side side, const Operand& operand, std::uint64_t timestamp_us);
+  void take_sample(RecordedSlot& slot, const Operand& operand, const model::TensorView& view);
+  std::string_view reason_not_to_dump(const Operand& operand) const;
   void note_undumped(const Call& call, model::Side side, const Operand& operand, std::string_view reason);
+  std::shared_ptr<Job> find_or_make_job(const Operand& operand, const model::TensorView& view,
+                                        RecordedSlot& slot);
   std::shared_ptr<Job> make_job(const Operand& operand, const model::TensorView& view,
                                 const dump::SlotAddress& address);
   void drain();
   void write_ready(bool flush_now);
-  Result<> write(const Call& call);
+  Result<> write(const RecordedSlot& slot);
+  void write(const Call& call);
   void stop(const Error& error, std::string first, std::uint64_t count);
   void say(LogLevel level, std::string_view line) const;
   dump::Status final_status();
@@ -101,7 +124,8 @@ class Session {
   plan::DumpPlan plan_;
   SessionOptions options_;
   JobNeeds needs_;
-  bool files_can_link_ = false;
+  std::uint64_t inline_bytes_ = 0;  // a tensor of so many bytes is dealt with on the spot, leaving no job
+  bool is_excluded_ = false;        // this device is not to be dumped
   std::filesystem::path rank_directory_;
   std::unique_ptr<dump::Layout> layout_;
 
@@ -111,20 +135,21 @@ class Session {
 
   std::mutex operators_mutex_;  // guards the next four
   plan::OpSelector selector_;
-  std::unordered_map<std::string, std::unique_ptr<DefinedOperator>> operators_;  // by graph id and name
+  std::unordered_map<OperatorKey, std::unique_ptr<DefinedOperator>, OperatorHash> operators_;
   dump::OperatorLogWriter log_writer_;
   bool log_dirty_ = false;
 
-  std::mutex reuse_mutex_;  // guards reuse_
-  std::unique_ptr<Reuse> reuse_;
+  std::unique_ptr<ReuseTable> reuse_;  // null: nothing can be shared
 
-  std::mutex calls_mutex_;  // guards calls_
+  std::mutex calls_mutex_;                   // guards calls_
   std::deque<std::unique_ptr<Call>> calls_;  // ended, in order, rows not yet written
   std::mutex drain_mutex_;  // guards layout rows and last_flush_us_: one thread writes rows at a time
   std::uint64_t last_flush_us_ = 0;
 
-  mutable std::mutex status_mutex_;  // guards status_
+  std::mutex status_mutex_;  // guards the next three
   dump::Status status_;
+  std::optional<Error> failure_;             // why recording stopped
+  std::optional<std::size_t> failure_loss_;  // its place in status_.losses
   std::atomic<std::uint64_t> call_count_{0}, tensor_count_{0}, tensor_bytes_{0}, row_count_{0};
 
   std::unique_ptr<Pipeline> pipeline_;  // last: its threads use the rest
