@@ -16,17 +16,14 @@ namespace hn = hwy::HWY_NAMESPACE;
 using F32 = hn::ScalableTag<float>;
 using F64 = hn::ScalableTag<double>;
 
-// The largest and smallest lane, infinities included. Two of the ready-made reductions forget those: the
-// emulated one begins at the lowest finite number, and clang takes the 512-bit one for free of infinities.
+// The largest and smallest lane, infinities included, which the emulated reduction forgets: it begins at the
+// lowest finite number.
 template <class D>
-HWY_INLINE hn::TFromD<D> largest_lane([[maybe_unused]] D d, hn::Vec<D> v) {
+HWY_INLINE hn::TFromD<D> largest_lane(D d, hn::Vec<D> v) {
 #if HWY_TARGET == HWY_EMU128
   auto largest = hn::GetLane(v);
   for (std::size_t i = 1; i < hn::Lanes(d); ++i) largest = HWY_MAX(largest, hn::ExtractLane(v, i));
   return largest;
-#elif HWY_TARGET == HWY_AVX3
-  const hn::Half<D> half;
-  return hn::GetLane(hn::MaxOfLanes(half, hn::Max(hn::LowerHalf(v), hn::UpperHalf(half, v))));
 #else
   return hn::GetLane(hn::MaxOfLanes(d, v));
 #endif

@@ -75,7 +75,10 @@ TEST_P(EveryDType, WhatIsNotAskedForIsLeftAtItsStart) {
     const StatPartial all = partial_stats(view, kAll), start = make_partial();
     const StatPartial actual = partial_stats(view, needs);
     const auto expect_bits = [](double value, double expected) {
-      EXPECT_EQ(std::bit_cast<std::uint64_t>(value), std::bit_cast<std::uint64_t>(expected));
+      if (std::isnan(expected))  // which NaN a sum becomes is the compiler's choice
+        EXPECT_TRUE(std::isnan(value)) << value;
+      else
+        EXPECT_EQ(std::bit_cast<std::uint64_t>(value), std::bit_cast<std::uint64_t>(expected));
     };
     expect_bits(actual.max, needs.extremes ? all.max : start.max);
     expect_bits(actual.min, needs.extremes ? all.min : start.min);
