@@ -204,6 +204,20 @@ bool Observer::begins_recorded_step() {
   return active_;
 }
 
+Observer::Storages Observer::settle_written(const OperatorKind& kind, c10::ArrayRef<c10::IValue> arguments) {
+  Storages written;
+  c10::SmallVector<std::uint64_t, 4> numbers;
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (kind.arguments[i].written)
+      for_each_storage(arguments[i], [&](c10::StorageImpl* storage) {
+        c10::raw::intrusive_ptr::incref(storage);
+        written.push_back(c10::intrusive_ptr<c10::StorageImpl>::reclaim(storage));
+        if (const auto content = contents_.find(storage); content.number != 0) numbers.push_back(content.number);
+      });
+  opdump_before_write(session_, numbers.data(), numbers.size());
+  return written;
+}
+
 void Observer::run(const c10::OperatorHandle& op, c10::DispatchKeySet below, torch::jit::Stack* stack) {
   const OperatorKind& kind = operator_kind(op);
   if (kind.skipped) return op.redispatchBoxed(below, stack);
@@ -222,18 +236,8 @@ void Observer::run(const c10::OperatorHandle& op, c10::DispatchKeySet below, tor
       inputs.add(arguments[i], kind.view ? "view" : kind.arguments[i].out ? "out= argument" : nullptr);
     call = opdump_begin(session_, known, inputs.data(), inputs.size());
   }
-  c10::SmallVector<c10::intrusive_ptr<c10::StorageImpl>, 4> written;
-  if (kind.writes) {
-    c10::SmallVector<std::uint64_t, 4> numbers;
-    for (std::size_t i = 0; i < count; ++i)
-      if (kind.arguments[i].written)
-        for_each_storage(arguments[i], [&](c10::StorageImpl* storage) {
-          c10::raw::intrusive_ptr::incref(storage);
-          written.push_back(c10::intrusive_ptr<c10::StorageImpl>::reclaim(storage));
-          if (const auto content = contents_.find(storage); content.number != 0) numbers.push_back(content.number);
-        });
-    opdump_before_write(session_, numbers.data(), numbers.size());
-  }
+  Storages written;
+  if (kind.writes) written = settle_written(kind, arguments);
   try {
     op.redispatchBoxed(below, stack);
   } catch (...) {

@@ -8,6 +8,8 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 #include <ATen/record_function.h>
+#include <c10/util/ArrayRef.h>
+#include <c10/util/SmallVector.h>
 
 #include <atomic>
 #include <cstdint>
@@ -59,7 +61,10 @@ class Observer {
     Scope* scope;
     Source source;
   };
+  using Storages = c10::SmallVector<c10::intrusive_ptr<c10::StorageImpl>, 4>;
   Place locate();
+  // The memory that an operator is about to write, kept alive. Waits until nothing of it is pending.
+  Storages settle_written(const OperatorKind& kind, c10::ArrayRef<c10::IValue> arguments);
   void note_forward(const Place& place);
   void begin_step(std::int64_t step);
 
