@@ -1,8 +1,9 @@
-// Sees every ATen operator that runs: a boxed fallback on the dispatch key `Fake`, which lies below autograd and above the
-// backends, is put into the set of included keys of each thread while a step is recorded. RecordFunction adds what
-// the dispatcher cannot know: which backward node runs, and when an optimizer steps.
-// While no step is recorded the key is not included and nothing is hooked, with two exceptions: a program whose steps are only
-// known by its passes is watched for the next one, and threads that begin then keep the key for the steps to come.
+// Sees every ATen operator that runs: a boxed fallback on the dispatch key `Fake`, which lies below autograd
+// and above the backends, is put into the set of included keys of each thread while a step is recorded.
+// RecordFunction adds what the dispatcher cannot know: which backward node runs, and when an optimizer steps.
+// While no step is recorded the key is not included and nothing is hooked, with two exceptions: a program
+// whose steps are only known by its passes is watched for the next one, and threads that begin then keep the
+// key for the steps to come.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
