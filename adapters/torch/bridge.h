@@ -1,4 +1,5 @@
-/* What the Python half of the adapter (python.cc) needs of the C++ half. Not for programs: see opdump/opdump_torch.h. */
+/* What the Python half of the adapter (python.cc) needs of the C++ half. Not for programs: see
+ * opdump/opdump_torch.h. */
 #ifndef OPDUMP_TORCH_BRIDGE_H
 #define OPDUMP_TORCH_BRIDGE_H
 
@@ -9,8 +10,8 @@ extern "C" {
 #endif
 
 typedef struct opdump_torch_bridge {
-  /* The user's line that runs now on this thread. 0 if there is none. *file lives for ever. *in_backward is set if the
-   * thread is inside a call of backward(). */
+  /* The user's line that runs now on this thread. 0 if there is none. *file lives for ever. *in_backward is
+   * set if the thread is inside a call of backward(). */
   int (*find_source)(const char** file, int* line, int* in_backward);
   /* Called once in a forked child before its first operator: starts a recording of its own, or not. */
   void (*start_in_child)(void);
@@ -20,8 +21,8 @@ OPDUMP_API void opdump_torch_set_bridge(const opdump_torch_bridge* bridge);
 /* Scopes. NULL while nothing is recorded. A scope lives until the library is unloaded. */
 OPDUMP_API void* opdump_torch_root(void);
 OPDUMP_API void* opdump_torch_child(void* parent, const char* component);
-/* The innermost module scope of this thread that a module call can nest in, or NULL: inside an optimizer or a backward pass a
- * module call begins anew at the root. */
+/* The innermost module scope of this thread that a module call can nest in, or NULL: inside an optimizer or a
+ * backward pass a module call begins anew at the root. */
 OPDUMP_API void* opdump_torch_module_scope(void);
 OPDUMP_API void opdump_torch_push_scope(void* scope);
 

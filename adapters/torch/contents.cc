@@ -7,7 +7,8 @@
 namespace opdump::torch_adapter {
 namespace {
 
-// Tensor.numpy() makes its storage fixed-size; memory from numpy, shared memory and foreign buffers have other allocators.
+// Tensor.numpy() makes its storage fixed-size; memory from numpy, shared memory and foreign buffers have
+// other allocators.
 bool only_torch_writes(const c10::StorageImpl* storage) {
   return storage->resizable() && storage->allocator() == c10::GetDefaultCPUAllocator();
 }

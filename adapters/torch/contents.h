@@ -1,6 +1,7 @@
-// Tells whether the bytes behind a tensor may have changed: every block of memory (StorageImpl) has a content number, and gets a
-// new one with every write that the observer sees. That is what lets the recorder read a tensor once although ten operators use it.
-// Memory that others may write unseen -- shared with numpy, with another process, or not torch's own -- has number 0.
+// Tells whether the bytes behind a tensor may have changed: every block of memory (StorageImpl) has a content
+// number, and gets a new one with every write that the observer sees. That is what lets the recorder read a
+// tensor once although ten operators use it. Memory that others may write unseen -- shared with numpy, with
+// another process, or not torch's own -- has number 0.
 #pragma once
 
 #include <c10/core/StorageImpl.h>

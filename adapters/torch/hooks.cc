@@ -41,7 +41,8 @@ struct Visit {
 };
 
 bool wait_for_visitors() {
-  for (int i = 0; i < 2000 && visits.load() > 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  for (int i = 0; i < 2000 && visits.load() > 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return visits.load() == 0;
 }
 
@@ -98,7 +99,9 @@ void on_user_end(const at::RecordFunction& record, at::ObserverContext* mark) {
 }
 
 void retain(void* storage) { c10::raw::intrusive_ptr::incref(static_cast<c10::StorageImpl*>(storage)); }
-void release(void* storage) { c10::intrusive_ptr<c10::StorageImpl>::reclaim(static_cast<c10::StorageImpl*>(storage)); }
+void release(void* storage) {
+  c10::intrusive_ptr<c10::StorageImpl>::reclaim(static_cast<c10::StorageImpl*>(storage));
+}
 
 // The session's threads are gone and its locks may be held: the child must not touch it.
 void after_fork_in_child() {
@@ -169,7 +172,8 @@ opdump_status opdump_torch_stop(void) {
   if (!o) return OPDUMP_OK;
   hook_thread(false);
   hook_backward(false);
-  // The observer itself stays for threads that still hold a pointer to it or to a scope. It is small, once per recording.
+  // The observer itself stays for threads that still hold a pointer to it or to a scope. It is small, once
+  // per recording.
   const opdump_status status = wait_for_visitors() ? opdump_close(o->session()) : opdump_flush(o->session());
   tell_run("-");
   return status;

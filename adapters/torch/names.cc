@@ -29,10 +29,11 @@ Scope* Names::gradients_of(Scope* forward) {
     if (forward->gradients_) return forward->gradients_;
   }
   // Below the root the path repeats behind the prefix: "Gradients/Default" + "/conv1-Conv2d".
-  Scope* gradients = child(&gradients_, forward->path_.starts_with(root_.path_ + "/")
-                                            ? forward->path_.substr(root_.path_.size() + 1)
-                                            : forward->path_,
-                           OPDUMP_BACKWARD);
+  Scope* gradients =
+      child(&gradients_,
+            forward->path_.starts_with(root_.path_ + "/") ? forward->path_.substr(root_.path_.size() + 1)
+                                                          : forward->path_,
+            OPDUMP_BACKWARD);
   const std::lock_guard lock(mutex_);
   return forward->gradients_ = gradients;
 }
@@ -64,7 +65,8 @@ void Names::begin_step() {
 
 const char* intern(std::string_view text) {
   static std::mutex mutex;  // guards texts
-  static auto* texts = new std::unordered_set<std::string>;  // never destroyed: threads may outlive static objects
+  static auto* texts =
+      new std::unordered_set<std::string>;  // never destroyed: threads may outlive static objects
   const std::lock_guard lock(mutex);
   return texts->emplace(text).first->c_str();
 }

@@ -4,8 +4,9 @@
 //   |       '------ scope -----------'   |           '-- the how-manieth of this type in this scope and step
 //   root                                 type
 //
-// The number counts within the scope and not over the whole program: an operator more or less in one layer then changes no
-// other name, and two runs that differ in a detail still pair. Backward operators live in "Gradients/" + the forward scope.
+// The number counts within the scope and not over the whole program: an operator more or less in one layer
+// then changes no other name, and two runs that differ in a detail still pair. Backward operators live in
+// "Gradients/" + the forward scope.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +57,8 @@ class Names {
   Scope* child(Scope* parent, const std::string& component, opdump_phase phase = OPDUMP_FORWARD);
   Scope* gradients_of(Scope* forward);
 
-  // The operator that runs now: the next one of its type in the scope. `type` comes from intern(): overloads share it.
+  // The operator that runs now: the next one of its type in the scope. `type` comes from intern(): overloads
+  // share it.
   struct Next {
     const opdump_op* op;
     bool is_new;

@@ -31,8 +31,8 @@ Thread& this_thread() {
   return thread;
 }
 
-// Where the operator ran that made the autograd node with this (thread, sequence number). A ring: nodes that wait for their backward
-// pass longer than 2^16 later ones are forgotten and count as gradients of the root.
+// Where the operator ran that made the autograd node with this (thread, sequence number). A ring: nodes that
+// wait for their backward pass longer than 2^16 later ones are forgotten and count as gradients of the root.
 class ForwardPlaces {
  public:
   struct Place {
@@ -150,7 +150,8 @@ void Observer::enter_backward(const at::RecordFunction& node) {
   Thread& thread = this_thread();
   backward_seen_ = true;
   ForwardPlaces::Place place;
-  if (node.seqNr() >= 0) place = forward_places().find(node.forwardThreadId(), static_cast<std::uint64_t>(node.seqNr()));
+  if (node.seqNr() >= 0)
+    place = forward_places().find(node.forwardThreadId(), static_cast<std::uint64_t>(node.seqNr()));
   Scope* scope = place.scope ? names_.gradients_of(place.scope)
                  : std::strstr(node.name(), "AccumulateGrad")
                      ? names_.child(names_.gradients_of(names_.root()), "AccumulateGrad", OPDUMP_BACKWARD)
@@ -168,11 +169,13 @@ void Observer::leave_backward() {
 
 Observer::Place Observer::locate() {
   Thread& thread = this_thread();
-  if (!thread.stack.empty() && thread.stack.back().backward) return {thread.stack.back().scope, thread.stack.back().source};
+  if (!thread.stack.empty() && thread.stack.back().backward)
+    return {thread.stack.back().scope, thread.stack.back().source};
   Source source;
   int in_backward = torch::autograd::get_current_graph_task_keep_graph() ? 0 : 1;
   const opdump_torch_bridge* bridge = current_bridge();
-  if (!in_backward && bridge && bridge->find_source) bridge->find_source(&source.file, &source.line, &in_backward);
+  if (!in_backward && bridge && bridge->find_source)
+    bridge->find_source(&source.file, &source.line, &in_backward);
   if (in_backward) {
     Scope* scope = thread.last_backward ? thread.last_backward : names_.gradients_of(names_.root());
     return {scope, thread.last_backward_source.file ? thread.last_backward_source : source};
@@ -188,11 +191,13 @@ void Observer::note_forward(const Place& place) {
   Thread& thread = this_thread();
   const std::uint64_t next = at::sequence_number::peek();
   if (next == thread.sequence_number) return;
-  const std::uint64_t first = next - std::min<std::uint64_t>(next > thread.sequence_number ? next - thread.sequence_number : 1, 64);
+  const std::uint64_t first =
+      next - std::min<std::uint64_t>(next > thread.sequence_number ? next - thread.sequence_number : 1, 64);
   for (std::uint64_t number = first; number < next; ++number)
     forward_places().add({at::RecordFunction::currentThreadId(), number, place.scope, place.source});
   thread.sequence_number = next;
-  if (clock_ == Clock::backward_passes && backward_seen_ && place.scope->phase() == OPDUMP_FORWARD) tick(Clock::backward_passes);
+  if (clock_ == Clock::backward_passes && backward_seen_ && place.scope->phase() == OPDUMP_FORWARD)
+    tick(Clock::backward_passes);
 }
 
 bool Observer::begins_recorded_step() {
@@ -202,6 +207,21 @@ bool Observer::begins_recorded_step() {
   else
     this_thread().sequence_number = at::sequence_number::peek();
   return active_;
+}
+
+Observer::Storages Observer::settle_written(const OperatorKind& kind, c10::ArrayRef<c10::IValue> arguments) {
+  Storages written;
+  c10::SmallVector<std::uint64_t, 4> numbers;
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (kind.arguments[i].written)
+      for_each_storage(arguments[i], [&](c10::StorageImpl* storage) {
+        c10::raw::intrusive_ptr::incref(storage);
+        written.push_back(c10::intrusive_ptr<c10::StorageImpl>::reclaim(storage));
+        if (const auto content = contents_.find(storage); content.number != 0)
+          numbers.push_back(content.number);
+      });
+  opdump_before_write(session_, numbers.data(), numbers.size());
+  return written;
 }
 
 void Observer::run(const c10::OperatorHandle& op, c10::DispatchKeySet below, torch::jit::Stack* stack) {
@@ -222,18 +242,8 @@ void Observer::run(const c10::OperatorHandle& op, c10::DispatchKeySet below, tor
       inputs.add(arguments[i], kind.view ? "view" : kind.arguments[i].out ? "out= argument" : nullptr);
     call = opdump_begin(session_, known, inputs.data(), inputs.size());
   }
-  c10::SmallVector<c10::intrusive_ptr<c10::StorageImpl>, 4> written;
-  if (kind.writes) {
-    c10::SmallVector<std::uint64_t, 4> numbers;
-    for (std::size_t i = 0; i < count; ++i)
-      if (kind.arguments[i].written)
-        for_each_storage(arguments[i], [&](c10::StorageImpl* storage) {
-          c10::raw::intrusive_ptr::incref(storage);
-          written.push_back(c10::intrusive_ptr<c10::StorageImpl>::reclaim(storage));
-          if (const auto content = contents_.find(storage); content.number != 0) numbers.push_back(content.number);
-        });
-    opdump_before_write(session_, numbers.data(), numbers.size());
-  }
+  Storages written;
+  if (kind.writes) written = settle_written(kind, arguments);
   try {
     op.redispatchBoxed(below, stack);
   } catch (...) {
@@ -262,11 +272,14 @@ using opdump::torch_adapter::this_thread;
 
 void* opdump_torch_module_scope(void) {
   const auto& stack = this_thread().stack;
-  return stack.empty() || stack.back().backward || stack.back().scope->phase() != OPDUMP_FORWARD ? nullptr
-                                                                                                  : stack.back().scope;
+  return stack.empty() || stack.back().backward || stack.back().scope->phase() != OPDUMP_FORWARD
+             ? nullptr
+             : stack.back().scope;
 }
 
-void opdump_torch_push_scope(void* scope) { this_thread().stack.push_back({static_cast<Scope*>(scope), {}, false}); }
+void opdump_torch_push_scope(void* scope) {
+  this_thread().stack.push_back({static_cast<Scope*>(scope), {}, false});
+}
 
 void opdump_torch_pop(void) {
   if (!this_thread().stack.empty()) this_thread().stack.pop_back();

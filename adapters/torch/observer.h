@@ -1,13 +1,16 @@
-// Sees every ATen operator that runs: a boxed fallback on the dispatch key `Fake`, which lies below autograd and above the
-// backends, is put into the set of included keys of each thread while a step is recorded. RecordFunction adds what
-// the dispatcher cannot know: which backward node runs, and when an optimizer steps.
-// While no step is recorded the key is not included and nothing is hooked, with two exceptions: a program whose steps are only
-// known by its passes is watched for the next one, and threads that begin then keep the key for the steps to come.
+// Sees every ATen operator that runs: a boxed fallback on the dispatch key `Fake`, which lies below autograd
+// and above the backends, is put into the set of included keys of each thread while a step is recorded.
+// RecordFunction adds what the dispatcher cannot know: which backward node runs, and when an optimizer steps.
+// While no step is recorded the key is not included and nothing is hooked, with two exceptions: a program
+// whose steps are only known by its passes is watched for the next one, and threads that begin then keep the
+// key for the steps to come.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 #include <ATen/record_function.h>
+#include <c10/util/ArrayRef.h>
+#include <c10/util/SmallVector.h>
 
 #include <atomic>
 #include <cstdint>
@@ -59,7 +62,10 @@ class Observer {
     Scope* scope;
     Source source;
   };
+  using Storages = c10::SmallVector<c10::intrusive_ptr<c10::StorageImpl>, 4>;
   Place locate();
+  // The memory that an operator is about to write, kept alive. Waits until nothing of it is pending.
+  Storages settle_written(const OperatorKind& kind, c10::ArrayRef<c10::IValue> arguments);
   void note_forward(const Place& place);
   void begin_step(std::int64_t step);
 

@@ -8,22 +8,35 @@ namespace {
 
 opdump_dtype to_dtype(at::ScalarType type) {
   switch (type) {
-    case at::kBool: return OPDUMP_BOOL;
+    case at::kBool:
+      return OPDUMP_BOOL;
     case at::kChar:
-    case at::kQInt8: return OPDUMP_INT8;  // the stored integers, not what they stand for
-    case at::kShort: return OPDUMP_INT16;
+    case at::kQInt8:
+      return OPDUMP_INT8;  // the stored integers, not what they stand for
+    case at::kShort:
+      return OPDUMP_INT16;
     case at::kInt:
-    case at::kQInt32: return OPDUMP_INT32;
-    case at::kLong: return OPDUMP_INT64;
+    case at::kQInt32:
+      return OPDUMP_INT32;
+    case at::kLong:
+      return OPDUMP_INT64;
     case at::kByte:
-    case at::kQUInt8: return OPDUMP_UINT8;
-    case at::kHalf: return OPDUMP_FLOAT16;
-    case at::kBFloat16: return OPDUMP_BFLOAT16;
-    case at::kFloat: return OPDUMP_FLOAT32;
-    case at::kDouble: return OPDUMP_FLOAT64;
-    case at::kComplexFloat: return OPDUMP_COMPLEX64;
-    case at::kComplexDouble: return OPDUMP_COMPLEX128;
-    default: return OPDUMP_DTYPE_UNDEFINED;
+    case at::kQUInt8:
+      return OPDUMP_UINT8;
+    case at::kHalf:
+      return OPDUMP_FLOAT16;
+    case at::kBFloat16:
+      return OPDUMP_BFLOAT16;
+    case at::kFloat:
+      return OPDUMP_FLOAT32;
+    case at::kDouble:
+      return OPDUMP_FLOAT64;
+    case at::kComplexFloat:
+      return OPDUMP_COMPLEX64;
+    case at::kComplexDouble:
+      return OPDUMP_COMPLEX128;
+    default:
+      return OPDUMP_DTYPE_UNDEFINED;
   }
 }
 

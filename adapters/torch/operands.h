@@ -17,8 +17,9 @@ class Operands {
  public:
   explicit Operands(Contents& contents) : contents_(contents) {}
 
-  // Adds what `value` holds: a tensor, a list of tensors, or nothing. Every tensor takes an operand index, and so does each argument
-  // that could have been a tensor but is None. `undumped` says why there is no data, or is null.
+  // Adds what `value` holds: a tensor, a list of tensors, or nothing. Every tensor takes an operand index,
+  // and so does each argument that could have been a tensor but is None. `undumped` says why there is no
+  // data, or is null.
   void add(const c10::IValue& value, const char* undumped);
 
   const opdump_tensor* data() const { return tensors_.data(); }

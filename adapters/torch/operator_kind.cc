@@ -13,7 +13,8 @@ namespace {
 
 // Schemas of 1.13 to 2.x leave these writes undeclared: running statistics and the noise of rrelu.
 bool writes_undeclared(std::string_view type, std::string_view argument) {
-  if (argument == "running_mean" || argument == "running_var") return type.find("norm") != std::string_view::npos;
+  if (argument == "running_mean" || argument == "running_var")
+    return type.find("norm") != std::string_view::npos;
   return argument == "noise" && type.starts_with("rrelu_with_noise");
 }
 
@@ -25,8 +26,8 @@ OperatorKind describe(const c10::OperatorHandle& op) {
   const std::string space = colons == std::string::npos ? "" : name.substr(0, colons);
   std::string type = colons == std::string::npos ? name : name.substr(colons + 2);
   kind.skipped = space == "profiler" || space == "prim";
-  kind.uninitialised = type.starts_with("empty") || type.starts_with("new_empty") || type.starts_with("_empty") ||
-                       type.starts_with("resize");
+  kind.uninitialised = type.starts_with("empty") || type.starts_with("new_empty") ||
+                       type.starts_with("_empty") || type.starts_with("resize");
 
   // Operators from elsewhere often do not declare what they write to.
   const bool trusted = space == "aten" || space == "prims";
@@ -38,10 +39,9 @@ OperatorKind describe(const c10::OperatorHandle& op) {
     kind.writes = kind.writes || a.written;
     kind.arguments.push_back(a);
   }
-  kind.view = !schema.returns().empty() &&
-              std::ranges::all_of(schema.returns(), [](const c10::Argument& r) {
-                return r.alias_info() && !r.alias_info()->isWrite();
-              });
+  kind.view = !schema.returns().empty() && std::ranges::all_of(schema.returns(), [](const c10::Argument& r) {
+    return r.alias_info() && !r.alias_info()->isWrite();
+  });
   if (!trusted && !space.empty()) type = space + "_" + type;
   std::ranges::replace(type, '/', '_');
   kind.type = intern(type);

@@ -1,5 +1,6 @@
-// For programs without Python: recording starts when this library is loaded and ends with the program, and threads that the
-// program makes take part. In a Python process the package does both (it knows when torch is complete).
+// For programs without Python: recording starts when this library is loaded and ends with the program, and
+// threads that the program makes take part. In a Python process the package does both (it knows when torch is
+// complete).
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -15,21 +16,24 @@ namespace {
 bool in_python() { return dlsym(RTLD_DEFAULT, "Py_IsInitialized") != nullptr; }
 
 bool is_torch(std::string_view library) {
-  return library.starts_with("libtorch") || library.starts_with("libc10") || library.starts_with("libopdump_torch");
+  return library.starts_with("libtorch") || library.starts_with("libc10") ||
+         library.starts_with("libopdump_torch");
 }
 
 bool needs_torch(const link_map& object) {
   const char* names = nullptr;
   for (const ElfW(Dyn)* entry = object.l_ld; entry->d_tag != DT_NULL; ++entry)
-    if (entry->d_tag == DT_STRTAB)  // an address, or an offset where the loader leaves the section as it is in the file
-      names = reinterpret_cast<const char*>(entry->d_un.d_ptr + (entry->d_un.d_ptr < object.l_addr ? object.l_addr : 0));
+    if (entry->d_tag ==
+        DT_STRTAB)  // an address, or an offset where the loader leaves the section as it is in the file
+      names = reinterpret_cast<const char*>(entry->d_un.d_ptr +
+                                            (entry->d_un.d_ptr < object.l_addr ? object.l_addr : 0));
   for (const ElfW(Dyn)* entry = object.l_ld; names && entry->d_tag != DT_NULL; ++entry)
     if (entry->d_tag == DT_NEEDED && is_torch(names + entry->d_un.d_val)) return true;
   return false;
 }
 
-// Preloading reaches the shell that starts the program and the commands that the program starts. They have nothing to record,
-// and would take the dump of the program for their own.
+// Preloading reaches the shell that starts the program and the commands that the program starts. They have
+// nothing to record, and would take the dump of the program for their own.
 bool program_uses_torch() {
   for (const link_map* object = _r_debug.r_map; object; object = object->l_next) {
     const std::string_view path = object->l_name;
@@ -76,10 +80,10 @@ void* run_thread(void* raw) {
 
 }  // namespace
 
-// The dispatch key is thread-local and new threads do not inherit it. This definition takes the place of libc's only in
-// programs that link or preload this library; loaded by Python it is not seen.
-extern "C" OPDUMP_API int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*function)(void*),
-                                         void* argument) {
+// The dispatch key is thread-local and new threads do not inherit it. This definition takes the place of
+// libc's only in programs that link or preload this library; loaded by Python it is not seen.
+extern "C" OPDUMP_API int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                                         void* (*function)(void*), void* argument) {
   using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
   static const auto create = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
   if (!opdump_torch_root()) return create(thread, attributes, function, argument);

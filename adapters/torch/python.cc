@@ -1,5 +1,5 @@
-// The Python half: which module calls which, which line of the user's code runs, and the functions of the package. Everything here
-// uses the public C API of CPython and works from 3.9 on.
+// The Python half: which module calls which, which line of the user's code runs, and the functions of the
+// package. Everything here uses the public C API of CPython and works from 3.9 on.
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <frameobject.h>
@@ -33,14 +33,15 @@ class Ref {
   PyObject* object_;
 };
 
-// What the package gave to setup(); owned for ever. Guarded by the GIL, as is everything below but thread-locals.
+// What the package gave to setup(); owned for ever. Guarded by the GIL, as is everything below but
+// thread-locals.
 struct Package {
-  PyObject* original_call = nullptr;   // torch.nn.Module.__call__
-  PyObject* find_path = nullptr;       // (ancestor, module) -> "features-Sequential/6-Conv2d" or None
-  PyObject* name_root = nullptr;       // (module) -> "" for the model, "CrossEntropyLoss" for others
-  PyObject* start_in_child = nullptr;  // () -> None
+  PyObject* original_call = nullptr;          // torch.nn.Module.__call__
+  PyObject* find_path = nullptr;              // (ancestor, module) -> "features-Sequential/6-Conv2d" or None
+  PyObject* name_root = nullptr;              // (module) -> "" for the model, "CrossEntropyLoss" for others
+  PyObject* start_in_child = nullptr;         // () -> None
   std::vector<std::string> library_prefixes;  // directories whose lines are not the user's
-  std::string autograd_file;           // torch/autograd/__init__.py
+  std::string autograd_file;                  // torch/autograd/__init__.py
   std::string working_directory;
 };
 Package& package() {
@@ -63,7 +64,8 @@ struct ModuleKey {
 };
 struct ModuleHash {
   std::size_t operator()(const ModuleKey& key) const {
-    return reinterpret_cast<std::uintptr_t>(key.parent) * 31 ^ reinterpret_cast<std::uintptr_t>(key.module) >> 4;
+    return reinterpret_cast<std::uintptr_t>(key.parent) * 31 ^
+           reinterpret_cast<std::uintptr_t>(key.module) >> 4;
   }
 };
 std::unordered_map<ModuleKey, ModuleScope, ModuleHash>& module_scopes() {
@@ -88,7 +90,8 @@ void* descend(void* scope, const char* path) {
   return scope;
 }
 
-// Names a module that is seen for the first time below `parent`. Python errors are cleared: a name is not worth an exception.
+// Names a module that is seen for the first time below `parent`. Python errors are cleared: a name is not
+// worth an exception.
 ModuleScope name_module(void* parent, PyObject* module) {
   ModuleScope result;
   result.scope = parent ? parent : opdump_torch_root();
@@ -166,7 +169,8 @@ CodeInfo classify(PyCodeObject* code) {
   const char* function_text = function ? PyUnicode_AsUTF8(function.get()) : nullptr;
   if (!text || !function_text) return PyErr_Clear(), CodeInfo{CodeKind::library, nullptr};
   std::string_view file = text;
-  if (file == package().autograd_file && (std::strcmp(function_text, "backward") == 0 || std::strcmp(function_text, "grad") == 0))
+  if (file == package().autograd_file &&
+      (std::strcmp(function_text, "backward") == 0 || std::strcmp(function_text, "grad") == 0))
     return {CodeKind::backward, nullptr};
   if (file.starts_with("<frozen")) return {CodeKind::library, nullptr};
   for (const std::string& prefix : package().library_prefixes)
@@ -230,18 +234,19 @@ const opdump_torch_bridge kBridge{find_source, start_in_child};
 
 // ------------------------------------------------------------------ functions of the module
 
-PyMethodDef call_module_definition{"__call__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_module)),
+PyMethodDef call_module_definition{"__call__",
+                                   reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_module)),
                                    METH_FASTCALL | METH_KEYWORDS, nullptr};
 
 PyObject* setup(PyObject*, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"original_call", "find_path", "name_root", "start_in_child", "library_prefixes",
-                                "autograd_file", "working_directory", nullptr};
+  static const char* names[] = {"original_call",    "find_path",     "name_root",         "start_in_child",
+                                "library_prefixes", "autograd_file", "working_directory", nullptr};
   Package& p = package();
   PyObject* prefixes = nullptr;
   const char *autograd_file = nullptr, *working_directory = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOO!ss", const_cast<char**>(names), &p.original_call, &p.find_path,
-                                   &p.name_root, &p.start_in_child, &PyList_Type, &prefixes, &autograd_file,
-                                   &working_directory))
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOO!ss", const_cast<char**>(names), &p.original_call,
+                                   &p.find_path, &p.name_root, &p.start_in_child, &PyList_Type, &prefixes,
+                                   &autograd_file, &working_directory))
     return nullptr;
   for (PyObject* object : {p.original_call, p.find_path, p.name_root, p.start_in_child}) Py_INCREF(object);
   for (Py_ssize_t i = 0; i < PyList_Size(prefixes); ++i) {
@@ -262,15 +267,17 @@ PyObject* raise(opdump_status status) {
 }
 
 PyObject* start(PyObject*, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"config", "process", "mode", "dialect", "strict", "rank", "device", "first_step", nullptr};
+  static const char* names[] = {"config", "process", "mode",       "dialect", "strict",
+                                "rank",   "device",  "first_step", nullptr};
   opdump_options options{};
   options.size = sizeof options;
   int strict = 0;
   unsigned rank = 0;
   int device = 0;
   long long first_step = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "s|zzzpIiL", const_cast<char**>(names), &options.config_path, &options.process,
-                                   &options.mode, &options.dialect, &strict, &rank, &device, &first_step))
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "s|zzzpIiL", const_cast<char**>(names),
+                                   &options.config_path, &options.process, &options.mode, &options.dialect,
+                                   &strict, &rank, &device, &first_step))
     return nullptr;
   options.strict = strict;
   options.rank = rank;
@@ -285,13 +292,14 @@ PyObject* stop(PyObject*, PyObject*) {
   opdump_status status = OPDUMP_OK;
   Py_BEGIN_ALLOW_THREADS  // a thread inside an operator may need the GIL to leave it
       status = opdump_torch_stop();
-  Py_END_ALLOW_THREADS
-  return PyBool_FromLong(status == OPDUMP_OK);
+  Py_END_ALLOW_THREADS return PyBool_FromLong(status == OPDUMP_OK);
 }
 
-PyObject* step(PyObject*, PyObject*) { Py_INCREF(Py_None);
+PyObject* step(PyObject*, PyObject*) {
+  Py_INCREF(Py_None);
   opdump_torch_step();
-  return Py_None; }
+  return Py_None;
+}
 PyObject* current_step(PyObject*, PyObject*) { return PyLong_FromLongLong(opdump_torch_current_step()); }
 PyObject* active(PyObject*, PyObject*) { return PyBool_FromLong(opdump_torch_active()); }
 PyObject* join_thread(PyObject*, PyObject*) { return opdump_torch_join_thread(), Py_NewRef(Py_None); }
@@ -319,19 +327,24 @@ constexpr PyCFunction as_function(F* f) {
 }
 
 PyMethodDef methods[] = {
-    {"setup", as_function(setup), METH_VARARGS | METH_KEYWORDS, "Hands over what the hooks need; returns the replacement of Module.__call__."},
-    {"start", as_function(start), METH_VARARGS | METH_KEYWORDS, "Starts recording. ValueError: the configuration is wrong."},
+    {"setup", as_function(setup), METH_VARARGS | METH_KEYWORDS,
+     "Hands over what the hooks need; returns the replacement of Module.__call__."},
+    {"start", as_function(start), METH_VARARGS | METH_KEYWORDS,
+     "Starts recording. ValueError: the configuration is wrong."},
     {"stop", as_function(stop), METH_NOARGS, "Stops recording; False if something was lost."},
     {"step", as_function(step), METH_NOARGS, "Ends the current step."},
     {"current_step", as_function(current_step), METH_NOARGS, "Number of the current step."},
     {"active", as_function(active), METH_NOARGS, "Whether the current step is recorded."},
     {"join_thread", as_function(join_thread), METH_NOARGS, "Makes the calling thread take part."},
-    {"count_optimizer_steps", as_function(count_optimizer_steps), METH_NOARGS, "Counts steps by Optimizer.step."},
-    {"report_unseen", as_function(report_unseen), METH_VARARGS, "Records that something could not be seen, and why."},
+    {"count_optimizer_steps", as_function(count_optimizer_steps), METH_NOARGS,
+     "Counts steps by Optimizer.step."},
+    {"report_unseen", as_function(report_unseen), METH_VARARGS,
+     "Records that something could not be seen, and why."},
     {"settle", as_function(settle), METH_O, "Waits until a storage, given by address, is not being read."},
     {nullptr, nullptr, 0, nullptr}};
 
-PyModuleDef definition{PyModuleDef_HEAD_INIT, "_torch", nullptr, -1, methods, nullptr, nullptr, nullptr, nullptr};
+PyModuleDef definition{
+    PyModuleDef_HEAD_INIT, "_torch", nullptr, -1, methods, nullptr, nullptr, nullptr, nullptr};
 
 }  // namespace
 

@@ -2,17 +2,18 @@
  *
  * Rules that hold for every function below:
  *   - Names start with opdump_; types are opaque or plain structs of fixed-width fields.
- *   - A struct passed by pointer begins with `size`; set it to sizeof(struct). New fields are only ever added at the
- *     end, so an old caller keeps working with a new library.
+ *   - A struct passed by pointer begins with `size`; set it to sizeof(struct). New fields are only ever added
+ * at the end, so an old caller keeps working with a new library.
  *   - Pointers passed in are borrowed for the call unless the comment says otherwise.
- *   - A function that can fail returns opdump_status; the text is in opdump_last_error() of the same thread, until
- *     that thread's next call. After a failure while recording, the session stops by itself, says so once through its
- *     log, and every later call is a cheap no-op: the watched program never has to react.
+ *   - A function that can fail returns opdump_status; the text is in opdump_last_error() of the same thread,
+ * until that thread's next call. After a failure while recording, the session stops by itself, says so once
+ * through its log, and every later call is a cheap no-op: the watched program never has to react.
  *   - No function throws, aborts, prints or changes floating-point or random state.
  *   - Any function may be called from any thread unless the comment says otherwise.
  *
  * Order of calls:
- *   open -> [ set_step -> ( define -> wants -> begin -> before_write -> RUN THE OPERATOR -> end )* ]* -> close
+ *   open -> [ set_step -> ( define -> wants -> begin -> before_write -> RUN THE OPERATOR -> end )* ]* ->
+ * close
  */
 #ifndef OPDUMP_OPDUMP_H
 #define OPDUMP_OPDUMP_H
@@ -70,22 +71,24 @@ typedef enum opdump_log_level { OPDUMP_INFO = 0, OPDUMP_WARNING = 1, OPDUMP_ERRO
 
 /* How to open a session. Zero in any field means the default. */
 typedef struct opdump_options {
-  uint32_t size;              /* sizeof(opdump_options) */
-  uint32_t rank;              /* written to rank_{rank} */
-  const char* config_path;    /* a configuration file in any supported language, told by its content; required */
-  const char* dialect;        /* its language, if content does not tell: "mindspore" */
-  const char* mode;           /* the machine it is written for: "o0", "o2", "cpu", "gpu"; NULL follows the config */
-  const char* runtime;        /* engine and version, for the status file: "torch 1.13.0" */
-  const char* process;        /* this process, if others record into the same rank: "worker0"; NULL: the main one */
-  int32_t strict;             /* refuse what the original refuses though its documentation allows it */
-  int32_t device_id;          /* checked against the plan's device list */
+  uint32_t size;           /* sizeof(opdump_options) */
+  uint32_t rank;           /* written to rank_{rank} */
+  const char* config_path; /* a configuration file in any supported language, told by its content; required */
+  const char* dialect;     /* its language, if content does not tell: "mindspore" */
+  const char* mode;    /* the machine it is written for: "o0", "o2", "cpu", "gpu"; NULL follows the config */
+  const char* runtime; /* engine and version, for the status file: "torch 1.13.0" */
+  const char* process; /* this process, if others record into the same rank: "worker0"; NULL: the main one */
+  int32_t strict;      /* refuse what the original refuses though its documentation allows it */
+  int32_t device_id;   /* checked against the plan's device list */
   uint64_t memory_limit_bytes; /* held by the recorder at most; 0: OPDUMP_MEMORY_LIMIT, else 1 GiB */
-  uint32_t threads;           /* of the pipeline; 0: a share of the cores */
+  uint32_t threads;            /* of the pipeline; 0: a share of the cores */
   uint32_t reserved;
-  void (*log)(void* user, int level, const char* line); /* one line, no line feed; NULL is silence; any thread */
+  void (*log)(void* user, int level,
+              const char* line); /* one line, no line feed; NULL is silence; any thread */
   void* log_user;
-  /* Keep the memory behind opdump_tensor.owner alive (retain) and let go of it (release); release may run on a thread of
-   * the recorder and must not take locks that a thread inside an opdump call can hold. NULL: nothing is borrowed. */
+  /* Keep the memory behind opdump_tensor.owner alive (retain) and let go of it (release); release may run on
+   * a thread of the recorder and must not take locks that a thread inside an opdump call can hold. NULL:
+   * nothing is borrowed. */
   void (*retain)(void* owner);
   void (*release)(void* owner);
 } opdump_options;
@@ -99,13 +102,15 @@ typedef struct opdump_tensor {
   const int64_t* shape;   /* rank elements */
   const int64_t* strides; /* rank elements, counted in elements; NULL means row-major */
   const void* data;       /* element 0; host memory */
-  /* Equal non-zero contents promise equal bytes in the whole block of memory behind `data`: the recorder may then reuse
-   * what it knows of it. Give a block a new number whenever it may have changed. 0: unknown, never reused. */
+  /* Equal non-zero contents promise equal bytes in the whole block of memory behind `data`: the recorder may
+   * then reuse what it knows of it. Give a block a new number whenever it may have changed. 0: unknown, never
+   * reused. */
   uint64_t content;
-  /* Not NULL: the block behind `data` may be read after the call as long as it is retained, and before_write() is called
-   * before anything writes to it. NULL: the recorder is done with the data when the call returns. */
+  /* Not NULL: the block behind `data` may be read after the call as long as it is retained, and
+   * before_write() is called before anything writes to it. NULL: the recorder is done with the data when the
+   * call returns. */
   void* owner;
-  const char* undumped;   /* not NULL: there is no data, for this reason ("sparse", "view", "uninitialised") */
+  const char* undumped; /* not NULL: there is no data, for this reason ("sparse", "view", "uninitialised") */
 } opdump_tensor;
 
 /* An operator, the same one in every step. (graph_id, name) identifies it. */
@@ -127,40 +132,42 @@ OPDUMP_API const char* opdump_version(void);
 /* The text of this thread's last failure; "" if there was none. Valid until this thread's next call. */
 OPDUMP_API const char* opdump_last_error(void);
 
-/* Reads the configuration, creates the output directory, starts the pipeline. On success *session is owned by the
- * caller: release it with opdump_close. Step 0 is current. */
+/* Reads the configuration, creates the output directory, starts the pipeline. On success *session is owned by
+ * the caller: release it with opdump_close. Step 0 is current. */
 OPDUMP_API opdump_status opdump_open(const opdump_options* options, opdump_session** session);
 
-/* Waits until everything is on disk, writes opdump_status.json, logs a summary and frees the session. No other call may
- * be under way. NULL is allowed. Fails if recording had stopped (disk full, ...). */
+/* Waits until everything is on disk, writes opdump_status.json, logs a summary and frees the session. No
+ * other call may be under way. NULL is allowed. Fails if recording had stopped (disk full, ...). */
 OPDUMP_API opdump_status opdump_close(opdump_session* session);
 
-/* Makes `step` current (steps count from 0) and returns 1 if the plan selects it, else 0. Not while calls of another
- * thread are between begin and end, unless these may count for either step. */
+/* Makes `step` current (steps count from 0) and returns 1 if the plan selects it, else 0. Not while calls of
+ * another thread are between begin and end, unless these may count for either step. */
 OPDUMP_API int opdump_set_step(opdump_session* session, int64_t step);
 
 /* 1 if `step` is selected: lets an engine unhook itself until then. */
 OPDUMP_API int opdump_selects_step(const opdump_session* session, int64_t step);
 
-/* The operator of this name, made known at its first call. NULL only if memory ran out or recording has stopped. */
+/* The operator of this name, made known at its first call. NULL only if memory ran out or recording has
+ * stopped. */
 OPDUMP_API const opdump_op* opdump_define(opdump_session* session, const opdump_op_info* info);
 
-/* 1 if this operator is selected in the current step, else 0. O(1), no allocation: ask before gathering tensors. A NULL
- * session or operator wants nothing. */
+/* 1 if this operator is selected in the current step, else 0. O(1), no allocation: ask before gathering
+ * tensors. A NULL session or operator wants nothing. */
 OPDUMP_API int opdump_wants(const opdump_session* session, const opdump_op* op);
 
-/* Blocks until the recorder no longer needs the blocks of memory with these contents as they are. Call it, after begin,
- * before an operator writes to them, selected or not. Returns at once if nothing is pending. */
+/* Blocks until the recorder no longer needs the blocks of memory with these contents as they are. Call it,
+ * after begin, before an operator writes to them, selected or not. Returns at once if nothing is pending. */
 OPDUMP_API void opdump_before_write(opdump_session* session, const uint64_t* contents, size_t count);
 
-/* Takes the inputs, before the operator runs. NULL if there is nothing to record. May block while the memory limit is
- * reached. */
-OPDUMP_API opdump_call* opdump_begin(opdump_session* session, const opdump_op* op, const opdump_tensor* inputs,
-                                     size_t count);
+/* Takes the inputs, before the operator runs. NULL if there is nothing to record. May block while the memory
+ * limit is reached. */
+OPDUMP_API opdump_call* opdump_begin(opdump_session* session, const opdump_op* op,
+                                     const opdump_tensor* inputs, size_t count);
 
-/* Takes the outputs, after the operator ran, and ends the call. `failed` not 0: the operator threw, there are none. */
-OPDUMP_API void opdump_end(opdump_session* session, opdump_call* call, const opdump_tensor* outputs, size_t count,
-                           int failed);
+/* Takes the outputs, after the operator ran, and ends the call. `failed` not 0: the operator threw, there are
+ * none. */
+OPDUMP_API void opdump_end(opdump_session* session, opdump_call* call, const opdump_tensor* outputs,
+                           size_t count, int failed);
 
 /* Tells that something ran and could not be seen ("torch.compile graph"): recorded as a loss, said once. */
 OPDUMP_API void opdump_report_unseen(opdump_session* session, const char* what, const char* reason);
@@ -168,7 +175,8 @@ OPDUMP_API void opdump_report_unseen(opdump_session* session, const char* what, 
 /* Waits until everything begun so far is on disk. Fails if recording has stopped. */
 OPDUMP_API opdump_status opdump_flush(opdump_session* session);
 
-/* In a child made by fork(): lets go of the parent's session without touching its files. The pointer is dead then. */
+/* In a child made by fork(): lets go of the parent's session without touching its files. The pointer is dead
+ * then. */
 OPDUMP_API void opdump_abandon(opdump_session* session);
 
 #ifdef __cplusplus

@@ -49,7 +49,8 @@ TEST(Text, Pieces) {
   EXPECT_EQ(parse_bytes("640"), 640u);
   EXPECT_EQ(parse_bytes("1.5 GiB"), 3u << 29);
   EXPECT_EQ(parse_bytes("512m"), 512u << 20);
-  for (const auto* wrong : {"", "-1", "1x", "1kk", "1e300", "G"}) EXPECT_EQ(parse_bytes(wrong), std::nullopt) << wrong;
+  for (const auto* wrong : {"", "-1", "1x", "1kk", "1e300", "G"})
+    EXPECT_EQ(parse_bytes(wrong), std::nullopt) << wrong;
 }
 
 TEST(Json, PositionsOfValuesAndKeys) {

@@ -111,9 +111,7 @@ std::string format_position(std::string_view name, std::string_view text, std::s
 }  // namespace
 
 Result<JsonDocument> JsonDocument::parse(std::string name, std::string text) {
-  JsonDocument document;
-  document.name_ = std::move(name);
-  document.text_ = std::move(text);
+  JsonDocument document(std::move(name), std::move(text));
   try {
     document.root_ = nlohmann::json::parse(document.text_);
   } catch (const nlohmann::json::parse_error& error) {

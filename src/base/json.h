@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.h"
 
@@ -33,7 +34,7 @@ class JsonDocument {
   Error error(std::string_view pointer, std::string_view message) const;
 
  private:
-  JsonDocument() = default;
+  JsonDocument(std::string name, std::string text) : name_(std::move(name)), text_(std::move(text)) {}
   std::string name_, text_;
   nlohmann::json root_;
 };

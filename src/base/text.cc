@@ -110,7 +110,8 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
   double factor = 1;
   if (!unit.empty() && unit != "b") {
     const std::size_t power = kUnits.find(unit[0]);
-    if (power == std::string_view::npos || (unit.size() > 1 && unit.substr(1) != "b" && unit.substr(1) != "ib"))
+    if (power == std::string_view::npos ||
+        (unit.size() > 1 && unit.substr(1) != "b" && unit.substr(1) != "ib"))
       return std::nullopt;
     for (std::size_t i = 0; i <= power; ++i) factor *= 1024;
   }

@@ -1,5 +1,5 @@
-// `opdump run -- COMMAND`: the program runs as it is, in a child, with the hook in its environment. Its output, exit code and
-// signals are its own.
+// `opdump run -- COMMAND`: the program runs as it is, in a child, with the hook in its environment. Its
+// output, exit code and signals are its own.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -138,7 +138,9 @@ void tell(const RunReport& report) {
   if (started == 0)
     print_error("nothing was dumped: the program did not import torch (or runs Python with -I, -E or -S)");
   else if (ended < started)
-    print_error("the recording was cut short: what was written is valid, the rest is missing (see opdump_status.json)");
+    print_error(
+        "the recording was cut short: what was written is valid, the rest is missing (see "
+        "opdump_status.json)");
 }
 
 }  // namespace
@@ -148,13 +150,17 @@ Result<int> run_run(std::span<const char* const> args) {
   CLI::App app("Runs a program and dumps what its operators read and write.", "opdump run");
   app.add_option("--config", arguments.config, "configuration file; default: MINDSPORE_DUMP_CONFIG");
   app.add_option("--dialect", arguments.dialect, "its language, if the content does not tell");
-  app.add_option("--mode", arguments.mode, "the machine it is written for: o0, o2, cpu, gpu, ge; default: the file decides");
-  app.add_flag("--strict", arguments.strict, "refuse what the original refuses though its documentation allows it");
+  app.add_option("--mode", arguments.mode,
+                 "the machine it is written for: o0, o2, cpu, gpu, ge; default: the file decides");
+  app.add_flag("--strict", arguments.strict,
+               "refuse what the original refuses though its documentation allows it");
   app.add_option("command", arguments.command, "the program and its arguments")->required();
   app.positionals_at_end();
-  app.footer("Examples:\n  opdump run --config data_dump.json -- python3 train.py --epochs 1\n"
-             "  MINDSPORE_DUMP_CONFIG=$PWD/data_dump.json opdump run -- python3 train.py\n\n"
-             "The exit status is the program's own; 2 if the configuration is wrong and the program was not started.");
+  app.footer(
+      "Examples:\n  opdump run --config data_dump.json -- python3 train.py --epochs 1\n"
+      "  MINDSPORE_DUMP_CONFIG=$PWD/data_dump.json opdump run -- python3 train.py\n\n"
+      "The exit status is the program's own; 2 if the configuration is wrong and the program was not "
+      "started.");
   if (auto finished = parse_arguments(app, args)) return std::move(*finished);
 
   OPDUMP_TRY(const std::string config, find_config(arguments));
@@ -168,7 +174,7 @@ Result<int> run_run(std::span<const char* const> args) {
   const RunReport report;
   OPDUMP_CHECK_OK(set_environment(arguments, config, report));
 
-  struct sigaction forward{};
+  struct sigaction forward {};
   forward.sa_sigaction = forward_signal;
   forward.sa_flags = SA_SIGINFO | SA_RESTART;
   for (const int number : kForwarded) ::sigaction(number, &forward, nullptr);

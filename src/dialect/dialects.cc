@@ -74,7 +74,8 @@ Result<plan::DumpPlan> load_plan(const std::filesystem::path& path, std::string_
     OPDUMP_TRY(dialect, find_dialect(name));
   }
   auto text = read_file(path, kMaxConfigBytes);
-  if (!text) return Error(Code::config, text.error().message());  // whatever the cause: there is no configuration
+  if (!text)
+    return Error(Code::config, text.error().message());  // whatever the cause: there is no configuration
   std::error_code failure;
   const std::filesystem::path resolved = std::filesystem::canonical(path, failure);
   if (failure) return Error(Code::config, path.string() + ": resolve: " + failure.message());

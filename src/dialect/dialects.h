@@ -50,7 +50,8 @@ struct Dialect {
 std::span<const Dialect> dialects();
 
 // Reads `path` (at most 16 MiB) and compiles it with the dialect called `name`, or with the first that
-// recognises it if `name` is empty. Errors: usage (no such dialect), config (also for a file that cannot be read).
+// recognises it if `name` is empty. Errors: usage (no such dialect), config (also for a file that cannot be
+// read).
 Result<plan::DumpPlan> load_plan(const std::filesystem::path& path, std::string_view name,
                                  const Options& options);
 

@@ -203,7 +203,7 @@ def test_a_full_disk(opdump, tmp_path):
         for path in (small / "dump/rank_0/net/0").rglob("*.npy"):
             if path.stat().st_size:
                 with open(path, "rb") as file:
-                    assert file.read(6) == b"\\x93NUMPY"
+                    assert file.read(6) == b"\x93NUMPY"
         # Space for the last word is found if the tree leaves any.
         status = small / "dump/rank_0/opdump_status.json"
         assert json.loads(status.read_text())["state"] in ("recording", "incomplete")

@@ -2,9 +2,10 @@
  *
  *   MINDSPORE_DUMP_CONFIG=$PWD/data_dump.json LD_PRELOAD=libopdump_torch.so ./train
  *
- * needs no change to the program; recording starts when the library is loaded and stops when the program ends. Commands without
- * libtorch (the shell that starts the program) are left alone; so is a program that loads libtorch only later, by dlopen: it
- * calls opdump_torch_start. The functions below are for programs that want to say more. Python has the same in the package `opdump`.
+ * needs no change to the program; recording starts when the library is loaded and stops when the program
+ * ends. Commands without libtorch (the shell that starts the program) are left alone; so is a program that
+ * loads libtorch only later, by dlopen: it calls opdump_torch_start. The functions below are for programs
+ * that want to say more. Python has the same in the package `opdump`.
  */
 #ifndef OPDUMP_TORCH_H
 #define OPDUMP_TORCH_H
@@ -15,16 +16,16 @@
 extern "C" {
 #endif
 
-/* Starts recording with `options` (its runtime, retain and release are filled in here). Names begin with "Default", or with
- * "Default/" and the process if options name one. Fails if recording is under way. */
+/* Starts recording with `options` (its runtime, retain and release are filled in here). Names begin with
+ * "Default", or with "Default/" and the process if options name one. Fails if recording is under way. */
 OPDUMP_API opdump_status opdump_torch_start(const opdump_options* options, int64_t first_step);
 
 /* Stops and writes what is pending. Nothing happens if recording is not under way. */
 OPDUMP_API opdump_status opdump_torch_stop(void);
 
-/* Ends the current step. From the first call on, steps are counted by this function alone; until then a step ends with
- * Optimizer.step() or, in programs without an optimizer, with the outermost module call (Python), or when a forward pass
- * follows a backward pass (C++). */
+/* Ends the current step. From the first call on, steps are counted by this function alone; until then a step
+ * ends with Optimizer.step() or, in programs without an optimizer, with the outermost module call (Python),
+ * or when a forward pass follows a backward pass (C++). */
 OPDUMP_API void opdump_torch_step(void);
 
 /* Pushes and pops a part of the scope of this thread, as a module call does in Python. */
