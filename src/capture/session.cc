@@ -249,10 +249,10 @@ void Session::end(Call* raw, std::span<const Operand> outputs, bool failed) {
     calls_.push_back(std::move(call));
     waiting = calls_.size();
   }
-  if (waiting > kMaxWaitingCalls) {
-    pipeline_->wait_all();
-    drain();
-  }
+  if (waiting <= kMaxWaitingCalls) return;
+  pipeline_->wait_all();
+  const std::lock_guard lock(drain_mutex_);
+  write_ready(false);
 }
 
 void Session::note_undumped(const Call& call, model::Side side, const Operand& operand,
