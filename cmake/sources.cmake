@@ -86,6 +86,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   capture/pipeline.cc
   capture/reuse_table.cc
   capture/session.cc
+  capture/session_write.cc
 )
 set(OPDUMP_TESTS_capture
   capture/pipeline_test.cc

@@ -1,9 +1,13 @@
 // The C door. Each function is: check arguments, call one C++ function, translate.
 #include "opdump/opdump.h"
 
+#include <array>
+#include <cstddef>
 #include <cstdlib>
 #include <exception>
 #include <memory>
+#include <memory_resource>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,11 +44,15 @@ opdump_status fail(opdump_status status, std::string message) {
 
 opdump_status to_status(Code code) {
   switch (code) {
-    case Code::config: return OPDUMP_ERROR_CONFIG;
+    case Code::config:
+      return OPDUMP_ERROR_CONFIG;
     case Code::io:
-    case Code::not_found: return OPDUMP_ERROR_IO;
-    case Code::usage: return OPDUMP_ERROR_ARGUMENT;
-    default: return OPDUMP_ERROR_INTERNAL;
+    case Code::not_found:
+      return OPDUMP_ERROR_IO;
+    case Code::usage:
+      return OPDUMP_ERROR_ARGUMENT;
+    default:
+      return OPDUMP_ERROR_INTERNAL;
   }
 }
 
@@ -64,7 +72,8 @@ opdump_status guarded(F&& body) noexcept {
   }
 }
 
-// The same for functions that answer with a value; `otherwise` is the answer if something threw (out of memory).
+// The same for functions that answer with a value; `otherwise` is the answer if something threw (out of
+// memory).
 template <typename T, typename F>
 T guarded_value(T otherwise, F&& body) noexcept {
   try {
@@ -80,13 +89,15 @@ Result<std::uint64_t> memory_limit(const opdump_options& options) {
   if (!text || !*text) return std::uint64_t{1} << 30;
   const auto bytes = opdump::parse_bytes(text);
   if (!bytes || *bytes == 0)
-    return Error(Code::config, "OPDUMP_MEMORY_LIMIT is '" + std::string(text) + "'; expected a size such as 512M or 2G");
+    return Error(Code::config,
+                 "OPDUMP_MEMORY_LIMIT is '" + std::string(text) + "'; expected a size such as 512M or 2G");
   return *bytes;
 }
 
 Result<> open_session(const opdump_options* options, opdump_session** session) {
   if (!options || !session || options->size < sizeof(opdump_options) || !options->config_path)
-    return Error(Code::usage, "opdump_open: options (with its size and config_path) and session must not be NULL");
+    return Error(Code::usage,
+                 "opdump_open: options (with its size and config_path) and session must not be NULL");
   *session = nullptr;
   dialect::Options reading;
   reading.strict = options->strict != 0;
@@ -116,33 +127,56 @@ Result<> open_session(const opdump_options* options, opdump_session** session) {
   return opdump::ok();
 }
 
-// Operands live on the stack for all but the widest calls (a _foreach_ operator of a large model).
+// What an engine says is taken as numbers of ours only if it is one; all else is "undefined", and not dumped.
+model::DType to_dtype(std::uint32_t number) {
+  return number < model::kDTypeCount ? static_cast<model::DType>(number) : model::DType::undefined;
+}
+
+model::Phase to_phase(std::uint32_t number) {
+  return number <= OPDUMP_OPTIMIZER ? static_cast<model::Phase>(number) : model::Phase::forward;
+}
+
+capture::Operand to_operand(const opdump_tensor& tensor) {
+  capture::Operand operand;
+  operand.view.dtype = to_dtype(tensor.dtype);
+  operand.index = tensor.index;
+  operand.content = tensor.content;
+  operand.owner = tensor.owner;
+  if (tensor.undumped) operand.undumped = tensor.undumped;
+  if (tensor.rank > 0 && !tensor.shape) {
+    if (operand.undumped.empty()) operand.undumped = "no shape";
+    return operand;
+  }
+  operand.view.shape = model::Shape(std::span(tensor.shape, tensor.rank));
+  operand.view.strides = tensor.strides ? model::Shape(std::span(tensor.strides, tensor.rank))
+                                        : model::row_major_strides(operand.view.shape);
+  operand.view.data = static_cast<const std::byte*>(tensor.data);
+  return operand;
+}
+
+// The tensors of a call, on the stack for all but the widest ones (a _foreach_ operator of a large model).
+// Their size is the caller's, who may have been built with a longer struct. Without tensors, or with a wrong
+// size, there are none.
 class Operands {
  public:
   Operands(const opdump_tensor* tensors, std::size_t count) {
+    if (!tensors || count == 0 || tensors->size < sizeof(opdump_tensor)) return;
     operands_.reserve(count);
-    for (std::size_t i = 0; i < count; ++i) add(tensors[i]);
+    const auto* at = reinterpret_cast<const std::byte*>(tensors);
+    for (std::size_t i = 0; i < count; ++i, at += tensors->size)
+      operands_.push_back(to_operand(*reinterpret_cast<const opdump_tensor*>(at)));
   }
   operator std::span<const capture::Operand>() const { return operands_; }
 
  private:
-  void add(const opdump_tensor& tensor) {
-    capture::Operand operand;
-    operand.view.dtype = static_cast<model::DType>(tensor.dtype);
-    operand.view.shape = model::Shape(std::span(tensor.shape, tensor.rank));
-    operand.view.strides = tensor.strides ? model::Shape(std::span(tensor.strides, tensor.rank))
-                                          : model::row_major_strides(operand.view.shape);
-    operand.view.data = static_cast<const std::byte*>(tensor.data);
-    operand.index = tensor.index;
-    operand.content = tensor.content;
-    operand.owner = tensor.owner;
-    if (tensor.undumped) operand.undumped = tensor.undumped;
-    operands_.push_back(std::move(operand));
-  }
-  std::vector<capture::Operand> operands_;
+  alignas(capture::Operand) std::array<std::byte, 8 * sizeof(capture::Operand)> memory_;
+  std::pmr::monotonic_buffer_resource resource_{memory_.data(), memory_.size()};
+  std::pmr::vector<capture::Operand> operands_{&resource_};
 };
 
-const capture::DefinedOperator* unwrap(const opdump_op* op) { return reinterpret_cast<const capture::DefinedOperator*>(op); }
+const capture::DefinedOperator* unwrap(const opdump_op* op) {
+  return reinterpret_cast<const capture::DefinedOperator*>(op);
+}
 
 }  // namespace
 
@@ -171,8 +205,9 @@ int opdump_selects_step(const opdump_session* session, int64_t step) {
 const opdump_op* opdump_define(opdump_session* session, const opdump_op_info* info) {
   if (!session || !info || info->size < sizeof(opdump_op_info) || !info->type || !info->name) return nullptr;
   return guarded_value(static_cast<const opdump_op*>(nullptr), [&] {
-    model::Operator op{info->type, info->name, static_cast<model::Phase>(info->phase), info->graph_id, info->stream,
-                       info->source_file ? info->source_file : "", info->source_line};
+    model::Operator op{info->type,       info->name,   to_phase(info->phase),
+                       info->graph_id,   info->stream, info->source_file ? info->source_file : "",
+                       info->source_line};
     return reinterpret_cast<const opdump_op*>(session->session->define(std::move(op)));
   });
 }
@@ -189,14 +224,16 @@ void opdump_before_write(opdump_session* session, const uint64_t* contents, size
   });
 }
 
-opdump_call* opdump_begin(opdump_session* session, const opdump_op* op, const opdump_tensor* inputs, size_t count) {
+opdump_call* opdump_begin(opdump_session* session, const opdump_op* op, const opdump_tensor* inputs,
+                          size_t count) {
   if (!opdump_wants(session, op)) return nullptr;
   return guarded_value(static_cast<opdump_call*>(nullptr), [&] {
     return reinterpret_cast<opdump_call*>(session->session->begin(unwrap(op), Operands(inputs, count)));
   });
 }
 
-void opdump_end(opdump_session* session, opdump_call* call, const opdump_tensor* outputs, size_t count, int failed) {
+void opdump_end(opdump_session* session, opdump_call* call, const opdump_tensor* outputs, size_t count,
+                int failed) {
   if (!session || !call) return;
   guarded_value(0, [&] {
     session->session->end(reinterpret_cast<capture::Call*>(call), Operands(outputs, count), failed != 0);
@@ -215,7 +252,7 @@ opdump_status opdump_flush(opdump_session* session) {
 }
 
 void opdump_abandon(opdump_session* session) {
-  // Deliberately nothing: the threads of the session do not exist in the child, its locks may be held for ever, and its files
-  // are the parent's. The memory is the price.
+  // Deliberately nothing: the threads of the session do not exist in the child, its locks may be held for
+  // ever, and its files are the parent's. The memory is the price.
   (void)session;
 }

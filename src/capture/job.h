@@ -58,7 +58,7 @@ class Job {
 
   // The next task nobody has taken, or -1. Guarded by the pipeline's mutex, like reopen().
   int claim() { return has_unclaimed() ? next_++ : -1; }
-  bool has_unclaimed() const { return next_ < task_count_ && !copying_; }
+  bool has_unclaimed() const { return !copying_ && next_ < task_count_; }
   bool is_untouched() const { return next_ == 0; }
 
   // Does a claimed task; what goes wrong is in error(). True if it was the last one: the results below are

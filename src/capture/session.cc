@@ -3,13 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <exception>
+#include <functional>
 #include <thread>
 #include <utility>
 
-#include "base/text.h"
 #include "base/version.h"
+#include "capture/call.h"
+#include "capture/clock.h"
 #include "dump/rank_tree.h"
 #include "dump/run_metadata.h"
 #include "math/strided_copy.h"
@@ -23,13 +23,6 @@ constexpr std::uint64_t kSmallBytes = 32 * 1024;
 constexpr std::uint64_t kTinyBytes = 8 * 1024;
 // Calls whose rows wait for a slow tensor before them; each is about a kilobyte.
 constexpr std::size_t kMaxWaitingCalls = 32 * 1024;
-constexpr std::uint64_t kFlushPeriodUs = 500'000;
-
-std::uint64_t now_us() {
-  using namespace std::chrono;
-  return static_cast<std::uint64_t>(
-      duration_cast<microseconds>(system_clock::now().time_since_epoch()).count());
-}
 
 JobNeeds needs_of(const plan::DumpPlan& plan) {
   JobNeeds needs;
@@ -108,26 +101,6 @@ std::vector<std::byte> first_elements(model::TensorView view, std::uint64_t coun
 }
 
 }  // namespace
-
-struct RecordedSlot {
-  dump::SlotAddress address;
-  model::DType dtype;
-  model::Shape shape;
-  std::uint64_t data_bytes = 0;
-  bool owns_file = false;    // the job writes this slot's file; other slots link to it
-  std::shared_ptr<Job> job;  // null: what there is to know is in statistics
-  math::Statistics statistics{};
-};
-
-struct Call {
-  const DefinedOperator* op;
-  std::int64_t step;
-  std::vector<RecordedSlot> slots;
-  bool is_done() const {
-    return std::ranges::all_of(slots,
-                               [](const RecordedSlot& slot) { return !slot.job || slot.job->is_done(); });
-  }
-};
 
 std::size_t Session::OperatorHash::operator()(const OperatorKey& key) const {
   return std::hash<std::string_view>()(key.name) ^
@@ -249,10 +222,10 @@ void Session::end(Call* raw, std::span<const Operand> outputs, bool failed) {
     calls_.push_back(std::move(call));
     waiting = calls_.size();
   }
-  if (waiting > kMaxWaitingCalls) {
-    pipeline_->wait_all();
-    drain();
-  }
+  if (waiting <= kMaxWaitingCalls) return;
+  pipeline_->wait_all();
+  const std::lock_guard lock(drain_mutex_);
+  write_ready(false);
 }
 
 void Session::note_undumped(const Call& call, model::Side side, const Operand& operand,
@@ -349,145 +322,6 @@ std::shared_ptr<Job> Session::make_job(const Operand& operand, const model::Tens
     pipeline_->run_now(job);
   }
   return job;
-}
-
-// What a worker does when it has nothing else to do. One thread at a time; a second one leaves at once.
-void Session::drain() {
-  const std::unique_lock draining(drain_mutex_, std::try_to_lock);
-  if (!draining) return;
-  try {  // a worker must not end the watched program because there is no memory for a row
-    write_ready(false);
-  } catch (const std::exception& e) {
-    stop(Error(Code::internal, e.what()), "step " + std::to_string(step_), 0);
-  }
-}
-
-// Writes the rows and links of the calls that are done, in order, and hands them to the system now and then.
-void Session::write_ready(bool flush_now) {
-  for (;;) {
-    std::unique_ptr<Call> call;
-    {
-      const std::lock_guard lock(calls_mutex_);
-      if (calls_.empty() || !calls_.front()->is_done()) break;
-      call = std::move(calls_.front());
-      calls_.pop_front();
-    }
-    write(*call);
-  }
-  const std::uint64_t now = now_us();
-  if (stopped_ || (!flush_now && now - last_flush_us_ < kFlushPeriodUs)) return;
-  last_flush_us_ = now;
-  auto flushed = layout_->flush();
-  {
-    const std::lock_guard lock(operators_mutex_);
-    if (flushed && std::exchange(log_dirty_, false)) flushed = log_writer_.flush();
-  }
-  if (!flushed) stop(flushed.error(), "step " + std::to_string(step_), 0);
-}
-
-void Session::write(const Call& call) {
-  std::uint64_t lost = call.slots.size();
-  for (const RecordedSlot& slot : call.slots) {
-    if (stopped_) break;
-    if (auto written = write(slot); !written)
-      stop(written.error(), call.op->op.name + ", step " + std::to_string(call.step), 0);
-    else
-      --lost;
-  }
-  const std::lock_guard lock(status_mutex_);
-  if (failure_loss_) status_.losses[*failure_loss_].count += lost;
-  if (lost == call.slots.size()) return;
-  if (status_.first_step < 0 || call.step < status_.first_step) status_.first_step = call.step;
-  status_.last_step = std::max(status_.last_step, call.step);
-}
-
-Result<> Session::write(const RecordedSlot& slot) {
-  if (slot.job && slot.job->error()) return *slot.job->error();
-  if (needs_.file) {
-    if (!slot.owns_file) OPDUMP_CHECK_OK(layout_->link_tensor(slot.address, slot.dtype, slot.job->file()));
-    tensor_count_.fetch_add(1, std::memory_order_relaxed);
-    tensor_bytes_.fetch_add(slot.data_bytes, std::memory_order_relaxed);
-  }
-  if (plan_.content == plan::Content::tensor || !math::has_statistics(slot.dtype)) return ok();
-  OPDUMP_CHECK_OK(layout_->write_statistics(
-      slot.address,
-      {slot.data_bytes, slot.dtype, slot.shape, slot.job ? slot.job->statistics() : slot.statistics,
-       slot.job ? slot.job->md5() : std::string()}));
-  row_count_.fetch_add(1, std::memory_order_relaxed);
-  return ok();
-}
-
-void Session::stop(const Error& error, std::string first, std::uint64_t count) {
-  if (stopped_.exchange(true)) return;
-  recording_ = false;
-  say(LogLevel::error, "recording stopped: " + error.message() + "; the program goes on without it");
-  const std::lock_guard lock(status_mutex_);
-  failure_ = error;
-  failure_loss_ = status_.losses.size();
-  status_.losses.push_back({"tensors after recording stopped", error.message(), count, std::move(first)});
-}
-
-void Session::report_unseen(std::string_view what, std::string_view reason) {
-  if (is_excluded_) return;
-  {
-    const std::lock_guard lock(status_mutex_);
-    for (dump::Loss& loss : status_.losses)
-      if (loss.what == what && loss.reason == reason) {
-        ++loss.count;
-        return;
-      }
-    status_.losses.push_back({std::string(what), std::string(reason), 1, "step " + std::to_string(step_)});
-  }
-  say(LogLevel::warning, std::string(what) + " is not recorded: " + std::string(reason));
-}
-
-Result<> Session::flush() {
-  pipeline_->wait_all();
-  {
-    const std::lock_guard lock(drain_mutex_);
-    write_ready(true);
-  }
-  const std::lock_guard lock(status_mutex_);
-  return failure_ ? Result<>(*failure_) : ok();
-}
-
-Result<> Session::close() {
-  auto flushed = flush();
-  recording_ = false;
-  const dump::Status status = final_status();
-  auto told = dump::write_status(rank_directory_, status);
-  std::string summary = format_bytes(status.tensor_bytes) + " in " + std::to_string(status.tensor_count) +
-                        " tensors, " + std::to_string(status.row_count) + " rows of statistics from " +
-                        std::to_string(status.operator_count) + " operators";
-  if (status.first_step >= 0)
-    summary += ", steps " + std::to_string(status.first_step) + " to " + std::to_string(status.last_step);
-  say(LogLevel::info, "dumped " + summary + " to " + rank_directory_.string());
-  for (const plan::OpSelector::Rule& rule : selector_.rules())
-    if (rule.matches == 0)
-      say(LogLevel::warning, "no operator matched '" + rule.text + "' of the kernels list");
-  for (const dump::Loss& loss : status.losses)  // why was said when it happened
-    say(LogLevel::error, "not in the dump: " + loss.what + ", " + std::to_string(loss.count) +
-                             " at least, from " + loss.first);
-  if (!told) return told;
-  return flushed;
-}
-
-dump::Status Session::final_status() {
-  const std::lock_guard lock(status_mutex_);
-  status_.ended_us = now_us();
-  status_.state = status_.losses.empty() ? "complete" : "incomplete";
-  status_.call_count = call_count_;
-  status_.tensor_count = tensor_count_;
-  status_.tensor_bytes = tensor_bytes_;
-  status_.row_count = row_count_;
-  const std::lock_guard operators(operators_mutex_);
-  status_.operator_count = static_cast<std::uint64_t>(
-      std::ranges::count_if(operators_, [](const auto& entry) { return entry.second->selected; }));
-  return status_;
-}
-
-void Session::say(LogLevel level, std::string_view line) const {
-  if (options_.log) options_.log(level, line);
 }
 
 }  // namespace opdump::capture

@@ -69,6 +69,46 @@ static void test_wrong_calls(const char* directory) {
   opdump_abandon(NULL);
 }
 
+/* What a careless engine may say: nothing of it is dumped, and nothing of it does harm. */
+static void test_odd_arguments(opdump_session* session, const opdump_op_info* like) {
+  const int64_t shape[] = {-1, 1LL << 62}, one[] = {1};
+  const float x[] = {1};
+  opdump_op_info info = *like;
+  info.name = "Default/Odd-op1";
+  info.phase = 77;
+  const opdump_op* op = opdump_define(session, &info);
+  CHECK(op);
+  info.size = 4;
+  CHECK(!opdump_define(session, &info));
+  opdump_tensor odd[] = {make_tensor(0, NULL, 3, x), make_tensor(1, shape, 2, x), make_tensor(2, shape + 1, 1, NULL),
+                         make_tensor(3, one, 1, x)};
+  odd[3].dtype = 256 + OPDUMP_FLOAT32;
+  opdump_call* call = opdump_begin(session, op, odd, 4);
+  CHECK(call);
+  opdump_end(session, call, NULL, 2, 0);
+  odd[0] = make_tensor(0, one, 1, x);
+  odd[0].size = 0;
+  opdump_end(session, opdump_begin(session, op, odd, 1), NULL, 0, 0);
+}
+
+/* An engine built with a longer struct than this library knows. */
+static void test_longer_struct(opdump_session* session, const opdump_op_info* like) {
+  struct {
+    opdump_tensor tensor;
+    double later;
+  } tensors[2];
+  const int64_t one[] = {1};
+  const float x[] = {4}, y[] = {5};
+  opdump_op_info info = *like;
+  info.name = "Default/Later-op2";
+  tensors[0].tensor = make_tensor(0, one, 1, x);
+  tensors[1].tensor = make_tensor(1, one, 1, y);
+  tensors[0].tensor.size = tensors[1].tensor.size = sizeof tensors[0];
+  opdump_call* call = opdump_begin(session, opdump_define(session, &info), &tensors[0].tensor, 2);
+  CHECK(call);
+  opdump_end(session, call, NULL, 0, 0);
+}
+
 static void test_recording(const char* directory) {
   char path[512], text[2048];
   snprintf(path, sizeof path, "%s/data_dump.json", directory);
@@ -118,6 +158,8 @@ static void test_recording(const char* directory) {
   opdump_tensor outputs[] = {make_tensor(0, shape, 2, z), make_tensor(1, shape, 2, NULL)};
   outputs[1].undumped = "sparse";
   opdump_end(session, call, outputs, 2, 0);
+  test_odd_arguments(session, &info);
+  test_longer_struct(session, &info);
   opdump_report_unseen(session, "a fused graph", "it has no operators");
   CHECK(opdump_flush(session) == OPDUMP_OK);
   CHECK(__atomic_load_n(&retained, __ATOMIC_SEQ_CST) == 0);

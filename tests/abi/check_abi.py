@@ -20,8 +20,12 @@ try:
     assert load("output.0").tolist() == [[8, 10, 12], [14, 16, 18]]
     assert load("input.2").shape == (1 << 18,) and not load("input.2").any(), "the value before the write"
     rows = pd.read_csv(f"{step}/statistic.csv", index_col=False)
-    assert rows["L2Norm Value"].tolist() == [9.53939, 23.6432, 0, 32.9242], rows
-    assert list(zip(rows["IO"], rows["Slot"])) == [("input", 0), ("input", 1), ("input", 2), ("output", 0)]
+    assert rows["L2Norm Value"].tolist() == [9.53939, 23.6432, 0, 32.9242, 4, 5], rows
+    assert list(zip(rows["IO"], rows["Slot"]))[:4] == [("input", 0), ("input", 1), ("input", 2), ("output", 0)]
+    assert rows["Op Name"].tolist()[4:] == ["Default_Later-op2"] * 2, rows
+    log = [json.loads(line) for line in open(f"{directory}/dump/rank_0/operators.jsonl")]
+    reasons = [line["reason"] for line in log if line["kind"] == "slot" and "Odd" in json.dumps(line)]
+    assert reasons == ["no shape", "empty", "no data", "dtype cannot be stored"], reasons
     status = json.load(open(f"{directory}/dump/rank_0/opdump_status.json"))
     assert status["state"] == "incomplete" and status["losses"][0]["what"] == "a fused graph", status
     assert glob.glob(f"{directory}/dump/rank_0/net/0/*") == [step], "steps that were not selected leave nothing"
