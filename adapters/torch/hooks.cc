@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "observer.h"
@@ -32,6 +33,28 @@ std::mutex start_mutex;  // guards starting and stopping
 at::CallbackHandle backward_callback = at::INVALID_CALLBACK_HANDLE;
 at::CallbackHandle user_callback = at::INVALID_CALLBACK_HANDLE;
 bool backward_on = false;
+
+// The first variable that is set and not empty, or null.
+const char* find_variable(std::initializer_list<const char*> names) {
+  for (const char* name : names)
+    if (const char* value = std::getenv(name); value && *value) return value;
+  return nullptr;
+}
+
+std::uint32_t find_number(std::initializer_list<const char*> names) {
+  const char* value = find_variable(names);
+  return value ? static_cast<std::uint32_t>(std::strtoul(value, nullptr, 10)) : 0;
+}
+
+// What the caller left open is taken from where `opdump run`, launchers and users put it.
+void fill_from_environment(opdump_options& options) {
+  if (!options.config_path) options.config_path = find_variable({"OPDUMP_CONFIG", "MINDSPORE_DUMP_CONFIG"});
+  if (!options.mode) options.mode = find_variable({"OPDUMP_MODE"});
+  if (!options.dialect) options.dialect = find_variable({"OPDUMP_DIALECT"});
+  if (const char* strict = find_variable({"OPDUMP_STRICT"}); strict && std::string_view(strict) != "0") options.strict = 1;
+  if (options.rank == 0) options.rank = find_number({"RANK_ID", "RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"});
+  if (options.device_id == 0) options.device_id = static_cast<std::int32_t>(find_number({"DEVICE_ID", "LOCAL_RANK"}));
+}
 
 // Threads inside an operator; a recording is not closed under their feet.
 std::atomic<int> visits{0};
@@ -152,13 +175,17 @@ opdump_status opdump_torch_start(const opdump_options* options, int64_t first_st
   const std::lock_guard lock(start_mutex);
   if (observer.load() || !options) return OPDUMP_ERROR_ARGUMENT;
   opdump_options filled = *options;
+  fill_from_environment(filled);
   static const std::string runtime = std::string("torch ") + TORCH_VERSION;
   filled.runtime = runtime.c_str();
   filled.retain = retain;
   filled.release = release;
   if (!filled.log) filled.log = print_to_stderr;
   opdump_session* session = nullptr;
-  if (const opdump_status status = opdump_open(&filled, &session); status != OPDUMP_OK) return status;
+  if (const opdump_status status = opdump_open(&filled, &session); status != OPDUMP_OK) {
+    tell_run("!");
+    return status;
+  }
   install_hooks();
   const std::string root = options->process ? std::string("Default/") + options->process : "Default";
   observer = new Observer(session, root, first_step);

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "hooks.h"
@@ -76,6 +78,16 @@ std::string optimizer_component(std::string_view record_name) {
   return "optimizer-" + std::string(record_name.substr(hash + 1, dot - hash - 1));
 }
 
+// Files below it are named relative to it, as Python's are.
+const std::string& working_directory() {
+  static const auto* directory = new std::string([] {
+    std::error_code failed;
+    const std::string path = std::filesystem::current_path(failed).string();
+    return failed ? std::string("\n") : path + "/";
+  }());
+  return *directory;
+}
+
 // TorchScript has no Python frames; its interpreter knows the lines.
 bool find_script_source(Source& source) {
   for (const torch::jit::StackEntry& entry : torch::jit::currentCallstack()) {
@@ -83,7 +95,8 @@ bool find_script_source(Source& source) {
     if (!place) continue;
     const auto& [file, line, column] = *place;
     if (file.find("/torch/") != std::string::npos) continue;
-    source = {intern(file), static_cast<int>(line)};
+    source = {intern(file.starts_with(working_directory()) ? file.substr(working_directory().size()) : file),
+              static_cast<int>(line)};
     return true;
   }
   return false;

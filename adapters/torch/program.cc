@@ -42,23 +42,12 @@ bool program_uses_torch() {
   return false;
 }
 
-const char* first_of(std::initializer_list<const char*> names) {
-  for (const char* name : names)
-    if (const char* value = std::getenv(name); value && *value) return value;
-  return nullptr;
-}
-
 // A bad configuration stops the program before it starts: that is what its user wants to know first.
 __attribute__((constructor)) void start_with_program() {
-  const char* config = first_of({"OPDUMP_CONFIG", "MINDSPORE_DUMP_CONFIG"});
-  if (!config || in_python() || !program_uses_torch()) return;
+  const char *config = std::getenv("OPDUMP_CONFIG"), *original = std::getenv("MINDSPORE_DUMP_CONFIG");
+  if (!((config && *config) || (original && *original)) || in_python() || !program_uses_torch()) return;
   opdump_options options{};
   options.size = sizeof options;
-  options.config_path = config;
-  options.mode = std::getenv("OPDUMP_MODE");
-  options.strict = std::getenv("OPDUMP_STRICT") != nullptr;
-  if (const char* rank = first_of({"RANK_ID", "RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}))
-    options.rank = static_cast<uint32_t>(std::strtoul(rank, nullptr, 10));
   if (opdump_torch_start(&options, 0) != OPDUMP_OK) {
     std::fprintf(stderr, "opdump: %s\n", opdump_last_error());
     std::_Exit(2);

@@ -267,21 +267,16 @@ PyObject* raise(opdump_status status) {
 }
 
 PyObject* start(PyObject*, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"config", "process", "mode",       "dialect", "strict",
-                                "rank",   "device",  "first_step", nullptr};
+  static const char* names[] = {"config", "process", "mode", "strict", "first_step", nullptr};
   opdump_options options{};
   options.size = sizeof options;
   int strict = 0;
-  unsigned rank = 0;
-  int device = 0;
   long long first_step = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "s|zzzpIiL", const_cast<char**>(names),
-                                   &options.config_path, &options.process, &options.mode, &options.dialect,
-                                   &strict, &rank, &device, &first_step))
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "z|zzpL", const_cast<char**>(names),
+                                   &options.config_path, &options.process, &options.mode, &strict,
+                                   &first_step))
     return nullptr;
   options.strict = strict;
-  options.rank = rank;
-  options.device_id = device;
   const opdump_status status = opdump_torch_start(&options, first_step);
   if (status != OPDUMP_OK) return raise(status);
   module_scopes().clear();

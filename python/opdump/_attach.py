@@ -14,22 +14,12 @@ import torch
 from opdump import _on_import
 from opdump import _torch as hooks
 
-_RANK_VARIABLES = ("RANK_ID", "RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")
-_DEVICE_VARIABLES = ("DEVICE_ID", "LOCAL_RANK")
 # Ways for a program to get at the memory of a tensor without an operator.
 _EXPORTS = ("numpy", "data_ptr", "storage", "untyped_storage", "_storage", "_typed_storage", "__dlpack__")
 
 _settings: dict | None = None  # of the recording under way
 _model_named = False
 _root_names: dict[str, int] = {}
-
-
-def _first_number(variables: tuple[str, ...]) -> int:
-    for variable in variables:
-        value = os.environ.get(variable, "")
-        if value.isdigit():
-            return int(value)
-    return 0
 
 
 def _find_path(ancestor: torch.nn.Module, module: torch.nn.Module) -> str | None:
@@ -134,17 +124,11 @@ def _warn_of_compile() -> None:
     torch.compile = compile
 
 
-def start(config: str, *, mode: str | None = None, strict: bool = False, process: str | None = None, first_step: int = 0) -> None:
-    """See opdump.start. `process` tells apart those that record into one rank; None is the main one."""
+def start(config: str | None, *, mode: str | None = None, strict: bool = False, process: str | None = None, first_step: int = 0) -> None:
+    """See opdump.start. What is None comes from the environment. `process` tells apart those that record into one rank."""
     global _settings
-    settings = {"config": os.path.abspath(config), "mode": mode, "strict": strict}
-    hooks.start(
-        **settings,
-        process=process,
-        rank=_first_number(_RANK_VARIABLES),
-        device=_first_number(_DEVICE_VARIABLES),
-        first_step=first_step,
-    )
+    settings = {"config": config and os.path.abspath(config), "mode": mode, "strict": strict}
+    hooks.start(**settings, process=process, first_step=first_step)
     _settings = settings
     if not getattr(_install, "done", False):
         _install.done = True
@@ -154,11 +138,7 @@ def start(config: str, *, mode: str | None = None, strict: bool = False, process
 def start_from_environment() -> None:
     """Starts with the configuration the environment names; a wrong one ends the program before it begins."""
     try:
-        start(
-            _on_import.config(),
-            mode=os.environ.get("OPDUMP_MODE") or None,
-            strict=os.environ.get("OPDUMP_STRICT", "") not in ("", "0"),
-        )
+        start(None)
     except ValueError as error:
         print(f"opdump: {error}", file=sys.stderr)
         raise SystemExit(2) from None

@@ -68,21 +68,6 @@ std::uint64_t next_moment(const DefinedOperator& op) {
   return next;
 }
 
-Result<> check_supported(const plan::DumpPlan& plan) {
-  if (plan.layout != plan::Layout::rank_tree)
-    return Error(Code::config,
-                 plan.config_path.string() +
-                     ": the offline-model layout (no e2e_dump_settings) cannot be recorded yet; add "
-                     "\"e2e_dump_settings\": {\"enable\": true} or choose --mode o0");
-  if (plan.debug != plan::DebugMode::none)
-    return Error(Code::config,
-                 plan.config_path.string() + ": op_debug_mode other than 0 cannot be recorded yet");
-  if (plan.only_flagged_operators)
-    return Error(Code::config,
-                 plan.config_path.string() + ": dump_mode 2 (set_dump) cannot be recorded yet; use 0 or 1");
-  return ok();
-}
-
 // The first `count` elements, row by row, of a view that does not hold them together.
 std::vector<std::byte> first_elements(model::TensorView view, std::uint64_t count) {
   // No more than is needed: fewer than twice as many elements are copied.
@@ -108,7 +93,7 @@ std::size_t Session::OperatorHash::operator()(const OperatorKey& key) const {
 }
 
 Result<std::unique_ptr<Session>> Session::open(plan::DumpPlan plan, SessionOptions options) {
-  OPDUMP_CHECK_OK(check_supported(plan));
+  OPDUMP_CHECK_OK(plan::check_recordable(plan));
   std::vector<std::string> columns;
   if (plan.content != plan::Content::tensor)
     for (const plan::Statistic statistic : plan.statistics)
@@ -152,6 +137,8 @@ Session::Session(plan::DumpPlan plan, SessionOptions options, std::unique_ptr<du
   status_.pid = ::getpid();
   status_.started_us = now_us();
   status_.warnings = plan_.warnings;
+  if (plan_.operator_arguments)
+    status_.warnings.push_back("arguments of operators (save_kernel_args) cannot be recorded yet");
   if (plan_.parameters)
     status_.warnings.push_back(
         "weights and inputs of the graph (Parameter files) cannot be recorded yet; the operators that read "

@@ -59,7 +59,7 @@ Result<fs::path> find_python_package() {
   return Error(Code::not_found, "the Python package opdump is not beside the program in " + prefix.string());
 }
 
-// What the recording tells us through a file: a line when it starts and one when it ends.
+// What the recording tells us through a file: + when it starts, - when it ends, ! when it could not start.
 class RunReport {
  public:
   RunReport() {
@@ -135,6 +135,7 @@ int pass_on(int status) {
 
 void tell(const RunReport& report) {
   const std::ptrdiff_t started = report.count('+'), ended = report.count('-');
+  if (started == 0 && report.count('!') > 0) return;  // it could not start, and has said why
   if (started == 0)
     print_error("nothing was dumped: the program did not import torch (or runs Python with -I, -E or -S)");
   else if (ended < started)
@@ -171,6 +172,7 @@ Result<int> run_run(std::span<const char* const> args) {
     OPDUMP_TRY(options.mode, dialect::parse_mode(arguments.mode));
   }
   OPDUMP_TRY(const auto plan, dialect::load_plan(config, arguments.dialect, options));
+  OPDUMP_CHECK_OK(plan::check_recordable(plan));
   const RunReport report;
   OPDUMP_CHECK_OK(set_environment(arguments, config, report));
 

@@ -19,7 +19,7 @@ std::string slot_name(const SlotComparison& slot) {
 
 std::string format_ranges(std::vector<std::int64_t> numbers) {
   std::ranges::sort(numbers);
-  numbers.erase(std::ranges::unique(numbers).begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   std::string text;
   for (std::size_t i = 0, j = 0; i < numbers.size(); i = j) {
     for (j = i + 1; j < numbers.size() && numbers[j] == numbers[j - 1] + 1;) ++j;

@@ -37,6 +37,7 @@ TEST(Shape, LongShapesLiveOnTheHeap) {
   EXPECT_EQ(format_shape({}), "()");
   EXPECT_EQ(format_shape({3}), "(3)");
   EXPECT_EQ(row_major_strides({2, 3, 4}), (Shape{12, 4, 1}));
+  EXPECT_EQ(row_major_strides({0, INT64_MAX, INT64_MAX}).rank(), 3u);  // must not overflow a signed number
 }
 
 TEST(TensorView, LayoutsAreRecognised) {

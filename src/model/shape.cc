@@ -32,10 +32,10 @@ std::string format_shape(const Shape& shape) {
 
 Shape row_major_strides(const Shape& shape) {
   Shape strides = shape;
-  std::int64_t step = 1;
+  std::uint64_t step = 1;  // wraps for shapes that element_count refuses
   for (std::size_t axis = shape.rank(); axis-- > 0;) {
-    strides.dims()[axis] = step;
-    step *= std::max<std::int64_t>(shape[axis], 1);
+    strides.dims()[axis] = static_cast<std::int64_t>(step);
+    step *= static_cast<std::uint64_t>(std::max<std::int64_t>(shape[axis], 1));
   }
   return strides;
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "plan/op_selector.h"
 #include "plan/step_set.h"
 
@@ -83,6 +84,9 @@ struct DumpPlan {
   std::string config_text;            // byte copy, for .dump_metadata
   std::vector<std::string> warnings;  // for the user, each with file:line:column where there is one
 };
+
+// Whether this version can record what the plan asks for. Errors: config -- the message says what to change.
+Result<> check_recordable(const DumpPlan& plan);
 
 // The plan for people: a few lines "what: value", ending with what will be written and where.
 std::string describe(const DumpPlan& plan);

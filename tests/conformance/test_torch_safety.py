@@ -69,6 +69,8 @@ def test_a_wrong_configuration_stops_before_the_program_starts(opdump, tmp_path)
     assert not (tmp_path / "ran").exists()
     dump = opdump.run("open('ran', 'w')", expect=2, config=tmp_path / "missing.json")
     assert "missing.json" in dump.err and len(dump.err.splitlines()) == 1
+    dump = opdump.run("open('ran', 'w')", expect=2, op_debug_mode=3)
+    assert "op_debug_mode" in dump.err
     config.write_text("{ not json")
     assert "data_dump.json:1:4" in opdump.run("open('ran', 'w')", expect=2, config=config).err
     assert not (tmp_path / "ran").exists()
@@ -188,6 +190,7 @@ def test_an_unwritable_directory(opdump, tmp_path):
     (tmp_path / "file").write_text("")
     dump = opdump.run("import torch; torch.ones(1).neg(); print('done')", path=str(tmp_path / "file/dump"))
     assert dump.out == "done\n" and "nothing is recorded" in dump.err and str(tmp_path / "file") in dump.err
+    assert "did not import torch" not in dump.err
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small file system")
