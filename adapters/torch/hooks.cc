@@ -51,9 +51,12 @@ void fill_from_environment(opdump_options& options) {
   if (!options.config_path) options.config_path = find_variable({"OPDUMP_CONFIG", "MINDSPORE_DUMP_CONFIG"});
   if (!options.mode) options.mode = find_variable({"OPDUMP_MODE"});
   if (!options.dialect) options.dialect = find_variable({"OPDUMP_DIALECT"});
-  if (const char* strict = find_variable({"OPDUMP_STRICT"}); strict && std::string_view(strict) != "0") options.strict = 1;
-  if (options.rank == 0) options.rank = find_number({"RANK_ID", "RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"});
-  if (options.device_id == 0) options.device_id = static_cast<std::int32_t>(find_number({"DEVICE_ID", "LOCAL_RANK"}));
+  if (const char* strict = find_variable({"OPDUMP_STRICT"}); strict && std::string_view(strict) != "0")
+    options.strict = 1;
+  if (options.rank == 0)
+    options.rank = find_number({"RANK_ID", "RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"});
+  if (options.device_id == 0)
+    options.device_id = static_cast<std::int32_t>(find_number({"DEVICE_ID", "LOCAL_RANK"}));
 }
 
 // Threads inside an operator; a recording is not closed under their feet.

@@ -272,9 +272,8 @@ PyObject* start(PyObject*, PyObject* args, PyObject* keywords) {
   options.size = sizeof options;
   int strict = 0;
   long long first_step = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "z|zzpL", const_cast<char**>(names),
-                                   &options.config_path, &options.process, &options.mode, &strict,
-                                   &first_step))
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "z|zzpL", const_cast<char**>(names), &options.config_path,
+                                   &options.process, &options.mode, &strict, &first_step))
     return nullptr;
   options.strict = strict;
   const opdump_status status = opdump_torch_start(&options, first_step);

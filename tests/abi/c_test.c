@@ -9,12 +9,12 @@
 #include "opdump/opdump.h"
 
 #undef NDEBUG
-#define CHECK(condition)                                                                     \
-  do {                                                                                       \
-    if (!(condition)) {                                                                      \
+#define CHECK(condition)                                                                        \
+  do {                                                                                          \
+    if (!(condition)) {                                                                         \
       fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, #condition, opdump_last_error()); \
-      exit(1);                                                                               \
-    }                                                                                        \
+      exit(1);                                                                                  \
+    }                                                                                           \
   } while (0)
 
 static char log_text[4096];
@@ -80,8 +80,8 @@ static void test_odd_arguments(opdump_session* session, const opdump_op_info* li
   CHECK(op);
   info.size = 4;
   CHECK(!opdump_define(session, &info));
-  opdump_tensor odd[] = {make_tensor(0, NULL, 3, x), make_tensor(1, shape, 2, x), make_tensor(2, shape + 1, 1, NULL),
-                         make_tensor(3, one, 1, x)};
+  opdump_tensor odd[] = {make_tensor(0, NULL, 3, x), make_tensor(1, shape, 2, x),
+                         make_tensor(2, shape + 1, 1, NULL), make_tensor(3, one, 1, x)};
   odd[3].dtype = 256 + OPDUMP_FLOAT32;
   opdump_call* call = opdump_begin(session, op, odd, 4);
   CHECK(call);
@@ -113,7 +113,8 @@ static void test_recording(const char* directory) {
   char path[512], text[2048];
   snprintf(path, sizeof path, "%s/data_dump.json", directory);
   snprintf(text, sizeof text,
-           "{\"common_dump_settings\": {\"dump_mode\": 0, \"path\": \"%s/dump\", \"net_name\": \"net\", \"iteration\": \"1\","
+           "{\"common_dump_settings\": {\"dump_mode\": 0, \"path\": \"%s/dump\", \"net_name\": \"net\", "
+           "\"iteration\": \"1\","
            " \"input_output\": 0, \"kernels\": [], \"support_device\": [0], \"saved_data\": \"full\"},"
            " \"e2e_dump_settings\": {\"enable\": true}}",
            directory);
@@ -146,14 +147,15 @@ static void test_recording(const char* directory) {
   const int64_t big_shape[] = {1 << 18};
   float z[6];
   CHECK(opdump_set_step(session, 1) && opdump_wants(session, op));
-  opdump_tensor inputs[] = {make_tensor(0, shape, 2, x), make_tensor(1, shape, 2, y), make_tensor(2, big_shape, 1, big)};
+  opdump_tensor inputs[] = {make_tensor(0, shape, 2, x), make_tensor(1, shape, 2, y),
+                            make_tensor(2, big_shape, 1, big)};
   inputs[2].owner = &retained;
   inputs[2].content = 5;
   opdump_call* call = opdump_begin(session, op, inputs, 3);
   CHECK(call);
   const uint64_t contents[] = {5, 0};
   opdump_before_write(session, contents, 2);
-  for (int i = 0; i < 1 << 18; ++i) big[i] = 1;  /* must not be seen */
+  for (int i = 0; i < 1 << 18; ++i) big[i] = 1; /* must not be seen */
   for (int i = 0; i < 6; ++i) z[i] = x[i] + y[i];
   opdump_tensor outputs[] = {make_tensor(0, shape, 2, z), make_tensor(1, shape, 2, NULL)};
   outputs[1].undumped = "sparse";

@@ -17,8 +17,9 @@ extern "C" {
 #endif
 
 /* Starts recording with `options` (its runtime, retain and release are filled in here, and
- * what it leaves open from the environment: OPDUMP_CONFIG, OPDUMP_MODE, OPDUMP_STRICT, RANK, ...). Names begin with
- * "Default", or with "Default/" and the process if options name one. Fails if recording is under way. */
+ * what it leaves open from the environment: OPDUMP_CONFIG, OPDUMP_MODE, OPDUMP_STRICT, RANK, ...). Names
+ * begin with "Default", or with "Default/" and the process if options name one. Fails if recording is under
+ * way. */
 OPDUMP_API opdump_status opdump_torch_start(const opdump_options* options, int64_t first_step);
 
 /* Stops and writes what is pending. Nothing happens if recording is not under way. */
