@@ -410,6 +410,19 @@ TEST_F(SessionTest, ARemovedDirectoryStopsTheRecordingOnly) {
   EXPECT_EQ(log_lines("recording stopped: "), 1);
 }
 
+TEST_F(SessionTest, ARemovedDirectoryIsNamedAlsoByLinks) {
+  auto session = open(make_plan(plan::Content::tensor));
+  const Floats x({100}, 1);
+  run(*session, define(*session, "a"), {}, {x.operand(0, 1)});
+  EXPECT_TRUE(session->flush());
+  fs::remove_all(root_);
+  run(*session, define(*session, "b"), {x.operand(0, 1)}, {});
+  EXPECT_FALSE(session->flush());
+  EXPECT_EQ(log_lines("recording stopped: "), 1);
+  EXPECT_EQ(log_lines("the directory was removed while recording"), 1);
+  EXPECT_FALSE(session->close());
+}
+
 // A disk that is full, as far as one process can have one: files may not grow beyond a limit.
 TEST_F(SessionTest, AFullDiskIsSaidOnceAndCounted) {
   ::signal(SIGXFSZ, SIG_IGN);

@@ -71,7 +71,7 @@ Result<bool> link_new(const OpenDirectory& directory, const std::string& name,
                       const std::filesystem::path& target) {
   if (::linkat(AT_FDCWD, target.c_str(), directory.fd.get(), name.c_str(), 0) == 0) return true;
   if (errno == EEXIST) return false;
-  return Error(Code::io, io_error(directory.path / name, "link to " + target.string()).message());
+  return removed_or_io_error(directory.path / name, "link to " + target.string());
 }
 
 Result<> link_replacing(const OpenDirectory& directory, const std::string& name,
