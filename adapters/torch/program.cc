@@ -22,11 +22,12 @@ bool is_torch(std::string_view library) {
 
 bool needs_torch(const link_map& object) {
   const char* names = nullptr;
-  for (const ElfW(Dyn)* entry = object.l_ld; entry->d_tag != DT_NULL; ++entry)
-    if (entry->d_tag ==
-        DT_STRTAB)  // an address, or an offset where the loader leaves the section as it is in the file
-      names = reinterpret_cast<const char*>(entry->d_un.d_ptr +
-                                            (entry->d_un.d_ptr < object.l_addr ? object.l_addr : 0));
+  for (const ElfW(Dyn)* entry = object.l_ld; entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag != DT_STRTAB) continue;
+    // An address, or an offset where the loader leaves the section as it is in the file.
+    const ElfW(Addr) place = entry->d_un.d_ptr;
+    names = reinterpret_cast<const char*>(place < object.l_addr ? place + object.l_addr : place);
+  }
   for (const ElfW(Dyn)* entry = object.l_ld; names && entry->d_tag != DT_NULL; ++entry)
     if (entry->d_tag == DT_NEEDED && is_torch(names + entry->d_un.d_val)) return true;
   return false;

@@ -95,6 +95,7 @@ Result<> set_environment(const RunArguments& arguments, const std::string& confi
 // The child's part; returns only if the program could not be started.
 void execute(const std::vector<std::string>& command) {
   std::vector<char*> words;
+  words.reserve(command.size() + 1);
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   ::execvp(words[0], words.data());

@@ -68,7 +68,7 @@ void print_slot(const dump::Slot& slot, const SlotFacts& facts, const SlotData& 
   std::string line;
   for (const auto& [name, value] : data.statistics) {
     if (!line.empty()) line += ", ";
-    line += name + " " + value;
+    line.append(name).append(" ").append(value);
   }
   if (!line.empty()) text += "    stats   " + line + "\n";
   if (!data.values.empty()) text += "    values  " + data.values + "\n";

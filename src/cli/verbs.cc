@@ -28,6 +28,7 @@ constexpr std::string_view kCompiler = "GCC " __VERSION__;
 
 Result<int> unknown_verb(std::string_view word) {
   std::vector<std::string_view> names;
+  names.reserve(std::size(kVerbs));
   for (const Verb& verb : kVerbs) names.push_back(verb.name);
   std::string message = word.starts_with('-') ? "there is no option " : "there is no verb ";
   message.append(word);

@@ -52,19 +52,15 @@ std::vector<Task> make_tasks(std::vector<OperatorComparison>& operators) {
   for (OperatorComparison& op : operators)
     for (SlotComparison& slot : op.slots) {
       Task task{&slot, 0, {}};
-      if (slot.golden != nullptr && slot.actual != nullptr) {
-        FileKey key{};
-        bool linked = false;
-        task.bytes = stat_pair(slot, key, linked);
-        if (linked) {
-          const auto [found, is_new] = task_of.try_emplace(key, tasks.size());
-          if (!is_new) {
-            tasks[found->second].copies.push_back(&slot);
-            continue;
-          }
-        }
-      }
-      tasks.push_back(std::move(task));
+      FileKey key{};
+      bool linked = false;
+      if (slot.golden != nullptr && slot.actual != nullptr) task.bytes = stat_pair(slot, key, linked);
+      const auto [found, is_new] =
+          linked ? task_of.try_emplace(key, tasks.size()) : std::pair{task_of.end(), true};
+      if (is_new)
+        tasks.push_back(std::move(task));
+      else
+        tasks[found->second].copies.push_back(&slot);
     }
   return tasks;
 }

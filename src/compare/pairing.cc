@@ -17,7 +17,7 @@ using dump::Slot;
 
 struct Frame {
   std::int64_t rank = 0, graph = 0, step = 0;
-  auto operator<=>(const Frame&) const = default;
+  auto operator<=>(const Frame&) const = default;  // NOLINT(modernize-use-nullptr): not a pointer
 };
 
 // Takes the frame of a run; a field that has one value on each side is the same for all.
@@ -206,6 +206,7 @@ std::vector<SlotPair> pair_slots(const OperatorRun& golden, const OperatorRun& a
   add(golden, &SlotPair::golden);
   add(actual, &SlotPair::actual);
   std::vector<SlotPair> list;
+  list.reserve(pairs.size());
   for (const auto& [key, pair] : pairs) list.push_back(pair);
   return list;
 }

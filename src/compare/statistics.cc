@@ -115,7 +115,7 @@ Findings find_differences(const Columns& golden, const Columns& actual, const Ru
     (sign ? found.has_sign_count : digest ? found.has_digest : found.has_value) = true;
     std::string& first = sign ? found.sign_count : digest ? found.digest : found.value;
     if (first.empty() && !is_close(text, *other, kind, rule))
-      first = name + " " + text + " against " + *other;
+      first.append(name).append(" ").append(text).append(" against ").append(*other);
   }
   return found;
 }
