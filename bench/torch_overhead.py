@@ -99,7 +99,7 @@ VARIANTS = {
     "all statistics": {"saved_data": "statistic", "statistic_category": [
         "max", "min", "avg", "count", "negative zero count", "positive zero count", "nan count",
         "negative inf count", "positive inf count", "zero count", "l2norm"]},
-    "tensors": {"saved_data": "tensor", "iteration": "3-5"},
+    "tensors": {"saved_data": "tensor"},
 }
 
 

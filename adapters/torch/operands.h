@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/stack.h>
+#include <c10/util/SmallVector.h>
 
 #include <cstdint>
 #include <vector>
@@ -30,8 +31,8 @@ class Operands {
 
   Contents& contents_;
   std::uint32_t next_index_ = 0;
-  std::vector<opdump_tensor> tensors_;
-  std::vector<at::Tensor> copies_;  // of tensors on other devices
+  c10::SmallVector<opdump_tensor, 8> tensors_;  // most operators have fewer
+  std::vector<at::Tensor> copies_;              // of tensors on other devices
 };
 
 // Calls `f` with the StorageImpl of each tensor in `value` that has one.

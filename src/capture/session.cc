@@ -17,9 +17,11 @@
 namespace opdump::capture {
 namespace {
 
-// Up to this size statistics are taken on the calling thread, while the tensor is in its cache: handing it over costs
-// more (bench/torch_overhead.py, transformer: 1.28 x with 32 KiB, 1.21 x with 1 MiB).
+// Up to this size statistics are taken on the calling thread, while the tensor is in its cache: handing it
+// over costs more (bench/torch_overhead.py, transformer: 1.28 x with 32 KiB, 1.21 x with 1 MiB).
 constexpr std::uint64_t kSmallBytes = 1024 * 1024;
+// Up to this size a tensor that goes to a file is copied: lending it would cost more.
+constexpr std::uint64_t kCopiedBytes = 32 * 1024;
 // Below this size its statistics are taken faster than known ones are found.
 constexpr std::uint64_t kTinyBytes = 8 * 1024;
 // Calls whose rows wait for a slow tensor before them; each is about a kilobyte.
@@ -297,7 +299,7 @@ std::shared_ptr<Job> Session::make_job(const Operand& operand, const model::Tens
                                        const dump::SlotAddress& address) {
   auto job = std::make_shared<Job>(view, needs_, address, layout_.get());
   if (job->is_done()) return job;
-  const bool is_small = job->data_bytes() <= kSmallBytes;
+  const bool is_small = job->data_bytes() <= (needs_.file ? kCopiedBytes : kSmallBytes);
   // A block without a number cannot be asked for by before_write().
   if (!is_small && operand.owner && operand.content != 0 && options_.retain) {
     options_.retain(operand.owner);
