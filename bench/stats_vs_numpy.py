@@ -4,8 +4,11 @@
 Usage: stats_vs_numpy.py build/release/lib/libstats_bench_lib.so [elements]
 """
 import ctypes
+import os
 import sys
 import time
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # one core against one core
 
 import numpy as np
 

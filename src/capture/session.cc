@@ -105,7 +105,11 @@ Result<std::unique_ptr<Session>> Session::open(plan::DumpPlan plan, SessionOptio
                              plan.class_name_dtypes};
   OPDUMP_TRY(auto layout, dump::open_rank_tree(std::move(tree)));
   OPDUMP_TRY(auto log_writer, dump::OperatorLogWriter::open(dump::rank_directory(plan.root, options.rank)));
-  if (options.threads == 0) options.threads = std::clamp(std::thread::hardware_concurrency() / 2, 1u, 4u);
+  if (options.threads == 0) {
+    // Threads that write files mostly wait for the disk; threads that compute take cores from the program.
+    const unsigned cores = std::thread::hardware_concurrency();
+    options.threads = std::clamp(plan.content == plan::Content::statistics ? cores / 2 : cores, 1u, 4u);
+  }
   std::unique_ptr<Session> session(
       new Session(std::move(plan), std::move(options), std::move(layout), std::move(log_writer)));
   OPDUMP_CHECK_OK(session->write_first_files());

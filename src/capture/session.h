@@ -44,7 +44,7 @@ struct SessionOptions {
   std::string runtime;
   std::string process;  // of several that record into one rank; empty for the main one
   std::uint64_t memory_limit_bytes = 1 << 30;
-  unsigned threads = 0;  // 0: half the cores, at most 4
+  unsigned threads = 0;  // 0: as many as the work suits, at most 4
   LogSink log;
   void (*retain)(void* owner) = nullptr;  // null: nothing is borrowed
   void (*release)(void* owner) = nullptr;
