@@ -36,7 +36,6 @@ class Ref {
 // What the package gave to setup(); owned for ever. Guarded by the GIL, as is everything below but
 // thread-locals.
 struct Package {
-  PyObject* original_call = nullptr;          // torch.nn.Module.__call__
   PyObject* find_path = nullptr;              // (ancestor, module) -> "features-Sequential/6-Conv2d" or None
   PyObject* name_root = nullptr;              // (module) -> "" for the model, "CrossEntropyLoss" for others
   PyObject* start_in_child = nullptr;         // () -> None
@@ -79,7 +78,8 @@ struct Frame {
   void* scope;
 };
 thread_local std::vector<Frame> frames;
-thread_local int depth = 0;  // counted also while nothing is recorded, to know the outermost call
+// Every call this thread is inside of, also while nothing is recorded; true for those in `frames`.
+thread_local std::vector<bool> calls;
 
 void* descend(void* scope, const char* path) {
   for (std::string_view rest = path; !rest.empty();) {
@@ -124,32 +124,32 @@ const ModuleScope& scope_of(PyObject* module) {
   return known;
 }
 
-// Takes the place of torch.nn.Module.__call__; args[0] is the module.
-PyObject* call_module(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* keywords) {
+// Before and after every call of a module, by the function that takes the place of torch.nn.Module.__call__.
+PyObject* enter_module(PyObject*, PyObject* module) {
   void* scope = nullptr;
-  const bool outermost = depth == 0;
-  if (count > 0 && opdump_torch_root()) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    if (outermost) {
-      if (scope_of(args[0]).is_model) opdump_torch_outermost_call();
+  if (opdump_torch_root()) {
+    if (calls.empty()) {
+      if (scope_of(module).is_model) opdump_torch_outermost_call();
       opdump_torch_join_thread();
     }
-    if (opdump_torch_active()) scope = scope_of(args[0]).scope;
-    PyErr_Restore(type, value, traceback);
+    if (opdump_torch_active()) scope = scope_of(module).scope;
   }
+  calls.push_back(scope != nullptr);
   if (scope) {
-    frames.push_back({args[0], scope});
+    frames.push_back({module, scope});
     opdump_torch_push_scope(scope);
   }
-  ++depth;
-  PyObject* result = PyObject_Vectorcall(package().original_call, args, static_cast<size_t>(count), keywords);
-  --depth;
-  if (scope) {
+  Py_RETURN_NONE;
+}
+
+PyObject* leave_module(PyObject*, PyObject*) {
+  const bool has_scope = !calls.empty() && calls.back();
+  if (!calls.empty()) calls.pop_back();
+  if (has_scope) {
     opdump_torch_pop();
     frames.pop_back();
   }
-  return result;
+  Py_RETURN_NONE;
 }
 
 // ------------------------------------------------------------------ source lines
@@ -234,21 +234,17 @@ const opdump_torch_bridge kBridge{find_source, start_in_child};
 
 // ------------------------------------------------------------------ functions of the module
 
-PyMethodDef call_module_definition{"__call__",
-                                   reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_module)),
-                                   METH_FASTCALL | METH_KEYWORDS, nullptr};
-
 PyObject* setup(PyObject*, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"original_call",    "find_path",     "name_root",         "start_in_child",
-                                "library_prefixes", "autograd_file", "working_directory", nullptr};
+  static const char* names[] = {"find_path",     "name_root",         "start_in_child", "library_prefixes",
+                                "autograd_file", "working_directory", nullptr};
   Package& p = package();
   PyObject* prefixes = nullptr;
   const char *autograd_file = nullptr, *working_directory = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOO!ss", const_cast<char**>(names), &p.original_call,
-                                   &p.find_path, &p.name_root, &p.start_in_child, &PyList_Type, &prefixes,
-                                   &autograd_file, &working_directory))
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOO!ss", const_cast<char**>(names), &p.find_path,
+                                   &p.name_root, &p.start_in_child, &PyList_Type, &prefixes, &autograd_file,
+                                   &working_directory))
     return nullptr;
-  for (PyObject* object : {p.original_call, p.find_path, p.name_root, p.start_in_child}) Py_INCREF(object);
+  for (PyObject* object : {p.find_path, p.name_root, p.start_in_child}) Py_INCREF(object);
   for (Py_ssize_t i = 0; i < PyList_Size(prefixes); ++i) {
     const char* prefix = PyUnicode_AsUTF8(PyList_GetItem(prefixes, i));
     if (!prefix) return nullptr;
@@ -257,8 +253,7 @@ PyObject* setup(PyObject*, PyObject* args, PyObject* keywords) {
   p.autograd_file = autograd_file;
   p.working_directory = working_directory;
   opdump_torch_set_bridge(&kBridge);
-  const Ref function(PyCFunction_New(&call_module_definition, nullptr));
-  return function ? PyInstanceMethod_New(function.get()) : nullptr;
+  Py_RETURN_NONE;
 }
 
 PyObject* raise(opdump_status status) {
@@ -321,8 +316,9 @@ constexpr PyCFunction as_function(F* f) {
 }
 
 PyMethodDef methods[] = {
-    {"setup", as_function(setup), METH_VARARGS | METH_KEYWORDS,
-     "Hands over what the hooks need; returns the replacement of Module.__call__."},
+    {"setup", as_function(setup), METH_VARARGS | METH_KEYWORDS, "Hands over what the hooks need."},
+    {"enter_module", as_function(enter_module), METH_O, "A module is called on this thread."},
+    {"leave_module", as_function(leave_module), METH_NOARGS, "The call has ended, in whatever way."},
     {"start", as_function(start), METH_VARARGS | METH_KEYWORDS,
      "Starts recording. ValueError: the configuration is wrong."},
     {"stop", as_function(stop), METH_NOARGS, "Stops recording; False if something was lost."},

@@ -45,6 +45,22 @@ def _name_root(module: torch.nn.Module) -> str:
     return f"{name}_{number}" if number else name
 
 
+def _tell_calls(call):
+    """A Python function, and not a faster one in C, because programs treat Module.__call__ as one: torch.fx takes it out
+    of the class and puts it back, others ask for its signature."""
+    enter, leave = hooks.enter_module, hooks.leave_module
+
+    @functools.wraps(call)
+    def __call__(self, *args, **kwargs):
+        enter(self)
+        try:
+            return call(self, *args, **kwargs)
+        finally:
+            leave()
+
+    return __call__
+
+
 def _settle_first(function):
     @functools.wraps(function)
     def settled(self, *args, **kwargs):
@@ -85,8 +101,7 @@ def _install() -> None:
     packages = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
     # The standard library's directory may contain the packages: those are the user's, so it is listed file by file.
     stdlib = [p for p in _standard_library(prefixes.pop()) if p not in packages]
-    replacement = hooks.setup(
-        original_call=torch.nn.Module.__call__,
+    hooks.setup(
         find_path=_find_path,
         name_root=_name_root,
         start_in_child=_start_in_child,
@@ -94,7 +109,7 @@ def _install() -> None:
         autograd_file=torch.autograd.__file__,
         working_directory=os.getcwd() + os.sep,
     )
-    torch.nn.Module.__call__ = replacement
+    torch.nn.Module.__call__ = _tell_calls(torch.nn.Module.__call__)
     torch.optim.Optimizer.__init__ = _count_optimizer_steps(torch.optim.Optimizer.__init__)
     threading.Thread._bootstrap_inner = _join(threading.Thread._bootstrap_inner)
     for name in _EXPORTS:
@@ -129,16 +144,28 @@ def start(config: str | None, *, mode: str | None = None, strict: bool = False, 
     global _settings
     settings = {"config": config and os.path.abspath(config), "mode": mode, "strict": strict}
     hooks.start(**settings, process=process, first_step=first_step)
+    if process:
+        # Such a process ends with os._exit: atexit functions do not run there.
+        from multiprocessing import util
+
+        util.Finalize(None, stop, exitpriority=10)
     _settings = settings
     if not getattr(_install, "done", False):
         _install.done = True
         _install()
 
 
+def _spawned_name() -> str | None:
+    """The name of a process that multiprocessing started, or None in others: they share the environment and so the rank."""
+    process = sys.modules.get("multiprocessing.process")
+    name = process.current_process().name if process else "MainProcess"
+    return None if name == "MainProcess" else name
+
+
 def start_from_environment() -> None:
     """Starts with the configuration the environment names; a wrong one ends the program before it begins."""
     try:
-        start(None)
+        start(None, process=_spawned_name())
     except ValueError as error:
         print(f"opdump: {error}", file=sys.stderr)
         raise SystemExit(2) from None
@@ -156,12 +183,9 @@ def stop() -> bool:
 def _start_in_child() -> None:
     """Called in a forked process before its first operator: it records on its own, under its own name."""
     import multiprocessing
-    import multiprocessing.util
 
     worker = torch.utils.data.get_worker_info()
     name = f"worker{worker.id}" if worker else multiprocessing.current_process().name
     if _settings is None or (worker is None and multiprocessing.parent_process() is None):
         return  # os.fork() by hand: nobody would close the recording
     start(**_settings, process=name, first_step=hooks.current_step())
-    # Such a process ends with os._exit: atexit functions do not run there.
-    multiprocessing.util.Finalize(None, stop, exitpriority=10)

@@ -87,8 +87,9 @@ class StatisticFile {
 
 class RankTree final : public Layout {
  public:
-  RankTree(RankTreeOptions options, std::vector<AppendValue> columns)
-      : net_directory_(rank_directory(options.root, options.rank) / options.net_name),
+  RankTree(RankTreeOptions options, OpenDirectory rank, std::vector<AppendValue> columns)
+      : rank_(std::move(rank)),
+        net_directory_(rank_directory(options.root, options.rank) / options.net_name),
         class_name_dtypes_(options.class_name_dtypes),
         headers_(std::move(options.statistic_columns)),
         columns_(std::move(columns)) {
@@ -116,6 +117,7 @@ class RankTree final : public Layout {
                           const std::string& long_name);
   Result<StatisticFile*> statistic_file(const SlotAddress& address);
 
+  const OpenDirectory rank_;
   const std::filesystem::path net_directory_;
   const bool class_name_dtypes_;
   const std::vector<std::string> headers_;
@@ -133,6 +135,7 @@ Result<std::shared_ptr<const OpenDirectory>> RankTree::step_directory(const Slot
   const StepKey key{address.step, address.op->graph_id};
   const std::lock_guard lock(mutex_);
   if (const auto found = directories_.find(key); found != directories_.end()) return found->second;
+  OPDUMP_CHECK_OK(check_in_place(rank_));  // a tree that went away must not be begun anew
   OPDUMP_TRY(OpenDirectory opened, open_directory(step_path(address)));
   auto directory = std::make_shared<const OpenDirectory>(std::move(opened));
   if (directories_.size() == kMaxOpen) directories_.erase(directories_.begin());
@@ -251,6 +254,7 @@ Result<> RankTree::write_statistics(const SlotAddress& address, const StatisticR
 }
 
 Result<> RankTree::flush() {
+  OPDUMP_CHECK_OK(check_in_place(rank_));
   for (auto& [key, file] : statistic_files_) OPDUMP_CHECK_OK(file.flush());
   return ok();
 }
@@ -272,8 +276,9 @@ Result<std::unique_ptr<Layout>> open_rank_tree(RankTreeOptions options) {
                    "statistic column \"" + header + "\"; expected a header as statistic.csv has it");
     columns.push_back(column->append);
   }
-  OPDUMP_CHECK_OK(make_directories(rank_directory(options.root, options.rank), 0700));
-  return std::unique_ptr<Layout>(std::make_unique<RankTree>(std::move(options), std::move(columns)));
+  OPDUMP_TRY(OpenDirectory rank, open_directory(rank_directory(options.root, options.rank)));
+  return std::unique_ptr<Layout>(
+      std::make_unique<RankTree>(std::move(options), std::move(rank), std::move(columns)));
 }
 
 }  // namespace opdump::dump

@@ -266,11 +266,11 @@ TEST_F(RankTreeTest, StatisticsAreAppendedAcrossRuns) {
 }
 
 TEST_F(RankTreeTest, DescriptorsStayBounded) {
-  auto tree = open({});
   const auto open_descriptors = [] {
     return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
   };
   const auto before = open_descriptors();
+  auto tree = open({});
   for (std::int64_t step = 0; step < 200; ++step) {
     SlotAddress a = address();
     a.step = step;
@@ -322,6 +322,19 @@ TEST_F(RankTreeTest, RemovedDirectoryIsOneClearError) {
   auto row = tree->write_statistics(address(), {});
   ASSERT_FALSE(row);
   EXPECT_EQ(row.error().code(), Code::io);
+}
+
+TEST_F(RankTreeTest, MovedTreeIsNotBegunAnew) {
+  const float value = 1;
+  const auto view = TensorView::row_major(DType::float32, {1}, &value);
+  auto tree = open();
+  ASSERT_TRUE(tree->write_tensor(address(), view));
+  fs::rename(directory_.path() / "dump", directory_.path() / "elsewhere");
+  SlotAddress next = address();
+  ++next.step;
+  EXPECT_FALSE(tree->write_tensor(next, view));
+  EXPECT_FALSE(tree->flush());
+  EXPECT_FALSE(fs::exists(directory_.path() / "dump"));
 }
 
 TEST_F(RankTreeTest, FullDiskLeavesNoTornTensor) {

@@ -50,6 +50,15 @@ Result<OpenDirectory> open_directory(const std::filesystem::path& path) {
   return OpenDirectory{std::move(fd), path};
 }
 
+Result<> check_in_place(const OpenDirectory& directory) {
+  struct stat opened {};
+  struct stat found {};
+  if (::fstat(directory.fd.get(), &opened) == 0 && ::stat(directory.path.c_str(), &found) == 0 &&
+      opened.st_dev == found.st_dev && opened.st_ino == found.st_ino)
+    return ok();
+  return Error(Code::io, directory.path.string() + ": the directory was removed while recording");
+}
+
 Result<std::optional<Fd>> create_new(const OpenDirectory& directory, const std::string& name) {
   const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   Fd fd(::openat(directory.fd.get(), name.c_str(), flags, 0400));

@@ -20,6 +20,9 @@ struct OpenDirectory {
 // Creates `path` (0700) where it is missing and opens it; a symbolic link is refused. Errors: io.
 Result<OpenDirectory> open_directory(const std::filesystem::path& path);
 
+// Whether the path still leads to the directory that was opened. Errors: io -- it was removed or moved.
+Result<> check_in_place(const OpenDirectory& directory);
+
 // Creates `name` for writing, readable by its owner only (0400, of no concern to the descriptor). Nothing if
 // the name is taken. Errors: io, also for a directory that was removed.
 Result<std::optional<Fd>> create_new(const OpenDirectory& directory, const std::string& name);

@@ -296,3 +296,57 @@ def test_forks_do_not_deadlock(opdump):
     """)
     assert dump.status["state"] == "complete"
     assert "Default/helper/sin-op0" in dump.operators and "Default/cos-op0" in dump.operators
+
+
+def test_whatever_else_is_done_with_modules_still_works(opdump):
+    program = """
+        import copy, inspect, pickle, torch, torch.fx
+        from torch import nn
+
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.Linear(3, 3)
+            def forward(self, x):
+                return torch.relu(self.a(x))
+
+        class Exp(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x.exp()
+            @staticmethod
+            def backward(ctx, g):
+                return g * ctx.saved_tensors[0].exp()
+
+        def child(i):
+            torch.ones(2).neg()
+
+        if __name__ == "__main__":
+            torch.manual_seed(0)
+            net, x = Net(), torch.randn(2, 3)
+            for version in (torch.fx.symbolic_trace(net), torch.jit.trace(net, x), torch.jit.script(net), copy.deepcopy(net),
+                            pickle.loads(pickle.dumps(net))):
+                print(version(x).sum().item().hex())
+            print(inspect.signature(net.__call__), nn.Module.__call__.__name__)
+            nn.LSTM(3, 4)(x.unsqueeze(0))[0].sum().backward()
+            y = torch.randn(3, requires_grad=True)
+            Exp.apply(y).sum().backward()
+            optimizer = torch.optim.LBFGS(net.parameters(), max_iter=3)
+            def closure():
+                optimizer.zero_grad()
+                loss = net(x).square().sum()
+                loss.backward()
+                return loss
+            print(optimizer.step(closure).item().hex())
+            torch.multiprocessing.spawn(child, nprocs=2)
+    """
+    plain = opdump.plain(program)
+    assert plain.returncode == 0, plain.stderr
+    dump = opdump.run(program)
+    assert dump.out == plain.stdout
+    names = dump.operators
+    assert "Default/a-Linear/addmm-op0" in names and "Gradients/Default/exp-op0" in names
+    assert any(n.startswith("Default/optimizer-LBFGS/") for n in names)
+    assert {"Default/SpawnProcess-1/neg-op0", "Default/SpawnProcess-2/neg-op0"} <= set(names)
+    assert dump.status["state"] == "complete"
