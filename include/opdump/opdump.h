@@ -140,8 +140,9 @@ OPDUMP_API opdump_status opdump_open(const opdump_options* options, opdump_sessi
  * other call may be under way. NULL is allowed. Fails if recording had stopped (disk full, ...). */
 OPDUMP_API opdump_status opdump_close(opdump_session* session);
 
-/* Makes `step` current (steps count from 0) and returns 1 if the plan selects it, else 0. Not while calls of
- * another thread are between begin and end, unless these may count for either step. */
+/* Makes `step` current (steps count from 0) and returns 1 if the plan selects it, else 0. In a step that is
+ * not selected the engine need not call before_write: nothing is borrowed any more when this returns 0. Not
+ * while calls of another thread are between begin and end, unless these may count for either step. */
 OPDUMP_API int opdump_set_step(opdump_session* session, int64_t step);
 
 /* 1 if `step` is selected: lets an engine unhook itself until then. */

@@ -99,6 +99,17 @@ void Pipeline::before_write(std::uint64_t content) {
   }
 }
 
+void Pipeline::before_any_write() {
+  for (std::uint64_t content = 0;;) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (borrowed_.empty()) return;
+      content = borrowed_.begin()->first;
+    }
+    before_write(content);
+  }
+}
+
 // A copy costs less than a file. False if there is no memory for it.
 bool Pipeline::copy_instead(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Job>& job) {
   job->copying_ = true;

@@ -171,6 +171,7 @@ bool Session::set_step(std::int64_t step) {
   recording_ = selected;
   if (stopped_) recording_ = false;  // by another thread, just now
   if (step_.exchange(step) != step && reuse_) reuse_->begin_step();
+  if (!selected) pipeline_->before_any_write();  // the engine may unhook itself now and not see writes
   return selected;
 }
 

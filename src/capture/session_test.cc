@@ -294,6 +294,36 @@ TEST_F(SessionTest, StepsOperatorsAndSidesAreSelected) {
   EXPECT_EQ(log_lines("no operator matched 'wanted'"), 0);
 }
 
+// An engine that unhooks itself does not say what is written to.
+TEST_F(SessionTest, NothingIsBorrowedInAStepThatIsNotSelected) {
+  plan::DumpPlan plan = make_plan(plan::Content::both);
+  plan.steps = plan::StepSet::none();
+  plan.steps.add(0, 0);
+  SessionOptions options;
+  options.retain = [](void*) {};
+  options.release = [](void*) {};
+  auto session = open(std::move(plan), std::move(options));
+  std::vector<Floats> tensors(64, Floats({1 << 19}, 1));
+  const DefinedOperator* op = define(*session, "Default/Add-op0");
+  std::vector<Operand> operands;
+  for (std::uint32_t i = 0; i < tensors.size(); ++i) {
+    operands.push_back(tensors[i].operand(i, i + 1));
+    operands.back().owner = &tensors[i];
+  }
+  run(*session, op, {}, operands);
+  EXPECT_FALSE(session->set_step(1));
+  for (Floats& tensor : tensors) std::ranges::fill(tensor.values, 7.0f);
+  ASSERT_TRUE(session->close());
+  const dump::DumpSet set = read();
+  ASSERT_EQ(set.runs().size(), 1u);
+  for (const dump::Slot& slot : set.runs()[0].slots) {
+    auto stored = dump::StoredTensor::read(slot.file);
+    ASSERT_TRUE(stored);
+    const auto* values = reinterpret_cast<const float*>(stored->view().data);
+    EXPECT_EQ(std::count(values, values + (1 << 19), 1.0f), 1 << 19);
+  }
+}
+
 TEST_F(SessionTest, AFailedOperatorHasNoOutputs) {
   const Floats x({4}, 1);
   auto session = open(make_plan(plan::Content::statistics));
