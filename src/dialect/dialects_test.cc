@@ -9,25 +9,13 @@
 #include <map>
 
 #include "dialect/mindspore.h"
+#include "dialect/options_test.h"
 
 namespace opdump::dialect {
 namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-using Variables = std::map<std::string, std::string>;
-
-Options make_options(bool strict, Mode mode = Mode::automatic, Variables variables = {}) {
-  Options options;
-  options.strict = strict;
-  options.mode = mode;
-  options.environment = [variables = std::move(variables)](std::string_view name) {
-    const auto found = variables.find(std::string(name));
-    return found == variables.end() ? std::nullopt : std::optional(found->second);
-  };
-  return options;
-}
 
 constexpr std::string_view kConfig = R"({
   "common_dump_settings": {

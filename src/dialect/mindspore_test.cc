@@ -6,6 +6,7 @@
 #include <map>
 
 #include "dialect/json_section.h"
+#include "dialect/options_test.h"
 
 namespace opdump::dialect {
 namespace {
@@ -22,19 +23,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
-
-using Variables = std::map<std::string, std::string>;
-
-Options make_options(bool strict, Mode mode = Mode::automatic, Variables variables = {}) {
-  Options options;
-  options.strict = strict;
-  options.mode = mode;
-  options.environment = [variables = std::move(variables)](std::string_view name) {
-    const auto found = variables.find(std::string(name));
-    return found == variables.end() ? std::nullopt : std::optional(found->second);
-  };
-  return options;
-}
 
 Result<DumpPlan> compile(std::string text, const Options& options) {
   OPDUMP_TRY(const JsonDocument document, JsonDocument::parse("f.json", std::move(text)));
