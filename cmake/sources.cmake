@@ -65,6 +65,7 @@ set(OPDUMP_TESTS_format
 list(APPEND OPDUMP_CORE_SOURCES
   dump/dump_set.cc
   dump/file_name.cc
+  dump/layout.cc
   dump/npy_file.cc
   dump/operator_log.cc
   dump/rank_tree.cc

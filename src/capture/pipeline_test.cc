@@ -36,6 +36,7 @@ class MemoryLayout final : public dump::Layout {
     return ok();
   }
   Result<> write_statistics(const dump::SlotAddress&, const dump::StatisticRow&) override { return ok(); }
+  Result<> move_step(std::int64_t, std::int64_t, std::int64_t) override { return ok(); }
   Result<> flush() override { return ok(); }
 
   std::map<std::uint64_t, std::vector<float>> written() {

@@ -182,6 +182,7 @@ const DefinedOperator* Session::define(model::Operator op) {
   auto defined = std::make_unique<DefinedOperator>();
   defined->op = std::move(op);
   defined->selected = selector_.wants(defined->op.name);
+  defined->op.task = operators_.size();
   const DefinedOperator* const result = defined.get();
   operators_.emplace(OperatorKey{result->op.graph_id, result->op.name}, std::move(defined));
   if (result->selected && !stopped_) {
@@ -252,7 +253,7 @@ void Session::take(Call& call, model::Side side, const Operand& operand, std::ui
   if (const auto reason = reason_not_to_dump(operand); !reason.empty())
     return note_undumped(call, side, operand, reason);
   RecordedSlot& slot = call.slots.emplace_back();
-  slot.address = {&call.op->op, call.step, timestamp_us, side, operand.index};
+  slot.address = {&call.op->op, call.op->op.graph_id, call.step, timestamp_us, side, operand.index};
   slot.dtype = operand.view.dtype;
   const model::TensorView* view = &operand.view;
   model::TensorView in_memory_order;

@@ -95,7 +95,8 @@ TEST_F(DumpSetTest, ReadsWhatTheRankTreeWrites) {
     for (const std::int64_t step : {7, 6}) {
       for (const model::Operator* op : {&add, &mul}) {
         for (const Side side : {Side::input, Side::output}) {
-          const SlotAddress address{.op = op, .step = step, .timestamp_us = ++time, .side = side};
+          const SlotAddress address{
+              .op = op, .graph_id = op->graph_id, .step = step, .timestamp_us = ++time, .side = side};
           ASSERT_TRUE(
               (*tree)->write_tensor(address, TensorView::row_major(DType::float32, {3}, values.data())));
           StatisticRow row;

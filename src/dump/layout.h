@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,7 @@ namespace opdump::dump {
 // for the call.
 struct SlotAddress {
   const model::Operator* op = nullptr;
+  std::int64_t graph_id = 0;
   std::int64_t step = 0;
   std::uint64_t timestamp_us = 0;  // microseconds since the Unix epoch
   model::Side side = model::Side::input;
@@ -49,6 +51,27 @@ class Layout {
   // refused.
   virtual Result<> link_tensor(const SlotAddress& address, model::DType dtype,
                                const std::filesystem::path& file) = 0;
+
+  // True if all tensors of an execution go into one file: write_call() takes the place of write_tensor() and
+  // link_tensor() then.
+  virtual bool writes_calls() const { return false; }
+
+  // A tensor of an execution: where it belongs, and its data.
+  struct Member {
+    SlotAddress address;
+    model::TensorView view;
+  };
+  // Writes the file of an execution and returns its path. `members` are of one operator and step, not empty:
+  // inputs by index, then outputs by index. Thread-safe for different executions. Errors: as write_tensor.
+  virtual Result<std::filesystem::path> write_call(std::span<const Member> members);
+
+  // Writes what tells which operator overflowed, where the scheme has a file for it; else does nothing.
+  // `output` is the address of its first output that did. One caller at a time.
+  virtual Result<> write_overflow(const SlotAddress& output);
+
+  // A step turned out to be an execution of graph `to` rather than `from`: moves its files. What `to` has of
+  // this step already (an earlier recording) is added to. Not while anything else of the step is written.
+  virtual Result<> move_step(std::int64_t step, std::int64_t from, std::int64_t to) = 0;
 
   // Appends a row of statistics; rows appear in the order of the calls. One caller at a time.
   virtual Result<> write_statistics(const SlotAddress& address, const StatisticRow& row) = 0;

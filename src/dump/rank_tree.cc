@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <system_error>
 #include <utility>
 
 #include "base/text.h"
@@ -102,11 +103,12 @@ class RankTree final : public Layout {
   Result<> link_tensor(const SlotAddress& address, model::DType dtype,
                        const std::filesystem::path& file) override;
   Result<> write_statistics(const SlotAddress& address, const StatisticRow& row) override;
+  Result<> move_step(std::int64_t step, std::int64_t from, std::int64_t to) override;
   Result<> flush() override;
 
  private:
-  std::filesystem::path step_path(const SlotAddress& address) const {
-    return net_directory_ / std::to_string(address.op->graph_id) / std::to_string(address.step);
+  std::filesystem::path step_path(std::int64_t graph_id, std::int64_t step) const {
+    return net_directory_ / std::to_string(graph_id) / std::to_string(step);
   }
   Result<std::shared_ptr<const OpenDirectory>> step_directory(const SlotAddress& address);
   std::string file_name(const SlotAddress& address, model::DType dtype) const;
@@ -132,11 +134,11 @@ class RankTree final : public Layout {
 };
 
 Result<std::shared_ptr<const OpenDirectory>> RankTree::step_directory(const SlotAddress& address) {
-  const StepKey key{address.step, address.op->graph_id};
+  const StepKey key{address.step, address.graph_id};
   const std::lock_guard lock(mutex_);
   if (const auto found = directories_.find(key); found != directories_.end()) return found->second;
   OPDUMP_CHECK_OK(check_in_place(rank_));  // a tree that went away must not be begun anew
-  OPDUMP_TRY(OpenDirectory opened, open_directory(step_path(address)));
+  OPDUMP_TRY(OpenDirectory opened, open_directory(step_path(address.graph_id, address.step)));
   auto directory = std::make_shared<const OpenDirectory>(std::move(opened));
   if (directories_.size() == kMaxOpen) directories_.erase(directories_.begin());
   directories_[key] = directory;
@@ -222,7 +224,7 @@ Result<> RankTree::link_tensor(const SlotAddress& address, model::DType dtype,
 }
 
 Result<StatisticFile*> RankTree::statistic_file(const SlotAddress& address) {
-  const StepKey key{address.step, address.op->graph_id};
+  const StepKey key{address.step, address.graph_id};
   if (const auto found = statistic_files_.find(key); found != statistic_files_.end()) return &found->second;
   if (statistic_files_.size() == kMaxOpen) {
     const auto oldest = statistic_files_.begin();
@@ -251,6 +253,22 @@ Result<> RankTree::write_statistics(const SlotAddress& address, const StatisticR
     columns_[i](row_.values[i], row);
   }
   return file->append(row_);
+}
+
+Result<> RankTree::move_step(std::int64_t step, std::int64_t from, std::int64_t to) {
+  for (const std::int64_t graph_id : {from, to}) {
+    const auto statistics = statistic_files_.find({step, graph_id});
+    if (statistics == statistic_files_.end()) continue;
+    OPDUMP_CHECK_OK(statistics->second.flush());
+    statistic_files_.erase(statistics);
+  }
+  const std::lock_guard lock(mutex_);
+  directories_.erase({step, from});
+  directories_.erase({step, to});
+  OPDUMP_CHECK_OK(move_directory(step_path(from, step), step_path(to, step)));
+  std::error_code not_empty;  // other steps are executions of the graph
+  std::filesystem::remove(step_path(from, step).parent_path(), not_empty);
+  return ok();
 }
 
 Result<> RankTree::flush() {

@@ -33,7 +33,12 @@ class RankTreeTest : public testing::Test {
     return std::move(*tree);
   }
   SlotAddress address(std::uint32_t index = 0) const {
-    return {.op = &op_, .step = 7, .timestamp_us = kTime, .side = model::Side::output, .index = index};
+    return {.op = &op_,
+            .graph_id = 5,
+            .step = 7,
+            .timestamp_us = kTime,
+            .side = model::Side::output,
+            .index = index};
   }
   fs::path step_directory() const { return directory_.path() / "dump/rank_3/Net/5/7"; }
 
@@ -380,6 +385,33 @@ TEST_F(RankTreeTest, OptionsAreChecked) {
   EXPECT_EQ(open_rank_tree({directory_.path(), "a/b", 0, {}, false}).error().code(), Code::usage);
   EXPECT_EQ(open_rank_tree({directory_.path(), "", 0, {}, false}).error().code(), Code::usage);
   EXPECT_EQ(open_rank_tree({directory_.path(), "n", 0, {"max"}, false}).error().code(), Code::usage);
+}
+
+TEST_F(RankTreeTest, MovesAStepToTheGraphItTurnedOutToBe) {
+  const auto layout = open();
+  const std::vector<float> values{1, 2, 3};
+  const auto view = TensorView::row_major(DType::float32, model::Shape{3}, values.data());
+  const StatisticRow row{.data_bytes = 12, .dtype = DType::float32, .shape = model::Shape{3}};
+  const auto record = [&](std::int64_t graph_id, std::uint32_t index) {
+    SlotAddress at = address(index);
+    at.graph_id = graph_id;
+    EXPECT_TRUE(layout->write_tensor(at, view));
+    EXPECT_TRUE(layout->write_statistics(at, row));
+  };
+  record(5, 0);
+  ASSERT_TRUE(layout->move_step(7, 5, 6));
+  EXPECT_FALSE(fs::exists(directory_.path() / "dump/rank_3/Net/5"));
+  // A second recording of the step joins what is there.
+  record(5, 1);
+  ASSERT_TRUE(layout->move_step(7, 5, 6));
+  record(6, 2);
+  ASSERT_TRUE(layout->flush());
+  const fs::path moved = directory_.path() / "dump/rank_3/Net/6/7";
+  EXPECT_EQ(std::distance(fs::directory_iterator(moved), fs::directory_iterator()), 4);
+  const std::string table = *read_file(moved / "statistic.csv", 1 << 20);
+  EXPECT_EQ(std::ranges::count(table, '\n'), 4);  // one header, three rows
+  EXPECT_TRUE(table.starts_with("Op Type,"));
+  EXPECT_TRUE(layout->move_step(8, 5, 6)) << "a step without files";
 }
 
 }  // namespace

@@ -6,6 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <string_view>
+#include <system_error>
+
+#include "format/mapping_csv.h"
+#include "format/statistic_csv.h"
 
 namespace opdump::dump {
 namespace {
@@ -41,7 +46,39 @@ Error taken_again(const OpenDirectory& directory, const std::string& name) {
   return {Code::io, (directory.path / name).string() + ": another process keeps creating it"};
 }
 
+// Adds the lines of one table to another of its kind.
+Result<> append_table(const std::filesystem::path& from, const std::filesystem::path& to, bool has_header) {
+  OPDUMP_TRY(const MappedFile file, MappedFile::open(from));
+  std::string_view rows(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+  const std::size_t header_end = has_header ? rows.find('\n') : std::string_view::npos;
+  const std::string_view header = header_end == std::string_view::npos ? "" : rows.substr(0, header_end + 1);
+  rows.remove_prefix(header.size());
+  OPDUMP_TRY(const Fd fd, open_append(to, header));
+  OPDUMP_CHECK_OK(write_all(fd, std::as_bytes(std::span(rows)), to));
+  if (::unlink(from.c_str()) != 0) return io_error(from, "remove");
+  return ok();
+}
+
 }  // namespace
+
+Result<> move_directory(const std::filesystem::path& from, const std::filesystem::path& to) {
+  OPDUMP_CHECK_OK(make_directories(to.parent_path(), 0700));
+  if (::rename(from.c_str(), to.c_str()) == 0 || errno == ENOENT) return ok();
+  if (errno != ENOTEMPTY && errno != EEXIST) return io_error(from, "move");
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(from, failed)) {
+    const std::filesystem::path target = to / entry.path().filename();
+    const std::string name = entry.path().filename().string();
+    const bool is_statistics = name == format::kStatisticCsvName;
+    if (is_statistics || name == format::kMappingCsvName) {
+      OPDUMP_CHECK_OK(append_table(entry.path(), target, is_statistics));
+    } else if (::rename(entry.path().c_str(), target.c_str()) != 0) {
+      return io_error(entry.path(), "move");
+    }
+  }
+  if (failed || ::rmdir(from.c_str()) != 0) return io_error(from, "remove");
+  return ok();
+}
 
 Result<OpenDirectory> open_directory(const std::filesystem::path& path) {
   OPDUMP_CHECK_OK(make_directories(path, 0700));

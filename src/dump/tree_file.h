@@ -41,6 +41,11 @@ Result<> link_replacing(const OpenDirectory& directory, const std::string& name,
 
 void remove_file(const OpenDirectory& directory, const std::string& name);
 
+// Moves the directory `from` to `to`, whose parents are created (0700). If `to` exists, files of equal names
+// are replaced, except that the rows of tables are added to it: statistic.csv without its header,
+// mapping.csv. No `from` is fine. Errors: io.
+Result<> move_directory(const std::filesystem::path& from, const std::filesystem::path& to);
+
 // Opens a text file of lines for appending (0600), several processes at once. If it is new, it starts with
 // `header`; if a killed writer left a torn last line, that line is ended first. Errors: io.
 Result<Fd> open_append(const std::filesystem::path& path, std::string_view header);

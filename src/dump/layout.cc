@@ -1,0 +1,11 @@
+#include "dump/layout.h"
+
+namespace opdump::dump {
+
+Result<std::filesystem::path> Layout::write_call(std::span<const Member>) {
+  return Error(Code::internal, "this directory scheme has no file for an execution");
+}
+
+Result<> Layout::write_overflow(const SlotAddress&) { return ok(); }
+
+}  // namespace opdump::dump

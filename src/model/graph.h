@@ -1,0 +1,80 @@
+// The operators that a step executed and how tensors flow between them. One word for each thing: a *node* is
+// an execution, an *operand* a tensor it reads, a *parameter* a tensor that enters the graph from outside.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "model/dtype.h"
+#include "model/operator.h"
+#include "model/shape.h"
+
+namespace opdump::model {
+
+// An argument of an operator: a literal, or the place of a tensor among its operands.
+struct Argument {
+  struct None {
+    bool operator==(const None&) const = default;
+  };
+  struct Tensor {
+    std::uint32_t operand = 0;  // operand index, as in file names
+    bool operator==(const Tensor&) const = default;
+  };
+  using List = std::vector<Argument>;  // of nameless ones
+
+  std::string name;  // in the operator's schema: "stride"
+  std::variant<None, bool, std::int64_t, double, std::string, Tensor, List> value;
+  bool operator==(const Argument&) const = default;
+};
+
+struct TensorType {
+  DType dtype = DType::undefined;
+  Shape shape;
+  bool operator==(const TensorType&) const = default;
+};
+
+// Where a tensor comes from.
+struct Source {
+  enum class Kind : std::uint8_t { unknown, node, parameter };
+  Kind kind = Kind::unknown;
+  std::uint32_t index = 0;   // into Graph::nodes or Graph::parameters
+  std::uint32_t output = 0;  // of a node: which of its outputs
+  bool operator==(const Source&) const = default;
+};
+
+struct GraphParameter {
+  enum class Role : std::uint8_t { input, weight, constant };
+  std::string name;  // "conv1.weight", "x"; of a constant "data-0"
+  TensorType type;
+  Role role = Role::input;
+  bool operator==(const GraphParameter&) const = default;
+};
+
+struct Node {
+  struct Operand {
+    std::uint32_t index = 0;  // as in file names; operands that are absent leave gaps
+    TensorType type;
+    Source source;
+    bool operator==(const Operand&) const = default;
+  };
+  struct Output {
+    std::uint32_t index = 0;
+    TensorType type;
+    bool operator==(const Output&) const = default;
+  };
+
+  Operator op;
+  std::vector<Argument> arguments;  // all of them in the order of the schema; empty if the engine told none
+  std::vector<Operand> inputs;
+  std::vector<Output> outputs;
+};
+
+struct Graph {
+  std::int64_t id = 0;
+  std::vector<GraphParameter> parameters;
+  std::vector<Node> nodes;  // in order of execution
+};
+
+}  // namespace opdump::model
