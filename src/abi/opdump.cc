@@ -205,9 +205,13 @@ int opdump_selects_step(const opdump_session* session, int64_t step) {
 const opdump_op* opdump_define(opdump_session* session, const opdump_op_info* info) {
   if (!session || !info || info->size < sizeof(opdump_op_info) || !info->type || !info->name) return nullptr;
   return guarded_value(static_cast<const opdump_op*>(nullptr), [&] {
-    model::Operator op{info->type,       info->name,   to_phase(info->phase),
-                       info->graph_id,   info->stream, info->source_file ? info->source_file : "",
-                       info->source_line};
+    model::Operator op{.type = info->type,
+                       .name = info->name,
+                       .phase = to_phase(info->phase),
+                       .graph_id = info->graph_id,
+                       .stream = info->stream,
+                       .source_file = info->source_file ? info->source_file : "",
+                       .source_line = info->source_line};
     return reinterpret_cast<const opdump_op*>(session->session->define(std::move(op)));
   });
 }
