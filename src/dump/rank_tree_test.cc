@@ -391,7 +391,8 @@ TEST_F(RankTreeTest, MovesAStepToTheGraphItTurnedOutToBe) {
   const auto layout = open();
   const std::vector<float> values{1, 2, 3};
   const auto view = TensorView::row_major(DType::float32, model::Shape{3}, values.data());
-  const StatisticRow row{.data_bytes = 12, .dtype = DType::float32, .shape = model::Shape{3}};
+  StatisticRow row;
+  row.dtype = DType::float32;
   const auto record = [&](std::int64_t graph_id, std::uint32_t index) {
     SlotAddress at = address(index);
     at.graph_id = graph_id;
