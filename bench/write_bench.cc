@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
   std::atomic<int> next = 0, failed = 0;
   const auto work = [&] {
     for (int i; (i = next++) < count;)
-      if (!(*layout)->write_tensor({&op, 0, static_cast<std::uint64_t>(i), model::Side::output, 0}, view))
+      if (!(*layout)->write_tensor({.op = &op, .timestamp_us = static_cast<std::uint64_t>(i)}, view))
         ++failed;
   };
   const auto begin = std::chrono::steady_clock::now();

@@ -23,10 +23,9 @@ struct Operator {
   Phase phase = Phase::forward;
   std::int64_t graph_id = 0;
   std::int64_t stream = 0;
-  std::uint64_t task =
-      0;  // its number among the operators of the program: the "task id" of CANN's file names
   std::string source_file;  // the user's line that made it; empty if unknown
   int source_line = 0;
+  std::uint64_t task = 0;  // its number in the program: the "task id" of CANN's file names
 };
 
 // `name` as dump files spell it: each of '/', '\', '.' and ' ' becomes '_' (mindspore.md 2.2). Not
