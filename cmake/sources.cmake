@@ -63,6 +63,7 @@ set(OPDUMP_TESTS_format
 )
 
 list(APPEND OPDUMP_CORE_SOURCES
+  dump/arguments_file.cc
   dump/dump_set.cc
   dump/file_name.cc
   dump/layout.cc
@@ -83,10 +84,13 @@ set(OPDUMP_TESTS_dump
 )
 
 list(APPEND OPDUMP_CORE_SOURCES
+  capture/graph_recorder.cc
   capture/job.cc
   capture/pipeline.cc
   capture/reuse_table.cc
   capture/session.cc
+  capture/session_graph.cc
+  capture/session_take.cc
   capture/session_write.cc
 )
 set(OPDUMP_TESTS_capture

@@ -26,6 +26,11 @@ OPDUMP_API void* opdump_torch_child(void* parent, const char* component);
 OPDUMP_API void* opdump_torch_module_scope(void);
 OPDUMP_API void opdump_torch_push_scope(void* scope);
 
+/* What the program calls the tensor in a c10::StorageImpl*: "conv1.weight", "x". */
+OPDUMP_API void opdump_torch_name_tensor(void* storage, const char* name, int is_weight);
+/* As opdump_set_dump, for all operators of a scope. */
+OPDUMP_API void opdump_torch_flag_scope(void* scope, int enabled);
+
 /* A model is called that no other module called: a step, if nothing better counts them. */
 OPDUMP_API void opdump_torch_outermost_call(void);
 /* An optimizer exists: its steps count. */

@@ -19,13 +19,18 @@ class Contents {
   struct Content {
     std::uint64_t number = 0;    // 0: unknown, not to be borrowed
     bool uninitialised = false;  // nothing was written to it since it was allocated by an `empty` operator
+    const char* name = nullptr;  // of the weight or input it holds; lives for ever
+    bool is_weight = false;
   };
   Content find(c10::StorageImpl* storage);
+
+  // What the program calls the tensor in it.
+  void name(c10::StorageImpl* storage, const char* name, bool is_weight);
 
   // To be called after an operator wrote to it.
   void changed(c10::StorageImpl* storage, bool uninitialised = false);
 
-  // Forgets everything: after a time in which writes were not observed.
+  // Forgets everything but names: after a time in which writes were not observed.
   void clear();
 
  private:

@@ -181,6 +181,7 @@ opdump_status opdump_torch_start(const opdump_options* options, int64_t first_st
   fill_from_environment(filled);
   static const std::string runtime = std::string("torch ") + TORCH_VERSION;
   filled.runtime = runtime.c_str();
+  filled.tells_graph = options->process ? 0 : 1;  // the graph is that of the main process
   filled.retain = retain;
   filled.release = release;
   if (!filled.log) filled.log = print_to_stderr;
@@ -235,6 +236,20 @@ void* opdump_torch_root(void) {
 void* opdump_torch_child(void* parent, const char* component) {
   Observer* o = observer;
   return o ? o->names().child(static_cast<Scope*>(parent), component) : nullptr;
+}
+
+void opdump_torch_name_tensor(void* storage, const char* name, int is_weight) {
+  if (Observer* o = observer)
+    o->contents().name(static_cast<c10::StorageImpl*>(storage), intern(name), is_weight != 0);
+}
+
+void opdump_torch_flag_scope(void* scope, int enabled) {
+  if (Observer* o = observer)
+    opdump_set_dump(o->session(), static_cast<Scope*>(scope)->path().c_str(), enabled);
+}
+
+void opdump_torch_set_dump(const char* name, int enabled) {
+  if (Observer* o = observer) opdump_set_dump(o->session(), name, enabled);
 }
 
 void opdump_torch_outermost_call(void) {

@@ -38,14 +38,14 @@ Scope* Names::gradients_of(Scope* forward) {
   return forward->gradients_ = gradients;
 }
 
-Names::Next Names::next_operator(Scope* scope, const char* type, Source source) {
+const opdump_op* Names::next_operator(Scope* scope, const char* type, Source source) {
   const std::lock_guard lock(mutex_);
   Scope::Occurrences& seen = scope->occurrences_[type];
   if (seen.step_number != step_number_) {
     seen.step_number = step_number_;
     seen.next = 0;
   }
-  if (seen.next < seen.operators.size()) return {seen.operators[seen.next++], false};
+  if (seen.next < seen.operators.size()) return seen.operators[seen.next++];
   const std::string name = scope->path_ + "/" + type + "-op" + std::to_string(seen.next++);
   opdump_op_info info{};
   info.size = sizeof info;
@@ -55,7 +55,7 @@ Names::Next Names::next_operator(Scope* scope, const char* type, Source source) 
   info.source_file = source.file;
   info.source_line = source.line;
   seen.operators.push_back(opdump_define(session_, &info));
-  return {seen.operators.back(), true};
+  return seen.operators.back();
 }
 
 void Names::begin_step() {

@@ -59,11 +59,7 @@ class Names {
 
   // The operator that runs now: the next one of its type in the scope. `type` comes from intern(): overloads
   // share it.
-  struct Next {
-    const opdump_op* op;
-    bool is_new;
-  };
-  Next next_operator(Scope* scope, const char* type, Source source);
+  const opdump_op* next_operator(Scope* scope, const char* type, Source source);
 
   // From here on every scope counts from 0 again.
   void begin_step();

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "arguments.h"
 #include "hooks.h"
 
 namespace opdump::torch_adapter {
@@ -242,18 +243,20 @@ void Observer::run(const c10::OperatorHandle& op, c10::DispatchKeySet below, tor
   if (kind.skipped) return op.redispatchBoxed(below, stack);
   const Place place = locate();
   note_forward(place);
-  const auto [known, is_new] = names_.next_operator(place.scope, kind.type, place.source);
+  const opdump_op* known = names_.next_operator(place.scope, kind.type, place.source);
 
   const std::size_t count = kind.arguments.size();
   const auto arguments = torch::jit::last(*stack, count);
   opdump_call* call = nullptr;
-  // A view moves no data: it is known as an operator, and that it has none is noted once.
-  const bool recorded = opdump_wants(session_, known) && (!kind.view || is_new);
-  if (recorded) {
+  if (const int wants = opdump_wants(session_, known)) {
     Operands inputs(contents_);
     for (std::size_t i = 0; i < count; ++i)
       inputs.add(arguments[i], kind.view ? "view" : kind.arguments[i].out ? "out= argument" : nullptr);
     call = opdump_begin(session_, known, inputs.data(), inputs.size());
+    if (wants & OPDUMP_WANTS_ARGUMENTS) {
+      const Arguments told(op.schema(), arguments);
+      opdump_set_arguments(session_, call, told.data(), told.size());
+    }
   }
   Storages written;
   if (kind.writes) written = settle_written(kind, arguments);

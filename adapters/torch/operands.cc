@@ -52,6 +52,19 @@ const char* find_obstacle(const at::Tensor& tensor) {
   return nullptr;
 }
 
+// Equal for tensors that are the same elements of the same content.
+std::uint64_t value_of(const at::Tensor& tensor, std::uint64_t content) {
+  std::uint64_t h = content * 0x9E3779B97F4A7C15u ^ static_cast<std::uint64_t>(tensor.storage_offset());
+  const auto add = [&h](std::int64_t number) {
+    h = (h ^ static_cast<std::uint64_t>(number)) * 0x100000001B3u;
+    h ^= h >> 29;
+  };
+  add(static_cast<std::int64_t>(tensor.scalar_type()));
+  for (const std::int64_t size : tensor.sizes()) add(size);
+  for (const std::int64_t stride : tensor.strides()) add(stride);
+  return h | 1;  // 0 means unknown
+}
+
 }  // namespace
 
 void Operands::add(const c10::IValue& value, const char* undumped) {
@@ -65,6 +78,17 @@ void Operands::add(const c10::IValue& value, const char* undumped) {
   }
 }
 
+// The CPU's copy of a tensor of another device; null, with the reason in `operand`, if there is none.
+const at::Tensor* Operands::to_host(const at::Tensor& tensor, opdump_tensor& operand) {
+  copies_.reserve(64);  // pointers lead into it
+  if (copies_.size() == copies_.capacity()) {
+    operand.undumped = "too many tensors of another device";
+    return &tensor;
+  }
+  const at::AutoDispatchBelowADInplaceOrView below_autograd;  // a copy of ours is no part of the program
+  return &copies_.emplace_back(tensor.to(at::kCPU));
+}
+
 void Operands::add_tensor(const at::Tensor& tensor, const char* undumped) {
   const std::uint32_t index = next_index_++;
   if (!tensor.defined()) return;
@@ -73,30 +97,32 @@ void Operands::add_tensor(const at::Tensor& tensor, const char* undumped) {
   operand.index = index;
   operand.undumped = undumped ? undumped : find_obstacle(tensor);
   operand.dtype = to_dtype(tensor.scalar_type());
-  const at::Tensor* host = &tensor;
-  if (!operand.undumped && !tensor.device().is_cpu()) {
-    copies_.reserve(64);  // pointers lead into it
-    if (copies_.size() < copies_.capacity()) {
-      const at::AutoDispatchBelowADInplaceOrView below_autograd;  // a copy of ours is no part of the program
-      host = &copies_.emplace_back(tensor.to(at::kCPU));
-    } else {
-      operand.undumped = "too many tensors of another device";
-    }
-  }
+  const at::Tensor* host = operand.undumped || tensor.device().is_cpu() ? &tensor : to_host(tensor, operand);
   if (tensor.layout() == at::kStrided || tensor.is_sparse()) {
     operand.rank = static_cast<std::uint32_t>(host->dim());
     operand.shape = host->sizes().data();
   }
+  const bool has_memory = tensor.layout() == at::kStrided && tensor.unsafeGetTensorImpl()->has_storage();
+  if (has_memory) add_content(tensor, operand);
   if (!operand.undumped) {
-    c10::StorageImpl* storage = host->unsafeGetTensorImpl()->storage().unsafeGetStorageImpl();
-    const Contents::Content content = contents_.find(storage);
     operand.strides = host->strides().data();
     operand.data = host->numel() > 0 ? host->data_ptr() : nullptr;
-    operand.content = content.number;
-    if (content.number != 0) operand.owner = storage;
-    if (content.uninitialised) operand.undumped = "uninitialised";
+    if (operand.content != 0) operand.owner = host->unsafeGetTensorImpl()->storage().unsafeGetStorageImpl();
   }
   tensors_.push_back(operand);
+}
+
+void Operands::add_content(const at::Tensor& tensor, opdump_tensor& operand) {
+  c10::StorageImpl* storage = tensor.unsafeGetTensorImpl()->storage().unsafeGetStorageImpl();
+  const Contents::Content content = contents_.find(storage);
+  operand.content = content.number;
+  operand.name = content.name;
+  operand.role = content.is_weight                                   ? OPDUMP_WEIGHT
+                 : tensor.unsafeGetTensorImpl()->is_wrapped_number() ? OPDUMP_CONSTANT
+                                                                     : OPDUMP_INPUT;
+  operand.value = value_of(
+      tensor, content.number != 0 ? content.number : reinterpret_cast<std::uintptr_t>(storage) << 1 | 1);
+  if (content.uninitialised && !operand.undumped) operand.undumped = "uninitialised";
 }
 
 }  // namespace opdump::torch_adapter

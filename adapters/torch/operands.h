@@ -28,6 +28,8 @@ class Operands {
 
  private:
   void add_tensor(const at::Tensor& tensor, const char* undumped);
+  void add_content(const at::Tensor& tensor, opdump_tensor& operand);
+  const at::Tensor* to_host(const at::Tensor& tensor, opdump_tensor& operand);
 
   Contents& contents_;
   std::uint32_t next_index_ = 0;

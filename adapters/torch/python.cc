@@ -39,6 +39,7 @@ struct Package {
   PyObject* find_path = nullptr;              // (ancestor, module) -> "features-Sequential/6-Conv2d" or None
   PyObject* name_root = nullptr;              // (module) -> "" for the model, "CrossEntropyLoss" for others
   PyObject* start_in_child = nullptr;         // () -> None
+  PyObject* find_flag = nullptr;              // (module) -> what set_dump() said of it, or None
   std::vector<std::string> library_prefixes;  // directories whose lines are not the user's
   std::string autograd_file;                  // torch/autograd/__init__.py
   std::string working_directory;
@@ -90,6 +91,13 @@ void* descend(void* scope, const char* path) {
   return scope;
 }
 
+// Hands on what set_dump() said of a module.
+void flag_scope(void* scope, PyObject* module) {
+  const Ref flag(PyObject_CallFunctionObjArgs(package().find_flag, module, nullptr));
+  if (flag && flag.get() != Py_None) opdump_torch_flag_scope(scope, flag.get() == Py_True);
+  PyErr_Clear();
+}
+
 // Names a module that is seen for the first time below `parent`. Python errors are cleared: a name is not
 // worth an exception.
 ModuleScope name_module(void* parent, PyObject* module) {
@@ -120,16 +128,19 @@ const ModuleScope& scope_of(PyObject* module) {
   void* parent = frames.empty() ? nullptr : opdump_torch_module_scope();
   ModuleScope& known = module_scopes()[{parent, module}];
   if (!known.scope || !known.reference || PyWeakref_GetObject(known.reference.get()) != module)
-    known = name_module(parent, module);
+    flag_scope((known = name_module(parent, module)).scope, module);
   return known;
 }
 
 // Before and after every call of a module, by the function that takes the place of torch.nn.Module.__call__.
+// True if the call is one of a model, in a recorded step: its tensors want names.
 PyObject* enter_module(PyObject*, PyObject* module) {
   void* scope = nullptr;
+  bool wants_names = false;
   if (opdump_torch_root()) {
     if (calls.empty()) {
-      if (scope_of(module).is_model) opdump_torch_outermost_call();
+      wants_names = scope_of(module).is_model;
+      if (wants_names) opdump_torch_outermost_call();
       opdump_torch_join_thread();
     }
     if (opdump_torch_active()) scope = scope_of(module).scope;
@@ -139,7 +150,7 @@ PyObject* enter_module(PyObject*, PyObject* module) {
     frames.push_back({module, scope});
     opdump_torch_push_scope(scope);
   }
-  Py_RETURN_NONE;
+  return PyBool_FromLong(wants_names && scope);
 }
 
 PyObject* leave_module(PyObject*, PyObject*) {
@@ -235,16 +246,16 @@ const opdump_torch_bridge kBridge{find_source, start_in_child};
 // ------------------------------------------------------------------ functions of the module
 
 PyObject* setup(PyObject*, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"find_path",     "name_root",         "start_in_child", "library_prefixes",
-                                "autograd_file", "working_directory", nullptr};
+  static const char* names[] = {"find_path",        "name_root",     "start_in_child",    "find_flag",
+                                "library_prefixes", "autograd_file", "working_directory", nullptr};
   Package& p = package();
   PyObject* prefixes = nullptr;
   const char *autograd_file = nullptr, *working_directory = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOO!ss", const_cast<char**>(names), &p.find_path,
-                                   &p.name_root, &p.start_in_child, &PyList_Type, &prefixes, &autograd_file,
-                                   &working_directory))
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOO!ss", const_cast<char**>(names), &p.find_path,
+                                   &p.name_root, &p.start_in_child, &p.find_flag, &PyList_Type, &prefixes,
+                                   &autograd_file, &working_directory))
     return nullptr;
-  for (PyObject* object : {p.find_path, p.name_root, p.start_in_child}) Py_INCREF(object);
+  for (PyObject* object : {p.find_path, p.name_root, p.start_in_child, p.find_flag}) Py_INCREF(object);
   for (Py_ssize_t i = 0; i < PyList_Size(prefixes); ++i) {
     const char* prefix = PyUnicode_AsUTF8(PyList_GetItem(prefixes, i));
     if (!prefix) return nullptr;
@@ -303,6 +314,33 @@ PyObject* settle(PyObject*, PyObject* storage) {
   Py_RETURN_NONE;
 }
 
+PyObject* name_tensor(PyObject*, PyObject* args) {
+  PyObject* storage = nullptr;
+  const char* name = nullptr;
+  int is_weight = 0;
+  if (!PyArg_ParseTuple(args, "Osp", &storage, &name, &is_weight)) return nullptr;
+  void* address = PyLong_AsVoidPtr(storage);
+  if (!address && PyErr_Occurred()) return nullptr;
+  opdump_torch_name_tensor(address, name, is_weight);
+  Py_RETURN_NONE;
+}
+
+// A module that has a name already is flagged under it; any other gets its flag with its name.
+PyObject* flag_module(PyObject*, PyObject* module) {
+  for (const auto& [key, known] : module_scopes())
+    if (key.module == module && PyWeakref_GetObject(known.reference.get()) == module)
+      flag_scope(known.scope, module);
+  Py_RETURN_NONE;
+}
+
+PyObject* flag_name(PyObject*, PyObject* args) {
+  const char* name = nullptr;
+  int enabled = 0;
+  if (!PyArg_ParseTuple(args, "sp", &name, &enabled)) return nullptr;
+  opdump_torch_set_dump(name, enabled);
+  Py_RETURN_NONE;
+}
+
 PyObject* report_unseen(PyObject*, PyObject* args) {
   const char *what = nullptr, *reason = nullptr;
   if (!PyArg_ParseTuple(args, "ss", &what, &reason)) return nullptr;
@@ -317,7 +355,8 @@ constexpr PyCFunction as_function(F* f) {
 
 PyMethodDef methods[] = {
     {"setup", as_function(setup), METH_VARARGS | METH_KEYWORDS, "Hands over what the hooks need."},
-    {"enter_module", as_function(enter_module), METH_O, "A module is called on this thread."},
+    {"enter_module", as_function(enter_module), METH_O,
+     "A module is called on this thread; True if its tensors want names."},
     {"leave_module", as_function(leave_module), METH_NOARGS, "The call has ended, in whatever way."},
     {"start", as_function(start), METH_VARARGS | METH_KEYWORDS,
      "Starts recording. ValueError: the configuration is wrong."},
@@ -330,6 +369,10 @@ PyMethodDef methods[] = {
      "Counts steps by Optimizer.step."},
     {"report_unseen", as_function(report_unseen), METH_VARARGS,
      "Records that something could not be seen, and why."},
+    {"name_tensor", as_function(name_tensor), METH_VARARGS,
+     "Says what the program calls the tensor in a storage, given by address."},
+    {"flag_module", as_function(flag_module), METH_O, "set_dump() was called for a module."},
+    {"flag_name", as_function(flag_name), METH_VARARGS, "set_dump() was called for a name."},
     {"settle", as_function(settle), METH_O, "Waits until a storage, given by address, is not being read."},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -67,6 +67,30 @@ typedef enum opdump_dtype {
 } opdump_dtype;
 
 typedef enum opdump_phase { OPDUMP_FORWARD = 0, OPDUMP_BACKWARD = 1, OPDUMP_OPTIMIZER = 2 } opdump_phase;
+
+/* What opdump_wants() asks for; bits. */
+typedef enum opdump_want {
+  OPDUMP_WANTS_CALL = 1,     /* opdump_begin and opdump_end */
+  OPDUMP_WANTS_ARGUMENTS = 2 /* opdump_set_arguments too, between the two */
+} opdump_want;
+
+/* What a tensor is to the graph it enters from outside. */
+typedef enum opdump_role {
+  OPDUMP_INPUT = 0, /* of the user */
+  OPDUMP_WEIGHT = 1,
+  OPDUMP_CONSTANT = 2 /* a number of the program that was made a tensor */
+} opdump_role;
+
+typedef enum opdump_argument_kind {
+  OPDUMP_ARGUMENT_NONE = 0,
+  OPDUMP_ARGUMENT_BOOL = 1,   /* integer */
+  OPDUMP_ARGUMENT_INT = 2,    /* integer */
+  OPDUMP_ARGUMENT_FLOAT = 3,  /* floating */
+  OPDUMP_ARGUMENT_STRING = 4, /* text */
+  OPDUMP_ARGUMENT_TENSOR = 5, /* integer: its operand index */
+  OPDUMP_ARGUMENT_LIST = 6    /* items, count */
+} opdump_argument_kind;
+
 typedef enum opdump_log_level { OPDUMP_INFO = 0, OPDUMP_WARNING = 1, OPDUMP_ERROR = 2 } opdump_log_level;
 
 /* How to open a session. Zero in any field means the default. */
@@ -82,7 +106,10 @@ typedef struct opdump_options {
   int32_t device_id;   /* checked against the plan's device list */
   uint64_t memory_limit_bytes; /* held by the recorder at most; 0: OPDUMP_MEMORY_LIMIT, else 1 GiB */
   uint32_t threads;            /* of the pipeline; 0: a share of the cores */
-  uint32_t reserved;
+  /* Not 0: the engine tells the graph. It sets opdump_tensor.value, name and role, and asks opdump_wants()
+   * for every operator it runs in a selected step. The session then finds out which steps executed the same
+   * operators, numbers these graphs, and takes no notice of opdump_op_info.graph_id. */
+  uint32_t tells_graph;
   void (*log)(void* user, int level,
               const char* line); /* one line, no line feed; NULL is silence; any thread */
   void* log_user;
@@ -111,7 +138,26 @@ typedef struct opdump_tensor {
    * call returns. */
   void* owner;
   const char* undumped; /* not NULL: there is no data, for this reason ("sparse", "view", "uninitialised") */
+  /* Identity of the value in the graph: an input came from the operator that had an output of the same value.
+   * 0: unknown; then `content` decides. */
+  uint64_t value;
+  const char* name; /* "conv1.weight", "x", or NULL; lives as long as the session */
+  uint32_t role;    /* opdump_role */
+  uint32_t reserved;
 } opdump_tensor;
+
+/* An argument of an operator, tensors among them, in the order of its schema. Names and texts are borrowed
+ * for the call. */
+typedef struct opdump_argument {
+  uint32_t size;    /* sizeof(opdump_argument) */
+  uint32_t kind;    /* opdump_argument_kind */
+  const char* name; /* "stride"; NULL for an item of a list */
+  int64_t integer;
+  double floating;
+  const char* text;
+  const struct opdump_argument* items;
+  size_t count;
+} opdump_argument;
 
 /* An operator, the same one in every step. (graph_id, name) identifies it. */
 typedef struct opdump_op_info {
@@ -152,8 +198,8 @@ OPDUMP_API int opdump_selects_step(const opdump_session* session, int64_t step);
  * stopped. */
 OPDUMP_API const opdump_op* opdump_define(opdump_session* session, const opdump_op_info* info);
 
-/* 1 if this operator is selected in the current step, else 0. O(1), no allocation: ask before gathering
- * tensors. A NULL session or operator wants nothing. */
+/* What is wanted of this operator in the current step: bits of opdump_want, 0 for nothing. O(1), no
+ * allocation: ask before gathering tensors. A NULL session or operator wants nothing. */
 OPDUMP_API int opdump_wants(const opdump_session* session, const opdump_op* op);
 
 /* Blocks until the recorder no longer needs the blocks of memory with these contents as they are. Call it,
@@ -165,10 +211,18 @@ OPDUMP_API void opdump_before_write(opdump_session* session, const uint64_t* con
 OPDUMP_API opdump_call* opdump_begin(opdump_session* session, const opdump_op* op,
                                      const opdump_tensor* inputs, size_t count);
 
+/* Takes the arguments of a call, where opdump_wants() asked for them. */
+OPDUMP_API void opdump_set_arguments(opdump_session* session, opdump_call* call,
+                                     const opdump_argument* arguments, size_t count);
+
 /* Takes the outputs, after the operator ran, and ends the call. `failed` not 0: the operator threw, there are
  * none. */
 OPDUMP_API void opdump_end(opdump_session* session, opdump_call* call, const opdump_tensor* outputs,
                            size_t count, int failed);
+
+/* For plans that record flagged operators only (dump_mode 2): flags the operator `name`, or all operators of
+ * the scope `name` ("Default/conv1-Conv2d"), with their gradients. The longest name that fits decides. */
+OPDUMP_API void opdump_set_dump(opdump_session* session, const char* name, int enabled);
 
 /* Tells that something ran and could not be seen ("torch.compile graph"): recorded as a loss, said once. */
 OPDUMP_API void opdump_report_unseen(opdump_session* session, const char* what, const char* reason);

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from opdump import _on_import
 
-__all__ = ["start", "stop", "step", "active", "current_step"]
+__all__ = ["start", "stop", "step", "active", "current_step", "set_dump"]
 
 
 def start(config: str, *, mode: str | None = None, strict: bool = False) -> None:
@@ -57,6 +57,19 @@ def current_step() -> int:
     """The number of the current step, from 0."""
     attach = _on_import.attached()
     return attach.hooks.current_step() if attach else 0
+
+
+def set_dump(target, enabled: bool = True) -> None:
+    """Flags what a configuration with "dump_mode": 2 records: a torch.nn.Module with all modules below it, or the
+    operator or scope of a name ("Default/conv1-Conv2d/convolution-op0"); gradients follow. False takes a part out again.
+
+    Call it before the first step. Raises ValueError if `target` is neither, or `enabled` is not a bool.
+    """
+    import torch  # noqa: F401
+
+    from opdump import _attach
+
+    _attach.set_dump(target, enabled)
 
 
 _on_import.start_with_torch()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import atexit
 import functools
+import inspect
 import os
 import sys
 import sysconfig
 import threading
+import weakref
 
 import torch
 
@@ -20,6 +22,9 @@ _EXPORTS = ("numpy", "data_ptr", "storage", "untyped_storage", "_storage", "_typ
 _settings: dict | None = None  # of the recording under way
 _model_named = False
 _root_names: dict[str, int] = {}
+_flags: weakref.WeakKeyDictionary[torch.nn.Module, bool] = weakref.WeakKeyDictionary()  # set_dump() by module
+_name_flags: dict[str, bool] = {}  # and by name
+_named_models: weakref.WeakSet[torch.nn.Module] = weakref.WeakSet()
 
 
 def _find_path(ancestor: torch.nn.Module, module: torch.nn.Module) -> str | None:
@@ -52,13 +57,39 @@ def _tell_calls(call):
 
     @functools.wraps(call)
     def __call__(self, *args, **kwargs):
-        enter(self)
+        if enter(self):
+            _name_tensors(self, args, kwargs)
         try:
             return call(self, *args, **kwargs)
         finally:
             leave()
 
     return __call__
+
+
+def _name_tensors(model: torch.nn.Module, args: tuple, kwargs: dict) -> None:
+    """Tells what the program calls the weights of a model and its inputs of this call."""
+    try:
+        if model not in _named_models:
+            _named_models.add(model)
+            for name, tensor in (*model.named_parameters(), *model.named_buffers()):
+                _name_tensor(tensor, name, True)
+        inputs = dict(zip(_input_names(type(model)), args)) | kwargs
+        for name, value in inputs.items():
+            if isinstance(value, torch.Tensor):
+                _name_tensor(value, name, False)
+    except Exception as error:  # a name is not worth the program
+        hooks.report_unseen("names of inputs and weights", repr(error))
+
+
+def _name_tensor(tensor: torch.Tensor, name: str, is_weight: bool) -> None:
+    if tensor.layout == torch.strided and type(tensor) in (torch.Tensor, torch.nn.Parameter):
+        hooks.name_tensor(_storage_of(tensor)._cdata, name, is_weight)
+
+
+@functools.lru_cache
+def _input_names(model: type) -> tuple[str, ...]:
+    return tuple(inspect.signature(model.forward).parameters)[1:]
 
 
 def _settle_first(function):
@@ -105,6 +136,7 @@ def _install() -> None:
         find_path=_find_path,
         name_root=_name_root,
         start_in_child=_start_in_child,
+        find_flag=_flags.get,
         library_prefixes=[p + os.sep for p in prefixes] + stdlib,
         autograd_file=torch.autograd.__file__,
         working_directory=os.getcwd() + os.sep,
@@ -150,9 +182,30 @@ def start(config: str | None, *, mode: str | None = None, strict: bool = False, 
 
         util.Finalize(None, stop, exitpriority=10)
     _settings = settings
+    _named_models.clear()
+    for name, enabled in _name_flags.items():
+        hooks.flag_name(name, enabled)
     if not getattr(_install, "done", False):
         _install.done = True
         _install()
+
+
+def set_dump(target: torch.nn.Module | str, enabled: bool) -> None:
+    """See opdump.set_dump."""
+    if not isinstance(target, (torch.nn.Module, str)):
+        raise ValueError(
+            'The "target" parameter must be an instance of torch.nn.Module or the name of an operator, but got an instance '
+            f"of {type(target)}."
+        )
+    if not isinstance(enabled, bool):
+        raise ValueError('The "enabled" parameter must be bool.')
+    if isinstance(target, str):
+        _name_flags[target] = enabled
+        hooks.flag_name(target, enabled)
+        return
+    for module in target.modules():
+        _flags[module] = enabled
+        hooks.flag_module(module)
 
 
 def _spawned_name() -> str | None:

@@ -113,6 +113,7 @@ Result<> open_session(const opdump_options* options, opdump_session** session) {
   recording.runtime = options->runtime ? options->runtime : "";
   recording.process = options->process ? options->process : "";
   recording.threads = options->threads;
+  recording.tells_graph = options->tells_graph != 0;
   OPDUMP_TRY(recording.memory_limit_bytes, memory_limit(*options));
   if (options->retain && options->release) {
     recording.retain = options->retain;
@@ -136,6 +137,14 @@ model::Phase to_phase(std::uint32_t number) {
   return number <= OPDUMP_OPTIMIZER ? static_cast<model::Phase>(number) : model::Phase::forward;
 }
 
+model::GraphParameter::Role to_role(std::uint32_t number) {
+  return number <= OPDUMP_CONSTANT ? static_cast<model::GraphParameter::Role>(number)
+                                   : model::GraphParameter::Role::input;
+}
+
+// The struct as an engine built against its first version has it.
+constexpr std::size_t kFirstTensorSize = offsetof(opdump_tensor, value);
+
 capture::Operand to_operand(const opdump_tensor& tensor) {
   capture::Operand operand;
   operand.view.dtype = to_dtype(tensor.dtype);
@@ -143,6 +152,11 @@ capture::Operand to_operand(const opdump_tensor& tensor) {
   operand.content = tensor.content;
   operand.owner = tensor.owner;
   if (tensor.undumped) operand.undumped = tensor.undumped;
+  if (tensor.size >= sizeof(opdump_tensor)) {
+    operand.value = tensor.value;
+    operand.name = tensor.name;
+    operand.role = to_role(tensor.role);
+  }
   if (tensor.rank > 0 && !tensor.shape) {
     if (operand.undumped.empty()) operand.undumped = "no shape";
     return operand;
@@ -154,13 +168,51 @@ capture::Operand to_operand(const opdump_tensor& tensor) {
   return operand;
 }
 
+// Arguments deeper than this are refused: none are in practice.
+constexpr int kMaxArgumentDepth = 8;
+
+std::vector<model::Argument> to_arguments(const opdump_argument* arguments, std::size_t count, int depth) {
+  std::vector<model::Argument> result;
+  if (!arguments || count == 0 || arguments->size < sizeof(opdump_argument) || depth > kMaxArgumentDepth)
+    return result;
+  const auto* at = reinterpret_cast<const std::byte*>(arguments);
+  for (std::size_t i = 0; i < count; ++i, at += arguments->size) {
+    const auto& from = *reinterpret_cast<const opdump_argument*>(at);
+    model::Argument& to = result.emplace_back();
+    to.name = from.name ? from.name : "";
+    switch (from.kind) {
+      case OPDUMP_ARGUMENT_BOOL:
+        to.value = from.integer != 0;
+        break;
+      case OPDUMP_ARGUMENT_INT:
+        to.value = from.integer;
+        break;
+      case OPDUMP_ARGUMENT_FLOAT:
+        to.value = from.floating;
+        break;
+      case OPDUMP_ARGUMENT_STRING:
+        to.value = std::string(from.text ? from.text : "");
+        break;
+      case OPDUMP_ARGUMENT_TENSOR:
+        to.value = model::Argument::Tensor{static_cast<std::uint32_t>(from.integer)};
+        break;
+      case OPDUMP_ARGUMENT_LIST:
+        to.value = to_arguments(from.items, from.count, depth + 1);
+        break;
+      default:
+        break;
+    }
+  }
+  return result;
+}
+
 // The tensors of a call, on the stack for all but the widest ones (a _foreach_ operator of a large model).
 // Their size is the caller's, who may have been built with a longer struct. Without tensors, or with a wrong
 // size, there are none.
 class Operands {
  public:
   Operands(const opdump_tensor* tensors, std::size_t count) {
-    if (!tensors || count == 0 || tensors->size < sizeof(opdump_tensor)) return;
+    if (!tensors || count == 0 || tensors->size < kFirstTensorSize) return;
     operands_.reserve(count);
     const auto* at = reinterpret_cast<const std::byte*>(tensors);
     for (std::size_t i = 0; i < count; ++i, at += tensors->size)
@@ -217,7 +269,9 @@ const opdump_op* opdump_define(opdump_session* session, const opdump_op_info* in
 }
 
 int opdump_wants(const opdump_session* session, const opdump_op* op) {
-  return session && op && session->session->wants(unwrap(op));
+  if (!session || !op) return 0;
+  const auto wants = session->session->wants(unwrap(op));
+  return (wants.call ? OPDUMP_WANTS_CALL : 0) | (wants.arguments ? OPDUMP_WANTS_ARGUMENTS : 0);
 }
 
 void opdump_before_write(opdump_session* session, const uint64_t* contents, size_t count) {
@@ -236,6 +290,16 @@ opdump_call* opdump_begin(opdump_session* session, const opdump_op* op, const op
   });
 }
 
+void opdump_set_arguments(opdump_session* session, opdump_call* call, const opdump_argument* arguments,
+                          size_t count) {
+  if (!session || !call) return;
+  guarded_value(0, [&] {
+    session->session->set_arguments(*reinterpret_cast<capture::Call*>(call),
+                                    to_arguments(arguments, count, 0));
+    return 0;
+  });
+}
+
 void opdump_end(opdump_session* session, opdump_call* call, const opdump_tensor* outputs, size_t count,
                 int failed) {
   if (!session || !call) return;
@@ -243,6 +307,11 @@ void opdump_end(opdump_session* session, opdump_call* call, const opdump_tensor*
     session->session->end(reinterpret_cast<capture::Call*>(call), Operands(outputs, count), failed != 0);
     return 0;
   });
+}
+
+void opdump_set_dump(opdump_session* session, const char* name, int enabled) {
+  if (!session || !name) return;
+  guarded_value(0, [&] { return session->session->set_dump(name, enabled != 0), 0; });
 }
 
 void opdump_report_unseen(opdump_session* session, const char* what, const char* reason) {

@@ -92,6 +92,26 @@ std::optional<std::string_view> find_nearest(std::string_view word,
   return best;
 }
 
+std::vector<std::string_view> find_similar(std::string_view word,
+                                           std::span<const std::string_view> candidates, std::size_t count) {
+  constexpr std::size_t kAlike = 3;  // so many characters at the beginning are no accident
+  std::vector<std::pair<std::int64_t, std::string_view>> similar;  // with its score: less is more alike
+  const std::string lower = to_lower(word);
+  for (const std::string_view candidate : candidates) {
+    const std::string other = to_lower(candidate);
+    const std::size_t distance = edit_distance(lower, other);
+    const auto prefix = static_cast<std::size_t>(std::ranges::mismatch(lower, other).in1 - lower.begin());
+    if (prefix >= kAlike || distance * 2 <= std::max(lower.size(), other.size()))
+      similar.emplace_back(static_cast<std::int64_t>(distance) - 2 * static_cast<std::int64_t>(prefix),
+                           candidate);
+  }
+  std::sort(similar.begin(), similar.end());
+  std::vector<std::string_view> result;
+  for (const auto& [score, text] : similar)
+    if (result.size() < count) result.push_back(text);
+  return result;
+}
+
 std::string join_or(std::span<const std::string_view> words) {
   std::string text;
   for (std::size_t i = 0; i < words.size(); ++i) {

@@ -35,6 +35,11 @@ void append_g(std::string& out, double value);
 std::optional<std::string_view> find_nearest(std::string_view word,
                                              std::span<const std::string_view> candidates);
 
+// Up to `count` candidates that look like `word`, the likest first: they begin alike, or at least half of the
+// characters are the same. For "nearest: ..." where any hint is better than none.
+std::vector<std::string_view> find_similar(std::string_view word,
+                                           std::span<const std::string_view> candidates, std::size_t count);
+
 // "a, b or c".
 std::string join_or(std::span<const std::string_view> words);
 

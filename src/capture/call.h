@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "capture/graph_recorder.h"
 #include "capture/job.h"
 #include "capture/session.h"
 #include "dump/layout.h"
@@ -25,9 +26,16 @@ struct RecordedSlot {
 };
 
 struct Call {
-  const DefinedOperator* op;
-  std::int64_t step;
+  const DefinedOperator* op = nullptr;
+  std::int64_t step = 0, graph_id = 0;
+  bool takes_data = false;  // the operator is selected; otherwise the call matters to the graph only
   std::vector<RecordedSlot> slots;
+
+  std::vector<GraphTensor> inputs, outputs;
+  bool is_first = false;  // of its operator: the graph wants its detail
+  NodeDetail detail;
+  std::vector<model::Argument> arguments;  // for the file of arguments
+
   bool is_done() const {
     return std::ranges::all_of(slots,
                                [](const RecordedSlot& slot) { return !slot.job || slot.job->is_done(); });

@@ -74,11 +74,22 @@ void Job::finish() {
     statistics_ = math::finish(partials_[0]);
   }
   // The data is not needed any more; results are, as long as a slot or the reuse table refers to the job.
+  forget();
+  done_.store(true, std::memory_order_release);
+}
+
+void Job::forget() {
   pieces_ = {};
   partials_ = {};
   view_.data = nullptr;
   copy_.reset();
   keep_alive_ = {};
+}
+
+void Job::abandon() {
+  fail(Error(Code::limit, "no memory to keep a copy of " + std::to_string(data_bytes_) + " bytes"));
+  forget();
+  task_count_ = 0;
   done_.store(true, std::memory_order_release);
 }
 

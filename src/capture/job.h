@@ -70,6 +70,9 @@ class Job {
   // untouched, and nobody may claim meanwhile. False, and nothing has changed, if there is no memory for it.
   bool detach();
 
+  // The data, while the job has it.
+  const model::TensorView& view() const { return view_; }
+
   // Memory the job holds or keeps alive, counted against the limit.
   std::uint64_t held_bytes() const { return held_bytes_; }
 
@@ -86,6 +89,8 @@ class Job {
   void plan_tasks();
   void fail(Error error);
   void finish();
+  void forget();   // lets go of the data
+  void abandon();  // done, with an error: there is no memory for a copy
 
   model::TensorView view_;
   JobNeeds needs_;
@@ -95,6 +100,7 @@ class Job {
   // Guarded by the pipeline's mutex.
   std::uint64_t content_ = 0;  // block of memory it was lent; 0 if none
   bool copying_ = false;       // detach() is under way: nobody claims
+  bool held_ = false;          // kept until it is known what for
   bool completed_ = false;     // the pipeline has nothing more to do with it
 
   KeepAlive keep_alive_;

@@ -64,6 +64,43 @@ void Pipeline::submit_copied(const std::shared_ptr<Job>& job) {
   settle(lock, job);
 }
 
+void Pipeline::hold(const std::shared_ptr<Job>& job, KeepAlive keep_alive, std::uint64_t content) {
+  job->keep_alive_ = std::move(keep_alive);
+  std::unique_lock lock(mutex_);
+  reserve(lock, job->held_bytes_ = job->data_bytes());
+  job->held_ = true;
+  if ((job->content_ = content) != 0) {
+    borrowed_.emplace(content, job);
+    borrowed_count_.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  lock.unlock();
+  const bool copied = job->detach();
+  lock.lock();
+  if (!copied) job->abandon();
+}
+
+// Nobody else knows the job after this, apart from those who lent it something.
+void Pipeline::end_hold(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Job>& job) {
+  job_done_.wait(lock, [&] { return !job->copying_; });
+  job->held_ = false;
+}
+
+void Pipeline::submit_held(const std::shared_ptr<Job>& job) {
+  std::unique_lock lock(mutex_);
+  end_hold(lock, job);
+  enqueue(job);
+}
+
+void Pipeline::drop_held(const std::shared_ptr<Job>& job) {
+  std::unique_lock lock(mutex_);
+  end_hold(lock, job);
+  return_loan(job);
+  held_bytes_ -= job->held_bytes_;
+  lock.unlock();
+  job->forget();
+}
+
 void Pipeline::run_now(const std::shared_ptr<Job>& job) {
   std::unique_lock lock(mutex_);
   enqueue(job);
@@ -93,6 +130,9 @@ void Pipeline::before_write(std::uint64_t content) {
     const std::shared_ptr<Job> job = found->second;
     if (job->copying_) {
       job_done_.wait(lock, [&] { return !job->copying_; });
+    } else if (job->held_) {
+      if (!copy_instead(lock, job)) job->abandon();
+      return_loan(job);
     } else if (!(job->needs_.file && job->is_untouched() && copy_instead(lock, job))) {
       settle(lock, job);
     }
@@ -118,8 +158,10 @@ bool Pipeline::copy_instead(std::unique_lock<std::mutex>& lock, const std::share
   lock.lock();
   job->copying_ = false;
   if (copied) return_loan(job);
-  queue_.push_front(job);  // whoever came by meanwhile has thrown it out of the queue
-  wake(*job);
+  if (!job->held_) {
+    queue_.push_front(job);  // whoever came by meanwhile has thrown it out of the queue
+    wake(*job);
+  }
   job_done_.notify_all();
   return copied;
 }
@@ -137,8 +179,9 @@ void Pipeline::settle(std::unique_lock<std::mutex>& lock, const std::shared_ptr<
 }
 
 void Pipeline::reserve(std::unique_lock<std::mutex>& lock, std::uint64_t bytes) {
-  // A single tensor larger than the limit still passes, alone.
-  while (held_bytes_ > 0 && held_bytes_ + bytes > memory_limit_bytes_)
+  // A single tensor larger than the limit still passes, alone; so do those that others hold: nobody but their
+  // holders can let go of them.
+  while (unfinished_ > 0 && held_bytes_ + bytes > memory_limit_bytes_)
     if (!help(lock)) job_done_.wait_for(lock, kIdlePeriod);
   held_bytes_ += bytes;
   peak_held_bytes_.store(std::max(peak_held_bytes_.load(), held_bytes_));

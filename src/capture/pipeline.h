@@ -36,6 +36,13 @@ class Pipeline {
   // Queues a job with its own copy of the data, made before this returns. Blocks, helping, as above.
   void submit_copied(const std::shared_ptr<Job>& job);
 
+  // Keeps the data of a job as it is now, until submit_held() or drop_held(): lent as for submit_borrowed()
+  // if `content` is not 0, else copied before this returns. Blocks, helping, as above. A job that nothing
+  // could be kept for has an error and is done.
+  void hold(const std::shared_ptr<Job>& job, KeepAlive keep_alive, std::uint64_t content);
+  void submit_held(const std::shared_ptr<Job>& job);
+  void drop_held(const std::shared_ptr<Job>& job);
+
   // Does the job before returning, sharing it with idle workers. For data that is gone afterwards.
   void run_now(const std::shared_ptr<Job>& job);
 
@@ -58,6 +65,7 @@ class Pipeline {
   void run_task(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Job>& job, int task);
   void complete(const std::shared_ptr<Job>& job);
   bool copy_instead(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Job>& job);
+  void end_hold(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Job>& job);
   void return_loan(const std::shared_ptr<Job>& job);
   void settle(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Job>& job);
   void enqueue(const std::shared_ptr<Job>& job);

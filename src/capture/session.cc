@@ -12,20 +12,12 @@
 #include "capture/clock.h"
 #include "dump/rank_tree.h"
 #include "dump/run_metadata.h"
-#include "math/strided_copy.h"
 
 namespace opdump::capture {
 namespace {
 
-// Up to this size statistics are taken on the calling thread, while the tensor is in its cache: handing it
-// over costs more (bench/torch_overhead.py, transformer: 1.28 x with 32 KiB, 1.21 x with 1 MiB).
-constexpr std::uint64_t kSmallBytes = 1024 * 1024;
-// Up to this size a tensor that goes to a file is copied: lending it would cost more.
-constexpr std::uint64_t kCopiedBytes = 32 * 1024;
-// Below this size its statistics are taken faster than known ones are found.
+// Up to this size the statistics of a tensor are taken faster than known ones are found.
 constexpr std::uint64_t kTinyBytes = 8 * 1024;
-// Calls whose rows wait for a slow tensor before them; each is about a kilobyte.
-constexpr std::size_t kMaxWaitingCalls = 32 * 1024;
 
 JobNeeds needs_of(const plan::DumpPlan& plan) {
   JobNeeds needs;
@@ -60,32 +52,6 @@ bool links_work(const std::filesystem::path& directory) {
   if (::link(status.c_str(), probe.c_str()) != 0) return false;
   ::unlink(probe.c_str());
   return true;
-}
-
-// Now, but never the same twice for one operator: its files are told apart by it.
-std::uint64_t next_moment(const DefinedOperator& op) {
-  const std::uint64_t now = now_us();
-  std::uint64_t last = op.last_us.load(std::memory_order_relaxed), next = 0;
-  do next = std::max(now, last + 1);
-  while (!op.last_us.compare_exchange_weak(last, next, std::memory_order_relaxed));
-  return next;
-}
-
-// The first `count` elements, row by row, of a view that does not hold them together.
-std::vector<std::byte> first_elements(model::TensorView view, std::uint64_t count) {
-  // No more than is needed: fewer than twice as many elements are copied.
-  std::vector<std::int64_t> dims(view.shape.dims().begin(), view.shape.dims().end());
-  for (std::size_t axis = 0; axis < dims.size(); ++axis) {
-    std::uint64_t inner = 1;
-    for (std::size_t i = axis + 1; i < dims.size(); ++i) inner *= static_cast<std::uint64_t>(dims[i]);
-    const std::uint64_t rows = (count + inner - 1) / inner;
-    dims[axis] = std::min(dims[axis], static_cast<std::int64_t>(rows));
-    if (rows > 1) break;
-  }
-  view.shape = model::Shape(std::span<const std::int64_t>(dims));
-  std::vector<std::byte> bytes(view.byte_count());
-  math::copy_row_major(view, bytes);
-  return bytes;
 }
 
 }  // namespace
@@ -137,6 +103,8 @@ Session::Session(plan::DumpPlan plan, SessionOptions options, std::unique_ptr<du
       selector_(std::move(plan_.operators)),
       log_writer_(std::move(log_writer)) {
   if (!needs_.file && !needs_.md5) inline_bytes_ = kTinyBytes;
+  holds_ = plan_.debug != plan::DebugMode::none || layout_->writes_calls();
+  if (options_.tells_graph && plan_.graphs) graph_ = std::make_unique<GraphRecorder>();
   status_.opdump_version = kVersion;
   status_.process = options_.process;
   status_.runtime = options_.runtime;
@@ -144,12 +112,6 @@ Session::Session(plan::DumpPlan plan, SessionOptions options, std::unique_ptr<du
   status_.pid = ::getpid();
   status_.started_us = now_us();
   status_.warnings = plan_.warnings;
-  if (plan_.operator_arguments)
-    status_.warnings.push_back("arguments of operators (save_kernel_args) cannot be recorded yet");
-  if (plan_.parameters)
-    status_.warnings.push_back(
-        "weights and inputs of the graph (Parameter files) cannot be recorded yet; the operators that read "
-        "them are");
   const auto& devices = plan_.devices;
   if (!devices.empty() && std::ranges::find(devices, options_.device_id) == devices.end()) {
     is_excluded_ = stopped_ = true;
@@ -159,18 +121,24 @@ Session::Session(plan::DumpPlan plan, SessionOptions options, std::unique_ptr<du
   pipeline_ = std::make_unique<Pipeline>(options_.threads, options_.memory_limit_bytes, [this] { drain(); });
 }
 
-Session::~Session() { pipeline_.reset(); }
+Session::~Session() {
+  pipeline_.reset();
+  calls_.clear();  // while there is somebody to give them back to
+}
 
 bool Session::selects_step(std::int64_t step) const {
-  return !stopped_ && step >= 0 &&
+  const bool has_enough = plan_.overflow_limit != 0 && overflow_count_ >= plan_.overflow_limit;
+  return !stopped_ && !has_enough && step >= 0 &&
          plan_.steps.contains(plan_.initial_step + static_cast<std::uint64_t>(step));
 }
 
 bool Session::set_step(std::int64_t step) {
+  if (graph_ && step != step_) end_step();
   const bool selected = selects_step(step);
   recording_ = selected;
   if (stopped_) recording_ = false;  // by another thread, just now
   if (step_.exchange(step) != step && reuse_) reuse_->begin_step();
+  if (step >= steps_run_) steps_run_ = step + 1;
   if (!selected) pipeline_->before_any_write();  // the engine may unhook itself now and not see writes
   return selected;
 }
@@ -181,7 +149,7 @@ const DefinedOperator* Session::define(model::Operator op) {
     return known->second.get();
   auto defined = std::make_unique<DefinedOperator>();
   defined->op = std::move(op);
-  defined->selected = selector_.wants(defined->op.name);
+  defined->selected = selector_.wants(defined->op.name) && is_flagged(defined->op);
   defined->op.task = operators_.size();
   const DefinedOperator* const result = defined.get();
   operators_.emplace(OperatorKey{result->op.graph_id, result->op.name}, std::move(defined));
@@ -192,132 +160,32 @@ const DefinedOperator* Session::define(model::Operator op) {
   return result;
 }
 
-Call* Session::begin(const DefinedOperator* op, std::span<const Operand> inputs) {
-  if (!wants(op)) return nullptr;
-  auto call = std::make_unique<Call>();
-  call->op = op;
-  call->step = step_ + static_cast<std::int64_t>(plan_.initial_step);
-  if (plan_.sides == plan::Sides::outputs) return call.release();
-  call->slots.reserve(inputs.size() + 2);
-  const std::uint64_t timestamp_us = next_moment(*op);
-  for (const Operand& operand : inputs) take(*call, model::Side::input, operand, timestamp_us);
-  return call.release();
+// Flags are inherited: that of the operator itself, else of the innermost scope that has one. Gradients
+// follow what they are gradients of. The root scope is the model: its flag is none of an optimizer's.
+bool Session::is_flagged(const model::Operator& op) const {
+  if (!plan_.only_flagged_operators) return true;
+  constexpr std::string_view kGradients = "Gradients/";
+  std::string_view name = op.name;
+  if (name.starts_with(kGradients) && !flags_.contains(name)) name.remove_prefix(kGradients.size());
+  for (;;) {
+    if (const auto flag = flags_.find(name); flag != flags_.end()) return flag->second;
+    const std::size_t slash = name.rfind('/');
+    if (slash == std::string_view::npos) return false;
+    name = name.substr(0, slash);
+    if (op.phase == model::Phase::optimizer && name.find('/') == std::string_view::npos) return false;
+  }
 }
 
-void Session::end(Call* raw, std::span<const Operand> outputs, bool failed) {
-  std::unique_ptr<Call> call(raw);
-  if (!call) return;
-  if (!failed && plan_.sides != plan::Sides::inputs) {
-    const std::uint64_t timestamp_us = next_moment(*call->op);
-    for (const Operand& operand : outputs) take(*call, model::Side::output, operand, timestamp_us);
-  }
-  call_count_.fetch_add(1, std::memory_order_relaxed);
-  std::size_t waiting = 0;
-  {
-    const std::lock_guard lock(calls_mutex_);
-    calls_.push_back(std::move(call));
-    waiting = calls_.size();
-  }
-  if (waiting <= kMaxWaitingCalls) return;
-  pipeline_->wait_all();
-  const std::lock_guard lock(drain_mutex_);
-  write_ready(false);
-}
-
-void Session::note_undumped(const Call& call, model::Side side, const Operand& operand,
-                            std::string_view reason) {
-  const std::uint32_t number = operand.index * 2 + static_cast<std::uint32_t>(side);
-  const std::uint64_t bit = number < 64 ? std::uint64_t{1} << number : 0;
-  if (stopped_ || (call.op->undumped_bits.load(std::memory_order_relaxed) & bit) != 0) return;
+void Session::set_dump(std::string_view name, bool enabled) {
   const std::lock_guard lock(operators_mutex_);
-  if (bit != 0 ? (call.op->undumped_bits.fetch_or(bit) & bit) != 0 : !call.op->undumped.insert(number).second)
-    return;
-  log_writer_.add(dump::UndumpedSlot{call.op->op.name, call.op->op.graph_id, call.step, side, operand.index,
-                                     operand.view.dtype, operand.view.shape, std::string(reason)});
-  log_dirty_ = true;
-}
-
-// Why there will be no trace of a tensor; empty if there will be one.
-std::string_view Session::reason_not_to_dump(const Operand& operand) const {
-  if (!operand.undumped.empty()) return operand.undumped;
-  if (operand.view.element_count() == 0) return "empty";
-  if (operand.view.data == nullptr) return "no data";
-  const model::DTypeInfo& dtype = model::dtype_info(operand.view.dtype);
-  if (dtype.bits == 0 || (dtype.kind == model::DTypeKind::floating && dtype.bits == 8))
-    return "dtype cannot be stored";
-  if (!needs_.file && !math::has_statistics(dtype.dtype)) return "dtype has no statistics";
-  return {};
-}
-
-void Session::take(Call& call, model::Side side, const Operand& operand, std::uint64_t timestamp_us) {
-  if (const auto reason = reason_not_to_dump(operand); !reason.empty())
-    return note_undumped(call, side, operand, reason);
-  RecordedSlot& slot = call.slots.emplace_back();
-  slot.address = {&call.op->op, call.op->op.graph_id, call.step, timestamp_us, side, operand.index};
-  slot.dtype = operand.view.dtype;
-  const model::TensorView* view = &operand.view;
-  model::TensorView in_memory_order;
-  if (!plan_.default_format && view->is_channels_last()) {
-    view = &(in_memory_order = view->in_memory_order());
-    slot.address.format = "NHWC";
+  flags_.insert_or_assign(std::string(name), enabled);
+  if (!plan_.only_flagged_operators) return;
+  for (auto& [key, op] : operators_) {
+    const bool was_selected = op->selected.exchange(is_flagged(op->op));
+    if (was_selected || !op->selected || stopped_) continue;
+    log_writer_.add(op->op);
+    log_dirty_ = true;
   }
-  if (plan_.sample_count > 0 && view->element_count() > plan_.sample_count)
-    return take_sample(slot, operand, *view);
-  slot.shape = view->shape;
-  slot.data_bytes = view->byte_count();
-  if (slot.data_bytes <= inline_bytes_)
-    slot.statistics = math::finish(math::partial_stats(*view, needs_.statistics));
-  else
-    slot.job = find_or_make_job(operand, *view, slot);
-}
-
-void Session::take_sample(RecordedSlot& slot, const Operand& operand, const model::TensorView& view) {
-  const model::Shape shape{static_cast<std::int64_t>(plan_.sample_count)};
-  std::vector<std::byte> elements;
-  Operand sample = operand;
-  if (!view.is_contiguous()) {
-    elements = first_elements(view, plan_.sample_count);
-    sample.owner = nullptr;  // of a copy that lives for this call
-    sample.content = 0;
-  }
-  const auto first =
-      model::TensorView::row_major(view.dtype, shape, elements.empty() ? view.data : elements.data());
-  slot.shape = shape;
-  slot.data_bytes = first.byte_count();
-  slot.job = find_or_make_job(sample, first, slot);
-}
-
-std::shared_ptr<Job> Session::find_or_make_job(const Operand& operand, const model::TensorView& view,
-                                               RecordedSlot& slot) {
-  if (operand.content == 0 || !reuse_) {
-    slot.owns_file = needs_.file;
-    return make_job(operand, view, slot.address);
-  }
-  ReuseKey key{operand.content, view.data, view.dtype, view.shape, view.strides};
-  if (auto known = reuse_->find(key, slot.address.step)) return known;
-  slot.owns_file = needs_.file;
-  auto job = make_job(operand, view, slot.address);
-  reuse_->add(std::move(key), job, slot.address.step);
-  return job;
-}
-
-std::shared_ptr<Job> Session::make_job(const Operand& operand, const model::TensorView& view,
-                                       const dump::SlotAddress& address) {
-  auto job = std::make_shared<Job>(view, needs_, address, layout_.get());
-  if (job->is_done()) return job;
-  const bool is_small = job->data_bytes() <= (needs_.file ? kCopiedBytes : kSmallBytes);
-  // A block without a number cannot be asked for by before_write().
-  if (!is_small && operand.owner && operand.content != 0 && options_.retain) {
-    options_.retain(operand.owner);
-    pipeline_->submit_borrowed(job, KeepAlive(operand.owner, options_.release), operand.content);
-  } else if (needs_.file) {
-    pipeline_->submit_copied(job);
-  } else if (is_small) {
-    for (int task; (task = job->claim()) >= 0;) job->run(task);
-  } else {
-    pipeline_->run_now(job);
-  }
-  return job;
 }
 
 }  // namespace opdump::capture

@@ -9,6 +9,9 @@
 //                                              v
 //                                 links, rows of statistic.csv
 //
+// Where it is known only at the end whether the inputs matter -- overflow and exception dump, and files that
+// hold a whole call -- their jobs are held until then.
+//
 // After a failure (disk full, directory gone) the session switches itself off, says so once, and lists the
 // loss.
 #pragma once
@@ -16,6 +19,8 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -27,6 +32,7 @@
 
 #include "base/log.h"
 #include "base/result.h"
+#include "capture/graph_recorder.h"
 #include "capture/job.h"
 #include "capture/pipeline.h"
 #include "capture/reuse_table.h"
@@ -46,6 +52,7 @@ struct SessionOptions {
   std::uint64_t memory_limit_bytes = 1 << 30;
   unsigned threads = 0;  // 0: as many as the work suits, at most 4
   LogSink log;
+  bool tells_graph = false;               // see opdump_options
   void (*retain)(void* owner) = nullptr;  // null: nothing is borrowed
   void (*release)(void* owner) = nullptr;
 };
@@ -57,12 +64,16 @@ struct Operand {
   std::uint64_t content = 0;
   void* owner = nullptr;
   std::string_view undumped;
+  std::uint64_t value = 0;
+  const char* name = nullptr;
+  model::GraphParameter::Role role = model::GraphParameter::Role::input;
 };
 
 // An operator as the session knows it. What is mutable belongs to the session.
 struct DefinedOperator {
   model::Operator op;
-  bool selected = false;
+  std::atomic<bool> selected{false};
+  mutable std::atomic<bool> is_in_graph{false};   // its detail is known
   mutable std::atomic<std::uint64_t> last_us{0};  // when it was last recorded
   // Slots noted as without data: of the first 32 of each side a bit, of all others the number.
   mutable std::atomic<std::uint64_t> undumped_bits{0};
@@ -84,12 +95,22 @@ class Session {
   bool set_step(std::int64_t step);
   bool selects_step(std::int64_t step) const;
   const DefinedOperator* define(model::Operator op);
-  bool wants(const DefinedOperator* op) const {
-    return recording_.load(std::memory_order_relaxed) && op->selected;
+
+  // Whether begin() and end() are to be called, and set_arguments() between them.
+  struct Wants {
+    bool call = false, arguments = false;
+  };
+  Wants wants(const DefinedOperator* op) const {
+    if (!recording_.load(std::memory_order_relaxed)) return {};
+    const bool selected = op->selected.load(std::memory_order_relaxed);
+    const bool first = graph_ && !op->is_in_graph.load(std::memory_order_relaxed);
+    return {selected || graph_, first || (selected && plan_.operator_arguments)};
   }
   void before_write(std::uint64_t content) { pipeline_->before_write(content); }
   Call* begin(const DefinedOperator* op, std::span<const Operand> inputs);
+  void set_arguments(Call& call, std::vector<model::Argument> arguments);
   void end(Call* call, std::span<const Operand> outputs, bool failed);
+  void set_dump(std::string_view name, bool enabled);
   void report_unseen(std::string_view what, std::string_view reason);
   Result<> flush();
 
@@ -105,6 +126,17 @@ class Session {
     std::size_t operator()(const OperatorKey& key) const;
   };
   Result<> write_first_files();
+  bool is_flagged(const model::Operator& op) const;
+
+  // session_take.cc
+  struct GiveBack {
+    Session* session;
+    void operator()(Call* call) const { session->give_back(call); }
+  };
+  using CallPointer = std::unique_ptr<Call, GiveBack>;
+  CallPointer fresh_call();
+  void give_back(Call* call);
+  void take_side(Call& call, model::Side side, std::span<const Operand> operands);
   void take(Call& call, model::Side side, const Operand& operand, std::uint64_t timestamp_us);
   void take_sample(RecordedSlot& slot, const Operand& operand, const model::TensorView& view);
   std::string_view reason_not_to_dump(const Operand& operand) const;
@@ -113,12 +145,32 @@ class Session {
                                         RecordedSlot& slot);
   std::shared_ptr<Job> make_job(const Operand& operand, const model::TensorView& view,
                                 const dump::SlotAddress& address);
+  std::shared_ptr<Job> hold_job(const Operand& operand, const model::TensorView& view,
+                                const dump::SlotAddress& address);
+  bool has_overflow(std::span<const Operand> outputs);
+  bool keeps_held(std::span<const Operand> outputs, bool failed);
+  void drop_held(Call& call);
+  void submit_held(Call& call);
+  void queue(CallPointer call);
+  void write_container(Call& call);
+
+  // session_graph.cc
+  void note_graph(Call& call, std::span<const Operand> outputs);
+  void note_parameters(const Call& call, std::span<const Operand> inputs);
+  void take_parameter(const char* name, const Operand& operand, std::int64_t graph_id);
+  void end_step();
+  Result<> write_graph(const GraphRecorder::EndedStep& ended, std::int64_t step);
+  Result<> write_constants(const GraphRecorder::EndedStep& ended);
+
+  // session_write.cc
   void drain();
   void write_ready(bool flush_now);
   Result<> write(const RecordedSlot& slot);
   void write(const Call& call);
   void stop(const Error& error, std::string first, std::uint64_t count);
   void say(LogLevel level, std::string_view line) const;
+  void say_what_was_missed(const dump::Status& status);
+  void note_step(std::int64_t step);
   dump::Status final_status();
 
   plan::DumpPlan plan_;
@@ -126,6 +178,7 @@ class Session {
   JobNeeds needs_;
   std::uint64_t inline_bytes_ = 0;  // a tensor of so many bytes is dealt with on the spot, leaving no job
   bool is_excluded_ = false;        // this device is not to be dumped
+  bool holds_ = false;              // what becomes of a call's data is known only when it ends
   std::filesystem::path rank_directory_;
   std::unique_ptr<dump::Layout> layout_;
 
@@ -133,16 +186,29 @@ class Session {
   std::atomic<bool> stopped_{false};
   std::atomic<std::int64_t> step_{0};
 
-  std::mutex operators_mutex_;  // guards the next four
+  std::mutex operators_mutex_;  // guards the next five
   plan::OpSelector selector_;
   std::unordered_map<OperatorKey, std::unique_ptr<DefinedOperator>, OperatorHash> operators_;
   dump::OperatorLogWriter log_writer_;
   bool log_dirty_ = false;
+  std::map<std::string, bool, std::less<>> flags_;  // set_dump(): by operator or scope
+
+  std::unique_ptr<GraphRecorder> graph_;  // null: the engine tells no graph, or nobody wants it
+  struct Parameter {
+    const char* name;
+    Operand operand;
+    KeepAlive keep_alive;
+  };
+  std::mutex parameters_mutex_;  // guards the next two
+  std::unordered_set<const char*> seen_parameters_;
+  std::vector<Parameter> parameters_;       // of the step under way, written at its end
+  std::atomic<std::int64_t> steps_run_{0};  // for the summary: the last one + 1
 
   std::unique_ptr<ReuseTable> reuse_;  // null: nothing can be shared
 
-  std::mutex calls_mutex_;                   // guards calls_
-  std::deque<std::unique_ptr<Call>> calls_;  // ended, in order, rows not yet written
+  std::mutex calls_mutex_;                         // guards the next two
+  std::deque<CallPointer> calls_;                  // ended, in order, rows not yet written
+  std::vector<std::unique_ptr<Call>> free_calls_;  // kept for their memory
   std::mutex drain_mutex_;  // guards layout rows and last_flush_us_: one thread writes rows at a time
   std::uint64_t last_flush_us_ = 0;
 
@@ -150,6 +216,7 @@ class Session {
   dump::Status status_;
   std::optional<Error> failure_;             // why recording stopped
   std::optional<std::size_t> failure_loss_;  // its place in status_.losses
+  std::atomic<std::uint64_t> overflow_count_{0};
   std::atomic<std::uint64_t> call_count_{0}, tensor_count_{0}, tensor_bytes_{0}, row_count_{0};
 
   std::unique_ptr<Pipeline> pipeline_;  // last: its threads use the rest

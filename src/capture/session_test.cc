@@ -275,8 +275,8 @@ TEST_F(SessionTest, StepsOperatorsAndSidesAreSelected) {
     auto session = open(std::move(plan));
     for (int step = 0; step < 5; ++step) {
       EXPECT_EQ(session->set_step(step), step == 2 || step == 3);
-      EXPECT_EQ(session->wants(define(*session, "wanted")), step == 2 || step == 3);
-      EXPECT_FALSE(session->wants(define(*session, "other")));
+      EXPECT_EQ(session->wants(define(*session, "wanted")).call, step == 2 || step == 3);
+      EXPECT_FALSE(session->wants(define(*session, "other")).call);
       run(*session, define(*session, "wanted"), {x.operand(0)}, {x.operand(0)});
       run(*session, define(*session, "other"), {x.operand(0)}, {x.operand(0)});
     }
@@ -432,7 +432,7 @@ TEST_F(SessionTest, ARemovedDirectoryStopsTheRecordingOnly) {
   for (int i = 0; i < 20; ++i)
     run(*session, define(*session, "b"), {x.operand(0), x.operand(1)}, {x.operand(0)});
   EXPECT_FALSE(session->flush());
-  EXPECT_FALSE(session->wants(define(*session, "b")));
+  EXPECT_FALSE(session->wants(define(*session, "b")).call);
   EXPECT_FALSE(session->set_step(1));
   EXPECT_FALSE(session->selects_step(1));
   EXPECT_EQ(session->begin(define(*session, "b"), {}), nullptr);

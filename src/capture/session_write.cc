@@ -29,7 +29,7 @@ void Session::drain() {
 // Writes the rows and links of the calls that are done, in order, and hands them to the system now and then.
 void Session::write_ready(bool flush_now) {
   for (;;) {
-    std::unique_ptr<Call> call;
+    CallPointer call(nullptr, GiveBack{this});
     {
       const std::lock_guard lock(calls_mutex_);
       if (calls_.empty() || !calls_.front()->is_done()) break;
@@ -58,11 +58,17 @@ void Session::write(const Call& call) {
     else
       --lost;
   }
+  if (!call.arguments.empty() && !stopped_)
+    if (auto written = layout_->write_arguments(call.slots.front().address, call.arguments); !written)
+      stop(written.error(), call.op->op.name + ", step " + std::to_string(call.step), 0);
   const std::lock_guard lock(status_mutex_);
   if (failure_loss_) status_.losses[*failure_loss_].count += lost;
-  if (lost == call.slots.size()) return;
-  if (status_.first_step < 0 || call.step < status_.first_step) status_.first_step = call.step;
-  status_.last_step = std::max(status_.last_step, call.step);
+  if (lost < call.slots.size()) note_step(call.step);
+}
+
+void Session::note_step(std::int64_t step) {
+  if (status_.first_step < 0 || step < status_.first_step) status_.first_step = step;
+  status_.last_step = std::max(status_.last_step, step);
 }
 
 Result<> Session::write(const RecordedSlot& slot) {
@@ -116,6 +122,7 @@ Result<> Session::flush() {
 }
 
 Result<> Session::close() {
+  if (graph_) end_step();
   auto flushed = flush();
   recording_ = false;
   const dump::Status status = final_status();
@@ -126,14 +133,26 @@ Result<> Session::close() {
   if (status.first_step >= 0)
     summary += ", steps " + std::to_string(status.first_step) + " to " + std::to_string(status.last_step);
   say(LogLevel::info, "dumped " + summary + " to " + rank_directory_.string());
-  for (const plan::OpSelector::Rule& rule : selector_.rules())
-    if (rule.matches == 0)
-      say(LogLevel::warning, "no operator matched '" + rule.text + "' of the kernels list");
+  say_what_was_missed(status);
   for (const dump::Loss& loss : status.losses)  // why was said when it happened
     say(LogLevel::error, "not in the dump: " + loss.what + ", " + std::to_string(loss.count) +
                              " at least, from " + loss.first);
   if (!told) return told;
   return flushed;
+}
+
+// A plan that found less than its author expected.
+void Session::say_what_was_missed(const dump::Status& status) {
+  if (is_excluded_ || failure_) return;
+  const std::int64_t run = steps_run_ + static_cast<std::int64_t>(plan_.initial_step);
+  if (!plan_.steps.is_all() && status.call_count == 0 && operators_.empty())
+    return say(LogLevel::warning, "no step was selected: the plan wants " + plan_.steps.format() +
+                                      ", the program reached step " + std::to_string(run - 1));
+  if (plan_.only_flagged_operators && std::ranges::none_of(flags_, [](const auto& f) { return f.second; }))
+    return say(LogLevel::warning, "no operator was flagged: dump_mode 2 records what set_dump() names");
+  std::vector<std::string_view> names;
+  for (const auto& [key, op] : operators_) names.push_back(op->op.name);
+  for (const std::string& text : plan::describe_unmatched(selector_, names)) say(LogLevel::warning, text);
 }
 
 dump::Status Session::final_status() {
@@ -146,7 +165,7 @@ dump::Status Session::final_status() {
   status_.row_count = row_count_;
   const std::lock_guard operators(operators_mutex_);
   status_.operator_count = static_cast<std::uint64_t>(
-      std::ranges::count_if(operators_, [](const auto& entry) { return entry.second->selected; }));
+      std::ranges::count_if(operators_, [](const auto& entry) { return entry.second->selected.load(); }));
   return status_;
 }
 

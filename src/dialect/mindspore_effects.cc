@@ -87,6 +87,7 @@ void MindsporeCompiler::settle_mode() {
 
 void MindsporeCompiler::settle_kernel_by_kernel() {
   plan_.synchronous = enable_;
+  plan_.graphs = true;
   if (!e2e_.present())
     warnings_.add("", "e2e_dump_settings is missing; the original would not dump kernel by kernel");
   if (plan_.operator_arguments && !enable_) {
@@ -111,6 +112,7 @@ void MindsporeCompiler::settle_offline() {
 
 void MindsporeCompiler::settle_host() {
   plan_.run_metadata = true;
+  plan_.graphs = true;
   plan_.class_name_dtypes = mode_ == Mode::cpu;
   if (strict_) plan_.default_format = true;
   if (mode_ == Mode::cpu) plan_.devices.clear();

@@ -11,10 +11,14 @@
 
 #include "base/result.h"
 #include "math/stats.h"
+#include "model/graph.h"
 #include "model/operator.h"
 #include "model/tensor_view.h"
 
 namespace opdump::dump {
+
+// In SlotAddress::step: what a graph has of no step, its constants.
+inline constexpr std::int64_t kConstantsStep = -1;
 
 // One tensor of one operator in one step: everything its file name and its CSV row need. Views are borrowed
 // for the call.
@@ -64,6 +68,10 @@ class Layout {
   // Writes the file of an execution and returns its path. `members` are of one operator and step, not empty:
   // inputs by index, then outputs by index. Thread-safe for different executions. Errors: as write_tensor.
   virtual Result<std::filesystem::path> write_call(std::span<const Member> members);
+
+  // Writes the arguments of an execution that are not tensors, where the scheme has a file for them; else
+  // does nothing. One caller at a time.
+  virtual Result<> write_arguments(const SlotAddress& address, std::span<const model::Argument> arguments);
 
   // Writes what tells which operator overflowed, where the scheme has a file for it; else does nothing.
   // `output` is the address of its first output that did. One caller at a time.

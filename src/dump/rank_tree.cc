@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "dump/arguments_file.h"
 #include "dump/file_name.h"
 #include "dump/npy_file.h"
 #include "dump/tree_file.h"
@@ -102,13 +103,15 @@ class RankTree final : public Layout {
                                              const model::TensorView& view) override;
   Result<> link_tensor(const SlotAddress& address, model::DType dtype,
                        const std::filesystem::path& file) override;
+  Result<> write_arguments(const SlotAddress& address, std::span<const model::Argument> arguments) override;
   Result<> write_statistics(const SlotAddress& address, const StatisticRow& row) override;
   Result<> move_step(std::int64_t step, std::int64_t from, std::int64_t to) override;
   Result<> flush() override;
 
  private:
   std::filesystem::path step_path(std::int64_t graph_id, std::int64_t step) const {
-    return net_directory_ / std::to_string(graph_id) / std::to_string(step);
+    return net_directory_ / std::to_string(graph_id) /
+           (step == kConstantsStep ? "constants" : std::to_string(step));
   }
   Result<std::shared_ptr<const OpenDirectory>> step_directory(const SlotAddress& address);
   std::string file_name(const SlotAddress& address, model::DType dtype) const;
@@ -253,6 +256,17 @@ Result<> RankTree::write_statistics(const SlotAddress& address, const StatisticR
     columns_[i](row_.values[i], row);
   }
   return file->append(row_);
+}
+
+Result<> RankTree::write_arguments(const SlotAddress& address, std::span<const model::Argument> arguments) {
+  OPDUMP_TRY(const auto directory, step_directory(address));
+  const std::string name = arguments_file_name(*address.op);
+  if (name.size() > kMaxFileName) return ok();  // mapping.csv is for tensors
+  OPDUMP_TRY(const Fd fd, create_replacing(*directory, name));
+  const std::string text = encode_arguments(arguments);
+  auto written = write_all(fd, std::as_bytes(std::span(text)), directory->path / name);
+  if (!written) return Error(Code::io, written.error().message());
+  return written;
 }
 
 Result<> RankTree::move_step(std::int64_t step, std::int64_t from, std::int64_t to) {

@@ -28,8 +28,6 @@ Result<> check_recordable(const DumpPlan& plan) {
     return refuse(
         "the offline-model layout (no e2e_dump_settings) cannot be recorded yet; add "
         "\"e2e_dump_settings\": {\"enable\": true} or choose --mode o0");
-  if (plan.debug != DebugMode::none) return refuse("op_debug_mode other than 0 cannot be recorded yet");
-  if (plan.only_flagged_operators) return refuse("dump_mode 2 (set_dump) cannot be recorded yet; use 0 or 1");
   return ok();
 }
 

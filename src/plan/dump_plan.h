@@ -70,6 +70,7 @@ struct DumpPlan {
   bool operator_arguments = false;   // save_kernel_args
   bool default_format = true;        // trans_flag: host layout (NCHW) rather than the device's
   bool parameters = false;           // also what enters the graph: weights and the user's inputs
+  bool graphs = false;               // graph files and the order of execution
   bool run_metadata = false;         // .dump_metadata: a copy of the configuration and the kind of device
   bool class_name_dtypes = false;    // file names say "Float32" rather than "float32"
   bool synchronous = true;           // e2e enable: only told, both are equally safe here

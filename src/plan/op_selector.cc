@@ -3,6 +3,7 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -104,6 +105,24 @@ std::string_view base_name(std::string_view name) {
   const std::size_t dash = name.rfind('-');
   const std::size_t end = dash == std::string_view::npos || dash < begin ? name.size() : dash;
   return name.substr(begin, end - begin);
+}
+
+std::vector<std::string> describe_unmatched(const OpSelector& selector,
+                                            std::span<const std::string_view> names) {
+  constexpr std::size_t kHints = 3;
+  std::set<std::string_view> types;
+  for (const std::string_view name : names) types.insert(base_name(name));
+  const std::vector<std::string_view> type_list(types.begin(), types.end());
+  std::vector<std::string> sentences;
+  for (const OpSelector::Rule& rule : selector.rules()) {
+    if (rule.matches > 0) continue;
+    std::vector<std::string_view> similar;
+    if (rule.kind == RuleKind::type) similar = find_similar(rule.text, type_list, kHints);
+    if (rule.kind == RuleKind::name) similar = find_similar(rule.text, names, kHints);
+    sentences.push_back("no operator matched '" + rule.text + "' of the kernels list" +
+                        (similar.empty() ? "" : "; nearest: " + join_or(similar)));
+  }
+  return sentences;
 }
 
 }  // namespace opdump::plan

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +55,11 @@ class OpSelector {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// For each rule of `selector` that matched none of the operators `names`, a sentence for the user, with what
+// he may have meant.
+std::vector<std::string> describe_unmatched(const OpSelector& selector,
+                                            std::span<const std::string_view> names);
 
 // The text after the last '/' up to the last '-' of the whole name: "convolution". Without such a '-', to the
 // end.

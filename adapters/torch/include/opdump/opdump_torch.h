@@ -34,6 +34,10 @@ OPDUMP_API void opdump_torch_step(void);
 OPDUMP_API void opdump_torch_push(const char* component);
 OPDUMP_API void opdump_torch_pop(void);
 
+/* For plans that record flagged operators only (dump_mode 2): see opdump_set_dump. Call it before the first
+ * step: "Default/conv1" flags what runs between opdump_torch_push("conv1") and opdump_torch_pop(). */
+OPDUMP_API void opdump_torch_set_dump(const char* name, int enabled);
+
 /* 1 while operators of the current step are recorded. */
 OPDUMP_API int opdump_torch_active(void);
 

@@ -1,0 +1,89 @@
+#include "arguments.h"
+
+#include <c10/core/ScalarType.h>
+
+#include <utility>
+
+namespace opdump::torch_adapter {
+namespace {
+
+opdump_argument make(opdump_argument_kind kind) {
+  opdump_argument argument{};
+  argument.size = sizeof argument;
+  argument.kind = kind;
+  return argument;
+}
+
+opdump_argument integer(opdump_argument_kind kind, std::int64_t value) {
+  opdump_argument argument = make(kind);
+  argument.integer = value;
+  return argument;
+}
+
+// The type inside Optional[...], or the type itself.
+const c10::Type& without_optional(const c10::Type& type) {
+  return type.kind() == c10::TypeKind::OptionalType && !type.containedTypes().empty()
+             ? *type.containedTypes()[0]
+             : type;
+}
+
+}  // namespace
+
+Arguments::Arguments(const c10::FunctionSchema& schema, c10::ArrayRef<c10::IValue> values) {
+  arguments_.reserve(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const c10::Argument& declared = schema.arguments()[i];
+    arguments_.push_back(convert(values[i], without_optional(*declared.real_type())));
+    arguments_.back().name = declared.name().c_str();
+  }
+}
+
+opdump_argument Arguments::text(std::string text) {
+  opdump_argument argument = make(OPDUMP_ARGUMENT_STRING);
+  argument.text = texts_.emplace_back(std::move(text)).c_str();
+  return argument;
+}
+
+opdump_argument Arguments::convert_list(const c10::IValue& value, const c10::Type& item_type) {
+  std::vector<opdump_argument> items;
+  for (const c10::IValue& item : value.toListRef()) items.push_back(convert(item, item_type));
+  opdump_argument argument = make(OPDUMP_ARGUMENT_LIST);
+  argument.count = items.size();
+  argument.items = lists_.emplace_back(std::move(items)).data();
+  return argument;
+}
+
+opdump_argument Arguments::convert(const c10::IValue& value, const c10::Type& type) {
+  if (value.isTensor()) {
+    const std::uint32_t operand = next_operand_++;
+    return value.toTensor().defined() ? integer(OPDUMP_ARGUMENT_TENSOR, operand) : make(OPDUMP_ARGUMENT_NONE);
+  }
+  if (value.isNone()) {
+    ++next_operand_;
+    return make(OPDUMP_ARGUMENT_NONE);
+  }
+  if (value.isList()) {
+    const auto contained = type.containedTypes();
+    return convert_list(value, contained.empty() ? type : without_optional(*contained[0]));
+  }
+  if (value.isBool()) return integer(OPDUMP_ARGUMENT_BOOL, value.toBool() ? 1 : 0);
+  if (value.isInt()) {
+    if (type.kind() == c10::TypeKind::ScalarTypeType)
+      return text(c10::toString(static_cast<c10::ScalarType>(value.toInt())));
+    return integer(OPDUMP_ARGUMENT_INT, value.toInt());
+  }
+  if (value.isDouble()) {
+    opdump_argument argument = make(OPDUMP_ARGUMENT_FLOAT);
+    argument.floating = value.toDouble();
+    return argument;
+  }
+  if (value.isString()) return text(value.toStringRef());
+  if (value.isDevice()) return text(value.toDevice().str());
+  if (value.isComplexDouble()) {
+    const auto z = value.toComplexDouble();
+    return text(std::to_string(z.real()) + (z.imag() < 0 ? "" : "+") + std::to_string(z.imag()) + "j");
+  }
+  return text(value.tagKind());  // a generator, a stream
+}
+
+}  // namespace opdump::torch_adapter

@@ -1,0 +1,35 @@
+// The arguments of an operator as the recorder wants them: literals, and the places of tensors.
+#pragma once
+
+#include <ATen/core/function_schema.h>
+#include <ATen/core/ivalue.h>
+#include <c10/util/ArrayRef.h>
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "opdump/opdump.h"
+
+namespace opdump::torch_adapter {
+
+// opdump_arguments whose pointers lead into it and into the schema.
+class Arguments {
+ public:
+  Arguments(const c10::FunctionSchema& schema, c10::ArrayRef<c10::IValue> values);
+  const opdump_argument* data() const { return arguments_.data(); }
+  std::size_t size() const { return arguments_.size(); }
+
+ private:
+  opdump_argument convert(const c10::IValue& value, const c10::Type& type);
+  opdump_argument convert_list(const c10::IValue& value, const c10::Type& item_type);
+  opdump_argument text(std::string text);
+
+  std::uint32_t next_operand_ = 0;  // counted as Operands counts
+  std::vector<opdump_argument> arguments_;
+  std::deque<std::vector<opdump_argument>> lists_;
+  std::deque<std::string> texts_;
+};
+
+}  // namespace opdump::torch_adapter

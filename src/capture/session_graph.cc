@@ -1,0 +1,98 @@
+// The graph half of a session: what steps executed, what entered from outside, and where a step's files go.
+#include <utility>
+
+#include "capture/call.h"
+#include "capture/clock.h"
+#include "capture/session.h"
+#include "dump/graph_files.h"
+
+namespace opdump::capture {
+
+void Session::note_graph(Call& call, std::span<const Operand> outputs) {
+  for (const Operand& output : outputs) {
+    call.outputs.push_back({.value = output.value, .content = output.content, .index = output.index});
+    if (call.is_first) call.detail.outputs.push_back({output.view.dtype, output.view.shape});
+  }
+  std::optional<NodeDetail> detail;
+  if (call.is_first && !call.op->is_in_graph.exchange(true)) detail = std::move(call.detail);
+  graph_->note(*call.op, call.inputs, call.outputs, std::move(detail));
+}
+
+// What enters the graph is saved at the end of the step: weights with what the step made of them.
+void Session::note_parameters(const Call& call, std::span<const Operand> inputs) {
+  for (const Operand& operand : inputs) {
+    if (!operand.name || !reason_not_to_dump(operand).empty()) continue;
+    const bool is_lent = operand.owner && options_.retain;
+    {
+      const std::lock_guard lock(parameters_mutex_);
+      if (!seen_parameters_.insert(operand.name).second) continue;
+      if (is_lent) {
+        options_.retain(operand.owner);
+        parameters_.push_back({operand.name, operand, KeepAlive(operand.owner, options_.release)});
+      }
+    }
+    if (!is_lent) take_parameter(operand.name, operand, call.graph_id);  // it may not be there later
+  }
+}
+
+void Session::take_parameter(const char* name, const Operand& operand, std::int64_t graph_id) {
+  const DefinedOperator* op = define({.type = "Parameter", .name = name, .source_file = {}});
+  if (stopped_ || !op || !op->selected) return;
+  Operand data = operand;
+  data.index = 0;
+  data.content = 0;  // it is read now, before the program goes on
+  CallPointer call = fresh_call();
+  call->op = op;
+  call->step = step_ + static_cast<std::int64_t>(plan_.initial_step);
+  call->graph_id = graph_id;
+  take_side(*call, model::Side::output, {&data, 1});
+  queue(std::move(call));
+}
+
+void Session::end_step() {
+  std::vector<Parameter> parameters;
+  {
+    const std::lock_guard lock(parameters_mutex_);
+    parameters.swap(parameters_);
+    seen_parameters_.clear();
+  }
+  const std::int64_t expected = graph_->expected_graph();
+  for (const Parameter& parameter : parameters) take_parameter(parameter.name, parameter.operand, expected);
+  const auto ended = graph_->end_step();
+  if (!ended || stopped_) return;
+  if (!ended->loss.empty()) report_unseen("the graph of a step", ended->loss);
+  const std::int64_t step = step_ + static_cast<std::int64_t>(plan_.initial_step);
+  if (ended->graph_id != expected) pipeline_->wait_all();
+  const std::lock_guard lock(drain_mutex_);
+  Result<> result = ok();
+  if (ended->graph_id != expected) {
+    write_ready(true);
+    result = layout_->move_step(step, expected, ended->graph_id);
+  }
+  if (result) result = write_graph(*ended, step);
+  if (!result) stop(result.error(), "step " + std::to_string(step), 0);
+}
+
+Result<> Session::write_graph(const GraphRecorder::EndedStep& ended, std::int64_t step) {
+  if (ended.graph) OPDUMP_CHECK_OK(dump::write_graph(rank_directory_, *ended.graph));
+  if (plan_.run_metadata) OPDUMP_CHECK_OK(dump::append_global_order(rank_directory_, ended.graph_id, step));
+  return plan_.parameters ? write_constants(ended) : ok();
+}
+
+Result<> Session::write_constants(const GraphRecorder::EndedStep& ended) {
+  for (const GraphRecorder::Constant& constant : ended.constants) {
+    const model::Operator op{.type = "Parameter", .name = constant.name, .source_file = {}};
+    const dump::SlotAddress address{.op = &op,
+                                    .graph_id = ended.graph_id,
+                                    .step = dump::kConstantsStep,
+                                    .timestamp_us = now_us(),
+                                    .side = model::Side::output};
+    const auto view =
+        model::TensorView::row_major(constant.type.dtype, constant.type.shape, constant.data.data());
+    if (view.byte_count() > constant.data.size()) continue;
+    if (auto written = layout_->write_tensor(address, view); !written) return written.take_error();
+  }
+  return ok();
+}
+
+}  // namespace opdump::capture

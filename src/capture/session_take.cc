@@ -1,0 +1,319 @@
+// The taking half of a session: tensors of a call become jobs.
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <utility>
+
+#include "capture/call.h"
+#include "capture/clock.h"
+#include "capture/session.h"
+#include "math/strided_copy.h"
+
+namespace opdump::capture {
+namespace {
+
+// Up to this size statistics are taken on the calling thread, while the tensor is in its cache: handing it
+// over costs more (bench/torch_overhead.py, transformer: 1.28 x with 32 KiB, 1.21 x with 1 MiB).
+constexpr std::uint64_t kSmallBytes = 1024 * 1024;
+// Up to this size a tensor that goes to a file is copied: lending it would cost more.
+constexpr std::uint64_t kCopiedBytes = 32 * 1024;
+// Calls whose rows wait for a slow tensor before them; each is about a kilobyte.
+constexpr std::size_t kMaxWaitingCalls = 32 * 1024;
+
+// Now, but never the same twice for one operator: its files are told apart by it.
+std::uint64_t next_moment(const DefinedOperator& op) {
+  const std::uint64_t now = now_us();
+  std::uint64_t last = op.last_us.load(std::memory_order_relaxed), next = 0;
+  do next = std::max(now, last + 1);
+  while (!op.last_us.compare_exchange_weak(last, next, std::memory_order_relaxed));
+  return next;
+}
+
+// The first `count` elements, row by row, of a view that does not hold them together.
+std::vector<std::byte> first_elements(model::TensorView view, std::uint64_t count) {
+  // No more than is needed: fewer than twice as many elements are copied.
+  std::vector<std::int64_t> dims(view.shape.dims().begin(), view.shape.dims().end());
+  for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+    std::uint64_t inner = 1;
+    for (std::size_t i = axis + 1; i < dims.size(); ++i) inner *= static_cast<std::uint64_t>(dims[i]);
+    const std::uint64_t rows = (count + inner - 1) / inner;
+    dims[axis] = std::min(dims[axis], static_cast<std::int64_t>(rows));
+    if (rows > 1) break;
+  }
+  view.shape = model::Shape(std::span<const std::int64_t>(dims));
+  std::vector<std::byte> bytes(view.byte_count());
+  math::copy_row_major(view, bytes);
+  return bytes;
+}
+
+GraphTensor to_graph_tensor(const Operand& operand) {
+  GraphTensor tensor{.value = operand.value,
+                     .content = operand.content,
+                     .name = operand.name,
+                     .index = operand.index,
+                     .role = operand.role};
+  const std::uint64_t bytes = operand.view.byte_count();
+  if (operand.role == model::GraphParameter::Role::constant && operand.view.data &&
+      bytes <= tensor.constant.size())
+    std::copy_n(operand.view.data, bytes, tensor.constant.begin());
+  return tensor;
+}
+
+void note_tensors(std::span<const Operand> operands, std::vector<GraphTensor>& tensors, bool with_types,
+                  std::vector<model::TensorType>& types) {
+  for (const Operand& operand : operands) {
+    tensors.push_back(to_graph_tensor(operand));
+    if (with_types) types.push_back({operand.view.dtype, operand.view.shape});
+  }
+}
+
+// The dtypes that can overflow; integers wrap around and say nothing.
+bool can_overflow(model::DType dtype) {
+  return model::dtype_info(dtype).kind == model::DTypeKind::floating && math::has_statistics(dtype);
+}
+
+constexpr std::size_t kMaxFreeCalls = 256;
+
+}  // namespace
+
+Session::CallPointer Session::fresh_call() {
+  std::unique_ptr<Call> call;
+  {
+    const std::lock_guard lock(calls_mutex_);
+    if (!free_calls_.empty()) {
+      call = std::move(free_calls_.back());
+      free_calls_.pop_back();
+    }
+  }
+  if (!call) call = std::make_unique<Call>();
+  return {call.release(), GiveBack{this}};
+}
+
+void Session::give_back(Call* raw) {
+  std::unique_ptr<Call> call(raw);
+  call->slots.clear();
+  call->inputs.clear();
+  call->outputs.clear();
+  call->arguments.clear();
+  call->detail = {};
+  const std::lock_guard lock(calls_mutex_);
+  if (free_calls_.size() < kMaxFreeCalls) free_calls_.push_back(std::move(call));
+}
+
+Call* Session::begin(const DefinedOperator* op, std::span<const Operand> inputs) {
+  if (!wants(op).call) return nullptr;
+  CallPointer call = fresh_call();
+  call->op = op;
+  call->step = step_ + static_cast<std::int64_t>(plan_.initial_step);
+  call->graph_id = graph_ ? graph_->expected_graph() : op->op.graph_id;
+  call->takes_data = op->selected.load(std::memory_order_relaxed);
+  call->is_first = graph_ && !op->is_in_graph.load(std::memory_order_relaxed);
+  if (graph_) note_tensors(inputs, call->inputs, call->is_first, call->detail.inputs);
+  if (graph_ && plan_.parameters) note_parameters(*call, inputs);
+  if (call->takes_data && plan_.sides != plan::Sides::outputs) take_side(*call, model::Side::input, inputs);
+  return call.release();
+}
+
+void Session::set_arguments(Call& call, std::vector<model::Argument> arguments) {
+  if (call.is_first) call.detail.arguments = arguments;
+  if (plan_.operator_arguments && call.takes_data) call.arguments = std::move(arguments);
+}
+
+void Session::end(Call* raw, std::span<const Operand> outputs, bool failed) {
+  CallPointer call(raw, GiveBack{this});
+  if (!call) return;
+  if (graph_ && !failed) note_graph(*call, outputs);
+  if (!call->takes_data) return;
+  if (holds_ && !keeps_held(outputs, failed)) return drop_held(*call);
+  if (!failed && plan_.sides != plan::Sides::inputs) take_side(*call, model::Side::output, outputs);
+  if (call->slots.empty()) return;  // a view
+  call_count_.fetch_add(1, std::memory_order_relaxed);
+  if (layout_->writes_calls()) return write_container(*call);
+  if (holds_) submit_held(*call);
+  const bool now = failed && plan_.debug == plan::DebugMode::exception;
+  queue(std::move(call));
+  if (now) (void)flush();  // before the error reaches the program; a failure of ours has been told
+}
+
+void Session::queue(CallPointer call) {
+  std::size_t waiting = 0;
+  {
+    const std::lock_guard lock(calls_mutex_);
+    calls_.push_back(std::move(call));
+    waiting = calls_.size();
+  }
+  if (waiting <= kMaxWaitingCalls) return;
+  pipeline_->wait_all();
+  const std::lock_guard lock(drain_mutex_);
+  write_ready(false);
+}
+
+// Whether a call whose inputs are held is one that the plan looks for.
+bool Session::keeps_held(std::span<const Operand> outputs, bool failed) {
+  switch (plan_.debug) {
+    case plan::DebugMode::none:
+      return true;
+    case plan::DebugMode::exception:
+      return failed;
+    case plan::DebugMode::overflow:
+      break;
+  }
+  if (failed || !has_overflow(outputs)) return false;
+  const std::uint64_t number = overflow_count_.fetch_add(1) + 1;
+  return plan_.overflow_limit == 0 || number <= plan_.overflow_limit;
+}
+
+bool Session::has_overflow(std::span<const Operand> outputs) {
+  for (const Operand& output : outputs) {
+    if (!reason_not_to_dump(output).empty() || !can_overflow(output.view.dtype)) continue;
+    // Extremes are NaN if one element is.
+    const JobNeeds needs{.statistics = {.extremes = true}};
+    const auto job = std::make_shared<Job>(output.view, needs, dump::SlotAddress{}, nullptr);
+    pipeline_->run_now(job);
+    if (!std::isfinite(job->statistics().max) || !std::isfinite(job->statistics().min)) return true;
+  }
+  return false;
+}
+
+void Session::drop_held(Call& call) {
+  for (RecordedSlot& slot : call.slots)
+    if (slot.job) pipeline_->drop_held(slot.job);
+}
+
+void Session::submit_held(Call& call) {
+  for (RecordedSlot& slot : call.slots)
+    if (slot.job) pipeline_->submit_held(slot.job);
+}
+
+void Session::note_undumped(const Call& call, model::Side side, const Operand& operand,
+                            std::string_view reason) {
+  const std::uint32_t number = operand.index * 2 + static_cast<std::uint32_t>(side);
+  const std::uint64_t bit = number < 64 ? std::uint64_t{1} << number : 0;
+  if (stopped_ || (call.op->undumped_bits.load(std::memory_order_relaxed) & bit) != 0) return;
+  const std::lock_guard lock(operators_mutex_);
+  if (bit != 0 ? (call.op->undumped_bits.fetch_or(bit) & bit) != 0 : !call.op->undumped.insert(number).second)
+    return;
+  log_writer_.add(dump::UndumpedSlot{call.op->op.name, call.op->op.graph_id, call.step, side, operand.index,
+                                     operand.view.dtype, operand.view.shape, std::string(reason)});
+  log_dirty_ = true;
+}
+
+// Why there will be no trace of a tensor; empty if there will be one.
+std::string_view Session::reason_not_to_dump(const Operand& operand) const {
+  if (!operand.undumped.empty()) return operand.undumped;
+  if (operand.view.element_count() == 0) return "empty";
+  if (operand.view.data == nullptr) return "no data";
+  const model::DTypeInfo& dtype = model::dtype_info(operand.view.dtype);
+  if (dtype.bits == 0 || (dtype.kind == model::DTypeKind::floating && dtype.bits == 8))
+    return "dtype cannot be stored";
+  if (!needs_.file && !math::has_statistics(dtype.dtype)) return "dtype has no statistics";
+  return {};
+}
+
+void Session::take_side(Call& call, model::Side side, std::span<const Operand> operands) {
+  const std::uint64_t timestamp_us = next_moment(*call.op);
+  for (const Operand& operand : operands) take(call, side, operand, timestamp_us);
+}
+
+void Session::take(Call& call, model::Side side, const Operand& operand, std::uint64_t timestamp_us) {
+  if (const auto reason = reason_not_to_dump(operand); !reason.empty())
+    return note_undumped(call, side, operand, reason);
+  RecordedSlot& slot = call.slots.emplace_back();
+  slot.address = {&call.op->op, call.graph_id, call.step, timestamp_us, side, operand.index};
+  slot.dtype = operand.view.dtype;
+  const model::TensorView* view = &operand.view;
+  model::TensorView in_memory_order;
+  if (!plan_.default_format && view->is_channels_last()) {
+    view = &(in_memory_order = view->in_memory_order());
+    slot.address.format = "NHWC";
+  }
+  if (plan_.sample_count > 0 && view->element_count() > plan_.sample_count)
+    return take_sample(slot, operand, *view);
+  slot.shape = view->shape;
+  slot.data_bytes = view->byte_count();
+  if (slot.data_bytes <= inline_bytes_)
+    slot.statistics = math::finish(math::partial_stats(*view, needs_.statistics));
+  else
+    slot.job = find_or_make_job(operand, *view, slot);
+}
+
+void Session::take_sample(RecordedSlot& slot, const Operand& operand, const model::TensorView& view) {
+  const model::Shape shape{static_cast<std::int64_t>(plan_.sample_count)};
+  std::vector<std::byte> elements;
+  Operand sample = operand;
+  if (!view.is_contiguous()) {
+    elements = first_elements(view, plan_.sample_count);
+    sample.owner = nullptr;  // of a copy that lives for this call
+    sample.content = 0;
+  }
+  const auto first =
+      model::TensorView::row_major(view.dtype, shape, elements.empty() ? view.data : elements.data());
+  slot.shape = shape;
+  slot.data_bytes = first.byte_count();
+  slot.job = find_or_make_job(sample, first, slot);
+}
+
+std::shared_ptr<Job> Session::find_or_make_job(const Operand& operand, const model::TensorView& view,
+                                               RecordedSlot& slot) {
+  if (holds_ || operand.content == 0 || !reuse_) {
+    slot.owns_file = needs_.file;
+    return holds_ ? hold_job(operand, view, slot.address) : make_job(operand, view, slot.address);
+  }
+  ReuseKey key{operand.content, view.data, view.dtype, view.shape, view.strides};
+  if (auto known = reuse_->find(key, slot.address.step)) return known;
+  slot.owns_file = needs_.file;
+  auto job = make_job(operand, view, slot.address);
+  reuse_->add(std::move(key), job, slot.address.step);
+  return job;
+}
+
+std::shared_ptr<Job> Session::make_job(const Operand& operand, const model::TensorView& view,
+                                       const dump::SlotAddress& address) {
+  auto job = std::make_shared<Job>(view, needs_, address, layout_.get());
+  if (job->is_done()) return job;
+  const bool is_small = job->data_bytes() <= (needs_.file ? kCopiedBytes : kSmallBytes);
+  // A block without a number cannot be asked for by before_write().
+  if (!is_small && operand.owner && operand.content != 0 && options_.retain) {
+    options_.retain(operand.owner);
+    pipeline_->submit_borrowed(job, KeepAlive(operand.owner, options_.release), operand.content);
+  } else if (needs_.file) {
+    pipeline_->submit_copied(job);
+  } else if (is_small) {
+    for (int task; (task = job->claim()) >= 0;) job->run(task);
+  } else {
+    pipeline_->run_now(job);
+  }
+  return job;
+}
+
+std::shared_ptr<Job> Session::hold_job(const Operand& operand, const model::TensorView& view,
+                                       const dump::SlotAddress& address) {
+  auto job = std::make_shared<Job>(view, needs_, address, layout_.get());
+  const bool is_lent = operand.owner && operand.content != 0 && options_.retain;
+  if (is_lent) options_.retain(operand.owner);
+  pipeline_->hold(job, is_lent ? KeepAlive(operand.owner, options_.release) : KeepAlive(),
+                  is_lent ? operand.content : 0);
+  return job;
+}
+
+// All tensors of the call are held, and its file is written before the program goes on.
+void Session::write_container(Call& call) {
+  std::vector<dump::Layout::Member> members;
+  std::uint64_t bytes = 0;
+  std::optional<Error> error;
+  for (const RecordedSlot& slot : call.slots) {
+    if (slot.job->error()) error = slot.job->error();
+    members.push_back({slot.address, slot.job->view()});
+    bytes += slot.data_bytes;
+  }
+  if (!members.empty() && !error && !stopped_)
+    if (auto written = layout_->write_call(members); !written) error = written.take_error();
+  drop_held(call);
+  if (error) return stop(*error, call.op->op.name + ", step " + std::to_string(call.step), members.size());
+  tensor_count_.fetch_add(members.size(), std::memory_order_relaxed);
+  tensor_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  const std::lock_guard lock(status_mutex_);
+  note_step(call.step);
+}
+
+}  // namespace opdump::capture
