@@ -52,11 +52,22 @@ list(APPEND OPDUMP_CORE_SOURCES
 set(OPDUMP_TESTS_dialect dialect/dialects_test.cc dialect/mindspore_test.cc dialect/mindspore_text_test.cc)
 
 list(APPEND OPDUMP_CORE_SOURCES
+  format/execution_order.cc
+  format/graph_ir_read.cc
+  format/graph_ir_write.cc
+  format/graph_pb_read.cc
+  format/graph_pb_write.cc
+  format/graph_proto.cc
+  format/graph_rows.cc
+  format/ir_text.cc
   format/mapping_csv.cc
   format/npy.cc
   format/statistic_csv.cc
 )
 set(OPDUMP_TESTS_format
+  format/execution_order_test.cc
+  format/graph_ir_test.cc
+  format/graph_pb_test.cc
   format/mapping_csv_test.cc
   format/npy_test.cc
   format/statistic_csv_test.cc
@@ -66,6 +77,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   dump/arguments_file.cc
   dump/dump_set.cc
   dump/file_name.cc
+  dump/graph_files.cc
   dump/layout.cc
   dump/npy_file.cc
   dump/operator_log.cc
@@ -79,6 +91,7 @@ list(APPEND OPDUMP_CORE_SOURCES
 set(OPDUMP_TESTS_dump
   dump/dump_set_test.cc
   dump/file_name_test.cc
+  dump/graph_files_test.cc
   dump/operator_log_test.cc
   dump/rank_tree_test.cc
 )

@@ -52,6 +52,15 @@ struct GraphParameter {
   bool operator==(const GraphParameter&) const = default;
 };
 
+// A place in a program: the call that made a node, or one that led to it.
+struct SourceSpan {
+  std::string file;
+  int first_line = 0, last_line = 0;      // from 1, both inclusive
+  int first_column = 0, last_column = 0;  // from 0
+  std::string code;                       // the text of a line of it; empty if nobody could read it
+  bool operator==(const SourceSpan&) const = default;
+};
+
 struct Node {
   struct Operand {
     std::uint32_t index = 0;  // as in file names; operands that are absent leave gaps
@@ -66,13 +75,16 @@ struct Node {
   };
 
   Operator op;
-  std::vector<Argument> arguments;  // all of them in the order of the schema; empty if the engine told none
+  std::vector<Argument> arguments;  // in the order of the schema; empty if the engine or the file told none
   std::vector<Operand> inputs;
   std::vector<Output> outputs;
+  // The calls that led to it, outermost first, where a file of MindSpore tells more than op.source_file.
+  std::vector<SourceSpan> source;
 };
 
 struct Graph {
   std::int64_t id = 0;
+  std::string name;  // as graph files spell it; empty stands for kernel_graph{id}
   std::vector<GraphParameter> parameters;
   std::vector<Node> nodes;  // in order of execution
 };

@@ -1,0 +1,161 @@
+#include "format/graph_ir.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "format/sample_graph.h"
+
+namespace opdump::format {
+namespace {
+
+using model::Argument;
+using model::DType;
+using model::GraphParameter;
+using model::Node;
+using model::Shape;
+using model::Source;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr std::string_view kSample = R"ir(# IR entry: @kernel_graph3
+# Total subgraphs: 1
+
+# Total params: 2
+# Params:
+%para1_x: <Tensor[Float32], (2, 1, 8, 8)>  :  <Float32xDefaultFormat[const vector]{2, 1, 8, 8}>  :  IsWeight: false
+%para2_conv1.weight: <Ref[Tensor[Float32]], (6, 1, 5, 5), ref_key=conv1.weight>  :  has_default  :  <Float32xDefaultFormat[const vector]{6, 1, 5, 5}>  :  IsWeight: true
+
+Node counting information:
+Total number of nodes: 29
+Total number of cnodes: 8
+
+subgraph attr:
+subgraph instance: kernel_graph3 : 0x0
+# 5 operators in order of execution
+subgraph @kernel_graph3() {
+  %0(CNode_1) = convolution(%para1_x, %para2_conv1.weight, None, (I64(1), I64(1)), Bool(0), I64(1)) primitive_attrs: {input_names: [input, weight, bias, stride, transposed, groups]}
+      : (<Tensor[Float32], (2, 1, 8, 8)>, <Ref[Tensor[Float32]], (6, 1, 5, 5), ref_key=conv1.weight>, <TypeNone, NoShape>, <Tuple[Int64*2], TupleShape(NoShape, NoShape)>, <Bool, NoShape>, <Int64, NoShape>) -> (<Tensor[Float32], (2, 6, 4, 4)>)
+      : (<Float32xDefaultFormat[const vector]{2, 1, 8, 8}>, <Float32xDefaultFormat[const vector]{6, 1, 5, 5}>, <TypeNonexDefaultFormat[const vector]{}>, <Int64xDefaultFormat[const vector]{2}>, <BoolxDefaultFormat[const vector]{}>, <Int64xDefaultFormat[const vector]{}>) -> (<Float32xDefaultFormat[const vector]{2, 6, 4, 4}>)
+      : (Tensor, Tensor, Unknown, Tuple, Scalar, Scalar) -> (Tensor)
+      # Fullname with scope: (Default/conv1-Conv2d/convolution-op0)
+      # In file train.py:12, 0~0//
+  %1(CNode_2) = max_pool2d_with_indices(%0, (I64(2), I64(2))) primitive_attrs: {input_names: [self, kernel_size]}
+      : (<Tensor[Float32], (2, 6, 4, 4)>, <Tuple[Int64*2], TupleShape(NoShape, NoShape)>) -> (<Tuple[Tensor[Float32], Tensor[Int64]], TupleShape((2, 6, 2, 2), (2, 6, 2, 2))>)
+      : (<Float32xDefaultFormat[const vector]{2, 6, 4, 4}>, <Int64xDefaultFormat[const vector]{2}>) -> (<Float32xDefaultFormat[const vector]{2, 6, 2, 2}>, <Int64xDefaultFormat[const vector]{2, 6, 2, 2}>)
+      : (Tensor, Tuple) -> (Tuple)
+      # Fullname with scope: (Default/pool-MaxPool2d/max_pool2d_with_indices-op0)
+      # In file train.py:13, 8~30/        x = self.pool(x)  # /2/
+  %2(CNode_3) = TupleGetItem(%1, I64(0))
+      : (<Tuple[Tensor[Float32], Tensor[Int64]], TupleShape((2, 6, 2, 2), (2, 6, 2, 2))>, <Int64, NoShape>) -> (<Tensor[Float32], (2, 6, 2, 2)>)
+      : (<Float32xDefaultFormat[const vector]{2, 6, 2, 2}>, <Int64xDefaultFormat[const vector]{2, 6, 2, 2}>, <Int64xDefaultFormat[const vector]{}>) -> (<Float32xDefaultFormat[const vector]{2, 6, 2, 2}>)
+      : (Tuple, Scalar) -> (Tensor)
+      # Fullname with scope: (Default/pool-MaxPool2d/TupleGetItem-op0)
+      # In file train.py:13, 8~30/        x = self.pool(x)  # /2/
+  %3(CNode_4) = TupleGetItem(%1, I64(1))
+      : (<Tuple[Tensor[Float32], Tensor[Int64]], TupleShape((2, 6, 2, 2), (2, 6, 2, 2))>, <Int64, NoShape>) -> (<Tensor[Int64], (2, 6, 2, 2)>)
+      : (<Float32xDefaultFormat[const vector]{2, 6, 2, 2}>, <Int64xDefaultFormat[const vector]{2, 6, 2, 2}>, <Int64xDefaultFormat[const vector]{}>) -> (<Int64xDefaultFormat[const vector]{2, 6, 2, 2}>)
+      : (Tuple, Scalar) -> (Tensor)
+      # Fullname with scope: (Default/pool-MaxPool2d/TupleGetItem-op1)
+      # In file train.py:13, 8~30/        x = self.pool(x)  # /2/
+  %4(CNode_5) = cat(%2, %2, I64(-1)) primitive_attrs: {input_names: [tensors, tensors, dim]}
+      : (<Tensor[Float32], (2, 6, 2, 2)>, <Tensor[Float32], (2, 6, 2, 2)>, <Int64, NoShape>) -> (<Tensor[Float32], (2, 6, 2, 4)>)
+      : (<Float32xDefaultFormat[const vector]{2, 6, 2, 2}>, <Float32xDefaultFormat[const vector]{2, 6, 2, 2}>, <Int64xDefaultFormat[const vector]{}>) -> (<Float32xDefaultFormat[const vector]{2, 6, 2, 4}>)
+      : (Tensor, Tensor, Scalar) -> (Tensor)
+      # Fullname with scope: (Default/head-Head/cat-op0)
+      # In file train.py:14, 0~0//
+  %5(CNode_6) = add(%4, Tensor(shape=[], dtype=Float32, value=[...]), F64(0.5)) primitive_attrs: {input_names: [self, other, alpha]}
+      : (<Tensor[Float32], (2, 6, 2, 4)>, <Tensor[Float32], (), value=...>, <Float64, NoShape>) -> (<Tensor[Float32], (2, 6, 2, 4)>)
+      : (<Float32xDefaultFormat[const vector]{2, 6, 2, 4}>, <Float32xDefaultFormat[const vector]{}>, <Float64xDefaultFormat[const vector]{}>) -> (<Float32xDefaultFormat[const vector]{2, 6, 2, 4}>)
+      : (Tensor, Tensor, Scalar) -> (Tensor)
+      # Fullname with scope: (Default/head-Head/add-op0)
+      # In file train.py:14, 0~0//
+  %6(CNode_7) = my__gather("a \"b\"", %5, %3, Tensor(shape=[], dtype=Float32, value=[...])) primitive_attrs: {input_names: [mode, self, index, ]} cnode_attrs: {operand_index: (0, 2, 3)}
+      : (<String, NoShape>, <Tensor[Float32], (2, 6, 2, 4)>, <Tensor[Int64], (2, 6, 2, 2)>, <Tensor[Float32], (), value=...>) -> (<Tuple[TypeNone, Tensor[Bool]], TupleShape(NoShape, (7))>)
+      : (<StringxDefaultFormat[const vector]{}>, <Float32xDefaultFormat[const vector]{2, 6, 2, 4}>, <Int64xDefaultFormat[const vector]{2, 6, 2, 2}>, <Float32xDefaultFormat[const vector]{}>) -> (<TypeNonexDefaultFormat[const vector]{}>, <BoolxDefaultFormat[const vector]{7}>)
+      : (Unknown, Tensor, Tensor, Tensor) -> (Tuple)
+      # Fullname with scope: (Default/head-Head/my::gather-op0)
+  Return(%6)
+      : (<Tuple[TypeNone, Tensor[Bool]], TupleShape(NoShape, (7))>)
+      # Fullname with scope: (Default/Return-op0)
+}
+
+
+)ir";
+
+model::Graph decode_one(std::string_view text) {
+  auto graphs = decode_graph_ir(text);
+  EXPECT_TRUE(graphs && graphs->size() == 1) << (graphs ? "" : graphs.error().message());
+  return graphs && !graphs->empty() ? std::move((*graphs)[0]) : model::Graph();
+}
+
+std::optional<std::string> no_line(const std::string&, int) { return std::nullopt; }
+
+TEST(GraphIr, IsWrittenToTheByte) { EXPECT_EQ(encode_graph_ir(sample_graph(), sample_line), kSample); }
+
+TEST(GraphIr, IsWrittenAgainAsItWasRead) {
+  EXPECT_EQ(encode_graph_ir(decode_one(kSample), no_line), kSample);
+}
+
+TEST(GraphIr, ReadsWhatItWrites) {
+  const model::Graph written = sample_graph(), read = decode_one(kSample);
+  EXPECT_EQ(read.id, 3);
+  ASSERT_EQ(read.nodes.size(), written.nodes.size());
+  EXPECT_THAT(read.parameters, ElementsAre(written.parameters[0], written.parameters[1]));
+  for (std::size_t i = 0; i < read.nodes.size(); ++i) {
+    const Node& ours = written.nodes[i];
+    const Node& theirs = read.nodes[i];
+    EXPECT_EQ(theirs.op.type, spell_operator_type(ours.op.type));
+    EXPECT_EQ(theirs.op.name, ours.op.name);
+    EXPECT_EQ(theirs.op.source_file, ours.op.source_file);
+    EXPECT_EQ(theirs.op.source_line, ours.op.source_line);
+    EXPECT_EQ(theirs.outputs, ours.outputs);
+    ASSERT_EQ(theirs.inputs.size(), ours.inputs.size());
+    for (std::size_t k = 0; k < ours.inputs.size(); ++k) {
+      const bool is_constant = ours.inputs[k].source == from_parameter(2);  // a literal tells no source
+      EXPECT_EQ(theirs.inputs[k].index, ours.inputs[k].index) << ours.op.name;
+      EXPECT_EQ(theirs.inputs[k].type, ours.inputs[k].type);
+      EXPECT_EQ(theirs.inputs[k].source, is_constant ? Source() : ours.inputs[k].source);
+    }
+  }
+  EXPECT_EQ(read.nodes[0].arguments, written.nodes[0].arguments);
+  EXPECT_EQ(read.nodes[4].arguments[0], written.nodes[4].arguments[0]);
+}
+
+TEST(GraphIr, OfNoOperatorsIsAFile) {
+  model::Graph graph;
+  const std::string text = encode_graph_ir(graph, no_line);
+  EXPECT_THAT(text, HasSubstr("# Total params: 0\n\nNode counting information:\n"));
+  EXPECT_THAT(text, HasSubstr("  Return(None)\n"));
+  EXPECT_TRUE(decode_one(text).nodes.empty());
+}
+
+TEST(GraphIr, WhatBreaksTheGrammarIsSpelledOtherwise) {
+  EXPECT_EQ(spell_operator_type("aten::add.Tensor"), "aten__add_Tensor");
+  EXPECT_EQ(spell_operator_type("3d"), "_3d");
+  EXPECT_EQ(spell_operator_type(""), "_");
+  model::Graph graph = sample_graph();
+  graph.parameters[0].name = "a, b: (c)\n%";
+  graph.nodes[0].op.name = "Default/two\nlines-op0";
+  graph.nodes[4].arguments[0].value = std::string("a\n)\"(, \\");
+  const model::Graph read = decode_one(encode_graph_ir(graph, no_line));
+  EXPECT_EQ(read.parameters[0].name, "a__b___c___");
+  EXPECT_EQ(read.nodes[0].op.name, "Default/two lines-op0");
+  EXPECT_EQ(std::get<std::string>(read.nodes[4].arguments[0].value), "a )\"(, \\");
+  EXPECT_EQ(read.nodes.size(), 5u);
+}
+
+TEST(GraphIr, ASourceThatComesLaterIsNone) {
+  model::Graph graph = sample_graph();
+  graph.nodes[0].inputs[0].source = from_node(3);
+  graph.nodes[1].inputs[0].source = from_parameter(77);
+  const model::Graph read = decode_one(encode_graph_ir(graph, no_line));
+  EXPECT_EQ(read.nodes[0].inputs[0].source, Source());
+  EXPECT_EQ(read.nodes[1].inputs[0].source, Source());
+}
+
+}  // namespace
+}  // namespace opdump::format
