@@ -24,7 +24,8 @@ _model_named = False
 _root_names: dict[str, int] = {}
 _flags: weakref.WeakKeyDictionary[torch.nn.Module, bool] = weakref.WeakKeyDictionary()  # set_dump() by module
 _name_flags: dict[str, bool] = {}  # and by name
-_named_models: weakref.WeakSet[torch.nn.Module] = weakref.WeakSet()
+_naming_calls: weakref.WeakKeyDictionary[torch.nn.Module, int] = weakref.WeakKeyDictionary()  # by model, so far
+_optimizers: weakref.WeakSet[torch.optim.Optimizer] = weakref.WeakSet()
 
 
 def _find_path(ancestor: torch.nn.Module, module: torch.nn.Module) -> str | None:
@@ -70,16 +71,31 @@ def _tell_calls(call):
 def _name_tensors(model: torch.nn.Module, args: tuple, kwargs: dict) -> None:
     """Tells what the program calls the weights of a model and its inputs of this call."""
     try:
-        if model not in _named_models:
-            _named_models.add(model)
-            for name, tensor in (*model.named_parameters(), *model.named_buffers()):
-                _name_tensor(tensor, name, True)
+        calls = _naming_calls[model] = _naming_calls.get(model, 0) + 1
+        if calls <= 3:  # gradients and an optimizer's state come into being during the first steps, and then stay
+            _name_weights(model)
         inputs = dict(zip(_input_names(type(model)), args)) | kwargs
         for name, value in inputs.items():
             if isinstance(value, torch.Tensor):
                 _name_tensor(value, name, False)
     except Exception as error:  # a name is not worth the program
         hooks.report_unseen("names of inputs and weights", repr(error))
+
+
+def _name_weights(model: torch.nn.Module) -> None:
+    names = {}
+    for name, tensor in model.named_buffers():
+        _name_tensor(tensor, name, True)
+    for name, tensor in model.named_parameters():
+        names[tensor] = name
+        _name_tensor(tensor, name, True)
+        if tensor.grad is not None:
+            _name_tensor(tensor.grad, f"grad.{name}", False)
+    for optimizer in _optimizers:
+        for tensor, state in optimizer.state.items():
+            for key, value in state.items() if tensor in names else ():
+                if isinstance(value, torch.Tensor):
+                    _name_tensor(value, f"{key}.{names[tensor]}", False)
 
 
 def _name_tensor(tensor: torch.Tensor, name: str, is_weight: bool) -> None:
@@ -112,6 +128,7 @@ def _count_optimizer_steps(init):
     @functools.wraps(init)
     def counted(self, *args, **kwargs):
         hooks.count_optimizer_steps()
+        _optimizers.add(self)
         init(self, *args, **kwargs)
 
     return counted
@@ -182,7 +199,7 @@ def start(config: str | None, *, mode: str | None = None, strict: bool = False, 
 
         util.Finalize(None, stop, exitpriority=10)
     _settings = settings
-    _named_models.clear()
+    _naming_calls.clear()
     for name, enabled in _name_flags.items():
         hooks.flag_name(name, enabled)
     if not getattr(_install, "done", False):

@@ -41,13 +41,19 @@ class Dump:
     def undumped(self, name):
         return {f"{e['side']}.{e['index']}": e["reason"] for e in self.log if e["kind"] == "slot" and e["name"] == name}
 
+    def step_directories(self):
+        """{step: directory}: each step is an execution of one graph."""
+        found = {int(p.name): p for p in self.path.glob("net/[0-9]*/[0-9]*")}
+        assert len(found) == len(list(self.path.glob("net/[0-9]*/[0-9]*"))), "a step of two graphs"
+        return found
+
     def steps(self):
-        return sorted(int(p.name) for p in (self.path / "net/0").iterdir())
+        return sorted(self.step_directories())
 
     def files(self, step=0):
         """{(sanitised operator name, "input.0"): path}"""
         found = {}
-        for path in (self.path / f"net/0/{step}").glob("*.npy"):
+        for path in self.step_directories()[step].glob("*.npy"):
             match = NAME.match(path.name)
             assert match, path.name
             key = (match["name"], f"{match['io']}.{match['index']}")
@@ -59,7 +65,7 @@ class Dump:
         return np.load(self.files(step)[(sanitise(name), slot)])
 
     def rows(self, step=0):
-        return pd.read_csv(self.path / f"net/0/{step}/statistic.csv", index_col=False)
+        return pd.read_csv(self.step_directories()[step] / "statistic.csv", index_col=False)
 
 
 def sanitise(name):

@@ -69,7 +69,7 @@ def test_a_wrong_configuration_stops_before_the_program_starts(opdump, tmp_path)
     assert not (tmp_path / "ran").exists()
     dump = opdump.run("open('ran', 'w')", expect=2, config=tmp_path / "missing.json")
     assert "missing.json" in dump.err and len(dump.err.splitlines()) == 1
-    dump = opdump.run("open('ran', 'w')", expect=2, op_debug_mode=3)
+    dump = opdump.run("open('ran', 'w')", expect=2, op_debug_mode=5)
     assert "op_debug_mode" in dump.err
     config.write_text("{ not json")
     assert "data_dump.json:1:4" in opdump.run("open('ran', 'w')", expect=2, config=config).err
