@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "capture/graph_recorder.h"
@@ -34,7 +35,8 @@ struct Call {
   std::vector<GraphTensor> inputs, outputs;
   bool is_first = false;  // of its operator: the graph wants its detail
   NodeDetail detail;
-  std::vector<model::Argument> arguments;  // for the file of arguments
+  std::optional<std::uint32_t> overflowed;  // index of its first output with an infinity or NaN
+  std::vector<model::Argument> arguments;   // for the file of arguments
 
   bool is_done() const {
     return std::ranges::all_of(slots,

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <thread>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "base/version.h"
 #include "capture/call.h"
 #include "capture/clock.h"
+#include "dump/model_tree.h"
 #include "dump/rank_tree.h"
 #include "dump/run_metadata.h"
 
@@ -61,15 +63,38 @@ std::size_t Session::OperatorHash::operator()(const OperatorKey& key) const {
          static_cast<std::size_t>(key.graph_id) * 0x9E3779B97F4A7C15u;
 }
 
-Result<std::unique_ptr<Session>> Session::open(plan::DumpPlan plan, SessionOptions options) {
-  OPDUMP_CHECK_OK(plan::check_recordable(plan));
+Result<std::unique_ptr<dump::Layout>> Session::open_layout(const plan::DumpPlan& plan,
+                                                           const SessionOptions& options) {
   std::vector<std::string> columns;
   if (plan.content != plan::Content::tensor)
     for (const plan::Statistic statistic : plan.statistics)
       columns.emplace_back(plan::statistic_table()[static_cast<std::size_t>(statistic)].column);
-  dump::RankTreeOptions tree{plan.root, plan.net_name, options.rank, std::move(columns),
-                             plan.class_name_dtypes};
-  OPDUMP_TRY(auto layout, dump::open_rank_tree(std::move(tree)));
+  if (plan.layout == plan::Layout::rank_tree)
+    return dump::open_rank_tree(
+        {plan.root, plan.net_name, options.rank, std::move(columns), plan.class_name_dtypes});
+
+  using Scene = dump::ModelTreeOptions::Scene;
+  constexpr std::array kScenes{Scene::dump, Scene::overflow, Scene::exception};
+  constexpr std::array kModes{"all", "input", "output"};
+  dump::ModelTreeOptions tree{.root = plan.root,
+                              .net_name = plan.net_name,
+                              .rank = options.rank,
+                              .device = options.device_id,
+                              .statistic_columns = std::move(columns),
+                              .file_format = plan.file_format == plan::FileFormat::bin
+                                                 ? dump::FileFormat::bin
+                                                 : dump::FileFormat::npy,
+                              .step_first = plan.layout == plan::Layout::model_tree,
+                              .start_us = now_us(),
+                              .scene = kScenes[static_cast<std::size_t>(plan.debug)],
+                              .dump_mode = kModes[static_cast<std::size_t>(plan.sides)],
+                              .layers = {}};
+  for (const plan::OpSelector::Rule& rule : plan.operators.rules()) tree.layers.push_back(rule.text);
+  return dump::open_model_tree(std::move(tree));
+}
+
+Result<std::unique_ptr<Session>> Session::open(plan::DumpPlan plan, SessionOptions options) {
+  OPDUMP_TRY(auto layout, open_layout(plan, options));
   OPDUMP_TRY(auto log_writer, dump::OperatorLogWriter::open(dump::rank_directory(plan.root, options.rank)));
   if (options.threads == 0) {
     // Threads that write files mostly wait for the disk; threads that compute take cores from the program.
@@ -139,6 +164,12 @@ bool Session::set_step(std::int64_t step) {
   if (stopped_) recording_ = false;  // by another thread, just now
   if (step_.exchange(step) != step && reuse_) reuse_->begin_step();
   if (step >= steps_run_) steps_run_ = step + 1;
+  if (!stopped_) {
+    const std::lock_guard lock(drain_mutex_);
+    const std::int64_t number = step + static_cast<std::int64_t>(plan_.initial_step);
+    if (auto begun = layout_->begin_step(number, selected); !begun)
+      stop(begun.error(), "step " + std::to_string(number), 0);
+  }
   if (!selected) pipeline_->before_any_write();  // the engine may unhook itself now and not see writes
   return selected;
 }

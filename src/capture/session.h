@@ -125,6 +125,8 @@ class Session {
   struct OperatorHash {
     std::size_t operator()(const OperatorKey& key) const;
   };
+  static Result<std::unique_ptr<dump::Layout>> open_layout(const plan::DumpPlan& plan,
+                                                           const SessionOptions& options);
   Result<> write_first_files();
   bool is_flagged(const model::Operator& op) const;
 
@@ -147,8 +149,8 @@ class Session {
                                 const dump::SlotAddress& address);
   std::shared_ptr<Job> hold_job(const Operand& operand, const model::TensorView& view,
                                 const dump::SlotAddress& address);
-  bool has_overflow(std::span<const Operand> outputs);
-  bool keeps_held(std::span<const Operand> outputs, bool failed);
+  std::optional<std::uint32_t> find_overflow(std::span<const Operand> outputs);
+  bool keeps_held(Call& call, std::span<const Operand> outputs, bool failed);
   void drop_held(Call& call);
   void submit_held(Call& call);
   void queue(CallPointer call);
@@ -167,6 +169,8 @@ class Session {
   void write_ready(bool flush_now);
   Result<> write(const RecordedSlot& slot);
   void write(const Call& call);
+  Result<> write_beside(const Call& call);
+  Result<> write_overflow(const Call& call);
   void stop(const Error& error, std::string first, std::uint64_t count);
   void say(LogLevel level, std::string_view line) const;
   void say_what_was_missed(const dump::Status& status);

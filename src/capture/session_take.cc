@@ -95,6 +95,7 @@ void Session::give_back(Call* raw) {
   call->inputs.clear();
   call->outputs.clear();
   call->arguments.clear();
+  call->overflowed.reset();
   call->detail = {};
   const std::lock_guard lock(calls_mutex_);
   if (free_calls_.size() < kMaxFreeCalls) free_calls_.push_back(std::move(call));
@@ -124,7 +125,7 @@ void Session::end(Call* raw, std::span<const Operand> outputs, bool failed) {
   if (!call) return;
   if (graph_ && !failed) note_graph(*call, outputs);
   if (!call->takes_data) return;
-  if (holds_ && !keeps_held(outputs, failed)) return drop_held(*call);
+  if (holds_ && !keeps_held(*call, outputs, failed)) return drop_held(*call);
   if (!failed && plan_.sides != plan::Sides::inputs) take_side(*call, model::Side::output, outputs);
   if (call->slots.empty()) return;  // a view
   call_count_.fetch_add(1, std::memory_order_relaxed);
@@ -149,7 +150,7 @@ void Session::queue(CallPointer call) {
 }
 
 // Whether a call whose inputs are held is one that the plan looks for.
-bool Session::keeps_held(std::span<const Operand> outputs, bool failed) {
+bool Session::keeps_held(Call& call, std::span<const Operand> outputs, bool failed) {
   switch (plan_.debug) {
     case plan::DebugMode::none:
       return true;
@@ -158,21 +159,21 @@ bool Session::keeps_held(std::span<const Operand> outputs, bool failed) {
     case plan::DebugMode::overflow:
       break;
   }
-  if (failed || !has_overflow(outputs)) return false;
+  if (failed || !(call.overflowed = find_overflow(outputs))) return false;
   const std::uint64_t number = overflow_count_.fetch_add(1) + 1;
   return plan_.overflow_limit == 0 || number <= plan_.overflow_limit;
 }
 
-bool Session::has_overflow(std::span<const Operand> outputs) {
+std::optional<std::uint32_t> Session::find_overflow(std::span<const Operand> outputs) {
   for (const Operand& output : outputs) {
     if (!reason_not_to_dump(output).empty() || !can_overflow(output.view.dtype)) continue;
     // Extremes are NaN if one element is.
     const JobNeeds needs{.statistics = {.extremes = true}};
     const auto job = std::make_shared<Job>(output.view, needs, dump::SlotAddress{}, nullptr);
     pipeline_->run_now(job);
-    if (!std::isfinite(job->statistics().max) || !std::isfinite(job->statistics().min)) return true;
+    if (!std::isfinite(job->statistics().max) || !std::isfinite(job->statistics().min)) return output.index;
   }
-  return false;
+  return std::nullopt;
 }
 
 void Session::drop_held(Call& call) {
@@ -309,6 +310,10 @@ void Session::write_container(Call& call) {
   if (!members.empty() && !error && !stopped_)
     if (auto written = layout_->write_call(members); !written) error = written.take_error();
   drop_held(call);
+  if (!error) {
+    const std::lock_guard lock(drain_mutex_);
+    if (auto written = write_overflow(call); !written) error = written.take_error();
+  }
   if (error) return stop(*error, call.op->op.name + ", step " + std::to_string(call.step), members.size());
   tensor_count_.fetch_add(members.size(), std::memory_order_relaxed);
   tensor_bytes_.fetch_add(bytes, std::memory_order_relaxed);

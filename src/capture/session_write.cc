@@ -58,12 +58,27 @@ void Session::write(const Call& call) {
     else
       --lost;
   }
-  if (!call.arguments.empty() && !stopped_)
-    if (auto written = layout_->write_arguments(call.slots.front().address, call.arguments); !written)
+  if (!stopped_)
+    if (auto written = write_beside(call); !written)
       stop(written.error(), call.op->op.name + ", step " + std::to_string(call.step), 0);
   const std::lock_guard lock(status_mutex_);
   if (failure_loss_) status_.losses[*failure_loss_].count += lost;
   if (lost < call.slots.size()) note_step(call.step);
+}
+
+// What the scheme has of a call beside its tensors.
+Result<> Session::write_beside(const Call& call) {
+  if (!call.arguments.empty())
+    OPDUMP_CHECK_OK(layout_->write_arguments(call.slots.front().address, call.arguments));
+  return write_overflow(call);
+}
+
+Result<> Session::write_overflow(const Call& call) {
+  if (!call.overflowed) return ok();
+  dump::SlotAddress output = call.slots.back().address;
+  output.side = model::Side::output;
+  output.index = *call.overflowed;
+  return layout_->write_overflow(output);
 }
 
 void Session::note_step(std::int64_t step) {
@@ -74,7 +89,8 @@ void Session::note_step(std::int64_t step) {
 Result<> Session::write(const RecordedSlot& slot) {
   if (slot.job && slot.job->error()) return *slot.job->error();
   if (needs_.file) {
-    if (!slot.owns_file) OPDUMP_CHECK_OK(layout_->link_tensor(slot.address, slot.dtype, slot.job->file()));
+    if (!slot.owns_file)
+      OPDUMP_CHECK_OK(layout_->link_tensor(slot.address, slot.dtype, slot.shape, slot.job->file()));
     tensor_count_.fetch_add(1, std::memory_order_relaxed);
     tensor_bytes_.fetch_add(slot.data_bytes, std::memory_order_relaxed);
   }

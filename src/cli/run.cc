@@ -172,8 +172,7 @@ Result<int> run_run(std::span<const char* const> args) {
   if (!arguments.mode.empty()) {
     OPDUMP_TRY(options.mode, dialect::parse_mode(arguments.mode));
   }
-  OPDUMP_TRY(const auto plan, dialect::load_plan(config, arguments.dialect, options));
-  OPDUMP_CHECK_OK(plan::check_recordable(plan));
+  if (auto plan = dialect::load_plan(config, arguments.dialect, options); !plan) return plan.take_error();
   const RunReport report;
   OPDUMP_CHECK_OK(set_environment(arguments, config, report));
 

@@ -20,15 +20,4 @@ const std::vector<StatisticInfo>& statistic_table() {
   return table;
 }
 
-Result<> check_recordable(const DumpPlan& plan) {
-  const auto refuse = [&](std::string_view what) {
-    return Error(Code::config, plan.config_path.string() + ": " + std::string(what));
-  };
-  if (plan.layout != Layout::rank_tree)
-    return refuse(
-        "the offline-model layout (no e2e_dump_settings) cannot be recorded yet; add "
-        "\"e2e_dump_settings\": {\"enable\": true} or choose --mode o0");
-  return ok();
-}
-
 }  // namespace opdump::plan

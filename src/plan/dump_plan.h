@@ -86,9 +86,6 @@ struct DumpPlan {
   std::vector<std::string> warnings;  // for the user, each with file:line:column where there is one
 };
 
-// Whether this version can record what the plan asks for. Errors: config -- the message says what to change.
-Result<> check_recordable(const DumpPlan& plan);
-
 // The plan for people: a few lines "what: value", ending with what will be written and where.
 std::string describe(const DumpPlan& plan);
 
