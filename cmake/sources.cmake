@@ -52,6 +52,8 @@ list(APPEND OPDUMP_CORE_SOURCES
 set(OPDUMP_TESTS_dialect dialect/dialects_test.cc dialect/mindspore_test.cc dialect/mindspore_text_test.cc)
 
 list(APPEND OPDUMP_CORE_SOURCES
+  format/dump_data.cc
+  format/dump_names.cc
   format/execution_order.cc
   format/graph_ir_read.cc
   format/graph_ir_write.cc
@@ -62,14 +64,17 @@ list(APPEND OPDUMP_CORE_SOURCES
   format/ir_text.cc
   format/mapping_csv.cc
   format/npy.cc
+  format/op_debug.cc
   format/statistic_csv.cc
 )
 set(OPDUMP_TESTS_format
+  format/dump_data_test.cc
   format/execution_order_test.cc
   format/graph_ir_test.cc
   format/graph_pb_test.cc
   format/mapping_csv_test.cc
   format/npy_test.cc
+  format/op_debug_test.cc
   format/statistic_csv_test.cc
 )
 
@@ -79,19 +84,24 @@ list(APPEND OPDUMP_CORE_SOURCES
   dump/file_name.cc
   dump/graph_files.cc
   dump/layout.cc
+  dump/model_tree.cc
   dump/npy_file.cc
   dump/operator_log.cc
   dump/rank_tree.cc
   dump/run_metadata.cc
+  dump/statistic_tables.cc
   dump/status_file.cc
+  dump/step_directories.cc
   dump/step_reader.cc
   dump/stored_tensor.cc
+  dump/tensor_stream.cc
   dump/tree_file.cc
 )
 set(OPDUMP_TESTS_dump
   dump/dump_set_test.cc
   dump/file_name_test.cc
   dump/graph_files_test.cc
+  dump/model_tree_test.cc
   dump/operator_log_test.cc
   dump/rank_tree_test.cc
 )

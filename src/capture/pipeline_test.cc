@@ -32,7 +32,8 @@ class MemoryLayout final : public dump::Layout {
     written_[address.timestamp_us] = std::move(values);
     return std::filesystem::path(std::to_string(address.timestamp_us));
   }
-  Result<> link_tensor(const dump::SlotAddress&, DType, const std::filesystem::path&) override {
+  Result<> link_tensor(const dump::SlotAddress&, DType, const model::Shape&,
+                       const std::filesystem::path&) override {
     return ok();
   }
   Result<> write_statistics(const dump::SlotAddress&, const dump::StatisticRow&) override { return ok(); }

@@ -74,7 +74,8 @@ void Session::note_step(std::int64_t step) {
 Result<> Session::write(const RecordedSlot& slot) {
   if (slot.job && slot.job->error()) return *slot.job->error();
   if (needs_.file) {
-    if (!slot.owns_file) OPDUMP_CHECK_OK(layout_->link_tensor(slot.address, slot.dtype, slot.job->file()));
+    if (!slot.owns_file)
+      OPDUMP_CHECK_OK(layout_->link_tensor(slot.address, slot.dtype, slot.shape, slot.job->file()));
     tensor_count_.fetch_add(1, std::memory_order_relaxed);
     tensor_bytes_.fetch_add(slot.data_bytes, std::memory_order_relaxed);
   }

@@ -1,6 +1,8 @@
 #include "dump/file_name.h"
 
 #include <limits>
+#include <span>
+#include <vector>
 
 #include "base/text.h"
 
@@ -15,6 +17,10 @@ std::string row_safe(std::string text) {
     if (byte < 0x20 || byte == 0x7f || c == '/' || c == ',' || c == '"') c = '_';
   }
   return text.empty() ? "_" : text;
+}
+
+bool is_plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
 std::optional<model::Side> find_side(std::string_view text) {
@@ -37,6 +43,13 @@ std::string_view take_last(std::string_view& text) {
 std::string file_type(const model::Operator& op) { return row_safe(op.type); }
 
 std::string file_op_name(const model::Operator& op) { return row_safe(model::sanitise_name(op.name)); }
+
+std::string plain_name(std::string_view text) {
+  std::string name(text);
+  for (char& c : name)
+    if (!is_plain(c)) c = '_';
+  return name.empty() ? "_" : name;
+}
 
 std::string format_file_name(const FileName& name) {
   std::string text;
@@ -79,6 +92,31 @@ std::optional<FileName> parse_file_name(std::string_view text) {
   result.task = *task;
   result.format = last;
   return result;
+}
+
+std::string format_call_name(const CallName& name) {
+  return name.type + "." + name.name + "." + std::to_string(name.task) + "." + std::to_string(name.stream) +
+         "." + std::to_string(name.timestamp_us);
+}
+
+std::optional<CallName> parse_call_name(std::string_view text) {
+  constexpr std::size_t kMostNumbers = 7;
+  const std::vector<std::string_view> fields = split(text, '.');
+  if (fields.size() < 4 || fields.size() > 2 + kMostNumbers || fields[0].empty() || fields[1].empty())
+    return std::nullopt;
+  std::vector<std::uint64_t> numbers;
+  for (const std::string_view field : std::span(fields).subspan(2)) {
+    const auto number = parse_uint64(field);
+    if (!number) return std::nullopt;
+    numbers.push_back(*number);
+  }
+  CallName name{std::string(fields[0]), std::string(fields[1]), numbers[0], 0, numbers[1]};
+  if (numbers.size() > 2) {
+    if (numbers[1] > INT64_MAX) return std::nullopt;
+    name.stream = static_cast<std::int64_t>(numbers[1]);
+    name.timestamp_us = numbers[2];
+  }
+  return name;
 }
 
 }  // namespace opdump::dump

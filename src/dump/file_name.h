@@ -34,10 +34,33 @@ struct FileName {
 std::string file_type(const model::Operator& op);
 std::string file_op_name(const model::Operator& op);
 
+// `text` as CANN's tools accept types and names (mindspore.md 2.9): every byte but letters, digits, '_' and
+// '-' becomes '_'. An empty one becomes "_".
+std::string plain_name(std::string_view text);
+
 // The name with ".npy"; may exceed kMaxFileName.
 std::string format_file_name(const FileName& name);
 
 // Nothing if `text` is not such a name.
 std::optional<FileName> parse_file_name(std::string_view text);
+
+// The file of an execution in layouts (B) and (C), which holds all of its tensors:
+//   {type}.{name}.{task}[.{stream}].{us}[.{task type}.{context}.{thread}.{device}]
+struct CallName {
+  std::string type, name;  // as plain_name() spells them
+  std::uint64_t task = 0;
+  std::int64_t stream = 0;
+  std::uint64_t timestamp_us = 0;
+};
+
+// Type and name of the record that tells which operator overflowed, and what its name ends in as JSON.
+inline constexpr std::string_view kOpDebugType = "Opdebug", kOpDebugName = "Node_OpDebug";
+inline constexpr std::string_view kOpDebugJsonEnd = ".output.0.json";
+
+// May exceed kMaxFileName.
+std::string format_call_name(const CallName& name);
+
+// Nothing if `text` is not such a name.
+std::optional<CallName> parse_call_name(std::string_view text);
 
 }  // namespace opdump::dump

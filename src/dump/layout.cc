@@ -2,6 +2,8 @@
 
 namespace opdump::dump {
 
+Result<> Layout::begin_step(std::int64_t, bool) { return ok(); }
+
 Result<std::filesystem::path> Layout::write_call(std::span<const Member>) {
   return Error(Code::internal, "this directory scheme has no file for an execution");
 }

@@ -50,11 +50,15 @@ class Layout {
   virtual Result<std::filesystem::path> write_tensor(const SlotAddress& address,
                                                      const model::TensorView& view) = 0;
 
-  // Gives `file`, which this layout wrote for a tensor of equal bytes, a second name (a hard link): operators
-  // read what others wrote, and nobody wants it on disk twice. Thread-safe. Errors: io, also where links are
-  // refused.
-  virtual Result<> link_tensor(const SlotAddress& address, model::DType dtype,
+  // Gives `file`, which this layout wrote for a tensor of equal bytes and shape, a second name (a hard link):
+  // operators read what others wrote, and nobody wants it on disk twice. Thread-safe. Errors: io, also where
+  // links are refused.
+  virtual Result<> link_tensor(const SlotAddress& address, model::DType dtype, const model::Shape& shape,
                                const std::filesystem::path& file) = 0;
+
+  // A step begins: writes what the scheme has for it, before anything of the step is written. `selected` says
+  // whether anything of it will be. One caller at a time. Errors: io.
+  virtual Result<> begin_step(std::int64_t step, bool selected);
 
   // True if all tensors of an execution go into one file: write_call() takes the place of write_tensor() and
   // link_tensor() then.
@@ -66,7 +70,8 @@ class Layout {
     model::TensorView view;
   };
   // Writes the file of an execution and returns its path. `members` are of one operator and step, not empty:
-  // inputs by index, then outputs by index. Thread-safe for different executions. Errors: as write_tensor.
+  // inputs by index, then outputs by index. The file bears the first one's time. Thread-safe for different
+  // executions. Errors: as write_tensor.
   virtual Result<std::filesystem::path> write_call(std::span<const Member> members);
 
   // Writes the arguments of an execution that are not tensors, where the scheme has a file for them; else

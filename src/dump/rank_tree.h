@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dump/layout.h"
+#include "dump/step_directories.h"
 
 namespace opdump::dump {
 
@@ -23,8 +24,5 @@ struct RankTreeOptions {
 // Creates {root}/rank_{R}; an existing tree is continued as the original does (statistic.csv is appended to,
 // .npy replaced). Errors: io.
 Result<std::unique_ptr<Layout>> open_rank_tree(RankTreeOptions options);
-
-// {root}/rank_{R}
-std::filesystem::path rank_directory(const std::filesystem::path& root, std::uint32_t rank);
 
 }  // namespace opdump::dump

@@ -87,6 +87,26 @@ Result<OpenDirectory> open_directory(const std::filesystem::path& path) {
   return OpenDirectory{std::move(fd), path};
 }
 
+Result<OpenDirectory> open_root(const std::filesystem::path& path) {
+  OPDUMP_CHECK_OK(make_directories(path, 0700));
+  Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) return Error(Code::io, io_error(path, "open directory").message());
+  return OpenDirectory{std::move(fd), path};
+}
+
+Result<OpenDirectory> open_below(const OpenDirectory& top, const std::filesystem::path& relative) {
+  OpenDirectory directory{Fd(), top.path};
+  for (const std::filesystem::path& name : relative) {
+    const int parent = directory.fd ? directory.fd.get() : top.fd.get();
+    directory.path /= name;
+    if (::mkdirat(parent, name.c_str(), 0700) != 0 && errno != EEXIST)
+      return removed_or_io_error(directory.path, "create directory");
+    directory.fd = Fd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!directory.fd) return removed_or_io_error(directory.path, "open directory");
+  }
+  return directory;
+}
+
 Result<> check_in_place(const OpenDirectory& directory) {
   struct stat opened {};
   struct stat found {};
@@ -111,6 +131,22 @@ Result<Fd> create_replacing(const OpenDirectory& directory, const std::string& n
     OPDUMP_CHECK_OK(remove_name(directory, name));
   }
   return taken_again(directory, name);
+}
+
+Result<> replace_file(const OpenDirectory& directory, const std::string& name, std::string_view text) {
+  const std::string temporary = name + ".tmp" + std::to_string(::getpid());
+  const std::filesystem::path path = directory.path / name;
+  {
+    OPDUMP_TRY(const Fd fd, create_replacing(directory, temporary));
+    if (auto written = write_all(fd, std::as_bytes(std::span(text)), path); !written) {
+      remove_file(directory, temporary);
+      return Error(Code::io, written.error().message());
+    }
+  }
+  if (::renameat(directory.fd.get(), temporary.c_str(), directory.fd.get(), name.c_str()) == 0) return ok();
+  Error error = removed_or_io_error(path, "replace");
+  remove_file(directory, temporary);
+  return error;
 }
 
 Result<bool> link_new(const OpenDirectory& directory, const std::string& name,

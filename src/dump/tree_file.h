@@ -20,6 +20,13 @@ struct OpenDirectory {
 // Creates `path` (0700) where it is missing and opens it; a symbolic link is refused. Errors: io.
 Result<OpenDirectory> open_directory(const std::filesystem::path& path);
 
+// The same for the directory that the user chose, which may be reached through links. Errors: io.
+Result<OpenDirectory> open_root(const std::filesystem::path& path);
+
+// Creates the directories of `relative` below `top` (0700) where they are missing and opens the last. No
+// symbolic link on the way is followed. Errors: io, also for a `top` that was removed.
+Result<OpenDirectory> open_below(const OpenDirectory& top, const std::filesystem::path& relative);
+
 // Whether the path still leads to the directory that was opened. Errors: io -- it was removed or moved.
 Result<> check_in_place(const OpenDirectory& directory);
 
@@ -29,6 +36,10 @@ Result<std::optional<Fd>> create_new(const OpenDirectory& directory, const std::
 
 // The same, but an existing file loses its name first. It is not truncated: it may have other names (links).
 Result<Fd> create_replacing(const OpenDirectory& directory, const std::string& name);
+
+// Replaces `name` by a file that holds `text` and is readable by its owner only: a reader sees the old one or
+// the new one, never a part. Errors: io.
+Result<> replace_file(const OpenDirectory& directory, const std::string& name, std::string_view text);
 
 // Gives the file `target` the further name `name`. False if the name is taken. Errors: io, also where the
 // system refuses links.

@@ -1,0 +1,68 @@
+// The directories of steps that are being written, in any scheme: held open while they are in use, files in
+// them under their names or, where a name is too long, under a short one with a line in mapping.csv.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "dump/layout.h"
+#include "dump/tree_file.h"
+
+namespace opdump::dump {
+
+class StepDirectories {
+ public:
+  // Where, below the root, the files of a step lie.
+  using PathOf = std::function<std::filesystem::path(std::int64_t graph_id, std::int64_t step)>;
+  using Write = std::function<Result<>(const Fd& fd, const std::filesystem::path& path)>;
+
+  // Creates `root` and {root}/rank_{R}, which every recording has and whose removal ends it. Errors: io.
+  static Result<std::unique_ptr<StepDirectories>> open(const std::filesystem::path& root, std::uint32_t rank,
+                                                       PathOf path_of);
+  StepDirectories(OpenDirectory root, OpenDirectory rank, PathOf path_of)
+      : root_(std::move(root)), rank_(std::move(rank)), path_of_(std::move(path_of)) {}
+
+  const OpenDirectory& root() const { return root_; }
+
+  // Errors: io -- the recording's directory was removed or moved.
+  Result<> check() const { return check_in_place(rank_); }
+
+  // The directory of the address's graph and step, created where it is missing. Thread-safe. Errors: io.
+  Result<std::shared_ptr<const OpenDirectory>> find(const SlotAddress& address);
+
+  // Creates the file `name`, lets write() fill it and returns its path; a file that could not be filled is
+  // removed again. Thread-safe. Errors: io, and those of write().
+  Result<std::filesystem::path> create(const SlotAddress& address, std::string name, const Write& write);
+
+  // Gives `file` the further name `name`. Thread-safe. Errors: io.
+  Result<> link(const SlotAddress& address, const std::string& name, const std::filesystem::path& file);
+
+  // See Layout::move_step.
+  Result<> move(std::int64_t step, std::int64_t from, std::int64_t to);
+
+ private:
+  template <typename F>
+  Result<std::string> claim_short_name(const OpenDirectory& directory, const std::string& long_name,
+                                       std::uint64_t timestamp_us, const F& claim);
+  Result<> append_mapping(const OpenDirectory& directory, const std::string& name,
+                          const std::string& long_name);
+
+  const OpenDirectory root_, rank_;
+  const PathOf path_of_;
+  std::mutex mutex_;  // guards opened_ and every mapping.csv
+  std::map<std::pair<std::int64_t, std::int64_t>, std::shared_ptr<const OpenDirectory>>
+      opened_;  // step, graph
+};
+
+// Errors: usage -- a name that would not be one directory of its own.
+Result<> check_net_name(const std::string& net_name);
+
+// {root}/rank_{R}
+std::filesystem::path rank_directory(const std::filesystem::path& root, std::uint32_t rank);
+
+}  // namespace opdump::dump

@@ -1,0 +1,44 @@
+// What tells which operator overflowed, mindspore.md 6.2 and cann.md 3.5: the record of a debugging task, as
+// the 2048 bytes that the device writes or as the JSON that MindSpore makes of them. Records of newer devices
+// start with a number of their own and have one section; we write the older kind, which every reader knows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace opdump::format {
+
+inline constexpr std::size_t kOpDebugBytes = 2048;
+
+// What one unit reports. The addresses are the device's.
+struct OpDebugUnit {
+  std::uint64_t model_id = 0, stream_id = 0, task_id = 0, task_type = 0;
+  std::uint64_t pc_start = 0, para_base = 0;
+  std::uint64_t status = 0;                      // not 0: overflow
+  std::uint64_t kernel_code = 0, block_idx = 0;  // AI Core only
+  bool operator==(const OpDebugUnit&) const = default;
+};
+
+struct OpDebug {
+  OpDebugUnit dha_atomic_add, l2_atomic_add, ai_core;
+  bool operator==(const OpDebug&) const = default;
+};
+
+// kOpDebugBytes, the older kind.
+std::vector<std::byte> encode_op_debug(const OpDebug& record);
+
+// Compact, keys sorted, no line feed.
+std::string encode_op_debug_json(const OpDebug& record);
+
+// Either kind; of the newer, the section is told as that of the AI Core. Errors: corrupt (too short).
+Result<OpDebug> decode_op_debug(std::span<const std::byte> blob);
+
+// What encode_op_debug_json() writes, or the same with blanks. Errors: corrupt.
+Result<OpDebug> decode_op_debug_json(std::string_view text);
+
+}  // namespace opdump::format
