@@ -80,6 +80,7 @@ set(OPDUMP_TESTS_format
 
 list(APPEND OPDUMP_CORE_SOURCES
   dump/arguments_file.cc
+  dump/call_file.cc
   dump/dump_set.cc
   dump/file_name.cc
   dump/graph_files.cc
@@ -96,6 +97,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   dump/stored_tensor.cc
   dump/tensor_stream.cc
   dump/tree_file.cc
+  dump/tree_location.cc
 )
 set(OPDUMP_TESTS_dump
   dump/dump_set_test.cc
@@ -104,6 +106,7 @@ set(OPDUMP_TESTS_dump
   dump/model_tree_test.cc
   dump/operator_log_test.cc
   dump/rank_tree_test.cc
+  dump/trees_test.cc
 )
 
 list(APPEND OPDUMP_CORE_SOURCES

@@ -129,7 +129,7 @@ Session::Session(plan::DumpPlan plan, SessionOptions options, std::unique_ptr<du
       log_writer_(std::move(log_writer)) {
   if (!needs_.file && !needs_.md5) inline_bytes_ = kTinyBytes;
   holds_ = plan_.debug != plan::DebugMode::none || layout_->writes_calls();
-  if (options_.tells_graph && plan_.graphs) graph_ = std::make_unique<GraphRecorder>();
+  if (options_.tells_graph) graph_ = std::make_unique<GraphRecorder>();
   status_.opdump_version = kVersion;
   status_.process = options_.process;
   status_.runtime = options_.runtime;
@@ -175,6 +175,7 @@ bool Session::set_step(std::int64_t step) {
 }
 
 const DefinedOperator* Session::define(model::Operator op) {
+  if (graph_) op.graph_id = model::kAnyGraph;
   const std::lock_guard lock(operators_mutex_);
   if (const auto known = operators_.find({op.graph_id, op.name}); known != operators_.end())
     return known->second.get();

@@ -74,7 +74,7 @@ void Session::end_step() {
 }
 
 Result<> Session::write_graph(const GraphRecorder::EndedStep& ended, std::int64_t step) {
-  if (ended.graph) OPDUMP_CHECK_OK(dump::write_graph(rank_directory_, *ended.graph));
+  if (ended.graph && plan_.graphs) OPDUMP_CHECK_OK(dump::write_graph(rank_directory_, *ended.graph));
   if (plan_.run_metadata) OPDUMP_CHECK_OK(dump::append_global_order(rank_directory_, ended.graph_id, step));
   return plan_.parameters ? write_constants(ended) : ok();
 }

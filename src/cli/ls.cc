@@ -1,4 +1,5 @@
 // `opdump ls DUMP`: what is in a dump.
+#include <algorithm>
 #include <set>
 #include <string>
 #include <tuple>
@@ -61,6 +62,16 @@ std::string counted(std::uint64_t count, std::string_view noun) {
   return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }
 
+// The operator that a record is about: by name if it is in the dump, else as the record tells it.
+std::string overflowed(const dump::DumpSet& dump, const dump::Overflow& overflow) {
+  const auto place = [](const auto& of) {
+    return std::tuple(of.rank, of.graph_id, of.step, of.task, of.stream);
+  };
+  const auto run = std::ranges::find(dump.runs(), place(overflow), place);
+  if (run != dump.runs().end()) return compare::operator_name(*run);
+  return "task " + std::to_string(overflow.task) + " of stream " + std::to_string(overflow.stream);
+}
+
 std::string summary(const dump::DumpSet& dump, const Totals& totals, std::size_t run_count) {
   const std::string steps = compare::format_ranges(totals.steps);
   std::string text = counted(totals.ranks.size(), "rank") + ", " + counted(totals.graphs.size(), "graph");
@@ -79,6 +90,9 @@ std::string summary(const dump::DumpSet& dump, const Totals& totals, std::size_t
     for (const dump::Loss& loss : status.losses)
       text += "  missing: " + std::to_string(loss.count) + " x " + loss.what + " (" + loss.reason + ")\n";
   }
+  for (const dump::Overflow& overflow : dump.overflows())
+    text += "overflow: step " + std::to_string(overflow.step) + ", " + overflowed(dump, overflow) +
+            " (status " + std::to_string(overflow.status) + ")\n";
   for (const dump::Problem& problem : dump.problems())
     text += "problem: " + problem.path.string() + ": " + problem.what + "\n";
   return text;
@@ -127,6 +141,14 @@ void list_json(const dump::DumpSet& dump, const Runs& runs, const Totals& totals
   record["statistics"] = totals.statistics;
   record["states"] = Json::object();
   for (const auto& [rank, status] : dump.statuses()) record["states"][std::to_string(rank)] = status.state;
+  record["overflows"] = Json::array();
+  for (const dump::Overflow& overflow : dump.overflows())
+    record["overflows"].push_back({{"rank", overflow.rank},
+                                   {"graph", overflow.graph_id},
+                                   {"step", overflow.step},
+                                   {"operator", overflowed(dump, overflow)},
+                                   {"status", overflow.status},
+                                   {"file", overflow.file.string()}});
   record["problems"] = Json::array();
   for (const dump::Problem& problem : dump.problems())
     record["problems"].push_back(problem.path.string() + ": " + problem.what);

@@ -52,7 +52,7 @@ struct SlotData {
 SlotData slot_data(const dump::Slot& slot, std::int64_t edge) {
   SlotData data{slot.statistics, {}};
   if (slot.file.empty()) return data;
-  auto tensor = dump::StoredTensor::read(slot.file);
+  auto tensor = dump::StoredTensor::read(slot);
   if (!tensor) return data;  // slot_facts has told why
   data.values = format_values(tensor->view(), static_cast<std::size_t>(edge));
   if (!data.statistics.empty()) return data;

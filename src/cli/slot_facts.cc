@@ -15,7 +15,7 @@ SlotFacts slot_facts(const dump::Slot& slot) {
       facts.trouble = "no data: " + (slot.undumped_reason.empty() ? "not dumped" : slot.undumped_reason);
     return facts;
   }
-  auto tensor = dump::StoredTensor::read(slot.file);
+  auto tensor = dump::StoredTensor::read(slot);
   if (!tensor) {
     facts.trouble = "unreadable: " + tensor.error().message();
     return facts;
@@ -26,6 +26,7 @@ SlotFacts slot_facts(const dump::Slot& slot) {
 }
 
 std::uint64_t file_bytes(const dump::Slot& slot) {
+  if (slot.part) return slot.part->bytes;
   std::error_code error;
   const auto bytes = slot.file.empty() ? 0 : std::filesystem::file_size(slot.file, error);
   return error ? 0 : bytes;

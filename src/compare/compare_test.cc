@@ -10,7 +10,9 @@
 #include <limits>
 
 #include "base/file.h"
+#include "dump/model_tree.h"
 #include "dump/operator_log.h"
+#include "dump/rank_tree.h"
 #include "dump/status_file.h"
 
 namespace opdump::compare {
@@ -396,6 +398,61 @@ TEST(Tolerance, Table) {
   EXPECT_EQ(default_tolerance(model::DType::float64).atol, 1e-7);
   EXPECT_EQ(default_tolerance(model::DType::int64).atol, 0);
   EXPECT_EQ(default_tolerance(model::DType::boolean).rtol, 0);
+}
+
+// The same run in layout (A), as .npy, and in (B), as containers: another graph's number, another spelling of
+// names, other files.
+TEST(CompareTreesTest, LayoutsOfOneRunAreEqual) {
+  std::string name = (fs::temp_directory_path() / "opdump_compare_XXXXXX").string();
+  const fs::path directory = ::mkdtemp(name.data());
+  std::vector<float> values{1, 2, 3, 4, 5, 6};
+  const std::vector<std::uint16_t> halves{0x3f80, 0x4000, 0xc040};
+  const std::vector<std::uint8_t> nibbles{0x21, 0x0f};
+  const auto record = [&](dump::Layout& layout, std::int64_t graph_id) {
+    std::uint64_t time = 1700000000000000;
+    for (const char* op_name : {"Default/a:b/x-op0", "Default/a/y.z-op1"}) {
+      const model::Operator op{.type = "aten::x", .name = op_name, .graph_id = graph_id, .source_file = {}};
+      const auto address = [&](model::Side side, std::uint32_t index) {
+        return dump::SlotAddress{
+            .op = &op, .graph_id = graph_id, .step = 4, .timestamp_us = time, .side = side, .index = index};
+      };
+      ++time;
+      const std::vector<dump::Layout::Member> members{
+          {address(model::Side::input, 0),
+           model::TensorView::row_major(model::DType::float32, {2, 3}, values.data())},
+          {address(model::Side::input, 1),
+           model::TensorView::row_major(model::DType::bfloat16, {3}, halves.data())},
+          {address(model::Side::output, 0),
+           model::TensorView::row_major(model::DType::int4, {3}, nibbles.data())}};
+      if (layout.writes_calls()) {
+        EXPECT_TRUE(layout.write_call(members));
+        continue;
+      }
+      for (const auto& [place, view] : members) EXPECT_TRUE(layout.write_tensor(place, view));
+    }
+  };
+  const auto result = [&](const fs::path& golden_root, const fs::path& actual_root) {
+    auto golden = dump::DumpSet::open(golden_root), actual = dump::DumpSet::open(actual_root);
+    EXPECT_TRUE(golden && actual);
+    const auto comparison = compare_dumps(*golden, *actual, Options{});
+    EXPECT_EQ(comparison->coverage.compared_slots, 6u);
+    return comparison->outcome;
+  };
+  record(**dump::open_rank_tree({directory / "a", "Net", 0, {}, false}), 0);
+  dump::ModelTreeOptions options;
+  options.root = directory / "b";
+  options.net_name = "Net";
+  options.device = 5;
+  options.file_format = dump::FileFormat::bin;
+  record(**dump::open_model_tree(options), 3);
+  options.root = directory / "c";
+  values[4] = 500;
+  record(**dump::open_model_tree(options), 3);
+
+  EXPECT_EQ(result(directory / "a", directory / "b"), Outcome::same);
+  EXPECT_EQ(result(directory / "b", directory / "a"), Outcome::same);
+  EXPECT_EQ(result(directory / "b", directory / "c"), Outcome::differs);
+  fs::remove_all(directory);
 }
 
 }  // namespace

@@ -51,12 +51,12 @@ void judge_metrics(SlotComparison& slot, const math::Metrics& metrics) {
 }
 
 void measure_tensors(SlotComparison& slot, const Options& options) {
-  auto golden = StoredTensor::read(slot.golden->file);
+  auto golden = StoredTensor::read(*slot.golden);
   if (!golden) return settle(slot, Verdict::unreadable, "golden: " + golden.error().message());
   const model::TensorView& g = golden->view();
   if (slot.dtype == model::DType::undefined) slot.dtype = g.dtype;
   slot.shape = g.shape;
-  auto actual = StoredTensor::read(slot.actual->file);
+  auto actual = StoredTensor::read(*slot.actual);
   if (!actual) return settle(slot, Verdict::unreadable, "actual: " + actual.error().message());
   const model::TensorView& a = actual->view();
   const model::DType actual_dtype =
@@ -89,7 +89,7 @@ struct SlotStatistics {
 // As printed in the dump; of a slot that has only a tensor, computed in the columns of `other`.
 Result<SlotStatistics> statistics_of(const Slot& slot, const Slot& other) {
   if (!slot.statistics.empty()) return SlotStatistics{slot.statistics, slot.shape};
-  OPDUMP_TRY(const StoredTensor tensor, StoredTensor::read(slot.file));
+  OPDUMP_TRY(const StoredTensor tensor, StoredTensor::read(slot));
   const model::DType dtype = slot.dtype == model::DType::undefined ? other.dtype : slot.dtype;
   OPDUMP_TRY(Columns columns, compute_columns(tensor.view(), dtype, other.statistics));
   return SlotStatistics{std::move(columns), tensor.view().shape};

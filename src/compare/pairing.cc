@@ -9,6 +9,8 @@
 #include <tuple>
 #include <utility>
 
+#include "dump/file_name.h"
+
 namespace opdump::compare {
 namespace {
 
@@ -16,7 +18,7 @@ using dump::OperatorRun;
 using dump::Slot;
 
 struct Frame {
-  std::int64_t rank = 0, graph = 0, step = 0;
+  std::int64_t rank = 0, step = 0, graph = 0;  // the order of a dump
   auto operator<=>(const Frame&) const = default;  // NOLINT(modernize-use-nullptr): not a pointer
 };
 
@@ -25,7 +27,7 @@ struct FrameRule {
   bool rank = true, graph = true, step = true;
 
   Frame of(const OperatorRun& run) const {
-    return {rank ? static_cast<std::int64_t>(run.rank) : 0, graph ? run.graph_id : 0, step ? run.step : 0};
+    return {rank ? static_cast<std::int64_t>(run.rank) : 0, step ? run.step : 0, graph ? run.graph_id : 0};
   }
   Frame without_graph(const OperatorRun& run) const {
     Frame frame = of(run);
@@ -77,7 +79,7 @@ class Waiting {
 std::string shape_text(const Slot& slot) {
   if (slot.shape) return model::format_shape(*slot.shape);
   if (slot.file.empty()) return "?";
-  const auto tensor = dump::StoredTensor::read(slot.file);
+  const auto tensor = dump::StoredTensor::read(slot);
   return tensor ? model::format_shape(tensor->view().shape) : "?";
 }
 
@@ -102,6 +104,18 @@ struct Partners {
     of_actual[a] = g;
   }
 };
+
+// Joins what has no partner yet and agrees in frame and key, in order of execution.
+template <typename KeyOf>
+void join_equal(std::span<const OperatorRun> golden, std::span<const OperatorRun> actual,
+                const FrameRule& rule, Partners& partners, const KeyOf& key_of) {
+  Waiting<std::pair<Frame, std::string>> waiting;
+  for (std::size_t a = 0; a < actual.size(); ++a)
+    if (partners.of_actual[a] == kNone) waiting.add({rule.of(actual[a]), key_of(actual[a])}, a);
+  for (std::size_t g = 0; g < golden.size(); ++g)
+    if (partners.of_golden[g] == kNone)
+      if (const auto a = waiting.take({rule.of(golden[g]), key_of(golden[g])})) partners.join(g, *a);
+}
 
 std::set<Frame> steps_of(std::span<const OperatorRun> runs, const FrameRule& rule) {
   std::set<Frame> steps;
@@ -174,22 +188,18 @@ Pairing pair_operators(std::span<const OperatorRun> golden, std::span<const Oper
           "step", golden, actual, [](const OperatorRun& r) { return r.step; }, pairing.notes)};
   Partners partners{std::vector(golden.size(), kNone), std::vector(actual.size(), kNone)};
 
-  Waiting<std::pair<Frame, std::string_view>> by_name;
-  for (std::size_t a = 0; a < actual.size(); ++a) by_name.add({rule.of(actual[a]), actual[a].name}, a);
-  for (std::size_t g = 0; g < golden.size(); ++g)
-    if (const auto a = by_name.take({rule.of(golden[g]), golden[g].name})) partners.join(g, *a);
+  join_equal(golden, actual, rule, partners, [](const OperatorRun& run) { return run.name; });
+  // Layouts spell a name with more or with fewer characters of the program's.
+  join_equal(golden, actual, rule, partners,
+             [](const OperatorRun& run) { return dump::plain_name(run.name); });
 
   // Shapes may have to be read from files: only for what names did not settle.
   std::set<Frame> open_frames;
   for (std::size_t g = 0; g < golden.size(); ++g)
     if (partners.of_golden[g] == kNone) open_frames.insert(rule.of(golden[g]));
-  Waiting<std::pair<Frame, std::string>> by_signature;
-  for (std::size_t a = 0; a < actual.size(); ++a)
-    if (partners.of_actual[a] == kNone && open_frames.contains(rule.of(actual[a])))
-      by_signature.add({rule.of(actual[a]), signature(actual[a])}, a);
-  for (std::size_t g = 0; g < golden.size(); ++g)
-    if (partners.of_golden[g] == kNone)
-      if (const auto a = by_signature.take({rule.of(golden[g]), signature(golden[g])})) partners.join(g, *a);
+  join_equal(golden, actual, rule, partners, [&](const OperatorRun& run) {
+    return open_frames.contains(rule.of(run)) ? signature(run) : std::string();
+  });
 
   pairing.pairs = in_order(golden, actual, rule, partners);
   return pairing;

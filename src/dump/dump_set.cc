@@ -9,45 +9,11 @@
 #include "base/text.h"
 #include "dump/file_name.h"
 #include "dump/step_reader.h"
+#include "dump/tree_location.h"
 
 namespace opdump::dump {
 namespace fs = std::filesystem;
 namespace {
-
-constexpr std::size_t kLevels = 4;  // rank, net, graph, step below the root
-
-// Where a step directory lies, told by the names of its ancestors.
-struct Location {
-  std::uint32_t rank = 0;
-  std::int64_t graph_id = 0, step = 0;
-  bool constants = false;  // {graph}/constants: of no step
-};
-
-std::optional<std::uint32_t> find_rank(std::string_view directory_name) {
-  constexpr std::string_view kPrefix = "rank_";
-  if (!directory_name.starts_with(kPrefix)) return std::nullopt;
-  const auto rank = parse_uint64(directory_name.substr(kPrefix.size()));
-  if (!rank || *rank > UINT32_MAX) return std::nullopt;
-  return static_cast<std::uint32_t>(*rank);
-}
-
-// `trail` ends with the step directory's own name.
-Location locate(std::span<const std::string> trail) {
-  Location location;
-  const std::size_t count = trail.size();
-  if (count >= 1) {
-    location.constants = trail[count - 1] == "constants";
-    location.step = parse_int64(trail[count - 1]).value_or(0);
-  }
-  if (count >= 2) location.graph_id = parse_int64(trail[count - 2]).value_or(0);
-  for (std::size_t up = 1; up <= std::min(count, kLevels); ++up) {
-    if (const auto rank = find_rank(trail[count - up])) {
-      location.rank = *rank;
-      break;
-    }
-  }
-  return location;
-}
 
 constexpr std::uint64_t kNoTime = UINT64_MAX;
 
@@ -86,21 +52,31 @@ class DumpSetReader {
 
  private:
   Result<> find_ancestors();
+  void find_ranks_beside();
   bool walk(const fs::path& directory, std::size_t depth);
   void note_entry(const fs::directory_entry& entry, StepFiles& files, std::set<std::string>& subdirectories);
   void read_step_directory(const StepFiles& files);
+  void note_net(const Location& location);
+  void place_devices();
   void place_constants();
   void read_rank(std::uint32_t rank, const fs::path& directory);
   void join_log(std::uint32_t rank, const OperatorLog& log);
-  std::size_t add_run(std::uint32_t rank, const model::Operator& op, std::int64_t step);
+  std::size_t add_run(std::uint32_t rank, const model::Operator& op, std::int64_t graph_id,
+                      std::int64_t step);
   void report_several_nets();
   void sort_runs();
 
   DumpSet set_;
+  // What was recorded into one place at once: of layout (B) that is a step, of the others all of a rank.
+  using Recording = std::tuple<Scheme, std::uint32_t, std::int64_t>;
+
   std::vector<std::string> trail_;      // names of the directories that lead to the one being read
+  std::size_t first_inside_ = 0;        // of these, the first below what the user opened
   std::vector<std::size_t> constants_;  // runs of constants, by index
+  std::vector<std::size_t> device_runs_, device_overflows_;  // whose rank is a device so far, by index
   std::map<std::uint32_t, fs::path> rank_directories_;
-  std::map<std::uint32_t, std::set<std::string>> nets_;  // by rank; paths
+  std::optional<fs::path> beside_;  // the root of a tree whose ranks do not lead to its steps
+  std::map<Recording, std::set<std::string>> nets_;  // paths below what was opened
   std::map<const model::Operator*, std::size_t> log_order_;
 };
 
@@ -108,10 +84,14 @@ Result<DumpSet> DumpSetReader::read() {
   OPDUMP_CHECK_OK(find_ancestors());
   if (!walk(set_.path_, 0))
     return Error(Code::io, std::ranges::find(set_.problems_, set_.path_, &Problem::path)->what);
-  if (set_.runs_.empty() && rank_directories_.empty())
+  if (set_.runs_.empty() && set_.overflows_.empty() && rank_directories_.empty())
     return Error(
         Code::not_found,
-        set_.path_.string() + ": no dump: expected rank_N/net/graph/step with .npy files or statistic.csv");
+        set_.path_.string() +
+            ": no dump: expected rank_N/net/graph/step or another tree of MindSpore's, with .npy files, "
+            "containers or statistic.csv");
+  find_ranks_beside();
+  place_devices();
   place_constants();
   check_tensor_files(set_.runs_, set_.problems_);
   for (const auto& [rank, directory] : rank_directories_) read_rank(rank, directory);
@@ -132,8 +112,9 @@ Result<> DumpSetReader::find_ancestors() {
   if (!fs::is_directory(whole, failed))
     return Error(Code::not_found, set_.path_.string() + ": not a directory; expected a dump");
   for (const fs::path& part : whole.relative_path()) trail_.push_back(part.string());
+  first_inside_ = trail_.size();
   fs::path ancestor = whole;
-  for (std::size_t up = 0; up <= kLevels && ancestor.has_relative_path();
+  for (std::size_t up = 0; up < kMaxTreeDepth && ancestor.has_relative_path();
        ++up, ancestor = ancestor.parent_path()) {
     if (const auto rank = find_rank(ancestor.filename().string())) {
       rank_directories_[*rank] = ancestor;
@@ -141,6 +122,32 @@ Result<> DumpSetReader::find_ancestors() {
     }
   }
   return ok();
+}
+
+// Where ranks do not lead to the steps, their directories lie beside those that do: above what was opened, if
+// that is a part of the dump only.
+void DumpSetReader::find_ranks_beside() {
+  if (!rank_directories_.empty() || !beside_) return;
+  std::error_code failed;
+  fs::directory_iterator entries(*beside_, failed);
+  for (; !failed && entries != fs::directory_iterator(); entries.increment(failed)) {
+    const auto rank = find_rank(entries->path().filename().string());
+    std::error_code unknown;
+    if (rank && !entries->is_symlink(unknown) && entries->is_directory(unknown))
+      rank_directories_[*rank] = entries->path();
+  }
+}
+
+// A tree that knows devices only: of a single rank, the single device is its own; otherwise they bear the
+// same number.
+void DumpSetReader::place_devices() {
+  std::set<std::uint32_t> devices;
+  for (const std::size_t i : device_runs_) devices.insert(set_.runs_[i].rank);
+  for (const std::size_t i : device_overflows_) devices.insert(set_.overflows_[i].rank);
+  if (devices.size() != 1 || rank_directories_.size() != 1) return;
+  const std::uint32_t rank = rank_directories_.begin()->first;
+  for (const std::size_t i : device_runs_) set_.runs_[i].rank = rank;
+  for (const std::size_t i : device_overflows_) set_.overflows_[i].rank = rank;
 }
 
 // Reads the step directories below. False if `directory` cannot be listed, which is then a problem.
@@ -156,7 +163,7 @@ bool DumpSetReader::walk(const fs::path& directory, std::size_t depth) {
   for (const std::string& name : subdirectories) {
     const fs::path path = directory / name;
     if (const auto rank = find_rank(name)) rank_directories_.try_emplace(*rank, path);
-    if (depth == kLevels) continue;
+    if (depth == kMaxTreeDepth) continue;
     trail_.push_back(name);
     walk(path, depth + 1);
     trail_.pop_back();
@@ -178,15 +185,40 @@ void DumpSetReader::note_entry(const fs::directory_entry& entry, StepFiles& file
 }
 
 void DumpSetReader::read_step_directory(const StepFiles& files) {
-  const Location location = locate(trail_);
-  if (trail_.size() >= 3) nets_[location.rank].insert(files.directory.parent_path().parent_path().string());
-  for (OperatorRun& run : read_step(files, set_.problems_)) {
+  const Location location = locate(trail_, first_inside_);
+  StepContent content = read_step(files, set_.problems_);
+  if (content.runs.empty() && content.overflows.empty()) return;
+  note_net(location);
+  const bool by_device = location.scheme == Scheme::model_tree || location.scheme == Scheme::time_tree;
+  for (OperatorRun& run : content.runs) {
     run.rank = location.rank;
     run.graph_id = location.graph_id;
     run.step = location.step;
     if (location.constants) constants_.push_back(set_.runs_.size());
+    if (by_device) device_runs_.push_back(set_.runs_.size());
     set_.runs_.push_back(std::move(run));
   }
+  for (Overflow& overflow : content.overflows) {
+    overflow.rank = location.rank;
+    overflow.graph_id = location.graph_id;
+    overflow.step = location.step;
+    if (by_device) device_overflows_.push_back(set_.overflows_.size());
+    set_.overflows_.push_back(std::move(overflow));
+  }
+}
+
+void DumpSetReader::note_net(const Location& location) {
+  const auto joined = [&](std::size_t first, std::size_t last) {
+    fs::path path;
+    for (std::size_t i = first; i < last; ++i) path /= trail_[i];
+    return path;
+  };
+  const bool by_device = location.scheme == Scheme::model_tree || location.scheme == Scheme::time_tree;
+  if (by_device && !beside_) beside_ = "/" / joined(0, location.root_length);
+  if (location.net_length == 0) return;
+  const std::int64_t step = location.scheme == Scheme::model_tree ? location.step : -1;
+  nets_[{location.scheme, location.rank, step}].insert(
+      joined(std::min(first_inside_, location.net_length - 1), location.net_length));
 }
 
 // Constants are written once for a graph: they belong to the first of its steps.
@@ -231,36 +263,44 @@ void DumpSetReader::join_log(std::uint32_t rank, const OperatorLog& log) {
   std::map<std::pair<std::int64_t, std::string_view>, const model::Operator*> by_full_name;
   for (const model::Operator& op : log.operators) {
     by_file_name.try_emplace({op.graph_id, file_type(op), file_op_name(op)}, &op);
+    by_file_name.try_emplace({op.graph_id, plain_name(op.type), plain_name(op.name)}, &op);
     by_full_name[{op.graph_id, op.name}] = &op;
     log_order_[&op] = log_order_.size();
   }
+  const auto find_operator = [&](const OperatorRun& run) -> const model::Operator* {
+    for (const std::int64_t graph_id : {run.graph_id, model::kAnyGraph})
+      if (const auto op = by_file_name.find({graph_id, run.type, run.name}); op != by_file_name.end())
+        return op->second;
+    return nullptr;
+  };
   RunsByOperator runs;
-  std::set<std::pair<std::int64_t, std::int64_t>> steps;  // {graph, step} that are in the dump
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> graphs;  // of {graph or any, step}
   for (std::size_t i = 0; i < set_.runs_.size(); ++i) {
     OperatorRun& run = set_.runs_[i];
     if (run.rank != rank) continue;
-    steps.emplace(run.graph_id, run.step);
-    const auto op = by_file_name.find({run.graph_id, run.type, run.name});
-    if (op == by_file_name.end()) continue;
-    run.op = op->second;
-    runs[run.op].push_back(i);
+    for (const std::int64_t graph_id : {run.graph_id, model::kAnyGraph})
+      graphs.emplace(std::pair(graph_id, run.step), run.graph_id);
+    run.op = find_operator(run);
+    if (run.op) runs[run.op].push_back(i);
   }
   for (const UndumpedSlot& slot : log.undumped) {
     const auto op = by_full_name.find({slot.graph_id, slot.operator_name});
     if (op == by_full_name.end()) continue;
     std::vector<std::size_t>& of_operator = runs[op->second];
     const auto at_first_step = [&](std::size_t i) { return set_.runs_[i].step == slot.step; };
-    if (steps.contains({slot.graph_id, slot.step}) && std::ranges::none_of(of_operator, at_first_step))
-      of_operator.push_back(add_run(rank, *op->second, slot.step));
+    const auto graph = graphs.find({slot.graph_id, slot.step});
+    if (graph != graphs.end() && std::ranges::none_of(of_operator, at_first_step))
+      of_operator.push_back(add_run(rank, *op->second, graph->second, slot.step));
     for (const std::size_t i : of_operator) add_undumped(set_.runs_[i], slot);
   }
 }
 
 // An operator of which nothing was dumped. Returns its index.
-std::size_t DumpSetReader::add_run(std::uint32_t rank, const model::Operator& op, std::int64_t step) {
+std::size_t DumpSetReader::add_run(std::uint32_t rank, const model::Operator& op, std::int64_t graph_id,
+                                   std::int64_t step) {
   OperatorRun& run = set_.runs_.emplace_back();
   run.rank = rank;
-  run.graph_id = op.graph_id;
+  run.graph_id = graph_id;
   run.step = step;
   run.type = file_type(op);
   run.name = file_op_name(op);
@@ -269,12 +309,13 @@ std::size_t DumpSetReader::add_run(std::uint32_t rank, const model::Operator& op
 }
 
 void DumpSetReader::report_several_nets() {
-  for (const auto& [rank, nets] : nets_) {
-    if (nets.size() < 2) continue;
+  std::set<std::uint32_t> told;
+  for (const auto& [recording, nets] : nets_) {
+    const std::uint32_t rank = std::get<1>(recording);
+    if (nets.size() < 2 || !told.insert(rank).second) continue;
     std::string names;
-    for (const std::string& net : nets)
-      names += (names.empty() ? "" : ", ") + fs::path(net).filename().string();
-    set_.problems_.push_back({set_.path_, "several nets of rank " + std::to_string(rank) +
+    for (const std::string& net : nets) names += (names.empty() ? "" : ", ") + net;
+    set_.problems_.push_back({set_.path_, "several recordings of rank " + std::to_string(rank) +
                                               ", read as one; expected one of these directories: " + names});
   }
 }
@@ -292,7 +333,7 @@ void DumpSetReader::sort_runs() {
   for (std::size_t i = 0; i < set_.runs_.size(); ++i) {
     const OperatorRun& run = set_.runs_[i];
     const std::size_t log_order = run.op == nullptr ? SIZE_MAX : log_order_.at(run.op);
-    order.push_back({{run.rank, run.graph_id, run.step}, first_timestamp(run), log_order, i});
+    order.push_back({{run.rank, run.step, run.graph_id}, first_timestamp(run), log_order, i});
     if (run.op != nullptr && order.back().time != kNoTime)
       times.try_emplace({order.back().step, log_order}, order.back().time);
   }
@@ -306,6 +347,9 @@ void DumpSetReader::sort_runs() {
   sorted.reserve(order.size());
   for (const Order& run : order) sorted.push_back(std::move(set_.runs_[run.index]));
   set_.runs_ = std::move(sorted);
+  std::ranges::sort(set_.overflows_, {}, [](const Overflow& overflow) {
+    return std::tuple(overflow.rank, overflow.graph_id, overflow.step, overflow.file);
+  });
 }
 
 Result<DumpSet> DumpSet::open(const fs::path& path) { return DumpSetReader(path).read(); }

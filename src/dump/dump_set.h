@@ -1,7 +1,7 @@
-// A dump on disk, opened for reading without being told what it is. Reads names and tables at once, tensors
-// on demand. Recognised: a layout-(A) tree (its root, a rank directory, or any directory below), with
-// tensors, statistics or both, with or without the dtype field in file names, written by opdump or by the
-// original.
+// A dump on disk, opened for reading without being told what it is. Reads names, tables and headers at once,
+// tensors on demand. Recognised are MindSpore's trees, written by opdump or by the original: layout (A), with
+// or without the dtype field in file names, (B) and (C) with .npy files or containers, and that of r1.3; with
+// tensors, statistics or both; given as root or as any directory below, several in one root too.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@
 #include "dump/layout.h"
 #include "dump/operator_log.h"
 #include "dump/status_file.h"
+#include "format/dump_data.h"
 #include "model/operator.h"
 #include "model/tensor_view.h"
 
@@ -30,7 +31,9 @@ struct Slot {
   std::string format;                            // "DefaultFormat"
   model::DType dtype = model::DType::undefined;  // the original dtype; undefined where the dump does not say
   std::filesystem::path file;                    // empty if only statistics were kept
-  std::optional<model::Shape> shape;             // from statistics or from the header of the file
+  // Where in the file the elements lie, if it is no .npy: as they are, row by row, in `dtype` and `shape`.
+  std::optional<format::Extent> part;
+  std::optional<model::Shape> shape;  // from statistics or from the header of the file
   // Statistics by column header in file order, as printed ("Max Value" -> "9.53939"); empty if only the
   // tensor was kept.
   std::vector<std::pair<std::string, std::string>> statistics;
@@ -44,7 +47,19 @@ struct OperatorRun {
   std::string type;
   std::string name;                     // as in file names: sanitise_name(full name)
   const model::Operator* op = nullptr;  // full name, phase, source; null in dumps of other tools
-  std::vector<Slot> slots;              // inputs by index, then outputs by index
+  std::uint64_t task = 0;               // as in file names; 0 in layout (A)
+  std::int64_t stream = 0;
+  std::vector<Slot> slots;  // inputs by index, then outputs by index
+};
+
+// A record that says an operator overflowed.
+struct Overflow {
+  std::filesystem::path file;
+  std::uint32_t rank = 0;
+  std::int64_t graph_id = 0, step = 0;
+  std::uint64_t task = 0;  // of the operator: see OperatorRun
+  std::int64_t stream = 0;
+  std::uint64_t status = 0;  // of the AI Core; other than 0
 };
 
 // Something in the dump that could not be used.
@@ -60,8 +75,10 @@ class DumpSet {
   DumpSet(DumpSet&&) noexcept = default;
   DumpSet& operator=(DumpSet&&) noexcept = default;
 
-  // Sorted by rank, graph, step, then order of execution.
+  // Sorted by rank, step, graph, then order of execution.
   const std::vector<OperatorRun>& runs() const { return runs_; }
+  // In order of rank, graph, step and file name.
+  const std::vector<Overflow>& overflows() const { return overflows_; }
   const std::vector<Problem>& problems() const { return problems_; }
   // How each rank's recording ended; absent for dumps of other tools.
   const std::map<std::uint32_t, Status>& statuses() const { return statuses_; }
@@ -72,6 +89,7 @@ class DumpSet {
   DumpSet() = default;
   std::filesystem::path path_;
   std::vector<OperatorRun> runs_;
+  std::vector<Overflow> overflows_;
   std::vector<Problem> problems_;
   std::map<std::uint32_t, Status> statuses_;
   std::vector<std::unique_ptr<OperatorLog>> logs_;  // runs point into these
@@ -80,8 +98,12 @@ class DumpSet {
 // A tensor of a dump in memory: mapped where the file's bytes can be used as they are.
 class StoredTensor {
  public:
-  // Errors: not_found, io, corrupt, unsupported, limit. bfloat16 dumps hold float32; slot.dtype still says
-  // bfloat16. An array in Fortran order is a view with strides.
+  // `slot` must have a file. Errors: not_found, io, corrupt, unsupported, limit. The elements of a .npy are
+  // what it holds: float32 where slot.dtype says bfloat16. Packed ones of other files are unpacked: int8
+  // where it says int4, uint8 where it says uint1. An array in Fortran order is a view with strides.
+  static Result<StoredTensor> read(const Slot& slot);
+
+  // Of a .npy file.
   static Result<StoredTensor> read(const std::filesystem::path& file);
   const model::TensorView& view() const { return view_; }
 

@@ -240,7 +240,7 @@ TEST_F(DumpSetTest, SeveralNetsAreTold) {
   const DumpSet set = read(root_);
   EXPECT_EQ(summary(set), (Lines{"0/0/0 A a: o0f", "0/0/0 A a: o0f"}));
   ASSERT_EQ(set.problems().size(), 1u);
-  EXPECT_NE(set.problems()[0].what.find("One, Two"), std::string::npos);
+  EXPECT_NE(set.problems()[0].what.find("rank_0/One, rank_0/Two"), std::string::npos);
 }
 
 TEST_F(DumpSetTest, UnreadableDirectory) {

@@ -1,5 +1,6 @@
 #include "dump/file_name.h"
 
+#include <algorithm>
 #include <limits>
 #include <span>
 #include <vector>
@@ -29,13 +30,40 @@ std::optional<model::Side> find_side(std::string_view text) {
   return std::nullopt;
 }
 
-// Cuts the last field and its dot off `text`; the field is empty if there is no dot left.
-std::string_view take_last(std::string_view& text) {
-  const std::size_t dot = text.rfind('.');
+// Cuts the last field and its separator off `text`; the field is empty if there is no separator left.
+std::string_view take_last(std::string_view& text, char separator = '.') {
+  const std::size_t dot = text.rfind(separator);
   if (dot == std::string_view::npos) return {};
   const std::string_view field = text.substr(dot + 1);
   text = text.substr(0, dot);
   return field;
+}
+
+// The first field, cut off with its separator; all of `text` if there is no separator.
+std::string_view take_first(std::string_view& text, char separator) {
+  const std::size_t end = std::min(text.find(separator), text.size());
+  const std::string_view field = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return field;
+}
+
+// "Conv2D" of "Default--conv3-Conv2d--Conv2D-op308"; what has no number of its own is no operator.
+std::string legacy_type(std::string_view name) {
+  if (const std::size_t slash = name.rfind("--"); slash != std::string_view::npos)
+    name.remove_prefix(slash + 2);
+  const std::size_t number = name.rfind("-op");
+  return std::string(number == std::string_view::npos ? "Parameter" : name.substr(0, number));
+}
+
+// sanitise_name() of the name that was written with "--" for '/'.
+std::string legacy_name(std::string_view name) {
+  std::string slashes;
+  while (!name.empty()) {
+    const bool is_slash = name.starts_with("--");
+    slashes += is_slash ? '/' : name[0];
+    name.remove_prefix(is_slash ? 2 : 1);
+  }
+  return model::sanitise_name(slashes);
 }
 
 }  // namespace
@@ -117,6 +145,40 @@ std::optional<CallName> parse_call_name(std::string_view text) {
     name.timestamp_us = numbers[2];
   }
   return name;
+}
+
+std::optional<LegacyName> parse_legacy_name(std::string_view text) {
+  constexpr std::string_view kEnd = ".bin", kShape = "_shape_", kDTypePrefix = "kNumberType";
+  if (!text.ends_with(kEnd)) return std::nullopt;
+  text.remove_suffix(kEnd.size());
+  const std::size_t at = text.rfind(kShape);
+  if (at == std::string_view::npos) return std::nullopt;
+  std::string_view name = text.substr(0, at), rest = text.substr(at + kShape.size());
+
+  const auto index = parse_uint64(take_last(name, '_'));
+  const auto side = find_side(take_last(name, '_'));
+  if (!index || *index > UINT32_MAX || !side || name.empty()) return std::nullopt;
+  LegacyName result;
+  result.side = *side;
+  result.index = static_cast<std::uint32_t>(*index);
+  result.type = legacy_type(name);
+  result.name = legacy_name(name);
+
+  std::vector<std::int64_t> dims;
+  std::string_view field;
+  while (field.empty()) {  // a scalar has no dimensions, or an empty one
+    if (rest.empty()) return std::nullopt;
+    field = take_first(rest, '_');
+    if (const auto dim = parse_int64(field)) {
+      dims.push_back(*dim);
+      field = {};
+    }
+  }
+  result.shape = model::Shape(dims);
+  if (field.starts_with(kDTypePrefix)) field.remove_prefix(kDTypePrefix.size());
+  result.dtype = model::find_dtype(field).value_or(model::DType::undefined);
+  result.format = rest;
+  return result;
 }
 
 }  // namespace opdump::dump

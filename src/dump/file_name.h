@@ -9,7 +9,9 @@
 #include <string>
 #include <string_view>
 
+#include "model/dtype.h"
 #include "model/operator.h"
+#include "model/shape.h"
 
 namespace opdump::dump {
 
@@ -62,5 +64,20 @@ std::string format_call_name(const CallName& name);
 
 // Nothing if `text` is not such a name.
 std::optional<CallName> parse_call_name(std::string_view text);
+
+// A tensor of the releases up to r1.3 (mindspore.md 8b): raw elements, described by the name alone.
+//   {name with "--" for "/"}_{input|output}_{index}_shape_{d}_{d}..._{dtype}_{format}.bin
+struct LegacyName {
+  std::string type;  // "Conv2D" of ".../conv3-Conv2d/Conv2D-op308"; "Parameter" of "fc3.bias"
+  std::string name;  // sanitised, as in newer dumps
+  model::Side side = model::Side::input;
+  std::uint32_t index = 0;
+  model::Shape shape;
+  model::DType dtype = model::DType::undefined;
+  std::string format;
+};
+
+// Nothing if `text` is not such a name.
+std::optional<LegacyName> parse_legacy_name(std::string_view text);
 
 }  // namespace opdump::dump

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "dump/call_file.h"
 #include "dump/file_name.h"
 #include "format/mapping_csv.h"
 #include "format/npy.h"
@@ -24,8 +25,13 @@ namespace {
 constexpr std::uint64_t kMaxTableBytes = std::uint64_t{1} << 30;
 constexpr std::size_t kCheckedByOneThread = 1000;  // files
 
-// {type, name} -> its slots of all executions.
-using SlotsByOperator = std::map<std::pair<std::string, std::string>, std::vector<Slot>>;
+// The slots of all executions of an operator.
+struct OperatorSlots {
+  std::uint64_t task = 0;
+  std::int64_t stream = 0;
+  std::vector<Slot> slots;
+};
+using SlotsByOperator = std::map<std::pair<std::string, std::string>, OperatorSlots>;  // by type and name
 
 auto place(const Slot& slot) { return std::tuple(slot.side, slot.index); }
 auto moment(const Slot& slot) { return std::tuple(slot.timestamp_us, slot.side, slot.index); }
@@ -38,31 +44,109 @@ std::string read_table(const std::filesystem::path& path, std::vector<Problem>& 
   return {};
 }
 
-void collect_files(const StepFiles& files, SlotsByOperator& slots, std::vector<Problem>& problems) {
-  format::MappingCsv mapping;
-  if (std::ranges::find(files.names, format::kMappingCsvName) != files.names.end()) {
-    const std::filesystem::path path = files.directory / format::kMappingCsvName;
-    mapping = format::decode_mapping_csv(read_table(path, problems));
-    if (mapping.damaged_lines > 0)
-      problems.push_back({path, std::to_string(mapping.damaged_lines) + " damaged lines"});
+format::MappingCsv read_mapping(const StepFiles& files, std::vector<Problem>& problems) {
+  if (std::ranges::find(files.names, format::kMappingCsvName) == files.names.end()) return {};
+  const std::filesystem::path path = files.directory / format::kMappingCsvName;
+  format::MappingCsv mapping = format::decode_mapping_csv(read_table(path, problems));
+  if (mapping.damaged_lines > 0)
+    problems.push_back({path, std::to_string(mapping.damaged_lines) + " damaged lines"});
+  return mapping;
+}
+
+OperatorSlots& slots_of(SlotsByOperator& slots, std::string type, std::string name, std::uint64_t task,
+                        std::int64_t stream) {
+  OperatorSlots& of_operator = slots[{std::move(type), std::move(name)}];
+  of_operator.task = task;
+  of_operator.stream = stream;
+  return of_operator;
+}
+
+void collect_npy(FileName name, const std::filesystem::path& path, SlotsByOperator& slots) {
+  Slot slot;
+  slot.side = name.side;
+  slot.index = name.index;
+  slot.timestamp_us = name.timestamp_us;
+  slot.format = std::move(name.format);
+  slot.dtype = model::find_dtype(name.dtype).value_or(model::DType::undefined);
+  slot.file = path;
+  slots_of(slots, std::move(name.type), std::move(name.name), name.task, name.stream)
+      .slots.push_back(std::move(slot));
+}
+
+// Raw elements: the name says all that is known of them.
+void collect_legacy(LegacyName name, const std::filesystem::path& path, SlotsByOperator& slots,
+                    std::vector<Problem>& problems) {
+  Slot slot;
+  slot.side = name.side;
+  slot.index = name.index;
+  slot.format = std::move(name.format);
+  slot.dtype = name.dtype;
+  std::error_code failed;
+  const std::uintmax_t bytes = std::filesystem::file_size(path, failed);
+  const auto count = model::element_count(name.shape);
+  const std::uint64_t needed =
+      count ? model::TensorView{name.dtype, name.shape, {}, nullptr}.byte_count() : UINT64_MAX;
+  if (failed)
+    slot.undumped_reason = failed.message();
+  else if (name.dtype == model::DType::undefined)
+    slot.undumped_reason = "the name says no dtype we know";
+  else if (needed != bytes)
+    slot.undumped_reason = "torn file: " + std::to_string(bytes) + " bytes in file, and its name says " +
+                           std::string(model::dtype_info(name.dtype).name) + " " +
+                           model::format_shape(name.shape);
+  if (slot.undumped_reason.empty()) {
+    slot.file = path;
+    slot.part = format::Extent{0, needed};
+  } else {
+    problems.push_back({path, slot.undumped_reason});
   }
+  slot.shape = std::move(name.shape);
+  slots_of(slots, std::move(name.type), std::move(name.name), 0, 0).slots.push_back(std::move(slot));
+}
+
+bool is_overflow_record(const CallName& name) {
+  return to_lower(name.type) == to_lower(kOpDebugType) && to_lower(name.name) == to_lower(kOpDebugName);
+}
+
+// The name of an execution's file, also where ".output.0.json" says that it is an overflow told as JSON.
+std::optional<CallName> find_call_name(std::string_view text) {
+  const bool is_json = text.ends_with(kOpDebugJsonEnd);
+  if (is_json) text.remove_suffix(kOpDebugJsonEnd.size());
+  auto name = parse_call_name(text);
+  if (name && is_json && !is_overflow_record(*name)) name.reset();
+  return name;
+}
+
+void collect_call(const CallName& name, const std::filesystem::path& path, SlotsByOperator& slots,
+                  std::vector<Overflow>& overflows, std::vector<Problem>& problems) {
+  if (is_overflow_record(name)) {
+    if (auto overflow = read_overflow_file(path))
+      overflows.push_back(std::move(*overflow));
+    else
+      problems.push_back({path, overflow.error().message()});
+    return;
+  }
+  std::vector<Slot> read = read_call_file(path, name.timestamp_us, problems);
+  if (read.empty()) return;
+  std::ranges::move(read,
+                    std::back_inserter(slots_of(slots, name.type, name.name, name.task, name.stream).slots));
+}
+
+void collect_files(const StepFiles& files, SlotsByOperator& slots, std::vector<Overflow>& overflows,
+                   std::vector<Problem>& problems) {
+  const format::MappingCsv mapping = read_mapping(files, problems);
   for (const std::string& file : files.names) {
-    if (!file.ends_with(".npy")) continue;
+    const std::filesystem::path path = files.directory / file;
     const auto original = mapping.originals.find(file);
-    auto name = parse_file_name(original == mapping.originals.end() ? file : original->second);
-    if (!name) {
-      problems.push_back(
-          {files.directory / file, "not a tensor's name, and mapping.csv has no other for it"});
-      continue;
-    }
-    Slot slot;
-    slot.side = name->side;
-    slot.index = name->index;
-    slot.timestamp_us = name->timestamp_us;
-    slot.format = std::move(name->format);
-    slot.dtype = model::find_dtype(name->dtype).value_or(model::DType::undefined);
-    slot.file = files.directory / file;
-    slots[{std::move(name->type), std::move(name->name)}].push_back(std::move(slot));
+    const std::string& name = original == mapping.originals.end() ? file : original->second;
+    if (auto tensor = parse_file_name(name))
+      collect_npy(std::move(*tensor), path, slots);
+    else if (file.ends_with(".npy"))
+      problems.push_back({path, "not a tensor's name, and mapping.csv has no other for it"});
+    else if (auto legacy = parse_legacy_name(name))
+      collect_legacy(std::move(*legacy), path, slots, problems);
+    else if (const auto call = find_call_name(name))
+      collect_call(*call, path, slots, overflows, problems);
   }
 }
 
@@ -108,44 +192,53 @@ void collect_rows(const std::filesystem::path& path, SlotsByOperator& slots, std
   }
   std::uint64_t damaged = csv->damaged_rows;
   for (format::StatisticCsvRow& row : csv->rows) {
-    if (auto slot = parse_row(row, csv->columns))
-      slots[{std::move(row.op_type), std::move(row.op_name)}].push_back(std::move(*slot));
-    else
+    auto slot = parse_row(row, csv->columns);
+    if (!slot) {
       ++damaged;
+      continue;
+    }
+    const std::uint64_t task = parse_uint64(row.task_id).value_or(0);
+    const std::int64_t stream = parse_int64(row.stream_id).value_or(0);
+    slots_of(slots, std::move(row.op_type), std::move(row.op_name), task, stream)
+        .slots.push_back(std::move(*slot));
   }
   if (damaged > 0) problems.push_back({path, std::to_string(damaged) + " damaged rows"});
 }
 
 // Of equal moments, a file and a row become one slot.
 void join_files_and_rows(std::vector<Slot>& slots) {
+  const auto is_row = [](const Slot& slot) { return slot.file.empty() && slot.undumped_reason.empty(); };
   std::ranges::stable_sort(slots, {}, [](const Slot& slot) { return moment(slot); });
   std::vector<Slot> joined;
   joined.reserve(slots.size());
+  bool last_wants_row = false;
   for (Slot& slot : slots) {
-    Slot* const last = joined.empty() ? nullptr : &joined.back();
-    const bool is_row_of_last = last != nullptr && moment(*last) == moment(slot) &&
-                                last->statistics.empty() && !last->shape && slot.file.empty();
-    if (!is_row_of_last) {
+    if (!last_wants_row || moment(joined.back()) != moment(slot) || !is_row(slot)) {
+      last_wants_row = !is_row(slot);
       joined.push_back(std::move(slot));
       continue;
     }
-    last->shape = std::move(slot.shape);
-    last->statistics = std::move(slot.statistics);
-    if (last->dtype == model::DType::undefined) last->dtype = slot.dtype;
+    Slot& last = joined.back();
+    if (!last.part) last.shape = std::move(slot.shape);
+    last.statistics = std::move(slot.statistics);
+    if (last.dtype == model::DType::undefined) last.dtype = slot.dtype;
+    last_wants_row = false;
   }
   slots = std::move(joined);
 }
 
 // Slots in order of time: a place that is taken already means that the operator ran again.
-void split_executions(const std::pair<std::string, std::string>& type_and_name, std::vector<Slot> slots,
+void split_executions(const std::pair<std::string, std::string>& type_and_name, OperatorSlots of_operator,
                       std::vector<OperatorRun>& runs) {
   std::vector<std::tuple<model::Side, std::uint32_t>> taken;
   std::size_t first = runs.size();
-  for (Slot& slot : slots) {
+  for (Slot& slot : of_operator.slots) {
     if (runs.size() == first || std::ranges::find(taken, place(slot)) != taken.end()) {
       OperatorRun& run = runs.emplace_back();
       run.type = type_and_name.first;
       run.name = type_and_name.second;
+      run.task = of_operator.task;
+      run.stream = of_operator.stream;
       taken.clear();
     }
     taken.push_back(place(slot));
@@ -186,27 +279,28 @@ std::string check_tensor_file(Slot& slot) {
 }  // namespace
 
 bool is_dump_file(std::string_view name) {
-  return name.ends_with(".npy") || name == format::kStatisticCsvName;
+  return name.ends_with(".npy") || name == format::kStatisticCsvName || name == format::kMappingCsvName ||
+         find_call_name(name) || parse_legacy_name(name);
 }
 
-std::vector<OperatorRun> read_step(const StepFiles& files, std::vector<Problem>& problems) {
+StepContent read_step(const StepFiles& files, std::vector<Problem>& problems) {
+  StepContent content;
   SlotsByOperator slots;
-  collect_files(files, slots, problems);
+  collect_files(files, slots, content.overflows, problems);
   if (std::ranges::find(files.names, format::kStatisticCsvName) != files.names.end())
     collect_rows(files.directory / format::kStatisticCsvName, slots, problems);
-  std::vector<OperatorRun> runs;
   for (auto& [type_and_name, of_operator] : slots) {
-    join_files_and_rows(of_operator);
-    split_executions(type_and_name, std::move(of_operator), runs);
+    join_files_and_rows(of_operator.slots);
+    split_executions(type_and_name, std::move(of_operator), content.runs);
   }
-  return runs;
+  return content;
 }
 
 void check_tensor_files(std::span<OperatorRun> runs, std::vector<Problem>& problems) {
   std::vector<Slot*> slots;
   for (OperatorRun& run : runs)
     for (Slot& slot : run.slots)
-      if (!slot.file.empty()) slots.push_back(&slot);
+      if (!slot.file.empty() && !slot.part) slots.push_back(&slot);
   std::vector<std::string> faults(slots.size());
   std::atomic<std::size_t> next = 0;
   const auto check = [&] {

@@ -1,4 +1,4 @@
-// One step directory of layout (A), read: its tensor files, mapping.csv and statistic.csv brought together.
+// One step directory, read: its tensor files, mapping.csv and statistic.csv brought together.
 #pragma once
 
 #include <filesystem>
@@ -19,12 +19,18 @@ struct StepFiles {
 // True for names that make a directory a step directory.
 bool is_dump_file(std::string_view name);
 
-// The operators of one step, each execution apart, without rank, graph and step. Files are told by their
-// names only: whether they hold what their header says is not looked at (see check_tensor_files). A file and
-// a row are the same slot if type, name, side, index and timestamp agree. Appends to `problems`.
-std::vector<OperatorRun> read_step(const StepFiles& files, std::vector<Problem>& problems);
+// What one step holds, without rank, graph and step.
+struct StepContent {
+  std::vector<OperatorRun> runs;  // each execution apart
+  std::vector<Overflow> overflows;
+};
 
-// Reads the header of every tensor file, on several threads if they are many. Fills in shapes that no row
+// .npy files are told by their names only: whether they hold what their header says is not looked at (see
+// check_tensor_files). A file and a row are the same slot if type, name, side, index and timestamp agree.
+// Appends to `problems`.
+StepContent read_step(const StepFiles& files, std::vector<Problem>& problems);
+
+// Reads the header of every .npy file, on several threads if they are many. Fills in shapes that no row
 // told. A slot whose file is torn or no tensor loses it and, unless it has statistics, says so in
 // undumped_reason. Appends to `problems`.
 void check_tensor_files(std::span<OperatorRun> runs, std::vector<Problem>& problems);

@@ -16,6 +16,9 @@ inline constexpr std::string_view kPhaseNames[] = {"forward", "backward", "optim
 enum class Side : std::uint8_t { input = 0, output = 1 };
 inline constexpr std::string_view kSideNames[] = {"input", "output"};
 
+// The graph of an operator that several graphs can execute.
+inline constexpr std::int64_t kAnyGraph = -1;
+
 // An operator of the program: the same one in every step.
 struct Operator {
   std::string type;  // "convolution"

@@ -1,0 +1,37 @@
+// Where in a run the files of a directory belong, told by the names of the directories that lead to it:
+//   (A)     rank_{R}/{net}/{graph}/{step}                                       mindspore.md 2.1
+//   (B)     {step}/{14 digits}/{device}[/{net}/{graph}[/{step}]]                mindspore.md 2.9
+//   (C)     the same without the first {step}
+//   legacy  {net}/device_{N}/iteration_{step}                                   mindspore.md 8b, r1.3
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace opdump::dump {
+
+// Most directories between a dump's root and its files.
+inline constexpr std::size_t kMaxTreeDepth = 6;
+
+enum class Scheme : std::uint8_t { rank_tree, model_tree, time_tree, legacy };
+
+struct Location {
+  Scheme scheme = Scheme::rank_tree;
+  std::uint32_t rank = 0;  // the device where the scheme knows no rank
+  std::int64_t graph_id = 0, step = 0;
+  bool constants = false;       // {graph}/constants: of no step
+  std::size_t net_length = 0;   // how many of the names lead to the directory of the net; 0: it has none
+  std::size_t root_length = 0;  // the same for the dump's root
+};
+
+// `trail` are the names from the file system's root to the directory itself; those from `first_inside` on are
+// below what the user opened: a number above it may be anything.
+Location locate(std::span<const std::string> trail, std::size_t first_inside);
+
+// N of "rank_N".
+std::optional<std::uint32_t> find_rank(std::string_view directory_name);
+
+}  // namespace opdump::dump
