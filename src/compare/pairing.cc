@@ -18,7 +18,7 @@ using dump::OperatorRun;
 using dump::Slot;
 
 struct Frame {
-  std::int64_t rank = 0, step = 0, graph = 0;  // the order of a dump
+  std::int64_t rank = 0, step = 0, graph = 0;      // the order of a dump
   auto operator<=>(const Frame&) const = default;  // NOLINT(modernize-use-nullptr): not a pointer
 };
 
@@ -177,13 +177,27 @@ std::string scope_of(const OperatorRun& run) {
   return std::string(piece == std::string_view::npos ? std::string_view() : name.substr(0, piece));
 }
 
+namespace {
+
+// Whether graphs are parts of a step. Otherwise each step is an execution of one graph, and which number a
+// graph has depends on the steps that were run before.
+bool have_graphs_in_common_steps(std::span<const OperatorRun> runs) {
+  std::map<std::pair<std::uint32_t, std::int64_t>, std::int64_t> graphs;
+  return std::ranges::any_of(runs, [&](const OperatorRun& run) {
+    return graphs.try_emplace({run.rank, run.step}, run.graph_id).first->second != run.graph_id;
+  });
+}
+
+}  // namespace
+
 Pairing pair_operators(std::span<const OperatorRun> golden, std::span<const OperatorRun> actual) {
   Pairing pairing;
   const FrameRule rule{
       needs_equal(
           "rank", golden, actual, [](const OperatorRun& r) { return std::int64_t{r.rank}; }, pairing.notes),
       needs_equal(
-          "graph", golden, actual, [](const OperatorRun& r) { return r.graph_id; }, pairing.notes),
+          "graph", golden, actual, [](const OperatorRun& r) { return r.graph_id; }, pairing.notes) &&
+          (have_graphs_in_common_steps(golden) || have_graphs_in_common_steps(actual)),
       needs_equal(
           "step", golden, actual, [](const OperatorRun& r) { return r.step; }, pairing.notes)};
   Partners partners{std::vector(golden.size(), kNone), std::vector(actual.size(), kNone)};

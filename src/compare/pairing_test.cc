@@ -75,6 +75,22 @@ TEST(Pairing, StepsDoNotMixAndExtraStepsStandInOrder) {
       ElementsAre("a=", "=a", "=b", "a=a"));
 }
 
+// A step that took another path is an execution of another graph, and how many there were before it says
+// nothing about the step.
+TEST(Pairing, GraphsOfOneStepNeedNotHaveOneNumber) {
+  std::vector<OperatorRun> golden{make_run("a", "t", {1}, 0), make_run("a", "t", {1}, 1)};
+  std::vector<OperatorRun> actual = golden;
+  golden[1].graph_id = 1;
+  actual[0].graph_id = 2;
+  EXPECT_THAT(pair_names(golden, actual), ElementsAre("a=a", "a=a"));
+  // Two graphs in one step are told apart.
+  golden = {make_run("a"), make_run("a")};
+  golden[1].graph_id = 1;
+  actual = golden;
+  actual.erase(actual.begin());
+  EXPECT_THAT(pair_names(golden, actual), ElementsAre("a=", "a=a"));
+}
+
 TEST(Pairing, SingleStepsNeedNotBeEqualButANoteSaysSo) {
   std::vector<OperatorRun> golden{make_run("a", "t", {1}, 3)}, actual{make_run("a", "t", {1}, 5)};
   actual[0].rank = 1;
