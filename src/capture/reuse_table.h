@@ -3,24 +3,37 @@
 // written once and linked to.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 
 #include "capture/job.h"
+#include "math/stats.h"
 #include "model/tensor_view.h"
 
 namespace opdump::capture {
 
-// The bytes a job looks at. Content numbers are never used twice, so an entry can become useless, but not
-// wrong.
+// Which bytes, and in which order. Content numbers are never used twice, so an entry can become useless, but
+// not wrong.
 struct ReuseKey {
   std::uint64_t content;
   const std::byte* data;
   model::DType dtype;
-  model::Shape shape, strides;
+  // The number of elements and 0, if they are all of a stretch of memory and their order does not matter;
+  // else 128 bits that tell shapes and strides apart.
+  std::array<std::uint64_t, 2> geometry;
   bool operator==(const ReuseKey&) const = default;
+
+  static ReuseKey make(std::uint64_t content, const model::TensorView& view, bool order_matters);
+};
+
+// What was found out about them: by a job, or at once.
+struct KnownBytes {
+  std::shared_ptr<Job> job;  // null: statistics say it all
+  math::Statistics statistics{};
 };
 
 // Thread-safe. Bounded: forgets what was not used for a step, or for a few ten thousand other tensors.
@@ -30,18 +43,17 @@ class ReuseTable {
   // program runs, and by so many slots as a file system allows links.
   explicit ReuseTable(bool files) : files_(files) {}
 
-  // The job that looked at these bytes, or null.
-  std::shared_ptr<Job> find(const ReuseKey& key, std::int64_t step);
+  std::optional<KnownBytes> find(const ReuseKey& key, std::int64_t step);
 
   // Replaces what was known of the bytes.
-  void add(ReuseKey key, std::shared_ptr<Job> job, std::int64_t step);
+  void add(const ReuseKey& key, KnownBytes known, std::int64_t step);
 
   // What an optimizer wrote is what the next forward pass reads, so the step before is kept.
   void begin_step();
 
  private:
   struct Entry {
-    std::shared_ptr<Job> job;
+    KnownBytes known;
     std::int64_t step = 0;
     unsigned uses = 0;
   };

@@ -127,7 +127,8 @@ Session::Session(plan::DumpPlan plan, SessionOptions options, std::unique_ptr<du
       layout_(std::move(layout)),
       selector_(std::move(plan_.operators)),
       log_writer_(std::move(log_writer)) {
-  if (!needs_.file && !needs_.md5) inline_bytes_ = kTinyBytes;
+  order_matters_ = needs_.file || needs_.md5;
+  if (!order_matters_) inline_bytes_ = kTinyBytes;
   holds_ = plan_.debug != plan::DebugMode::none || layout_->writes_calls();
   if (options_.tells_graph) graph_ = std::make_unique<GraphRecorder>();
   status_.opdump_version = kVersion;

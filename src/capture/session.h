@@ -143,8 +143,8 @@ class Session {
   void take_sample(RecordedSlot& slot, const Operand& operand, const model::TensorView& view);
   std::string_view reason_not_to_dump(const Operand& operand) const;
   void note_undumped(const Call& call, model::Side side, const Operand& operand, std::string_view reason);
-  std::shared_ptr<Job> find_or_make_job(const Operand& operand, const model::TensorView& view,
-                                        RecordedSlot& slot);
+  void find_or_look(const Operand& operand, const model::TensorView& view, RecordedSlot& slot);
+  void look(const Operand& operand, const model::TensorView& view, RecordedSlot& slot);
   std::shared_ptr<Job> make_job(const Operand& operand, const model::TensorView& view,
                                 const dump::SlotAddress& address);
   std::shared_ptr<Job> hold_job(const Operand& operand, const model::TensorView& view,
@@ -181,6 +181,7 @@ class Session {
   SessionOptions options_;
   JobNeeds needs_;
   std::uint64_t inline_bytes_ = 0;  // a tensor of so many bytes is dealt with on the spot, leaving no job
+  bool order_matters_ = false;      // of elements: to files and hashes, not to statistics
   bool is_excluded_ = false;        // this device is not to be dumped
   bool holds_ = false;              // what becomes of a call's data is known only when it ends
   std::filesystem::path rank_directory_;

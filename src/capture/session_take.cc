@@ -232,10 +232,14 @@ void Session::take(Call& call, model::Side side, const Operand& operand, std::ui
     return take_sample(slot, operand, *view);
   slot.shape = view->shape;
   slot.data_bytes = view->byte_count();
+  model::TensorView flat;
+  if (!order_matters_ && !view->is_contiguous() && view->is_dense())
+    view = &(flat = model::TensorView::row_major(
+                 view->dtype, {static_cast<std::int64_t>(view->element_count())}, view->data));
   if (slot.data_bytes <= inline_bytes_)
     slot.statistics = math::finish(math::partial_stats(*view, needs_.statistics));
   else
-    slot.job = find_or_make_job(operand, *view, slot);
+    find_or_look(operand, *view, slot);
 }
 
 void Session::take_sample(RecordedSlot& slot, const Operand& operand, const model::TensorView& view) {
@@ -251,36 +255,48 @@ void Session::take_sample(RecordedSlot& slot, const Operand& operand, const mode
       model::TensorView::row_major(view.dtype, shape, elements.empty() ? view.data : elements.data());
   slot.shape = shape;
   slot.data_bytes = first.byte_count();
-  slot.job = find_or_make_job(sample, first, slot);
+  find_or_look(sample, first, slot);
 }
 
-std::shared_ptr<Job> Session::find_or_make_job(const Operand& operand, const model::TensorView& view,
-                                               RecordedSlot& slot) {
-  if (holds_ || operand.content == 0 || !reuse_) {
-    slot.owns_file = needs_.file;
-    return holds_ ? hold_job(operand, view, slot.address) : make_job(operand, view, slot.address);
-  }
-  ReuseKey key{operand.content, view.data, view.dtype, view.shape, view.strides};
-  if (auto known = reuse_->find(key, slot.address.step)) return known;
+// Takes what is known of the bytes, or looks at them.
+void Session::find_or_look(const Operand& operand, const model::TensorView& view, RecordedSlot& slot) {
   slot.owns_file = needs_.file;
-  auto job = make_job(operand, view, slot.address);
-  reuse_->add(std::move(key), job, slot.address.step);
-  return job;
+  if (holds_) {
+    slot.job = hold_job(operand, view, slot.address);
+  } else if (operand.content == 0 || !reuse_) {
+    look(operand, view, slot);
+  } else {
+    const auto key = ReuseKey::make(operand.content, view, order_matters_);
+    if (auto known = reuse_->find(key, slot.address.step)) {
+      slot.owns_file = false;
+      slot.job = std::move(known->job);
+      slot.statistics = known->statistics;
+      return;
+    }
+    look(operand, view, slot);
+    reuse_->add(key, {slot.job, slot.statistics}, slot.address.step);
+  }
+}
+
+void Session::look(const Operand& operand, const model::TensorView& view, RecordedSlot& slot) {
+  if (order_matters_ || slot.data_bytes > kSmallBytes)
+    slot.job = make_job(operand, view, slot.address);
+  else
+    slot.statistics = math::finish(math::partial_stats(view, needs_.statistics));
 }
 
 std::shared_ptr<Job> Session::make_job(const Operand& operand, const model::TensorView& view,
                                        const dump::SlotAddress& address) {
   auto job = std::make_shared<Job>(view, needs_, address, layout_.get());
   if (job->is_done()) return job;
-  const bool is_small = job->data_bytes() <= (needs_.file ? kCopiedBytes : kSmallBytes);
   // A block without a number cannot be asked for by before_write().
-  if (!is_small && operand.owner && operand.content != 0 && options_.retain) {
+  const bool is_lent = job->data_bytes() > (needs_.file ? kCopiedBytes : kSmallBytes) && operand.owner &&
+                       operand.content != 0 && options_.retain;
+  if (is_lent) {
     options_.retain(operand.owner);
     pipeline_->submit_borrowed(job, KeepAlive(operand.owner, options_.release), operand.content);
   } else if (needs_.file) {
     pipeline_->submit_copied(job);
-  } else if (is_small) {
-    for (int task; (task = job->claim()) >= 0;) job->run(task);
   } else {
     pipeline_->run_now(job);
   }

@@ -68,5 +68,21 @@ TEST(Operator, NamesAndSources) {
   EXPECT_EQ(format_source(op), "train.py:31");
 }
 
+TEST(TensorView, DenseInAnyOrderOfDimensions) {
+  const auto view = [](Shape shape, Shape strides) {
+    return TensorView{DType::float32, std::move(shape), std::move(strides), nullptr};
+  };
+  EXPECT_TRUE(view({2, 3, 4}, {12, 4, 1}).is_dense());
+  EXPECT_TRUE(view({4, 2, 3}, {1, 12, 4}).is_dense());
+  EXPECT_TRUE(view({3, 1, 4}, {1, 99, 3}).is_dense());
+  EXPECT_TRUE(view({}, {}).is_dense());
+  EXPECT_TRUE(view({0, 3}, {7, 9}).is_dense());
+  EXPECT_FALSE(view({2, 3}, {4, 1}).is_dense()) << "holes";
+  EXPECT_FALSE(view({2, 3}, {0, 1}).is_dense()) << "the same places twice";
+  EXPECT_FALSE(view({2, 2}, {1, 1}).is_dense()) << "overlapping";
+  EXPECT_FALSE(view({3}, {-1}).is_dense()) << "does not begin at the lowest place";
+  EXPECT_FALSE(view({2, 3}, {6, 2}).is_dense());
+}
+
 }  // namespace
 }  // namespace opdump::model

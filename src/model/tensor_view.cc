@@ -28,6 +28,20 @@ bool TensorView::is_contiguous() const {
   return true;
 }
 
+bool TensorView::is_dense() const {
+  if (is_contiguous()) return true;
+  if (dtype_info(dtype).bits < 8) return false;
+  // From the innermost dimension in memory outwards, each must begin where the one before it ends.
+  std::int64_t step = 1;
+  for (const std::uint64_t count = element_count(); static_cast<std::uint64_t>(step) < count;) {
+    std::size_t axis = 0;
+    while (axis < shape.rank() && (shape[axis] == 1 || strides[axis] != step)) ++axis;
+    if (axis == shape.rank()) return false;
+    step *= shape[axis];
+  }
+  return true;
+}
+
 bool TensorView::is_channels_last() const {
   return shape.rank() == 4 && !is_contiguous() && in_memory_order().is_contiguous();
 }

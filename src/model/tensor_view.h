@@ -27,6 +27,9 @@ struct TensorView {
   // True if the elements lie row by row without holes. Packed types (int4, uint1) always do.
   bool is_contiguous() const;
 
+  // True if the elements fill one stretch of memory from `data` on, each place once, in whatever order.
+  bool is_dense() const;
+
   // True for a 4-dimensional NCHW tensor whose memory is NHWC ("channels last") and not also row-major.
   bool is_channels_last() const;
 
