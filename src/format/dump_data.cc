@@ -52,7 +52,7 @@ void add_shape(pbf_writer& writer, std::uint32_t field, const std::vector<std::u
   writer.add_message(field, text);
 }
 
-void add_origin(pbf_writer& writer, std::uint32_t field, const DumpTensor::Origin& origin) {
+void add_origin(pbf_writer& writer, std::uint32_t field, const DumpOrigin& origin) {
   std::string text;
   pbf_writer message(text);
   add_text(message, 1, origin.name);
@@ -62,7 +62,7 @@ void add_origin(pbf_writer& writer, std::uint32_t field, const DumpTensor::Origi
   writer.add_message(field, text);
 }
 
-void add_dim_range(pbf_writer& writer, std::uint32_t field, const DumpTensor::DimRange& range) {
+void add_dim_range(pbf_writer& writer, std::uint32_t field, const DumpDimRange& range) {
   std::string text;
   pbf_writer message(text);
   add_number(message, 1, range.start);
@@ -175,7 +175,7 @@ class HeaderReader {
       }
   }
 
-  static void read_origin(pbf_reader message, DumpTensor::Origin& origin) {
+  static void read_origin(pbf_reader message, DumpOrigin& origin) {
     while (message.next()) switch (message.tag_and_type()) {
         case bytes(1):
           origin.name = message.get_string();
@@ -194,7 +194,7 @@ class HeaderReader {
       }
   }
 
-  static void read_dim_range(pbf_reader message, DumpTensor::DimRange& range) {
+  static void read_dim_range(pbf_reader message, DumpDimRange& range) {
     while (message.next()) switch (message.tag_and_type()) {
         case varint(1):
           range.start = message.get_uint64();

@@ -25,19 +25,21 @@ struct Extent {
   bool operator==(const Extent&) const = default;
 };
 
+// OriginalOp: what an output was before operators were fused.
+struct DumpOrigin {
+  std::string name;
+  std::uint32_t output_index = 0;
+  std::int32_t data_type = 0, format = 0;
+  bool operator==(const DumpOrigin&) const = default;
+};
+
+struct DumpDimRange {
+  std::uint64_t start = 0, end = 0;
+  bool operator==(const DumpDimRange&) const = default;
+};
+
 // OpInput and OpOutput. The numbers of data_type and format are the message's: see dump_names.h.
 struct DumpTensor {
-  struct Origin {  // OriginalOp: what an output was before operators were fused
-    std::string name;
-    std::uint32_t output_index = 0;
-    std::int32_t data_type = 0, format = 0;
-    bool operator==(const Origin&) const = default;
-  };
-  struct DimRange {
-    std::uint64_t start = 0, end = 0;
-    bool operator==(const DimRange&) const = default;
-  };
-
   std::int32_t data_type = 0;
   std::int32_t format = 0;
   std::vector<std::uint64_t> shape;                          // of the elements as they lie
@@ -47,10 +49,10 @@ struct DumpTensor {
   std::uint64_t address = 0;
   std::uint64_t offset = 0;  // as announced; where the elements are is told by `data`
   std::uint32_t arg_index = 0;
-  std::uint32_t input_type = 0;      // inputs only
-  std::optional<Origin> origin;      // outputs only
-  std::vector<DimRange> dim_ranges;  // outputs only
-  std::optional<Extent> data;        // not written; on reading nothing if the file is short
+  std::uint32_t input_type = 0;          // inputs only
+  std::optional<DumpOrigin> origin;      // outputs only
+  std::vector<DumpDimRange> dim_ranges;  // outputs only
+  std::optional<Extent> data;            // not written; on reading nothing if the file is short
   bool operator==(const DumpTensor&) const = default;
 };
 

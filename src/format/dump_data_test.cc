@@ -46,7 +46,7 @@ DumpData everything() {
   output.address = 1;
   output.offset = 2;
   output.arg_index = 4;
-  output.origin = DumpTensor::Origin{"conv", 1, 1, 0};
+  output.origin = DumpOrigin{"conv", 1, 1, 0};
   output.dim_ranges = {{1, 300}, {0, 5}};
   DumpData data;
   data.dump_time_us = 1700000000000001;

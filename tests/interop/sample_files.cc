@@ -1,14 +1,19 @@
 // For test_files.py only: lets other people's readers see files of ours, and ours read theirs.
 //   sample_files write DIRECTORY   a dump of every dtype, with all statistics
+//   sample_files calls DIRECTORY   the same tensors as inputs of one operator that overflowed, in a container
 //   sample_files read FILE...      for each file: dtype, shape, elements in row-major order
+//   sample_files list DIRECTORY    for each tensor of a dump: operator, slot, format, and the same
+#include <algorithm>
 #include <complex>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "dump/dump_set.h"
+#include "dump/model_tree.h"
 #include "dump/rank_tree.h"
 #include "math/strided_copy.h"
 
@@ -124,8 +129,34 @@ void print(const std::vector<std::byte>& bytes) {
   }
 }
 
-Result<> read(const std::filesystem::path& file) {
-  OPDUMP_TRY(const dump::StoredTensor tensor, dump::StoredTensor::read(file));
+Result<> write_calls(const std::filesystem::path& root) {
+  dump::ModelTreeOptions options;
+  options.root = root;
+  options.net_name = "Net";
+  options.file_format = dump::FileFormat::bin;
+  options.start_us = 1733905446000000;
+  OPDUMP_TRY(auto tree, dump::open_model_tree(options));
+  OPDUMP_CHECK_OK(tree->begin_step(3, true));
+  const model::Operator op{
+      .type = "Add", .name = "Default/x.y/Add-op0", .graph_id = 1, .stream = 2, .source_file = {}, .task = 5};
+  const dump::SlotAddress address{.op = &op, .graph_id = 1, .step = 3, .timestamp_us = 1733905446819790};
+  std::vector<std::vector<std::byte>> memory;
+  std::vector<dump::Layout::Member> members;
+  for (int number = 1; number < model::kDTypeCount; ++number) {
+    const auto dtype = static_cast<DType>(number);
+    memory.push_back(elements(dtype));
+    if (memory.back().empty()) continue;
+    members.push_back({address, TensorView::row_major(dtype, {2, 3}, memory.back().data())});
+    members.back().address.index = static_cast<std::uint32_t>(number);
+  }
+  const float sum = 1.5f;
+  members.push_back({address, TensorView::row_major(DType::float32, {1, 1, 1, 1}, &sum)});
+  members.back().address.side = model::Side::output;
+  OPDUMP_TRY(const std::filesystem::path file, tree->write_call(members));
+  return tree->write_overflow(members.back().address);
+}
+
+void print(const dump::StoredTensor& tensor) {
   const TensorView& view = tensor.view();
   std::vector<std::byte> bytes(view.byte_count());
   if (!bytes.empty()) math::copy_row_major(view, bytes);
@@ -138,6 +169,32 @@ Result<> read(const std::filesystem::path& file) {
   else
     for (const std::byte byte : bytes) std::printf(" %02x", static_cast<unsigned>(byte));
   std::printf("\n");
+}
+
+Result<> read(const std::filesystem::path& file) {
+  OPDUMP_TRY(const dump::StoredTensor tensor, dump::StoredTensor::read(file));
+  print(tensor);
+  return ok();
+}
+
+Result<> list(const std::filesystem::path& root) {
+  OPDUMP_TRY(const dump::DumpSet set, dump::DumpSet::open(root));
+  for (const dump::OperatorRun& run : set.runs()) {
+    for (const dump::Slot& slot : run.slots) {
+      std::printf("%s %s %s.%u %s ", run.type.c_str(), run.name.c_str(),
+                  std::string(model::kSideNames[static_cast<int>(slot.side)]).c_str(), slot.index,
+                  slot.format.c_str());
+      if (slot.file.empty()) {
+        std::printf("%s\n", slot.undumped_reason.c_str());
+        continue;
+      }
+      OPDUMP_TRY(const dump::StoredTensor tensor, dump::StoredTensor::read(slot));
+      print(tensor);
+    }
+  }
+  for (const dump::Overflow& overflow : set.overflows())
+    std::printf("overflow of task %llu\n", static_cast<unsigned long long>(overflow.task));
+  for (const dump::Problem& problem : set.problems()) std::printf("problem: %s\n", problem.what.c_str());
   return ok();
 }
 
@@ -145,10 +202,18 @@ Result<> read(const std::filesystem::path& file) {
 }  // namespace opdump
 
 int main(int argc, char** argv) {
-  const std::string verb = argc > 2 ? argv[1] : "";
-  for (int i = 2; i < argc; ++i) {
-    const auto done = verb == "write" ? opdump::write(argv[i]) : opdump::read(argv[i]);
-    if (!done) std::printf("error: %s\n", done.error().message().c_str());
-  }
-  return verb.empty() ? 2 : 0;
+  struct Verb {
+    std::string_view name;
+    opdump::Result<> (*run)(const std::filesystem::path&);
+  };
+  constexpr Verb kVerbs[] = {{"write", opdump::write},
+                             {"calls", opdump::write_calls},
+                             {"read", opdump::read},
+                             {"list", opdump::list}};
+  const auto verb = std::ranges::find(kVerbs, std::string_view(argc > 2 ? argv[1] : ""), &Verb::name);
+  if (verb == std::end(kVerbs)) return 2;
+  for (int i = 2; i < argc; ++i)
+    if (const auto done = verb->run(argv[i]); !done)
+      std::printf("error: %s\n", done.error().message().c_str());
+  return 0;
 }
