@@ -14,6 +14,7 @@ using model::Source;
 using model::SourceSpan;
 
 constexpr std::string_view kInFile = "In file ";
+constexpr std::string_view kHint = "/<~~";  // "This line of code can be shared by multiple nodes, ..."
 
 // A decimal number at the start of `text`, which loses it.
 std::optional<int> take_number(std::string_view& text) {
@@ -165,7 +166,7 @@ std::optional<SourceSpan> parse_source_line(std::string_view line) {
     std::string_view rest = line.substr(end);
     if (!take_place(rest, span)) continue;
     span.file = line.substr(0, end);
-    span.code = rest.substr(0, rest.rfind('/'));  // what follows is a hint of the compiler
+    span.code = rest.substr(0, std::min(rest.find(kHint), rest.rfind('/')));
     return span;
   }
   return std::nullopt;
