@@ -126,11 +126,8 @@ class PbReader {
 
   // Types of outputs within a tuple may have no shape: who takes one out knows it.
   static void set_output(model::Node& node, const model::Node::Output& output) {
-    const auto place = std::ranges::lower_bound(node.outputs, output.index, {}, &model::Node::Output::index);
-    if (place != node.outputs.end() && place->index == output.index)
-      *place = output;
-    else
-      node.outputs.insert(place, output);
+    const auto place = std::ranges::find(node.outputs, output.index, &model::Node::Output::index);
+    if (place != node.outputs.end()) *place = output;
   }
 
   TensorType type_of(const Source& source) const {
