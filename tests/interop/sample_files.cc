@@ -1,6 +1,8 @@
 // For test_files.py only: lets other people's readers see files of ours, and ours read theirs.
 //   sample_files write DIRECTORY   a dump of every dtype, with all statistics
 //   sample_files read FILE...      for each file: dtype, shape, elements in row-major order
+//   sample_files graph DIRECTORY   the graph files of a rank
+//   sample_files nodes FILE...     for each operator in an .ir or .pb: type, full name, what it reads
 #include <complex>
 #include <cstdio>
 #include <cstring>
@@ -9,7 +11,9 @@
 #include <vector>
 
 #include "dump/dump_set.h"
+#include "dump/graph_files.h"
 #include "dump/rank_tree.h"
+#include "format/sample_graph.h"
 #include "math/strided_copy.h"
 
 namespace opdump {
@@ -141,14 +145,46 @@ Result<> read(const std::filesystem::path& file) {
   return ok();
 }
 
+Result<> write_graph(const std::filesystem::path& directory) {
+  for (const std::int64_t step : {0, 1, 4}) OPDUMP_CHECK_OK(dump::append_global_order(directory, 3, step));
+  return dump::write_graph(directory, format::sample_graph());
+}
+
+Result<> print_nodes(const std::filesystem::path& file) {
+  OPDUMP_TRY(const auto graphs, dump::read_graph_file(file));
+  for (const model::Graph& graph : graphs)
+    for (const model::Node& node : graph.nodes) {
+      std::printf("%s %s", node.op.type.c_str(), node.op.name.c_str());
+      for (const auto& input : node.inputs) {
+        const model::Source& source = input.source;
+        if (source.kind == model::Source::Kind::parameter)
+          std::printf(" %s", graph.parameters[source.index].name.c_str());
+        else if (source.kind == model::Source::Kind::node)
+          std::printf(" %s.%u", graph.nodes[source.index].op.name.c_str(), source.output);
+        else
+          std::printf(" ?");
+      }
+      std::printf("\n");
+    }
+  return ok();
+}
+
+struct Verb {
+  std::string_view name;
+  Result<> (*run)(const std::filesystem::path&);
+};
+constexpr Verb kVerbs[] = {{"write", write}, {"read", read}, {"graph", write_graph}, {"nodes", print_nodes}};
+
 }  // namespace
 }  // namespace opdump
 
 int main(int argc, char** argv) {
-  const std::string verb = argc > 2 ? argv[1] : "";
-  for (int i = 2; i < argc; ++i) {
-    const auto done = verb == "write" ? opdump::write(argv[i]) : opdump::read(argv[i]);
-    if (!done) std::printf("error: %s\n", done.error().message().c_str());
+  for (const opdump::Verb& verb : opdump::kVerbs) {
+    if (argc < 3 || verb.name != argv[1]) continue;
+    for (int i = 2; i < argc; ++i)
+      if (const auto done = verb.run(argv[i]); !done)
+        std::printf("error: %s\n", done.error().message().c_str());
+    return 0;
   }
-  return verb.empty() ? 2 : 0;
+  return 2;
 }
