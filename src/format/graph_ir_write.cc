@@ -272,8 +272,11 @@ class IrWriter {
     if (find_parameter(source) != nullptr) return parameters_[source.index];
     if (const auto row = rows_.find(source, node)) return "%" + std::to_string(*row);
     const TensorType& type = operand.tensor->type;
-    return "Tensor(shape=[" + format_dims(type.shape) + "], dtype=" + class_name(type.dtype) +
-           ", value=[...])";
+    std::string text =
+        "Tensor(shape=[" + format_dims(type.shape) + "], dtype=" + class_name(type.dtype) + ", value=[...]";
+    if (source.kind == Source::Kind::parameter && source.index < graph_.parameters.size())
+      text += ", name=" + spell_word(graph_.parameters[source.index].name);
+    return text + ")";
   }
 
   Described describe_operand(const Operand& operand, std::size_t node) const {

@@ -37,8 +37,9 @@ message OutputProto { optional string name = 1; optional TypeProto type = 2; }
 message AttributeProto { optional string name = 1; optional ValueProto value = 2; }
 message NamedValueProto { optional string key = 1; optional ValueProto value = 2; optional string full_name = 3; }
 enum DataType {
-  DT_UNDEFINED = 0; DT_BOOL = 1; DT_INT64 = 5; DT_FLOAT32 = 11; DT_FLOAT64 = 12; DT_STRING = 13; DT_TENSOR = 14;
-  DT_TUPLE = 31; DT_NONE = 34;
+  DT_UNDEFINED = 0; DT_BOOL = 1; DT_INT8 = 2; DT_INT16 = 3; DT_INT32 = 4; DT_INT64 = 5; DT_UINT8 = 6; DT_UINT16 = 7;
+  DT_UINT32 = 8; DT_UINT64 = 9; DT_FLOAT16 = 10; DT_FLOAT32 = 11; DT_FLOAT64 = 12; DT_STRING = 13; DT_TENSOR = 14;
+  DT_TUPLE = 31; DT_LIST = 32; DT_NONE = 34; DT_BFLOAT16 = 46; DT_INT4 = 48;
 }
 message TensorShapeProto {
   message Dimension { optional int64 size = 1; optional string name = 2; }
