@@ -71,7 +71,10 @@ void list_graphs(const Graphs& graphs, bool json) {
     if (!json) {
       std::string text = graph_title(entry) + ": " + counted(graph.nodes.size(), "operator") + ", " +
                          counted(graph.parameters.size(), "parameter");
-      if (!entry.history.empty()) text += ", executed in steps " + compare::format_ranges(entry.history);
+      if (const std::string steps = compare::format_ranges(entry.history); !steps.empty())
+        text += (steps.find_first_of(",-") == std::string::npos ? ", executed in step "
+                                                                : ", executed in steps ") +
+                steps;
       print(text + "  (" + entry.path.string() + ")\n");
       continue;
     }
