@@ -35,7 +35,7 @@ void declare(CLI::App& app, IrArguments& arguments) {
   app.add_option("--source", arguments.source,
                  "Operators made by a line: train.py:175, train.py:170-180, train.py");
   app.add_option("--op", arguments.op, "Operators of this name, or with this in their name");
-  app.add_option("--step", arguments.step, "Only files of this step");
+  app.add_option("--step", arguments.step, "Only graphs that this step executed, and its files");
   app.add_flag("--json", arguments.json, "Print one JSON record for each graph or operator");
   app.footer(
       "Examples:\n"
@@ -65,8 +65,11 @@ Json begin_record(std::string_view kind, const GraphEntry& entry) {
   return record;
 }
 
-void list_graphs(const Graphs& graphs, bool json) {
-  for (const GraphEntry& entry : graphs.entries()) {
+using Entries = std::vector<const GraphEntry*>;
+
+void list_graphs(const Entries& entries, bool json) {
+  for (const GraphEntry* chosen : entries) {
+    const GraphEntry& entry = *chosen;
     const model::Graph& graph = entry.graph;
     if (!json) {
       std::string text = graph_title(entry) + ": " + counted(graph.nodes.size(), "operator") + ", " +
@@ -227,29 +230,56 @@ Error no_line(const Chosen& all, const SourceLines& lines, const std::string& te
                                     join_or(std::span(words).first(std::min<std::size_t>(words.size(), 5))));
 }
 
-Result<Chosen> choose(const Graphs& graphs, const IrArguments& arguments) {
-  Chosen chosen;
+// Whether the step of the user's choice executed the graph.
+bool is_executed(const GraphEntry& entry, const RunsByNode& runs, std::optional<std::int64_t> step) {
+  if (!step || std::ranges::find(entry.history, *step) != entry.history.end()) return true;
+  const auto first = runs.lower_bound({&entry, 0});
+  return first != runs.end() && first->first.first == &entry;
+}
+
+Result<Entries> choose_graphs(const Graphs& graphs, const RunsByNode& runs, const IrArguments& arguments) {
+  Entries entries;
   for (const GraphEntry& entry : graphs.entries())
-    for (std::size_t i = 0; i < entry.graph.nodes.size(); ++i) chosen.emplace_back(&entry, i);
-  if (!arguments.source.empty()) {
-    OPDUMP_TRY(const SourceLines lines, parse_source_lines(arguments.source));
-    Chosen made;
-    for (const auto& [entry, node] : chosen)
-      if (made_by(entry->graph.nodes[node], lines)) made.emplace_back(entry, node);
-    if (made.empty()) return no_line(chosen, lines, arguments.source);
-    chosen = std::move(made);
-  }
-  if (arguments.op.empty()) return chosen;
+    if (!entry.rank || is_executed(entry, runs, arguments.step)) entries.push_back(&entry);
+  if (entries.empty())
+    return Error(Code::not_found, arguments.path + ": step " + std::to_string(*arguments.step) +
+                                      " executed none of the graphs");
+  return entries;
+}
+
+Result<Chosen> choose_by_source(const Chosen& all, const std::string& source) {
+  OPDUMP_TRY(const SourceLines lines, parse_source_lines(source));
+  Chosen made;
+  for (const auto& [entry, node] : all)
+    if (made_by(entry->graph.nodes[node], lines)) made.emplace_back(entry, node);
+  if (made.empty()) return no_line(all, lines, source);
+  return made;
+}
+
+Result<Chosen> choose_by_name(const Chosen& all, const std::string& text) {
   std::vector<std::string> sanitised;
-  std::vector<OperatorName> names;
-  for (const auto& [entry, node] : chosen)
+  for (const auto& [entry, node] : all)
     sanitised.push_back(model::sanitise_name(entry->graph.nodes[node].op.name));
-  for (std::size_t i = 0; i < chosen.size(); ++i)
-    names.push_back({chosen[i].first->graph.nodes[chosen[i].second].op.name, sanitised[i], true});
-  OPDUMP_TRY(const std::vector<std::size_t> found, select_names(names, arguments.op));
+  std::vector<OperatorName> names;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    names.push_back({all[i].first->graph.nodes[all[i].second].op.name, sanitised[i], true});
+  OPDUMP_TRY(const std::vector<std::size_t> found, select_names(names, text));
   Chosen named;
-  for (const std::size_t index : found) named.push_back(chosen[index]);
+  for (const std::size_t index : found) named.push_back(all[index]);
   return named;
+}
+
+Result<Chosen> choose_operators(const Entries& entries, const IrArguments& arguments) {
+  Chosen chosen;
+  for (const GraphEntry* entry : entries)
+    for (std::size_t i = 0; i < entry->graph.nodes.size(); ++i) chosen.emplace_back(entry, i);
+  if (!arguments.source.empty()) {
+    OPDUMP_TRY(chosen, choose_by_source(chosen, arguments.source));
+  }
+  if (!arguments.op.empty()) {
+    OPDUMP_TRY(chosen, choose_by_name(chosen, arguments.op));
+  }
+  return chosen;
 }
 
 void list_operators(const Chosen& chosen, const RunsByNode& runs, bool json) {
@@ -274,13 +304,14 @@ Result<int> answer(const Graphs& graphs, const dump::DumpSet* dump, const IrArgu
   if (graphs.entries().empty())
     return Error(Code::not_found,
                  arguments.path + ": no graphs; expected rank_N/graphs/ms_output_trace_code_graph_*.ir");
-  if (arguments.op.empty() && arguments.source.empty()) {
-    list_graphs(graphs, arguments.json);
-    return 0;
-  }
-  OPDUMP_TRY(const Chosen chosen, choose(graphs, arguments));
   RunsByNode runs;
   if (dump != nullptr) runs = find_runs(graphs, *dump, arguments.step);
+  OPDUMP_TRY(const Entries entries, choose_graphs(graphs, runs, arguments));
+  if (arguments.op.empty() && arguments.source.empty()) {
+    list_graphs(entries, arguments.json);
+    return 0;
+  }
+  OPDUMP_TRY(const Chosen chosen, choose_operators(entries, arguments));
   list_operators(chosen, runs, arguments.json);
   return 0;
 }
