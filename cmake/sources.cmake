@@ -154,6 +154,8 @@ set(OPDUMP_ABI_SOURCES
 set(OPDUMP_CLI_SOURCES
   cli/arguments.cc
   cli/compare.cc
+  cli/graphs.cc
+  cli/ir.cc
   cli/ls.cc
   cli/main.cc
   cli/output.cc
@@ -163,6 +165,7 @@ set(OPDUMP_CLI_SOURCES
   cli/select.cc
   cli/show.cc
   cli/slot_facts.cc
+  cli/source_lines.cc
   cli/values.cc
   cli/verbs.cc
 )

@@ -9,29 +9,28 @@
 namespace opdump::cli {
 namespace {
 
-using compare::operator_name;
 using dump::OperatorRun;
 
-using Test = bool (*)(const OperatorRun& run, const std::string& text);
+using Test = bool (*)(const OperatorName& name, const std::string& text);
 
-bool is_name(const OperatorRun& run, const std::string& text) {
-  return operator_name(run) == text || run.name == text || run.name == model::sanitise_name(text);
+bool is_name(const OperatorName& name, const std::string& text) {
+  return name.name == text || name.sanitised == text || name.sanitised == model::sanitise_name(text);
 }
 
-bool is_name_end(const OperatorRun& run, const std::string& text) {
-  return operator_name(run).ends_with("/" + text) ||
-         (run.op == nullptr && run.name.ends_with("_" + model::sanitise_name(text)));
+bool is_name_end(const OperatorName& name, const std::string& text) {
+  return name.name.ends_with("/" + text) ||
+         (!name.is_full && name.sanitised.ends_with("_" + model::sanitise_name(text)));
 }
 
-bool is_part(const OperatorRun& run, const std::string& text) {
-  return operator_name(run).find(text) != std::string::npos ||
-         run.name.find(model::sanitise_name(text)) != std::string::npos;
+bool is_part(const OperatorName& name, const std::string& text) {
+  return name.name.find(text) != std::string_view::npos ||
+         name.sanitised.find(model::sanitise_name(text)) != std::string_view::npos;
 }
 
-bool is_part_in_any_case(const OperatorRun& run, const std::string& text) {
+bool is_part_in_any_case(const OperatorName& name, const std::string& text) {
   const std::string part = to_lower(text);
-  return to_lower(operator_name(run)).find(part) != std::string::npos ||
-         to_lower(run.name).find(to_lower(model::sanitise_name(text))) != std::string::npos;
+  return to_lower(name.name).find(part) != std::string::npos ||
+         to_lower(name.sanitised).find(to_lower(model::sanitise_name(text))) != std::string::npos;
 }
 
 // The words of a name that somebody may have meant: itself, its scopes, and these without their class.
@@ -43,11 +42,11 @@ void add_words(std::string_view name, std::set<std::string_view>& words) {
   }
 }
 
-Error no_operator(const std::vector<const OperatorRun*>& runs, const std::string& text) {
+Error no_operator(std::span<const OperatorName> all, const std::string& text) {
   std::set<std::string_view> words, names;
-  for (const OperatorRun* run : runs) {
-    names.insert(operator_name(*run));
-    add_words(operator_name(*run), words);
+  for (const OperatorName& name : all) {
+    names.insert(name.name);
+    add_words(name.name, words);
   }
   const std::vector<std::string_view> candidates(words.begin(), words.end());
   const auto word = find_nearest(text, candidates);
@@ -59,6 +58,16 @@ Error no_operator(const std::vector<const OperatorRun*>& runs, const std::string
 }
 
 }  // namespace
+
+Result<std::vector<std::size_t>> select_names(std::span<const OperatorName> names, const std::string& text) {
+  for (const Test test : {is_name, is_name_end, is_part, is_part_in_any_case}) {
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (test(names[i], text)) found.push_back(i);
+    if (!found.empty()) return found;
+  }
+  return no_operator(names, text);
+}
 
 Result<std::vector<const OperatorRun*>> select_runs(const dump::DumpSet& dump, const RunFilter& filter) {
   std::vector<const OperatorRun*> in_step;
@@ -72,13 +81,13 @@ Result<std::vector<const OperatorRun*>> select_runs(const dump::DumpSet& dump, c
                                       std::to_string(*filter.step) + "; the dump has " +
                                       compare::format_ranges(std::move(steps)));
   if (filter.op.empty() || in_step.empty()) return in_step;
-  for (const Test test : {is_name, is_name_end, is_part, is_part_in_any_case}) {
-    std::vector<const OperatorRun*> found;
-    for (const OperatorRun* run : in_step)
-      if (test(*run, filter.op)) found.push_back(run);
-    if (!found.empty()) return found;
-  }
-  return no_operator(in_step, filter.op);
+  std::vector<OperatorName> names;
+  for (const OperatorRun* run : in_step)
+    names.push_back({compare::operator_name(*run), run->name, run->op != nullptr});
+  OPDUMP_TRY(const std::vector<std::size_t> chosen, select_names(names, filter.op));
+  std::vector<const OperatorRun*> found;
+  for (const std::size_t index : chosen) found.push_back(in_step[index]);
+  return found;
 }
 
 }  // namespace opdump::cli

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -16,9 +18,20 @@ struct RunFilter {
   std::optional<std::int64_t> step;
 };
 
-// The runs that `filter` means, in the order of the dump. TEXT is the first of these that means anything: a
-// full or sanitised name; what follows a '/' in names; a part of names; a part of names in upper or lower
-// case. Errors: not_found -- with the nearest names, or the steps that exist.
+// An operator as a user may know it.
+struct OperatorName {
+  std::string_view name;       // "Default/conv1-Conv2d/convolution-op0"
+  std::string_view sanitised;  // as in file names
+  bool is_full = true;         // false if `name` is the sanitised one, too
+};
+
+// Which of `names` TEXT means: the first of these that means anything. A full or sanitised name; what follows
+// a '/' in names; a part of names; a part of names in upper or lower case. Errors: not_found -- with the
+// nearest names.
+Result<std::vector<std::size_t>> select_names(std::span<const OperatorName> names, const std::string& text);
+
+// The runs that `filter` means, in the order of the dump. Errors: as select_names; not_found -- with the
+// steps that exist.
 Result<std::vector<const dump::OperatorRun*>> select_runs(const dump::DumpSet& dump, const RunFilter& filter);
 
 }  // namespace opdump::cli

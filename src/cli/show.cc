@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "cli/arguments.h"
+#include "cli/graphs.h"
 #include "cli/output.h"
 #include "cli/select.h"
 #include "cli/slot_facts.h"
@@ -11,6 +12,7 @@
 #include "cli/verb.h"
 #include "compare/names.h"
 #include "compare/statistics.h"
+#include "format/graph_rows.h"
 
 namespace opdump::cli {
 namespace {
@@ -61,8 +63,24 @@ SlotData slot_data(const dump::Slot& slot, std::int64_t edge) {
   return data;
 }
 
-void print_slot(const dump::Slot& slot, const SlotFacts& facts, const SlotData& data) {
+// Where an input comes from, or who reads an output: a line for each.
+std::string describe_links(const dump::Slot& slot, const Graphs::Place& place) {
+  if (place.entry == nullptr) return {};
+  std::string text;
+  if (slot.side == model::Side::output) {
+    for (const std::string& reader : describe_readers(*place.entry, place.node, slot.index))
+      text += "    to      " + reader + "\n";
+  } else if (const auto* input = format::find_input(place.entry->graph.nodes[place.node], slot.index)) {
+    const std::string source = describe_source(*place.entry, input->source);
+    if (!source.empty()) text += "    from    " + source + "\n";
+  }
+  return text;
+}
+
+void print_slot(const dump::Slot& slot, const SlotFacts& facts, const SlotData& data,
+                const Graphs::Place& place) {
   std::string text = "  " + compare::slot_name(slot) + "  " + describe(slot, facts) + "\n";
+  text += describe_links(slot, place);
   if (!slot.file.empty())
     text += "    file    " + slot.file.string() + " (" + format_bytes(file_bytes(slot)) + ")\n";
   std::string line;
@@ -76,7 +94,7 @@ void print_slot(const dump::Slot& slot, const SlotFacts& facts, const SlotData& 
 }
 
 void print_slot_json(const OperatorRun& run, const dump::Slot& slot, const SlotFacts& facts,
-                     const SlotData& data) {
+                     const SlotData& data, const Graphs::Place& place) {
   Json record = run_json(run);
   record["record"] = "slot";
   record.update(slot_json(slot, facts));
@@ -86,17 +104,23 @@ void print_slot_json(const OperatorRun& run, const dump::Slot& slot, const SlotF
     record["statistics"] = std::move(statistics);
   }
   if (!data.values.empty()) record["values"] = data.values;
+  if (place.entry != nullptr && slot.side == model::Side::output)
+    record["read_by"] = readers_json(*place.entry, place.node, slot.index);
+  else if (place.entry != nullptr)
+    if (const auto* input = format::find_input(place.entry->graph.nodes[place.node], slot.index))
+      record["from"] = source_json(*place.entry, input->source);
   print(json_line(record));
 }
 
 // The slots that the user wants; --slot may mean none.
-Result<> show_runs(const Runs& runs, const ShowArguments& arguments) {
+Result<> show_runs(const Runs& runs, const Graphs& graphs, const ShowArguments& arguments) {
   std::set<std::string> known;
   bool found = false;
   for (const OperatorRun* run : runs) {
     if (!arguments.json)
       print(compare::operator_name(*run) + "  (" + describe(*run) + ")\n  rank " + std::to_string(run->rank) +
             ", graph " + std::to_string(run->graph_id) + ", step " + std::to_string(run->step) + "\n");
+    const Graphs::Place place = graphs.find(*run);
     for (const dump::Slot& slot : run->slots) {
       const std::string name = compare::slot_name(slot);
       known.insert(name);
@@ -105,9 +129,9 @@ Result<> show_runs(const Runs& runs, const ShowArguments& arguments) {
       const SlotFacts facts = slot_facts(slot);
       const SlotData data = slot_data(slot, arguments.edge);
       if (arguments.json)
-        print_slot_json(*run, slot, facts, data);
+        print_slot_json(*run, slot, facts, data, place);
       else
-        print_slot(slot, facts, data);
+        print_slot(slot, facts, data, place);
     }
   }
   if (found || arguments.slot.empty()) return ok();
@@ -141,7 +165,10 @@ Result<int> run_show(std::span<const char* const> args) {
     list_names(runs, arguments.filter.op);
     return 0;
   }
-  OPDUMP_CHECK_OK(show_runs(runs, arguments));
+  OPDUMP_TRY(const Graphs graphs, Graphs::read(dump));
+  for (const dump::Problem& problem : graphs.problems())
+    print_error(problem.path.string() + ": " + problem.what);
+  OPDUMP_CHECK_OK(show_runs(runs, graphs, arguments));
   return 0;
 }
 

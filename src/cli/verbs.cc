@@ -17,6 +17,7 @@ constexpr std::array kVerbs{
     Verb{"plan", "Check a dump configuration and print what it asks for", run_plan},
     Verb{"ls", "List what is in a dump", run_ls},
     Verb{"show", "Show the tensors of an operator", run_show},
+    Verb{"ir", "List the graphs of a dump, and the operators that a line made", run_ir},
     Verb{"compare", "Compare two dumps and name the first operator that went wrong", run_compare},
 };
 

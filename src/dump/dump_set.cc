@@ -74,7 +74,6 @@ class DumpSetReader {
   std::size_t first_inside_ = 0;        // of these, the first below what the user opened
   std::vector<std::size_t> constants_;  // runs of constants, by index
   std::vector<std::size_t> device_runs_, device_overflows_;  // whose rank is a device so far, by index
-  std::map<std::uint32_t, fs::path> rank_directories_;
   std::optional<fs::path> beside_;  // the root of a tree whose ranks do not lead to its steps
   std::map<Recording, std::set<std::string>> nets_;  // paths below what was opened
   std::map<const model::Operator*, std::size_t> log_order_;
@@ -84,7 +83,7 @@ Result<DumpSet> DumpSetReader::read() {
   OPDUMP_CHECK_OK(find_ancestors());
   if (!walk(set_.path_, 0))
     return Error(Code::io, std::ranges::find(set_.problems_, set_.path_, &Problem::path)->what);
-  if (set_.runs_.empty() && set_.overflows_.empty() && rank_directories_.empty())
+  if (set_.runs_.empty() && set_.overflows_.empty() && set_.rank_directories_.empty())
     return Error(
         Code::not_found,
         set_.path_.string() +
@@ -94,7 +93,7 @@ Result<DumpSet> DumpSetReader::read() {
   place_devices();
   place_constants();
   check_tensor_files(set_.runs_, set_.problems_);
-  for (const auto& [rank, directory] : rank_directories_) read_rank(rank, directory);
+  for (const auto& [rank, directory] : set_.rank_directories_) read_rank(rank, directory);
   report_several_nets();
   sort_runs();
   return std::move(set_);
@@ -117,7 +116,7 @@ Result<> DumpSetReader::find_ancestors() {
   for (std::size_t up = 0; up < kMaxTreeDepth && ancestor.has_relative_path();
        ++up, ancestor = ancestor.parent_path()) {
     if (const auto rank = find_rank(ancestor.filename().string())) {
-      rank_directories_[*rank] = ancestor;
+      set_.rank_directories_[*rank] = ancestor;
       break;
     }
   }
@@ -127,14 +126,14 @@ Result<> DumpSetReader::find_ancestors() {
 // Where ranks do not lead to the steps, their directories lie beside those that do: above what was opened, if
 // that is a part of the dump only.
 void DumpSetReader::find_ranks_beside() {
-  if (!rank_directories_.empty() || !beside_) return;
+  if (!set_.rank_directories_.empty() || !beside_) return;
   std::error_code failed;
   fs::directory_iterator entries(*beside_, failed);
   for (; !failed && entries != fs::directory_iterator(); entries.increment(failed)) {
     const auto rank = find_rank(entries->path().filename().string());
     std::error_code unknown;
     if (rank && !entries->is_symlink(unknown) && entries->is_directory(unknown))
-      rank_directories_[*rank] = entries->path();
+      set_.rank_directories_[*rank] = entries->path();
   }
 }
 
@@ -144,8 +143,8 @@ void DumpSetReader::place_devices() {
   std::set<std::uint32_t> devices;
   for (const std::size_t i : device_runs_) devices.insert(set_.runs_[i].rank);
   for (const std::size_t i : device_overflows_) devices.insert(set_.overflows_[i].rank);
-  if (devices.size() != 1 || rank_directories_.size() != 1) return;
-  const std::uint32_t rank = rank_directories_.begin()->first;
+  if (devices.size() != 1 || set_.rank_directories_.size() != 1) return;
+  const std::uint32_t rank = set_.rank_directories_.begin()->first;
   for (const std::size_t i : device_runs_) set_.runs_[i].rank = rank;
   for (const std::size_t i : device_overflows_) set_.overflows_[i].rank = rank;
 }
@@ -162,7 +161,7 @@ bool DumpSetReader::walk(const fs::path& directory, std::size_t depth) {
   if (std::ranges::any_of(files.names, is_dump_file)) read_step_directory(files);
   for (const std::string& name : subdirectories) {
     const fs::path path = directory / name;
-    if (const auto rank = find_rank(name)) rank_directories_.try_emplace(*rank, path);
+    if (const auto rank = find_rank(name)) set_.rank_directories_.try_emplace(*rank, path);
     if (depth == kMaxTreeDepth) continue;
     trail_.push_back(name);
     walk(path, depth + 1);

@@ -83,6 +83,8 @@ class DumpSet {
   // How each rank's recording ended; absent for dumps of other tools.
   const std::map<std::uint32_t, Status>& statuses() const { return statuses_; }
   const std::filesystem::path& path() const { return path_; }
+  // rank_N of the ranks in the dump, also of the one above it.
+  const std::map<std::uint32_t, std::filesystem::path>& rank_directories() const { return rank_directories_; }
 
  private:
   friend class DumpSetReader;
@@ -92,6 +94,7 @@ class DumpSet {
   std::vector<Overflow> overflows_;
   std::vector<Problem> problems_;
   std::map<std::uint32_t, Status> statuses_;
+  std::map<std::uint32_t, std::filesystem::path> rank_directories_;
   std::vector<std::unique_ptr<OperatorLog>> logs_;  // runs point into these
 };
 

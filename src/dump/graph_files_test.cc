@@ -94,5 +94,68 @@ TEST_F(GraphFiles, ALinkInTheWayIsReplacedAndItsTargetStays) {
   EXPECT_EQ(*read_file(precious, 100), "precious");
 }
 
+TEST_F(GraphFiles, AreReadWithTheirOrders) {
+  ASSERT_TRUE(write_graph(root_, small_graph("demo.py")));
+  model::Graph other = small_graph("demo.py");
+  other.id = 10;
+  ASSERT_TRUE(write_graph(root_, other));
+  for (const std::int64_t step : {0, 4}) ASSERT_TRUE(append_global_order(root_, 2, step));
+  const auto read = read_graphs(root_);
+  ASSERT_TRUE(read);
+  EXPECT_TRUE(read->problems.empty());
+  ASSERT_EQ(read->files.size(), 2u);
+  EXPECT_EQ(read->files[0].id, 2);
+  EXPECT_EQ(read->files[1].id, 10);
+  EXPECT_EQ(read->files[0].path, root_ / "graphs/ms_output_trace_code_graph_2.ir");
+  EXPECT_THAT(read->files[0].order, testing::ElementsAre("Default/fc-Dense/MatMul-op0"));
+  EXPECT_THAT(read->files[0].history, testing::ElementsAre(0, 4));
+  ASSERT_EQ(read->files[0].graphs.size(), 1u);
+  EXPECT_EQ(read->files[0].graphs[0].nodes[0].arguments, small_graph("").nodes[0].arguments);
+}
+
+TEST_F(GraphFiles, ThePbStandsInForAMissingOrDamagedIr) {
+  ASSERT_TRUE(write_graph(root_, small_graph("demo.py")));
+  const fs::path ir = root_ / "graphs/ms_output_trace_code_graph_2.ir";
+  fs::remove(ir);
+  auto read = read_graphs(root_);
+  ASSERT_TRUE(read && read->files.size() == 1);
+  EXPECT_EQ(read->files[0].path, root_ / "graphs/ms_output_trace_code_graph_2.pb");
+  EXPECT_TRUE(read->problems.empty());
+  std::ofstream(ir) << "damaged";
+  read = read_graphs(root_);
+  ASSERT_TRUE(read && read->files.size() == 1);
+  EXPECT_EQ(read->files[0].graphs[0].nodes[0].op.name, "Default/fc-Dense/MatMul-op0");
+  ASSERT_EQ(read->problems.size(), 1u);
+  EXPECT_EQ(read->problems[0].path, ir);
+}
+
+TEST_F(GraphFiles, DamageIsAProblemNotAnEnd) {
+  ASSERT_TRUE(read_graphs(root_) && read_graphs(root_)->files.empty());
+  ASSERT_TRUE(write_graph(root_, small_graph("demo.py")));
+  for (const char* name : {"graphs/ms_output_trace_code_graph_7.pb", "graphs/ms_output_trace_code_graph_x.ir",
+                           "execution_order/ms_global_execution_order_graph_2.csv"})
+    std::ofstream(root_ / name) << "damaged";
+  const fs::path order = root_ / "execution_order/ms_execution_order_graph_2.csv";
+  fs::remove(order);
+  std::ofstream(order) << "no header\n";
+  const auto read = read_graphs(root_);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->files.size(), 1u);
+  EXPECT_EQ(read->problems.size(), 3u);  // 7.pb, both orders; "x" is no graph
+}
+
+TEST_F(GraphFiles, AFileByItselfIsKnownByItsContent) {
+  ASSERT_TRUE(write_graph(root_, small_graph("demo.py")));
+  for (const char* name :
+       {"graphs/ms_output_trace_code_graph_2.ir", "graphs/ms_output_trace_code_graph_2.pb"}) {
+    fs::copy_file(root_ / name, root_ / "renamed", fs::copy_options::overwrite_existing);
+    const auto graphs = read_graph_file(root_ / "renamed");
+    ASSERT_TRUE(graphs && graphs->size() == 1) << name;
+    EXPECT_EQ((*graphs)[0].nodes.size(), 1u);
+    fs::remove(root_ / "renamed");
+  }
+  EXPECT_EQ(read_graph_file(root_ / "none").error().code(), Code::not_found);
+}
+
 }  // namespace
 }  // namespace opdump::dump

@@ -130,7 +130,12 @@ class IrReader {
     Node& node = graph().nodes.back();
     for (std::size_t i = 0; i < positions_.size(); ++i) {
       const auto parsed = parse_types(types[positions_[i]]);
-      if (parsed.size() == 1 && parsed[0]) node.inputs[i].type = *parsed[0];
+      if (parsed.size() != 1 || !parsed[0]) continue;
+      node.inputs[i].type = *parsed[0];
+      const Source& source = node.inputs[i].source;
+      if (source.kind != Source::Kind::parameter) continue;
+      GraphParameter& parameter = graph().parameters[source.index];
+      if (parameter.role == GraphParameter::Role::constant) parameter.type = *parsed[0];
     }
   }
 
@@ -254,6 +259,17 @@ class IrReader {
     return add_parameter(token, file_parameters_[in_file->second].second);
   }
 
+  // "Tensor(shape=[2], dtype=Float32, value=[...], name=data-0)": only ours have names.
+  std::optional<Source> find_constant(std::string_view operand) {
+    constexpr std::string_view kName = ", name=";
+    const std::size_t start = operand.rfind(kName);
+    if (start == std::string_view::npos) return std::nullopt;
+    operand.remove_prefix(start + kName.size());
+    const std::string name(take_word(operand));
+    if (const auto found = sources_.find(name); found != sources_.end()) return found->second;
+    return add_parameter(name, {name, {}, GraphParameter::Role::constant});
+  }
+
   void read_operands(const std::vector<std::string_view>& operands,
                      const std::vector<std::string_view>& names, Node& node) {
     for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -263,7 +279,8 @@ class IrReader {
         const auto index = static_cast<std::uint32_t>(i);
         argument.value = Argument::Tensor{index};
         positions_.push_back(i);
-        node.inputs.push_back({index, {}, find_source(operand).value_or(Source())});
+        const auto source = operand.starts_with('%') ? find_source(operand) : find_constant(operand);
+        node.inputs.push_back({index, {}, source.value_or(Source())});
       } else {
         argument.value = parse_literal(operand).value;
       }

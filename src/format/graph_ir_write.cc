@@ -184,14 +184,6 @@ std::vector<Operand> list_operands(const Node& node) {
   return operands;
 }
 
-// `name` with what has a meaning in this grammar as '_'.
-std::string spell_parameter_name(std::string_view name) {
-  std::string spelled = one_line(name);
-  for (char& c : spelled)
-    if (std::string_view(" ,:()<>[]{}@%\"#/\\").find(c) != std::string_view::npos) c = '_';
-  return spelled;
-}
-
 class IrWriter {
  public:
   IrWriter(const model::Graph& graph, const LineReader& read_line)
@@ -199,8 +191,7 @@ class IrWriter {
     for (const GraphParameter& parameter : graph.parameters) {
       parameters_.emplace_back();
       if (parameter.role == GraphParameter::Role::constant) continue;
-      parameters_.back() =
-          "%para" + std::to_string(++parameter_count_) + "_" + spell_parameter_name(parameter.name);
+      parameters_.back() = "%para" + std::to_string(++parameter_count_) + "_" + spell_word(parameter.name);
     }
   }
 
@@ -228,7 +219,7 @@ class IrWriter {
     Described described = describe(type);
     if (parameter.role != GraphParameter::Role::weight) return described;
     described.type = "Ref[" + described.type + "]";
-    described.extra = ", ref_key=" + spell_parameter_name(parameter.name);
+    described.extra = ", ref_key=" + spell_word(parameter.name);
     return described;
   }
 
@@ -281,8 +272,11 @@ class IrWriter {
     if (find_parameter(source) != nullptr) return parameters_[source.index];
     if (const auto row = rows_.find(source, node)) return "%" + std::to_string(*row);
     const TensorType& type = operand.tensor->type;
-    return "Tensor(shape=[" + format_dims(type.shape) + "], dtype=" + class_name(type.dtype) +
-           ", value=[...])";
+    std::string text =
+        "Tensor(shape=[" + format_dims(type.shape) + "], dtype=" + class_name(type.dtype) + ", value=[...]";
+    if (source.kind == Source::Kind::parameter && source.index < graph_.parameters.size())
+      text += ", name=" + spell_word(graph_.parameters[source.index].name);
+    return text + ")";
   }
 
   Described describe_operand(const Operand& operand, std::size_t node) const {
@@ -357,7 +351,7 @@ class IrWriter {
     std::vector<std::string> names, indices;
     bool has_names = false, has_gaps = false;
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      names.push_back(spell_parameter_name(operands[i].name));
+      names.push_back(spell_word(operands[i].name));
       has_names |= !operands[i].name.empty();
       if (operands[i].tensor == nullptr) continue;
       indices.push_back(std::to_string(operands[i].tensor->index));

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -118,7 +119,15 @@ class PbReader {
     Source taken = source->second;
     taken.output = static_cast<std::uint32_t>(*index);
     sources_[node.name.value_or("")] = taken;
+    if (taken.kind == Source::Kind::node && node.output_type && node.output_type->tensor_type)
+      set_output(graph_.nodes[taken.index], {taken.output, to_type(node.output_type)});
     return true;
+  }
+
+  // Types of outputs within a tuple may have no shape: who takes one out knows it.
+  static void set_output(model::Node& node, const model::Node::Output& output) {
+    const auto place = std::ranges::find(node.outputs, output.index, &model::Node::Output::index);
+    if (place != node.outputs.end()) *place = output;
   }
 
   TensorType type_of(const Source& source) const {

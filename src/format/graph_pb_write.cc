@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <array>
+#include <protozero/pbf_writer.hpp>
 #include <set>
 
 #include "format/graph_pb.h"
@@ -74,29 +74,32 @@ class PbWriter {
       : graph_(graph), read_line_(read_line), rows_(graph) {}
 
   std::string write() {
-    model_.ir_version = 1;
-    proto::Graph& message = model_.graph.emplace();
-    message.name = graph_name(graph_);
-    message.root_name = std::to_string(graph_.id);
-    write_parameters(message);
-    for (std::size_t i = 0; i < rows_.rows().size(); ++i) write_row(message, i);
+    write_parameters();
+    for (std::size_t i = 0; i < rows_.rows().size(); ++i) write_row(i);
+    rest_.name = graph_name(graph_);
+    rest_.root_name = std::to_string(graph_.id);
     if (!graph_.nodes.empty()) {
       const std::size_t last = graph_.nodes.size() - 1;
-      proto::Output& output = message.outputs.emplace_back();
+      proto::Output& output = rest_.outputs.emplace_back();
       output.name = std::to_string(rows_.row_of(last) + 1);
       fill_outputs(output.type.emplace(), graph_.nodes[last]);
     }
-    return proto::encode(model_);
+    std::string bytes;
+    protozero::pbf_writer model(bytes);
+    model.add_int64(1, 1);  // ir_version
+    model.add_message(4, nodes_ + proto::encode(rest_));
+    return bytes;
   }
 
  private:
   const model::Graph& graph_;
   const LineReader& read_line_;
   GraphRows rows_;
-  proto::Model model_;
+  std::string nodes_;  // encoded one by one: as messages, those of a large step would take gigabytes
+  proto::Graph rest_;
   std::vector<std::string> parameters_;  // what nodes call them; empty for a constant that nobody read yet
 
-  void write_parameters(proto::Graph& message) {
+  void write_parameters() {
     std::set<std::string> names;
     for (const GraphParameter& parameter : graph_.parameters) {
       parameters_.emplace_back();
@@ -105,16 +108,16 @@ class PbWriter {
       while (looks_taken(name) || names.contains(name)) name += "_" + std::to_string(parameters_.size());
       names.insert(name);
       parameters_.back() = name;
-      proto::Parameter& written = message.parameters.emplace_back();
+      proto::Parameter& written = rest_.parameters.emplace_back();
       written.name = name;
       fill(written.type.emplace(), parameter.type);
     }
   }
 
   // Adds a tensor constant, whose value is not told, and returns its key.
-  static std::string add_constant(proto::Graph& message, const model::TensorType& type) {
-    proto::NamedValue& constant = message.const_vals.emplace_back();
-    constant.key = "cst" + std::to_string(message.const_vals.size());
+  std::string add_constant(const model::TensorType& type) {
+    proto::NamedValue& constant = rest_.const_vals.emplace_back();
+    constant.key = "cst" + std::to_string(rest_.const_vals.size());
     proto::Value& value = constant.value.emplace();
     value.dtype = proto::kTensor;
     proto::Tensor& tensor = value.tensor_val.emplace();
@@ -123,15 +126,15 @@ class PbWriter {
     return *constant.key;
   }
 
-  std::string name_input(proto::Graph& message, const model::Node::Operand& operand, std::size_t node) {
+  std::string name_input(const model::Node::Operand& operand, std::size_t node) {
     const Source& source = operand.source;
     if (const auto row = rows_.find(source, node)) return std::to_string(*row + 1);
     if (source.kind != Source::Kind::parameter || source.index >= parameters_.size())
-      return add_constant(message, operand.type);
+      return add_constant(operand.type);
     std::string& name = parameters_[source.index];
     if (!name.empty()) return name;
-    name = add_constant(message, operand.type);
-    message.const_vals.back().full_name = "Default_" + graph_.parameters[source.index].name;
+    name = add_constant(operand.type);
+    rest_.const_vals.back().full_name = "Default_" + graph_.parameters[source.index].name;
     return name;
   }
 
@@ -141,9 +144,10 @@ class PbWriter {
     input.type = 0;  // DATA_EDGE
   }
 
-  void write_row(proto::Graph& message, std::size_t index) {
+  void write_row(std::size_t index) {
     const GraphRows::Row& row = rows_.rows()[index];
-    proto::Node node;
+    proto::Graph message;
+    proto::Node& node = message.node.emplace_back();
     node.name = std::to_string(index + 1);
     node.full_name = rows_.full_name(row);
     const std::size_t slash = node.full_name->rfind('/');
@@ -152,17 +156,17 @@ class PbWriter {
     for (const std::string& line : format_source_lines(graph_.nodes[row.node], read_line_))
       address += (address.empty() ? "      # " : "\n      # ") + line;
     if (row.item)
-      fill_item(message, node, row);
+      fill_item(node, row);
     else
-      fill_node(message, node, row.node);
-    message.node.push_back(std::move(node));
+      fill_node(node, row.node);
+    nodes_ += proto::encode(message);
   }
 
-  void fill_item(proto::Graph& message, proto::Node& node, const GraphRows::Row& row) {
+  void fill_item(proto::Node& node, const GraphRows::Row& row) {
     node.op_type = kTupleGetItem;
     add_input(node, std::to_string(rows_.row_of(row.node) + 1));
-    proto::NamedValue& number = message.const_vals.emplace_back();
-    number.key = "cst" + std::to_string(message.const_vals.size());
+    proto::NamedValue& number = rest_.const_vals.emplace_back();
+    number.key = "cst" + std::to_string(rest_.const_vals.size());
     proto::Value& value = number.value.emplace();
     value.dtype = proto::kInt64;
     value.int_val = *row.item;
@@ -170,7 +174,7 @@ class PbWriter {
     fill(node.output_type.emplace(), find_output(graph_.nodes[row.node], *row.item)->type);
   }
 
-  void fill_node(proto::Graph& message, proto::Node& node, std::size_t index) {
+  void fill_node(proto::Node& node, std::size_t index) {
     const model::Node& made = graph_.nodes[index];
     node.op_type = made.op.type;
     bool has_gaps = false;
@@ -178,7 +182,7 @@ class PbWriter {
     for (const model::Node::Operand& operand : made.inputs) {
       has_gaps |= operand.index != node.input.size();
       std::get<Argument::List>(indices.value).push_back({"", std::int64_t{operand.index}});
-      add_input(node, name_input(message, operand, index));
+      add_input(node, name_input(operand, index));
     }
     for (const Argument& argument : made.arguments)
       if (!holds_tensor(argument)) add_attribute(node, argument);

@@ -14,6 +14,7 @@ using model::Source;
 using model::SourceSpan;
 
 constexpr std::string_view kInFile = "In file ";
+constexpr std::string_view kHint = "/<~~";  // "This line of code can be shared by multiple nodes, ..."
 
 // A decimal number at the start of `text`, which loses it.
 std::optional<int> take_number(std::string_view& text) {
@@ -129,7 +130,7 @@ const Node::Operand* find_input(const Node& node, std::uint32_t index) {
 }
 
 std::string graph_name(const model::Graph& graph) {
-  return graph.name.empty() ? "kernel_graph" + std::to_string(graph.id) : one_line(graph.name);
+  return graph.name.empty() ? "kernel_graph" + std::to_string(graph.id) : spell_word(graph.name);
 }
 
 std::int64_t parse_graph_id(std::string_view name) {
@@ -145,6 +146,13 @@ std::string one_line(std::string_view text) {
   for (char& c : line)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
   return line;
+}
+
+std::string spell_word(std::string_view name) {
+  std::string spelled = one_line(name);
+  for (char& c : spelled)
+    if (std::string_view(" ,:()<>[]{}@%\"#/\\").find(c) != std::string_view::npos) c = '_';
+  return spelled;
 }
 
 std::vector<std::string> format_source_lines(const Node& node, const LineReader& read_line) {
@@ -165,7 +173,7 @@ std::optional<SourceSpan> parse_source_line(std::string_view line) {
     std::string_view rest = line.substr(end);
     if (!take_place(rest, span)) continue;
     span.file = line.substr(0, end);
-    span.code = rest.substr(0, rest.rfind('/'));  // what follows is a hint of the compiler
+    span.code = rest.substr(0, std::min(rest.find(kHint), rest.rfind('/')));
     return span;
   }
   return std::nullopt;

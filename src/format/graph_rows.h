@@ -64,6 +64,9 @@ std::int64_t parse_graph_id(std::string_view name);
 // `text` with control characters as blanks: one line of a file.
 std::string one_line(std::string_view text);
 
+// `name` as one word of an .ir: what has a meaning in that grammar becomes '_'.
+std::string spell_word(std::string_view name);
+
 // The text of a line of a source file (from 1), or nothing if it cannot be read.
 using LineReader = std::function<std::optional<std::string>(const std::string& file, int line)>;
 

@@ -13,6 +13,7 @@ same bits. Words change the run:
   killed       the last operator is not there, and the recording did not end
   statistics   statistic.csv instead of tensors
   foreign      without operators.jsonl and opdump_status.json, as other tools write it
+  graphs       with the graph files of MindSpore, written from their description
 """
 import json
 import pathlib
@@ -48,6 +49,51 @@ def sanitise(name):
     return "".join("_" if c in "/\\. " else c for c in name)
 
 
+CODE = {12: "x = self.conv1(x)", 13: "x = self.relu(x)", 14: "x = self.conv2(x)", 31: "return self.fc(x)"}
+
+
+def otype(tensor, weight=""):
+    shape = ", ".join(map(str, tensor.shape))
+    return f"<Ref[Tensor[Float32]], ({shape}), ref_key={weight}>" if weight else f"<Tensor[Float32], ({shape})>"
+
+
+def write_graph(rank, operators, steps):
+    """The operators of one step as an .ir, and their order."""
+    made, weights, lines = {}, {}, []
+    for number, (op_type, name, line, inputs, output) in enumerate(operators):
+        operands, types = [], []
+        for tensor in inputs:
+            key = tensor.tobytes()
+            if key not in made and number > 0 or tensor.shape == (4, 4):
+                weights.setdefault(key, (f"w{len(weights)}.weight", tensor))
+            if key in weights:
+                operands.append(f"%para{2 + list(weights).index(key)}_{weights[key][0]}")
+            else:
+                operands.append(made.get(key, "%para1_x"))
+            types.append(otype(tensor, weights[key][0] if key in weights else ""))
+        made[output.tobytes()] = f"%{number}"
+        lines += [f"  %{number}(CNode_{number + 1}) = {op_type}({', '.join(operands)})",
+                  f"      : ({', '.join(types)}) -> ({otype(output)})",
+                  f"      # Fullname with scope: ({name})",
+                  "      # In file train.py:11~31, 4~25/    def construct(self, x):/",
+                  f"      # In file train.py:{line}, 8~30/        {CODE[line]}/"]
+    head = ["# IR entry: @kernel_graph0", "# Total subgraphs: 1", "", f"# Total params: {1 + len(weights)}", "# Params:",
+            f"%para1_x: {otype(operators[0][3][0])}  :  IsWeight: false"]
+    head += [f"%para{2 + i}_{name}: {otype(tensor, name)}  :  has_default  :  IsWeight: true"
+             for i, (name, tensor) in enumerate(weights.values())]
+    head += ["", "subgraph attr:", "subgraph instance: kernel_graph0 : 0x55d0c0ffee00",
+             "# In file train.py:11~31, 4~25/    def construct(self, x):/", "subgraph @kernel_graph0() {"]
+    tail = [f"  Return(%{len(operators) - 1})", f"      : ({otype(operators[-1][4])})",
+            "      # Fullname with scope: (Default/Return-op0)", "}", "", ""]
+    for directory in ("graphs", "execution_order"):
+        (rank / directory).mkdir()
+    (rank / "graphs/ms_output_trace_code_graph_0.ir").write_text("\n".join(head + lines + tail) + "\n")
+    names = ["NodeExecutionOrder-FullNameWithScope", *(name for _, name, *_ in operators)]
+    (rank / "execution_order/ms_execution_order_graph_0.csv").write_text("\n".join(names) + "\n")
+    history = "".join(f"{step}\n" for step in range(steps))
+    (rank / "execution_order/ms_global_execution_order_graph_0.csv").write_text(history)
+
+
 def write_dump(root, words):
     rank = root / "rank_0"
     us = FIRST_US
@@ -73,6 +119,8 @@ def write_dump(root, words):
                     np.save(directory / f"{op_type}.{sanitise(name)}.0.0.{us}.{side}.{index}.DefaultFormat.float32.npy", tensor)
         if "statistics" in words:
             (directory / "statistic.csv").write_text("\n".join(rows) + "\n")
+    if "graphs" in words:
+        write_graph(rank, list(run_network(0, words)), words["steps"])
     if "foreign" in words:
         return
     (rank / "operators.jsonl").write_text("".join(json.dumps(line) + "\n" for line in log))

@@ -3,7 +3,8 @@
 //   sample_files calls DIRECTORY   the same tensors as inputs of one operator that overflowed, in a container
 //   sample_files read FILE...      for each file: dtype, shape, elements in row-major order
 //   sample_files list DIRECTORY    for each tensor of a dump: operator, slot, format, and the same
-#include <algorithm>
+//   sample_files graph DIRECTORY   the graph files of a rank
+//   sample_files nodes FILE...     for each operator in an .ir or .pb: type, full name, what it reads
 #include <complex>
 #include <cstdio>
 #include <cstring>
@@ -13,8 +14,10 @@
 #include <vector>
 
 #include "dump/dump_set.h"
+#include "dump/graph_files.h"
 #include "dump/model_tree.h"
 #include "dump/rank_tree.h"
+#include "format/sample_graph.h"
 #include "math/strided_copy.h"
 
 namespace opdump {
@@ -198,22 +201,48 @@ Result<> list(const std::filesystem::path& root) {
   return ok();
 }
 
+Result<> write_graph(const std::filesystem::path& directory) {
+  for (const std::int64_t step : {0, 1, 4}) OPDUMP_CHECK_OK(dump::append_global_order(directory, 3, step));
+  return dump::write_graph(directory, format::sample_graph());
+}
+
+Result<> print_nodes(const std::filesystem::path& file) {
+  OPDUMP_TRY(const auto graphs, dump::read_graph_file(file));
+  for (const model::Graph& graph : graphs)
+    for (const model::Node& node : graph.nodes) {
+      std::printf("%s %s", node.op.type.c_str(), node.op.name.c_str());
+      for (const auto& input : node.inputs) {
+        const model::Source& source = input.source;
+        if (source.kind == model::Source::Kind::parameter)
+          std::printf(" %s", graph.parameters[source.index].name.c_str());
+        else if (source.kind == model::Source::Kind::node)
+          std::printf(" %s.%u", graph.nodes[source.index].op.name.c_str(), source.output);
+        else
+          std::printf(" ?");
+      }
+      std::printf("\n");
+    }
+  return ok();
+}
+
+struct Verb {
+  std::string_view name;
+  Result<> (*run)(const std::filesystem::path&);
+};
+constexpr Verb kVerbs[] = {{"write", write},
+                             {"calls", write_calls},
+                             {"list", list}, {"read", read}, {"graph", write_graph}, {"nodes", print_nodes}};
+
 }  // namespace
 }  // namespace opdump
 
 int main(int argc, char** argv) {
-  struct Verb {
-    std::string_view name;
-    opdump::Result<> (*run)(const std::filesystem::path&);
-  };
-  constexpr Verb kVerbs[] = {{"write", opdump::write},
-                             {"calls", opdump::write_calls},
-                             {"read", opdump::read},
-                             {"list", opdump::list}};
-  const auto verb = std::ranges::find(kVerbs, std::string_view(argc > 2 ? argv[1] : ""), &Verb::name);
-  if (verb == std::end(kVerbs)) return 2;
-  for (int i = 2; i < argc; ++i)
-    if (const auto done = verb->run(argv[i]); !done)
-      std::printf("error: %s\n", done.error().message().c_str());
-  return 0;
+  for (const opdump::Verb& verb : opdump::kVerbs) {
+    if (argc < 3 || verb.name != argv[1]) continue;
+    for (int i = 2; i < argc; ++i)
+      if (const auto done = verb.run(argv[i]); !done)
+        std::printf("error: %s\n", done.error().message().c_str());
+    return 0;
+  }
+  return 2;
 }
