@@ -12,8 +12,8 @@
  *   - Any function may be called from any thread unless the comment says otherwise.
  *
  * Order of calls:
- *   open -> [ set_step -> ( define -> wants -> begin -> before_write -> RUN THE OPERATOR -> end )* ]* ->
- * close
+ *   open -> [ set_step -> ( define -> wants -> begin -> before_write -> RUN THE OPERATOR -> end )* ]*
+ *        -> close
  */
 #ifndef OPDUMP_OPDUMP_H
 #define OPDUMP_OPDUMP_H

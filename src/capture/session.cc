@@ -138,6 +138,9 @@ Session::Session(plan::DumpPlan plan, SessionOptions options, std::unique_ptr<du
   status_.pid = ::getpid();
   status_.started_us = now_us();
   status_.warnings = plan_.warnings;
+  if (plan_.statistics_place == plan::Place::device)
+    status_.warnings.push_back(
+        "stat_calc_mode is \"device\": statistics are computed on the host all the same");
   const auto& devices = plan_.devices;
   if (!devices.empty() && std::ranges::find(devices, options_.device_id) == devices.end()) {
     is_excluded_ = stopped_ = true;

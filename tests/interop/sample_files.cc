@@ -229,9 +229,8 @@ struct Verb {
   std::string_view name;
   Result<> (*run)(const std::filesystem::path&);
 };
-constexpr Verb kVerbs[] = {{"write", write},
-                             {"calls", write_calls},
-                             {"list", list}, {"read", read}, {"graph", write_graph}, {"nodes", print_nodes}};
+constexpr Verb kVerbs[] = {{"write", write}, {"calls", write_calls}, {"list", list},
+                           {"read", read},   {"graph", write_graph}, {"nodes", print_nodes}};
 
 }  // namespace
 }  // namespace opdump
