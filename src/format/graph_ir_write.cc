@@ -241,13 +241,13 @@ class IrWriter {
   // As MindSpore counts: parameters, calls with the Return, literals, and each primitive once.
   void write_counts() {
     std::size_t literal_count = graph_.nodes.empty() ? 1 : 0;
-    std::set<std::string_view> types{"Return"};
+    std::set<std::string> types{"Return"};
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      types.insert(graph_.nodes[i].op.type);
+      types.insert(spell_operator_type(graph_.nodes[i].op.type));
       for (const Operand& operand : list_operands(graph_.nodes[i])) literal_count += is_literal(operand, i);
     }
     const std::size_t items = rows_.rows().size() - graph_.nodes.size();
-    if (items > 0) types.insert(kTupleGetItem);
+    if (items > 0) types.emplace(kTupleGetItem);
     const std::size_t calls = rows_.rows().size() + 1;
     const std::size_t total = parameter_count_ + calls + literal_count + items + types.size();
     out_ += "\nNode counting information:\nTotal number of nodes: " + std::to_string(total) +
