@@ -10,9 +10,8 @@ extern "C" {
 #endif
 
 typedef struct opdump_torch_bridge {
-  /* The user's line that runs now on this thread. 0 if there is none. *file lives for ever. *in_backward is
-   * set if the thread is inside a call of backward(). */
-  int (*find_source)(const char** file, int* line, int* in_backward);
+  /* The user's line that runs now on this thread. 0 if there is none. *file lives for ever. */
+  int (*find_source)(const char** file, int* line);
   /* Called once in a forked child before its first operator: starts a recording of its own, or not. */
   void (*start_in_child)(void);
 } opdump_torch_bridge;
@@ -30,6 +29,10 @@ OPDUMP_API void opdump_torch_push_scope(void* scope);
 OPDUMP_API void opdump_torch_name_tensor(void* storage, const char* name, int is_weight);
 /* As opdump_set_dump, for all operators of a scope. */
 OPDUMP_API void opdump_torch_flag_scope(void* scope, int enabled);
+
+/* Around a call of backward() or grad() on this thread. */
+OPDUMP_API void opdump_torch_enter_backward_call(void);
+OPDUMP_API void opdump_torch_leave_backward_call(void);
 
 /* A model is called that no other module called: a step, if nothing better counts them. */
 OPDUMP_API void opdump_torch_outermost_call(void);

@@ -8,6 +8,7 @@
 #include <c10/util/intrusive_ptr.h>
 
 #include <cstdint>
+#include <memory_resource>
 #include <mutex>
 #include <unordered_map>
 
@@ -40,8 +41,9 @@ class Contents {
   };
   Entry& entry(c10::StorageImpl* storage);
 
-  std::mutex mutex_;  // guards the rest
-  std::unordered_map<c10::StorageImpl*, Entry> entries_;
+  std::mutex mutex_;                               // guards the rest
+  std::pmr::unsynchronized_pool_resource memory_;  // entries come and go by the thousand in each step
+  std::pmr::unordered_map<c10::StorageImpl*, Entry> entries_{&memory_};
   std::uint64_t next_number_ = 1;
   std::size_t prune_at_ = 4096;
 };

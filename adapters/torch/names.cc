@@ -38,15 +38,21 @@ Scope* Names::gradients_of(Scope* forward) {
   return forward->gradients_ = gradients;
 }
 
-const opdump_op* Names::next_operator(Scope* scope, const char* type, Source source) {
+std::optional<NamedOperator> Names::next_known(Scope* scope, const char* type) {
   const std::lock_guard lock(mutex_);
   Scope::Occurrences& seen = scope->occurrences_[type];
   if (seen.step_number != step_number_) {
     seen.step_number = step_number_;
     seen.next = 0;
   }
-  if (seen.next < seen.operators.size()) return seen.operators[seen.next++];
-  const std::string name = scope->path_ + "/" + type + "-op" + std::to_string(seen.next++);
+  if (seen.next == seen.operators.size()) return std::nullopt;
+  return seen.operators[seen.next++];
+}
+
+NamedOperator Names::define(Scope* scope, const char* type, Source source) {
+  const std::lock_guard lock(mutex_);
+  Scope::Occurrences& seen = scope->occurrences_[type];
+  const std::string name = scope->path_ + "/" + type + "-op" + std::to_string(seen.operators.size());
   opdump_op_info info{};
   info.size = sizeof info;
   info.phase = scope->phase_;
@@ -54,7 +60,8 @@ const opdump_op* Names::next_operator(Scope* scope, const char* type, Source sou
   info.name = name.c_str();
   info.source_file = source.file;
   info.source_line = source.line;
-  seen.operators.push_back(opdump_define(session_, &info));
+  seen.operators.push_back({opdump_define(session_, &info), source});
+  seen.next = seen.operators.size();
   return seen.operators.back();
 }
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -27,6 +28,11 @@ struct Source {
   int line = 0;
 };
 
+struct NamedOperator {
+  const opdump_op* op;
+  Source source;  // where it was called when it was seen first
+};
+
 // A place in the program: a module call, an optimizer, the gradients of a module. Lives as long as its Names.
 class Scope {
  public:
@@ -38,7 +44,7 @@ class Scope {
   struct Occurrences {
     std::uint64_t step_number = 0;  // when `next` was last reset
     std::size_t next = 0;
-    std::vector<const opdump_op*> operators;
+    std::vector<NamedOperator> operators;
   };
   std::string path_;
   opdump_phase phase_ = OPDUMP_FORWARD;
@@ -58,13 +64,20 @@ class Names {
   Scope* gradients_of(Scope* forward);
 
   // The operator that runs now: the next one of its type in the scope. `type` comes from intern(): overloads
-  // share it.
-  const opdump_op* next_operator(Scope* scope, const char* type, Source source);
+  // share it. find_source() -> Source is asked for a new operator only.
+  template <typename F>
+  NamedOperator next_operator(Scope* scope, const char* type, F&& find_source) {
+    if (const auto known = next_known(scope, type)) return *known;
+    return define(scope, type, find_source());  // which may run Python code: not while the lock is held
+  }
 
   // From here on every scope counts from 0 again.
   void begin_step();
 
  private:
+  std::optional<NamedOperator> next_known(Scope* scope, const char* type);
+  NamedOperator define(Scope* scope, const char* type, Source source);
+
   std::mutex mutex_;  // guards everything, scopes included
   opdump_session* session_;
   Scope root_;

@@ -27,6 +27,7 @@ struct Thread {
   Scope* last_backward = nullptr;  // the node that ran last: sums of gradients come between nodes
   Source last_backward_source;
   std::uint64_t sequence_number = 0;  // of autograd, as far as note_forward() has seen it
+  int backward_calls = 0;             // of Python's backward() and grad() that this thread is inside of
 };
 
 Thread& this_thread() {
@@ -184,42 +185,49 @@ void Observer::leave_backward() {
 Observer::Place Observer::locate() {
   Thread& thread = this_thread();
   if (!thread.stack.empty() && thread.stack.back().backward)
-    return {thread.stack.back().scope, thread.stack.back().source};
-  Source source;
-  int in_backward = torch::autograd::get_current_graph_task_keep_graph() ? 0 : 1;
-  const opdump_torch_bridge* bridge = current_bridge();
-  if (!in_backward && bridge && bridge->find_source)
-    bridge->find_source(&source.file, &source.line, &in_backward);
-  if (in_backward) {
+    return {thread.stack.back().scope, thread.stack.back().source, true};
+  if (thread.backward_calls > 0 || !torch::autograd::get_current_graph_task_keep_graph()) {
     Scope* scope = thread.last_backward ? thread.last_backward : names_.gradients_of(names_.root());
-    return {scope, thread.last_backward_source.file ? thread.last_backward_source : source};
+    return {scope, thread.last_backward_source, true};
   }
   thread.last_backward = nullptr;
   thread.last_backward_source = {};
-  find_script_source(source);
-  return {thread.stack.empty() ? names_.root() : thread.stack.back().scope, source};
+  return {thread.stack.empty() ? names_.root() : thread.stack.back().scope, {}, false};
+}
+
+// Walks the frames of the program, which takes longer than everything else here: only for new operators.
+Source Observer::find_source(const Place& place) const {
+  Source source = place.source;
+  const opdump_torch_bridge* bridge = current_bridge();
+  if (!source.file && bridge && bridge->find_source) bridge->find_source(&source.file, &source.line);
+  if (!place.is_backward) find_script_source(source);
+  return source;
+}
+
+// In a program whose steps are only known by its passes, a forward operator after a backward pass begins the
+// next one.
+void Observer::note_pass(const Place& place) {
+  if (clock_ == Clock::backward_passes && backward_seen_ && place.scope->phase() == OPDUMP_FORWARD &&
+      at::sequence_number::peek() != this_thread().sequence_number)
+    tick(Clock::backward_passes);
 }
 
 // Autograd has made its nodes before the operator comes here: they belong to the operator that comes next.
-void Observer::note_forward(const Place& place) {
+void Observer::note_forward(Scope* scope, Source source) {
   Thread& thread = this_thread();
   const std::uint64_t next = at::sequence_number::peek();
   if (next == thread.sequence_number) return;
   const std::uint64_t first =
       next - std::min<std::uint64_t>(next > thread.sequence_number ? next - thread.sequence_number : 1, 64);
   for (std::uint64_t number = first; number < next; ++number)
-    forward_places().add({at::RecordFunction::currentThreadId(), number, place.scope, place.source});
+    forward_places().add({at::RecordFunction::currentThreadId(), number, scope, source});
   thread.sequence_number = next;
-  if (clock_ == Clock::backward_passes && backward_seen_ && place.scope->phase() == OPDUMP_FORWARD)
-    tick(Clock::backward_passes);
 }
 
 bool Observer::begins_recorded_step() {
   if (clock_ != Clock::backward_passes) return false;
-  if (backward_seen_)
-    note_forward(locate());
-  else
-    this_thread().sequence_number = at::sequence_number::peek();
+  if (backward_seen_) note_pass(locate());
+  if (!active_) this_thread().sequence_number = at::sequence_number::peek();
   return active_;
 }
 
@@ -242,8 +250,10 @@ void Observer::run(const c10::OperatorHandle& op, c10::DispatchKeySet below, tor
   const OperatorKind& kind = operator_kind(op);
   if (kind.skipped) return op.redispatchBoxed(below, stack);
   const Place place = locate();
-  note_forward(place);
-  const opdump_op* known = names_.next_operator(place.scope, kind.type, place.source);
+  note_pass(place);
+  const auto [known, source] =
+      names_.next_operator(place.scope, kind.type, [&] { return find_source(place); });
+  note_forward(place.scope, source);
 
   const std::size_t count = kind.arguments.size();
   const auto arguments = torch::jit::last(*stack, count);
@@ -296,6 +306,9 @@ void* opdump_torch_module_scope(void) {
 void opdump_torch_push_scope(void* scope) {
   this_thread().stack.push_back({static_cast<Scope*>(scope), {}, false});
 }
+
+void opdump_torch_enter_backward_call(void) { ++this_thread().backward_calls; }
+void opdump_torch_leave_backward_call(void) { --this_thread().backward_calls; }
 
 void opdump_torch_pop(void) {
   if (!this_thread().stack.empty()) this_thread().stack.pop_back();

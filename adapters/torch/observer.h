@@ -60,13 +60,16 @@ class Observer {
  private:
   struct Place {
     Scope* scope;
-    Source source;
+    Source source;  // of a backward operator, if the forward one's is known
+    bool is_backward;
   };
   using Storages = c10::SmallVector<c10::intrusive_ptr<c10::StorageImpl>, 4>;
   Place locate();
   // The memory that an operator is about to write, kept alive. Waits until nothing of it is pending.
   Storages settle_written(const OperatorKind& kind, c10::ArrayRef<c10::IValue> arguments);
-  void note_forward(const Place& place);
+  Source find_source(const Place& place) const;
+  void note_pass(const Place& place);
+  void note_forward(Scope* scope, Source source);
   void begin_step(std::int64_t step);
 
   opdump_session* session_;

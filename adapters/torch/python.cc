@@ -41,7 +41,6 @@ struct Package {
   PyObject* start_in_child = nullptr;         // () -> None
   PyObject* find_flag = nullptr;              // (module) -> what set_dump() said of it, or None
   std::vector<std::string> library_prefixes;  // directories whose lines are not the user's
-  std::string autograd_file;                  // torch/autograd/__init__.py
   std::string working_directory;
 };
 Package& package() {
@@ -163,51 +162,48 @@ PyObject* leave_module(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
+PyObject* enter_backward(PyObject*, PyObject*) {
+  return opdump_torch_enter_backward_call(), Py_NewRef(Py_None);
+}
+PyObject* leave_backward(PyObject*, PyObject*) {
+  return opdump_torch_leave_backward_call(), Py_NewRef(Py_None);
+}
+
 // ------------------------------------------------------------------ source lines
 
-enum class CodeKind : std::uint8_t { user, library, backward };
-struct CodeInfo {
-  CodeKind kind;
-  const char* file;  // lives for ever
-};
+// The file of a user's function, which lives for ever; null for those of torch and the standard library.
+using UserFile = const char*;
 
 const char* keep(std::string text) { return (new std::string(std::move(text)))->c_str(); }
 
-CodeInfo classify(PyCodeObject* code) {
+UserFile find_user_file(PyCodeObject* code) {
   const Ref name(PyObject_GetAttrString(reinterpret_cast<PyObject*>(code), "co_filename"));
-  const Ref function(PyObject_GetAttrString(reinterpret_cast<PyObject*>(code), "co_name"));
   const char* text = name ? PyUnicode_AsUTF8(name.get()) : nullptr;
-  const char* function_text = function ? PyUnicode_AsUTF8(function.get()) : nullptr;
-  if (!text || !function_text) return PyErr_Clear(), CodeInfo{CodeKind::library, nullptr};
+  if (!text) return PyErr_Clear(), nullptr;
   std::string_view file = text;
-  if (file == package().autograd_file &&
-      (std::strcmp(function_text, "backward") == 0 || std::strcmp(function_text, "grad") == 0))
-    return {CodeKind::backward, nullptr};
-  if (file.starts_with("<frozen")) return {CodeKind::library, nullptr};
+  if (file.starts_with("<frozen")) return nullptr;
   for (const std::string& prefix : package().library_prefixes)
-    if (file.starts_with(prefix)) return {CodeKind::library, nullptr};
+    if (file.starts_with(prefix)) return nullptr;
   if (file.starts_with(package().working_directory)) file.remove_prefix(package().working_directory.size());
-  return {CodeKind::user, keep(std::string(file))};
+  return keep(std::string(file));
 }
 
-const CodeInfo& code_info(PyCodeObject* code) {
-  static auto* known = new std::unordered_map<PyCodeObject*, CodeInfo>;
+UserFile user_file(PyCodeObject* code) {
+  static auto* known = new std::unordered_map<PyCodeObject*, UserFile>;
   const auto found = known->find(code);
   if (found != known->end()) return found->second;
   Py_INCREF(code);  // so that its address stays its own
-  return known->emplace(code, classify(code)).first->second;
+  return known->emplace(code, find_user_file(code)).first->second;
 }
 
 // The innermost line outside torch: for an operator of a layer, the line that calls the layer.
-int find_source_with_gil(const char** file, int* line, int* in_backward) {
+int find_source_with_gil(const char** file, int* line) {
   Ref frame(reinterpret_cast<PyObject*>(PyThreadState_GetFrame(PyThreadState_Get())));
   while (frame) {
     auto* f = reinterpret_cast<PyFrameObject*>(frame.get());
     const Ref code(reinterpret_cast<PyObject*>(PyFrame_GetCode(f)));
-    const CodeInfo& info = code_info(reinterpret_cast<PyCodeObject*>(code.get()));
-    if (info.kind == CodeKind::backward) *in_backward = 1;
-    if (info.kind == CodeKind::user) {
-      *file = info.file;
+    if (UserFile found = user_file(reinterpret_cast<PyCodeObject*>(code.get()))) {
+      *file = found;
       *line = PyFrame_GetLineNumber(f);
       return 1;
     }
@@ -224,11 +220,11 @@ bool is_finalizing() {
 #endif
 }
 
-int find_source(const char** file, int* line, int* in_backward) {
+int find_source(const char** file, int* line) {
   // A thread that Python does not know runs no Python line, and must not wait for the GIL.
   if (!PyGILState_GetThisThreadState() || is_finalizing()) return 0;
   const PyGILState_STATE state = PyGILState_Ensure();
-  const int found = find_source_with_gil(file, line, in_backward);
+  const int found = find_source_with_gil(file, line);
   PyGILState_Release(state);
   return found;
 }
@@ -246,14 +242,14 @@ const opdump_torch_bridge kBridge{find_source, start_in_child};
 // ------------------------------------------------------------------ functions of the module
 
 PyObject* setup(PyObject*, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"find_path",        "name_root",     "start_in_child",    "find_flag",
-                                "library_prefixes", "autograd_file", "working_directory", nullptr};
+  static const char* names[] = {"find_path",        "name_root",         "start_in_child", "find_flag",
+                                "library_prefixes", "working_directory", nullptr};
   Package& p = package();
   PyObject* prefixes = nullptr;
-  const char *autograd_file = nullptr, *working_directory = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOO!ss", const_cast<char**>(names), &p.find_path,
+  const char* working_directory = nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOO!s", const_cast<char**>(names), &p.find_path,
                                    &p.name_root, &p.start_in_child, &p.find_flag, &PyList_Type, &prefixes,
-                                   &autograd_file, &working_directory))
+                                   &working_directory))
     return nullptr;
   for (PyObject* object : {p.find_path, p.name_root, p.start_in_child, p.find_flag}) Py_INCREF(object);
   for (Py_ssize_t i = 0; i < PyList_Size(prefixes); ++i) {
@@ -261,7 +257,6 @@ PyObject* setup(PyObject*, PyObject* args, PyObject* keywords) {
     if (!prefix) return nullptr;
     p.library_prefixes.emplace_back(prefix);
   }
-  p.autograd_file = autograd_file;
   p.working_directory = working_directory;
   opdump_torch_set_bridge(&kBridge);
   Py_RETURN_NONE;
@@ -358,6 +353,9 @@ PyMethodDef methods[] = {
     {"enter_module", as_function(enter_module), METH_O,
      "A module is called on this thread; True if its tensors want names."},
     {"leave_module", as_function(leave_module), METH_NOARGS, "The call has ended, in whatever way."},
+    {"enter_backward", as_function(enter_backward), METH_NOARGS,
+     "A backward pass is asked for on this thread."},
+    {"leave_backward", as_function(leave_backward), METH_NOARGS, "It has ended, in whatever way."},
     {"start", as_function(start), METH_VARARGS | METH_KEYWORDS,
      "Starts recording. ValueError: the configuration is wrong."},
     {"stop", as_function(stop), METH_NOARGS, "Stops recording; False if something was lost."},

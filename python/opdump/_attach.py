@@ -68,6 +68,21 @@ def _tell_calls(call):
     return __call__
 
 
+def _tell_backward(function):
+    """What such a function runs before the pass itself belongs to it, too."""
+    enter, leave = hooks.enter_backward, hooks.leave_backward
+
+    @functools.wraps(function)
+    def told(*args, **kwargs):
+        enter()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            leave()
+
+    return told
+
+
 def _name_tensors(model: torch.nn.Module, args: tuple, kwargs: dict) -> None:
     """Tells what the program calls the weights of a model and its inputs of this call."""
     try:
@@ -155,10 +170,11 @@ def _install() -> None:
         start_in_child=_start_in_child,
         find_flag=_flags.get,
         library_prefixes=[p + os.sep for p in prefixes] + stdlib,
-        autograd_file=torch.autograd.__file__,
         working_directory=os.getcwd() + os.sep,
     )
     torch.nn.Module.__call__ = _tell_calls(torch.nn.Module.__call__)
+    for name in ("backward", "grad"):
+        setattr(torch.autograd, name, _tell_backward(getattr(torch.autograd, name)))
     torch.optim.Optimizer.__init__ = _count_optimizer_steps(torch.optim.Optimizer.__init__)
     threading.Thread._bootstrap_inner = _join(threading.Thread._bootstrap_inner)
     for name in _EXPORTS:

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -60,12 +61,14 @@ class ReuseTable {
   struct Hash {
     std::size_t operator()(const ReuseKey& key) const;
   };
-  using Entries = std::unordered_map<ReuseKey, Entry, Hash>;
+  using Entries = std::pmr::unordered_map<ReuseKey, Entry, Hash>;
   void forget_old();
 
   const bool files_;
-  std::mutex mutex_;        // guards the rest
-  Entries recent_, older_;  // what is used moves to recent_; older_ is forgotten as a whole
+  std::mutex mutex_;                               // guards the rest
+  std::pmr::unsynchronized_pool_resource memory_;  // entries come and go by the thousand in each step
+  Entries recent_{&memory_},
+      older_{&memory_};  // what is used moves to recent_; older_ is forgotten as a whole
 };
 
 }  // namespace opdump::capture
