@@ -177,7 +177,7 @@ requires is_listed_message<M> std::string encode_message(const M& message) {
 
 std::int64_t number_of(DType dtype) {
   const auto found = std::ranges::find(kNumbers, dtype, &Number::dtype);
-  return found == std::end(kNumbers) ? std::int64_t{kUndefined} : found->number;
+  return found == std::end(kNumbers) ? kUndefined : found->number;
 }
 
 DType dtype_of(std::int64_t number) {

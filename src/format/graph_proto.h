@@ -16,17 +16,8 @@
 namespace opdump::format::proto {
 
 // DataType, as far as code needs names.
-enum DataType : std::int64_t {
-  kUndefined = 0,
-  kBool = 1,
-  kInt64 = 5,
-  kFloat64 = 12,
-  kString = 13,
-  kTensor = 14,
-  kTuple = 31,
-  kList = 32,
-  kNone = 34,
-};
+inline constexpr std::int64_t kUndefined = 0, kBool = 1, kInt64 = 5, kFloat64 = 12, kString = 13,
+                              kTensor = 14, kTuple = 31, kList = 32, kNone = 34;
 
 // The number of an element type and back; undefined for what the other side has no word for.
 std::int64_t number_of(model::DType dtype);
