@@ -18,10 +18,15 @@ void Session::note_graph(Call& call, std::span<const Operand> outputs) {
   graph_->note(*call.op, call.inputs, call.outputs, std::move(detail));
 }
 
-// What enters the graph is saved at the end of the step: weights with what the step made of them.
+// What enters the graph is saved at the end of the step: weights with what the step made of them. An operator
+// that only makes a view of a parameter is the one that has it as it is.
 void Session::note_parameters(const Call& call, std::span<const Operand> inputs) {
-  for (const Operand& operand : inputs) {
-    if (!operand.name || !reason_not_to_dump(operand).empty()) continue;
+  for (const Operand& given : inputs) {
+    const bool is_weight = given.role == model::GraphParameter::Role::weight;
+    if (!given.name || !given.view.data || !(is_weight || plan_.input_parameters)) continue;
+    Operand operand = given;
+    operand.undumped = {};
+    if (!reason_not_to_dump(operand).empty()) continue;
     const bool is_lent = operand.owner && options_.retain;
     {
       const std::lock_guard lock(parameters_mutex_);
