@@ -84,8 +84,15 @@ Result<> Session::write_graph(const GraphRecorder::EndedStep& ended, std::int64_
   return plan_.parameters ? write_constants(ended) : ok();
 }
 
+// Constants are chosen as operators are, by a name of their own (mindspore.md 1.6).
+bool Session::wants_constant(const std::string& name) {
+  const std::lock_guard lock(operators_mutex_);
+  return !plan_.only_flagged_operators && selector_.wants("Default/" + name);
+}
+
 Result<> Session::write_constants(const GraphRecorder::EndedStep& ended) {
   for (const GraphRecorder::Constant& constant : ended.constants) {
+    if (!wants_constant(constant.name)) continue;
     const model::Operator op{.type = "Parameter", .name = constant.name, .source_file = {}};
     const dump::SlotAddress address{.op = &op,
                                     .graph_id = ended.graph_id,

@@ -95,6 +95,9 @@ def test_not_where_only_inputs_are_wanted_nor_on_ascend(opdump):
 def test_they_are_selected_by_their_names(opdump):
     dump = opdump.run(TRAIN, mode="cpu", iteration="1", dump_mode=1, kernels=["name-regex(fc[.].*)"], saved_data="tensor")
     assert {name for name, _ in dump.files(1)} == {"fc_weight", "fc_bias"}
+    assert not list(dump.path.glob("net/*/constants"))
+    dump = opdump.run(TRAIN, mode="gpu", iteration="1", dump_mode=1, kernels=["name-regex(Default/data-.*)"], saved_data="tensor")
+    assert list(dump.path.glob("net/*/constants/*.npy")) and not list(dump.path.glob("net/*/1/*.npy"))
 
 
 @pytest.mark.parametrize("mode, target", [("cpu", "CPU"), ("gpu", "GPU")])

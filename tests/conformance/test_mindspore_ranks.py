@@ -1,6 +1,7 @@
 """Two processes of torch.distributed write two rank directories."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -40,7 +41,6 @@ TRAIN = """
 def run(opdump, prefix):
     script = opdump.script(TRAIN)
     (opdump.directory / "store").unlink(missing_ok=True)
-    import os
     processes = [subprocess.Popen([*prefix, sys.executable, script], cwd=opdump.directory, stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, text=True, env={**os.environ, "RANK": str(rank), "WORLD_SIZE": "2"})
                  for rank in range(2)]
@@ -51,7 +51,7 @@ def run(opdump, prefix):
 
 def test_two_ranks(opdump):
     plain = run(opdump, [])
-    config = opdump.config(saved_data="full")
+    config = opdump.config(saved_data="full", iteration="0-1")
     assert run(opdump, [OPDUMP, "run", "--config", config, "--"]) == plain, "they do not notice"
     root = opdump.directory / "dump0"
     assert sorted(path.name for path in root.iterdir()) == ["rank_0", "rank_1"]
