@@ -325,9 +325,8 @@ TEST(Pipeline, WhatIsHeldIsWrittenOrForgotten) {
   pipeline.submit_held(copy);
   pipeline.wait_all();
   EXPECT_EQ(kept.returned, 1);
-  EXPECT_EQ(layout.written(),
-            (std::map<std::uint64_t, std::vector<float>>{{1, std::vector<float>(1000, 1)},
-                                                         {3, std::vector<float>(1000, 3)}}));
+  EXPECT_EQ(layout.written(), (std::map<std::uint64_t, std::vector<float>>{
+                                  {1, std::vector<float>(1000, 1)}, {3, std::vector<float>(1000, 3)}}));
   pipeline.before_write(8);  // there is nothing left to wait for
   pipeline.before_any_write();
 }
@@ -362,7 +361,8 @@ TEST(Pipeline, HoldersDoNotWaitForEachOther) {
       for (int i = 0; i < 50; ++i) {
         Lent first(2000, 1), second(2000, 2);
         const auto number = static_cast<std::uint64_t>(t * 1000 + i * 2);
-        const auto a = make_job(first, kFile, layout, number), b = make_job(second, kFile, layout, number + 1);
+        const auto a = make_job(first, kFile, layout, number),
+                   b = make_job(second, kFile, layout, number + 1);
         pipeline.hold(a, first.keep_alive(), number + 1);
         pipeline.hold(b, KeepAlive(), 0);
         i % 2 ? pipeline.submit_held(a) : pipeline.drop_held(a);

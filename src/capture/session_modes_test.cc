@@ -277,7 +277,8 @@ TEST_F(SessionModesTest, TheInnermostFlagDecidesAndGradientsFollow) {
     run(*session, define(*session, name), {x.operand(0)}, {});
   ASSERT_TRUE(session->close());
   std::vector<std::string> names;
-  for (const dump::OperatorRun& run : read().runs()) names.push_back(run.name);
+  const dump::DumpSet set = read();
+  for (const dump::OperatorRun& run : set.runs()) names.push_back(run.name);
   EXPECT_THAT(names, UnorderedElementsAre("Default_block_a-op0", "Default_block_inner_tanh-op0",
                                           "Gradients_Default_block_a-op0"));
 }
@@ -410,12 +411,13 @@ TEST_F(SessionModesTest, ParametersAreThoseOfTheEndOfTheStep) {
         EXPECT_TRUE(parameters.emplace(run.name, values_of(run.slots.at(0))[0]).second) << "once a step";
         EXPECT_EQ(run.slots[0].side, Side::output);
       }
-    std::map<std::string, float> expected{{"fc_weight", 3}};
+    std::map<std::string, float> expected{{"fc_weight", 3}, {"data-0", 2}};
     if (input_parameters) expected.emplace("x", 2);
     EXPECT_EQ(parameters, expected);
     const fs::path constants = root_ / "rank_0/net/0/constants";
     ASSERT_TRUE(fs::exists(constants));
-    EXPECT_THAT(fs::directory_iterator(constants)->path().filename().string(), HasSubstr("Parameter.data-0.0.0."));
+    EXPECT_THAT(fs::directory_iterator(constants)->path().filename().string(),
+                HasSubstr("Parameter.data-0.0.0."));
   }
 }
 
