@@ -122,6 +122,7 @@ list(APPEND OPDUMP_CORE_SOURCES
 set(OPDUMP_TESTS_capture
   capture/graph_recorder_test.cc
   capture/pipeline_test.cc
+  capture/session_graph_test.cc
   capture/session_modes_test.cc
   capture/session_test.cc
 )
