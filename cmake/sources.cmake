@@ -120,7 +120,10 @@ list(APPEND OPDUMP_CORE_SOURCES
   capture/session_write.cc
 )
 set(OPDUMP_TESTS_capture
+  capture/graph_recorder_test.cc
   capture/pipeline_test.cc
+  capture/session_graph_test.cc
+  capture/session_modes_test.cc
   capture/session_test.cc
 )
 

@@ -104,6 +104,16 @@ bool find_script_source(Source& source) {
   return false;
 }
 
+// What an operator makes that returns nothing: the arguments it writes to (torch._foreach_add_).
+c10::SmallVector<c10::IValue, 2> find_changed(const c10::OperatorHandle& op, const OperatorKind& kind,
+                                              c10::ArrayRef<c10::IValue> arguments) {
+  c10::SmallVector<c10::IValue, 2> changed;
+  if (!op.schema().returns().empty()) return changed;
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (kind.arguments[i].written) changed.push_back(arguments[i]);
+  return changed;
+}
+
 }  // namespace
 
 Observer::Observer(opdump_session* session, std::string root, std::int64_t first_step)
@@ -261,7 +271,7 @@ void Observer::run(const c10::OperatorHandle& op, c10::DispatchKeySet below, tor
   if (const int wants = opdump_wants(session_, known)) {
     Operands inputs(contents_);
     for (std::size_t i = 0; i < count; ++i)
-      inputs.add(arguments[i], kind.view ? "view" : kind.arguments[i].out ? "out= argument" : nullptr);
+      inputs.add(arguments[i], kind.view ? kView : kind.arguments[i].out ? "out= argument" : nullptr);
     call = opdump_begin(session_, known, inputs.data(), inputs.size());
     if (wants & OPDUMP_WANTS_ARGUMENTS) {
       const Arguments told(op.schema(), arguments);
@@ -270,6 +280,7 @@ void Observer::run(const c10::OperatorHandle& op, c10::DispatchKeySet below, tor
   }
   Storages written;
   if (kind.writes) written = settle_written(kind, arguments);
+  const auto changed = find_changed(op, kind, arguments);
   try {
     op.redispatchBoxed(below, stack);
   } catch (...) {
@@ -285,7 +296,8 @@ void Observer::run(const c10::OperatorHandle& op, c10::DispatchKeySet below, tor
   if (!call) return;
   Operands outputs(contents_);
   for (const c10::IValue& value : returns)
-    outputs.add(value, kind.view ? "view" : kind.uninitialised ? "uninitialised" : nullptr);
+    outputs.add(value, kind.view ? kView : kind.uninitialised ? "uninitialised" : nullptr);
+  for (const c10::IValue& value : changed) outputs.add(value, nullptr);
   opdump_end(session_, call, outputs.data(), outputs.size(), 0);
 }
 

@@ -95,7 +95,8 @@ void Operands::add_tensor(const at::Tensor& tensor, const char* undumped) {
   opdump_tensor operand{};
   operand.size = sizeof operand;
   operand.index = index;
-  operand.undumped = undumped ? undumped : find_obstacle(tensor);
+  const char* obstacle = find_obstacle(tensor);
+  operand.undumped = undumped ? undumped : obstacle;
   operand.dtype = to_dtype(tensor.scalar_type());
   const at::Tensor* host = operand.undumped || tensor.device().is_cpu() ? &tensor : to_host(tensor, operand);
   if (tensor.layout() == at::kStrided || tensor.is_sparse()) {
@@ -104,7 +105,8 @@ void Operands::add_tensor(const at::Tensor& tensor, const char* undumped) {
   }
   const bool has_memory = tensor.layout() == at::kStrided && tensor.unsafeGetTensorImpl()->has_storage();
   if (has_memory) add_content(tensor, operand);
-  if (!operand.undumped) {
+  const bool is_parameter = undumped == kView && !obstacle && operand.name && tensor.device().is_cpu();
+  if (!operand.undumped || is_parameter) {
     operand.strides = host->strides().data();
     operand.data = host->numel() > 0 ? host->data_ptr() : nullptr;
     if (operand.content != 0) operand.owner = host->unsafeGetTensorImpl()->storage().unsafeGetStorageImpl();

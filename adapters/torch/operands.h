@@ -13,6 +13,9 @@
 
 namespace opdump::torch_adapter {
 
+// Why the tensors of an operator that moves no data are not dumped.
+inline constexpr const char* kView = "view";
+
 // opdump_tensors whose pointers lead into at::Tensors that must outlive it.
 class Operands {
  public:

@@ -137,7 +137,9 @@ typedef struct opdump_tensor {
    * before_write() is called before anything writes to it. NULL: the recorder is done with the data when the
    * call returns. */
   void* owner;
-  const char* undumped; /* not NULL: there is no data, for this reason ("sparse", "view", "uninitialised") */
+  /* Not NULL: it is not dumped as an operand, for this reason ("sparse", "view", "uninitialised"). If `data`
+   * is given nevertheless, that is for what `name` says: a parameter. */
+  const char* undumped;
   /* Identity of the value in the graph: an input came from the operator that had an output of the same value.
    * 0: unknown; then `content` decides. */
   uint64_t value;

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "capture/graph_recorder.h"
@@ -31,6 +33,8 @@ struct Call {
   std::int64_t step = 0, graph_id = 0;
   bool takes_data = false;  // the operator is selected; otherwise the call matters to the graph only
   std::vector<RecordedSlot> slots;
+  // Inputs without data, of a call that may turn out not to be wanted.
+  std::vector<std::pair<Operand, std::string>> undumped;
 
   std::vector<GraphTensor> inputs, outputs;
   bool is_first = false;  // of its operator: the graph wants its detail

@@ -305,6 +305,75 @@ TEST(Pipeline, NoLaterWriteIsSeen) {
     }
 }
 
+// Holds the memory of a call until it is known whether it is wanted.
+TEST(Pipeline, WhatIsHeldIsWrittenOrForgotten) {
+  MemoryLayout layout;
+  Lent kept(1000, 1), dropped(1000, 2), unlent(1000, 3);
+  Pipeline pipeline(0, 1 << 30, ignore);
+  const auto keep = make_job(kept, kFile, layout, 1), drop = make_job(dropped, kFile, layout, 2),
+             copy = make_job(unlent, kFile, layout, 3);
+  pipeline.hold(keep, kept.keep_alive(), 7);
+  pipeline.hold(drop, dropped.keep_alive(), 8);
+  pipeline.hold(copy, KeepAlive(), 0);
+  unlent.values.assign(1000, -1);  // it was copied
+  pipeline.wait_all();
+  EXPECT_FALSE(keep->is_done()) << "nobody has asked for it yet";
+  EXPECT_EQ(pipeline.peak_held_bytes(), 12000u);
+  pipeline.drop_held(drop);
+  EXPECT_EQ(dropped.returned, 1);
+  pipeline.submit_held(keep);
+  pipeline.submit_held(copy);
+  pipeline.wait_all();
+  EXPECT_EQ(kept.returned, 1);
+  EXPECT_EQ(layout.written(), (std::map<std::uint64_t, std::vector<float>>{
+                                  {1, std::vector<float>(1000, 1)}, {3, std::vector<float>(1000, 3)}}));
+  pipeline.before_write(8);  // there is nothing left to wait for
+  pipeline.before_any_write();
+}
+
+TEST(Pipeline, AWriteWhileMemoryIsHeldGetsTheOldBytesCopied) {
+  for (const unsigned threads : {0u, 2u}) {
+    MemoryLayout layout;
+    Lent memory(5000, 1);
+    Pipeline pipeline(threads, 1 << 30, ignore);
+    const auto job = make_job(memory, kBoth, layout), gone = make_job(memory, kBoth, layout, 2);
+    pipeline.hold(job, memory.keep_alive(), 7);
+    pipeline.hold(gone, memory.keep_alive(), 7);
+    pipeline.before_write(7);
+    EXPECT_EQ(memory.returned, 2) << "the lender has it back";
+    memory.values.assign(5000, 9);
+    pipeline.drop_held(gone);
+    pipeline.submit_held(job);
+    pipeline.wait_all();
+    EXPECT_EQ(layout.written().at(1)[0], 1);
+    EXPECT_EQ(job->statistics().max, 1);
+    EXPECT_EQ(layout.written().count(2), 0u);
+  }
+}
+
+// Threads hold more together than the limit allows, each twice before it lets go of anything.
+TEST(Pipeline, HoldersDoNotWaitForEachOther) {
+  MemoryLayout layout;
+  Pipeline pipeline(1, 10'000, ignore);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 50; ++i) {
+        Lent first(2000, 1), second(2000, 2);
+        const auto number = static_cast<std::uint64_t>(t * 1000 + i * 2);
+        const auto a = make_job(first, kFile, layout, number),
+                   b = make_job(second, kFile, layout, number + 1);
+        pipeline.hold(a, first.keep_alive(), number + 1);
+        pipeline.hold(b, KeepAlive(), 0);
+        i % 2 ? pipeline.submit_held(a) : pipeline.drop_held(a);
+        pipeline.submit_held(b);
+        pipeline.wait_all();  // `first` ends here
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(layout.written().size(), 4u * 50 + 4u * 25);
+}
+
 TEST(Pipeline, IdleIsCalledAlsoWhileThereIsWork) {
   MemoryLayout layout;
   layout.delay = std::chrono::milliseconds(5);

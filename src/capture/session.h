@@ -162,6 +162,7 @@ class Session {
   void take_parameter(const char* name, const Operand& operand, std::int64_t graph_id);
   void end_step();
   Result<> write_graph(const GraphRecorder::EndedStep& ended, std::int64_t step);
+  bool wants_constant(const std::string& name);
   Result<> write_constants(const GraphRecorder::EndedStep& ended);
 
   // session_write.cc

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -100,6 +102,59 @@ struct Floats {
   }
   Shape shape;
   std::vector<float> values;
+};
+
+// What a slot of a dump holds.
+inline std::vector<float> values_of(const dump::Slot& slot) {
+  auto stored = dump::StoredTensor::read(slot);
+  EXPECT_TRUE(stored) << stored.error().message();
+  std::vector<float> values(stored->view().element_count());
+  std::memcpy(values.data(), stored->view().data, values.size() * sizeof(float));
+  return values;
+}
+
+// An engine that lends its memory and tells the graph.
+class GraphSessionTest : public SessionTest {
+ protected:
+  static SessionOptions graph_options() {
+    SessionOptions options;
+    options.tells_graph = true;
+    options.retain = [](void*) { ++lent; };
+    options.release = [](void*) { --lent; };
+    return options;
+  }
+
+  plan::DumpPlan graph_plan() {
+    plan::DumpPlan plan = make_plan(plan::Content::tensor);
+    plan.graphs = plan.run_metadata = true;
+    return plan;
+  }
+
+  static void run_step(Session& session, std::initializer_list<const char*> names, std::int64_t step) {
+    session.set_step(step);
+    const Floats x({4}, static_cast<float>(step));
+    for (const char* name : names) run(session, define(session, name), {x.operand(0)}, {x.operand(0)});
+  }
+
+  static Operand lend(const Floats& memory, std::uint32_t index, std::uint64_t content) {
+    Operand operand = memory.operand(index, content);
+    operand.owner = &lent;
+    return operand;
+  }
+
+  // "name in0 in1 out0" of each execution.
+  static std::vector<std::string> describe(const dump::DumpSet& set) {
+    std::vector<std::string> lines;
+    for (const dump::OperatorRun& run : set.runs()) {
+      std::string line = run.name;
+      for (const dump::Slot& slot : run.slots)
+        line += (slot.side == Side::input ? " in" : " out") + std::to_string(slot.index);
+      lines.push_back(std::move(line));
+    }
+    return lines;
+  }
+
+  static inline std::atomic<int> lent{0};  // pieces of memory that have not come back
 };
 
 }  // namespace opdump::capture

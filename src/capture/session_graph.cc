@@ -18,10 +18,15 @@ void Session::note_graph(Call& call, std::span<const Operand> outputs) {
   graph_->note(*call.op, call.inputs, call.outputs, std::move(detail));
 }
 
-// What enters the graph is saved at the end of the step: weights with what the step made of them.
+// What enters the graph is saved at the end of the step: weights with what the step made of them. An operator
+// that only makes a view of a parameter is the one that has it as it is.
 void Session::note_parameters(const Call& call, std::span<const Operand> inputs) {
-  for (const Operand& operand : inputs) {
-    if (!operand.name || !reason_not_to_dump(operand).empty()) continue;
+  for (const Operand& given : inputs) {
+    const bool is_weight = given.role == model::GraphParameter::Role::weight;
+    if (!given.name || !given.view.data || !(is_weight || plan_.input_parameters)) continue;
+    Operand operand = given;
+    operand.undumped = {};
+    if (!reason_not_to_dump(operand).empty()) continue;
     const bool is_lent = operand.owner && options_.retain;
     {
       const std::lock_guard lock(parameters_mutex_);
@@ -79,8 +84,15 @@ Result<> Session::write_graph(const GraphRecorder::EndedStep& ended, std::int64_
   return plan_.parameters ? write_constants(ended) : ok();
 }
 
+// Constants are chosen as operators are, by a name of their own (mindspore.md 1.6).
+bool Session::wants_constant(const std::string& name) {
+  const std::lock_guard lock(operators_mutex_);
+  return !plan_.only_flagged_operators && selector_.wants("Default/" + name);
+}
+
 Result<> Session::write_constants(const GraphRecorder::EndedStep& ended) {
   for (const GraphRecorder::Constant& constant : ended.constants) {
+    if (!wants_constant(constant.name)) continue;
     const model::Operator op{.type = "Parameter", .name = constant.name, .source_file = {}};
     const dump::SlotAddress address{.op = &op,
                                     .graph_id = ended.graph_id,

@@ -92,6 +92,7 @@ Session::CallPointer Session::fresh_call() {
 void Session::give_back(Call* raw) {
   std::unique_ptr<Call> call(raw);
   call->slots.clear();
+  call->undumped.clear();
   call->inputs.clear();
   call->outputs.clear();
   call->arguments.clear();
@@ -126,6 +127,8 @@ void Session::end(Call* raw, std::span<const Operand> outputs, bool failed) {
   if (graph_ && !failed) note_graph(*call, outputs);
   if (!call->takes_data) return;
   if (holds_ && !keeps_held(*call, outputs, failed)) return drop_held(*call);
+  for (const auto& [operand, reason] : call->undumped)
+    note_undumped(*call, model::Side::input, operand, reason);
   if (!failed && plan_.sides != plan::Sides::inputs) take_side(*call, model::Side::output, outputs);
   if (call->slots.empty()) return;  // a view
   call_count_.fetch_add(1, std::memory_order_relaxed);
@@ -217,8 +220,12 @@ void Session::take_side(Call& call, model::Side side, std::span<const Operand> o
 }
 
 void Session::take(Call& call, model::Side side, const Operand& operand, std::uint64_t timestamp_us) {
-  if (const auto reason = reason_not_to_dump(operand); !reason.empty())
-    return note_undumped(call, side, operand, reason);
+  if (const auto reason = reason_not_to_dump(operand); !reason.empty()) {
+    if (plan_.debug == plan::DebugMode::none || side == model::Side::output)
+      return note_undumped(call, side, operand, reason);
+    call.undumped.emplace_back(operand, reason);
+    return;
+  }
   RecordedSlot& slot = call.slots.emplace_back();
   slot.address = {&call.op->op, call.graph_id, call.step, timestamp_us, side, operand.index};
   slot.dtype = operand.view.dtype;

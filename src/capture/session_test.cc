@@ -452,7 +452,7 @@ TEST_F(SessionTest, SeveralSessionsAtOnce) {
 
 TEST_F(SessionTest, HostModesHaveTheirFiles) {
   plan::DumpPlan plan = make_plan(plan::Content::tensor);
-  plan.run_metadata = plan.class_name_dtypes = plan.parameters = true;
+  plan.run_metadata = plan.class_name_dtypes = plan.parameters = plan.input_parameters = true;
   plan.config_text = "{ \"a\": 1 }\n";
   const std::string config = plan.config_text;
   auto session = open(std::move(plan));

@@ -126,6 +126,7 @@ void MindsporeCompiler::settle_host() {
   }
   // Parameters count as outputs.
   plan_.parameters = plan_.sides != Sides::inputs && plan_.debug == DebugMode::none;
+  plan_.input_parameters = mode_ == Mode::cpu;
 }
 
 void MindsporeCompiler::dump_nothing(std::string_view pointer, const std::string& why) {

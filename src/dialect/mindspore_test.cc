@@ -507,6 +507,7 @@ TEST(MindsporeMode, CpuAndGpu) {
     EXPECT_EQ(plan.file_format, FileFormat::npy);
     EXPECT_TRUE(plan.synchronous);
     EXPECT_TRUE(plan.parameters);
+    EXPECT_EQ(plan.input_parameters, mode == Mode::cpu);
     EXPECT_TRUE(plan.run_metadata);
     EXPECT_EQ(plan.class_name_dtypes, mode == Mode::cpu);
     EXPECT_EQ(plan.devices.empty(), mode == Mode::cpu);

@@ -73,7 +73,9 @@ void add_content(Lines& lines, const DumpPlan& plan) {
   if (plan.sample_count > 0)
     lines.add("sample", "the first " + std::to_string(plan.sample_count) + " elements of larger tensors");
   if (plan.operator_arguments) lines.add("arguments", "of each operator, in a JSON file beside its tensors");
-  if (plan.parameters) lines.add("parameters", "weights and inputs of the graph, at the end of each step");
+  if (plan.parameters)
+    lines.add("parameters", std::string(plan.input_parameters ? "weights and inputs" : "weights") +
+                                " of the graph, at the end of each step");
 }
 
 void add_operators(Lines& lines, const DumpPlan& plan) {
@@ -180,6 +182,7 @@ std::string describe_json(const DumpPlan& plan) {
   json["operator_arguments"] = plan.operator_arguments;
   json["default_format"] = plan.default_format;
   json["parameters"] = plan.parameters;
+  json["input_parameters"] = plan.parameters && plan.input_parameters;
   json["run_metadata"] = plan.run_metadata;
   json["class_name_dtypes"] = plan.class_name_dtypes;
   json["synchronous"] = plan.synchronous;

@@ -69,7 +69,8 @@ struct DumpPlan {
   std::uint64_t overflow_limit = 0;  // overflowing operators to keep; 0 means all
   bool operator_arguments = false;   // save_kernel_args
   bool default_format = true;        // trans_flag: host layout (NCHW) rather than the device's
-  bool parameters = false;           // also what enters the graph: weights and the user's inputs
+  bool parameters = false;           // also the weights that enter the graph
+  bool input_parameters = false;     // and, if parameters, the user's inputs
   bool graphs = false;               // graph files and the order of execution
   bool run_metadata = false;         // .dump_metadata: a copy of the configuration and the kind of device
   bool class_name_dtypes = false;    // file names say "Float32" rather than "float32"

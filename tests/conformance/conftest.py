@@ -75,14 +75,18 @@ def sanitise(name):
 class Runner:
     def __init__(self, directory):
         self.directory = directory
+        self.package = BUILD / "python"  # for programs that import opdump themselves
         self.runs = 0
 
     def config(self, name="data_dump.json", e2e=None, **settings):
-        """Writes a configuration; the dump goes to a directory of its own."""
+        """Writes a configuration; the dump goes to a directory of its own. `e2e=False` leaves the section out."""
         common = {"dump_mode": 0, "path": str(self.directory / f"dump{self.runs}"), "net_name": "net", "iteration": "all",
                   "input_output": 0, "kernels": [], "support_device": [0], "saved_data": "full", **settings}
         path = self.directory / name
-        path.write_text(json.dumps({"common_dump_settings": common, "e2e_dump_settings": e2e or {"enable": True}}))
+        sections = {"common_dump_settings": {key: value for key, value in common.items() if value is not None}}
+        if e2e is not False:
+            sections["e2e_dump_settings"] = e2e or {"enable": True}
+        path.write_text(json.dumps(sections))
         return path
 
     def script(self, text):
@@ -94,11 +98,12 @@ class Runner:
         return subprocess.run([sys.executable, self.script(text)], cwd=self.directory, capture_output=True, text=True,
                               timeout=240, env={**os.environ, **(env or {})})
 
-    def start(self, text, env=None, config=None, **settings):
+    def start(self, text, env=None, config=None, mode=None, strict=False, **settings):
         """Starts the program `text` under `opdump run`; returns (process, where its dump will be)."""
         self.runs += 1
         config = config or self.config(**settings)
-        command = [OPDUMP, "run", "--config", config, "--", sys.executable, self.script(text)]
+        options = (["--mode", mode] if mode else []) + (["--strict"] if strict else [])
+        command = [OPDUMP, "run", "--config", config, *options, "--", sys.executable, self.script(text)]
         process = subprocess.Popen(command, cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                    env={**os.environ, **(env or {})})
         return process, self.directory / f"dump{self.runs}/rank_0"

@@ -15,19 +15,20 @@ LIBRARY = BUILD / "lib/libopdump_torch.so"
 pytestmark = pytest.mark.skipif("OPDUMP_TRAIN" not in os.environ, reason="OPDUMP_TRAIN names no directory of programs")
 
 
-def run(opdump, command, config=None, preload=True):
+def run(opdump, command, config=None, preload=True, mode=None):
     env = {k: v for k, v in os.environ.items() if k not in ("OPDUMP_CONFIG", "MINDSPORE_DUMP_CONFIG", "LD_PRELOAD")}
     if config:
         env["MINDSPORE_DUMP_CONFIG"] = str(config)
+        env.update({"OPDUMP_MODE": mode} if mode else {})
         if preload:
             env["LD_PRELOAD"] = str(LIBRARY)
     return subprocess.run([str(c) for c in command], cwd=opdump.directory, capture_output=True, text=True, timeout=240, env=env)
 
 
-def record(opdump, command, expect=0, preload=True, **settings):
-    done = run(opdump, command, opdump.config(**settings), preload)
+def record(opdump, command, expect=0, preload=True, mode=None, **settings):
+    done = run(opdump, command, opdump.config(**settings), preload, mode)
     assert done.returncode == expect, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
-    dump = Dump(opdump.directory / "dump0/rank_0")
+    dump = Dump(opdump.directory / f"dump{opdump.runs}/rank_0")
     dump.out, dump.err = done.stdout, done.stderr
     return dump
 
@@ -87,6 +88,25 @@ def test_a_program_that_says_where_it_is(opdump):
             "Default/mse_loss-op0", "Gradients/Default/first-Linear/tanh_backward-op0"} <= set(dump.operators)
     # The gradients are zeroed at the beginning of a step, and marked programs say where that is.
     assert [any("zero_" in name for name, _ in dump.files(step)) for step in dump.steps()] == [False, True, True]
+
+
+def test_a_scope_that_the_program_flags(opdump, monkeypatch):
+    monkeypatch.setenv("TRAIN_FLAGGED", "Default/second-Linear")
+    dump = record(opdump, [PROGRAMS / "train_marked"], preload=False, dump_mode=2)
+    names = set(dump.operators)
+    assert "Default/second-Linear/addmm-op0" in names and "Gradients/Default/second-Linear/mm-op0" in names
+    assert all("/second-Linear/" in name for name in names)
+    assert dump.steps() == [0, 1, 2]
+
+
+def test_overflow_exception_and_graphs_without_python(opdump):
+    dump = record(opdump, [PROGRAMS / "train_plain"], mode="gpu", saved_data="tensor")
+    order = (dump.path / "execution_order/ms_execution_order_graph_0.csv").read_text().splitlines()
+    assert "Default/tanh-op0" in order and "Gradients/Default/tanh_backward-op0" in order
+    for debug in (3, 4):
+        opdump.runs += 1
+        quiet = record(opdump, [PROGRAMS / "train_plain", 7], expect=7, op_debug_mode=debug)
+        assert quiet.out == dump.out and not list(quiet.path.rglob("*.npy"))
 
 
 def test_a_wrong_configuration_stops_before_main(opdump):

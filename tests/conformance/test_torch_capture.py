@@ -103,7 +103,7 @@ def test_lists_of_tensors(dump):
     expect(dump, "Default/cat-op0", "output.0", "cat")
     expect(dump, "Default/_foreach_add_-op0", "input.0", "a")
     assert ("Default__foreach_add_-op0", "input.1") in dump.files()
-    # The value after is what the next reader sees.
+    expect(dump, "Default/_foreach_add_-op0", "output.0", "a + 1")
     np.testing.assert_array_equal(dump.kept["a + 1"], dump.kept["a"] + 1)
 
 

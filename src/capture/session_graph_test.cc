@@ -1,0 +1,202 @@
+// What a session makes of the graph: steps, parameters, constants; and the arguments of operators.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+
+#include "base/file.h"
+#include "capture/session_fixture_test.h"
+#include "dump/graph_files.h"
+
+namespace opdump::capture {
+namespace {
+
+using model::GraphParameter;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+using SessionGraphTest = GraphSessionTest;
+
+TEST_F(SessionGraphTest, StepsOfOtherOperatorsAreOtherGraphs) {
+  auto session = open(graph_plan(), graph_options());
+  run_step(*session, {"a", "b"}, 0);
+  run_step(*session, {"a", "b"}, 1);
+  run_step(*session, {"a"}, 2);
+  run_step(*session, {"b", "a"}, 3);
+  ASSERT_TRUE(session->close());
+  std::map<std::int64_t, std::int64_t> graph_of;
+  const dump::DumpSet set = read();
+  for (const dump::OperatorRun& run : set.runs()) {
+    const auto [known, is_new] = graph_of.try_emplace(run.step, run.graph_id);
+    EXPECT_TRUE(is_new || known->second == run.graph_id) << "a step in two graphs";
+    EXPECT_EQ(values_of(run.slots.at(0))[0], static_cast<float>(run.step));
+  }
+  EXPECT_EQ(graph_of, (std::map<std::int64_t, std::int64_t>{{0, 0}, {1, 0}, {2, 1}, {3, 0}}));
+  const auto graphs = dump::read_graphs(root_ / "rank_0");
+  ASSERT_TRUE(graphs);
+  EXPECT_THAT(graphs->problems, IsEmpty());
+  ASSERT_THAT(graphs->files, SizeIs(2));
+  EXPECT_THAT(graphs->files[0].order, ElementsAre("a", "b"));
+  EXPECT_THAT(graphs->files[0].history, ElementsAre(0, 1, 3));
+  EXPECT_THAT(graphs->files[1].order, ElementsAre("a"));
+  EXPECT_THAT(graphs->files[1].history, ElementsAre(2));
+}
+
+TEST_F(SessionGraphTest, RowsOfAStepThatMovesStayTogether) {
+  plan::DumpPlan plan = graph_plan();
+  plan.content = plan::Content::both;
+  auto session = open(std::move(plan), graph_options());
+  run_step(*session, {"a", "b"}, 0);
+  for (int step = 1; step < 6; ++step) run_step(*session, {step % 2 ? "a" : "b"}, step);
+  ASSERT_TRUE(session->close());
+  for (int step = 1; step < 6; ++step) {
+    const fs::path directory = root_ / "rank_0/net" / (step % 2 ? "1" : "2") / std::to_string(step);
+    std::ifstream table(directory / "statistic.csv");
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(table, line);) lines.push_back(line);
+    ASSERT_THAT(lines, SizeIs(3)) << directory;
+    EXPECT_TRUE(lines[0].starts_with("Op Type,"));
+    EXPECT_EQ(std::distance(fs::directory_iterator(directory), fs::directory_iterator()), 3);
+  }
+}
+
+TEST_F(SessionGraphTest, OperatorsThatAreNotDumpedAreInTheGraph) {
+  plan::DumpPlan plan = graph_plan();
+  ASSERT_TRUE(plan.operators.add(plan::RuleKind::type, "relu"));
+  auto session = open(std::move(plan), graph_options());
+  const DefinedOperator* other = define(*session, "Default/addmm-op0");
+  EXPECT_TRUE(session->wants(other).call) << "for the graph";
+  EXPECT_TRUE(session->wants(other).arguments);
+  run_step(*session, {"Default/addmm-op0", "Default/relu-op0"}, 0);
+  EXPECT_FALSE(session->wants(other).arguments) << "they are known now";
+  ASSERT_TRUE(session->close());
+  EXPECT_THAT(describe(read()), ElementsAre("Default_relu-op0 in0 out0"));
+  EXPECT_THAT(dump::read_graphs(root_ / "rank_0")->files.at(0).order,
+              ElementsAre("Default/addmm-op0", "Default/relu-op0"));
+}
+
+TEST_F(SessionGraphTest, AnEngineThatTellsNoGraphHasNone) {
+  auto session = open(graph_plan());
+  run_step(*session, {"a"}, 0);
+  ASSERT_TRUE(session->close());
+  EXPECT_FALSE(fs::exists(root_ / "rank_0/graphs"));
+}
+
+TEST_F(SessionGraphTest, AFailedCallIsNotInTheGraph) {
+  auto session = open(graph_plan(), graph_options());
+  const Floats x({4}, 1);
+  run(*session, define(*session, "good"), {x.operand(0)}, {});
+  run(*session, define(*session, "bad"), {x.operand(0)}, {}, true);
+  ASSERT_TRUE(session->close());
+  EXPECT_THAT(dump::read_graphs(root_ / "rank_0")->files.at(0).order, ElementsAre("good"));
+}
+
+TEST_F(SessionGraphTest, ParametersAreThoseOfTheEndOfTheStep) {
+  for (const bool input_parameters : {true, false}) {
+    plan::DumpPlan plan = graph_plan();
+    plan.root = root_ = directory_.path() / (input_parameters ? "cpu" : "gpu");
+    plan.parameters = true;
+    plan.input_parameters = input_parameters;
+    auto session = open(std::move(plan), graph_options());
+    Floats weight({40'000}, 1);
+    Floats x({4}, 2);
+    Operand w = lend(weight, 0, 7), in = x.operand(1), two = x.operand(2);
+    w.name = "fc.weight";
+    w.role = GraphParameter::Role::weight;
+    in.name = "x";  // not lent: taken when it is met
+    in.value = 5;
+    two.role = GraphParameter::Role::constant;
+    two.view.shape = model::Shape{};
+    two.value = 6;
+    run(*session, define(*session, "add"), {w, in, two}, {});
+    run(*session, define(*session, "again"), {w}, {});
+    std::ranges::fill(x.values, -1.0f);
+    session->before_write(7);
+    std::ranges::fill(weight.values, 3.0f);  // the optimizer
+    session->set_step(1);
+    ASSERT_TRUE(session->close());
+    EXPECT_EQ(lent, 0);
+    std::map<std::string, float> parameters;
+    const dump::DumpSet set = read();
+    for (const dump::OperatorRun& run : set.runs())
+      if (run.type == "Parameter") {
+        EXPECT_TRUE(parameters.emplace(run.name, values_of(run.slots.at(0))[0]).second) << "once a step";
+        EXPECT_EQ(run.slots[0].side, Side::output);
+      }
+    std::map<std::string, float> expected{{"fc_weight", 3}, {"data-0", 2}};
+    if (input_parameters) expected.emplace("x", 2);
+    EXPECT_EQ(parameters, expected);
+    const fs::path constants = root_ / "rank_0/net/0/constants";
+    ASSERT_TRUE(fs::exists(constants));
+    EXPECT_THAT(fs::directory_iterator(constants)->path().filename().string(),
+                HasSubstr("Parameter.data-0.0.0."));
+  }
+}
+
+TEST_F(SessionGraphTest, ParametersAndConstantsAreChosenByTheirNames) {
+  for (const std::string wanted : {"Default/data-0", "fc.weight"}) {
+    plan::DumpPlan plan = graph_plan();
+    plan.root = root_ = directory_.path() / wanted.substr(0, 2);
+    plan.parameters = true;
+    ASSERT_TRUE(plan.operators.add(plan::RuleKind::name, wanted));
+    auto session = open(std::move(plan), graph_options());
+    const Floats x({1}, 1);
+    Operand w = x.operand(0), two = x.operand(1);
+    w.name = "fc.weight";
+    w.role = GraphParameter::Role::weight;
+    two.role = GraphParameter::Role::constant;
+    run(*session, define(*session, "add"), {w, two}, {});
+    ASSERT_TRUE(session->close());
+    EXPECT_EQ(fs::exists(root_ / "rank_0/net/0/constants"), wanted == "Default/data-0");
+    EXPECT_EQ(fs::exists(root_ / "rank_0/net/0/0"), wanted != "Default/data-0");
+  }
+}
+
+// A view that is not dumped may say what its parameter looks like.
+TEST_F(SessionGraphTest, AParameterBehindAView) {
+  plan::DumpPlan plan = graph_plan();
+  plan.parameters = true;
+  auto session = open(std::move(plan), graph_options());
+  const Floats weight({2, 3}, 1);
+  Operand whole = lend(weight, 0, 7), transposed = lend(weight, 0, 7);
+  whole.name = transposed.name = "fc.weight";
+  whole.role = transposed.role = GraphParameter::Role::weight;
+  whole.undumped = "view";
+  transposed.view.shape = {3, 2};
+  transposed.view.strides = {1, 3};
+  run(*session, define(*session, "t", "t"), {whole}, {});
+  run(*session, define(*session, "mm", "mm"), {transposed}, {});
+  ASSERT_TRUE(session->close());
+  EXPECT_EQ(lent, 0);
+  const dump::DumpSet set = read();
+  for (const dump::OperatorRun& run : set.runs()) {
+    if (run.type != "Parameter") continue;
+    EXPECT_EQ(run.slots.at(0).shape, (Shape{2, 3}));
+  }
+  EXPECT_EQ(std::ranges::count_if(set.runs(), [](const auto& run) { return run.type == "Parameter"; }), 1);
+}
+
+TEST_F(SessionGraphTest, ArgumentsLieBesideTheTensors) {
+  plan::DumpPlan plan = make_plan(plan::Content::statistics);
+  plan.operator_arguments = true;
+  auto session = open(std::move(plan));
+  const DefinedOperator* op = define(*session, "Default/sum-op0", "sum");
+  EXPECT_TRUE(session->wants(op).arguments);
+  const Floats x({4}, 1);
+  for (int i = 0; i < 2; ++i) {  // also when it runs again
+    const Operand input = x.operand(0);
+    Call* call = session->begin(op, {&input, 1});
+    ASSERT_TRUE(call);
+    session->set_arguments(*call, {{.name = "keepdim", .value = true},
+                                   {.name = "dim", .value = std::int64_t{1}},
+                                   {.name = "self", .value = model::Argument::Tensor{0}}});
+    session->end(call, {}, false);
+  }
+  ASSERT_TRUE(session->close());
+  EXPECT_EQ(*read_file(root_ / "rank_0/net/0/0/sum.Default_sum-op0.json", 1000),
+            "{\n    \"dim\": \"1\",\n    \"keepdim\": \"True\"\n}");
+}
+
+}  // namespace
+}  // namespace opdump::capture
