@@ -3,4 +3,4 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 ./build.sh
-ctest --preset release "$@"
+ctest --preset release --parallel "$(nproc)" "$@"
