@@ -12,6 +12,7 @@ set(OPDUMP_TESTS_base base/base_test.cc base/worker_pool_test.cc)
 
 list(APPEND OPDUMP_CORE_SOURCES
   model/dtype.cc
+  model/format.cc
   model/operator.cc
   model/shape.cc
   model/tensor_view.cc
@@ -19,8 +20,13 @@ list(APPEND OPDUMP_CORE_SOURCES
 set(OPDUMP_TESTS_model model/model_test.cc)
 
 list(APPEND OPDUMP_CORE_SOURCES
+  math/box_copy.cc
   math/convert.cc
+  math/device_layout.cc
   math/hash.cc
+  math/layout_boxes.cc
+  math/layout_plan.cc
+  math/layout_table.cc
   math/memory_walk.cc
   math/metrics.cc
   math/metrics_kernels.cc
@@ -31,7 +37,13 @@ list(APPEND OPDUMP_CORE_SOURCES
   math/strided_copy.cc
   math/transpose.cc
 )
-set(OPDUMP_TESTS_math math/memory_test.cc math/metrics_test.cc math/stats_test.cc)
+set(OPDUMP_TESTS_math
+  math/device_layout_cann_test.cc
+  math/device_layout_test.cc
+  math/memory_test.cc
+  math/metrics_test.cc
+  math/stats_test.cc
+)
 
 list(APPEND OPDUMP_CORE_SOURCES
   plan/describe.cc
