@@ -31,6 +31,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   math/metrics.cc
   math/metrics_kernels.cc
   math/metrics_reference.cc
+  math/small_floats.cc
   math/stats.cc
   math/stats_kernels.cc
   math/stats_reference.cc
@@ -42,6 +43,7 @@ set(OPDUMP_TESTS_math
   math/device_layout_test.cc
   math/memory_test.cc
   math/metrics_test.cc
+  math/small_floats_test.cc
   math/stats_test.cc
 )
 

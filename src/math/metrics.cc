@@ -153,6 +153,11 @@ bool is_complex(const TensorView& view) {
   return model::dtype_info(view.dtype).kind == model::DTypeKind::complex;
 }
 
+DType part_dtype(DType dtype) {
+  if (dtype == DType::complex32) return DType::float16;
+  return dtype == DType::complex64 ? DType::float32 : DType::float64;
+}
+
 // The same memory with a last dimension of real and imaginary part.
 TensorView as_reals(const TensorView& view) {
   if (!is_complex(view)) return view;
@@ -161,22 +166,14 @@ TensorView as_reals(const TensorView& view) {
   for (std::int64_t& stride : strides) stride *= 2;
   sizes.push_back(2);
   strides.push_back(1);
-  const DType dtype = view.dtype == DType::complex64 ? DType::float32 : DType::float64;
-  return {dtype, Shape(std::span<const std::int64_t>(sizes)), Shape(std::span<const std::int64_t>(strides)),
-          view.data};
-}
-
-bool has_arithmetic(DType dtype) {
-  const model::DTypeInfo& info = model::dtype_info(dtype);
-  const bool is_fp8 = info.kind == model::DTypeKind::floating && info.bits < 16;
-  return info.kind != model::DTypeKind::none && !is_fp8;
+  return {part_dtype(view.dtype), Shape(std::span<const std::int64_t>(sizes)),
+          Shape(std::span<const std::int64_t>(strides)), view.data};
 }
 
 Result<> check_comparable(const TensorView& actual, const TensorView& golden) {
   for (const TensorView* view : {&actual, &golden})
-    if (!has_arithmetic(view->dtype))
-      return Error(Code::unsupported,
-                   std::string(model::dtype_info(view->dtype).name) + " has no arithmetic");
+    if (model::dtype_info(view->dtype).kind == model::DTypeKind::none)
+      return Error(Code::unsupported, "undefined has no arithmetic");
   if (is_complex(actual) != is_complex(golden))
     return Error(Code::unsupported, std::string(model::dtype_info(actual.dtype).name) + " against " +
                                         std::string(model::dtype_info(golden.dtype).name) +

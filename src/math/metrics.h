@@ -33,8 +33,7 @@ struct Metrics {
 
 // Compares element by element, in row-major order; the dtypes may differ (float16 against float32). Complex
 // elements count as two reals, but max_abs_index counts elements.
-// Errors: unsupported -- the element counts differ, complex against real, or a dtype without arithmetic
-// (fp8).
+// Errors: unsupported -- the element counts differ, complex against real, or the undefined dtype.
 Result<Metrics> compare_tensors(const model::TensorView& actual, const model::TensorView& golden,
                                 Tolerance tolerance);
 
