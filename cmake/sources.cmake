@@ -31,6 +31,8 @@ list(APPEND OPDUMP_CORE_SOURCES
   math/metrics.cc
   math/metrics_kernels.cc
   math/metrics_reference.cc
+  math/numpy_metrics.cc
+  math/numpy_metrics_kernels.cc
   math/small_floats.cc
   math/stats.cc
   math/stats_kernels.cc
@@ -142,6 +144,7 @@ set(OPDUMP_TESTS_capture
 )
 
 list(APPEND OPDUMP_CORE_SOURCES
+  compare/accuracy.cc
   compare/compare.cc
   compare/measure.cc
   compare/names.cc
@@ -150,6 +153,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/verdict.cc
 )
 set(OPDUMP_TESTS_compare
+  compare/accuracy_test.cc
   compare/compare_test.cc
   compare/pairing_test.cc
   compare/statistics_test.cc

@@ -1,5 +1,7 @@
 #include "math/convert.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <span>
@@ -103,6 +105,12 @@ T read_element(const std::byte* data, std::int64_t index) {
   T value;
   std::memcpy(&value, data + index * static_cast<std::int64_t>(sizeof(T)), sizeof value);
   return value;
+}
+
+template <typename T>
+void round_all(const std::byte* in, float* out, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i)
+    out[i] = static_cast<float>(read_element<T>(in, static_cast<std::int64_t>(i)));
 }
 
 // Bits of element `index`; the first element lies in the lowest bits, but for uint1.
@@ -227,6 +235,19 @@ void convert_elements(model::DType dtype, const std::byte* in, double* out, std:
     convert_small_types(dtype, in, out, count);
   else
     HWY_DYNAMIC_DISPATCH(convert_to_double)(dtype, in, out, count);
+}
+
+void round_elements(model::DType dtype, const std::byte* in, float* out, std::size_t count) {
+  if (fits_float(dtype)) return convert_elements(dtype, in, out, count);
+  if (dtype == model::DType::int64) return round_all<std::int64_t>(in, out, count);
+  if (dtype == model::DType::uint64) return round_all<std::uint64_t>(in, out, count);
+  std::array<double, 256> wide;  // which holds all others exactly
+  const std::size_t bytes = model::dtype_info(dtype).bits / 8;
+  for (std::size_t i = 0; i < count; i += wide.size()) {
+    const std::size_t block = std::min(wide.size(), count - i);
+    convert_elements(dtype, in + i * bytes, wide.data(), block);
+    for (std::size_t k = 0; k < block; ++k) out[i + k] = static_cast<float>(wide[k]);
+  }
 }
 
 void widen_bfloat16(const std::uint16_t* in, float* out, std::size_t count) {

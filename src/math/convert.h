@@ -26,6 +26,9 @@ bool fits_float(model::DType dtype);
 void convert_elements(model::DType dtype, const std::byte* in, float* out, std::size_t count);
 void convert_elements(model::DType dtype, const std::byte* in, double* out, std::size_t count);
 
+// `count` elements rounded to float, as a conversion of each alone rounds.
+void round_elements(model::DType dtype, const std::byte* in, float* out, std::size_t count);
+
 // `count` bfloat16 elements widened to float32. SIMD.
 void widen_bfloat16(const std::uint16_t* in, float* out, std::size_t count);
 

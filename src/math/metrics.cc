@@ -11,7 +11,7 @@
 
 #include "math/convert.h"
 #include "math/float_environment.h"
-#include "math/memory_walk.h"
+#include "math/lane_reader.h"
 #include "math/metrics_kernels.h"
 
 namespace opdump::math {
@@ -22,29 +22,7 @@ using model::Shape;
 using model::TensorView;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t kBlock = 2048;  // elements of each side: both fit into the first-level cache
-
-// One side of the comparison, in blocks of floats or doubles.
-template <typename Lane>
-class LaneReader {
- public:
-  explicit LaneReader(const TensorView& view) : dtype_(view.dtype), reader_(view) {}
-
-  const Lane* next(std::size_t count) {
-    const std::byte* raw = reader_.next(count, raw_.data());
-    const bool is_aligned = reinterpret_cast<std::uintptr_t>(raw) % alignof(Lane) == 0;
-    if (dtype_ == kLaneDType && is_aligned) return reinterpret_cast<const Lane*>(raw);
-    convert_elements(dtype_, raw, lanes_.data(), count);
-    return lanes_.data();
-  }
-
- private:
-  static constexpr DType kLaneDType = std::is_same_v<Lane, float> ? DType::float32 : DType::float64;
-  DType dtype_;
-  RowMajorReader reader_;
-  alignas(64) std::array<std::byte, kBlock * sizeof(double)> raw_;
-  alignas(64) std::array<Lane, kBlock> lanes_;
-};
+constexpr std::size_t kBlock = kLaneBlock;
 
 // Everything that is known of the pairs seen so far.
 struct State {

@@ -1,0 +1,259 @@
+#include "math/numpy_metrics.h"
+
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/worker_pool.h"
+#include "math/float_environment.h"
+#include "math/lane_reader.h"
+#include "math/numpy_metrics_kernels.h"
+
+namespace opdump::math {
+namespace {
+
+using model::DType;
+using model::Shape;
+using model::TensorView;
+
+constexpr std::uint64_t kTaskElements = 1 << 18;  // of the subtrees that threads share out
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+// Where NumPy's sum of `count` elements divides.
+std::uint64_t left_half(std::uint64_t count) { return count / 2 - count / 2 % 8; }
+
+struct PairReader {
+  LaneReader<float> actual, golden;
+  PairReader(const TensorView& a, const TensorView& g) : actual(a), golden(g) {}
+};
+
+template <typename Sums, typename Leaf>
+Sums sum_tree(PairReader& reader, std::uint64_t count, const Leaf& leaf) {
+  if (count <= kLeaf) {
+    const auto elements = static_cast<std::size_t>(count);
+    const float* actual = reader.actual.next(elements);
+    return leaf(actual, reader.golden.next(elements), elements);
+  }
+  const std::uint64_t left = left_half(count);
+  Sums sums = sum_tree<Sums>(reader, left, leaf);
+  sums.add(sum_tree<Sums>(reader, count - left, leaf));
+  return sums;
+}
+
+TensorView part_of(const TensorView& view, std::uint64_t first, std::uint64_t count) {
+  const std::uint64_t bytes = model::dtype_info(view.dtype).bits / 8;
+  return TensorView::row_major(view.dtype, {static_cast<std::int64_t>(count)}, view.data + first * bytes);
+}
+
+bool can_split(const TensorView& view) {
+  return view.is_contiguous() && model::dtype_info(view.dtype).bits >= 8;
+}
+
+// The subtrees of a sum that are small enough for one thread, in order.
+struct Subtree {
+  std::uint64_t first = 0, count = 0;
+};
+void list_subtrees(Subtree tree, std::vector<Subtree>& subtrees) {
+  if (tree.count <= kTaskElements) {
+    subtrees.push_back(tree);
+    return;
+  }
+  const std::uint64_t left = left_half(tree.count);
+  list_subtrees({tree.first, left}, subtrees);
+  list_subtrees({tree.first + left, tree.count - left}, subtrees);
+}
+
+template <typename Sums>
+Sums join_subtrees(std::uint64_t count, std::span<const Sums>& sums) {
+  if (count <= kTaskElements) {
+    const Sums first = sums.front();
+    sums = sums.subspan(1);
+    return first;
+  }
+  const std::uint64_t left = left_half(count);
+  Sums joined = join_subtrees(left, sums);
+  joined.add(join_subtrees(count - left, sums));
+  return joined;
+}
+
+// Two tensors of as many elements, both real.
+struct Pair {
+  TensorView actual, golden;
+  std::uint64_t count = 0;
+  unsigned threads = 1;
+
+  template <typename Sums, typename Leaf>
+  Sums sum(const Leaf& leaf) const {
+    const bool splits = threads != 1 && count > kTaskElements && can_split(actual) && can_split(golden);
+    if (!splits) {
+      const FloatEnvironment environment;
+      PairReader reader(actual, golden);
+      return sum_tree<Sums>(reader, count, leaf);
+    }
+    std::vector<Subtree> subtrees;
+    list_subtrees({0, count}, subtrees);
+    std::vector<Sums> sums(subtrees.size());
+    parallel_for(subtrees.size(), threads, [&](std::size_t i) {
+      const FloatEnvironment environment;
+      const auto [first, elements] = subtrees[i];
+      PairReader reader(part_of(actual, first, elements), part_of(golden, first, elements));
+      sums[i] = sum_tree<Sums>(reader, elements, leaf);
+    });
+    std::span<const Sums> rest(sums);
+    return join_subtrees(count, rest);
+  }
+};
+
+struct Divergence {
+  float sum = 0;
+  void add(const Divergence& right) { sum += right.sum; }
+};
+
+// The mean that NumPy makes of a sum of floats.
+float mean_of(float sum, std::uint64_t count) {
+  return static_cast<float>(static_cast<double>(sum) / static_cast<double>(count));
+}
+
+void set_range(SideScale& scale, float min, float max) {
+  const float range = max - min;
+  if (range == 0) return;  // then the values stay as they are
+  scale.min = min;
+  scale.range = range;
+}
+
+// Every metric of the first pass, and what the second one needs.
+PairScale finish_errors(const ErrorSums& sums, NumpyMetrics& metrics) {
+  const std::uint64_t count = metrics.count;
+  metrics.actual_norm = std::sqrt(sums.actual_squares);
+  metrics.golden_norm = std::sqrt(sums.golden_squares);
+  metrics.max_absolute = std::isnan(sums.difference) ? kNan : sums.max_difference;
+  metrics.accumulated_relative = sums.relative;
+  metrics.relative_euclidean = std::sqrt(sums.difference_squares / sums.golden_squares);
+  metrics.mean_absolute = mean_of(sums.difference, count);
+  metrics.root_mean_square = std::sqrt(mean_of(sums.difference_squares, count));
+  metrics.max_relative = std::isnan(sums.relative) ? kNan : sums.max_relative;
+  metrics.mean_relative = mean_of(sums.relative, count);
+  metrics.actual_mean = sums.actual / static_cast<double>(count);
+  metrics.golden_mean = sums.golden / static_cast<double>(count);
+  PairScale scale;
+  scale.actual.norm = metrics.actual_norm;
+  scale.actual.mean = metrics.actual_mean;
+  scale.golden.norm = metrics.golden_norm;
+  scale.golden.mean = metrics.golden_mean;
+  set_range(scale.actual, sums.actual_min, sums.actual_max);
+  set_range(scale.golden, sums.golden_min, sums.golden_max);
+  return scale;
+}
+
+// True if a NaN or inf takes part in the divergence, which it makes NaN.
+bool is_far(const ErrorSums& sums) {
+  const float extremes[] = {sums.actual_min, sums.actual_max, sums.golden_min, sums.golden_max};
+  for (const float extreme : extremes)
+    if (!std::isfinite(extreme)) return true;
+  return std::isnan(sums.actual_squares) || std::isnan(sums.golden_squares);
+}
+
+SpreadSums sum_spread(const Pair& pair, const PairScale& scale, NumpyMetricNeeds needs) {
+  return pair.sum<SpreadSums>([&](const float* actual, const float* golden, std::size_t count) {
+    SpreadSums sums;
+    if (needs.cosine) sums.product = sum_products(actual, golden, count, scale);
+    if (needs.deviation) {
+      sums.actual_squares = sum_distances(actual, count, scale.actual.mean);
+      sums.golden_squares = sum_distances(golden, count, scale.golden.mean);
+    }
+    if (needs.divergence) {
+      sums.actual_weight = sum_weights(actual, count, scale.actual);
+      sums.golden_weight = sum_weights(golden, count, scale.golden);
+    }
+    return sums;
+  });
+}
+
+float divergence_of(const Pair& pair, const PairScale& scale) {
+  // Sums that overflow make probabilities of 0.
+  if (std::isinf(scale.actual.weight)) return kNan;
+  if (std::isinf(scale.golden.weight)) return std::numeric_limits<float>::infinity();
+  const auto total = pair.sum<Divergence>([&](const float* actual, const float* golden, std::size_t count) {
+    return Divergence{sum_divergence(actual, golden, count, scale)};
+  });
+  return std::abs(total.sum) < 0x1p-52f ? 0 : total.sum;
+}
+
+void finish_spread(const SpreadSums& sums, NumpyMetrics& metrics) {
+  metrics.cosine = sums.product > 1 ? 1 : sums.product;
+  const auto count = static_cast<double>(metrics.count);
+  metrics.actual_deviation = std::sqrt(sums.actual_squares / count);
+  metrics.golden_deviation = std::sqrt(sums.golden_squares / count);
+}
+
+// The real parts of a complex tensor.
+TensorView real_part(const TensorView& view) {
+  if (model::dtype_info(view.dtype).kind != model::DTypeKind::complex) return view;
+  TensorView part = view;
+  part.dtype = view.dtype == DType::complex32   ? DType::float16
+               : view.dtype == DType::complex64 ? DType::float32
+                                                : DType::float64;
+  for (std::int64_t& stride : part.strides.dims()) stride *= 2;
+  return part;
+}
+
+Result<> check_pair(const TensorView& actual, const TensorView& golden) {
+  for (const TensorView* view : {&actual, &golden})
+    if (model::dtype_info(view->dtype).kind == model::DTypeKind::none)
+      return Error(Code::unsupported, "undefined has no arithmetic");
+  if (actual.element_count() == golden.element_count()) return ok();
+  return Error(Code::unsupported, "shape " + model::format_shape(actual.shape) + " against " +
+                                      model::format_shape(golden.shape) + "; expected as many elements");
+}
+
+}  // namespace
+
+Result<NumpyMetrics> numpy_metrics(const TensorView& actual, const TensorView& golden, NumpyMetricNeeds needs,
+                                   unsigned threads) {
+  OPDUMP_CHECK_OK(check_pair(actual, golden));
+  const Pair pair{real_part(actual), real_part(golden), actual.element_count(), threads};
+  NumpyMetrics metrics;
+  metrics.count = pair.count;
+  ErrorSums errors;
+  if (pair.count > 0)
+    errors = pair.sum<ErrorSums>(
+        [](const float* a, const float* g, std::size_t n) { return sum_errors(a, g, n); });
+  const FloatEnvironment environment;
+  PairScale scale = finish_errors(errors, metrics);
+  const bool diverges = needs.divergence && pair.count > 0;
+  if (diverges && is_far(errors)) metrics.divergence = kNan;
+  needs.divergence = diverges && !is_far(errors);
+  SpreadSums spread;
+  if (pair.count > 0 && (needs.cosine || needs.deviation || needs.divergence))
+    spread = sum_spread(pair, scale, needs);
+  finish_spread(spread, metrics);
+  scale.actual.weight = spread.actual_weight;
+  scale.golden.weight = spread.golden_weight;
+  if (needs.divergence) metrics.divergence = divergence_of(pair, scale);
+  return metrics;
+}
+
+BooleanCosine numpy_boolean_cosine(const TensorView& actual, const TensorView& golden) {
+  std::uint64_t actual_true = 0, golden_true = 0, both = 0;
+  LaneReader<float> actual_lanes(actual), golden_lanes(golden);
+  const std::uint64_t count = actual.element_count();
+  for (std::uint64_t i = 0; i < count; i += kLaneBlock) {
+    const std::size_t block = std::min<std::uint64_t>(kLaneBlock, count - i);
+    const float *a = actual_lanes.next(block), *g = golden_lanes.next(block);
+    for (std::size_t k = 0; k < block; ++k) {
+      actual_true += a[k] != 0;
+      golden_true += g[k] != 0;
+      both += a[k] != 0 && g[k] != 0;
+    }
+  }
+  BooleanCosine result{std::sqrt(static_cast<double>(actual_true)),
+                       std::sqrt(static_cast<double>(golden_true))};
+  if (both > 0) result.cosine = static_cast<double>(both) / (result.actual_norm * result.golden_norm);
+  result.cosine = std::min(result.cosine, 1.0);
+  return result;
+}
+
+}  // namespace opdump::math
