@@ -9,9 +9,12 @@
 //   to
 //                       the float32 epsilon, divided by its sum: sum(p log(p / q))
 //   mean, deviation     of each side in float64, over all elements
-// NumPy sums in a tree of blocks of up to 128 elements with 8 running sums each. All sums of one pass use the
-// same tree, so they are computed together, and subtrees by several threads without a change of any bit. The
-// norms come from this sum instead of BLAS, whose order depends on the machine.
+// NumPy adds up sums of 8192 elements; each of them is a tree of blocks of up to 128 elements with 8 running
+// sums. All sums of one pass have the same tree, so they are computed together, and by several threads
+// without a change of any bit. Two things depend on the machine in NumPy and are best guesses here: the
+// norms, which BLAS sums in an order of its own (here up to 10000 elements that of OpenBLAS with AVX-512,
+// above, where it uses several threads, NumPy's), and the logarithm, which here is the float nearest to the
+// exact one.
 #pragma once
 
 #include <cstdint>

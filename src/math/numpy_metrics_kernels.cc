@@ -28,12 +28,53 @@ T fold(const T (&sums)[8]) {
   return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
+#if HWY_TARGET != HWY_SCALAR
+// Four running sums to one, in NumPy's order; the result is in every lane of the block.
+template <class V>
+HWY_INLINE V fold_blocks(V sums) {
+  sums = hn::Add(sums, hn::Shuffle2301(sums));
+  return hn::Add(sums, hn::Shuffle1032(sums));
+}
+#endif
+
 template <class D, std::size_t kParts>
 HWY_INLINE hn::TFromD<D> fold(D d, const hn::Vec<D> (&parts)[kParts]) {
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
+  // Floats need no way through memory.
+  if constexpr (sizeof(hn::TFromD<D>) == 4 && kParts == 1) {
+    const hn::Half<D> half;
+    const auto fours = fold_blocks(parts[0]);
+    return hn::GetLane(hn::Add(hn::LowerHalf(half, fours), hn::UpperHalf(half, fours)));
+  } else if constexpr (sizeof(hn::TFromD<D>) == 4 && kParts == 2) {
+    return hn::GetLane(hn::Add(fold_blocks(parts[0]), fold_blocks(parts[1])));
+  }
+#endif
   alignas(64) hn::TFromD<D> sums[8];
   for (std::size_t k = 0; k < kParts; ++k) hn::Store(parts[k], d, sums + k * 8 / kParts);
   return fold(sums);
 }
+
+// Division by the same number many times. With a fused operation the product with the rounded reciprocal can
+// be put right to what a division gives (Markstein), unless numbers are so small or large that the remainder
+// underflows.
+template <bool kFast>
+struct Divisor {
+  hn::Vec<Part> divisor, reciprocal;
+  HWY_INLINE explicit Divisor(float value)
+      : divisor(hn::Set(Part(), value)), reciprocal(hn::Set(Part(), 1 / value)) {}
+
+  HWY_INLINE hn::Vec<Part> divide(hn::Vec<Part> x) const {
+    if constexpr (!kFast) return hn::Div(x, divisor);
+    const auto quotient = hn::Mul(x, reciprocal);
+    return hn::MulAdd(hn::NegMulAdd(quotient, divisor, x), reciprocal, quotient);
+  }
+};
+
+#if HWY_NATIVE_FMA
+bool is_fast(float divisor) { return divisor >= 0x1p-60f && divisor <= 0x1p60f; }
+#else
+bool is_fast(float) { return false; }
+#endif
 
 template <class D, std::size_t kParts>
 HWY_INLINE void fill(hn::Vec<D> (&parts)[kParts], hn::TFromD<D> value, D d) {
@@ -91,6 +132,23 @@ void add_differences(const float* actual, const float* golden, std::size_t count
   sums.max_relative = largest(max_relative);
 }
 
+void add_squares_simd(const float* elements, std::size_t blocks, float* sums) {
+#if HWY_NATIVE_FMA
+  const Part d;
+  for (std::size_t lane = 0; lane < 64; lane += kWidth) {
+    auto sum = hn::LoadU(d, sums + lane);
+    for (std::size_t block = 0; block < blocks; ++block) {
+      const auto x = hn::LoadU(d, elements + 64 * block + lane);
+      sum = hn::MulAdd(x, x, sum);
+    }
+    hn::StoreU(sum, d, sums + lane);
+  }
+#else
+  for (std::size_t i = 0; i < 64 * blocks; ++i)
+    sums[i % 64] = std::fma(elements[i], elements[i], sums[i % 64]);
+#endif
+}
+
 struct SideSums {
   float min, max;
   double sum;
@@ -130,19 +188,26 @@ ErrorSums sum_errors_simd(const float* actual, const float* golden, std::size_t 
   return sums;
 }
 
-float sum_products_simd(const float* actual, const float* golden, std::size_t count, float a_norm,
-                        float g_norm) {
+template <bool kFast>
+float sum_products_by(const float* actual, const float* golden, std::size_t count, float a_norm,
+                      float g_norm) {
   const Part d;
   Parts sum;
   fill(sum, 0.0f, d);
-  const auto a_size = hn::Set(d, a_norm), g_size = hn::Set(d, g_norm);
+  const Divisor<kFast> a_size(a_norm), g_size(g_norm);
   for (std::size_t i = 0; i + 8 <= count; i += 8)
     for (std::size_t k = 0; k < std::size(sum); ++k) {
-      const auto a = hn::Div(hn::LoadU(d, actual + i + k * kWidth), a_size);
-      const auto g = hn::Div(hn::LoadU(d, golden + i + k * kWidth), g_size);
+      const auto a = a_size.divide(hn::LoadU(d, actual + i + k * kWidth));
+      const auto g = g_size.divide(hn::LoadU(d, golden + i + k * kWidth));
       sum[k] = hn::Add(sum[k], hn::Mul(a, g));
     }
   return fold(d, sum);
+}
+
+float sum_products_simd(const float* actual, const float* golden, std::size_t count, float a_norm,
+                        float g_norm) {
+  return is_fast(a_norm) && is_fast(g_norm) ? sum_products_by<true>(actual, golden, count, a_norm, g_norm)
+                                            : sum_products_by<false>(actual, golden, count, a_norm, g_norm);
 }
 
 double sum_distances_simd(const float* side, std::size_t count, double mean) {
@@ -161,22 +226,27 @@ double sum_distances_simd(const float* side, std::size_t count, double mean) {
 }
 
 // The unnormalised probability: from 0 to 1 by range, at least kFloor.
-template <class D>
-HWY_INLINE hn::Vec<D> weight_of(D d, hn::Vec<D> x, hn::Vec<D> least, hn::Vec<D> range) {
-  const auto weight = hn::Div(hn::Sub(x, least), range);
-  const auto floor = hn::Set(d, kFloor);
-  return hn::IfThenElse(hn::Lt(weight, floor), floor, weight);
+template <bool kFast>
+HWY_INLINE hn::Vec<Part> weight_of(hn::Vec<Part> x, hn::Vec<Part> least, const Divisor<kFast>& range) {
+  return hn::Max(range.divide(hn::Sub(x, least)), hn::Set(Part(), kFloor));  // no NaN comes here
 }
 
-float sum_weights_simd(const float* side, std::size_t count, float min, float range) {
+template <bool kFast>
+float sum_weights_by(const float* side, std::size_t count, const SideScale& scale) {
   const Part d;
   Parts sum;
   fill(sum, 0.0f, d);
-  const auto least = hn::Set(d, min), width = hn::Set(d, range);
+  const auto least = hn::Set(d, scale.min);
+  const Divisor<kFast> range(scale.range);
   for (std::size_t i = 0; i + 8 <= count; i += 8)
     for (std::size_t k = 0; k < std::size(sum); ++k)
-      sum[k] = hn::Add(sum[k], weight_of(d, hn::LoadU(d, side + i + k * kWidth), least, width));
+      sum[k] = hn::Add(sum[k], weight_of(hn::LoadU(d, side + i + k * kWidth), least, range));
   return fold(d, sum);
+}
+
+float sum_weights_simd(const float* side, std::size_t count, const SideScale& scale) {
+  return is_fast(scale.range) ? sum_weights_by<true>(side, count, scale)
+                              : sum_weights_by<false>(side, count, scale);
 }
 
 // log of positive normal floats, good to far more than a float: x = 2^e m with m around 1, and
@@ -195,17 +265,29 @@ HWY_INLINE hn::Vec<F64> log_of(hn::Vec<F64> x) {
   const auto exponent = hn::Sub(biased, hn::Set(d, 0x1p52 + 1024));
   const auto one = hn::Set(d, 1.0);
   const auto z = hn::Div(hn::Sub(m, one), hn::Add(m, one)), zz = hn::Mul(z, z);
-  auto series = hn::Set(d, 2.0 / 15);
-  for (const double odd : {13.0, 11.0, 9.0, 7.0, 5.0, 3.0, 1.0})
-    series = hn::MulAdd(series, zz, hn::Set(d, 2 / odd));
+  const auto next = [&](hn::Vec<F64> sum, double factor)
+                        HWY_ATTR { return hn::MulAdd(sum, zz, hn::Set(d, factor)); };
+  auto series = next(hn::Set(d, 2.0 / 15), 2.0 / 13);
+  series = next(next(next(series, 2.0 / 11), 2.0 / 9), 2.0 / 7);
+  series = next(next(next(series, 2.0 / 5), 2.0 / 3), 2.0);
   return hn::MulAdd(exponent, hn::Set(d, 0.6931471805599453), hn::Mul(series, z));
 }
 
-// p = weight / sum of weights for a vector at `at`.
-template <class D>
-HWY_INLINE hn::Vec<D> probability(D d, const float* at, const SideScale& scale) {
-  const auto weight = weight_of(d, hn::LoadU(d, at), hn::Set(d, scale.min), hn::Set(d, scale.range));
-  return hn::Div(weight, hn::Set(d, scale.weight));
+// Probabilities of a leaf.
+template <bool kFast>
+HWY_INLINE void probabilities(const float* side, std::size_t whole, const SideScale& scale, float* out) {
+  const Part d;
+  const auto least = hn::Set(d, scale.min);
+  const Divisor<kFast> range(scale.range), sum(scale.weight);
+  for (std::size_t i = 0; i < whole; i += kWidth)
+    hn::Store(sum.divide(weight_of(hn::LoadU(d, side + i), least, range)), d, out + i);
+}
+
+void probabilities_of(const float* side, std::size_t whole, const SideScale& scale, float* out) {
+  if (is_fast(scale.range) && is_fast(scale.weight))
+    probabilities<true>(side, whole, scale, out);
+  else
+    probabilities<false>(side, whole, scale, out);
 }
 
 float sum_divergence_simd(const float* actual, const float* golden, std::size_t count,
@@ -213,22 +295,22 @@ float sum_divergence_simd(const float* actual, const float* golden, std::size_t 
   const Part d;
   const F64 wide;
   const hn::Rebind<float, F64> narrow;
-  alignas(64) float p[kLeaf], ratio[kLeaf];
+  alignas(64) float p[kLeaf], logs[kLeaf];
   const std::size_t whole = count / 8 * 8;
-  for (std::size_t i = 0; i < whole; i += kWidth) {
-    const auto mine = probability(d, actual + i, scale.actual);
-    hn::Store(mine, d, p + i);
-    hn::Store(hn::Div(mine, probability(d, golden + i, scale.golden)), d, ratio + i);
+  probabilities_of(actual, whole, scale.actual, p);
+  probabilities_of(golden, whole, scale.golden, logs);
+  for (std::size_t i = 0; i < whole; i += kWidth)
+    hn::Store(hn::Div(hn::Load(d, p + i), hn::Load(d, logs + i)), d, logs + i);
+  for (std::size_t i = 0; i < whole; i += hn::Lanes(wide)) {
+    const auto log = log_of(hn::PromoteTo(wide, hn::LoadU(narrow, logs + i)));
+    hn::StoreU(hn::DemoteTo(narrow, log), narrow, logs + i);
   }
-  for (std::size_t i = 0; i < whole; i += hn::Lanes(wide))
-    hn::StoreU(hn::DemoteTo(narrow, log_of(hn::PromoteTo(wide, hn::LoadU(narrow, ratio + i)))), narrow,
-               ratio + i);
   Parts sum;
   fill(sum, 0.0f, d);
   for (std::size_t i = 0; i < whole; i += 8)
     for (std::size_t k = 0; k < std::size(sum); ++k) {
       const std::size_t at = i + k * kWidth;
-      sum[k] = hn::Add(sum[k], hn::Mul(hn::Load(d, p + at), hn::Load(d, ratio + at)));
+      sum[k] = hn::Add(sum[k], hn::Mul(hn::Load(d, p + at), hn::Load(d, logs + at)));
     }
   return fold(d, sum);
 }
@@ -271,6 +353,7 @@ std::size_t whole_eights(std::size_t count) { return count / 8 * 8; }
 
 }  // namespace
 
+HWY_EXPORT(add_squares_simd);
 HWY_EXPORT(sum_errors_simd);
 HWY_EXPORT(sum_products_simd);
 HWY_EXPORT(sum_distances_simd);
@@ -301,6 +384,10 @@ void SpreadSums::add(const SpreadSums& right) {
   golden_weight += right.golden_weight;
 }
 
+void add_squares(const float* elements, std::size_t blocks, float* sums) {
+  HWY_DYNAMIC_DISPATCH(add_squares_simd)(elements, blocks, sums);
+}
+
 ErrorSums sum_errors(const float* actual, const float* golden, std::size_t count) {
   ErrorSums sums = HWY_DYNAMIC_DISPATCH(sum_errors_simd)(actual, golden, count);
   for (std::size_t i = whole_eights(count); i < count; ++i) add_pair(actual[i], golden[i], sums);
@@ -322,7 +409,7 @@ double sum_distances(const float* side, std::size_t count, double mean) {
 }
 
 float sum_weights(const float* side, std::size_t count, const SideScale& scale) {
-  float sum = HWY_DYNAMIC_DISPATCH(sum_weights_simd)(side, count, scale.min, scale.range);
+  float sum = HWY_DYNAMIC_DISPATCH(sum_weights_simd)(side, count, scale);
   for (std::size_t i = whole_eights(count); i < count; ++i) sum += weight_of(side[i], scale);
   return sum;
 }
