@@ -45,6 +45,7 @@ set(OPDUMP_TESTS_math
   math/device_layout_test.cc
   math/memory_test.cc
   math/metrics_test.cc
+  math/numpy_metrics_test.cc
   math/small_floats_test.cc
   math/stats_test.cc
 )

@@ -36,6 +36,7 @@ struct NumpyMetrics {
   float max_absolute = 0, accumulated_relative = 0, relative_euclidean = 0, divergence = 0;
   double actual_mean = 0, actual_deviation = 0, golden_mean = 0, golden_deviation = 0;
   float mean_absolute = 0, root_mean_square = 0, max_relative = 0, mean_relative = 0;
+  bool operator==(const NumpyMetrics&) const = default;
 };
 
 // Compares in row-major order; of complex elements the real part. Without elements every mean is NaN, as in
