@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/worker_pool.h"
 #include "math/convert.h"
 #include "math/float_environment.h"
 #include "math/lane_reader.h"
@@ -23,6 +24,7 @@ using model::TensorView;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kBlock = kLaneBlock;
+constexpr std::uint64_t kPart = 1 << 20;  // elements of a thread's share; a multiple of kBlock
 
 // Everything that is known of the pairs seen so far.
 struct State {
@@ -36,6 +38,16 @@ struct State {
     metrics.max_abs_index = index;
     metrics.max_abs_actual = actual;
     metrics.max_abs_golden = golden;
+  }
+
+  // All of `next`, which follows.
+  void add(const State& next) {
+    sums.add(next.sums);
+    metrics.nan_mismatch_count += next.metrics.nan_mismatch_count;
+    const Metrics& other = next.metrics;
+    if (other.max_abs > metrics.max_abs)
+      note_worst(other.max_abs, other.max_abs_actual, other.max_abs_golden, seen + other.max_abs_index);
+    seen += next.seen;
   }
 
   // One pair, with all the rules for NaN and inf.
@@ -105,7 +117,8 @@ Metrics finish(const State& state) {
 }
 
 template <typename Lane>
-Metrics compare_lanes(const TensorView& actual, const TensorView& golden, Tolerance tolerance) {
+State compare_part(const TensorView& actual, const TensorView& golden, Tolerance tolerance) {
+  const FloatEnvironment environment;
   LaneReader<Lane> actual_lanes(actual), golden_lanes(golden);
   State state;
   state.tolerance = tolerance;
@@ -117,14 +130,41 @@ Metrics compare_lanes(const TensorView& actual, const TensorView& golden, Tolera
     if (i == 0) state.note_worst(0, a[0], g[0], 0);
     state.add_block(a, g, block);
   }
-  return finish(state);
+  return state;
 }
 
-Metrics compare_any(const TensorView& actual, const TensorView& golden, Tolerance tolerance) {
-  const FloatEnvironment environment;
+bool has_parts(const TensorView& view) {
+  return view.is_contiguous() && model::dtype_info(view.dtype).bits >= 8;
+}
+
+TensorView part_of(const TensorView& view, std::uint64_t first, std::uint64_t count) {
+  const std::uint64_t bytes = model::dtype_info(view.dtype).bits / 8;
+  return TensorView::row_major(view.dtype, {static_cast<std::int64_t>(count)}, view.data + first * bytes);
+}
+
+// Parts are the same whoever works on them, so that the number of threads changes no rounding.
+template <typename Lane>
+Metrics compare_lanes(const TensorView& actual, const TensorView& golden, Tolerance tolerance,
+                      unsigned threads) {
+  const std::uint64_t count = actual.element_count();
+  if (count <= kPart || !has_parts(actual) || !has_parts(golden))
+    return finish(compare_part<Lane>(actual, golden, tolerance));
+  std::vector<State> parts((count + kPart - 1) / kPart);
+  parallel_for(parts.size(), threads, [&](std::size_t i) {
+    const std::uint64_t first = i * kPart, elements = std::min(kPart, count - first);
+    parts[i] =
+        compare_part<Lane>(part_of(actual, first, elements), part_of(golden, first, elements), tolerance);
+  });
+  State whole = parts[0];
+  for (std::size_t i = 1; i < parts.size(); ++i) whole.add(parts[i]);
+  return finish(whole);
+}
+
+Metrics compare_any(const TensorView& actual, const TensorView& golden, Tolerance tolerance,
+                    unsigned threads) {
   return fits_float(actual.dtype) && fits_float(golden.dtype)
-             ? compare_lanes<float>(actual, golden, tolerance)
-             : compare_lanes<double>(actual, golden, tolerance);
+             ? compare_lanes<float>(actual, golden, tolerance, threads)
+             : compare_lanes<double>(actual, golden, tolerance, threads);
 }
 
 bool is_complex(const TensorView& view) {
@@ -164,10 +204,11 @@ Result<> check_comparable(const TensorView& actual, const TensorView& golden) {
 
 }  // namespace
 
-Result<Metrics> compare_tensors(const TensorView& actual, const TensorView& golden, Tolerance tolerance) {
+Result<Metrics> compare_tensors(const TensorView& actual, const TensorView& golden, Tolerance tolerance,
+                                unsigned threads) {
   OPDUMP_CHECK_OK(check_comparable(actual, golden));
   const bool complex = is_complex(actual);
-  Metrics metrics = compare_any(as_reals(actual), as_reals(golden), tolerance);
+  Metrics metrics = compare_any(as_reals(actual), as_reals(golden), tolerance, threads);
   if (complex) metrics.max_abs_index /= 2;
   return metrics;
 }
