@@ -56,11 +56,11 @@ constexpr std::string_view kNames[] = {
     "NCL",
     "FRACTAL_Z_WINO",
     "C1HWC0",
-    "FRACTAL_NZ_C0_16",
-    "FRACTAL_NZ_C0_32",
-    "FRACTAL_NZ_C0_2",
-    "FRACTAL_NZ_C0_4",
-    "FRACTAL_NZ_C0_8",
+    "NZ_C0_16",
+    "NZ_C0_32",
+    "NZ_C0_2",
+    "NZ_C0_4",
+    "NZ_C0_8",
 };
 
 }  // namespace
