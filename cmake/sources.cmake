@@ -180,6 +180,9 @@ set(OPDUMP_CLI_SOURCES
   cli/ir.cc
   cli/ls.cc
   cli/main.cc
+  cli/msaccucmp.cc
+  cli/msaccucmp_convert.cc
+  cli/msaccucmp_tensor.cc
   cli/output.cc
   cli/plan.cc
   cli/progress.cc
