@@ -6,6 +6,7 @@
 
 #include "bench/measure.h"
 #include "math/metrics.h"
+#include "math/numpy_metrics.h"
 
 namespace {
 
@@ -29,6 +30,26 @@ void run_pair(DType actual, DType golden, std::size_t side_bytes, double read_pe
   bench::print_row(name.c_str(), seconds, bytes, "a read", read_per_byte * static_cast<double>(bytes));
 }
 
+// The ten metrics of msaccucmp, once in the cache and once not.
+void run_ten(std::size_t side_bytes, bool divergence, unsigned threads) {
+  std::vector<float> a(side_bytes / sizeof(float)), g(a.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    a[i] = static_cast<float>(i * 7919 % 1000) / 100 - 5;
+    g[i] = a[i] + static_cast<float>(i % 13) / 1000;
+  }
+  const math::NumpyMetricNeeds needs{true, true, divergence};
+  const auto count = static_cast<std::int64_t>(a.size());
+  const TensorView left = TensorView::row_major(DType::float32, {count}, a.data());
+  const TensorView right = TensorView::row_major(DType::float32, {count}, g.data());
+  const double read = best_seconds(
+      [&] { keep(bench::plain_read(a.data(), side_bytes) + bench::plain_read(g.data(), side_bytes)); }, 0.2);
+  const double seconds = best_seconds([&] { keep(math::numpy_metrics(left, right, needs, threads)); });
+  const std::string name = std::string(divergence ? "all ten" : "without divergence") + ", " +
+                           std::to_string(2 * side_bytes >> 10) + " KiB, " + std::to_string(threads) +
+                           " thread(s)";
+  bench::print_row(name.c_str(), seconds, 2 * side_bytes, "a read", read);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -49,4 +70,8 @@ int main(int argc, char** argv) {
   run_pair(DType::bfloat16, DType::float32, bytes / 2, per_byte);
   run_pair(DType::int32, DType::int32, bytes / 2, per_byte);
   run_pair(DType::float32, DType::float64, bytes / 2, per_byte);
+  std::printf("the ten metrics of msaccucmp, float32\n");
+  for (const std::size_t side : {std::size_t{64} << 10, bytes / 2})
+    for (const bool divergence : {true, false})
+      for (const unsigned threads : {1u, 2u}) run_ten(side, divergence, threads);
 }

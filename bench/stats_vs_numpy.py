@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Our one-pass statistics against NumPy taking max, min and l2norm one after the other, on the same memory.
 
-Usage: stats_vs_numpy.py build/release/lib/libstats_bench_lib.so [elements]
+Usage: stats_vs_numpy.py build/release/lib/libbench_lib.so [elements]
 """
 import ctypes
 import os

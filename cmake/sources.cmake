@@ -12,6 +12,7 @@ set(OPDUMP_TESTS_base base/base_test.cc base/worker_pool_test.cc)
 
 list(APPEND OPDUMP_CORE_SOURCES
   model/dtype.cc
+  model/format.cc
   model/operator.cc
   model/shape.cc
   model/tensor_view.cc
@@ -19,19 +20,35 @@ list(APPEND OPDUMP_CORE_SOURCES
 set(OPDUMP_TESTS_model model/model_test.cc)
 
 list(APPEND OPDUMP_CORE_SOURCES
+  math/box_copy.cc
   math/convert.cc
+  math/device_layout.cc
   math/hash.cc
+  math/layout_boxes.cc
+  math/layout_plan.cc
+  math/layout_table.cc
   math/memory_walk.cc
   math/metrics.cc
   math/metrics_kernels.cc
   math/metrics_reference.cc
+  math/numpy_metrics.cc
+  math/numpy_metrics_kernels.cc
+  math/small_floats.cc
   math/stats.cc
   math/stats_kernels.cc
   math/stats_reference.cc
   math/strided_copy.cc
   math/transpose.cc
 )
-set(OPDUMP_TESTS_math math/memory_test.cc math/metrics_test.cc math/stats_test.cc)
+set(OPDUMP_TESTS_math
+  math/device_layout_cann_test.cc
+  math/device_layout_test.cc
+  math/memory_test.cc
+  math/metrics_test.cc
+  math/numpy_metrics_test.cc
+  math/small_floats_test.cc
+  math/stats_test.cc
+)
 
 list(APPEND OPDUMP_CORE_SOURCES
   plan/describe.cc
@@ -128,6 +145,7 @@ set(OPDUMP_TESTS_capture
 )
 
 list(APPEND OPDUMP_CORE_SOURCES
+  compare/accuracy.cc
   compare/compare.cc
   compare/measure.cc
   compare/names.cc
@@ -136,6 +154,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/verdict.cc
 )
 set(OPDUMP_TESTS_compare
+  compare/accuracy_test.cc
   compare/compare_test.cc
   compare/pairing_test.cc
   compare/statistics_test.cc
@@ -161,6 +180,9 @@ set(OPDUMP_CLI_SOURCES
   cli/ir.cc
   cli/ls.cc
   cli/main.cc
+  cli/msaccucmp.cc
+  cli/msaccucmp_convert.cc
+  cli/msaccucmp_tensor.cc
   cli/output.cc
   cli/plan.cc
   cli/progress.cc

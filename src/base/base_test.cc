@@ -75,6 +75,15 @@ TEST(Json, NumbersNoDoubleCanHold) {
   EXPECT_EQ(document.error().message(), "c.json:3:7: not JSON: a number too large for a double");
 }
 
+TEST(Text, FixedNumbersAsPython) {
+  EXPECT_EQ(format_fixed(0.1234567, 6), "0.123457");
+  EXPECT_EQ(format_fixed(-1e-9, 6), "-0.000000");
+  EXPECT_EQ(format_fixed(1e20, 3), "100000000000000000000.000");
+  EXPECT_EQ(format_fixed(-std::nan(""), 6), "nan");
+  EXPECT_EQ(format_fixed(-INFINITY, 6), "-inf");
+  EXPECT_EQ(format_fixed(1.7976931348623157e308, 20).size(), 330u);
+}
+
 TEST(Json, SyntaxErrorsSayWhere) {
   auto document = JsonDocument::parse("c.json", "{\n  \"a\": 1\n  \"b\": 2\n}");
   ASSERT_FALSE(document);

@@ -78,6 +78,13 @@ std::string format_g(double value) {
   return text;
 }
 
+std::string format_fixed(double value, int decimals) {
+  if (std::isnan(value)) return "nan";
+  std::array<char, 352> buffer;  // 309 digits before the point
+  const int length = std::snprintf(buffer.data(), buffer.size(), "%.*f", std::min(decimals, 20), value);
+  return {buffer.data(), static_cast<std::size_t>(length)};
+}
+
 std::optional<std::string_view> find_nearest(std::string_view word,
                                              std::span<const std::string_view> candidates) {
   std::optional<std::string_view> best;

@@ -30,6 +30,11 @@ std::string format_g(double value);
 // Appends format_g(value) to `out` without allocating.
 void append_g(std::string& out, double value);
 
+// A number as Python's "%.6f" prints it, with `decimals` places (at most 20): never an exponent; "nan",
+// "inf",
+// "-inf".
+std::string format_fixed(double value, int decimals);
+
 // The candidate with the smallest edit distance to `word`, if it is near enough to be a typo
 // (at most a third of the longer word, and at most 3 edits); nothing otherwise.
 std::optional<std::string_view> find_nearest(std::string_view word,

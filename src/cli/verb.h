@@ -37,6 +37,7 @@ std::string version_text();
 Result<int> run_compare(std::span<const char* const> args);
 Result<int> run_ir(std::span<const char* const> args);
 Result<int> run_ls(std::span<const char* const> args);
+Result<int> run_msaccucmp(std::span<const char* const> args);
 Result<int> run_plan(std::span<const char* const> args);
 Result<int> run_run(std::span<const char* const> args);
 Result<int> run_show(std::span<const char* const> args);

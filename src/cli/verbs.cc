@@ -19,6 +19,7 @@ constexpr std::array kVerbs{
     Verb{"show", "Show the tensors of an operator", run_show},
     Verb{"ir", "List the graphs of a dump, and the operators that a line made", run_ir},
     Verb{"compare", "Compare two dumps and name the first operator that went wrong", run_compare},
+    Verb{"msaccucmp", "Convert CANN's dumps with the options and names of msaccucmp.py", run_msaccucmp},
 };
 
 #if defined(__clang__)
@@ -91,7 +92,7 @@ std::string help_text() {
       "Dumps what every operator of a neural network reads and writes, and compares two dumps.\n\n"
       "usage: opdump VERB ...\n\n";
   for (const Verb& verb : kVerbs) {
-    text.append("  ").append(verb.name).append(10 - verb.name.size(), ' ');
+    text.append("  ").append(verb.name).append(11 - verb.name.size(), ' ');
     text.append(verb.summary).append("\n");
   }
   text.append(

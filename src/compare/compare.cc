@@ -20,6 +20,8 @@ namespace {
 // output that another operator wrote.
 using FileKey = std::array<std::uint64_t, 6>;
 
+constexpr std::uint64_t kLargeBytes = 64 << 20;
+
 struct Task {
   SlotComparison* slot = nullptr;
   std::uint64_t bytes = 0;              // to read, for progress
@@ -65,13 +67,15 @@ std::vector<Task> make_tasks(std::vector<OperatorComparison>& operators) {
   return tasks;
 }
 
+// A pair of tensors that is worth all threads alone.
+bool is_large(const Task& task) { return task.bytes >= kLargeBytes; }
+
 void run_tasks(std::span<Task> tasks, const Options& options) {
   std::uint64_t total = 0, done = 0;
   for (const Task& task : tasks) total += task.bytes;
   std::mutex progress_mutex;  // guards done, and the callback
-  parallel_for(tasks.size(), options.threads, [&](std::size_t i) {
-    Task& task = tasks[i];
-    measure_slot(*task.slot, options);
+  const auto run = [&](Task& task, unsigned threads) {
+    measure_slot(*task.slot, options, threads);
     for (SlotComparison* copy : task.copies) {
       const dump::Slot *golden = copy->golden, *actual = copy->actual;
       *copy = *task.slot;
@@ -82,6 +86,11 @@ void run_tasks(std::span<Task> tasks, const Options& options) {
     const std::lock_guard lock(progress_mutex);
     done += task.bytes;
     options.progress(done, total);
+  };
+  for (Task& task : tasks)
+    if (is_large(task)) run(task, options.threads);
+  parallel_for(tasks.size(), options.threads, [&](std::size_t i) {
+    if (!is_large(tasks[i])) run(tasks[i], 1);
   });
 }
 

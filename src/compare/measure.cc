@@ -50,7 +50,7 @@ void judge_metrics(SlotComparison& slot, const math::Metrics& metrics) {
   settle(slot, Verdict::own_error, std::move(reason));
 }
 
-void measure_tensors(SlotComparison& slot, const Options& options) {
+void measure_tensors(SlotComparison& slot, const Options& options, unsigned threads) {
   auto golden = StoredTensor::read(*slot.golden);
   if (!golden) return settle(slot, Verdict::unreadable, "golden: " + golden.error().message());
   const model::TensorView& g = golden->view();
@@ -73,7 +73,7 @@ void measure_tensors(SlotComparison& slot, const Options& options) {
     equal.count = g.element_count();
     return judge_metrics(slot, equal);
   }
-  auto metrics = math::compare_tensors(a, g, tolerance_of(slot.dtype, options));
+  auto metrics = math::compare_tensors(a, g, tolerance_of(slot.dtype, options), threads);
   if (!metrics) {
     slot.bytes = 0;
     return settle(slot, Verdict::not_comparable, metrics.error().message());
@@ -125,14 +125,15 @@ void measure_without_data(SlotComparison& slot) {
 
 }  // namespace
 
-void measure_slot(SlotComparison& slot, const Options& options) {
+void measure_slot(SlotComparison& slot, const Options& options, unsigned threads) {
   const Slot& described = slot.golden != nullptr ? *slot.golden : *slot.actual;
   slot.dtype = described.dtype;
   slot.shape = described.shape;
   if (slot.golden == nullptr) return settle(slot, Verdict::extra, "only in actual");
   if (slot.actual == nullptr) return settle(slot, Verdict::missing, "only in golden");
   if (!has_data(*slot.golden) || !has_data(*slot.actual)) return measure_without_data(slot);
-  if (!slot.golden->file.empty() && !slot.actual->file.empty()) return measure_tensors(slot, options);
+  if (!slot.golden->file.empty() && !slot.actual->file.empty())
+    return measure_tensors(slot, options, threads);
   measure_statistics(slot, options);
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "model/format.h"
+
 namespace opdump::format {
 namespace {
 
@@ -44,75 +46,19 @@ constexpr DTypeName kDTypes[] = {{"UNDEFINED"},
                                  {"BF16", DType::bfloat16},
                                  {"INT4", DType::int4},
                                  {"UINT1", DType::uint1},
-                                 {"INT2"},
-                                 {"UINT2"},
-                                 {"COMPLEX32"},
-                                 {"HIFLOAT8"},
+                                 {"INT2", DType::int2},
+                                 {"UINT2", DType::uint2},
+                                 {"COMPLEX32", DType::complex32},
+                                 {"HIFLOAT8", DType::hifloat8},
                                  {"FLOAT8_E5M2", DType::float8_e5m2},
                                  {"FLOAT8_E4M3FN", DType::float8_e4m3},
-                                 {"FLOAT8_E8M0"},
-                                 {"FLOAT6_E3M2"},
-                                 {"FLOAT6_E2M3"},
-                                 {"FLOAT4_E2M1"},
-                                 {"FLOAT4_E1M2"},
+                                 {"FLOAT8_E8M0", DType::float8_e8m0},
+                                 {"FLOAT6_E3M2", DType::float6_e3m2},
+                                 {"FLOAT6_E2M3", DType::float6_e2m3},
+                                 {"FLOAT4_E2M1", DType::float4_e2m1},
+                                 {"FLOAT4_E1M2", DType::float4_e1m2},
                                  {"HIFLOAT4"},
                                  {"HIFLOAT4_SCALE"}};
-
-constexpr std::string_view kFormats[] = {"NCHW",
-                                         "NHWC",
-                                         "ND",
-                                         "NC1HWC0",
-                                         "FRACTAL_Z",
-                                         "NC1C0HWPAD",
-                                         "NHWC1C0",
-                                         "FSR_NCHW",
-                                         "FRACTAL_DECONV",
-                                         "C1HWNC0",
-                                         "FRACTAL_DECONV_TRANSPOSE",
-                                         "FRACTAL_DECONV_SP_STRIDE_TRANS",
-                                         "NC1HWC0_C04",
-                                         "FRACTAL_Z_C04",
-                                         "CHWN",
-                                         "FRACTAL_DECONV_SP_STRIDE8_TRANS",
-                                         "HWCN",
-                                         "NC1KHKWHWC0",
-                                         "BN_WEIGHT",
-                                         "FILTER_HWCK",
-                                         "HASHTABLE_LOOKUP_LOOKUPS",
-                                         "HASHTABLE_LOOKUP_KEYS",
-                                         "HASHTABLE_LOOKUP_VALUE",
-                                         "HASHTABLE_LOOKUP_OUTPUT",
-                                         "HASHTABLE_LOOKUP_HITS",
-                                         "C1HWNCoC0",
-                                         "MD",
-                                         "NDHWC",
-                                         "FRACTAL_ZZ",
-                                         "FRACTAL_NZ",
-                                         "NCDHW",
-                                         "DHWCN",
-                                         "NDC1HWC0",
-                                         "FRACTAL_Z_3D",
-                                         "CN",
-                                         "NC",
-                                         "DHWNC",
-                                         "FRACTAL_Z_3D_TRANSPOSE",
-                                         "FRACTAL_ZN_LSTM",
-                                         "FRACTAL_Z_G",
-                                         "RESERVED",
-                                         "ALL",
-                                         "NULL",
-                                         "ND_RNN_BIAS",
-                                         "FRACTAL_ZN_RNN",
-                                         "YUV",
-                                         "YUV_A",
-                                         "NCL",
-                                         "FRACTAL_Z_WINO",
-                                         "C1HWC0",
-                                         "NZ_C0_16",
-                                         "NZ_C0_32",
-                                         "NZ_C0_2",
-                                         "NZ_C0_4",
-                                         "NZ_C0_8"};
 
 }  // namespace
 
@@ -131,14 +77,14 @@ std::int32_t dump_dtype_number(model::DType dtype) {
 }
 
 std::string_view dump_format_name(std::int32_t number) {
-  const auto index = static_cast<std::size_t>(number);
-  return number >= 0 && index < std::size(kFormats) ? kFormats[index] : std::string_view();
+  return number >= 0 && number < 255 ? model::format_name(static_cast<model::Format>(number))
+                                     : std::string_view();
 }
 
 std::optional<std::int32_t> find_dump_format(std::string_view name) {
-  const auto found = std::ranges::find(kFormats, name);
-  if (found == std::end(kFormats)) return std::nullopt;
-  return static_cast<std::int32_t>(found - kFormats);
+  const auto format = model::find_format(name);
+  if (!format) return std::nullopt;
+  return static_cast<std::int32_t>(*format);
 }
 
 }  // namespace opdump::format

@@ -161,13 +161,31 @@ std::uint64_t NpyHeader::data_bytes() const {
   return model::TensorView{dtype, shape, {}, nullptr}.byte_count();
 }
 
-Result<std::string> encode_npy_header(DType dtype, const model::Shape& shape) {
+namespace {
+
+// The shape and the end of the dictionary.
+void append_shape(std::string& text, const model::Shape& shape, NpySpelling spelling) {
+  constexpr std::size_t kLongestDimension = 21;
+  const bool is_numpy = spelling == NpySpelling::numpy;
+  for (std::size_t i = 0; i < shape.rank(); ++i) {
+    text.append(std::to_string(shape[i]));
+    if (!is_numpy || shape.rank() == 1)
+      text += ',';
+    else if (i + 1 < shape.rank())
+      text += ", ";
+  }
+  text += "), }";
+  if (is_numpy && shape.rank() > 0) text.append(kLongestDimension - std::to_string(shape[0]).size(), ' ');
+}
+
+}  // namespace
+
+Result<std::string> encode_npy_header(DType dtype, const model::Shape& shape, NpySpelling spelling) {
   const model::DTypeInfo& info = model::dtype_info(dtype);
   if (info.npy_descr.empty()) return Error(Code::unsupported, std::string(info.name) + " has no .npy type");
   std::string text("{'descr': '");
   text.append(info.npy_descr).append("', 'fortran_order': False, 'shape': (");
-  for (const std::int64_t dim : shape.dims()) text.append(std::to_string(dim)).append(",");
-  text += "), }";
+  append_shape(text, shape, spelling);
   const std::size_t unpadded = 10 + text.size() + 1;
   text.append(kAlignment - unpadded % kAlignment, ' ') += '\n';  // 64 blanks when nothing is to be aligned
   if (text.size() > 0xFFFF)

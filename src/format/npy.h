@@ -1,5 +1,5 @@
 // NumPy's .npy: one array in one file (format versions 1.0, 2.0 and 3.0).
-// Spec: numpy.lib.format; the header text we write is MindSpore's (mindspore.md 4): a comma after each
+// Spec: numpy.lib.format; the header text of dumps is MindSpore's (mindspore.md 4): a comma after each
 // dimension and no blanks in the shape. We write 1.0 only: no shape anybody can use needs a longer header.
 // Object arrays are refused: they hold pickles, and a dump must never run code. Page: docs/formats/npy.md.
 #pragma once
@@ -29,9 +29,14 @@ struct NpyHeader {
 // Largest header we accept, in bytes.
 inline constexpr std::size_t kMaxNpyHeader = 64 * 1024;
 
+// How a shape is spelled: "(2,3,)" or, as numpy.save does, "(2, 3)" with room behind it for the first
+// dimension to grow.
+enum class NpySpelling : std::uint8_t { mindspore, numpy };
+
 // The bytes before the data, for a row-major array. Errors: unsupported -- the dtype has no .npy code;
 // limit -- the shape has thousands of dimensions.
-Result<std::string> encode_npy_header(model::DType dtype, const model::Shape& shape);
+Result<std::string> encode_npy_header(model::DType dtype, const model::Shape& shape,
+                                      NpySpelling spelling = NpySpelling::mindspore);
 
 // Reads the header at the start of `file` (all of the file's bytes). Checks that the data it announces fits,
 // so the caller can use the shape without further tests. Bytes after the data are ignored, as NumPy does.

@@ -1,9 +1,13 @@
 #include "math/convert.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
+#include <span>
 
 #include "math/simd_targets.h"
+#include "math/small_floats.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "math/convert.cc"
@@ -103,22 +107,49 @@ T read_element(const std::byte* data, std::int64_t index) {
   return value;
 }
 
-double unpacked_element(const std::byte* data, std::int64_t index, bool is_int4) {
-  if (is_int4) {
-    std::int8_t pair[2];
-    unpack_int4(data + index / 2, pair, 2);
-    return pair[index % 2];
-  }
-  std::uint8_t bits[8];
-  unpack_uint1(data + index / 8, bits, 8);
-  return bits[index % 8];
+template <typename T>
+void round_all(const std::byte* in, float* out, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i)
+    out[i] = static_cast<float>(read_element<T>(in, static_cast<std::int64_t>(i)));
 }
 
+// Bits of element `index`; the first element lies in the lowest bits, but for uint1.
+unsigned packed_bits(const std::byte* data, std::size_t index, unsigned bits) {
+  const std::size_t first = index * bits;
+  unsigned word = std::to_integer<unsigned>(data[first / 8]);
+  if (first % 8 + bits > 8) word |= std::to_integer<unsigned>(data[first / 8 + 1]) << 8;
+  return word >> first % 8 & ((1u << bits) - 1);
+}
+
+int packed_integer(model::DType dtype, const std::byte* data, std::size_t index) {
+  if (dtype == model::DType::uint1) return std::to_integer<int>(data[index / 8]) >> (7 - index % 8) & 1;
+  const model::DTypeInfo& info = model::dtype_info(dtype);
+  const auto bits = static_cast<int>(packed_bits(data, index, info.bits));
+  const int sign = info.kind == model::DTypeKind::signed_integer ? 1 << (info.bits - 1) : 0;
+  return (bits ^ sign) - sign;
+}
+
+float small_float(model::DType dtype, std::span<const float> values, const std::byte* data,
+                  std::size_t index) {
+  return values[packed_bits(data, index, model::dtype_info(dtype).bits)];
+}
+
+// What has no kernel: packed integers and floats of up to 8 bits.
 template <typename Out>
-void convert_packed(model::DType dtype, const std::byte* in, Out* out, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i)
-    out[i] =
-        static_cast<Out>(unpacked_element(in, static_cast<std::int64_t>(i), dtype == model::DType::int4));
+void convert_small_types(model::DType dtype, const std::byte* in, Out* out, std::size_t count) {
+  const std::span<const float> values = small_float_values(dtype);
+  if (values.empty()) {
+    for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<Out>(packed_integer(dtype, in, i));
+  } else if (values.size() == 256) {
+    for (std::size_t i = 0; i < count; ++i) out[i] = values[std::to_integer<std::size_t>(in[i])];
+  } else {
+    for (std::size_t i = 0; i < count; ++i) out[i] = small_float(dtype, values, in, i);
+  }
+}
+
+bool is_small_type(model::DType dtype) {
+  const std::uint8_t bits = model::dtype_info(dtype).bits;
+  return (bits > 0 && bits < 8) || !small_float_values(dtype).empty();
 }
 
 }  // namespace
@@ -168,12 +199,13 @@ double element_as_double(model::DType dtype, const std::byte* data, std::int64_t
       return read_element<float>(data, index);
     case float64:
       return read_element<double>(data, index);
-    case int4:
-    case uint1:
-      return unpacked_element(data, index, dtype == int4);
     default:
-      return 0;
+      break;
   }
+  if (!is_small_type(dtype)) return 0;
+  const std::span<const float> values = small_float_values(dtype);
+  const auto at = static_cast<std::size_t>(index);
+  return values.empty() ? packed_integer(dtype, data, at) : small_float(dtype, values, data, at);
 }
 
 bool fits_float(model::DType dtype) {
@@ -182,7 +214,7 @@ bool fits_float(model::DType dtype) {
     case model::DTypeKind::boolean:
       return true;
     case model::DTypeKind::floating:
-      return info.bits == 16 || info.bits == 32;
+      return info.bits <= 32;
     case model::DTypeKind::signed_integer:
     case model::DTypeKind::unsigned_integer:
       return info.bits <= 16;
@@ -192,17 +224,30 @@ bool fits_float(model::DType dtype) {
 }
 
 void convert_elements(model::DType dtype, const std::byte* in, float* out, std::size_t count) {
-  if (model::dtype_info(dtype).bits < 8)
-    convert_packed(dtype, in, out, count);
+  if (is_small_type(dtype))
+    convert_small_types(dtype, in, out, count);
   else
     HWY_DYNAMIC_DISPATCH(convert_to_float)(dtype, in, out, count);
 }
 
 void convert_elements(model::DType dtype, const std::byte* in, double* out, std::size_t count) {
-  if (model::dtype_info(dtype).bits < 8)
-    convert_packed(dtype, in, out, count);
+  if (is_small_type(dtype))
+    convert_small_types(dtype, in, out, count);
   else
     HWY_DYNAMIC_DISPATCH(convert_to_double)(dtype, in, out, count);
+}
+
+void round_elements(model::DType dtype, const std::byte* in, float* out, std::size_t count) {
+  if (fits_float(dtype)) return convert_elements(dtype, in, out, count);
+  if (dtype == model::DType::int64) return round_all<std::int64_t>(in, out, count);
+  if (dtype == model::DType::uint64) return round_all<std::uint64_t>(in, out, count);
+  std::array<double, 256> wide;  // which holds all others exactly
+  const std::size_t bytes = model::dtype_info(dtype).bits / 8;
+  for (std::size_t i = 0; i < count; i += wide.size()) {
+    const std::size_t block = std::min(wide.size(), count - i);
+    convert_elements(dtype, in + i * bytes, wide.data(), block);
+    for (std::size_t k = 0; k < block; ++k) out[i + k] = static_cast<float>(wide[k]);
+  }
 }
 
 void widen_bfloat16(const std::uint16_t* in, float* out, std::size_t count) {
@@ -219,6 +264,35 @@ void unpack_int4(const std::byte* in, std::int8_t* out, std::size_t count) {
 void unpack_uint1(const std::byte* in, std::uint8_t* out, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i)
     out[i] = std::to_integer<std::uint8_t>(in[i / 8]) >> (7 - i % 8) & 1;
+}
+
+void unpack_integers(model::DType dtype, const std::byte* in, std::byte* out, std::size_t count) {
+  if (dtype == model::DType::int4) return unpack_int4(in, reinterpret_cast<std::int8_t*>(out), count);
+  if (dtype == model::DType::uint1) return unpack_uint1(in, reinterpret_cast<std::uint8_t*>(out), count);
+  for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<std::byte>(packed_integer(dtype, in, i));
+}
+
+model::DType array_dtype(model::DType dtype) {
+  using enum model::DTypeKind;
+  const model::DTypeInfo& info = model::dtype_info(dtype);
+  if (!info.npy_descr.empty() || info.kind == none) return info.dtype;
+  if (info.kind == complex) return model::DType::complex64;
+  if (info.kind == floating) return model::DType::float32;
+  return info.kind == signed_integer ? model::DType::int8 : model::DType::uint8;
+}
+
+void convert_to_array(model::DType dtype, const std::byte* in, std::byte* out, std::size_t count) {
+  using enum model::DTypeKind;
+  const model::DTypeInfo& info = model::dtype_info(dtype);
+  if (array_dtype(dtype) == dtype) {
+    if (count > 0) std::memcpy(out, in, count * (info.bits / 8));
+  } else if (info.kind == complex) {
+    convert_elements(model::DType::float16, in, reinterpret_cast<float*>(out), 2 * count);
+  } else if (info.kind == floating) {
+    convert_elements(dtype, in, reinterpret_cast<float*>(out), count);
+  } else {
+    unpack_integers(dtype, in, out, count);
+  }
 }
 
 }  // namespace opdump::math

@@ -40,13 +40,11 @@ void add_elements(const TensorView& view, EVP_MD_CTX* context) {
 
 void add_unpacked(const TensorView& view, EVP_MD_CTX* context) {
   std::array<std::byte, kBlock> buffer;
+  const std::uint64_t bits = model::dtype_info(view.dtype).bits;
   const std::uint64_t bytes = view.byte_count();  // and so many elements
   for (std::uint64_t i = 0; i < bytes; i += kBlock) {
     const std::size_t count = std::min<std::uint64_t>(kBlock, bytes - i);
-    if (view.dtype == DType::int4)
-      unpack_int4(view.data + i / 2, reinterpret_cast<std::int8_t*>(buffer.data()), count);
-    else
-      unpack_uint1(view.data + i / 8, reinterpret_cast<std::uint8_t*>(buffer.data()), count);
+    unpack_integers(view.dtype, view.data + i * bits / 8, buffer.data(), count);
     EVP_DigestUpdate(context, buffer.data(), count);
   }
 }
@@ -61,10 +59,12 @@ std::string md5_hex(const TensorView& view) {
   if (!context) return "";
   EVP_MD_CTX_set_flags(context.get(), EVP_MD_CTX_FLAG_NON_FIPS_ALLOW);
   if (EVP_DigestInit_ex(context.get(), EVP_md5(), nullptr) != 1) return "";
-  const std::size_t bits = model::dtype_info(view.dtype).bits;
-  if (bits >= 8)
+  const model::DTypeInfo& dtype = model::dtype_info(view.dtype);
+  if (dtype.bits >= 8)
     add_elements(view, context.get());
-  else if (bits > 0)
+  else if (dtype.kind == model::DTypeKind::floating)
+    EVP_DigestUpdate(context.get(), view.data, view.byte_count());
+  else if (dtype.bits > 0)
     add_unpacked(view, context.get());
   if (EVP_DigestFinal_ex(context.get(), digest.data(), &length) != 1) return "";
   constexpr std::string_view kDigits = "0123456789abcdef";

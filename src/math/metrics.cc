@@ -9,9 +9,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/worker_pool.h"
 #include "math/convert.h"
 #include "math/float_environment.h"
-#include "math/memory_walk.h"
+#include "math/lane_reader.h"
 #include "math/metrics_kernels.h"
 
 namespace opdump::math {
@@ -22,29 +23,8 @@ using model::Shape;
 using model::TensorView;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t kBlock = 2048;  // elements of each side: both fit into the first-level cache
-
-// One side of the comparison, in blocks of floats or doubles.
-template <typename Lane>
-class LaneReader {
- public:
-  explicit LaneReader(const TensorView& view) : dtype_(view.dtype), reader_(view) {}
-
-  const Lane* next(std::size_t count) {
-    const std::byte* raw = reader_.next(count, raw_.data());
-    const bool is_aligned = reinterpret_cast<std::uintptr_t>(raw) % alignof(Lane) == 0;
-    if (dtype_ == kLaneDType && is_aligned) return reinterpret_cast<const Lane*>(raw);
-    convert_elements(dtype_, raw, lanes_.data(), count);
-    return lanes_.data();
-  }
-
- private:
-  static constexpr DType kLaneDType = std::is_same_v<Lane, float> ? DType::float32 : DType::float64;
-  DType dtype_;
-  RowMajorReader reader_;
-  alignas(64) std::array<std::byte, kBlock * sizeof(double)> raw_;
-  alignas(64) std::array<Lane, kBlock> lanes_;
-};
+constexpr std::size_t kBlock = kLaneBlock;
+constexpr std::uint64_t kPart = 1 << 20;  // elements of a thread's share; a multiple of kBlock
 
 // Everything that is known of the pairs seen so far.
 struct State {
@@ -58,6 +38,16 @@ struct State {
     metrics.max_abs_index = index;
     metrics.max_abs_actual = actual;
     metrics.max_abs_golden = golden;
+  }
+
+  // All of `next`, which follows.
+  void add(const State& next) {
+    sums.add(next.sums);
+    metrics.nan_mismatch_count += next.metrics.nan_mismatch_count;
+    const Metrics& other = next.metrics;
+    if (other.max_abs > metrics.max_abs)
+      note_worst(other.max_abs, other.max_abs_actual, other.max_abs_golden, seen + other.max_abs_index);
+    seen += next.seen;
   }
 
   // One pair, with all the rules for NaN and inf.
@@ -127,7 +117,8 @@ Metrics finish(const State& state) {
 }
 
 template <typename Lane>
-Metrics compare_lanes(const TensorView& actual, const TensorView& golden, Tolerance tolerance) {
+State compare_part(const TensorView& actual, const TensorView& golden, Tolerance tolerance) {
+  const FloatEnvironment environment;
   LaneReader<Lane> actual_lanes(actual), golden_lanes(golden);
   State state;
   state.tolerance = tolerance;
@@ -139,18 +130,50 @@ Metrics compare_lanes(const TensorView& actual, const TensorView& golden, Tolera
     if (i == 0) state.note_worst(0, a[0], g[0], 0);
     state.add_block(a, g, block);
   }
-  return finish(state);
+  return state;
 }
 
-Metrics compare_any(const TensorView& actual, const TensorView& golden, Tolerance tolerance) {
-  const FloatEnvironment environment;
+bool has_parts(const TensorView& view) {
+  return view.is_contiguous() && model::dtype_info(view.dtype).bits >= 8;
+}
+
+TensorView part_of(const TensorView& view, std::uint64_t first, std::uint64_t count) {
+  const std::uint64_t bytes = model::dtype_info(view.dtype).bits / 8;
+  return TensorView::row_major(view.dtype, {static_cast<std::int64_t>(count)}, view.data + first * bytes);
+}
+
+// Parts are the same whoever works on them, so that the number of threads changes no rounding.
+template <typename Lane>
+Metrics compare_lanes(const TensorView& actual, const TensorView& golden, Tolerance tolerance,
+                      unsigned threads) {
+  const std::uint64_t count = actual.element_count();
+  if (count <= kPart || !has_parts(actual) || !has_parts(golden))
+    return finish(compare_part<Lane>(actual, golden, tolerance));
+  std::vector<State> parts((count + kPart - 1) / kPart);
+  parallel_for(parts.size(), threads, [&](std::size_t i) {
+    const std::uint64_t first = i * kPart, elements = std::min(kPart, count - first);
+    parts[i] =
+        compare_part<Lane>(part_of(actual, first, elements), part_of(golden, first, elements), tolerance);
+  });
+  State whole = parts[0];
+  for (std::size_t i = 1; i < parts.size(); ++i) whole.add(parts[i]);
+  return finish(whole);
+}
+
+Metrics compare_any(const TensorView& actual, const TensorView& golden, Tolerance tolerance,
+                    unsigned threads) {
   return fits_float(actual.dtype) && fits_float(golden.dtype)
-             ? compare_lanes<float>(actual, golden, tolerance)
-             : compare_lanes<double>(actual, golden, tolerance);
+             ? compare_lanes<float>(actual, golden, tolerance, threads)
+             : compare_lanes<double>(actual, golden, tolerance, threads);
 }
 
 bool is_complex(const TensorView& view) {
   return model::dtype_info(view.dtype).kind == model::DTypeKind::complex;
+}
+
+DType part_dtype(DType dtype) {
+  if (dtype == DType::complex32) return DType::float16;
+  return dtype == DType::complex64 ? DType::float32 : DType::float64;
 }
 
 // The same memory with a last dimension of real and imaginary part.
@@ -161,22 +184,14 @@ TensorView as_reals(const TensorView& view) {
   for (std::int64_t& stride : strides) stride *= 2;
   sizes.push_back(2);
   strides.push_back(1);
-  const DType dtype = view.dtype == DType::complex64 ? DType::float32 : DType::float64;
-  return {dtype, Shape(std::span<const std::int64_t>(sizes)), Shape(std::span<const std::int64_t>(strides)),
-          view.data};
-}
-
-bool has_arithmetic(DType dtype) {
-  const model::DTypeInfo& info = model::dtype_info(dtype);
-  const bool is_fp8 = info.kind == model::DTypeKind::floating && info.bits < 16;
-  return info.kind != model::DTypeKind::none && !is_fp8;
+  return {part_dtype(view.dtype), Shape(std::span<const std::int64_t>(sizes)),
+          Shape(std::span<const std::int64_t>(strides)), view.data};
 }
 
 Result<> check_comparable(const TensorView& actual, const TensorView& golden) {
   for (const TensorView* view : {&actual, &golden})
-    if (!has_arithmetic(view->dtype))
-      return Error(Code::unsupported,
-                   std::string(model::dtype_info(view->dtype).name) + " has no arithmetic");
+    if (model::dtype_info(view->dtype).kind == model::DTypeKind::none)
+      return Error(Code::unsupported, "undefined has no arithmetic");
   if (is_complex(actual) != is_complex(golden))
     return Error(Code::unsupported, std::string(model::dtype_info(actual.dtype).name) + " against " +
                                         std::string(model::dtype_info(golden.dtype).name) +
@@ -189,10 +204,11 @@ Result<> check_comparable(const TensorView& actual, const TensorView& golden) {
 
 }  // namespace
 
-Result<Metrics> compare_tensors(const TensorView& actual, const TensorView& golden, Tolerance tolerance) {
+Result<Metrics> compare_tensors(const TensorView& actual, const TensorView& golden, Tolerance tolerance,
+                                unsigned threads) {
   OPDUMP_CHECK_OK(check_comparable(actual, golden));
   const bool complex = is_complex(actual);
-  Metrics metrics = compare_any(as_reals(actual), as_reals(golden), tolerance);
+  Metrics metrics = compare_any(as_reals(actual), as_reals(golden), tolerance, threads);
   if (complex) metrics.max_abs_index /= 2;
   return metrics;
 }

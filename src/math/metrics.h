@@ -33,10 +33,11 @@ struct Metrics {
 
 // Compares element by element, in row-major order; the dtypes may differ (float16 against float32). Complex
 // elements count as two reals, but max_abs_index counts elements.
-// Errors: unsupported -- the element counts differ, complex against real, or a dtype without arithmetic
-// (fp8).
+// Errors: unsupported -- the element counts differ, complex against real, or the undefined dtype.
+// Large contiguous tensors are shared between up to `threads` threads (0: one per core); the result does not
+// depend on their number.
 Result<Metrics> compare_tensors(const model::TensorView& actual, const model::TensorView& golden,
-                                Tolerance tolerance);
+                                Tolerance tolerance, unsigned threads = 1);
 
 // compare_tensors in the plainest way possible, for the tests. Requires what compare_tensors checks.
 Metrics compare_tensors_reference(const model::TensorView& actual, const model::TensorView& golden,

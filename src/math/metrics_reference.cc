@@ -22,7 +22,9 @@ std::vector<double> real_numbers(const TensorView& view) {
   std::vector<double> numbers;
   const model::DTypeInfo& info = model::dtype_info(view.dtype);
   const bool complex = info.kind == model::DTypeKind::complex;
-  const DType part = view.dtype == DType::complex64 ? DType::float32 : DType::float64;
+  const DType part = view.dtype == DType::complex32   ? DType::float16
+                     : view.dtype == DType::complex64 ? DType::float32
+                                                      : DType::float64;
   for (std::uint64_t i = 0; i < view.element_count(); ++i) {
     std::int64_t offset = 0, rest = static_cast<std::int64_t>(i);
     for (std::size_t axis = view.shape.rank(); axis-- > 0 && info.bits >= 8; rest /= view.shape[axis])

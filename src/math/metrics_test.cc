@@ -191,10 +191,38 @@ TEST(Metrics, WhatCannotBeComparedSaysWhy) {
             "shape (2,3) against (5); expected as many elements");
   EXPECT_EQ(message(view(DType::float32, {2}), view(DType::complex64, {2})),
             "float32 against complex64; expected both complex or both real");
-  EXPECT_THAT(message(view(DType::float8_e4m3, {2}), view(DType::float32, {2})),
-              testing::HasSubstr("float8_e4m3"));
   EXPECT_THAT(message(view(DType::float32, {2}), view(DType::undefined, {2})),
               testing::HasSubstr("undefined"));
+}
+
+TEST(Metrics, ThreadsChangeNoBit) {
+  std::mt19937_64 random(9);
+  const std::int64_t count = (std::int64_t{5} << 19) + 77;
+  std::vector<float> a(static_cast<std::size_t>(count)), g(a.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    a[i] = static_cast<float>(random() % 1000) - 500;
+    g[i] = a[i] + static_cast<float>(random() % 100) / 1000;
+  }
+  a[2'000'000] += 77;  // the worst, in the middle of the second part
+  a[2'300'000] += 77;
+  const auto view = [&](const std::vector<float>& x) {
+    return TensorView::row_major(DType::float32, {count}, x.data());
+  };
+  const Metrics reference = compare_tensors_reference(view(a), view(g), {1e-5, 1e-5});
+  const auto one = compare_tensors(view(a), view(g), {1e-5, 1e-5}, 1);
+  ASSERT_TRUE(one);
+  EXPECT_EQ(one->max_abs_index, reference.max_abs_index);
+  EXPECT_EQ(one->mismatch_count, reference.mismatch_count);
+  EXPECT_NEAR(one->rmse, reference.rmse, 1e-12);
+  for (const unsigned threads : {2u, 3u}) {
+    const auto several = compare_tensors(view(a), view(g), {1e-5, 1e-5}, threads);
+    ASSERT_TRUE(several);
+    EXPECT_EQ(several->cosine, one->cosine);
+    EXPECT_EQ(several->rmse, one->rmse);
+    EXPECT_EQ(several->mean_abs, one->mean_abs);
+    EXPECT_EQ(several->max_abs_index, one->max_abs_index);
+    EXPECT_EQ(several->count, one->count);
+  }
 }
 
 }  // namespace

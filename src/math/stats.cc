@@ -81,14 +81,12 @@ void find_signs(const TensorView& view, StatPartial& part) {
 void add_packed(const TensorView& view, StatNeeds needs, StatPartial& part) {
   std::array<std::byte, kBlock> buffer;
   const std::uint64_t total = view.element_count();
-  const bool is_int4 = view.dtype == DType::int4;
+  const model::DTypeInfo& info = model::dtype_info(view.dtype);
+  const bool is_signed = info.kind == model::DTypeKind::signed_integer;
   for (std::uint64_t i = 0; i < total; i += kBlock) {
     const std::size_t count = std::min<std::uint64_t>(kBlock, total - i);
-    if (is_int4)
-      unpack_int4(view.data + i / 2, reinterpret_cast<std::int8_t*>(buffer.data()), count);
-    else
-      unpack_uint1(view.data + i / 8, reinterpret_cast<std::uint8_t*>(buffer.data()), count);
-    add_dense(is_int4 ? DType::int8 : DType::uint8, buffer.data(), count, needs, part);
+    unpack_integers(view.dtype, view.data + i * info.bits / 8, buffer.data(), count);
+    add_dense(is_signed ? DType::int8 : DType::uint8, buffer.data(), count, needs, part);
   }
 }
 

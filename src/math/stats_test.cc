@@ -183,8 +183,8 @@ TEST(Stats, OverflowingSquaresOfFloat64) {
 
 TEST(Stats, KnownForTheArithmeticDTypesOnly) {
   for (const DType dtype : kStatDTypes) EXPECT_TRUE(has_statistics(dtype));
-  for (const DType dtype :
-       {DType::undefined, DType::complex64, DType::complex128, DType::float8_e4m3, DType::float8_e5m2})
+  for (const DType dtype : {DType::undefined, DType::complex64, DType::complex128, DType::float8_e4m3,
+                            DType::float8_e5m2, DType::hifloat8, DType::float4_e2m1, DType::complex32})
     EXPECT_FALSE(has_statistics(dtype));
 }
 

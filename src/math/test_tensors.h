@@ -19,7 +19,8 @@ inline constexpr model::DType kStatDTypes[] = {
     model::DType::boolean,  model::DType::int8,    model::DType::int16,   model::DType::int32,
     model::DType::int64,    model::DType::uint8,   model::DType::uint16,  model::DType::uint32,
     model::DType::uint64,   model::DType::float16, model::DType::float32, model::DType::float64,
-    model::DType::bfloat16, model::DType::int4,    model::DType::uint1};
+    model::DType::bfloat16, model::DType::int4,    model::DType::uint1,   model::DType::int2,
+    model::DType::uint2};
 
 enum class Content { ordinary, zeros_and_subnormals, infinities, everything, all_nan };
 inline constexpr Content kContents[] = {Content::ordinary, Content::zeros_and_subnormals, Content::infinities,

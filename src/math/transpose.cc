@@ -47,13 +47,10 @@ HWY_INLINE void transpose_edge(const Matrix<T>& m, std::size_t i_begin, std::siz
 #if HWY_TARGET != HWY_SCALAR
 // kN x kN elements, a vector of 16 bytes to each row: log2(kN) rounds in which every vector is interleaved
 // with the one half the tile away move each element to its transposed place.
-template <typename T>
-HWY_INLINE void transpose_tile(const Matrix<T>& m, std::size_t i, std::size_t j) {
-  constexpr std::size_t kN = 16 / sizeof(T);
+template <typename T, class V, std::size_t kN>
+HWY_INLINE void transpose_vectors(V (&from)[kN]) {
   const hn::FixedTag<T, kN> d;
-  hn::Vec<decltype(d)> from[kN], to[kN];
-  HWY_UNROLL(16)
-  for (std::size_t k = 0; k < kN; ++k) from[k] = hn::LoadU(d, reinterpret_cast<const T*>(m.source(i, j + k)));
+  V to[kN];
   HWY_UNROLL(4)
   for (std::size_t round = 1; round < kN; round *= 2) {
     HWY_UNROLL(8)
@@ -64,8 +61,33 @@ HWY_INLINE void transpose_tile(const Matrix<T>& m, std::size_t i, std::size_t j)
     HWY_UNROLL(16)
     for (std::size_t k = 0; k < kN; ++k) from[k] = to[k];
   }
+}
+
+template <typename T>
+HWY_INLINE void transpose_tile(const Matrix<T>& m, std::size_t i, std::size_t j) {
+  constexpr std::size_t kN = 16 / sizeof(T);
+  const hn::FixedTag<T, kN> d;
+  hn::Vec<decltype(d)> rows[kN];
   HWY_UNROLL(16)
-  for (std::size_t k = 0; k < kN; ++k) hn::StoreU(from[k], d, reinterpret_cast<T*>(m.target(i + k, j)));
+  for (std::size_t k = 0; k < kN; ++k) rows[k] = hn::LoadU(d, reinterpret_cast<const T*>(m.source(i, j + k)));
+  transpose_vectors<T>(rows);
+  HWY_UNROLL(16)
+  for (std::size_t k = 0; k < kN; ++k) hn::StoreU(rows[k], d, reinterpret_cast<T*>(m.target(i + k, j)));
+}
+
+// The same for half as many rows.
+template <typename T>
+HWY_INLINE void transpose_half_tile(const Matrix<T>& m, std::size_t i, std::size_t j) {
+  constexpr std::size_t kN = 16 / sizeof(T);
+  const hn::FixedTag<T, kN> d;
+  const hn::Half<decltype(d)> half;
+  hn::Vec<decltype(d)> rows[kN];
+  HWY_UNROLL(16)
+  for (std::size_t k = 0; k < kN; ++k)
+    rows[k] = hn::ZeroExtendVector(d, hn::LoadU(half, reinterpret_cast<const T*>(m.source(i, j + k))));
+  transpose_vectors<T>(rows);
+  HWY_UNROLL(8)
+  for (std::size_t k = 0; k < kN / 2; ++k) hn::StoreU(rows[k], d, reinterpret_cast<T*>(m.target(i + k, j)));
 }
 #endif
 
@@ -88,8 +110,16 @@ HWY_INLINE void transpose_strip(const Matrix<T>& m, std::size_t i_begin, std::si
       for (std::size_t i = i_begin; i < i_tiles; i += kN)
         for (std::size_t j = j_begin; j < j_tiles; j += kN) transpose_tile(m, i, j);
     }
+    std::size_t i_rest = i_tiles;
+    if constexpr (kN > 2) {
+      if (i_end - i_tiles >= kN / 2) {
+        for (std::size_t j = j_begin; j < j_tiles; j += kN) transpose_half_tile(m, i_tiles, j);
+        i_rest += kN / 2;
+        transpose_edge(m, i_tiles, i_rest, j_tiles, j_end);
+      }
+    }
+    transpose_edge(m, i_rest, i_end, j_begin, j_end);
     transpose_edge(m, i_begin, i_tiles, j_tiles, j_end);
-    transpose_edge(m, i_tiles, i_end, j_begin, j_end);
     return;
   }
 #endif

@@ -28,6 +28,15 @@ constexpr std::array<DTypeInfo, kDTypeCount> kTable{{
     {DType::uint1, "uint1", "UInt1", "", 1, unsigned_integer},
     {DType::float8_e4m3, "float8_e4m3", "Float8E4M3", "", 8, floating},
     {DType::float8_e5m2, "float8_e5m2", "Float8E5M2", "", 8, floating},
+    {DType::complex32, "complex32", "Complex32", "", 32, complex},
+    {DType::hifloat8, "hifloat8", "HiFloat8", "", 8, floating},
+    {DType::float8_e8m0, "float8_e8m0", "Float8E8M0", "", 8, floating},
+    {DType::float6_e3m2, "float6_e3m2", "Float6E3M2", "", 6, floating},
+    {DType::float6_e2m3, "float6_e2m3", "Float6E2M3", "", 6, floating},
+    {DType::float4_e2m1, "float4_e2m1", "Float4E2M1", "", 4, floating},
+    {DType::float4_e1m2, "float4_e1m2", "Float4E1M2", "", 4, floating},
+    {DType::int2, "int2", "Int2", "", 2, signed_integer},
+    {DType::uint2, "uint2", "UInt2", "", 2, unsigned_integer},
 }};
 
 }  // namespace

@@ -28,10 +28,20 @@ enum class DType : std::uint8_t {
   complex128 = 15,
   int4 = 16,         // two to a byte, low nibble first, two's complement
   uint1 = 17,        // eight to a byte, most significant bit first
-  float8_e4m3 = 18,  // reserved: known by name and size, no arithmetic yet
+  float8_e4m3 = 18,  // the smaller floats: math/small_floats.h
   float8_e5m2 = 19,
+  // Not in the C ABI: only files of accelerators hold these.
+  complex32 = 20,  // two float16
+  hifloat8 = 21,
+  float8_e8m0 = 22,
+  float6_e3m2 = 23,  // these and int2 are packed, the first element in the lowest bits
+  float6_e2m3 = 24,
+  float4_e2m1 = 25,
+  float4_e1m2 = 26,
+  int2 = 27,
+  uint2 = 28,
 };
-inline constexpr int kDTypeCount = 20;
+inline constexpr int kDTypeCount = 29;
 
 enum class DTypeKind : std::uint8_t { none, boolean, signed_integer, unsigned_integer, floating, complex };
 
@@ -40,7 +50,7 @@ struct DTypeInfo {
   std::string_view name;        // "float32": statistic.csv, lower-case file names
   std::string_view class_name;  // "Float32": file names of the CPU mode
   std::string_view npy_descr;   // "<f4"; empty where .npy has no such type
-  std::uint8_t bits;            // per element; 4 and 1 for the packed types
+  std::uint8_t bits;            // per element; fewer than 8 for the packed types
   DTypeKind kind;
 };
 

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "model/dtype.h"
+#include "model/format.h"
 #include "model/operator.h"
 #include "model/shape.h"
 #include "model/tensor_view.h"
@@ -18,6 +19,27 @@ TEST(DType, TableIsInEnumOrderAndNamesAreFound) {
   }
   EXPECT_EQ(find_dtype("FLOAT32"), std::nullopt);
   EXPECT_EQ(dtype_info(static_cast<DType>(200)).dtype, DType::undefined);
+}
+
+TEST(Format, NamesAndNumbers) {
+  EXPECT_EQ(format_name(Format::nc1hwc0), "NC1HWC0");
+  EXPECT_EQ(format_name(static_cast<Format>(25)), "C1HWNCoC0");
+  EXPECT_EQ(format_name(static_cast<Format>(29)), "FRACTAL_NZ");
+  EXPECT_EQ(format_name(static_cast<Format>(49)), "C1HWC0");
+  EXPECT_EQ(format_name(static_cast<Format>(200)), "");
+  for (int number = 0; number < 55; ++number)
+    EXPECT_EQ(find_format(format_name(static_cast<Format>(number))), static_cast<Format>(number));
+  EXPECT_EQ(find_format("MAX"), Format::max);
+  EXPECT_EQ(find_format("nchw"), std::nullopt);
+  EXPECT_EQ(find_format(""), std::nullopt);
+}
+
+TEST(Format, PackedNumbers) {
+  const PackedFormat packed = unpack_format(0x05000204);
+  EXPECT_EQ(packed.format, Format::fractal_z);
+  EXPECT_EQ(packed.groups, 2);
+  EXPECT_EQ(packed.c0, 16);
+  EXPECT_EQ(unpack_format(3).c0, 0);
 }
 
 TEST(Shape, CountsAreChecked) {

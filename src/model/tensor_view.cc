@@ -19,11 +19,12 @@ std::uint64_t TensorView::byte_count() const {
 }
 
 bool TensorView::is_contiguous() const {
-  std::int64_t step = 1;
+  std::uint64_t step = 1;  // wraps for shapes that element_count refuses
   for (std::size_t axis = shape.rank(); axis-- > 0;) {
     if (shape[axis] == 0) return true;
-    if (shape[axis] != 1 && strides[axis] != step) return false;  // the stride of a size-1 axis is never used
-    step *= shape[axis];
+    const bool is_used = shape[axis] != 1;  // the stride of a size-1 axis never is
+    if (is_used && static_cast<std::uint64_t>(strides[axis]) != step) return false;
+    step *= static_cast<std::uint64_t>(shape[axis]);
   }
   return true;
 }

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""The ten metrics of msaccucmp, ours against its algorithm written with NumPy, on the same memory.
+
+Usage: metrics_vs_numpy.py build/release/lib/libbench_lib.so [elements]
+
+Also counts, over many random pairs, how often a printed number differs from NumPy's: the norm of the cosine is BLAS's
+there and the logarithm of the divergence NumPy's own, whose last bits depend on the machine; all else must agree.
+"""
+import ctypes
+import os
+import sys
+import time
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # one core against one core
+
+import numpy as np
+
+EPSILON = np.finfo(np.float64).eps
+NAMES = ("cosine", "max abs", "acc rel", "rel euclid", "divergence", "mean a", "std a", "mean g", "std g",
+         "mean abs", "rmse", "max rel", "mean rel")
+
+
+def best_seconds(work, runs=7):
+    best = float("inf")
+    for _ in range(runs):
+        begin = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - begin)
+    return best
+
+
+def probabilities(x):
+    width = x.max() - x.min()
+    if width != 0:
+        x = (x - x.min()) / width
+    x = np.where(x < np.finfo(np.float32).eps, np.finfo(np.float32).eps, x)
+    return x / np.sum(x)
+
+
+def relative_errors(a, g):
+    return np.where(np.abs(g) > EPSILON, np.abs(a / g - 1), np.float32(0))
+
+
+def numpy_metrics(a, g, divergence=True):
+    """Each metric by itself, as the original computes them."""
+    a64, g64 = a.astype(np.float64), g.astype(np.float64)
+    p, q = (probabilities(a), probabilities(g)) if divergence else (None, None)
+    return [
+        min(np.sum((a / np.linalg.norm(a)) * (g / np.linalg.norm(g))), 1),
+        np.max(np.abs(a - g)),
+        np.sum(relative_errors(a, g)),
+        np.sqrt(np.sum((a - g) ** 2) / np.sum(g**2)),
+        np.sum(p * np.log(p / q)) if divergence else 0,
+        a64.mean(), a64.std(), g64.mean(), g64.std(),
+        np.mean(np.abs(a - g)),
+        np.sqrt(np.mean((a - g) ** 2)),
+        np.max(relative_errors(a, g)),
+        np.mean(relative_errors(a, g)),
+    ]
+
+
+def our_metrics(library, a, g, divergence=1, threads=1):
+    out = (ctypes.c_double * 13)()
+    library.opdump_bench_metrics(a.ctypes.data_as(ctypes.c_void_p), g.ctypes.data_as(ctypes.c_void_p),
+                                 ctypes.c_int64(a.size), divergence, threads, out)
+    return list(out)
+
+
+def random_pair(generator, count):
+    a = generator.standard_normal(count, dtype=np.float32)
+    noise = np.float32(10.0 ** generator.uniform(-5, 1))
+    return a, a + noise * generator.standard_normal(count, dtype=np.float32)
+
+
+def count_differences(library, pairs=2000):
+    generator = np.random.default_rng(1)
+    bits, printed = dict.fromkeys(NAMES, 0), dict.fromkeys(NAMES, 0)
+    for number in range(pairs):
+        count = int(10 ** generator.uniform(0.4, 4.2 if number % 100 else 6.2))
+        a, g = random_pair(generator, count)
+        for name, ours, theirs in zip(NAMES, our_metrics(library, a, g, 1, number % 3), numpy_metrics(a, g)):
+            bits[name] += ours != theirs
+            printed[name] += "%.6f" % ours != "%.6f" % theirs
+    print(f"of {pairs} random pairs, numbers that differ from NumPy's in any bit:",
+          ", ".join(f"{name} {n}" for name, n in bits.items() if n) or "none")
+    print("  and as printed:", ", ".join(f"{name} {n}" for name, n in printed.items() if n) or "none")
+
+
+def main():
+    library = ctypes.CDLL(sys.argv[1])
+    count = int(sys.argv[2]) if len(sys.argv) > 2 else 16 * 1024 * 1024
+    for size in (16 * 1024, count):
+        a, g = random_pair(np.random.default_rng(0), size)
+        repeats = max(1, 4 * 1024 * 1024 // size)
+        for name, divergence in (("all ten", 1), ("without divergence", 0)):
+            theirs = best_seconds(lambda: [numpy_metrics(a, g, divergence) for _ in range(repeats)]) / repeats
+            ours = best_seconds(lambda: [our_metrics(library, a, g, divergence) for _ in range(repeats)]) / repeats
+            speed = 2 * a.nbytes / ours / 1e9
+            print(f"{2 * a.nbytes / 2**20:7.1f} MiB  {name:18}  numpy {theirs * 1e3:8.2f} ms  ours {ours * 1e3:7.2f} ms"
+                  f"  ({theirs / ours:4.1f} x)  {speed:5.2f} GB/s")
+    count_differences(library)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+// The ten metrics of msaccucmp as it prints them (cann.md 4.7): the numbers are math/numpy_metrics.h, the
+// spellings and complaints are here.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/tensor_view.h"
+
+namespace opdump::compare {
+
+enum class Accuracy : std::uint8_t {
+  cosine,
+  max_absolute,
+  accumulated_relative,
+  relative_euclidean,
+  divergence,
+  deviation,
+  mean_absolute,
+  root_mean_square,
+  max_relative,
+  mean_relative,
+};
+inline constexpr std::size_t kAccuracyCount = 10;
+
+// In the order of the enum, which is that of the original's columns and of its numbers in -alg.
+inline constexpr std::array<std::string_view, kAccuracyCount> kAccuracyNames = {
+    "CosineSimilarity",          "MaxAbsoluteError",  "AccumulatedRelativeError", "RelativeEuclideanDistance",
+    "KullbackLeiblerDivergence", "StandardDeviation", "MeanAbsoluteError",        "RootMeanSquareError",
+    "MaxRelativeError",          "MeanRelativeError"};
+
+struct AccuracyOptions {
+  std::bitset<kAccuracyCount> wanted = std::bitset<kAccuracyCount>().set();
+  std::string actual_name = "my", golden_name = "golden";  // for messages: the paths, in the original
+  unsigned threads = 1;
+};
+
+struct AccuracyRow {
+  std::array<std::string, kAccuracyCount> values;  // "" where not wanted; "NaN" failed, "nan" is a number
+  std::vector<std::string> messages;               // in the order of the metrics
+};
+
+// Errors: unsupported -- the element counts differ, or a dtype is undefined.
+Result<AccuracyRow> measure_accuracy(const model::TensorView& actual, const model::TensorView& golden,
+                                     const AccuracyOptions& options);
+
+}  // namespace opdump::compare

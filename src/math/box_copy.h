@@ -1,0 +1,26 @@
+// Copies elements from one set of strides to another, both free: what a change of layout comes down to.
+// Internal to math/.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace opdump::math {
+
+struct CopyLoop {
+  std::int64_t extent = 1;
+  std::ptrdiff_t from = 0, to = 0;  // bytes from one element to the next
+};
+
+struct CopyBox {
+  static constexpr std::size_t kMaxLoops = 12;
+  std::array<CopyLoop, kMaxLoops> loops{};
+  std::size_t count = 0;  // no loop at all is one element
+};
+
+// Copies the elements of `box` of 1, 2, 4, 8 or 16 bytes. No two of them may have the same target. Uses up to
+// `threads` threads if the box is large.
+void copy_box(std::size_t element_bytes, CopyBox box, const std::byte* from, std::byte* to, unsigned threads);
+
+}  // namespace opdump::math

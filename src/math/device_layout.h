@@ -1,0 +1,71 @@
+// How tensors lie in an accelerator's memory, and back (cann.md 5). A *plain* layout (NCHW, HWCN, ND, ...)
+// lists its dimensions row by row. A *blocked* layout cuts one or two of them into blocks and stores those
+// block by block, the last block filled up with zeros: NC1HWC0 is [N, ceil(C / C0), H, W, C0]. Which block
+// sizes a tensor has is read off its stored shape; block_sizes() gives those of a chip.
+//
+// Where the dimensions' names matter:
+//   ND is NCDHW next to a layout with D, a matrix of two dimensions (C, N) next to the filter layouts, and
+//   any shape next to FRACTAL_NZ and FRACTAL_ZZ, which always block the last two dimensions, whatever they
+//   are called. A dimension that one of the two layouts does not have must be 1. FRACTAL_Z_3D_TRANSPOSE has
+//   the shape [D*H*W*No, C1, 16, C0], but its elements lie in the order d, c1, h, w, n, c0, as the original's
+//   converter puts them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/result.h"
+#include "model/dtype.h"
+#include "model/format.h"
+#include "model/shape.h"
+#include "model/tensor_view.h"
+
+namespace opdump::math {
+
+// True if convert_layout knows the pair: the same format, or two that have an element order of their own, one
+// of them plain.
+bool can_convert_layout(model::Format from, model::Format to);
+
+// Families of chips that cut alike.
+enum class Chip : std::uint8_t {
+  ascend,     // 310, 310P, 310B, 910A, 910B, A3
+  ascend950,  // 950
+  ascend350,
+  ascend035,
+  transfers,  // what the graph engine's own conversions assume when the format states nothing
+};
+
+struct BlockSizes {
+  std::int64_t m0 = 16;  // rows of a matrix: FRACTAL_NZ
+  std::int64_t c0 = 16;  // the innermost dimension
+  std::int64_t n0 = 16;  // columns of a filter: FRACTAL_Z and its relatives
+};
+
+// The block sizes of `dtype` on `chip`.
+BlockSizes block_sizes(model::DType dtype, Chip chip);
+
+struct LayoutOptions {
+  BlockSizes blocks;        // of a blocked layout that is to be made; formats that name their C0 ignore c0
+  std::int64_t groups = 1;  // of a convolution: FRACTAL_Z and FRACTAL_Z_3D; 0 is 1
+};
+
+// The shape of a tensor of `shape` after its conversion. Blocked to plain it is the padded one: NC1HWC0
+// (2,2,3,5,16) is NCHW (2,32,3,5).
+// Errors: unsupported -- a pair that can_convert_layout does not know, or a stored shape that does not tell
+// (FRACTAL_Z hides H and W); corrupt -- a shape that is none of `from`, or so large that sizes overflow.
+Result<model::Shape> convert_shape(const model::Shape& shape, model::Format from, model::Format to,
+                                   const LayoutOptions& options = {});
+
+// Writes the elements of `in`, a contiguous tensor in layout `from`, to `out` in layout `to`, whose shape is
+// `shape_to`; padding of a blocked result is 0. From a blocked layout `shape_to` may be smaller than the
+// padded shape, which cuts the padding off (where a stored dimension is one dimension alone, also more than
+// that); the batch dimensions of FRACTAL_NZ and FRACTAL_ZZ may be joined or split. `out` must hold exactly
+// the result. With more than one thread large tensors are converted by several. Errors: unsupported -- the
+// pair, a packed dtype (unpack it first), a view that is not contiguous; corrupt -- shapes that do not fit
+// each other or the format, or `out` of another size.
+Result<> convert_layout(const model::TensorView& in, model::Format from, model::Format to,
+                        const model::Shape& shape_to, std::int64_t groups, std::span<std::byte> out,
+                        unsigned threads = 1);
+
+}  // namespace opdump::math

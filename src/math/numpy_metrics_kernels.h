@@ -1,0 +1,51 @@
+// The SIMD half of numpy_metrics.h: sums over one leaf of NumPy's summation tree. Internal to math/.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+
+namespace opdump::math {
+
+inline constexpr std::size_t kLeaf = 128;  // elements at most
+
+struct ErrorSums {
+  float difference = 0, difference_squares = 0, actual_squares = 0, golden_squares = 0, relative = 0;
+  double actual = 0, golden = 0;
+  float max_difference = 0, max_relative = 0;  // mean nothing if the sum is NaN
+  float actual_min = std::numeric_limits<float>::infinity(), actual_max = -actual_min;
+  float golden_min = actual_min, golden_max = -actual_min;
+
+  void add(const ErrorSums& right);
+};
+
+// What the second pass needs to know of the first.
+struct SideScale {
+  float norm = 1;
+  double mean = 0;
+  float min = 0, range = 1;  // of the divergence
+  float weight = 1;          // of the divergence: the sum of what min and range make
+};
+struct PairScale {
+  SideScale actual, golden;
+};
+
+struct SpreadSums {
+  float product = 0;                              // cosine
+  double actual_squares = 0, golden_squares = 0;  // of distances from the mean
+  float actual_weight = 0, golden_weight = 0;     // divergence
+
+  void add(const SpreadSums& right);
+};
+
+// Adds the squares of `blocks` times 64 elements to 64 running sums, each with one rounding.
+void add_squares(const float* elements, std::size_t blocks, float* sums);
+
+// `count` is at most kLeaf.
+ErrorSums sum_errors(const float* actual, const float* golden, std::size_t count);
+float sum_products(const float* actual, const float* golden, std::size_t count, const PairScale& scale);
+double sum_distances(const float* side, std::size_t count, double mean);
+float sum_weights(const float* side, std::size_t count, const SideScale& scale);
+float sum_divergence(const float* actual, const float* golden, std::size_t count, const PairScale& scale);
+
+}  // namespace opdump::math
