@@ -130,7 +130,7 @@ Result<> open_session(const opdump_options* options, opdump_session** session) {
 
 // What an engine says is taken as numbers of ours only if it is one; all else is "undefined", and not dumped.
 model::DType to_dtype(std::uint32_t number) {
-  return number < model::kDTypeCount ? static_cast<model::DType>(number) : model::DType::undefined;
+  return number <= OPDUMP_FLOAT8_E5M2 ? static_cast<model::DType>(number) : model::DType::undefined;
 }
 
 model::Phase to_phase(std::uint32_t number) {
