@@ -66,7 +66,13 @@ list(APPEND OPDUMP_CORE_SOURCES
   dialect/mindspore_effects.cc
   dialect/mindspore_text.cc
 )
-set(OPDUMP_TESTS_dialect dialect/dialects_test.cc dialect/mindspore_test.cc dialect/mindspore_text_test.cc)
+set(OPDUMP_TESTS_dialect
+  dialect/dialects_test.cc
+  dialect/mindspore_places_test.cc
+  dialect/mindspore_plan_test.cc
+  dialect/mindspore_rules_test.cc
+  dialect/mindspore_text_test.cc
+)
 
 list(APPEND OPDUMP_CORE_SOURCES
   format/dump_data.cc
