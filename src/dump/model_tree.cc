@@ -184,13 +184,21 @@ class ModelTree final : public Layout {
                                           return write_all(fd, std::as_bytes(std::span(text)), path);
                                         });
     if (!written) return Error(Code::io, written.error().message());
+    if (!overflows_.empty() && overflows_.back().step != output.step) overflows_.clear();
+    overflows_.push_back(output);
     return ok();
   }
 
   Result<> move_step(std::int64_t step, std::int64_t from, std::int64_t to) override {
     OPDUMP_CHECK_OK(tables_.close(from, step));
     OPDUMP_CHECK_OK(tables_.close(to, step));
-    return directories_->move(step, from, to);
+    OPDUMP_CHECK_OK(directories_->move(step, from, to));
+    for (SlotAddress output : std::exchange(overflows_, {})) {
+      if (output.step != step || output.graph_id != from) continue;
+      output.graph_id = to;
+      OPDUMP_CHECK_OK(write_overflow(output));
+    }
+    return ok();
   }
 
   Result<> write_statistics(const SlotAddress& address, const StatisticRow& row) override {
@@ -208,6 +216,7 @@ class ModelTree final : public Layout {
   const ModelTreeOptions options_;
   const std::unique_ptr<StepDirectories> directories_;
   StatisticTables tables_;
+  std::vector<SlotAddress> overflows_;  // of the last step that has any: their records say its graph
 };
 
 }  // namespace

@@ -196,6 +196,20 @@ TEST_F(ModelTreeTest, OverflowRecords) {
   EXPECT_EQ(record->ai_core.status, 32u);
 }
 
+TEST_F(ModelTreeTest, OverflowRecordsSayTheGraphThatAStepMovedTo) {
+  auto tree = open();
+  SlotAddress earlier = address();
+  earlier.step = 6;
+  ASSERT_TRUE(tree->write_overflow(earlier));
+  ASSERT_TRUE(tree->write_overflow(address()));
+  ASSERT_TRUE(tree->move_step(7, 5, 6));
+  const std::string name = "Opdebug.Node_OpDebug.41.2.1733905446819799.output.0.json";
+  const auto record = format::decode_op_debug_json(text(step_.parent_path().parent_path() / "6/7" / name));
+  ASSERT_TRUE(record);
+  EXPECT_EQ(record->ai_core.model_id, 6u);
+  EXPECT_FALSE(fs::exists(step_));
+}
+
 TEST_F(ModelTreeTest, WhatEachStepTellsCann) {
   const fs::path file = options_.root / "acl_dump_3.json";
   const std::string root = options_.root.string();

@@ -123,13 +123,16 @@ def test_containers_are_shown_and_compared(opdump):
 
 
 def test_overflow_as_json(opdump):
-    dump = opdump.run(HALF, **NPY, op_debug_mode=3, saved_data="full")
+    dump = opdump.run(HALF.replace("step == 1", "step == 2"), **NPY, op_debug_mode=3, saved_data="full")
     found = files(dump, 0, "Opdebug.*")
     assert len(found) == 3, "one for each operator that overflowed"
+    found += files(dump, 1, "Opdebug.*")
+    assert {path.parent.parent.name for path in found} == {"0", "1"}, "the weights are made in step 0"
     tensors = {}
     for path in files(dump, 0, "*.npy"):
         match = TENSOR.match(path.name)
         tensors.setdefault((int(match[3]), int(match[4])), set()).add(match[1])
+    everything = dict(tensors)
     for path in found:
         text = path.read_text()
         record = json.loads(text)
@@ -140,7 +143,9 @@ def test_overflow_as_json(opdump):
             "block_idx", "kernel_code", "model_id", "para_base", "pc_start", "status", "stream_id", "task_id", "task_type"}
         match = OP_DEBUG.match(path.name)
         assert match[4] and int(match[1]) == core["task_id"]
-        tensors.pop((core["task_id"], core["stream_id"]))
+        assert core["model_id"] == int(path.parent.parent.name)
+        assert (core["task_id"], core["stream_id"]) in everything
+        tensors.pop((core["task_id"], core["stream_id"]), None)
     assert not tensors, "every tensor belongs to an operator that overflowed"
     assert json.loads((dump.path.parent / "acl_dump_0.json").read_text())["dump"]["dump_debug"] == "on"
 
