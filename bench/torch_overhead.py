@@ -99,6 +99,7 @@ VARIANTS = {
     "all statistics": {"saved_data": "statistic", "statistic_category": [
         "max", "min", "avg", "count", "negative zero count", "positive zero count", "nan count",
         "negative inf count", "positive inf count", "zero count", "l2norm"]},
+    "overflow": {"saved_data": "tensor", "op_debug_mode": 3},
     "tensors": {"saved_data": "tensor"},
 }
 
