@@ -5,7 +5,8 @@ set -euo pipefail
 cd "$(dirname "$0")"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-if ! ./build.sh >"$log" 2>&1; then
+[ -x build/release/bin/opdump ] || echo "== building, which takes some minutes the first time" >&2
+if ! ./build.sh opdump_cli opdump_python >"$log" 2>&1; then
   cat "$log" >&2
   exit 1
 fi

@@ -67,6 +67,8 @@ static void test_wrong_calls(const char* directory) {
   opdump_before_write(NULL, NULL, 0);
   opdump_report_unseen(NULL, NULL, NULL);
   opdump_abandon(NULL);
+  opdump_set_arguments(NULL, NULL, NULL, 0);
+  opdump_set_dump(NULL, NULL, 1);
 }
 
 /* What a careless engine may say: nothing of it is dumped, and nothing of it does harm. */
@@ -169,12 +171,74 @@ static void test_recording(const char* directory) {
   CHECK(strstr(log_text, "dumped") && strstr(log_text, "a fused graph"));
 }
 
+static opdump_argument make_argument(const char* name, uint32_t kind) {
+  opdump_argument argument = {0};
+  argument.size = sizeof argument;
+  argument.name = name;
+  argument.kind = kind;
+  return argument;
+}
+
+/* An engine that tells its graph, with a plan that records what is flagged. */
+static void test_graph(const char* directory) {
+  char path[512], text[2048];
+  snprintf(path, sizeof path, "%s/graph.json", directory);
+  snprintf(text, sizeof text,
+           "{\"common_dump_settings\": {\"dump_mode\": 2, \"path\": \"%s/graph\", \"net_name\": \"net\"},"
+           " \"e2e_dump_settings\": {\"enable\": true, \"save_kernel_args\": true}}",
+           directory);
+  write_config(path, text);
+  opdump_options options = {0};
+  options.size = sizeof options;
+  options.config_path = path;
+  options.tells_graph = 1;
+  opdump_session* session = NULL;
+  CHECK(opdump_open(&options, &session) == OPDUMP_OK);
+  opdump_set_dump(session, "Default/layer", 1);
+
+  opdump_op_info info = {0};
+  info.size = sizeof info;
+  info.type = "Mul";
+  info.name = "Default/layer/Mul-op0";
+  const opdump_op* mul = opdump_define(session, &info);
+  info.type = "Neg";
+  info.name = "Default/Neg-op0";
+  const opdump_op* neg = opdump_define(session, &info);
+  CHECK(opdump_wants(session, mul) == (OPDUMP_WANTS_CALL | OPDUMP_WANTS_ARGUMENTS));
+
+  const int64_t shape[] = {3};
+  const float x[] = {1, 2, 3}, y[] = {2, 4, 6}, z[] = {-2, -4, -6};
+  opdump_tensor weight = make_tensor(0, shape, 1, x), product = make_tensor(0, shape, 1, y),
+                negated = make_tensor(0, shape, 1, z);
+  weight.value = 1, weight.name = "layer.weight", weight.role = OPDUMP_WEIGHT;
+  product.value = 2, negated.value = 3;
+  opdump_argument items[] = {make_argument(NULL, OPDUMP_ARGUMENT_INT),
+                             make_argument(NULL, OPDUMP_ARGUMENT_INT)};
+  items[0].integer = 4;
+  opdump_argument arguments[] = {
+      make_argument("self", OPDUMP_ARGUMENT_TENSOR), make_argument("other", OPDUMP_ARGUMENT_FLOAT),
+      make_argument("flag", OPDUMP_ARGUMENT_BOOL),   make_argument("dims", OPDUMP_ARGUMENT_LIST),
+      make_argument("kind", OPDUMP_ARGUMENT_STRING), make_argument("out", OPDUMP_ARGUMENT_NONE)};
+  arguments[1].floating = 2.5;
+  arguments[2].integer = 1;
+  arguments[3].items = items, arguments[3].count = 2;
+  arguments[4].text = "exact";
+  opdump_call* call = opdump_begin(session, mul, &weight, 1);
+  CHECK(call);
+  opdump_set_arguments(session, call, arguments, 6);
+  opdump_end(session, call, &product, 1, 0);
+  opdump_end(session, opdump_begin(session, neg, &product, 1), &negated, 1, 0);
+  CHECK(!(opdump_wants(session, neg) & OPDUMP_WANTS_ARGUMENTS));
+  CHECK(opdump_close(session) == OPDUMP_OK);
+}
+
 int main(void) {
   char directory[] = "/tmp/opdump_abi_XXXXXX";
   CHECK(mkdtemp(directory));
   CHECK(strlen(opdump_version()) >= 5);
   test_wrong_calls(directory);
   test_recording(directory);
+  test_graph(directory);
   printf("%s\n", directory); /* check_abi.py reads what was written, and removes it */
   return 0;
 }

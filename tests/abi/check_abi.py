@@ -29,6 +29,16 @@ try:
     status = json.load(open(f"{directory}/dump/rank_0/opdump_status.json"))
     assert status["state"] == "incomplete" and status["losses"][0]["what"] == "a fused graph", status
     assert glob.glob(f"{directory}/dump/rank_0/net/0/*") == [step], "steps that were not selected leave nothing"
+
+    rank = f"{directory}/graph/rank_0"
+    flagged = glob.glob(f"{rank}/net/0/0/*.npy")
+    assert flagged and all("Default_layer_Mul-op0" in path for path in flagged), flagged
+    arguments = json.load(open(f"{rank}/net/0/0/Mul.Default_layer_Mul-op0.json"))
+    assert arguments == {"dims": "[4 0]", "flag": "True", "kind": "exact", "other": "2.5", "out": "None"}, arguments
+    order = open(f"{rank}/execution_order/ms_execution_order_graph_0.csv").read().splitlines()[1:]
+    assert order == ["Default/layer/Mul-op0", "Default/Neg-op0"], order
+    ir = open(f"{rank}/graphs/ms_output_trace_code_graph_0.ir").read()
+    assert "ref_key=layer.weight" in ir and "= Neg(%0)" in ir, ir
 finally:
     shutil.rmtree(directory)
 
