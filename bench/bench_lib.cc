@@ -1,19 +1,28 @@
 // A door for the Python scripts here, so that NumPy and we run in one process on the same memory.
 #include <array>
 #include <cstdint>
+#include <vector>
 
+#include "base/worker_pool.h"
 #include "math/numpy_metrics.h"
 #include "math/stats.h"
 
 using namespace opdump;
 
-// `out` receives max, min, avg, l2norm. `all` also counts.
+// `out` receives max, min, avg, l2norm. `all` also counts. Threads share the tensor in pieces, as those of a
+// recording do.
 extern "C" __attribute__((visibility("default"))) void opdump_bench_stats(int dtype, const void* data,
                                                                           std::int64_t count, int all,
-                                                                          double* out) {
+                                                                          int threads, double* out) {
   const auto view = model::TensorView::row_major(static_cast<model::DType>(dtype), {count}, data);
   const math::StatNeeds needs{true, all != 0, true, all != 0};
-  const math::Statistics stats = math::finish(math::partial_stats(view, needs));
+  std::vector<model::TensorView> pieces{view};
+  if (threads > 1) pieces = math::split_view(view, 4 << 20);
+  std::vector<math::StatPartial> partials(pieces.size(), math::make_partial());
+  parallel_for(pieces.size(), static_cast<unsigned>(threads),
+               [&](std::size_t i) { partials[i] = math::partial_stats(pieces[i], needs); });
+  for (std::size_t i = 1; i < partials.size(); ++i) math::merge(partials[0], partials[i]);
+  const math::Statistics stats = math::finish(partials[0]);
   out[0] = stats.max;
   out[1] = stats.min;
   out[2] = stats.avg;
