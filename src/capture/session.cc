@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -87,9 +88,7 @@ Result<std::unique_ptr<dump::Layout>> Session::open_layout(const plan::DumpPlan&
                               .step_first = plan.layout == plan::Layout::model_tree,
                               .start_us = now_us(),
                               .scene = kScenes[static_cast<std::size_t>(plan.debug)],
-                              .dump_mode = kModes[static_cast<std::size_t>(plan.sides)],
-                              .layers = {}};
-  for (const plan::OpSelector::Rule& rule : plan.operators.rules()) tree.layers.push_back(rule.text);
+                              .dump_mode = kModes[static_cast<std::size_t>(plan.sides)]};
   return dump::open_model_tree(std::move(tree));
 }
 
@@ -171,7 +170,7 @@ bool Session::set_step(std::int64_t step) {
   if (!stopped_) {
     const std::lock_guard lock(drain_mutex_);
     const std::int64_t number = step + static_cast<std::int64_t>(plan_.initial_step);
-    if (auto begun = layout_->begin_step(number, selected); !begun)
+    if (auto begun = layout_->begin_step(number, selected, list_operators()); !begun)
       stop(begun.error(), "step " + std::to_string(number), 0);
   }
   if (!selected) pipeline_->before_any_write();  // the engine may unhook itself now and not see writes
@@ -194,6 +193,23 @@ const DefinedOperator* Session::define(model::Operator op) {
     log_dirty_ = true;
   }
   return result;
+}
+
+// For what a scheme tells of the plan, mindspore.md 2.9: the configured texts, and full names instead of
+// regular expressions. Empty for all operators.
+std::vector<std::string> Session::list_operators() {
+  if (plan_.layout != plan::Layout::model_tree) return {};
+  const std::lock_guard lock(operators_mutex_);
+  std::vector<std::string> names;
+  for (const plan::OpSelector::Rule& rule : selector_.rules())
+    if (rule.kind == plan::RuleKind::name || rule.kind == plan::RuleKind::type) names.push_back(rule.text);
+  std::set<std::string> hits;
+  for (const auto& [key, op] : operators_)
+    if (op->selected && (plan_.only_flagged_operators || selector_.matches_regex(op->op.name)))
+      hits.insert(op->op.name);
+  names.insert(names.end(), hits.begin(), hits.end());
+  if (names.empty() && plan_.only_flagged_operators) names.emplace_back("NoSetDumpTarget");
+  return names;
 }
 
 // Flags are inherited: that of the operator itself, else of the innermost scope that has one. Gradients

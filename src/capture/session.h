@@ -129,6 +129,7 @@ class Session {
                                                            const SessionOptions& options);
   Result<> write_first_files();
   bool is_flagged(const model::Operator& op) const;
+  std::vector<std::string> list_operators();
 
   // session_take.cc
   struct GiveBack {

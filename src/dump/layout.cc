@@ -2,7 +2,7 @@
 
 namespace opdump::dump {
 
-Result<> Layout::begin_step(std::int64_t, bool) { return ok(); }
+Result<> Layout::begin_step(std::int64_t, bool, std::span<const std::string>) { return ok(); }
 
 Result<std::filesystem::path> Layout::write_call(std::span<const Member>) {
   return Error(Code::internal, "this directory scheme has no file for an execution");

@@ -57,8 +57,9 @@ class Layout {
                                const std::filesystem::path& file) = 0;
 
   // A step begins: writes what the scheme has for it, before anything of the step is written. `selected` says
-  // whether anything of it will be. One caller at a time. Errors: io.
-  virtual Result<> begin_step(std::int64_t step, bool selected);
+  // whether anything of it will be; `operators` are those that were asked for, empty for all. One caller at a
+  // time. Errors: io.
+  virtual Result<> begin_step(std::int64_t step, bool selected, std::span<const std::string> operators);
 
   // True if all tensors of an execution go into one file: write_call() takes the place of write_tensor() and
   // link_tensor() then.

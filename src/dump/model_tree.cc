@@ -114,7 +114,8 @@ std::string encode_overflow_file(const SlotAddress& output) {
 }
 
 // The text of acl_dump_{device}.json for a step.
-std::string encode_acl_json(const ModelTreeOptions& options, std::int64_t step, bool selected) {
+std::string encode_acl_json(const ModelTreeOptions& options, std::int64_t step, bool selected,
+                            std::span<const std::string> operators) {
   json dump = json::object();
   if (options.scene == ModelTreeOptions::Scene::exception) {
     dump["dump_scene"] = "lite_exception";
@@ -124,7 +125,7 @@ std::string encode_acl_json(const ModelTreeOptions& options, std::int64_t step, 
     dump["dump_debug"] = "on";
   } else {
     json list = json::array();
-    if (!options.layers.empty()) list.push_back({{"layer", options.layers}});
+    if (!operators.empty()) list.push_back({{"layer", operators}});
     dump["dump_list"] = std::move(list);
     dump["dump_mode"] = options.dump_mode;
     dump["dump_op_switch"] = "on";
@@ -139,10 +140,10 @@ class ModelTree final : public Layout {
   ModelTree(ModelTreeOptions options, std::unique_ptr<StepDirectories> directories, StatisticTables tables)
       : options_(std::move(options)), directories_(std::move(directories)), tables_(std::move(tables)) {}
 
-  Result<> begin_step(std::int64_t step, bool selected) override {
+  Result<> begin_step(std::int64_t step, bool selected, std::span<const std::string> operators) override {
     if (!options_.step_first) return ok();  // the graph engine is told by other means
     return replace_file(directories_->root(), "acl_dump_" + std::to_string(options_.device) + ".json",
-                        encode_acl_json(options_, step, selected));
+                        encode_acl_json(options_, step, selected, operators));
   }
 
   Result<fs::path> write_tensor(const SlotAddress& address, const model::TensorView& view) override {

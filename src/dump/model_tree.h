@@ -35,8 +35,7 @@ struct ModelTreeOptions {
   // What acl_dump_{device}.json tells. It is there for programs that look for it; nothing here reads it.
   enum class Scene : std::uint8_t { dump, overflow, exception };
   Scene scene = Scene::dump;
-  std::string dump_mode = "all";    // or "input", "output"
-  std::vector<std::string> layers;  // the operators asked for by name; empty for all
+  std::string dump_mode = "all";  // or "input", "output"
 };
 
 // Creates {root} and {root}/rank_{R}; a tree that exists is added to. Errors: usage, io.

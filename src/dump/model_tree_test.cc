@@ -91,7 +91,7 @@ TEST_F(ModelTreeTest, TheGraphEnginesTreeHasNoStepInFront) {
   options_.step_first = false;
   const float value = 1;
   auto tree = open();
-  ASSERT_TRUE(tree->begin_step(7, true));
+  ASSERT_TRUE(tree->begin_step(7, true, {}));
   const auto path = tree->write_tensor(address(), TensorView::row_major(DType::float32, {1}, &value));
   ASSERT_TRUE(path);
   EXPECT_EQ(path->parent_path(), options_.root / "20241211082406/3/Net/5/7");
@@ -213,8 +213,9 @@ TEST_F(ModelTreeTest, OverflowRecordsSayTheGraphThatAStepMovedTo) {
 TEST_F(ModelTreeTest, WhatEachStepTellsCann) {
   const fs::path file = options_.root / "acl_dump_3.json";
   const std::string root = options_.root.string();
+  std::vector<std::string> operators;
   const auto told = [&](std::int64_t step, bool selected) {
-    auto begun = open()->begin_step(step, selected);
+    auto begun = open()->begin_step(step, selected, operators);
     EXPECT_TRUE(begun) << begun.error().message();
     EXPECT_EQ(fs::status(file).permissions(), fs::perms(0400));
     return text(file);
@@ -226,7 +227,7 @@ TEST_F(ModelTreeTest, WhatEachStepTellsCann) {
             R"({"dump":{"dump_list":[],"dump_mode":"all","dump_op_switch":"on","dump_path":")" + root +
                 R"(","dump_step":"2147483647"}})");
   options_.dump_mode = "input";
-  options_.layers = {"Default/Add-op0", "b"};
+  operators = {"Default/Add-op0", "b"};
   EXPECT_EQ(told(6, true), R"({"dump":{"dump_list":[{"layer":["Default/Add-op0","b"]}],"dump_mode":"input",)"
                            R"("dump_op_switch":"on","dump_path":")" +
                                root + "/6\"}}");
@@ -248,7 +249,7 @@ TEST_F(ModelTreeTest, NeverWritesThroughSymbolicLinks) {
   EXPECT_EQ(tree->write_call({&member, 1}).error().code(), Code::io);
   fs::remove(options_.root / "7");
   fs::create_symlink(outside / "victim", options_.root / "acl_dump_3.json");
-  ASSERT_TRUE(tree->begin_step(7, true));
+  ASSERT_TRUE(tree->begin_step(7, true, {}));
   EXPECT_FALSE(fs::is_symlink(options_.root / "acl_dump_3.json"));
   fs::create_directories(step_);
   fs::create_symlink(outside / "victim", step_ / base_);

@@ -83,7 +83,7 @@ class TreesTest : public testing::Test {
     ASSERT_TRUE(log->flush());
     std::uint64_t time = kTime;
     for (const std::int64_t step : {6, 7}) {
-      ASSERT_TRUE(layout->begin_step(step, true));
+      ASSERT_TRUE(layout->begin_step(step, true, {}));
       write(*layout, {{address(add_, step, ++time, Side::input, 0), wide_},
                       {address(add_, step, time, Side::input, 2), wide_},
                       {address(add_, step, time, Side::output, 0), transposed_}});

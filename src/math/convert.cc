@@ -129,9 +129,12 @@ int packed_integer(model::DType dtype, const std::byte* data, std::size_t index)
   return (bits ^ sign) - sign;
 }
 
+// Types of less than a byte have no negative indices: they are row-major.
 float small_float(model::DType dtype, std::span<const float> values, const std::byte* data,
-                  std::size_t index) {
-  return values[packed_bits(data, index, model::dtype_info(dtype).bits)];
+                  std::int64_t index) {
+  const std::size_t bits = model::dtype_info(dtype).bits;
+  if (bits == 8) return values[std::to_integer<std::size_t>(data[index])];
+  return values[packed_bits(data, static_cast<std::size_t>(index), static_cast<unsigned>(bits))];
 }
 
 // What has no kernel: packed integers and floats of up to 8 bits.
@@ -143,7 +146,8 @@ void convert_small_types(model::DType dtype, const std::byte* in, Out* out, std:
   } else if (values.size() == 256) {
     for (std::size_t i = 0; i < count; ++i) out[i] = values[std::to_integer<std::size_t>(in[i])];
   } else {
-    for (std::size_t i = 0; i < count; ++i) out[i] = small_float(dtype, values, in, i);
+    for (std::size_t i = 0; i < count; ++i)
+      out[i] = small_float(dtype, values, in, static_cast<std::int64_t>(i));
   }
 }
 
@@ -204,8 +208,8 @@ double element_as_double(model::DType dtype, const std::byte* data, std::int64_t
   }
   if (!is_small_type(dtype)) return 0;
   const std::span<const float> values = small_float_values(dtype);
-  const auto at = static_cast<std::size_t>(index);
-  return values.empty() ? packed_integer(dtype, data, at) : small_float(dtype, values, data, at);
+  return values.empty() ? packed_integer(dtype, data, static_cast<std::size_t>(index))
+                        : small_float(dtype, values, data, index);
 }
 
 bool fits_float(model::DType dtype) {

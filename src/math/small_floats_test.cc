@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -180,6 +181,13 @@ TEST(SmallFloats, AsTheOriginalButForItsMistakes) {
           << model::dtype_info(test.dtype).name << " " << bits << ": " << expected[bits];
     }
   }
+}
+
+TEST(SmallFloats, NegativeIndices) {
+  const std::array<std::byte, 3> bytes{std::byte{0x38}, std::byte{0x40}, std::byte{0x48}};  // 1, 2, 4
+  EXPECT_EQ(element_as_double(DType::float8_e4m3, &bytes[2], -1), 2);
+  EXPECT_EQ(element_as_double(DType::float8_e4m3, &bytes[2], -2), 1);
+  EXPECT_EQ(element_as_double(DType::float8_e4m3, &bytes[2], 0), 4);
 }
 
 }  // namespace

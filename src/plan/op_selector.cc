@@ -34,6 +34,11 @@ struct OpSelector::State {
     std::unique_ptr<RE2> pattern;
     bool whole;
     std::size_t rule;
+
+    bool matches(std::string_view name) const {
+      const re2::StringPiece text(name.data(), name.size());
+      return whole ? RE2::FullMatch(text, *pattern) : RE2::PartialMatch(text, *pattern);
+    }
   };
   struct Type {
     std::string lower_text;
@@ -82,10 +87,8 @@ Result<> OpSelector::add(RuleKind kind, std::string text) {
 
 bool OpSelector::wants(std::string_view name) {
   if (selects_all()) return true;
-  for (const auto& [pattern, whole, rule] : state_->regexes) {
-    const re2::StringPiece text(name.data(), name.size());
-    if (whole ? RE2::FullMatch(text, *pattern) : RE2::PartialMatch(text, *pattern)) return state_->hit(rule);
-  }
+  for (const State::Regex& regex : state_->regexes)
+    if (regex.matches(name)) return state_->hit(regex.rule);
   if (const auto found = state_->names.find(std::string(name)); found != state_->names.end())
     return state_->hit(found->second);
   if (state_->types.empty()) return false;
@@ -93,6 +96,10 @@ bool OpSelector::wants(std::string_view name) {
   for (const auto& [lower_text, rule] : state_->types)
     if (base.find(lower_text) != std::string::npos) return state_->hit(rule);
   return false;
+}
+
+bool OpSelector::matches_regex(std::string_view name) const {
+  return std::ranges::any_of(state_->regexes, [&](const State::Regex& regex) { return regex.matches(name); });
 }
 
 bool OpSelector::selects_all() const { return state_->rules.empty(); }

@@ -44,6 +44,9 @@ class OpSelector {
 
   bool selects_all() const;
 
+  // Whether one of the regular expressions matches; counts nothing.
+  bool matches_regex(std::string_view name) const;
+
   struct Rule {
     RuleKind kind;
     std::string text;       // as the user wrote it

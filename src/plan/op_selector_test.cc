@@ -114,5 +114,14 @@ TEST(OpSelector, SurvivesAMove) {
   EXPECT_FALSE(moved.wants("Default/Mul-op0"));
 }
 
+TEST(OpSelector, RegexHitsAreTold) {
+  OpSelector selector;
+  ASSERT_TRUE(selector.add(RuleKind::type, "relu"));
+  ASSERT_TRUE(selector.add(RuleKind::regex_search, "conv[12]"));
+  EXPECT_TRUE(selector.matches_regex("Default/conv1/mm-op0"));
+  EXPECT_FALSE(selector.matches_regex("Default/relu-op0"));
+  for (const OpSelector::Rule& rule : selector.rules()) EXPECT_EQ(rule.matches, 0u);
+}
+
 }  // namespace
 }  // namespace opdump::plan

@@ -139,7 +139,7 @@ Result<> write_calls(const std::filesystem::path& root) {
   options.file_format = dump::FileFormat::bin;
   options.start_us = 1733905446000000;
   OPDUMP_TRY(auto tree, dump::open_model_tree(options));
-  OPDUMP_CHECK_OK(tree->begin_step(3, true));
+  OPDUMP_CHECK_OK(tree->begin_step(3, true, {}));
   const model::Operator op{
       .type = "Add", .name = "Default/x.y/Add-op0", .graph_id = 1, .stream = 2, .source_file = {}, .task = 5};
   const dump::SlotAddress address{.op = &op, .graph_id = 1, .step = 3, .timestamp_us = 1733905446819790};
