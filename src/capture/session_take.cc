@@ -52,9 +52,8 @@ GraphTensor to_graph_tensor(const Operand& operand) {
                      .name = operand.name,
                      .index = operand.index,
                      .role = operand.role};
-  const std::uint64_t bytes = operand.view.byte_count();
-  if (operand.role == model::GraphParameter::Role::constant && operand.view.data &&
-      bytes <= tensor.constant.size())
+  if (operand.role != model::GraphParameter::Role::constant || !operand.view.data) return tensor;
+  if (const std::uint64_t bytes = operand.view.byte_count(); bytes <= tensor.constant.size())
     std::copy_n(operand.view.data, bytes, tensor.constant.begin());
   return tensor;
 }
