@@ -9,24 +9,16 @@ there and the logarithm of the divergence NumPy's own, whose last bits depend on
 import ctypes
 import os
 import sys
-import time
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # one core against one core
 
 import numpy as np
 
+from stats_vs_numpy import best_seconds
+
 EPSILON = np.finfo(np.float64).eps
 NAMES = ("cosine", "max abs", "acc rel", "rel euclid", "divergence", "mean a", "std a", "mean g", "std g",
          "mean abs", "rmse", "max rel", "mean rel")
-
-
-def best_seconds(work, runs=7):
-    best = float("inf")
-    for _ in range(runs):
-        begin = time.perf_counter()
-        work()
-        best = min(best, time.perf_counter() - begin)
-    return best
 
 
 def probabilities(x):

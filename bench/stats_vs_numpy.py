@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Our one-pass statistics against NumPy taking max, min and l2norm one after the other, on the same memory. The last column shares a tensor among all cores, as a recording does with large ones; NumPy uses one.
+"""Our one-pass statistics against NumPy taking max, min and l2norm one after the other, on the same memory. The
+last column shares a tensor among all cores, as a recording does with large ones; NumPy uses one.
 
 Usage: stats_vs_numpy.py build/release/lib/libbench_lib.so [elements]
 """
