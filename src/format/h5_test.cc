@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstring>
 #include <fstream>
 
@@ -131,6 +133,30 @@ TEST_F(H5, WriterRefusesWhatCannotBe) {
   EXPECT_EQ(half.error().code(), Code::unsupported);
   EXPECT_FALSE(H5Writer::create(file("missing") / "a.h5"));
   EXPECT_FALSE(H5Writer::create(file("")));
+}
+
+// A file may not grow, as on a full disk.
+TEST_F(H5, AFullDiskIsAnError) {
+  const std::vector<float> many(1 << 18);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  auto writer = H5Writer::create(file("full.h5"));
+  ASSERT_TRUE(writer);
+  rlimit small = before;
+  small.rlim_cur = 4096;
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  const auto written =
+      writer->write_dataset("/x", TensorView::row_major(DType::float32, {1 << 18}, many.data()), {});
+  const auto closed = writer->close();
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code(), Code::io);
+  EXPECT_THAT(written.error().message(), testing::HasSubstr("File too large"));
+  // The library is still of use.
+  write_sample(file("a.h5"));
+  EXPECT_TRUE(H5File::open(file("a.h5")));
 }
 
 TEST_F(H5, CreatingEmptiesTheFile) {

@@ -44,24 +44,7 @@ H5Id make_link_properties(const H5Library& h5) {
   return properties;
 }
 
-bool write_elements(const H5Library& h5, hid_t file, const std::string& path,
-                    const model::TensorView& elements, std::span<const H5Attribute> attributes) {
-  const H5Id space = make_space(h5, elements.shape.dims());
-  const H5Id links = make_link_properties(h5);
-  if (!space || !links) return false;
-  const hid_t type = file_type_of(h5, elements.dtype);
-  const H5Id dataset(
-      h5.H5Dcreate2(file, path.c_str(), type, space.get(), links.get(), H5P_DEFAULT, H5P_DEFAULT),
-      h5.H5Dclose);
-  if (!dataset) return false;
-  if (elements.data != nullptr && elements.element_count() > 0 &&
-      h5.H5Dwrite(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, elements.data) < 0)
-    return false;
-  for (const H5Attribute& attribute : attributes)
-    if (!write_attribute(h5, dataset.get(), attribute)) return false;
-  return true;
-}
-
+// To be made before anything is closed: that is a success, and forgets the failure.
 Error write_error(const H5Library& h5, const std::filesystem::path& file, const std::string& path) {
   return {Code::io, file.string() + ": " + path + ": " + h5_reason(h5)};
 }
@@ -104,7 +87,18 @@ Result<> H5Writer::write_dataset(const std::string& path, const model::TensorVie
   const H5Lock lock(*h5);
   if (h5->H5Lexists(file_, path.c_str(), H5P_DEFAULT) > 0)
     return Error(Code::usage, path_.string() + ": " + path + " exists");
-  if (!write_elements(*h5, file_, path, elements, attributes)) return write_error(*h5, path_, path);
+  const H5Id space = make_space(*h5, elements.shape.dims());
+  const H5Id links = make_link_properties(*h5);
+  const hid_t type = file_type_of(*h5, elements.dtype);
+  const H5Id dataset(
+      h5->H5Dcreate2(file_, path.c_str(), type, space.get(), links.get(), H5P_DEFAULT, H5P_DEFAULT),
+      h5->H5Dclose);
+  if (!dataset) return write_error(*h5, path_, path);
+  if (elements.data != nullptr && elements.element_count() > 0 &&
+      h5->H5Dwrite(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, elements.data) < 0)
+    return write_error(*h5, path_, path);
+  for (const H5Attribute& attribute : attributes)
+    if (!write_attribute(*h5, dataset.get(), attribute)) return write_error(*h5, path_, path);
   return ok();
 }
 
