@@ -4,11 +4,12 @@ set(OPDUMP_CORE_SOURCES)
 
 list(APPEND OPDUMP_CORE_SOURCES
   base/file.cc
+  base/isolated.cc
   base/json.cc
   base/text.cc
   base/worker_pool.cc
 )
-set(OPDUMP_TESTS_base base/base_test.cc base/worker_pool_test.cc)
+set(OPDUMP_TESTS_base base/base_test.cc base/isolated_test.cc base/worker_pool_test.cc)
 
 list(APPEND OPDUMP_CORE_SOURCES
   model/dtype.cc
@@ -84,6 +85,10 @@ list(APPEND OPDUMP_CORE_SOURCES
   format/graph_pb_write.cc
   format/graph_proto.cc
   format/graph_rows.cc
+  format/h5_library.cc
+  format/h5_read.cc
+  format/h5_types.cc
+  format/h5_write.cc
   format/ir_text.cc
   format/mapping_csv.cc
   format/npy.cc
@@ -95,6 +100,7 @@ set(OPDUMP_TESTS_format
   format/execution_order_test.cc
   format/graph_ir_test.cc
   format/graph_pb_test.cc
+  format/h5_test.cc
   format/mapping_csv_test.cc
   format/npy_test.cc
   format/op_debug_test.cc

@@ -1,0 +1,136 @@
+#include <array>
+
+#include "format/h5.h"
+#include "format/h5_types.h"
+
+namespace opdump::format {
+namespace {
+
+Result<> check_path(const std::string& path) {
+  bool is_bad = path.size() < 2 || path.front() != '/' || path.find('\0') != std::string::npos;
+  for (std::size_t at = 1; !is_bad && at <= path.size();) {
+    const std::size_t end = std::min(path.find('/', at), path.size());
+    const std::string_view piece = std::string_view(path).substr(at, end - at);
+    is_bad = piece.empty() || piece == "." || piece == "..";
+    at = end + 1;
+  }
+  return is_bad ? Result<>(Error(Code::usage, "'" + path + "' is no path of HDF5; expected /group/name"))
+                : ok();
+}
+
+// A dataspace: scalar for rank 0 unless it is a list's.
+H5Id make_space(const H5Library& h5, std::span<const std::int64_t> dims) {
+  if (dims.empty()) return {h5.H5Screate(H5S_SCALAR), h5.H5Sclose};
+  const std::vector<hsize_t> sizes(dims.begin(), dims.end());
+  return {h5.H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr), h5.H5Sclose};
+}
+
+bool write_attribute(const H5Library& h5, hid_t dataset, const H5Attribute& attribute) {
+  const std::array size = {static_cast<std::int64_t>(attribute.values.size())};
+  const H5Id space = attribute.is_list ? make_space(h5, size) : make_space(h5, {});
+  if (!space) return false;
+  const hid_t type = attribute.is_list ? h5.H5T_STD_I64LE_g : h5.H5T_STD_I32LE_g;
+  const H5Id id(h5.H5Acreate2(dataset, attribute.name.c_str(), type, space.get(), H5P_DEFAULT, H5P_DEFAULT),
+                h5.H5Aclose);
+  if (!id) return false;
+  // The library converts: our numbers are all of 64 bits.
+  return attribute.values.empty() || h5.H5Awrite(id.get(), h5.H5T_STD_I64LE_g, attribute.values.data()) >= 0;
+}
+
+// Properties of new links: groups on the way are made.
+H5Id make_link_properties(const H5Library& h5) {
+  H5Id properties(h5.H5Pcreate(h5.H5P_CLS_LINK_CREATE_ID_g), h5.H5Pclose);
+  if (properties) h5.H5Pset_create_intermediate_group(properties.get(), 1);
+  return properties;
+}
+
+// To be made before anything is closed: that is a success, and forgets the failure.
+Error write_error(const H5Library& h5, const std::filesystem::path& file, const std::string& path) {
+  return {Code::io, file.string() + ": " + path + ": " + h5_reason(h5)};
+}
+
+}  // namespace
+
+Result<H5Writer> H5Writer::create(const std::filesystem::path& path) {
+  OPDUMP_TRY(const H5Library* const h5, load_h5());
+  const H5Lock lock(*h5);
+  const H5Id access(h5->H5Pcreate(h5->H5P_CLS_FILE_ACCESS_ID_g), h5->H5Pclose);
+  h5->H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG);
+  h5->H5Pset_file_locking(access.get(), true, true);  // file systems without locks are fine
+  H5Id file(h5->H5Fcreate(path.c_str(), kH5Truncate, H5P_DEFAULT, access.get()), h5->H5Fclose);
+  if (!file) return Error(Code::io, path.string() + ": " + h5_reason(*h5));
+  return H5Writer(path, file.release());
+}
+
+H5Writer::H5Writer(H5Writer&& other) noexcept
+    : path_(std::move(other.path_)), file_(std::exchange(other.file_, -1)) {}
+
+H5Writer& H5Writer::operator=(H5Writer&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(file_, other.file_);
+  return *this;
+}
+
+H5Writer::~H5Writer() { [[maybe_unused]] const auto closed = close(); }
+
+Result<> H5Writer::write_dataset(const std::string& path, const model::TensorView& elements,
+                                 std::span<const H5Attribute> attributes) {
+  OPDUMP_CHECK_OK(check_path(path));
+  OPDUMP_TRY(const H5Library* const h5, load_h5());
+  if (file_type_of(*h5, elements.dtype) < 0)
+    return Error(Code::unsupported, path + ": " + std::string(model::dtype_info(elements.dtype).name) +
+                                        " is not written into HDF5 files");
+  if (!model::element_count(elements.shape) || elements.shape.rank() > H5S_MAX_RANK ||
+      (elements.data != nullptr && !elements.is_contiguous()))
+    return Error(Code::usage,
+                 path + ": elements that are not row by row, or a shape that HDF5 does not have");
+  const H5Lock lock(*h5);
+  if (h5->H5Lexists(file_, path.c_str(), H5P_DEFAULT) > 0)
+    return Error(Code::usage, path_.string() + ": " + path + " exists");
+  const H5Id space = make_space(*h5, elements.shape.dims());
+  const H5Id links = make_link_properties(*h5);
+  const hid_t type = file_type_of(*h5, elements.dtype);
+  const H5Id dataset(
+      h5->H5Dcreate2(file_, path.c_str(), type, space.get(), links.get(), H5P_DEFAULT, H5P_DEFAULT),
+      h5->H5Dclose);
+  if (!dataset) return write_error(*h5, path_, path);
+  if (elements.data != nullptr && elements.element_count() > 0 &&
+      h5->H5Dwrite(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, elements.data) < 0)
+    return write_error(*h5, path_, path);
+  for (const H5Attribute& attribute : attributes)
+    if (!write_attribute(*h5, dataset.get(), attribute)) return write_error(*h5, path_, path);
+  return ok();
+}
+
+Result<> H5Writer::make_group(const std::string& path) {
+  OPDUMP_CHECK_OK(check_path(path));
+  OPDUMP_TRY(const H5Library* const h5, load_h5());
+  const H5Lock lock(*h5);
+  for (std::size_t end = 0; end < path.size();) {
+    end = std::min(path.find('/', end + 1), path.size());
+    const std::string prefix = path.substr(0, end);
+    if (h5->H5Lexists(file_, prefix.c_str(), H5P_DEFAULT) > 0) continue;
+    const H5Id group(h5->H5Gcreate2(file_, prefix.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                     h5->H5Gclose);
+    if (!group) return write_error(*h5, path_, prefix);
+  }
+  return ok();
+}
+
+Result<> H5Writer::flush() {
+  OPDUMP_TRY(const H5Library* const h5, load_h5());
+  const H5Lock lock(*h5);
+  if (h5->H5Fflush(file_, H5F_SCOPE_LOCAL) < 0)
+    return Error(Code::io, path_.string() + ": " + h5_reason(*h5));
+  return ok();
+}
+
+Result<> H5Writer::close() {
+  if (file_ < 0) return ok();
+  OPDUMP_TRY(const H5Library* const h5, load_h5());
+  const H5Lock lock(*h5);
+  const bool is_closed = h5->H5Fclose(std::exchange(file_, -1)) >= 0;
+  return is_closed ? ok() : Result<>(Error(Code::io, path_.string() + ": " + h5_reason(*h5)));
+}
+
+}  // namespace opdump::format
