@@ -54,10 +54,11 @@ set(OPDUMP_TESTS_math
 list(APPEND OPDUMP_CORE_SOURCES
   plan/describe.cc
   plan/dump_plan.cc
+  plan/model_selector.cc
   plan/op_selector.cc
   plan/step_set.cc
 )
-set(OPDUMP_TESTS_plan plan/dump_plan_test.cc plan/op_selector_test.cc plan/step_set_test.cc)
+set(OPDUMP_TESTS_plan plan/dump_plan_test.cc plan/model_selector_test.cc plan/op_selector_test.cc plan/step_set_test.cc)
 
 list(APPEND OPDUMP_CORE_SOURCES
   dialect/dialects.cc

@@ -12,8 +12,13 @@
  *   - Any function may be called from any thread unless the comment says otherwise.
  *
  * Order of calls:
- *   open -> [ set_step -> ( define -> wants -> begin -> before_write -> RUN THE OPERATOR -> end )* ]*
- *        -> close
+ *   open -> [ define_graph ] -> [ set_step -> ( define -> wants -> begin -> before_write -> RUN THE OPERATOR
+ *        -> end )* ]* -> close
+ *
+ * An engine that executes models (graphs of its own) gives each a number, its model id, tells its names once
+ * (opdump_define_graph) and defines the operators of each with that number as their graph_id. An execution of
+ * a model is a step: opdump_set_step(session, data_index), the operators, one execution at a time. Operators
+ * that belong to no model have the graph_id OPDUMP_NO_GRAPH.
  */
 #ifndef OPDUMP_OPDUMP_H
 #define OPDUMP_OPDUMP_H
@@ -91,14 +96,28 @@ typedef enum opdump_argument_kind {
   OPDUMP_ARGUMENT_LIST = 6    /* items, count */
 } opdump_argument_kind;
 
+/* Of opdump_op_info.graph_id: an operator of no model. */
+#define OPDUMP_NO_GRAPH (-1)
+
 typedef enum opdump_log_level { OPDUMP_INFO = 0, OPDUMP_WARNING = 1, OPDUMP_ERROR = 2 } opdump_log_level;
+
+/* A part of a file, in the order in which the file is made; files of other operators may come in between. */
+typedef struct opdump_file_chunk {
+  uint32_t size;    /* sizeof(opdump_file_chunk) */
+  uint32_t is_last; /* 1: the file is complete with this chunk */
+  const char* path; /* absolute: where the file would lie */
+  int64_t offset;   /* of the first byte in the file; -1: it is added to the end */
+  const void* data;
+  uint64_t byte_count;
+} opdump_file_chunk;
 
 /* How to open a session. Zero in any field means the default. */
 typedef struct opdump_options {
   uint32_t size;           /* sizeof(opdump_options) */
   uint32_t rank;           /* written to rank_{rank} */
-  const char* config_path; /* a configuration file in any supported language, told by its content; required */
-  const char* dialect;     /* its language, if content does not tell: "mindspore" */
+  const char* config_path; /* a configuration file in any supported language, told by its content; required,
+                              unless there is config_text */
+  const char* dialect;     /* its language, if content does not tell: "mindspore", "acl" */
   const char* mode;    /* the machine it is written for: "o0", "o2", "cpu", "gpu"; NULL follows the config */
   const char* runtime; /* engine and version, for the status file: "torch 1.13.0" */
   const char* process; /* this process, if others record into the same rank: "worker0"; NULL: the main one */
@@ -118,6 +137,14 @@ typedef struct opdump_options {
    * nothing is borrowed. */
   void (*retain)(void* owner);
   void (*release)(void* owner);
+  /* Not NULL: the configuration itself, for engines that make it. config_path is then only what messages call
+   * it. */
+  const char* config_text;
+  /* Not NULL: takes the files of operators, which are not written to the disk then; nothing is. Returns 0;
+   * any other number ends the recording. One call at a time, from any thread. For plans of the dialect "acl".
+   */
+  int (*write_file)(void* user, const opdump_file_chunk* chunk);
+  void* write_file_user;
 } opdump_options;
 
 /* One input or output of an operator. The memory stays the caller's. */
@@ -145,7 +172,8 @@ typedef struct opdump_tensor {
   uint64_t value;
   const char* name; /* "conv1.weight", "x", or NULL; lives as long as the session */
   uint32_t role;    /* opdump_role */
-  uint32_t reserved;
+  uint32_t format;  /* how its dimensions are named: 1 + CANN's aclFormat (NCHW 1, NHWC 2, ND 3, NCDHW 31);
+                       0: NCHW if there are four, else ND */
 } opdump_tensor;
 
 /* An argument of an operator, tensors among them, in the order of its schema. Names and texts are borrowed
@@ -170,9 +198,23 @@ typedef struct opdump_op_info {
   const char* source_file; /* the user's line that made it; NULL if unknown */
   int32_t source_line;
   int32_t reserved;
-  int64_t graph_id;
+  int64_t graph_id; /* the model id, or OPDUMP_NO_GRAPH */
   int64_t stream;
+  uint64_t task; /* its number in file names; 0: the recorder counts */
+  /* The operators of the user's model that this one was made of; plans name operators by these too. NULL: it
+   * is one of them itself. Not NULL and none: the engine made it up. */
+  const char* const* original_names;
+  size_t original_count;
 } opdump_op_info;
+
+/* A model. */
+typedef struct opdump_graph_info {
+  uint32_t size; /* sizeof(opdump_graph_info) */
+  uint32_t reserved;
+  int64_t graph_id;      /* the model id */
+  const char* name;      /* the outermost name inside the model: "resnet50" */
+  const char* file_name; /* of the model's file, without directory and suffix; NULL: it came from memory */
+} opdump_graph_info;
 
 /* "0.1.0" */
 OPDUMP_API const char* opdump_version(void);
@@ -180,8 +222,16 @@ OPDUMP_API const char* opdump_version(void);
 /* The text of this thread's last failure; "" if there was none. Valid until this thread's next call. */
 OPDUMP_API const char* opdump_last_error(void);
 
+/* The number that the system whose configuration language it is has for this thread's last failure; 0 if it
+ * has none. "acl" (set opdump_options.dialect): 100009 a rule of the language is broken, the text says which,
+ * EP0001 to EP0005; 100003 no file, or one larger than 10 MiB; 100006 more than 10 nested braces or brackets;
+ * 500000 the output cannot be made. */
+OPDUMP_API int opdump_last_error_code(void);
+
 /* Reads the configuration, creates the output directory, starts the pipeline. On success *session is owned by
- * the caller: release it with opdump_close. Step 0 is current. */
+ * the caller: release it with opdump_close. Step 0 is current. A configuration that is right and asks for
+ * nothing ("acl": no object "dump", or nothing in it that is to be dumped) gives OPDUMP_OK and no session:
+ * *session is NULL, which every function below takes for a session that wants nothing. */
 OPDUMP_API opdump_status opdump_open(const opdump_options* options, opdump_session** session);
 
 /* Waits until everything is on disk, writes opdump_status.json, logs a summary and frees the session. No
@@ -195,6 +245,10 @@ OPDUMP_API int opdump_set_step(opdump_session* session, int64_t step);
 
 /* 1 if `step` is selected: lets an engine unhook itself until then. */
 OPDUMP_API int opdump_selects_step(const opdump_session* session, int64_t step);
+
+/* Names a model, before its operators are defined: plans choose models by name, and directories bear them. An
+ * engine that tells graphs (tells_graph) names all of them at once, whatever the graph_id. */
+OPDUMP_API void opdump_define_graph(opdump_session* session, const opdump_graph_info* graph);
 
 /* The operator of this name, made known at its first call. NULL only if memory ran out or recording has
  * stopped. */

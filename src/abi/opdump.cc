@@ -1,9 +1,11 @@
 // The C door. Each function is: check arguments, call one C++ function, translate.
 #include "opdump/opdump.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <memory_resource>
@@ -36,9 +38,11 @@ static_assert(static_cast<int>(model::DType::float8_e5m2) == OPDUMP_FLOAT8_E5M2)
 static_assert(static_cast<int>(model::Phase::optimizer) == OPDUMP_OPTIMIZER);
 
 thread_local std::string last_error;
+thread_local int last_error_number = 0;
 
-opdump_status fail(opdump_status status, std::string message) {
+opdump_status fail(opdump_status status, std::string message, int number = 0) {
   last_error = std::move(message);
+  last_error_number = number;
   return status;
 }
 
@@ -62,7 +66,7 @@ opdump_status guarded(F&& body) noexcept {
   try {
     if (Result<> result = body(); !result) {
       Error error = result.take_error();
-      return fail(to_status(error.code()), error.message());
+      return fail(to_status(error.code()), error.message(), error.number());
     }
     return OPDUMP_OK;
   } catch (const std::exception& e) {
@@ -94,37 +98,87 @@ Result<std::uint64_t> memory_limit(const opdump_options& options) {
   return *bytes;
 }
 
-Result<> open_session(const opdump_options* options, opdump_session** session) {
-  if (!options || !session || options->size < sizeof(opdump_options) || !options->config_path)
-    return Error(Code::usage,
-                 "opdump_open: options (with its size and config_path) and session must not be NULL");
-  *session = nullptr;
+// The structs as engines built against their first versions have them.
+constexpr std::size_t kFirstOptionsSize = offsetof(opdump_options, config_text);
+constexpr std::size_t kFirstTensorSize = offsetof(opdump_tensor, value);
+constexpr std::size_t kFirstOpInfoSize = offsetof(opdump_op_info, task);
+
+// What the caller has of a struct that has grown; the rest is zero.
+template <typename T>
+T complete(const T& given) {
+  T whole{};
+  std::memcpy(&whole, &given, std::min<std::size_t>(given.size, sizeof whole));
+  return whole;
+}
+
+opdump::LogSink to_log(const opdump_options& options) {
+  if (!options.log) return {};
+  return [log = options.log, user = options.log_user](LogLevel level, std::string_view line) {
+    log(user, static_cast<int>(level), std::string(line).c_str());
+  };
+}
+
+opdump::dump::FileSink to_sink(const opdump_options& options) {
+  if (!options.write_file) return {};
+  return [write = options.write_file,
+          user = options.write_file_user](const opdump::dump::FileChunk& chunk) -> Result<> {
+    const opdump_file_chunk given{.size = sizeof given,
+                                  .is_last = chunk.is_last,
+                                  .path = chunk.path.c_str(),
+                                  .offset = chunk.offset,
+                                  .data = chunk.bytes.data(),
+                                  .byte_count = chunk.bytes.size()};
+    if (const int answer = write(user, &given); answer != 0)
+      return Error(Code::io, chunk.path.string() + ": write_file answered " + std::to_string(answer));
+    return opdump::ok();
+  };
+}
+
+Result<opdump::plan::DumpPlan> read_plan(const opdump_options& options) {
   dialect::Options reading;
-  reading.strict = options->strict != 0;
+  reading.strict = options.strict != 0;
   reading.environment = dialect::process_environment;
-  if (options->mode && *options->mode) {
-    OPDUMP_TRY(reading.mode, dialect::parse_mode(options->mode));
+  if (options.mode && *options.mode) {
+    OPDUMP_TRY(reading.mode, dialect::parse_mode(options.mode));
   }
-  OPDUMP_TRY(auto plan,
-             dialect::load_plan(options->config_path, options->dialect ? options->dialect : "", reading));
+  const std::string name = options.dialect ? options.dialect : "";
+  if (options.config_text)
+    return dialect::make_plan(options.config_path ? options.config_path : "configuration",
+                              options.config_text, name, reading);
+  return dialect::load_plan(options.config_path, name, reading);
+}
+
+Result<> open_session(const opdump_options* given, opdump_session** session) {
+  if (!given || !session || given->size < kFirstOptionsSize)
+    return Error(Code::usage, "opdump_open: options (with its size) and session must not be NULL");
+  *session = nullptr;
+  const opdump_options options = complete(*given);
+  if (!options.config_path && !options.config_text)
+    return Error(Code::usage, "opdump_open: config_path or config_text must not be NULL");
+  OPDUMP_TRY(auto plan, read_plan(options));
   capture::SessionOptions recording;
-  recording.rank = options->rank;
-  recording.device_id = static_cast<std::uint32_t>(options->device_id);
-  recording.runtime = options->runtime ? options->runtime : "";
-  recording.process = options->process ? options->process : "";
-  recording.threads = options->threads;
-  recording.tells_graph = options->tells_graph != 0;
-  OPDUMP_TRY(recording.memory_limit_bytes, memory_limit(*options));
-  if (options->retain && options->release) {
-    recording.retain = options->retain;
-    recording.release = options->release;
+  recording.rank = options.rank;
+  recording.device_id = static_cast<std::uint32_t>(options.device_id);
+  recording.runtime = options.runtime ? options.runtime : "";
+  recording.process = options.process ? options.process : "";
+  recording.threads = options.threads;
+  recording.tells_graph = options.tells_graph != 0;
+  OPDUMP_TRY(recording.memory_limit_bytes, memory_limit(options));
+  if (options.retain && options.release) {
+    recording.retain = options.retain;
+    recording.release = options.release;
   }
-  if (options->log)
-    recording.log = [log = options->log, user = options->log_user](LogLevel level, std::string_view line) {
-      log(user, static_cast<int>(level), std::string(line).c_str());
-    };
-  OPDUMP_TRY(auto opened, capture::Session::open(std::move(plan), std::move(recording)));
-  *session = new opdump_session{std::move(opened)};
+  recording.log = to_log(options);
+  recording.write_file = to_sink(options);
+  if (plan.is_empty) {
+    for (const std::string& warning : plan.warnings)
+      if (recording.log) recording.log(LogLevel::warning, warning);
+    return opdump::ok();
+  }
+  const int number = plan.failure_number;
+  auto opened = capture::Session::open(std::move(plan), std::move(recording));
+  if (!opened) return opened.take_error().with_number(number);
+  *session = new opdump_session{std::move(*opened)};
   return opdump::ok();
 }
 
@@ -142,9 +196,6 @@ model::GraphParameter::Role to_role(std::uint32_t number) {
                                    : model::GraphParameter::Role::input;
 }
 
-// The struct as an engine built against its first version has it.
-constexpr std::size_t kFirstTensorSize = offsetof(opdump_tensor, value);
-
 capture::Operand to_operand(const opdump_tensor& tensor) {
   capture::Operand operand;
   operand.view.dtype = to_dtype(tensor.dtype);
@@ -156,6 +207,8 @@ capture::Operand to_operand(const opdump_tensor& tensor) {
     operand.value = tensor.value;
     operand.name = tensor.name;
     operand.role = to_role(tensor.role);
+    if (tensor.format != 0)
+      operand.format = model::format_name(static_cast<model::Format>(tensor.format - 1));
   }
   if (tensor.rank > 0 && !tensor.shape) {
     if (operand.undumped.empty()) operand.undumped = "no shape";
@@ -166,6 +219,23 @@ capture::Operand to_operand(const opdump_tensor& tensor) {
                                         : model::row_major_strides(operand.view.shape);
   operand.view.data = static_cast<const std::byte*>(tensor.data);
   return operand;
+}
+
+model::Operator to_operator(const opdump_op_info& info) {
+  model::Operator op{.type = info.type,
+                     .name = info.name,
+                     .phase = to_phase(info.phase),
+                     .graph_id = info.graph_id,
+                     .stream = info.stream,
+                     .source_file = info.source_file ? info.source_file : "",
+                     .source_line = info.source_line,
+                     .task = info.task};
+  if (!info.original_names) return op;
+  const std::span names(info.original_names, info.original_count);
+  op.original_names.emplace();
+  for (const char* name : names)
+    if (name) op.original_names->emplace_back(name);
+  return op;
 }
 
 // Arguments deeper than this are refused: none are in practice.
@@ -234,6 +304,7 @@ const capture::DefinedOperator* unwrap(const opdump_op* op) {
 
 const char* opdump_version(void) { return opdump::kVersion.data(); }
 const char* opdump_last_error(void) { return last_error.c_str(); }
+int opdump_last_error_code(void) { return last_error_number; }
 
 opdump_status opdump_open(const opdump_options* options, opdump_session** session) {
   return guarded([&] { return open_session(options, session); });
@@ -254,17 +325,19 @@ int opdump_selects_step(const opdump_session* session, int64_t step) {
   return session && session->session->selects_step(step);
 }
 
+void opdump_define_graph(opdump_session* session, const opdump_graph_info* graph) {
+  if (!session || !graph || graph->size < sizeof(opdump_graph_info)) return;
+  guarded_value(0, [&] {
+    session->session->define_graph(graph->graph_id, graph->name ? graph->name : "",
+                                   graph->file_name ? graph->file_name : "");
+    return 0;
+  });
+}
+
 const opdump_op* opdump_define(opdump_session* session, const opdump_op_info* info) {
-  if (!session || !info || info->size < sizeof(opdump_op_info) || !info->type || !info->name) return nullptr;
+  if (!session || !info || info->size < kFirstOpInfoSize || !info->type || !info->name) return nullptr;
   return guarded_value(static_cast<const opdump_op*>(nullptr), [&] {
-    model::Operator op{.type = info->type,
-                       .name = info->name,
-                       .phase = to_phase(info->phase),
-                       .graph_id = info->graph_id,
-                       .stream = info->stream,
-                       .source_file = info->source_file ? info->source_file : "",
-                       .source_line = info->source_line};
-    return reinterpret_cast<const opdump_op*>(session->session->define(std::move(op)));
+    return reinterpret_cast<const opdump_op*>(session->session->define(to_operator(complete(*info))));
   });
 }
 

@@ -35,8 +35,17 @@ class [[nodiscard]] Error {
     return std::move(*this);
   }
 
+  // The number that the system whose language or format it is has for the failure, opdump_last_error_code();
+  // 0 if none.
+  int number() const { return number_; }
+  Error with_number(int number) && {
+    number_ = number;
+    return std::move(*this);
+  }
+
  private:
   Code code_;
+  int number_ = 0;
   std::string message_;
 };
 

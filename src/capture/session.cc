@@ -70,6 +70,8 @@ Result<std::unique_ptr<dump::Layout>> Session::open_layout(const plan::DumpPlan&
   if (plan.content != plan::Content::tensor)
     for (const plan::Statistic statistic : plan.statistics)
       columns.emplace_back(plan::statistic_table()[static_cast<std::size_t>(statistic)].column);
+  if (options.write_file)
+    return Error(Code::usage, "write_file is for plans of the dialect acl; this one is of " + plan.dialect);
   if (plan.layout == plan::Layout::rank_tree)
     return dump::open_rank_tree(
         {plan.root, plan.net_name, options.rank, std::move(columns), plan.class_name_dtypes});
@@ -94,7 +96,10 @@ Result<std::unique_ptr<dump::Layout>> Session::open_layout(const plan::DumpPlan&
 
 Result<std::unique_ptr<Session>> Session::open(plan::DumpPlan plan, SessionOptions options) {
   OPDUMP_TRY(auto layout, open_layout(plan, options));
-  OPDUMP_TRY(auto log_writer, dump::OperatorLogWriter::open(dump::rank_directory(plan.root, options.rank)));
+  dump::OperatorLogWriter log_writer;
+  if (!options.write_file) {
+    OPDUMP_TRY(log_writer, dump::OperatorLogWriter::open(dump::rank_directory(plan.root, options.rank)));
+  }
   if (options.threads == 0) {
     // Threads that write files mostly wait for the disk; threads that compute take cores from the program.
     const unsigned cores = std::thread::hardware_concurrency();
@@ -109,6 +114,7 @@ Result<std::unique_ptr<Session>> Session::open(plan::DumpPlan plan, SessionOptio
 }
 
 Result<> Session::write_first_files() {
+  if (!keeps_files()) return ok();
   OPDUMP_CHECK_OK(dump::write_status(rank_directory_, status_));
   if (plan_.run_metadata)
     OPDUMP_CHECK_OK(dump::write_run_metadata(rank_directory_, plan_.config_text,
@@ -129,7 +135,10 @@ Session::Session(plan::DumpPlan plan, SessionOptions options, std::unique_ptr<du
   order_matters_ = needs_.file || needs_.md5;
   if (!order_matters_) inline_bytes_ = kTinyBytes;
   holds_ = plan_.debug != plan::DebugMode::none || layout_->writes_calls();
-  if (options_.tells_graph) graph_ = std::make_unique<GraphRecorder>();
+  if (options_.tells_graph) {
+    graph_ = std::make_unique<GraphRecorder>();
+    define_graph(model::kAnyGraph, plan_.net_name, "");
+  }
   status_.opdump_version = kVersion;
   status_.process = options_.process;
   status_.runtime = options_.runtime;
@@ -177,6 +186,13 @@ bool Session::set_step(std::int64_t step) {
   return selected;
 }
 
+void Session::define_graph(std::int64_t graph_id, std::string name, std::string file_name) {
+  const std::lock_guard lock(operators_mutex_);
+  if (graph_) graph_id = model::kAnyGraph;
+  plan_.models.define_model(graph_id, {std::move(name), std::move(file_name)});
+  layout_->name_graph(graph_id, plan_.models.directory_name(graph_id));
+}
+
 const DefinedOperator* Session::define(model::Operator op) {
   if (graph_) op.graph_id = model::kAnyGraph;
   const std::lock_guard lock(operators_mutex_);
@@ -184,8 +200,9 @@ const DefinedOperator* Session::define(model::Operator op) {
     return known->second.get();
   auto defined = std::make_unique<DefinedOperator>();
   defined->op = std::move(op);
-  defined->selected = selector_.wants(defined->op.name) && is_flagged(defined->op);
-  defined->op.task = operators_.size();
+  defined->choice = plan_.models.choose(defined->op);
+  defined->selected = defined->choice.wanted && selector_.wants(defined->op.name) && is_flagged(defined->op);
+  if (defined->op.task == 0) defined->op.task = operators_.size();
   const DefinedOperator* const result = defined.get();
   operators_.emplace(OperatorKey{result->op.graph_id, result->op.name}, std::move(defined));
   if (result->selected && !stopped_) {
@@ -233,7 +250,7 @@ void Session::set_dump(std::string_view name, bool enabled) {
   flags_.insert_or_assign(std::string(name), enabled);
   if (!plan_.only_flagged_operators) return;
   for (auto& [key, op] : operators_) {
-    const bool was_selected = op->selected.exchange(is_flagged(op->op));
+    const bool was_selected = op->selected.exchange(op->choice.wanted && is_flagged(op->op));
     if (was_selected || !op->selected || stopped_) continue;
     log_writer_.add(op->op);
     log_dirty_ = true;

@@ -52,6 +52,7 @@ struct SessionOptions {
   std::uint64_t memory_limit_bytes = 1 << 30;
   unsigned threads = 0;  // 0: as many as the work suits, at most 4
   LogSink log;
+  dump::FileSink write_file;              // null: files go to the disk
   bool tells_graph = false;               // see opdump_options
   void (*retain)(void* owner) = nullptr;  // null: nothing is borrowed
   void (*release)(void* owner) = nullptr;
@@ -67,12 +68,14 @@ struct Operand {
   std::uint64_t value = 0;
   const char* name = nullptr;
   model::GraphParameter::Role role = model::GraphParameter::Role::input;
+  std::string_view format;  // of its dimensions, as model::format_name spells it; empty if not told
 };
 
 // An operator as the session knows it. What is mutable belongs to the session.
 struct DefinedOperator {
   model::Operator op;
   std::atomic<bool> selected{false};
+  plan::ModelSelector::Choice choice;
   mutable std::atomic<bool> is_in_graph{false};   // its detail is known
   mutable std::atomic<std::uint64_t> last_us{0};  // when it was last recorded
   // Slots noted as without data: of the first 32 of each side a bit, of all others the number.
@@ -94,6 +97,7 @@ class Session {
 
   bool set_step(std::int64_t step);
   bool selects_step(std::int64_t step) const;
+  void define_graph(std::int64_t graph_id, std::string name, std::string file_name);
   const DefinedOperator* define(model::Operator op);
 
   // Whether begin() and end() are to be called, and set_arguments() between them.
@@ -117,6 +121,7 @@ class Session {
  private:
   Session(plan::DumpPlan plan, SessionOptions options, std::unique_ptr<dump::Layout> layout,
           dump::OperatorLogWriter log_writer);
+  bool keeps_files() const { return !options_.write_file; }
   struct OperatorKey {
     std::int64_t graph_id;
     std::string_view name;  // of the operator that is the value
@@ -193,7 +198,7 @@ class Session {
   std::atomic<bool> stopped_{false};
   std::atomic<std::int64_t> step_{0};
 
-  std::mutex operators_mutex_;  // guards the next five
+  std::mutex operators_mutex_;  // guards the next five and plan_.models
   plan::OpSelector selector_;
   std::unordered_map<OperatorKey, std::unique_ptr<DefinedOperator>, OperatorHash> operators_;
   dump::OperatorLogWriter log_writer_;

@@ -227,6 +227,7 @@ void Session::take(Call& call, model::Side side, const Operand& operand, std::ui
   }
   RecordedSlot& slot = call.slots.emplace_back();
   slot.address = {&call.op->op, call.graph_id, call.step, timestamp_us, side, operand.index};
+  if (!operand.format.empty()) slot.address.format = operand.format;
   slot.dtype = operand.view.dtype;
   const model::TensorView* view = &operand.view;
   model::TensorView in_memory_order;

@@ -142,7 +142,7 @@ Result<> Session::close() {
   auto flushed = flush();
   recording_ = false;
   const dump::Status status = final_status();
-  auto told = dump::write_status(rank_directory_, status);
+  auto told = keeps_files() ? dump::write_status(rank_directory_, status) : ok();
   std::string summary = format_bytes(status.tensor_bytes) + " in " + std::to_string(status.tensor_count) +
                         " tensors, " + std::to_string(status.row_count) + " rows of statistics from " +
                         std::to_string(status.operator_count) + " operators";
@@ -169,6 +169,7 @@ void Session::say_what_was_missed(const dump::Status& status) {
   std::vector<std::string_view> names;
   for (const auto& [key, op] : operators_) names.push_back(op->op.name);
   for (const std::string& text : plan::describe_unmatched(selector_, names)) say(LogLevel::warning, text);
+  for (const std::string& text : plan_.models.describe_unmatched(names)) say(LogLevel::warning, text);
 }
 
 dump::Status Session::final_status() {

@@ -43,12 +43,36 @@ Result<const Dialect*> recognise(const JsonDocument& document) {
   return document.error("", message);
 }
 
+// The language that a text looks like though it may not be JSON; null if none.
+const Dialect* guess(std::string_view text) {
+  for (const Dialect& dialect : dialects())
+    if (text.find("\"" + std::string(dialect.sign) + "\"") != std::string_view::npos) return &dialect;
+  return nullptr;
+}
+
+Result<plan::DumpPlan> compile_text(const std::filesystem::path& path, const std::filesystem::path& resolved,
+                                    std::string text, const Dialect* dialect, const Options& options) {
+  const Dialect* const likely = dialect ? dialect : guess(text);
+  if (options.strict && dialect && dialect->check_path) OPDUMP_CHECK_OK(dialect->check_path(resolved));
+  const auto parse = likely ? likely->parse : JsonDocument::parse;
+  OPDUMP_TRY(const JsonDocument document, parse(path.string(), std::move(text)));
+  if (!dialect) {
+    OPDUMP_TRY(dialect, recognise(document));
+    if (options.strict && dialect->check_path) OPDUMP_CHECK_OK(dialect->check_path(resolved));
+  }
+  OPDUMP_TRY(plan::DumpPlan plan, dialect->compile(document, options));
+  plan.dialect = dialect->name;
+  plan.config_path = resolved;
+  plan.config_text = document.text();
+  return plan;
+}
+
 }  // namespace
 
 std::span<const Dialect> dialects() {
   static const std::array table{
       Dialect{"mindspore", "common_dump_settings", recognises_mindspore, check_mindspore_path,
-              compile_mindspore},
+              JsonDocument::parse, compile_mindspore},
   };
   return table;
 }
@@ -67,30 +91,30 @@ std::optional<std::string> process_environment(std::string_view name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
+Result<plan::DumpPlan> make_plan(const std::filesystem::path& path, std::string text, std::string_view name,
+                                 const Options& options) {
+  const Dialect* dialect = nullptr;
+  if (!name.empty()) {
+    OPDUMP_TRY(dialect, find_dialect(name));
+  }
+  return compile_text(path, path, std::move(text), dialect, options);
+}
+
 Result<plan::DumpPlan> load_plan(const std::filesystem::path& path, std::string_view name,
                                  const Options& options) {
   const Dialect* dialect = nullptr;
   if (!name.empty()) {
     OPDUMP_TRY(dialect, find_dialect(name));
   }
+  const int number = dialect ? dialect->missing_file_number : 0;
   auto text = read_file(path, kMaxConfigBytes);
-  if (!text)
-    return Error(Code::config, text.error().message());  // whatever the cause: there is no configuration
+  if (!text)  // whatever the cause: there is no configuration
+    return Error(Code::config, text.error().message()).with_number(number);
   std::error_code failure;
   const std::filesystem::path resolved = std::filesystem::canonical(path, failure);
-  if (failure) return Error(Code::config, path.string() + ": resolve: " + failure.message());
-  if (options.strict && dialect != nullptr) OPDUMP_CHECK_OK(dialect->check_path(resolved));
-
-  OPDUMP_TRY(const JsonDocument document, JsonDocument::parse(path.string(), std::move(*text)));
-  if (dialect == nullptr) {
-    OPDUMP_TRY(dialect, recognise(document));
-    if (options.strict) OPDUMP_CHECK_OK(dialect->check_path(resolved));
-  }
-  OPDUMP_TRY(plan::DumpPlan plan, dialect->compile(document, options));
-  plan.dialect = dialect->name;
-  plan.config_path = resolved;
-  plan.config_text = document.text();
-  return plan;
+  if (failure)
+    return Error(Code::config, path.string() + ": resolve: " + failure.message()).with_number(number);
+  return compile_text(path, resolved, std::move(*text), dialect, options);
 }
 
 }  // namespace opdump::dialect

@@ -45,9 +45,16 @@ struct Dialect {
   bool (*recognises)(const nlohmann::json& root);  // cheap; by content
   // What the original demands of the file's name, symbolic links resolved. Asked only if Options::strict.
   Result<> (*check_path)(const std::filesystem::path& resolved);
+  Result<JsonDocument> (*parse)(std::string name, std::string text);
   Result<plan::DumpPlan> (*compile)(const JsonDocument& document, const Options& options);
+  int missing_file_number = 0;  // Error::number() for a file that cannot be read
 };
 std::span<const Dialect> dialects();
+
+// Compiles `text`, which messages call `path`, with the dialect called `name`, or with the first that
+// recognises it if `name` is empty. Errors: usage (no such dialect), config.
+Result<plan::DumpPlan> make_plan(const std::filesystem::path& path, std::string text, std::string_view name,
+                                 const Options& options);
 
 // Reads `path` (at most 16 MiB) and compiles it with the dialect called `name`, or with the first that
 // recognises it if `name` is empty. Errors: usage (no such dialect), config (also for a file that cannot be

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -32,6 +33,15 @@ struct SlotAddress {
   std::string_view format = "DefaultFormat";
 };
 
+// Takes a file part by part in the place of the disk.
+struct FileChunk {
+  const std::filesystem::path& path;  // absolute: where it would lie
+  std::int64_t offset = 0;            // -1: it is added to the end
+  std::span<const std::byte> bytes;
+  bool is_last = false;
+};
+using FileSink = std::function<Result<>(const FileChunk&)>;
+
 // A row of statistic.csv beyond the address.
 struct StatisticRow {
   std::uint64_t data_bytes = 0;  // in the tensor's own dtype
@@ -60,6 +70,13 @@ class Layout {
   // whether anything of it will be; `operators` are those that were asked for, empty for all. One caller at a
   // time. Errors: io.
   virtual Result<> begin_step(std::int64_t step, bool selected, std::span<const std::string> operators);
+
+  // The directory of a graph bears this name, where the scheme has names for graphs. Comes before anything of
+  // the graph; kAnyGraph names all that have no name of their own. Thread-safe.
+  virtual void name_graph(std::int64_t graph_id, std::string_view name);
+
+  // True if the scheme tells of tensors without statistics (complex numbers) that they are there.
+  virtual bool lists_all_tensors() const { return false; }
 
   // True if all tensors of an execution go into one file: write_call() takes the place of write_tensor() and
   // link_tensor() then.

@@ -48,6 +48,15 @@ std::optional<std::size_t> find_word(const json& object, const char* key,
   return static_cast<std::size_t>(found - words);
 }
 
+std::optional<std::vector<std::string>> find_texts(const json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_array()) return std::nullopt;
+  std::vector<std::string> texts;
+  for (const json& item : *found)
+    if (item.is_string()) texts.push_back(item.get<std::string>());
+  return texts;
+}
+
 std::optional<model::Operator> parse_operator(const json& object) {
   const auto type = find_text(object, "type");
   const auto name = find_text(object, "name");
@@ -61,7 +70,8 @@ std::optional<model::Operator> parse_operator(const json& object) {
                          .graph_id = *graph_id,
                          .stream = *stream,
                          .source_file = find_text(object, "source_file").value_or(""),
-                         .source_line = find_integer<int>(object, "source_line").value_or(0)};
+                         .source_line = find_integer<int>(object, "source_line").value_or(0),
+                         .original_names = find_texts(object, "original_names")};
 }
 
 std::optional<model::Shape> find_shape(const json& object) {
@@ -112,6 +122,7 @@ void OperatorLogWriter::add(const model::Operator& op) {
     object["source_file"] = op.source_file;
     object["source_line"] = op.source_line;
   }
+  if (op.original_names) object["original_names"] = *op.original_names;
   append_line(buffer_, object);
 }
 
@@ -128,7 +139,7 @@ void OperatorLogWriter::add(const UndumpedSlot& slot) {
 }
 
 Result<> OperatorLogWriter::flush() {
-  Result<> written = write_all(fd_, std::as_bytes(std::span(buffer_)), path_);
+  Result<> written = fd_ ? write_all(fd_, std::as_bytes(std::span(buffer_)), path_) : ok();
   buffer_.clear();
   return written;
 }

@@ -35,6 +35,8 @@ struct UndumpedSlot {
 
 class OperatorLogWriter {
  public:
+  // Keeps nothing.
+  OperatorLogWriter() = default;
   // Appends to {rank_directory}/operators.jsonl.
   static Result<OperatorLogWriter> open(const std::filesystem::path& rank_directory);
   // Each buffers; flush() hands the lines to the system. Not thread-safe.

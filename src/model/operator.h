@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace opdump::model {
 
@@ -29,6 +30,8 @@ struct Operator {
   std::string source_file;  // the user's line that made it; empty if unknown
   int source_line = 0;
   std::uint64_t task = 0;  // its number in the program: the "task id" of CANN's file names
+  // What it was made of, if that is not the operator itself; empty if the engine made it up.
+  std::optional<std::vector<std::string>> original_names = std::nullopt;
 };
 
 // `name` as dump files spell it: each of '/', '\', '.' and ' ' becomes '_' (mindspore.md 2.2). Not

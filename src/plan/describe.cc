@@ -1,5 +1,7 @@
 // A plan told to people (describe) and to programs (describe_json).
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "plan/dump_plan.h"
 
@@ -14,7 +16,7 @@ constexpr std::string_view kFormatNames[] = {"npy", "bin"};
 constexpr std::string_view kPlaceNames[] = {"host", "device"};
 constexpr std::string_view kPrecisionNames[] = {"high", "low"};
 constexpr std::string_view kRuleNames[] = {"regex", "regex search", "name", "type"};
-constexpr std::string_view kLayoutNames[] = {"rank_tree", "model_tree", "time_tree"};
+constexpr std::string_view kLayoutNames[] = {"rank_tree", "model_tree", "time_tree", "acl_tree"};
 
 // A long list of rules is not read by anybody.
 constexpr std::size_t kRulesShown = 10;
@@ -101,6 +103,13 @@ std::string join_devices(const DumpPlan& plan) {
   return text.empty() ? "all" : text;
 }
 
+constexpr std::string_view kLevelNames[] = {"all", "models", "single_operators"};
+
+std::string acl_directory(const DumpPlan& plan, const std::string& root) {
+  if (plan.debug == DebugMode::exception) return root + "/extra-info/data-dump/DEVICE/";
+  return root + (plan.level == Level::single_operators ? "/TIME/DEVICE/" : "/TIME/DEVICE/MODEL/ID/INDEX/");
+}
+
 // The directory of one step and the name of a tensor file in it; capitals stand for what the run decides.
 std::string step_directory(const DumpPlan& plan) {
   std::string root = plan.root == "/" ? "" : plan.root.string();
@@ -111,11 +120,15 @@ std::string step_directory(const DumpPlan& plan) {
       return root + "/STEP/TIME/DEVICE/MODEL/ID/STEP/";
     case Layout::time_tree:
       return root + "/TIME/DEVICE/MODEL/ID/STEP/";
+    case Layout::acl_tree:
+      return acl_directory(plan, root);
   }
   return root;
 }
 
 std::string tensor_file(const DumpPlan& plan) {
+  if (plan.layout == Layout::acl_tree && plan.debug == DebugMode::exception)
+    return "exception_info.TASK.STREAM.MICROSECONDS";
   if (plan.file_format == FileFormat::bin) return "OPTYPE.OPNAME.TASK.STREAM.MICROSECONDS";
   const std::string task = plan.layout == Layout::rank_tree ? "0" : "TASK";
   const std::string side = plan.sides == Sides::inputs    ? "input"
@@ -134,7 +147,69 @@ void add_files(Lines& lines, const DumpPlan& plan) {
     lines.add(what, directory + tensor_file(plan));
     what = "";
   }
-  if (writes_statistics(plan)) lines.add(what, directory + "statistic.csv");
+  if (!writes_statistics(plan)) return;
+  const bool one_each = plan.layout == Layout::acl_tree;
+  lines.add(what, directory + (one_each ? tensor_file(plan) + ".csv" : "statistic.csv"));
+}
+
+std::string describe_rule(const ModelRule& rule) {
+  std::string text = rule.model.empty() ? "of any model: " : "of model " + rule.model + ": ";
+  if (rule.lists_operators) {
+    for (std::size_t i = 0; i < rule.operators.size() && i < kRulesShown; ++i)
+      text += (i == 0 ? "" : ", ") + rule.operators[i];
+    if (rule.operators.size() > kRulesShown)
+      text += " and " + std::to_string(rule.operators.size() - kRulesShown) + " more";
+  } else if (rule.ranges.empty()) {
+    text += "all";
+  }
+  for (const OperatorRange& range : rule.ranges)
+    text.append(text.ends_with(": ") ? "" : ", ").append(range.first).append(" to ").append(range.last);
+  if (!rule.watched.empty()) {
+    text += "; watched after each: ";
+    for (std::size_t i = 0; i < rule.watched.size() && i < kRulesShown; ++i)
+      text += (i == 0 ? "" : ", ") + rule.watched[i];
+  }
+  const std::size_t excluded = rule.by_type.size() + rule.by_name.size();
+  return excluded == 0 ? text : text + "; " + std::to_string(excluded) + " blacklisted";
+}
+
+void add_models(Lines& lines, const DumpPlan& plan) {
+  const ModelSelector& models = plan.models;
+  std::string_view what = "operators";
+  const auto rules = models.selects_models() ? models.rules() : std::span<const ModelRule>();
+  if (models.selects_models() && rules.empty()) lines.add(std::exchange(what, ""), "of any model: all");
+  for (const ModelRule& rule : rules.first(std::min(rules.size(), kRulesShown)))
+    lines.add(std::exchange(what, ""), describe_rule(rule));
+  if (models.selects_single_operators()) lines.add(what, "of no model: all");
+}
+
+nlohmann::ordered_json exclusions_json(const std::vector<Exclusion>& exclusions) {
+  auto list = nlohmann::ordered_json::array();
+  for (const Exclusion& exclusion : exclusions) {
+    auto slots = nlohmann::ordered_json::array();
+    for (const Slot slot : exclusion.slots)
+      slots.push_back(std::string(model::kSideNames[static_cast<std::size_t>(slot.side)]) +
+                      std::to_string(slot.index));
+    list.push_back({{"name", exclusion.name}, {"pos", slots}});
+  }
+  return list;
+}
+
+nlohmann::ordered_json models_json(const DumpPlan& plan) {
+  auto list = nlohmann::ordered_json::array();
+  for (const ModelRule& rule : plan.models.rules()) {
+    auto item = nlohmann::ordered_json::object();
+    item["model_name"] = rule.model;
+    if (rule.lists_operators) item["layer"] = rule.operators;
+    auto& ranges = item["opname_range"] = nlohmann::ordered_json::array();
+    for (const OperatorRange& range : rule.ranges)
+      ranges.push_back({{"begin", range.first}, {"end", range.last}});
+    item["optype_blacklist"] = exclusions_json(rule.by_type);
+    item["opname_blacklist"] = exclusions_json(rule.by_name);
+    item["watcher_nodes"] = rule.watched;
+    list.push_back(std::move(item));
+  }
+  return list;
 }
 
 nlohmann::ordered_json rules_json(const DumpPlan& plan) {
@@ -149,11 +224,15 @@ nlohmann::ordered_json rules_json(const DumpPlan& plan) {
 std::string describe(const DumpPlan& plan) {
   Lines lines;
   lines.add("config", plan.config_path.string() + " (" + plan.dialect + ")");
+  if (plan.is_empty) {
+    lines.add("saves", "nothing");
+    return lines.take();
+  }
   add_content(lines, plan);
   lines.add("steps",
             plan.steps.format() +
                 (plan.initial_step == 0 ? "" : ", counted from " + std::to_string(plan.initial_step)));
-  add_operators(lines, plan);
+  plan.layout == Layout::acl_tree ? add_models(lines, plan) : add_operators(lines, plan);
   lines.add("devices", join_devices(plan));
   add_files(lines, plan);
   return lines.take();
@@ -168,7 +247,12 @@ std::string describe_json(const DumpPlan& plan) {
   json["sides"] = name_of(kSideWords, plan.sides);
   json["steps"] = plan.steps.format();
   json["initial_step"] = plan.initial_step;
+  json["is_empty"] = plan.is_empty;
   json["operators"] = rules_json(plan);
+  json["models"] = models_json(plan);
+  json["selects_models"] = plan.models.selects_models();
+  json["selects_single_operators"] = plan.models.selects_single_operators();
+  json["level"] = name_of(kLevelNames, plan.level);
   json["only_flagged_operators"] = plan.only_flagged_operators;
   json["devices"] = plan.devices;
   auto& statistics = json["statistics"] = nlohmann::ordered_json::array();
@@ -181,6 +265,8 @@ std::string describe_json(const DumpPlan& plan) {
   json["overflow_limit"] = plan.overflow_limit;
   json["operator_arguments"] = plan.operator_arguments;
   json["default_format"] = plan.default_format;
+  auto& formats = json["device_formats"] = nlohmann::ordered_json::array();
+  for (const model::Format format : plan.device_formats) formats.push_back(model::format_name(format));
   json["parameters"] = plan.parameters;
   json["input_parameters"] = plan.parameters && plan.input_parameters;
   json["run_metadata"] = plan.run_metadata;

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/format.h"
+#include "plan/model_selector.h"
 #include "plan/op_selector.h"
 #include "plan/step_set.h"
 
@@ -51,15 +53,25 @@ enum class Layout : std::uint8_t {
   rank_tree,   // MindSpore (A): rank_R/net/graph/step
   model_tree,  // MindSpore (B), Ascend O2: step/time/device/model/id/step
   time_tree,   // MindSpore (C), graph engine: time/device/model/id/step
+  acl_tree,    // CANN: time/device[/model/id/step], a file for each execution of an operator
 };
 
+// What CANN dumps operators as: those of models, those that a program executes one by one, or both.
+enum class Level : std::uint8_t { all, models, single_operators };
+
+// The records of operators that overflowed, cann.md 3.5.
+enum class OverflowRecord : std::uint8_t { old_devices, new_devices };
+
 struct DumpPlan {
+  bool is_empty = false;  // the configuration is right and asks for nothing: there is nothing to open
   Content content = Content::tensor;
   Sides sides = Sides::both;
   DebugMode debug = DebugMode::none;
   bool only_flagged_operators = false;  // dump_mode 2: what set_dump() flagged
   StepSet steps = StepSet::all();
   OpSelector operators;
+  ModelSelector models;  // by model and exact name, beside `operators`
+  Level level = Level::all;
   std::vector<std::uint32_t> devices;  // device ids that dump; empty means all
   std::vector<Statistic> statistics{Statistic::max, Statistic::min,
                                     Statistic::l2norm};  // columns, user's order
@@ -69,12 +81,15 @@ struct DumpPlan {
   std::uint64_t overflow_limit = 0;  // overflowing operators to keep; 0 means all
   bool operator_arguments = false;   // save_kernel_args
   bool default_format = true;        // trans_flag: host layout (NCHW) rather than the device's
-  bool parameters = false;           // also the weights that enter the graph
-  bool input_parameters = false;     // and, if parameters, the user's inputs
-  bool graphs = false;               // graph files and the order of execution
-  bool run_metadata = false;         // .dump_metadata: a copy of the configuration and the kind of device
-  bool class_name_dtypes = false;    // file names say "Float32" rather than "float32"
-  bool synchronous = true;           // e2e enable: only told, both are equally safe here
+  // Memory layouts that tensors are converted to, the first one that fits each; empty: as they are.
+  std::vector<model::Format> device_formats;
+  OverflowRecord overflow_record = OverflowRecord::old_devices;
+  bool parameters = false;         // also the weights that enter the graph
+  bool input_parameters = false;   // and, if parameters, the user's inputs
+  bool graphs = false;             // graph files and the order of execution
+  bool run_metadata = false;       // .dump_metadata: a copy of the configuration and the kind of device
+  bool class_name_dtypes = false;  // file names say "Float32" rather than "float32"
+  bool synchronous = true;         // e2e enable: only told, both are equally safe here
   std::uint64_t initial_step = 0;
   Layout layout = Layout::rank_tree;
   FileFormat file_format = FileFormat::npy;
@@ -82,6 +97,7 @@ struct DumpPlan {
   std::string net_name;
 
   std::string dialect;                // "mindspore"
+  int failure_number = 0;             // of the dialect's system, for an output that cannot be made
   std::filesystem::path config_path;  // where it came from
   std::string config_text;            // byte copy, for .dump_metadata
   std::vector<std::string> warnings;  // for the user, each with file:line:column where there is one

@@ -1,6 +1,7 @@
 /* The C header from C: proves that it is C, and calls every function on a small recording. */
 #define _GNU_SOURCE
 #include <assert.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,7 @@ static void test_wrong_calls(const char* directory) {
   CHECK(opdump_open(&options, &session) == OPDUMP_ERROR_ARGUMENT);
   options.config_path = "/nonexistent/data_dump.json";
   CHECK(opdump_open(&options, &session) == OPDUMP_ERROR_CONFIG && session == NULL);
+  CHECK(opdump_last_error_code() == 0);
   CHECK(strstr(opdump_last_error(), "/nonexistent/data_dump.json"));
   char path[512];
   snprintf(path, sizeof path, "%s/bad.json", directory);
@@ -232,6 +234,45 @@ static void test_graph(const char* directory) {
   CHECK(opdump_close(session) == OPDUMP_OK);
 }
 
+/* What was added to the structs later, and engines that were built before it. */
+static void test_models(const char* directory) {
+  char text[2048];
+  snprintf(text, sizeof text,
+           "{\"common_dump_settings\": {\"dump_mode\": 0, \"path\": \"%s/models\", \"net_name\": \"net\"},"
+           " \"e2e_dump_settings\": {\"enable\": true}}",
+           directory);
+  opdump_options options = {0};
+  options.size = offsetof(opdump_options, config_text);
+  options.config_text = text;
+  opdump_session* session = NULL;
+  CHECK(opdump_open(&options, &session) == OPDUMP_ERROR_ARGUMENT);
+  options.size = sizeof options;
+  CHECK(opdump_open(&options, &session) == OPDUMP_OK);
+  const opdump_graph_info graph = {sizeof graph, 0, 3, "main_graph", "resnet50"};
+  opdump_define_graph(session, &graph);
+  opdump_define_graph(session, NULL);
+
+  const char* const originals[] = {"conv1", "relu1"};
+  opdump_op_info info = {0};
+  info.size = sizeof info;
+  info.type = "Conv";
+  info.name = "conv1_relu1";
+  info.graph_id = 3;
+  info.task = 12;
+  info.original_names = originals;
+  info.original_count = 2;
+  const opdump_op* fused = opdump_define(session, &info);
+  info.size = offsetof(opdump_op_info, task);
+  info.name = "old";
+  CHECK(fused && opdump_define(session, &info));
+  const int64_t shape[] = {1, 2, 1, 1};
+  const float x[] = {1, 2};
+  opdump_tensor tensor = make_tensor(0, shape, 4, x);
+  tensor.format = 2; /* NHWC */
+  opdump_end(session, opdump_begin(session, fused, &tensor, 1), NULL, 0, 0);
+  CHECK(opdump_close(session) == OPDUMP_OK);
+}
+
 int main(void) {
   char directory[] = "/tmp/opdump_abi_XXXXXX";
   CHECK(mkdtemp(directory));
@@ -239,6 +280,7 @@ int main(void) {
   test_wrong_calls(directory);
   test_recording(directory);
   test_graph(directory);
+  test_models(directory);
   printf("%s\n", directory); /* check_abi.py reads what was written, and removes it */
   return 0;
 }

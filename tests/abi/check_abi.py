@@ -39,6 +39,10 @@ try:
     assert order == ["Default/layer/Mul-op0", "Default/Neg-op0"], order
     ir = open(f"{rank}/graphs/ms_output_trace_code_graph_0.ir").read()
     assert "ref_key=layer.weight" in ir and "= Neg(%0)" in ir, ir
+
+    assert len(glob.glob(f"{directory}/models/rank_0/net/3/0/Conv.conv1_relu1.0.0.*.input.0.NHWC.float32.npy")) == 1
+    defined = [json.loads(line) for line in open(f"{directory}/models/rank_0/operators.jsonl")]
+    assert defined[0]["original_names"] == ["conv1", "relu1"] and "original_names" not in defined[1], defined
 finally:
     shutil.rmtree(directory)
 

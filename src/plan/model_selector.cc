@@ -1,0 +1,149 @@
+#include "plan/model_selector.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/text.h"
+
+namespace opdump::plan {
+namespace {
+
+constexpr std::size_t kHints = 3;
+
+bool holds(const std::vector<std::string>& list, std::string_view name) {
+  return std::ranges::find(list, name) != list.end();
+}
+
+void add_slots(const std::vector<Exclusion>& exclusions, std::string_view name, std::vector<Slot>& slots) {
+  for (const Exclusion& exclusion : exclusions)
+    if (exclusion.name == name)
+      std::ranges::copy_if(exclusion.slots, std::back_inserter(slots),
+                           [&](Slot slot) { return std::ranges::find(slots, slot) == slots.end(); });
+}
+
+std::string nearest(std::string_view word, std::span<const std::string_view> names) {
+  const auto similar = find_similar(word, names, kHints);
+  return similar.empty() ? "" : "; nearest: " + join_or(similar);
+}
+
+}  // namespace
+
+void ModelSelector::add(ModelRule rule) {
+  const auto known = std::ranges::find(rules_, rule.model, &ModelRule::model);
+  if (known == rules_.end()) {
+    rules_.push_back(std::move(rule));
+    return;
+  }
+  rule.by_type.insert(rule.by_type.begin(), known->by_type.begin(), known->by_type.end());
+  rule.by_name.insert(rule.by_name.begin(), known->by_name.begin(), known->by_name.end());
+  *known = std::move(rule);
+}
+
+bool ModelSelector::watches() const {
+  return std::ranges::any_of(rules_, [](const ModelRule& rule) { return !rule.watched.empty(); });
+}
+
+void ModelSelector::define_model(std::int64_t graph_id, ModelNames names) {
+  models_.insert_or_assign(graph_id, std::move(names));
+}
+
+const ModelRule* ModelSelector::rule_of(std::int64_t graph_id) const {
+  const auto find = [this](std::string_view model) {
+    const auto found = std::ranges::find(rules_, model, &ModelRule::model);
+    return found == rules_.end() ? nullptr : &*found;
+  };
+  if (const ModelRule* rule = find("")) return rule;
+  const auto names = models_.find(graph_id);
+  if (names == models_.end()) return nullptr;
+  const auto& [name, file_name] = names->second;
+  const ModelRule* rule = file_name.empty() ? nullptr : find(file_name);
+  return rule || name.empty() ? rule : find(name);
+}
+
+std::string_view ModelSelector::directory_name(std::int64_t graph_id) const {
+  const auto names = models_.find(graph_id);
+  if (names == models_.end()) return {};
+  const auto& [name, file_name] = names->second;
+  const ModelRule* rule = all_models_ ? nullptr : rule_of(graph_id);
+  const bool by_file = rule && !rule->model.empty() && rule->model == file_name;
+  return by_file || name.empty() ? file_name : name;
+}
+
+ModelSelector::Choice ModelSelector::choose(const model::Operator& op) {
+  if (rules_.empty() && !no_models_ && single_operators_) return {.wanted = true};
+  const bool has_model = op.graph_id != model::kAnyGraph || models_.contains(model::kAnyGraph);
+  if (!has_model && !single_operators_) return {};
+  if (has_model && no_models_) return {};
+  if (all_models_ || rules_.empty()) return {.wanted = true};
+  const ModelRule* rule = rule_of(op.graph_id);
+  if (!rule) return {.wanted = !has_model && !watches()};
+  hits_.insert(rule->model);
+  const bool listed = names_operator(*rule, op), ranged = in_range(*rule, op);
+  Choice choice;
+  if (rule->watched.empty()) {
+    choice.wanted = ranged || (rule->lists_operators ? listed : rule->ranges.empty());
+  } else {
+    choice.wanted = choice.watched = holds(rule->watched, op.name);
+    if (choice.watched) hits_.insert(op.name);
+    choice.watches = !choice.watched && !op.type.starts_with("Hcom") && (listed || !rule->lists_operators);
+  }
+  if (!choice.wanted) return choice;
+  add_slots(rule->by_type, op.type, choice.excluded);
+  add_slots(rule->by_name, op.name, choice.excluded);
+  return choice;
+}
+
+bool ModelSelector::names_operator(const ModelRule& rule, const model::Operator& op) {
+  bool found = holds(rule.operators, op.name);
+  if (found) hits_.insert(op.name);
+  if (!op.original_names) return found;
+  for (const std::string& original : *op.original_names) {
+    if (!holds(rule.operators, original)) continue;
+    hits_.insert(original);
+    found = true;
+  }
+  return found;
+}
+
+bool ModelSelector::in_range(const ModelRule& rule, const model::Operator& op) {
+  bool inside = false;
+  for (const OperatorRange& range : rule.ranges) {
+    bool& is_open = open_ranges_[{op.graph_id, &range}];
+    if (op.name == range.first) is_open = true;
+    inside |= is_open;
+    if (op.name == range.last) is_open = false;
+    if (op.name == range.first || op.name == range.last) hits_.insert(op.name);
+  }
+  return inside;
+}
+
+std::vector<std::string> ModelSelector::describe_unmatched(std::span<const std::string_view> names) const {
+  std::vector<std::string_view> models;
+  for (const auto& [id, model] : models_)
+    for (const std::string& name : {std::cref(model.name), std::cref(model.file_name)})
+      if (!name.empty()) models.push_back(name);
+  std::vector<std::string> sentences;
+  const auto note = [&](std::string_view what, const std::string& name,
+                        std::span<const std::string_view> others) {
+    if (!hits_.contains(name))
+      sentences.push_back(std::string(what) + " '" + name + "' of dump_list" + nearest(name, others));
+  };
+  const bool only_nameless = std::ranges::find(rules_, "", &ModelRule::model) != rules_.end();
+  for (const ModelRule& rule : rules_) {
+    if (all_models_ || (only_nameless && !rule.model.empty())) continue;
+    if (!rule.model.empty() && !hits_.contains(rule.model)) {
+      const bool met = std::ranges::find(models, rule.model) != models.end();
+      if (!met) note("there was no model", rule.model, models);
+      continue;
+    }
+    for (const std::string& name : rule.operators) note("no operator is the layer", name, names);
+    for (const std::string& name : rule.watched) note("no operator is the watched node", name, names);
+    for (const OperatorRange& range : rule.ranges) {
+      note("no operator is the begin", range.first, names);
+      note("no operator is the end", range.last, names);
+    }
+  }
+  return sentences;
+}
+
+}  // namespace opdump::plan

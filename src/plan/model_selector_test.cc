@@ -1,0 +1,115 @@
+#include "plan/model_selector.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace opdump::plan {
+namespace {
+
+using model::Side;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+model::Operator make_operator(std::string name, std::int64_t graph_id = 1, std::string type = "Conv2D") {
+  return {.type = std::move(type), .name = std::move(name), .graph_id = graph_id, .source_file = {}};
+}
+
+TEST(ModelSelector, WithoutRulesSelectsEverything) {
+  ModelSelector selector;
+  EXPECT_TRUE(selector.selects_all());
+  EXPECT_TRUE(selector.choose(make_operator("conv1")).wanted);
+  EXPECT_TRUE(selector.choose(make_operator("conv1", model::kAnyGraph)).wanted);
+}
+
+TEST(ModelSelector, TheFileNameWinsOverTheNameInside) {
+  ModelSelector selector;
+  selector.add({.model = "inside", .lists_operators = true, .operators = {"a"}});
+  selector.add({.model = "file", .lists_operators = true, .operators = {"b"}});
+  selector.define_model(1, {"inside", "file"});
+  selector.define_model(2, {"inside", "other"});
+  selector.define_model(3, {"third", ""});
+  EXPECT_FALSE(selector.choose(make_operator("a", 1)).wanted);
+  EXPECT_TRUE(selector.choose(make_operator("b", 1)).wanted);
+  EXPECT_TRUE(selector.choose(make_operator("a", 2)).wanted);
+  EXPECT_FALSE(selector.choose(make_operator("a", 3)).wanted);
+  EXPECT_EQ(selector.directory_name(1), "file");
+  EXPECT_EQ(selector.directory_name(2), "inside");
+}
+
+// One item without a model turns those with one off; of several for one model the last list counts.
+TEST(ModelSelector, NamelessRulesAndRepeatedOnes) {
+  ModelSelector selector;
+  selector.add({.model = "m", .lists_operators = true, .operators = {"a"}});
+  selector.add({.model = "m", .lists_operators = true, .operators = {"b"}});
+  selector.define_model(1, {"m", ""});
+  EXPECT_FALSE(selector.choose(make_operator("a")).wanted);
+  EXPECT_TRUE(selector.choose(make_operator("b")).wanted);
+  selector.add({.model = "", .lists_operators = true, .operators = {"c"}});
+  EXPECT_FALSE(selector.choose(make_operator("b")).wanted);
+  EXPECT_TRUE(selector.choose(make_operator("c")).wanted);
+  selector.select_all_models();
+  EXPECT_TRUE(selector.choose(make_operator("d")).wanted);
+}
+
+TEST(ModelSelector, OriginalNamesCount) {
+  ModelSelector selector;
+  selector.add({.model = "", .lists_operators = true, .operators = {"relu1", "gone"}});
+  model::Operator fused = make_operator("conv1relu1");
+  fused.original_names = {"conv1", "relu1"};
+  EXPECT_TRUE(selector.choose(fused).wanted);
+  const std::vector<std::string_view> names{"conv1relu1", "gonee"};
+  EXPECT_THAT(selector.describe_unmatched(names),
+              ElementsAre("no operator is the layer 'gone' of dump_list; nearest: gonee"));
+}
+
+TEST(ModelSelector, RangesFollowTheOrderOfExecution) {
+  ModelSelector selector;
+  selector.add({.model = "m", .ranges = {{"b", "c"}}});
+  selector.define_model(1, {"m", ""});
+  std::string wanted;
+  for (const char* name : {"a", "b", "x", "c", "d"})
+    if (selector.choose(make_operator(name)).wanted) wanted += name;
+  EXPECT_EQ(wanted, "bxc");
+}
+
+TEST(ModelSelector, ExclusionsOfTypeAndNameMerge) {
+  ModelSelector selector;
+  selector.add({.model = "", .by_type = {{"Conv2D", {{Side::input, 1}}}}, .watched = {}});
+  selector.add({.model = "", .by_name = {{"a", {{Side::input, 1}, {Side::output, 0}}}}});
+  EXPECT_THAT(selector.choose(make_operator("a")).excluded,
+              ElementsAre(Slot{Side::input, 1}, Slot{Side::output, 0}));
+  EXPECT_TRUE(selector.choose(make_operator("b", 1, "Relu")).excluded.empty());
+}
+
+TEST(ModelSelector, WatchedOperatorsAndThoseThatMayHarmThem) {
+  ModelSelector selector;
+  selector.add({.model = "", .lists_operators = true, .operators = {"a", "c", "h"}, .watched = {"c"}});
+  EXPECT_TRUE(selector.watches());
+  const auto a = selector.choose(make_operator("a")), c = selector.choose(make_operator("c")),
+             h = selector.choose(make_operator("h", 1, "HcomAllReduce"));
+  EXPECT_TRUE(a.watches && !a.watched && !a.wanted);
+  EXPECT_TRUE(!c.watches && c.watched && c.wanted);
+  EXPECT_FALSE(h.watches || h.wanted);
+}
+
+TEST(ModelSelector, OperatorsOfNoModel) {
+  ModelSelector selector;
+  selector.select_no_models();
+  selector.set_single_operators(true);
+  EXPECT_TRUE(selector.choose(make_operator("a", model::kAnyGraph)).wanted);
+  EXPECT_FALSE(selector.choose(make_operator("a", 1)).wanted);
+  selector.set_single_operators(false);
+  EXPECT_FALSE(selector.choose(make_operator("a", model::kAnyGraph)).wanted);
+}
+
+TEST(ModelSelector, AModelThatWasNotThere) {
+  ModelSelector selector;
+  selector.add({.model = "resnet50"});
+  selector.define_model(1, {"torch_jit", "resnet_50"});
+  EXPECT_FALSE(selector.choose(make_operator("a")).wanted);
+  EXPECT_THAT(selector.describe_unmatched({}),
+              ElementsAre(HasSubstr("there was no model 'resnet50' of dump_list; nearest: resnet_50")));
+}
+
+}  // namespace
+}  // namespace opdump::plan
