@@ -80,6 +80,8 @@ list(APPEND OPDUMP_CORE_SOURCES
   format/dump_data.cc
   format/dump_names.cc
   format/execution_order.cc
+  format/ge_graph.cc
+  format/ge_schema.cc
   format/graph_ir_read.cc
   format/graph_ir_write.cc
   format/graph_pb_read.cc
@@ -94,17 +96,20 @@ list(APPEND OPDUMP_CORE_SOURCES
   format/mapping_csv.cc
   format/npy.cc
   format/op_debug.cc
+  format/proto_text.cc
   format/statistic_csv.cc
 )
 set(OPDUMP_TESTS_format
   format/dump_data_test.cc
   format/execution_order_test.cc
+  format/ge_graph_test.cc
   format/graph_ir_test.cc
   format/graph_pb_test.cc
   format/h5_test.cc
   format/mapping_csv_test.cc
   format/npy_test.cc
   format/op_debug_test.cc
+  format/proto_text_test.cc
   format/statistic_csv_test.cc
 )
 
@@ -189,6 +194,8 @@ set(OPDUMP_ABI_SOURCES
 set(OPDUMP_CLI_SOURCES
   cli/arguments.cc
   cli/compare.cc
+  cli/graph.cc
+  cli/graph_convert.cc
   cli/graphs.cc
   cli/ir.cc
   cli/ls.cc

@@ -1,0 +1,50 @@
+#include "cli/graph.h"
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/output.h"
+#include "cli/verb.h"
+
+namespace opdump::cli {
+namespace {
+
+struct GraphVerb {
+  std::string_view name, summary;
+  Result<int> (*run)(std::span<const char* const> args);
+};
+constexpr std::array kGraphVerbs{
+    GraphVerb{"convert", "Turn a ge_proto text into the JSON that atc --mode=5 makes of it",
+              run_graph_convert},
+};
+
+std::string graph_help() {
+  std::string text = "Graphs that CANN's graph engine or opdump dumped.\n\nusage: opdump graph VERB ...\n\n";
+  for (const GraphVerb& verb : kGraphVerbs) {
+    text.append("  ").append(verb.name).append(9 - verb.name.size(), ' ');
+    text.append(verb.summary).append("\n");
+  }
+  return text + "\nopdump graph VERB --help explains a verb.\n";
+}
+
+}  // namespace
+
+Result<int> run_graph(std::span<const char* const> args) {
+  if (args.empty()) return Error(Code::usage, "a verb is expected after graph; see opdump graph --help");
+  const std::string_view word = args[0];
+  if (word == "--help" || word == "-h") {
+    print(graph_help());
+    return 0;
+  }
+  std::vector<std::string_view> names;
+  for (const GraphVerb& verb : kGraphVerbs) {
+    if (verb.name == word) return verb.run(args.subspan(1));
+    names.push_back(verb.name);
+  }
+  return Error(Code::usage, "there is no verb graph " + std::string(word) + "; expected " + join_or(names));
+}
+
+}  // namespace opdump::cli
