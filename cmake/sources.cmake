@@ -200,6 +200,7 @@ set(OPDUMP_CLI_SOURCES
   cli/ir.cc
   cli/ls.cc
   cli/main.cc
+  cli/model_inputs.cc
   cli/msaccucmp.cc
   cli/msaccucmp_convert.cc
   cli/msaccucmp_tensor.cc
@@ -207,6 +208,7 @@ set(OPDUMP_CLI_SOURCES
   cli/plan.cc
   cli/progress.cc
   cli/run.cc
+  cli/run_config.cc
   cli/select.cc
   cli/show.cc
   cli/slot_facts.cc

@@ -1,5 +1,5 @@
-// `opdump run -- COMMAND`: the program runs as it is, in a child, with the hook in its environment. Its
-// output, exit code and signals are its own.
+// `opdump run -- COMMAND`, and the door to `opdump run MODEL.onnx`: the program runs as it is, in a child,
+// with the hook in its environment. Its output, exit code and signals are its own.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -20,8 +20,9 @@
 #include "base/file.h"
 #include "cli/arguments.h"
 #include "cli/output.h"
+#include "cli/run_config.h"
+#include "cli/run_models.h"
 #include "cli/verb.h"
-#include "dialect/dialects.h"
 
 namespace opdump::cli {
 namespace {
@@ -42,13 +43,6 @@ void forward_signal(int number, siginfo_t* info, void*) {
 }
 
 constexpr std::array kForwarded{SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
-
-Result<std::string> find_config(const RunArguments& arguments) {
-  if (!arguments.config.empty()) return arguments.config;
-  for (const char* name : {"OPDUMP_CONFIG", "MINDSPORE_DUMP_CONFIG"})
-    if (const auto value = dialect::process_environment(name); value && !value->empty()) return *value;
-  return Error(Code::usage, "no configuration: pass --config data_dump.json or set MINDSPORE_DUMP_CONFIG");
-}
 
 // The Python package lies beside the program: build/release/{bin,python} or PREFIX/{bin,lib/opdump/python}.
 Result<fs::path> find_python_package() {
@@ -148,6 +142,7 @@ void tell(const RunReport& report) {
 }  // namespace
 
 Result<int> run_run(std::span<const char* const> args) {
+  if (names_model(args)) return run_models(args);
   RunArguments arguments;
   CLI::App app("Runs a program and dumps what its operators read and write.", "opdump run");
   app.add_option("--config", arguments.config, "configuration file; default: MINDSPORE_DUMP_CONFIG");
@@ -160,19 +155,14 @@ Result<int> run_run(std::span<const char* const> args) {
   app.positionals_at_end();
   app.footer(
       "Examples:\n  opdump run --config data_dump.json -- python3 train.py --epochs 1\n"
+      "  opdump run --config acl.json model.onnx --input data=image.npy   (opdump run model.onnx --help)\n"
       "  MINDSPORE_DUMP_CONFIG=$PWD/data_dump.json opdump run -- python3 train.py\n\n"
       "The exit status is the program's own; 2 if the configuration is wrong and the program was not "
       "started.");
   if (auto finished = parse_arguments(app, args)) return std::move(*finished);
 
-  OPDUMP_TRY(const std::string config, find_config(arguments));
-  dialect::Options options;
-  options.strict = arguments.strict;
-  options.environment = dialect::process_environment;
-  if (!arguments.mode.empty()) {
-    OPDUMP_TRY(options.mode, dialect::parse_mode(arguments.mode));
-  }
-  if (auto plan = dialect::load_plan(config, arguments.dialect, options); !plan) return plan.take_error();
+  OPDUMP_TRY(const std::string config, find_config(arguments.config));
+  OPDUMP_CHECK_OK(check_config(config, arguments.dialect, arguments.mode, arguments.strict));
   const RunReport report;
   OPDUMP_CHECK_OK(set_environment(arguments, config, report));
 

@@ -1,0 +1,367 @@
+#include "model_file.h"
+
+#include <algorithm>
+#include <array>
+#include <protozero/pbf_reader.hpp>
+#include <queue>
+#include <unordered_set>
+#include <utility>
+
+#include "dtypes.h"
+#include "failure.h"
+
+namespace opdump::onnx {
+namespace {
+
+using protozero::pbf_reader;
+
+constexpr int kMaxNesting = 32;  // of subgraphs
+constexpr std::size_t kMaxRank = 64;
+
+std::string_view view_of(pbf_reader& reader) {
+  const auto view = reader.get_view();
+  return {view.data(), view.size()};
+}
+
+// A dimension: its size, or its name.
+void read_dimension(pbf_reader dimension, NamedValue& value) {
+  std::int64_t size = -1;
+  std::string_view name;
+  while (dimension.next()) {
+    if (dimension.tag() == 1)
+      size = dimension.get_int64();
+    else if (dimension.tag() == 2)
+      name = view_of(dimension);
+    else
+      dimension.skip();
+  }
+  value.dims.push_back(size);
+  value.dim_names.push_back(name);
+  if (value.dims.size() > kMaxRank)
+    throw Failure("value " + std::string(value.name) + " has too many dimensions");
+}
+
+void read_tensor_type(pbf_reader type, NamedValue& value) {
+  value.is_tensor = true;
+  while (type.next()) {
+    if (type.tag() == 1) {
+      value.element_type = type.get_int32();
+    } else if (type.tag() == 2) {
+      value.has_shape = true;
+      for (pbf_reader shape = type.get_message(); shape.next();) {
+        if (shape.tag() == 1)
+          read_dimension(shape.get_message(), value);
+        else
+          shape.skip();
+      }
+    } else {
+      type.skip();
+    }
+  }
+}
+
+NamedValue read_value(pbf_reader message) {
+  NamedValue value;
+  while (message.next()) {
+    if (message.tag() == 1) {
+      value.name = view_of(message);
+    } else if (message.tag() == 2) {
+      for (pbf_reader type = message.get_message(); type.next();) {
+        if (type.tag() == 1)
+          read_tensor_type(type.get_message(), value);
+        else
+          type.skip();
+      }
+    } else {
+      message.skip();
+    }
+  }
+  return value;
+}
+
+std::uint64_t parse_number(std::string_view text, std::string_view tensor) {
+  std::uint64_t number = 0;
+  if (text.empty() || text.size() > 18 ||
+      !std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; }))
+    throw Failure("initializer " + std::string(tensor) + ": its place in another file is '" +
+                  std::string(text) + "'");
+  for (const char c : text) number = number * 10 + static_cast<std::uint64_t>(c - '0');
+  return number;
+}
+
+void read_external(pbf_reader entry, StoredTensor& tensor) {
+  std::string_view key, text;
+  while (entry.next()) {
+    if (entry.tag() == 1)
+      key = view_of(entry);
+    else if (entry.tag() == 2)
+      text = view_of(entry);
+    else
+      entry.skip();
+  }
+  if (key == "location") tensor.external.location = text;
+  if (key == "offset") tensor.external.offset = parse_number(text, tensor.name);
+  if (key == "length") {
+    tensor.external.length = parse_number(text, tensor.name);
+    tensor.external.has_length = true;
+  }
+}
+
+StoredTensor read_tensor(std::string_view bytes) {
+  StoredTensor tensor;
+  tensor.message = bytes;
+  pbf_reader message(bytes.data(), bytes.size());
+  while (message.next()) {
+    switch (message.tag()) {
+      case 1:
+        if (message.wire_type() == protozero::pbf_wire_type::length_delimited) {
+          for (const std::int64_t dim : message.get_packed_int64()) {
+            tensor.dims.push_back(dim);
+            if (tensor.dims.size() > kMaxRank) break;
+          }
+        } else {
+          tensor.dims.push_back(message.get_int64());
+        }
+        if (tensor.dims.size() > kMaxRank) throw Failure("an initializer has too many dimensions");
+        break;
+      case 2:
+        tensor.element_type = message.get_int32();
+        break;
+      case 8:
+        tensor.name = view_of(message);
+        break;
+      case 13:
+        read_external(message.get_message(), tensor);
+        break;
+      case 14:
+        tensor.is_external = message.get_enum() == 1;
+        break;
+      default:
+        message.skip();
+    }
+  }
+  return tensor;
+}
+
+// Adds what the operators of a subgraph read to `read`, and what they and the subgraph define to `defined`.
+void read_subgraph(pbf_reader graph, int depth, Node& node, std::unordered_set<std::string_view>& defined,
+                   std::vector<std::string_view>& read);
+
+void read_attribute(pbf_reader attribute, int depth, Node& node,
+                    std::unordered_set<std::string_view>& defined, std::vector<std::string_view>& read) {
+  while (attribute.next()) {
+    if (attribute.tag() == 6 || attribute.tag() == 11)  // g, graphs
+      read_subgraph(attribute.get_message(), depth, node, defined, read);
+    else
+      attribute.skip();
+  }
+}
+
+void read_inner_node(pbf_reader message, int depth, Node& node, std::unordered_set<std::string_view>& defined,
+                     std::vector<std::string_view>& read) {
+  ++node.inner_count;
+  while (message.next()) {
+    if (message.tag() == 1)
+      read.push_back(view_of(message));
+    else if (message.tag() == 2)
+      defined.insert(view_of(message));
+    else if (message.tag() == 5)
+      read_attribute(message.get_message(), depth, node, defined, read);
+    else
+      message.skip();
+  }
+}
+
+void read_subgraph(pbf_reader graph, int depth, Node& node, std::unordered_set<std::string_view>& defined,
+                   std::vector<std::string_view>& read) {
+  if (depth > kMaxNesting) throw Failure("subgraphs are nested more than 32 deep");
+  while (graph.next()) {
+    if (graph.tag() == 1)
+      read_inner_node(graph.get_message(), depth + 1, node, defined, read);
+    else if (graph.tag() == 5)
+      defined.insert(read_tensor(view_of(graph)).name);
+    else if (graph.tag() == 11)
+      defined.insert(read_value(graph.get_message()).name);
+    else if (graph.tag() == 12)
+      read.push_back(read_value(graph.get_message()).name);
+    else
+      graph.skip();
+  }
+}
+
+Node read_node(std::string_view bytes) {
+  Node node;
+  node.message = bytes;
+  std::unordered_set<std::string_view> defined;
+  std::vector<std::string_view> read;
+  pbf_reader message(bytes.data(), bytes.size());
+  while (message.next()) {
+    switch (message.tag()) {
+      case 1:
+        node.inputs.push_back(view_of(message));
+        break;
+      case 2:
+        node.outputs.push_back(view_of(message));
+        break;
+      case 3:
+        node.name = view_of(message);
+        break;
+      case 4:
+        node.type = view_of(message);
+        break;
+      case 5:
+        read_attribute(message.get_message(), 0, node, defined, read);
+        break;
+      case 7:
+        node.domain = view_of(message);
+        break;
+      default:
+        message.skip();
+    }
+  }
+  for (const std::string_view name : read)
+    if (!name.empty() && !defined.contains(name)) node.captured.push_back(name);
+  return node;
+}
+
+void read_graph(pbf_reader graph, ModelFile& model) {
+  while (graph.next()) {
+    switch (graph.tag()) {
+      case 1:
+        model.nodes.push_back(read_node(view_of(graph)));
+        break;
+      case 2:
+        model.graph_name = graph.get_string();
+        break;
+      case 5:
+        model.initializers.push_back(read_tensor(view_of(graph)));
+        break;
+      case 11:
+        model.inputs.push_back(read_value(graph.get_message()));
+        break;
+      case 12:
+        model.outputs.push_back(read_value(graph.get_message()));
+        break;
+      case 13:
+        model.value_infos.push_back(read_value(graph.get_message()));
+        break;
+      default:
+        graph.skip();
+    }
+  }
+}
+
+// Every value has one producer, and everything that is read is there.
+void find_producers(ModelFile& model) {
+  for (std::size_t i = 0; i < model.initializers.size(); ++i)
+    if (!model.initializer_of.emplace(model.initializers[i].name, i).second)
+      throw Failure("initializer " + std::string(model.initializers[i].name) + " is there twice");
+  std::erase_if(model.inputs,
+                [&](const NamedValue& value) { return model.initializer_of.contains(value.name); });
+  std::unordered_set<std::string_view> inputs;
+  for (const NamedValue& value : model.inputs)
+    if (!inputs.insert(value.name).second)
+      throw Failure("input " + std::string(value.name) + " is there twice");
+  model.producers.clear();
+  for (std::size_t i = 0; i < model.nodes.size(); ++i)
+    for (const std::string_view name : model.nodes[i].outputs) {
+      if (name.empty()) continue;
+      if (inputs.contains(name) || model.initializer_of.contains(name) ||
+          !model.producers.emplace(name, i).second)
+        throw Failure("value " + std::string(name) + " is made twice");
+    }
+  for (const Node& node : model.nodes)
+    for (const std::string_view name : node.inputs)
+      if (!name.empty() && !inputs.contains(name) && !model.initializer_of.contains(name) &&
+          !model.producers.contains(name))
+        throw Failure("operator " + node.name + " reads " + std::string(name) + ", which nothing makes");
+}
+
+// Puts the operators into an order of execution, that of the file where it is one.
+void sort_nodes(ModelFile& model) {
+  const std::size_t count = model.nodes.size();
+  std::vector<std::vector<std::size_t>> readers(count);
+  std::vector<std::size_t> waits_for(count);
+  const auto depend = [&](std::size_t reader, std::string_view name) {
+    const auto producer = model.producers.find(name);
+    if (producer == model.producers.end()) return;
+    readers[producer->second].push_back(reader);
+    ++waits_for[reader];
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    for (const std::string_view name : model.nodes[i].inputs) depend(i, name);
+    for (const std::string_view name : model.nodes[i].captured) depend(i, name);
+  }
+  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
+  for (std::size_t i = 0; i < count; ++i)
+    if (waits_for[i] == 0) ready.push(i);
+  std::vector<Node> sorted;
+  sorted.reserve(count);
+  while (!ready.empty()) {
+    const std::size_t next = ready.top();
+    ready.pop();
+    for (const std::size_t reader : readers[next])
+      if (--waits_for[reader] == 0) ready.push(reader);
+    sorted.push_back(std::move(model.nodes[next]));
+  }
+  if (sorted.size() < count) {
+    const auto stuck = std::ranges::find_if(waits_for, [](std::size_t waits) { return waits > 0; });
+    throw Failure("the graph has a cycle: operator " +
+                  model.nodes[static_cast<std::size_t>(stuck - waits_for.begin())].name +
+                  " needs its own output");
+  }
+  model.nodes = std::move(sorted);
+  for (std::size_t i = 0; i < count; ++i)
+    for (const std::string_view name : model.nodes[i].outputs)
+      if (!name.empty()) model.producers[name] = i;
+}
+
+// Names identify operators: one without gets "Conv_3", one that is there already "relu_7", after its number.
+void name_nodes(std::vector<Node>& nodes) {
+  std::unordered_set<std::string> taken;
+  for (const Node& node : nodes) taken.insert(node.name);
+  std::unordered_set<std::string_view> seen;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    Node& node = nodes[i];
+    if (!node.name.empty() && seen.insert(node.name).second) continue;
+    const std::string base = node.name.empty() ? std::string(node.type) : node.name;
+    std::size_t number = i;
+    do node.name = base + "_" + std::to_string(number++);
+    while (!taken.insert(node.name).second);
+    seen.insert(node.name);
+  }
+}
+
+}  // namespace
+
+bool is_no_task(const Node& node) {
+  constexpr std::array<std::string_view, 4> kTypes{"Constant", "If", "Loop", "Scan"};
+  return (node.domain.empty() || node.domain == "ai.onnx") &&
+         std::ranges::find(kTypes, node.type) != kTypes.end();
+}
+
+ModelFile read_model(std::string_view bytes) {
+  ModelFile model;
+  model.bytes = bytes;
+  bool has_graph = false;
+  try {
+    pbf_reader message(bytes.data(), bytes.size());
+    while (message.next()) {
+      if (message.tag() == 7) {
+        if (std::exchange(has_graph, true)) throw Failure("the model has several graphs");
+        read_graph(message.get_message(), model);
+      } else {
+        message.skip();
+      }
+    }
+  } catch (const protozero::exception& error) {
+    throw Failure(std::string("not an ONNX model, or a part of one: ") + error.what());
+  }
+  if (!has_graph || model.nodes.empty()) throw Failure("not an ONNX model: it has no graph with operators");
+  name_nodes(model.nodes);
+  find_producers(model);
+  sort_nodes(model);
+  return model;
+}
+
+}  // namespace opdump::onnx

@@ -1,0 +1,343 @@
+#include "network.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <numeric>
+#include <set>
+#include <system_error>
+
+#include "dtypes.h"
+#include "failure.h"
+#include "rewrite.h"
+
+namespace opdump::onnx {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder for one file, removed with it.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::string pattern = (fs::temp_directory_path() / "opdump-onnx-XXXXXX").string();
+    if (!::mkdtemp(pattern.data())) throw Failure(pattern + ": cannot be made", OPDUMP_ERROR_IO);
+    path_ = pattern;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;  // left in the temporary directory, it harms nobody
+    fs::remove_all(path_, ignored);
+  }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+std::string read_all(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (!file || bytes.empty()) throw Failure(path.string() + ": ONNX Runtime wrote no model there");
+  return bytes;
+}
+
+constexpr const char* kNoTask = "no task";
+
+bool is_model_output(const ModelFile& model, std::string_view name) {
+  return std::ranges::find(model.outputs, name, &NamedValue::name) != model.outputs.end();
+}
+
+// A tensor of an operator that the recorder is only told of.
+opdump_tensor without_data(std::uint32_t index, const char* reason) {
+  opdump_tensor tensor{};
+  tensor.size = sizeof tensor;
+  tensor.index = index;
+  tensor.undumped = reason;
+  return tensor;
+}
+
+}  // namespace
+
+Network::Network(std::string bytes, NetworkOptions options)
+    : runtime_(Runtime::load()), options_(std::move(options)) {
+  adopt(std::move(bytes), options_.folder);
+  if (options_.as_executed) take_optimized();
+}
+
+// Everything points into the bytes of the model, and more outputs are added behind them: they must not move.
+void Network::adopt(std::string bytes, fs::path folder) {
+  bytes.reserve(bytes.size() + max_more_outputs_bytes(read_model(bytes)));
+  bytes_ = std::move(bytes);
+  model_ = read_model(bytes_);
+  initializers_ = std::make_unique<Initializers>(model_, std::move(folder));
+  constants_.clear();
+  input_names_.clear();
+  for (const NamedValue& input : model_.inputs) input_names_.emplace_back(input.name);
+}
+
+// Puts the graph that ONNX Runtime makes of the model into its place.
+void Network::take_optimized() {
+  const ScratchFolder scratch;
+  const fs::path path = scratch.path() / "optimized.onnx";
+  std::vector<std::string_view> all;
+  for (const StoredTensor& tensor : model_.initializers) all.push_back(tensor.name);
+  EngineOptions options = engine_options(all);
+  options.level = ort::kAll;
+  options.save_optimized = path.string();
+  const Engine engine(runtime_, bytes_, options);
+  std::string optimized = read_all(path);
+  original_names_ = find_original_names(model_, read_model(optimized));
+  adopt(std::move(optimized), {});
+}
+
+const Tensor& Network::constant(std::size_t initializer) {
+  Tensor& tensor = constants_[initializer];
+  if (tensor.element_type != 0) return tensor;
+  const StoredTensor& stored = model_.initializers[initializer];
+  const ElementType& type = element_type(stored.element_type);
+  tensor.element_type = stored.element_type;
+  tensor.dtype = type.ours;
+  tensor.dims = stored.dims;
+  if (type.bits == 0) {
+    tensor.undumped = type.name;
+    return tensor;
+  }
+  const std::span<const std::byte> data = initializers_->find(initializer);
+  tensor.data = data.data();
+  tensor.bytes = data.size();
+  tensor.content = next_content();
+  return tensor;
+}
+
+// ONNX Runtime gets initializers from us that lie in other files: it does not know where the model lies.
+EngineOptions Network::engine_options(std::span<const std::string_view> initializers) {
+  EngineOptions options;
+  options.threads = options_.threads;
+  for (const std::string_view name : initializers) {
+    const std::size_t index = model_.initializer_of.at(name);
+    if (!model_.initializers[index].is_external) continue;
+    options.external_names.emplace_back(name);
+    options.external.push_back(&constant(index));
+  }
+  return options;
+}
+
+// The engine for the whole model that gives these values. The one before is kept if it does.
+const Engine& Network::find_engine(std::span<const std::string_view> values) {
+  if (engine_ && std::ranges::equal(engine_values_, values)) return *engine_;
+  engine_.reset();
+  std::vector<std::string_view> more;
+  for (const std::string_view name : values)
+    if (!is_model_output(model_, name)) more.push_back(name);
+  std::vector<std::string_view> all;
+  for (const StoredTensor& tensor : model_.initializers) all.push_back(tensor.name);
+  const std::size_t size = bytes_.size();
+  bytes_ += encode_more_outputs(more);
+  const std::string_view bytes = bytes_;
+  struct Restore {
+    std::string& bytes;
+    std::size_t size;
+    ~Restore() { bytes.resize(size); }
+  } const restore{bytes_, size};
+  engine_ = std::make_unique<Engine>(runtime_, bytes, engine_options(all));
+  engine_values_.assign(values.begin(), values.end());
+  expected_ = engine_->find_outputs();
+  return *engine_;
+}
+
+std::vector<Tensor> Network::run(opdump_session* session, std::span<const Tensor> inputs) {
+  const std::lock_guard lock(mutex_);
+  if (inputs.size() != model_.inputs.size())
+    throw Failure("the model has " + std::to_string(model_.inputs.size()) + " inputs; " +
+                  std::to_string(inputs.size()) + " are given");
+  Values values = begin_values(inputs);
+  Work work = all_work(session);
+  try {
+    run_passes(work, inputs, values);
+  } catch (const Failure& failure) {
+    if (!engine_) throw;  // the model itself was refused
+    tell_failing(std::move(work), inputs, failure);
+  }
+  return take_outputs(values);
+}
+
+Network::Values Network::begin_values(std::span<const Tensor> inputs) const {
+  Values values;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    Tensor& tensor = values[model_.inputs[i].name];
+    tensor.dtype = inputs[i].dtype;
+    tensor.element_type = inputs[i].element_type;
+    tensor.dims = inputs[i].dims;
+    tensor.data = inputs[i].data;
+    tensor.bytes = inputs[i].bytes;
+    tensor.content = next_content();
+  }
+  return values;
+}
+
+void Network::define(opdump_session* session) {
+  operators_.assign(model_.nodes.size(), nullptr);
+  if (!session) return;
+  for (std::size_t i = 0; i < model_.nodes.size(); ++i) {
+    const std::string type(model_.nodes[i].type);
+    opdump_op_info info{};
+    info.size = sizeof info;
+    info.type = type.c_str();
+    info.name = model_.nodes[i].name.c_str();
+    info.graph_id = options_.graph_id;
+    operators_[i] = opdump_define(session, &info);
+  }
+}
+
+Network::Work Network::all_work(opdump_session* session) {
+  define(session);
+  Work work{session, std::vector<bool>(model_.nodes.size()), 0, model_.nodes.size(), {}};
+  for (std::size_t i = 0; i < model_.nodes.size(); ++i)
+    work.wanted[i] = (opdump_wants(session, operators_[i]) & OPDUMP_WANTS_CALL) != 0;
+  for (const NamedValue& output : model_.outputs) work.keep.push_back(output.name);
+  return work;
+}
+
+// The values that have to be there for operator `index`: those to be kept that it makes, and all that it
+// reads and makes if it is to be told of.
+std::vector<std::string_view> Network::needs_of(const Work& work, std::size_t index) const {
+  const Node& node = model_.nodes[index];
+  std::vector<std::string_view> needs;
+  const bool is_told = work.wanted[index] && index >= work.first && !is_no_task(node);
+  for (const std::string_view name : node.outputs)
+    if (!name.empty() && (is_told || std::ranges::find(work.keep, name) != work.keep.end()))
+      needs.push_back(name);
+  if (is_told)
+    for (const std::string_view name : node.inputs)
+      if (model_.producers.contains(name)) needs.push_back(name);
+  return needs;
+}
+
+std::vector<Pass> Network::plan(const Work& work, std::span<const Tensor> inputs) {
+  const auto needs = [&](std::size_t index) { return needs_of(work, index); };
+  constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
+  std::vector<Pass> one = plan_passes(work.end, kNoLimit, {}, needs);
+  if (one.empty()) one.push_back({work.first, work.end, {}});
+  if (work.end < model_.nodes.size() || one.front().values.size() <= 1) return one;
+  find_engine(one.front().values);
+  const auto sizes = estimate_sizes(model_, expected_, inputs);
+  std::vector<Pass> passes = plan_passes(work.end, options_.memory_limit_bytes, sizes, needs);
+  if (passes.size() > 1 && !std::exchange(told_passes_, true) && options_.log)
+    options_.log(OPDUMP_INFO, "the values of model " + model_.graph_name +
+                                  " do not fit into the memory limit of " +
+                                  std::to_string(options_.memory_limit_bytes >> 20) +
+                                  " MiB together: it runs in " + std::to_string(passes.size()) + " passes");
+  return passes;
+}
+
+void Network::run_passes(Work& work, std::span<const Tensor> inputs, Values& values) {
+  const std::vector<Pass> passes = plan(work, inputs);
+  for (const Pass& pass : passes) {
+    run_pass(pass, passes.size() == 1, work.end, inputs, values);
+    for (; work.first < pass.end; ++work.first)
+      if (work.wanted[work.first]) report(work, work.first, values, false);
+    for (const std::string_view name : pass.values)
+      if (std::ranges::find(work.keep, name) == work.keep.end()) values.erase(name);
+  }
+  for (; work.first < work.end; ++work.first)  // behind the last value that is needed
+    if (work.wanted[work.first]) report(work, work.first, values, false);
+}
+
+void Network::run_pass(const Pass& pass, bool is_only, std::size_t node_end, std::span<const Tensor> inputs,
+                       Values& values) {
+  std::vector<std::string_view> missing;
+  for (const std::string_view name : pass.values)
+    if (!values.contains(name)) missing.push_back(name);
+  if (missing.empty() && !pass.values.empty()) return;
+  std::vector<Tensor> results;
+  if (is_only && node_end == model_.nodes.size()) {
+    const std::vector<std::string> names(missing.begin(), missing.end());
+    results = find_engine(pass.values).run(input_names_, inputs, names);
+  } else {
+    results = run_part(node_end, missing, inputs);
+  }
+  for (std::size_t i = 0; i < missing.size(); ++i) values[missing[i]] = std::move(results[i]);
+}
+
+// Runs what `outputs` depend on among the first `node_end` operators.
+std::vector<Tensor> Network::run_part(std::size_t node_end, std::span<const std::string_view> outputs,
+                                      std::span<const Tensor> inputs) {
+  if (outputs.empty()) return {};
+  const std::vector<std::size_t> nodes = find_ancestors(model_, node_end, outputs);
+  const std::string part = encode_part(model_, nodes, outputs);
+  const ModelFile file = read_model(part);
+  std::vector<std::string_view> used;
+  for (const StoredTensor& tensor : file.initializers) used.push_back(tensor.name);
+  EngineOptions options = engine_options(used);
+  options.returns_memory = true;
+  const Engine engine(runtime_, part, options);
+  const std::vector<std::string> names(outputs.begin(), outputs.end());
+  return engine.run(input_names_, inputs, names);
+}
+
+opdump_tensor Network::describe(std::string_view name, std::uint32_t index, const Values& values) {
+  opdump_tensor result{};
+  result.size = sizeof result;
+  result.index = index;
+  const auto [number, is_new] = numbers_.emplace(std::string(name), numbers_.size() + 1);
+  result.value = number->second;
+  const auto initializer = model_.initializer_of.find(name);
+  const auto value = values.find(name);
+  if (initializer == model_.initializer_of.end() && value == values.end()) {
+    result.undumped = "no value";
+    return result;
+  }
+  const bool is_weight = initializer != model_.initializer_of.end();
+  const Tensor& tensor = is_weight ? constant(initializer->second) : value->second;
+  if (is_weight || !model_.producers.contains(name)) result.name = number->first.c_str();
+  result.role = is_weight ? OPDUMP_WEIGHT : OPDUMP_INPUT;
+  result.dtype = tensor.dtype;
+  result.rank = static_cast<std::uint32_t>(tensor.dims.size());
+  result.shape = tensor.dims.data();
+  result.data = tensor.data;
+  result.content = tensor.content;
+  result.owner = tensor.held.get();
+  result.undumped = tensor.undumped;
+  if (!tensor.undumped && tensor.dtype == OPDUMP_DTYPE_UNDEFINED)
+    result.undumped = element_type(tensor.element_type).name;
+  return result;
+}
+
+void Network::report(const Work& work, std::size_t index, const Values& values, bool failed) {
+  const Node& node = model_.nodes[index];
+  const auto describe_all = [&](const std::vector<std::string_view>& names) {
+    std::vector<opdump_tensor> tensors;
+    for (std::uint32_t i = 0; i < names.size(); ++i)
+      if (!names[i].empty())
+        tensors.push_back(is_no_task(node) ? without_data(i, kNoTask) : describe(names[i], i, values));
+    return tensors;
+  };
+  const std::vector<opdump_tensor> inputs = describe_all(node.inputs);
+  const std::vector<opdump_tensor> outputs = describe_all(node.outputs);
+  opdump_call* call = opdump_begin(work.session, operators_[index], inputs.data(), inputs.size());
+  opdump_end(work.session, call, outputs.data(), failed ? 0 : outputs.size(), failed);
+}
+
+std::vector<Tensor> Network::take_outputs(Values& values) {
+  std::vector<Tensor> outputs;
+  for (const NamedValue& output : model_.outputs) {
+    Tensor& to = outputs.emplace_back();
+    const auto initializer = model_.initializer_of.find(output.name);
+    if (initializer == model_.initializer_of.end()) {
+      to = std::move(values[output.name]);
+      continue;
+    }
+    const Tensor& from = constant(initializer->second);
+    to.dtype = from.dtype;
+    to.element_type = from.element_type;
+    to.dims = from.dims;
+    to.data = from.data;
+    to.bytes = from.bytes;
+  }
+  return outputs;
+}
+
+}  // namespace opdump::onnx

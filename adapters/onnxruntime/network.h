@@ -1,0 +1,100 @@
+// A loaded model that runs and tells the recorder what each of its operators read and wrote.
+//
+// Outputs of the operators that are wanted become outputs of the model, and ONNX Runtime runs it without its
+// optimizations, so that every operator of the file is there. Where they do not fit into the memory limit
+// together, the model runs in several passes: each runs the part that it needs and brings the values of some
+// of the operators.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine.h"
+#include "failure.h"
+#include "fused.h"
+#include "initializers.h"
+#include "model_file.h"
+#include "opdump/opdump.h"
+#include "passes.h"
+
+namespace opdump::onnx {
+
+struct NetworkOptions {
+  std::filesystem::path folder;  // of external data
+  bool as_executed = false;      // the graph that ONNX Runtime makes of the model
+  std::int64_t graph_id = 0;
+  unsigned threads = 0;
+  std::uint64_t memory_limit_bytes = std::uint64_t{1} << 30;
+  std::function<void(int level, const std::string& line)> log;
+};
+
+class Network {
+ public:
+  // Throws Failure: what read_model() refuses, or ONNX Runtime.
+  Network(std::string bytes, NetworkOptions options);
+
+  const ModelFile& file() const { return model_; }
+
+  // Runs with `inputs`, in the order of file().inputs. Records into `session`, which may be null. Returns the
+  // model's outputs. Throws Failure; if an operator failed, its text begins with the operator, which is
+  // recorded as failed.
+  std::vector<Tensor> run(opdump_session* session, std::span<const Tensor> inputs);
+
+ private:
+  using Values = std::unordered_map<std::string_view, Tensor>;
+  // What a run is for: the operators to tell of, first <= i < end, and values to have at its end.
+  struct Work {
+    opdump_session* session = nullptr;
+    std::vector<bool> wanted;
+    std::size_t first = 0, end = 0;
+    std::vector<std::string_view> keep;
+  };
+
+  void adopt(std::string bytes, std::filesystem::path folder);
+  void take_optimized();
+  const Tensor& constant(std::size_t initializer);
+  EngineOptions engine_options(std::span<const std::string_view> initializers);
+  const Engine& find_engine(std::span<const std::string_view> values);
+  Values begin_values(std::span<const Tensor> inputs) const;
+  void define(opdump_session* session);
+  Work all_work(opdump_session* session);
+  std::vector<std::string_view> needs_of(const Work& work, std::size_t index) const;
+  std::vector<Pass> plan(const Work& work, std::span<const Tensor> inputs);
+  void run_passes(Work& work, std::span<const Tensor> inputs, Values& values);
+  void run_pass(const Pass& pass, bool is_only, std::size_t node_end, std::span<const Tensor> inputs,
+                Values& values);
+  std::vector<Tensor> run_part(std::size_t node_end, std::span<const std::string_view> outputs,
+                               std::span<const Tensor> inputs);
+  void report(const Work& work, std::size_t index, const Values& values, bool failed);
+  opdump_tensor describe(std::string_view name, std::uint32_t index, const Values& values);
+  std::size_t find_failing(std::size_t first, std::span<const Tensor> inputs);
+  [[noreturn]] void tell_failing(Work work, std::span<const Tensor> inputs, const Failure& failure);
+  std::vector<Tensor> take_outputs(Values& values);
+
+  const Runtime& runtime_;
+  NetworkOptions options_;
+  std::mutex mutex_;  // one run at a time; guards the rest
+  std::string bytes_;
+  ModelFile model_;
+  std::vector<std::vector<std::string>> original_names_;  // of as_executed, for each operator
+  std::vector<std::string> input_names_;
+  std::unique_ptr<Initializers> initializers_;
+  std::map<std::size_t, Tensor> constants_;
+  std::unique_ptr<Engine> engine_;
+  std::vector<std::string> engine_values_;  // that engine_ gives
+  std::vector<ExpectedOutput> expected_;    // of engine_
+  bool told_passes_ = false;
+  std::vector<const opdump_op*> operators_;
+  std::map<std::string, std::uint64_t, std::less<>>
+      numbers_;  // of values in the graph; their names live here
+};
+
+}  // namespace opdump::onnx

@@ -1,0 +1,26 @@
+// Changed copies of a model: with more outputs, or with fewer operators. Fields that are not concerned are
+// kept as they are, also those that we do not know.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model_file.h"
+
+namespace opdump::onnx {
+
+// Bytes that, put behind those of a model, make `names` outputs of it too: a second `graph` field, which
+// parsers merge into the first. Names that are outputs already must not be among them.
+std::string encode_more_outputs(std::span<const std::string_view> names);
+
+// No fewer bytes than encode_more_outputs() gives for any values of `model`.
+std::size_t max_more_outputs_bytes(const ModelFile& model);
+
+// `model` with the operators `nodes` only (indices into model.nodes), the constants that they need, and the
+// outputs `outputs`.
+std::string encode_part(const ModelFile& model, std::span<const std::size_t> nodes,
+                        std::span<const std::string_view> outputs);
+
+}  // namespace opdump::onnx

@@ -1,0 +1,68 @@
+// What a model is run with: .npy files or numbers that look random.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/result.h"
+#include "model/dtype.h"
+#include "model/shape.h"
+
+namespace opdump::cli {
+
+// An input as the model declares it.
+struct InputSlot {
+  std::string name;
+  model::DType dtype = model::DType::undefined;
+  bool has_shape = false;
+  std::vector<std::int64_t> dims;  // -1: any
+};
+
+// The value of an input, row-major.
+struct InputValue {
+  model::Shape shape;
+  std::span<const std::byte> bytes;
+  std::optional<MappedFile> file;  // that bytes lie in, or
+  std::vector<std::byte> memory;
+};
+
+// Where values come from. The k-th file of an input is for the k-th execution; one with a single file is the
+// same in all of them.
+class InputSource {
+ public:
+  // `pairs` are NAME=FILE.npy; `folder` holds NAME.npy, or folders 0, 1, ... with NAME.npy for each
+  // execution. Errors: usage, not_found.
+  static Result<InputSource> make(const std::vector<std::string>& pairs, const std::string& folder,
+                                  std::optional<std::uint64_t> seed);
+
+  // Executions that the files are for; 1 if they do not tell.
+  std::size_t execution_count() const;
+
+  // True if there is a file for the input, in whatever execution.
+  bool has(const std::string& name) const { return files_.contains(name); }
+
+  // Names of inputs that files are given for.
+  std::vector<std::string> names() const;
+
+  // Errors: usage (there is none, or its dtype or shape is not the input's), and those of reading the file.
+  Result<InputValue> value(const InputSlot& slot, std::size_t execution) const;
+
+ private:
+  Result<> add_pair(const std::string& pair);
+  Result<> add_folder(const std::filesystem::path& folder);
+
+  std::map<std::string, std::vector<std::filesystem::path>> files_;
+  std::optional<std::uint64_t> seed_;
+};
+
+// Elements of `dtype` that follow from `seed` alone: floats in [0, 1) (those of 16 bits in [0.5, 1)),
+// integers 0 or 1. Errors: unsupported -- a dtype without such numbers.
+Result<std::vector<std::byte>> random_elements(model::DType dtype, std::uint64_t count, std::uint64_t seed);
+
+}  // namespace opdump::cli
