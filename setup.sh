@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# Installs what opdump needs, by name, from Debian's packages. Does nothing if all of it is there.
+# Installs what opdump needs, by name, from Debian's packages, and ONNX Runtime's library from npm. Does nothing if all of
+# it is there.
 set -euo pipefail
+cd "$(dirname "$0")"
 
 packages=(
   # to build
@@ -13,13 +15,18 @@ packages=(
   # the example and the tests: files are read back by the programs people use
   python3-sklearn python3-numpy python3-pandas python3-pytest libgtest-dev libgmock-dev
   protobuf-compiler python3-h5py hdf5-tools
+  # models for the tests, and the hash of the package that has ONNX Runtime's library
+  python3-onnx python3-torchvision openssl
 )
+command -v npm >/dev/null || packages+=(npm)  # other builds of nodejs bring it themselves
 
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
 done
-[ ${#missing[@]} -eq 0 ] && exit 0
+if [ ${#missing[@]} -eq 0 ]; then
+  exec tools/fetch_onnxruntime.sh
+fi
 
 if ! command -v apt-get >/dev/null; then
   echo "setup.sh: this is not a Debian system; install by hand: ${missing[*]}" >&2
@@ -33,3 +40,4 @@ echo "setup.sh: installing ${missing[*]}" >&2
 export DEBIAN_FRONTEND=noninteractive
 "${as_root[@]}" apt-get update -qq
 "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+exec tools/fetch_onnxruntime.sh

@@ -82,8 +82,9 @@ std::vector<Pass> plan_passes(std::size_t node_end, std::uint64_t limit_bytes, c
           more += size->second;
       return more;
     };
-    if (!values.empty() && bytes + count_new() > limit_bytes) close(i);
-    bytes += count_new();
+    if (const std::uint64_t more = count_new(); more > 0 && !values.empty() && bytes + more > limit_bytes)
+      close(i);
+    bytes += count_new();  // again: another pass needs all of it
     values.insert(needed.begin(), needed.end());
   }
   close(node_end);

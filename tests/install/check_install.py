@@ -17,6 +17,7 @@ FILES = {
     "bin/opdump",
     "include/opdump/opdump.h",
     "include/opdump/opdump.hpp",
+    "include/opdump/opdump_onnxruntime.h",
     "share/licenses/opdump/LICENSE",
 }
 TORCH_FILES = {

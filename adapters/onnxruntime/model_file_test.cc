@@ -1,0 +1,283 @@
+#include "model_file.h"
+
+#include <gtest/gtest.h>
+
+#include <protozero/pbf_writer.hpp>
+
+#include "failure.h"
+#include "fused.h"
+#include "initializers.h"
+#include "passes.h"
+#include "rewrite.h"
+
+namespace opdump::onnx {
+namespace {
+
+using protozero::pbf_writer;
+using Names = std::vector<std::string>;
+
+// Writes models as an exporter does.
+class ModelText {
+ public:
+  ModelText& node(const std::string& type, const Names& inputs, const Names& outputs,
+                  const std::string& name = "", const std::string& attribute = "",
+                  const std::string& domain = "") {
+    std::string bytes;
+    pbf_writer to(bytes);
+    for (const std::string& input : inputs) to.add_string(1, input);
+    for (const std::string& output : outputs) to.add_string(2, output);
+    if (!name.empty()) to.add_string(3, name);
+    to.add_string(4, type);
+    if (!attribute.empty()) to.add_message(5, attribute);
+    if (!domain.empty()) to.add_string(7, domain);
+    return add(1, bytes);
+  }
+  ModelText& input(const std::string& name) { return value(11, name); }
+  ModelText& output(const std::string& name) { return value(12, name); }
+  ModelText& add(protozero::pbf_tag_type tag, const std::string& bytes) {
+    pbf_writer(graph_).add_message(tag, bytes);
+    return *this;
+  }
+  const std::string& graph() const { return graph_; }
+  std::string bytes() const {
+    std::string bytes;
+    pbf_writer to(bytes);
+    to.add_int64(1, 8);
+    to.add_message(7, graph_);
+    return bytes;
+  }
+
+ private:
+  ModelText& value(protozero::pbf_tag_type tag, const std::string& name) {
+    std::string bytes;
+    pbf_writer(bytes).add_string(1, name);
+    return add(tag, bytes);
+  }
+  std::string graph_;
+};
+
+struct TensorText {
+  std::string name = "w";
+  std::vector<std::int64_t> dims{2};
+  int type = 1;
+  std::string raw{};
+  std::vector<std::pair<std::string, std::string>> external{};
+
+  std::string bytes() const {
+    std::string bytes;
+    pbf_writer to(bytes);
+    to.add_packed_int64(1, dims.begin(), dims.end());
+    to.add_int32(2, type);
+    to.add_string(8, name);
+    if (!raw.empty()) to.add_bytes(9, raw);
+    for (const auto& [key, value] : external) {
+      pbf_writer entry(to, 13);
+      entry.add_string(1, key);
+      entry.add_string(2, value);
+    }
+    if (!external.empty()) to.add_enum(14, 1);
+    return bytes;
+  }
+};
+
+std::string failure_of(const std::string& bytes) {
+  try {
+    const ModelFile model = read_model(bytes);
+    Initializers initializers(model, "/tmp");
+    for (std::size_t i = 0; i < model.initializers.size(); ++i) initializers.find(i);
+  } catch (const Failure& failure) {
+    return failure.what();
+  }
+  return "accepted";
+}
+
+TEST(ModelFile, PutsOperatorsIntoAnOrderOfExecutionAndNamesThem) {
+  const std::string bytes =
+      ModelText().node("Exp", {"b"}, {"c"}).node("Neg", {"a"}, {"b"}, "neg").input("a").output("c").bytes();
+  const ModelFile model = read_model(bytes);
+  ASSERT_EQ(model.nodes.size(), 2u);
+  EXPECT_EQ(model.nodes[0].name, "neg");
+  EXPECT_EQ(model.nodes[1].name, "Exp_0");
+  EXPECT_EQ(model.producers.at("c"), 1u);
+}
+
+TEST(ModelFile, KeepsTheOrderOfTheFileWhereItIsOne) {
+  ModelText text;
+  text.input("x");
+  for (int i = 0; i < 20; ++i) text.node("Neg", {"x"}, {"y" + std::to_string(i)}, "n" + std::to_string(i));
+  const std::string bytes = text.bytes();
+  const ModelFile model = read_model(bytes);
+  for (std::size_t i = 0; i < 20; ++i) EXPECT_EQ(model.nodes[i].name, "n" + std::to_string(i));
+}
+
+TEST(ModelFile, SubgraphsReadValuesFromOutside) {
+  const std::string inner =
+      ModelText().node("Neg", {"late"}, {"t"}).node("Exp", {"t"}, {"u"}).output("u").graph();
+  std::string attribute;
+  pbf_writer(attribute).add_message(6, inner);
+  const std::string bytes = ModelText()
+                                .node("If", {"yes"}, {"r"}, "if", attribute)
+                                .node("Abs", {"x"}, {"late"}, "abs")
+                                .input("x")
+                                .input("yes")
+                                .bytes();
+  const ModelFile model = read_model(bytes);
+  EXPECT_EQ(model.nodes[0].name, "abs");
+  EXPECT_EQ(model.nodes[1].inner_count, 2u);
+  EXPECT_EQ(model.nodes[1].captured, std::vector<std::string_view>{"late"});
+  EXPECT_TRUE(is_no_task(model.nodes[1]));
+}
+
+TEST(ModelFile, RefusesWhatCannotRun) {
+  EXPECT_NE(failure_of("").find("no graph"), std::string::npos);
+  EXPECT_NE(failure_of(ModelText().bytes()).find("no graph with operators"), std::string::npos);
+  EXPECT_EQ(failure_of(ModelText().node("Neg", {"b"}, {"a"}, "one").node("Neg", {"a"}, {"b"}, "two").bytes()),
+            "the graph has a cycle: operator one needs its own output");
+  EXPECT_EQ(failure_of(ModelText().node("Neg", {"a"}, {"a"}, "self").bytes()),
+            "the graph has a cycle: operator self needs its own output");
+  EXPECT_EQ(failure_of(ModelText().node("Neg", {"a"}, {"b"}, "neg").bytes()),
+            "operator neg reads a, which nothing makes");
+  EXPECT_EQ(failure_of(ModelText().input("a").node("Neg", {"a"}, {"b"}).node("Abs", {"a"}, {"b"}).bytes()),
+            "value b is made twice");
+  EXPECT_EQ(failure_of(ModelText().input("a").node("Neg", {"a"}, {"a"}).bytes()), "value a is made twice");
+  EXPECT_EQ(failure_of(ModelText().input("a").input("a").node("Neg", {"a"}, {"b"}).bytes()),
+            "input a is there twice");
+}
+
+TEST(ModelFile, RefusesEveryPartOfAModel) {
+  const std::string bytes = ModelText()
+                                .add(5, TensorText{.raw = std::string(8, 'x')}.bytes())
+                                .node("Add", {"a", "w"}, {"b"})
+                                .input("a")
+                                .output("b")
+                                .bytes();
+  EXPECT_EQ(failure_of(bytes), "accepted");
+  for (std::size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_NE(failure_of(bytes.substr(0, size)), "accepted");
+}
+
+TEST(ModelFile, RefusesSubgraphsWithoutEnd) {
+  std::string inner = ModelText().node("Neg", {"x"}, {"y"}).graph();
+  for (int depth = 0; depth < 40; ++depth) {
+    std::string attribute;
+    pbf_writer(attribute).add_message(6, inner);
+    inner = ModelText().node("If", {"x"}, {"y"}, "", attribute).graph();
+  }
+  std::string bytes;
+  pbf_writer(bytes).add_message(7, inner);
+  EXPECT_EQ(failure_of(bytes), "subgraphs are nested more than 32 deep");
+}
+
+std::string with_tensor(const TensorText& tensor) {
+  return ModelText().add(5, tensor.bytes()).node("Add", {"a", "w"}, {"b"}).input("a").bytes();
+}
+
+TEST(Initializers, RefuseDataThatDoNotFit) {
+  EXPECT_EQ(failure_of(with_tensor({.raw = std::string(8, 'x')})), "accepted");
+  EXPECT_EQ(failure_of(with_tensor({.raw = std::string(7, 'x')})),
+            "initializer w: 7 bytes of data; its 2 elements need 8");
+  EXPECT_EQ(failure_of(with_tensor({.dims = {-1}, .raw = "x"})), "w: a dimension of -1");
+  EXPECT_EQ(failure_of(with_tensor({.dims = {1 << 30, 1 << 30, 1 << 30}, .raw = "x"})),
+            "w: its shape has more elements than any memory");
+  EXPECT_EQ(failure_of(with_tensor({.dims = {std::int64_t{1} << 40}, .raw = "x"})),
+            "initializer w: 1 bytes of data; its 1099511627776 elements need 4398046511104");
+  EXPECT_EQ(failure_of(with_tensor({.dims = std::vector<std::int64_t>(65, 1), .raw = "x"})),
+            "an initializer has too many dimensions");
+}
+
+TEST(Initializers, RefuseFilesOutsideOfTheFolder) {
+  for (const char* place : {"../etc/passwd", "/etc/passwd", "", ".", "a/../../etc/passwd"}) {
+    const std::string failure = failure_of(with_tensor({.external = {{"location", place}}}));
+    EXPECT_EQ(failure,
+              "initializer w: its data are in '" + std::string(place) + "', outside of the model's folder");
+  }
+  EXPECT_NE(failure_of(with_tensor({.external = {{"location", "not there"}}})).find("No such file"),
+            std::string::npos);
+  EXPECT_NE(
+      failure_of(with_tensor({.external = {{"offset", "-1"}}})).find("its place in another file is '-1'"),
+      std::string::npos);
+}
+
+TEST(Initializers, ReadNumbersOfEveryField) {
+  std::string bytes;
+  pbf_writer to(bytes);
+  const std::vector<std::int64_t> dims{2};
+  const std::vector<std::int32_t> numbers{1, -2};
+  to.add_packed_int64(1, dims.begin(), dims.end());
+  to.add_int32(2, 3);  // int8
+  to.add_packed_int32(5, numbers.begin(), numbers.end());
+  to.add_string(8, "w");
+  const std::string model_bytes = ModelText().add(5, bytes).node("Add", {"a", "w"}, {"b"}).input("a").bytes();
+  const ModelFile model = read_model(model_bytes);
+  Initializers initializers(model, {});
+  const auto data = initializers.find(0);
+  ASSERT_EQ(data.size(), 2u);
+  EXPECT_EQ(static_cast<signed char>(data[1]), -2);
+  EXPECT_EQ(initializers.find(0).data(), data.data());
+}
+
+TEST(Rewrite, APartHasWhatItNeeds) {
+  const std::string bytes = ModelText()
+                                .add(5, TensorText{.raw = std::string(8, 'x')}.bytes())
+                                .add(5, TensorText{.name = "v", .raw = std::string(8, 'y')}.bytes())
+                                .node("Add", {"a", "w"}, {"b"}, "first")
+                                .node("Add", {"b", "v"}, {"c"}, "second")
+                                .node("Neg", {"a"}, {"d"}, "other")
+                                .input("a")
+                                .input("v")  // as old files do
+                                .output("c")
+                                .bytes();
+  const ModelFile model = read_model(bytes);
+  const std::vector<std::string_view> outputs{"b"};
+  const std::string part_bytes = encode_part(model, find_ancestors(model, 3, outputs), outputs);
+  const ModelFile part = read_model(part_bytes);
+  ASSERT_EQ(part.nodes.size(), 1u);
+  EXPECT_EQ(part.nodes[0].name, "first");
+  EXPECT_EQ(part.initializers.size(), 1u);
+  EXPECT_EQ(part.inputs.size(), 1u);
+  ASSERT_EQ(part.outputs.size(), 1u);
+  EXPECT_EQ(part.outputs[0].name, "b");
+}
+
+TEST(Passes, FitIntoTheLimit) {
+  const std::map<std::string_view, std::uint64_t> sizes{{"a", 40}, {"b", 40}, {"c", 40}, {"d", 400}};
+  const std::vector<std::vector<std::string_view>> needs{{"a"}, {"a", "b"}, {"c"}, {"d"}, {}};
+  const auto passes = plan_passes(5, 100, sizes, [&](std::size_t i) { return needs[i]; });
+  ASSERT_EQ(passes.size(), 3u);
+  EXPECT_EQ(passes[0].end, 2u);
+  EXPECT_EQ(passes[0].values, (std::vector<std::string_view>{"a", "b"}));
+  EXPECT_EQ(passes[1].end, 3u);
+  EXPECT_EQ(passes[2].end, 5u);
+}
+
+TEST(Fused, StandsForWhatLiesBetweenItsValues) {
+  const std::string original_bytes = ModelText()
+                                         .node("Conv", {"x"}, {"c"}, "conv")
+                                         .node("Relu", {"c"}, {"r"}, "relu")
+                                         .node("MaxPool", {"r"}, {"p"}, "pool")
+                                         .input("x")
+                                         .output("p")
+                                         .bytes();
+  const std::string fused_bytes = ModelText()
+                                      .node("FusedConv", {"x"}, {"r"}, "fused")
+                                      .node("MaxPool", {"r"}, {"p"}, "pool")
+                                      .input("x")
+                                      .output("p")
+                                      .bytes();
+  const std::string blocked_bytes =
+      ModelText()
+          .node("Conv", {"x"}, {"reorder"}, "r_nchwc", "", "com.microsoft.nchwc")
+          .node("MaxPool", {"reorder"}, {"reorder_1"}, "p_nchwc", "", "com.microsoft.nchwc")
+          .node("ReorderOutput", {"reorder_1"}, {"p"}, "", "", "com.microsoft.nchwc")
+          .input("x")
+          .output("p")
+          .bytes();
+  const ModelFile original = read_model(original_bytes), fused = read_model(fused_bytes),
+                  blocked = read_model(blocked_bytes);
+  using All = std::vector<Names>;
+  EXPECT_EQ(find_original_names(original, fused), (All{{"conv", "relu"}, {"pool"}}));
+  EXPECT_EQ(find_original_names(original, blocked), (All{{"conv", "relu"}, {"pool"}, {}}));
+}
+
+}  // namespace
+}  // namespace opdump::onnx

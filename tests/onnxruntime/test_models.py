@@ -1,0 +1,189 @@
+"""What `opdump run MODEL.onnx` dumps: every operator's inputs and outputs, of all kinds of models."""
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples/onnx"
+
+
+def marked(models, name, directory):
+    """The model with the outputs of all its operators as outputs, made by the onnx package."""
+    model = onnx.load(str(models / f"{name}.onnx"))
+    known = {value.name for value in model.graph.output}
+    for node in model.graph.node:
+        for output in node.output:
+            if output and output not in known:
+                model.graph.output.append(onnx.ValueInfoProto(name=output))
+    path = directory / f"{name}.onnx"
+    onnx.save(model, str(path))
+    return model, path
+
+
+@pytest.mark.parametrize("name", ["digits", "quantised", "int8", "dynamic", "several"])
+def test_every_value_is_what_the_runtime_computes(run, models, tmp_path, name):
+    run.model(models, name)
+    dumped = run.tensors()
+    model, path = marked(models, name, tmp_path)
+    run.run(path, "--input-dir", models / name, "--output-dir", tmp_path / "marked", settings={"path": str(tmp_path / "other")})
+    values = {p.stem: np.load(p) for p in (tmp_path / "marked" / name / "0").glob("*.npy")}
+    values |= {p.stem: np.load(p) for p in (models / name).glob("*.npy")}
+    values |= {constant.name: numpy_helper.to_array(constant) for constant in model.graph.initializer}
+    expected = {}
+    for number, node in enumerate(model.graph.node):
+        label = (node.name or f"{node.op_type}_{number}").replace("/", "_").replace(".", "_")
+        for side, names in (("input", node.input), ("output", node.output)):
+            for index, value in enumerate(names):
+                if value:
+                    expected[label, f"{side}.{index}"] = values[value.replace("/", "_")]
+    assert dumped.keys() == expected.keys()
+    for slot, array in expected.items():
+        assert dumped[slot].dtype == array.dtype and np.array_equal(dumped[slot], array), slot
+
+
+def test_a_network_gives_the_values_of_torch(run, models, tmp_path):
+    """Statistics and tensors of the dump of a model are those of the PyTorch dump of the same network."""
+    run.model(models, "digits", settings={"statistic_category": ["max", "min", "avg", "l2norm"]})
+    script = tmp_path / "infer.py"
+    script.write_text(f"""
+import sys
+sys.path.insert(0, {str(EXAMPLE)!r})
+import numpy, torch
+from export_models import digits_network
+network = digits_network()
+network.load_state_dict(torch.load({str(models / 'digits.pt')!r}))
+network.eval()
+with torch.no_grad():
+    network(torch.from_numpy(numpy.load({str(models / 'digits' / 'data.npy')!r})))
+""")
+    config = run.config(path=str(tmp_path / "torch"), net_name="net", iteration="0", statistic_category=["max", "min", "avg", "l2norm"])
+    subprocess.run([os.environ["OPDUMP_BIN"], "run", "--config", config, "--", sys.executable, script], check=True, cwd=tmp_path)
+    pairs = {"Conv": "convolution", "Relu": "relu", "MaxPool": "max_pool2d_with_indices", "Gemm": "addmm"}
+    onnx_rows, torch_rows = rows(run.rank / "net/1/0"), rows(tmp_path / "torch/rank_0/net/0/0")
+    compared = 0
+    for type_of_onnx, type_of_torch in pairs.items():
+        ours, theirs = onnx_rows[type_of_onnx], torch_rows[type_of_torch]
+        assert len(ours) == len(theirs), type_of_onnx
+        for a, b in zip(ours, theirs):
+            assert a["Shape"] == b["Shape"]
+            for column in ("Max Value", "Min Value", "Avg Value", "L2Norm Value"):
+                assert float(a[column]) == pytest.approx(float(b[column]), rel=1e-4, abs=1e-5), (type_of_onnx, column)
+                compared += 1
+    assert compared == 6 * 4
+
+
+def rows(step):
+    """The rows of statistic.csv that are of first outputs, by operator type."""
+    import csv
+
+    found = {}
+    with open(step / "statistic.csv", newline="") as file:
+        for row in csv.DictReader(file):
+            if row["IO"] == "output" and row["Slot"] == "0":
+                found.setdefault(row["Op Type"], []).append(row)
+    return found
+
+
+def test_float16_and_bfloat16(run, models):
+    run.model(models, "half")
+    dumped = run.tensors()
+    total = dumped["add", "input.0"] + dumped["add", "input.1"]
+    assert dumped["add", "output.0"].dtype == np.float16 and np.array_equal(dumped["add", "output.0"], total)
+    assert dumped["to_bfloat16", "output.0"].dtype == np.float32, "bfloat16 is stored as float32"
+    assert np.allclose(dumped["to_bfloat16", "output.0"], total, rtol=2**-8)
+    assert np.array_equal(dumped["to_bfloat16", "output.0"], run.output("half", "y"))
+
+
+@pytest.mark.parametrize("name,seen", [("branch", {"relu", "exp"}), ("loop", {"neg", "abs"})])
+def test_control_flow_is_told_and_not_dumped(run, models, name, seen):
+    said = run.model(models, name)
+    assert "2 operators in subgraphs (bodies of If, Loop, Scan) are not seen" in said
+    assert {operator for operator, _ in run.tensors()} == seen
+    reasons = {line["reason"] for line in run.log() if line["kind"] == "slot"}
+    assert reasons == {"no task"}
+
+
+def test_what_no_file_holds_is_recorded_with_its_reason(run, models):
+    said = run.model(models, "words")
+    assert "same.npy is not written: string" in said
+    reasons = {(line["name"], line["side"], line["index"]): line["reason"] for line in run.log() if line["kind"] == "slot"}
+    assert reasons["same", "output", 0] == "string" and reasons["pair", "output", 0] == "not a tensor"
+    assert reasons["nothing", "output", 0] == "empty" and reasons["text", "output", 0] == "no task"
+    dumped = run.tensors()
+    assert np.array_equal(dumped["neg", "output.0"], -np.tile(dumped["pair", "input.0"], 2))
+
+
+def test_weights_in_another_file(run, models):
+    run.model(models, "beside")
+    dumped = run.tensors()
+    assert np.allclose(dumped["matmul", "output.0"], dumped["matmul", "input.0"] @ dumped["matmul", "input.1"], atol=1e-4)
+    assert dumped["matmul", "input.1"].shape == (40, 30)
+
+
+@pytest.mark.parametrize("name", ["digits", "beside", "branch", "several", "dynamic"])
+def test_several_passes_give_the_same(run, models, tmp_path, name):
+    run.model(models, name)
+    whole = run.tensors()
+    said = run.model(models, name, limit="1K" if name == "digits" else "20", settings={"path": str(tmp_path / "parts")})
+    assert "it runs in" in said and "passes" in said
+    run.rank = tmp_path / "parts/rank_0"
+    parts = run.tensors()
+    assert whole.keys() == parts.keys()
+    assert all(np.array_equal(whole[slot], parts[slot]) for slot in whole)
+
+
+def test_executions_and_models(run, models, tmp_path):
+    for execution in range(3):
+        np.save(tmp_path / f"x{execution}.npy", np.full((2, 40), execution, "f4"))
+    inputs = [word for execution in range(3) for word in ("--input", f"x={tmp_path}/x{execution}.npy")]
+    run.run(models / "beside.onnx", models / "digits.onnx", "--random", 7, *inputs)
+    for execution in range(3):
+        assert (run.tensors(1, execution)["matmul", "input.0"] == execution).all()
+        assert len(run.tensors(2, execution)) == 20
+    first, second = (run.tensors(2, execution)["_0_Conv", "input.0"] for execution in (0, 1))
+    assert first.shape == (4, 1, 8, 8) and not np.array_equal(first, second) and 0 <= first.min() < first.max() < 1
+
+
+def test_random_inputs_are_the_same_in_every_run(run, models, tmp_path):
+    run.run(models / "digits.onnx", "--random", 7, "--output-dir", "a")
+    run.run(models / "digits.onnx", "--random", 7, "--output-dir", "b")
+    run.run(models / "digits.onnx", "--random", 8, "--output-dir", "c")
+    a, b, c = (np.load(tmp_path / which / "digits/0/scores.npy") for which in "abc")
+    assert np.array_equal(a, b) and not np.array_equal(a, c)
+
+
+def test_steps_that_are_not_selected_are_not_dumped(run, models):
+    run.run(models / "digits.onnx", "--random", 7, "--executions", 3, settings={"iteration": "1"})
+    assert sorted(p.name for p in (run.rank / "net/1").iterdir()) == ["1"]
+
+
+def test_selected_operators(run, models):
+    run.model(models, "digits", settings={"kernels": ["/1/Relu"], "dump_mode": 1})
+    assert {operator for operator, _ in run.tensors()} == {"_1_Relu"}
+
+
+def test_as_executed(run, models):
+    run.model(models, "digits", "--as-executed")
+    types = [line["type"] for line in run.log() if line["kind"] == "operator"]
+    assert "Relu" not in types and ("FusedConv" in types or "Conv" in types), types
+    scores = run.output("digits", "scores")
+    run.model(models, "digits", settings={"path": str(run.directory / "plain")})
+    assert np.allclose(scores, run.output("digits", "scores"), atol=1e-4)
+
+
+def test_the_operator_that_fails_is_named(run, models):
+    said = run.model(models, "failing", status=3)
+    assert "failing.onnx: operator reshape (Reshape) failed: " in said
+    dumped = run.tensors()
+    assert ("neg", "output.0") in dumped and ("reshape", "output.0") not in dumped
+    assert np.array_equal(dumped["reshape", "input.1"], [2, 3])
+
+
+def test_the_failing_operator_in_an_exception_dump(run, models):
+    run.model(models, "failing", status=3, settings={"op_debug_mode": 4})
+    assert set(run.tensors()) == {("reshape", "input.0"), ("reshape", "input.1")}
