@@ -95,6 +95,7 @@ void point(std::vector<ValueText>& texts) {
 void load(const opdump_onnx_options& options, opdump_onnx_model** model) {
   opdump::onnx::NetworkOptions network;
   if (options.path) network.folder = std::filesystem::absolute(options.path).parent_path();
+  if (!options.data) network.file_name = std::filesystem::path(options.path).stem().string();
   network.as_executed = options.as_executed != 0;
   network.graph_id = options.graph_id;
   network.threads = options.threads;

@@ -181,13 +181,27 @@ Network::Values Network::begin_values(std::span<const Tensor> inputs) const {
 void Network::define(opdump_session* session) {
   operators_.assign(model_.nodes.size(), nullptr);
   if (!session) return;
+  if (options_.graph_id != OPDUMP_NO_GRAPH) {
+    opdump_graph_info graph{};
+    graph.size = sizeof graph;
+    graph.graph_id = options_.graph_id;
+    graph.name = model_.graph_name.c_str();
+    graph.file_name = options_.file_name.empty() ? nullptr : options_.file_name.c_str();
+    opdump_define_graph(session, &graph);
+  }
   for (std::size_t i = 0; i < model_.nodes.size(); ++i) {
     const std::string type(model_.nodes[i].type);
+    std::vector<const char*> originals;
+    if (options_.as_executed)
+      for (const std::string& name : original_names_[i]) originals.push_back(name.c_str());
+    originals.reserve(originals.size() + 1);  // an array also if there are none
     opdump_op_info info{};
     info.size = sizeof info;
     info.type = type.c_str();
     info.name = model_.nodes[i].name.c_str();
     info.graph_id = options_.graph_id;
+    info.original_names = options_.as_executed ? originals.data() : nullptr;
+    info.original_count = options_.as_executed ? originals.size() : 0;
     operators_[i] = opdump_define(session, &info);
   }
 }

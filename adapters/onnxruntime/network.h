@@ -29,6 +29,7 @@ namespace opdump::onnx {
 
 struct NetworkOptions {
   std::filesystem::path folder;  // of external data
+  std::string file_name;         // of the model, without folder and suffix; empty: it came from memory
   bool as_executed = false;      // the graph that ONNX Runtime makes of the model
   std::int64_t graph_id = 0;
   unsigned threads = 0;

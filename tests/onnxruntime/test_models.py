@@ -169,8 +169,10 @@ def test_selected_operators(run, models):
 
 def test_as_executed(run, models):
     run.model(models, "digits", "--as-executed")
-    types = [line["type"] for line in run.log() if line["kind"] == "operator"]
-    assert "Relu" not in types and ("FusedConv" in types or "Conv" in types), types
+    operators = [line for line in run.log() if line["kind"] == "operator"]
+    assert "Relu" not in [line["type"] for line in operators]
+    assert ["/0/Conv", "/1/Relu"] in [line["original_names"] for line in operators], operators
+    assert all(line["original_names"] == [] for line in operators if line["type"].startswith("Reorder"))
     scores = run.output("digits", "scores")
     run.model(models, "digits", settings={"path": str(run.directory / "plain")})
     assert np.allclose(scores, run.output("digits", "scores"), atol=1e-4)

@@ -25,7 +25,7 @@ typedef struct opdump_onnx_options {
   const char* path; /* of the model; or, if data is given, of what it is called in messages; NULL: no name */
   const void* data; /* the model itself; NULL: it is read from path */
   uint64_t byte_count; /* of data */
-  int64_t graph_id;    /* of its operators */
+  int64_t graph_id;    /* the model id, or OPDUMP_NO_GRAPH */
   uint32_t threads;    /* of ONNX Runtime; 0: as it likes */
   uint32_t reserved;
   uint64_t memory_limit_bytes; /* of the values held at a time; 0: OPDUMP_MEMORY_LIMIT, else 1 GiB */
