@@ -189,6 +189,7 @@ set(OPDUMP_TESTS_report report/report_test.cc)
 
 # Doors, not part of the core.
 set(OPDUMP_ABI_SOURCES
+  abi/h5.cc
   abi/opdump.cc
 )
 set(OPDUMP_CLI_SOURCES

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "abi/call.h"
 #include "base/result.h"
 #include "base/text.h"
 #include "base/version.h"
@@ -301,6 +302,8 @@ const capture::DefinedOperator* unwrap(const opdump_op* op) {
 }
 
 }  // namespace
+
+opdump_status opdump::abi::call(const std::function<Result<>()>& body) noexcept { return guarded(body); }
 
 const char* opdump_version(void) { return opdump::kVersion.data(); }
 const char* opdump_last_error(void) { return last_error.c_str(); }

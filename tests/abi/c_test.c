@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "opdump/opdump.h"
+#include "opdump/opdump_h5.h"
 
 #undef NDEBUG
 #define CHECK(condition)                                                                        \
@@ -273,6 +274,36 @@ static void test_models(const char* directory) {
   CHECK(opdump_close(session) == OPDUMP_OK);
 }
 
+static void test_h5(const char* directory) {
+  char path[256];
+  snprintf(path, sizeof path, "%s/a.h5", directory);
+  opdump_h5* file = NULL;
+  CHECK(opdump_h5_create(NULL, &file) == OPDUMP_ERROR_ARGUMENT);
+  CHECK(opdump_h5_create(path, &file) == OPDUMP_OK);
+  const int64_t shape[] = {2, 1}, device = 10;
+  const float x[] = {1, 2};
+  const opdump_h5_attribute attributes[] = {{"DeviceType", 0, 1, &device}, {"Stride", 1, 2, shape}};
+  opdump_h5_dataset dataset = {sizeof dataset, OPDUMP_FLOAT32, "/add/1/input/self", 2, 2, shape, x,
+                               attributes};
+  CHECK(opdump_h5_write(file, &dataset) == OPDUMP_OK);
+  CHECK(opdump_h5_write(file, &dataset) == OPDUMP_ERROR_ARGUMENT); /* it exists */
+  opdump_h5_dataset group = {sizeof group, OPDUMP_DTYPE_UNDEFINED, "/add/1/output", 0, 0, NULL, NULL, NULL};
+  CHECK(opdump_h5_write(file, &group) == OPDUMP_OK);
+  CHECK(opdump_h5_close(file) == OPDUMP_OK);
+
+  CHECK(opdump_h5_open(path, &file) == OPDUMP_OK);
+  opdump_h5_dataset found = {sizeof found, 0, NULL, 0, 0, NULL, NULL, NULL};
+  CHECK(opdump_h5_at(file, 0, &found) == OPDUMP_OK);
+  CHECK(strcmp(found.path, dataset.path) == 0 && found.dtype == OPDUMP_FLOAT32 && found.rank == 2);
+  CHECK(found.shape[0] == 2 && ((const float*)found.data)[1] == 2);
+  CHECK(found.attribute_count == 2 && found.attributes[0].values[0] == 10 && found.attributes[1].is_list);
+  CHECK(opdump_h5_at(file, 1, &found) == OPDUMP_ERROR_ARGUMENT);
+  CHECK(opdump_h5_write(file, &dataset) == OPDUMP_ERROR_ARGUMENT);
+  CHECK(opdump_h5_close(file) == OPDUMP_OK);
+  CHECK(opdump_h5_open("/nonexistent.h5", &file) == OPDUMP_ERROR_IO && file == NULL);
+  CHECK(opdump_h5_close(NULL) == OPDUMP_OK);
+}
+
 int main(void) {
   char directory[] = "/tmp/opdump_abi_XXXXXX";
   CHECK(mkdtemp(directory));
@@ -281,6 +312,7 @@ int main(void) {
   test_recording(directory);
   test_graph(directory);
   test_models(directory);
+  test_h5(directory);
   printf("%s\n", directory); /* check_abi.py reads what was written, and removes it */
   return 0;
 }
