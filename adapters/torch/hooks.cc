@@ -26,6 +26,7 @@ namespace {
 constexpr c10::DispatchKey kKey = c10::DispatchKey::Fake;  // reserved for use outside of torch itself
 
 std::atomic<Observer*> observer{nullptr};
+std::atomic<Interceptor*> interceptor{nullptr};
 std::int64_t step_at_fork = 0;
 std::atomic<bool> child_pending{false};  // forked while recording; the child has not decided yet
 std::atomic<const opdump_torch_bridge*> bridge{nullptr};
@@ -86,6 +87,14 @@ void tell_run(const char* mark) {
 
 struct Mark : at::ObserverContext {};  // an end callback comes only if the start callback returned a context
 
+// The way of an operator that nobody intercepts.
+void run_below(const c10::OperatorHandle& op, c10::DispatchKeySet below, torch::jit::Stack* stack) {
+  const Visit visit;
+  Observer* o = observer.load(std::memory_order_acquire);
+  if (!o || !(o->is_active() || o->begins_recorded_step())) return op.redispatchBoxed(below, stack);
+  o->run(op, below, stack);
+}
+
 // The boxed fallback: every operator of a thread whose set includes the key.
 void on_operator(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   const c10::DispatchKeySet below = keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kKey);
@@ -95,10 +104,10 @@ void on_operator(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch:
     const opdump_torch_bridge* b = bridge;
     if (b && b->start_in_child) b->start_in_child();
   }
-  const Visit visit;
-  Observer* o = observer.load(std::memory_order_acquire);
-  if (!o || !(o->is_active() || o->begins_recorded_step())) return op.redispatchBoxed(below, stack);
-  o->run(op, below, stack);
+  Interceptor* i = interceptor.load(std::memory_order_acquire);
+  if (!i) return run_below(op, below, stack);
+  i->run(op, stack,
+         [&](bool recorded) { recorded ? run_below(op, below, stack) : op.redispatchBoxed(below, stack); });
 }
 
 std::unique_ptr<at::ObserverContext> on_backward_start(const at::RecordFunction& node) {
@@ -154,7 +163,15 @@ void install_hooks() {
 
 }  // namespace
 
-void hook_thread(bool on) { c10::impl::tls_set_dispatch_key_included(kKey, on); }
+void hook_thread(bool on) { c10::impl::tls_set_dispatch_key_included(kKey, on || interceptor); }
+
+void set_interceptor(Interceptor* i) {
+  static std::once_flag once;
+  std::call_once(once, [] { pthread_atfork(nullptr, nullptr, [] { interceptor = nullptr; }); });
+  interceptor = i;
+  const Observer* o = observer;
+  hook_thread(o && o->is_watching());
+}
 
 void hook_backward(bool on) {
   if (backward_on == on || backward_callback == at::INVALID_CALLBACK_HANDLE) return;

@@ -1,12 +1,29 @@
 // The switches: what torch is made to call, and when. See hooks.cc for who may throw which.
 #pragma once
 
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <functional>
+
 #include "bridge.h"
 
 namespace opdump::torch_adapter {
 
 // Puts the dispatch key into this thread's set, or takes it out.
 void hook_thread(bool on);
+
+// Stands before the recording: every operator of a hooked thread goes through it first.
+class Interceptor {
+ public:
+  // Runs the operator; `recorded`: so that the recording under way, if there is one, sees it.
+  using Call = std::function<void(bool recorded)>;
+
+  virtual ~Interceptor() = default;
+  // `call` must be called once.
+  virtual void run(const c10::OperatorHandle& op, torch::jit::Stack* stack, const Call& call) = 0;
+};
+// Hooks this thread, too. Null: there is none any more. A process that was forked has none.
+void set_interceptor(Interceptor* interceptor);
 
 // Whether backward nodes are reported; process-wide.
 void hook_backward(bool on);

@@ -1,0 +1,144 @@
+#include "dumper.h"
+
+#include <cstdio>
+#include <utility>
+
+#include "dumper_overflow.h"
+
+namespace opdump::torch_adapter {
+
+struct Dumper::Thread {
+  bool inside = false;         // an operator or node is under way: what it calls is not recorded
+  std::optional<Record> node;  // the one under way
+};
+
+Dumper::Thread& Dumper::this_thread() {
+  thread_local Thread thread;
+  return thread;
+}
+
+void Dumper::start(const Options& options) {
+  stop();
+  const std::lock_guard lock(mutex_);
+  if (options.mode == Mode::load) {
+    load_file_ = LoadFile::open(options.load_path);
+    TORCH_CHECK(load_file_, opdump_last_error());
+  }
+  options_ = options;
+  loss_.clear();
+}
+
+std::string Dumper::stop() {
+  const std::lock_guard lock(mutex_);
+  options_.mode = Mode::off;
+  load_file_.reset();
+  if (opdump_h5_close(std::exchange(file_, nullptr)) != OPDUMP_OK && loss_.empty())
+    loss_ = opdump_last_error();
+  return std::exchange(loss_, {});
+}
+
+// The original's console lines.
+void Dumper::say(const Record& record, const char* what) const {
+  std::printf("IR: %s SeqId: %lld %s\n", record.name.c_str(), static_cast<long long>(record.id), what);
+  std::fflush(stdout);
+}
+
+void Dumper::write(const Record& record, const char* side, const NamedValues& values) {
+  if (!loss_.empty()) return;
+  const bool is_open = file_ || opdump_h5_create(options_.dump_path.c_str(), &file_) == OPDUMP_OK;
+  const std::string group = "/" + record.name + "/" + std::to_string(record.id) + "/" + side;
+  if (!is_open || write_values(file_, group, values, options_.style) != OPDUMP_OK)
+    loss_ = opdump_last_error();
+}
+
+Dumper::Record Dumper::begin(const std::string& name, NamedValues inputs) {
+  const std::lock_guard lock(mutex_);
+  Record record{name, -1, {}};
+  switch (options_.mode) {
+    case Mode::dump:
+      record.id = ++records_;
+      say(record, "dump inputs");
+      write(record, "input", inputs);
+      break;
+    case Mode::check_overflow:
+      record.id = ++records_;
+      record.inputs = keep(std::move(inputs));
+      break;
+    case Mode::load:
+      record.id = load_file_->load(name, inputs);
+      if (record.id < 0) break;
+      std::printf("IR: %s load inputs\n", name.c_str());
+      break;
+    case Mode::off:
+      break;
+  }
+  return record;
+}
+
+bool Dumper::end_checked(Record& record, const NamedValues& outputs) {
+  if (!has_overflow(record.inputs, outputs)) return false;
+  say(record, "is overflow!");
+  write(record, "input", record.inputs);
+  write(record, "output", outputs);
+  return true;
+}
+
+bool Dumper::end(Record& record, const NamedValues& outputs) {
+  const std::lock_guard lock(mutex_);
+  if (options_.mode == Mode::off) return false;
+  if (options_.mode == Mode::check_overflow) return end_checked(record, outputs);
+  say(record, "dump outputs");
+  if (record.id >= 0) write(record, "output", outputs);
+  return false;
+}
+
+void Dumper::run(const c10::OperatorHandle& op, torch::jit::Stack* stack, const Call& call) {
+  Thread& thread = this_thread();
+  const DumperKind& kind = dumper_kind(op);
+  if (thread.inside || kind.skipped) return call(!options_.with_acl || (thread.node && thread.node->id >= 0));
+  struct Inside {  // also if the operator throws
+    bool& flag;
+    explicit Inside(bool& f) : flag(f) { flag = true; }
+    ~Inside() { flag = false; }
+  } inside(thread.inside);
+
+  const std::size_t count = kind.arguments.size();
+  Record record;
+  std::vector<c10::IValue> changed;  // the stack loses its arguments
+  {
+    const Unobserved unobserved;
+    const auto arguments = torch::jit::last(*stack, count);
+    record = begin(kind.name, arguments_of(kind, arguments));
+    if (!kind.changed.empty()) changed = arguments.vec();
+  }
+  call(!options_.with_acl || record.id >= 0);
+  const Unobserved unobserved;
+  end(record, results_of(kind, torch::jit::last(*stack, kind.returns.size()), changed));
+}
+
+void Dumper::begin_node(const std::string& name, NamedValues inputs) {
+  const Unobserved unobserved;
+  Thread& thread = this_thread();
+  thread.inside = true;
+  thread.node = begin(name, std::move(inputs));
+}
+
+bool Dumper::end_node(const at::ArrayRef<c10::IValue>& grad_inputs) {
+  const Unobserved unobserved;
+  Thread& thread = this_thread();
+  thread.inside = false;
+  if (!thread.node) return false;
+  Record record = *std::exchange(thread.node, std::nullopt);
+  NamedValues outputs;
+  add_list("grad_inputs", grad_inputs, outputs);
+  return end(record, outputs);
+}
+
+void Dumper::abandon_node() { this_thread() = {}; }
+
+Dumper& dumper() {
+  static auto* d = new Dumper;  // never destroyed: operators run while the process ends
+  return *d;
+}
+
+}  // namespace opdump::torch_adapter

@@ -1,0 +1,74 @@
+// PyTorch 1.5's torch.utils.dumper: every operator and every backward node becomes a record in one HDF5 file,
+// or gets its inputs from one, or is tested for overflow (torch_tf_frontends.md part D). One for the process,
+// as there: the numbers of the records go on from file to file.
+//
+// Of operators that call others the outermost is recorded. A backward node is announced by the Python half,
+// before and after it runs; what it calls belongs to it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "dumper_kind.h"
+#include "dumper_load.h"
+#include "dumper_values.h"
+#include "hooks.h"
+
+namespace opdump::torch_adapter {
+
+class Dumper : public Interceptor {
+ public:
+  enum class Mode { off = 0, dump = 1, load = 2, check_overflow = 3 };
+
+  struct Options {
+    Mode mode = Mode::off;
+    std::string dump_path;  // created with the first record
+    std::string load_path;
+    bool with_acl =
+        false;  // operators that got their inputs from the file are shown to the recording under way
+    FileStyle style;
+  };
+
+  // Throws c10::Error: the file to be loaded cannot be read.
+  void start(const Options& options);
+  // Ends the mode and closes the file. What was lost: a text, or nothing.
+  std::string stop();
+
+  void run(const c10::OperatorHandle& op, torch::jit::Stack* stack, const Call& call) override;
+
+  // Around a backward node of this thread.
+  void begin_node(const std::string& name, NamedValues inputs);
+  // True if it overflowed.
+  bool end_node(const at::ArrayRef<c10::IValue>& grad_inputs);
+  // It ended with an exception, or never ran.
+  void abandon_node();
+
+ private:
+  struct Record {
+    std::string name;
+    std::int64_t id = -1;  // -1: nothing is written
+    NamedValues inputs;    // as they were, in overflow mode
+  };
+  Record begin(const std::string& name, NamedValues inputs);
+  bool end(Record& record, const NamedValues& outputs);
+  bool end_checked(Record& record, const NamedValues& outputs);
+  void say(const Record& record, const char* what) const;
+  void write(const Record& record, const char* side, const NamedValues& values);
+  struct Thread;
+  static Thread& this_thread();
+
+  std::recursive_mutex mutex_;  // guards everything below
+  Options options_;
+  std::int64_t records_ = 0;  // of the whole process
+  opdump_h5* file_ = nullptr;
+  std::unique_ptr<LoadFile> load_file_;
+  std::string loss_;  // not empty: nothing more is written
+};
+
+// The one of this process.
+Dumper& dumper();
+
+}  // namespace opdump::torch_adapter

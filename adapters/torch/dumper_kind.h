@@ -1,0 +1,53 @@
+// What PyTorch 1.5's dumper makes of the schema of an operator: its name in the file, whether it is recorded
+// at all, and under which names and type numbers its arguments and results are told (torch_tf_frontends.md
+// D.2, D.3).
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace opdump::torch_adapter {
+
+// The attribute `Type` of a dataset. `nothing` is not told.
+enum class ValueType : std::int64_t {
+  nothing = -1,
+  tensor = 0,
+  tensors = 1,
+  int_vector = 2,
+  integer = 3,
+  boolean = 4,
+  floating = 5,
+  optional_floating = 6,
+  scalar = 7,
+  optional_integer = 9,
+  optional_scalar = 10,
+  scalar_type = 14,
+  int_array = 16,
+  optional_memory_format = 17,
+  tensor_options = 18,
+};
+
+struct DumperKind {
+  struct Value {
+    std::string name;
+    ValueType type = ValueType::nothing;
+    bool written = false;  // an argument that the operator may write to
+  };
+  std::string name;  // "add_Tensor"
+  bool skipped = false;
+  std::vector<Value> arguments;  // of the schema, one for one
+  int options = -1;              // the first of dtype, layout, device and pin_memory, told as one: "options"
+  std::vector<Value> returns;
+  std::vector<std::size_t> changed;  // arguments that are the results of an operator that returns nothing
+};
+
+// Thread-safe; the reference is valid for ever.
+const DumperKind& dumper_kind(const c10::OperatorHandle& op);
+
+// Whether a backward node of this name ("SqueezeBackward1") is left out.
+bool is_skipped_node(const std::string& name);
+
+}  // namespace opdump::torch_adapter

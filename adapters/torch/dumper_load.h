@@ -1,0 +1,48 @@
+// A dumper file to be loaded: for an operator that runs, the recorded inputs that fit (torch_tf_frontends.md
+// D.6).
+//
+// Records of an operator are told apart by what their inputs are: shape and dtype of tensors (int32 and int64
+// are one), kind of scalars, value of everything else. That is a text, and a hash table leads from it to the
+// records that have it, in the order of their numbers: finding one takes the same time whatever the size of
+// the file.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "dumper_values.h"
+
+namespace opdump::torch_adapter {
+
+class LoadFile {
+ public:
+  // Reads the list of datasets. Null if the file cannot be read: see opdump_last_error().
+  static std::unique_ptr<LoadFile> open(const std::string& path);
+
+  // The number of the first record that fits and was not taken yet, which is now; -1 if there is none. The
+  // tensors of `inputs` are overwritten with those of the record. Throws c10::Error if one cannot be.
+  std::int64_t load(const std::string& name, const NamedValues& inputs);
+
+ private:
+  struct Record {
+    std::int64_t id = 0;
+    std::map<std::string, std::size_t> tensors;  // by name, the number of the dataset
+  };
+  struct Closer {
+    void operator()(opdump_h5* file) const { opdump_h5_close(file); }
+  };
+  void overwrite(const at::Tensor& tensor, std::size_t index);
+  void add_records();
+
+  std::unique_ptr<opdump_h5, Closer> file_;
+  std::set<std::string> names_;
+  std::unordered_map<std::string, std::deque<Record>> records_;
+};
+
+}  // namespace opdump::torch_adapter

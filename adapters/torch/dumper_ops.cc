@@ -1,0 +1,81 @@
+// What opdump/dumper.py calls: operators of the namespace opdump_dumper. Not a module of Python, because
+// torch hands them tensors without this library having to know torch's Python objects.
+#include <torch/csrc/autograd/anomaly_mode.h>
+#include <torch/library.h>
+
+#include "dumper.h"
+
+namespace opdump::torch_adapter {
+namespace {
+
+void start(std::int64_t mode, std::string dump_path, std::string load_path, bool with_acl,
+           bool bug_compatible, std::int64_t device_type) {
+  Dumper::Options options;
+  options.mode = static_cast<Dumper::Mode>(mode);
+  options.dump_path = std::move(dump_path);
+  options.load_path = std::move(load_path);
+  options.with_acl = with_acl;
+  options.style = {bug_compatible, device_type};
+  dumper().start(options);
+  if (options.mode != Dumper::Mode::off) set_interceptor(&dumper());
+}
+
+std::string stop() {
+  set_interceptor(nullptr);
+  return dumper().stop();
+}
+
+// Python has one word for lists of whatever: tuples. Those of integers are told as lists of integers.
+c10::IValue to_list(const c10::IValue& value) {
+  if (!value.isTuple()) return value;
+  std::vector<std::int64_t> integers;
+  for (const c10::IValue& item : value.toTupleRef().elements())
+    if (item.isInt()) integers.push_back(item.toInt());
+  return integers;
+}
+
+NamedValues to_values(const std::vector<std::string>& names, const std::vector<std::int64_t>& types,
+                      c10::ArrayRef<c10::IValue> from) {
+  NamedValues values;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto type = static_cast<ValueType>(types[i]);
+    if (type == ValueType::tensors)
+      add_list(names[i], from[i].toTupleRef().elements().vec(), values);
+    else
+      add_value(names[i], type, to_list(from[i]), false, values);
+  }
+  return values;
+}
+
+void begin_node(const c10::OperatorHandle&, torch::jit::Stack* stack) {
+  const c10::IValue values = torch::jit::pop(*stack);
+  const auto types = torch::jit::pop(*stack).toIntVector();
+  std::vector<std::string> names;
+  for (const c10::IValue& name : torch::jit::pop(*stack).toListRef()) names.push_back(name.toStringRef());
+  const std::string node = torch::jit::pop(*stack).toStringRef();
+  dumper().begin_node(node, to_values(names, types, values.toListRef()));
+}
+
+void end_node(const std::string& node, const c10::List<c10::optional<at::Tensor>>& grad_inputs) {
+  const c10::IValue list(grad_inputs);
+  const bool overflowed = dumper().end_node(list.toListRef());
+  TORCH_CHECK(!overflowed || !torch::autograd::AnomalyMode::is_enabled(), "Function '", node,
+              "' has overflow.");
+}
+
+}  // namespace
+
+TORCH_LIBRARY(opdump_dumper, m) {
+  m.def(
+      "start(int mode, str dump_path, str load_path, bool with_acl, bool bug_compatible, int device_type) -> "
+      "()",
+      start);
+  m.def("stop() -> str", stop);
+  m.def("begin_node(str node, str[] names, int[] types, Any[] values) -> ()",
+        torch::CppFunction::makeFromBoxedFunction<&begin_node>());
+  m.def("end_node(str node, Tensor?[] grad_inputs) -> ()", end_node);
+  m.def("abandon_node() -> ()", [] { dumper().abandon_node(); });
+  m.def("is_skipped_node(str node) -> bool", [](std::string node) { return is_skipped_node(node); });
+}
+
+}  // namespace opdump::torch_adapter

@@ -1,0 +1,147 @@
+"""PyTorch 1.5's ``torch.utils.dumper`` on the PyTorch that is installed: what each operator read and wrote, in one .h5.
+
+::
+
+    from opdump.dumper import dumper
+
+    with dumper(use_dump=True, dump_path="dumps/") as dump:
+        loss = criterion(model(x), y)
+        loss.backward()
+
+See docs/torch-dumper.md. torch is imported when a mode begins.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import warnings
+
+__all__ = ["dumper", "get_op_map"]
+
+_OFF, _DUMP, _LOAD, _CHECK_OVERFLOW = range(4)
+
+
+class dumper:  # noqa: N801  (the original's name)
+    """A context manager; one of `use_dump`, `use_load` and `check_overflow` says what happens inside.
+
+    An object serves once. `dump_path` is a directory or the .h5 file to be made, None the working directory;
+    `load_file_path` the file that `use_load` takes inputs from. `load_with_acl_dump` records the operators that got such
+    inputs as acl.json in the working directory says.
+
+    `bug_compatible`: files with the bytes of the original, and its refusals. `node_names`: "1.5" calls backward nodes as
+    that version did (AddmmBackward), "native" as the installed one does (AddmmBackward0). `device_type`: what the
+    attribute DeviceType says of every tensor; 10 is an NPU, the only device that CANN's comparison takes for its -m file.
+    """
+
+    def __init__(
+        self,
+        enabled: bool = True,
+        use_dump: bool = False,
+        use_load: bool = False,
+        check_overflow: bool = False,
+        dump_path: str | os.PathLike | None = None,
+        load_file_path: str | os.PathLike | None = None,
+        load_with_acl_dump: bool = False,
+        *,
+        bug_compatible: bool | None = None,
+        node_names: str = "1.5",
+        device_type: int | None = None,
+    ) -> None:
+        if not all(isinstance(flag, bool) for flag in (use_dump, use_load, check_overflow, load_with_acl_dump)):
+            raise RuntimeError("use_dump/use_load/check_overflow/load_with_acl_dump should be set to True or False!")
+        if node_names not in ("1.5", "native"):
+            raise ValueError(f'node_names is {node_names!r}; expected "1.5" or "native"')
+        self._enabled = enabled
+        self._modes = {_DUMP: use_dump, _LOAD: use_load, _CHECK_OVERFLOW: check_overflow}
+        self._dump_path = None if dump_path is None else os.path.realpath(dump_path)
+        self._load_path = None if load_file_path is None else os.path.realpath(load_file_path)
+        self._with_acl = load_with_acl_dump
+        self._bug_compatible = _is_strict() if bug_compatible is None else bug_compatible
+        self._node_names = node_names
+        self._device_type = -1 if device_type is None else device_type
+        self._entered = False
+
+    def __enter__(self) -> dumper | None:
+        if not self._enabled:
+            return None
+        if self._entered:
+            raise RuntimeError("utils dumper are not reentrant")
+        self._entered = True
+        modes = [mode for mode, wanted in self._modes.items() if wanted]
+        if len(modes) > 1:
+            raise RuntimeError("dump mode, load mode and check overflow mode can not run together!")
+        if modes:
+            self._begin(modes[0])
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        from opdump import _dumper
+
+        loss = _dumper.stop()
+        if loss:
+            warnings.warn(f"the file is not complete: {loss}", RuntimeWarning, stacklevel=2)
+
+    def _begin(self, mode: int) -> None:
+        with_acl = self._with_acl and mode == _LOAD
+        if with_acl and self._bug_compatible and os.environ.get("ACL_DUMP_DATA") == "1":
+            raise RuntimeError("environment variable ACL_DUMP_DATA should be 0 when set load_with_acl_dump=True")
+        if mode == _LOAD:
+            self._check_load_path()
+        dump_path = _find_file(self._dump_path)
+        from opdump import _dumper
+
+        _dumper.start(
+            mode,
+            dump_path=dump_path,
+            load_path=self._load_path or "",
+            with_acl=with_acl,
+            bug_compatible=self._bug_compatible,
+            node_names=self._node_names,
+            device_type=self._device_type,
+        )
+
+    def _check_load_path(self) -> None:
+        path = self._load_path
+        if path is None or not os.path.isfile(path) or not path.endswith(".h5"):
+            raise RuntimeError("load_file_path error, please input a real h5 file path")
+        if self._dump_path is None and self._bug_compatible:
+            raise TypeError("dump_path is None, which load mode compares with load_file_path")
+        if self._dump_path is not None and os.path.exists(self._dump_path) and os.path.samefile(self._dump_path, path):
+            raise RuntimeError("dump_path and load_file_path can not be same!")
+
+    @staticmethod
+    def get_op_map() -> tuple[dict[str, list[str]], dict[str, dict[str, str]]]:
+        """See get_op_map."""
+        return get_op_map()
+
+
+def _is_strict() -> bool:
+    return os.environ.get("OPDUMP_STRICT", "") not in ("", "0")
+
+
+def _find_file(dump_path: str | None) -> str:
+    """The file that `dump_path` means. Nothing is made here."""
+    directory = os.getcwd() if dump_path is None else dump_path
+    if os.path.isdir(directory):
+        return os.path.join(directory, datetime.datetime.now().strftime("%Y%m%d_%H%M%S.%f") + ".h5")
+    parent, name = os.path.split(directory)
+    if not os.path.isdir(parent):
+        raise RuntimeError(f"dump_path error, the directory '{parent}' does not exist, please input a valid one")
+    if not name.endswith(".h5"):
+        raise RuntimeError(f"dump_path error, filename '{name}' should be end with .h5")
+    return directory
+
+
+def get_op_map() -> tuple[dict[str, list[str]], dict[str, dict[str, str]]]:
+    """The operators that an NPU and a GPU call by other names, and the parameters that they do."""
+    names = {
+        "NpuConvolutionBackward": ["CudnnConvolutionBackward", "ThnnConvDepthwise2DBackward"],
+        "CudnnConvolutionBackward": ["NpuConvolutionBackward"],
+        "NativeBatchNormBackward": ["CudnnBatchNormBackward"],
+        "CudnnBatchNormBackward": ["NativeBatchNormBackward"],
+    }
+    convolution = {"input": "self", "self": "input"}
+    batch_norm = {"eps": "epsilon", "epsilon": "eps"}
+    parameters = {name: dict(convolution if "Convolution" in name else batch_norm) for name in names}
+    return names, parameters
