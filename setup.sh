@@ -11,9 +11,10 @@ packages=(
   nlohmann-json3-dev libcli11-dev libfmt-dev libhwy-dev libssl-dev libre2-dev
   libprotozero-dev libhdf5-dev
   # the PyTorch runtime and its headers
-  python3-torch libtorch-dev python3-dev
+  python3-torch libtorch-dev python3-dev pybind11-dev
   # the example and the tests: files are read back by the programs people use
   python3-sklearn python3-numpy python3-pandas python3-pytest libgtest-dev libgmock-dev
+  python3-pip python3-setuptools python3-wheel
   protobuf-compiler python3-h5py hdf5-tools
   # models for the tests, and the hash of the package that has ONNX Runtime's library
   python3-onnx python3-torchvision openssl

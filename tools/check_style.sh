@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 format() {
-  find src include adapters tests fuzz bench \( -name '*.h' -o -name '*.hpp' -o -name '*.c' -o -name '*.cc' \) -print0 |
+  find src include adapters python tests fuzz bench \( -name '*.h' -o -name '*.hpp' -o -name '*.c' -o -name '*.cc' \) -print0 |
     xargs -0 "${CLANG_FORMAT:-clang-format}" "$@"
 }
 

@@ -1,31 +1,84 @@
-"""opdump records what every operator of a PyTorch program reads and writes.
+"""opdump records what every operator of a PyTorch program reads and writes, and reads and compares such records.
 
-With a configuration in the environment, importing is enough::
+Recording. With a configuration in the environment, importing is enough::
 
     MINDSPORE_DUMP_CONFIG=$PWD/data_dump.json python3 -c "import opdump, train"
 
 or name it in the program::
 
     import opdump
-    opdump.start("data_dump.json")
-    ...
-    opdump.stop()
+    with opdump.dump("data_dump.json") as recording:
+        ...
 
-torch is not imported by this package; recording begins when the program imports it.
+Reading::
+
+    dump = opdump.open("dump")
+    dump["addmm-op0"]["output.0"].numpy()
+    dump.statistics()                       # a pandas.DataFrame
+    result = opdump.compare("golden", "actual")
+    result.ok, result.first_bad
+
+torch, numpy and pandas are imported by what uses them, not by this package; recording under the environment's
+configuration begins when the program imports torch.
 """
 
 from __future__ import annotations
 
 from opdump import _on_import
+from opdump._errors import ConfigError, Error, NotFoundError, ReadError
 
-__all__ = ["start", "stop", "step", "active", "current_step", "set_dump"]
+TYPE_CHECKING = False  # as type checkers know it; the module typing costs more than all the rest
+if TYPE_CHECKING:
+    from typing import Any
+
+    from opdump._core import Finding, Operator, Slot
+    from opdump._reading import Comparison, DumpSet, compare, open, plan
+    from opdump._recording import Config, Recording
+
+__all__ = ["start", "stop", "step", "active", "current_step", "set_dump", "dump", "open", "compare", "plan", "DumpSet",
+           "Operator", "Slot", "Comparison", "Finding", "Recording", "Error", "ConfigError", "NotFoundError", "ReadError"]
+
+_PLACES = {"open": "_reading", "compare": "_reading", "plan": "_reading", "DumpSet": "_reading", "Comparison": "_reading",
+           "Operator": "_core", "Slot": "_core", "Finding": "_core", "Recording": "_recording"}
+_MODULES = {"torchair", "npu_device", "mindspore"}
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name in _MODULES:
+        return importlib.import_module(f"opdump.{name}")
+    if name not in _PLACES:
+        raise AttributeError(f"module 'opdump' has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(f"opdump.{_PLACES[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_MODULES})
+
+
+def dump(config: Config, *, mode: str | None = None, strict: bool = False) -> Recording:
+    """Records what runs inside a with statement, as the configuration says: a file, or the same as a dict::
+
+        with opdump.dump("data_dump.json") as recording:
+            train()
+        print(recording.complete, recording.open().statistics())
+
+    `mode` and `strict` are those of start(). Steps count from 0. Entering raises ConfigError (a ValueError) with file, line
+    and column if the configuration is wrong, RuntimeError if a recording is under way.
+    """
+    from opdump._recording import Recording
+
+    return Recording(config, mode=mode, strict=strict)
 
 
 def start(config: str, *, mode: str | None = None, strict: bool = False) -> None:
     """Starts recording as the configuration file `config` says (data_dump.json).
 
     `mode` is the machine the file was written for: "o0", "o2", "cpu" or "gpu"; None follows the file. `strict` refuses
-    what the original system refuses. Raises ValueError with file, line and column if the configuration is wrong.
+    what the original system refuses. Raises ValueError with file, line and column if the configuration is wrong,
+    RuntimeError if a recording is under way.
     """
     import torch  # noqa: F401  (recording hooks a complete torch)
 

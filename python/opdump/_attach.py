@@ -207,6 +207,8 @@ def _warn_of_compile() -> None:
 def start(config: str | None, *, mode: str | None = None, strict: bool = False, process: str | None = None, first_step: int = 0) -> None:
     """See opdump.start. What is None comes from the environment. `process` tells apart those that record into one rank."""
     global _settings
+    if _settings is not None and not process:
+        raise RuntimeError("a recording is under way: stop it first")
     settings = {"config": config and os.path.abspath(config), "mode": mode, "strict": strict}
     hooks.start(**settings, process=process, first_step=first_step)
     if process:

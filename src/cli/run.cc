@@ -45,9 +45,11 @@ void forward_signal(int number, siginfo_t* info, void*) {
 constexpr std::array kForwarded{SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
 // The Python package lies beside the program: build/release/{bin,python} or PREFIX/{bin,lib/opdump/python}.
+// Or the program lies in the package, where pip puts it: site-packages/opdump/bin.
 Result<fs::path> find_python_package() {
   std::error_code error;
   const fs::path prefix = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path();
+  if (fs::exists(prefix / "inject/sitecustomize.py", error)) return prefix.parent_path();
   for (const char* place : {"python", "lib/opdump/python"})
     if (fs::exists(prefix / place / "opdump/inject/sitecustomize.py", error)) return prefix / place;
   return Error(Code::not_found, "the Python package opdump is not beside the program in " + prefix.string());
@@ -75,7 +77,8 @@ class RunReport {
 
 Result<> set_environment(const RunArguments& arguments, const std::string& config, const RunReport& report) {
   OPDUMP_TRY(const fs::path package, find_python_package());
-  std::string path = (package / "opdump/inject").string() + ":" + package.string();
+  // Not the directory of the package: the hook adds it where Python does not look there anyway.
+  std::string path = (package / "opdump/inject").string();
   if (const char* old = std::getenv("PYTHONPATH"); old && *old) path.append(":").append(old);
   ::setenv("PYTHONPATH", path.c_str(), 1);
   ::setenv("OPDUMP_CONFIG", fs::absolute(config).c_str(), 1);

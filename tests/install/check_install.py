@@ -23,6 +23,8 @@ FILES = {
 TORCH_FILES = {
     "include/opdump/opdump_torch.h",
     "lib/opdump/python/opdump/__init__.py",
+    "lib/opdump/python/opdump/_core.pyi",
+    "lib/opdump/python/opdump/_core.so",
     "lib/opdump/python/opdump/_torch.so",
     "lib/opdump/python/opdump/inject/sitecustomize.py",
     "lib/opdump/python/opdump/py.typed",
@@ -103,6 +105,10 @@ def main():
                    work / "script.py", env=environment)
         check(said == "[0.0, 2.0]\n", f"the script printed {said!r}")
         check_dump(work, "script")
+        (work / "read.py").write_text("import opdump, sys\nprint(len(opdump.open(sys.argv[1])))\n")
+        said = run("/usr/bin/python3", work / "read.py", work / "script",
+                   env=environment | {"PYTHONPATH": str(prefix / "lib/opdump/python")})
+        check(int(said) > 1, f"the package reads {said!r} operators")
 
 
 if __name__ == "__main__":

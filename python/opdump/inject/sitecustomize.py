@@ -5,6 +5,9 @@ import os
 import sys
 
 _here = os.path.dirname(os.path.abspath(__file__))
+_packages = os.path.dirname(os.path.dirname(_here))
+if _packages not in sys.path:  # where pip puts packages Python looks anyway, and behind its own library
+    sys.path.insert(1, _packages)
 
 
 def _run_hidden_sitecustomize():

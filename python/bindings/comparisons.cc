@@ -1,0 +1,134 @@
+// compare() and its result.
+#include <pybind11/stl.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings.h"
+#include "compare/compare.h"
+#include "compare/names.h"
+#include "report/csv.h"
+#include "report/jsonl.h"
+#include "report/summary.h"
+#include "report/table.h"
+
+namespace opdump::bindings {
+namespace {
+
+using Dump = std::shared_ptr<dump::DumpSet>;
+
+// The result points into both dumps.
+struct Comparison {
+  Dump golden, actual;
+  compare::Comparison result;
+};
+using Shared = std::shared_ptr<Comparison>;
+
+struct Finding {
+  Shared comparison;
+  const compare::OperatorComparison* op = nullptr;
+};
+
+Shared compare_dumps(Dump golden, Dump actual, std::optional<double> rtol, std::optional<double> atol,
+                     unsigned threads) {
+  const py::gil_scoped_release release;
+  compare::Options options;
+  options.rtol = rtol;
+  options.atol = atol;
+  options.threads = threads;
+  auto result = unwrap(compare::compare_dumps(*golden, *actual, options));
+  return std::make_shared<Comparison>(Comparison{std::move(golden), std::move(actual), std::move(result)});
+}
+
+py::list findings_of(const Shared& comparison) {
+  py::list found;
+  for (const compare::OperatorComparison& op : comparison->result.operators)
+    found.append(Finding{comparison, &op});
+  return found;
+}
+
+py::object first_bad_of(const Shared& comparison) {
+  const auto& result = comparison->result;
+  if (!result.first_bad) return py::none();
+  return py::cast(Finding{comparison, &result.operators[*result.first_bad]});
+}
+
+py::object side_of(const Dump& dump, const dump::OperatorRun* run) {
+  return run == nullptr ? py::none() : py::cast(Operator{dump, run});
+}
+
+std::string csv_of(const Comparison& comparison) {
+  std::string text(report::csv_header());
+  for (const compare::OperatorComparison& op : comparison.result.operators) report::append_csv_rows(text, op);
+  return text;
+}
+
+std::string table_of(const Comparison& comparison, bool all) {
+  report::TableStyle style;
+  style.all = all;
+  const std::string table = report::format_table(comparison.result, style);
+  return (table.empty() ? table : table + "\n") + report::format_summary(comparison.result, style);
+}
+
+py::dict coverage_of(const compare::Coverage& coverage) {
+  py::dict record;
+  record["golden_operators"] = coverage.golden_operators;
+  record["actual_operators"] = coverage.actual_operators;
+  record["paired_operators"] = coverage.paired_operators;
+  record["golden_slots"] = coverage.golden_slots;
+  record["compared_slots"] = coverage.compared_slots;
+  record["compared_bytes"] = coverage.compared_bytes;
+  record["skipped_slots"] = coverage.skipped_slots;
+  return record;
+}
+
+std::string_view verdict_name(compare::Verdict verdict) {
+  return compare::kVerdictNames[static_cast<std::size_t>(verdict)];
+}
+
+// What is said of the slot that tells most.
+std::string reason_of(const Finding& finding) {
+  const compare::SlotComparison* slot = report::telling_slot(*finding.op);
+  return slot == nullptr ? std::string() : report::describe_slot(*slot);
+}
+
+void define_finding(py::module_& module) {
+  py::class_<Finding>(module, "Finding", "What became of one operator in a comparison.")
+      .def_property_readonly("name", [](const Finding& f) { return compare::operator_name(f.op->run()); })
+      .def_property_readonly("verdict", [](const Finding& f) { return verdict_name(f.op->verdict); })
+      .def_property_readonly("reason", reason_of)
+      .def_property_readonly("rank", [](const Finding& f) { return f.op->run().rank; })
+      .def_property_readonly("step", [](const Finding& f) { return f.op->run().step; })
+      .def_property_readonly("golden",
+                             [](const Finding& f) { return side_of(f.comparison->golden, f.op->golden); })
+      .def_property_readonly("actual",
+                             [](const Finding& f) { return side_of(f.comparison->actual, f.op->actual); })
+      .def("__repr__", [](const Finding& f) {
+        return "<" + std::string(verdict_name(f.op->verdict)) + " " + compare::operator_name(f.op->run()) +
+               " step " + std::to_string(f.op->run().step) + ">";
+      });
+}
+
+}  // namespace
+
+void define_comparisons(py::module_& module) {
+  define_finding(module);
+  py::class_<Comparison, Shared>(module, "Comparison", "The judgement of two dumps.")
+      .def_property_readonly("outcome",
+                             [](const Comparison& c) {
+                               return compare::kOutcomeNames[static_cast<std::size_t>(c.result.outcome)];
+                             })
+      .def_property_readonly("first_bad", first_bad_of)
+      .def_property_readonly("coverage", [](const Comparison& c) { return coverage_of(c.result.coverage); })
+      .def_property_readonly("incomplete", [](const Comparison& c) { return c.result.incomplete; })
+      .def_property_readonly("notes", [](const Comparison& c) { return c.result.notes; })
+      .def_property_readonly("conclusion", [](const Comparison& c) { return report::conclusion(c.result); })
+      .def("operators", findings_of)
+      .def("csv", csv_of)
+      .def("table", table_of, py::arg("all"));
+  module.def("compare", compare_dumps, py::arg("golden"), py::arg("actual"), py::arg("rtol"), py::arg("atol"),
+             py::arg("threads"));
+}
+
+}  // namespace opdump::bindings

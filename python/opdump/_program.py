@@ -1,0 +1,9 @@
+"""The command `opdump` of a package that pip installed: the program lies in the package."""
+
+import os
+import sys
+
+
+def main() -> None:
+    program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "opdump")
+    os.execv(program, ["opdump", *sys.argv[1:]])

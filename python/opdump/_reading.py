@@ -1,0 +1,179 @@
+"""Dumps and comparisons: opdump._core with the conveniences of Python. pandas is imported by what returns a DataFrame."""
+
+from __future__ import annotations
+
+import functools
+import io
+import json
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Union
+
+from opdump import _core
+
+if TYPE_CHECKING:
+    import pandas
+
+StrPath = Union[str, "os.PathLike[str]"]
+
+
+class DumpSet:
+    """A dump on disk: names, tables and headers are read at once, tensors when they are asked for.
+
+    Iterating gives the operators, sorted by rank, step, graph and order of execution.
+    """
+
+    def __init__(self, path: StrPath) -> None:
+        self._core = _core.open(os.fspath(path))
+
+    @property
+    def path(self) -> os.PathLike[str]:
+        return self._core.path
+
+    @functools.cached_property
+    def operators(self) -> list[_core.Operator]:
+        return self._core.operators()
+
+    @property
+    def ranks(self) -> list[int]:
+        return sorted({op.rank for op in self.operators})
+
+    @property
+    def steps(self) -> list[int]:
+        return sorted({op.step for op in self.operators})
+
+    @property
+    def problems(self) -> list[str]:
+        """What in the dump could not be used, each with its path."""
+        return self._core.problems
+
+    @property
+    def statuses(self) -> dict[int, dict[str, Any]]:
+        """How each rank's recording ended; without those of other tools."""
+        return self._core.statuses
+
+    def __len__(self) -> int:
+        return len(self.operators)
+
+    def __iter__(self) -> Iterator[_core.Operator]:
+        return iter(self.operators)
+
+    def find(self, name: str | None = None, *, type: str | None = None, rank: int | None = None,
+             step: int | None = None) -> list[_core.Operator]:
+        """The executions of operators called `name`, or whose name ends with "/" + `name`, or else contains it."""
+        found = [op for op in self.operators
+                 if (type is None or op.type == type) and (rank is None or op.rank == rank) and (step is None or op.step == step)]
+        if name is None:
+            return found
+        tests = (lambda op: op.name == name, lambda op: op.name.endswith("/" + name), lambda op: name in op.name)
+        return next((chosen for test in tests if (chosen := [op for op in found if test(op)])), [])
+
+    def __getitem__(self, name: str) -> _core.Operator:
+        """The first execution of the operator that find() means. KeyError if there is none."""
+        found = self.find(name)
+        if not found:
+            raise KeyError(f"{name} is no operator of {self.path}")
+        return found[0]
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A row for each slot: where it belongs, dtype, shape, file, and the reason if it has no data."""
+        import pandas
+
+        return pandas.DataFrame(self._core.slot_columns())
+
+    def statistics(self, *, compute: bool = True) -> pandas.DataFrame:
+        """A row for each slot with its statistics, under their names in statistic.csv. Where the dump keeps only the tensor
+        they are computed from it, unless `compute` is False."""
+        import pandas
+
+        return pandas.DataFrame(self._core.statistic_columns(compute))
+
+    def __repr__(self) -> str:
+        return f"<DumpSet {self.path}: {len(self)} operators in {len(self.steps)} steps of {len(self.ranks)} ranks>"
+
+
+class Comparison:
+    """The judgement of two dumps."""
+
+    def __init__(self, core: _core.Comparison) -> None:
+        self._core = core
+
+    @property
+    def outcome(self) -> str:
+        """ "same", "differs", "incomplete" (no difference found, but not everything could be looked at) or
+        "nothing_compared"."""
+        return self._core.outcome
+
+    @property
+    def ok(self) -> bool:
+        """True if everything was compared and nothing differs."""
+        return self.outcome == "same"
+
+    @property
+    def first_bad(self) -> _core.Finding | None:
+        """The first operator with an output that differs, else the first other difference."""
+        return self._core.first_bad
+
+    @functools.cached_property
+    def operators(self) -> list[_core.Finding]:
+        return self._core.operators()
+
+    @property
+    def coverage(self) -> dict[str, int]:
+        return self._core.coverage
+
+    @property
+    def notes(self) -> list[str]:
+        """What was assumed."""
+        return self._core.notes
+
+    @property
+    def incomplete(self) -> list[str]:
+        """Why the answer may not be whole."""
+        return self._core.incomplete
+
+    @property
+    def conclusion(self) -> str:
+        return self._core.conclusion
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A row for each pair of slots: verdict, metrics, reason. The columns are those of `opdump compare --csv`."""
+        import pandas
+
+        text = {name: str for name in ("operator", "type", "slot", "dtype", "shape", "verdict", "source", "reason", "phase")}
+        return pandas.read_csv(io.StringIO(self._core.csv()), dtype=text, keep_default_na=False,
+                               na_values={name: ["", "nan"] for name in _METRICS})
+
+    def table(self, *, all: bool = False) -> str:
+        """What `opdump compare` prints."""
+        return self._core.table(all)
+
+    def __str__(self) -> str:
+        return self.conclusion
+
+    def __repr__(self) -> str:
+        return f"<Comparison {self.outcome}: {self.conclusion}>"
+
+
+_METRICS = ("cosine", "max_abs", "max_rel", "relative_l2", "mean_abs", "rmse", "mismatch_count", "count")
+
+
+def open(path: StrPath) -> DumpSet:
+    """The dump at `path`: its root or any directory below, or a file that holds a dump.
+
+    Raises NotFoundError if there is none, ReadError if the system refuses.
+    """
+    return DumpSet(path)
+
+
+def compare(golden: DumpSet | StrPath, actual: DumpSet | StrPath, *, rtol: float | None = None, atol: float | None = None,
+            threads: int = 0) -> Comparison:
+    """Judges `actual` against `golden`, each a DumpSet or a path. Without `rtol` and `atol` the golden tensor's dtype decides;
+    `threads` 0 means one for each core."""
+    sides = [side if isinstance(side, DumpSet) else open(side) for side in (golden, actual)]
+    return Comparison(_core.compare(sides[0]._core, sides[1]._core, rtol, atol, threads))
+
+
+def plan(config: StrPath, *, dialect: str = "", mode: str = "auto", strict: bool = False) -> dict[str, Any]:
+    """What the configuration file asks for, as `opdump plan --json` prints it. Raises ConfigError."""
+    return json.loads(_core.plan_json(os.fspath(config), dialect, mode, strict))

@@ -1,0 +1,57 @@
+"""`import opdump` is cheap: what it imports is counted, because a clock would measure the machine."""
+
+
+def test_nothing_heavy_is_imported(program):
+    done = program.run("""
+        import sys
+        before = set(sys.modules)
+        import opdump
+        print(*sorted(set(sys.modules) - before))
+    """)
+    imported = done.stdout.split()
+    assert {"opdump", "opdump._errors", "opdump._on_import"} <= set(imported)
+    assert len(imported) <= 8, imported
+    assert not {"torch", "numpy", "pandas", "opdump._core", "opdump._torch"} & set(imported)
+
+
+def test_reading_imports_no_torch(program):
+    done = program.run("""
+        import sys
+        import numpy, opdump
+        numpy.save("a.add.Default_add-op0.0.0.1700000000000000.output.0.DefaultFormat.float32.npy", numpy.ones(2, "f4"))
+        try:
+            opdump.open("nothing")
+        except FileNotFoundError:
+            pass
+        print("torch" in sys.modules, "pandas" in sys.modules)
+    """)
+    assert done.stdout == "False False\n"
+
+
+def test_recorder_and_reader_in_one_process(program):
+    config = program.config()
+    done = program.run(f"""
+        import opdump
+        opdump.open                               # loads the reading half first
+        import torch
+        for _ in range(2):                        # a dump is added to
+            with opdump.dump({str(config)!r}) as recording:
+                torch.ones(2, 3).relu()
+            dump = recording.open()
+            print(recording.complete, dump["relu-op0"]["output.0"].numpy().sum())
+    """)
+    assert done.stdout == "True 6.0\n" * 2
+
+
+def test_every_public_name_is_there(program):
+    done = program.run("""
+        import opdump
+        for name in opdump.__all__:
+            assert getattr(opdump, name).__doc__, name
+        assert set(opdump.__all__) <= set(dir(opdump))
+        try:
+            opdump.nonsense
+        except AttributeError as error:
+            print(error)
+    """)
+    assert done.stdout == "module 'opdump' has no attribute 'nonsense'\n"

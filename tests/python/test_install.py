@@ -1,0 +1,38 @@
+"""`pip install .` without a network, into an empty directory, of the build that is tested."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+def run(*command, **more):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **more)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_pip_install(tmp_path):
+    target = tmp_path / "packages"
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "LD_LIBRARY_PATH")}
+    environment["OPDUMP_BUILD_DIR"] = str(pathlib.Path(os.environ["OPDUMP_BIN"]).parent.parent)
+    run(sys.executable, "-m", "pip", "install", "--no-build-isolation", "--no-index", "--no-deps", "--target", target, ".",
+        cwd=ROOT, env=environment)
+    assert (target / "opdump/py.typed").is_file() and (target / "opdump/_core.pyi").is_file()
+    assert "Build" not in run(target / "opdump/bin/opdump", "--help", env=environment)
+    for library in (target / "opdump").rglob("*.so*"):
+        for path in re.findall(r"R(?:UN)?PATH.*\[(.*)\]", run("readelf", "-d", library)):
+            assert all(part.startswith("$ORIGIN") or part.endswith("/torch/lib") for part in path.split(":")), (library, path)
+    (tmp_path / "config.json").write_text(
+        '{"common_dump_settings": {"dump_mode": 0, "path": "%s/dump", "net_name": "net"}, "e2e_dump_settings": {"enable": true}}'
+        % tmp_path)
+    (tmp_path / "program.py").write_text("import torch\nprint(torch.ones(3).cos().shape)\n")
+    environment["PYTHONPATH"] = str(target)
+    run(target / "bin/opdump", "run", "--config", tmp_path / "config.json", "--", sys.executable, tmp_path / "program.py",
+        env=environment)
+    (tmp_path / "read.py").write_text("import opdump, sys\nprint(opdump.__file__, [op.type for op in opdump.open(sys.argv[1])])\n")
+    said = run(sys.executable, tmp_path / "read.py", tmp_path / "dump", env=environment)
+    assert said == f"{target}/opdump/__init__.py ['ones', 'cos']\n"
