@@ -5,6 +5,7 @@ set(OPDUMP_CORE_SOURCES)
 list(APPEND OPDUMP_CORE_SOURCES
   base/file.cc
   base/isolated.cc
+  base/file_copy.cc
   base/json.cc
   base/text.cc
   base/worker_pool.cc
@@ -97,7 +98,11 @@ list(APPEND OPDUMP_CORE_SOURCES
   format/npy.cc
   format/op_debug.cc
   format/proto_text.cc
+  format/op_debug_text.cc
   format/statistic_csv.cc
+  format/tlv_dump.cc
+  format/torch_file.cc
+  format/zip_writer.cc
 )
 set(OPDUMP_TESTS_format
   format/dump_data_test.cc
@@ -110,7 +115,9 @@ set(OPDUMP_TESTS_format
   format/npy_test.cc
   format/op_debug_test.cc
   format/proto_text_test.cc
+  format/op_debug_text_test.cc
   format/statistic_csv_test.cc
+  format/tlv_dump_test.cc
 )
 
 list(APPEND OPDUMP_CORE_SOURCES
@@ -193,7 +200,11 @@ set(OPDUMP_ABI_SOURCES
   abi/opdump.cc
 )
 set(OPDUMP_CLI_SOURCES
+  cli/argparse.cc
   cli/arguments.cc
+  cli/array_file.cc
+  cli/array_layout.cc
+  cli/array_pieces.cc
   cli/compare.cc
   cli/graph.cc
   cli/graph_convert.cc
@@ -204,10 +215,18 @@ set(OPDUMP_CLI_SOURCES
   cli/model_inputs.cc
   cli/msaccucmp.cc
   cli/msaccucmp_convert.cc
+  cli/msaccucmp_cut.cc
+  cli/msaccucmp_dump.cc
+  cli/msaccucmp_file.cc
+  cli/msaccucmp_file_compare.cc
+  cli/msaccucmp_overflow.cc
+  cli/msaccucmp_paths.cc
   cli/msaccucmp_tensor.cc
+  cli/numpy_text.cc
   cli/output.cc
   cli/plan.cc
   cli/progress.cc
+  cli/python_plugin.cc
   cli/run.cc
   cli/run_config.cc
   cli/select.cc

@@ -2,48 +2,86 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
-#include "model/format.h"
-#include "model/shape.h"
+#include "base/result.h"
+#include "cli/argparse.h"
 
 namespace opdump::cli {
 
-// The original's exit codes, those that are used here.
+// The original's exit codes (cann.md 4.2).
 enum class Status : int {
   ok = 0,
+  unknown = 1,
   no_dump_file = 2,
   invalid_path = 3,
+  parse_dump = 4,
   invalid_parameter = 6,
+  open_file = 7,
   invalid_dump = 11,
   out_of_bounds = 12,
+  json = 13,
+  several_files = 17,
+  mixed_dumps = 18,
   write_file = 19,
+  invalid_pair = 20,
   invalid_dtype = 21,
   invalid_format = 22,
   invalid_shape = 23,
+  invalid_file_type = 24,
+  convert_function = 26,
+  invalid_algorithm = 31,
+  overflow_type = 35,
+  overflow_status = 36,
+  size_mismatch = 39,
+  nano = 47,
 };
 
-// "2026-11-21 11:35:47 (27446) - [INFO] text" on stderr.
+// "2026-11-21 11:35:47 (27446) - [INFO] text" on stderr. Line feeds and the like within `text` become '_'.
 enum class Severity : std::uint8_t { info, warning, error };
 void log_line(Severity severity, std::string_view text);
 
-enum class FileType : std::uint8_t { npy, bin, msnpy };
+// Says `message` as an error and returns `status`.
+Status fail(Status status, std::string_view message);
 
-struct ConvertOptions {
-  std::string dump_path, output = ".";
-  std::optional<model::Format> format;
-  std::optional<model::Shape> shape;
-  FileType type = FileType::npy;
-  struct Selection {
-    bool is_input = false;
-    std::size_t index = 0;
-  };
-  std::optional<Selection> only;
+// What one piece of work says. Pieces that run at once keep their lines together until flush().
+class Log {
+ public:
+  explicit Log(bool is_kept = false) : is_kept_(is_kept) {}
+  void say(Severity severity, std::string text);
+  void info(std::string text) { say(Severity::info, std::move(text)); }
+  void warning(std::string text) { say(Severity::warning, std::move(text)); }
+  Status fail(Status status, std::string text);
+  void flush();
+
+ private:
+  bool is_kept_;
+  std::vector<std::pair<Severity, std::string>> lines_;
 };
 
-// Converts what options.dump_path names: a file, several by comma, or a directory.
-Status convert_dumps(ConvertOptions options);
+// Python's "%r" of a path within double quotes: "'/a/b'".
+std::string in_quotes(const std::string& path);
+
+// The path without links and dots, as os.path.realpath; it need not exist.
+std::filesystem::path real_path(const std::string& text);
+
+// The original's rules for a path that is read: its letters, its length, that it is there and may be read.
+// Says on the log what is wrong.
+enum class PathKind : std::uint8_t { any, file, directory };
+Status check_path(const std::filesystem::path& path, PathKind kind, Log& log);
+
+// Makes the directory if it is missing, and checks it.
+Status check_output(const std::filesystem::path& path, Log& log);
+
+// The verbs. Each takes the values that argparse has read, and returns the exit status; the time it took is
+// told by the caller.
+Result<> check_msaccucmp_convert(const ParsedArguments& values);
+Status run_msaccucmp_convert(const ParsedArguments& values);
+Status run_msaccucmp_overflow(const ParsedArguments& values);
+Status run_msaccucmp_file_compare(const ParsedArguments& values);
 
 }  // namespace opdump::cli

@@ -1,303 +1,285 @@
-// `opdump msaccucmp convert`: the files of a dump as .npy or raw elements, named and talked about as by the
-// original (cann.md 4.10).
-#include <fcntl.h>
+// `opdump msaccucmp convert`: which files, in what order, and what becomes of their failures (cann.md 4.10).
+#include "cli/msaccucmp_convert.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <utility>
+#include <chrono>
+#include <cmath>
+#include <mutex>
+#include <set>
 #include <vector>
 
-#include "base/file.h"
+#include "base/file_copy.h"
 #include "base/text.h"
-#include "cli/msaccucmp.h"
-#include "cli/msaccucmp_tensor.h"
-#include "format/dump_data.h"
+#include "base/worker_pool.h"
 #include "format/mapping_csv.h"
-#include "format/npy.h"
 
 namespace opdump::cli {
+namespace fs = std::filesystem;
 namespace {
 
-namespace fs = std::filesystem;
-using format::DumpData;
-using format::DumpTensor;
-
-constexpr std::uint64_t kHeaderBytes = 8;
+constexpr std::string_view kTypes[] = {"npy", "bin", "msnpy", "pt"};  // as FileType
 constexpr std::string_view kFailedList = "convert_failed_file_list.txt";
+constexpr std::uint64_t kBigFile = 32 << 20;  // larger ones are converted one by one, each by all threads
 
-std::string in_quotes(const std::string& path) { return "\"'" + path + "'\""; }
-
-Status fail(Status status, const std::string& message) {
-  log_line(Severity::error, message);
-  return status;
+bool is_digits(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-std::string joined(const model::Shape& shape, char separator) {
-  std::string text;
-  for (std::size_t i = 0; i < shape.rank(); ++i)
-    text += (i > 0 ? std::string(1, separator) : "") + std::to_string(shape[i]);
-  return text;
+// Files that are no dumps, but lie where dumps do.
+bool is_other_file(const std::string& name) {
+  constexpr std::string_view kSuffixes[] = {".npy", ".csv", ".json", ".txt", ".bin", ".pt"};
+  if (name.starts_with('.') || (name.find('.') == std::string::npos && !is_digits(name))) return true;
+  return std::ranges::any_of(kSuffixes, [&](std::string_view suffix) { return name.ends_with(suffix); });
 }
 
-// Converts one dump file.
-class FileConverter {
+// The lines that tell how far it is: the first, then one a second, and the last.
+class ProgressLines {
  public:
-  FileConverter(const ConvertOptions& options, fs::path path)
-      : options_(options), path_(std::move(path)), shown_(path_.string()) {}
+  explicit ProgressLines(std::size_t total) : total_(total) {}
 
-  Status convert() {
-    auto mapped = MappedFile::open(path_);
-    if (!mapped) return fail(Status::invalid_dump, "Failed to parse dump file \"" + shown_ + "\".");
-    file_ = mapped->bytes();
-    DumpData data;
-    if (file_.empty() || file_.size() > kHeaderBytes) {
-      if (const Status status = read(data); status != Status::ok) return status;
-    } else {
-      log_line(Severity::error, "The size of '" + shown_ + "' must be greater than 8, but the file size is " +
-                                    std::to_string(file_.size()) + ". Please check the dump file.");
-    }
-    return options_.format ? change_formats(data) : parse_all(data);
+  void count_one() {
+    ++done_;
+    const double percent =
+        std::round(static_cast<double>(done_) * 10000.0 / static_cast<double>(total_)) / 100;
+    const auto now = std::chrono::steady_clock::now();
+    if (percent < 100 && now < next_) return;
+    next_ = now + std::chrono::seconds(1);
+    const auto filled = static_cast<std::size_t>(percent / 2);
+    log_line(Severity::info, "[ " + std::string(filled, '>') + std::string(kWidth - filled, ' ') + " " +
+                                 std::to_string(static_cast<int>(percent)) + "%]");
   }
-
-  // "path,output:0" lines of what could not be converted.
-  const std::vector<std::string>& failures() const { return failures_; }
 
  private:
-  Status not_parsed(Status status) const {
-    return fail(status, "Failed to parse dump file \"" + shown_ + "\".");
-  }
-
-  Status read(DumpData& data) const {
-    if (file_.empty()) {
-      log_line(Severity::error, "Failed to parse dump file '" + shown_ +
-                                    "'. The file size is zero. Please check the dump file.");
-      return not_parsed(Status::invalid_dump);
-    }
-    auto decoded = format::decode_dump_data(file_);
-    if (!decoded) {
-      log_line(Severity::error, "Failed to parse dump file '" + shown_ + "'. " + decoded.error().message());
-      return not_parsed(Status::invalid_dump);
-    }
-    if (decoded->announced_bytes > decoded->payload_bytes) {
-      log_line(Severity::error, "The size of " + shown_ + " is invalid, please check the dump file.");
-      return not_parsed(Status::invalid_dump);
-    }
-    data = std::move(*decoded);
-    return check_dtypes(data);
-  }
-
-  Status check_dtypes(const DumpData& data) const {
-    for (const auto& [tensors, side] : {std::pair(&data.inputs, "input"), std::pair(&data.outputs, "output")})
-      for (const DumpTensor& tensor : *tensors) {
-        const auto array = format::read_dump_array(tensor);
-        if (array || tensor.data_type == 0 || array.error().code() != Code::unsupported) continue;
-        log_line(Severity::error, "The " + std::string(side) + " data type (" +
-                                      std::to_string(tensor.data_type) + ") does not support.");
-        return not_parsed(Status::invalid_dtype);
-      }
-    return Status::ok;
-  }
-
-  Status parse_all(const DumpData& data) {
-    Status status = Status::ok;
-    for (const auto& [tensors, side] :
-         {std::pair(&data.inputs, "input"), std::pair(&data.outputs, "output")}) {
-      if (tensors->empty())
-        log_line(Severity::warning, "There is no " + std::string(side) + " in " + in_quotes(shown_) + ".");
-      for (std::size_t i = 0; i < tensors->size(); ++i)
-        status = std::max(status, parse_tensor((*tensors)[i], side, i));
-    }
-    parse_blocks(data.buffers, "buffer", in_quotes(shown_));
-    parse_blocks(data.spaces, "space", "\"" + shown_ + "\"");
-    return status;
-  }
-
-  Status parse_tensor(const DumpTensor& tensor, const std::string& side, std::size_t index) {
-    const std::string name = side + ":" + std::to_string(index);
-    log_line(Severity::info, "Start to parse the data of " + name + " in " + in_quotes(shown_) + ".");
-    auto array = read_array(file_, tensor);
-    if (!array) return fail(Status::invalid_dump, array.error().message());
-    const std::string format(model::format_name(static_cast<model::Format>(tensor.format)));
-    const std::string count = std::to_string(*model::element_count(array->shape));
-    std::string suffix = ".npy";
-    if (options_.type == FileType::msnpy) suffix = "." + format + ".npy";
-    if (options_.type == FileType::bin)
-      suffix = "." + count + "." + dtype_name(*array) + "." + format + ".bin";
-    return save(*array, side, index, suffix, "parsed into");
-  }
-
-  static std::string dtype_name(const Array& array) {
-    return std::string(model::dtype_info(array.dtype).name);
-  }
-
-  void parse_blocks(const std::vector<format::DumpBlock>& blocks, const std::string& kind,
-                    const std::string& shown) {
-    if (blocks.empty()) log_line(Severity::warning, "There is no " + kind + " data in " + shown + ".");
-    for (std::size_t i = 0; i < blocks.size(); ++i) {
-      if (!blocks[i].data) continue;
-      const std::string name = kind + ":" + std::to_string(i);
-      log_line(Severity::info, "Start to parse the data of " + name + " in " + in_quotes(shown_) + ".");
-      const auto bytes = file_.subspan(blocks[i].data->offset, blocks[i].data->bytes);
-      write(output_path(kind, i, ".bin"), "", bytes, name, "parsed into");
-    }
-  }
-
-  Status change_formats(const DumpData& data) {
-    log_line(Severity::info, "Start to transfer format for the dump file " + in_quotes(shown_) + ".");
-    if (options_.only) {
-      const auto& tensors = options_.only->is_input ? data.inputs : data.outputs;
-      if (options_.only->index >= tensors.size())
-        return fail(Status::out_of_bounds, "Failed to convert format for " + shown_ + "\".");
-    }
-    Status status = Status::ok;
-    for (const auto& [tensors, side] : {std::pair(&data.inputs, "input"), std::pair(&data.outputs, "output")})
-      for (std::size_t i = 0; i < tensors->size(); ++i)
-        if (is_wanted(side, i)) status = std::max(status, change_tensor((*tensors)[i], side, i));
-    return status;
-  }
-
-  bool is_wanted(std::string_view side, std::size_t index) const {
-    return !options_.only || (options_.only->is_input == (side == "input") && options_.only->index == index);
-  }
-
-  Status change_tensor(const DumpTensor& tensor, const std::string& side, std::size_t index) {
-    const std::string name = side + ":" + std::to_string(index);
-    auto array = read_array(file_, tensor);
-    if (!array) return fail(Status::invalid_dump, array.error().message());
-    auto changed = change_format(std::move(*array), tensor, options_, name, shown_);
-    if (!changed) {
-      failures_.push_back(shown_ + "," + name);
-      return fail(Status::invalid_format,
-                  "Failed to convert format for " + name + " of " + in_quotes(shown_));
-    }
-    const std::string format(model::format_name(*options_.format));
-    std::string suffix = "." + joined(changed->shape, 'x') + ".npy";
-    if (options_.type == FileType::msnpy) suffix = "." + format + ".npy";
-    if (options_.type == FileType::bin)
-      suffix = "." + joined(changed->shape, '_') + "." + dtype_name(*changed) + "." + format + ".bin";
-    return save(*changed, side, index, suffix, "saved to");
-  }
-
-  fs::path output_path(const std::string& side, std::size_t index, const std::string& suffix) const {
-    return fs::absolute(fs::path(options_.output) /
-                        (path_.filename().string() + "." + side + "." + std::to_string(index) + suffix))
-        .lexically_normal();
-  }
-
-  Status save(const Array& array, const std::string& side, std::size_t index, const std::string& suffix,
-              std::string_view verb) {
-    std::string header;
-    if (options_.type != FileType::bin) {
-      auto encoded = format::encode_npy_header(array.dtype, array.shape, format::NpySpelling::numpy);
-      if (!encoded) return fail(Status::invalid_dtype, encoded.error().message());
-      header = std::move(*encoded);
-    }
-    return write(output_path(side, index, suffix), header, array.data, side + ":" + std::to_string(index),
-                 verb);
-  }
-
-  static Status write(const fs::path& path, const std::string& header, std::span<const std::byte> bytes,
-                      const std::string& name, std::string_view verb) {
-    const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
-    const auto written = [&]() -> Result<> {
-      if (!fd) return io_error(path, "open");
-      OPDUMP_CHECK_OK(write_all(fd, std::as_bytes(std::span(header)), path));
-      return write_all(fd, bytes, path);
-    }();
-    if (!written)
-      return fail(Status::write_file,
-                  "Failed to write data to " + in_quotes(path.string()) + ". " + written.error().message());
-    log_line(Severity::info,
-             "The data of " + name + " has been " + std::string(verb) + " " + in_quotes(path.string()) + ".");
-    return Status::ok;
-  }
-
-  const ConvertOptions& options_;
-  fs::path path_;
-  std::string shown_;
-  std::span<const std::byte> file_;
-  std::vector<std::string> failures_;
+  static constexpr std::size_t kWidth = 50;
+  std::size_t total_, done_ = 0;
+  std::chrono::steady_clock::time_point next_{};
 };
 
-bool is_dump_name(const std::string& name) {
-  if (name.starts_with('.') || name.ends_with(".npy") || name.ends_with(".csv") || name.ends_with(".json"))
-    return false;
-  return name.find('.') != std::string::npos ||
-         std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
-}
+class Conversion {
+ public:
+  Conversion(ConvertOptions options, std::vector<fs::path> files, std::size_t total)
+      : options_(std::move(options)), files_(std::move(files)), progress_(total), results_(files_.size()) {}
 
-// The dump files of a directory, by name.
-Result<std::vector<fs::path>> list_directory(const fs::path& directory) {
+  Status run() {
+    std::vector<std::size_t> small, big;
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      std::error_code error;
+      const std::uint64_t bytes = fs::file_size(files_[i], error);
+      (error || bytes <= kBigFile ? small : big).push_back(i);
+    }
+    parallel_for(small.size(), 0, [&](std::size_t i) { convert(small[i], 1); });
+    for (const std::size_t i : big) convert(i, worker_count(0));
+    return note_failures();
+  }
+
+ private:
+  void convert(std::size_t i, unsigned threads) {
+    ConvertOptions options = options_;
+    if (options.format) options.format->threads = threads;
+    Log log(true);
+    results_[i] = convert_dump_file(files_[i], options, log);
+    const std::lock_guard lock(mutex_);
+    log.flush();
+    progress_.count_one();
+  }
+
+  Status note_failures() const {
+    std::string text;
+    for (const ConvertedFile& result : results_)
+      if (result.status != Status::ok) text += result.failure + "\n";
+    const Status status = commonest_failure();
+    if (status == Status::ok) return status;
+    const fs::path path = options_.output / kFailedList;
+    if (auto written = append_file(path, text, 0600); !written)
+      return fail(status,
+                  "Failed to write data to " + in_quotes(path.string()) + ". " + written.error().message());
+    log_line(Severity::info, "The list of files that failed to be converted has been written to " +
+                                 in_quotes(path.string()) + ".");
+    return status;
+  }
+
+  // The original's is that of the first file in the directory's order, which is any. Of equally common ones
+  // it is the first.
+  Status commonest_failure() const {
+    Status commonest = Status::ok;
+    std::ptrdiff_t most = 0;
+    for (const ConvertedFile& result : results_) {
+      const auto count = std::ranges::count(results_, result.status, &ConvertedFile::status);
+      if (result.status == Status::ok || count <= most) continue;
+      commonest = result.status;
+      most = count;
+    }
+    return commonest;
+  }
+
+  ConvertOptions options_;
+  std::vector<fs::path> files_;
+  std::mutex mutex_;  // guards progress_ and the order of the log's lines
+  ProgressLines progress_;
+  std::vector<ConvertedFile> results_;
+};
+
+Status convert_directory(ConvertOptions options, const fs::path& directory) {
   std::vector<fs::path> files;
+  std::size_t total = 0;
   std::error_code error;
-  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error))
-    if (at->is_regular_file(error) && is_dump_name(at->path().filename().string()))
-      files.push_back(at->path());
-  if (error) return Error(Code::io, error.message());
-  std::ranges::sort(files);
-  return files;
-}
-
-void write_failures(const ConvertOptions& options, const std::vector<std::string>& failures) {
-  if (failures.empty()) return;
-  std::string text;
-  for (const std::string& line : failures) text += line + "\n";
-  const fs::path path = fs::absolute(fs::path(options.output) / kFailedList).lexically_normal();
-  if (auto written = write_file_atomic(path, text, 0600); !written)
-    return log_line(Severity::error, written.error().message());
-  log_line(Severity::info, "The list of files that failed to be converted has been written to " +
-                               in_quotes(path.string()) + ".");
-}
-
-Status convert_directory(ConvertOptions& options, const fs::path& directory) {
-  auto files = list_directory(directory);
-  if (!files) return fail(Status::invalid_path, files.error().message());
-  if (files->empty())
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
+    ++total;
+    const std::string name = at->path().filename().string();
+    const bool is_wanted =
+        name != format::kMappingCsvName && (options.is_bug_compatible || !is_other_file(name));
+    if (is_wanted && at->is_regular_file(error)) files.push_back(at->path());
+  }
+  if (error) return fail(Status::invalid_path, directory.string() + ": " + error.message());
+  if (!options.is_bug_compatible && files.empty())
     return fail(Status::no_dump_file, "There is no dump file in " + in_quotes(directory.string()) + ".");
-  if (options.format) {
-    log_line(Severity::warning,
-             "The dump path is a directory. If the -o, -i and -s arguments exist, these arguments will be "
-             "ignored.");
-    options.only.reset();
-    options.shape.reset();
-  }
+  std::ranges::sort(files);
+  return Conversion(std::move(options), std::move(files), total).run();
+}
+
+Status convert_one(ConvertOptions options, const fs::path& file) {
+  Log log;
+  if (options.format) options.format->threads = worker_count(0);
+  const Status status = convert_dump_file(file, options, log).status;
+  if (status == Status::ok) return status;
+  if (options.format) return fail(status, "Failed to convert format for " + file.string() + "\".");
+  return fail(status, "Failed to parse dump file \"" + file.string() + "\".");
+}
+
+// The files that -d names; one alone may be a directory.
+struct Inputs {
   Status status = Status::ok;
-  std::vector<std::string> failures;
-  if (options.format)
-    log_line(Severity::info,
-             "The target format is \"" + std::string(model::format_name(*options.format)) + "\".");
-  for (const fs::path& file : *files) {
-    FileConverter converter(options, file);
-    status = std::max(status, converter.convert());
-    failures.insert(failures.end(), converter.failures().begin(), converter.failures().end());
+  std::vector<fs::path> paths;
+};
+Inputs find_inputs(const std::string& text) {
+  Log log;
+  if (text.find(',') == std::string::npos) {
+    const fs::path path = real_path(text);
+    return {text.empty() ? log.fail(Status::invalid_parameter, "The path is null.")
+                         : check_path(path, PathKind::any, log),
+            {path}};
   }
-  write_failures(options, failures);
-  return status;
+  Inputs inputs;
+  for (const std::string_view piece : split(text, ',')) {
+    const fs::path path = real_path(std::string(trim(piece)));
+    if (check_path(path, PathKind::any, log) == Status::ok) inputs.paths.push_back(path);
+  }
+  if (inputs.paths.empty())
+    inputs.status = fail(Status::invalid_path,
+                         "There is no valid file in " + in_quotes(text) + ". Please check the path.");
+  return inputs;
+}
+
+Status convert_all(const ParsedArguments& values, ConvertOptions options) {
+  const Inputs inputs = find_inputs(values.value("-d"));
+  if (inputs.status != Status::ok) return inputs.status;
+  Log log;
+  if (const Status status = check_output(options.output, log); status != Status::ok) return status;
+  if (options.format)
+    log.info("The target format is \"" + dump_format_name(static_cast<std::int32_t>(options.format->to)) +
+             "\".");
+  std::error_code error;
+  if (inputs.paths.size() > 1) {
+    std::vector<fs::path> files;
+    for (const fs::path& path : inputs.paths)
+      if (fs::is_regular_file(path, error)) files.push_back(path);
+    return Conversion(std::move(options), std::move(files), inputs.paths.size()).run();
+  }
+  if (fs::is_directory(inputs.paths[0], error)) return convert_directory(std::move(options), inputs.paths[0]);
+  return convert_one(std::move(options), inputs.paths[0]);
+}
+
+// Options that need -f.
+Status check_effects(const ParsedArguments& values) {
+  constexpr std::pair<std::string_view, std::string_view> kNeedFormat[] = {
+      {"-o", "--output_tensor"}, {"-i", "--input_tensor"}, {"-s", "--shape"}, {"-c", "--custom_script_path"}};
+  for (const auto& [name, long_name] : kNeedFormat)
+    if (!values.has("-f") && values.has(name))
+      return fail(Status::invalid_parameter, "The argument '\"" + std::string(name) + "\" or \"" +
+                                                 std::string(long_name) +
+                                                 "\"' takes effect only when the \"'-f'\" exists.");
+  return Status::ok;
+}
+
+// -o, -i and -s, which only a single file heeds.
+Status set_selection(const ParsedArguments& values, ConvertOptions& options) {
+  for (const std::string_view name : {"-i", "-o"}) {
+    const std::string text = values.value(name);
+    if (text.empty()) continue;
+    const auto index = parse_uint64(text);
+    if (!index)
+      return fail(Status::invalid_parameter,
+                  "The tensor index '" + text + "' is invalid. It only supports 'natural number'.");
+    options.only = {name == "-i", static_cast<std::size_t>(*index)};
+  }
+  const std::string text = values.value("-s");
+  if (text.empty()) return Status::ok;
+  std::vector<std::int64_t> dims;
+  for (const std::string_view piece : split(text, ',')) {
+    const auto dim = is_digits(piece) ? parse_int64(piece) : std::nullopt;
+    if (!dim || text.find(',') == std::string::npos)
+      return fail(Status::invalid_shape,
+                  "The shape('" + text + "') is invalid. The supported formats are \"1,3,224,224\".");
+    dims.push_back(*dim);
+  }
+  if (std::ranges::find(dims, 0) != dims.end())
+    return fail(Status::invalid_shape,
+                "The shape('" + text + "') is invalid. Each dimension must be greater than 0.");
+  options.format->shape = model::Shape(std::span<const std::int64_t>(dims));
+  return Status::ok;
+}
+
+std::optional<model::Format> find_format(const std::string& name) {
+  for (int number = 0; number < 256; ++number) {
+    const auto format = static_cast<model::Format>(number);
+    if (name == dump_format_name(number) || (!name.empty() && name == model::format_name(format))) {
+      const bool is_number = is_digits(name);
+      if (!is_number) return format;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
-Status convert_dumps(ConvertOptions options) {
-  std::vector<fs::path> files;
-  for (const std::string_view piece : split(options.dump_path, ',')) {
-    std::error_code error;
-    files.push_back(fs::absolute(trim(piece)).lexically_normal());
-    if (!fs::exists(files.back(), error))
-      return fail(Status::invalid_path, "The path " + in_quotes(files.back().string()) + " does not exist.");
-  }
-  if (auto made = make_directories(options.output, 0700); !made)
-    return fail(Status::invalid_path, made.error().message());
+Result<> check_msaccucmp_convert(const ParsedArguments& values) {
+  const std::string type = values.value("-t", "npy");
+  if (std::ranges::find(kTypes, type) != std::end(kTypes)) return ok();
+  return Error(Code::usage, "argument -t/--type: invalid choice: " + python_quoted(type) +
+                                " (choose from 'npy', 'bin', 'msnpy', 'pt')");
+}
+
+Status run_msaccucmp_convert(const ParsedArguments& values) {
+  if (const Status status = check_effects(values); status != Status::ok) return status;
+  ConvertOptions options;
+  options.output = real_path(values.value("-out").empty() ? "." : values.value("-out"));
+  options.is_bug_compatible = values.has("--bug-compatible");
+  options.type = static_cast<FileType>(std::ranges::find(kTypes, values.value("-t", "npy")) - kTypes);
+  const fs::path given = real_path(values.value("-d"));
   std::error_code error;
-  if (files.size() == 1 && fs::is_directory(files[0], error)) return convert_directory(options, files[0]);
-  if (options.format)
-    log_line(Severity::info,
-             "The target format is \"" + std::string(model::format_name(*options.format)) + "\".");
-  Status status = Status::ok;
-  for (const fs::path& file : files) {
-    FileConverter converter(options, file);
-    status = std::max(status, converter.convert());
-  }
-  return status;
+  const bool is_directory = fs::is_directory(given, error);
+  if (is_directory && fs::is_empty(given, error))
+    return fail(Status::invalid_parameter, "The dump path is empty.");
+  if (values.value("-f").empty()) return convert_all(values, std::move(options));
+  options.format.emplace();
+  if (is_directory)
+    log_line(Severity::warning,
+             "The dump path is a directory. If the -o, -i and -s arguments exist, these arguments will be "
+             "ignored.");
+  if (fs::is_regular_file(given, error))
+    if (const Status status = set_selection(values, options); status != Status::ok) return status;
+  const auto format = find_format(values.value("-f"));
+  if (!format)
+    return fail(Status::invalid_parameter,
+                "The format \"" + values.value("-f") + "\" is not supported. Please check the format.");
+  options.format->to = *format;
+  options.format->may_be_fortran = options.type == FileType::npy || options.type == FileType::msnpy;
+  if (values.value("-c").empty()) return convert_all(values, std::move(options));
+  Log log;
+  const FoundPlugins found = find_format_plugins(values.value("-c"), log);
+  if (found.status != Status::ok) return found.status;
+  options.format->plugins = &found.plugins;
+  return convert_all(values, std::move(options));
 }
 
 }  // namespace opdump::cli

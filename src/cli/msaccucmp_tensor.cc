@@ -1,20 +1,16 @@
 #include "cli/msaccucmp_tensor.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
+#include <vector>
 
-#include "math/convert.h"
 #include "math/device_layout.h"
-#include "math/strided_copy.h"
 
 namespace opdump::cli {
 namespace {
 
-using model::DType;
 using model::Format;
 using model::Shape;
-using model::TensorView;
 
 // What the original converts by itself.
 constexpr std::pair<Format, Format> kPairs[] = {
@@ -25,167 +21,286 @@ constexpr std::pair<Format, Format> kPairs[] = {
     {Format::hwcn, Format::fractal_z},  {Format::nchw, Format::nhwc},      {Format::nchw, Format::fractal_z},
     {Format::nhwc, Format::nchw},       {Format::nhwc, Format::hwcn},      {Format::nhwc, Format::fractal_z}};
 
-std::string name_of(Format format) { return std::string(model::format_name(format)); }
-
-bool is_four_dimensional(Format format) {
-  return format == Format::nchw || format == Format::nhwc || format == Format::hwcn;
-}
-
-// A format of four dimensions on another tensor says nothing.
-Format format_of(const format::DumpTensor& tensor, const Shape& shape) {
-  const auto format = static_cast<Format>(tensor.format);
-  return is_four_dimensional(format) && shape.rank() != 4 ? Format::nd : format;
-}
+std::string name_of(Format format) { return dump_format_name(static_cast<std::int32_t>(format)); }
 
 Shape original_shape_of(const format::DumpTensor& tensor) {
   std::vector<std::int64_t> dims;
   for (const std::uint64_t dim : tensor.original_shape.value_or(std::vector<std::uint64_t>()))
-    dims.push_back(static_cast<std::int64_t>(dim));
+    dims.push_back(static_cast<std::int64_t>(std::min<std::uint64_t>(dim, INT64_MAX)));
   return Shape(std::span<const std::int64_t>(dims));
 }
 
-// Matrices with their batch dimensions joined, as the original leaves them.
-Shape joined_matrix(const Shape& shape) {
-  if (shape.rank() <= 3) return shape;
-  std::int64_t batch = 1;
-  for (std::size_t i = 0; i + 2 < shape.rank(); ++i)
-    if (__builtin_mul_overflow(batch, shape[i], &batch)) return shape;
-  return {batch, shape[shape.rank() - 2], shape[shape.rank() - 1]};
+// What array[:pad] leaves of `have`, where the original pads by want - have, or not if that is 0.
+std::int64_t cut_padding(std::int64_t want, std::int64_t have) {
+  const std::int64_t pad = want - have;
+  if (pad == 0) return have;
+  return pad < 0 ? std::max<std::int64_t>(have + pad, 0) : std::min(pad, have);
 }
 
-// The original asks that a matrix fills its blocks up to the last one, and counts 16 to a block.
-bool fills_blocks(std::int64_t wanted, std::int64_t stored) {
-  return wanted <= stored && wanted > stored - 16;
-}
+class FormatChanger {
+ public:
+  FormatChanger(const DumpFile& file, const format::DumpTensor& tensor, const FormatOptions& options,
+                std::string_view name, Log& log)
+      : tensor_(tensor),
+        options_(options),
+        name_(name),
+        path_(file.path.string()),
+        log_(log),
+        is_bug_compatible_(file.is_bug_compatible),
+        from_(static_cast<Format>(tensor.format)),
+        told_(elements_of(file, tensor)),
+        groups_(std::max<std::int64_t>(tensor.sub_format, 1)) {}
 
-Result<> check_matrix(const Shape& stored, const Shape& wanted) {
-  const std::size_t last = stored.rank() - 1;
-  if (stored.rank() < 4 || wanted.rank() < 2 || model::element_count(stored).value_or(0) == 0)
-    return Error(Code::corrupt, "no matrix");
-  const std::int64_t height = stored[last - 2] * stored[last - 1], width = stored[last - 3] * stored[last];
-  if (fills_blocks(wanted[wanted.rank() - 2], height) && fills_blocks(wanted[wanted.rank() - 1], width))
-    return ok();
-  log_line(Severity::error, "The target shape " + shape_text(wanted) +
-                                " is invalid. The recommended shape is (" + std::to_string(height) + ", " +
-                                std::to_string(width) + ").");
-  return Error(Code::unsupported, "shape");
-}
+  ChangedTensor change() {
+    check_rank();
+    wanted_ = options_.shape && options_.shape->rank() > 0 ? *options_.shape : original_shape_of(tensor_);
+    if (from_ == Format::fractal_nz)
+      if (const Status status = check_matrix(); status != Status::ok) return {status, {}, false, 0};
+    log_.info("Before transferring the format, the data of " + name_ + " is " + name_of(from_) +
+              shape_text(told_.shape) + ".");
+    if (from_ == options_.to) return keep();
+    const std::string module = "convert_" + name_of(from_) + "_to_" + name_of(options_.to);
+    const bool is_plugin = options_.plugins != nullptr && options_.plugins->modules.contains(module);
+    if (is_plugin) return call_plugin(module);
+    if (std::ranges::find(kPairs, std::pair(from_, options_.to)) == std::end(kPairs)) return not_supported();
+    return convert(module);
+  }
 
-// The shape that a conversion makes before anything is cut.
-Result<Shape> made_shape(const Array& array, Format from, Format to, const Shape& wanted,
-                         std::int64_t groups) {
-  if (from == Format::fractal_nz) return joined_matrix(wanted);
-  if (from == Format::fractal_z || (from == Format::ndc1hwc0 && wanted.rank() == 5)) return wanted;
-  return math::convert_shape(array.shape, from, to, {{}, groups});
-}
+ private:
+  // A format of four dimensions on another tensor says nothing.
+  void check_rank() {
+    const bool has_four = from_ == Format::nchw || from_ == Format::nhwc || from_ == Format::hwcn;
+    if (!has_four || told_.shape.rank() == 4) return;
+    log_.warning("The format(" + name_of(from_) + ") of the dump data is 4 dimensions, but the shape " +
+                 shape_text(told_.shape) + " is not 4 dimensions, the real format is ND for " + name_ +
+                 " of " + in_quotes(path_) + ".");
+    from_ = Format::nd;
+  }
 
-Result<Array> converted(const Array& array, Format from, Format to, const Shape& shape, std::int64_t groups) {
-  const auto count = model::element_count(shape);
-  const std::uint64_t size = model::dtype_info(array.dtype).bits / 8;
+  // The original asks that a matrix fills its blocks up to the last one, and counts 16 to a block.
+  Status check_matrix() {
+    const Shape& stored = told_.shape;
+    if (wanted_.rank() == 0)
+      return log_.fail(Status::invalid_parameter,
+                       "The format before transfer is FRACTAL_NZ. Please enter a valid shape.");
+    if (stored.rank() < 4 || wanted_.rank() < 2)
+      return log_.fail(Status::unknown, "Basic error running msaccucmp.py: list index out of range");
+    const std::size_t last = stored.rank() - 1;
+    std::vector<std::int64_t> padded(stored.dims().begin(), stored.dims().end() - 4);
+    padded.push_back(stored[last - 1] * stored[last - 2]);
+    padded.push_back(stored[last] * stored[last - 3]);
+    const std::size_t rank = padded.size();
+    bool fills = wanted_.rank() == rank;
+    for (std::size_t i = 1; fills && i <= 2; ++i)
+      fills = wanted_[rank - i] <= padded[rank - i] && wanted_[rank - i] > padded[rank - i] - 16;
+    const bool has_batch = fills && std::equal(padded.begin(), padded.end() - 2, wanted_.dims().begin());
+    if (has_batch) return Status::ok;
+    return log_.fail(Status::invalid_parameter, "The target shape " + shape_text(wanted_) + " is invalid" +
+                                                    (fills ? ", the" : ". The") + " recommended shape is " +
+                                                    shape_text(Shape(std::span<const std::int64_t>(padded))) +
+                                                    ".");
+  }
+
+  ChangedTensor keep() {
+    log_.info("There is no need to transfer format because the format (" + name_of(options_.to) +
+              ") is the same for " + name_ + " of " + in_quotes(path_) + ".");
+    if (!told_.fits)
+      return {log_.fail(Status::invalid_dump, "The length(" + std::to_string(told_.elements.count) +
+                                                  ") is not match with the shape " + shape_text(told_.shape) +
+                                                  "."),
+              {},
+              false,
+              0};
+    return {Status::ok, Array{told_.dtype, told_.shape, make_pieces(told_.elements)}, false, target()};
+  }
+
+  std::int32_t target() const { return static_cast<std::int32_t>(options_.to); }
+
+  ChangedTensor not_supported() {
+    log_.warning("Not supported from " + name_of(from_) + " to " + name_of(options_.to) + ".");
+    return {Status::invalid_format, {}, false, 0};
+  }
+
+  ChangedTensor failed(const std::string& module, const std::string& reason) {
+    return {log_.fail(Status::convert_function, "Failed to execute 'convert' in '" + module + "'. " + reason),
+            {},
+            false,
+            0};
+  }
+
+  ChangedTensor call_plugin(const std::string& module) {
+    auto array = run_format_plugin(*options_.plugins, module, told_.shape, wanted_, groups_, told_.elements);
+    if (!array && array.error().code() == Code::unsupported) {
+      log_.warning("[Custom] " + array.error().message());
+      return not_supported();
+    }
+    if (!array) return failed(module, array.error().message());
+    say_after(array->shape);
+    ChangedTensor changed{Status::ok, std::move(*array), false, target()};
+    if (const auto result = cut(changed.array.shape); !result)
+      changed.format = tensor_.format;
+    else if (*result != changed.array.shape)
+      return cut_plugin(std::move(changed), *result);
+    return changed;
+  }
+
+  // An array that is not a change of layout of ours is held to be cut.
+  ChangedTensor cut_plugin(ChangedTensor changed, const Shape& result) {
+    auto whole = std::make_shared<std::vector<std::byte>>();
+    for (;;) {
+      auto piece = changed.array.pieces->next();
+      if (!piece) return {log_.fail(Status::unknown, piece.error().message()), {}, false, 0};
+      if (piece->empty()) break;
+      whole->insert(whole->end(), piece->begin(), piece->end());
+    }
+    Shape padded = changed.array.shape;
+    std::vector<std::int64_t> dims(padded.dims().begin(), padded.dims().end());
+    dims.resize(result.rank(), 1);
+    auto view = model::TensorView::row_major(changed.array.dtype, Shape(std::span<const std::int64_t>(dims)),
+                                             whole->data());
+    view.shape = result;
+    changed.array.shape = result;
+    changed.array.pieces = std::make_unique<HeldPieces>(std::move(whole), view);
+    return changed;
+  }
+
+  // Pieces of memory that they own.
+  class HeldPieces final : public ArrayPieces {
+   public:
+    HeldPieces(std::shared_ptr<std::vector<std::byte>> memory, const model::TensorView& view)
+        : memory_(std::move(memory)), pieces_(make_pieces(view, std::nullopt)) {}
+    Result<std::span<const std::byte>> next() override { return pieces_->next(); }
+
+   private:
+    std::shared_ptr<std::vector<std::byte>> memory_;
+    std::unique_ptr<ArrayPieces> pieces_;
+  };
+
+  void say_after(const Shape& shape) {
+    log_.info("After transferring the format, the data of " + name_ + " is " + name_of(options_.to) +
+              shape_text(shape) + ".");
+  }
+
+  // The shape to cut `have` to; nothing if it stays whole because the original fails.
+  std::optional<Shape> cut(const Shape& have) {
+    if (wanted_.rank() == 0) return have;
+    const auto result = cut_shape(have, wanted_, log_);
+    const std::string shapes = "from " + shape_text(have) + " to " + shape_text(wanted_) + ".";
+    if (result)
+      log_.info("The data of " + name_ + " has been sliced " + shapes);
+    else
+      log_.fail(Status::invalid_shape, "Failed to slice data for '" + path_ + "' " + shapes);
+    return result;
+  }
+
+  // The shapes of the conversion itself. Errors: corrupt -- the text that Python says.
+  Result<LayoutChange> shapes() const {
+    LayoutChange change{from_, options_.to, told_.shape, {}, {}, groups_};
+    if (!told_.fits) return cannot_reshape(told_.shape);
+    if (from_ == Format::fractal_z) return shapes_of_filter(std::move(change));
+    if (from_ == Format::fractal_nz) return shapes_of_matrix(std::move(change));
+    if (from_ == Format::ndc1hwc0 && told_.shape.rank() == 6) {
+      const Shape& s = told_.shape;
+      change.made = change.result = Shape{s[0], s[2] * s[5], s[1], s[3], s[4]};
+      if (wanted_.rank() == 5) change.result.dims()[1] = cut_padding(wanted_[1], s[2] * s[5]);
+      return change;
+    }
+    OPDUMP_TRY(change.made, math::convert_shape(told_.shape, from_, options_.to, {{}, groups_}));
+    change.result = change.made;
+    return change;
+  }
+
+  Error cannot_reshape(const Shape& shape) const {
+    return Error(Code::corrupt, "cannot reshape array of size " + std::to_string(told_.elements.count) +
+                                    " into shape " + numpy_shape(shape));
+  }
+
+  Result<LayoutChange> shapes_of_matrix(LayoutChange change) const {
+    const Shape& s = told_.shape;
+    const std::size_t last = s.rank() - 1;
+    std::int64_t batch = 1;
+    for (std::size_t i = 0; i + 4 <= last; ++i) batch *= s[i];
+    const std::int64_t height = s[last - 2] * s[last - 1], width = s[last - 3] * s[last];
+    const std::int64_t rows = wanted_[wanted_.rank() - 2], columns = wanted_[wanted_.rank() - 1];
+    const bool is_flat = wanted_.rank() <= 2;
+    change.made = is_flat ? Shape{height, width} : Shape{batch, height, width};
+    change.result = is_flat ? Shape{rows, columns} : Shape{batch, rows, columns};
+    return change;
+  }
+
+  Result<LayoutChange> shapes_of_filter(LayoutChange change) const {
+    const Shape& s = told_.shape;
+    if (wanted_.rank() < 4 || s.rank() != 4) return Error(Code::corrupt, "list index out of range");
+    const bool is_hwcn = options_.to == Format::hwcn;
+    const std::int64_t h = wanted_[is_hwcn ? 0 : 2], w = wanted_[is_hwcn ? 1 : 3];
+    const std::int64_t c = wanted_[is_hwcn ? 2 : 1], n = wanted_[is_hwcn ? 3 : 0];
+    if (groups_ > 1) {
+      if (is_bug_compatible_)
+        return Error(Code::corrupt, "convert() takes 3 positional arguments but 4 were given");
+      change.made = change.result = Shape(wanted_.dims().first(4));
+      return change;
+    }
+    if (h <= 0 || w <= 0 || h > s[0] / w + 1) return cannot_reshape({0, h, w, s[1], s[2], s[3]});
+    const std::int64_t c1 = s[0] / (h * w);
+    if (c1 * h * w != s[0]) return cannot_reshape({c1, h, w, s[1], s[2], s[3]});
+    const std::int64_t channels = cut_padding(c, c1 * s[3]), filters = cut_padding(n, s[1] * s[2]);
+    change.made = is_hwcn ? Shape{h, w, c1 * s[3], s[1] * s[2]} : Shape{s[1] * s[2], c1 * s[3], h, w};
+    change.result = is_hwcn ? Shape{h, w, channels, filters} : Shape{filters, channels, h, w};
+    return change;
+  }
+
   // What is not checked yet must not decide about memory: only FRACTAL_Z may be larger than what it is made
   // of.
-  const std::uint64_t factor = to == Format::fractal_z ? 256 : 1;
-  if (!count || *count > array.data.size() / size * factor) return Error(Code::corrupt, "shape is too large");
-  Array result{array.dtype, shape, std::vector<std::byte>(*count * size)};
-  const TensorView view = TensorView::row_major(array.dtype, array.shape, array.data.data());
-  OPDUMP_CHECK_OK(math::convert_layout(view, from, to, shape, groups, result.data));
-  return result;
-}
-
-// The first elements of each dimension.
-Array cut(Array array, const Shape& shape) {
-  if (array.shape == shape) return array;
-  TensorView view = TensorView::row_major(array.dtype, array.shape, array.data.data());
-  view.shape = shape;
-  Array result{array.dtype, shape, std::vector<std::byte>(view.byte_count())};
-  math::copy_row_major(view, result.data);
-  return result;
-}
-
-void say_cannot_cut(const Array& array, const Shape& wanted, const std::string& path) {
-  if (array.shape.rank() != wanted.rank())
-    log_line(
-        Severity::warning,
-        "Due to the different shapes on the left and right,the left dump data" + shape_text(array.shape) +
-            " can not be compared to the right dump data" + shape_text(wanted) +
-            ". Please check the batch of the dump data or the shape may be changed due to optimization.");
-  log_line(Severity::error, "Failed to slice data for '" + path + "' from " + shape_text(array.shape) +
-                                " to " + shape_text(wanted) + ".");
-}
-
-// Cuts by position, whatever the dimensions mean: the first one that differs must be the larger one.
-Array cut_to(Array array, const Shape& wanted, std::string_view name, const std::string& path) {
-  const std::span<const std::int64_t> have = std::as_const(array.shape).dims(), want = wanted.dims();
-  const auto differs = std::ranges::mismatch(have, want);
-  const bool is_smaller =
-      differs.in1 != have.end() && differs.in2 != want.end() && *differs.in1 < *differs.in2;
-  if (have.size() != want.size() || is_smaller) {
-    say_cannot_cut(array, wanted, path);
-    return array;
+  Result<> check_size(const LayoutChange& change) const {
+    const auto count = model::element_count(change.made);
+    const std::uint64_t factor = options_.to == Format::fractal_z ? 256 : 1;
+    if (!count || *count == 0 || *count / factor > told_.elements.count)
+      return Error(Code::corrupt, "cannot make shape " + numpy_shape(change.made));
+    return ok();
   }
-  Shape shape = wanted;
-  for (std::size_t i = 0; i < have.size(); ++i) shape.dims()[i] = std::min(have[i], want[i]);
-  log_line(Severity::info, "The data of " + std::string(name) + " has been sliced from " +
-                               shape_text(array.shape) + " to " + shape_text(wanted) + ".");
-  return cut(std::move(array), shape);
-}
+
+  ChangedTensor convert(const std::string& module) {
+    auto change = shapes();
+    if (!change) return failed(module, change.error().message());
+    if (auto checked = check_size(*change); !checked) return failed(module, checked.error().message());
+    // What is said about the cut comes after what is said about the change, which may fail.
+    Log held(true);
+    const Shape converted = change->result;
+    std::optional<Shape> result = converted;
+    if (wanted_.rank() > 0) result = cut_shape(converted, wanted_, held);
+    if (result && result->rank() == converted.rank()) change->result = *result;
+    const bool is_fortran = options_.may_be_fortran && is_saved_as_fortran(*change);
+    auto pieces = is_fortran ? Result<std::unique_ptr<ArrayPieces>>(nullptr)
+                             : change_layout(told_.elements, *change, options_.threads);
+    if (!pieces) return failed(module, pieces.error().message());
+    say_after(converted);
+    ChangedTensor changed{Status::ok, Array{told_.dtype, change->result, std::move(*pieces)}, false,
+                          target()};
+    if (!cut(converted)) changed.format = tensor_.format;
+    if (is_fortran) {
+      changed.is_fortran = true;
+      told_.elements.count = *model::element_count(change->result);
+      changed.array.pieces = make_pieces(told_.elements);
+    }
+    return changed;
+  }
+
+  const format::DumpTensor& tensor_;
+  const FormatOptions& options_;
+  std::string name_, path_;
+  Log& log_;
+  bool is_bug_compatible_;
+  Format from_;
+  DumpElements told_;
+  std::int64_t groups_;
+  Shape wanted_;
+};
 
 }  // namespace
 
-std::string shape_text(const Shape& shape) {
-  std::string text = "(";
-  for (std::size_t i = 0; i < shape.rank(); ++i) {
-    if (i > 0) text += ", ";
-    text += std::to_string(shape[i]);
-  }
-  return text + ")";
-}
-
-Result<Array> read_array(std::span<const std::byte> file, const format::DumpTensor& tensor) {
-  format::DumpTensor told = tensor;
-  if (told.data_type == 0) told.data_type = 3;  // int8
-  OPDUMP_TRY(const format::DumpArray stored, format::read_dump_array(told));
-  const std::uint64_t count = *model::element_count(stored.shape);
-  const model::DTypeInfo& info = model::dtype_info(stored.dtype);
-  const bool is_small = info.kind == model::DTypeKind::floating && info.bits <= 8;
-  Array array{is_small ? DType::float64 : math::array_dtype(stored.dtype), stored.shape, {}};
-  array.data.resize(count * (model::dtype_info(array.dtype).bits / 8));
-  const std::byte* in = file.data() + stored.data.offset;
-  if (is_small)
-    math::convert_elements(stored.dtype, in, reinterpret_cast<double*>(array.data.data()), count);
-  else
-    math::convert_to_array(stored.dtype, in, array.data.data(), count);
-  return array;
-}
-
-Result<Array> change_format(Array array, const format::DumpTensor& tensor, const ConvertOptions& options,
-                            std::string_view name, const std::string& path) {
-  const Format from = format_of(tensor, array.shape), to = *options.format;
-  const Shape wanted = options.shape.value_or(original_shape_of(tensor));
-  if (from == Format::fractal_nz) OPDUMP_CHECK_OK(check_matrix(array.shape, wanted));
-  log_line(Severity::info, "Before transferring the format, the data of " + std::string(name) + " is " +
-                               name_of(from) + shape_text(array.shape) + ".");
-  if (from == to) {
-    log_line(Severity::info, "There is no need to transfer format because the format (" + name_of(to) +
-                                 ") is the same for " + std::string(name) + " of \"'" + path + "'\".");
-    return array;
-  }
-  if (std::ranges::find(kPairs, std::pair(from, to)) == std::end(kPairs)) {
-    log_line(Severity::warning, "Not supported from " + name_of(from) + " to " + name_of(to) + ".");
-    return Error(Code::unsupported, "pair");
-  }
-  const std::int64_t groups = std::max<std::int64_t>(tensor.sub_format, 1);
-  auto shape = made_shape(array, from, to, wanted, groups);
-  auto result = shape ? converted(array, from, to, *shape, groups) : Result<Array>(shape.error());
-  if (!result) {
-    log_line(Severity::error, "Failed to execute 'convert' in 'convert_" + name_of(from) + "_to_" +
-                                  name_of(to) + "'. " + result.error().message());
-    return result.take_error();
-  }
-  log_line(Severity::info, "After transferring the format, the data of " + std::string(name) + " is " +
-                               name_of(to) + shape_text(result->shape) + ".");
-  if (wanted.rank() == 0) return std::move(*result);
-  return cut_to(std::move(*result), wanted, name, path);
+ChangedTensor change_format(const DumpFile& file, const format::DumpTensor& tensor,
+                            const FormatOptions& options, std::string_view name, Log& log) {
+  return FormatChanger(file, tensor, options, name, log).change();
 }
 
 }  // namespace opdump::cli

@@ -1,38 +1,44 @@
-// One tensor of a dump file as the original's convert makes it: an array of a NumPy type, brought to another
-// layout and cut to its original shape (cann.md 5.1).
+// One tensor of a dump file in another layout, as msaccucmp's convert makes it: converted, and cut to its
+// original shape (cann.md 5.1).
 #pragma once
 
-#include <cstddef>
-#include <functional>
-#include <span>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "base/result.h"
+#include "cli/array_pieces.h"
 #include "cli/msaccucmp.h"
-#include "format/dump_data.h"
+#include "cli/msaccucmp_dump.h"
+#include "cli/python_plugin.h"
+#include "model/format.h"
 
 namespace opdump::cli {
 
-struct Array {
-  model::DType dtype = model::DType::undefined;
-  model::Shape shape;
-  std::vector<std::byte> data;
+struct FormatOptions {
+  model::Format to = model::Format::nd;
+  std::optional<model::Shape> shape;  // -s
+  const FormatPlugins* plugins = nullptr;
+  unsigned threads = 1;        // for one tensor
+  bool may_be_fortran = true;  // false: the elements are wanted row by row
 };
 
-// The elements as NumPy has them: float32 for bfloat16, float64 for floats of 8 bits and fewer, a byte for
-// each packed integer, which lengthens a shape that counts bytes; int8 for a dtype that is not told. Errors:
-// as read_dump_array.
-Result<Array> read_array(std::span<const std::byte> file, const format::DumpTensor& tensor);
+struct ChangedTensor {
+  Status status = Status::ok;
+  Array array;
+  bool is_fortran = false;  // as NumPy would save it: see write_npy
+  std::int32_t format = 0;  // what the array is in, as the original tells it in file names
+};
 
-// "(4)", "(2, 3)": a shape in the original's messages.
-std::string shape_text(const model::Shape& shape);
+// `tensor` of `file`, called `name` ("output:0"). Says on the log what the original says.
+ChangedTensor change_format(const DumpFile& file, const format::DumpTensor& tensor,
+                            const FormatOptions& options, std::string_view name, Log& log);
 
-// `array`, an output or input called `name` ("output:0") of the file `path`, in the format that options ask
-// for. Says on the log what the original says. Errors: unsupported -- there is no such conversion; what has
-// been said.
-Result<Array> change_format(Array array, const format::DumpTensor& tensor, const ConvertOptions& options,
-                            std::string_view name, const std::string& path);
+// True if numpy.save writes the result of `change` column by column: it does where the array that the
+// original makes is a view whose elements lie so in memory.
+bool is_saved_as_fortran(const LayoutChange& change);
+
+// What is left of a tensor of shape `have` that the original cuts to `want`, dimension by dimension, whatever
+// they mean; nothing if it refuses.
+std::optional<model::Shape> cut_shape(const model::Shape& have, const model::Shape& want, Log& log);
 
 }  // namespace opdump::cli

@@ -14,6 +14,7 @@ import tempfile
 
 SOURCES = pathlib.Path(__file__).resolve().parent / "consumer"
 FILES = {
+    "bin/msaccucmp.py",
     "bin/opdump",
     "include/opdump/opdump.h",
     "include/opdump/opdump.hpp",

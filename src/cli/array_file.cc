@@ -1,0 +1,82 @@
+#include "cli/array_file.h"
+
+#include <functional>
+#include <string>
+#include <system_error>
+
+#include "format/npy.h"
+#include "format/torch_file.h"
+
+namespace opdump::cli {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr unsigned kMode = 0600;
+constexpr std::uint64_t kSmallBytes = 1 << 20;  // fewer are written in one piece
+
+// Creates `path`, lets `write` fill it, and removes it if that fails.
+Result<> write_new(const fs::path& path, const std::function<Result<>(const Fd&)>& write) {
+  OPDUMP_TRY(const Fd fd, create_file(path, kMode));
+  auto written = write(fd);
+  if (written) return written;
+  std::error_code error;
+  fs::remove(path, error);
+  return written;
+}
+
+Result<> write_small(const std::string& header, ArrayPieces& pieces, const Fd& fd, const fs::path& path) {
+  std::string text = header;
+  for (;;) {
+    OPDUMP_TRY(const auto piece, pieces.next());
+    if (piece.empty()) return write_all(fd, std::as_bytes(std::span(text)), path);
+    text.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+  }
+}
+
+Result<> write_with_header(const std::string& header, Array& array, const fs::path& path) {
+  return write_new(path, [&](const Fd& fd) -> Result<> {
+    if (array.byte_count() <= kSmallBytes) return write_small(header, *array.pieces, fd, path);
+    OPDUMP_CHECK_OK(write_all(fd, std::as_bytes(std::span(header)), path));
+    return write_pieces(*array.pieces, fd, path);
+  });
+}
+
+}  // namespace
+
+Result<> write_pieces(ArrayPieces& pieces, const Fd& fd, const fs::path& path) {
+  if (const auto range = pieces.range()) return copy_range(*range, fd, path);
+  for (;;) {
+    OPDUMP_TRY(const auto piece, pieces.next());
+    if (piece.empty()) return ok();
+    OPDUMP_CHECK_OK(write_all(fd, piece, path));
+  }
+}
+
+Result<> write_npy(Array& array, bool is_fortran, const fs::path& path) {
+  OPDUMP_TRY(std::string header,
+             format::encode_npy_header(array.dtype, array.shape, format::NpySpelling::numpy));
+  if (is_fortran) {
+    // "True " would be a byte longer: the padding behind the dictionary gives it.
+    const std::size_t at = header.find("False");
+    header.replace(at, 5, "True");
+    header.insert(header.size() - 1, " ");
+  }
+  return write_with_header(header, array, path);
+}
+
+Result<> write_elements(Array& array, const fs::path& path) { return write_with_header("", array, path); }
+
+Result<> write_torch(Array& array, const fs::path& path) {
+  OPDUMP_TRY(const format::TorchTensor tensor, format::describe_torch_tensor(array.dtype, array.shape));
+  return write_new(path, [&](const Fd& fd) -> Result<> {
+    format::TorchFileWriter writer(fd, path);
+    OPDUMP_CHECK_OK(writer.begin(tensor));
+    for (;;) {
+      OPDUMP_TRY(const auto piece, array.pieces->next());
+      if (piece.empty()) return writer.end();
+      OPDUMP_CHECK_OK(writer.add(piece));
+    }
+  });
+}
+
+}  // namespace opdump::cli

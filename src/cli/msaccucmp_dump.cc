@@ -1,0 +1,204 @@
+#include "cli/msaccucmp_dump.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "format/dump_names.h"
+#include "format/tlv_dump.h"
+
+namespace opdump::cli {
+namespace {
+
+using format::DumpData;
+using format::DumpTensor;
+using model::DType;
+using model::Shape;
+
+constexpr std::uint64_t kLengthBytes = 8;
+constexpr std::size_t kTlvNameParts = 5;  // the fifth is the time
+constexpr std::int32_t kUndefined = 0, kResource = 23;
+// What the original has a type for.
+constexpr std::int32_t kKnown[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 16, 17, 23, 27, 29, 33, 34, 35};
+
+std::string quoted(const std::filesystem::path& path) { return "'" + path.string() + "'"; }
+
+std::uint64_t length_of(std::span<const std::byte> file) {
+  std::uint64_t length = 0;
+  for (std::size_t i = 0; i < kLengthBytes; ++i) length |= std::to_integer<std::uint64_t>(file[i]) << 8 * i;
+  return length;
+}
+
+class Reader {
+ public:
+  Reader(DumpFile& file, Log& log) : file_(file), log_(log) {}
+
+  Status read() {
+    auto mapped = MappedFile::open(file_.path);
+    if (!mapped)
+      return log_.fail(Status::invalid_dump, "Failed to open dump file " + quoted(file_.path) +
+                                                 ". Please check the dump file. " + mapped.error().message());
+    file_.map = std::move(*mapped);
+    bytes_ = file_.map->bytes();
+    if (format::is_tlv_dump(bytes_)) return read_tlv();
+    if (bytes_.empty())
+      return log_.fail(Status::invalid_dump, "Failed to parse dump file " + quoted(file_.path) +
+                                                 ". The file size is zero. Please check the dump file.");
+    if (bytes_.size() > kLengthBytes) return read_message();
+    log_.fail(Status::ok, "The size of " + quoted(file_.path) +
+                              " must be greater than 8, but the file size is " +
+                              std::to_string(bytes_.size()) + ". Please check the dump file.");
+    return Status::ok;
+  }
+
+ private:
+  bool is_header_too_long(std::string_view name) {
+    if (length_of(bytes_) <= bytes_.size() - kLengthBytes) return false;
+    log_.warning("The header content size (" + std::to_string(length_of(bytes_)) + ") of " +
+                 quoted(file_.path) + " must be less than or equal to " + std::to_string(bytes_.size()) +
+                 " (file size) - 8 (" + std::string(name) + "). Please check the dump file.");
+    return true;
+  }
+
+  Status read_message() {
+    auto decoded = format::decode_dump_data(bytes_);
+    if (!decoded) {
+      if (is_header_too_long("header length")) return Status::invalid_dump;
+      return log_.fail(Status::invalid_dump, "Parse dump file to json failed.");
+    }
+    if (decoded->announced_bytes > decoded->payload_bytes)
+      return log_.fail(Status::invalid_dump,
+                       "The size of " + file_.path.string() + " is invalid, please check the dump file.");
+    file_.data = std::move(*decoded);
+    return check_dtypes();
+  }
+
+  Status fail_tlv(Status status) {
+    return log_.fail(status, "Failed to parse the dump file " + quoted(file_.path) +
+                                 ", type is nano dump format. Please check the dump file. " +
+                                 std::to_string(static_cast<int>(status)));
+  }
+
+  Status read_tlv() {
+    const std::string name = file_.path.filename().string();
+    if (static_cast<std::size_t>(std::ranges::count(name, '.')) + 1 < kTlvNameParts)
+      return Status::invalid_dump;
+    if (is_header_too_long("tlv header length")) return fail_tlv(Status::invalid_dump);
+    auto decoded = format::decode_tlv_dump(bytes_);
+    if (!decoded) {
+      log_.warning("Failed to parse the serialized header content of " + quoted(file_.path) +
+                   ". Please check the dump file. 47 ");
+      return fail_tlv(Status::nano);
+    }
+    if (decoded->announced_bytes != decoded->payload_bytes) {
+      const auto sum = [](const std::vector<DumpTensor>& tensors) {
+        std::uint64_t bytes = 0;
+        for (const DumpTensor& tensor : tensors) bytes += tensor.size_bytes;
+        return std::to_string(bytes);
+      };
+      log_.fail(Status::size_mismatch,
+                "The file size (" + std::to_string(bytes_.size()) + ") of " + quoted(file_.path) +
+                    " is not equal to " + std::to_string(length_of(bytes_)) + " (tlv_header_length)+ " +
+                    sum(decoded->inputs) + "(the sum of input data) + " + sum(decoded->outputs) +
+                    "(the sum of output data) . Please check the dump file.");
+      return fail_tlv(Status::size_mismatch);
+    }
+    file_.data = std::move(*decoded);
+    return check_dtypes();
+  }
+
+  Status check_dtypes() {
+    for (const auto* tensors : {&file_.data.outputs, &file_.data.inputs})
+      for (const DumpTensor& tensor : *tensors) {
+        const bool is_empty = std::ranges::find(tensor.shape, 0u) != tensor.shape.end();
+        if (is_empty || is_known(tensor.data_type)) continue;
+        const std::string number = tensor.data_type < 0 ? "None" : std::to_string(tensor.data_type);
+        return log_.fail(Status::invalid_dtype, "The output data type (" + number + ") does not support.");
+      }
+    return Status::ok;
+  }
+
+  bool is_known(std::int32_t number) const {
+    if (std::ranges::find(kKnown, number) != std::end(kKnown)) return true;
+    return !file_.is_bug_compatible && format::dump_dtype(number) != DType::undefined;
+  }
+
+  DumpFile& file_;
+  Log& log_;
+  std::span<const std::byte> bytes_;
+};
+
+DType dtype_of(std::int32_t number) {
+  if (number == kUndefined) return DType::int8;
+  return number == kResource ? DType::int64 : format::dump_dtype(number);
+}
+
+// How many whole elements there are in `bytes`.
+std::uint64_t count_in(DType dtype, std::uint64_t bytes) {
+  const std::uint64_t bits = model::dtype_info(dtype).bits;
+  return bits == 0 ? 0 : bytes / bits * 8 + bytes % bits * 8 / bits;
+}
+
+std::optional<Shape> to_shape(const std::vector<std::uint64_t>& dims) {
+  if (std::ranges::any_of(dims, [](std::uint64_t dim) { return dim > INT64_MAX; })) return std::nullopt;
+  return Shape(std::vector<std::int64_t>(dims.begin(), dims.end()));
+}
+
+}  // namespace
+
+ReadDump read_dump(const std::filesystem::path& path, bool is_bug_compatible, Log& log) {
+  ReadDump result;
+  result.file.path = path;
+  result.file.is_bug_compatible = is_bug_compatible;
+  result.status = Reader(result.file, log).read();
+  return result;
+}
+
+DumpElements elements_of(const DumpFile& file, const DumpTensor& tensor) {
+  const bool is_untold = tensor.data_type == kUndefined && tensor.size_bytes > 0;
+  DumpElements result;
+  result.shape = is_untold
+                     ? Shape{static_cast<std::int64_t>(std::min<std::uint64_t>(tensor.size_bytes, INT64_MAX))}
+                     : to_shape(tensor.shape).value_or(Shape{});
+  const auto wanted = model::element_count(result.shape);
+  const DType dtype = dtype_of(tensor.data_type);
+  const format::Extent extent = tensor.data.value_or(format::Extent{});
+  const std::uint64_t count = std::min(wanted.value_or(UINT64_MAX), count_in(dtype, extent.bytes));
+  result.elements.dtype = dtype;
+  result.elements.count = count;
+  const model::TensorView view{dtype, Shape{static_cast<std::int64_t>(count)}, {}, nullptr};
+  result.elements.bytes = file.map->bytes().subspan(extent.offset, view.byte_count());
+  result.elements.range = FileRange{file.path, extent.offset, view.byte_count()};
+  result.elements.is_bug_compatible = file.is_bug_compatible;
+  // np.array([]), whatever the dtype is.
+  result.dtype = wanted == 0u ? DType::float64 : file_dtype(dtype);
+  result.shape_in_file = result.shape.rank() == 0 ? Shape{static_cast<std::int64_t>(count)} : result.shape;
+  result.fits = wanted == count && to_shape(tensor.shape);
+  if (result.shape.rank() == 0) result.fits = true;
+  return result;
+}
+
+std::string joined_shape(const Shape& shape, std::string_view separator) {
+  std::string text;
+  for (std::size_t i = 0; i < shape.rank(); ++i)
+    text += (i > 0 ? std::string(separator) : "") + std::to_string(shape[i]);
+  return text;
+}
+
+std::string shape_text(const Shape& shape) { return "(" + joined_shape(shape, ", ") + ")"; }
+
+std::string numpy_shape(const Shape& shape) {
+  return "(" + joined_shape(shape, ",") + (shape.rank() == 1 ? ",)" : ")");
+}
+
+std::string dump_format_name(std::int32_t number) {
+  constexpr std::pair<std::int32_t, std::string_view> kTheirs[] = {
+      {15, "DECONV_SP_STRIDE8_TRANS"}, {20, "LOOKUP_LOOKUPS"}, {21, "LOOKUP_KEYS"}, {22, "LOOKUP_VALUE"},
+      {23, "LOOKUP_OUTPUT"},           {24, "LOOKUP_HITS"}};
+  for (const auto& [theirs, name] : kTheirs)
+    if (theirs == number) return std::string(name);
+  if (number == 255) return "MAX";
+  const std::string_view name = format::dump_format_name(number);
+  return name.empty() ? std::to_string(number) : std::string(name);
+}
+
+}  // namespace opdump::cli

@@ -1,0 +1,190 @@
+#include "cli/python_plugin.h"
+
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <re2/re2.h>
+#include <cerrno>
+#include <cstdlib>
+#include <system_error>
+#include <utility>
+
+#include "cli/array_file.h"
+#include "cli/msaccucmp_dump.h"
+#include "dump/dump_set.h"
+
+extern char** environ;
+
+namespace opdump::cli {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr const char* kFolder = "format_convert";
+constexpr std::uint64_t kLargestFile = 1 << 20;  // the original's limit for a script, in bytes
+constexpr std::uint64_t kLargestReason = 1 << 16;
+constexpr int kNoFunction = 3, kFailed = 4;
+
+// argv: directory, module, shape, shape, groups, file to read, file to write, file for the reason.
+constexpr const char* kScript = R"(
+import importlib, json, sys
+folder, module, source, target, groups, read, write, reason = sys.argv[1:]
+def stop(status, text):
+    with open(reason, "w") as file:
+        file.write(str(text))
+    sys.exit(status)
+try:
+    import numpy
+    sys.path.append(folder)
+    convert = getattr(importlib.import_module("format_convert." + module), "convert", None)
+except Exception as error:
+    stop(4, error)
+count = getattr(getattr(convert, "__code__", None), "co_argcount", None)
+expected = 4 if "to_FRACTAL_Z" in module else 3
+if not callable(convert):
+    stop(3, "The file 'format_convert.%s' has no attribute 'convert'. Please check the file." % module)
+if count is not None and count != expected:
+    stop(3, "The argument count (%d) of 'convert' in format_convert.%s is not %d. Please check the file."
+         % (count, module, expected))
+arguments = [json.loads(source), json.loads(target), numpy.load(read)] + [int(groups)] * (int(groups) >= 2)
+try:
+    result = convert(*arguments)
+except Exception as error:
+    stop(4, error)
+if not isinstance(result, numpy.ndarray):
+    stop(4, "The return value of 'convert' in '%s' is not numpy.ndarray. Please check the return value." % module)
+numpy.save(write, numpy.ascontiguousarray(result).reshape(result.shape))
+)";
+
+// A directory that goes when this does.
+class TemporaryDirectory {
+ public:
+  static Result<TemporaryDirectory> make() {
+    std::error_code error;
+    std::string name = (fs::temp_directory_path(error) / "opdump-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) return io_error(name, "create directory");
+    return TemporaryDirectory(name);
+  }
+  TemporaryDirectory(TemporaryDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  TemporaryDirectory& operator=(TemporaryDirectory&&) = delete;
+  ~TemporaryDirectory() {
+    std::error_code error;
+    if (!path_.empty()) fs::remove_all(path_, error);
+  }
+  const fs::path& path() const { return path_; }
+
+ private:
+  explicit TemporaryDirectory(fs::path path) : path_(std::move(path)) {}
+  fs::path path_;
+};
+
+std::string json_list(const model::Shape& shape) { return "[" + joined_shape(shape, ",") + "]"; }
+
+// The exit status of a Python that is given the script.
+Result<int> run_python(const std::vector<std::string>& arguments) {
+  const char* told = std::getenv("OPDUMP_PYTHON");
+  std::string python = told != nullptr && *told != '\0' ? told : "python3";
+  std::vector<std::string> words = {python, "-c", kScript};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  pid_t child = 0;
+  if (const int error = ::posix_spawnp(&child, python.c_str(), nullptr, nullptr, argv.data(), environ);
+      error != 0) {
+    errno = error;
+    return io_error(python, "start");
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) return io_error(python, "wait");
+  return WIFEXITED(status) ? WEXITSTATUS(status) : kFailed;
+}
+
+// What a plug-in returned: the file is gone, its bytes stay mapped.
+class PluginPieces final : public ArrayPieces {
+ public:
+  explicit PluginPieces(dump::StoredTensor tensor)
+      : tensor_(std::move(tensor)), pieces_(make_pieces(tensor_.view(), std::nullopt)) {}
+  Result<std::span<const std::byte>> next() override { return pieces_->next(); }
+
+ private:
+  dump::StoredTensor tensor_;
+  std::unique_ptr<ArrayPieces> pieces_;
+};
+
+Status check_script(const fs::path& file, Log& log) {
+  struct stat info {};
+  if (::stat(file.c_str(), &info) != 0)
+    return log.fail(Status::invalid_path, io_error(file, "stat").message());
+  if ((info.st_mode & S_IWOTH) != 0)
+    return log.fail(Status::invalid_path, "File '" + file.string() +
+                                              "' is dangerous. Others have writing permission to this file. "
+                                              "Please use chmod to dismiss the writing permission.");
+  if (static_cast<std::uint64_t>(info.st_size) > kLargestFile)
+    return log.fail(Status::unknown, "'" + file.string() + "' file size (" + std::to_string(info.st_size) +
+                                         ") exceeds " + std::to_string(kLargestFile));
+  return Status::ok;
+}
+
+}  // namespace
+
+FoundPlugins find_format_plugins(const std::string& directory, Log& log) {
+  FoundPlugins found;
+  found.plugins.directory = real_path(directory);
+  found.status = check_path(found.plugins.directory, PathKind::directory, log);
+  if (found.status != Status::ok) return found;
+  const fs::path folder = found.plugins.directory / kFolder;
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) {
+    log.warning("There is no '" + std::string(kFolder) + "' in '" + found.plugins.directory.string() +
+                "', please check the custom path.");
+    return found;
+  }
+  static const RE2 pattern("(convert_[A-Za-z0-9_]{1,128}_to_[A-Za-z0-9_]{1,128})\\.py");
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    if (!at->is_regular_file(error)) continue;
+    if (const Status status = check_script(at->path(), log); status != Status::ok) found.status = status;
+    const std::string name = at->path().filename().string();
+    std::string module;
+    if (RE2::FullMatch(name, pattern, &module))
+      found.plugins.modules.insert(module);
+    else
+      log.warning("The file '" + name + "' does not match 'convert_{src_format}_to_{dest_format}.py in '" +
+                  folder.string() + "', please check the file.");
+  }
+  if (found.plugins.modules.empty())
+    log.warning("There is no legal 'convert_{src_format}_to_{dest_format}.py' file in '" + folder.string() +
+                "', please check the path.");
+  return found;
+}
+
+Result<Array> run_format_plugin(const FormatPlugins& plugins, const std::string& module,
+                                const model::Shape& from, const model::Shape& to, std::int64_t groups,
+                                Elements elements) {
+  OPDUMP_TRY(const TemporaryDirectory directory, TemporaryDirectory::make());
+  const fs::path input = directory.path() / "in.npy", output = directory.path() / "out.npy",
+                 reason = directory.path() / "reason";
+  Array flat;
+  flat.dtype = file_dtype(elements.dtype);
+  flat.shape = {static_cast<std::int64_t>(elements.count)};
+  flat.pieces = make_pieces(std::move(elements));
+  OPDUMP_CHECK_OK(write_npy(flat, false, input));
+  OPDUMP_TRY(const int status,
+             run_python({plugins.directory.string(), module, json_list(from), json_list(to),
+                         std::to_string(groups), input.string(), output.string(), reason.string()}));
+  if (status != 0) {
+    const auto text = read_file(reason, kLargestReason);
+    return Error(status == kNoFunction ? Code::unsupported : Code::internal,
+                 text ? *text : "python3 ended with status " + std::to_string(status));
+  }
+  OPDUMP_TRY(dump::StoredTensor stored, dump::StoredTensor::read(output));
+  Array array;
+  array.dtype = stored.view().dtype;
+  array.shape = stored.view().shape;
+  array.pieces = std::make_unique<PluginPieces>(std::move(stored));
+  return array;
+}
+
+}  // namespace opdump::cli

@@ -1,0 +1,158 @@
+"""`opdump msaccucmp overflow` and Opdebug files."""
+import json
+import re
+import struct
+
+import pytest
+from conftest import DATA, NEW, convert, dump_file, files_of, log_of, msaccucmp, needs_data, tensor
+
+ND = 2
+CORE = ["model_id", "stream_id", "task_id", "task_type", "context_id", "thread_id", "pc_start", "para_base", "core_id",
+        "block_id", "status"]
+COPY = CORE[:6] + ["src_addr", "dst_addr", "channel_id", "status"]
+CPU = CORE[:5] + ["cpu_id", "thread_id", "status"]
+
+
+@needs_data
+@pytest.mark.parametrize("name", ["old", "new_aic", "invalid"])
+def test_reference(name, tmp_path):
+    done = msaccucmp("overflow", "-d", DATA / f"synthetic/overflow_{name}", "-out", tmp_path)
+    assert done.returncode == 0
+    expected = NEW / f"overflow_{name}"
+    assert files_of(tmp_path, ".npy", ".json") == files_of(expected, ".npy", ".json")
+    [theirs], [ours] = expected.glob("overflow_summary_*.txt"), tmp_path.glob("overflow_summary_*.txt")
+    assert ours.read_text() == theirs.read_text()
+    assert re.fullmatch(r"overflow_summary_\d{14}.txt", ours.name)
+    log = (expected / "stdout.txt").read_text()
+    assert log_of(done.stderr, tmp_path, f"overflow_{name}") == log_of(log, tmp_path, f"overflow_{name}")
+
+
+def older_record(task, stream, **status):
+    record = bytearray(2048)
+    for unit, (info, place) in {"dha": (0, 512), "l2": (128, 768), "core": (256, 1024)}.items():
+        if unit in status:
+            struct.pack_into("<6Q", record, info, 1, stream, task, 0, 0x1000, 0x2000)
+            struct.pack_into("<Q", record, place + (16 if unit == "core" else 0), status[unit])
+    return bytes(record)
+
+
+def newer_record(unit, numbers, version=0, valid=1, length=None):
+    data = struct.pack(f"<{len(numbers)}Q", *numbers)
+    head = struct.pack("<6I", 0x5a5a5a5a, version, valid, unit, 0, len(data) if length is None else length)
+    return (head + data).ljust(2048, b"\0")
+
+
+def record_file(folder, record, task=9, stream=9, time=100, tail=""):
+    return dump_file(folder / f"Opdebug.Node_OpDebug.{task}.{stream}.{time}{tail}", [tensor(4, ND, [len(record)], record)])
+
+
+def operator_file(folder, name, array, task=3, stream=5, time=200, tail=""):
+    number = {"float32": 1, "float16": 2, "int8": 3, "int32": 7, "int64": 8, "bool": 11, "float64": 12, "uint8": 4}[array.dtype.name]
+    outputs = [tensor(number, ND, array.shape, array.tobytes())]
+    return dump_file(folder / f"Add.{name}.{task}.{stream}.{time}{tail}", outputs, name=f"scope/{name}")
+
+
+@pytest.mark.parametrize("unit, name, keys", [(0, "AIC", CORE), (1, "AIV", CORE), (2, "AICPU", CPU), (3, "SDMA", COPY)])
+@pytest.mark.parametrize("version", [0, 1])
+def test_records_as_json(unit, name, keys, version, tmp_path):
+    numbers = list(range(1, len(keys) + 1))
+    has_list = unit < 2 and version == 1
+    file = record_file(tmp_path, newer_record(unit, numbers + [70, 80, 90] * has_list, version))
+    done = convert("-d", file, "-out", tmp_path / "out")
+    assert done.returncode == 0 and "ERROR" not in done.stderr
+    data = {key: hex(value) if key in ("pc_start", "para_base", "src_addr", "dst_addr") else value
+            for key, value in zip(keys, numbers)}
+    if has_list:
+        data["status"] = [len(keys), 70, 80, 90]
+    length = 8 * (len(numbers) + 3 * has_list)
+    expected = {"magic": "0x5a5a5a5a", "version": version,
+                "acc_list": {"valid": 1, "acc_type": name, "rsv": 0, "data_len": length, "data": data}}
+    assert (tmp_path / f"out/{file.name}.output.0.json").read_text() == json.dumps(expected, indent=4)
+
+
+def test_records_that_are_wrong(tmp_path):
+    unknown = record_file(tmp_path, newer_record(7, [1] * 11), task=1)
+    done = convert("-d", unknown, "-out", tmp_path / "out")
+    assert done.returncode == 35 and "The value of 'acc_type' is None, it's invalid" in done.stderr
+    short = record_file(tmp_path, bytes(100), task=2)
+    done = convert("-d", short, "-out", tmp_path / "out")
+    assert done.returncode == 11 and "The data size (100) of output:0 is not equal to 2048" in done.stderr
+    odd = record_file(tmp_path, newer_record(0, list(range(11)), valid=0, length=5), task=3)
+    done = convert("-d", odd, "-out", tmp_path / "out")
+    assert done.returncode == 0
+    assert "The value of valid in the OpDebug file is 0, it is not 1" in done.stderr
+    assert "The value of data_len in the OpDebug file is 5, it is not equal the expect value 88" in done.stderr
+
+
+def summary(folder):
+    [file] = folder.glob("overflow_summary_*.txt")
+    return file.read_text().splitlines()
+
+
+def test_the_first_ones_by_time(tmp_path):
+    numpy = pytest.importorskip("numpy")
+    dumps = tmp_path / "dumps/0/net/1/0"
+    dumps.mkdir(parents=True)
+    for time, task in ((300, 4), (90, 3), (1000, 5)):
+        record_file(dumps, older_record(task, 5, core=task), task=task, time=time)
+        operator_file(dumps, f"op{task}", numpy.arange(task, dtype="float32"), task=task, time=time + 1)
+    out = tmp_path / "out"
+    done = msaccucmp("overflow", "-d", tmp_path / "dumps", "-out", out, "-n", 2)
+    assert done.returncode == 0 and "Find [3] overflow ops. Will show the top 2." in done.stderr
+    lines = summary(out)
+    assert [line for line in lines if line.startswith("[")] == ["[Add] scope/op3", "[Add] scope/op4"]
+    assert " [timestamp:90]" in lines and " [AI Core][TaskId:4][StreamId:5][Status:4]" in lines
+    assert lines[0] == "=" * 49 + "[1]" + "=" * 50
+    assert " -[Format: ND] [Shape: (3,)] [Dtype: float32] [Max: 2.0] [Min: 0.0] [Mean: 1.0]" in lines
+
+
+def test_every_unit_and_the_last_tells(tmp_path):
+    numpy = pytest.importorskip("numpy")
+    record_file(tmp_path, older_record(3, 5, dha=1, core=16))
+    operator_file(tmp_path, "op", numpy.ones(1, "int8"))
+    assert msaccucmp("overflow", "-d", tmp_path, "-out", tmp_path / "out").returncode == 0
+    assert summary(tmp_path / "out")[2:4] == [" [DHA Atomic Add][TaskId:3][StreamId:5][Status:1]",
+                                              " [AI Core][TaskId:3][StreamId:5][Status:16]"]
+
+
+def test_threads_of_an_operator(tmp_path):
+    numpy = pytest.importorskip("numpy")
+    record_file(tmp_path, newer_record(0, [1, 5, 3, 0, 7, 2, 0, 0, 0, 0, 16]), tail=".4.7.2.0")
+    operator_file(tmp_path, "other", numpy.ones(2, "bool"), time=150, tail=".4.7.1.0")
+    operator_file(tmp_path, "this", numpy.ones(2, "bool"), time=160, tail=".4.7.2.0")
+    assert msaccucmp("overflow", "-d", tmp_path, "-out", tmp_path / "out").returncode == 0
+    lines = summary(tmp_path / "out")
+    assert lines[1] == "[Add] scope/this"
+    assert lines[-1] == " -[Format: ND] [Shape: (2,)] [Dtype: bool] [Max: True] [Min: True] [Mean: 1.0]"
+
+
+def test_without_the_operator(tmp_path):
+    record_file(tmp_path, older_record(3, 5, l2=2))
+    done = msaccucmp("overflow", "-d", tmp_path, "-out", tmp_path / "out")
+    assert done.returncode == 0 and "Can't find the dump file" in done.stderr
+    assert summary(tmp_path / "out")[1:] == [" [L2 Atomic Add][TaskId:3][StreamId:5][Status:2]", " [timestamp:100]"]
+
+
+def test_status_zero(tmp_path):
+    record_file(tmp_path, older_record(3, 5))
+    assert msaccucmp("overflow", "-d", tmp_path, "-out", tmp_path / "out").returncode == 35
+    record_file(tmp_path, newer_record(0, [0] * 11))
+    assert msaccucmp("overflow", "-d", tmp_path, "-out", tmp_path / "out2").returncode == 36
+    assert msaccucmp("overflow", "-d", tmp_path / "nothing", "-out", tmp_path / "out").returncode == 3
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint8", "int32", "int64", "bool"])
+def test_numbers_as_numpy_prints_them(dtype, tmp_path):
+    numpy = pytest.importorskip("numpy")
+    random = numpy.random.default_rng(7)
+    for index, count in enumerate([1, 7, 9, 130, 8193, 100001]):
+        values = random.standard_normal(count) * 10.0 ** random.integers(-7, 5) * (30 if "int" in dtype else 1)
+        array = (values > 0) if dtype == "bool" else values.astype(dtype)
+        folder = tmp_path / str(index)
+        folder.mkdir()
+        record_file(folder, older_record(3, 5, core=1))
+        operator_file(folder, "op", array)
+        assert msaccucmp("overflow", "-d", folder, "-out", folder / "out").returncode == 0
+        assert summary(folder / "out")[-1] == (
+            f" -[Format: ND] [Shape: {array.shape}] [Dtype: {dtype}] [Max: {numpy.max(array)!s}] "
+            f"[Min: {numpy.min(array)!s}] [Mean: {array.mean()!s}]")

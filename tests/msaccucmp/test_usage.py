@@ -1,0 +1,60 @@
+"""Wrong use, and what the verbs say about themselves."""
+import re
+
+import pytest
+from conftest import DATA, NEW, STAMP, msaccucmp, needs_data
+
+VERBS = ("convert", "overflow", "file_compare")
+
+
+def wrong_uses():
+    if not DATA.exists():
+        return []
+    blocks = (NEW / "cli_errors.txt").read_text().split("--- ")[1:]
+    cases = [(block.splitlines()[0].strip(), block.splitlines()[1:]) for block in blocks]
+    return [case for case in cases if not case[0].startswith("compare")]
+
+
+@needs_data
+@pytest.mark.parametrize("line, expected", wrong_uses(), ids=lambda value: value if isinstance(value, str) else "")
+def test_wrong_use(line, expected, tmp_path):
+    words = line.replace("@DATA@", str(DATA)).replace("@OUT@", str(tmp_path)).split()
+    if words[-1:] == ["path"]:  # a path with a blank
+        words[-2:] = [" ".join(words[-2:])]
+    done = msaccucmp(*words)
+    assert f"rc={done.returncode}" == expected[-1]
+    said = [STAMP.sub("", text) for text in (done.stdout + done.stderr).splitlines()]
+    said = [text.replace(str(DATA), "@DATA@").replace(str(tmp_path), "@OUT@") for text in said]
+    said = [re.sub(r"file_result_\d+", "file_result", text) for text in said]
+    assert said[-2:] == [re.sub(r"file_result_\d+", "file_result", text) for text in expected[:-1]]
+
+
+@needs_data
+@pytest.mark.parametrize("verb", VERBS)
+def test_help(verb):
+    done = msaccucmp(verb, "--help")
+    assert done.returncode == 0 and done.stderr == ""
+    assert done.stdout == (NEW / f"help_{verb}.txt").read_text().split("\n", 1)[1]
+
+
+def test_more_wrong_use(tmp_path):
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    file = tmp_path / "A.b.1.2.3"
+    file.write_bytes(b"1234567")
+    cases = [(["-d", empty], 6), (["-d", file, "-s", "1,2"], 6), (["-d", file, "-c", "x"], 6),
+             (["-d", file, "-f", "NCHW", "-s", "12"], 23), (["-d", file, "-f", "NCHW", "-s", "1,0"], 23),
+             (["-d", file, "-f", "NCHW", "-o", "x"], 6), (["-d", file, "-f", "NCHW", "-o", "0"], 12),
+             (["-d", file, "-o", "0", "-i", "0"], 2), (["-d", file, "-v", "3"], 2), (["-d", file, "extra"], 2),
+             (["-d", file, "--unknown"], 2), (["-d"], 2), ([], 2), (["-d", f"{file},{tmp_path}/no"], 0),
+             (["-d", f"{tmp_path}/no,{tmp_path}/nothing"], 3), (["-d", file, "-f", "NCHW", "-c", tmp_path / "no"], 3)]
+    for arguments, status in cases:
+        assert msaccucmp("convert", *arguments, "-out", tmp_path / "o").returncode == status, arguments
+
+
+def test_long_options_may_be_cut_short(tmp_path):
+    file = tmp_path / "A.b.1.2.3"
+    file.write_bytes(b"1234567")
+    assert msaccucmp("convert", f"--dump={file}", "--out", tmp_path).returncode == 2  # ambiguous
+    assert msaccucmp("convert", f"--dump={file}", "--output", tmp_path).returncode == 0
+    assert msaccucmp("convert", f"-d{file}", "-out", tmp_path).returncode == 0
