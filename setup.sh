@@ -7,12 +7,12 @@ packages=(
   cmake ninja-build g++ ccache pkg-config clang-format
   clang libclang-rt-dev  # sanitizers and fuzz targets
   nlohmann-json3-dev libcli11-dev libfmt-dev libhwy-dev libssl-dev libre2-dev
-  libprotozero-dev libhdf5-dev
+  libprotozero-dev libhdf5-dev zlib1g-dev
   # the PyTorch runtime and its headers
   python3-torch libtorch-dev python3-dev
   # the example and the tests: files are read back by the programs people use
   python3-sklearn python3-numpy python3-pandas python3-pytest libgtest-dev libgmock-dev
-  protobuf-compiler python3-h5py hdf5-tools
+  protobuf-compiler python3-h5py hdf5-tools python3-onnx
 )
 
 missing=()
