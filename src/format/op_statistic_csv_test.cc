@@ -18,9 +18,10 @@ OpStatisticCsv decode(std::string_view columns, std::string_view rows) {
 }
 
 TEST(OpStatisticCsv, RowsByTheirHeader) {
-  const auto csv = decode(",Max Value,Min Value,Avg Value,Count,Nan Count,Negative Inf Count,Positive Inf Count",
-                          "Output,0,640000,DT_FLOAT,NHWC,4x50x50x16,1.99999,1,1.50004,160000,0,0,0\n"
-                          "Input,3,2,DT_FLOAT16,ND,-,nan,-inf,1e-07,1,1,0,0\n");
+  const auto csv =
+      decode(",Max Value,Min Value,Avg Value,Count,Nan Count,Negative Inf Count,Positive Inf Count",
+             "Output,0,640000,DT_FLOAT,NHWC,4x50x50x16,1.99999,1,1.50004,160000,0,0,0\n"
+             "Input,3,2,DT_FLOAT16,ND,-,nan,-inf,1e-07,1,1,0,0\n");
   ASSERT_EQ(csv.rows.size(), 2u);
   EXPECT_EQ(csv.rows[0].side, model::Side::output);
   EXPECT_EQ(csv.rows[0].dtype, model::DType::float32);
