@@ -96,9 +96,12 @@ list(APPEND OPDUMP_CORE_SOURCES
   format/ir_text.cc
   format/mapping_csv.cc
   format/npy.cc
+  format/npz.cc
+  format/onnx_tensor.cc
   format/op_debug.cc
   format/proto_text.cc
   format/op_debug_text.cc
+  format/op_statistic_csv.cc
   format/statistic_csv.cc
   format/tlv_dump.cc
   format/torch_file.cc
@@ -116,6 +119,7 @@ set(OPDUMP_TESTS_format
   format/op_debug_test.cc
   format/proto_text_test.cc
   format/op_debug_text_test.cc
+  format/op_statistic_csv_test.cc
   format/statistic_csv_test.cc
   format/tlv_dump_test.cc
 )
@@ -123,7 +127,9 @@ set(OPDUMP_TESTS_format
 list(APPEND OPDUMP_CORE_SOURCES
   dump/arguments_file.cc
   dump/call_file.cc
+  dump/container_files.cc
   dump/dump_set.cc
+  dump/file_kind.cc
   dump/file_name.cc
   dump/graph_files.cc
   dump/layout.cc
@@ -137,6 +143,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   dump/step_directories.cc
   dump/step_reader.cc
   dump/stored_tensor.cc
+  dump/tensor_names.cc
   dump/tensor_stream.cc
   dump/tree_file.cc
   dump/tree_location.cc
@@ -148,6 +155,7 @@ set(OPDUMP_TESTS_dump
   dump/model_tree_test.cc
   dump/operator_log_test.cc
   dump/rank_tree_test.cc
+  dump/tensor_names_test.cc
   dump/trees_test.cc
 )
 

@@ -34,7 +34,8 @@ Examples:
   opdump compare golden actual --json | tail -1)";
 
 void declare(CLI::App& app, CompareArguments& arguments) {
-  app.add_option("GOLDEN", arguments.golden, "The dump that is right: its root or any directory below")
+  app.add_option("GOLDEN", arguments.golden,
+                 "The dump that is right: its root or any directory below, or a file of it")
       ->required();
   app.add_option("ACTUAL", arguments.actual, "The dump to judge")->required();
   app.add_option("--csv", arguments.csv_path, "Write one row for each pair of tensors to this file");

@@ -25,7 +25,8 @@ struct LsArguments {
 };
 
 void declare(CLI::App& app, LsArguments& arguments) {
-  app.add_option("DUMP", arguments.path, "A dump: its root or any directory below")->required();
+  app.add_option("DUMP", arguments.path, "A dump: its root or any directory below, or a file of it")
+      ->required();
   app.add_option("--step", arguments.filter.step, "Only this step");
   app.add_option("--op", arguments.filter.op, "Only operators of this name, or with this in their name");
   app.add_flag("--json", arguments.json, "Print one JSON record for each operator, a summary last");
@@ -107,7 +108,7 @@ void list_text(const Runs& runs) {
       print("rank " + std::to_string(run->rank) + ", graph " + std::to_string(run->graph_id) + ", step " +
             std::to_string(run->step) + "\n");
     previous = run;
-    print("  " + compare::operator_name(*run) + "  (" + describe(*run) + ")\n");
+    print("  " + heading(*run) + "\n");
     for (const dump::Slot& slot : run->slots) {
       const SlotFacts facts = slot_facts(slot);
       std::string name = compare::slot_name(slot);

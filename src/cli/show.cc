@@ -31,7 +31,8 @@ struct ShowArguments {
 };
 
 void declare(CLI::App& app, ShowArguments& arguments) {
-  app.add_option("DUMP", arguments.path, "A dump: its root or any directory below")->required();
+  app.add_option("DUMP", arguments.path, "A dump: its root or any directory below, or a file of it")
+      ->required();
   app.add_option("--op", arguments.filter.op, "The operator: its name, the end of it, or a part")->required();
   app.add_option("--step", arguments.filter.step, "Only this step");
   app.add_option("--slot", arguments.slot, "Only this slot: input.0, output.1, ...");
@@ -118,8 +119,8 @@ Result<> show_runs(const Runs& runs, const Graphs& graphs, const ShowArguments& 
   bool found = false;
   for (const OperatorRun* run : runs) {
     if (!arguments.json)
-      print(compare::operator_name(*run) + "  (" + describe(*run) + ")\n  rank " + std::to_string(run->rank) +
-            ", graph " + std::to_string(run->graph_id) + ", step " + std::to_string(run->step) + "\n");
+      print(heading(*run) + "\n  rank " + std::to_string(run->rank) + ", graph " +
+            std::to_string(run->graph_id) + ", step " + std::to_string(run->step) + "\n");
     const Graphs::Place place = graphs.find(*run);
     for (const dump::Slot& slot : run->slots) {
       const std::string name = compare::slot_name(slot);

@@ -49,6 +49,11 @@ std::string describe(const dump::OperatorRun& run) {
   return source.empty() ? text : text + ", " + source;
 }
 
+std::string heading(const dump::OperatorRun& run) {
+  const std::string more = describe(run);
+  return compare::operator_name(run) + (more.empty() ? "" : "  (" + more + ")");
+}
+
 Json run_json(const dump::OperatorRun& run) {
   Json record;
   record["schema_version"] = 1;

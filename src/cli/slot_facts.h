@@ -28,6 +28,9 @@ std::string describe(const dump::Slot& slot, const SlotFacts& facts);
 // "convolution, forward, train.py:31"
 std::string describe(const dump::OperatorRun& run);
 
+// The operator's name, with describe() behind it in brackets if there is anything to tell.
+std::string heading(const dump::OperatorRun& run);
+
 // rank, graph, step, operator, type, phase, source: the keys that every record begins with.
 Json run_json(const dump::OperatorRun& run);
 

@@ -10,7 +10,7 @@ const std::string& operator_name(const dump::OperatorRun& run) {
 
 std::string slot_name(const dump::Slot& slot) {
   return std::string(model::kSideNames[static_cast<std::size_t>(slot.side)]) + "." +
-         std::to_string(slot.index);
+         (slot.argument.empty() ? std::to_string(slot.index) : slot.argument);
 }
 
 std::string slot_name(const SlotComparison& slot) {

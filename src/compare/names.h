@@ -12,7 +12,7 @@ namespace opdump::compare {
 // The full name, "Default/conv2-Conv2d/convolution-op0"; the sanitised one where the dump knows no other.
 const std::string& operator_name(const dump::OperatorRun& run);
 
-// "output.0"
+// "output.0"; "input.self" where the dump knows what operands are called
 std::string slot_name(const dump::Slot& slot);
 std::string slot_name(const SlotComparison& slot);
 

@@ -123,6 +123,20 @@ std::set<Frame> steps_of(std::span<const OperatorRun> runs, const FrameRule& rul
   return steps;
 }
 
+// A single tensor, which is called as its file happens to be.
+bool is_loose(std::span<const OperatorRun> runs) {
+  return runs.size() == 1 && runs[0].op == nullptr && runs[0].type.empty() && runs[0].slots.size() == 1;
+}
+
+// Two files that hold a tensor each are about the same one.
+void join_loose(std::span<const OperatorRun> golden, std::span<const OperatorRun> actual, Partners& partners,
+                std::vector<std::string>& notes) {
+  if (!is_loose(golden) || !is_loose(actual) || partners.of_golden[0] != kNone) return;
+  partners.join(0, 0);
+  notes.push_back(golden[0].name + " of golden is compared with " + actual[0].name +
+                  " of actual, the only tensor there");
+}
+
 // Golden in order; before golden[i] the extras that ran after golden[i - 1]'s partner.
 std::vector<OperatorPair> in_order(std::span<const OperatorRun> golden, std::span<const OperatorRun> actual,
                                    const FrameRule& rule, const Partners& partners) {
@@ -207,6 +221,7 @@ Pairing pair_operators(std::span<const OperatorRun> golden, std::span<const Oper
   join_equal(golden, actual, rule, partners,
              [](const OperatorRun& run) { return dump::plain_name(run.name); });
 
+  join_loose(golden, actual, partners, pairing.notes);
   // Shapes may have to be read from files: only for what names did not settle.
   std::set<Frame> open_frames;
   for (std::size_t g = 0; g < golden.size(); ++g)
@@ -220,12 +235,21 @@ Pairing pair_operators(std::span<const OperatorRun> golden, std::span<const Oper
 }
 
 std::vector<SlotPair> pair_slots(const OperatorRun& golden, const OperatorRun& actual) {
-  // side, index, how many of the same came before
-  std::map<std::tuple<model::Side, std::uint32_t, std::size_t>, SlotPair> pairs;
+  // Where both sides know what operands are called, an absent one does not shift those after it.
+  const auto has_names = [](const OperatorRun& run) {
+    return std::ranges::any_of(run.slots, [](const Slot& slot) { return !slot.argument.empty(); });
+  };
+  const bool by_name = has_names(golden) && has_names(actual);
+  using Place = std::tuple<model::Side, std::string_view, std::uint32_t>;
+  // place, how many of the same came before
+  std::map<std::pair<Place, std::size_t>, SlotPair> pairs;
   const auto add = [&](const OperatorRun& run, const Slot* SlotPair::*side) {
-    std::map<std::pair<model::Side, std::uint32_t>, std::size_t> seen;
-    for (const Slot& slot : run.slots)
-      pairs[{slot.side, slot.index, seen[{slot.side, slot.index}]++}].*side = &slot;
+    std::map<Place, std::size_t> seen;
+    for (const Slot& slot : run.slots) {
+      const bool is_named = by_name && !slot.argument.empty();
+      const Place place{slot.side, is_named ? slot.argument : std::string_view(), is_named ? 0 : slot.index};
+      pairs[{place, seen[place]++}].*side = &slot;
+    }
   };
   add(golden, &SlotPair::golden);
   add(actual, &SlotPair::actual);

@@ -27,11 +27,12 @@ struct Pairing {
 
 // Pairs runs of the same (rank, graph, step): first by equal names (as layouts spell them), then, of what is
 // left, by equal scope, type and slot shapes. Several of the same kind pair in order. A rank, graph or step
-// that is the only one on each side need not be equal: a note says so. Both arguments are in the order of
-// DumpSet::runs.
+// that is the only one on each side need not be equal: a note says so. So does one where each dump is a
+// single tensor. Both arguments are in the order of DumpSet::runs.
 Pairing pair_operators(std::span<const dump::OperatorRun> golden, std::span<const dump::OperatorRun> actual);
 
-// Pairs by side and index; several of the same in order. Inputs first, by index.
+// Pairs by side and index, or by what operands are called if both sides know that; several of the same in
+// order. Inputs first, by index.
 std::vector<SlotPair> pair_slots(const dump::OperatorRun& golden, const dump::OperatorRun& actual);
 
 // The scope of an operator, sanitised: its full name up to the last '/'. Of a dump that knows only sanitised

@@ -10,18 +10,26 @@
 #include "dump/file_name.h"
 #include "dump/step_reader.h"
 #include "dump/tree_location.h"
+#include "format/mapping_csv.h"
 
 namespace opdump::dump {
 namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uint64_t kNoTime = UINT64_MAX;
+constexpr std::size_t kMaxWalkDepth = 32;  // of directories below what was opened
 
 std::uint64_t first_timestamp(const OperatorRun& run) {
   std::uint64_t first = kNoTime;
   for (const Slot& slot : run.slots)
     if (slot.timestamp_us != 0) first = std::min(first, slot.timestamp_us);
   return first;
+}
+
+// True if `rank` is a device so far.
+bool is_by_device(const Location& location) {
+  return !location.has_rank &&
+         (location.scheme == Scheme::model_tree || location.scheme == Scheme::time_tree);
 }
 
 std::tuple<model::Side, std::uint32_t> place_of(const Slot& slot) { return {slot.side, slot.index}; }
@@ -52,10 +60,13 @@ class DumpSetReader {
 
  private:
   Result<> find_ancestors();
+  Result<> read_all();
+  std::string prefix_of(const Location& location) const;
   void find_ranks_beside();
   bool walk(const fs::path& directory, std::size_t depth);
   void note_entry(const fs::directory_entry& entry, StepFiles& files, std::set<std::string>& subdirectories);
-  void read_step_directory(const StepFiles& files);
+  void read_file_alone();
+  void read_step_directory(StepFiles files);
   void note_net(const Location& location);
   void place_devices();
   void place_constants();
@@ -72,6 +83,7 @@ class DumpSetReader {
 
   std::vector<std::string> trail_;      // names of the directories that lead to the one being read
   std::size_t first_inside_ = 0;        // of these, the first below what the user opened
+  bool is_file_ = false;                // what the user opened is no directory
   std::vector<std::size_t> constants_;  // runs of constants, by index
   std::vector<std::size_t> device_runs_, device_overflows_;  // whose rank is a device so far, by index
   std::optional<fs::path> beside_;  // the root of a tree whose ranks do not lead to its steps
@@ -81,14 +93,7 @@ class DumpSetReader {
 
 Result<DumpSet> DumpSetReader::read() {
   OPDUMP_CHECK_OK(find_ancestors());
-  if (!walk(set_.path_, 0))
-    return Error(Code::io, std::ranges::find(set_.problems_, set_.path_, &Problem::path)->what);
-  if (set_.runs_.empty() && set_.overflows_.empty() && set_.rank_directories_.empty())
-    return Error(
-        Code::not_found,
-        set_.path_.string() +
-            ": no dump: expected rank_N/net/graph/step or another tree of MindSpore's, with .npy files, "
-            "containers or statistic.csv");
+  OPDUMP_CHECK_OK(read_all());
   find_ranks_beside();
   place_devices();
   place_constants();
@@ -97,6 +102,23 @@ Result<DumpSet> DumpSetReader::read() {
   report_several_nets();
   sort_runs();
   return std::move(set_);
+}
+
+Result<> DumpSetReader::read_all() {
+  if (is_file_)
+    read_file_alone();
+  else if (!walk(set_.path_, 0))
+    return Error(Code::io, std::ranges::find(set_.problems_, set_.path_, &Problem::path)->what);
+  if (!set_.runs_.empty() || !set_.overflows_.empty() || !set_.rank_directories_.empty()) return ok();
+  std::string text = set_.path_.string() + ": no dump";
+  if (is_file_ && !set_.problems_.empty())
+    return Error(Code::not_found, text + ": " + set_.problems_[0].what);
+  text +=
+      ": expected rank_N/net/graph/step or another tree of MindSpore's or CANN's, .npy, .npz or .h5 files, "
+      "or "
+      "statistic.csv";
+  if (!set_.problems_.empty()) text += "; " + set_.problems_[0].path.string() + ": " + set_.problems_[0].what;
+  return Error(Code::not_found, std::move(text));
 }
 
 // A directory inside a tree is told by the names above it, and belongs to the rank above it.
@@ -108,9 +130,11 @@ Result<> DumpSetReader::find_ancestors() {
         failed == std::errc::no_such_file_or_directory || failed == std::errc::not_a_directory;
     return Error(missing ? Code::not_found : Code::io, set_.path_.string() + ": " + failed.message());
   }
-  if (!fs::is_directory(whole, failed))
-    return Error(Code::not_found, set_.path_.string() + ": not a directory; expected a dump");
-  for (const fs::path& part : whole.relative_path()) trail_.push_back(part.string());
+  is_file_ = fs::is_regular_file(whole, failed);
+  if (!is_file_ && !fs::is_directory(whole, failed))
+    return Error(Code::not_found, set_.path_.string() + ": neither a directory nor a file; expected a dump");
+  for (const fs::path& part : is_file_ ? whole.parent_path().relative_path() : whole.relative_path())
+    trail_.push_back(part.string());
   first_inside_ = trail_.size();
   fs::path ancestor = whole;
   for (std::size_t up = 0; up < kMaxTreeDepth && ancestor.has_relative_path();
@@ -152,17 +176,22 @@ void DumpSetReader::place_devices() {
 // Reads the step directories below. False if `directory` cannot be listed, which is then a problem.
 bool DumpSetReader::walk(const fs::path& directory, std::size_t depth) {
   std::error_code failed;
-  StepFiles files{directory, {}};
+  StepFiles files;
+  files.directory = directory;
   std::set<std::string> subdirectories;
   fs::directory_iterator entries(directory, failed);
   for (; !failed && entries != fs::directory_iterator(); entries.increment(failed))
     note_entry(*entries, files, subdirectories);
   if (failed) set_.problems_.push_back({directory, directory.string() + ": " + failed.message()});
-  if (std::ranges::any_of(files.names, is_dump_file)) read_step_directory(files);
+  std::ranges::sort(files.names);
+  if (std::ranges::any_of(files.names, is_dump_file)) read_step_directory(std::move(files));
   for (const std::string& name : subdirectories) {
     const fs::path path = directory / name;
     if (const auto rank = find_rank(name)) set_.rank_directories_.try_emplace(*rank, path);
-    if (depth == kMaxTreeDepth) continue;
+    if (depth == kMaxWalkDepth) {
+      set_.problems_.push_back({path, "deeper than any dump; not looked into"});
+      continue;
+    }
     trail_.push_back(name);
     walk(path, depth + 1);
     trail_.pop_back();
@@ -183,16 +212,40 @@ void DumpSetReader::note_entry(const fs::directory_entry& entry, StepFiles& file
     files.names.push_back(std::move(name));
 }
 
-void DumpSetReader::read_step_directory(const StepFiles& files) {
+// A file that the user has named, be it a link.
+void DumpSetReader::read_file_alone() {
+  StepFiles files;
+  files.directory = set_.path_.parent_path();
+  files.names = {set_.path_.filename().string()};
+  files.is_alone = true;
+  std::error_code failed;
+  if (fs::is_regular_file(files.directory / format::kMappingCsvName, failed))
+    files.mapping = files.directory / format::kMappingCsvName;
+  read_step_directory(std::move(files));
+}
+
+// The path below what was opened, without the numbers that are taken for graph and step.
+std::string DumpSetReader::prefix_of(const Location& location) const {
+  std::size_t last = trail_.size();
+  if (last > first_inside_ && parse_int64(trail_[last - 1]) == location.step) --last;
+  if (last + 1 == trail_.size() && last > first_inside_ && parse_int64(trail_[last - 1]) == location.graph_id)
+    --last;
+  std::string prefix;
+  for (std::size_t i = first_inside_; i < last; ++i) prefix += trail_[i] + "/";
+  return prefix;
+}
+
+void DumpSetReader::read_step_directory(StepFiles files) {
   const Location location = locate(trail_, first_inside_);
+  if (!location.is_tree || files.is_alone) files.prefix = prefix_of(location);
   StepContent content = read_step(files, set_.problems_);
   if (content.runs.empty() && content.overflows.empty()) return;
   note_net(location);
-  const bool by_device = location.scheme == Scheme::model_tree || location.scheme == Scheme::time_tree;
+  const bool by_device = is_by_device(location);
   for (OperatorRun& run : content.runs) {
     run.rank = location.rank;
     run.graph_id = location.graph_id;
-    run.step = location.step;
+    run.step += location.step;
     if (location.constants) constants_.push_back(set_.runs_.size());
     if (by_device) device_runs_.push_back(set_.runs_.size());
     set_.runs_.push_back(std::move(run));
@@ -212,9 +265,10 @@ void DumpSetReader::note_net(const Location& location) {
     for (std::size_t i = first; i < last; ++i) path /= trail_[i];
     return path;
   };
-  const bool by_device = location.scheme == Scheme::model_tree || location.scheme == Scheme::time_tree;
-  if (by_device && !beside_) beside_ = "/" / joined(0, location.root_length);
-  if (location.net_length == 0) return;
+  if (is_by_device(location) && !beside_) beside_ = "/" / joined(0, location.root_length);
+  // Of any folder only {net}/{graph}/{step} is taken for a recording.
+  const auto is_number = [&](std::size_t up) { return parse_int64(trail_[trail_.size() - up]).has_value(); };
+  if (location.net_length == 0 || (!location.is_tree && !(is_number(1) && is_number(2)))) return;
   const std::int64_t step = location.scheme == Scheme::model_tree ? location.step : -1;
   nets_[{location.scheme, location.rank, step}].insert(
       joined(std::min(first_inside_, location.net_length - 1), location.net_length));

@@ -1,7 +1,9 @@
 // A dump on disk, opened for reading without being told what it is. Reads names, tables and headers at once,
 // tensors on demand. Recognised are MindSpore's trees, written by opdump or by the original: layout (A), with
-// or without the dtype field in file names, (B) and (C) with .npy files or containers, and that of r1.3; with
-// tensors, statistics or both; given as root or as any directory below, several in one root too.
+// or without the dtype field in file names, (B) and (C) with .npy files or containers, and that of r1.3;
+// CANN's and TorchAir's; with tensors, statistics or both; given as root or as any directory below, several
+// in one root too. Also folders of .npy files, .npz archives, .h5 files of PyTorch's dumper, test data of
+// ONNX models, and any one file of these. How operators are named then: docs/reading.md.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,17 +26,31 @@
 
 namespace opdump::dump {
 
+// How the elements of a slot lie in its file.
+enum class Packing : std::uint8_t {
+  none,      // a .npy file of its own, or in `part` as they are
+  npy,       // `part` is a .npy file
+  deflated,  // `part` is a .npy file, deflated
+  onnx,      // the file is a TensorProto that has its elements as numbers
+  hdf5,      // in the dataset `member` of an HDF5 file, in chunks or in another byte order
+};
+
 // One recorded tensor of one execution.
 struct Slot {
   model::Side side = model::Side::input;
   std::uint32_t index = 0;
+  std::string argument;  // what the operand is called, or "1.0" for a tensor of a list; mostly empty
   std::uint64_t timestamp_us = 0;
   std::string format;                            // "DefaultFormat"
   model::DType dtype = model::DType::undefined;  // the original dtype; undefined where the dump does not say
   std::filesystem::path file;                    // empty if only statistics were kept
   // Where in the file the elements lie, if it is no .npy: as they are, row by row, in `dtype` and `shape`.
   std::optional<format::Extent> part;
-  std::optional<model::Shape> shape;  // from statistics or from the header of the file
+  Packing packing = Packing::none;                      // of `part`, if they do not lie there as they are
+  std::uint64_t unpacked_bytes = 0;                     // of what is deflated
+  std::string member;                                   // of an HDF5 file
+  model::DType stored_dtype = model::DType::undefined;  // of the elements in `part`, if other than `dtype`
+  std::optional<model::Shape> shape;                    // from statistics or from the header of the file
   // Statistics by column header in file order, as printed ("Max Value" -> "9.53939"); empty if only the
   // tensor was kept.
   std::vector<std::pair<std::string, std::string>> statistics;
@@ -44,10 +61,10 @@ struct Slot {
 struct OperatorRun {
   std::uint32_t rank = 0;
   std::int64_t graph_id = 0, step = 0;
-  std::string type;
+  std::string type;                     // empty where the dump does not say
   std::string name;                     // as in file names: sanitise_name(full name)
   const model::Operator* op = nullptr;  // full name, phase, source; null in dumps of other tools
-  std::uint64_t task = 0;               // as in file names; 0 in layout (A)
+  std::uint64_t task = 0;  // as in file names; 0 in layout (A); in .h5 files the number of the call
   std::int64_t stream = 0;
   std::vector<Slot> slots;  // inputs by index, then outputs by index
 };
@@ -101,9 +118,9 @@ class DumpSet {
 // A tensor of a dump in memory: mapped where the file's bytes can be used as they are.
 class StoredTensor {
  public:
-  // `slot` must have a file. Errors: not_found, io, corrupt, unsupported, limit. The elements of a .npy are
-  // what it holds: float32 where slot.dtype says bfloat16. Packed ones of other files are unpacked: int8
-  // where it says int4, uint8 where it says uint1. An array in Fortran order is a view with strides.
+  // `slot` must have a file. Errors: not_found, io, corrupt, unsupported, limit. The elements of a .npy or
+  // .h5 are what it holds: float32 where slot.dtype says bfloat16. Packed ones of other files are unpacked:
+  // int8 where it says int4, uint8 where it says uint1. An array in Fortran order is a view with strides.
   static Result<StoredTensor> read(const Slot& slot);
 
   // Of a .npy file.
@@ -113,8 +130,13 @@ class StoredTensor {
  private:
   StoredTensor(MappedFile file, std::unique_ptr<std::byte[]> copy, model::TensorView view)
       : file_(std::move(file)), copy_(std::move(copy)), view_(std::move(view)) {}
+  static Result<StoredTensor> read_npy(MappedFile file, std::span<const std::byte> npy, std::size_t offset);
+  static Result<StoredTensor> read_part(const Slot& slot, MappedFile file);
+  static Result<StoredTensor> read_deflated(const Slot& slot, MappedFile file);
+  static Result<StoredTensor> read_numbers(MappedFile file);
+  static Result<StoredTensor> read_hdf5(const Slot& slot);
   MappedFile file_;
-  std::unique_ptr<std::byte[]> copy_;  // of data that the file does not align
+  std::unique_ptr<std::byte[]> copy_;  // of data that the file does not align, or not hold as it is
   model::TensorView view_;
 };
 

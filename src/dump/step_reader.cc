@@ -14,9 +14,12 @@
 
 #include "base/text.h"
 #include "dump/call_file.h"
+#include "dump/container_files.h"
+#include "dump/file_kind.h"
 #include "dump/file_name.h"
 #include "format/mapping_csv.h"
 #include "format/npy.h"
+#include "format/op_statistic_csv.h"
 #include "format/statistic_csv.h"
 
 namespace opdump::dump {
@@ -45,8 +48,10 @@ std::string read_table(const std::filesystem::path& path, std::vector<Problem>& 
 }
 
 format::MappingCsv read_mapping(const StepFiles& files, std::vector<Problem>& problems) {
-  if (std::ranges::find(files.names, format::kMappingCsvName) == files.names.end()) return {};
-  const std::filesystem::path path = files.directory / format::kMappingCsvName;
+  std::filesystem::path path = files.mapping;
+  if (std::ranges::find(files.names, format::kMappingCsvName) != files.names.end())
+    path = files.directory / format::kMappingCsvName;
+  if (path.empty()) return {};
   format::MappingCsv mapping = format::decode_mapping_csv(read_table(path, problems));
   if (mapping.damaged_lines > 0)
     problems.push_back({path, std::to_string(mapping.damaged_lines) + " damaged lines"});
@@ -104,19 +109,6 @@ void collect_legacy(LegacyName name, const std::filesystem::path& path, SlotsByO
   slots_of(slots, std::move(name.type), std::move(name.name), 0, 0).slots.push_back(std::move(slot));
 }
 
-bool is_overflow_record(const CallName& name) {
-  return to_lower(name.type) == to_lower(kOpDebugType) && to_lower(name.name) == to_lower(kOpDebugName);
-}
-
-// The name of an execution's file, also where ".output.0.json" says that it is an overflow told as JSON.
-std::optional<CallName> find_call_name(std::string_view text) {
-  const bool is_json = text.ends_with(kOpDebugJsonEnd);
-  if (is_json) text.remove_suffix(kOpDebugJsonEnd.size());
-  auto name = parse_call_name(text);
-  if (name && is_json && !is_overflow_record(*name)) name.reset();
-  return name;
-}
-
 void collect_call(const CallName& name, const std::filesystem::path& path, SlotsByOperator& slots,
                   std::vector<Overflow>& overflows, std::vector<Problem>& problems) {
   if (is_overflow_record(name)) {
@@ -132,21 +124,124 @@ void collect_call(const CallName& name, const std::filesystem::path& path, Slots
                     std::back_inserter(slots_of(slots, name.type, name.name, name.task, name.stream).slots));
 }
 
-void collect_files(const StepFiles& files, SlotsByOperator& slots, std::vector<Overflow>& overflows,
-                   std::vector<Problem>& problems) {
+void collect_named(NamedSlot named, SlotsByOperator& slots) {
+  TensorName& name = named.name;
+  slots_of(slots, std::move(name.type), std::move(name.name), name.task, name.stream)
+      .slots.push_back(std::move(named.slot));
+}
+
+// A .npy file that is not named as MindSpore names them.
+void collect_other_npy(std::string_view name, const std::filesystem::path& path, const StepFiles& files,
+                       SlotsByOperator& slots, std::vector<Problem>& problems) {
+  if (name.ends_with(kNpyExtension)) name.remove_suffix(kNpyExtension.size());
+  if (!files.prefix && !parse_tensor_name(name)) {
+    problems.push_back({path, "not a tensor's name, and mapping.csv has no other for it"});
+    return;
+  }
+  NamedSlot named;
+  named.name = name_tensor(name, files.prefix.value_or(""));
+  named.slot = make_slot(named.name);
+  named.slot.file = path;
+  collect_named(std::move(named), slots);
+}
+
+// Names of what msaccucmp converted look alike, but for those of parts of an execution.
+std::optional<FileName> find_mindspore_name(std::string_view name) {
+  if (name.ends_with(kNpyExtension) && parse_tensor_name(name.substr(0, name.size() - kNpyExtension.size())))
+    return std::nullopt;
+  return parse_file_name(name);
+}
+
+// The table of one execution's statistics: a row is a slot.
+void collect_op_statistics(const CallName& name, const std::filesystem::path& path, SlotsByOperator& slots,
+                           std::vector<Problem>& problems) {
+  auto csv = format::decode_op_statistic_csv(read_table(path, problems));
+  if (!csv) {
+    problems.push_back({path, csv.error().message()});
+    return;
+  }
+  if (csv->damaged_rows > 0) problems.push_back({path, std::to_string(csv->damaged_rows) + " damaged rows"});
+  for (format::OpStatisticRow& row : csv->rows) {
+    Slot slot;
+    slot.side = row.side;
+    slot.index = row.index;
+    slot.timestamp_us = name.timestamp_us;
+    slot.format = row.format.empty() ? "DefaultFormat" : std::move(row.format);
+    slot.dtype = row.dtype;
+    slot.shape = std::move(row.shape);
+    slot.statistics = std::move(row.values);
+    if (slot.statistics.empty()) slot.undumped_reason = "no statistics of its dtype";
+    slots_of(slots, name.type, name.name, name.task, name.stream).slots.push_back(std::move(slot));
+  }
+}
+
+// The name by which the file's operator is known, if the file may be called anything: type and name may be
+// empty.
+CallName call_name_of(std::string_view name) {
+  if (auto call = find_call_name(name)) return std::move(*call);
+  return {{}, std::string(name), 0, 0, 0};
+}
+
+// Archives of a folder are told apart by their own names; arrays of a single one need no other.
+std::string npz_prefix(std::string_view name, const StepFiles& files) {
+  constexpr std::string_view kExtension = ".npz";
+  if (files.is_alone) return {};
+  return files.prefix.value_or("") + std::string(name.substr(0, name.size() - kExtension.size())) + "/";
+}
+
+struct Collected {
+  StepContent content;
+  SlotsByOperator slots;
+  std::int64_t h5_files = 0;
+};
+
+void collect_h5(const std::filesystem::path& path, Collected& to, std::vector<Problem>& problems) {
+  std::vector<OperatorRun> runs = read_h5_file(path, problems);
+  // Each is a recording of its own: they follow one another like steps.
+  for (OperatorRun& run : runs) run.step = to.h5_files;
+  to.h5_files += !runs.empty();
+  std::ranges::move(runs, std::back_inserter(to.content.runs));
+}
+
+// `name` is the file's, or what mapping.csv has for it.
+void collect_file(FileKind kind, std::string_view name, const std::filesystem::path& path,
+                  const StepFiles& files, Collected& to, std::vector<Problem>& problems) {
+  switch (kind) {
+    case FileKind::none:
+      return;
+    case FileKind::npy:
+      if (auto tensor = find_mindspore_name(name))
+        collect_npy(std::move(*tensor), path, to.slots);
+      else
+        collect_other_npy(name, path, files, to.slots, problems);
+      return;
+    case FileKind::npz:
+      for (NamedSlot& slot : read_npz_file(path, npz_prefix(name, files), problems))
+        collect_named(std::move(slot), to.slots);
+      return;
+    case FileKind::h5:
+      return collect_h5(path, to, problems);
+    case FileKind::onnx:
+      slots_of(to.slots, {}, "model", 0, 0)
+          .slots.push_back(
+              read_onnx_file(path, parse_test_data_name(name).value_or(TestDataName()), problems));
+      return;
+    case FileKind::op_statistics:
+      return collect_op_statistics(call_name_of(without_csv(name)), path, to.slots, problems);
+    case FileKind::legacy:
+      return collect_legacy(*parse_legacy_name(name), path, to.slots, problems);
+    case FileKind::call:
+      return collect_call(call_name_of(name), path, to.slots, to.content.overflows, problems);
+  }
+}
+
+void collect_files(const StepFiles& files, Collected& to, std::vector<Problem>& problems) {
   const format::MappingCsv mapping = read_mapping(files, problems);
   for (const std::string& file : files.names) {
-    const std::filesystem::path path = files.directory / file;
     const auto original = mapping.originals.find(file);
     const std::string& name = original == mapping.originals.end() ? file : original->second;
-    if (auto tensor = parse_file_name(name))
-      collect_npy(std::move(*tensor), path, slots);
-    else if (file.ends_with(".npy"))
-      problems.push_back({path, "not a tensor's name, and mapping.csv has no other for it"});
-    else if (auto legacy = parse_legacy_name(name))
-      collect_legacy(std::move(*legacy), path, slots, problems);
-    else if (const auto call = find_call_name(name))
-      collect_call(*call, path, slots, overflows, problems);
+    const std::filesystem::path path = files.directory / file;
+    collect_file(files.is_alone ? sniff_kind(path, name) : find_kind(name), name, path, files, to, problems);
   }
 }
 
@@ -279,28 +374,27 @@ std::string check_tensor_file(Slot& slot) {
 }  // namespace
 
 bool is_dump_file(std::string_view name) {
-  return name.ends_with(".npy") || name == format::kStatisticCsvName || name == format::kMappingCsvName ||
-         find_call_name(name) || parse_legacy_name(name);
+  return name == format::kStatisticCsvName || name == format::kMappingCsvName ||
+         find_kind(name) != FileKind::none;
 }
 
 StepContent read_step(const StepFiles& files, std::vector<Problem>& problems) {
-  StepContent content;
-  SlotsByOperator slots;
-  collect_files(files, slots, content.overflows, problems);
+  Collected collected;
+  collect_files(files, collected, problems);
   if (std::ranges::find(files.names, format::kStatisticCsvName) != files.names.end())
-    collect_rows(files.directory / format::kStatisticCsvName, slots, problems);
-  for (auto& [type_and_name, of_operator] : slots) {
+    collect_rows(files.directory / format::kStatisticCsvName, collected.slots, problems);
+  for (auto& [type_and_name, of_operator] : collected.slots) {
     join_files_and_rows(of_operator.slots);
-    split_executions(type_and_name, std::move(of_operator), content.runs);
+    split_executions(type_and_name, std::move(of_operator), collected.content.runs);
   }
-  return content;
+  return std::move(collected.content);
 }
 
 void check_tensor_files(std::span<OperatorRun> runs, std::vector<Problem>& problems) {
   std::vector<Slot*> slots;
   for (OperatorRun& run : runs)
     for (Slot& slot : run.slots)
-      if (!slot.file.empty() && !slot.part) slots.push_back(&slot);
+      if (!slot.file.empty() && !slot.part && slot.packing == Packing::none) slots.push_back(&slot);
   std::vector<std::string> faults(slots.size());
   std::atomic<std::size_t> next = 0;
   const auto check = [&] {

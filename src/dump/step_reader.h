@@ -1,7 +1,9 @@
-// One step directory, read: its tensor files, mapping.csv and statistic.csv brought together.
+// One directory with files of a dump, read: a step of a tree, or any folder of tensors. Tensor files,
+// mapping.csv and tables of statistics are brought together.
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,12 +16,18 @@ namespace opdump::dump {
 struct StepFiles {
   std::filesystem::path directory;
   std::vector<std::string> names;
+  // In front of the names of operators that are named by their files: "block1/". Nothing in a tree whose
+  // files have names that say more: others are then a problem.
+  std::optional<std::string> prefix;
+  // The user has asked for this file: it is looked into, whatever it is called.
+  bool is_alone = false;
+  std::filesystem::path mapping;  // the directory's mapping.csv, if it is not among `names`
 };
 
 // True for names that make a directory a step directory.
 bool is_dump_file(std::string_view name);
 
-// What one step holds, without rank, graph and step.
+// What one step holds, without rank and graph; the step counts from that of the directory.
 struct StepContent {
   std::vector<OperatorRun> runs;  // each execution apart
   std::vector<Overflow> overflows;

@@ -2,7 +2,10 @@
 #include <cstring>
 
 #include "dump/dump_set.h"
+#include "format/h5.h"
 #include "format/npy.h"
+#include "format/npz.h"
+#include "format/onnx_tensor.h"
 #include "math/convert.h"
 
 namespace opdump::dump {
@@ -39,36 +42,94 @@ std::unique_ptr<std::byte[]> align(std::span<const std::byte> elements, std::siz
   return copy;
 }
 
+// Of the elements in the file.
+model::DType stored_dtype(const Slot& slot) {
+  return slot.stored_dtype == model::DType::undefined ? slot.dtype : slot.stored_dtype;
+}
+
 }  // namespace
 
 Result<StoredTensor> StoredTensor::read(const Slot& slot) {
-  if (!slot.part) return read(slot.file);
+  if (slot.packing == Packing::hdf5) return read_hdf5(slot);
+  if (!slot.part && slot.packing == Packing::none) return read(slot.file);
   OPDUMP_TRY(MappedFile mapped, MappedFile::open(slot.file));
-  const auto [offset, bytes] = *slot.part;
-  model::TensorView view =
-      model::TensorView::row_major(slot.dtype, slot.shape.value_or(model::Shape()), nullptr);
-  if (offset > mapped.bytes().size() || bytes > mapped.bytes().size() - offset || bytes < view.byte_count())
+  if (slot.packing == Packing::onnx) return read_numbers(std::move(mapped));
+  const auto [offset, bytes] = slot.part.value_or(format::Extent());
+  if (offset > mapped.bytes().size() || bytes > mapped.bytes().size() - offset)
     return Error(Code::corrupt, slot.file.string() + ": it is shorter than when the dump was opened");
-  const std::size_t bits = model::dtype_info(slot.dtype).bits;
-  if (bits == 0) return Error(Code::unsupported, slot.file.string() + ": elements of an unknown dtype");
-  const auto elements = mapped.bytes().subspan(offset, bytes);
-  view.data = elements.data();
-  auto copy = bits < 8 ? unpack(view) : align(elements, offset, bits / 8);
-  if (bits < 8) view.dtype = slot.dtype == model::DType::int4 ? model::DType::int8 : model::DType::uint8;
-  if (copy) view.data = copy.get();
-  return StoredTensor(std::move(mapped), std::move(copy), std::move(view));
+  const auto part = mapped.bytes().subspan(offset, bytes);
+  auto tensor = slot.packing == Packing::npy        ? read_npy(std::move(mapped), part, offset)
+                : slot.packing == Packing::deflated ? read_deflated(slot, std::move(mapped))
+                                                    : read_part(slot, std::move(mapped));
+  if (!tensor) return tensor.take_error().within(slot.file.string());
+  return tensor;
 }
 
 Result<StoredTensor> StoredTensor::read(const std::filesystem::path& file) {
   OPDUMP_TRY(MappedFile mapped, MappedFile::open(file));
-  auto header = format::decode_npy_header(mapped.bytes());
-  if (!header) return header.take_error().within(file.string());
-  const auto data = mapped.bytes().subspan(header->data_offset, header->data_bytes());
-  auto view = model::TensorView::row_major(header->dtype, header->shape, data.data());
-  if (header->fortran_order) view.strides = column_major_strides(header->shape);
-  auto copy = align(data, header->data_offset, model::dtype_info(header->dtype).bits / 8);
+  const auto bytes = mapped.bytes();
+  auto tensor = read_npy(std::move(mapped), bytes, 0);
+  if (!tensor) return tensor.take_error().within(file.string());
+  return tensor;
+}
+
+// `npy` lies at `offset` of an aligned address.
+Result<StoredTensor> StoredTensor::read_npy(MappedFile file, std::span<const std::byte> npy,
+                                            std::size_t offset) {
+  OPDUMP_TRY(const format::NpyHeader header, format::decode_npy_header(npy));
+  const auto data = npy.subspan(header.data_offset, header.data_bytes());
+  auto view = model::TensorView::row_major(header.dtype, header.shape, data.data());
+  if (header.fortran_order) view.strides = column_major_strides(header.shape);
+  auto copy = align(data, offset + header.data_offset, model::dtype_info(header.dtype).bits / 8);
   if (copy) view.data = copy.get();
-  return StoredTensor(std::move(mapped), std::move(copy), std::move(view));
+  return StoredTensor(std::move(file), std::move(copy), std::move(view));
+}
+
+Result<StoredTensor> StoredTensor::read_part(const Slot& slot, MappedFile file) {
+  const model::DType dtype = stored_dtype(slot);
+  model::TensorView view = model::TensorView::row_major(dtype, slot.shape.value_or(model::Shape()), nullptr);
+  if (slot.part->bytes < view.byte_count())
+    return Error(Code::corrupt, "it is shorter than when the dump was opened");
+  const std::size_t bits = model::dtype_info(dtype).bits;
+  if (bits == 0) return Error(Code::unsupported, "elements of an unknown dtype");
+  const auto elements = file.bytes().subspan(slot.part->offset, slot.part->bytes);
+  view.data = elements.data();
+  auto copy = bits < 8 ? unpack(view) : align(elements, slot.part->offset, bits / 8);
+  if (bits < 8) view.dtype = dtype == model::DType::int4 ? model::DType::int8 : model::DType::uint8;
+  if (copy) view.data = copy.get();
+  return StoredTensor(std::move(file), std::move(copy), std::move(view));
+}
+
+Result<StoredTensor> StoredTensor::read_deflated(const Slot& slot, MappedFile file) {
+  OPDUMP_TRY(auto npy, format::inflate(file.bytes(), *slot.part, slot.unpacked_bytes));
+  OPDUMP_TRY(StoredTensor tensor, read_npy(std::move(file), {npy.get(), slot.unpacked_bytes}, 0));
+  if (!tensor.copy_) tensor.copy_ = std::move(npy);  // the view points into it
+  return tensor;
+}
+
+Result<StoredTensor> StoredTensor::read_numbers(MappedFile file) {
+  OPDUMP_TRY(const format::OnnxTensor tensor, format::decode_onnx_tensor(file.bytes()));
+  OPDUMP_TRY(auto elements, format::read_onnx_elements(file.bytes(), tensor));
+  model::TensorView view = model::TensorView::row_major(tensor.dtype, tensor.shape, elements.get());
+  if (model::dtype_info(tensor.dtype).bits < 8) {
+    auto bytes = unpack(view);
+    view.dtype = model::DType::int8;
+    view.data = bytes.get();
+    elements = std::move(bytes);
+  }
+  return StoredTensor(std::move(file), std::move(elements), std::move(view));
+}
+
+Result<StoredTensor> StoredTensor::read_hdf5(const Slot& slot) {
+  format::H5Dataset dataset;
+  dataset.path = slot.member;
+  dataset.dtype = stored_dtype(slot);
+  dataset.shape = slot.shape.value_or(model::Shape());
+  dataset.stored_bytes = slot.part ? slot.part->bytes : 0;
+  OPDUMP_TRY(IsolatedReply elements, format::read_h5_elements(slot.file, dataset));
+  OPDUMP_TRY(MappedFile file, MappedFile::open(slot.file));
+  model::TensorView view = model::TensorView::row_major(dataset.dtype, dataset.shape, elements.bytes.get());
+  return StoredTensor(std::move(file), std::move(elements.bytes), std::move(view));
 }
 
 }  // namespace opdump::dump

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "dump/tensor_names.h"
 
 namespace opdump::dump {
 namespace {
@@ -22,10 +23,16 @@ bool is_time(std::string_view name) { return name.size() == kTimeDigits && parse
 Location in_time_directory(std::span<const std::string> trail, std::size_t at, std::size_t first_inside) {
   const auto below = trail.subspan(at + 1);
   Location location{.scheme = Scheme::time_tree, .rank = *find_number(below[0], ""), .root_length = at};
+  location.is_tree = true;
   if (below.size() >= 2) location.net_length = at + 3;
   if (below.size() >= 3) location.graph_id = parse_int64(below[2]).value_or(0);
   const std::int64_t inner = below.size() >= 4 ? parse_int64(below[3]).value_or(-1) : -1;
   location.step = std::max<std::int64_t>(inner, 0);
+  if (const auto rank = at > 0 ? find_global_rank(trail[at - 1]) : std::nullopt) {
+    location.rank = *rank;
+    location.has_rank = true;
+    location.root_length = at - 1;
+  }
   const auto outer = at > 0 ? parse_int64(trail[at - 1]) : std::nullopt;
   if (!outer || (at - 1 < first_inside && *outer != inner)) return location;
   location.scheme = Scheme::model_tree;
@@ -53,7 +60,24 @@ std::optional<Location> in_legacy_tree(std::span<const std::string> trail) {
                   .rank = *device,
                   .step = *step,
                   .net_length = count - 2,
-                  .root_length = count - 3};
+                  .root_length = count - 3,
+                  .is_tree = true};
+}
+
+// worldsize{W}_global_rank{R}/graph_{graph}/{step}
+std::optional<Location> in_eager_tree(std::span<const std::string> trail) {
+  const std::size_t count = trail.size();
+  if (count < 3) return std::nullopt;
+  const auto rank = find_global_rank(trail[count - 3]);
+  const auto graph = find_number(trail[count - 2], "graph_");
+  const auto step = parse_int64(trail[count - 1]);
+  if (!rank || !graph || !step) return std::nullopt;
+  return Location{.rank = *rank,
+                  .graph_id = *graph,
+                  .step = *step,
+                  .root_length = count - 3,
+                  .has_rank = true,
+                  .is_tree = true};
 }
 
 }  // namespace
@@ -65,12 +89,14 @@ std::optional<std::uint32_t> find_rank(std::string_view directory_name) {
 Location locate(std::span<const std::string> trail, std::size_t first_inside) {
   if (const auto location = in_some_time_directory(trail, first_inside)) return *location;
   if (const auto location = in_legacy_tree(trail)) return *location;
+  if (const auto location = in_eager_tree(trail)) return *location;
   constexpr std::size_t kRankDepth = 4;  // rank, net, graph, step
   Location location;
   const std::size_t count = trail.size();
   if (count >= 1) {
     location.constants = trail[count - 1] == "constants";
-    location.step = parse_int64(trail[count - 1]).value_or(0);
+    location.step =
+        parse_int64(trail[count - 1]).value_or(find_number(trail[count - 1], "test_data_set_").value_or(0));
   }
   if (count >= 2) location.graph_id = parse_int64(trail[count - 2]).value_or(0);
   if (count >= 3) location.net_length = count - 2;
@@ -78,6 +104,7 @@ Location locate(std::span<const std::string> trail, std::size_t first_inside) {
     if (const auto rank = find_rank(trail[count - up])) {
       location.rank = *rank;
       location.root_length = count - up;
+      location.has_rank = location.is_tree = true;
       break;
     }
   }

@@ -3,6 +3,10 @@
 //   (B)     {step}/{14 digits}/{device}[/{net}/{graph}[/{step}]]                mindspore.md 2.9
 //   (C)     the same without the first {step}
 //   legacy  {net}/device_{N}/iteration_{step}                                   mindspore.md 8b, r1.3
+// CANN's tree is (C), of single operators without {net}/{graph}/{step}; TorchAir's is (C) below
+// worldsize{W}_global_rank{R}, or worldsize{W}_global_rank{R}/graph_{graph}/{step}      torch_tf_frontends.md
+// A.6, A.7 Test data of ONNX models lies in test_data_set_{step}. Of any other folder only numbers are
+// understood.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +29,8 @@ struct Location {
   bool constants = false;       // {graph}/constants: of no step
   std::size_t net_length = 0;   // how many of the names lead to the directory of the net; 0: it has none
   std::size_t root_length = 0;  // the same for the dump's root
+  bool has_rank = false;        // the rank is one, whatever the scheme
+  bool is_tree = false;         // the names are those of a tree, not of any folder
 };
 
 // `trail` are the names from the file system's root to the directory itself; those from `first_inside` on are

@@ -52,17 +52,20 @@ class H5File {
 
   const std::vector<H5Dataset>& datasets() const { return datasets_; }
 
-  // The elements of `dataset`, in its dtype, row by row; for those that have no extent. Errors: as open;
-  // corrupt -- more elements than the bytes in the file can hold, compressed or not.
+  // read_h5_elements() of this file.
   Result<IsolatedReply> read(const H5Dataset& dataset) const;
 
  private:
-  H5File(std::filesystem::path path, std::uint64_t bytes, std::vector<H5Dataset> datasets)
-      : path_(std::move(path)), bytes_(bytes), datasets_(std::move(datasets)) {}
+  H5File(std::filesystem::path path, std::vector<H5Dataset> datasets)
+      : path_(std::move(path)), datasets_(std::move(datasets)) {}
   std::filesystem::path path_;
-  std::uint64_t bytes_ = 0;
   std::vector<H5Dataset> datasets_;
 };
+
+// The elements of a dataset as H5File::open has described it (attributes do not matter), in its dtype, row by
+// row; for those that have no extent. Errors: as open; corrupt -- more elements than the bytes in the file
+// can hold, compressed or not.
+Result<IsolatedReply> read_h5_elements(const std::filesystem::path& path, const H5Dataset& dataset);
 
 // True for the first bytes of an HDF5 file.
 bool is_h5(std::span<const std::byte> start);

@@ -304,13 +304,21 @@ bool is_h5(std::span<const std::byte> start) {
   return start.size() >= kMagic.size() && std::memcmp(start.data(), kMagic.data(), kMagic.size()) == 0;
 }
 
-Result<H5File> H5File::open(const std::filesystem::path& path) {
+namespace {
+
+Result<std::uint64_t> file_bytes(const std::filesystem::path& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (!fd) return io_error(path, "open");
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) return io_error(path, "stat");
   if (!S_ISREG(info.st_mode)) return Error(Code::io, path.string() + ": not a regular file");
-  const auto bytes = static_cast<std::uint64_t>(info.st_size);
+  return static_cast<std::uint64_t>(info.st_size);
+}
+
+}  // namespace
+
+Result<H5File> H5File::open(const std::filesystem::path& path) {
+  OPDUMP_TRY(const std::uint64_t bytes, file_bytes(path));
   OPDUMP_TRY(const H5Library* const h5, load_h5());
   const std::uint64_t limit = 16 * std::max(bytes, kSmallFile);
   OPDUMP_TRY(const IsolatedReply reply,
@@ -322,21 +330,26 @@ Result<H5File> H5File::open(const std::filesystem::path& path) {
     if (!in.is_ok()) return Error(Code::corrupt, path.string() + ": reading it went astray");
     check_elements(datasets.back(), bytes);
   }
-  return H5File(path, bytes, std::move(datasets));
+  return H5File(path, std::move(datasets));
 }
 
 Result<IsolatedReply> H5File::read(const H5Dataset& dataset) const {
-  if (!dataset.fault.empty())
-    return Error(Code::unsupported, path_.string() + ": " + dataset.path + ": " + dataset.fault);
+  return read_h5_elements(path_, dataset);
+}
+
+Result<IsolatedReply> read_h5_elements(const std::filesystem::path& path, const H5Dataset& dataset) {
+  const std::string where = path.string() + ": " + dataset.path + ": ";
+  if (!dataset.fault.empty()) return Error(Code::unsupported, where + dataset.fault);
+  OPDUMP_TRY(const std::uint64_t in_file, file_bytes(path));
   const std::uint64_t bytes = bytes_of(dataset);
   if (bytes == 0) return IsolatedReply{std::make_unique<std::byte[]>(0), 0};
-  if (dataset.stored_bytes == 0)
-    return Error(Code::not_found, path_.string() + ": " + dataset.path + ": a dataset without data");
+  if (dataset.stored_bytes == 0) return Error(Code::not_found, where + "a dataset without data");
+  if (bytes / kMaxExpansion > in_file)
+    return Error(Code::corrupt, where + "more elements than the file can hold");
   OPDUMP_TRY(const H5Library* const h5, load_h5());
   OPDUMP_TRY(IsolatedReply reply,
-             ask(*h5, path_, limits_for(bytes_, bytes), [&] { return read_elements(*h5, path_, dataset); }));
-  if (reply.size != bytes)
-    return Error(Code::corrupt, path_.string() + ": " + dataset.path + ": reading it went astray");
+             ask(*h5, path, limits_for(in_file, bytes), [&] { return read_elements(*h5, path, dataset); }));
+  if (reply.size != bytes) return Error(Code::corrupt, where + "reading it went astray");
   return reply;
 }
 

@@ -1,0 +1,238 @@
+#include "dump/container_files.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "base/text.h"
+#include "dump/file_name.h"
+#include "format/h5.h"
+#include "format/npz.h"
+#include "format/onnx_tensor.h"
+
+namespace opdump::dump {
+namespace fs = std::filesystem;
+namespace {
+
+using model::DType;
+
+constexpr std::string_view kExtension = ".npy";
+
+void refuse(Slot& slot, const fs::path& path, const std::string& member, std::string reason,
+            std::vector<Problem>& problems) {
+  problems.push_back({path, member + ": " + reason});
+  slot.undumped_reason = std::move(reason);
+}
+
+// ---- HDF5
+
+// The numbers of PyTorch's dumper for dtypes (attribute DataType).
+DType dumper_dtype(std::int64_t number) {
+  switch (number) {
+    case 1:
+      return DType::float32;
+    case 2:
+      return DType::uint8;
+    case 3:
+      return DType::int8;
+    case 5:
+      return DType::int16;
+    case 6:
+      return DType::int32;
+    case 7:
+      return DType::int64;
+    case 9:
+      return DType::boolean;
+    case 10:
+      return DType::float16;
+    case 11:
+      return DType::float64;
+    default:
+      return DType::undefined;
+  }
+}
+
+// Where a dataset belongs.
+struct H5Place {
+  std::uint64_t call = 0;
+  std::string op;
+  model::Side side = model::Side::output;
+  std::string argument;
+  std::uint64_t part = 0;  // of a list
+};
+
+// Nothing if the path is none of the dumper's.
+std::optional<H5Place> parse_h5_path(std::string_view path) {
+  const auto pieces = split(path.substr(1), '/');
+  if (pieces.size() < 4 || pieces.size() > 5) return std::nullopt;
+  const auto call = parse_uint64(pieces[1]);
+  if (!call || (pieces[2] != model::kSideNames[0] && pieces[2] != model::kSideNames[1])) return std::nullopt;
+  H5Place place{*call, std::string(pieces[0]),
+                pieces[2] == model::kSideNames[0] ? model::Side::input : model::Side::output,
+                std::string(pieces.back()), 0};
+  if (pieces.size() == 5) {  // {argument}/{argument}_{i}
+    const std::string list = std::string(pieces[3]) + "_";
+    const auto part =
+        pieces[4].starts_with(list) ? parse_uint64(pieces[4].substr(list.size())) : std::nullopt;
+    if (!part) return std::nullopt;
+    place.part = *part;
+  }
+  return place;
+}
+
+// The list of an argument, or the argument itself: what slots are sorted by before their part.
+std::string_view list_of(const H5Place& place, std::string_view path) {
+  const std::size_t last = path.rfind('/');
+  const std::string_view above = path.substr(0, last);
+  return split(path.substr(1), '/').size() == 5 ? above.substr(above.rfind('/') + 1) : place.argument;
+}
+
+void set_elements(Slot& slot, const format::H5Dataset& dataset, const fs::path& path,
+                  std::vector<Problem>& problems) {
+  const DType original = dumper_dtype(dataset.find_number("DataType").value_or(0));
+  slot.dtype = original == DType::undefined ? dataset.dtype : original;
+  // Booleans and uint8 are stored as int8 of the same bits; half is widened.
+  if (model::dtype_info(slot.dtype).bits != model::dtype_info(dataset.dtype).bits)
+    slot.stored_dtype = dataset.dtype;
+  slot.shape = dataset.shape;
+  const auto count = model::element_count(dataset.shape);
+  if (!dataset.fault.empty()) return refuse(slot, path, dataset.path, dataset.fault, problems);
+  if (dataset.stored_bytes == 0 && count != 0) {  // the dumper's way with dtypes it has no word for
+    slot.undumped_reason = "a dataset without data";
+    return;
+  }
+  slot.file = path;
+  slot.part = dataset.extent.value_or(format::Extent{0, dataset.stored_bytes});
+  if (dataset.extent || count == 0) return;
+  slot.packing = Packing::hdf5;
+  slot.member = dataset.path;
+}
+
+// ---- .npz
+
+Slot read_npz_member(std::span<const std::byte> file, const format::NpzMember& member, const fs::path& path,
+                     const TensorName& name, std::vector<Problem>& problems) {
+  Slot slot = make_slot(name);
+  auto header = format::read_npz_header(file, member);
+  if (!header) {
+    refuse(slot, path, member.name, header.error().message(), problems);
+    return slot;
+  }
+  slot.file = path;
+  slot.dtype = header->dtype;
+  slot.shape = std::move(header->shape);
+  slot.part = member.stored;
+  slot.packing = member.is_deflated ? Packing::deflated : Packing::npy;
+  slot.unpacked_bytes = member.bytes;
+  return slot;
+}
+
+}  // namespace
+
+Slot make_slot(const TensorName& name) {
+  Slot slot;
+  slot.side = name.side;
+  slot.index = name.index;
+  slot.timestamp_us = name.timestamp_us;
+  slot.format = name.format.empty() ? "DefaultFormat" : name.format;
+  if (name.part) {
+    constexpr std::uint32_t kParts =
+        1 << 16;  // tensors of a list come one after the other, and before the next operand
+    slot.argument = std::to_string(name.index) + "." + std::to_string(*name.part);
+    slot.index = (name.index + 1) * kParts + std::min(*name.part, kParts - 1);
+  }
+  return slot;
+}
+
+TensorName name_tensor(std::string_view stem, std::string_view prefix) {
+  if (auto name = parse_tensor_name(stem)) return std::move(*name);
+  if (auto file = parse_file_name(std::string(stem) + std::string(kExtension)))
+    return {std::move(file->type),
+            std::move(file->name),
+            file->task,
+            file->stream,
+            file->timestamp_us,
+            file->side,
+            file->index,
+            {},
+            std::move(file->format)};
+  TensorName name;
+  name.name = std::string(prefix) + std::string(stem);
+  return name;
+}
+
+std::vector<NamedSlot> read_npz_file(const fs::path& path, std::string_view prefix,
+                                     std::vector<Problem>& problems) {
+  std::vector<NamedSlot> slots;
+  const auto file = MappedFile::open(path);
+  const auto members =
+      file ? format::list_npz(file->bytes()) : Result<std::vector<format::NpzMember>>(file.error());
+  if (!members) {
+    problems.push_back({path, members.error().message()});
+    return slots;
+  }
+  for (const format::NpzMember& member : *members) {
+    TensorName name =
+        name_tensor(std::string_view(member.name).substr(0, member.name.size() - kExtension.size()), prefix);
+    Slot slot = read_npz_member(file->bytes(), member, path, name, problems);
+    slots.push_back({std::move(name), std::move(slot)});
+  }
+  return slots;
+}
+
+std::vector<OperatorRun> read_h5_file(const fs::path& path, std::vector<Problem>& problems) {
+  const auto file = format::H5File::open(path);
+  if (!file) {
+    problems.push_back({path, file.error().message()});
+    return {};
+  }
+  using Key = std::tuple<model::Side, std::string, std::uint64_t>;  // side, argument or list, part
+  std::map<std::pair<std::uint64_t, std::string>, std::map<Key, Slot>> calls;
+  for (const format::H5Dataset& dataset : file->datasets()) {
+    if (dataset.find_number("Type").value_or(0) != 0) continue;
+    auto place = parse_h5_path(dataset.path);
+    if (!place) place = H5Place{0, dataset.path.substr(1), model::Side::output, {}, 0};
+    Slot slot;
+    slot.side = place->side;
+    slot.format = "DefaultFormat";
+    slot.argument = place->argument;
+    set_elements(slot, dataset, path, problems);
+    calls[{place->call, place->op}].emplace(
+        Key{place->side, std::string(list_of(*place, dataset.path)), place->part}, std::move(slot));
+  }
+  std::vector<OperatorRun> runs;
+  for (auto& [call, slots] : calls) {
+    OperatorRun& run = runs.emplace_back();
+    run.task = call.first;
+    run.name = call.second;
+    if (call.first != 0) run.type = call.second;
+    std::uint32_t next[] = {0, 0};
+    for (auto& [key, slot] : slots) {
+      slot.index = next[static_cast<std::size_t>(slot.side)]++;
+      run.slots.push_back(std::move(slot));
+    }
+  }
+  return runs;
+}
+
+Slot read_onnx_file(const fs::path& path, const TestDataName& name, std::vector<Problem>& problems) {
+  Slot slot;
+  slot.side = name.side;
+  slot.index = name.index;
+  slot.format = "DefaultFormat";
+  const auto file = MappedFile::open(path);
+  auto tensor = file ? format::decode_onnx_tensor(file->bytes()) : Result<format::OnnxTensor>(file.error());
+  if (!tensor) {
+    slot.undumped_reason = tensor.error().message();
+    problems.push_back({path, slot.undumped_reason});
+    return slot;
+  }
+  slot.file = path;
+  slot.dtype = tensor->dtype;
+  slot.shape = std::move(tensor->shape);
+  slot.part = tensor->raw.value_or(format::Extent{0, file->bytes().size()});
+  if (!tensor->raw) slot.packing = Packing::onnx;
+  return slot;
+}
+
+}  // namespace opdump::dump

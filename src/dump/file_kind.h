@@ -1,0 +1,41 @@
+// What a file of a dump is: told by its name in a directory, by its content if it was asked for by name.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "dump/file_name.h"
+
+namespace opdump::dump {
+
+inline constexpr std::string_view kNpyExtension = ".npy";
+
+enum class FileKind : std::uint8_t {
+  none,
+  npy,
+  npz,
+  h5,
+  onnx,           // input_0.pb, output_0.pb
+  op_statistics,  // the table of one execution
+  legacy,         // raw elements, described by the name
+  call,           // all tensors of an execution, or the record of an overflow
+};
+
+FileKind find_kind(std::string_view name);
+
+// The same by the first bytes of the file; by `name` where these do not tell.
+FileKind sniff_kind(const std::filesystem::path& path, std::string_view name);
+
+// The name of an execution's file, also where ".output.0.json" says that it is an overflow told as JSON.
+std::optional<CallName> find_call_name(std::string_view name);
+
+// True for the overflow record's type and name.
+bool is_overflow_record(const CallName& name);
+
+// `name` without ".csv".
+std::string_view without_csv(std::string_view name);
+
+}  // namespace opdump::dump

@@ -1,0 +1,43 @@
+// Names of .npy files, of members of .npz archives and of directories, as the tools around CANN and PyTorch
+// give them, beside MindSpore's own (file_name.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "model/operator.h"
+
+namespace opdump::dump {
+
+// What the name of a file says of the tensor in it.
+struct TensorName {
+  std::string type;  // empty if the name does not tell
+  std::string name;
+  std::uint64_t task = 0;
+  std::int64_t stream = 0;
+  std::uint64_t timestamp_us = 0;  // 0 if the name does not tell
+  model::Side side = model::Side::output;
+  std::uint32_t index = 0;
+  std::optional<std::uint32_t> part;  // of a list that is operand `index`
+  std::string format;                 // empty if the name does not tell
+};
+
+// Nothing if `stem`, a name without ".npy", is none of
+//   {call}.{input|output}.{index}[.{shape or format}]         what msaccucmp converts a dump file into,
+//   cann.md 4.10 {node}-{operator}.{INPUT|OUTPUT}.{index}[.{part}].{20 digits}   TorchAir's eager dump, A.7.2
+//   {operator}.{output index}.{microseconds}                  golden data for msaccucmp
+std::optional<TensorName> parse_tensor_name(std::string_view stem);
+
+// W and R of "worldsize{W}_global_rank{R}": the rank.
+std::optional<std::uint32_t> find_global_rank(std::string_view directory_name);
+
+// Side and index of "input_0.pb" and "output_0.pb", the test data of an ONNX model.
+struct TestDataName {
+  model::Side side = model::Side::input;
+  std::uint32_t index = 0;
+};
+std::optional<TestDataName> parse_test_data_name(std::string_view file_name);
+
+}  // namespace opdump::dump

@@ -1,0 +1,69 @@
+#include "dump/tensor_names.h"
+
+#include <gtest/gtest.h>
+
+namespace opdump::dump {
+namespace {
+
+using model::Side;
+
+TEST(TensorNames, WhatMsaccucmpConverted) {
+  const auto plain = parse_tensor_name("Conv2D.conv1.3.5.1700000000000001.output.2");
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(plain->type, "Conv2D");
+  EXPECT_EQ(plain->name, "conv1");
+  EXPECT_EQ(plain->task, 3u);
+  EXPECT_EQ(plain->stream, 5);
+  EXPECT_EQ(plain->timestamp_us, 1700000000000001u);
+  EXPECT_EQ(plain->side, Side::output);
+  EXPECT_EQ(plain->index, 2u);
+  EXPECT_EQ(plain->format, "");
+  EXPECT_EQ(parse_tensor_name("T.n.3.5.1700000000000001.input.0.NC1HWC0")->format, "NC1HWC0");
+  EXPECT_EQ(parse_tensor_name("T.n.3.5.1700000000000001.output.0.1x20x4x4")->format, "");
+  const auto part = parse_tensor_name("T.n.3.5.1700000000000001.4.7.8.0.output.1.ND");
+  ASSERT_TRUE(part);
+  EXPECT_EQ(part->task, 3u);
+  EXPECT_EQ(part->index, 1u);
+}
+
+TEST(TensorNames, EagerDumpsOfTorchAir) {
+  const auto list = parse_tensor_name("cat_1-aten.cat.default.INPUT.0.12.20260102030405678901");
+  ASSERT_TRUE(list);
+  EXPECT_EQ(list->type, "aten.cat.default");
+  EXPECT_EQ(list->name, "cat_1");
+  EXPECT_EQ(list->side, Side::input);
+  EXPECT_EQ(list->index, 0u);
+  EXPECT_EQ(list->part, 12u);
+  EXPECT_EQ(list->timestamp_us, 1767323045678901u);
+  EXPECT_FALSE(parse_tensor_name("add_1-aten.add.Tensor.OUTPUT.1.20260102030405678901")->part);
+  EXPECT_EQ(parse_tensor_name("a-b.OUTPUT.1.99999999999999999999")->timestamp_us, 0u);  // no date
+  for (const char* name : {"-b.OUTPUT.1.20260102030405678901", "a-b.1.20260102030405678901",
+                           "a-b.OUTPUT.1.2.3.20260102030405678901", "a-b.OUTPUT.x.20260102030405678901"})
+    EXPECT_FALSE(parse_tensor_name(name)) << name;
+}
+
+TEST(TensorNames, GoldenDataOfMsaccucmp) {
+  const auto golden = parse_tensor_name("layer.1.conv.0.1700000000000001");
+  ASSERT_TRUE(golden);
+  EXPECT_EQ(golden->name, "layer.1.conv");
+  EXPECT_EQ(golden->index, 0u);
+  EXPECT_EQ(golden->side, Side::output);
+  EXPECT_EQ(golden->type, "");
+  for (const char* name : {"", "conv", "conv.0", ".0.1700000000000001", "conv..1700000000000001", "conv.0.12",
+                           "conv.x.1700000000000001", "conv.0.x700000000000001"})
+    EXPECT_FALSE(parse_tensor_name(name)) << name;
+}
+
+TEST(TensorNames, RanksAndTestData) {
+  EXPECT_EQ(find_global_rank("worldsize8_global_rank7"), 7u);
+  for (const char* name : {"", "worldsize8", "worldsize_global_rank1", "worldsize8_global_rank", "rank_1",
+                           "xworldsize8_global_rank7", "worldsize8_global_rank99999999999"})
+    EXPECT_FALSE(find_global_rank(name)) << name;
+  EXPECT_EQ(parse_test_data_name("input_0.pb")->side, Side::input);
+  EXPECT_EQ(parse_test_data_name("output_12.pb")->index, 12u);
+  for (const char* name : {"input_0", "input.pb", "in_0.pb", "input_x.pb", "my_input_0.pb", ".pb"})
+    EXPECT_FALSE(parse_test_data_name(name)) << name;
+}
+
+}  // namespace
+}  // namespace opdump::dump

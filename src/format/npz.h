@@ -1,0 +1,42 @@
+// NumPy's .npz: a zip archive of .npy files, as numpy.savez and savez_compressed make it. Read by its central
+// directory (PKWARE's APPNOTE 4.3, with the 64-bit records that NumPy writes); members are stored or
+// deflated. Encrypted and split archives are refused.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "format/dump_data.h"
+#include "format/npy.h"
+
+namespace opdump::format {
+
+struct NpzMember {
+  std::string name;  // "conv1.weight.npy"; NumPy's name of the array is it without ".npy"
+  Extent stored;     // in the archive, deflated or as it is
+  bool is_deflated = false;
+  std::uint64_t bytes = 0;  // of the .npy file
+};
+
+// True for the first bytes of a zip archive that has members.
+bool is_npz(std::span<const std::byte> start);
+
+// The members whose names end in ".npy", in the order of the archive. `file` is all of it; every Extent lies
+// in it, and no member is announced larger than its bytes can become. Errors: corrupt, unsupported, limit.
+Result<std::vector<NpzMember>> list_npz(std::span<const std::byte> file);
+
+// The header of the array; its data_offset counts from the start of the .npy file. Errors: as
+// decode_npy_header; corrupt.
+Result<NpyHeader> read_npz_header(std::span<const std::byte> file, const NpzMember& member);
+
+// All bytes of the member, taken out of the archive, aligned for any element. `stored` lies in `file`.
+// Errors: corrupt -- other than `bytes` bytes come out.
+Result<std::unique_ptr<std::byte[]>> inflate(std::span<const std::byte> file, const Extent& stored,
+                                             std::uint64_t bytes);
+
+}  // namespace opdump::format
