@@ -81,7 +81,9 @@ list(APPEND OPDUMP_CORE_SOURCES
   format/dump_data.cc
   format/dump_names.cc
   format/execution_order.cc
+  format/ge_build.cc
   format/ge_graph.cc
+  format/ge_onnx.cc
   format/ge_schema.cc
   format/graph_ir_read.cc
   format/graph_ir_write.cc
@@ -110,6 +112,7 @@ list(APPEND OPDUMP_CORE_SOURCES
 set(OPDUMP_TESTS_format
   format/dump_data_test.cc
   format/execution_order_test.cc
+  format/ge_build_test.cc
   format/ge_graph_test.cc
   format/graph_ir_test.cc
   format/graph_pb_test.cc
@@ -131,6 +134,8 @@ list(APPEND OPDUMP_CORE_SOURCES
   dump/dump_set.cc
   dump/file_kind.cc
   dump/file_name.cc
+  dump/ge_graph_files.cc
+  dump/ge_graph_find.cc
   dump/graph_files.cc
   dump/layout.cc
   dump/model_tree.cc
@@ -151,6 +156,8 @@ list(APPEND OPDUMP_CORE_SOURCES
 set(OPDUMP_TESTS_dump
   dump/dump_set_test.cc
   dump/file_name_test.cc
+  dump/ge_graph_files_test.cc
+  dump/ge_graph_find_test.cc
   dump/graph_files_test.cc
   dump/model_tree_test.cc
   dump/operator_log_test.cc
@@ -216,6 +223,7 @@ set(OPDUMP_CLI_SOURCES
   cli/compare.cc
   cli/graph.cc
   cli/graph_convert.cc
+  cli/graph_find.cc
   cli/graphs.cc
   cli/ir.cc
   cli/ls.cc

@@ -36,6 +36,7 @@
 #include "capture/job.h"
 #include "capture/pipeline.h"
 #include "capture/reuse_table.h"
+#include "dump/ge_graph_files.h"
 #include "dump/layout.h"
 #include "dump/operator_log.h"
 #include "dump/status_file.h"
@@ -167,6 +168,13 @@ class Session {
   void note_parameters(const Call& call, std::span<const Operand> inputs);
   void take_parameter(const char* name, const Operand& operand, std::int64_t graph_id);
   void end_step();
+  struct Parameter {
+    const char* name;
+    Operand operand;
+    KeepAlive keep_alive;
+  };
+  void open_ge_graphs();
+  void write_ge_graph(const GraphRecorder::EndedStep& ended, std::span<const Parameter> parameters);
   Result<> write_graph(const GraphRecorder::EndedStep& ended, std::int64_t step);
   bool wants_constant(const std::string& name);
   Result<> write_constants(const GraphRecorder::EndedStep& ended);
@@ -205,12 +213,9 @@ class Session {
   bool log_dirty_ = false;
   std::map<std::string, bool, std::less<>> flags_;  // set_dump(): by operator or scope
 
-  std::unique_ptr<GraphRecorder> graph_;  // null: the engine tells no graph, or nobody wants it
-  struct Parameter {
-    const char* name;
-    Operand operand;
-    KeepAlive keep_alive;
-  };
+  std::unique_ptr<GraphRecorder> graph_;          // null: the engine tells no graph, or nobody wants it
+  std::optional<dump::GeGraphWriter> ge_graphs_;  // by one thread at a time; nothing: nobody wants them
+  bool graph_wants_weights_ = false;
   std::mutex parameters_mutex_;  // guards the next two
   std::unordered_set<const char*> seen_parameters_;
   std::vector<Parameter> parameters_;       // of the step under way, written at its end

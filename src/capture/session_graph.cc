@@ -1,4 +1,7 @@
 // The graph half of a session: what steps executed, what entered from outside, and where a step's files go.
+#include <unistd.h>
+
+#include <cstdlib>
 #include <utility>
 
 #include "capture/call.h"
@@ -36,7 +39,8 @@ void Session::note_parameters(const Call& call, std::span<const Operand> inputs)
         parameters_.push_back({operand.name, operand, KeepAlive(operand.owner, options_.release)});
       }
     }
-    if (!is_lent) take_parameter(operand.name, operand, call.graph_id);  // it may not be there later
+    if (!is_lent && plan_.parameters)
+      take_parameter(operand.name, operand, call.graph_id);  // it may not be there later
   }
 }
 
@@ -62,10 +66,12 @@ void Session::end_step() {
     seen_parameters_.clear();
   }
   const std::int64_t expected = graph_->expected_graph();
-  for (const Parameter& parameter : parameters) take_parameter(parameter.name, parameter.operand, expected);
+  if (plan_.parameters)
+    for (const Parameter& parameter : parameters) take_parameter(parameter.name, parameter.operand, expected);
   const auto ended = graph_->end_step();
   if (!ended || stopped_) return;
   if (!ended->loss.empty()) report_unseen("the graph of a step", ended->loss);
+  if (ge_graphs_ && ended->graph) write_ge_graph(*ended, parameters);
   const std::int64_t step = step_ + static_cast<std::int64_t>(plan_.initial_step);
   if (ended->graph_id != expected) pipeline_->wait_all();
   const std::lock_guard lock(drain_mutex_);
@@ -76,6 +82,40 @@ void Session::end_step() {
   }
   if (result) result = write_graph(*ended, step);
   if (!result) stop(result.error(), "step " + std::to_string(step), 0);
+}
+
+void Session::open_ge_graphs() {
+  const auto environment = [](std::string_view name) -> std::optional<std::string> {
+    const char* value = std::getenv(std::string(name).c_str());
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+  };
+  dump::GeGraphSettings settings = dump::read_ge_graph_settings(environment, ::getpid(), options_.device_id);
+  status_.warnings.insert(status_.warnings.end(), settings.warnings.begin(), settings.warnings.end());
+  graph_wants_weights_ = settings.content == dump::GeGraphSettings::Content::with_weights;
+  if (settings.content != dump::GeGraphSettings::Content::none) ge_graphs_.emplace(std::move(settings));
+}
+
+// These files are beside the recording: if they cannot be written, it goes on without them.
+void Session::write_ge_graph(const GraphRecorder::EndedStep& ended, std::span<const Parameter> parameters) {
+  std::vector<dump::GeWeight> weights;
+  for (const Parameter& parameter : parameters) weights.push_back({parameter.name, parameter.operand.view});
+  for (const GraphRecorder::Constant& constant : ended.constants) {
+    const auto view =
+        model::TensorView::row_major(constant.type.dtype, constant.type.shape, constant.data.data());
+    if (view.byte_count() <= constant.data.size()) weights.push_back({constant.name, view});
+  }
+  std::string name;
+  {
+    const std::lock_guard lock(operators_mutex_);
+    name = plan_.models.directory_name(model::kAnyGraph);
+  }
+  const auto left_out = ge_graphs_->write(*ended.graph, name, weights);
+  if (!left_out) {
+    report_unseen("graphs for DUMP_GE_GRAPH", left_out.error().message());
+    ge_graphs_.reset();
+  } else if (!left_out->empty()) {
+    report_unseen("weights in graphs for DUMP_GE_GRAPH", "above 256 MiB, from " + left_out->front());
+  }
 }
 
 Result<> Session::write_graph(const GraphRecorder::EndedStep& ended, std::int64_t step) {

@@ -110,7 +110,7 @@ Call* Session::begin(const DefinedOperator* op, std::span<const Operand> inputs)
   call->takes_data = op->selected.load(std::memory_order_relaxed);
   call->is_first = graph_ && !op->is_in_graph.load(std::memory_order_relaxed);
   if (graph_) note_tensors(inputs, call->inputs, call->is_first, call->detail.inputs);
-  if (graph_ && plan_.parameters) note_parameters(*call, inputs);
+  if (graph_ && (plan_.parameters || graph_wants_weights_)) note_parameters(*call, inputs);
   if (call->takes_data && plan_.sides != plan::Sides::outputs) take_side(*call, model::Side::input, inputs);
   return call.release();
 }

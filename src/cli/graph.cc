@@ -19,6 +19,7 @@ struct GraphVerb {
 constexpr std::array kGraphVerbs{
     GraphVerb{"convert", "Turn a ge_proto text into the JSON that atc --mode=5 makes of it",
               run_graph_convert},
+    GraphVerb{"find", "Find the graph of a dump among all that were built", run_graph_find},
 };
 
 std::string graph_help() {

@@ -8,5 +8,6 @@
 namespace opdump::cli {
 
 Result<int> run_graph_convert(std::span<const char* const> args);
+Result<int> run_graph_find(std::span<const char* const> args);
 
 }  // namespace opdump::cli

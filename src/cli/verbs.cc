@@ -18,7 +18,7 @@ constexpr std::array kVerbs{
     Verb{"ls", "List what is in a dump", run_ls},
     Verb{"show", "Show the tensors of an operator", run_show},
     Verb{"ir", "List the graphs of a dump, and the operators that a line made", run_ir},
-    Verb{"graph", "Convert the graphs that CANN's graph engine dumps", run_graph},
+    Verb{"graph", "Find and convert the graphs that CANN's graph engine dumps", run_graph},
     Verb{"compare", "Compare two dumps and name the first operator that went wrong", run_compare},
     Verb{"msaccucmp", "Convert CANN's dumps with the options and names of msaccucmp.py", run_msaccucmp},
 };

@@ -37,5 +37,6 @@ std::vector<GeGraph> list_ge_graphs(const ProtoMessage& model);
 
 // The attribute `key` of a graph, an operator or a tensor, or null.
 const ProtoMessage* find_ge_attribute(const ProtoMessage& owner, std::string_view key);
+const ProtoMessage* find_ge_attribute(ProtoMessage&& owner, std::string_view key) = delete;
 
 }  // namespace opdump::format

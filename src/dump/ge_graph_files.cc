@@ -1,0 +1,151 @@
+#include "dump/ge_graph_files.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <system_error>
+#include <utility>
+
+#include "base/text.h"
+#include "dump/tree_file.h"
+#include "format/ge_build.h"
+#include "format/ge_onnx.h"
+#include "math/strided_copy.h"
+
+namespace opdump::dump {
+namespace {
+
+namespace fs = std::filesystem;
+using Content = GeGraphSettings::Content;
+
+Content parse_content(std::string_view text) {
+  const auto number = parse_int64(text);
+  return number && *number >= 1 && *number <= 3 ? static_cast<Content>(*number) : Content::none;
+}
+
+void read_format(std::string_view text, GeGraphSettings& settings) {
+  settings.proto = settings.onnx = false;
+  for (const std::string_view word : split(text, '|')) {
+    const std::string_view format = trim(word);
+    settings.proto = settings.proto || format == "ge_proto";
+    settings.onnx = settings.onnx || format == "onnx";
+    if (format != "ge_proto" && format != "onnx")
+      settings.warnings.push_back("DUMP_GRAPH_FORMAT: no graph is written as \"" + std::string(format) +
+                                  "\"; written are ge_proto and onnx");
+  }
+}
+
+std::string pad(std::int64_t number, std::size_t width) {
+  std::string digits = std::to_string(number);
+  return digits.size() < width ? digits.insert(0, width - digits.size(), '0') : digits;
+}
+
+// The data of weights by name, up to the limit.
+class WeightData {
+ public:
+  explicit WeightData(std::span<const GeWeight> weights) {
+    for (const GeWeight& weight : weights) by_name_.emplace(weight.name, &weight.view);
+  }
+
+  std::string read(std::string_view name) {
+    const auto found = by_name_.find(name);
+    if (found == by_name_.end() || found->second->data == nullptr) return {};
+    const std::uint64_t count = found->second->byte_count();
+    if (count > left_) {
+      left_out_.emplace_back(name);
+      return {};
+    }
+    left_ -= count;
+    std::string data(count, '\0');
+    math::copy_row_major(*found->second, std::as_writable_bytes(std::span(data)));
+    return data;
+  }
+
+  // Parameters get the types of their data. A graph tells those of the first execution of an operator, which
+  // in another graph may have read something else.
+  model::Graph type_parameters(const model::Graph& graph) const {
+    model::Graph typed = graph;
+    for (model::GraphParameter& parameter : typed.parameters)
+      if (const auto found = by_name_.find(parameter.name); found != by_name_.end())
+        parameter.type = {found->second->dtype, found->second->shape};
+    return typed;
+  }
+
+  std::vector<std::string> take_left_out() { return std::move(left_out_); }
+
+ private:
+  std::map<std::string_view, const model::TensorView*> by_name_;
+  std::uint64_t left_ = GeGraphWriter::kMaxWeightBytes;
+  std::vector<std::string> left_out_;
+};
+
+Result<> write_text(const OpenDirectory& directory, const std::string& name, const std::string& text) {
+  OPDUMP_TRY(const Fd fd, create_replacing(directory, name));
+  return write_all(fd, std::as_bytes(std::span(text)), directory.path / name);
+}
+
+}  // namespace
+
+bool GeGraphSettings::wants(std::string_view stage) const {
+  if (level == "1" || level == "2") return true;
+  if (level == "3") return stage == "Build";
+  if (level == "4") return stage == "PreRunBegin";
+  return std::ranges::any_of(split(level, '|'), [&](std::string_view part) {
+    return !part.empty() && stage.find(part) != std::string_view::npos;
+  });
+}
+
+GeGraphSettings read_ge_graph_settings(const Environment& environment, std::int64_t process,
+                                       std::uint32_t device) {
+  const auto read = [&](std::string_view name) { return environment(name).value_or(""); };
+  GeGraphSettings settings;
+  settings.content = parse_content(read("DUMP_GE_GRAPH"));
+  if (settings.content == Content::none) return settings;
+  if (std::string level = read("DUMP_GRAPH_LEVEL"); !level.empty()) settings.level = std::move(level);
+  if (const std::string format = read("DUMP_GRAPH_FORMAT"); !format.empty()) read_format(format, settings);
+  settings.short_names = read("OPDUMP_GE_GRAPH_NAMES") == "short";
+  const std::string pid = std::to_string(process), number = std::to_string(device);
+  if (const std::string collect = read("NPU_COLLECT_PATH"); !collect.empty())
+    settings.directory = fs::path(collect) / "extra-info" / "graph" / (pid + "_" + number);
+  else if (const std::string path = read("DUMP_GRAPH_PATH"); !path.empty())
+    settings.directory = fs::path(path) / ("pid_" + pid + "_deviceid_" + number);
+  else if (const std::string work = read("ASCEND_WORK_PATH"); !work.empty())
+    settings.directory = work;
+  std::error_code failed;  // a program may change its directory later
+  const fs::path here = fs::current_path(failed);
+  settings.directory = here / settings.directory;
+  return settings;
+}
+
+Result<std::vector<std::string>> GeGraphWriter::write(const model::Graph& graph, const std::string& name,
+                                                      std::span<const GeWeight> weights) {
+  OPDUMP_TRY(const OpenDirectory directory, open_root(settings_.directory));
+  WeightData data(weights);
+  const bool has_weights = settings_.content == Content::with_weights;
+  const model::Graph typed = has_weights ? data.type_parameters(graph) : model::Graph();
+  for (const format::GeStage stage : {format::GeStage::pre_run_begin, format::GeStage::build}) {
+    const std::string_view stage_name = format::kGeStageNames[static_cast<std::size_t>(stage)];
+    if (!settings_.wants(stage_name)) continue;
+    format::GeBuildOptions options{.stage = stage, .name = name, .read_data = {}};
+    // Weights are in the graph that is executed only: once is enough of them.
+    if (has_weights && stage == format::GeStage::build)
+      options.read_data = [&](std::string_view weight) { return data.read(weight); };
+    const format::ProtoMessage model = format::build_ge_graph(has_weights ? typed : graph, options);
+    OPDUMP_CHECK_OK(write_stage(directory, model, "graph_" + std::to_string(graph.id), stage_name));
+  }
+  return data.take_left_out();
+}
+
+Result<> GeGraphWriter::write_stage(const OpenDirectory& directory, const format::ProtoMessage& model,
+                                    const std::string& graph, std::string_view stage) {
+  const std::string number = settings_.short_names ? pad(count_, 5) : pad(count_, 8) + "_" + graph;
+  const std::string name = number + "_" + std::string(stage);
+  ++count_;
+  if (settings_.proto)
+    OPDUMP_CHECK_OK(write_text(directory, "ge_proto_" + name + ".txt", format::print_proto_text(model)));
+  if (!settings_.onnx) return ok();
+  const auto onnx = format::build_ge_onnx(model, settings_.content == Content::relations);
+  return write_text(directory, "ge_onnx_" + name + ".pbtxt", format::print_proto_text(onnx));
+}
+
+}  // namespace opdump::dump

@@ -1,0 +1,47 @@
+// A recorded graph as CANN's graph engine would have it, cann.md 6; page: docs/ge-graph.md. What enters the
+// graph becomes operators, which graphs of the engine have nothing else for:
+//   an input of the user   Data
+//   a weight               Variable in a graph that trains (has a backward or optimizer part), else Const
+//   a constant             Const
+// and the outputs that nobody reads go to a NetOutput.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "format/proto_text.h"
+#include "model/graph.h"
+
+namespace opdump::format {
+
+// The first and the last of the engine's stages. Before it is built a graph has no ids, and tensors only
+// where they enter it.
+enum class GeStage : std::uint8_t { pre_run_begin, build };
+inline constexpr std::string_view kGeStageNames[] = {"PreRunBegin", "Build"};
+
+struct GeBuildOptions {
+  GeStage stage = GeStage::build;
+  std::string name;  // of the graph: the directory {model_name} of its dump
+  // The elements of a weight or constant in row-major order, or nothing: they are left out then.
+  std::function<std::string(std::string_view name)> read_data;
+};
+
+// The fields of a ModelDef. Names of operators are those of the graph; of equal ones the later get _2, _3,
+// ...
+ProtoMessage build_ge_graph(const model::Graph& graph, const GeBuildOptions& options);
+
+// Whether the graph has a backward or optimizer part.
+bool is_training(const model::Graph& graph);
+
+// "DT_FLOAT"; the words of the engine's ge.proto.
+std::string_view ge_dtype_name(model::DType dtype);
+
+// The attribute of an operator that tells the part of the program it is of: "forward", "backward",
+// "optimizer". The engine has no such thing.
+inline constexpr std::string_view kGePhase = "_opdump_phase";
+
+}  // namespace opdump::format
