@@ -85,6 +85,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   format/ge_graph.cc
   format/ge_onnx.cc
   format/ge_schema.cc
+  format/fusion_json.cc
   format/graph_ir_read.cc
   format/graph_ir_write.cc
   format/graph_pb_read.cc
@@ -114,6 +115,7 @@ set(OPDUMP_TESTS_format
   format/execution_order_test.cc
   format/ge_build_test.cc
   format/ge_graph_test.cc
+  format/fusion_json_test.cc
   format/graph_ir_test.cc
   format/graph_pb_test.cc
   format/h5_test.cc
@@ -186,28 +188,48 @@ set(OPDUMP_TESTS_capture
 
 list(APPEND OPDUMP_CORE_SOURCES
   compare/accuracy.cc
+  compare/algorithms.cc
   compare/compare.cc
+  compare/counterpart.cc
+  compare/dump_folder.cc
+  compare/dumped_tensor.cc
+  compare/element_errors.cc
+  compare/fusion_merge.cc
+  compare/fusion_rules.cc
+  compare/group_compare.cc
+  compare/layout_change.cc
+  compare/layout_match.cc
   compare/measure.cc
   compare/names.cc
+  compare/npu_compare.cc
   compare/pairing.cc
+  compare/quant_filter.cc
+  compare/result_table.cc
+  compare/slices.cc
   compare/statistics.cc
   compare/verdict.cc
 )
 set(OPDUMP_TESTS_compare
   compare/accuracy_test.cc
   compare/compare_test.cc
+  compare/dump_folder_test.cc
+  compare/element_errors_test.cc
+  compare/fusion_rules_test.cc
   compare/pairing_test.cc
   compare/statistics_test.cc
   compare/verdict_test.cc
 )
 
 list(APPEND OPDUMP_CORE_SOURCES
+  report/advisor.cc
   report/csv.cc
+  report/element_lines.cc
   report/jsonl.cc
+  report/result_csv.cc
   report/summary.cc
   report/table.cc
 )
-set(OPDUMP_TESTS_report report/report_test.cc)
+set(OPDUMP_TESTS_report report/report_test.cc report/result_csv_test.cc)
 
 # Doors, not part of the core.
 set(OPDUMP_ABI_SOURCES
@@ -215,6 +237,7 @@ set(OPDUMP_ABI_SOURCES
   abi/opdump.cc
 )
 set(OPDUMP_CLI_SOURCES
+  cli/algorithm_plugin.cc
   cli/argparse.cc
   cli/arguments.cc
   cli/array_file.cc
@@ -230,6 +253,14 @@ set(OPDUMP_CLI_SOURCES
   cli/main.cc
   cli/model_inputs.cc
   cli/msaccucmp.cc
+  cli/msaccucmp_compare.cc
+  cli/msaccucmp_compare_arguments.cc
+  cli/msaccucmp_compare_arrays.cc
+  cli/msaccucmp_compare_batch.cc
+  cli/msaccucmp_compare_folders.cc
+  cli/msaccucmp_compare_paths.cc
+  cli/msaccucmp_compare_setup.cc
+  cli/msaccucmp_compare_single.cc
   cli/msaccucmp_convert.cc
   cli/msaccucmp_cut.cc
   cli/msaccucmp_dump.cc

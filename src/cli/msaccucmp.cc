@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <ctime>
 
+#include "cli/msaccucmp_compare.h"
 #include "cli/msaccucmp_help.h"
 #include "cli/output.h"
 #include "cli/verb.h"
@@ -139,6 +140,7 @@ Result<int> run_msaccucmp(std::span<const char* const> args) {
     OPDUMP_CHECK_OK(flush_output());
     return finish(Status::invalid_parameter, std::chrono::steady_clock::now());
   }
+  if (word == "compare") return run_msaccucmp_compare(args.subspan(1));
   for (const MsaccucmpVerb& verb : kVerbs)
     if (verb.name == word) return run_verb(verb, args.subspan(1));
   return wrong_use(

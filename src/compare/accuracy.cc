@@ -30,7 +30,9 @@ class RowMaker {
   }
 
   void complain(Accuracy metric, std::string message) {
-    if (wants(metric)) row_.messages.push_back(std::move(message));
+    if (!wants(metric)) return;
+    row_.messages.push_back(message);
+    row_.reasons[static_cast<std::size_t>(metric)] = std::move(message);
   }
 
   void fail(Accuracy metric, std::string message) {
@@ -107,8 +109,8 @@ void set_boolean(RowMaker& row, const TensorView& actual, const TensorView& gold
   for (std::size_t i = 0; i < kAccuracyCount; ++i) {
     const auto metric = static_cast<Accuracy>(i);
     if (metric == Accuracy::cosine)
-      set_cosine(row, is_scalar(actual) && is_scalar(golden), cosine.actual_norm, cosine.golden_norm,
-                 cosine.cosine);
+      set_cosine(row, row.options().is_scalar.value_or(is_scalar(actual) && is_scalar(golden)),
+                 cosine.actual_norm, cosine.golden_norm, cosine.cosine);
     else if (metric != Accuracy::relative_euclidean)
       row.fail(metric, "Algorithm " + std::string(kAccuracyNames[i]) + " does not support Boolean types.");
     else if (cosine.golden_norm <= kTiny)
@@ -134,7 +136,7 @@ Result<AccuracyRow> measure_accuracy(const TensorView& actual, const TensorView&
   needs.deviation = row.wants(Accuracy::deviation);
   needs.divergence = row.wants(Accuracy::divergence);
   OPDUMP_TRY(const NumpyMetrics metrics, math::numpy_metrics(actual, golden, needs, options.threads));
-  set_numbers(row, metrics, is_scalar(actual) && is_scalar(golden));
+  set_numbers(row, metrics, options.is_scalar.value_or(is_scalar(actual) && is_scalar(golden)));
   return row.take();
 }
 

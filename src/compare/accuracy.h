@@ -4,6 +4,7 @@
 
 #include <array>
 #include <bitset>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,11 +38,13 @@ struct AccuracyOptions {
   std::bitset<kAccuracyCount> wanted = std::bitset<kAccuracyCount>().set();
   std::string actual_name = "my", golden_name = "golden";  // for messages: the paths, in the original
   unsigned threads = 1;
+  std::optional<bool> is_scalar;  // nothing: by the shapes
 };
 
 struct AccuracyRow {
-  std::array<std::string, kAccuracyCount> values;  // "" where not wanted; "NaN" failed, "nan" is a number
-  std::vector<std::string> messages;               // in the order of the metrics
+  std::array<std::string, kAccuracyCount> values;   // "" where not wanted; "NaN" failed, "nan" is a number
+  std::vector<std::string> messages;                // in the order of the metrics
+  std::array<std::string, kAccuracyCount> reasons;  // the same by metric; "" for none
 };
 
 // Errors: unsupported -- the element counts differ, or a dtype is undefined.

@@ -23,7 +23,6 @@ using model::TensorView;
 constexpr std::uint64_t kBuffer = 8192;           // elements that NumPy sums before it adds them to the rest
 constexpr std::uint64_t kTaskElements = 1 << 18;  // a thread's share
 constexpr std::uint64_t kWaveElements = 256 << 18;  // shared out at a time, so that few sums are kept
-constexpr std::uint64_t kBlasAlone = 10000;         // elements up to which BLAS uses one thread
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 // Where NumPy's sum of `count` elements divides.
@@ -113,38 +112,6 @@ class Pair {
   std::uint64_t count_ = 0;
   unsigned threads_ = 1;
 };
-
-// The sum of squares in the order of OpenBLAS on a machine with AVX-512, which up to 31 elements is that of
-// all newer ones: 64 running sums, folded to 32, which take one more block, and what is left in double.
-float blas_squares(const TensorView& view) {
-  const auto count = static_cast<std::size_t>(view.element_count());
-  std::vector<float> x(count);
-  LaneReader<float> reader(view);
-  for (std::size_t i = 0; i < count; i += kLaneBlock) {
-    const std::size_t block = std::min(kLaneBlock, count - i);
-    std::copy_n(reader.next(block), block, x.begin() + static_cast<std::ptrdiff_t>(i));
-  }
-  std::array<float, 64> sums{};
-  add_squares(x.data(), count / 64, sums.data());
-  std::array<std::array<float, 8>, 4> folded;
-  for (std::size_t k = 0; k < 32; ++k)
-    folded[k / 8][k % 8] = sums[k / 8 * 16 + k % 8] + sums[k / 8 * 16 + k % 8 + 8];
-  std::size_t done = count / 64 * 64;
-  if (count - done >= 32)
-    for (std::size_t k = 0; k < 32; ++k, ++done)
-      folded[k / 8][k % 8] = std::fma(x[done], x[done], folded[k / 8][k % 8]);
-  std::array<float, 4> fours;
-  const auto eight = [&](std::size_t k) {
-    return ((folded[0][k] + folded[1][k]) + folded[2][k]) + folded[3][k];
-  };
-  for (std::size_t k = 0; k < 4; ++k) fours[k] = eight(k) + eight(k + 4);
-  double rest = 0;
-  for (; done < count; ++done) {
-    const float square = x[done] * x[done];
-    rest += square;
-  }
-  return static_cast<float>(rest + ((fours[0] + fours[1]) + (fours[2] + fours[3])));
-}
 
 struct Divergence {
   float sum = 0;
@@ -259,13 +226,8 @@ Result<NumpyMetrics> numpy_metrics(const TensorView& actual, const TensorView& g
     errors = pair.sum<ErrorSums>(
         [](const float* a, const float* g, std::size_t n) { return sum_errors(a, g, n); });
   const FloatEnvironment environment;
-  float actual_squares = errors.actual_squares, golden_squares = errors.golden_squares;
-  if (pair.count() <= kBlasAlone) {
-    actual_squares = blas_squares(pair.actual());
-    golden_squares = blas_squares(pair.golden());
-  }
-  metrics.actual_norm = std::sqrt(actual_squares);
-  metrics.golden_norm = std::sqrt(golden_squares);
+  metrics.actual_norm = std::sqrt(errors.actual_squares);
+  metrics.golden_norm = std::sqrt(errors.golden_squares);
   PairScale scale = finish_errors(errors, metrics);
   const bool diverges = needs.divergence && pair.count() > 0;
   if (diverges && is_far(errors)) metrics.divergence = kNan;

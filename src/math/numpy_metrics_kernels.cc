@@ -132,23 +132,6 @@ void add_differences(const float* actual, const float* golden, std::size_t count
   sums.max_relative = largest(max_relative);
 }
 
-void add_squares_simd(const float* elements, std::size_t blocks, float* sums) {
-#if HWY_NATIVE_FMA
-  const Part d;
-  for (std::size_t lane = 0; lane < 64; lane += kWidth) {
-    auto sum = hn::LoadU(d, sums + lane);
-    for (std::size_t block = 0; block < blocks; ++block) {
-      const auto x = hn::LoadU(d, elements + 64 * block + lane);
-      sum = hn::MulAdd(x, x, sum);
-    }
-    hn::StoreU(sum, d, sums + lane);
-  }
-#else
-  for (std::size_t i = 0; i < 64 * blocks; ++i)
-    sums[i % 64] = std::fma(elements[i], elements[i], sums[i % 64]);
-#endif
-}
-
 struct SideSums {
   float min, max;
   double sum;
@@ -353,7 +336,6 @@ std::size_t whole_eights(std::size_t count) { return count / 8 * 8; }
 
 }  // namespace
 
-HWY_EXPORT(add_squares_simd);
 HWY_EXPORT(sum_errors_simd);
 HWY_EXPORT(sum_products_simd);
 HWY_EXPORT(sum_distances_simd);
@@ -382,10 +364,6 @@ void SpreadSums::add(const SpreadSums& right) {
   golden_squares += right.golden_squares;
   actual_weight += right.actual_weight;
   golden_weight += right.golden_weight;
-}
-
-void add_squares(const float* elements, std::size_t blocks, float* sums) {
-  HWY_DYNAMIC_DISPATCH(add_squares_simd)(elements, blocks, sums);
 }
 
 ErrorSums sum_errors(const float* actual, const float* golden, std::size_t count) {

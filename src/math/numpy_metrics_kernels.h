@@ -38,9 +38,6 @@ struct SpreadSums {
   void add(const SpreadSums& right);
 };
 
-// Adds the squares of `blocks` times 64 elements to 64 running sums, each with one rounding.
-void add_squares(const float* elements, std::size_t blocks, float* sums);
-
 // `count` is at most kLeaf.
 ErrorSums sum_errors(const float* actual, const float* golden, std::size_t count);
 float sum_products(const float* actual, const float* golden, std::size_t count, const PairScale& scale);

@@ -1,0 +1,18 @@
+// Graphs as JSON, and the rules that are made of them.
+#include "compare/fusion_rules.h"
+#include "format/fusion_json.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace opdump;
+  const auto file = format::decode_fusion_json({reinterpret_cast<const char*>(data), size}, "fuzz");
+  if (!file) return 0;
+  compare::Journal journal;
+  compare::FusionRules rules(*file);
+  rules.filter_quantised(journal);
+  for (const compare::RuleOp& rule : rules.ops())
+    for (std::size_t i = 0; i < rule.op.inputs.size(); ++i)
+      static_cast<void>(compare::input_edge(rule.op, i, journal));
+  static_cast<void>(compare::merge_unfused(rules, rules, journal));
+  static_cast<void>(compare::merge_quantised(rules, rules, journal));
+  return 0;
+}

@@ -1,0 +1,263 @@
+#include "cli/algorithm_plugin.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/msaccucmp_compare.h"
+#include "format/npy.h"
+#include "math/convert.h"
+
+extern char** environ;
+
+namespace opdump::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using compare::AlgorithmAnswer;
+using compare::Failure;
+using compare::Journal;
+using compare::TensorData;
+using Ending = compare::Status;
+
+constexpr std::string_view kFolder = "algorithm", kPrefix = "alg_", kSuffix = ".py";
+constexpr std::uint64_t kLargestAnswer = 1 << 20;
+constexpr std::size_t kBlock = 1 << 16;
+constexpr unsigned kFileMode = 0600;
+
+// argv: folder, name, file for the answer[, my array, golden array, JSON of the arguments].
+constexpr const char* kScript = R"(
+import enum, importlib, json, sys
+folder, name, answer = sys.argv[1:4]
+def stop(**result):
+    with open(answer, "w") as file:
+        json.dump(result, file)
+    sys.exit(0)
+class ShapeType(enum.Enum):
+    Scalar = 0
+    Vector = 1
+    Matrix = 2
+    Tensor = 3
+class AlgorithmParameter:
+    def get(self):
+        return self.__dict__
+    get_dict = get
+try:
+    import numpy
+    sys.path.append(folder)
+    module = importlib.import_module("algorithm.alg_" + name)
+except Exception as error:
+    stop(error=str(error))
+compare = getattr(module, "compare", None)
+if compare is None:
+    stop(unusable="[Custom] The file '%s' has no attribute 'compare'. Please check the file." % module.__file__)
+if not callable(compare):
+    stop(unusable="[Custom] The 'compare' in %s is not function. Please check the file." % module.__file__)
+count = compare.__code__.co_argcount if hasattr(compare, "__code__") else 3
+if count != 3:
+    stop(unusable="[Custom] The argument count (%d) of 'compare' in %s is not 3. Please check the file."
+         % (count, module.__file__))
+if len(sys.argv) == 4:
+    stop()
+arguments = AlgorithmParameter()
+arguments.__dict__.update(json.loads(sys.argv[6]))
+arguments.shape_type = ShapeType[arguments.shape_type]
+numpy.seterr(divide="ignore", invalid="ignore")
+try:
+    result = compare(numpy.load(sys.argv[4]), numpy.load(sys.argv[5]), arguments)
+    value, message = result
+except Exception as error:
+    stop(error=str(error))
+for text in value, message:
+    if not isinstance(text, str):
+        stop(error="The return value (%s) of 'compare' in '%s' is not string. Please check the return value."
+             % (text, name))
+stop(value=value, message=message)
+)";
+
+// A directory that goes when this does.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::error_code error;
+    path_ = (fs::temp_directory_path(error) / "opdump-XXXXXX").string();
+    if (::mkdtemp(path_.data()) == nullptr) path_.clear();
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  ~TemporaryDirectory() {
+    std::error_code error;
+    if (!path_.empty()) fs::remove_all(path_, error);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// The elements as the original gives them to algorithms: float32.
+Result<> write_floats(const TensorData& data, const std::string& path) {
+  const std::uint64_t count = data.count();
+  OPDUMP_TRY(const std::string header,
+             format::encode_npy_header(model::DType::float32, {static_cast<std::int64_t>(count)},
+                                       format::NpySpelling::numpy));
+  const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kFileMode));
+  if (!fd) return io_error(path, "create");
+  OPDUMP_CHECK_OK(write_all(fd, std::as_bytes(std::span(header)), path));
+  std::vector<float> block(std::min<std::uint64_t>(count, kBlock));
+  const std::uint64_t size = model::dtype_info(data.dtype).bits / 8;
+  for (std::uint64_t first = 0; first < count; first += kBlock) {
+    const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(kBlock, count - first));
+    math::round_elements(data.dtype, data.bytes + first * size, block.data(), n);
+    OPDUMP_CHECK_OK(write_all(fd, std::as_bytes(std::span(block).first(n)), path));
+  }
+  return ok();
+}
+
+// Runs the script, and gives what it answered.
+Result<nlohmann::json> ask_python(const std::vector<std::string>& arguments, const std::string& answer) {
+  const char* told = std::getenv("OPDUMP_PYTHON");
+  const std::string python = told != nullptr && *told != '\0' ? told : "python3";
+  std::vector<std::string> words = {python, "-B", "-c", kScript};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  pid_t child = 0;
+  if (const int error = ::posix_spawnp(&child, python.c_str(), nullptr, nullptr, argv.data(), environ);
+      error != 0) {
+    errno = error;
+    return io_error(python, "start");
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) return io_error(python, "wait");
+  OPDUMP_TRY(const std::string text, read_file(answer, kLargestAnswer));
+  nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object()) return Error(Code::internal, "python3 gave no answer");
+  return json;
+}
+
+std::string text_of(const nlohmann::json& answer, const char* key) {
+  const auto found = answer.find(key);
+  return found == answer.end() || !found->is_string() ? std::string() : found->get<std::string>();
+}
+
+compare::Outcome<AlgorithmAnswer> run_algorithm(const std::string& folder, const std::string& name,
+                                                const TensorData& mine, const TensorData& golden,
+                                                const compare::PairFacts& facts,
+                                                const std::map<std::string, std::string>& options) {
+  const TemporaryDirectory directory;
+  const std::string left = directory.path() + "/mine.npy", right = directory.path() + "/golden.npy",
+                    answer = directory.path() + "/answer.json";
+  for (const auto& [data, path] : {std::pair(&mine, &left), std::pair(&golden, &right)})
+    if (const auto written = write_floats(*data, *path); !written)
+      return Failure{Ending::write_file, written.error().message()};
+  nlohmann::json arguments = options;
+  arguments["my_output_dump_file"] = facts.my_path;
+  arguments["ground_truth_dump_file"] = facts.golden_path;
+  arguments["shape_type"] = facts.is_scalar ? "Scalar" : "Tensor";
+  const std::string text = arguments.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  const auto said = ask_python({folder, name, answer, left, right, text}, answer);
+  if (!said) return Failure{Ending::algorithm, said.error().message()};
+  if (const std::string error = text_of(*said, "error"); !error.empty() || !said->contains("value"))
+    return Failure{Ending::algorithm, error};
+  return AlgorithmAnswer{text_of(*said, "value"), text_of(*said, "message")};
+}
+
+// The name in "alg_NAME.py"; "" for another file.
+std::string name_of(const std::string& file) {
+  if (!file.starts_with(kPrefix) || !file.ends_with(kSuffix) ||
+      file.size() <= kPrefix.size() + kSuffix.size())
+    return "";
+  const std::string name = file.substr(kPrefix.size(), file.size() - kPrefix.size() - kSuffix.size());
+  const bool is_plain = std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+  return is_plain ? name : "";
+}
+
+bool is_usable(const std::string& folder, const std::string& name, Journal& journal) {
+  const TemporaryDirectory directory;
+  const std::string answer = directory.path() + "/answer.json";
+  const auto said = ask_python({folder, name, answer}, answer);
+  std::string problem = said ? text_of(*said, "unusable") : said.error().message();
+  if (said && problem.empty()) problem = text_of(*said, "error");
+  if (!problem.empty()) journal.warn(problem);
+  return problem.empty();
+}
+
+compare::Outcome<std::monostate> check_script(const std::string& path, Journal& journal) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0)
+    return journal.fail(Ending::invalid_path, io_error(path, "stat").message());
+  if ((info.st_mode & S_IWOTH) == 0) return std::monostate{};
+  return journal.fail(Ending::invalid_path,
+                      "File '" + path +
+                          "' is dangerous. Others have writing permission to this file. Please use chmod to "
+                          "dismiss the writing permission.");
+}
+
+}  // namespace
+
+compare::Outcome<std::map<std::string, compare::CustomAlgorithm>> find_algorithm_plugins(
+    const std::string& folder, const std::string& selection, Journal& journal) {
+  std::map<std::string, compare::CustomAlgorithm> found;
+  const std::string scripts = folder + "/" + std::string(kFolder);
+  std::error_code error;
+  if (!fs::is_directory(scripts, error)) {
+    journal.warn("There is no '" + std::string(kFolder) + "' in ''" + folder +
+                 "'', please check the custom path.");
+    return found;
+  }
+  const auto wanted = split(selection, ',');
+  for (fs::directory_iterator it(scripts, error), end; !error && it != end; it.increment(error)) {
+    if (!it->is_regular_file(error)) continue;
+    OPDUMP_TRY([[maybe_unused]] const std::monostate safe, check_script(it->path().string(), journal));
+    const std::string file = it->path().filename().string(), name = name_of(file);
+    if (name.empty()) {
+      journal.warn("The file ''" + file + "'' does not match 'alg_{algorithm_name}.py' in ''" + scripts +
+                   "'', please check the file.");
+      continue;
+    }
+    const bool is_wanted =
+        std::ranges::any_of(wanted, [&](std::string_view word) { return trim(word) == name; });
+    if (is_wanted && !is_usable(folder, name, journal)) continue;
+    found[name] = [folder, name](const TensorData& mine, const TensorData& golden,
+                                 const compare::PairFacts& facts,
+                                 const std::map<std::string, std::string>& options) {
+      return run_algorithm(folder, name, mine, golden, facts, options);
+    };
+  }
+  if (found.empty())
+    journal.warn("There is no legal 'alg_{algorithm_name}.py' file in ''" + scripts +
+                 "'', please check the path.");
+  return found;
+}
+
+compare::Outcome<Plugins> find_plugins(const CompareArguments& arguments, Journal& journal) {
+  Plugins plugins;
+  if (arguments.custom.empty()) return plugins;
+  const std::string folder = real_text(arguments.custom);
+  if (const Ending status = check_input_path(arguments.custom, PathKind::directory, journal);
+      status != Ending::ok)
+    return Failure{status, ""};
+  OPDUMP_TRY(plugins.algorithms, find_algorithm_plugins(folder, arguments.algorithms, journal));
+  return plugins;
+}
+
+}  // namespace opdump::cli

@@ -1,0 +1,155 @@
+#include "cli/msaccucmp_compare.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+
+#include "cli/msaccucmp.h"
+#include "cli/output.h"
+
+namespace opdump::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using compare::Journal;
+using Ending = compare::Status;
+
+constexpr int kWrongUse = 2;  // argparse's
+
+Ending refuse(std::string_view message) {
+  log_line(Severity::error, message);
+  return Ending::invalid_parameter;
+}
+
+// What cannot be asked together, in the original's order.
+Ending check_choice_options(const CompareArguments& arguments) {
+  const bool has_op = arguments.op && !arguments.op->empty();
+  if (arguments.fusion.empty() && arguments.range)
+    return refuse("The argument \"-r\" or \"--range\" takes effect only when the \"-f\" exists.");
+  if (has_op && arguments.range)
+    return refuse("The argument \"-r\" or \"--range\" exists, the \"-op\" parameter is invalid.");
+  if (arguments.fusion.empty() && arguments.select)
+    return refuse("The argument \"-s\" or \"--select\" takes effect only when the \"-f\" exists.");
+  if (has_op && arguments.select)
+    return refuse("The argument \"-s\" or \"--select\" exists, the \"-op\" parameter is invalid.");
+  if (arguments.range && !arguments.range->empty() && arguments.select)
+    return refuse("The argument \"-r\" and \"-s\" can not be used at the same time");
+  if (arguments.max_elements < 0)
+    return refuse(
+        "Please enter a valid number for max_cmp_size, the max_cmp_size should be in [0, \u221E), now is " +
+        std::to_string(arguments.max_elements) + ".");
+  return Ending::ok;
+}
+
+Ending check_mapping_options(const CompareArguments& arguments) {
+  if (arguments.op && !arguments.op->empty())
+    return refuse("When --mapping or -map exists,the -op parameter is invalid.");
+  if (arguments.output_index || arguments.input_index)
+    return refuse("When --mapping or -map exists,the -i or -o parameter is invalid.");
+  if (arguments.fusion.empty() && arguments.quant_fusion.empty())
+    return refuse("When --mapping or -map exists,there is need to enter the -f or -q parameter.");
+  return Ending::ok;
+}
+
+Ending check_single_options(const CompareArguments& arguments) {
+  const std::pair<bool, std::string_view> options[] = {
+      {arguments.output_index.has_value(), "\"-o\" or \"--output_tensor\""},
+      {arguments.input_index.has_value(), "\"-i\" or \"--input_tensor\""},
+      {arguments.tells_top_count, "\"-n\" or \"--topn\""},
+      {arguments.ignores_details, "\"--ignore_single_op_result\""},
+      {arguments.max_lines.has_value(), "\"-ml\" or \"--max_line\""}};
+  for (const auto& [is_given, names] : options)
+    if (is_given && !arguments.op)
+      return refuse("The argument '" + std::string(names) + "' takes effect only when the \"'-op'\" exists.");
+  return Ending::ok;
+}
+
+// An advisor looks at the whole network.
+void settle_advisor(CompareArguments& arguments) {
+  const std::pair<bool, std::string_view> hindrances[] = {
+      {arguments.range.has_value(), "\"-r\" or \"--range\""},
+      {arguments.select.has_value(), "\"-s\" or \"--select\""},
+      {arguments.op.has_value(), "\"-op\""}};
+  for (const auto& [is_given, names] : hindrances)
+    if (arguments.advises && is_given) {
+      log_line(Severity::warning,
+               "The argument \"-advisor\" takes no effect when the " + std::string(names) + " exists.");
+      arguments.advises = false;
+    }
+  if (!arguments.advises) return;
+  log_line(Severity::warning,
+           "The argument \"-advisor\" will automatically configure \"-overflow_detection\".");
+  arguments.detects_overflow = true;
+}
+
+bool is_file(const std::string& path) {
+  std::error_code error;
+  return fs::is_regular_file(real_text(path), error);
+}
+
+// Whether -f is a directory, or why it is neither that nor a file.
+compare::Outcome<bool> is_batch(const CompareArguments& arguments, Journal& journal) {
+  if (arguments.fusion.empty() || is_file(arguments.fusion)) return false;
+  const Ending status = check_input_path(arguments.fusion, PathKind::directory, journal);
+  if (status != Ending::ok) return compare::Failure{status, ""};
+  return true;
+}
+
+Ending compare_what_is_there(CompareArguments arguments) {
+  Journal journal;
+  for (const std::string& path : {arguments.mine, arguments.golden}) {
+    const Ending status = check_input_path(path, PathKind::any, journal);
+    print_journal(journal);
+    if (status != Ending::ok) return status;
+  }
+  const bool are_files = is_file(arguments.mine) && is_file(arguments.golden);
+  if (arguments.post_process) return refuse("param -p only used in pytorch session.");
+  if (are_files) return compare_arrays(arguments);
+  const auto batch = is_batch(arguments, journal);
+  print_journal(journal);
+  if (!batch) return batch.failure().status;
+  if (*batch) return compare_batch(arguments);
+  settle_advisor(arguments);
+  return compare_folders(arguments);
+}
+
+Ending run(const CompareArguments& arguments) {
+  if (const Ending status = check_choice_options(arguments); status != Ending::ok) return status;
+  if (arguments.version == 1)
+    log_line(Severity::warning,
+             "The -v argument will be deprecated. when the -v value is 1, it will be processed as 2.");
+  const Ending status = arguments.maps ? check_mapping_options(arguments) : check_single_options(arguments);
+  if (status != Ending::ok) return status;
+  return arguments.maps ? compare_folders(arguments) : compare_what_is_there(arguments);
+}
+
+}  // namespace
+
+void print_journal(Journal& journal) {
+  for (const Journal::Line& line : journal.lines()) log_line(static_cast<Severity>(line.severity), line.text);
+  journal.clear();
+}
+
+Result<int> run_msaccucmp_compare(std::span<const char* const> words) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto arguments = parse_compare_arguments(words);
+  if (!arguments) {
+    std::fputs((arguments.error().message() + "\n").c_str(), stderr);
+    return kWrongUse;
+  }
+  if (!*arguments) {
+    print(compare_usage());
+    print(compare_help());
+    return 0;
+  }
+  const Ending status = run(**arguments);
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin);
+  log_line(Severity::info,
+           "The command was completed and took " + std::to_string(seconds.count()) + " seconds.");
+  return static_cast<int>(status);
+}
+
+}  // namespace opdump::cli

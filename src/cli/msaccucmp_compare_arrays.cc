@@ -1,0 +1,134 @@
+// Two arrays in files of their own: the numbers go to the log.
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/argparse.h"
+#include "cli/msaccucmp_compare.h"
+
+namespace opdump::cli {
+namespace {
+
+using compare::Failure;
+using compare::Journal;
+using compare::TensorData;
+using Ending = compare::Status;
+
+constexpr std::uint64_t kMaxText = 1 << 30;
+
+// Numbers in rows and columns, as numpy.loadtxt reads them.
+class TextArray {
+ public:
+  // False if a row is not like the first one.
+  bool add_line(std::string_view line) {
+    line = line.substr(0, line.find('#'));
+    std::size_t columns = 0;
+    for (std::string word; !(line = trim(line)).empty(); ++columns) {
+      word = line.substr(0, line.find_first_of(" \t\r\n\v\f"));
+      line.remove_prefix(word.size());
+      char* end = nullptr;
+      values_->push_back(std::strtod(word.c_str(), &end));
+      if (*end != '\0') return false;
+    }
+    if (columns == 0) return true;
+    if (rows_ == 0) columns_ = columns;
+    ++rows_;
+    return columns == columns_;
+  }
+
+  TensorData take() {
+    std::vector<std::int64_t> dims;
+    for (const std::size_t dim : {rows_, columns_})
+      if (dim != 1) dims.push_back(static_cast<std::int64_t>(dim));
+    if (rows_ == 0) dims = {0};
+    return {model::DType::float64, model::Shape(std::span<const std::int64_t>(dims)),
+            reinterpret_cast<const std::byte*>(values_->data()), values_};
+  }
+
+ private:
+  std::shared_ptr<std::vector<double>> values_ = std::make_shared<std::vector<double>>();
+  std::size_t rows_ = 0, columns_ = 0;
+};
+
+compare::Outcome<TensorData> read_text_array(const std::string& path, Journal& journal) {
+  const auto text = read_file(path, kMaxText);
+  if (!text) return journal.fail(Ending::invalid_dump, text.error().message());
+  TextArray array;
+  for (const std::string_view line : split(*text, '\n'))
+    if (!array.add_line(line)) {
+      journal.error(
+          "Failed to parse dump file \"'" + path +
+          "'\". Only data of the numpy format is supported. could not convert a line of it to numbers");
+      return Failure{Ending::invalid_dump, ""};
+    }
+  return array.take();
+}
+
+compare::Outcome<TensorData> read_array(const std::string& path, Journal& journal) {
+  return path.ends_with(".txt") ? read_text_array(path, journal) : compare::read_npy_array(path, journal);
+}
+
+// As Python shows a tuple.
+std::string tuple_text(const model::Shape& shape) {
+  const std::string text = compare::shape_text(shape);
+  return shape.rank() == 1 ? text.substr(0, text.size() - 1) + ",)" : text;
+}
+
+// Names above values, in columns.
+void tell_results(const std::vector<std::string>& names, const compare::AlgorithmResults& results,
+                  Journal& journal) {
+  std::string title, line;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::size_t width = std::max(title.size(), line.size());
+    title.resize(width, ' ');
+    line.resize(width, ' ');
+    title += names[i] + " ";
+    line += results.values[i] + " ";
+  }
+  journal.info(title);
+  journal.info(line);
+  if (results.messages.empty()) return;
+  std::string list;
+  for (const std::string& message : results.messages)
+    list.append(list.empty() ? "" : ", ").append(python_quoted(message));
+  journal.info("[" + list + "]");
+}
+
+compare::Outcome<std::monostate> compare_files(const CompareArguments& arguments, Journal& journal) {
+  OPDUMP_TRY(Plugins plugins, find_plugins(arguments, journal));
+  OPDUMP_TRY(
+      const compare::AlgorithmSet algorithms,
+      compare::AlgorithmSet::select(
+          {arguments.algorithms, arguments.algorithm_options, std::move(plugins.algorithms)}, journal));
+  const std::string mine = real_text(arguments.mine), golden = real_text(arguments.golden);
+  for (const std::string& path : {mine, golden})
+    if (const Ending status = check_input_path(path, PathKind::file, journal); status != Ending::ok)
+      return Failure{status, ""};
+  journal.info("The my output dump file is '" + mine + "'.");
+  journal.info("The ground truth file is '" + golden + "'.");
+  OPDUMP_TRY(const TensorData left, read_array(mine, journal));
+  OPDUMP_TRY(const TensorData right, read_array(golden, journal));
+  if (!(left.shape == right.shape))
+    return journal.fail(Ending::invalid_shape, "My output shape " + tuple_text(left.shape) + " in ''" + mine +
+                                                   "'' does not match the ground truth shape " +
+                                                   tuple_text(right.shape) + " in ''" + golden + "''.");
+  OPDUMP_TRY(
+      const compare::AlgorithmResults results,
+      algorithms.measure(left, right, {mine, golden, compare::is_scalar_shape(left.shape)}, 0, 0, journal));
+  tell_results(algorithms.names(), results, journal);
+  return std::monostate{};
+}
+
+}  // namespace
+
+compare::Status compare_arrays(const CompareArguments& arguments) {
+  Journal journal;
+  const auto done = compare_files(arguments, journal);
+  print_journal(journal);
+  return done ? Ending::ok : done.failure().status;
+}
+
+}  // namespace opdump::cli

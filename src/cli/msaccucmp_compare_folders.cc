@@ -1,0 +1,172 @@
+// Two dumps, operator by operator: the table of results, or of the files that belong together.
+#include <algorithm>
+#include <functional>
+#include <mutex>
+#include <utility>
+
+#include "base/file.h"
+#include "base/worker_pool.h"
+#include "cli/msaccucmp_compare.h"
+#include "cli/msaccucmp_compare_setup.h"
+#include "cli/progress.h"
+#include "compare/group_compare.h"
+#include "compare/npu_compare.h"
+#include "report/advisor.h"
+#include "report/result_csv.h"
+
+namespace opdump::cli {
+namespace {
+
+using compare::GroupResult;
+using compare::Journal;
+using compare::Row;
+using Ending = compare::Status;
+
+constexpr unsigned kResultMode = 0600;
+
+// What is told while several operators are compared at once, in their order.
+class OrderedResults {
+ public:
+  explicit OrderedResults(std::size_t count) : results_(count), is_done_(count) {}
+
+  void add(std::size_t i, GroupResult result) {
+    const std::lock_guard lock(mutex_);
+    results_[i] = std::move(result);
+    is_done_[i] = true;
+    for (; next_ < results_.size() && is_done_[next_]; ++next_) print_journal(results_[next_].journal);
+    progress_.update(++done_, results_.size());
+  }
+
+  // All results as one; the rows sorted by the number of their group.
+  GroupResult merge() {
+    GroupResult merged;
+    for (GroupResult& result : results_) {
+      if (merged.status == Ending::ok) merged.status = result.status;
+      merged.is_matched = merged.is_matched || result.is_matched;
+      std::ranges::move(result.rows, std::back_inserter(merged.rows));
+    }
+    std::ranges::stable_sort(merged.rows, {}, [](const Row& row) { return std::stoll(row[0]); });
+    return merged;
+  }
+
+ private:
+  std::mutex mutex_;  // guards all below
+  std::vector<GroupResult> results_;
+  std::vector<char> is_done_;
+  std::size_t next_ = 0, done_ = 0;
+  Progress progress_{"comparing operators"};
+};
+
+GroupResult run_all(std::size_t count, const std::function<GroupResult(std::size_t)>& compare_one) {
+  OrderedResults results(count);
+  parallel_for(count, 0, [&](std::size_t i) { results.add(i, compare_one(i)); });
+  return results.merge();
+}
+
+std::vector<const compare::RuleGroup*> groups_of(const CompareSetup& setup) {
+  if (setup.choice) return chosen_groups(*setup.choice, setup.rules);
+  std::vector<const compare::RuleGroup*> groups;
+  for (const compare::RuleGroup& group : setup.rules.groups()) groups.push_back(&group);
+  return groups;
+}
+
+GroupResult compare_npu(const CompareSetup& setup) {
+  const std::vector<compare::NpuPair> pairs = compare::pair_operators(setup.mine, setup.golden);
+  const compare::Comparison comparison = setup.comparison(pairs.size());
+  return run_all(pairs.size(),
+                 [&](std::size_t i) { return compare::compare_npu_pair(comparison, pairs[i]); });
+}
+
+GroupResult compare_with_rules(const CompareSetup& setup) {
+  const auto groups = groups_of(setup);
+  const compare::Comparison comparison = setup.comparison(groups.size());
+  const auto one = setup.arguments.maps ? compare::map_group : compare::compare_group;
+  return run_all(groups.size(), [&](std::size_t i) { return one(comparison, *groups[i]); });
+}
+
+// Errors: those of the disk; a cell that is a formula.
+Ending write_table(const std::string& path, const Row& header, const std::vector<Row>& rows,
+                   Journal& journal) {
+  if (const auto formula = report::find_formula(rows)) {
+    journal.error("Please check the value written to the csv");
+    journal.error("Malicious value is not allowed to be written to the csv: " + *formula);
+    return Ending::unknown;
+  }
+  std::string text = report::csv_line(header);
+  for (const Row& row : rows) text += report::csv_line(row);
+  if (const auto written = write_file_atomic(path, text, kResultMode); !written) {
+    journal.error("Failed to open \"'" + path + "'\". " + written.error().message());
+    return Ending::open_file;
+  }
+  return Ending::ok;
+}
+
+void tell_no_match(const CompareArguments& arguments, Journal& journal) {
+  if (arguments.range)
+    journal.warn("The model in [" + *arguments.range + "] range does not match the dump data.");
+  else if (arguments.select)
+    journal.warn("The model in index list [" + *arguments.select + "] does not match the dump data.");
+  else
+    journal.error("The model does not match the dump data, please check the model and the dump data again.");
+}
+
+// Says what to look at first, and writes it beside the table.
+void advise(const CompareSetup& setup, const std::string& table, const std::vector<Row>& rows,
+            Journal& journal) {
+  journal.info("Start analyzing the comparison results: \"'" + table + "'\" .");
+  const report::Advice advice =
+      report::advise(setup.comparison(1).columns.header(), rows, setup.rules.input_nodes(), journal);
+  journal.info("Comparison result analysis is over.");
+  journal.info("The summary of the expert advice is as follows: ");
+  std::string text;
+  for (const std::string& line : advice.lines()) {
+    journal.info(line);
+    text += line + "\n";
+  }
+  const std::string path = setup.output + "/advisor_summary.txt";
+  if (const auto written = write_file_atomic(path, text, kResultMode); !written)
+    journal.error("Failed to save the advisor summary, the reason is " + written.error().message() + ".");
+  else
+    journal.info("The advisor summary (.txt) is saved in: \"'" + path + "'\" .");
+}
+
+Ending compare_all(const CompareSetup& setup, const std::string& prefix, Journal& journal) {
+  const GroupResult result = setup.has_rules ? compare_with_rules(setup) : compare_npu(setup);
+  const std::string path = setup.output + "/" + prefix + "result_" + time_stamp() + ".csv";
+  const Ending written = write_table(path, setup.comparison(1).columns.header(), result.rows, journal);
+  if (written != Ending::ok) return written;
+  if (!result.is_matched) {
+    tell_no_match(setup.arguments, journal);
+    return Ending::no_dump_file;
+  }
+  journal.info("The comparison result have been written to \"'" + path + "'\".");
+  if (setup.arguments.advises) advise(setup, path, result.rows, journal);
+  return result.status;
+}
+
+Ending map_all(const CompareSetup& setup, const std::string& prefix, Journal& journal) {
+  const GroupResult result = compare_with_rules(setup);
+  const std::string path = setup.output + "/" + prefix + "mapping_" + time_stamp() + ".csv";
+  const Row header = compare::mapping_header(setup.choice.has_value());
+  const Ending written = write_table(path, header, result.rows, journal);
+  if (written == Ending::ok)
+    journal.info("The mapping table result have been written to \"'" + path + "'\".");
+  return written;
+}
+
+}  // namespace
+
+compare::Status compare_folders(const CompareArguments& arguments, const std::string& file_prefix) {
+  Journal journal;
+  const auto setup = prepare_comparison(arguments, journal);
+  print_journal(journal);
+  if (!setup) return setup.failure().status;
+  const auto way = arguments.maps ? map_all : compare_all;
+  const bool is_single = arguments.op && !arguments.op->empty();
+  const Ending status =
+      is_single ? compare_single_operator(**setup, journal) : way(**setup, file_prefix, journal);
+  print_journal(journal);
+  return status;
+}
+
+}  // namespace opdump::cli

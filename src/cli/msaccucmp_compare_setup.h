@@ -1,0 +1,37 @@
+// What two dumps are compared with: both folders, the rules that join them, the algorithms. Internal to the
+// verb.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/msaccucmp_compare.h"
+#include "compare/dump_folder.h"
+#include "compare/group_compare.h"
+
+namespace opdump::cli {
+
+struct CompareSetup {
+  CompareArguments arguments;
+  std::string output;  // a directory, which is there
+  Plugins plugins;
+  compare::AlgorithmSet algorithms;
+  std::optional<SequenceChoice> choice;
+  compare::DumpFolder mine, golden;
+  compare::FusionRules rules;
+  bool has_rules = false;  // false: two runs on the accelerator, joined by the names of their files
+
+  // How a pair is compared; `tasks` are the pieces of work that are done at once.
+  compare::Comparison comparison(std::size_t tasks) const;
+};
+
+// Does all that comes before comparing, in the original's order, and says what is wrong. Failures: all that
+// arguments, paths, folders and rules can cause.
+compare::Outcome<std::unique_ptr<CompareSetup>> prepare_comparison(const CompareArguments& arguments,
+                                                                   compare::Journal& journal);
+
+// -op: one tensor, element by element, as files in the output directory.
+compare::Status compare_single_operator(const CompareSetup& setup, compare::Journal& journal);
+
+}  // namespace opdump::cli

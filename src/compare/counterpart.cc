@@ -1,0 +1,100 @@
+// Where the ground truth of a tensor is, and what lies there.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "compare/group_compare.h"
+#include "compare/slices.h"
+#include "math/convert.h"
+
+namespace opdump::compare {
+namespace {
+
+using format::FusionOp;
+
+constexpr float kHalfMax = 65504;
+
+// An output of an operator of mine.
+struct Place {
+  const FusionOp* op = nullptr;
+  std::size_t index = 0;
+};
+
+Outcome<Place> source_of(const FusionRules& rules, const Place& place, Journal& journal) {
+  OPDUMP_TRY(const InputEdge edge, input_edge(*place.op, place.index, journal));
+  const RuleOp* found = rules.find(edge.name);
+  if (found != nullptr) return Place{&found->op, edge.index};
+  Failure failure{Status::invalid_parameter, "There is no \"" + edge.name + "\" in the fusion rule file."};
+  journal.warn(failure.message);
+  return failure;
+}
+
+bool only_moves(const FusionOp& op) { return op.type == "Cast" || op.type == "TransData"; }
+
+}  // namespace
+
+Outcome<OriginTensor> find_origin(const Comparison& comparison, const FusionOp& op, std::size_t index,
+                                  bool is_input, Journal& journal) {
+  Place place{&op, index};
+  if (is_input) {
+    OPDUMP_TRY(place, source_of(comparison.rules, place, journal));
+  }
+  for (std::size_t steps = comparison.rules.ops().size(); only_moves(*place.op); --steps) {
+    if (steps == 0)
+      return journal.fail(Status::json_content, "The inputs of \"" + op.name + "\" run in a circle.");
+    OPDUMP_TRY(place, source_of(comparison.rules, place, journal));
+  }
+  OPDUMP_TRY(OriginTensor origin, origin_of(*place.op, place.index, journal));
+  journal.info("[" + op.name + "] Left(" + op.name + (is_input ? ":input:" : ":output:") +
+               std::to_string(index) + ") <======> Right(" + origin.name +
+               ":output:" + std::to_string(origin.index) + ")");
+  return origin;
+}
+
+Outcome<DumpedOperator> read_operator(const DumpFolder& folder, const std::string& op,
+                                      std::optional<std::int64_t> output, Journal& journal) {
+  const OperatorFiles* files = folder.find(op, output);
+  if (files == nullptr) return Failure{Status::no_dump_file, ""};
+  journal.info("[" + op + "] [" + std::string(folder.kind_word()) + "] " + DumpFolder::list_of(files->paths));
+  return read_slices(*files, journal);
+}
+
+Outcome<GoldenTensor> read_golden(const Comparison& comparison, OriginTensor origin, Journal& journal) {
+  const bool is_npu = comparison.golden.kind() == DumpKind::npu;
+  std::optional<std::int64_t> output;
+  if (!is_npu) output = origin.index;
+  OPDUMP_TRY(DumpedOperator dumped, read_operator(comparison.golden, origin.name, output, journal));
+  const auto index = is_npu ? static_cast<std::size_t>(origin.index) : 0;
+  if (index >= dumped.outputs.size()) {
+    journal.error("[" + origin.name + "] The output index (" + std::to_string(index) +
+                  ") is out of range [0, " + std::to_string(dumped.outputs.size()) +
+                  "). Please check the index.");
+    return Failure{Status::out_of_bounds, ""};
+  }
+  GoldenTensor golden{std::move(origin), dumped.path, std::move(dumped.outputs[index])};
+  if (is_npu) {
+    golden.origin.format = model::format_name(golden.tensor.format);
+    const auto dims = std::as_const(golden.tensor.shape).dims();
+    golden.origin.shape.assign(dims.begin(), dims.end());
+  }
+  return golden;
+}
+
+std::string overflow_of(const DumpedTensor& tensor) {
+  if (tensor.data.dtype != model::DType::float16) return "NaN";
+  const std::uint64_t count = tensor.data.count();
+  constexpr std::uint64_t kBlock = 4096;
+  std::vector<float> block(std::min(count, kBlock));
+  bool is_large = false;
+  for (std::uint64_t first = 0; first < count; first += kBlock) {
+    const std::uint64_t n = std::min(kBlock, count - first);
+    math::convert_elements(tensor.data.dtype, tensor.data.bytes + first * 2, block.data(), n);
+    for (std::uint64_t i = 0; i < n; ++i) {
+      if (std::isnan(block[i])) return "NO";  // NumPy's maximum is then NaN, which is not large
+      is_large = is_large || std::abs(block[i]) >= kHalfMax;
+    }
+  }
+  return is_large ? "YES" : "NO";
+}
+
+}  // namespace opdump::compare

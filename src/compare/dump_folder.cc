@@ -1,0 +1,279 @@
+#include "compare/dump_folder.h"
+
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "format/fusion_json.h"
+#include "format/mapping_csv.h"
+
+namespace opdump::compare {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kFailedList = "convert_failed_file_list.txt";
+constexpr std::string_view kSlice = "_lxslice", kSliceGraph = "_sgt_graph";
+constexpr std::size_t kTimeDigits = 16;      // microseconds since the epoch
+constexpr std::size_t kShortNameFields = 5;  // of a name without task type, context, thread and device
+constexpr std::uint64_t kMaxMapping = 1 << 30;
+
+// Names of operators that only a quantised model has.
+constexpr std::string_view kQuantisedNames[] = {
+    "_quant_layer",  "_anti_quant_layer", "AscendQuant",    "AscendWeightQuant", "AntiQuant", "_quant",
+    "_weight_quant", "_anti_quant",       "_dequant_layer", "AscendDequant",     "_dequant"};
+
+const RE2& npu_pattern() {
+  static const RE2 pattern(R"(([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.[0-9]+(?:\.[0-9]+)?\.[0-9]{1,255})");
+  return pattern;
+}
+const RE2& npy_pattern() {
+  static const RE2 pattern(R"(([.A-Za-z0-9_-]+\.[0-9]+)\.[0-9]{1,255}\.npy)");
+  return pattern;
+}
+const RE2& pb_pattern() {
+  static const RE2 pattern(R"(([A-Za-z0-9_-]+\.[0-9]+)\.[0-9]{1,255}\.(?:pb|quant))");
+  return pattern;
+}
+
+bool is_number(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// The operator that slices of it are named after.
+std::string unsliced(std::string name, bool has_rules) {
+  if (has_rules && name.find(kSlice) != std::string::npos) return format::without_slices(name);
+  static const RE2 last_slice(R"(_lxslice[0-9]+$)"), graph(R"(^.*sgt_graph_[0-9]+.)");
+  if (name.find(kSlice) != std::string::npos) RE2::Replace(&name, last_slice, "");
+  if (name.find(kSliceGraph) != std::string::npos) RE2::Replace(&name, graph, "");
+  return name;
+}
+
+struct FileKind {
+  std::string key;
+  DumpKind kind = DumpKind::npu;
+  bool is_npy = false;
+};
+
+std::optional<FileKind> recognise(const std::string& name) {
+  FileKind found;
+  found.is_npy = name.ends_with(".npy");
+  const bool is_quant = name.ends_with(".quant");
+  if (found.is_npy || is_quant || name.ends_with(".pb")) {
+    found.kind = is_quant ? DumpKind::quantised : DumpKind::original;
+    if (!RE2::FullMatch(name, found.is_npy ? npy_pattern() : pb_pattern(), &found.key)) return std::nullopt;
+    return found;
+  }
+  re2::StringPiece rest(name);
+  std::string type;
+  if (!RE2::Consume(&rest, npu_pattern(), &type, &found.key)) return std::nullopt;
+  return found;
+}
+
+std::string_view expected_name(const std::string& name) {
+  if (name.ends_with(".npy")) return "op_name.output_index.timestamp.npy";
+  if (name.ends_with(".pb")) return "op_name.output_index.timestamp.pb";
+  if (name.ends_with(".quant")) return "op_name.output_index.timestamp.quant";
+  return "op_type.op_name.task_id(.stream_id).timestamp";
+}
+
+// A file's place among those of its operator.
+struct NamedFile {
+  std::string path, name;
+  std::uint64_t time_us = 0, slice = 0;
+};
+
+std::uint64_t time_in(const std::string& name, TaskMode mode) {
+  const auto fields = split(name, '.');
+  std::string_view time = fields.back();
+  if (mode != TaskMode::normal)
+    time = fields.size() > 4 ? fields[4] : std::string_view();
+  else if (name.ends_with(".npy") || name.ends_with(".pb") || name.ends_with(".quant"))
+    time = fields[fields.size() - 2];
+  return time.size() == kTimeDigits && is_number(time) ? parse_uint64(time).value_or(0) : 0;
+}
+
+// The thread, or the number of the slice.
+std::uint64_t slice_in(const std::string& name, TaskMode mode) {
+  const auto fields = split(name, '.');
+  if (mode == TaskMode::automatic) return parse_uint64(fields[fields.size() - 2]).value_or(0);
+  const std::string_view op = fields.size() > 1 ? fields[1] : std::string_view();
+  const std::size_t at = op.rfind(kSlice);
+  if (mode == TaskMode::normal || at == std::string_view::npos) return 0;
+  return parse_uint64(op.substr(at + kSlice.size())).value_or(0);
+}
+
+}  // namespace
+
+class DumpFolder::Scanner {
+ public:
+  Scanner(DumpFolder& folder, bool in_slices, bool has_rules, Journal& journal)
+      : folder_(folder), in_slices_(in_slices), has_rules_(has_rules), journal_(journal) {}
+
+  Outcome<std::monostate> scan() {
+    std::error_code error;
+    std::vector<std::string> names;
+    for (fs::directory_iterator it(folder_.path_, error), end; !error && it != end; it.increment(error))
+      if (it->is_regular_file(error)) names.push_back(it->path().filename().string());
+    if (error) return journal_.fail(Status::open_file, "Failed to read \"'" + folder_.path_ + "'\".");
+    std::ranges::sort(names);
+    read_mapping();
+    for (const std::string& name : names)
+      if (name != format::kMappingCsvName && name != kFailedList) {
+        auto added = add(name);
+        if (!added) return added.take_error();
+      }
+    if (!has_kind_)
+      return journal_.fail(Status::dump_file, "No valid dump files in the path \"'" + folder_.path_ + "'\".");
+    if (folder_.kind_ == DumpKind::original && only_npy_ && folder_.is_quantised_)
+      folder_.kind_ = DumpKind::quantised;
+    finish();
+    return std::monostate{};
+  }
+
+ private:
+  void read_mapping() {
+    const fs::path path = fs::path(folder_.path_) / format::kMappingCsvName;
+    std::error_code error;
+    has_mapping_ = fs::exists(path, error);
+    if (!has_mapping_) return;
+    const auto text = read_file(path, kMaxMapping);
+    if (text) originals_ = format::decode_mapping_csv(*text).originals;
+  }
+
+  // What the file was called before its name was too long, or nothing if that is not known.
+  std::optional<std::string> full_name(const std::string& name) {
+    const bool is_hash =
+        is_number(name) || (name.ends_with(".npy") && is_number(name.substr(0, name.size() - 4)));
+    if (!is_hash) return name;
+    const std::string mapping = folder_.path_ + "/" + std::string(format::kMappingCsvName);
+    if (!has_mapping_) {
+      journal_.warn("The file name \"" + name + "\" corresponding mapping file \"" + mapping +
+                    "\" is not exist.");
+      return std::nullopt;
+    }
+    const auto found = originals_.find(name);
+    if (found != originals_.end()) return found->second;
+    journal_.warn("The file name \"" + name + "\" in the file \"" + mapping + "\" is not exist.");
+    return std::nullopt;
+  }
+
+  Outcome<std::monostate> add(const std::string& file) {
+    const auto name = full_name(file);
+    if (!name) return std::monostate{};
+    auto found = recognise(*name);
+    if (!found) {
+      journal_.warn("The file name \"" + *name + "\" in the path \"" + folder_.path_ +
+                    "\"is invalid, only supports " + std::string(expected_name(*name)));
+      return std::monostate{};
+    }
+    if (!in_slices_) {
+      found->key = unsliced(std::move(found->key), has_rules_);
+      if (found->key.find(kSlice) != std::string::npos) return std::monostate{};
+    }
+    OPDUMP_TRY(const TaskMode mode, mode_of(*name));
+    for (const std::string_view word : kQuantisedNames)
+      if (found->kind != DumpKind::quantised && found->key.find(word) != std::string::npos &&
+          (found->kind == DumpKind::npu || found->is_npy))
+        folder_.is_quantised_ = true;
+    if (has_kind_ &&
+        (folder_.kind_ != found->kind || (found->kind == DumpKind::original && only_npy_ != found->is_npy)))
+      return journal_.fail(Status::dump_file, "Not all files in the path \"'" + folder_.path_ +
+                                                  "'\" are of the same type, such as \"" + *name + "\".");
+    has_kind_ = true;
+    folder_.kind_ = found->kind;
+    only_npy_ = found->is_npy;
+    folder_.holds_npy_ = folder_.holds_npy_ || file.ends_with(".npy");
+    keep(found->key, mode, {folder_.path_ + "/" + file, *name, 0, 0});
+    return std::monostate{};
+  }
+
+  Outcome<TaskMode> mode_of(const std::string& name) {
+    const auto fields = split(name, '.');
+    if (name.ends_with(".npy") || fields.size() <= kShortNameFields) return TaskMode::normal;
+    const std::string_view type = fields[fields.size() - 4];
+    if (type.size() != 1 || type[0] < '0' || type[0] > '4') return Failure{Status::task_type, ""};
+    if (type[0] != '4') return TaskMode::normal;
+    return name.find(kSlice) != std::string::npos ? TaskMode::manual : TaskMode::automatic;
+  }
+
+  void keep(const std::string& key, TaskMode mode, NamedFile file) {
+    const auto [found, is_new] = folder_.by_key_.try_emplace(key, folder_.operators_.size());
+    if (is_new) {
+      folder_.operators_.push_back({key, {}, mode, 0});
+      files_.emplace_back();
+    }
+    folder_.operators_[found->second].mode = mode;
+    file.time_us = time_in(file.name, mode);
+    file.slice = slice_in(file.name, mode);
+    files_[found->second].push_back(std::move(file));
+  }
+
+  void finish() {
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      OperatorFiles& op = folder_.operators_[i];
+      std::ranges::stable_sort(files_[i], {},
+                               [](const NamedFile& file) { return std::pair(file.slice, file.time_us); });
+      for (NamedFile& file : files_[i]) op.paths.push_back(std::move(file.path));
+      op.time_us = files_[i].back().time_us;
+    }
+  }
+
+  DumpFolder& folder_;
+  bool in_slices_, has_rules_;
+  Journal& journal_;
+  bool has_kind_ = false, only_npy_ = false, has_mapping_ = false;
+  std::unordered_map<std::string, std::string> originals_;
+  std::vector<std::vector<NamedFile>> files_;  // as operators_
+};
+
+Outcome<DumpFolder> DumpFolder::scan(const std::string& path, bool in_slices, bool has_rules,
+                                     Journal& journal) {
+  DumpFolder folder;
+  folder.path_ = path;
+  OPDUMP_TRY([[maybe_unused]] const std::monostate done,
+             Scanner(folder, in_slices, has_rules, journal).scan());
+  return folder;
+}
+
+const OperatorFiles* DumpFolder::find(std::string_view op, std::optional<std::int64_t> output) const {
+  std::string key(op);
+  for (char& c : key)
+    if (c == '/' || c == '.') c = '_';
+  if (output) key += "." + std::to_string(*output);
+  const auto found = by_key_.find(key);
+  return found == by_key_.end() ? nullptr : &operators_[found->second];
+}
+
+std::string DumpFolder::list_of(const std::vector<std::string>& paths) {
+  std::string text = "[";
+  for (const std::string& path : paths) text.append(text.size() > 1 ? ", '" : "'").append(path).append("'");
+  return text + "]";
+}
+
+std::string_view DumpFolder::kind_word() const {
+  constexpr std::string_view kWords[] = {"Offline", "Standard", "Quant"};
+  return kWords[static_cast<std::size_t>(kind_)];
+}
+
+std::string DumpFolder::description() const {
+  const std::string side = "side is dump data of the ";
+  if (kind_ == DumpKind::original) return side + "unquantized original model";
+  if (kind_ == DumpKind::quantised) return side + "quantized original model";
+  return side + (is_quantised_ ? "quantized" : "unquantized") + " model executed on the AI processor";
+}
+
+std::string op_type_of_file(std::string_view path) {
+  std::string name(path.substr(path.rfind('/') + 1));
+  std::ranges::replace(name, '*', '0');
+  re2::StringPiece rest(name);
+  std::string type, op;
+  return RE2::Consume(&rest, npu_pattern(), &type, &op) ? type : "NaN";
+}
+
+}  // namespace opdump::compare

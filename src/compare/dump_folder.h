@@ -1,0 +1,66 @@
+// A directory of dump files as msaccucmp sees it: which file belongs to which operator, and of what kind of
+// run they are (cann.md 4.4). Nothing is read but names.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "compare/failure.h"
+
+namespace opdump::compare {
+
+enum class DumpKind : std::uint8_t {
+  npu,        // {op_type}.{op}.{task}.{stream}.{time}: executed on the accelerator
+  original,   // {op}.{output}.{time}.npy or .pb: the original model
+  quantised,  // {op}.{output}.{time}.quant, or .npy of a quantised model
+};
+
+// How an operator was executed: as a whole, or in slices by threads that the hardware or the compiler made.
+enum class TaskMode : std::uint8_t { normal, automatic, manual };
+
+struct OperatorFiles {
+  std::string key;  // the operator with '_' for '/' and '.'; of the original model with ".{output}"
+  std::vector<std::string> paths;  // the newest, or the last slice, is the last
+  TaskMode mode = TaskMode::normal;
+  std::uint64_t time_us = 0;  // of the last path; 0 if its name tells none
+};
+
+class DumpFolder {
+ public:
+  // Reads the names in `path`. With `in_slices` ("-ffts") files of slices keep their own names. Failures:
+  // dump_file -- no dump file, or of several kinds; task_type; open_file.
+  static Outcome<DumpFolder> scan(const std::string& path, bool in_slices, bool has_rules, Journal& journal);
+
+  const std::string& path() const { return path_; }
+  DumpKind kind() const { return kind_; }
+  bool is_quantised() const { return is_quantised_; }  // by the names of the operators
+  bool holds_npy() const { return holds_npy_; }
+  const std::vector<OperatorFiles>& operators() const { return operators_; }  // by key
+
+  // The files of `op`, or of one output of it where files hold one output; nullptr if there are none.
+  const OperatorFiles* find(std::string_view op, std::optional<std::int64_t> output) const;
+
+  // "['a', 'b']".
+  static std::string list_of(const std::vector<std::string>& paths);
+  // "Offline", "Standard", "Quant": the original's words.
+  std::string_view kind_word() const;
+  // "side is dump data of the unquantized model executed on the AI processor".
+  std::string description() const;
+
+ private:
+  class Scanner;
+  std::string path_;
+  DumpKind kind_ = DumpKind::npu;
+  bool is_quantised_ = false, holds_npy_ = false;
+  std::vector<OperatorFiles> operators_;
+  std::unordered_map<std::string, std::size_t> by_key_;
+};
+
+// The operator type in a dump file's name, or "NaN".
+std::string op_type_of_file(std::string_view path);
+
+}  // namespace opdump::compare

@@ -1,0 +1,98 @@
+#include "compare/dump_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace opdump::compare {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class Folder {
+ public:
+  explicit Folder(std::initializer_list<const char*> names) {
+    path_ = fs::temp_directory_path() /
+            (std::string("dump_folder_") + testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::remove_all(path_);
+    fs::create_directories(path_);
+    for (const char* name : names) std::ofstream(path_ / name) << "";
+  }
+  ~Folder() { fs::remove_all(path_); }
+  void write(const std::string& name, const std::string& text) { std::ofstream(path_ / name) << text; }
+  Outcome<DumpFolder> scan(bool has_rules = false) {
+    return DumpFolder::scan(path_.string(), false, has_rules, journal);
+  }
+  Journal journal;
+
+ private:
+  fs::path path_;
+};
+
+std::string last_name(const OperatorFiles* files) {
+  return files == nullptr ? "" : fs::path(files->paths.back()).filename().string();
+}
+
+TEST(DumpFolder, TheNewestFileOfAnOperatorCounts) {
+  Folder folder({"Conv2D.scope_conv.9.5.1700000000000002", "Conv2D.scope_conv.9.5.1700000000000010",
+                 "Relu.relu.4.1700000000000003", "convert_failed_file_list.txt", "no dump file"});
+  const auto scanned = folder.scan();
+  ASSERT_TRUE(scanned);
+  EXPECT_EQ(scanned->kind(), DumpKind::npu);
+  EXPECT_EQ(last_name(scanned->find("scope/conv", std::nullopt)), "Conv2D.scope_conv.9.5.1700000000000010");
+  EXPECT_EQ(scanned->find("scope.conv", std::nullopt)->time_us, 1700000000000010U);
+  EXPECT_EQ(last_name(scanned->find("relu", std::nullopt)), "Relu.relu.4.1700000000000003");
+  EXPECT_THAT(folder.journal.lines().at(0).text, HasSubstr("\"no dump file\""));
+}
+
+TEST(DumpFolder, GoldenFilesHoldOneOutput) {
+  Folder folder({"scope_conv.0.1700000000000002.npy", "scope_conv.1.1700000000000002.npy"});
+  const auto scanned = folder.scan();
+  ASSERT_TRUE(scanned);
+  EXPECT_EQ(scanned->kind(), DumpKind::original);
+  EXPECT_EQ(last_name(scanned->find("scope/conv", 1)), "scope_conv.1.1700000000000002.npy");
+  EXPECT_EQ(scanned->find("scope/conv", 2), nullptr);
+}
+
+TEST(DumpFolder, NamesTellWhetherAModelIsQuantised) {
+  EXPECT_TRUE(Folder({"AscendQuant.c1_quant_layer.1.2.1700000000000002"}).scan()->is_quantised());
+  EXPECT_EQ(Folder({"c1_quant_layer.0.1700000000000002.npy"}).scan()->kind(), DumpKind::quantised);
+  EXPECT_EQ(Folder({"c1.0.1700000000000002.quant"}).scan()->kind(), DumpKind::quantised);
+  EXPECT_EQ(Folder({"c1.0.1700000000000002.pb"}).scan()->kind(), DumpKind::original);
+}
+
+TEST(DumpFolder, RefusesMixturesAndNothing) {
+  EXPECT_EQ(Folder({"a.0.17.npy", "Relu.b.1.2.1700000000000002"}).scan().failure().status, Status::dump_file);
+  EXPECT_EQ(Folder({"a.0.17.npy", "b.0.17.pb"}).scan().failure().status, Status::dump_file);
+  EXPECT_EQ(Folder({}).scan().failure().status, Status::dump_file);
+  EXPECT_EQ(Folder({"Relu.b.1.2.1700000000000002.9.1.0.0"}).scan().failure().status, Status::task_type);
+}
+
+TEST(DumpFolder, NumbersStandForNamesThatWereTooLong) {
+  Folder folder({"123", "456"});
+  folder.write("mapping.csv", "123,Relu.long_name.1.2.1700000000000002\n");
+  const auto scanned = folder.scan();
+  ASSERT_TRUE(scanned);
+  EXPECT_EQ(last_name(scanned->find("long_name", std::nullopt)), "123");
+  EXPECT_THAT(folder.journal.lines().back().text, HasSubstr("\"456\""));
+  EXPECT_EQ(op_type_of_file("/a/123"), "NaN");
+  EXPECT_EQ(op_type_of_file("/a/Relu.x.1.2.17"), "Relu");
+}
+
+TEST(DumpFolder, SlicesOfAnOperatorAreInOrder) {
+  Folder folder({"Conv2D.a_sgt_graph_0_conv_lxslice1.2.9.1700000000000001.4.487.0.0",
+                 "Conv2D.a_sgt_graph_0_conv_lxslice0.2.9.1700000000000002.4.486.0.0"});
+  const auto scanned = folder.scan();
+  ASSERT_TRUE(scanned);
+  ASSERT_EQ(scanned->operators().size(), 1U);
+  EXPECT_EQ(scanned->operators()[0].key, "conv");
+  EXPECT_EQ(scanned->operators()[0].mode, TaskMode::manual);
+  EXPECT_THAT(last_name(&scanned->operators()[0]), HasSubstr("lxslice1"));
+}
+
+}  // namespace
+}  // namespace opdump::compare

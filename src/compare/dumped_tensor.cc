@@ -1,0 +1,255 @@
+#include "compare/dumped_tensor.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "base/file.h"
+#include "format/dump_data.h"
+#include "format/dump_names.h"
+#include "format/npy.h"
+#include "math/convert.h"
+#include "math/strided_copy.h"
+
+namespace opdump::compare {
+namespace {
+
+using format::DumpTensor;
+using model::DType;
+using model::Shape;
+
+constexpr std::uint64_t kSmallest = 8;          // bytes: a file without more has no header
+constexpr std::uint64_t kHeapBytes = 64 << 20;  // larger arrays lie in a file
+constexpr std::int32_t kUndefined = 0, kInt8 = 3, kInt64 = 8, kResource = 23;  // of DumpData
+
+std::optional<Shape> to_shape(const std::vector<std::uint64_t>& dims) {
+  std::vector<std::int64_t> made;
+  for (const std::uint64_t dim : dims) {
+    if (dim > static_cast<std::uint64_t>(INT64_MAX)) return std::nullopt;
+    made.push_back(static_cast<std::int64_t>(dim));
+  }
+  return Shape(std::span<const std::int64_t>(made));
+}
+
+bool is_packed(DType dtype) { return model::dtype_info(dtype).bits < 8; }
+
+Shape row_of(std::uint64_t count) { return {static_cast<std::int64_t>(count)}; }
+
+class Reader {
+ public:
+  Reader(std::string path, Journal& journal) : path_(std::move(path)), journal_(journal) {}
+
+  Outcome<std::monostate> map() {
+    auto mapped = MappedFile::open(path_);
+    if (!mapped) {
+      journal_.error("Failed to read the dump file '" + path_ + "'. " + mapped.error().message());
+      return Failure{Status::open_file, ""};
+    }
+    file_ = std::make_shared<MappedFile>(std::move(*mapped));
+    return std::monostate{};
+  }
+
+  Outcome<DumpedOperator> read() {
+    OPDUMP_TRY([[maybe_unused]] const std::monostate mapped, map());
+    if (bytes().empty()) return is_empty();
+    if (path_.ends_with(".npy")) return read_npy();
+    DumpedOperator op;
+    op.path = path_;
+    if (bytes().size() <= kSmallest) {
+      journal_.error("The size of '" + path_ + "' must be greater than 8, but the file size is " +
+                     std::to_string(bytes().size()) + ". Please check the dump file.");
+      return op;
+    }
+    OPDUMP_TRY(const format::DumpData data, decode());
+    op.name = data.op_name;
+    if (!data.attributes.empty()) op.attributes = data.attributes[0].value;
+    for (const DumpTensor& tensor : data.outputs) {
+      OPDUMP_TRY(DumpedTensor read, read_tensor(tensor));
+      op.outputs.push_back(std::move(read));
+    }
+    for (const DumpTensor& tensor : data.inputs) {
+      OPDUMP_TRY(DumpedTensor read, read_tensor(tensor));
+      op.inputs.push_back(std::move(read));
+    }
+    return op;
+  }
+
+  Outcome<TensorData> read_array() {
+    if (bytes().empty()) return is_empty();
+    const auto header = format::decode_npy_header(bytes());
+    if (!header) {
+      journal_.error("Failed to parse dump file \"'" + path_ +
+                     "'\". Only data of the numpy format is supported. " + reason(header.error()));
+      return Failure{Status::invalid_dump, ""};
+    }
+    TensorData data{header->dtype, header->shape, bytes().data() + header->data_offset, file_};
+    if (!header->fortran_order || header->shape.rank() < 2) return data;
+    return in_rows(data);
+  }
+
+ private:
+  std::span<const std::byte> bytes() const { return file_->bytes(); }
+
+  Failure is_empty() {
+    return journal_.fail(Status::invalid_dump, "Failed to parse dump file '" + path_ +
+                                                   "'. The file size is zero. Please check the dump file.");
+  }
+
+  // Files that are no .npy are pickles to NumPy.
+  std::string reason(const Error& error) const {
+    const std::string_view start(reinterpret_cast<const char*>(bytes().data()),
+                                 std::min<std::size_t>(bytes().size(), 6));
+    if (start == std::string_view("\x93NUMPY", 6)) return error.message();
+    return "Cannot load file containing pickled data when allow_pickle=False";
+  }
+
+  // Elements that lie column by column.
+  Outcome<TensorData> in_rows(const TensorData& columns) const {
+    model::TensorView view = columns.view();
+    std::int64_t stride = 1;
+    for (std::size_t i = 0; i < view.shape.rank(); ++i) {
+      view.strides.dims()[i] = stride;
+      stride *= view.shape[i];
+    }
+    OPDUMP_TRY(const auto memory, make_memory(view.byte_count(), journal_));
+    math::copy_row_major(view, {memory.get(), view.byte_count()});
+    return TensorData{columns.dtype, columns.shape, memory.get(), memory};
+  }
+
+  Outcome<DumpedOperator> read_npy() {
+    OPDUMP_TRY(TensorData data, read_array());
+    DumpedOperator op;
+    op.path = path_;
+    DumpedTensor tensor;
+    tensor.data_type = format::dump_dtype_number(data.dtype);
+    tensor.format = model::Format::reserved;
+    tensor.shape = data.shape;
+    tensor.data = data.flat();
+    op.outputs.push_back(std::move(tensor));
+    return op;
+  }
+
+  Outcome<format::DumpData> decode() {
+    auto decoded = format::decode_dump_data(bytes());
+    if (!decoded) {
+      journal_.error("Failed to parse dump file '" + path_ + "'. " + decoded.error().message());
+      return Failure{Status::invalid_dump, ""};
+    }
+    if (decoded->announced_bytes > decoded->payload_bytes) {
+      journal_.error("The size of " + path_ + " is invalid, please check the dump file.");
+      return Failure{Status::invalid_dump, ""};
+    }
+    return std::move(*decoded);
+  }
+
+  Outcome<DumpedTensor> read_tensor(const DumpTensor& tensor) {
+    DumpedTensor result;
+    const auto shape = to_shape(tensor.shape);
+    const auto original = to_shape(tensor.original_shape.value_or(std::vector<std::uint64_t>()));
+    if (!shape || !original || !model::element_count(*shape))
+      return journal_.fail(Status::invalid_dump, "A shape in " + path_ + " is larger than any file.");
+    result.data_type = tensor.data_type;
+    result.format = static_cast<model::Format>(std::clamp(tensor.format, 0, 255));
+    result.shape =
+        tensor.data_type == kUndefined && tensor.size_bytes > 0 ? row_of(tensor.size_bytes) : *shape;
+    result.original_shape = *original;
+    result.address = tensor.address;
+    result.groups = tensor.sub_format;
+    OPDUMP_TRY(result.data, read_elements(tensor, result.shape));
+    return result;
+  }
+
+  static DType stored_dtype(std::int32_t number) {
+    if (number == kUndefined) number = kInt8;
+    if (number == kResource) number = kInt64;
+    return format::dump_dtype(number);
+  }
+
+  // As many elements as the shape says, or as there are.
+  Outcome<TensorData> read_elements(const DumpTensor& tensor, const Shape& shape) {
+    const DType dtype = stored_dtype(tensor.data_type);
+    if (dtype == DType::undefined)
+      return journal_.fail(
+          Status::invalid_dtype,
+          "The output data type (" + std::to_string(tensor.data_type) + ") does not support.");
+    const std::uint64_t wanted = *model::element_count(shape);
+    if (wanted == 0) return TensorData{DType::float64, shape, nullptr, nullptr};
+    const format::Extent extent = tensor.data.value_or(format::Extent{});
+    const std::byte* data = bytes().data() + extent.offset;
+    const std::uint64_t bits = model::dtype_info(dtype).bits;
+    // A shape of uint1 counts bytes.
+    const std::uint64_t room = extent.bytes > UINT64_MAX / 8 ? 0 : extent.bytes * 8 / bits;
+    if (!is_packed(dtype)) return TensorData{dtype, row_of(std::min(wanted, room)), data, file_};
+    const std::uint64_t count =
+        dtype == DType::uint1 ? std::min(wanted, extent.bytes) * 8 : std::min(wanted, room);
+    const DType wide = math::array_dtype(dtype);
+    const std::uint64_t size = count * (model::dtype_info(wide).bits / 8);
+    OPDUMP_TRY(const auto memory, make_memory(size, journal_));
+    math::convert_to_array(dtype, data, memory.get(), count);
+    return TensorData{wide, row_of(count), memory.get(), memory};
+  }
+
+  std::string path_;
+  Journal& journal_;
+  std::shared_ptr<MappedFile> file_;
+};
+
+std::string listed(const Shape& shape, std::string_view separator) {
+  std::string text;
+  for (std::size_t i = 0; i < shape.rank(); ++i)
+    text.append(i > 0 ? separator : "").append(std::to_string(shape[i]));
+  return text;
+}
+
+}  // namespace
+
+TensorData TensorData::flat() const { return {dtype, row_of(count()), bytes, owner}; }
+
+std::string TensorData::numpy_name() const {
+  const model::DTypeInfo& info = model::dtype_info(dtype);
+  if (info.kind == model::DTypeKind::floating && info.bits <= 8) return "float64";
+  return std::string(model::dtype_info(math::array_dtype(dtype)).name);
+}
+
+Outcome<std::shared_ptr<std::byte>> make_memory(std::uint64_t bytes, Journal& journal) {
+  if (bytes <= kHeapBytes) {
+    auto* memory = static_cast<std::byte*>(std::calloc(std::max<std::uint64_t>(bytes, 1), 1));
+    if (memory != nullptr) return std::shared_ptr<std::byte>(memory, [](std::byte* p) { std::free(p); });
+  } else if (std::FILE* file = std::tmpfile(); file != nullptr) {
+    void* memory = MAP_FAILED;
+    if (::ftruncate(::fileno(file), static_cast<off_t>(bytes)) == 0)
+      memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ::fileno(file), 0);
+    std::fclose(file);
+    if (memory != MAP_FAILED)
+      return std::shared_ptr<std::byte>(static_cast<std::byte*>(memory),
+                                        [bytes](std::byte* p) { ::munmap(p, bytes); });
+  }
+  return journal.fail(Status::unknown, "There is no memory for " + std::to_string(bytes) + " bytes.");
+}
+
+Outcome<DumpedOperator> read_dumped_operator(const std::string& path, Journal& journal) {
+  return Reader(path, journal).read();
+}
+
+Outcome<TensorData> read_npy_array(const std::string& path, Journal& journal) {
+  Reader reader(path, journal);
+  OPDUMP_TRY([[maybe_unused]] const std::monostate mapped, reader.map());
+  return reader.read_array();
+}
+
+std::string shape_text(const Shape& shape) { return "(" + listed(shape, ", ") + ")"; }
+
+std::string shape_cell(const Shape& shape) { return "[" + listed(shape, ",") + "]"; }
+
+bool is_scalar_shape(const Shape& shape) {
+  std::int64_t sum = 0;
+  for (const std::int64_t dim : shape.dims())
+    if (__builtin_add_overflow(sum, dim, &sum)) return false;
+  return sum == static_cast<std::int64_t>(shape.rank());
+}
+
+}  // namespace opdump::compare

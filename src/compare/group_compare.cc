@@ -1,0 +1,324 @@
+#include "compare/group_compare.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace opdump::compare {
+namespace {
+
+using format::FusionOp;
+
+constexpr std::array<std::string_view, 3> kInverseNames = {"_dequant_layer", "AscendDequant", "_dequant"};
+
+// What such an operator reads is not in the original model.
+bool undoes_quantisation(const FusionOp& op) {
+  return op.type == "AscendDequant" ||
+         std::ranges::any_of(kInverseNames, [&](std::string_view word) { return op.name.ends_with(word); });
+}
+
+std::string tensor_name(const FusionOp& op, bool is_input, std::size_t index) {
+  return op.name + (is_input ? ":input:" : ":output:") + std::to_string(index);
+}
+
+class GroupComparer {
+ public:
+  GroupComparer(const Comparison& comparison, const RuleGroup& group)
+      : comparison_(comparison), group_(group), relation_(comparison.rules.relation_of(group)) {}
+
+  GroupResult compare() {
+    if (relation_ == Relation::one_to_one || relation_ == Relation::many_to_one)
+      compare_single();
+    else if (relation_ == Relation::l1)
+      compare_l1();
+    else
+      compare_several(members());
+    return std::move(result_);
+  }
+
+  GroupResult map() {
+    for (const RuleOp* rule : members()) map_operator(*rule);
+    return std::move(result_);
+  }
+
+ private:
+  Journal& journal() { return result_.journal; }
+  const Comparison& comparison() const { return comparison_; }
+
+  std::vector<const RuleOp*> members() const {
+    std::vector<const RuleOp*> rules;
+    for (const std::size_t member : group_.members) rules.push_back(&comparison_.rules.ops()[member]);
+    return rules;
+  }
+
+  bool is_single() const { return relation_ == Relation::one_to_one || relation_ == Relation::many_to_one; }
+
+  // The operators of both sides as the table names them.
+  std::pair<std::string, std::string> names(const FusionOp& op) const {
+    if (is_single()) {
+      const std::string originals = join(op.original_names, ",");
+      return {op.name, originals.empty() ? "*" : originals};
+    }
+    // As the original sorts them: by what they were, in the order in which that first comes.
+    std::vector<std::string> originals;
+    for (const RuleOp* rule : members()) {
+      const std::string each = join(rule->op.original_names, ",");
+      if (std::ranges::find(originals, each) == originals.end()) originals.push_back(each);
+    }
+    std::vector<std::string> mine;
+    for (const std::string& each : originals)
+      for (const RuleOp* rule : members())
+        if (join(rule->op.original_names, ",") == each) mine.push_back(rule->op.name);
+    return {join(mine, ","), join(originals, ",")};
+  }
+
+  void add_row(const RuleOp& rule, const ResultEntry& entry) {
+    const auto [mine, golden] = names(rule.op);
+    Row row = comparison_.columns.row(rule.index, rule.op.sequence, mine, golden, entry);
+    journal().info("[" + rule.op.name + "] Result: " + join(row, " "));
+    result_.rows.push_back(std::move(row));
+  }
+
+  void add_rows(const RuleOp& rule, const std::vector<ResultEntry>& entries) {
+    for (const ResultEntry& entry : entries) add_row(rule, entry);
+    if (entries.empty()) add_failed(rule, {});
+  }
+
+  void add_failed(const RuleOp& rule, std::vector<std::string> messages) {
+    ResultEntry entry;
+    entry.op_type = rule.op.type;
+    entry.values = comparison_.algorithms.failed_values();
+    entry.messages = std::move(messages);
+    add_row(rule, entry);
+  }
+
+  bool skips(const RuleOp& rule) {
+    if (rule.is_filtered)
+      journal().info("[" + rule.op.name + "] This op is in a quant/dequant op pair. Skip the op.");
+    return rule.is_filtered;
+  }
+
+  void compare_single() {
+    const RuleOp& rule = *members().front();
+    if (skips(rule)) return;
+    auto entries = compare_operator(rule);
+    if (!entries) {
+      result_.status = entries.failure().status;
+      return add_failed(rule, {entries.failure().message});
+    }
+    result_.is_matched = !entries->empty();
+    add_rows(rule, *entries);
+  }
+
+  // The first and the last operator of those that share the first-level buffer: their files are whole.
+  void compare_l1() {
+    const std::vector<TimedOperator> sorted = by_time(comparison_, group_);
+    if (sorted.empty()) {
+      result_.status = Status::no_dump_file;
+      return add_failed(*members().front(), {"The fusion operator list is empty"});
+    }
+    const RuleOp* first = sorted.front().rule;
+    const RuleOp* last = sorted.back().rule;
+    std::vector<const RuleOp*> rules;
+    if (first->op.original_names != last->op.original_names) rules.push_back(first);
+    rules.push_back(last);
+    compare_several(rules);
+  }
+
+  void compare_several(const std::vector<const RuleOp*>& rules) {
+    std::vector<std::string> messages;
+    bool has_rows = false;
+    for (const RuleOp* rule : rules) {
+      if (skips(*rule)) continue;
+      if (relation_ != Relation::l1 && is_inner(rule->op)) {
+        messages.push_back("[" + rule->op.name +
+                           "] The op is inner node for multi to multi relation.Skip the op.");
+        journal().warn(messages.back());
+        continue;
+      }
+      auto entries = compare_operator(*rule);
+      if (!entries) {
+        result_.status = entries.failure().status;
+        messages.push_back(entries.failure().message);
+        if (result_.status == Status::no_dump_file) continue;
+      }
+      messages.clear();
+      has_rows = result_.is_matched = true;
+      add_rows(*rule, entries ? *entries : std::vector<ResultEntry>());
+    }
+    if (!has_rows) add_failed(*members().front(), std::move(messages));
+  }
+
+  Outcome<std::vector<ResultEntry>> compare_operator(const RuleOp& rule) {
+    const FusionOp& op = rule.op;
+    journal().info("[" + op.name + "] Start to compare op \"" + op.name + "\".");
+    auto dumped = read_mine(op);
+    if (!dumped) {
+      Failure failure{dumped.failure().status, no_dump_message(op)};
+      journal().warn(failure.message);
+      return failure;
+    }
+    std::vector<ResultEntry> entries;
+    if (!undoes_quantisation(op)) compare_side(op, *dumped, true, entries);
+    if (op.type != "AscendQuant") compare_side(op, *dumped, false, entries);
+    if (!dumped->is_whole && !entries.empty())
+      entries.back().messages.emplace_back(
+          "This is a FFTS+ mode dump data, The number of files does not match the number of thread");
+    return entries;
+  }
+
+  Outcome<DumpedOperator> read_mine(const FusionOp& op) {
+    std::optional<std::int64_t> output;
+    if (comparison_.mine.kind() == DumpKind::quantised) output = 0;
+    return read_operator(comparison_.mine, op.name, output, journal());
+  }
+
+  void compare_side(const FusionOp& op, const DumpedOperator& dumped, bool is_input,
+                    std::vector<ResultEntry>& entries) {
+    const std::vector<DumpedTensor>& tensors = is_input ? dumped.inputs : dumped.outputs;
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+      entries.push_back(compare_tensor(op, dumped.path, tensors[i], is_input, i));
+  }
+
+  ResultEntry compare_tensor(const FusionOp& op, const std::string& path, const DumpedTensor& tensor,
+                             bool is_input, std::size_t index) {
+    ResultEntry entry;
+    entry.op_type = op.type;
+    entry.tensor = tensor_name(op, is_input, index);
+    entry.shape = shape_cell(tensor.shape);
+    if (tensor.address != 0) entry.my_address = std::to_string(tensor.address);
+    if (auto failure = measure(op, path, tensor, is_input, index, entry)) {
+      entry.values = comparison_.algorithms.failed_values();
+      entry.messages = {reason(*failure, op, entry.tensor)};
+    }
+    if (comparison_.columns.has_overflow) {
+      entry.overflow = overflow_of(tensor);
+      if (entry.overflow == "YES")
+        journal().warn(op.name + " operator " + (is_input ? "input:" : "output:") + std::to_string(index) +
+                       " is overflow.");
+    }
+    return entry;
+  }
+
+  std::string reason(const Failure& failure, const FusionOp& op, const std::string& tensor) {
+    std::string message = failure.message;
+    if (failure.status == Status::no_dump_file) message = no_golden_message(op.name, tensor);
+    if (failure.status == Status::fractal_nz) message = "[" + op.name + "] " + message;
+    if (failure.status == Status::no_dump_file || failure.status == Status::fractal_nz)
+      journal().warn(message);
+    return message;
+  }
+
+  // Fills in what comparing gives.
+  std::optional<Failure> measure(const FusionOp& op, const std::string& path, const DumpedTensor& tensor,
+                                 bool is_input, std::size_t index, ResultEntry& entry) {
+    auto origin = find_origin(comparison_, op, index, is_input, journal());
+    if (!origin) return origin.failure();
+    auto golden = read_golden(comparison_, std::move(*origin), journal());
+    if (!golden) return golden.failure();
+    if (tensor.original_shape.rank() > 0)
+      golden->origin.shape.assign(tensor.original_shape.dims().begin(), tensor.original_shape.dims().end());
+    const bool is_unchanged =
+        comparison_.mine.kind() == DumpKind::quantised && comparison_.golden.kind() == DumpKind::original;
+    auto pair = match_layouts(
+        {op.name, tensor, golden->tensor, golden->origin, false, is_unchanged, comparison_.plugin},
+        journal());
+    if (!pair) return pair.failure();
+    const PairFacts facts{path, golden->path, is_scalar_shape(pair->shape)};
+    auto results = comparison_.algorithms.measure(pair->mine, pair->golden, facts, comparison_.max_elements,
+                                                  comparison_.threads, journal());
+    if (!results) return results.failure();
+    entry.shape = shape_cell(pair->shape);
+    entry.my_dtype = pair->mine.numpy_name();
+    entry.golden_dtype = pair->golden.numpy_name();
+    entry.values = std::move(results->values);
+    entry.messages = std::move(results->messages);
+    return std::nullopt;
+  }
+
+  void add_mapping(const RuleOp& rule, const std::string& tensor, const std::string& mine,
+                   const std::string& golden) {
+    const auto [my_ops, golden_ops] = names(rule.op);
+    Row row = {std::to_string(rule.index)};
+    if (comparison_.columns.has_sequence) row.push_back(std::to_string(rule.op.sequence));
+    row.insert(row.end(), {rule.op.type, my_ops, golden_ops, tensor, mine, golden});
+    result_.rows.push_back(std::move(row));
+  }
+
+  void map_operator(const RuleOp& rule) {
+    const FusionOp& op = rule.op;
+    std::optional<std::int64_t> output;
+    if (comparison_.mine.kind() == DumpKind::quantised) output = 0;
+    const OperatorFiles* files = comparison_.mine.find(op.name, output);
+    if (files == nullptr) {
+      journal().warn("[" + op.name + "] There is no left dump file for the op \"" + op.name + "\".");
+      return add_mapping(rule, "NaN", "NaN", "NaN");
+    }
+    journal().info("[" + op.name + "] [" + std::string(comparison_.mine.kind_word()) + "] " +
+                   DumpFolder::list_of(files->paths));
+    const std::string& path = files->paths.back();
+    const auto dumped = read_dumped_operator(path, journal());
+    if (!dumped) {
+      journal().error(path + " file parse error");
+      return add_mapping(rule, "NaN", path, "NaN");
+    }
+    if (!undoes_quantisation(op)) map_side(rule, path, dumped->inputs.size(), true);
+    if (op.type != "AscendQuant") map_side(rule, path, dumped->outputs.size(), false);
+  }
+
+  void map_side(const RuleOp& rule, const std::string& path, std::size_t count, bool is_input) {
+    for (std::size_t i = 0; i < count; ++i)
+      add_mapping(rule, tensor_name(rule.op, is_input, i), path, golden_path(rule.op, is_input, i));
+  }
+
+  std::string golden_path(const FusionOp& op, bool is_input, std::size_t index) {
+    if (const auto origin = find_origin(comparison_, op, index, is_input, journal())) {
+      std::optional<std::int64_t> output;
+      if (comparison_.golden.kind() != DumpKind::npu) output = origin->index;
+      if (const OperatorFiles* files = comparison_.golden.find(origin->name, output)) {
+        journal().info("[" + origin->name + "] [" + std::string(comparison_.golden.kind_word()) + "] " +
+                       DumpFolder::list_of(files->paths));
+        return files->paths.back();
+      }
+    }
+    journal().warn("[" + op.name + "] There is no right dump file for the op \"" + op.name + "\".");
+    return "NaN";
+  }
+
+  const Comparison& comparison_;
+  const RuleGroup& group_;
+  Relation relation_;
+  GroupResult result_;
+};
+
+}  // namespace
+
+GroupResult compare_group(const Comparison& comparison, const RuleGroup& group) {
+  return GroupComparer(comparison, group).compare();
+}
+
+GroupResult map_group(const Comparison& comparison, const RuleGroup& group) {
+  return GroupComparer(comparison, group).map();
+}
+
+std::vector<TimedOperator> by_time(const Comparison& comparison, const RuleGroup& group) {
+  std::vector<TimedOperator> sorted;
+  for (const std::size_t member : group.members) {
+    const RuleOp& rule = comparison.rules.ops()[member];
+    if (const OperatorFiles* files = comparison.mine.find(rule.op.name, std::nullopt))
+      sorted.push_back({files->time_us, &rule});
+  }
+  std::ranges::stable_sort(sorted, {}, &TimedOperator::time_us);
+  return sorted;
+}
+
+std::string no_dump_message(const FusionOp& op) {
+  return "[" + op.name + "] There is no dump file for my output operator \"" + op.name + "\". The type is " +
+         op.type + ".";
+}
+
+std::string no_golden_message(const std::string& op, const std::string& tensor) {
+  return "[" + op + "] There is no the ground truth dump file for " + tensor + ".";
+}
+
+}  // namespace opdump::compare

@@ -1,0 +1,73 @@
+// Compares the operators of one group with what they are in the other run: the heart of `msaccucmp compare`
+// (cann.md 4.4-4.6). Groups are independent of each other and may be compared at once.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compare/algorithms.h"
+#include "compare/dump_folder.h"
+#include "compare/failure.h"
+#include "compare/fusion_rules.h"
+#include "compare/layout_match.h"
+#include "compare/result_table.h"
+
+namespace opdump::compare {
+
+// Two dumps and how they are compared. The objects live as long as this.
+struct Comparison {
+  const DumpFolder& mine;
+  const DumpFolder& golden;
+  const FusionRules& rules;
+  const AlgorithmSet& algorithms;
+  TableColumns columns;
+  LayoutPlugin plugin;
+  std::uint64_t max_elements = 0;  // of a tensor; 0: all
+  unsigned threads = 1;            // for one tensor
+};
+
+// What came of a group, in the order in which it happened.
+struct GroupResult {
+  Status status = Status::ok;  // the last failure of an operator as a whole
+  bool is_matched = false;     // a dump file was found
+  std::vector<Row> rows;       // row[0] is the number of the group
+  Journal journal;
+};
+
+GroupResult compare_group(const Comparison& comparison, const RuleGroup& group);
+
+// -map: a row for each tensor with the files that hold it and its counterpart.
+GroupResult map_group(const Comparison& comparison, const RuleGroup& group);
+
+// A tensor of the other run, and what is told of it.
+struct GoldenTensor {
+  OriginTensor origin;
+  std::string path;
+  DumpedTensor tensor;
+};
+
+// The counterpart of output `index` of `op`, or of what its input `index` is an output of: through Cast and
+// TransData, which the original model does not have. Failures: those of the file and of the rules.
+Outcome<OriginTensor> find_origin(const Comparison& comparison, const format::FusionOp& op, std::size_t index,
+                                  bool is_input, Journal& journal);
+Outcome<GoldenTensor> read_golden(const Comparison& comparison, OriginTensor origin, Journal& journal);
+
+// The dump of `op` in `folder`; slices of it are put together. Failures: no_dump_file; those of the file.
+Outcome<DumpedOperator> read_operator(const DumpFolder& folder, const std::string& op,
+                                      std::optional<std::int64_t> output, Journal& journal);
+
+// "YES" if a float16 is as large as one can be, "NO", or "NaN" for other dtypes.
+std::string overflow_of(const DumpedTensor& tensor);
+
+// Operators with files in an L1 group, the oldest first.
+struct TimedOperator {
+  std::uint64_t time_us = 0;
+  const RuleOp* rule = nullptr;
+};
+std::vector<TimedOperator> by_time(const Comparison& comparison, const RuleGroup& group);
+
+// "[op] There is no dump file for my output operator ..."
+std::string no_dump_message(const format::FusionOp& op);
+std::string no_golden_message(const std::string& op, const std::string& tensor);
+
+}  // namespace opdump::compare

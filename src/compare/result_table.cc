@@ -1,0 +1,44 @@
+#include "compare/result_table.h"
+
+#include "compare/fusion_rules.h"
+
+namespace opdump::compare {
+
+Row TableColumns::header() const {
+  Row cells = {"Index"};
+  if (has_sequence) cells.emplace_back("OpSequence");
+  cells.insert(cells.end(), {"OpType", "NPUDump", "DataType"});
+  if (has_my_address) cells.emplace_back("Address");
+  cells.insert(cells.end(), {"GroundTruth", "DataType"});
+  if (has_golden_address) cells.emplace_back("Address");
+  cells.insert(cells.end(), {"TensorIndex", "Shape"});
+  if (has_overflow) cells.emplace_back("OverFlow");
+  cells.insert(cells.end(), algorithms.begin(), algorithms.end());
+  cells.emplace_back("CompareFailReason");
+  return cells;
+}
+
+Row TableColumns::row(int index, std::int64_t sequence, const std::string& my_ops,
+                      const std::string& golden_ops, const ResultEntry& entry) const {
+  Row cells = {std::to_string(index)};
+  if (has_sequence) cells.push_back(std::to_string(sequence));
+  cells.insert(cells.end(), {entry.op_type, my_ops, entry.my_dtype});
+  if (has_my_address) cells.push_back(entry.my_address);
+  cells.insert(cells.end(), {golden_ops, entry.golden_dtype});
+  if (has_golden_address) cells.push_back(entry.golden_address);
+  cells.insert(cells.end(), {entry.tensor, entry.shape});
+  if (has_overflow) cells.push_back(entry.overflow);
+  cells.insert(cells.end(), entry.values.begin(), entry.values.end());
+  cells.push_back(join(entry.messages, ","));
+  return cells;
+}
+
+Row mapping_header(bool has_sequence) {
+  Row cells = {"Index"};
+  if (has_sequence) cells.emplace_back("OpSequence");
+  cells.insert(cells.end(),
+               {"OpType", "NPUDump", "GroundTruth", "TensorIndex", "NPUDumpPath", "GroundTruthPath"});
+  return cells;
+}
+
+}  // namespace opdump::compare

@@ -1,0 +1,54 @@
+// The graph of an offline model as JSON, cann.md 4.5 and 6: `atc --mode=1 --om=m.om --json=m.json`, or
+// --mode=5 of a ge_proto text. Read are the parts that tell which operators of the original model an operator
+// stands for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace opdump::format {
+
+// An entry of output_desc that has attributes.
+struct FusionOutput {
+  std::string origin_name;                   // "" if it is not told
+  std::optional<std::int64_t> origin_index;  // told, or the position
+  std::string origin_format;                 // "NCHW"; "" if it is not told
+  std::vector<std::int64_t> origin_shape;
+  std::string dtype;  // "DT_INT8"
+  bool operator==(const FusionOutput&) const = default;
+};
+
+struct FusionOp {
+  std::string name, type;
+  std::int64_t sequence = 0;                // "id"
+  std::vector<std::string> inputs;          // "op:index", control edges and empty ones left out
+  std::vector<std::string> original_names;  // {""} if the compiler made the operator
+  bool tells_original_names = false;        // else original_names is its own name
+  std::string l1_group;                     // operators that share the first-level buffer; "" for none
+  bool is_multi = false;                    // one of several made of several
+  std::vector<FusionOutput> outputs;
+  bool operator==(const FusionOp&) const = default;
+};
+
+struct FusionGraph {
+  std::optional<std::string> name;
+  std::vector<FusionOp> ops;
+};
+
+struct FusionFile {
+  std::vector<FusionGraph> graphs;
+};
+
+// Errors, with the original's words: not_found -- something that must be there is missing; corrupt -- no
+// JSON, or not of this kind. `name` is what messages call the file. Slices of operators ("_lxslice0") lose
+// that suffix.
+Result<FusionFile> decode_fusion_json(std::string text, const std::string& name);
+
+// `name` without the "_lxslice{number}" parts that slicing for FFTS+ adds.
+std::string without_slices(std::string_view name);
+
+}  // namespace opdump::format

@@ -1,0 +1,83 @@
+#include "format/fusion_json.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace opdump::format {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr const char* kGraph = R"({"name": "net", "graph": [{"name": "ge_default", "op": [
+  {"name": "conv_lxslice1", "type": "Conv2D", "id": 3,
+   "input": ["data_lxslice0:0", "", "ctrl:-1", "w:0"],
+   "output_desc": [
+     {"dtype": "DT_FLOAT16"},
+     {"dtype": "DT_INT8", "attr": [
+       {"key": "_datadump_origin_name", "value": {"s": "relu"}},
+       {"key": "origin_format", "value": {"s": "NHWC"}},
+       {"key": "origin_shape", "value": {"list": {"i": [1, 2, 3, 4], "val_type": 2}}}]}],
+   "attr": [
+     {"key": "_datadump_original_op_names", "value": {"list": {"s": ["conv", "relu"], "val_type": 1}}},
+     {"key": "_L1_fusion_sub_graph_no", "value": {"s": "7"}},
+     {"key": "_datadump_is_multiop", "value": {"b": true}}]},
+  {"name": "made", "type": "TransData",
+   "attr": [{"key": "_datadump_original_op_names", "value": {"list": {"val_type": 1}}}]},
+  {"name": "plain", "type": "Relu"}]}]})";
+
+TEST(FusionJson, ReadsWhatTellsOfTheOriginalModel) {
+  const auto file = decode_fusion_json(kGraph, "m.json");
+  ASSERT_TRUE(file);
+  ASSERT_EQ(file->graphs.size(), 1U);
+  EXPECT_EQ(file->graphs[0].name, "ge_default");
+  const std::vector<FusionOp>& ops = file->graphs[0].ops;
+  ASSERT_EQ(ops.size(), 3U);
+  EXPECT_EQ(ops[0].name, "conv");
+  EXPECT_EQ(ops[0].sequence, 3);
+  EXPECT_THAT(ops[0].inputs, ElementsAre("data:0", "w:0"));
+  EXPECT_THAT(ops[0].original_names, ElementsAre("conv", "relu"));
+  EXPECT_EQ(ops[0].l1_group, "7");
+  EXPECT_TRUE(ops[0].is_multi);
+  // An output without attributes is left out, but it counts.
+  EXPECT_THAT(ops[0].outputs, ElementsAre(FusionOutput{"relu", 1, "NHWC", {1, 2, 3, 4}, "DT_INT8"}));
+  EXPECT_THAT(ops[1].original_names, ElementsAre(""));
+  EXPECT_TRUE(ops[1].tells_original_names);
+  EXPECT_THAT(ops[2].original_names, ElementsAre("plain"));
+  EXPECT_FALSE(ops[2].tells_original_names);
+}
+
+TEST(FusionJson, SaysWhatIsMissingOrWrong) {
+  const auto error_of = [](const char* text) {
+    const auto file = decode_fusion_json(text, "m.json");
+    return file ? "" : std::to_string(static_cast<int>(file.error().code())) + " " + file.error().message();
+  };
+  const std::string missing = std::to_string(static_cast<int>(Code::not_found)),
+                    corrupt = std::to_string(static_cast<int>(Code::corrupt));
+  EXPECT_THAT(error_of("{"), HasSubstr("Failed to load json object"));
+  EXPECT_EQ(error_of("{}"), missing + " There is no \"graph\" element in fusion rule file.");
+  EXPECT_EQ(error_of(R"({"graph": [{}]})"), missing + " There is no \"op\" element in fusion rule file.");
+  EXPECT_EQ(
+      error_of(R"({"graph": {}})"),
+      corrupt +
+          " The content of the json file \"'m.json'\" is invalid. The \"graph\" element is not an array.");
+  EXPECT_THAT(error_of(R"({"graph": [{"op": [{"type": "A"}]}]})"), HasSubstr("\"name\""));
+  EXPECT_THAT(error_of(R"({"graph": [{"op": [{"name": 1, "type": "A"}]}]})"), HasSubstr("not a string"));
+  EXPECT_THAT(error_of(R"({"graph": [{"op": [{"name": "a", "type": "A", "id": 1.5}]}]})"),
+              HasSubstr("not a integer"));
+  for (const char* text : {"[]", "1", R"({"graph": [1]})", R"({"graph": [{"op": [1]}]})",
+                           R"({"graph": [{"op": [{"name": "a", "type": "A", "attr": [1]}]}]})",
+                           R"({"graph": [{"op": [{"name": "a", "type": "A", "output_desc": [1]}]}]})",
+                           R"({"graph": [{"op": [{"name": "a", "type": "A", "input": [1]}]}]})"})
+    EXPECT_NE(error_of(text), "") << text;
+}
+
+TEST(FusionJson, NamesOfSlices) {
+  EXPECT_EQ(without_slices("a_lxslice0"), "a");
+  EXPECT_EQ(without_slices("a_lxslice12_b_lxslice3:0"), "a_b:0");
+  EXPECT_EQ(without_slices("a_lxslice"), "a_lxslice");
+  EXPECT_EQ(without_slices(""), "");
+}
+
+}  // namespace
+}  // namespace opdump::format

@@ -1,0 +1,23 @@
+// What the table of a comparison suggests to look at first, in the original's words (cann.md 4.9).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compare/failure.h"
+#include "compare/result_table.h"
+
+namespace opdump::report {
+
+struct Advice {
+  std::string type = "NA", operator_index = "NA", text = "NA";
+
+  // The three lines of advisor_summary.txt.
+  std::vector<std::string> lines() const;
+};
+
+// `input_nodes` are the operators that feed the model. What is looked for is told.
+Advice advise(const compare::Row& header, const std::vector<compare::Row>& rows,
+              const std::vector<std::string>& input_nodes, compare::Journal& journal);
+
+}  // namespace opdump::report

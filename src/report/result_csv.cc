@@ -1,0 +1,59 @@
+#include "report/result_csv.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "base/text.h"
+
+namespace opdump::report {
+namespace {
+
+constexpr std::string_view kFormulaStarts[] = {"=", "+", "-", "%", "@", "\uFF1D", "\uFF0B", "\uFF0D"};
+
+bool is_number(const std::string& cell) {
+  const std::string text(trim(cell));
+  char* end = nullptr;
+  std::strtod(text.c_str(), &end);
+  return !text.empty() && *end == '\0';
+}
+
+bool begins_formula(std::string_view text) {
+  return std::ranges::any_of(kFormulaStarts, [&](std::string_view start) { return text.starts_with(start); });
+}
+
+bool is_formula(const std::string& cell) {
+  bool found = begins_formula(cell);
+  for (std::size_t at = cell.find(';'); !found && at != std::string::npos; at = cell.find(';', at + 1))
+    found = begins_formula(std::string_view(cell).substr(at + 1));
+  return found && !is_number(cell);
+}
+
+}  // namespace
+
+std::string csv_line(const compare::Row& row) {
+  std::string line;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (i > 0) line += ',';
+    if (row[i].find_first_of(",\"\r\n") == std::string::npos) {
+      line += row[i];
+      continue;
+    }
+    line += '"';
+    for (const char c : row[i]) {
+      if (c == '"') line += '"';
+      line += c;
+    }
+    line += '"';
+  }
+  return line + "\r\n";
+}
+
+std::optional<std::string> find_formula(const std::vector<compare::Row>& rows) {
+  for (const compare::Row& row : rows)
+    for (const std::string& cell : row)
+      if (is_formula(cell)) return cell;
+  return std::nullopt;
+}
+
+}  // namespace opdump::report

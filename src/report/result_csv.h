@@ -1,0 +1,18 @@
+// A table as Python's csv module writes it: CRLF, and quotes only where they are needed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compare/result_table.h"
+
+namespace opdump::report {
+
+// One line with its line end.
+std::string csv_line(const compare::Row& row);
+
+// The first cell that a spreadsheet would execute, if there is one: the original writes no such table.
+std::optional<std::string> find_formula(const std::vector<compare::Row>& rows);
+
+}  // namespace opdump::report
