@@ -62,6 +62,10 @@ list(APPEND OPDUMP_CORE_SOURCES
 set(OPDUMP_TESTS_plan plan/dump_plan_test.cc plan/model_selector_test.cc plan/op_selector_test.cc plan/step_set_test.cc)
 
 list(APPEND OPDUMP_CORE_SOURCES
+  dialect/acl.cc
+  dialect/acl_list.cc
+  dialect/acl_path.cc
+  dialect/acl_types.cc
   dialect/dialects.cc
   dialect/json_section.cc
   dialect/mindspore.cc
@@ -70,6 +74,8 @@ list(APPEND OPDUMP_CORE_SOURCES
   dialect/mindspore_text.cc
 )
 set(OPDUMP_TESTS_dialect
+  dialect/acl_test.cc
+  dialect/acl_vectors_test.cc
   dialect/dialects_test.cc
   dialect/mindspore_places_test.cc
   dialect/mindspore_plan_test.cc
@@ -78,6 +84,7 @@ set(OPDUMP_TESTS_dialect
 )
 
 list(APPEND OPDUMP_CORE_SOURCES
+  format/acl_statistic_csv.cc
   format/dump_data.cc
   format/dump_names.cc
   format/execution_order.cc
@@ -111,6 +118,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   format/zip_writer.cc
 )
 set(OPDUMP_TESTS_format
+  format/acl_statistic_csv_test.cc
   format/dump_data_test.cc
   format/execution_order_test.cc
   format/ge_build_test.cc
@@ -130,9 +138,12 @@ set(OPDUMP_TESTS_format
 )
 
 list(APPEND OPDUMP_CORE_SOURCES
+  dump/acl_tree.cc
   dump/arguments_file.cc
+  dump/call_data.cc
   dump/call_file.cc
   dump/container_files.cc
+  dump/device_memory.cc
   dump/dump_set.cc
   dump/file_kind.cc
   dump/file_name.cc
@@ -156,6 +167,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   dump/tree_location.cc
 )
 set(OPDUMP_TESTS_dump
+  dump/acl_tree_test.cc
   dump/dump_set_test.cc
   dump/file_name_test.cc
   dump/ge_graph_files_test.cc
@@ -176,13 +188,16 @@ list(APPEND OPDUMP_CORE_SOURCES
   capture/session.cc
   capture/session_graph.cc
   capture/session_take.cc
+  capture/session_watch.cc
   capture/session_write.cc
+  capture/watcher.cc
 )
 set(OPDUMP_TESTS_capture
   capture/graph_recorder_test.cc
   capture/pipeline_test.cc
   capture/session_graph_test.cc
   capture/session_modes_test.cc
+  capture/session_acl_test.cc
   capture/session_test.cc
 )
 

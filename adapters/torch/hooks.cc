@@ -19,6 +19,7 @@
 #include <thread>
 
 #include "observer.h"
+#include "program_name.h"
 
 namespace opdump::torch_adapter {
 namespace {
@@ -207,6 +208,10 @@ opdump_status opdump_torch_start(const opdump_options* options, int64_t first_st
     tell_run("!");
     return status;
   }
+  if (!session) return OPDUMP_OK;  // the configuration asks for nothing
+  const std::string name = program_name();
+  const opdump_graph_info model{sizeof model, 0, 0, name.c_str(), name.c_str()};
+  opdump_define_graph(session, &model);
   install_hooks();
   const std::string root = options->process ? std::string("Default/") + options->process : "Default";
   observer = new Observer(session, root, first_step);

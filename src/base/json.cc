@@ -120,8 +120,13 @@ Result<JsonDocument> JsonDocument::parse(std::string name, std::string text) {
     if (const auto colon = reason.find(": "); colon != std::string_view::npos)
       reason.remove_prefix(colon + 2);
     const std::size_t offset = error.byte == 0 ? 0 : error.byte - 1;
+    const bool expects_end = reason.ends_with("expected '}'") || reason.ends_with("expected ']'");
+    const bool misses_comma = expects_end &&
+                              reason.find("unexpected end of input") == std::string_view::npos &&
+                              reason.find("invalid") == std::string_view::npos;
     return Error(Code::config, format_position(document.name_, document.text_, offset) +
-                                   ": not JSON: " + std::string(reason));
+                                   ": not JSON: " + std::string(reason) +
+                                   (misses_comma ? "; is a comma missing before it?" : ""));
   } catch (const nlohmann::json::out_of_range& error) {
     // "[json.exception.out_of_range.406] number overflow parsing '1e999'": a number no double can hold, and
     // no word of where it is.

@@ -23,8 +23,9 @@ struct RecordedSlot {
   model::DType dtype;
   model::Shape shape;
   std::uint64_t data_bytes = 0;
-  bool owns_file = false;    // the job writes this slot's file; other slots link to it
-  std::shared_ptr<Job> job;  // null: what there is to know is in statistics
+  bool first_is_nan = false;  // see dump::StatisticRow
+  bool owns_file = false;     // the job writes this slot's file; other slots link to it
+  std::shared_ptr<Job> job;   // null: what there is to know is in statistics
   math::Statistics statistics{};
 };
 

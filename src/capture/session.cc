@@ -12,6 +12,7 @@
 #include "base/version.h"
 #include "capture/call.h"
 #include "capture/clock.h"
+#include "dump/acl_tree.h"
 #include "dump/model_tree.h"
 #include "dump/rank_tree.h"
 #include "dump/run_metadata.h"
@@ -48,6 +49,30 @@ JobNeeds needs_of(const plan::DumpPlan& plan) {
   return needs;
 }
 
+Result<std::unique_ptr<dump::Layout>> open_acl_layout(const plan::DumpPlan& plan,
+                                                      const SessionOptions& options) {
+  const auto has = [&](plan::Statistic statistic) {
+    return std::ranges::find(plan.statistics, statistic) != plan.statistics.end();
+  };
+  return dump::open_acl_tree(
+      {.root = plan.root,
+       .rank = options.rank,
+       .device = options.device_id,
+       .start_us = now_us(),
+       .statistics = plan.content == plan::Content::statistics,
+       .columns = {.max = has(plan::Statistic::max),
+                   .min = has(plan::Statistic::min),
+                   .avg = has(plan::Statistic::avg),
+                   .nan = has(plan::Statistic::nan_count),
+                   .negative_inf = has(plan::Statistic::negative_inf_count),
+                   .positive_inf = has(plan::Statistic::positive_inf_count),
+                   .l2norm = has(plan::Statistic::l2norm)},
+       .exceptions = plan.debug == plan::DebugMode::exception,
+       .newer_overflow_record = plan.overflow_record == plan::OverflowRecord::new_devices,
+       .device_formats = plan.device_formats,
+       .sink = options.write_file});
+}
+
 // Whether hard links work there. Some network and FAT file systems refuse them.
 bool links_work(const std::filesystem::path& directory) {
   const std::filesystem::path status = directory / dump::kOperatorLogName;
@@ -66,6 +91,7 @@ std::size_t Session::OperatorHash::operator()(const OperatorKey& key) const {
 
 Result<std::unique_ptr<dump::Layout>> Session::open_layout(const plan::DumpPlan& plan,
                                                            const SessionOptions& options) {
+  if (plan.layout == plan::Layout::acl_tree) return open_acl_layout(plan, options);
   std::vector<std::string> columns;
   if (plan.content != plan::Content::tensor)
     for (const plan::Statistic statistic : plan.statistics)
@@ -135,9 +161,11 @@ Session::Session(plan::DumpPlan plan, SessionOptions options, std::unique_ptr<du
   order_matters_ = needs_.file || needs_.md5;
   if (!order_matters_) inline_bytes_ = kTinyBytes;
   holds_ = plan_.debug != plan::DebugMode::none || layout_->writes_calls();
+  if (plan_.models.watches()) watcher_ = std::make_unique<Watcher>();
   if (options_.tells_graph) {
     graph_ = std::make_unique<GraphRecorder>();
-    define_graph(model::kAnyGraph, plan_.net_name, "");
+    tells_models_ = plan_.layout != plan::Layout::acl_tree || plan_.models.selects_models();
+    if (tells_models_) define_graph(model::kAnyGraph, plan_.net_name, "");
   }
   status_.opdump_version = kVersion;
   status_.process = options_.process;
@@ -171,6 +199,7 @@ bool Session::selects_step(std::int64_t step) const {
 }
 
 bool Session::set_step(std::int64_t step) {
+  if (watcher_) watcher_->forget();
   if (graph_ && step != step_) end_step();
   const bool selected = selects_step(step);
   recording_ = selected;
@@ -190,6 +219,7 @@ bool Session::set_step(std::int64_t step) {
 void Session::define_graph(std::int64_t graph_id, std::string name, std::string file_name) {
   const std::lock_guard lock(operators_mutex_);
   if (graph_) graph_id = model::kAnyGraph;
+  if (graph_ && !tells_models_) return;
   plan_.models.define_model(graph_id, {std::move(name), std::move(file_name)});
   layout_->name_graph(graph_id, plan_.models.directory_name(graph_id));
 }

@@ -36,6 +36,7 @@
 #include "capture/job.h"
 #include "capture/pipeline.h"
 #include "capture/reuse_table.h"
+#include "capture/watcher.h"
 #include "dump/ge_graph_files.h"
 #include "dump/layout.h"
 #include "dump/operator_log.h"
@@ -109,9 +110,12 @@ class Session {
     if (!recording_.load(std::memory_order_relaxed)) return {};
     const bool selected = op->selected.load(std::memory_order_relaxed);
     const bool first = graph_ && !op->is_in_graph.load(std::memory_order_relaxed);
-    return {selected || graph_, first || (selected && plan_.operator_arguments)};
+    return {selected || graph_ || watcher_, first || (selected && plan_.operator_arguments)};
   }
-  void before_write(std::uint64_t content) { pipeline_->before_write(content); }
+  void before_write(std::uint64_t content) {
+    if (watcher_) watcher_->note_write(content);
+    pipeline_->before_write(content);
+  }
   Call* begin(const DefinedOperator* op, std::span<const Operand> inputs);
   void set_arguments(Call& call, std::vector<model::Argument> arguments);
   void end(Call* call, std::span<const Operand> outputs, bool failed);
@@ -146,6 +150,8 @@ class Session {
   CallPointer fresh_call();
   void give_back(Call* call);
   void take_side(Call& call, model::Side side, std::span<const Operand> operands);
+  void take_without_excluded(Call& call, model::Side side, std::span<const Operand> operands,
+                             std::uint64_t timestamp_us);
   void take(Call& call, model::Side side, const Operand& operand, std::uint64_t timestamp_us);
   void take_sample(RecordedSlot& slot, const Operand& operand, const model::TensorView& view);
   std::string_view reason_not_to_dump(const Operand& operand) const;
@@ -160,8 +166,14 @@ class Session {
   bool keeps_held(Call& call, std::span<const Operand> outputs, bool failed);
   void drop_held(Call& call);
   void submit_held(Call& call);
+  void finish(CallPointer call, std::span<const Operand> outputs, bool failed);
   void queue(CallPointer call);
   void write_container(Call& call);
+
+  // session_watch.cc
+  void watch(const Call& call, std::span<const Operand> outputs);
+  Result<> write_again(std::span<const dump::Layout::Member> members);
+  void note_overwrite(const std::string& sentence, std::int64_t step);
 
   // session_graph.cc
   void note_graph(Call& call, std::span<const Operand> outputs);
@@ -199,6 +211,7 @@ class Session {
   bool order_matters_ = false;      // of elements: to files and hashes, not to statistics
   bool is_excluded_ = false;        // this device is not to be dumped
   bool holds_ = false;              // what becomes of a call's data is known only when it ends
+  bool tells_models_ = false;       // graphs are told, and a step's files lie in the directory of its graph
   std::filesystem::path rank_directory_;
   std::unique_ptr<dump::Layout> layout_;
 
@@ -221,6 +234,7 @@ class Session {
   std::vector<Parameter> parameters_;       // of the step under way, written at its end
   std::atomic<std::int64_t> steps_run_{0};  // for the summary: the last one + 1
 
+  std::unique_ptr<Watcher> watcher_;   // null: nothing is watched
   std::unique_ptr<ReuseTable> reuse_;  // null: nothing can be shared
 
   std::mutex calls_mutex_;                         // guards the next two

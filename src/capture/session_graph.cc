@@ -73,10 +73,11 @@ void Session::end_step() {
   if (!ended->loss.empty()) report_unseen("the graph of a step", ended->loss);
   if (ge_graphs_ && ended->graph) write_ge_graph(*ended, parameters);
   const std::int64_t step = step_ + static_cast<std::int64_t>(plan_.initial_step);
-  if (ended->graph_id != expected) pipeline_->wait_all();
+  const bool moves = tells_models_ && ended->graph_id != expected;
+  if (moves) pipeline_->wait_all();
   const std::lock_guard lock(drain_mutex_);
   Result<> result = ok();
-  if (ended->graph_id != expected) {
+  if (moves) {
     write_ready(true);
     result = layout_->move_step(step, expected, ended->graph_id);
   }

@@ -71,6 +71,11 @@ bool can_overflow(model::DType dtype) {
   return model::dtype_info(dtype).kind == model::DTypeKind::floating && math::has_statistics(dtype);
 }
 
+bool starts_with_nan(const model::TensorView& view) {
+  const auto first = model::TensorView::row_major(view.dtype, {}, view.data);
+  return math::partial_stats(first, {.extremes = true}).has_nan;
+}
+
 constexpr std::size_t kMaxFreeCalls = 256;
 
 }  // namespace
@@ -106,7 +111,8 @@ Call* Session::begin(const DefinedOperator* op, std::span<const Operand> inputs)
   CallPointer call = fresh_call();
   call->op = op;
   call->step = step_ + static_cast<std::int64_t>(plan_.initial_step);
-  call->graph_id = graph_ ? graph_->expected_graph() : op->op.graph_id;
+  call->graph_id = tells_models_ ? graph_->expected_graph() : op->op.graph_id;
+  if (watcher_) watcher_->note_begin();
   call->takes_data = op->selected.load(std::memory_order_relaxed);
   call->is_first = graph_ && !op->is_in_graph.load(std::memory_order_relaxed);
   if (graph_) note_tensors(inputs, call->inputs, call->is_first, call->detail.inputs);
@@ -124,7 +130,12 @@ void Session::end(Call* raw, std::span<const Operand> outputs, bool failed) {
   CallPointer call(raw, GiveBack{this});
   if (!call) return;
   if (graph_ && !failed) note_graph(*call, outputs);
-  if (!call->takes_data) return;
+  if (watcher_ && !failed) watch(*call, outputs);
+  if (call->takes_data) finish(std::move(call), outputs, failed);
+}
+
+// The end of a call whose data is wanted.
+void Session::finish(CallPointer call, std::span<const Operand> outputs, bool failed) {
   if (holds_ && !keeps_held(*call, outputs, failed)) return drop_held(*call);
   for (const auto& [operand, reason] : call->undumped)
     note_undumped(*call, model::Side::input, operand, reason);
@@ -209,13 +220,31 @@ std::string_view Session::reason_not_to_dump(const Operand& operand) const {
   const model::DTypeInfo& dtype = model::dtype_info(operand.view.dtype);
   if (dtype.bits == 0 || (dtype.kind == model::DTypeKind::floating && dtype.bits == 8))
     return "dtype cannot be stored";
-  if (!needs_.file && !math::has_statistics(dtype.dtype)) return "dtype has no statistics";
+  if (!needs_.file && !math::has_statistics(dtype.dtype) && !layout_->lists_all_tensors())
+    return "dtype has no statistics";
   return {};
 }
 
 void Session::take_side(Call& call, model::Side side, std::span<const Operand> operands) {
-  const std::uint64_t timestamp_us = next_moment(*call.op);
+  // Where an execution is one file, it has one time.
+  const bool has_time = plan_.layout == plan::Layout::acl_tree && !call.slots.empty();
+  const std::uint64_t timestamp_us =
+      has_time ? call.slots.front().address.timestamp_us : next_moment(*call.op);
+  if (!call.op->choice.excluded.empty()) return take_without_excluded(call, side, operands, timestamp_us);
   for (const Operand& operand : operands) take(call, side, operand, timestamp_us);
+}
+
+// Those that follow an excluded tensor move up.
+void Session::take_without_excluded(Call& call, model::Side side, std::span<const Operand> operands,
+                                    std::uint64_t timestamp_us) {
+  const auto& excluded = call.op->choice.excluded;
+  for (const Operand& operand : operands) {
+    if (std::ranges::find(excluded, plan::Slot{side, operand.index}) != excluded.end()) continue;
+    Operand moved = operand;
+    moved.index -= static_cast<std::uint32_t>(std::ranges::count_if(
+        excluded, [&](plan::Slot slot) { return slot.side == side && slot.index < operand.index; }));
+    take(call, side, moved, timestamp_us);
+  }
 }
 
 void Session::take(Call& call, model::Side side, const Operand& operand, std::uint64_t timestamp_us) {
@@ -239,10 +268,12 @@ void Session::take(Call& call, model::Side side, const Operand& operand, std::ui
     return take_sample(slot, operand, *view);
   slot.shape = view->shape;
   slot.data_bytes = view->byte_count();
+  if (layout_->lists_all_tensors() && can_overflow(view->dtype)) slot.first_is_nan = starts_with_nan(*view);
   model::TensorView flat;
   if (!order_matters_ && !view->is_contiguous() && view->is_dense())
     view = &(flat = model::TensorView::row_major(
                  view->dtype, {static_cast<std::int64_t>(view->element_count())}, view->data));
+  if (!needs_.file && !math::has_statistics(slot.dtype)) return;
   if (slot.data_bytes <= inline_bytes_)
     slot.statistics = math::finish(math::partial_stats(*view, needs_.statistics));
   else

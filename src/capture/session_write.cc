@@ -94,11 +94,12 @@ Result<> Session::write(const RecordedSlot& slot) {
     tensor_count_.fetch_add(1, std::memory_order_relaxed);
     tensor_bytes_.fetch_add(slot.data_bytes, std::memory_order_relaxed);
   }
-  if (plan_.content == plan::Content::tensor || !math::has_statistics(slot.dtype)) return ok();
+  const bool has_row = math::has_statistics(slot.dtype) || layout_->lists_all_tensors();
+  if (plan_.content == plan::Content::tensor || !has_row) return ok();
   OPDUMP_CHECK_OK(layout_->write_statistics(
       slot.address,
       {slot.data_bytes, slot.dtype, slot.shape, slot.job ? slot.job->statistics() : slot.statistics,
-       slot.job ? slot.job->md5() : std::string()}));
+       slot.job ? slot.job->md5() : std::string(), slot.first_is_nan}));
   row_count_.fetch_add(1, std::memory_order_relaxed);
   return ok();
 }

@@ -30,7 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct RunArguments {
-  std::string config, dialect, mode;
+  std::string config, dialect, mode, device_format;
   bool strict = false;
   std::vector<std::string> command;
 };
@@ -86,6 +86,7 @@ Result<> set_environment(const RunArguments& arguments, const std::string& confi
   if (!arguments.mode.empty()) ::setenv("OPDUMP_MODE", arguments.mode.c_str(), 1);
   if (!arguments.dialect.empty()) ::setenv("OPDUMP_DIALECT", arguments.dialect.c_str(), 1);
   if (arguments.strict) ::setenv("OPDUMP_STRICT", "1", 1);
+  if (!arguments.device_format.empty()) ::setenv("OPDUMP_DEVICE_FORMAT", arguments.device_format.c_str(), 1);
   return ok();
 }
 
@@ -154,6 +155,8 @@ Result<int> run_run(std::span<const char* const> args) {
                  "the machine it is written for: o0, o2, cpu, gpu, ge; default: the file decides");
   app.add_flag("--strict", arguments.strict,
                "refuse what the original refuses though its documentation allows it");
+  app.add_option("--device-format", arguments.device_format,
+                 "memory formats to store tensors in, for acl.json: NC1HWC0,FRACTAL_NZ,...");
   app.add_option("command", arguments.command, "the program and its arguments")->required();
   app.positionals_at_end();
   app.footer(
@@ -165,9 +168,10 @@ Result<int> run_run(std::span<const char* const> args) {
   if (auto finished = parse_arguments(app, args)) return std::move(*finished);
 
   OPDUMP_TRY(const std::string config, find_config(arguments.config));
-  OPDUMP_CHECK_OK(check_config(config, arguments.dialect, arguments.mode, arguments.strict));
   const RunReport report;
   OPDUMP_CHECK_OK(set_environment(arguments, config, report));
+  OPDUMP_TRY(const plan::DumpPlan plan,
+             check_config(config, arguments.dialect, arguments.mode, arguments.strict));
 
   struct sigaction forward {};
   forward.sa_sigaction = forward_signal;
@@ -177,7 +181,10 @@ Result<int> run_run(std::span<const char* const> args) {
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
-  tell(report);
+  if (plan.is_empty)
+    print_error("nothing was dumped: " + config + " asks for nothing");
+  else
+    tell(report);
   return pass_on(status);
 }
 

@@ -11,16 +11,15 @@ Result<std::string> find_config(const std::string& given) {
   return Error(Code::usage, "no configuration: pass --config data_dump.json or set MINDSPORE_DUMP_CONFIG");
 }
 
-Result<> check_config(const std::string& config, const std::string& dialect, const std::string& mode,
-                      bool strict) {
+Result<plan::DumpPlan> check_config(const std::string& config, const std::string& dialect,
+                                    const std::string& mode, bool strict) {
   dialect::Options options;
   options.strict = strict;
   options.environment = dialect::process_environment;
   if (!mode.empty()) {
     OPDUMP_TRY(options.mode, dialect::parse_mode(mode));
   }
-  if (auto plan = dialect::load_plan(config, dialect, options); !plan) return plan.take_error();
-  return ok();
+  return dialect::load_plan(config, dialect, options);
 }
 
 }  // namespace opdump::cli

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "dialect/acl.h"
 #include "dialect/mindspore.h"
 
 namespace opdump::dialect {
@@ -73,6 +74,7 @@ std::span<const Dialect> dialects() {
   static const std::array table{
       Dialect{"mindspore", "common_dump_settings", recognises_mindspore, check_mindspore_path,
               JsonDocument::parse, compile_mindspore},
+      Dialect{"acl", "dump", recognises_acl, nullptr, parse_acl, compile_acl, kAclInvalidFile},
   };
   return table;
 }

@@ -1,15 +1,14 @@
 #include "dump/model_tree.h"
 
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "dump/call_data.h"
 #include "dump/file_name.h"
 #include "dump/npy_file.h"
 #include "dump/statistic_tables.h"
 #include "dump/tensor_stream.h"
 #include "format/dump_data.h"
-#include "format/dump_names.h"
 #include "format/op_debug.h"
 
 namespace opdump::dump {
@@ -17,26 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-constexpr std::string_view kDefaultFormat = "DefaultFormat";
-// The status that the original's documentation shows for an AI Core whose result overflowed. The device has
-// more of them, a bit for each unit; we see the result only.
-constexpr std::uint64_t kOverflowStatus = 32;
-
-// "20241121113153"
-std::string format_local_time(std::uint64_t us) {
-  const auto seconds = static_cast<std::time_t>(us / 1'000'000);
-  std::tm local{};
-  ::localtime_r(&seconds, &local);
-  char text[32];
-  return {text, std::strftime(text, sizeof text, "%Y%m%d%H%M%S", &local)};
-}
-
-// The name of memory that lies as the program sees it.
-std::string_view format_of(const SlotAddress& address, const model::Shape& shape) {
-  if (address.format != kDefaultFormat) return address.format;
-  return shape.rank() == 4 ? "NCHW" : "ND";
-}
 
 CallName call_name(const SlotAddress& address) {
   return {plain_name(address.op->type), plain_name(address.op->name), address.op->task, address.op->stream,
@@ -54,63 +33,6 @@ std::string tensor_name(const SlotAddress& address, model::DType dtype, const mo
                            .index = address.index,
                            .format = std::string(format_of(address, shape)),
                            .dtype = std::string(model::dtype_info(dtype).name)});
-}
-
-format::DumpTensor describe(const Layout::Member& member) {
-  format::DumpTensor tensor;
-  tensor.data_type = format::dump_dtype_number(member.view.dtype);
-  tensor.format = format::find_dump_format(format_of(member.address, member.view.shape))
-                      .value_or(*format::find_dump_format("ND"));
-  for (const std::int64_t dim : member.view.shape.dims())
-    tensor.shape.push_back(static_cast<std::uint64_t>(dim));
-  tensor.original_shape = tensor.shape;
-  tensor.size_bytes = member.view.byte_count();
-  return tensor;
-}
-
-// In the file a tensor's index is its place: of operands that are absent there is an entry without a type and
-// without bytes.
-Result<format::DumpData> describe(std::span<const Layout::Member> members) {
-  format::DumpData data;
-  data.dump_time_us = members[0].address.timestamp_us;
-  data.op_name = members[0].address.op->name;
-  for (const Layout::Member& member : members) {
-    if (format::dump_dtype_number(member.view.dtype) == 0)
-      return Error(Code::unsupported, "a tensor without a dtype");
-    if (member.address.index >= format::kMaxDumpEntries)
-      return Error(Code::limit, "operand index " + std::to_string(member.address.index) + "; at most " +
-                                    std::to_string(format::kMaxDumpEntries - 1));
-    auto& list = member.address.side == model::Side::input ? data.inputs : data.outputs;
-    while (list.size() < member.address.index) list.emplace_back();
-    list.push_back(describe(member));
-  }
-  return data;
-}
-
-// The record of an operator that overflowed. What only a device knows is 0.
-format::OpDebug overflow_record(const SlotAddress& output) {
-  format::OpDebug record;
-  record.ai_core.model_id = static_cast<std::uint64_t>(output.graph_id);
-  record.ai_core.stream_id = static_cast<std::uint64_t>(output.op->stream);
-  record.ai_core.task_id = output.op->task;
-  record.ai_core.status = kOverflowStatus;
-  return record;
-}
-
-std::string encode_overflow_file(const SlotAddress& output) {
-  format::DumpTensor blob;
-  blob.data_type = format::dump_dtype_number(model::DType::uint8);
-  blob.format = *format::find_dump_format("ND");
-  blob.shape = {format::kOpDebugBytes};
-  blob.original_shape = blob.shape;
-  blob.size_bytes = format::kOpDebugBytes;
-  format::DumpData data;
-  data.dump_time_us = output.timestamp_us;
-  data.op_name = "Node_OpDebug";
-  data.outputs.push_back(std::move(blob));
-  std::string text = format::encode_dump_header(data);
-  const std::vector<std::byte> bytes = format::encode_op_debug(overflow_record(output));
-  return text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
 // The text of acl_dump_{device}.json for a step.
@@ -161,7 +83,7 @@ class ModelTree final : public Layout {
   bool writes_calls() const override { return options_.file_format == FileFormat::bin; }
 
   Result<fs::path> write_call(std::span<const Member> members) override {
-    OPDUMP_TRY(const format::DumpData data, describe(members));
+    OPDUMP_TRY(const format::DumpData data, describe_call(members));
     const std::string header = format::encode_dump_header(data);
     const SlotAddress& address = members[0].address;
     return directories_->create(address, format_call_name(call_name(address)),

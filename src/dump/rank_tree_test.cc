@@ -232,7 +232,7 @@ TEST_F(RankTreeTest, LongNamesGoToTheMapping) {
 
 TEST_F(RankTreeTest, StatisticRows) {
   StatisticRow row{24, DType::float32, {2, 3}, {}, "0123"};
-  row.values = {6, 1, 3.5, 9.539392014, 6, 2, 3, 1, 0, 7, 8};
+  row.values = {6, 1, 3.5, 9.539392014, 6, 1, 6, 2, 3, 1, 0, 7, 8};
   auto tree = open({"Max Value", "MD5", "Max Value", "Min Value", "Avg Value", "Count", "Negative Zero Count",
                     "Positive Zero Count", "NaN Count", "Negative Inf Count", "Positive Inf Count",
                     "Zero Count", "L2Norm Value"});

@@ -62,6 +62,15 @@ Result<std::string> StepDirectories::claim_short_name(const OpenDirectory& direc
   }
 }
 
+// The name that the scheme gives a file whose own is too long; opened as `fd`.
+Result<std::string> StepDirectories::create_short(const OpenDirectory& directory,
+                                                  const std::string& long_name, Fd& fd) {
+  std::string name = short_name_(directory.path / long_name);
+  OPDUMP_CHECK_OK(append_mapping(directory, name, long_name));
+  OPDUMP_TRY(fd, create_replacing(directory, name));
+  return name;
+}
+
 Result<> StepDirectories::append_mapping(const OpenDirectory& directory, const std::string& name,
                                          const std::string& long_name) {
   std::string line;
@@ -80,6 +89,8 @@ Result<std::filesystem::path> StepDirectories::create(const SlotAddress& address
   Fd fd;
   if (name.size() <= kMaxFileName) {
     OPDUMP_TRY(fd, create_replacing(*directory, name));
+  } else if (short_name_) {
+    OPDUMP_TRY(name, create_short(*directory, name, fd));
   } else {
     OPDUMP_TRY(name, claim_short_name(*directory, name, address.timestamp_us,
                                       [&](const std::string& short_name) -> Result<bool> {

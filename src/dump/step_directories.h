@@ -19,6 +19,8 @@ class StepDirectories {
  public:
   // Where, below the root, the files of a step lie.
   using PathOf = std::function<std::filesystem::path(std::int64_t graph_id, std::int64_t step)>;
+  // What a file is called whose name is too long, of its whole path.
+  using ShortName = std::function<std::string(const std::filesystem::path& path)>;
   using Write = std::function<Result<>(const Fd& fd, const std::filesystem::path& path)>;
 
   // Creates `root` and {root}/rank_{R}, which every recording has and whose removal ends it. Errors: io.
@@ -28,6 +30,9 @@ class StepDirectories {
       : root_(std::move(root)), rank_(std::move(rank)), path_of_(std::move(path_of)) {}
 
   const OpenDirectory& root() const { return root_; }
+
+  // In the place of a number that is free.
+  void set_short_name(ShortName short_name) { short_name_ = std::move(short_name); }
 
   // Errors: io -- the recording's directory was removed or moved.
   Result<> check() const { return check_in_place(rank_); }
@@ -46,6 +51,7 @@ class StepDirectories {
   Result<> move(std::int64_t step, std::int64_t from, std::int64_t to);
 
  private:
+  Result<std::string> create_short(const OpenDirectory& directory, const std::string& long_name, Fd& fd);
   template <typename F>
   Result<std::string> claim_short_name(const OpenDirectory& directory, const std::string& long_name,
                                        std::uint64_t timestamp_us, const F& claim);
@@ -54,6 +60,7 @@ class StepDirectories {
 
   const OpenDirectory root_, rank_;
   const PathOf path_of_;
+  ShortName short_name_;
   std::mutex mutex_;  // guards opened_ and every mapping.csv
   std::map<std::pair<std::int64_t, std::int64_t>, std::shared_ptr<const OpenDirectory>>
       opened_;  // step, graph

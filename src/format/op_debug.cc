@@ -106,6 +106,19 @@ std::vector<std::byte> encode_op_debug(const OpDebug& record) {
   return blob;
 }
 
+std::vector<std::byte> encode_newer_op_debug(const OpDebugUnit& unit) {
+  constexpr std::uint64_t kNone = 65535;  // no context, no thread
+  const std::uint64_t fields[] = {unit.model_id, unit.stream_id, unit.task_id,  unit.task_type,
+                                  kNone,         kNone,          unit.pc_start, unit.para_base,
+                                  /* core */ 0,  unit.block_idx, unit.status};
+  std::vector<std::byte> blob(kOpDebugBytes);
+  put(blob, 0, kNewMagic);                            // version 0
+  put(blob, 8, 1);                                    // valid; an AI core
+  put(blob, 16, std::uint64_t{sizeof fields} << 32);  // behind 32 bits of nothing: the fields' bytes
+  for (std::size_t i = 0; i < std::size(fields); ++i) put(blob, kFieldsOffset + 8 * i, fields[i]);
+  return blob;
+}
+
 std::string encode_op_debug_json(const OpDebug& record) {
   json document;
   for (const Unit& unit : kUnits) {

@@ -32,6 +32,9 @@ struct OpDebug {
 // kOpDebugBytes, the older kind.
 std::vector<std::byte> encode_op_debug(const OpDebug& record);
 
+// kOpDebugBytes, the newer kind: `unit` as that of an AI core, without a context or thread.
+std::vector<std::byte> encode_newer_op_debug(const OpDebugUnit& unit);
+
 // Compact, keys sorted, no line feed.
 std::string encode_op_debug_json(const OpDebug& record);
 

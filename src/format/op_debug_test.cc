@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include <filesystem>
 
 #include "base/file.h"
@@ -85,6 +87,28 @@ TEST(OpDebugTest, RecordsOfTheOriginal) {
     ASSERT_TRUE(told) << told.error().message();
     EXPECT_EQ(*told, *record);
   }
+}
+
+TEST(OpDebug, TheNewerKind) {
+  const OpDebugUnit unit{.model_id = 1, .stream_id = 5, .task_id = 3, .status = 32, .block_idx = 9};
+  const auto blob = encode_newer_op_debug(unit);
+  ASSERT_EQ(blob.size(), kOpDebugBytes);
+  const auto number = [&](std::size_t offset) {
+    std::uint32_t value = 0;
+    std::memcpy(&value, &blob[offset], sizeof value);
+    return value;
+  };
+  EXPECT_EQ(number(0), 0x5a5a5a5au);
+  EXPECT_EQ(number(4), 0u);    // version
+  EXPECT_EQ(number(8), 1u);    // valid
+  EXPECT_EQ(number(12), 0u);   // AIC
+  EXPECT_EQ(number(20), 88u);  // bytes of the fields
+  EXPECT_EQ(number(24 + 9 * 8), 9u);
+  const auto record = decode_op_debug(blob);
+  ASSERT_TRUE(record);
+  EXPECT_EQ(record->ai_core.stream_id, 5u);
+  EXPECT_EQ(record->ai_core.task_id, 3u);
+  EXPECT_EQ(record->ai_core.status, 32u);
 }
 
 }  // namespace

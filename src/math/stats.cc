@@ -211,8 +211,8 @@ void merge(StatPartial& whole, const StatPartial& part) {
 
 Statistics finish(const StatPartial& whole) {
   Statistics result{};
-  result.max = whole.max;
-  result.min = whole.min;
+  result.max = result.max_number = whole.max;
+  result.min = result.min_number = whole.min;
   result.avg = whole.count == 0 ? hardware_nan() : whole.sum / static_cast<double>(whole.count);
   result.l2norm = std::sqrt(whole.squares);
   if (std::isnan(result.avg)) result.avg = hardware_nan();  // inf - inf

@@ -40,6 +40,7 @@ StatPartial make_partial();
 
 struct Statistics {
   double max, min, avg, l2norm;
+  double max_number, min_number;  // of the elements that are not NaN
   std::uint64_t count, negative_count, positive_count, zero_count;
   std::uint64_t nan_count, negative_inf_count, positive_inf_count;
 };

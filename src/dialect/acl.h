@@ -1,0 +1,28 @@
+// CANN's acl.json (cann.md 1): {"dump": {...}}. Checks come in the original's order and bear its codes,
+// EP0001 to EP0005 (cann.md 1.6), with the place in front; Error::number() is what aclInit() returns. Without
+// Options::strict, also what the documentation shows works: $HOME and ~ in dump_path, and an empty dump_list
+// for the operators that a program executes one by one.
+#pragma once
+
+#include <string>
+
+#include "dialect/dialects.h"
+
+namespace opdump::dialect {
+
+// What aclInit() and aclmdlSetDump() return, cann.md 1.7.
+inline constexpr int kAclInvalidFile = 100003;
+inline constexpr int kAclParseFile = 100006;
+inline constexpr int kAclInvalidDumpConfig = 100009;
+inline constexpr int kAclInternalError = 500000;
+
+// An object with the member "dump".
+bool recognises_acl(const nlohmann::json& root);
+
+// JSON of at most 10 MiB and 10 nested braces or brackets; blank text is {}. Errors: config, with number.
+Result<JsonDocument> parse_acl(std::string name, std::string text);
+
+// Everything but DumpPlan::dialect, config_path and config_text. Errors: config, with number.
+Result<plan::DumpPlan> compile_acl(const JsonDocument& document, const Options& options);
+
+}  // namespace opdump::dialect
