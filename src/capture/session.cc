@@ -174,7 +174,7 @@ Session::Session(plan::DumpPlan plan, SessionOptions options, std::unique_ptr<du
   status_.pid = ::getpid();
   status_.started_us = now_us();
   status_.warnings = plan_.warnings;
-  if (graph_ && keeps_files() && options_.process.empty()) open_ge_graphs();
+  if (keeps_files() && options_.process.empty()) open_ge_graphs();
   if (plan_.statistics_place == plan::Place::device)
     status_.warnings.push_back(
         "stat_calc_mode is \"device\": statistics are computed on the host all the same");
@@ -201,6 +201,7 @@ bool Session::selects_step(std::int64_t step) const {
 bool Session::set_step(std::int64_t step) {
   if (watcher_) watcher_->forget();
   if (graph_ && step != step_) end_step();
+  if (model_graphs_) end_model();
   const bool selected = selects_step(step);
   recording_ = selected;
   if (stopped_) recording_ = false;  // by another thread, just now

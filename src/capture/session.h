@@ -24,6 +24,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -109,8 +110,8 @@ class Session {
   Wants wants(const DefinedOperator* op) const {
     if (!recording_.load(std::memory_order_relaxed)) return {};
     const bool selected = op->selected.load(std::memory_order_relaxed);
-    const bool first = graph_ && !op->is_in_graph.load(std::memory_order_relaxed);
-    return {selected || graph_ || watcher_, first || (selected && plan_.operator_arguments)};
+    const bool first = recorder() && !op->is_in_graph.load(std::memory_order_relaxed);
+    return {selected || recorder() || watcher_, first || (selected && plan_.operator_arguments)};
   }
   void before_write(std::uint64_t content) {
     if (watcher_) watcher_->note_write(content);
@@ -184,8 +185,13 @@ class Session {
     const char* name;
     Operand operand;
     KeepAlive keep_alive;
+    std::vector<std::byte> copy;  // of what is not lent
   };
+  GraphRecorder* recorder() const { return graph_ ? graph_.get() : model_graphs_.get(); }
+  std::vector<Parameter> take_parameters();
   void open_ge_graphs();
+  void enter_model(std::int64_t model);
+  void end_model();
   void write_ge_graph(const GraphRecorder::EndedStep& ended, std::span<const Parameter> parameters);
   Result<> write_graph(const GraphRecorder::EndedStep& ended, std::int64_t step);
   bool wants_constant(const std::string& name);
@@ -229,6 +235,10 @@ class Session {
   std::unique_ptr<GraphRecorder> graph_;          // null: the engine tells no graph, or nobody wants it
   std::optional<dump::GeGraphWriter> ge_graphs_;  // by one thread at a time; nothing: nobody wants them
   bool graph_wants_weights_ = false;
+  // Of engines that execute models, if ge_graphs_ wants the graphs of these. An execution is a step.
+  std::unique_ptr<GraphRecorder> model_graphs_;
+  std::int64_t model_ = model::kAnyGraph;  // that is under way
+  std::set<std::int64_t> written_models_;
   std::mutex parameters_mutex_;  // guards the next two
   std::unordered_set<const char*> seen_parameters_;
   std::vector<Parameter> parameters_;       // of the step under way, written at its end

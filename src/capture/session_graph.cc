@@ -8,17 +8,19 @@
 #include "capture/clock.h"
 #include "capture/session.h"
 #include "dump/graph_files.h"
+#include "math/strided_copy.h"
 
 namespace opdump::capture {
 
 void Session::note_graph(Call& call, std::span<const Operand> outputs) {
+  if (!graph_ && call.op->op.graph_id == model::kAnyGraph) return;  // an operator of no model
   for (const Operand& output : outputs) {
     call.outputs.push_back({.value = output.value, .content = output.content, .index = output.index});
     if (call.is_first) call.detail.outputs.push_back({output.view.dtype, output.view.shape});
   }
   std::optional<NodeDetail> detail;
   if (call.is_first && !call.op->is_in_graph.exchange(true)) detail = std::move(call.detail);
-  graph_->note(*call.op, call.inputs, call.outputs, std::move(detail));
+  recorder()->note(*call.op, call.inputs, call.outputs, std::move(detail));
 }
 
 // What enters the graph is saved at the end of the step: weights with what the step made of them. An operator
@@ -36,7 +38,13 @@ void Session::note_parameters(const Call& call, std::span<const Operand> inputs)
       if (!seen_parameters_.insert(operand.name).second) continue;
       if (is_lent) {
         options_.retain(operand.owner);
-        parameters_.push_back({operand.name, operand, KeepAlive(operand.owner, options_.release)});
+        parameters_.push_back({operand.name, operand, KeepAlive(operand.owner, options_.release), {}});
+      } else if (graph_wants_weights_ && operand.view.byte_count() <= dump::GeGraphWriter::kMaxWeightBytes) {
+        std::vector<std::byte> copy(operand.view.byte_count());
+        math::copy_row_major(operand.view, copy);
+        Operand copied = operand;
+        copied.view = model::TensorView::row_major(operand.view.dtype, operand.view.shape, copy.data());
+        parameters_.push_back({operand.name, copied, KeepAlive(), std::move(copy)});
       }
     }
     if (!is_lent && plan_.parameters)
@@ -58,16 +66,20 @@ void Session::take_parameter(const char* name, const Operand& operand, std::int6
   queue(std::move(call));
 }
 
-void Session::end_step() {
+std::vector<Session::Parameter> Session::take_parameters() {
   std::vector<Parameter> parameters;
-  {
-    const std::lock_guard lock(parameters_mutex_);
-    parameters.swap(parameters_);
-    seen_parameters_.clear();
-  }
+  const std::lock_guard lock(parameters_mutex_);
+  parameters.swap(parameters_);
+  seen_parameters_.clear();
+  return parameters;
+}
+
+void Session::end_step() {
+  const std::vector<Parameter> parameters = take_parameters();
   const std::int64_t expected = graph_->expected_graph();
   if (plan_.parameters)
-    for (const Parameter& parameter : parameters) take_parameter(parameter.name, parameter.operand, expected);
+    for (const Parameter& parameter : parameters)
+      if (parameter.copy.empty()) take_parameter(parameter.name, parameter.operand, expected);
   const auto ended = graph_->end_step();
   if (!ended || stopped_) return;
   if (!ended->loss.empty()) report_unseen("the graph of a step", ended->loss);
@@ -93,7 +105,25 @@ void Session::open_ge_graphs() {
   dump::GeGraphSettings settings = dump::read_ge_graph_settings(environment, ::getpid(), options_.device_id);
   status_.warnings.insert(status_.warnings.end(), settings.warnings.begin(), settings.warnings.end());
   graph_wants_weights_ = settings.content == dump::GeGraphSettings::Content::with_weights;
-  if (settings.content != dump::GeGraphSettings::Content::none) ge_graphs_.emplace(std::move(settings));
+  if (settings.content == dump::GeGraphSettings::Content::none) return;
+  ge_graphs_.emplace(std::move(settings));
+  if (!graph_) model_graphs_ = std::make_unique<GraphRecorder>();
+}
+
+void Session::enter_model(std::int64_t model) {
+  if (model == model_ || model == model::kAnyGraph) return;
+  end_model();
+  model_ = model;
+}
+
+// The graph of a model is what its first execution executed.
+void Session::end_model() {
+  const std::vector<Parameter> parameters = take_parameters();
+  auto ended = model_graphs_->end_step();
+  const std::int64_t model = std::exchange(model_, model::kAnyGraph);
+  if (!ended || !ended->graph || stopped_ || !ge_graphs_ || !written_models_.insert(model).second) return;
+  ended->graph->id = model;
+  write_ge_graph(*ended, parameters);
 }
 
 // These files are beside the recording: if they cannot be written, it goes on without them.
@@ -105,10 +135,10 @@ void Session::write_ge_graph(const GraphRecorder::EndedStep& ended, std::span<co
         model::TensorView::row_major(constant.type.dtype, constant.type.shape, constant.data.data());
     if (view.byte_count() <= constant.data.size()) weights.push_back({constant.name, view});
   }
-  std::string name;
-  {
+  std::string name = plan_.net_name;
+  if (plan_.layout == plan::Layout::acl_tree || name.empty()) {
     const std::lock_guard lock(operators_mutex_);
-    name = plan_.models.directory_name(model::kAnyGraph);
+    name = plan_.models.directory_name(graph_ ? model::kAnyGraph : ended.graph->id);
   }
   const auto left_out = ge_graphs_->write(*ended.graph, name, weights);
   if (!left_out) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <map>
 
@@ -196,6 +197,61 @@ TEST_F(SessionGraphTest, ArgumentsLieBesideTheTensors) {
   ASSERT_TRUE(session->close());
   EXPECT_EQ(*read_file(root_ / "rank_0/net/0/0/sum.Default_sum-op0.json", 1000),
             "{\n    \"dim\": \"1\",\n    \"keepdim\": \"True\"\n}");
+}
+
+// Variables of the process, while a test runs.
+class Variables {
+ public:
+  explicit Variables(std::map<std::string, std::string> values) : values_(std::move(values)) {
+    for (const auto& [name, value] : values_) ::setenv(name.c_str(), value.c_str(), 1);
+  }
+  ~Variables() {
+    for (const auto& [name, value] : values_) ::unsetenv(name.c_str());
+  }
+  Variables(const Variables&) = delete;
+  Variables& operator=(const Variables&) = delete;
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+const DefinedOperator* define_in(Session& session, std::int64_t model, std::string name) {
+  return session.define({.type = "Relu", .name = std::move(name), .graph_id = model, .source_file = {}});
+}
+
+// An engine that tells no graphs: each of its models is one.
+TEST_F(SessionGraphTest, ModelsForDumpGeGraph) {
+  const fs::path directory = directory_.path() / "ge";
+  const Variables variables(
+      {{"DUMP_GE_GRAPH", "1"}, {"DUMP_GRAPH_LEVEL", "3"}, {"ASCEND_WORK_PATH", directory}});
+  plan::DumpPlan plan = make_plan(plan::Content::tensor);
+  plan.net_name = "net";
+  auto session = open(std::move(plan));
+  session->define_graph(7, "resnet", "r");
+  session->define_graph(8, "bert", "b");
+  const Floats x({2}), weight({2}, 0.5);
+  Operand in = x.operand(0), held = weight.operand(1), out = x.operand(0);
+  in.value = 1, held.value = 2, out.value = 3;
+  held.name = "w";
+  held.role = GraphParameter::Role::weight;
+  for (int step = 0; step < 2; ++step) {
+    session->set_step(step);
+    run(*session, define_in(*session, 7, "a"), {in, held}, {out});
+    run(*session, define_in(*session, model::kAnyGraph, "alone"), {in}, {out});
+    run(*session, define_in(*session, 7, "b"), {out}, {in});
+    run(*session, define_in(*session, 8, "c"), {in}, {out});
+  }
+  ASSERT_TRUE(session->close());
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(directory)) names.push_back(entry.path().filename());
+  EXPECT_THAT(names, testing::UnorderedElementsAre(
+                         "ge_proto_00000000_graph_7_Build.txt", "ge_onnx_00000000_graph_7_Build.pbtxt",
+                         "ge_proto_00000001_graph_8_Build.txt", "ge_onnx_00000001_graph_8_Build.pbtxt"));
+  const std::string text = *read_file(directory / "ge_proto_00000000_graph_7_Build.txt", 1 << 20);
+  EXPECT_THAT(text, HasSubstr("graph {\n  name: \"net\"\n"));
+  EXPECT_THAT(text, HasSubstr("name: \"b\"\n    type: \"Relu\"\n    input: \"a:0\""));
+  EXPECT_THAT(text, HasSubstr("data: \"\\000\\000\\000?\\000\\000\\000?\""));
+  EXPECT_THAT(text, testing::Not(HasSubstr("alone")));
 }
 
 }  // namespace

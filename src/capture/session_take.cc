@@ -108,15 +108,16 @@ void Session::give_back(Call* raw) {
 
 Call* Session::begin(const DefinedOperator* op, std::span<const Operand> inputs) {
   if (!wants(op).call) return nullptr;
+  if (model_graphs_) enter_model(op->op.graph_id);
   CallPointer call = fresh_call();
   call->op = op;
   call->step = step_ + static_cast<std::int64_t>(plan_.initial_step);
   call->graph_id = tells_models_ ? graph_->expected_graph() : op->op.graph_id;
   if (watcher_) watcher_->note_begin();
   call->takes_data = op->selected.load(std::memory_order_relaxed);
-  call->is_first = graph_ && !op->is_in_graph.load(std::memory_order_relaxed);
-  if (graph_) note_tensors(inputs, call->inputs, call->is_first, call->detail.inputs);
-  if (graph_ && (plan_.parameters || graph_wants_weights_)) note_parameters(*call, inputs);
+  call->is_first = recorder() && !op->is_in_graph.load(std::memory_order_relaxed);
+  if (recorder()) note_tensors(inputs, call->inputs, call->is_first, call->detail.inputs);
+  if ((graph_ && plan_.parameters) || graph_wants_weights_) note_parameters(*call, inputs);
   if (call->takes_data && plan_.sides != plan::Sides::outputs) take_side(*call, model::Side::input, inputs);
   return call.release();
 }
@@ -129,7 +130,7 @@ void Session::set_arguments(Call& call, std::vector<model::Argument> arguments) 
 void Session::end(Call* raw, std::span<const Operand> outputs, bool failed) {
   CallPointer call(raw, GiveBack{this});
   if (!call) return;
-  if (graph_ && !failed) note_graph(*call, outputs);
+  if (recorder() && !failed) note_graph(*call, outputs);
   if (watcher_ && !failed) watch(*call, outputs);
   if (call->takes_data) finish(std::move(call), outputs, failed);
 }

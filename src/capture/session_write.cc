@@ -140,6 +140,7 @@ Result<> Session::flush() {
 
 Result<> Session::close() {
   if (graph_) end_step();
+  if (model_graphs_) end_model();
   auto flushed = flush();
   recording_ = false;
   const dump::Status status = final_status();
