@@ -190,7 +190,9 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/measure.cc
   compare/names.cc
   compare/pairing.cc
+  compare/share.cc
   compare/statistics.cc
+  compare/tasks.cc
   compare/verdict.cc
 )
 set(OPDUMP_TESTS_compare
@@ -251,6 +253,8 @@ set(OPDUMP_CLI_SOURCES
   cli/source_lines.cc
   cli/values.cc
   cli/verbs.cc
+  group/group.cc
+  group/mpi.cc
 )
 
 set(OPDUMP_TEST_FOLDERS base model math plan dialect format dump capture compare report)
