@@ -18,6 +18,7 @@ packages=(
   protobuf-compiler python3-h5py hdf5-tools
   # models for the tests, and the hash of the package that has ONNX Runtime's library
   python3-onnx python3-torchvision openssl
+  libopenmpi-dev openmpi-bin  # optional: comparisons by several processes
 )
 command -v npm >/dev/null || packages+=(npm)  # other builds of nodejs bring it themselves
 

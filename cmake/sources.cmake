@@ -221,7 +221,9 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/quant_filter.cc
   compare/result_table.cc
   compare/slices.cc
+  compare/share.cc
   compare/statistics.cc
+  compare/tasks.cc
   compare/verdict.cc
 )
 set(OPDUMP_TESTS_compare
@@ -297,6 +299,8 @@ set(OPDUMP_CLI_SOURCES
   cli/source_lines.cc
   cli/values.cc
   cli/verbs.cc
+  group/group.cc
+  group/mpi.cc
 )
 
 set(OPDUMP_TEST_FOLDERS base model math plan dialect format dump capture compare report)

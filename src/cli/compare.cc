@@ -1,12 +1,16 @@
 // `opdump compare GOLDEN ACTUAL`: which operator went wrong first.
 #include "compare/compare.h"
 
+#include <algorithm>
 #include <string>
 
+#include "base/worker_pool.h"
 #include "cli/arguments.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/verb.h"
+#include "compare/share.h"
+#include "group/group.h"
 #include "report/csv.h"
 #include "report/jsonl.h"
 #include "report/table.h"
@@ -79,11 +83,51 @@ void print_json(const compare::Comparison& comparison, const CompareArguments& a
   print(report::summary_json_line(comparison, arguments.golden, arguments.actual));
 }
 
+// Prints the report. Returns the exit status.
+Result<int> print_report(const compare::Comparison& comparison, const CompareArguments& arguments,
+                         bool wants_colour) {
+  if (!arguments.csv_path.empty()) OPDUMP_CHECK_OK(write_csv(comparison, arguments.csv_path));
+  if (arguments.json) {
+    print_json(comparison, arguments);
+  } else {
+    report::TableStyle style;
+    style.all = arguments.all;
+    style.colour = wants_colour;
+    const std::string table = report::format_table(comparison, style);
+    print(table.empty() ? table : table + "\n");
+    print(report::format_summary(comparison, style));
+  }
+  return static_cast<int>(exit_of(comparison.outcome));
+}
+
 Result<compare::Comparison> compare_with_progress(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                                   compare::Options options) {
   Progress progress("comparing");
   options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
   return compare::compare_dumps(golden, actual, options);
+}
+
+// What the process has to do in its group. All of them get the same result, unless one sees other files.
+Result<int> compare_in(const group::Group& group, CompareArguments& arguments) {
+  const compare::Share share{group.rank(), group.size(),
+                             [&](const std::string& mine) { return group.exchange(mine); }};
+  if (group.size() > 1) {
+    arguments.options.share = &share;
+    if (arguments.options.threads == 0)
+      arguments.options.threads =
+          std::max<unsigned>(1, worker_count(0) / static_cast<unsigned>(group.size_here()));
+  }
+  auto golden = dump::DumpSet::open(arguments.golden);
+  auto actual = golden ? dump::DumpSet::open(arguments.actual) : Result<dump::DumpSet>(golden.error());
+  if (!actual) {
+    if (group.size() > 1) OPDUMP_CHECK_OK(compare::stay_out(share, actual.error().message()));
+    return actual.take_error();
+  }
+  OPDUMP_TRY(const compare::Comparison comparison,
+             compare_with_progress(*golden, *actual, arguments.options));
+  if (!group.is_leader()) return 0;
+  const bool is_alone = group.size() == 1;  // mpirun lets processes believe that they write to a terminal
+  return print_report(comparison, arguments, is_alone && wants_colour());
 }
 
 }  // namespace
@@ -94,22 +138,9 @@ Result<int> run_compare(std::span<const char* const> args) {
   declare(app, arguments);
   if (auto done = parse_arguments(app, args)) return *done;
 
-  OPDUMP_TRY(const dump::DumpSet golden, dump::DumpSet::open(arguments.golden));
-  OPDUMP_TRY(const dump::DumpSet actual, dump::DumpSet::open(arguments.actual));
-  OPDUMP_TRY(const compare::Comparison comparison, compare_with_progress(golden, actual, arguments.options));
-
-  if (!arguments.csv_path.empty()) OPDUMP_CHECK_OK(write_csv(comparison, arguments.csv_path));
-  if (arguments.json) {
-    print_json(comparison, arguments);
-  } else {
-    report::TableStyle style;
-    style.all = arguments.all;
-    style.colour = wants_colour();
-    const std::string table = report::format_table(comparison, style);
-    print(table.empty() ? table : table + "\n");
-    print(report::format_summary(comparison, style));
-  }
-  return static_cast<int>(exit_of(comparison.outcome));
+  OPDUMP_TRY(const group::Group group, group::Group::join());
+  auto status = compare_in(group, arguments);
+  return group.is_leader() ? std::move(status) : Result<int>(0);  // the leader speaks for all
 }
 
 }  // namespace opdump::cli

@@ -85,14 +85,24 @@ struct Comparison {
   std::vector<std::string> notes;  // what was assumed: "golden's step 3 is compared with actual's step 5"
 };
 
+// Several processes that compare the same two dumps, each a part of the tensors.
+struct Share {
+  std::size_t rank = 0, size = 1;
+  // Gives each process the texts of all by rank, empty ones for those that died. All call it equally often.
+  std::function<Result<std::vector<std::string>>(const std::string& mine)> exchange;
+};
+
 struct Options {
   std::optional<double> rtol, atol;  // override the table by dtype
+  const Share* share = nullptr;      // null: this process does it all
   unsigned threads = 0;              // 0: all cores
   std::function<void(std::uint64_t done, std::uint64_t total)>
       progress;  // bytes; may be empty; one thread at a time
 };
 
-// The result points into both dumps. Errors: only internal; data that cannot be compared becomes verdicts.
+// The result points into both dumps. Errors: only internal, and those of options.share; data that cannot be
+// compared becomes verdicts. With a share, every process that sees the same dumps gets the whole result; one
+// that does not is left out, and the result says so.
 Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                  const Options& options);
 

@@ -1,0 +1,231 @@
+#include "compare/share.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <numeric>
+#include <type_traits>
+
+#include "compare/names.h"
+#include "math/hash.h"
+
+namespace opdump::compare {
+namespace {
+
+// What a process says of itself before it starts: what it sees, or why it cannot take part.
+struct Greeting {
+  std::string digest;  // of its tasks; empty if it stays out
+  std::string host, why;
+};
+
+std::string encode(const Greeting& greeting) {
+  return greeting.digest + "\n" + greeting.host + "\n" + greeting.why;
+}
+
+Greeting decode_greeting(const std::string& text) {
+  const std::size_t first = std::min(text.find('\n'), text.size());
+  const std::size_t second = std::min(text.find('\n', first + 1), text.size());
+  Greeting greeting{text.substr(0, first), {}, {}};
+  if (first < text.size()) greeting.host = text.substr(first + 1, second - first - 1);
+  if (second < text.size()) greeting.why = text.substr(second + 1);
+  return greeting;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown host";
+}
+
+void append_slot(std::string& text, const dump::Slot* slot) {
+  if (slot == nullptr) {
+    text += "-\n";
+    return;
+  }
+  text += slot_name(*slot) + " " +
+          (slot->file.empty() ? slot->undumped_reason : slot->file.filename().string()) + "\n";
+}
+
+// Equal for processes that would measure the same.
+std::string digest_of(std::span<const Task> tasks, const std::array<const dump::DumpSet*, 2>& dumps) {
+  std::string text;
+  for (const dump::DumpSet* dump : dumps) {
+    for (const dump::OperatorRun& run : dump->runs())
+      text += std::to_string(run.rank) + " " + std::to_string(run.step) + " " + operator_name(run) + "\n";
+    for (const dump::Problem& problem : dump->problems()) text += problem.what + "\n";
+  }
+  for (const Task& task : tasks) {
+    text += std::to_string(task.bytes) + "\n";
+    append_slot(text, task.slot->golden);
+    append_slot(text, task.slot->actual);
+  }
+  const model::Shape shape{static_cast<std::int64_t>(text.size())};
+  return math::md5_hex(model::TensorView::row_major(model::DType::uint8, shape, text.data()));
+}
+
+// Which of `workers` has which task: the largest first, each to whoever has least to do.
+std::vector<std::size_t> divide(std::span<const Task> tasks, const std::vector<std::size_t>& workers) {
+  std::vector<std::size_t> order(tasks.size()), owner(tasks.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) { return tasks[i].bytes; });
+  std::vector<std::uint64_t> load(workers.size());
+  for (const std::size_t i : order) {
+    const auto least = static_cast<std::size_t>(std::ranges::min_element(load) - load.begin());
+    load[least] += tasks[i].bytes + 1;
+    owner[i] = workers[least];
+  }
+  return owner;
+}
+
+// ---- Results as bytes. The processes are the same program on machines of the same kind.
+
+template <typename T>
+void put(std::string& out, const T& value) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+void put_result(std::string& out, std::uint64_t index, const SlotComparison& slot) {
+  put(out, index);
+  put(out, slot.verdict);
+  put(out, slot.from_statistics);
+  put(out, slot.dtype);
+  put(out, slot.bytes);
+  put(out, slot.shape.has_value());
+  const std::uint64_t rank = slot.shape ? slot.shape->rank() : 0;
+  put(out, rank);
+  for (std::uint64_t axis = 0; axis < rank; ++axis) put(out, (*slot.shape)[axis]);
+  put(out, slot.metrics.has_value());
+  put(out, slot.metrics.value_or(math::Metrics()));
+  put(out, static_cast<std::uint64_t>(slot.reason.size()));
+  out += slot.reason;
+}
+
+class ResultReader {
+ public:
+  explicit ResultReader(std::string_view rest) : rest_(rest) {}
+  bool is_empty() const { return rest_.empty(); }
+  bool is_ok() const { return ok_; }
+
+  template <typename T>
+  T take() {
+    T value{};
+    if (rest_.size() < sizeof value) {
+      fail();
+      return value;
+    }
+    std::memcpy(&value, rest_.data(), sizeof value);
+    rest_.remove_prefix(sizeof value);
+    return value;
+  }
+  std::string take_text() {
+    const auto size = take<std::uint64_t>();
+    if (size > rest_.size()) {
+      fail();
+      return {};
+    }
+    std::string text(rest_.substr(0, size));
+    rest_.remove_prefix(size);
+    return text;
+  }
+  std::optional<model::Shape> take_shape() {
+    const bool is_known = take<bool>();
+    std::vector<std::int64_t> dims;
+    for (auto left = take<std::uint64_t>(); left > 0 && ok_; --left) dims.push_back(take<std::int64_t>());
+    return is_known ? std::optional(model::Shape(dims)) : std::nullopt;
+  }
+
+ private:
+  void fail() {
+    ok_ = false;
+    rest_ = {};
+  }
+  std::string_view rest_;
+  bool ok_ = true;
+};
+
+// Fills in the results of one process. False if they are not whole.
+bool take_results(std::span<Task> tasks, std::string_view text, std::vector<bool>& is_done) {
+  ResultReader in(text);
+  while (!in.is_empty()) {
+    const auto index = in.take<std::uint64_t>();
+    SlotComparison result;
+    result.verdict = in.take<Verdict>();
+    result.from_statistics = in.take<bool>();
+    result.dtype = in.take<model::DType>();
+    result.bytes = in.take<std::uint64_t>();
+    result.shape = in.take_shape();
+    const bool has_metrics = in.take<bool>();
+    const auto metrics = in.take<math::Metrics>();
+    if (has_metrics) result.metrics = metrics;
+    result.reason = in.take_text();
+    if (!in.is_ok() || index >= tasks.size()) return false;
+    SlotComparison& slot = *tasks[index].slot;
+    result.golden = slot.golden;
+    result.actual = slot.actual;
+    slot = std::move(result);
+    is_done[index] = true;
+  }
+  return true;
+}
+
+// The processes that take part; says of the others why not.
+std::vector<std::size_t> find_workers(const std::vector<std::string>& greetings,
+                                      std::vector<std::string>& incomplete) {
+  const std::string digest = decode_greeting(greetings[0]).digest;
+  std::vector<std::size_t> workers;
+  for (std::size_t rank = 0; rank < greetings.size(); ++rank) {
+    const Greeting greeting = decode_greeting(greetings[rank]);
+    if (!greeting.digest.empty() && greeting.digest == digest) {
+      workers.push_back(rank);
+      continue;
+    }
+    std::string why = "it sees other files than process 0, and took no part";
+    if (greeting.digest.empty()) why = greetings[rank].empty() ? "it died" : greeting.why;
+    incomplete.push_back("process " + std::to_string(rank) +
+                         (greeting.host.empty() ? "" : " on " + greeting.host) + ": " + why);
+  }
+  return workers;
+}
+
+}  // namespace
+
+Result<> share_tasks(std::span<Task> tasks, const dump::DumpSet& golden, const dump::DumpSet& actual,
+                     const Options& options, std::vector<std::string>& incomplete) {
+  const Share& share = *options.share;
+  OPDUMP_TRY(const auto greetings,
+             share.exchange(encode({digest_of(tasks, {&golden, &actual}), host_name(), {}})));
+  if (decode_greeting(greetings[0]).digest.empty()) return Error(Code::internal, "process 0 takes no part");
+  const std::vector<std::size_t> workers = find_workers(greetings, incomplete);
+  const std::vector<std::size_t> owner = divide(tasks, workers);
+  const bool takes_part = std::ranges::find(workers, share.rank) != workers.end();
+  std::vector<Task*> own;
+  for (std::size_t i = 0; i < tasks.size() && takes_part; ++i)
+    if (owner[i] == share.rank) own.push_back(&tasks[i]);
+  run_tasks(std::span<Task* const>(own), options);
+  std::string results;
+  for (const Task* task : own)
+    put_result(results, static_cast<std::uint64_t>(task - tasks.data()), *task->slot);
+  OPDUMP_TRY(const auto all, share.exchange(results));
+
+  std::vector<bool> is_done(tasks.size());
+  for (const std::size_t rank : workers)
+    if (!take_results(tasks, all[rank], is_done))
+      incomplete.push_back("process " + std::to_string(rank) + ": its answer is not whole");
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (is_done[i]) continue;
+    tasks[i].slot->verdict = Verdict::unreadable;
+    tasks[i].slot->reason = "process " + std::to_string(owner[i]) + " gave no answer: it died";
+  }
+  return ok();
+}
+
+Result<> stay_out(const Share& share, const std::string& why) {
+  OPDUMP_TRY(const auto greetings, share.exchange(encode({{}, host_name(), why})));
+  if (decode_greeting(greetings[0]).digest.empty()) return ok();
+  OPDUMP_CHECK_OK(share.exchange({}));
+  return ok();
+}
+
+}  // namespace opdump::compare

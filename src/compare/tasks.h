@@ -1,0 +1,28 @@
+// What is to be measured: pairs of tensors, those of the same files once.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "compare/compare.h"
+
+namespace opdump::compare {
+
+struct Task {
+  SlotComparison* slot = nullptr;
+  std::uint64_t bytes = 0;              // to read, for progress
+  std::vector<SlotComparison*> copies;  // slots with the same files
+};
+
+// In the order of the operators.
+std::vector<Task> make_tasks(std::vector<OperatorComparison>& operators);
+
+// Measures the slot of each task on options.threads threads.
+void run_tasks(std::span<Task> tasks, const Options& options);
+void run_tasks(std::span<Task* const> tasks, const Options& options);
+
+// Gives the copies what their task's slot has.
+void copy_results(std::span<Task> tasks);
+
+}  // namespace opdump::compare

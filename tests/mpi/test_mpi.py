@@ -1,0 +1,93 @@
+"""`mpirun opdump compare`: the report is that of one process, or says why it is not whole. OPDUMP_BIN is opdump."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+OPDUMP = os.environ["OPDUMP_BIN"]
+HERE = pathlib.Path(__file__).resolve().parent
+pytestmark = pytest.mark.skipif(shutil.which("mpirun") is None, reason="no mpirun")
+
+
+def mpirun(*groups):
+    """Each group is (processes, command...)."""
+    command = ["mpirun", "--oversubscribe"] + (["--allow-run-as-root"] if os.getuid() == 0 else [])
+    for i, (count, *words) in enumerate(groups):
+        command += [":"] * (i > 0) + ["-np", str(count), *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=100)
+
+
+@pytest.fixture(scope="module")
+def dumps(tmp_path_factory):
+    root = tmp_path_factory.mktemp("mpi")
+    for side in ("golden", "actual"):
+        for i in range(20):
+            folder = root / side / f"layer{i}"
+            folder.mkdir(parents=True)
+            values = np.random.default_rng(i).standard_normal(100 + 1000 * i).astype("f4")
+            if side == "actual" and i == 13:
+                values[3] += 1
+            np.save(folder / "w.npy", values)
+            (folder / "torn.npy").write_bytes(b"\x93NUMPY" if i == 5 else (folder / "w.npy").read_bytes())
+    return root
+
+
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("options", [[], ["--all"], ["--json", "--all"]])
+@pytest.mark.parametrize("actual", ["golden", "actual"])
+def test_the_report_is_that_of_one_process(dumps, tmp_path, count, options, actual):
+    arguments = ["compare", dumps / "golden", dumps / actual, *options, "--csv"]
+    alone = subprocess.run([OPDUMP, *arguments, tmp_path / "1.csv"], capture_output=True, text=True)
+    together = mpirun((count, OPDUMP, *arguments, tmp_path / "n.csv"))
+    assert together.stdout == alone.stdout and alone.stdout
+    assert together.returncode == alone.returncode == (3 if actual == "golden" else 1)
+    assert (tmp_path / "n.csv").read_bytes() == (tmp_path / "1.csv").read_bytes()
+
+
+@pytest.fixture
+def whole(dumps, tmp_path):
+    shutil.copytree(dumps / "golden", tmp_path / "whole", ignore=shutil.ignore_patterns("torn.npy"))
+    return tmp_path / "whole"
+
+
+def test_no_difference(whole):
+    assert mpirun((3, OPDUMP, "compare", whole, whole)).returncode == 0
+
+
+def test_a_file_missing_on_one_host(whole, tmp_path):
+    shutil.copytree(whole, tmp_path / "other")
+    (tmp_path / "other" / "layer7" / "w.npy").unlink()
+    done = mpirun((2, OPDUMP, "compare", whole, whole), (1, OPDUMP, "compare", whole, tmp_path / "other"))
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "process 2 on " in done.stdout and "sees other files than process 0" in done.stdout
+    assert "compared 20 of 20 tensors" in done.stdout
+
+
+def test_a_dump_missing_on_one_host(whole):
+    done = mpirun((2, OPDUMP, "compare", whole, whole), (1, OPDUMP, "compare", whole, "nowhere"))
+    assert done.returncode == 3
+    assert "nowhere: No such file" in done.stdout and "compared 20 of 20 tensors" in done.stdout
+
+
+def test_a_dump_missing_where_the_report_is_made(whole):
+    done = mpirun((1, OPDUMP, "compare", whole, "nowhere"), (2, OPDUMP, "compare", whole, whole))
+    assert done.returncode == 3 and "opdump: nowhere: No such file" in done.stderr and done.stdout == ""
+
+
+def test_a_process_that_dies(whole):
+    kill = [sys.executable, HERE / "kill_worker.py", OPDUMP]
+    done = mpirun((2, OPDUMP, "compare", whole, whole), (1, *kill, "compare", whole, whole))
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "process 2: it died" in done.stdout and "the answer is not whole" in done.stdout
+    assert "compared 20 of 20 tensors" in done.stdout
+    done = mpirun((1, *kill, "compare", whole, whole), (2, OPDUMP, "compare", whole, whole))
+    assert done.returncode == 3 and done.stdout == ""
+
+
+def test_a_process_that_dies_with_its_supervisor(whole):
+    done = mpirun((2, OPDUMP, "compare", whole, whole), (1, "bash", "-c", "kill -9 $$"))
+    assert done.returncode not in (0, 1) and done.stdout == ""
