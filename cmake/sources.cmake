@@ -224,6 +224,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/share.cc
   compare/statistics.cc
   compare/tasks.cc
+  compare/torch_dump.cc
   compare/verdict.cc
 )
 set(OPDUMP_TESTS_compare
@@ -275,6 +276,7 @@ set(OPDUMP_CLI_SOURCES
   cli/msaccucmp_compare_arrays.cc
   cli/msaccucmp_compare_batch.cc
   cli/msaccucmp_compare_folders.cc
+  cli/msaccucmp_compare_h5.cc
   cli/msaccucmp_compare_paths.cc
   cli/msaccucmp_compare_setup.cc
   cli/msaccucmp_compare_single.cc

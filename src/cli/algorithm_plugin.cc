@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -19,6 +20,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/msaccucmp_compare.h"
+#include "cli/python_plugin.h"
 #include "format/npy.h"
 #include "math/convert.h"
 
@@ -249,14 +251,61 @@ compare::Outcome<std::map<std::string, compare::CustomAlgorithm>> find_algorithm
   return found;
 }
 
-compare::Outcome<Plugins> find_plugins(const CompareArguments& arguments, Journal& journal) {
+namespace {
+
+std::string module_of(const compare::LayoutChange& change) {
+  return "convert_" + std::string(model::format_name(change.from)) + "_to_" +
+         std::string(model::format_name(change.to));
+}
+
+// All of an array that a script has made.
+compare::Outcome<TensorData> gather(Array array, Journal& journal) {
+  const std::uint64_t size = array.byte_count();
+  OPDUMP_TRY(const auto memory, compare::make_memory(size, journal));
+  for (std::uint64_t done = 0; done < size;) {
+    const auto piece = array.pieces->next();
+    if (!piece || piece->empty() || piece->size() > size - done)
+      return journal.fail(Ending::convert_function, "The array of a script is not whole.");
+    std::memcpy(memory.get() + done, piece->data(), piece->size());
+    done += piece->size();
+  }
+  return TensorData{array.dtype, array.shape, memory.get(), memory};
+}
+
+compare::LayoutPlugin layout_plugin(const FormatPlugins& scripts) {
+  return [scripts](const compare::LayoutChange& change, const TensorData& data,
+                   Journal& journal) -> std::optional<compare::Outcome<TensorData>> {
+    const std::string module = module_of(change);
+    if (!scripts.modules.contains(module)) return std::nullopt;
+    Elements elements;
+    elements.dtype = data.dtype;
+    elements.count = data.count();
+    elements.bytes = {data.bytes, data.view().byte_count()};
+    auto made =
+        run_format_plugin(scripts, module, change.from_shape, change.to_shape, change.groups, elements);
+    if (made) return gather(std::move(*made), journal);
+    journal.error("Failed to execute 'convert' in '" + module + "'. " + made.error().message());
+    return Failure{Ending::convert_function, ""};
+  };
+}
+
+}  // namespace
+
+compare::Outcome<Plugins> find_plugins(const CompareArguments& arguments, bool with_layouts,
+                                       Journal& journal) {
   Plugins plugins;
   if (arguments.custom.empty()) return plugins;
-  const std::string folder = real_text(arguments.custom);
   if (const Ending status = check_input_path(arguments.custom, PathKind::directory, journal);
       status != Ending::ok)
     return Failure{status, ""};
-  OPDUMP_TRY(plugins.algorithms, find_algorithm_plugins(folder, arguments.algorithms, journal));
+  OPDUMP_TRY(plugins.algorithms,
+             find_algorithm_plugins(real_text(arguments.custom), arguments.algorithms, journal));
+  if (!with_layouts) return plugins;
+  print_journal(journal);
+  Log log;
+  const FoundPlugins found = find_format_plugins(arguments.custom, log);
+  if (found.status != Status::ok) return Failure{static_cast<Ending>(found.status), ""};
+  if (!found.plugins.modules.empty()) plugins.layouts = layout_plugin(found.plugins);
   return plugins;
 }
 

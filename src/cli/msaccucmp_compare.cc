@@ -105,6 +105,8 @@ Ending compare_what_is_there(CompareArguments arguments) {
     if (status != Ending::ok) return status;
   }
   const bool are_files = is_file(arguments.mine) && is_file(arguments.golden);
+  if (are_files && arguments.mine.ends_with(".h5") && arguments.golden.ends_with(".h5"))
+    return compare_h5(arguments);
   if (arguments.post_process) return refuse("param -p only used in pytorch session.");
   if (are_files) return compare_arrays(arguments);
   const auto batch = is_batch(arguments, journal);

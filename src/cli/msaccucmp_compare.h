@@ -16,6 +16,7 @@
 #include "compare/failure.h"
 #include "compare/fusion_rules.h"
 #include "compare/layout_match.h"
+#include "compare/result_table.h"
 
 namespace opdump::cli {
 
@@ -77,12 +78,19 @@ struct Plugins {
   std::map<std::string, compare::CustomAlgorithm> algorithms;
   compare::LayoutPlugin layouts;
 };
-compare::Outcome<Plugins> find_plugins(const CompareArguments& arguments, compare::Journal& journal);
+compare::Outcome<Plugins> find_plugins(const CompareArguments& arguments, bool with_layouts,
+                                       compare::Journal& journal);
+
+// Says what to look at first, and writes it to `folder`/advisor_summary.txt. `table` is the path of the rows.
+void write_advice(const std::string& folder, const std::string& table, const compare::Row& header,
+                  const std::vector<compare::Row>& rows, const std::vector<std::string>& input_nodes,
+                  compare::Journal& journal);
 
 // The ways of comparing. Each says what it does and returns the status.
 compare::Status compare_arrays(const CompareArguments& arguments);  // two .npy files
 compare::Status compare_folders(const CompareArguments& arguments,  // two dumps
                                 const std::string& file_prefix = "");
 compare::Status compare_batch(const CompareArguments& arguments);  // -f is a directory
+compare::Status compare_h5(const CompareArguments& arguments);     // two .h5 files
 
 }  // namespace opdump::cli

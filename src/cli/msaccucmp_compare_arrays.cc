@@ -98,7 +98,7 @@ void tell_results(const std::vector<std::string>& names, const compare::Algorith
 }
 
 compare::Outcome<std::monostate> compare_files(const CompareArguments& arguments, Journal& journal) {
-  OPDUMP_TRY(Plugins plugins, find_plugins(arguments, journal));
+  OPDUMP_TRY(Plugins plugins, find_plugins(arguments, false, journal));
   OPDUMP_TRY(
       const compare::AlgorithmSet algorithms,
       compare::AlgorithmSet::select(

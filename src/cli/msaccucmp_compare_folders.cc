@@ -110,26 +110,6 @@ void tell_no_match(const CompareArguments& arguments, Journal& journal) {
     journal.error("The model does not match the dump data, please check the model and the dump data again.");
 }
 
-// Says what to look at first, and writes it beside the table.
-void advise(const CompareSetup& setup, const std::string& table, const std::vector<Row>& rows,
-            Journal& journal) {
-  journal.info("Start analyzing the comparison results: \"'" + table + "'\" .");
-  const report::Advice advice =
-      report::advise(setup.comparison(1).columns.header(), rows, setup.rules.input_nodes(), journal);
-  journal.info("Comparison result analysis is over.");
-  journal.info("The summary of the expert advice is as follows: ");
-  std::string text;
-  for (const std::string& line : advice.lines()) {
-    journal.info(line);
-    text += line + "\n";
-  }
-  const std::string path = setup.output + "/advisor_summary.txt";
-  if (const auto written = write_file_atomic(path, text, kResultMode); !written)
-    journal.error("Failed to save the advisor summary, the reason is " + written.error().message() + ".");
-  else
-    journal.info("The advisor summary (.txt) is saved in: \"'" + path + "'\" .");
-}
-
 Ending compare_all(const CompareSetup& setup, const std::string& prefix, Journal& journal) {
   const GroupResult result = setup.has_rules ? compare_with_rules(setup) : compare_npu(setup);
   const std::string path = setup.output + "/" + prefix + "result_" + time_stamp() + ".csv";
@@ -140,7 +120,9 @@ Ending compare_all(const CompareSetup& setup, const std::string& prefix, Journal
     return Ending::no_dump_file;
   }
   journal.info("The comparison result have been written to \"'" + path + "'\".");
-  if (setup.arguments.advises) advise(setup, path, result.rows, journal);
+  if (setup.arguments.advises)
+    write_advice(setup.output, path, setup.comparison(1).columns.header(), result.rows,
+                 setup.rules.input_nodes(), journal);
   return result.status;
 }
 
@@ -155,6 +137,25 @@ Ending map_all(const CompareSetup& setup, const std::string& prefix, Journal& jo
 }
 
 }  // namespace
+
+void write_advice(const std::string& folder, const std::string& table, const Row& header,
+                  const std::vector<Row>& rows, const std::vector<std::string>& input_nodes,
+                  Journal& journal) {
+  journal.info("Start analyzing the comparison results: \"'" + table + "'\" .");
+  const report::Advice advice = report::advise(header, rows, input_nodes, journal);
+  journal.info("Comparison result analysis is over.");
+  journal.info("The summary of the expert advice is as follows: ");
+  std::string text;
+  for (const std::string& line : advice.lines()) {
+    journal.info(line);
+    text += line + "\n";
+  }
+  const std::string path = folder + "/advisor_summary.txt";
+  if (const auto written = write_file_atomic(path, text, kResultMode); !written)
+    journal.error("Failed to save the advisor summary, the reason is " + written.error().message() + ".");
+  else
+    journal.info("The advisor summary (.txt) is saved in: \"'" + path + "'\" .");
+}
 
 compare::Status compare_folders(const CompareArguments& arguments, const std::string& file_prefix) {
   Journal journal;

@@ -128,7 +128,7 @@ class Preparation {
     if (is_single()) {
       OPDUMP_TRY([[maybe_unused]] const std::monostate numbers, check_numbers());
     }
-    OPDUMP_TRY(setup_->plugins, find_plugins(arguments(), journal_));
+    OPDUMP_TRY(setup_->plugins, find_plugins(arguments(), true, journal_));
     OPDUMP_TRY(
         setup_->algorithms,
         compare::AlgorithmSet::select(

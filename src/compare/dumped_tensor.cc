@@ -12,6 +12,7 @@
 #include "format/dump_data.h"
 #include "format/dump_names.h"
 #include "format/npy.h"
+#include "format/tlv_dump.h"
 #include "math/convert.h"
 #include "math/strided_copy.h"
 
@@ -134,7 +135,8 @@ class Reader {
   }
 
   Outcome<format::DumpData> decode() {
-    auto decoded = format::decode_dump_data(bytes());
+    auto decoded =
+        format::is_tlv_dump(bytes()) ? format::decode_tlv_dump(bytes()) : format::decode_dump_data(bytes());
     if (!decoded) {
       journal_.error("Failed to parse dump file '" + path_ + "'. " + decoded.error().message());
       return Failure{Status::invalid_dump, ""};

@@ -221,3 +221,37 @@ def test_damaged_dumps(tmp_path):
     (mine / "Split.split.4.1.1700000000006004").unlink()
     (mine / "x.0.1700000000006004.npy").write_bytes(b"")
     assert compare("-m", mine, *FUSED[2:], "-out", tmp_path).returncode == 18
+
+
+def test_custom_layout(tmp_path):
+    """A script of the user's replaces a built-in change of layout."""
+    folder = tmp_path / "custom/format_convert"
+    folder.mkdir(parents=True)
+    (folder / "convert_NC1HWC0_to_NCHW.py").write_text(
+        "def convert(shape_from, shape_to, array):\n"
+        "    n, c1, h, w, c0 = shape_from\n"
+        "    return array.reshape(shape_from).transpose(0, 1, 4, 2, 3).reshape(n, c1 * c0, h, w) * 2\n")
+    done = compare(*GOLDEN, "-c", tmp_path / "custom", "-alg", "RelativeEuclideanDistance", "-out", tmp_path)
+    rows = list(csv.DictReader(open(only(tmp_path, "result_*.csv"), newline="")))
+    [conv] = [row for row in rows if row["TensorIndex"] == "conv1:output:0"]
+    assert conv["RelativeEuclideanDistance"] == "1.000000", done.stderr
+    (folder / "convert_NC1HWC0_to_NCHW.py").write_text("def convert(a, b, c):\n    raise ValueError('no')\n")
+    (tmp_path / "again").mkdir()
+    done = compare(*GOLDEN, "-c", tmp_path / "custom", "-out", tmp_path / "again")
+    assert "Failed to execute 'convert' in 'convert_NC1HWC0_to_NCHW'. no" in done.stderr
+
+
+def test_metrics_round_as_numpy(tmp_path):
+    """Random pairs of all sizes: the numbers that NumPy's own formulas print."""
+    np = pytest.importorskip("numpy")
+    generator = np.random.default_rng(7)
+    for size in (2, 3, 7, 8, 9, 31, 100, 129, 1000, 8192, 8193, 20011):
+        a = (generator.standard_normal(size) * 10.0 ** generator.integers(-3, 4)).astype(np.float32)
+        b = (a + generator.standard_normal(size) * 0.3).astype(np.float32)
+        np.save(tmp_path / "a.npy", a)
+        np.save(tmp_path / "b.npy", b)
+        lines = compare("-m", tmp_path / "a.npy", "-g", tmp_path / "b.npy", "-alg", "0,3,7").stderr.splitlines()
+        norm = [np.linalg.norm(x, axis=-1, keepdims=True) for x in (a, b)]
+        expected = [min(((a / norm[0]) * (b / norm[1])).sum(), 1.0), (((a - b) ** 2).sum() / (b ** 2).sum()) ** 0.5,
+                    np.sqrt(np.average((a - b) ** 2))]
+        assert lines[-2].split("] ")[1].split() == ["%.6f" % value for value in expected], size
