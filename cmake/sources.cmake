@@ -112,6 +112,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   format/proto_text.cc
   format/op_debug_text.cc
   format/op_statistic_csv.cc
+  format/safetensors.cc
   format/statistic_csv.cc
   format/tlv_dump.cc
   format/torch_file.cc
@@ -261,7 +262,10 @@ set(OPDUMP_CLI_SOURCES
   cli/array_file.cc
   cli/array_layout.cc
   cli/array_pieces.cc
+  cli/array_text.cc
   cli/compare.cc
+  cli/convert.cc
+  cli/convert_slots.cc
   cli/graph.cc
   cli/graph_convert.cc
   cli/graph_find.cc

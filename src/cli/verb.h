@@ -35,6 +35,7 @@ std::string version_text();
 
 // One per verb, each in its own file.
 Result<int> run_compare(std::span<const char* const> args);
+Result<int> run_convert(std::span<const char* const> args);
 Result<int> run_graph(std::span<const char* const> args);
 Result<int> run_ir(std::span<const char* const> args);
 Result<int> run_ls(std::span<const char* const> args);

@@ -20,6 +20,7 @@ constexpr std::array kVerbs{
     Verb{"ir", "List the graphs of a dump, and the operators that a line made", run_ir},
     Verb{"graph", "Find and convert the graphs that CANN's graph engine dumps", run_graph},
     Verb{"compare", "Compare two dumps and name the first operator that went wrong", run_compare},
+    Verb{"convert", "Write the tensors of a dump as .npy, .npz, .safetensors, text, ...", run_convert},
     Verb{"msaccucmp", "Convert CANN's dumps with the options and names of msaccucmp.py", run_msaccucmp},
 };
 

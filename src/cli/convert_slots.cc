@@ -1,0 +1,187 @@
+#include "cli/convert_slots.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "cli/msaccucmp_dump.h"
+#include "format/dump_data.h"
+#include "format/npy.h"
+#include "math/device_layout.h"
+
+namespace opdump::cli {
+namespace fs = std::filesystem;
+namespace {
+
+using model::Format;
+using model::Shape;
+
+constexpr std::size_t kLongestName = 180;  // in bytes; file names may have 255, with ends
+
+// A name that is one part of a path on every system. Not reversible.
+std::string file_part(const std::string& name) {
+  std::string part = name.substr(0, kLongestName);
+  for (char& c : part)
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f' ||
+        std::string_view("/\\:*?\"<>|").find(c) != std::string_view::npos)
+      c = '_';
+  if (part.empty() || part.front() == '.') part.insert(0, 1, '_');
+  return part;
+}
+
+std::string slot_part(const dump::Slot& slot) {
+  return (slot.side == model::Side::input ? "input." : "output.") + std::to_string(slot.index);
+}
+
+// What the header of a dump file says of the tensor whose elements lie at `offset`.
+struct Origin {
+  Shape shape;
+  std::int64_t groups = 1;
+};
+std::optional<Origin> find_origin(const dump::Slot& slot) {
+  if (!slot.part) return std::nullopt;
+  Log quiet(true);
+  const ReadDump dump = read_dump(slot.file, false, quiet);
+  if (dump.status != Status::ok) return std::nullopt;
+  for (const auto* tensors : {&dump.file.data.inputs, &dump.file.data.outputs})
+    for (const format::DumpTensor& tensor : *tensors) {
+      if (!tensor.data || tensor.data->offset != slot.part->offset || !tensor.original_shape) continue;
+      Origin origin{{}, std::max<std::int64_t>(tensor.sub_format, 1)};
+      const std::vector<std::int64_t> dims(tensor.original_shape->begin(), tensor.original_shape->end());
+      origin.shape = Shape(std::span<const std::int64_t>(dims));
+      return origin;
+    }
+  return std::nullopt;
+}
+
+// Pieces of a tensor that they own.
+class StoredPieces final : public ArrayPieces {
+ public:
+  explicit StoredPieces(dump::StoredTensor tensor, std::unique_ptr<ArrayPieces> pieces)
+      : tensor_(std::move(tensor)), pieces_(std::move(pieces)) {}
+  Result<std::span<const std::byte>> next() override { return pieces_->next(); }
+
+ private:
+  dump::StoredTensor tensor_;
+  std::unique_ptr<ArrayPieces> pieces_;
+};
+
+// Elements of a mapped file that stays mapped while they are used. Nothing is copied, wherever they lie.
+class MappedPieces final : public ArrayPieces {
+ public:
+  MappedPieces(MappedFile file, std::unique_ptr<ArrayPieces> pieces)
+      : file_(std::move(file)), pieces_(std::move(pieces)) {}
+  Result<std::span<const std::byte>> next() override { return pieces_->next(); }
+  std::optional<FileRange> range() const override { return pieces_->range(); }
+
+ private:
+  MappedFile file_;
+  std::unique_ptr<ArrayPieces> pieces_;
+};
+
+// Where the elements of a slot lie row by row in a file, if they do.
+struct Place {
+  model::DType dtype = model::DType::undefined;
+  Shape shape;
+  std::uint64_t offset = 0;
+};
+std::optional<Place> find_place(const dump::Slot& slot, std::span<const std::byte> file) {
+  if (slot.packing != dump::Packing::none) return std::nullopt;
+  if (!slot.part) {
+    const auto header = format::decode_npy_header(file);
+    if (!header || header->fortran_order) return std::nullopt;
+    return Place{header->dtype, header->shape, header->data_offset};
+  }
+  const model::DType dtype = slot.stored_dtype == model::DType::undefined ? slot.dtype : slot.stored_dtype;
+  const Place place{dtype, slot.shape.value_or(Shape()), slot.part->offset};
+  const std::uint64_t bytes = model::TensorView{dtype, place.shape, {}, nullptr}.byte_count();
+  const bool is_whole =
+      place.offset <= file.size() && bytes <= file.size() - place.offset && bytes <= slot.part->bytes;
+  const bool is_known = model::dtype_info(dtype).bits > 0 && model::element_count(place.shape);
+  return is_whole && is_known ? std::optional(place) : std::nullopt;
+}
+
+// The shapes of a change, `origin` being what the dump knows of the tensor. Errors: as math::convert_shape.
+Result<LayoutChange> shapes_of(const Shape& stored, Format from, Format to,
+                               const std::optional<Origin>& origin) {
+  LayoutChange change{from, to, stored, {}, {}, origin ? origin->groups : 1};
+  const auto padded = math::convert_shape(stored, from, to, {{}, change.groups});
+  if (padded) {
+    change.made = change.result = *padded;
+  } else if (origin) {
+    change.made = change.result = origin->shape;  // filters hide their height and width
+    return change;
+  } else {
+    return Error(padded.error().code(), padded.error().message());
+  }
+  if (!origin || origin->shape.rank() != padded->rank()) return change;
+  bool is_cut = true;
+  for (std::size_t i = 0; i < padded->rank(); ++i) is_cut = is_cut && origin->shape[i] <= (*padded)[i];
+  if (is_cut) change.result = origin->shape;
+  return change;
+}
+
+}  // namespace
+
+std::vector<StepSlots> list_slots(const std::vector<const dump::OperatorRun*>& runs,
+                                  const std::string& slot) {
+  std::vector<StepSlots> steps;
+  std::map<fs::path, std::size_t> known;
+  std::map<fs::path, std::set<std::string>> names;
+  for (const dump::OperatorRun* run : runs) {
+    const fs::path place = fs::path("rank_" + std::to_string(run->rank)) /
+                           ("graph_" + std::to_string(run->graph_id)) /
+                           (run->step < 0 ? "constants" : "step_" + std::to_string(run->step));
+    const auto [at, is_new] = known.try_emplace(place, steps.size());
+    if (is_new) steps.push_back({place, {}});
+    for (const dump::Slot& one : run->slots) {
+      if (one.file.empty() || (!slot.empty() && slot != slot_part(one))) continue;
+      std::string name = file_part(run->name) + "." + slot_part(one);
+      for (int again = 1; !names[place].insert(name).second; ++again)
+        name = file_part(run->name) + "." + std::to_string(again) + "." + slot_part(one);
+      steps[at->second].slots.push_back({&one, std::move(name)});
+    }
+  }
+  std::erase_if(steps, [](const StepSlots& step) { return step.slots.empty(); });
+  return steps;
+}
+
+Result<Array> open_slot(const dump::Slot& slot, std::optional<Format> format, unsigned threads) {
+  const auto from = model::find_format(slot.format);
+  const bool is_changed = format && from && *from != *format && math::can_convert_layout(*from, *format);
+  const auto open = [&](const Elements& elements, const Shape& shape) -> Result<Array> {
+    Array array{file_dtype(elements.dtype), shape, nullptr};
+    if (!is_changed) {
+      array.pieces = make_pieces(elements);
+      return array;
+    }
+    OPDUMP_TRY(LayoutChange change, shapes_of(shape, *from, *format, find_origin(slot)));
+    array.shape = change.result;
+    OPDUMP_TRY(array.pieces, change_layout(elements, std::move(change), threads));
+    return array;
+  };
+  OPDUMP_TRY(MappedFile file, MappedFile::open(slot.file));
+  if (const auto place = find_place(slot, file.bytes())) {
+    const model::TensorView view{place->dtype, place->shape, {}, nullptr};
+    const std::uint64_t bytes = view.byte_count();
+    OPDUMP_TRY(Array array,
+               open({place->dtype, view.element_count(), file.bytes().subspan(place->offset, bytes),
+                     FileRange{slot.file, place->offset, bytes}, false},
+                    place->shape));
+    array.pieces = std::make_unique<MappedPieces>(std::move(file), std::move(array.pieces));
+    return array;
+  }
+  OPDUMP_TRY(dump::StoredTensor stored, dump::StoredTensor::read(slot));
+  const model::TensorView view = stored.view();
+  Array array{file_dtype(view.dtype), view.shape, make_pieces(view, std::nullopt)};
+  if (view.is_contiguous()) {
+    OPDUMP_TRY(array,
+               open({view.dtype, view.element_count(), {view.data, view.byte_count()}, std::nullopt, false},
+                    view.shape));
+  }
+  array.pieces = std::make_unique<StoredPieces>(std::move(stored), std::move(array.pieces));
+  return array;
+}
+
+}  // namespace opdump::cli
