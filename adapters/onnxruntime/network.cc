@@ -93,6 +93,17 @@ void Network::take_optimized() {
   adopt(std::move(optimized), {});
 }
 
+std::optional<std::size_t> Network::find_node(std::string_view name) const {
+  const auto found = std::ranges::find(model_.nodes, name, &Node::name);
+  if (found == model_.nodes.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - model_.nodes.begin());
+}
+
+std::span<const std::string> Network::original_names(std::size_t node) const {
+  if (!options_.as_executed) return {};
+  return original_names_[node];
+}
+
 const Tensor& Network::constant(std::size_t initializer) {
   Tensor& tensor = constants_[initializer];
   if (tensor.element_type != 0) return tensor;
@@ -190,7 +201,7 @@ void Network::define(opdump_session* session) {
     opdump_define_graph(session, &graph);
   }
   for (std::size_t i = 0; i < model_.nodes.size(); ++i) {
-    const std::string type(model_.nodes[i].type);
+    const std::string type(options_.operator_type.empty() ? model_.nodes[i].type : options_.operator_type);
     std::vector<const char*> originals;
     if (options_.as_executed)
       for (const std::string& name : original_names_[i]) originals.push_back(name.c_str());
