@@ -73,6 +73,7 @@ void Network::adopt(std::string bytes, fs::path folder) {
   bytes_ = std::move(bytes);
   model_ = read_model(bytes_);
   initializers_ = std::make_unique<Initializers>(model_, std::move(folder));
+  initializers_->check();
   constants_.clear();
   input_names_.clear();
   for (const NamedValue& input : model_.inputs) input_names_.emplace_back(input.name);
