@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -36,9 +37,9 @@ int pass_chunk(void* user, const opdump_file_chunk* chunk) {
     piece->bufLen = static_cast<std::uint32_t>(size);
     piece->isLastChunk = chunk->is_last && done + size == chunk->byte_count;
     piece->offset = chunk->offset < 0 ? -1 : chunk->offset + static_cast<std::int64_t>(done);
-    if (size > 0)
-      std::memcpy(memory.data() + sizeof(acldumpChunk), static_cast<const unsigned char*>(chunk->data) + done,
-                  size);
+    if (size > 0)  // behind the last member; the size of the struct is a little more
+      std::memcpy(memory.data() + offsetof(acldumpChunk, dataBuf),
+                  static_cast<const unsigned char*>(chunk->data) + done, size);
     if (const int failed = callback(piece, static_cast<std::int32_t>(memory.size())); failed != 0)
       return failed;
     done += size;
