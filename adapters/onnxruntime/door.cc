@@ -97,6 +97,7 @@ void load(const opdump_onnx_options& options, opdump_onnx_model** model) {
   if (options.path) network.folder = std::filesystem::absolute(options.path).parent_path();
   if (!options.data) network.file_name = std::filesystem::path(options.path).stem().string();
   network.as_executed = options.as_executed != 0;
+  if (options.operator_type) network.operator_type = options.operator_type;
   network.graph_id = options.graph_id;
   network.threads = options.threads;
   network.memory_limit_bytes = memory_limit(options.memory_limit_bytes);
@@ -210,6 +211,17 @@ size_t opdump_onnx_inner_operator_count(const opdump_onnx_model* model) {
   size_t count = 0;
   for (const opdump::onnx::Node& node : model->network->file().nodes) count += node.inner_count;
   return count;
+}
+
+int opdump_onnx_has_operator(const opdump_onnx_model* model, const char* name) {
+  return model->network->find_node(name).has_value();
+}
+
+const char* opdump_onnx_original_name(const opdump_onnx_model* model, const char* name, size_t index) {
+  const auto node = model->network->find_node(name);
+  if (!node) return nullptr;
+  const auto names = model->network->original_names(*node);
+  return index < names.size() ? names[index].c_str() : nullptr;
 }
 
 opdump_status opdump_onnx_run(opdump_onnx_model* model, opdump_session* session, const opdump_tensor* inputs,

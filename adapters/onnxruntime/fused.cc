@@ -1,6 +1,10 @@
 #include "fused.h"
 
+#include <algorithm>
+#include <array>
+#include <protozero/pbf_reader.hpp>
 #include <set>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -20,15 +24,57 @@ std::string_view value_of_name(const ModelFile& original, const Node& node) {
 // What only moves data between layouts stands for nothing.
 bool is_reordering(const Node& node) { return node.type == "ReorderInput" || node.type == "ReorderOutput"; }
 
-// The values of the original that `node` makes.
+bool has_attribute(const Node& node, std::string_view name) {
+  for (protozero::pbf_reader message(node.message.data(), node.message.size()); message.next();) {
+    if (message.tag() != 5) {
+      message.skip();
+      continue;
+    }
+    protozero::pbf_reader attribute = message.get_message();
+    if (!attribute.next(1)) continue;
+    const auto view = attribute.get_view();
+    if (std::string_view(view.data(), view.size()) == name) return true;
+  }
+  return false;
+}
+
+// The value that the operator of one of these types makes of `value`; `value` if there is none.
+std::string_view follow(const ModelFile& original, std::string_view value,
+                        std::span<const std::string_view> types) {
+  for (const Node& node : original.nodes)
+    if (std::ranges::find(types, node.type) != types.end() &&
+        std::ranges::find(node.inputs, value) != node.inputs.end() && !node.outputs.empty())
+      return node.outputs.front();
+  return value;
+}
+
+// The values of the original that `node` makes. A blocked convolution that adds (its fourth input) or
+// activates bears the name of the convolution, and makes what comes behind it.
 std::vector<std::string_view> made_values(const ModelFile& original, const Node& node) {
+  constexpr std::array<std::string_view, 1> kSum{"Add"};
+  constexpr std::array<std::string_view, 5> kActivations{"Relu", "Sigmoid", "Tanh", "LeakyRelu", "Clip"};
   std::vector<std::string_view> made;
   if (is_reordering(node)) return made;
   for (const std::string_view output : node.outputs)
     if (original.producers.contains(output)) made.push_back(output);
-  if (const std::string_view value = value_of_name(original, node); made.empty() && !value.empty())
-    made.push_back(value);
-  return made;
+  std::string_view value = value_of_name(original, node);
+  if (!made.empty() || value.empty()) return made;
+  if (node.inputs.size() > 3 && !node.inputs[3].empty()) value = follow(original, value, kSum);
+  if (has_attribute(node, "activation")) value = follow(original, value, kActivations);
+  return {value};
+}
+
+// For each operator whether it only makes constants of constants.
+std::vector<bool> find_constants(const ModelFile& model) {
+  std::vector<bool> is_constant(model.nodes.size());
+  for (std::size_t i = 0; i < model.nodes.size(); ++i)
+    is_constant[i] =
+        model.nodes[i].captured.empty() && std::ranges::all_of(model.nodes[i].inputs, [&](auto name) {
+          const auto producer = model.producers.find(name);
+          return name.empty() || model.initializer_of.contains(name) ||
+                 (producer != model.producers.end() && is_constant[producer->second]);
+        });
+  return is_constant;
 }
 
 // The operators that make `value` out of values that the optimized graph still makes.
@@ -53,6 +99,7 @@ std::vector<std::vector<std::string>> find_original_names(const ModelFile& origi
   Values kept;
   for (const Node& node : optimized.nodes)
     for (const std::string_view value : made_values(original, node)) kept.insert(value);
+  const std::vector<bool> is_constant = find_constants(original);
   std::vector<std::vector<std::string>> names(optimized.nodes.size());
   for (std::size_t i = 0; i < optimized.nodes.size(); ++i) {
     std::set<std::size_t> found;
@@ -61,7 +108,7 @@ std::vector<std::vector<std::string>> find_original_names(const ModelFile& origi
     if (const auto same = by_name.find(optimized.nodes[i].name); found.empty() && same != by_name.end())
       found.insert(same->second);
     for (const std::size_t index : found)
-      if (!is_no_task(original.nodes[index])) names[i].push_back(original.nodes[index].name);
+      if (!is_constant[index]) names[i].push_back(original.nodes[index].name);
   }
   return names;
 }

@@ -163,6 +163,22 @@ std::span<const std::byte> Initializers::find_inside(const StoredTensor& tensor,
   return raw;
 }
 
+void Initializers::check() {
+  for (std::size_t i = 0; i < model_.initializers.size(); ++i) {
+    const StoredTensor& tensor = model_.initializers[i];
+    const std::uint64_t bytes =
+        byte_count(element_type(tensor.element_type), element_count(tensor.dims, tensor.name));
+    if (tensor.is_external) {
+      find(i);
+      continue;
+    }
+    protozero::pbf_reader message(tensor.message.data(), tensor.message.size());
+    if (!message.next(9) || element_type(tensor.element_type).bits == 0) continue;
+    if (const std::size_t found = message.get_view().size(); found > 0 && found != bytes)
+      refuse(tensor, std::to_string(found) + " bytes of data; its shape needs " + std::to_string(bytes));
+  }
+}
+
 std::span<const std::byte> Initializers::find(std::size_t index) {
   const std::lock_guard lock(mutex_);
   if (const auto known = found_.find(index); known != found_.end()) return known->second;

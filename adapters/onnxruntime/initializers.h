@@ -41,6 +41,10 @@ class Initializers {
   // file that is outside of the folder, missing or too short, data that do not fit the shape. Thread-safe.
   std::span<const std::byte> find(std::size_t index);
 
+  // Throws what find() would for any initializer, so that ONNX Runtime gets no model that lies about its
+  // data. Only data that are written as numbers are not looked at.
+  void check();
+
  private:
   std::span<const std::byte> find_external(const StoredTensor& tensor, std::uint64_t bytes);
   std::span<const std::byte> find_inside(const StoredTensor& tensor, std::uint64_t count, std::uint64_t bytes,

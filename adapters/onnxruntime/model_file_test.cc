@@ -279,5 +279,27 @@ TEST(Fused, StandsForWhatLiesBetweenItsValues) {
   EXPECT_EQ(find_original_names(original, blocked), (All{{"conv", "relu"}, {"pool"}, {}}));
 }
 
+TEST(Fused, BlockedConvolutionsThatAddAndActivate) {
+  const std::string original_bytes = ModelText()
+                                         .node("Conv", {"x"}, {"c"}, "conv")
+                                         .node("Add", {"c", "x"}, {"s"}, "add")
+                                         .node("Relu", {"s"}, {"r"}, "relu")
+                                         .node("Conv", {"r"}, {"d"}, "next")
+                                         .input("x")
+                                         .output("d")
+                                         .bytes();
+  std::string activation;
+  pbf_writer(activation).add_string(1, "activation");
+  const std::string blocked_bytes = ModelText()
+                                        .node("Conv", {"x", "", "", "x"}, {"p"}, "c_nchwc", activation)
+                                        .node("Conv", {"p"}, {"q"}, "d_nchwc_1")
+                                        .input("x")
+                                        .output("q")
+                                        .bytes();
+  using All = std::vector<Names>;
+  EXPECT_EQ(find_original_names(read_model(original_bytes), read_model(blocked_bytes)),
+            (All{{"conv", "add", "relu"}, {"next"}}));
+}
+
 }  // namespace
 }  // namespace opdump::onnx

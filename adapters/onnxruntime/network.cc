@@ -73,6 +73,7 @@ void Network::adopt(std::string bytes, fs::path folder) {
   bytes_ = std::move(bytes);
   model_ = read_model(bytes_);
   initializers_ = std::make_unique<Initializers>(model_, std::move(folder));
+  initializers_->check();
   constants_.clear();
   input_names_.clear();
   for (const NamedValue& input : model_.inputs) input_names_.emplace_back(input.name);
@@ -91,6 +92,17 @@ void Network::take_optimized() {
   std::string optimized = read_all(path);
   original_names_ = find_original_names(model_, read_model(optimized));
   adopt(std::move(optimized), {});
+}
+
+std::optional<std::size_t> Network::find_node(std::string_view name) const {
+  const auto found = std::ranges::find(model_.nodes, name, &Node::name);
+  if (found == model_.nodes.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - model_.nodes.begin());
+}
+
+std::span<const std::string> Network::original_names(std::size_t node) const {
+  if (!options_.as_executed) return {};
+  return original_names_[node];
 }
 
 const Tensor& Network::constant(std::size_t initializer) {
@@ -190,7 +202,7 @@ void Network::define(opdump_session* session) {
     opdump_define_graph(session, &graph);
   }
   for (std::size_t i = 0; i < model_.nodes.size(); ++i) {
-    const std::string type(model_.nodes[i].type);
+    const std::string type(options_.operator_type.empty() ? model_.nodes[i].type : options_.operator_type);
     std::vector<const char*> originals;
     if (options_.as_executed)
       for (const std::string& name : original_names_[i]) originals.push_back(name.c_str());

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -30,6 +31,7 @@ namespace opdump::onnx {
 struct NetworkOptions {
   std::filesystem::path folder;  // of external data
   std::string file_name;         // of the model, without folder and suffix; empty: it came from memory
+  std::string operator_type;     // in the dump; empty: that of each operator
   bool as_executed = false;      // the graph that ONNX Runtime makes of the model
   std::int64_t graph_id = 0;
   unsigned threads = 0;
@@ -43,6 +45,12 @@ class Network {
   Network(std::string bytes, NetworkOptions options);
 
   const ModelFile& file() const { return model_; }
+
+  // The number of the operator `name`, if there is one.
+  std::optional<std::size_t> find_node(std::string_view name) const;
+
+  // Of a graph as executed: the operators of the file that operator `node` stands for.
+  std::span<const std::string> original_names(std::size_t node) const;
 
   // Runs with `inputs`, in the order of file().inputs. Records into `session`, which may be null. Returns the
   // model's outputs. Throws Failure; if an operator failed, its text begins with the operator, which is

@@ -242,7 +242,7 @@ void add_options(CLI::App& app, ModelArguments& arguments) {
                "refuse what the original refuses though its documentation allows it");
   app.add_option("--input", arguments.inputs,
                  "NAME=FILE.npy; the k-th file of an input is for the k-th execution")
-      ->take_all();
+      ->allow_extra_args(false);  // one file each time
   app.add_option("--input-dir", arguments.input_folder,
                  "folder with NAME.npy for each input, or 0/NAME.npy, 1/NAME.npy, ... for each execution");
   app.add_option("--random", arguments.seed,

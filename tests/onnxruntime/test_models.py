@@ -149,6 +149,59 @@ def test_executions_and_models(run, models, tmp_path):
     assert first.shape == (4, 1, 8, 8) and not np.array_equal(first, second) and 0 <= first.min() < first.max() < 1
 
 
+def test_an_input_before_the_model(run, models):
+    run.run("--input", f"data={models}/digits/data.npy", models / "digits.onnx")
+    assert len(run.tensors()) == 20
+
+
+@pytest.mark.parametrize("words,said", [
+    (["--input", "image=x.npy"], "no model has an input image; there are data"),
+    (["--input", "data=x.npy"], "input data: x.npy has the shape (2,3,); the model takes (4,1,8,8,)"),
+    (["--input", "data=d.npy"], "input data: d.npy is float64; the model takes float32"),
+    (["--input", "data"], "--input data: expected NAME=FILE.npy"),
+    ([], "input data has no value: pass --input data=FILE.npy, --input-dir or --random"),
+])
+def test_wrong_inputs(run, models, tmp_path, words, said):
+    np.save(tmp_path / "x.npy", np.zeros((2, 3), "f4"))
+    np.save(tmp_path / "d.npy", np.zeros((4, 1, 8, 8)))
+    assert said in run.run(models / "digits.onnx", *words, status=2)
+
+
+def hostile(models, tmp_path):
+    """(name, bytes, what is said) of files that are no good models."""
+    good = (models / "digits.onnx").read_bytes()
+    for size in (0, 1, 100, len(good) // 2, len(good) - 1):
+        yield f"truncated_{size}", good[:size], "not an ONNX model"
+    yield "text", b"hello, world\n" * 100, "not an ONNX model"
+    model = onnx.load(str(models / "digits.onnx"))
+    model.graph.node[0].input[0] = model.graph.node[-1].output[0]
+    yield "cycle", model.SerializeToString(), "the graph has a cycle"
+    for key, dims, said in (("huge", [2**40, 2**40], "more elements than any memory"), ("negative", [-5], "a dimension of -5")):
+        model = onnx.load(str(models / "digits.onnx"))
+        del model.graph.initializer[0].dims[:]
+        model.graph.initializer[0].dims.extend(dims)
+        yield key, model.SerializeToString(), said
+    for place in ("../secret", "/etc/passwd", "link"):
+        model = onnx.load(str(models / "beside.onnx"), load_external_data=False)
+        model.graph.initializer[0].external_data[0].value = place
+        yield f"outside_{place.replace('/', '_')}", model.SerializeToString(), "outside of the model's folder"
+
+
+def test_hostile_models(run, models, tmp_path):
+    (tmp_path / "secret").write_bytes(b"x" * 10000)
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here/link").symlink_to(tmp_path / "secret")
+    for name, data, said in hostile(models, tmp_path):
+        path = tmp_path / f"here/{name}.onnx"
+        path.write_bytes(data)
+        assert said in run.run(path, "--random", 7, status=3), name
+
+
+def test_an_offline_model_is_refused_with_a_reason(run, tmp_path):
+    (tmp_path / "net.om").write_bytes(b"IMOD" + bytes(100))
+    assert "an offline model, made for one kind of processor" in run.run(tmp_path / "net.om", "--random", 7, status=3)
+
+
 def test_random_inputs_are_the_same_in_every_run(run, models, tmp_path):
     run.run(models / "digits.onnx", "--random", 7, "--output-dir", "a")
     run.run(models / "digits.onnx", "--random", 7, "--output-dir", "b")

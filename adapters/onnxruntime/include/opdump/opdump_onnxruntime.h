@@ -31,6 +31,8 @@ typedef struct opdump_onnx_options {
   uint64_t memory_limit_bytes; /* of the values held at a time; 0: OPDUMP_MEMORY_LIMIT, else 1 GiB */
   void (*log)(void* user, int level, const char* line);
   void* log_user;
+  const char* operator_type; /* what the dump calls the type of the operators of a model that stands for one
+                                of another system; NULL: their type in ONNX */
 } opdump_onnx_options;
 
 /* What a model takes or gives. Strings and arrays live as long as the model. */
@@ -73,6 +75,14 @@ OPDUMP_API opdump_status opdump_onnx_output(const opdump_onnx_model* model, size
 /* Operators of the model, those in subgraphs (bodies of If and Loop) among them: these are not seen. */
 OPDUMP_API size_t opdump_onnx_operator_count(const opdump_onnx_model* model);
 OPDUMP_API size_t opdump_onnx_inner_operator_count(const opdump_onnx_model* model);
+
+/* 1 if the graph that is run has an operator `name`. */
+OPDUMP_API int opdump_onnx_has_operator(const opdump_onnx_model* model, const char* name);
+
+/* The index-th operator of the file that operator `name` of the graph as executed stands for. NULL: there are
+ * no more, or it is one of the file itself. Lives as long as the model. */
+OPDUMP_API const char* opdump_onnx_original_name(const opdump_onnx_model* model, const char* name,
+                                                 size_t index);
 
 /* Runs the model once with `inputs`, row-major, in the order of its inputs, and records into `session` (NULL:
  * only runs) in the session's current step. Fills `outputs`, as many as the model has: they are valid until

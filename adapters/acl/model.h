@@ -1,0 +1,86 @@
+// A loaded model, known to the program by its number.
+#pragma once
+
+#include <acl/acl_mdl.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "dump_control.h"
+#include "opdump/opdump_onnxruntime.h"
+
+namespace opdump::acl {
+
+// What a model takes or gives, in AscendCL's words.
+struct Port {
+  std::string name;
+  aclDataType type = ACL_DT_UNDEFINED;
+  bool has_shape = false;
+  std::vector<std::int64_t> dims;  // -1: known only when it runs
+
+  aclFormat format() const { return dims.size() == 4 ? ACL_FORMAT_NCHW : ACL_FORMAT_ND; }
+  bool is_dynamic() const;
+};
+
+// A tensor of an execution: memory of the program.
+struct Argument {
+  void* data = nullptr;
+  std::size_t size = 0;
+  std::vector<std::int64_t> dims;
+};
+
+class Model {
+ public:
+  ~Model() { opdump_onnx_unload(onnx_); }
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+  // Loads the file, or `size` bytes at `data`, under the number `id` and the dump that is on. Fails with a
+  // code.
+  static aclError load(const char* path, const void* data, std::size_t size, std::uint32_t id,
+                       std::shared_ptr<Model>& model);
+
+  const std::vector<Port>& inputs() const { return inputs_; }
+  const std::vector<Port>& outputs() const { return outputs_; }
+  bool is_dynamic() const;
+
+  // Runs once; fills the outputs' memory. Thread-safe.
+  aclError execute(const std::vector<Argument>& inputs, const std::vector<Argument>& outputs);
+
+  // The shape of an output as the last execution made it; of the model before the first one.
+  std::vector<std::int64_t> current_dims(std::size_t output);
+
+  // "[5]conv1[5]relu1"; null if there is no such operator.
+  const char* original_names(const char* op);
+
+ private:
+  Model() = default;
+  opdump_onnx_model* onnx_ = nullptr;
+  std::shared_ptr<Dump> dump_;
+  std::vector<Port> inputs_, outputs_;
+  std::mutex mutex_;  // guards the rest
+  std::int64_t executions_ = 0;
+  std::vector<std::vector<std::int64_t>> current_;
+  std::map<std::string, std::string> texts_;  // that original_names() gave out
+};
+
+// The models of the process. Thread-safe.
+class ModelTable {
+ public:
+  static ModelTable& instance();
+  aclError load(const char* path, const void* data, std::size_t size, std::uint32_t* id);
+  aclError unload(std::uint32_t id);
+  // Null if there is none.
+  std::shared_ptr<Model> find(std::uint32_t id);
+
+ private:
+  std::mutex mutex_;  // guards the rest
+  std::uint32_t next_id_ = 1;
+  std::map<std::uint32_t, std::shared_ptr<Model>> models_;
+};
+
+}  // namespace opdump::acl

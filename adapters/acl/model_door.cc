@@ -1,0 +1,378 @@
+// acl_mdl.h: check, call, translate.
+#include <acl/acl_mdl.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <system_error>
+
+#include "base.h"
+#include "failure.h"
+#include "model.h"
+
+using opdump::acl::Argument;
+using opdump::acl::fail;
+using opdump::acl::fail_null;
+using opdump::acl::guarded;
+using opdump::acl::Model;
+using opdump::acl::ModelTable;
+using opdump::acl::Port;
+
+struct aclmdlDesc {
+  std::shared_ptr<Model> model;
+};
+
+struct aclmdlDataset {
+  struct Entry {
+    aclDataBuffer* buffer;
+    std::vector<std::int64_t> dims;  // told by the program
+    bool has_dims = false;
+  };
+  std::vector<Entry> entries;
+  // What the open dimensions of the inputs are, one after the other.
+  std::vector<std::int64_t> open_dims;
+};
+
+namespace {
+
+// A model's working memory is ONNX Runtime's; programs ask for some and may not get nothing.
+constexpr std::size_t kWorkBytes = 1 << 20;
+// The buffer of the input that CANN adds to models with open dimensions.
+constexpr std::size_t kDynamicInputBytes = ACL_MAX_DIM_CNT * sizeof(std::int64_t);
+
+// One dimension that is not told follows from the size of the buffer.
+void fill_open_dimension(std::vector<std::int64_t>& dims, aclDataType type, std::size_t bytes) {
+  const auto open = std::ranges::find_if(dims, [](std::int64_t dim) { return dim < 0; });
+  if (open == dims.end() || std::count_if(dims.begin(), dims.end(), [](auto dim) { return dim < 0; }) > 1)
+    return;
+  *open = 1;
+  const std::size_t one = opdump::acl::byte_count(type, dims.data(), dims.size());
+  if (one > 0) *open = static_cast<std::int64_t>(bytes / one);
+}
+
+aclError find_input(const Port& port, const aclmdlDataset::Entry& entry,
+                    std::vector<std::int64_t>::const_iterator& open,
+                    std::vector<std::int64_t>::const_iterator end, Argument& input) {
+  input = {entry.buffer->data, entry.buffer->size, entry.has_dims ? entry.dims : port.dims};
+  for (std::int64_t& dim : input.dims)
+    if (dim < 0 && open != end) dim = *open++;
+  fill_open_dimension(input.dims, port.type, input.size);
+  const std::string what = "input " + port.name;
+  if (std::ranges::any_of(input.dims, [](std::int64_t dim) { return dim < 0; }) ||
+      (!port.has_shape && !entry.has_dims))
+    return fail(ACL_ERROR_MODEL_INPUT_NOT_MATCH,
+                what + " has dimensions that the model leaves open and nobody set");
+  const std::size_t needed = opdump::acl::byte_count(port.type, input.dims.data(), input.dims.size());
+  if (needed > input.size)
+    return fail(ACL_ERROR_MODEL_INPUT_NOT_MATCH, what + " has " + std::to_string(needed) +
+                                                     " bytes; its buffer has " + std::to_string(input.size));
+  return ACL_SUCCESS;
+}
+
+aclError execute(std::uint32_t id, const aclmdlDataset* input, aclmdlDataset* output) {
+  if (!input || !output) return fail_null("aclmdlExecute", input ? "output" : "input");
+  const std::shared_ptr<Model> model = ModelTable::instance().find(id);
+  if (!model) return fail(ACL_ERROR_INVALID_MODEL_ID, "EP0006: there is no model " + std::to_string(id));
+  const std::size_t count = model->inputs().size(), given = input->entries.size();
+  if (given != count && !(given == count + 1 && model->is_dynamic()))
+    return fail(ACL_ERROR_MODEL_INPUT_NOT_MATCH, "the model has " + std::to_string(count) +
+                                                     " inputs; the dataset has " + std::to_string(given));
+  if (output->entries.size() != model->outputs().size())
+    return fail(ACL_ERROR_MODEL_OUTPUT_NOT_MATCH, "the model has " + std::to_string(model->outputs().size()) +
+                                                      " outputs; the dataset has " +
+                                                      std::to_string(output->entries.size()));
+  std::vector<Argument> in(count), out;
+  auto open = input->open_dims.begin();
+  for (std::size_t i = 0; i < count; ++i)
+    if (const aclError code =
+            find_input(model->inputs()[i], input->entries[i], open, input->open_dims.end(), in[i]);
+        code != ACL_SUCCESS)
+      return code;
+  for (const auto& entry : output->entries) out.push_back({entry.buffer->data, entry.buffer->size, {}});
+  return model->execute(in, out);
+}
+
+aclError load(const char* function, const char* path, const void* data, std::size_t size, bool from_memory,
+              std::uint32_t* id) {
+  if (!id) return fail_null(function, "modelId");
+  if (from_memory ? !data : !path) return fail_null(function, from_memory ? "model" : "modelPath");
+  return guarded([&] { return ModelTable::instance().load(path, data, size, id); });
+}
+
+const Port* find_port(const aclmdlDesc* desc, bool is_input, std::size_t index) {
+  if (!desc || !desc->model) return nullptr;
+  const std::vector<Port>& ports = is_input ? desc->model->inputs() : desc->model->outputs();
+  return index < ports.size() ? &ports[index] : nullptr;
+}
+
+bool is_dynamic_input(const aclmdlDesc* desc, std::size_t index) {
+  return desc && desc->model && desc->model->is_dynamic() && index == desc->model->inputs().size();
+}
+
+aclError fill_dims(const aclmdlDesc* desc, const Port* port, const std::vector<std::int64_t>* dims,
+                   aclmdlIODims* to) {
+  if (!desc || !to) return fail_null("the dimensions of a model", desc ? "dims" : "modelDesc");
+  if (!port) return fail(ACL_ERROR_INVALID_PARAM, "EP0006: the model has no such input or output");
+  if (dims->size() > ACL_MAX_DIM_CNT) return fail(ACL_ERROR_INVALID_PARAM, "more than 128 dimensions");
+  *to = {};
+  std::strncpy(to->name, port->name.c_str(), sizeof to->name - 1);
+  to->dimCount = dims->size();
+  std::ranges::copy(*dims, to->dims);
+  return ACL_SUCCESS;
+}
+
+aclError find_by_name(const aclmdlDesc* desc, bool is_input, const char* name, std::size_t* index) {
+  if (!desc || !desc->model || !name || !index) return fail_null("an index by name", "an argument");
+  const std::vector<Port>& ports = is_input ? desc->model->inputs() : desc->model->outputs();
+  const auto found = std::ranges::find(ports, name, &Port::name);
+  *index = static_cast<std::size_t>(found - ports.begin());
+  if (found != ports.end()) return ACL_SUCCESS;
+  if (is_input && desc->model->is_dynamic() && std::strcmp(name, ACL_DYNAMIC_TENSOR_NAME) == 0)
+    return ACL_SUCCESS;
+  return fail(ACL_ERROR_INVALID_PARAM,
+              std::string("EP0006: the model has no ") + (is_input ? "input " : "output ") + name);
+}
+
+// Sets the open dimensions of a model's inputs to what `value_of` says for each (input, axis).
+aclError set_open_dims(
+    std::uint32_t id, aclmdlDataset* dataset,
+    const std::function<std::optional<std::int64_t>(const Port&, std::size_t axis)>& value_of) {
+  if (!dataset) return fail_null("open dimensions", "dataset");
+  const std::shared_ptr<Model> model = ModelTable::instance().find(id);
+  if (!model) return fail(ACL_ERROR_INVALID_MODEL_ID, "EP0006: there is no model " + std::to_string(id));
+  if (!model->is_dynamic())
+    return fail(ACL_ERROR_MODEL_NOT_DYNAMIC, "EP0006: the model has no open dimensions");
+  dataset->open_dims.clear();
+  for (const Port& port : model->inputs())
+    for (std::size_t axis = 0; axis < port.dims.size(); ++axis) {
+      if (port.dims[axis] >= 0) continue;
+      const auto value = value_of(port, axis);
+      if (!value)
+        return fail(ACL_ERROR_INVALID_PARAM, "EP0006: input " + port.name + ": dimension " +
+                                                 std::to_string(axis) + " is open and not set by this");
+      dataset->open_dims.push_back(*value);
+    }
+  return ACL_SUCCESS;
+}
+
+}  // namespace
+
+aclError aclmdlQuerySize(const char* path, size_t* work, size_t* weight) {
+  if (!path || !work || !weight) return fail_null("aclmdlQuerySize", path ? "a size" : "fileName");
+  return guarded([&] {
+    std::error_code error;
+    std::filesystem::path file = path;
+    if (!std::filesystem::exists(file, error)) file.replace_extension(".onnx");
+    const auto size = std::filesystem::file_size(file, error);
+    if (error) return fail(ACL_ERROR_READ_MODEL_FAILURE, std::string(path) + ": " + error.message());
+    *work = kWorkBytes;
+    *weight = std::max<std::size_t>(size, 1);
+    return ACL_SUCCESS;
+  });
+}
+
+aclError aclmdlQuerySizeFromMem(const void* model, size_t size, size_t* work, size_t* weight) {
+  if (!model || !work || !weight) return fail_null("aclmdlQuerySizeFromMem", model ? "a size" : "model");
+  *work = kWorkBytes;
+  *weight = std::max<std::size_t>(size, 1);
+  return ACL_SUCCESS;
+}
+
+aclError aclmdlLoadFromFile(const char* path, uint32_t* id) {
+  return load("aclmdlLoadFromFile", path, nullptr, 0, false, id);
+}
+aclError aclmdlLoadFromFileWithMem(const char* path, uint32_t* id, void*, size_t, void*, size_t) {
+  return load("aclmdlLoadFromFileWithMem", path, nullptr, 0, false, id);
+}
+aclError aclmdlLoadFromMem(const void* model, size_t size, uint32_t* id) {
+  return load("aclmdlLoadFromMem", nullptr, model, size, true, id);
+}
+aclError aclmdlLoadFromMemWithMem(const void* model, size_t size, uint32_t* id, void*, size_t, void*,
+                                  size_t) {
+  return load("aclmdlLoadFromMemWithMem", nullptr, model, size, true, id);
+}
+aclError aclmdlUnload(uint32_t id) {
+  return guarded([&] { return ModelTable::instance().unload(id); });
+}
+
+aclmdlDesc* aclmdlCreateDesc(void) { return new (std::nothrow) aclmdlDesc; }
+
+aclError aclmdlDestroyDesc(aclmdlDesc* desc) {
+  if (!desc) return fail_null("aclmdlDestroyDesc", "modelDesc");
+  delete desc;
+  return ACL_SUCCESS;
+}
+
+aclError aclmdlGetDesc(aclmdlDesc* desc, uint32_t id) {
+  if (!desc) return fail_null("aclmdlGetDesc", "modelDesc");
+  desc->model = ModelTable::instance().find(id);
+  return desc->model ? ACL_SUCCESS
+                     : fail(ACL_ERROR_INVALID_MODEL_ID, "EP0006: there is no model " + std::to_string(id));
+}
+
+size_t aclmdlGetNumInputs(aclmdlDesc* desc) { return desc && desc->model ? desc->model->inputs().size() : 0; }
+size_t aclmdlGetNumOutputs(aclmdlDesc* desc) {
+  return desc && desc->model ? desc->model->outputs().size() : 0;
+}
+
+size_t aclmdlGetInputSizeByIndex(aclmdlDesc* desc, size_t index) {
+  if (is_dynamic_input(desc, index)) return kDynamicInputBytes;
+  const Port* port = find_port(desc, true, index);
+  return port ? opdump::acl::byte_count(port->type, port->dims.data(), port->dims.size()) : 0;
+}
+
+size_t aclmdlGetOutputSizeByIndex(aclmdlDesc* desc, size_t index) {
+  const Port* port = find_port(desc, false, index);
+  return port ? opdump::acl::byte_count(port->type, port->dims.data(), port->dims.size()) : 0;
+}
+
+aclError aclmdlGetInputDims(const aclmdlDesc* desc, size_t index, aclmdlIODims* dims) {
+  const Port* port = find_port(desc, true, index);
+  return fill_dims(desc, port, port ? &port->dims : nullptr, dims);
+}
+
+aclError aclmdlGetOutputDims(const aclmdlDesc* desc, size_t index, aclmdlIODims* dims) {
+  const Port* port = find_port(desc, false, index);
+  return fill_dims(desc, port, port ? &port->dims : nullptr, dims);
+}
+
+aclError aclmdlGetCurOutputDims(const aclmdlDesc* desc, size_t index, aclmdlIODims* dims) {
+  return guarded([&] {
+    const Port* port = find_port(desc, false, index);
+    const std::vector<std::int64_t> now =
+        port ? desc->model->current_dims(index) : std::vector<std::int64_t>();
+    return fill_dims(desc, port, &now, dims);
+  });
+}
+
+const char* aclmdlGetInputNameByIndex(const aclmdlDesc* desc, size_t index) {
+  if (is_dynamic_input(desc, index)) return ACL_DYNAMIC_TENSOR_NAME;
+  const Port* port = find_port(desc, true, index);
+  return port ? port->name.c_str() : "";
+}
+const char* aclmdlGetOutputNameByIndex(const aclmdlDesc* desc, size_t index) {
+  const Port* port = find_port(desc, false, index);
+  return port ? port->name.c_str() : "";
+}
+aclFormat aclmdlGetInputFormat(const aclmdlDesc* desc, size_t index) {
+  const Port* port = find_port(desc, true, index);
+  return port ? port->format() : ACL_FORMAT_UNDEFINED;
+}
+aclFormat aclmdlGetOutputFormat(const aclmdlDesc* desc, size_t index) {
+  const Port* port = find_port(desc, false, index);
+  return port ? port->format() : ACL_FORMAT_UNDEFINED;
+}
+aclDataType aclmdlGetInputDataType(const aclmdlDesc* desc, size_t index) {
+  const Port* port = find_port(desc, true, index);
+  return port ? port->type : ACL_DT_UNDEFINED;
+}
+aclDataType aclmdlGetOutputDataType(const aclmdlDesc* desc, size_t index) {
+  const Port* port = find_port(desc, false, index);
+  return port ? port->type : ACL_DT_UNDEFINED;
+}
+
+aclError aclmdlGetInputIndexByName(const aclmdlDesc* desc, const char* name, size_t* index) {
+  return guarded([&] { return find_by_name(desc, true, name, index); });
+}
+aclError aclmdlGetOutputIndexByName(const aclmdlDesc* desc, const char* name, size_t* index) {
+  return guarded([&] { return find_by_name(desc, false, name, index); });
+}
+
+const char* aclmdlGetOpAttr(aclmdlDesc* desc, const char* op, const char* attribute) {
+  const char* result = nullptr;
+  guarded([&] {
+    if (!desc || !desc->model || !op || !attribute) return fail_null("aclmdlGetOpAttr", "an argument");
+    result = desc->model->original_names(op);
+    if (!result) return fail(ACL_ERROR_INVALID_PARAM, std::string("EP0006: the model has no operator ") + op);
+    if (std::strcmp(attribute, "_datadump_original_op_names") != 0) result = "";
+    return ACL_SUCCESS;
+  });
+  return result;
+}
+
+aclError aclmdlCreateAndGetOpDesc(uint32_t, uint32_t, uint32_t, char*, size_t, aclTensorDesc**, size_t*,
+                                  aclTensorDesc**, size_t*) {
+  return fail(ACL_ERROR_API_NOT_SUPPORT,
+              "aclmdlCreateAndGetOpDesc: operators have no tasks on a device here");
+}
+
+aclmdlDataset* aclmdlCreateDataset(void) { return new (std::nothrow) aclmdlDataset; }
+
+aclError aclmdlDestroyDataset(const aclmdlDataset* dataset) {
+  if (!dataset) return fail_null("aclmdlDestroyDataset", "dataset");
+  delete dataset;
+  return ACL_SUCCESS;
+}
+
+aclError aclmdlAddDatasetBuffer(aclmdlDataset* dataset, aclDataBuffer* buffer) {
+  if (!dataset || !buffer) return fail_null("aclmdlAddDatasetBuffer", dataset ? "dataBuffer" : "dataset");
+  return guarded([&] {
+    dataset->entries.push_back({buffer, {}, false});
+    return ACL_SUCCESS;
+  });
+}
+
+size_t aclmdlGetDatasetNumBuffers(const aclmdlDataset* dataset) {
+  return dataset ? dataset->entries.size() : 0;
+}
+
+aclDataBuffer* aclmdlGetDatasetBuffer(const aclmdlDataset* dataset, size_t index) {
+  return dataset && index < dataset->entries.size() ? dataset->entries[index].buffer : nullptr;
+}
+
+aclError aclmdlSetDatasetTensorDesc(aclmdlDataset* dataset, aclTensorDesc* desc, size_t index) {
+  if (!dataset || !desc) return fail_null("aclmdlSetDatasetTensorDesc", dataset ? "tensorDesc" : "dataset");
+  if (index >= dataset->entries.size())
+    return fail(ACL_ERROR_INVALID_PARAM, "EP0006: the dataset has no buffer " + std::to_string(index));
+  return guarded([&] {
+    dataset->entries[index].dims = desc->dims;
+    dataset->entries[index].has_dims = true;
+    return ACL_SUCCESS;
+  });
+}
+
+aclError aclmdlSetDynamicBatchSize(uint32_t id, aclmdlDataset* dataset, size_t, uint64_t batch) {
+  return guarded([&] {
+    return set_open_dims(id, dataset, [&](const Port&, std::size_t axis) -> std::optional<std::int64_t> {
+      if (axis != 0) return std::nullopt;
+      return static_cast<std::int64_t>(batch);
+    });
+  });
+}
+
+aclError aclmdlSetDynamicHWSize(uint32_t id, aclmdlDataset* dataset, size_t, uint64_t height,
+                                uint64_t width) {
+  return guarded([&] {
+    return set_open_dims(id, dataset, [&](const Port& port, std::size_t axis) -> std::optional<std::int64_t> {
+      if (port.dims.size() != 4 || axis < 2) return std::nullopt;
+      return static_cast<std::int64_t>(axis == 2 ? height : width);
+    });
+  });
+}
+
+aclError aclmdlSetInputDynamicDims(uint32_t id, aclmdlDataset* dataset, size_t, const aclmdlIODims* dims) {
+  if (!dims) return fail_null("aclmdlSetInputDynamicDims", "dims");
+  return guarded([&] {
+    const std::shared_ptr<Model> model = ModelTable::instance().find(id);
+    return set_open_dims(id, dataset, [&](const Port& port, std::size_t axis) -> std::optional<std::int64_t> {
+      std::size_t before = 0;  // all dimensions of all inputs are given, one after the other
+      for (const Port& other : model->inputs()) {
+        if (&other == &port) break;
+        before += other.dims.size();
+      }
+      if (before + axis >= std::min<std::size_t>(dims->dimCount, ACL_MAX_DIM_CNT)) return std::nullopt;
+      return dims->dims[before + axis];
+    });
+  });
+}
+
+aclError aclmdlExecute(uint32_t id, const aclmdlDataset* input, aclmdlDataset* output) {
+  return guarded([&] { return execute(id, input, output); });
+}
+
+aclError aclmdlExecuteAsync(uint32_t id, const aclmdlDataset* input, aclmdlDataset* output, aclrtStream) {
+  return guarded([&] { return execute(id, input, output); });
+}

@@ -1,0 +1,231 @@
+// acl_op.h: single operators, each executed as a model of one operator.
+#include <acl/acl_op.h>
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "dump_control.h"
+#include "failure.h"
+#include "op_graph.h"
+#include "opdump/opdump_onnxruntime.h"
+#include "runtime.h"
+
+using opdump::acl::fail;
+using opdump::acl::fail_null;
+using opdump::acl::guarded;
+
+namespace {
+
+struct Unload {
+  void operator()(opdump_onnx_model* model) const { opdump_onnx_unload(model); }
+};
+using ModelPointer = std::unique_ptr<opdump_onnx_model, Unload>;
+
+// Models of operators that were executed, by their bytes: programs execute the same few over and over.
+class OpModels {
+ public:
+  std::mutex mutex;  // guards the rest, and execution
+
+  aclError find(const std::string& bytes, const std::string& type, opdump_onnx_model** model) {
+    if (const auto known = models_.find(bytes); known != models_.end()) {
+      *model = known->second.get();
+      return ACL_SUCCESS;
+    }
+    opdump_onnx_options options{};
+    options.size = sizeof options;
+    options.path = type.c_str();
+    options.data = bytes.data();
+    options.byte_count = bytes.size();
+    options.graph_id = OPDUMP_NO_GRAPH;
+    options.operator_type = type.c_str();
+    if (opdump_onnx_load(&options, model) != OPDUMP_OK)
+      return fail(ACL_ERROR_PARSE_MODEL, opdump_onnx_last_error());
+    if (models_.size() >= kMost) models_.clear();
+    models_[bytes].reset(*model);
+    return ACL_SUCCESS;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 64;
+  std::map<std::string, ModelPointer> models_;
+};
+
+OpModels& op_models() {
+  static auto* models = new OpModels;  // never destroyed: threads may outlive static objects
+  return *models;
+}
+
+struct Call {
+  opdump::acl::OpCall op;
+  std::vector<const aclDataBuffer*> inputs;
+};
+
+aclError make_call(const char* type, int input_count, const aclTensorDesc* const* input_descs,
+                   const aclDataBuffer* const* inputs, int output_count, const aclopAttr* attributes,
+                   Call& call) {
+  if (!type) return fail_null("a single operator", "opType");
+  if (input_count < 0 || output_count <= 0 || (input_count > 0 && (!input_descs || !inputs)))
+    return fail(ACL_ERROR_INVALID_PARAM,
+                std::string("EP0006: operator ") + type + ": wrong number of inputs or outputs");
+  call.op.type = type;
+  call.op.output_count = static_cast<std::size_t>(output_count);
+  call.op.attributes = attributes;
+  for (int i = 0; i < input_count; ++i) {
+    if (!input_descs[i] || !inputs[i]) return fail_null(type, "an input");
+    if (aclGetTensorDescSize(input_descs[i]) > inputs[i]->size)
+      return fail(ACL_ERROR_OP_INPUT_NOT_MATCH, std::string("EP0006: operator ") + type + ": input " +
+                                                    std::to_string(i) + " is larger than its buffer");
+    call.op.inputs.push_back(input_descs[i]);
+    call.inputs.push_back(inputs[i]);
+  }
+  return ACL_SUCCESS;
+}
+
+// Runs the operator; `take` gets each output with its number.
+template <typename F>
+aclError run(const Call& call, bool is_dumped, F&& take) {
+  std::string bytes;
+  if (const aclError code = make_op_model(call.op, bytes); code != ACL_SUCCESS) return code;
+  OpModels& models = op_models();
+  const std::lock_guard lock(models.mutex);
+  opdump_onnx_model* model = nullptr;
+  if (const aclError code = models.find(bytes, call.op.type, &model); code != ACL_SUCCESS) return code;
+  std::vector<opdump_tensor> in(call.inputs.size()), out(call.op.output_count);
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    in[i].size = sizeof in[i];
+    in[i].dtype = opdump::acl::data_type(call.op.inputs[i]->type).ours;
+    in[i].rank = static_cast<std::uint32_t>(call.op.inputs[i]->dims.size());
+    in[i].shape = call.op.inputs[i]->dims.data();
+    in[i].data = call.inputs[i]->data;
+  }
+  const auto execute = [&](opdump_session* session) {
+    return opdump_onnx_run(model, session, in.data(), in.size(), out.data(), out.size());
+  };
+  const auto dump = is_dumped ? opdump::acl::DumpControl::instance().current() : nullptr;
+  const opdump_status status =
+      dump ? dump->with_session(opdump::acl::current_device(), execute) : execute(nullptr);
+  if (status != OPDUMP_OK) {
+    const std::string text = opdump_onnx_last_error();
+    const bool is_unknown = text.find("does not accept the model") != std::string::npos;
+    return fail(is_unknown ? ACL_ERROR_OP_NOT_FOUND : ACL_ERROR_GE_FAILURE,
+                "operator " + call.op.type + " cannot be executed here: " + text);
+  }
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if (const aclError code = take(i, out[i]); code != ACL_SUCCESS) return code;
+  return ACL_SUCCESS;
+}
+
+aclError check_output(const std::string& type, std::size_t index, const opdump_tensor& tensor,
+                      const aclTensorDesc* desc) {
+  if (!desc || desc->type == opdump::acl::acl_type(tensor.dtype)) return ACL_SUCCESS;
+  return fail(ACL_ERROR_OP_OUTPUT_NOT_MATCH, "EP0006: operator " + type + ": output " +
+                                                 std::to_string(index) +
+                                                 " is of another data type than its description says");
+}
+
+aclError execute(const char* type, int input_count, const aclTensorDesc* const* input_descs,
+                 const aclDataBuffer* const* inputs, int output_count,
+                 const aclTensorDesc* const* output_descs, aclDataBuffer* const* outputs,
+                 const aclopAttr* attributes) {
+  Call call;
+  if (const aclError code = make_call(type, input_count, input_descs, inputs, output_count, attributes, call);
+      code != ACL_SUCCESS)
+    return code;
+  if (!outputs || !output_descs) return fail_null(type, "outputs");
+  return run(call, true, [&](std::size_t i, const opdump_tensor& tensor) {
+    if (!outputs[i] || !output_descs[i]) return fail_null(type, "an output");
+    if (const aclError code = check_output(type, i, tensor, output_descs[i]); code != ACL_SUCCESS)
+      return code;
+    const std::size_t size = opdump::acl::byte_count(output_descs[i]->type, tensor.shape, tensor.rank);
+    if (size > outputs[i]->size)
+      return fail(ACL_ERROR_OP_OUTPUT_NOT_MATCH,
+                  std::string("EP0006: operator ") + type + ": output " + std::to_string(i) + " has " +
+                      std::to_string(size) + " bytes; its buffer has " + std::to_string(outputs[i]->size));
+    if (size > 0) std::memcpy(outputs[i]->data, tensor.data, size);
+    return ACL_SUCCESS;
+  });
+}
+
+template <typename T>
+aclError set(aclopAttr* attributes, const char* name, T value) {
+  if (!attributes || !name) return fail_null("aclopSetAttr", attributes ? "attrName" : "attr");
+  return guarded([&] {
+    attributes->values[name] = std::move(value);
+    return ACL_SUCCESS;
+  });
+}
+
+}  // namespace
+
+aclError aclopSetModelDir(const char* directory) {
+  return directory ? ACL_SUCCESS : fail_null("aclopSetModelDir", "modelDir");
+}
+
+aclopAttr* aclopCreateAttr(void) { return new (std::nothrow) aclopAttr; }
+void aclopDestroyAttr(const aclopAttr* attributes) { delete attributes; }
+
+aclError aclopSetAttrBool(aclopAttr* attr, const char* name, uint8_t value) {
+  return set(attr, name, value != 0);
+}
+aclError aclopSetAttrInt(aclopAttr* attr, const char* name, int64_t value) { return set(attr, name, value); }
+aclError aclopSetAttrFloat(aclopAttr* attr, const char* name, float value) { return set(attr, name, value); }
+aclError aclopSetAttrString(aclopAttr* attr, const char* name, const char* value) {
+  return value ? set(attr, name, std::string(value)) : fail_null("aclopSetAttrString", "attrValue");
+}
+aclError aclopSetAttrDataType(aclopAttr* attr, const char* name, aclDataType value) {
+  return set(attr, name, value);
+}
+aclError aclopSetAttrListInt(aclopAttr* attr, const char* name, int count, const int64_t* values) {
+  if (count < 0 || (count > 0 && !values)) return fail_null("aclopSetAttrListInt", "values");
+  return set(attr, name, std::vector<std::int64_t>(values, values + count));
+}
+aclError aclopSetAttrListFloat(aclopAttr* attr, const char* name, int count, const float* values) {
+  if (count < 0 || (count > 0 && !values)) return fail_null("aclopSetAttrListFloat", "values");
+  return set(attr, name, std::vector<float>(values, values + count));
+}
+
+aclError aclopExecuteV2(const char* type, int input_count, aclTensorDesc* input_descs[],
+                        aclDataBuffer* inputs[], int output_count, aclTensorDesc* output_descs[],
+                        aclDataBuffer* outputs[], aclopAttr* attr, aclrtStream) {
+  return guarded([&] {
+    return execute(type, input_count, input_descs, inputs, output_count, output_descs, outputs, attr);
+  });
+}
+
+aclError aclopCompileAndExecute(const char* type, int input_count, const aclTensorDesc* const input_descs[],
+                                const aclDataBuffer* const inputs[], int output_count,
+                                const aclTensorDesc* const output_descs[], aclDataBuffer* const outputs[],
+                                const aclopAttr* attr, aclopEngineType, aclopCompileType, const char*,
+                                aclrtStream) {
+  return guarded([&] {
+    return execute(type, input_count, input_descs, inputs, output_count, output_descs, outputs, attr);
+  });
+}
+
+aclError aclopCompileAndExecuteV2(const char* type, int input_count, aclTensorDesc* input_descs[],
+                                  aclDataBuffer* inputs[], int output_count, aclTensorDesc* output_descs[],
+                                  aclDataBuffer* outputs[], aclopAttr* attr, aclopEngineType,
+                                  aclopCompileType, const char*, aclrtStream stream) {
+  return aclopExecuteV2(type, input_count, input_descs, inputs, output_count, output_descs, outputs, attr,
+                        stream);
+}
+
+aclError aclopInferShape(const char* type, int input_count, aclTensorDesc* input_descs[],
+                         aclDataBuffer* inputs[], int output_count, aclTensorDesc* output_descs[],
+                         aclopAttr* attr) {
+  return guarded([&] {
+    Call call;
+    if (const aclError code = make_call(type, input_count, input_descs, inputs, output_count, attr, call);
+        code != ACL_SUCCESS)
+      return code;
+    if (!output_descs) return fail_null(type, "outputDesc");
+    return run(call, false, [&](std::size_t i, const opdump_tensor& tensor) {
+      if (!output_descs[i]) return fail_null(type, "an output");
+      output_descs[i]->type = opdump::acl::acl_type(tensor.dtype);
+      output_descs[i]->dims.assign(tensor.shape, tensor.shape + tensor.rank);
+      return ACL_SUCCESS;
+    });
+  });
+}
