@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "dump/tree_file.h"
 #include "format/ge_build.h"
-#include "format/ge_onnx.h"
 #include "math/strided_copy.h"
 
 namespace opdump::dump {
@@ -79,10 +78,34 @@ class WeightData {
   std::vector<std::string> left_out_;
 };
 
-Result<> write_text(const OpenDirectory& directory, const std::string& name, const std::string& text) {
-  OPDUMP_TRY(const Fd fd, create_replacing(directory, name));
-  return write_all(fd, std::as_bytes(std::span(text)), directory.path / name);
-}
+// A file that grows by small pieces; none if it was not created.
+class TextFile {
+ public:
+  Result<> create(const OpenDirectory& directory, const std::string& name) {
+    OPDUMP_TRY(fd_, create_replacing(directory, name));
+    path_ = directory.path / name;
+    return ok();
+  }
+
+  Result<> add(std::string_view text) {
+    if (!fd_) return ok();
+    buffer_ += text;
+    return buffer_.size() < kBufferBytes ? ok() : flush();
+  }
+
+  Result<> flush() {
+    if (!fd_) return ok();
+    OPDUMP_CHECK_OK(write_all(fd_, std::as_bytes(std::span(buffer_)), path_));
+    buffer_.clear();
+    return ok();
+  }
+
+ private:
+  static constexpr std::size_t kBufferBytes = 1 << 20;
+  Fd fd_;
+  fs::path path_;
+  std::string buffer_;
+};
 
 }  // namespace
 
@@ -124,28 +147,34 @@ Result<std::vector<std::string>> GeGraphWriter::write(const model::Graph& graph,
   const bool has_weights = settings_.content == Content::with_weights;
   const model::Graph typed = has_weights ? data.type_parameters(graph) : model::Graph();
   for (const format::GeStage stage : {format::GeStage::pre_run_begin, format::GeStage::build}) {
-    const std::string_view stage_name = format::kGeStageNames[static_cast<std::size_t>(stage)];
-    if (!settings_.wants(stage_name)) continue;
+    if (!settings_.wants(format::kGeStageNames[static_cast<std::size_t>(stage)])) continue;
     format::GeBuildOptions options{.stage = stage, .name = name, .read_data = {}};
     // Weights are in the graph that is executed only: once is enough of them.
     if (has_weights && stage == format::GeStage::build)
       options.read_data = [&](std::string_view weight) { return data.read(weight); };
-    const format::ProtoMessage model = format::build_ge_graph(has_weights ? typed : graph, options);
-    OPDUMP_CHECK_OK(write_stage(directory, model, "graph_" + std::to_string(graph.id), stage_name));
+    options.only_relations = settings_.content == Content::relations;
+    OPDUMP_CHECK_OK(write_stage(directory, has_weights ? typed : graph, options));
   }
   return data.take_left_out();
 }
 
-Result<> GeGraphWriter::write_stage(const OpenDirectory& directory, const format::ProtoMessage& model,
-                                    const std::string& graph, std::string_view stage) {
-  const std::string number = settings_.short_names ? pad(count_, 5) : pad(count_, 8) + "_" + graph;
-  const std::string name = number + "_" + std::string(stage);
+Result<> GeGraphWriter::write_stage(const OpenDirectory& directory, const model::Graph& graph,
+                                    const format::GeBuildOptions& options) {
+  const std::string number =
+      settings_.short_names ? pad(count_, 5) : pad(count_, 8) + "_graph_" + std::to_string(graph.id);
+  const std::string name =
+      number + "_" + std::string(format::kGeStageNames[static_cast<std::size_t>(options.stage)]);
   ++count_;
-  if (settings_.proto)
-    OPDUMP_CHECK_OK(write_text(directory, "ge_proto_" + name + ".txt", format::print_proto_text(model)));
-  if (!settings_.onnx) return ok();
-  const auto onnx = format::build_ge_onnx(model, settings_.content == Content::relations);
-  return write_text(directory, "ge_onnx_" + name + ".pbtxt", format::print_proto_text(onnx));
+  TextFile proto, onnx;
+  if (settings_.proto) OPDUMP_CHECK_OK(proto.create(directory, "ge_proto_" + name + ".txt"));
+  if (settings_.onnx) OPDUMP_CHECK_OK(onnx.create(directory, "ge_onnx_" + name + ".pbtxt"));
+  const auto sink = [&](std::string_view proto_text, std::string_view onnx_text) -> Result<> {
+    OPDUMP_CHECK_OK(proto.add(proto_text));
+    return onnx.add(onnx_text);
+  };
+  OPDUMP_CHECK_OK(format::encode_ge_graph(graph, options, sink));
+  OPDUMP_CHECK_OK(proto.flush());
+  return onnx.flush();
 }
 
 }  // namespace opdump::dump

@@ -15,7 +15,7 @@
 
 #include "base/result.h"
 #include "dump/tree_file.h"
-#include "format/proto_text.h"
+#include "format/ge_build.h"
 #include "model/graph.h"
 #include "model/tensor_view.h"
 
@@ -61,8 +61,8 @@ class GeGraphWriter {
                                          std::span<const GeWeight> weights);
 
  private:
-  Result<> write_stage(const OpenDirectory& directory, const format::ProtoMessage& model,
-                       const std::string& graph, std::string_view stage);
+  Result<> write_stage(const OpenDirectory& directory, const model::Graph& graph,
+                       const format::GeBuildOptions& options);
 
   GeGraphSettings settings_;
   std::int64_t count_ = 0;

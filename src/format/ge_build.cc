@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "format/ge_onnx.h"
 #include "format/graph_rows.h"
+#include "format/proto_text.h"
 #include "model/tensor_view.h"
 
 namespace opdump::format {
@@ -120,21 +122,35 @@ class GeBuilder {
  public:
   GeBuilder(const model::Graph& graph, const GeBuildOptions& options) : graph_(graph), options_(options) {}
 
-  ProtoMessage build() {
+  Result<> encode(const GeTextSink& sink) {
+    build();
+    std::string proto = "graph {\n", onnx(kGeOnnxBegin);
+    const auto add = [&](const ProtoField& field) { append_proto_text(proto, field, 2); };
+    add(proto_string("name", options_.name));
+    for (std::size_t i = 0; i < graph_.parameters.size(); ++i)
+      if (ops_[i].type == "Data") add(proto_string("input", ops_[i].name + ":0"));
+    for (const std::string& input : ops_.back().inputs) add(proto_string("output", input));
+    for (std::size_t i = 0; i < ops_.size(); ++i) {
+      const ProtoField op = print(ops_[i], i);
+      add(op);
+      append_proto_text(onnx, ge_onnx_node(op.fields, options_.only_relations), 2);
+      OPDUMP_CHECK_OK(sink(proto, onnx));
+      proto.clear();
+      onnx.clear();
+    }
+    append_proto_text(onnx, proto_string("name", options_.name), 2);
+    return sink("}\n", onnx + "}\n");
+  }
+
+ private:
+  void build() {
     const bool trains = is_training(graph_);
     for (const GraphParameter& parameter : graph_.parameters) add_parameter(parameter, trains);
     for (const model::Node& node : graph_.nodes) ops_.push_back(begin_node(node));
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) connect(i);
     add_net_output();
-    ProtoMessage graph{proto_string("name", options_.name)};
-    for (std::size_t i = 0; i < graph_.parameters.size(); ++i)
-      if (ops_[i].type == "Data") graph.push_back(proto_string("input", ops_[i].name + ":0"));
-    for (const std::string& input : ops_.back().inputs) graph.push_back(proto_string("output", input));
-    for (std::size_t i = 0; i < ops_.size(); ++i) graph.push_back(print(ops_[i], i));
-    return {proto_message("graph", std::move(graph))};
   }
 
- private:
   const model::Graph& graph_;
   const GeBuildOptions& options_;
   std::vector<Op> ops_;  // parameters, nodes, the NetOutput
@@ -273,8 +289,8 @@ class GeBuilder {
 
 }  // namespace
 
-ProtoMessage build_ge_graph(const model::Graph& graph, const GeBuildOptions& options) {
-  return GeBuilder(graph, options).build();
+Result<> encode_ge_graph(const model::Graph& graph, const GeBuildOptions& options, const GeTextSink& sink) {
+  return GeBuilder(graph, options).encode(sink);
 }
 
 bool is_training(const model::Graph& graph) {

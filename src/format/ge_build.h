@@ -9,11 +9,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <span>
 #include <string>
 #include <string_view>
 
-#include "format/proto_text.h"
+#include "base/result.h"
 #include "model/graph.h"
 
 namespace opdump::format {
@@ -28,11 +27,15 @@ struct GeBuildOptions {
   std::string name;  // of the graph: the directory {model_name} of its dump
   // The elements of a weight or constant in row-major order, or nothing: they are left out then.
   std::function<std::string(std::string_view name)> read_data;
+  bool only_relations = false;  // of the ONNX text
 };
 
-// The fields of a ModelDef. Names of operators are those of the graph; of equal ones the later get _2, _3,
-// ...
-ProtoMessage build_ge_graph(const model::Graph& graph, const GeBuildOptions& options);
+// Takes the texts piece by piece: those of a large step are large.
+using GeTextSink = std::function<Result<>(std::string_view ge_proto, std::string_view ge_onnx)>;
+
+// The text of a ModelDef, and that of an ONNX model (ge_onnx.h). Names of operators are those of the graph;
+// of equal ones the later get _2, _3, ... Errors: those of the sink.
+Result<> encode_ge_graph(const model::Graph& graph, const GeBuildOptions& options, const GeTextSink& sink);
 
 // Whether the graph has a backward or optimizer part.
 bool is_training(const model::Graph& graph);

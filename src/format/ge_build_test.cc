@@ -8,7 +8,6 @@
 #include <map>
 
 #include "format/ge_graph.h"
-#include "format/ge_onnx.h"
 #include "format/sample_graph.h"
 
 namespace opdump::format {
@@ -20,8 +19,32 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-ProtoMessage build(const model::Graph& graph, GeStage stage = GeStage::build) {
-  return build_ge_graph(graph, {.stage = stage, .name = "net", .read_data = {}});
+struct Texts {
+  std::string proto, onnx;
+};
+
+Texts encode(const model::Graph& graph, const GeBuildOptions& options) {
+  Texts texts;
+  EXPECT_TRUE(encode_ge_graph(graph, options, [&](std::string_view proto, std::string_view onnx) -> Result<> {
+    texts.proto += proto;
+    texts.onnx += onnx;
+    return ok();
+  }));
+  return texts;
+}
+
+ProtoMessage build(const model::Graph& graph, GeBuildOptions options = {}) {
+  options.name = "net";
+  auto model = decode_ge_graph(encode(graph, options).proto);
+  EXPECT_TRUE(model);
+  return model ? std::move(*model) : ProtoMessage();
+}
+
+std::string encode_onnx(bool only_relations) {
+  GeBuildOptions options;
+  options.name = "net";
+  options.only_relations = only_relations;
+  return encode(sample_graph(), options).onnx;
 }
 
 // The fields of the operator `name`.
@@ -40,9 +63,8 @@ std::string value_of(const ProtoMessage& op, std::string_view key) {
 constexpr std::string_view kPool = "Default/pool-MaxPool2d/max_pool2d_with_indices-op0";
 
 TEST(GeBuild, IsAGraphOfTheEngine) {
-  const auto model = decode_ge_graph(print_proto_text(build(sample_graph())));
-  ASSERT_TRUE(model);
-  const auto graphs = list_ge_graphs(*model);
+  const ProtoMessage model = build(sample_graph());
+  const auto graphs = list_ge_graphs(model);
   ASSERT_EQ(graphs.size(), 1u);
   EXPECT_EQ(graphs[0].name, "net");
   std::vector<std::string> types;
@@ -108,7 +130,9 @@ input_desc {
 }
 
 TEST(GeBuild, BeforeItIsBuiltAGraphHasNoIdsAndNoTypes) {
-  const ProtoMessage model = build(sample_graph(), GeStage::pre_run_begin);
+  GeBuildOptions options;
+  options.stage = GeStage::pre_run_begin;
+  const ProtoMessage model = build(sample_graph(), options);
   const std::string pool = print_proto_text(op_of(model, kPool));
   EXPECT_THAT(pool, Not(HasSubstr("id: ")));
   EXPECT_THAT(pool, Not(HasSubstr("dtype")));
@@ -128,10 +152,11 @@ TEST(GeBuild, WeightsOfATrainingGraphAreVariables) {
 }
 
 TEST(GeBuild, DataOfWeights) {
-  const GeBuildOptions options{.name = "net", .read_data = [](std::string_view name) {
-                                 return name == "data-0" ? std::string("\1\0\2\3", 4) : std::string();
-                               }};
-  const ProtoMessage model = build_ge_graph(sample_graph(), options);
+  GeBuildOptions options;
+  options.read_data = [](std::string_view name) {
+    return name == "data-0" ? std::string("\1\0\2\3", 4) : std::string();
+  };
+  const ProtoMessage model = build(sample_graph(), options);
   EXPECT_THAT(value_of(op_of(model, "data-0"), "value"), HasSubstr("data: \"\\001\\000\\002\\003\""));
   EXPECT_THAT(value_of(op_of(model, "conv1.weight"), "value"), Not(HasSubstr("data:")));
 }
@@ -171,7 +196,7 @@ TEST(GeBuild, OriginalNamesAreToldAndNamesAreUnique) {
 }
 
 TEST(GeOnnx, GoldenNode) {
-  const std::string text = print_proto_text(build_ge_onnx(build(sample_graph()), false));
+  const std::string text = encode_onnx(false);
   EXPECT_TRUE(
       text.starts_with("ir_version: 6\nproducer_name: \"opdump\"\ngraph {\n  node {\n    input: \"\"\n"
                        "    output: \"x:0\"\n    name: \"x\"\n    op_type: \"ge:Data\"\n    attribute {\n"));
@@ -186,7 +211,7 @@ TEST(GeOnnx, GoldenNode) {
 }
 
 TEST(GeOnnx, OnlyRelations) {
-  const std::string text = print_proto_text(build_ge_onnx(build(sample_graph()), true));
+  const std::string text = encode_onnx(true);
   EXPECT_THAT(text, Not(HasSubstr("attribute")));
   EXPECT_THAT(
       text,

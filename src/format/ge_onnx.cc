@@ -159,7 +159,9 @@ void add_outputs(ProtoMessage& node, const ProtoMessage& op, const std::string& 
   if (count == 0 && is_read) node.push_back(proto_string("output", name + ":-1"));
 }
 
-ProtoField convert_op(const ProtoMessage& op, bool only_relations) {
+}  // namespace
+
+ProtoField ge_onnx_node(const ProtoMessage& op, bool only_relations) {
   const std::string name = text_of(op, "name");
   ProtoMessage node;
   for (const ProtoField& field : op)
@@ -173,19 +175,6 @@ ProtoField convert_op(const ProtoMessage& op, bool only_relations) {
     attributes.append_to(node);
   }
   return proto_message("node", std::move(node));
-}
-
-}  // namespace
-
-ProtoMessage build_ge_onnx(const ProtoMessage& ge_model, bool only_relations) {
-  ProtoMessage result;
-  if (const ProtoField* graph = find_first(ge_model, "graph")) {
-    for (const ProtoField& field : graph->fields)
-      if (field.name == "op") result.push_back(convert_op(field.fields, only_relations));
-    result.push_back(proto_string("name", text_of(graph->fields, "name")));
-  }
-  return {proto_word("ir_version", "6"), proto_string("producer_name", "opdump"),
-          proto_message("graph", std::move(result))};
 }
 
 }  // namespace opdump::format

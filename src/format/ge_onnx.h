@@ -3,12 +3,16 @@
 // are attributes ("output_desc_shape:0").
 #pragma once
 
+#include <string_view>
+
 #include "format/proto_text.h"
 
 namespace opdump::format {
 
-// The fields of an onnx.ModelProto with the first graph of a ModelDef. `only_relations`: names, types and
-// edges.
-ProtoMessage build_ge_onnx(const ProtoMessage& ge_model, bool only_relations);
+// What an onnx.ModelProto begins with; nodes follow, then the name of the graph and a brace.
+inline constexpr std::string_view kGeOnnxBegin = "ir_version: 6\nproducer_name: \"opdump\"\ngraph {\n";
+
+// The node of an OpDef. `only_relations`: its name, type and edges.
+ProtoField ge_onnx_node(const ProtoMessage& op, bool only_relations);
 
 }  // namespace opdump::format

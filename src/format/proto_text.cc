@@ -225,23 +225,6 @@ void append_escaped(std::string& out, std::string_view bytes) {
   }
 }
 
-void append(std::string& out, const ProtoMessage& message, std::size_t indent) {
-  for (const ProtoField& field : message) {
-    out.append(indent, ' ').append(field.name);
-    if (field.kind == Kind::message) {
-      out.append(" {\n");
-      append(out, field.fields, indent + 2);
-      out.append(indent, ' ').append("}\n");
-    } else if (field.kind == Kind::string) {
-      out.append(": \"");
-      append_escaped(out, field.value);
-      out.append("\"\n");
-    } else {
-      out.append(": ").append(field.value).append("\n");
-    }
-  }
-}
-
 }  // namespace
 
 bool ProtoField::operator==(const ProtoField& other) const {
@@ -252,8 +235,23 @@ Result<ProtoMessage> parse_proto_text(std::string_view text) { return Parser(tex
 
 std::string print_proto_text(const ProtoMessage& message) {
   std::string text;
-  append(text, message, 0);
+  for (const ProtoField& field : message) append_proto_text(text, field, 0);
   return text;
+}
+
+void append_proto_text(std::string& out, const ProtoField& field, std::size_t indent) {
+  out.append(indent, ' ').append(field.name);
+  if (field.kind == Kind::message) {
+    out.append(" {\n");
+    for (const ProtoField& inner : field.fields) append_proto_text(out, inner, indent + 2);
+    out.append(indent, ' ').append("}\n");
+  } else if (field.kind == Kind::string) {
+    out.append(": \"");
+    append_escaped(out, field.value);
+    out.append("\"\n");
+  } else {
+    out.append(": ").append(field.value).append("\n");
+  }
 }
 
 const ProtoField* find_first(const ProtoMessage& message, std::string_view name) {

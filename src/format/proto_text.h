@@ -40,6 +40,7 @@ Result<ProtoMessage> parse_proto_text(std::string_view text);
 
 // Two blanks for each level, a field in each line.
 std::string print_proto_text(const ProtoMessage& message);
+void append_proto_text(std::string& out, const ProtoField& field, std::size_t indent);
 
 // The first or last field of a name, or null. Of a field that must not repeat the last one counts.
 const ProtoField* find_first(const ProtoMessage& message, std::string_view name);
