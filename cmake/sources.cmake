@@ -3,6 +3,7 @@
 set(OPDUMP_CORE_SOURCES)
 
 list(APPEND OPDUMP_CORE_SOURCES
+  base/divide.cc
   base/file.cc
   base/isolated.cc
   base/file_copy.cc
@@ -10,7 +11,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   base/text.cc
   base/worker_pool.cc
 )
-set(OPDUMP_TESTS_base base/base_test.cc base/isolated_test.cc base/worker_pool_test.cc)
+set(OPDUMP_TESTS_base base/base_test.cc base/divide_test.cc base/isolated_test.cc base/worker_pool_test.cc)
 
 list(APPEND OPDUMP_CORE_SOURCES
   model/dtype.cc

@@ -12,6 +12,7 @@
 #include "cli/msaccucmp_help.h"
 #include "cli/output.h"
 #include "cli/verb.h"
+#include "group/group.h"
 
 namespace opdump::cli {
 namespace {
@@ -50,9 +51,11 @@ struct MsaccucmpVerb {
   // What argparse refuses beyond what the options say; may be null.
   Result<> (*check)(const ParsedArguments& values);
   Status (*run)(const ParsedArguments& values);
+  bool is_shared = false;  // by the processes that mpirun has started; otherwise the first one does it all
 };
 constexpr MsaccucmpVerb kVerbs[] = {
-    {"convert", kConvertUsage, kConvertHelp, kConvertOptions, check_msaccucmp_convert, run_msaccucmp_convert},
+    {"convert", kConvertUsage, kConvertHelp, kConvertOptions, check_msaccucmp_convert, run_msaccucmp_convert,
+     true},
     {"overflow", kOverflowUsage, kOverflowHelp, kOverflowOptions, nullptr, run_msaccucmp_overflow},
     {"file_compare", kFileCompareUsage, kFileCompareHelp, kFileCompareOptions, nullptr,
      run_msaccucmp_file_compare},
@@ -75,6 +78,7 @@ int finish(Status status, std::chrono::steady_clock::time_point begin) {
 }
 
 int run_verb(const MsaccucmpVerb& verb, std::span<const char* const> args) {
+  if (!verb.is_shared && group::process_rank() != 0) return 0;
   const auto begin = std::chrono::steady_clock::now();
   const auto values = parse_arguments(verb.options, args);
   const std::string mistake =

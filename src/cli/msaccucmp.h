@@ -57,6 +57,7 @@ class Log {
   void warning(std::string text) { say(Severity::warning, std::move(text)); }
   Status fail(Status status, std::string text);
   void flush();
+  const std::vector<std::pair<Severity, std::string>>& lines() const { return lines_; }  // not yet flushed
 
  private:
   bool is_kept_;

@@ -5,9 +5,13 @@
 #include <chrono>
 #include <cmath>
 #include <mutex>
+#include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
+#include <span>
 #include <vector>
 
+#include "base/divide.h"
 #include "base/file_copy.h"
 #include "base/text.h"
 #include "base/worker_pool.h"
@@ -16,6 +20,8 @@
 namespace opdump::cli {
 namespace fs = std::filesystem;
 namespace {
+
+using Json = nlohmann::json;
 
 constexpr std::string_view kTypes[] = {"npy", "bin", "msnpy", "pt"};  // as FileType
 constexpr std::string_view kFailedList = "convert_failed_file_list.txt";
@@ -58,29 +64,86 @@ class ProgressLines {
 class Conversion {
  public:
   Conversion(ConvertOptions options, std::vector<fs::path> files, std::size_t total)
-      : options_(std::move(options)), files_(std::move(files)), progress_(total), results_(files_.size()) {}
+      : options_(std::move(options)), files_(std::move(files)), progress_(total), results_(files_.size()) {
+    for (const fs::path& file : files_) {
+      std::error_code error;
+      const std::uint64_t bytes = fs::file_size(file, error);
+      bytes_.push_back(error ? 0 : bytes);
+    }
+  }
 
   Status run() {
-    std::vector<std::size_t> small, big;
-    for (std::size_t i = 0; i < files_.size(); ++i) {
-      std::error_code error;
-      const std::uint64_t bytes = fs::file_size(files_[i], error);
-      (error || bytes <= kBigFile ? small : big).push_back(i);
+    std::vector<std::size_t> all(files_.size());
+    std::iota(all.begin(), all.end(), 0);
+    if (options_.group == nullptr) {
+      convert(all);
+    } else if (const Status status = share(all); status != Status::ok || !options_.group->is_leader()) {
+      return status;
     }
-    parallel_for(small.size(), 0, [&](std::size_t i) { convert(small[i], 1); });
-    for (const std::size_t i : big) convert(i, worker_count(0));
     return note_failures();
   }
 
  private:
+  void convert(std::span<const std::size_t> indices) {
+    const std::size_t here = options_.group == nullptr ? 1 : options_.group->size_here();
+    const unsigned threads = std::max<unsigned>(1, worker_count(0) / static_cast<unsigned>(here));
+    std::vector<std::size_t> small, big;
+    for (const std::size_t i : indices) (bytes_[i] <= kBigFile ? small : big).push_back(i);
+    parallel_for(small.size(), threads, [&](std::size_t i) { convert(small[i], 1); });
+    for (const std::size_t i : big) convert(i, threads);
+  }
+
   void convert(std::size_t i, unsigned threads) {
     ConvertOptions options = options_;
     if (options.format) options.format->threads = threads;
     Log log(true);
     results_[i] = convert_dump_file(files_[i], options, log);
     const std::lock_guard lock(mutex_);
+    if (options_.group != nullptr) note_answer(i, log);
     log.flush();
     progress_.count_one();
+  }
+
+  // Converts a part of the files and learns from the others what became of theirs. The leader tells it, and
+  // converts what a process that died has left.
+  Status share(std::span<const std::size_t> all) {
+    const group::Group& group = *options_.group;
+    const std::vector<std::size_t> owner = divide_by_bytes(bytes_, group.size());
+    std::vector<std::size_t> own, left;
+    for (const std::size_t i : all)
+      if (owner[i] == group.rank()) own.push_back(i);
+    convert(own);
+    const auto bytes = Json::to_msgpack(answers_);
+    const auto answers = group.exchange(std::string(bytes.begin(), bytes.end()));
+    if (!answers) return fail(Status::invalid_path, answers.error().message());
+    if (!group.is_leader()) return Status::ok;
+    std::vector<bool> is_done(files_.size());
+    for (const std::size_t i : own) is_done[i] = true;
+    for (std::size_t rank = 1; rank < answers->size(); ++rank) take_answers((*answers)[rank], is_done);
+    for (const std::size_t i : all)
+      if (!is_done[i]) left.push_back(i);
+    convert(left);
+    return Status::ok;
+  }
+
+  void note_answer(std::size_t i, const Log& log) {
+    Json lines = Json::array();
+    for (const auto& [severity, text] : log.lines()) lines.push_back({static_cast<int>(severity), text});
+    answers_.push_back({i, static_cast<int>(results_[i].status), results_[i].failure, std::move(lines)});
+  }
+
+  // Of a process that runs the same program.
+  void take_answers(const std::string& bytes, std::vector<bool>& is_done) {
+    const Json answers = Json::from_msgpack(bytes, true, false);
+    if (!answers.is_array()) return;
+    for (const Json& answer : answers) {
+      const auto i = answer[0].get<std::size_t>();
+      results_[i] = {static_cast<Status>(answer[1].get<int>()), answer[2].get<std::string>()};
+      for (const Json& line : answer[3])
+        log_line(static_cast<Severity>(line[0].get<int>()), line[1].get<std::string>());
+      progress_.count_one();
+      is_done[i] = true;
+    }
   }
 
   Status note_failures() const {
@@ -117,6 +180,8 @@ class Conversion {
   std::mutex mutex_;  // guards progress_ and the order of the log's lines
   ProgressLines progress_;
   std::vector<ConvertedFile> results_;
+  std::vector<std::uint64_t> bytes_;  // of the files
+  Json answers_ = Json::array();      // what this process tells the others: index, status, failure, log
 };
 
 Status convert_directory(ConvertOptions options, const fs::path& directory) {
@@ -138,6 +203,7 @@ Status convert_directory(ConvertOptions options, const fs::path& directory) {
 }
 
 Status convert_one(ConvertOptions options, const fs::path& file) {
+  if (options.group != nullptr && !options.group->is_leader()) return Status::ok;
   Log log;
   if (options.format) options.format->threads = worker_count(0);
   const Status status = convert_dump_file(file, options, log).status;
@@ -250,8 +316,12 @@ Result<> check_msaccucmp_convert(const ParsedArguments& values) {
 }
 
 Status run_msaccucmp_convert(const ParsedArguments& values) {
+  const auto group = group::Group::join();
+  if (!group) return fail(Status::invalid_path, group.error().message());
+  group->silence_others();
   if (const Status status = check_effects(values); status != Status::ok) return status;
   ConvertOptions options;
+  if (group->size() > 1) options.group = &*group;
   options.output = real_path(values.value("-out").empty() ? "." : values.value("-out"));
   options.is_bug_compatible = values.has("--bug-compatible");
   options.type = static_cast<FileType>(std::ranges::find(kTypes, values.value("-t", "npy")) - kTypes);

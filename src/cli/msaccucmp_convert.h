@@ -9,6 +9,7 @@
 #include "cli/msaccucmp.h"
 #include "cli/msaccucmp_tensor.h"
 #include "format/dump_data.h"
+#include "group/group.h"
 
 namespace opdump::cli {
 
@@ -23,7 +24,8 @@ struct ConvertOptions {
     bool is_input = false;
     std::size_t index = 0;
   };
-  std::optional<Selection> only;  // -i, -o
+  std::optional<Selection> only;        // -i, -o
+  const group::Group* group = nullptr;  // not null: several processes divide the files of a directory
 };
 
 struct ConvertedFile {

@@ -1,6 +1,7 @@
 // `opdump VERB ...`: one file per verb, one row per verb in verbs.cc.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,12 +13,20 @@ namespace opdump::cli {
 // What the shell sees. 0 and 1 answer the question; 2 and 3 say it was not answered.
 enum class Exit : int { match = 0, mismatch = 1, usage = 2, incomplete = 3 };
 
+// What a verb does if mpirun has started several processes.
+enum class Together : std::uint8_t {
+  leader,  // the first one does it all, the others end at once
+  shared,  // they divide the work
+  each,    // each does it
+};
+
 struct Verb {
   std::string_view name;     // "compare"
   std::string_view summary;  // one line of `opdump --help`, no full stop
   // `args` are the words after the verb. Returns the exit status: an Exit, or the watched program's own for
   // `run`.
   Result<int> (*run)(std::span<const char* const> args);
+  Together together = Together::leader;
 };
 
 std::span<const Verb> verbs();

@@ -8,20 +8,23 @@
 #include "cli/output.h"
 #include "cli/verb.h"
 #include "dialect/dialects.h"
+#include "group/group.h"
 
 namespace opdump::cli {
 namespace {
 
 constexpr std::array kVerbs{
-    Verb{"run", "Run a program and dump what its operators read and write", run_run},
+    Verb{"run", "Run a program and dump what its operators read and write", run_run, Together::each},
     Verb{"plan", "Check a dump configuration and print what it asks for", run_plan},
     Verb{"ls", "List what is in a dump", run_ls},
     Verb{"show", "Show the tensors of an operator", run_show},
     Verb{"ir", "List the graphs of a dump, and the operators that a line made", run_ir},
     Verb{"graph", "Find and convert the graphs that CANN's graph engine dumps", run_graph},
-    Verb{"compare", "Compare two dumps and name the first operator that went wrong", run_compare},
+    Verb{"compare", "Compare two dumps and name the first operator that went wrong", run_compare,
+         Together::shared},
     Verb{"convert", "Write the tensors of a dump as .npy, .npz, .safetensors, text, ...", run_convert},
-    Verb{"msaccucmp", "Convert CANN's dumps with the options and names of msaccucmp.py", run_msaccucmp},
+    Verb{"msaccucmp", "Convert and compare CANN's dumps with the options and names of msaccucmp.py",
+         run_msaccucmp, Together::shared},
 };
 
 #if defined(__clang__)
@@ -53,8 +56,11 @@ Result<int> dispatch(std::span<const char* const> args) {
   const auto rest = args.subspan(1);
   if (word == "--help" || word == "-h") return print_and_succeed(help_text(), rest);
   if (word == "--version") return print_and_succeed(version_text(), rest);
-  for (const Verb& verb : kVerbs)
-    if (verb.name == word) return verb.run(rest);
+  for (const Verb& verb : kVerbs) {
+    if (verb.name != word) continue;
+    if (verb.together == Together::leader && group::process_rank() != 0) return 0;
+    return verb.run(rest);
+  }
   return unknown_verb(word);
 }
 

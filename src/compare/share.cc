@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <numeric>
 #include <type_traits>
 
+#include "base/divide.h"
 #include "compare/names.h"
 #include "math/hash.h"
 
@@ -64,17 +64,12 @@ std::string digest_of(std::span<const Task> tasks, const std::array<const dump::
   return math::md5_hex(model::TensorView::row_major(model::DType::uint8, shape, text.data()));
 }
 
-// Which of `workers` has which task: the largest first, each to whoever has least to do.
+// Which of `workers` has which task.
 std::vector<std::size_t> divide(std::span<const Task> tasks, const std::vector<std::size_t>& workers) {
-  std::vector<std::size_t> order(tasks.size()), owner(tasks.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) { return tasks[i].bytes; });
-  std::vector<std::uint64_t> load(workers.size());
-  for (const std::size_t i : order) {
-    const auto least = static_cast<std::size_t>(std::ranges::min_element(load) - load.begin());
-    load[least] += tasks[i].bytes + 1;
-    owner[i] = workers[least];
-  }
+  std::vector<std::uint64_t> bytes;
+  for (const Task& task : tasks) bytes.push_back(task.bytes);
+  std::vector<std::size_t> owner = divide_by_bytes(bytes, workers.size());
+  for (std::size_t& index : owner) index = workers[index];
   return owner;
 }
 

@@ -3,6 +3,7 @@
 #include "format/dump_data.h"
 #include "format/dump_names.h"
 #include "format/op_debug.h"
+#include "format/tlv_dump.h"
 
 namespace opdump::dump {
 namespace {
@@ -12,6 +13,11 @@ constexpr std::uint64_t kMaxRecordBytes = 64 << 10;  // of an overflow told as J
 std::string format_name(std::int32_t number) {
   const std::string_view name = format::dump_format_name(number);
   return name.empty() ? "format " + std::to_string(number) : std::string(name);
+}
+
+// Devices of two kinds write the same in two ways.
+Result<format::DumpData> decode(std::span<const std::byte> file) {
+  return format::is_tlv_dump(file) ? format::decode_tlv_dump(file) : format::decode_dump_data(file);
 }
 
 // An operand that the execution did not have: a place only.
@@ -45,7 +51,7 @@ std::vector<Slot> read_call_file(const std::filesystem::path& path, std::uint64_
                                  std::vector<Problem>& problems) {
   std::vector<Slot> slots;
   const auto file = MappedFile::open(path);
-  const auto data = file ? format::decode_dump_data(file->bytes()) : Result<format::DumpData>(file.error());
+  const auto data = file ? decode(file->bytes()) : Result<format::DumpData>(file.error());
   if (!data) {
     problems.push_back({path, "no dump of an operator: " + data.error().message()});
     return slots;

@@ -116,31 +116,41 @@ class ElementWriter {
   bool is_too_long_ = false;
 };
 
-// Packed or one by one: writers may choose.
-void put_numbers(protozero::pbf_reader& message, Field field, std::size_t bytes, ElementWriter& out) {
-  const bool is_packed = message.wire_type() == protozero::pbf_wire_type::length_delimited;
+using Wire = protozero::pbf_wire_type;
+
+constexpr std::uint32_t field(Field number, Wire wire) { return protozero::tag_and_type(number, wire); }
+
+// Packed or one by one: writers may choose. A field of another type is none of ours.
+void put_numbers(protozero::pbf_reader& message, std::size_t bytes, ElementWriter& out) {
   const auto put_each = [&](const auto& range) {
     for (const auto value : range) out.put(value);
   };
   const auto put_low = [&](const auto& range) {
     for (const auto value : range) out.put(value, bytes);
   };
-  switch (field) {
-    case kFloatData:
-      is_packed ? put_each(message.get_packed_float()) : out.put(message.get_float());
-      break;
-    case kDoubleData:
-      is_packed ? put_each(message.get_packed_double()) : out.put(message.get_double());
-      break;
-    case kInt64Data:
-      is_packed ? put_each(message.get_packed_int64()) : out.put(message.get_int64());
-      break;
-    case kUint64Data:
-      is_packed ? put_low(message.get_packed_uint64()) : out.put(message.get_uint64(), bytes);
-      break;
+  switch (message.tag_and_type()) {
+    case field(kFloatData, Wire::length_delimited):
+      return put_each(message.get_packed_float());
+    case field(kFloatData, Wire::fixed32):
+      return out.put(message.get_float());
+    case field(kDoubleData, Wire::length_delimited):
+      return put_each(message.get_packed_double());
+    case field(kDoubleData, Wire::fixed64):
+      return out.put(message.get_double());
+    case field(kInt64Data, Wire::length_delimited):
+      return put_each(message.get_packed_int64());
+    case field(kInt64Data, Wire::varint):
+      return out.put(message.get_int64());
+    case field(kUint64Data, Wire::length_delimited):
+      return put_low(message.get_packed_uint64());
+    case field(kUint64Data, Wire::varint):
+      return out.put(message.get_uint64(), bytes);
+    case field(kInt32Data, Wire::length_delimited):
+      return put_low(message.get_packed_int32());
+    case field(kInt32Data, Wire::varint):
+      return out.put(message.get_int32(), bytes);
     default:
-      is_packed ? put_low(message.get_packed_int32()) : out.put(message.get_int32(), bytes);
-      break;
+      message.skip();
   }
 }
 
@@ -149,39 +159,35 @@ struct Parsed {
   bool is_external = false, is_part = false, has_type = false;
 };
 
-void read_dims(protozero::pbf_reader& message, std::vector<std::int64_t>& dims) {
-  if (message.wire_type() == protozero::pbf_wire_type::length_delimited)
-    for (const std::int64_t dim : message.get_packed_int64()) dims.push_back(dim);
-  else
-    dims.push_back(message.get_int64());
-}
-
 Parsed parse(std::string_view text) {
   Parsed parsed;
   std::vector<std::int64_t> dims;
   protozero::pbf_reader message(text.data(), text.size());
   while (message.next()) {
-    switch (message.tag()) {
-      case kDims:
-        read_dims(message, dims);
+    switch (message.tag_and_type()) {
+      case field(kDims, Wire::length_delimited):
+        for (const std::int64_t dim : message.get_packed_int64()) dims.push_back(dim);
         break;
-      case kDataType:
+      case field(kDims, Wire::varint):
+        dims.push_back(message.get_int64());
+        break;
+      case field(kDataType, Wire::varint):
         parsed.tensor.dtype = dtype_of(message.get_int32());
         parsed.has_type = true;
         break;
-      case kSegment:
+      case field(kSegment, Wire::length_delimited):
         parsed.is_part = true;
         message.skip();
         break;
-      case kName:
+      case field(kName, Wire::length_delimited):
         parsed.tensor.name = message.get_string();
         break;
-      case kRawData: {
+      case field(kRawData, Wire::length_delimited): {
         const auto raw = message.get_view();
         parsed.tensor.raw = Extent{static_cast<std::uint64_t>(raw.data() - text.data()), raw.size()};
         break;
       }
-      case kDataLocation:
+      case field(kDataLocation, Wire::varint):
         parsed.is_external = message.get_int32() == 1;
         break;
       default:
@@ -234,14 +240,14 @@ Result<std::unique_ptr<std::byte[]>> read_onnx_elements(std::span<const std::byt
   if (bytes / 16 > file.size()) return corrupt("more elements than the file can hold");
   auto elements = std::make_unique<std::byte[]>(bytes);
   ElementWriter out(elements.get(), bytes);
-  const Field field = field_of(tensor.dtype);
+  const Field wanted = field_of(tensor.dtype);
   const std::size_t element_bytes =
       model::dtype_info(tensor.dtype).bits < 8 ? 1 : model::dtype_info(tensor.dtype).bits / 8;
   try {
     protozero::pbf_reader message(text_of(file).data(), file.size());
     while (message.next()) {
-      if (message.tag() == field)
-        put_numbers(message, field, element_bytes, out);
+      if (message.tag() == wanted)
+        put_numbers(message, element_bytes, out);
       else
         message.skip();
     }

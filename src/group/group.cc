@@ -1,5 +1,6 @@
 #include "group/group.h"
 
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -20,13 +21,15 @@ namespace {
 
 constexpr int kIncomplete = 3;  // the exit status for "not answered"
 
-// A number that a starter of processes has put into the environment; 1 if there is none.
-std::size_t number_of(std::initializer_list<const char*> names) {
+// A number that a starter of processes has put into the environment.
+std::size_t number_of(std::initializer_list<const char*> names, std::size_t otherwise = 1) {
   for (const char* name : names)
     if (const char* text = std::getenv(name))
-      if (const auto number = parse_uint64(text); number && *number > 0) return *number;
-  return 1;
+      if (const auto number = parse_uint64(text)) return *number;
+  return otherwise;
 }
+
+bool is_one_of_several() { return number_of({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) > 1; }
 
 bool send(const Fd& socket, std::string_view text) {
   const std::uint64_t size = text.size();
@@ -89,9 +92,13 @@ int supervise(Mpi mpi, pid_t child, const Fd& worker) {
 
 }  // namespace
 
+std::size_t process_rank() {
+  return is_one_of_several() ? number_of({"OMPI_COMM_WORLD_RANK", "PMI_RANK"}, 0) : 0;
+}
+
 Result<Group> Group::join() {
   Group group;
-  if (number_of({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) <= 1) return group;
+  if (!is_one_of_several()) return group;
   OPDUMP_TRY(Mpi mpi, Mpi::load());
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
@@ -116,6 +123,13 @@ Result<Group> Group::join() {
 std::size_t Group::size_here() const {
   const std::size_t here = number_of({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"});
   return std::clamp<std::size_t>(here, 1, size_);
+}
+
+void Group::silence_others() const {
+  const Fd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  if (is_leader() || !nowhere) return;
+  ::dup2(nowhere.get(), STDOUT_FILENO);
+  ::dup2(nowhere.get(), STDERR_FILENO);
 }
 
 Result<std::vector<std::string>> Group::exchange(const std::string& mine) const {

@@ -15,6 +15,9 @@
 
 namespace opdump::group {
 
+// The number that mpirun has given this process; 0 if it has started only one, or none.
+std::size_t process_rank();
+
 class Group {
  public:
   // To be called before there are threads, once. Returns in the worker; the supervisor ends with the exit
@@ -28,6 +31,8 @@ class Group {
   bool is_leader() const { return rank_ == 0; }
   // How many of them share this machine; at least 1.
   std::size_t size_here() const;
+  // Sends what processes other than the leader print nowhere.
+  void silence_others() const;
 
   // The texts of all processes by rank; empty for those that are no more. Every process must call it equally
   // often. Errors: io -- the supervisor is gone.

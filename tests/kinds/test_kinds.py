@@ -131,6 +131,22 @@ def test_plain_folder_of_dump_files(tmp_path):
     assert compare(tmp_path / "golden", tmp_path / "mine")[1]["outcome"] == "same"
 
 
+def test_dump_files_of_nano_devices(tmp_path):
+    if not (CANN / "nano_tlv").exists():
+        pytest.skip("no reference data")
+    (file,) = [path for path in (CANN / "nano_tlv").rglob("*") if path.is_file() and path.suffix != ".json"]
+    folder = tmp_path / "1" / "model" / "0"
+    folder.mkdir(parents=True)
+    shutil.copy(file, folder / f"ConcatV2D.concat.1.1.{TIME}")
+    found, summary = ls(tmp_path)
+    assert set(found[(0, 0, 0, "concat")]) == {"input.0", "input.1", "output.0"} and summary["problems"] == []
+    converted = tmp_path / "converted"
+    converted.mkdir()
+    for path in (CANN / "expected_new" / "nano").glob("*.npy"):
+        shutil.copy(path, converted)
+    assert compare(converted, tmp_path / "1")[1]["outcome"] == "same"
+
+
 HEADER = "Input/Output,Index,Data Size,Data Type,Format,Shape,"
 
 

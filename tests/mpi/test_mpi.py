@@ -91,3 +91,59 @@ def test_a_process_that_dies(whole):
 def test_a_process_that_dies_with_its_supervisor(whole):
     done = mpirun((2, OPDUMP, "compare", whole, whole), (1, "bash", "-c", "kill -9 $$"))
     assert done.returncode not in (0, 1) and done.stdout == ""
+
+
+# ---- msaccucmp convert, and verbs that know nothing of other processes
+
+
+def varint(number):
+    out = b""
+    while number > 127:
+        out += bytes([number & 127 | 128])
+        number >>= 7
+    return out + bytes([number])
+
+
+def message(fields):
+    out = b""
+    for number, value in fields:
+        out += varint(number << 3) + varint(value) if isinstance(value, int) else (
+            varint(number << 3 | 2) + varint(len(value)) + value)
+    return out
+
+
+@pytest.fixture(scope="module")
+def cann(tmp_path_factory):
+    """Fifteen dump files, one of them damaged."""
+    folder = tmp_path_factory.mktemp("cann")
+    for i in range(15):
+        array = np.arange(4 + 1000 * i, dtype="f4")
+        shape = message([(1, array.size)])
+        header = message([(1, b"2.0"), (2, 1), (3, message([(1, 1), (2, 2), (3, shape), (6, array.nbytes)]))])
+        data = len(header).to_bytes(8, "little") + header + array.tobytes()
+        (folder / f"Relu.relu{i}.1.2.170000000000{i:04}").write_bytes(data[:-5] if i == 7 else data)
+    return folder
+
+
+def converted(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("kill", [False, True])
+def test_msaccucmp_convert(cann, tmp_path, kill):
+    arguments = ["msaccucmp", "convert", "-d", cann, "-out"]
+    alone = subprocess.run([OPDUMP, *arguments, tmp_path / "alone"], capture_output=True, text=True)
+    assert alone.returncode != 0  # of the damaged one
+    program = [sys.executable, HERE / "kill_worker.py", OPDUMP] if kill else [OPDUMP]
+    together = mpirun((2, OPDUMP, *arguments, tmp_path / "together"), (1, *program, *arguments, tmp_path / "together"))
+    assert together.returncode == alone.returncode, together.stderr
+    assert converted(tmp_path / "together") == converted(tmp_path / "alone")
+    said = [line.split(" - ", 1)[1].replace("together", "alone") for line in together.stderr.splitlines() if " - [" in line]
+    expected = [line.split(" - ", 1)[1] for line in alone.stderr.splitlines()]
+    quiet = [line for line in said if "%]" not in line and "took" not in line]
+    assert sorted(quiet) == sorted(line for line in expected if "%]" not in line and "took" not in line)
+
+
+def test_other_verbs_are_done_once(whole):
+    alone = subprocess.run([OPDUMP, "ls", whole], capture_output=True, text=True)
+    assert mpirun((3, OPDUMP, "ls", whole)).stdout == alone.stdout
