@@ -24,10 +24,11 @@ Result<> write_new(const fs::path& path, const std::function<Result<>(const Fd&)
   return written;
 }
 
-Result<> write_small(const std::string& header, ArrayPieces& pieces, const Fd& fd, const fs::path& path) {
+Result<> write_small(const std::string& header, Array& array, const Fd& fd, const fs::path& path) {
   std::string text = header;
+  text.reserve(header.size() + array.byte_count());
   for (;;) {
-    OPDUMP_TRY(const auto piece, pieces.next());
+    OPDUMP_TRY(const auto piece, array.pieces->next());
     if (piece.empty()) return write_all(fd, std::as_bytes(std::span(text)), path);
     text.append(reinterpret_cast<const char*>(piece.data()), piece.size());
   }
@@ -35,7 +36,7 @@ Result<> write_small(const std::string& header, ArrayPieces& pieces, const Fd& f
 
 Result<> write_with_header(const std::string& header, Array& array, const fs::path& path) {
   return write_new(path, [&](const Fd& fd) -> Result<> {
-    if (array.byte_count() <= kSmallBytes) return write_small(header, *array.pieces, fd, path);
+    if (array.byte_count() <= kSmallBytes) return write_small(header, array, fd, path);
     OPDUMP_CHECK_OK(write_all(fd, std::as_bytes(std::span(header)), path));
     return write_pieces(*array.pieces, fd, path);
   });

@@ -97,9 +97,8 @@ int run_verb(const MsaccucmpVerb& verb, std::span<const char* const> args) {
   return wrong_use(std::string(kMsaccucmpUsage) + "msaccucmp.py: error: unrecognized arguments:" + words);
 }
 
-}  // namespace
-
-void log_line(Severity severity, std::string_view text) {
+// A line of the log, with its line feed.
+std::string formatted(Severity severity, std::string_view text) {
   constexpr std::string_view kNames[] = {"INFO", "WARNING", "ERROR"};
   const std::time_t now = std::time(nullptr);
   std::tm local{};
@@ -110,7 +109,13 @@ void log_line(Severity severity, std::string_view text) {
   line.append(" (").append(std::to_string(::getpid())).append(") - [");
   line.append(kNames[static_cast<std::size_t>(severity)]).append("] ");
   for (const char c : text) line += (c >= '\b' && c <= '\r') || c == '\x7f' ? '_' : c;
-  std::fputs((line + "\n").c_str(), stderr);
+  return line += '\n';
+}
+
+}  // namespace
+
+void log_line(Severity severity, std::string_view text) {
+  std::fputs(formatted(severity, text).c_str(), stderr);
 }
 
 Status fail(Status status, std::string_view message) {
@@ -131,7 +136,9 @@ Status Log::fail(Status status, std::string text) {
 }
 
 void Log::flush() {
-  for (const auto& [severity, text] : lines_) log_line(severity, text);
+  std::string all;  // one call of the system for all of them
+  for (const auto& [severity, text] : lines_) all += formatted(severity, text);
+  std::fputs(all.c_str(), stderr);
   lines_.clear();
 }
 

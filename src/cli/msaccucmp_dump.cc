@@ -60,6 +60,7 @@ class Reader {
   }
 
   Status read_message() {
+    if (length_of(bytes_) == 0) return Status::ok;  // an empty message is one
     auto decoded = format::decode_dump_data(bytes_);
     if (!decoded) {
       if (is_header_too_long("header length")) return Status::invalid_dump;
@@ -154,7 +155,7 @@ ReadDump read_dump(const std::filesystem::path& path, bool is_bug_compatible, Lo
 }
 
 DumpElements elements_of(const DumpFile& file, const DumpTensor& tensor) {
-  const bool is_untold = tensor.data_type == kUndefined && tensor.size_bytes > 0;
+  const bool is_untold = tensor.data_type == kUndefined;
   DumpElements result;
   result.shape = is_untold
                      ? Shape{static_cast<std::int64_t>(std::min<std::uint64_t>(tensor.size_bytes, INT64_MAX))}

@@ -88,6 +88,15 @@ def test_shapes_that_do_not_fit(tmp_path):
     assert done.returncode == 11 and "The length(5) is not match with the shape (2, 3)." in done.stderr
 
 
+def test_messages_without_content(tmp_path):
+    (tmp_path / NAME).write_bytes(bytes(20))
+    done = convert("-d", tmp_path / NAME, "-out", tmp_path / "out")
+    assert done.returncode == 0 and "There is no output" in done.stderr and files_of(tmp_path / "out") == {}
+    dump_file(tmp_path / NAME, [tensor(0, ND, (2, 3), b"abc")])  # a dtype that is not told
+    assert convert("-d", tmp_path / NAME, "-out", tmp_path / "out").returncode == 0
+    assert files_of(tmp_path / "out") == {f"{NAME}.output.0.npy": saved(numpy.frombuffer(b"abc", "int8"))}
+
+
 def test_long_names(tmp_path):
     name = f"Relu.{'a' * 220}.4.5.1700000000004001"
     assert len(name) < 255
