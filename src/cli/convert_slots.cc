@@ -149,7 +149,9 @@ std::vector<StepSlots> list_slots(const std::vector<const dump::OperatorRun*>& r
 
 Result<Array> open_slot(const dump::Slot& slot, std::optional<Format> format, unsigned threads) {
   const auto from = model::find_format(slot.format);
-  const bool is_changed = format && from && *from != *format && math::can_convert_layout(*from, *format);
+  // ND names no dimension, so there is nothing to bring into an order.
+  const bool is_changed =
+      format && from && *from != *format && *from != Format::nd && math::can_convert_layout(*from, *format);
   const auto open = [&](const Elements& elements, const Shape& shape) -> Result<Array> {
     Array array{file_dtype(elements.dtype), shape, nullptr};
     if (!is_changed) {

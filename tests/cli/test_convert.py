@@ -149,11 +149,15 @@ def test_layouts_of_accelerators(tmp_path):
     folder.mkdir(parents=True)
     blocks = numpy.arange(2 * 2 * 3 * 5 * 16, dtype="float16").reshape(2, 2, 3, 5, 16)
     dump_file(folder / "Conv2D.conv.1.2.1700000000000001", [tensor(2, 3, blocks.shape, blocks.tobytes(), (2, 20, 3, 5))])
+    matrix = numpy.arange(6, dtype="float16").reshape(2, 3)
+    dump_file(folder / "MatMul.fc.2.2.1700000000000002", [tensor(2, 2, matrix.shape, matrix.tobytes())])
     done = convert(tmp_path / "dump", "-o", tmp_path / "out", "--format", "NCHW")
     assert done.returncode == 0, done.stderr
-    [file] = (tmp_path / "out").rglob("*.npy")
+    [file] = (tmp_path / "out").rglob("fc.*.npy")
+    assert numpy.array_equal(numpy.load(file), matrix)
+    [file] = (tmp_path / "out").rglob("conv.*.npy")
     expected = blocks.transpose(0, 1, 4, 2, 3).reshape(2, 32, 3, 5)[:, :20]
     assert numpy.array_equal(numpy.load(file), expected)
     assert convert(tmp_path / "dump", "-o", tmp_path / "out2").returncode == 0
-    [file] = (tmp_path / "out2").rglob("*.npy")
+    [file] = (tmp_path / "out2").rglob("conv.*.npy")
     assert numpy.array_equal(numpy.load(file), blocks)
