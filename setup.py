@@ -25,6 +25,7 @@ def build(directory):
     targets = ["opdump", "opdump_cli", "opdump_bindings", *(["opdump_torch", "opdump_python"] if has_torch else [])]
     subprocess.check_call(["cmake", "-S", ROOT, "-B", directory, *generator, "-DCMAKE_BUILD_TYPE=Release",
                            "-DOPDUMP_DEVELOPER=OFF", "-DOPDUMP_PACKAGE=ON", f"-DOPDUMP_TORCH={'ON' if has_torch else 'OFF'}",
+                           "-DOPDUMP_ONNXRUNTIME=OFF",
                            f"-DOPDUMP_PYTHON={sys.executable}", *shlex.split(os.environ.get("CMAKE_ARGS", ""))])
     subprocess.check_call(["cmake", "--build", directory, "--parallel", str(os.cpu_count()), "--target", *targets])
 

@@ -30,6 +30,12 @@ OPDUMP_API void opdump_torch_name_tensor(void* storage, const char* name, int is
 /* As opdump_set_dump, for all operators of a scope. */
 OPDUMP_API void opdump_torch_flag_scope(void* scope, int enabled);
 
+/* The name of the model: see opdump_graph_info. Right after opdump_torch_start. */
+OPDUMP_API void opdump_torch_name_model(const char* name);
+/* Operators that this thread runs for the first time from here on are chosen by `mark` as by their names;
+ * NULL ends that. */
+OPDUMP_API void opdump_torch_mark(const char* mark);
+
 /* Around a call of backward() or grad() on this thread. */
 OPDUMP_API void opdump_torch_enter_backward_call(void);
 OPDUMP_API void opdump_torch_leave_backward_call(void);

@@ -274,6 +274,17 @@ void opdump_torch_set_dump(const char* name, int enabled) {
   if (Observer* o = observer) opdump_set_dump(o->session(), name, enabled);
 }
 
+void opdump_torch_name_model(const char* name) {
+  Observer* o = observer;
+  if (!o || !name) return;
+  opdump_graph_info info{};
+  info.size = sizeof info;
+  info.name = name;
+  opdump_define_graph(o->session(), &info);
+}
+
+void opdump_torch_mark(const char* mark) { set_mark(mark ? intern(mark) : nullptr); }
+
 void opdump_torch_outermost_call(void) {
   if (Observer* o = observer) o->outermost_call();
 }

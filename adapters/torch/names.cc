@@ -4,6 +4,11 @@
 #include <utility>
 
 namespace opdump::torch_adapter {
+namespace {
+
+thread_local const char* current_mark = nullptr;
+
+}  // namespace
 
 Names::Names(opdump_session* session, std::string root) : session_(session) {
   gradients_.path_ = "Gradients/" + root;
@@ -60,6 +65,8 @@ NamedOperator Names::define(Scope* scope, const char* type, Source source) {
   info.name = name.c_str();
   info.source_file = source.file;
   info.source_line = source.line;
+  info.original_names = current_mark ? &current_mark : nullptr;
+  info.original_count = current_mark ? 1 : 0;
   seen.operators.push_back({opdump_define(session_, &info), source});
   seen.next = seen.operators.size();
   return seen.operators.back();
@@ -69,6 +76,8 @@ void Names::begin_step() {
   const std::lock_guard lock(mutex_);
   ++step_number_;
 }
+
+void set_mark(const char* mark) { current_mark = mark; }
 
 const char* intern(std::string_view text) {
   static std::mutex mutex;  // guards texts

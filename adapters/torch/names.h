@@ -85,6 +85,10 @@ class Names {
   std::uint64_t step_number_ = 1;
 };
 
+// Operators that this thread defines from here on are made of `mark` (see opdump_op_info.original_names),
+// which lives for ever; null for none.
+void set_mark(const char* mark);
+
 // A copy of `text` that is never freed; equal texts give the same pointer.
 const char* intern(std::string_view text);
 

@@ -268,17 +268,21 @@ PyObject* raise(opdump_status status) {
 }
 
 PyObject* start(PyObject*, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"config", "process", "mode", "strict", "first_step", nullptr};
+  static const char* names[] = {"config", "text",   "dialect",    "model_name", "process",
+                                "mode",   "strict", "first_step", nullptr};
   opdump_options options{};
+  const char* model_name = nullptr;
   options.size = sizeof options;
   int strict = 0;
   long long first_step = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "z|zzpL", const_cast<char**>(names), &options.config_path,
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "z|zzzzzpL", const_cast<char**>(names),
+                                   &options.config_path, &options.config_text, &options.dialect, &model_name,
                                    &options.process, &options.mode, &strict, &first_step))
     return nullptr;
   options.strict = strict;
   const opdump_status status = opdump_torch_start(&options, first_step);
   if (status != OPDUMP_OK) return raise(status);
+  opdump_torch_name_model(model_name);
   module_scopes().clear();
   Py_RETURN_NONE;
 }
@@ -336,6 +340,13 @@ PyObject* flag_name(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
+PyObject* mark(PyObject*, PyObject* args) {
+  const char* name = nullptr;
+  if (!PyArg_ParseTuple(args, "z", &name)) return nullptr;
+  opdump_torch_mark(name);
+  Py_RETURN_NONE;
+}
+
 PyObject* report_unseen(PyObject*, PyObject* args) {
   const char *what = nullptr, *reason = nullptr;
   if (!PyArg_ParseTuple(args, "ss", &what, &reason)) return nullptr;
@@ -365,6 +376,8 @@ PyMethodDef methods[] = {
     {"join_thread", as_function(join_thread), METH_NOARGS, "Makes the calling thread take part."},
     {"count_optimizer_steps", as_function(count_optimizer_steps), METH_NOARGS,
      "Counts steps by Optimizer.step."},
+    {"mark", as_function(mark), METH_VARARGS,
+     "Lets a configuration name the operators that this thread runs from here on; None ends that."},
     {"report_unseen", as_function(report_unseen), METH_VARARGS,
      "Records that something could not be seen, and why."},
     {"name_tensor", as_function(name_tensor), METH_VARARGS,

@@ -1,10 +1,11 @@
 // The module itself: errors, plans, and the two families of classes.
 #include <pybind11/pybind11.h>
-#include <pybind11/stl/filesystem.h>
+#include <pybind11/stl.h>
 
 #include <array>
-#include <filesystem>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/version.h"
 #include "bindings.h"
@@ -17,12 +18,13 @@ namespace {
 constexpr std::array kCodeNames{"usage",   "config",      "not_found", "io",
                                 "corrupt", "unsupported", "limit",     "internal"};
 
-std::string plan_json(const std::filesystem::path& config, const std::string& dialect,
+std::string plan_json(const std::string& config, std::optional<std::string> text, const std::string& dialect,
                       const std::string& mode, bool strict) {
   dialect::Options options;
   options.strict = strict;
   options.mode = unwrap(dialect::parse_mode(mode));
-  return plan::describe_json(unwrap(dialect::load_plan(config, dialect, options)));
+  return plan::describe_json(unwrap(text ? dialect::make_plan(config, std::move(*text), dialect, options)
+                                         : dialect::load_plan(config, dialect, options)));
 }
 
 }  // namespace
@@ -46,9 +48,9 @@ PYBIND11_MODULE(_core, module) {
   namespace py = pybind11;
   module.doc() = "The reading half of opdump.";
   module.attr("version") = std::string(opdump::kVersion);
-  module.def("plan_json", bindings::plan_json, py::arg("config"), py::arg("dialect") = "",
-             py::arg("mode") = "auto", py::arg("strict") = false,
-             "What a configuration asks for, as a JSON object.");
+  module.def("plan_json", bindings::plan_json, py::arg("config"), py::arg("text"), py::arg("dialect"),
+             py::arg("mode"), py::arg("strict"),
+             "What a configuration asks for, as a JSON object: that of a file, or of a text called so.");
   bindings::define_dumps(module);
   bindings::define_comparisons(module);
 }

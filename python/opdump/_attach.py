@@ -198,18 +198,23 @@ def _warn_of_compile() -> None:
 
     @functools.wraps(original)
     def compile(*args, **kwargs):
-        hooks.report_unseen("torch.compile", "operators inside compiled graphs cannot be seen; set TORCHDYNAMO_DISABLE=1")
+        if not getattr(kwargs.get("backend"), "shows_operators", False):
+            hooks.report_unseen("torch.compile", "operators inside compiled graphs cannot be seen; set TORCHDYNAMO_DISABLE=1")
         return original(*args, **kwargs)
 
     torch.compile = compile
 
 
-def start(config: str | None, *, mode: str | None = None, strict: bool = False, process: str | None = None, first_step: int = 0) -> None:
-    """See opdump.start. What is None comes from the environment. `process` tells apart those that record into one rank."""
+def start(config: str | None, *, text: str | None = None, dialect: str | None = None, model_name: str | None = None,
+          mode: str | None = None, strict: bool = False, process: str | None = None, first_step: int = 0) -> None:
+    """See opdump.start. What is None comes from the environment. With `text`, which is the configuration itself, `config` is
+    what messages call it. `model_name` is the model's in directories that bear one. `process` tells apart those that record
+    into one rank."""
     global _settings
     if _settings is not None and not process:
         raise RuntimeError("a recording is under way: stop it first")
-    settings = {"config": config and os.path.abspath(config), "mode": mode, "strict": strict}
+    settings = {"config": config and (config if text else os.path.abspath(config)), "text": text, "dialect": dialect,
+                "model_name": model_name, "mode": mode, "strict": strict}
     hooks.start(**settings, process=process, first_step=first_step)
     if process:
         # Such a process ends with os._exit: atexit functions do not run there.

@@ -176,4 +176,9 @@ def compare(golden: DumpSet | StrPath, actual: DumpSet | StrPath, *, rtol: float
 
 def plan(config: StrPath, *, dialect: str = "", mode: str = "auto", strict: bool = False) -> dict[str, Any]:
     """What the configuration file asks for, as `opdump plan --json` prints it. Raises ConfigError."""
-    return json.loads(_core.plan_json(os.fspath(config), dialect, mode, strict))
+    return read_plan(os.fspath(config), None, dialect=dialect, mode=mode, strict=strict)
+
+
+def read_plan(name: str, text: str | None, *, dialect: str = "", mode: str = "auto", strict: bool = False) -> dict[str, Any]:
+    """plan() of a file, or of a text that messages call `name`."""
+    return json.loads(_core.plan_json(name, text, dialect, mode, strict))

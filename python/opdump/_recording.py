@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Union
 
@@ -19,33 +18,29 @@ class Recording:
 
     def __init__(self, config: Config, *, mode: str | None, strict: bool) -> None:
         self._config, self._mode, self._strict = config, mode, strict
-        self._file: str | None = None
         self.path: str | None = None
         """The directory that the configuration names; None before the beginning."""
         self.complete: bool | None = None
         """Whether everything is in the dump; None until the end."""
 
     def __enter__(self) -> Recording:
-        from opdump import plan, start
+        import torch  # noqa: F401  (recording hooks a complete torch)
 
-        if self._file is not None:
+        from opdump import _attach, _reading
+
+        if self.path is not None:
             raise RuntimeError("a recording is used once: call opdump.dump() again")
-        self._file = _write(self._config) if isinstance(self._config, dict) else os.path.abspath(self._config)
-        try:
-            self.path = plan(self._file, mode=self._mode or "auto", strict=self._strict)["root"]
-            start(self._file, mode=self._mode, strict=self._strict)
-        except BaseException:
-            self._forget()
-            raise
+        is_dict = isinstance(self._config, dict)
+        name = "configuration" if is_dict else os.path.abspath(self._config)
+        text = json.dumps(self._config, indent=2) if is_dict else None
+        self.path = _reading.read_plan(name, text, mode=self._mode or "auto", strict=self._strict)["root"]
+        _attach.start(name, text=text, mode=self._mode, strict=self._strict)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         from opdump import stop
 
-        try:
-            self.complete = stop()
-        finally:
-            self._forget()
+        self.complete = stop()
 
     def open(self) -> DumpSet:
         """All that is in the configuration's directory, when it is written."""
@@ -54,14 +49,3 @@ class Recording:
         if self.complete is None:
             raise RuntimeError("the recording is not over")
         return _reading.open(self.path)
-
-    def _forget(self) -> None:
-        if isinstance(self._config, dict):
-            os.unlink(self._file)
-
-
-def _write(config: dict[str, Any]) -> str:
-    descriptor, path = tempfile.mkstemp(prefix="opdump-", suffix=".json")
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump(config, file, indent=2)
-    return path

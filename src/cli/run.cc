@@ -14,10 +14,12 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/output.h"
 #include "cli/run_config.h"
@@ -31,6 +33,7 @@ namespace fs = std::filesystem;
 
 struct RunArguments {
   std::string config, dialect, mode, device_format;
+  std::string compat;  // names with commas between
   bool strict = false;
   std::vector<std::string> command;
 };
@@ -43,6 +46,32 @@ void forward_signal(int number, siginfo_t* info, void*) {
 }
 
 constexpr std::array kForwarded{SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+
+// Names of --compat; python/opdump/_compat.py says what they stand for.
+constexpr std::array<std::string_view, 3> kFamilies{"torchair", "npu_device", "dumper"};
+
+Result<> check_compat(const RunArguments& arguments) {
+  if (arguments.compat.empty()) return ok();
+  for (const std::string_view name : split(arguments.compat, ','))
+    if (std::ranges::find(kFamilies, name) == kFamilies.end())
+      return Error(Code::usage, "--compat is \"" + std::string(name) + "\"; known are " + join_or(kFamilies));
+  return ok();
+}
+
+// Empty if there is none, and the program has its own: it uses an interface of --compat.
+Result<std::string> find_run_config(const RunArguments& arguments) {
+  auto config = find_config(arguments.config);
+  if (!config && !arguments.compat.empty() && arguments.config.empty()) return std::string();
+  return config;
+}
+
+// Whether `config` is right and asks for nothing; that of the program itself is not known.
+Result<bool> asks_for_nothing(const RunArguments& arguments, const std::string& config) {
+  if (config.empty()) return false;
+  OPDUMP_TRY(const plan::DumpPlan plan,
+             check_config(config, arguments.dialect, arguments.mode, arguments.strict));
+  return plan.is_empty;
+}
 
 // The Python package lies beside the program: build/release/{bin,python} or PREFIX/{bin,lib/opdump/python}.
 // Or the program lies in the package, where pip puts it: site-packages/opdump/bin.
@@ -81,7 +110,8 @@ Result<> set_environment(const RunArguments& arguments, const std::string& confi
   std::string path = (package / "opdump/inject").string();
   if (const char* old = std::getenv("PYTHONPATH"); old && *old) path.append(":").append(old);
   ::setenv("PYTHONPATH", path.c_str(), 1);
-  ::setenv("OPDUMP_CONFIG", fs::absolute(config).c_str(), 1);
+  if (!config.empty()) ::setenv("OPDUMP_CONFIG", fs::absolute(config).c_str(), 1);
+  if (!arguments.compat.empty()) ::setenv("OPDUMP_COMPAT", arguments.compat.c_str(), 1);
   ::setenv("OPDUMP_RUN_REPORT", report.path().c_str(), 1);
   if (!arguments.mode.empty()) ::setenv("OPDUMP_MODE", arguments.mode.c_str(), 1);
   if (!arguments.dialect.empty()) ::setenv("OPDUMP_DIALECT", arguments.dialect.c_str(), 1);
@@ -132,10 +162,12 @@ int pass_on(int status) {
   return 128 + number;
 }
 
-void tell(const RunReport& report) {
+void tell(const RunReport& report, bool has_config) {
   const std::ptrdiff_t started = report.count('+'), ended = report.count('-');
   if (started == 0 && report.count('!') > 0) return;  // it could not start, and has said why
-  if (started == 0)
+  if (started == 0 && !has_config)
+    print_error("nothing was dumped: the program did not ask for it (or runs Python with -I, -E or -S)");
+  else if (started == 0)
     print_error("nothing was dumped: the program did not import torch (or runs Python with -I, -E or -S)");
   else if (ended < started)
     print_error(
@@ -153,6 +185,10 @@ Result<int> run_run(std::span<const char* const> args) {
   app.add_option("--dialect", arguments.dialect, "its language, if the content does not tell");
   app.add_option("--mode", arguments.mode,
                  "the machine it is written for: o0, o2, cpu, gpu, ge; default: the file decides");
+  app.add_option(
+      "--compat", arguments.compat,
+      "supply the Python modules torchair, npu_device or torch.utils.dumper where the originals are "
+      "absent: torchair,npu_device,dumper; the program configures its dump by them");
   app.add_flag("--strict", arguments.strict,
                "refuse what the original refuses though its documentation allows it");
   app.add_option("--device-format", arguments.device_format,
@@ -162,16 +198,17 @@ Result<int> run_run(std::span<const char* const> args) {
   app.footer(
       "Examples:\n  opdump run --config data_dump.json -- python3 train.py --epochs 1\n"
       "  opdump run --config acl.json model.onnx --input data=image.npy   (opdump run model.onnx --help)\n"
+      "  opdump run --compat torchair -- python3 train_with_torchair.py\n"
       "  MINDSPORE_DUMP_CONFIG=$PWD/data_dump.json opdump run -- python3 train.py\n\n"
       "The exit status is the program's own; 2 if the configuration is wrong and the program was not "
       "started.");
   if (auto finished = parse_arguments(app, args)) return std::move(*finished);
 
-  OPDUMP_TRY(const std::string config, find_config(arguments.config));
+  OPDUMP_CHECK_OK(check_compat(arguments));
+  OPDUMP_TRY(const std::string config, find_run_config(arguments));
   const RunReport report;
   OPDUMP_CHECK_OK(set_environment(arguments, config, report));
-  OPDUMP_TRY(const plan::DumpPlan plan,
-             check_config(config, arguments.dialect, arguments.mode, arguments.strict));
+  OPDUMP_TRY(const bool is_empty, asks_for_nothing(arguments, config));
 
   struct sigaction forward {};
   forward.sa_sigaction = forward_signal;
@@ -181,10 +218,10 @@ Result<int> run_run(std::span<const char* const> args) {
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
-  if (plan.is_empty)
+  if (is_empty)
     print_error("nothing was dumped: " + config + " asks for nothing");
   else
-    tell(report);
+    tell(report, !config.empty());
   return pass_on(status);
 }
 

@@ -14,6 +14,18 @@ bool holds(const std::vector<std::string>& list, std::string_view name) {
   return std::ranges::find(list, name) != list.end();
 }
 
+// What a user may write for an operator: its name, that of its files, and both without "-", which some front
+// ends do not allow in a list of names.
+std::vector<std::string> spellings(const std::string& name) {
+  std::vector<std::string> texts{name, model::sanitise_name(name)};
+  if (name.find('-') == std::string::npos) return texts;
+  for (std::size_t i = 0; i < 2; ++i) {
+    texts.push_back(texts[i]);
+    std::ranges::replace(texts.back(), '-', '_');
+  }
+  return texts;
+}
+
 void add_slots(const std::vector<Exclusion>& exclusions, std::string_view name, std::vector<Slot>& slots) {
   for (const Exclusion& exclusion : exclusions)
     if (exclusion.name == name)
@@ -94,8 +106,12 @@ ModelSelector::Choice ModelSelector::choose(const model::Operator& op) {
 }
 
 bool ModelSelector::names_operator(const ModelRule& rule, const model::Operator& op) {
-  bool found = holds(rule.operators, op.name);
-  if (found) hits_.insert(op.name);
+  bool found = false;
+  for (const std::string& spelling : spellings(op.name)) {
+    if (found || !holds(rule.operators, spelling)) continue;
+    hits_.insert(spelling);
+    found = true;
+  }
   if (!op.original_names) return found;
   for (const std::string& original : *op.original_names) {
     if (!holds(rule.operators, original)) continue;

@@ -1,5 +1,6 @@
 // Which operators of which models a plan wants, the way CANN's acl.json says it (cann.md 1.2): rules for
-// models, names exactly as they are, single tensors left out. Operators that belong to no model are wanted or
+// models, names as they are or as files spell them, single tensors left out. Operators that belong to no
+// model are wanted or
 // not as a whole. Without rules every operator of every model is wanted.
 //
 // Which rule is a model's: if one of the rules has no model, then the last such one, for all models; else the

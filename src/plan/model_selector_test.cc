@@ -51,6 +51,17 @@ TEST(ModelSelector, NamelessRulesAndRepeatedOnes) {
   EXPECT_TRUE(selector.choose(make_operator("d")).wanted);
 }
 
+TEST(ModelSelector, NamesAreThoseOfFilesToo) {
+  for (const char* text : {"Default/fc-Linear/addmm-op0", "Default_fc-Linear_addmm-op0",
+                           "Default/fc_Linear/addmm_op0", "Default_fc_Linear_addmm_op0"}) {
+    ModelSelector selector;
+    selector.add({.model = "", .lists_operators = true, .operators = {text}});
+    EXPECT_TRUE(selector.choose(make_operator("Default/fc-Linear/addmm-op0")).wanted) << text;
+    EXPECT_FALSE(selector.choose(make_operator("Default/fc-Linear/addmm-op1")).wanted) << text;
+    EXPECT_TRUE(selector.describe_unmatched({}).empty()) << text;
+  }
+}
+
 TEST(ModelSelector, OriginalNamesCount) {
   ModelSelector selector;
   selector.add({.model = "", .lists_operators = true, .operators = {"relu1", "gone"}});

@@ -94,9 +94,13 @@ class Runner:
         path.write_text(textwrap.dedent(text))
         return path
 
-    def plain(self, text, env=None):
-        return subprocess.run([sys.executable, self.script(text)], cwd=self.directory, capture_output=True, text=True,
+    def plain(self, text, env=None, under=None, expect=0):
+        """Runs the program `text`, under `opdump run` with the options `under` if they are given."""
+        launcher = [] if under is None else [OPDUMP, "run", *under, "--"]
+        done = subprocess.run([*launcher, sys.executable, self.script(text)], cwd=self.directory, capture_output=True, text=True,
                               timeout=240, env={**os.environ, **(env or {})})
+        assert under is None or done.returncode == expect, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done
 
     def start(self, text, env=None, config=None, mode=None, strict=False, **settings):
         """Starts the program `text` under `opdump run`; returns (process, where its dump will be)."""

@@ -37,6 +37,11 @@ class Program:
         return done
 
 
+@pytest.fixture(scope="session")
+def make_program():
+    return Program
+
+
 @pytest.fixture
 def program(tmp_path):
     return Program(tmp_path)

@@ -25,12 +25,10 @@ NET = """
 
 
 @pytest.fixture(scope="module")
-def dumps(tmp_path_factory):
+def dumps(tmp_path_factory, make_program):
     """Two runs, the second with a fault after step 1."""
-    from conftest import Program
-
     directory = tmp_path_factory.mktemp("dumps")
-    program = Program(directory)
+    program = make_program(directory)
     for path, fault in (("golden", 0), ("actual", 5)):
         program.config(path, saved_data="full" if path == "golden" else "tensor")
         program.run(NET.format(fault=fault))

@@ -26,6 +26,10 @@ try:
     from opdump import _on_import
 
     _on_import.start_with_torch()
+    if os.environ.get("OPDUMP_COMPAT"):
+        from opdump import _compat
+
+        _compat.install(os.environ["OPDUMP_COMPAT"].split(","))
 except Exception as error:  # the program must start whatever happens to us
     print(f"opdump: nothing is recorded: {error}", file=sys.stderr)
 _run_hidden_sitecustomize()

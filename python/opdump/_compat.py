@@ -1,0 +1,70 @@
+"""`opdump run --compat`: modules under the names of the originals, for scripts that import those; only where the originals
+themselves are absent."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import sys
+from collections.abc import Iterable
+from types import ModuleType
+from typing import Any
+
+# What --compat names: the modules of the original -> ours. "" is an empty module.
+FAMILIES: dict[str, dict[str, str]] = {
+    "torchair": {
+        "torchair": "opdump.torchair",
+        "torchair.configs": "",
+        "torchair.configs.compiler_config": "opdump.torchair",
+        "torchair.scope": "opdump.torchair.scope",
+        "torch_npu": "",
+        "torch_npu.dynamo": "",
+        "torch_npu.dynamo.torchair": "opdump.torchair",
+    },
+    "npu_device": {
+        "npu_device": "opdump.npu_device",
+        "npu_bridge": "",
+        "npu_bridge.npu_init": "opdump.npu_device",
+        "npu_bridge.estimator": "",
+        "npu_bridge.estimator.npu": "",
+        "npu_bridge.estimator.npu.npu_config": "opdump.npu_device",
+    },
+    "dumper": {"torch.utils.dumper": "opdump.dumper"},
+}
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Asked last, so that whatever is installed comes first."""
+
+    def __init__(self, names: dict[str, str]) -> None:
+        self._names = names
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        if name not in self._names:
+            return None
+        is_package = any(other.startswith(name + ".") for other in self._names)
+        return importlib.machinery.ModuleSpec(name, self, is_package=is_package)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> None:
+        return None  # the usual one
+
+    def exec_module(self, module: ModuleType) -> None:
+        """A module of its own that hands on what ours has: ours keeps its name and its one state."""
+        place = self._names[module.__name__]
+        if not place:
+            return
+        ours = importlib.import_module(place)
+        module.__doc__ = ours.__doc__
+        module.__dict__["__all__"] = list(ours.__all__)
+        module.__dict__["__getattr__"] = lambda name: getattr(ours, name)
+
+
+def install(families: Iterable[str]) -> None:
+    """Raises ValueError for an unknown family."""
+    names: dict[str, str] = {}
+    for family in families:
+        if family not in FAMILIES:
+            raise ValueError(f"--compat {family}: known are {', '.join(FAMILIES)}")
+        names |= FAMILIES[family]
+    sys.meta_path.append(_Finder(names))

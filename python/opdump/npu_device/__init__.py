@@ -1,0 +1,78 @@
+"""The dump interface of TensorFlow's adapter for NPUs, for the PyTorch training that runs: a change of the import is enough.
+
+    from opdump import npu_device
+
+    npu_device.global_options().dump_config.enable_dump = True
+    npu_device.global_options().dump_config.dump_path = "/home/HwHiAiUser/output"
+    npu_device.open().as_default()
+
+TensorFlow 1's DumpConfig, NPURunConfig and parameter_map are here too: npu_device.open(run_config=...). Options, checks and
+messages are those of the original; see docs/tensorflow.md.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import sys
+from typing import Any
+
+from opdump.npu_device import _ge
+from opdump.npu_device._estimator import DumpConfig, FatalError, InternalError, NPURunConfig, NpuOptimizer, to_options
+from opdump.npu_device._options import GlobalOptions
+
+__all__ = ["global_options", "open", "DumpConfig", "NPURunConfig", "NpuOptimizer", "InternalError", "FatalError", "NpuDevice"]
+
+MODEL_NAME = "ge_default_1"  # of all that is recorded: how the original names its first graph, without the time
+
+_options = GlobalOptions()
+_device: NpuDevice | None = None
+
+
+class NpuDevice:
+    """What open() returns."""
+
+    def as_default(self) -> NpuDevice:
+        return self
+
+    def __enter__(self) -> NpuDevice:
+        return self
+
+    def __exit__(self, *unused: Any) -> None:
+        pass
+
+
+def global_options() -> GlobalOptions:
+    """The options of this process. They take effect at the first open(), and later changes have none."""
+    return _options
+
+
+def open(device_id: int | None = None, *, run_config: NPURunConfig | NpuOptimizer | None = None) -> NpuDevice:
+    """Starts the recording that global_options() asks for, or `run_config` with the checks of TensorFlow 1; once in a process.
+
+    Raises ValueError for what the graph engine refuses, InternalError for what TensorFlow 1's adapter refuses, FatalError
+    where it would end the process.
+    """
+    global _device
+    if _device is None:
+        options = _options.as_dict() if run_config is None else to_options(run_config.as_parameters())
+        _ge.check(options)
+        if config := _ge.acl_config(options):
+            _begin(config)
+        _device = NpuDevice()
+    return _device
+
+
+def _begin(config: dict[str, Any]) -> None:
+    import torch  # noqa: F401
+
+    from opdump import _attach
+
+    _attach.start("dump_config", text=json.dumps(config, indent=2), dialect="acl", model_name=MODEL_NAME)
+
+
+@atexit.register
+def _warn_of_unopened() -> None:
+    dump = _options.dump_config
+    if _device is None and (dump.enable_dump or dump.enable_dump_debug):
+        print("opdump: nothing was dumped: npu_device.open() was not called after the options were set", file=sys.stderr)

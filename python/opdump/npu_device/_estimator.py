@@ -1,0 +1,128 @@
+"""The options of TensorFlow 1's adapter: DumpConfig, NPURunConfig and parameter_map, with the checks of its C++ part."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from opdump import _steps
+from opdump.npu_device import _ge
+
+
+class InternalError(RuntimeError):
+    """The Status "Internal" of TensorFlow."""
+
+
+class FatalError(InternalError):
+    """What ends the process in the original."""
+
+
+class DumpConfig:
+    """What to dump. Nothing is checked before it is used."""
+
+    def __init__(self, enable_dump: Any = False, dump_path: Any = None, dump_step: Any = None, dump_mode: Any = "output",
+                 enable_dump_debug: Any = False, dump_debug_mode: Any = "all", dump_data: Any = "tensor",
+                 dump_layer: Any = None) -> None:
+        self._enable_dump, self._dump_path, self._dump_step, self._dump_mode = enable_dump, dump_path, dump_step, dump_mode
+        self._enable_dump_debug, self._dump_debug_mode = enable_dump_debug, dump_debug_mode
+        self._dump_data, self._dump_layer = dump_data, dump_layer
+
+
+class NPURunConfig:
+    """The configuration of an estimator; what does not concern a dump is kept and changes nothing."""
+
+    def __init__(self, *unused: Any, dump_config: DumpConfig | None = None, enable_exception_dump: int | None = None,
+                 quant_dumpable: str | None = None, **others: Any) -> None:
+        if dump_config is not None and not isinstance(dump_config, DumpConfig):
+            raise ValueError("`dump_config` must be provided with type `DumpConfig`")
+        self._dump_config, self._enable_exception_dump, self._quant_dumpable = dump_config, enable_exception_dump, quant_dumpable
+
+    def as_parameters(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"enable_exception_dump": self._enable_exception_dump, "quant_dumpable": self._quant_dumpable}
+        if (dump := self._dump_config) is not None:
+            found |= {"enable_dump": dump._enable_dump, "dump_path": dump._dump_path, "dump_step": dump._dump_step,
+                      "dump_mode": dump._dump_mode, "enable_dump_debug": dump._enable_dump_debug,
+                      "dump_data": dump._dump_data, "dump_layer": dump._dump_layer}
+            if dump._dump_mode is not None:  # as the original, which asks for the wrong one
+                found["dump_debug_mode"] = dump._dump_debug_mode
+        return {name: value for name, value in found.items() if value is not None}
+
+
+class _Attribute:
+    """One value of a parameter_map: .b, .i or .s (text or bytes)."""
+
+    b: bool | None = None
+    i: int | None = None
+    s: bytes | str | None = None
+
+
+class NpuOptimizer:
+    """What a session's configuration calls custom_op: its parameter_map["dump_path"].s = b"/home/dump", and so on."""
+
+    name = "NpuOptimizer"
+
+    def __init__(self) -> None:
+        self.parameter_map: defaultdict[str, _Attribute] = defaultdict(_Attribute)
+
+    def as_parameters(self) -> dict[str, Any]:
+        found = {}
+        for name, attribute in self.parameter_map.items():
+            value = next((v for v in (attribute.b, attribute.i, attribute.s) if v is not None), None)
+            if value is not None:
+                found[name] = value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
+        return found
+
+
+def _check_path(path: Any) -> str:
+    if not path:
+        raise InternalError("if use dump function, dump_path must be set.")
+    if not os.path.isdir(path):
+        raise InternalError(f"the path {path} is not directory.")
+    if not os.access(path, os.R_OK | os.W_OK):
+        raise InternalError(f"the path {path} has no read, write permission.")
+    return os.path.realpath(path)
+
+
+def to_options(parameters: dict[str, Any], *, find_step_fault: Callable[[str], str | None] = _steps.find_adapter_fault
+               ) -> dict[str, str]:
+    """The graph engine's options for a run's parameters, checked in the adapter's order: the path; then step and mode of a
+    dump; the mode of overflow; the kind of data. Raises InternalError or FatalError with its messages.
+
+    `find_step_fault` is the adapter's test of steps: that of 2023 by default; _steps.find_old_adapter_fault is that of 2021.
+    """
+    dump, debug = bool(parameters.get("enable_dump")), bool(parameters.get("enable_dump_debug"))
+    result = {_ge.ENABLE: str(int(dump)), _ge.ENABLE_DEBUG: str(int(debug))}
+    if dump or debug:
+        result[_ge.PATH] = _check_path(parameters.get("dump_path"))
+    if dump:
+        result |= _dump_options(parameters, find_step_fault)
+    if debug and (mode := parameters.get("dump_debug_mode")) is not None:
+        if mode not in _ge.DEBUG_MODES:
+            raise FatalError(f"dump debug mode should be one of the list:[{', '.join(_ge.DEBUG_MODES)}]")
+        result[_ge.DEBUG_MODE] = mode
+    if (data := parameters.get("dump_data")) is not None:
+        if data not in _ge.DATA_KINDS:
+            raise InternalError("dump_data should be 'tensor' or 'stats'.")
+        result[_ge.DATA] = data
+    if parameters.get("dump_layer"):
+        result[_ge.LAYER] = str(parameters["dump_layer"])
+    if (level := parameters.get("enable_exception_dump")) is not None:
+        if str(int(level)) not in ("0", "1", "2"):
+            raise InternalError("enable_exception_dump should be 0, 1 or 2.")
+        result[_ge.EXCEPTION] = str(int(level))
+    return result
+
+
+def _dump_options(parameters: dict[str, Any], find_step_fault: Callable[[str], str | None]) -> dict[str, str]:
+    result = {}
+    if step := parameters.get("dump_step"):
+        if fault := find_step_fault(str(step)):
+            raise InternalError(fault)
+        result[_ge.STEP] = str(step)
+    if (mode := parameters.get("dump_mode")) is not None:
+        if mode not in _ge.MODES:
+            raise FatalError(f"dump mode should be one of the list:[{', '.join(_ge.MODES)}]")
+        result[_ge.MODE] = mode
+    return result

@@ -1,0 +1,107 @@
+"""From a CompilerConfig to a recording: the options become an acl.json, as TorchAir itself makes one."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from opdump.torchair import scope
+from opdump.torchair._config import GRAPH_ENGINE, CompilerConfig
+from opdump.torchair._old_torch import provide_compile
+
+Model = TypeVar("Model", bound=Callable[..., Any])
+
+MODEL_NAME = "graph_1"  # in directories: TorchAir's name for the first graph
+
+_started: dict[str, str] | None = None  # the options that the recording of this process was started with
+
+
+def acl_config(options: dict[str, str], regions: bool = False) -> dict[str, Any]:
+    """The acl.json for global options of CompilerConfig.as_dict(): the values are text, names of operators are a list.
+    Without quant_dumpable, which tells a compiler what to keep. `regions`: operators of scope.data_dump() are wanted too."""
+    dump: dict[str, Any] = {"dump_path": options["ge.exec.dumpPath"], "dump_mode": options["ge.exec.dumpMode"],
+                            "dump_data": options["ge.exec.dumpData"]}
+    if "ge.exec.dumpStep" in options:
+        dump["dump_step"] = options["ge.exec.dumpStep"]
+    models: dict[str, Any] = {"model_name": MODEL_NAME}
+    layers = [name for name in options.get("ge.exec.dumpLayer", "").strip().split(" ") if name]
+    if layers or regions:
+        models["layer"] = layers + [scope.MARK] * regions
+    return {"dump": {**dump, "dump_list": [models]}}
+
+
+def start(config: CompilerConfig, model: Model) -> Model:
+    """Starts what `config` asks for when `model` is compiled, and returns what is to be called in its place. Raises
+    ValueError for what TorchAir's checks let pass and CANN then ignores in silence."""
+    _, options = config.as_dict()
+    if config.debug.data_dump.type:
+        from opdump.torchair import _eager
+
+        return _eager.watch(model, _eager.NpyDump(config))
+    if "aclgraph.enableDump" in options:
+        from opdump.torchair import _eager
+
+        return _eager.watch(model, _eager.PtDump(config))
+    if options:
+        _record(config, options, model)
+    return model
+
+
+def _record(config: CompilerConfig, options: dict[str, str], model: Any) -> None:
+    """Once in a process."""
+    global _started
+    if _started is not None:
+        if _started != options:
+            warnings.warn("a dump is under way: it keeps the dump_config of the first model that was compiled", stacklevel=3)
+        return
+    _begin(config, options, scope.is_used_by(model))
+    _started = options
+
+
+def _begin(config: CompilerConfig, options: dict[str, str], regions: bool) -> None:
+    import torch  # noqa: F401
+
+    from opdump import _attach
+
+    if not config.dump_config.enable_dump:
+        _attach.start(options["ge_dump_with_acl_config"], dialect="acl")
+        return
+    if config.dump_config.dump_config_path:
+        warnings.warn("dump_config_path has no effect together with enable_dump: the other options decide", stacklevel=4)
+    if regions:
+        scope.restrict()
+    text = json.dumps(acl_config(options, regions), indent=2)
+    _attach.start("dump_config", text=text, dialect="acl", model_name=MODEL_NAME)
+
+
+class Backend:
+    """What torch.compile takes as `backend`: graphs run as they are, operator by operator, and are recorded."""
+
+    shows_operators = True  # to the recorder, unlike those of other backends
+
+    def __init__(self, config: CompilerConfig) -> None:
+        self.config = config
+
+    def start(self, model: Model) -> Model:
+        return start(self.config, model)
+
+    def __call__(self, graph_module: Any, example_inputs: Any) -> Callable[..., Any]:
+        return self.start(graph_module).forward
+
+
+def get_npu_backend(*, compiler_config: CompilerConfig | None = None, **unused: Any) -> Backend:
+    """A backend for torch.compile(model, backend=...) that records as compiler_config.dump_config says.
+
+    A torch without torch.compile gets one, which takes these backends only.
+    """
+    if compiler_config is not None and not isinstance(compiler_config, CompilerConfig):
+        raise TypeError(f"compiler_config is {type(compiler_config)}; expected a CompilerConfig")
+    provide_compile()
+    return Backend(compiler_config or CompilerConfig())
+
+
+def compile(model: Model, config: CompilerConfig | None = None) -> Model:
+    """Starts the dump that `config` asks for and returns `model`, to be called as before; for a function, another one."""
+    return start(config or CompilerConfig(), model)

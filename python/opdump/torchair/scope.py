@@ -1,0 +1,69 @@
+"""torchair.scope.data_dump: only the operators that run inside of it are dumped, and those that dump_layer names."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import types
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from opdump import _on_import
+
+__all__ = ["data_dump"]
+
+MARK = "torchair.scope.data_dump"  # in the list of operators of a configuration: those of these regions
+
+_depth = threading.local()
+_restricts = False  # the recording knows of regions
+
+
+@contextlib.contextmanager
+def data_dump() -> Iterator[None]:
+    """Marks what runs inside, wherever that is: put it around operators in the forward method of a model."""
+    attach, depth = _on_import.attached(), getattr(_depth, "value", 0)
+    if attach and not _restricts:
+        warnings.warn("scope.data_dump() was not seen when the model was compiled: everything is dumped", stacklevel=3)
+    if attach and depth == 0:
+        attach.hooks.mark(MARK)
+    _depth.value = depth + 1
+    try:
+        yield
+    finally:
+        _depth.value = depth
+        if attach and depth == 0:
+            attach.hooks.mark(None)
+
+
+def is_used_by(model: Any) -> bool:
+    """Whether the code of `model`, a module or a function, mentions a region: the code of its modules' classes and all else
+    in the files where these are defined. A recording has to know before it begins."""
+    parts = [type(part) for part in model.modules()] if hasattr(model, "modules") else [model]
+    names = {getattr(part, "__module__", None) for part in parts}
+    return any(_mentions(vars(sys.modules[name])) for name in names if name in sys.modules and not _is_library(name))
+
+
+def restrict() -> None:
+    """The recording to come dumps marked operators."""
+    global _restricts
+    _restricts = True
+
+
+def _is_library(name: str) -> bool:
+    return name.partition(".")[0] in ("torch", "torchvision", "opdump", "builtins")
+
+
+def _mentions(namespace: dict[str, Any]) -> bool:
+    for value in list(namespace.values()):
+        if value is data_dump:
+            return True
+        members = vars(value).values() if isinstance(value, type) else [value]
+        if any(_code_mentions(member.__code__) for member in members if isinstance(member, types.FunctionType)):
+            return True
+    return False
+
+
+def _code_mentions(code: types.CodeType) -> bool:
+    return "data_dump" in code.co_names or any(_code_mentions(c) for c in code.co_consts if isinstance(c, types.CodeType))
