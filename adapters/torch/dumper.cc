@@ -53,7 +53,8 @@ void Dumper::write(const Record& record, const char* side, const NamedValues& va
   const bool is_open = file_ || opdump_h5_create(options_.dump_path.c_str(), &file_) == OPDUMP_OK;
   const std::string group = "/" + record.name + "/" + std::to_string(record.id) + "/" + side;
   try {
-    if (!is_open || write_values(file_, group, values, options_.style) != OPDUMP_OK) loss_ = opdump_last_error();
+    if (!is_open || write_values(file_, group, values, options_.style) != OPDUMP_OK)
+      loss_ = opdump_last_error();
   } catch (const std::exception& error) {  // no memory for a copy: not the program's concern
     loss_ = group + ": " + error.what();
   }
