@@ -179,7 +179,11 @@ def _start_recording() -> None:
     from opdump import _attach
 
     global _owns_recording
-    _attach.start("acl.json")
+    _torch.record_single_operators(True)
+    try:
+        _attach.start("acl.json")
+    finally:
+        _torch.record_single_operators(False)
     _owns_recording = True
 
 
