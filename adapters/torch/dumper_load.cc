@@ -244,6 +244,8 @@ void LoadFile::overwrite(const at::Tensor& tensor, std::size_t index) {
   opdump_h5_dataset dataset{};
   dataset.size = sizeof dataset;
   if (opdump_h5_at(file_.get(), index, &dataset) != OPDUMP_OK || !dataset.data) return;
+  if (!tensor.unsafeGetTensorImpl()->has_storage() || tensor._is_zerotensor())
+    return;  // no memory to write to
   const at::ScalarType type = element_type(dataset, tensor.scalar_type());
   if (type == at::ScalarType::Undefined) return;
   at::Tensor source =
