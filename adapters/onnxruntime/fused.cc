@@ -9,6 +9,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "fields.h"
+
 namespace opdump::onnx {
 namespace {
 
@@ -30,10 +32,8 @@ bool has_attribute(const Node& node, std::string_view name) {
       message.skip();
       continue;
     }
-    protozero::pbf_reader attribute = message.get_message();
-    if (!attribute.next(1)) continue;
-    const auto view = attribute.get_view();
-    if (std::string_view(view.data(), view.size()) == name) return true;
+    protozero::pbf_reader attribute = message_of(message);
+    if (attribute.next(1) && text_of(attribute) == name) return true;
   }
   return false;
 }

@@ -12,6 +12,7 @@
 
 #include "dtypes.h"
 #include "failure.h"
+#include "fields.h"
 
 namespace opdump::onnx {
 namespace {
@@ -51,19 +52,19 @@ void read_numbers(protozero::pbf_reader& message, const ElementType& type, Numbe
   const bool packed = message.wire_type() == protozero::pbf_wire_type::length_delimited;
   switch (message.tag()) {
     case 4:
-      if (!packed) return numbers.add(message.get_float());
+      if (!packed) return numbers.add(float_of(message));
       for (const float number : message.get_packed_float()) numbers.add(number);
       return;
     case 5:
-      if (!packed) return numbers.add_narrow(message.get_int32(), type.bits);
+      if (!packed) return numbers.add_narrow(static_cast<std::int32_t>(integer_of(message)), type.bits);
       for (const std::int32_t number : message.get_packed_int32()) numbers.add_narrow(number, type.bits);
       return;
     case 7:
-      if (!packed) return numbers.add(message.get_int64());
+      if (!packed) return numbers.add(integer_of(message));
       for (const std::int64_t number : message.get_packed_int64()) numbers.add(number);
       return;
     case 10:
-      if (!packed) return numbers.add(message.get_double());
+      if (!packed) return numbers.add(double_of(message));
       for (const double number : message.get_packed_double()) numbers.add(number);
       return;
     default: {  // 11: uint32 and uint64
@@ -71,7 +72,7 @@ void read_numbers(protozero::pbf_reader& message, const ElementType& type, Numbe
         if (type.bits == 32) return numbers.add(static_cast<std::uint32_t>(number));
         numbers.add(number);
       };
-      if (!packed) return add(message.get_uint64());
+      if (!packed) return add(static_cast<std::uint64_t>(integer_of(message)));
       for (const std::uint64_t number : message.get_packed_uint64()) add(number);
     }
   }
@@ -148,7 +149,7 @@ std::span<const std::byte> Initializers::find_inside(const StoredTensor& tensor,
   while (message.next()) {
     const auto tag = message.tag();
     if (tag == 9) {
-      const auto view = message.get_view();
+      const std::string_view view = text_of(message);
       raw = {reinterpret_cast<const std::byte*>(view.data()), view.size()};
     } else if (tag == 4 || tag == 5 || tag == 7 || tag == 10 || tag == 11) {
       read_numbers(message, type, numbers);
@@ -174,7 +175,7 @@ void Initializers::check() {
     }
     protozero::pbf_reader message(tensor.message.data(), tensor.message.size());
     if (!message.next(9) || element_type(tensor.element_type).bits == 0) continue;
-    if (const std::size_t found = message.get_view().size(); found > 0 && found != bytes)
+    if (const std::size_t found = text_of(message).size(); found > 0 && found != bytes)
       refuse(tensor, std::to_string(found) + " bytes of data; its shape needs " + std::to_string(bytes));
   }
 }

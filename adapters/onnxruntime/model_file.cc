@@ -9,6 +9,7 @@
 
 #include "dtypes.h"
 #include "failure.h"
+#include "fields.h"
 
 namespace opdump::onnx {
 namespace {
@@ -18,20 +19,15 @@ using protozero::pbf_reader;
 constexpr int kMaxNesting = 32;  // of subgraphs
 constexpr std::size_t kMaxRank = 64;
 
-std::string_view view_of(pbf_reader& reader) {
-  const auto view = reader.get_view();
-  return {view.data(), view.size()};
-}
-
 // A dimension: its size, or its name.
 void read_dimension(pbf_reader dimension, NamedValue& value) {
   std::int64_t size = -1;
   std::string_view name;
   while (dimension.next()) {
     if (dimension.tag() == 1)
-      size = dimension.get_int64();
+      size = integer_of(dimension);
     else if (dimension.tag() == 2)
-      name = view_of(dimension);
+      name = text_of(dimension);
     else
       dimension.skip();
   }
@@ -45,12 +41,12 @@ void read_tensor_type(pbf_reader type, NamedValue& value) {
   value.is_tensor = true;
   while (type.next()) {
     if (type.tag() == 1) {
-      value.element_type = type.get_int32();
+      value.element_type = static_cast<int>(integer_of(type));
     } else if (type.tag() == 2) {
       value.has_shape = true;
-      for (pbf_reader shape = type.get_message(); shape.next();) {
+      for (pbf_reader shape = message_of(type); shape.next();) {
         if (shape.tag() == 1)
-          read_dimension(shape.get_message(), value);
+          read_dimension(message_of(shape), value);
         else
           shape.skip();
       }
@@ -64,11 +60,11 @@ NamedValue read_value(pbf_reader message) {
   NamedValue value;
   while (message.next()) {
     if (message.tag() == 1) {
-      value.name = view_of(message);
+      value.name = text_of(message);
     } else if (message.tag() == 2) {
-      for (pbf_reader type = message.get_message(); type.next();) {
+      for (pbf_reader type = message_of(message); type.next();) {
         if (type.tag() == 1)
-          read_tensor_type(type.get_message(), value);
+          read_tensor_type(message_of(type), value);
         else
           type.skip();
       }
@@ -93,9 +89,9 @@ void read_external(pbf_reader entry, StoredTensor& tensor) {
   std::string_view key, text;
   while (entry.next()) {
     if (entry.tag() == 1)
-      key = view_of(entry);
+      key = text_of(entry);
     else if (entry.tag() == 2)
-      text = view_of(entry);
+      text = text_of(entry);
     else
       entry.skip();
   }
@@ -120,21 +116,21 @@ StoredTensor read_tensor(std::string_view bytes) {
             if (tensor.dims.size() > kMaxRank) break;
           }
         } else {
-          tensor.dims.push_back(message.get_int64());
+          tensor.dims.push_back(integer_of(message));
         }
         if (tensor.dims.size() > kMaxRank) throw Failure("an initializer has too many dimensions");
         break;
       case 2:
-        tensor.element_type = message.get_int32();
+        tensor.element_type = static_cast<int>(integer_of(message));
         break;
       case 8:
-        tensor.name = view_of(message);
+        tensor.name = text_of(message);
         break;
       case 13:
-        read_external(message.get_message(), tensor);
+        read_external(message_of(message), tensor);
         break;
       case 14:
-        tensor.is_external = message.get_enum() == 1;
+        tensor.is_external = integer_of(message) == 1;
         break;
       default:
         message.skip();
@@ -151,7 +147,7 @@ void read_attribute(pbf_reader attribute, int depth, Node& node,
                     std::unordered_set<std::string_view>& defined, std::vector<std::string_view>& read) {
   while (attribute.next()) {
     if (attribute.tag() == 6 || attribute.tag() == 11)  // g, graphs
-      read_subgraph(attribute.get_message(), depth, node, defined, read);
+      read_subgraph(message_of(attribute), depth, node, defined, read);
     else
       attribute.skip();
   }
@@ -162,11 +158,11 @@ void read_inner_node(pbf_reader message, int depth, Node& node, std::unordered_s
   ++node.inner_count;
   while (message.next()) {
     if (message.tag() == 1)
-      read.push_back(view_of(message));
+      read.push_back(text_of(message));
     else if (message.tag() == 2)
-      defined.insert(view_of(message));
+      defined.insert(text_of(message));
     else if (message.tag() == 5)
-      read_attribute(message.get_message(), depth, node, defined, read);
+      read_attribute(message_of(message), depth, node, defined, read);
     else
       message.skip();
   }
@@ -177,13 +173,13 @@ void read_subgraph(pbf_reader graph, int depth, Node& node, std::unordered_set<s
   if (depth > kMaxNesting) throw Failure("subgraphs are nested more than 32 deep");
   while (graph.next()) {
     if (graph.tag() == 1)
-      read_inner_node(graph.get_message(), depth + 1, node, defined, read);
+      read_inner_node(message_of(graph), depth + 1, node, defined, read);
     else if (graph.tag() == 5)
-      defined.insert(read_tensor(view_of(graph)).name);
+      defined.insert(read_tensor(text_of(graph)).name);
     else if (graph.tag() == 11)
-      defined.insert(read_value(graph.get_message()).name);
+      defined.insert(read_value(message_of(graph)).name);
     else if (graph.tag() == 12)
-      read.push_back(read_value(graph.get_message()).name);
+      read.push_back(read_value(message_of(graph)).name);
     else
       graph.skip();
   }
@@ -198,22 +194,22 @@ Node read_node(std::string_view bytes) {
   while (message.next()) {
     switch (message.tag()) {
       case 1:
-        node.inputs.push_back(view_of(message));
+        node.inputs.push_back(text_of(message));
         break;
       case 2:
-        node.outputs.push_back(view_of(message));
+        node.outputs.push_back(text_of(message));
         break;
       case 3:
-        node.name = view_of(message);
+        node.name = text_of(message);
         break;
       case 4:
-        node.type = view_of(message);
+        node.type = text_of(message);
         break;
       case 5:
-        read_attribute(message.get_message(), 0, node, defined, read);
+        read_attribute(message_of(message), 0, node, defined, read);
         break;
       case 7:
-        node.domain = view_of(message);
+        node.domain = text_of(message);
         break;
       default:
         message.skip();
@@ -228,22 +224,22 @@ void read_graph(pbf_reader graph, ModelFile& model) {
   while (graph.next()) {
     switch (graph.tag()) {
       case 1:
-        model.nodes.push_back(read_node(view_of(graph)));
+        model.nodes.push_back(read_node(text_of(graph)));
         break;
       case 2:
-        model.graph_name = graph.get_string();
+        model.graph_name = text_of(graph);
         break;
       case 5:
-        model.initializers.push_back(read_tensor(view_of(graph)));
+        model.initializers.push_back(read_tensor(text_of(graph)));
         break;
       case 11:
-        model.inputs.push_back(read_value(graph.get_message()));
+        model.inputs.push_back(read_value(message_of(graph)));
         break;
       case 12:
-        model.outputs.push_back(read_value(graph.get_message()));
+        model.outputs.push_back(read_value(message_of(graph)));
         break;
       case 13:
-        model.value_infos.push_back(read_value(graph.get_message()));
+        model.value_infos.push_back(read_value(message_of(graph)));
         break;
       default:
         graph.skip();
@@ -349,7 +345,7 @@ ModelFile read_model(std::string_view bytes) {
     while (message.next()) {
       if (message.tag() == 7) {
         if (std::exchange(has_graph, true)) throw Failure("the model has several graphs");
-        read_graph(message.get_message(), model);
+        read_graph(message_of(message), model);
       } else {
         message.skip();
       }

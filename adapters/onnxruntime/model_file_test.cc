@@ -156,6 +156,16 @@ TEST(ModelFile, RefusesEveryPartOfAModel) {
     EXPECT_NE(failure_of(bytes.substr(0, size)), "accepted");
 }
 
+TEST(ModelFile, RefusesFieldsOfAnotherKind) {
+  std::string graph_as_number, nodes_as_numbers;
+  pbf_writer(graph_as_number).add_int64(7, 5);
+  pbf_writer(nodes_as_numbers).add_int64(1, 5);
+  EXPECT_NE(failure_of(graph_as_number).find("not an ONNX model"), std::string::npos);
+  std::string bytes;
+  pbf_writer(bytes).add_message(7, nodes_as_numbers);
+  EXPECT_NE(failure_of(bytes).find("not an ONNX model"), std::string::npos);
+}
+
 TEST(ModelFile, RefusesSubgraphsWithoutEnd) {
   std::string inner = ModelText().node("Neg", {"x"}, {"y"}).graph();
   for (int depth = 0; depth < 40; ++depth) {

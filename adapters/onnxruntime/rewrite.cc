@@ -4,6 +4,8 @@
 #include <protozero/pbf_writer.hpp>
 #include <unordered_set>
 
+#include "fields.h"
+
 namespace opdump::onnx {
 namespace {
 
@@ -61,8 +63,7 @@ Part find_part(const ModelFile& model, std::span<const std::size_t> nodes,
 std::string_view name_of(protozero::data_view value) {
   pbf_reader message(value);
   if (!message.next(1)) return {};
-  const auto name = message.get_view();
-  return {name.data(), name.size()};
+  return text_of(message);
 }
 
 void copy_graph(pbf_reader from, const Part& part, pbf_writer& to) {
@@ -72,7 +73,8 @@ void copy_graph(pbf_reader from, const Part& part, pbf_writer& to) {
       copy_field(from, to);
       continue;
     }
-    const auto view = from.get_view();
+    const std::string_view text = text_of(from);
+    const protozero::data_view view(text.data(), text.size());
     if ((tag == kNode && part.nodes.contains(view.data())) ||
         (tag == kInitializer && part.initializers.contains(view.data())) ||
         (tag == kInput && !part.dropped.contains(name_of(view))))
@@ -111,7 +113,7 @@ std::string encode_part(const ModelFile& model, std::span<const std::size_t> nod
       continue;
     }
     pbf_writer graph(to, kGraph);
-    copy_graph(from.get_message(), part, graph);
+    copy_graph(message_of(from), part, graph);
   }
   return bytes;
 }
