@@ -1,7 +1,12 @@
 // Two dumps, operator by operator: the table of results, or of the files that belong together.
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdio>
+#include <filesystem>
 #include <functional>
 #include <mutex>
+#include <system_error>
 #include <utility>
 
 #include "base/file.h"
@@ -27,14 +32,19 @@ constexpr unsigned kResultMode = 0600;
 // What is told while several operators are compared at once, in their order.
 class OrderedResults {
  public:
-  explicit OrderedResults(std::size_t count) : results_(count), is_done_(count) {}
+  // `bytes` are those of each piece of work, for the bar.
+  explicit OrderedResults(std::vector<std::uint64_t> bytes)
+      : results_(bytes.size()), is_done_(bytes.size()), bytes_(std::move(bytes)) {
+    for (const std::uint64_t each : bytes_) total_bytes_ += each;
+  }
 
   void add(std::size_t i, GroupResult result) {
     const std::lock_guard lock(mutex_);
     results_[i] = std::move(result);
     is_done_[i] = true;
+    if (next_ == i && is_terminal_) std::fputs("\r\033[K", stderr);  // the bar makes room for lines
     for (; next_ < results_.size() && is_done_[next_]; ++next_) print_journal(results_[next_].journal);
-    progress_.update(++done_, results_.size());
+    progress_.update(done_bytes_ += bytes_[i], total_bytes_);
   }
 
   // All results as one; the rows sorted by the number of their group.
@@ -53,12 +63,25 @@ class OrderedResults {
   std::mutex mutex_;  // guards all below
   std::vector<GroupResult> results_;
   std::vector<char> is_done_;
-  std::size_t next_ = 0, done_ = 0;
+  std::vector<std::uint64_t> bytes_;
+  std::uint64_t done_bytes_ = 0, total_bytes_ = 0;
+  std::size_t next_ = 0;
+  bool is_terminal_ = ::isatty(STDERR_FILENO) == 1;
   Progress progress_{"comparing operators"};
 };
 
-GroupResult run_all(std::size_t count, const std::function<GroupResult(std::size_t)>& compare_one) {
-  OrderedResults results(count);
+std::uint64_t bytes_of(const compare::OperatorFiles* files) {
+  std::uint64_t bytes = 0;
+  std::error_code error;
+  if (files != nullptr)
+    if (const auto size = std::filesystem::file_size(files->paths.back(), error); !error) bytes = size;
+  return bytes;
+}
+
+GroupResult run_all(std::vector<std::uint64_t> bytes,
+                    const std::function<GroupResult(std::size_t)>& compare_one) {
+  const std::size_t count = bytes.size();
+  OrderedResults results(std::move(bytes));
   parallel_for(count, 0, [&](std::size_t i) { results.add(i, compare_one(i)); });
   return results.merge();
 }
@@ -73,7 +96,9 @@ std::vector<const compare::RuleGroup*> groups_of(const CompareSetup& setup) {
 GroupResult compare_npu(const CompareSetup& setup) {
   const std::vector<compare::NpuPair> pairs = compare::pair_operators(setup.mine, setup.golden);
   const compare::Comparison comparison = setup.comparison(pairs.size());
-  return run_all(pairs.size(),
+  std::vector<std::uint64_t> bytes;
+  for (const compare::NpuPair& pair : pairs) bytes.push_back(bytes_of(pair.mine));
+  return run_all(std::move(bytes),
                  [&](std::size_t i) { return compare::compare_npu_pair(comparison, pairs[i]); });
 }
 
@@ -81,7 +106,13 @@ GroupResult compare_with_rules(const CompareSetup& setup) {
   const auto groups = groups_of(setup);
   const compare::Comparison comparison = setup.comparison(groups.size());
   const auto one = setup.arguments.maps ? compare::map_group : compare::compare_group;
-  return run_all(groups.size(), [&](std::size_t i) { return one(comparison, *groups[i]); });
+  std::vector<std::uint64_t> bytes;
+  for (const compare::RuleGroup* group : groups) {
+    bytes.push_back(0);
+    for (const std::size_t member : group->members)
+      bytes.back() += bytes_of(setup.mine.find(setup.rules.ops()[member].op.name, std::nullopt));
+  }
+  return run_all(std::move(bytes), [&](std::size_t i) { return one(comparison, *groups[i]); });
 }
 
 // Errors: those of the disk; a cell that is a formula.

@@ -144,11 +144,17 @@ class TorchComparison {
     std::vector<Work> works(mine.calls().size());
     Progress progress("comparing operators");
     std::mutex mutex;  // guards progress and done
-    std::size_t done = 0;
+    std::uint64_t done = 0, total = 0;
+    const auto bytes_of = [](const TorchCall& call) {
+      std::uint64_t bytes = 0;
+      for (const H5Dataset* tensor : call.tensors) bytes += tensor->stored_bytes;
+      return bytes;
+    };
+    for (const TorchCall& call : mine.calls()) total += bytes_of(call);
     parallel_for(works.size(), 0, [&](std::size_t i) {
       compare_call(mine, golden, pairing, mine.calls()[i], works[i].rows, works[i].journal);
       const std::lock_guard lock(mutex);
-      progress.update(++done, works.size());
+      progress.update(done += bytes_of(mine.calls()[i]), total);
     });
     for (Work& work : works) {
       print_journal(work.journal);

@@ -448,7 +448,7 @@ class SingleOperator {
         report::append_element(text, first + i, shape_, part[i], errors.are_bool());
       OPDUMP_CHECK_OK(write_all(fd, std::as_bytes(std::span(text)), files_.prefix()));
       text.clear();
-      progress.update(first, errors.count());
+      progress.update(first * sizeof(float), errors.count() * sizeof(float));
     }
     return write_all(fd, std::as_bytes(std::span(text)), files_.prefix());
   }

@@ -23,8 +23,8 @@ using format::DumpTensor;
 using model::DType;
 using model::Shape;
 
-constexpr std::uint64_t kSmallest = 8;          // bytes: a file without more has no header
-constexpr std::uint64_t kHeapBytes = 64 << 20;  // larger arrays lie in a file
+constexpr std::uint64_t kSmallest = 8;         // bytes: a file without more has no header
+constexpr std::uint64_t kHeapBytes = 8 << 20;  // larger arrays lie in a file, so that many cores need no more
 constexpr std::int32_t kUndefined = 0, kInt8 = 3, kInt64 = 8, kResource = 23;  // of DumpData
 
 std::optional<Shape> to_shape(const std::vector<std::uint64_t>& dims) {

@@ -83,4 +83,5 @@ def main():
         '    return "%.6f" % abs(my_output - ground_truth).max(), ""\n')
 
 
-main()
+if __name__ == "__main__":
+    main()

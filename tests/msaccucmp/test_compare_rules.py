@@ -1,0 +1,124 @@
+"""Quantised and unfused models: which tensors `opdump msaccucmp compare` puts side by side. Needs no reference data."""
+import csv
+import json
+import os
+import pathlib
+import subprocess
+
+import numpy as np
+import pytest
+
+from make_network import NCHW, write_dump
+
+X = np.arange(1, 25, dtype=np.float16).reshape(1, 2, 3, 4)
+
+
+def compare(*arguments):
+    return subprocess.run([os.environ["OPDUMP_BIN"], "msaccucmp", "compare", *map(str, arguments)],
+                          capture_output=True, text=True)
+
+
+def operator(name, kind, number, source, originals, origin, dtype="DT_FLOAT16"):
+    attributes = [{"key": "_datadump_origin_name", "value": {"s": origin}},
+                  {"key": "_datadump_origin_format", "value": {"s": "NCHW"}}]
+    return {"name": name, "type": kind, "id": number, "input": source, "output_desc": [{"attr": attributes, "dtype": dtype}],
+            "attr": [{"key": "_datadump_original_op_names", "value": {"list": {"s": originals, "val_type": 1}}}]}
+
+
+def graph(path, *ops):
+    path.write_text(json.dumps({"graph": [{"name": "g", "op": list(ops)}]}))
+    return path
+
+
+def dump(folder, **operators):
+    """{file name up to the time: (inputs, outputs)}"""
+    folder.mkdir()
+    for number, (name, (inputs, outputs)) in enumerate(operators.items()):
+        kind, op = name.split("__", 1)
+        write_dump(folder / f"{kind}.{op}.1.2.{1700000000000000 + number}",
+                   *([(array, array.shape, NCHW) for array in side] for side in (inputs, outputs)))
+    return folder
+
+
+def golden(folder, **outputs):
+    folder.mkdir()
+    for name, array in outputs.items():
+        np.save(folder / f"{name}.0.1700000000000001.npy", array.astype(np.float32))
+    return folder
+
+
+def rows_in(folder):
+    [table] = pathlib.Path(folder).glob("result_*.csv")
+    with open(table, newline="") as file:
+        return list(csv.reader(file))
+
+
+def quantised(tmp_path):
+    mine = dump(tmp_path / "my", Data__data=([], [X]), AscendQuant__c1_quant_layer=([X], [X]), Conv__c1=([X], [X]),
+                AscendDequant__c1c1_dequant_layer=([X, X], [X * 2]))
+    offline = graph(tmp_path / "offline.json", operator("data", "Data", 0, [], ["data"], "data"),
+                    operator("c1_quant_layer", "AscendQuant", 1, ["data:0"], ["c1_quant_layer"], "c1_quant_layer", "DT_INT8"),
+                    operator("c1", "Conv", 2, ["c1_quant_layer:0"], ["c1"], "c1", "DT_INT32"),
+                    operator("c1c1_dequant_layer", "AscendDequant", 3, ["c1:0"], ["c1_dequant_layer"], "c1_dequant_layer"))
+    names = ["c1", "bn1", "scale1"]
+    quant = graph(tmp_path / "quant.json", operator("data", "Data", 0, [], ["data"], "data"),
+                  operator("c1_quant_layer", "Quant", 1, [], names, "c1"), operator("c1", "Conv", 2, [], names, "c1"),
+                  operator("c1_dequant_layer", "Dequant", 3, [], names, "scale1"))
+    return mine, offline, quant
+
+
+def test_quantised_model_against_the_original_one(tmp_path):
+    mine, offline, quant = quantised(tmp_path)
+    right = golden(tmp_path / "gold", data=X, scale1=X * 2)
+    done = compare("-m", mine, "-g", right, "-f", offline, "-q", quant, "-out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    rows = rows_in(tmp_path)
+    assert [[row[i] for i in (1, 2, 5, 7, 9, 10)] for row in rows[1:]] == [
+        ["Data", "data", "data", "data:output:0", "1.000000", "0.000000"],
+        ["AscendQuant", "c1_quant_layer,c1,c1c1_dequant_layer", "c1,bn1,scale1", "c1_quant_layer:input:0", "1.000000", "0.000000"],
+        ["AscendDequant", "c1_quant_layer,c1,c1c1_dequant_layer", "c1,bn1,scale1", "c1c1_dequant_layer:output:0", "1.000000",
+         "0.000000"]]
+    assert "[c1] This op is in a quant/dequant op pair. Skip the op." in done.stderr
+    assert compare("-m", mine, "-g", right, "-f", offline, "-out", tmp_path).returncode == 6
+    assert compare("-m", mine, "-g", right, "-f", offline, "-q", quant, "-op", "c1", "-out", tmp_path).returncode == 30
+
+
+def test_fused_model_against_the_unfused_one(tmp_path):
+    fused = graph(tmp_path / "fused.json", operator("data", "Data", 0, [], ["data"], "data"),
+                  operator("convrelu", "Conv", 1, ["data:0"], ["conv", "relu"], "relu"))
+    unfused = graph(tmp_path / "unfused.json", operator("data", "Data", 0, [], ["data"], "data"),
+                    operator("npu_conv", "Conv", 1, ["data:0"], ["conv"], "conv"),
+                    operator("npu_relu", "Relu", 2, ["npu_conv:0"], ["relu"], "relu"))
+    mine = dump(tmp_path / "my", Data__data=([], [X]), Conv__convrelu=([X], [X * 2]))
+    other = dump(tmp_path / "npu", Data__data=([], [X]), Conv__npu_conv=([X], [X]), Relu__npu_relu=([X], [X * 2]))
+    done = compare("-m", mine, "-g", other, "-f", fused, "-cf", unfused, "-out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    rows = rows_in(tmp_path)
+    assert rows[0][6:9] == ["DataType", "Address", "TensorIndex"]
+    assert [[row[i] for i in (0, 2, 5, 7, 8, 11)] for row in rows[1:]] == [
+        ["0", "data", "data", "NaN", "data:output:0", "0.000000"],
+        ["1", "convrelu", "npu_conv,npu_relu", "NaN", "convrelu:input:0", "0.000000"],
+        ["1", "convrelu", "npu_conv,npu_relu", "NaN", "convrelu:output:0", "0.000000"]]
+    assert compare("-m", mine, "-g", other, "-f", fused, "-out", tmp_path).returncode == 6
+
+
+def test_overflow_column(tmp_path):
+    big = X.copy()
+    big[0, 0, 0, 0] = 65504
+    mine = dump(tmp_path / "my", Relu__r=([X], [big]))
+    other = dump(tmp_path / "npu", Relu__r=([X], [big]), Relu__s=([X], [X]))
+    done = compare("-m", mine, "-g", other, "-overflow_detection", "-out", tmp_path)
+    assert done.returncode == 2
+    rows = rows_in(tmp_path)
+    at = rows[0].index("OverFlow")
+    assert [row[at] for row in rows[1:]] == ["NO", "YES", "NaN"]
+    assert rows[3][2] == "*" and "There is no the my output dump file" in rows[3][-1]
+    assert "r operator output:0 is overflow." in done.stderr
+
+
+@pytest.mark.parametrize("shapes", [((1, 2, 3, 4), (1, 2, 3, 5)), ((1, 2, 3, 4), (24,))])
+def test_shapes_that_differ_cost_a_row(shapes, tmp_path):
+    left, right = (np.ones(shape, np.float16) for shape in shapes)
+    mine, other = dump(tmp_path / "my", Relu__r=([left], [X])), dump(tmp_path / "npu", Relu__r=([right], [X]))
+    assert compare("-m", mine, "-g", other, "-out", tmp_path).returncode == 0
+    assert [row[8] for row in rows_in(tmp_path)[1:]] == ["r:output:0"]
