@@ -25,13 +25,13 @@ configuration begins when the program imports torch.
 from __future__ import annotations
 
 from opdump import _on_import
-from opdump._errors import ConfigError, Error, NotFoundError, ReadError
 
 TYPE_CHECKING = False  # as type checkers know it; the module typing costs more than all the rest
 if TYPE_CHECKING:
     from typing import Any
 
     from opdump._core import Finding, Operator, Slot
+    from opdump._errors import ConfigError, Error, NotFoundError, ReadError
     from opdump._reading import Comparison, DumpSet, compare, open, plan
     from opdump._recording import Config, Recording
 
@@ -39,7 +39,8 @@ __all__ = ["start", "stop", "step", "active", "current_step", "set_dump", "dump"
            "Operator", "Slot", "Comparison", "Finding", "Recording", "Error", "ConfigError", "NotFoundError", "ReadError"]
 
 _PLACES = {"open": "_reading", "compare": "_reading", "plan": "_reading", "DumpSet": "_reading", "Comparison": "_reading",
-           "Operator": "_core", "Slot": "_core", "Finding": "_core", "Recording": "_recording"}
+           "Operator": "_core", "Slot": "_core", "Finding": "_core", "Recording": "_recording",
+           "Error": "_errors", "ConfigError": "_errors", "NotFoundError": "_errors", "ReadError": "_errors"}
 _MODULES = {"dumper", "torchair", "npu_device", "mindspore"}
 
 
