@@ -117,6 +117,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   format/tlv_dump.cc
   format/torch_file.cc
   format/zip_writer.cc
+  format/write_behind.cc
 )
 set(OPDUMP_TESTS_format
   format/acl_statistic_csv_test.cc

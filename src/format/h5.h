@@ -17,6 +17,7 @@
 #include "base/isolated.h"
 #include "base/result.h"
 #include "format/dump_data.h"
+#include "format/write_behind.h"
 #include "model/tensor_view.h"
 
 namespace opdump::format {
@@ -99,9 +100,11 @@ class H5Writer {
   Result<> close();
 
  private:
-  H5Writer(std::filesystem::path path, std::int64_t file) : path_(std::move(path)), file_(file) {}
+  H5Writer(std::filesystem::path path, std::int64_t file, WriteBehind large)
+      : path_(std::move(path)), file_(file), large_(std::move(large)) {}
   std::filesystem::path path_;
   std::int64_t file_ = -1;  // HDF5's identifier; -1 when closed
+  WriteBehind large_;       // elements of large datasets
 };
 
 }  // namespace opdump::format

@@ -26,7 +26,7 @@ inline constexpr unsigned kH5ReadOnly = 0x0000, kH5Truncate = 0x0002;
   X(H5Dget_space) X(H5Dget_create_plist) X(H5Dget_offset) X(H5Dget_storage_size) X(H5Screate) \
   X(H5Screate_simple) X(H5Sclose) X(H5Sget_simple_extent_type) X(H5Sget_simple_extent_ndims) \
   X(H5Sget_simple_extent_dims) X(H5Pcreate) X(H5Pclose) X(H5Pget_layout) X(H5Pget_external_count) \
-  X(H5Pset_create_intermediate_group) X(H5Pset_file_locking) X(H5Pset_fclose_degree) X(H5Tclose) \
+  X(H5Pset_create_intermediate_group) X(H5Pset_alloc_time) X(H5Pset_fill_time) X(H5Pset_file_locking) X(H5Pset_fclose_degree) X(H5Tclose) \
   X(H5Tcopy) X(H5Tget_class) X(H5Tget_size) X(H5Tget_order) X(H5Tset_order) X(H5Tget_sign) \
   X(H5Tget_precision) X(H5Tget_offset) X(H5Tget_fields) X(H5Tget_ebias) X(H5Tget_norm) X(H5Tget_super) \
   X(H5Tget_nmembers) X(H5Tget_member_type) X(H5Tget_member_name) X(H5Tget_member_offset) X(H5free_memory) \
@@ -36,7 +36,7 @@ inline constexpr unsigned kH5ReadOnly = 0x0000, kH5Truncate = 0x0002;
 #define OPDUMP_H5_VARIABLES(X) \
   X(H5T_STD_I8LE_g) X(H5T_STD_I16LE_g) X(H5T_STD_I32LE_g) X(H5T_STD_I64LE_g) X(H5T_STD_U8LE_g) \
   X(H5T_STD_U16LE_g) X(H5T_STD_U32LE_g) X(H5T_STD_U64LE_g) X(H5T_IEEE_F32LE_g) X(H5T_IEEE_F64LE_g) \
-  X(H5P_CLS_FILE_ACCESS_ID_g) X(H5P_CLS_LINK_CREATE_ID_g)
+  X(H5P_CLS_FILE_ACCESS_ID_g) X(H5P_CLS_LINK_CREATE_ID_g) X(H5P_CLS_DATASET_CREATE_ID_g)
 // clang-format on
 
 struct H5Library {

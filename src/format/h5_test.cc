@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <numeric>
 
 #include "base/file.h"
 
@@ -113,6 +114,30 @@ TEST_F(H5, EveryTypeThatIsWritten) {
   ASSERT_TRUE(opened);
   for (const DType dtype : types)
     EXPECT_EQ(find(*opened, "/t/" + std::string(model::dtype_info(dtype).name)).dtype, dtype);
+}
+
+TEST_F(H5, LargeElementsLieBetweenSmallOnes) {
+  std::vector<std::int32_t> numbers(9'000'000);  // more than waits for the disk
+  std::iota(numbers.begin(), numbers.end(), 0);
+  const auto count = static_cast<std::int64_t>(numbers.size());
+  const auto* data = reinterpret_cast<const std::byte*>(numbers.data());
+  auto writer = H5Writer::create(file("large.h5"));
+  ASSERT_TRUE(writer);
+  for (const std::string name : {"/a/small", "/b/large", "/c/small", "/d/large"}) {
+    const Shape shape{name.ends_with("large") ? count : 3};
+    const H5Attribute attribute{"Type", false, {0}};
+    ASSERT_TRUE(writer->write_dataset(name, {DType::int32, shape, {1}, data}, {&attribute, 1}));
+  }
+  ASSERT_TRUE(writer->close());
+  const auto opened = H5File::open(file("large.h5"));
+  ASSERT_TRUE(opened) << opened.error().message();
+  ASSERT_EQ(opened->datasets().size(), 4u);
+  for (const H5Dataset& dataset : opened->datasets()) {
+    const auto elements = opened->read(dataset);
+    ASSERT_TRUE(elements) << dataset.path << elements.error().message();
+    EXPECT_EQ(std::memcmp(elements->bytes.get(), data, elements->size), 0) << dataset.path;
+    EXPECT_EQ(dataset.find_number("Type"), 0) << dataset.path;
+  }
 }
 
 TEST_F(H5, WriterRefusesWhatCannotBe) {

@@ -1,3 +1,5 @@
+#include <fcntl.h>
+
 #include <array>
 
 #include "format/h5.h"
@@ -5,6 +7,8 @@
 
 namespace opdump::format {
 namespace {
+
+constexpr std::uint64_t kLargeBytes = 1 << 20;
 
 Result<> check_path(const std::string& path) {
   bool is_bad = path.size() < 2 || path.front() != '/' || path.find('\0') != std::string::npos;
@@ -44,6 +48,17 @@ H5Id make_link_properties(const H5Library& h5) {
   return properties;
 }
 
+// Of a new dataset. The file has room for a large one at once: its elements are written past the library,
+// which keeps none of them.
+H5Id make_creation_properties(const H5Library& h5, bool is_large) {
+  H5Id properties(h5.H5Pcreate(h5.H5P_CLS_DATASET_CREATE_ID_g), h5.H5Pclose);
+  if (is_large) {
+    h5.H5Pset_alloc_time(properties.get(), H5D_ALLOC_TIME_EARLY);
+    h5.H5Pset_fill_time(properties.get(), H5D_FILL_TIME_NEVER);
+  }
+  return properties;
+}
+
 // To be made before anything is closed: that is a success, and forgets the failure.
 Error write_error(const H5Library& h5, const std::filesystem::path& file, const std::string& path) {
   return {Code::io, file.string() + ": " + path + ": " + h5_reason(h5)};
@@ -59,15 +74,18 @@ Result<H5Writer> H5Writer::create(const std::filesystem::path& path) {
   h5->H5Pset_file_locking(access.get(), true, true);  // file systems without locks are fine
   H5Id file(h5->H5Fcreate(path.c_str(), kH5Truncate, H5P_DEFAULT, access.get()), h5->H5Fclose);
   if (!file) return Error(Code::io, path.string() + ": " + h5_reason(*h5));
-  return H5Writer(path, file.release());
+  Fd large(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!large) return io_error(path, "open");
+  return H5Writer(path, file.release(), WriteBehind(std::move(large)));
 }
 
 H5Writer::H5Writer(H5Writer&& other) noexcept
-    : path_(std::move(other.path_)), file_(std::exchange(other.file_, -1)) {}
+    : path_(std::move(other.path_)), file_(std::exchange(other.file_, -1)), large_(std::move(other.large_)) {}
 
 H5Writer& H5Writer::operator=(H5Writer&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(file_, other.file_);
+  std::swap(large_, other.large_);
   return *this;
 }
 
@@ -90,13 +108,20 @@ Result<> H5Writer::write_dataset(const std::string& path, const model::TensorVie
   const H5Id space = make_space(*h5, elements.shape.dims());
   const H5Id links = make_link_properties(*h5);
   const hid_t type = file_type_of(*h5, elements.dtype);
+  const bool is_large = elements.data != nullptr && elements.byte_count() >= kLargeBytes;
+  const H5Id creation = make_creation_properties(*h5, is_large);
   const H5Id dataset(
-      h5->H5Dcreate2(file_, path.c_str(), type, space.get(), links.get(), H5P_DEFAULT, H5P_DEFAULT),
+      h5->H5Dcreate2(file_, path.c_str(), type, space.get(), links.get(), creation.get(), H5P_DEFAULT),
       h5->H5Dclose);
   if (!dataset) return write_error(*h5, path_, path);
-  if (elements.data != nullptr && elements.element_count() > 0 &&
-      h5->H5Dwrite(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, elements.data) < 0)
+  const haddr_t offset = is_large ? h5->H5Dget_offset(dataset.get()) : HADDR_UNDEF;
+  if (offset != HADDR_UNDEF) {
+    if (auto written = large_.write({elements.data, elements.byte_count()}, offset); !written)
+      return written.take_error().within(path_.string() + ": " + path);
+  } else if (elements.data != nullptr && elements.element_count() > 0 &&
+             h5->H5Dwrite(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, elements.data) < 0) {
     return write_error(*h5, path_, path);
+  }
   for (const H5Attribute& attribute : attributes)
     if (!write_attribute(*h5, dataset.get(), attribute)) return write_error(*h5, path_, path);
   return ok();
