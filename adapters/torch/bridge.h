@@ -34,6 +34,10 @@ OPDUMP_API void opdump_torch_flag_scope(void* scope, int enabled);
 OPDUMP_API void opdump_torch_enter_backward_call(void);
 OPDUMP_API void opdump_torch_leave_backward_call(void);
 
+/* Recordings that start from now on: the operators belong to no model (1), or to the program as a model (0).
+ */
+OPDUMP_API void opdump_torch_record_single_operators(int on);
+
 /* A model is called that no other module called: a step, if nothing better counts them. */
 OPDUMP_API void opdump_torch_outermost_call(void);
 /* An optimizer exists: its steps count. */

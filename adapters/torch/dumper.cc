@@ -1,6 +1,9 @@
 #include "dumper.h"
 
+#include <pthread.h>
+
 #include <cstdio>
+#include <exception>
 #include <utility>
 
 #include "dumper_overflow.h"
@@ -18,6 +21,8 @@ Dumper::Thread& Dumper::this_thread() {
 }
 
 void Dumper::start(const Options& options) {
+  static std::once_flag once;
+  std::call_once(once, [] { pthread_atfork(nullptr, nullptr, [] { dumper().abandon(); }); });
   stop();
   const std::lock_guard lock(mutex_);
   if (options.mode == Mode::load) {
@@ -47,8 +52,12 @@ void Dumper::write(const Record& record, const char* side, const NamedValues& va
   if (!loss_.empty()) return;
   const bool is_open = file_ || opdump_h5_create(options_.dump_path.c_str(), &file_) == OPDUMP_OK;
   const std::string group = "/" + record.name + "/" + std::to_string(record.id) + "/" + side;
-  if (!is_open || write_values(file_, group, values, options_.style) != OPDUMP_OK)
-    loss_ = opdump_last_error();
+  try {
+    if (!is_open || write_values(file_, group, values, options_.style) != OPDUMP_OK)
+      loss_ = opdump_last_error();
+  } catch (const std::exception& error) {  // no memory for a copy: not the program's concern
+    loss_ = group + ": " + error.what();
+  }
 }
 
 Dumper::Record Dumper::begin(const std::string& name, NamedValues inputs) {
@@ -135,6 +144,13 @@ bool Dumper::end_node(const at::ArrayRef<c10::IValue>& grad_inputs) {
 }
 
 void Dumper::abandon_node() { this_thread() = {}; }
+
+void Dumper::abandon() {
+  new (&mutex_) std::recursive_mutex;  // whoever held it does not exist here
+  options_.mode = Mode::off;
+  file_ = nullptr;
+  load_file_.release();
+}
 
 Dumper& dumper() {
   static auto* d = new Dumper;  // never destroyed: operators run while the process ends

@@ -46,6 +46,9 @@ class Dumper : public Interceptor {
   // It ended with an exception, or never ran.
   void abandon_node();
 
+  // In a forked child: the file is the parent's, and so are its threads.
+  void abandon();
+
  private:
   struct Record {
     std::string name;

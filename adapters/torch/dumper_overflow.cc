@@ -27,11 +27,10 @@ bool reaches(const void* data, std::int64_t count, Bits magnitude, Bits largest)
 bool is_extreme(double number) { return !(std::fabs(number) < std::numeric_limits<float>::max()); }
 
 bool is_extreme(const at::Tensor& tensor) {
-  if (tensor.layout() != at::kStrided || tensor.is_meta() || !tensor.unsafeGetTensorImpl()->has_storage())
-    return false;
   if (!tensor.is_floating_point() && !tensor.is_complex()) return false;
-  const at::Tensor real = tensor.is_complex() ? at::view_as_real(tensor.resolve_conj()) : tensor;
-  const at::Tensor dense = real.to(at::kCPU).contiguous();
+  const at::Tensor elements = elements_of(tensor);
+  if (!elements.defined()) return false;
+  const at::Tensor dense = elements.is_complex() ? at::view_as_real(elements) : elements;
   const void* data = dense.data_ptr();
   switch (dense.scalar_type()) {
     case at::kFloat:

@@ -44,12 +44,6 @@ struct Stored {
   std::uint32_t dtype = OPDUMP_FLOAT32;
 };
 
-at::Tensor on_host(const at::Tensor& tensor) {
-  at::Tensor t = tensor.is_quantized() ? tensor.dequantize() : tensor;
-  if (t.layout() != at::kStrided || t.is_meta() || !t.unsafeGetTensorImpl()->has_storage()) return {};
-  return t.resolve_conj().resolve_neg().to(at::kCPU).contiguous();
-}
-
 // The original hands the memory of a half tensor on the CPU to HDF5 as floats: two halves are one number, and
 // what lies behind the tensor follows. We have zeros there.
 at::Tensor misread_half(const at::Tensor& tensor) {
@@ -59,7 +53,7 @@ at::Tensor misread_half(const at::Tensor& tensor) {
 }
 
 Stored store(const at::Tensor& tensor, const FileStyle& style) {
-  const at::Tensor host = on_host(tensor);
+  const at::Tensor host = elements_of(tensor);
   if (!host.defined()) return {};
   switch (host.scalar_type()) {
     case at::kByte:
@@ -238,6 +232,14 @@ NamedValues results_of(const DumperKind& kind, at::ArrayRef<c10::IValue> returns
   for (const std::size_t i : kind.changed)
     add_value(kind.arguments[i].name, kind.arguments[i].type, arguments[i], false, values);
   return values;
+}
+
+at::Tensor elements_of(const at::Tensor& tensor) {
+  if (tensor.is_quantized()) return elements_of(tensor.dequantize());
+  if (tensor.layout() != at::kStrided || tensor.is_meta() || !tensor.unsafeGetTensorImpl()->has_storage())
+    return {};
+  if (tensor._is_zerotensor()) return at::zeros(tensor.sizes(), tensor.options().device(at::kCPU));
+  return tensor.resolve_conj().resolve_neg().to(at::kCPU).contiguous();
 }
 
 std::int64_t data_type_of(at::ScalarType type, const FileStyle& style) {

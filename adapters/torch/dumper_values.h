@@ -44,6 +44,10 @@ struct FileStyle {
   std::int64_t device_type = -1;  // what `DeviceType` says of every tensor; -1: where it is
 };
 
+// The elements row by row, in the memory of the CPU: of quantised ones what they stand for. Undefined for
+// tensors without memory of their own (sparse, meta).
+at::Tensor elements_of(const at::Tensor& tensor);
+
 // The number of a dtype in a file, -1 if it has none. As in ONNX.
 std::int64_t data_type_of(at::ScalarType type, const FileStyle& style);
 

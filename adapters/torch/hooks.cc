@@ -29,6 +29,7 @@ constexpr c10::DispatchKey kKey = c10::DispatchKey::Fake;  // reserved for use o
 std::atomic<Observer*> observer{nullptr};
 std::atomic<Interceptor*> interceptor{nullptr};
 std::int64_t step_at_fork = 0;
+std::atomic<bool> single_operators{false};
 std::atomic<bool> child_pending{false};  // forked while recording; the child has not decided yet
 std::atomic<const opdump_torch_bridge*> bridge{nullptr};
 std::mutex start_mutex;  // guards starting and stopping
@@ -199,7 +200,7 @@ opdump_status opdump_torch_start(const opdump_options* options, int64_t first_st
   fill_from_environment(filled);
   static const std::string runtime = std::string("torch ") + TORCH_VERSION;
   filled.runtime = runtime.c_str();
-  filled.tells_graph = options->process ? 0 : 1;  // the graph is that of the main process
+  filled.tells_graph = options->process || single_operators ? 0 : 1;  // the graph is that of the main process
   filled.retain = retain;
   filled.release = release;
   if (!filled.log) filled.log = print_to_stderr;
@@ -214,7 +215,7 @@ opdump_status opdump_torch_start(const opdump_options* options, int64_t first_st
   opdump_define_graph(session, &model);
   install_hooks();
   const std::string root = options->process ? std::string("Default/") + options->process : "Default";
-  observer = new Observer(session, root, first_step);
+  observer = new Observer(session, root, first_step, single_operators ? OPDUMP_NO_GRAPH : 0);
   tell_run("+");
   return OPDUMP_OK;
 }
@@ -249,6 +250,8 @@ int opdump_torch_active(void) {
 }
 
 void opdump_torch_set_bridge(const opdump_torch_bridge* b) { bridge = b; }
+
+void opdump_torch_record_single_operators(int on) { single_operators = on != 0; }
 
 void* opdump_torch_root(void) {
   Observer* o = observer;

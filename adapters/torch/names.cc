@@ -5,7 +5,8 @@
 
 namespace opdump::torch_adapter {
 
-Names::Names(opdump_session* session, std::string root) : session_(session) {
+Names::Names(opdump_session* session, std::string root, std::int64_t graph_id)
+    : session_(session), graph_id_(graph_id) {
   gradients_.path_ = "Gradients/" + root;
   gradients_.phase_ = OPDUMP_BACKWARD;
   root_.path_ = std::move(root);
@@ -58,6 +59,7 @@ NamedOperator Names::define(Scope* scope, const char* type, Source source) {
   info.phase = scope->phase_;
   info.type = type;
   info.name = name.c_str();
+  info.graph_id = graph_id_;
   info.source_file = source.file;
   info.source_line = source.line;
   seen.operators.push_back({opdump_define(session_, &info), source});

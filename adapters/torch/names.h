@@ -57,7 +57,8 @@ class Scope {
 class Names {
  public:
   // `root` is the path of everything: "Default", or "Default/worker0" in a data-loading process.
-  Names(opdump_session* session, std::string root);
+  // `graph_id`: the model that the operators belong to, or OPDUMP_NO_GRAPH.
+  Names(opdump_session* session, std::string root, std::int64_t graph_id);
 
   Scope* root() { return &root_; }
   Scope* child(Scope* parent, const std::string& component, opdump_phase phase = OPDUMP_FORWARD);
@@ -80,6 +81,7 @@ class Names {
 
   std::mutex mutex_;  // guards everything, scopes included
   opdump_session* session_;
+  std::int64_t graph_id_;
   Scope root_;
   Scope gradients_;
   std::uint64_t step_number_ = 1;

@@ -116,8 +116,8 @@ c10::SmallVector<c10::IValue, 2> find_changed(const c10::OperatorHandle& op, con
 
 }  // namespace
 
-Observer::Observer(opdump_session* session, std::string root, std::int64_t first_step)
-    : session_(session), names_(session, std::move(root)), step_(first_step) {
+Observer::Observer(opdump_session* session, std::string root, std::int64_t first_step, std::int64_t graph_id)
+    : session_(session), names_(session, std::move(root), graph_id), step_(first_step) {
   forward_places().clear();
   begin_step(first_step);
 }

@@ -29,7 +29,7 @@ namespace opdump::torch_adapter {
 // One recording of this process.
 class Observer {
  public:
-  Observer(opdump_session* session, std::string root, std::int64_t first_step);
+  Observer(opdump_session* session, std::string root, std::int64_t first_step, std::int64_t graph_id);
   ~Observer();
 
   // Runs the operator on top of the stack, recorded.

@@ -283,6 +283,13 @@ PyObject* start(PyObject*, PyObject* args, PyObject* keywords) {
   Py_RETURN_NONE;
 }
 
+PyObject* record_single_operators(PyObject*, PyObject* on) {
+  const int is_on = PyObject_IsTrue(on);
+  if (is_on < 0) return nullptr;
+  opdump_torch_record_single_operators(is_on);
+  Py_RETURN_NONE;
+}
+
 PyObject* stop(PyObject*, PyObject*) {
   opdump_status status = OPDUMP_OK;
   Py_BEGIN_ALLOW_THREADS  // a thread inside an operator may need the GIL to leave it
@@ -358,6 +365,8 @@ PyMethodDef methods[] = {
     {"leave_backward", as_function(leave_backward), METH_NOARGS, "It has ended, in whatever way."},
     {"start", as_function(start), METH_VARARGS | METH_KEYWORDS,
      "Starts recording. ValueError: the configuration is wrong."},
+    {"record_single_operators", as_function(record_single_operators), METH_O,
+     "Whether operators of recordings that start from now on belong to no model."},
     {"stop", as_function(stop), METH_NOARGS, "Stops recording; False if something was lost."},
     {"step", as_function(step), METH_NOARGS, "Ends the current step."},
     {"current_step", as_function(current_step), METH_NOARGS, "Number of the current step."},

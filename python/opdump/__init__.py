@@ -40,7 +40,7 @@ __all__ = ["start", "stop", "step", "active", "current_step", "set_dump", "dump"
 
 _PLACES = {"open": "_reading", "compare": "_reading", "plan": "_reading", "DumpSet": "_reading", "Comparison": "_reading",
            "Operator": "_core", "Slot": "_core", "Finding": "_core", "Recording": "_recording"}
-_MODULES = {"torchair", "npu_device", "mindspore"}
+_MODULES = {"dumper", "torchair", "npu_device", "mindspore"}
 
 
 def __getattr__(name: str) -> Any:

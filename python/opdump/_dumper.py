@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import re
+import threading
 
 import torch
 from torch.autograd import Variable
 
-from opdump import _torch  # noqa: F401  (loads the operators of the namespace below)
+from opdump import _torch  # loads the operators of the namespace below
 
 _operators = torch.ops.opdump_dumper
 
@@ -29,6 +30,7 @@ _NODE = re.compile(r"(?P<name>\w+Backward)(?P<number>\d+)")
 _TENSOR, _TENSORS, _INT_VECTOR, _INTEGER, _BOOLEAN, _FLOATING, _SCALAR = 0, 1, 2, 3, 4, 5, 7
 
 _engine = None  # torch's own, while ours is in its place
+_bootstrap = None  # of threads, likewise
 _owns_recording = False  # the recording of acl.json
 
 
@@ -135,7 +137,7 @@ def _signed(number: int) -> int:
 
 def start(mode, *, dump_path, load_path, with_acl, bug_compatible, node_names, device_type) -> None:
     """Begins a mode; the one that is under way ends."""
-    global _engine
+    global _engine, _bootstrap
     stop()
     if with_acl:
         _start_recording()
@@ -146,6 +148,8 @@ def start(mode, *, dump_path, load_path, with_acl, bug_compatible, node_names, d
         raise
     _engine = Variable._execution_engine
     Variable._execution_engine = _Engine(_engine, node_names == "native")
+    _bootstrap = threading.Thread._bootstrap_inner
+    threading.Thread._bootstrap_inner = _joining(_bootstrap)
 
 
 def stop() -> str:
@@ -153,17 +157,33 @@ def stop() -> str:
     global _engine
     if _engine is not None:
         Variable._execution_engine = _engine
+        threading.Thread._bootstrap_inner = _bootstrap
         _engine = None
     loss = _operators.stop()
     _stop_recording()
     return loss
 
 
+def _joining(bootstrap):
+    """Operators of a thread are seen if it says so; a new one does not inherit that."""
+
+    @functools.wraps(bootstrap)
+    def joined(self):
+        _torch.join_thread()
+        bootstrap(self)
+
+    return joined
+
+
 def _start_recording() -> None:
     from opdump import _attach
 
     global _owns_recording
-    _attach.start("acl.json")
+    _torch.record_single_operators(True)
+    try:
+        _attach.start("acl.json")
+    finally:
+        _torch.record_single_operators(False)
     _owns_recording = True
 
 
