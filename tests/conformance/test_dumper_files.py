@@ -234,6 +234,31 @@ def test_an_operator_that_fails_does_not_end_the_recording(program):
                      "ExpBackward"]
 
 
+def test_threads_take_part_and_forked_processes_do_not(program):
+    program("""
+    import os, threading, torch
+    from opdump.dumper import dumper
+    def train():
+        torch.ones(2, 2, requires_grad=True).exp().sum().backward()
+    data = [torch.ones(2)] * 4
+    with dumper(use_dump=True, dump_path="a.h5"):
+        thread = threading.Thread(target=train)
+        thread.start(), thread.join()
+        if os.fork() == 0:
+            train()
+            os._exit(0)
+        assert os.wait()[1] == 0
+        for _ in torch.utils.data.DataLoader(data, num_workers=2):
+            pass
+        torch.zeros(1)
+    thread = threading.Thread(target=train)
+    thread.start(), thread.join()
+    """)
+    names = [name for _, name in records(program.directory / "a.h5")]
+    assert names[:6] == ["ones", "exp", "sum", "ones_like", "SumBackward0", "ExpBackward"]
+    assert names[-1] == "zeros" and "stack" not in names and names.count("exp") == 1, names
+
+
 def test_names_of_nodes(program):
     program("""
     import torch
