@@ -191,6 +191,15 @@ at::ScalarType element_type(const opdump_h5_dataset& dataset, at::ScalarType wan
   }
 }
 
+constexpr std::uintptr_t kAlignment =
+    16;  // what kernels take for granted, and a place in a file need not have
+
+at::Tensor copy_aligned(const at::Tensor& source, const void* data) {
+  at::Tensor copy = at::empty(source.sizes(), source.options());
+  std::memcpy(copy.data_ptr(), data, source.nbytes());
+  return copy;
+}
+
 // Broadcast dimensions have one element in memory, whatever their size: it gets the first one of the source.
 void copy_into(at::Tensor target, at::Tensor source) {
   for (std::int64_t axis = 0; axis < target.dim(); ++axis)
@@ -250,6 +259,8 @@ void LoadFile::overwrite(const at::Tensor& tensor, std::size_t index) {
   if (type == at::ScalarType::Undefined) return;
   at::Tensor source =
       at::from_blob(const_cast<void*>(dataset.data), at::IntArrayRef(dataset.shape, dataset.rank), type);
+  if (reinterpret_cast<std::uintptr_t>(dataset.data) % kAlignment != 0)
+    source = copy_aligned(source, dataset.data);
   if (tensor.is_complex()) source = at::view_as_complex(source);
   copy_into(tensor.variable_data(), source);  // which counts no new version of the tensor
 }
