@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "format/ge_graph.h"
+
 namespace opdump::format {
 namespace {
 
@@ -211,7 +213,9 @@ std::string without_slices(std::string_view name) {
 }
 
 Result<FusionFile> decode_fusion_json(std::string text, const std::string& name) {
-  const json root = json::parse(std::move(text), nullptr, false);
+  json root = json::parse(text, nullptr, false);
+  if (root.is_discarded())
+    if (const auto model = decode_ge_graph(text)) root = ge_graph_json(*model);
   if (root.is_discarded())
     return Error(Code::corrupt,
                  "Failed to load json object. The content of the json file \"'" + name + "'\" is invalid.");

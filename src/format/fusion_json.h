@@ -43,6 +43,7 @@ struct FusionFile {
   std::vector<FusionGraph> graphs;
 };
 
+// The text of a ge_proto file is taken, too, as if atc had made JSON of it.
 // Errors, with the original's words: not_found -- something that must be there is missing; corrupt -- no
 // JSON, or not of this kind. `name` is what messages call the file. Slices of operators ("_lxslice0") lose
 // that suffix.

@@ -79,5 +79,22 @@ TEST(FusionJson, NamesOfSlices) {
   EXPECT_EQ(without_slices(""), "");
 }
 
+TEST(FusionJson, TheTextThatAtcWouldConvertIsTakenToo) {
+  const auto file =
+      decode_fusion_json(R"(graph { name: "ge_default" op { name: "relu" type: "Relu" input: "conv:0" id: 3
+    attr { key: "_datadump_original_op_names" value { list { s: "net/relu" val_type: VT_LIST_STRING } } }
+    output_desc { dtype: DT_FLOAT attr { key: "origin_format" value { s: "NHWC" } } } } })",
+                         "ge_proto_00001_Build.txt");
+  ASSERT_TRUE(file);
+  ASSERT_EQ(file->graphs.size(), 1U);
+  EXPECT_EQ(file->graphs[0].name, "ge_default");
+  const FusionOp& op = file->graphs[0].ops.at(0);
+  EXPECT_EQ(op.sequence, 3);
+  EXPECT_THAT(op.inputs, ElementsAre("conv:0"));
+  EXPECT_THAT(op.original_names, ElementsAre("net/relu"));
+  EXPECT_EQ(op.outputs.at(0).dtype, "DT_FLOAT");
+  EXPECT_EQ(op.outputs.at(0).origin_format, "NHWC");
+}
+
 }  // namespace
 }  // namespace opdump::format
