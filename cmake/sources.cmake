@@ -299,6 +299,7 @@ set(OPDUMP_CLI_SOURCES
   cli/plan.cc
   cli/progress.cc
   cli/python_plugin.cc
+  cli/python_process.cc
   cli/run.cc
   cli/run_config.cc
   cli/select.cc

@@ -1,9 +1,7 @@
 #include "cli/algorithm_plugin.h"
 
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,10 +19,9 @@
 #include "base/text.h"
 #include "cli/msaccucmp_compare.h"
 #include "cli/python_plugin.h"
+#include "cli/python_process.h"
 #include "format/npy.h"
 #include "math/convert.h"
-
-extern char** environ;
 
 namespace opdump::cli {
 namespace {
@@ -92,25 +89,6 @@ stop(value=value, message=message)
 )";
 
 // A directory that goes when this does.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory() {
-    std::error_code error;
-    path_ = (fs::temp_directory_path(error) / "opdump-XXXXXX").string();
-    if (::mkdtemp(path_.data()) == nullptr) path_.clear();
-  }
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  ~TemporaryDirectory() {
-    std::error_code error;
-    if (!path_.empty()) fs::remove_all(path_, error);
-  }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 // The elements as the original gives them to algorithms: float32.
 Result<> write_floats(const TensorData& data, const std::string& path) {
   const std::uint64_t count = data.count();
@@ -132,22 +110,7 @@ Result<> write_floats(const TensorData& data, const std::string& path) {
 
 // Runs the script, and gives what it answered.
 Result<nlohmann::json> ask_python(const std::vector<std::string>& arguments, const std::string& answer) {
-  const char* told = std::getenv("OPDUMP_PYTHON");
-  const std::string python = told != nullptr && *told != '\0' ? told : "python3";
-  std::vector<std::string> words = {python, "-B", "-c", kScript};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  pid_t child = 0;
-  if (const int error = ::posix_spawnp(&child, python.c_str(), nullptr, nullptr, argv.data(), environ);
-      error != 0) {
-    errno = error;
-    return io_error(python, "start");
-  }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) return io_error(python, "wait");
+  OPDUMP_CHECK_OK(run_python(kScript, arguments));
   OPDUMP_TRY(const std::string text, read_file(answer, kLargestAnswer));
   nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object()) return Error(Code::internal, "python3 gave no answer");
@@ -163,9 +126,11 @@ compare::Outcome<AlgorithmAnswer> run_algorithm(const std::string& folder, const
                                                 const TensorData& mine, const TensorData& golden,
                                                 const compare::PairFacts& facts,
                                                 const std::map<std::string, std::string>& options) {
-  const TemporaryDirectory directory;
-  const std::string left = directory.path() + "/mine.npy", right = directory.path() + "/golden.npy",
-                    answer = directory.path() + "/answer.json";
+  const auto directory = TemporaryDirectory::make();
+  if (!directory) return Failure{Ending::write_file, directory.error().message()};
+  const std::string place = directory->path().string();
+  const std::string left = place + "/mine.npy", right = place + "/golden.npy",
+                    answer = place + "/answer.json";
   for (const auto& [data, path] : {std::pair(&mine, &left), std::pair(&golden, &right)})
     if (const auto written = write_floats(*data, *path); !written)
       return Failure{Ending::write_file, written.error().message()};
@@ -194,8 +159,12 @@ std::string name_of(const std::string& file) {
 }
 
 bool is_usable(const std::string& folder, const std::string& name, Journal& journal) {
-  const TemporaryDirectory directory;
-  const std::string answer = directory.path() + "/answer.json";
+  const auto directory = TemporaryDirectory::make();
+  if (!directory) {
+    journal.warn(directory.error().message());
+    return false;
+  }
+  const std::string answer = (directory->path() / "answer.json").string();
   const auto said = ask_python({folder, name, answer}, answer);
   std::string problem = said ? text_of(*said, "unusable") : said.error().message();
   if (said && problem.empty()) problem = text_of(*said, "error");

@@ -1,21 +1,15 @@
 #include "cli/python_plugin.h"
 
-#include <spawn.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <re2/re2.h>
-#include <cerrno>
-#include <cstdlib>
 #include <system_error>
 #include <utility>
 
 #include "cli/array_file.h"
 #include "cli/msaccucmp_dump.h"
+#include "cli/python_process.h"
 #include "dump/dump_set.h"
-
-extern char** environ;
 
 namespace opdump::cli {
 namespace fs = std::filesystem;
@@ -24,7 +18,7 @@ namespace {
 constexpr const char* kFolder = "format_convert";
 constexpr std::uint64_t kLargestFile = 1 << 20;  // the original's limit for a script, in bytes
 constexpr std::uint64_t kLargestReason = 1 << 16;
-constexpr int kNoFunction = 3, kFailed = 4;
+constexpr int kNoFunction = 3;
 
 // argv: directory, module, shape, shape, groups, file to read, file to write, file for the reason.
 constexpr const char* kScript = R"(
@@ -57,50 +51,7 @@ if not isinstance(result, numpy.ndarray):
 numpy.save(write, numpy.ascontiguousarray(result).reshape(result.shape))
 )";
 
-// A directory that goes when this does.
-class TemporaryDirectory {
- public:
-  static Result<TemporaryDirectory> make() {
-    std::error_code error;
-    std::string name = (fs::temp_directory_path(error) / "opdump-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) return io_error(name, "create directory");
-    return TemporaryDirectory(name);
-  }
-  TemporaryDirectory(TemporaryDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  TemporaryDirectory& operator=(TemporaryDirectory&&) = delete;
-  ~TemporaryDirectory() {
-    std::error_code error;
-    if (!path_.empty()) fs::remove_all(path_, error);
-  }
-  const fs::path& path() const { return path_; }
-
- private:
-  explicit TemporaryDirectory(fs::path path) : path_(std::move(path)) {}
-  fs::path path_;
-};
-
 std::string json_list(const model::Shape& shape) { return "[" + joined_shape(shape, ",") + "]"; }
-
-// The exit status of a Python that is given the script.
-Result<int> run_python(const std::vector<std::string>& arguments) {
-  const char* told = std::getenv("OPDUMP_PYTHON");
-  std::string python = told != nullptr && *told != '\0' ? told : "python3";
-  std::vector<std::string> words = {python, "-c", kScript};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  pid_t child = 0;
-  if (const int error = ::posix_spawnp(&child, python.c_str(), nullptr, nullptr, argv.data(), environ);
-      error != 0) {
-    errno = error;
-    return io_error(python, "start");
-  }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) return io_error(python, "wait");
-  return WIFEXITED(status) ? WEXITSTATUS(status) : kFailed;
-}
 
 // What a plug-in returned: the file is gone, its bytes stay mapped.
 class PluginPieces final : public ArrayPieces {
@@ -172,8 +123,8 @@ Result<Array> run_format_plugin(const FormatPlugins& plugins, const std::string&
   flat.pieces = make_pieces(std::move(elements));
   OPDUMP_CHECK_OK(write_npy(flat, false, input));
   OPDUMP_TRY(const int status,
-             run_python({plugins.directory.string(), module, json_list(from), json_list(to),
-                         std::to_string(groups), input.string(), output.string(), reason.string()}));
+             run_python(kScript, {plugins.directory.string(), module, json_list(from), json_list(to),
+                                  std::to_string(groups), input.string(), output.string(), reason.string()}));
   if (status != 0) {
     const auto text = read_file(reason, kLargestReason);
     return Error(status == kNoFunction ? Code::unsupported : Code::internal,
