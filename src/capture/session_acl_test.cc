@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <complex>
 #include <limits>
-#include <regex>
 #include <set>
 
 #include "base/file.h"
@@ -13,6 +13,24 @@
 
 namespace opdump::capture {
 namespace {
+
+// "20261121100000/0/Add.a.1.0.1795297366543426" as "0/Add.a.1.0.TIME".
+std::string without_times(std::string_view path) {
+  std::string text;
+  while (!path.empty()) {
+    const std::size_t digits = std::min(path.find_first_not_of("0123456789"), path.size());
+    if (digits == 14 && text.empty())
+      path.remove_prefix(std::min(digits + 1, path.size()));
+    else if (digits == 0) {
+      text += path[0];
+      path.remove_prefix(1);
+    } else {
+      text += digits == 16 ? "TIME" : path.substr(0, digits);
+      path.remove_prefix(digits);
+    }
+  }
+  return text;
+}
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
@@ -41,8 +59,7 @@ class SessionAclTest : public GraphSessionTest {
       if (!entry.is_regular_file()) continue;
       const std::string path = entry.path().lexically_relative(root_).string();
       if (path.starts_with("rank_")) continue;
-      found.insert(std::regex_replace(std::regex_replace(path, std::regex("\\d{16}"), "TIME"),
-                                      std::regex("^\\d{14}/"), ""));
+      found.insert(without_times(path));
     }
     return found;
   }
