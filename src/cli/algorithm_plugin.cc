@@ -31,7 +31,6 @@ using compare::AlgorithmAnswer;
 using compare::Failure;
 using compare::Journal;
 using compare::TensorData;
-using Ending = compare::Status;
 
 constexpr std::string_view kFolder = "algorithm", kPrefix = "alg_", kSuffix = ".py";
 constexpr std::uint64_t kLargestAnswer = 1 << 20;
@@ -127,22 +126,22 @@ compare::Outcome<AlgorithmAnswer> run_algorithm(const std::string& folder, const
                                                 const compare::PairFacts& facts,
                                                 const std::map<std::string, std::string>& options) {
   const auto directory = TemporaryDirectory::make();
-  if (!directory) return Failure{Ending::write_file, directory.error().message()};
+  if (!directory) return Failure{Status::write_file, directory.error().message()};
   const std::string place = directory->path().string();
   const std::string left = place + "/mine.npy", right = place + "/golden.npy",
                     answer = place + "/answer.json";
   for (const auto& [data, path] : {std::pair(&mine, &left), std::pair(&golden, &right)})
     if (const auto written = write_floats(*data, *path); !written)
-      return Failure{Ending::write_file, written.error().message()};
+      return Failure{Status::write_file, written.error().message()};
   nlohmann::json arguments = options;
   arguments["my_output_dump_file"] = facts.my_path;
   arguments["ground_truth_dump_file"] = facts.golden_path;
   arguments["shape_type"] = facts.is_scalar ? "Scalar" : "Tensor";
   const std::string text = arguments.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
   const auto said = ask_python({folder, name, answer, left, right, text}, answer);
-  if (!said) return Failure{Ending::algorithm, said.error().message()};
+  if (!said) return Failure{Status::algorithm, said.error().message()};
   if (const std::string error = text_of(*said, "error"); !error.empty() || !said->contains("value"))
-    return Failure{Ending::algorithm, error};
+    return Failure{Status::algorithm, error};
   return AlgorithmAnswer{text_of(*said, "value"), text_of(*said, "message")};
 }
 
@@ -175,9 +174,9 @@ bool is_usable(const std::string& folder, const std::string& name, Journal& jour
 compare::Outcome<std::monostate> check_script(const std::string& path, Journal& journal) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0)
-    return journal.fail(Ending::invalid_path, io_error(path, "stat").message());
+    return journal.fail(Status::invalid_path, io_error(path, "stat").message());
   if ((info.st_mode & S_IWOTH) == 0) return std::monostate{};
-  return journal.fail(Ending::invalid_path,
+  return journal.fail(Status::invalid_path,
                       "File '" + path +
                           "' is dangerous. Others have writing permission to this file. Please use chmod to "
                           "dismiss the writing permission.");
@@ -234,7 +233,7 @@ compare::Outcome<TensorData> gather(Array array, Journal& journal) {
   for (std::uint64_t done = 0; done < size;) {
     const auto piece = array.pieces->next();
     if (!piece || piece->empty() || piece->size() > size - done)
-      return journal.fail(Ending::convert_function, "The array of a script is not whole.");
+      return journal.fail(Status::convert_function, "The array of a script is not whole.");
     std::memcpy(memory.get() + done, piece->data(), piece->size());
     done += piece->size();
   }
@@ -254,7 +253,7 @@ compare::LayoutPlugin layout_plugin(const FormatPlugins& scripts) {
         run_format_plugin(scripts, module, change.from_shape, change.to_shape, change.groups, elements);
     if (made) return gather(std::move(*made), journal);
     journal.error("Failed to execute 'convert' in '" + module + "'. " + made.error().message());
-    return Failure{Ending::convert_function, ""};
+    return Failure{Status::convert_function, ""};
   };
 }
 
@@ -264,8 +263,8 @@ compare::Outcome<Plugins> find_plugins(const CompareArguments& arguments, bool w
                                        Journal& journal) {
   Plugins plugins;
   if (arguments.custom.empty()) return plugins;
-  if (const Ending status = check_input_path(arguments.custom, PathKind::directory, journal);
-      status != Ending::ok)
+  if (const Status status = check_input_path(arguments.custom, PathKind::directory, journal);
+      status != Status::ok)
     return Failure{status, ""};
   OPDUMP_TRY(plugins.algorithms,
              find_algorithm_plugins(real_text(arguments.custom), arguments.algorithms, journal));
@@ -273,7 +272,7 @@ compare::Outcome<Plugins> find_plugins(const CompareArguments& arguments, bool w
   print_journal(journal);
   Log log;
   const FoundPlugins found = find_format_plugins(arguments.custom, log);
-  if (found.status != Status::ok) return Failure{static_cast<Ending>(found.status), ""};
+  if (found.status != Status::ok) return Failure{static_cast<Status>(found.status), ""};
   if (!found.plugins.modules.empty()) plugins.layouts = layout_plugin(found.plugins);
   return plugins;
 }

@@ -10,36 +10,11 @@
 
 #include "base/result.h"
 #include "cli/argparse.h"
+#include "compare/failure.h"
 
 namespace opdump::cli {
 
-// The original's exit codes (cann.md 4.2).
-enum class Status : int {
-  ok = 0,
-  unknown = 1,
-  no_dump_file = 2,
-  invalid_path = 3,
-  parse_dump = 4,
-  invalid_parameter = 6,
-  open_file = 7,
-  invalid_dump = 11,
-  out_of_bounds = 12,
-  json = 13,
-  several_files = 17,
-  mixed_dumps = 18,
-  write_file = 19,
-  invalid_pair = 20,
-  invalid_dtype = 21,
-  invalid_format = 22,
-  invalid_shape = 23,
-  invalid_file_type = 24,
-  convert_function = 26,
-  invalid_algorithm = 31,
-  overflow_type = 35,
-  overflow_status = 36,
-  size_mismatch = 39,
-  nano = 47,
-};
+using compare::Status;  // the exit codes
 
 // "2026-11-21 11:35:47 (27446) - [INFO] text" on stderr. Line feeds and the like within `text` become '_'.
 enum class Severity : std::uint8_t { info, warning, error };

@@ -14,17 +14,16 @@ namespace {
 
 namespace fs = std::filesystem;
 using compare::Journal;
-using Ending = compare::Status;
 
 constexpr int kWrongUse = 2;  // argparse's
 
-Ending refuse(std::string_view message) {
+Status refuse(std::string_view message) {
   log_line(Severity::error, message);
-  return Ending::invalid_parameter;
+  return Status::invalid_parameter;
 }
 
 // What cannot be asked together, in the original's order.
-Ending check_choice_options(const CompareArguments& arguments) {
+Status check_choice_options(const CompareArguments& arguments) {
   const bool has_op = arguments.op && !arguments.op->empty();
   if (arguments.fusion.empty() && arguments.range)
     return refuse("The argument \"-r\" or \"--range\" takes effect only when the \"-f\" exists.");
@@ -40,20 +39,20 @@ Ending check_choice_options(const CompareArguments& arguments) {
     return refuse(
         "Please enter a valid number for max_cmp_size, the max_cmp_size should be in [0, \u221E), now is " +
         std::to_string(arguments.max_elements) + ".");
-  return Ending::ok;
+  return Status::ok;
 }
 
-Ending check_mapping_options(const CompareArguments& arguments) {
+Status check_mapping_options(const CompareArguments& arguments) {
   if (arguments.op && !arguments.op->empty())
     return refuse("When --mapping or -map exists,the -op parameter is invalid.");
   if (arguments.output_index || arguments.input_index)
     return refuse("When --mapping or -map exists,the -i or -o parameter is invalid.");
   if (arguments.fusion.empty() && arguments.quant_fusion.empty())
     return refuse("When --mapping or -map exists,there is need to enter the -f or -q parameter.");
-  return Ending::ok;
+  return Status::ok;
 }
 
-Ending check_single_options(const CompareArguments& arguments) {
+Status check_single_options(const CompareArguments& arguments) {
   const std::pair<bool, std::string_view> options[] = {
       {arguments.output_index.has_value(), "\"-o\" or \"--output_tensor\""},
       {arguments.input_index.has_value(), "\"-i\" or \"--input_tensor\""},
@@ -63,7 +62,7 @@ Ending check_single_options(const CompareArguments& arguments) {
   for (const auto& [is_given, names] : options)
     if (is_given && !arguments.op)
       return refuse("The argument '" + std::string(names) + "' takes effect only when the \"'-op'\" exists.");
-  return Ending::ok;
+  return Status::ok;
 }
 
 // An advisor looks at the whole network.
@@ -92,17 +91,17 @@ bool is_file(const std::string& path) {
 // Whether -f is a directory, or why it is neither that nor a file.
 compare::Outcome<bool> is_batch(const CompareArguments& arguments, Journal& journal) {
   if (arguments.fusion.empty() || is_file(arguments.fusion)) return false;
-  const Ending status = check_input_path(arguments.fusion, PathKind::directory, journal);
-  if (status != Ending::ok) return compare::Failure{status, ""};
+  const Status status = check_input_path(arguments.fusion, PathKind::directory, journal);
+  if (status != Status::ok) return compare::Failure{status, ""};
   return true;
 }
 
-Ending compare_what_is_there(CompareArguments arguments) {
+Status compare_what_is_there(CompareArguments arguments) {
   Journal journal;
   for (const std::string& path : {arguments.mine, arguments.golden}) {
-    const Ending status = check_input_path(path, PathKind::any, journal);
+    const Status status = check_input_path(path, PathKind::any, journal);
     print_journal(journal);
-    if (status != Ending::ok) return status;
+    if (status != Status::ok) return status;
   }
   const bool are_files = is_file(arguments.mine) && is_file(arguments.golden);
   if (are_files && arguments.mine.ends_with(".h5") && arguments.golden.ends_with(".h5"))
@@ -117,13 +116,13 @@ Ending compare_what_is_there(CompareArguments arguments) {
   return compare_folders(arguments);
 }
 
-Ending run(const CompareArguments& arguments) {
-  if (const Ending status = check_choice_options(arguments); status != Ending::ok) return status;
+Status run(const CompareArguments& arguments) {
+  if (const Status status = check_choice_options(arguments); status != Status::ok) return status;
   if (arguments.version == 1)
     log_line(Severity::warning,
              "The -v argument will be deprecated. when the -v value is 1, it will be processed as 2.");
-  const Ending status = arguments.maps ? check_mapping_options(arguments) : check_single_options(arguments);
-  if (status != Ending::ok) return status;
+  const Status status = arguments.maps ? check_mapping_options(arguments) : check_single_options(arguments);
+  if (status != Status::ok) return status;
   return arguments.maps ? compare_folders(arguments) : compare_what_is_there(arguments);
 }
 
@@ -146,7 +145,7 @@ Result<int> run_msaccucmp_compare(std::span<const char* const> words) {
     print(compare_help());
     return 0;
   }
-  const Ending status = run(**arguments);
+  const Status status = run(**arguments);
   const auto seconds =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin);
   log_line(Severity::info,

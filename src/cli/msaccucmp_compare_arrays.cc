@@ -15,7 +15,6 @@ namespace {
 using compare::Failure;
 using compare::Journal;
 using compare::TensorData;
-using Ending = compare::Status;
 
 constexpr std::uint64_t kMaxText = 1 << 30;
 
@@ -55,14 +54,14 @@ class TextArray {
 
 compare::Outcome<TensorData> read_text_array(const std::string& path, Journal& journal) {
   const auto text = read_file(path, kMaxText);
-  if (!text) return journal.fail(Ending::invalid_dump, text.error().message());
+  if (!text) return journal.fail(Status::invalid_dump, text.error().message());
   TextArray array;
   for (const std::string_view line : split(*text, '\n'))
     if (!array.add_line(line)) {
       journal.error(
           "Failed to parse dump file \"'" + path +
           "'\". Only data of the numpy format is supported. could not convert a line of it to numbers");
-      return Failure{Ending::invalid_dump, ""};
+      return Failure{Status::invalid_dump, ""};
     }
   return array.take();
 }
@@ -105,14 +104,14 @@ compare::Outcome<std::monostate> compare_files(const CompareArguments& arguments
           {arguments.algorithms, arguments.algorithm_options, std::move(plugins.algorithms)}, journal));
   const std::string mine = real_text(arguments.mine), golden = real_text(arguments.golden);
   for (const std::string& path : {mine, golden})
-    if (const Ending status = check_input_path(path, PathKind::file, journal); status != Ending::ok)
+    if (const Status status = check_input_path(path, PathKind::file, journal); status != Status::ok)
       return Failure{status, ""};
   journal.info("The my output dump file is '" + mine + "'.");
   journal.info("The ground truth file is '" + golden + "'.");
   OPDUMP_TRY(const TensorData left, read_array(mine, journal));
   OPDUMP_TRY(const TensorData right, read_array(golden, journal));
   if (!(left.shape == right.shape))
-    return journal.fail(Ending::invalid_shape, "My output shape " + tuple_text(left.shape) + " in ''" + mine +
+    return journal.fail(Status::invalid_shape, "My output shape " + tuple_text(left.shape) + " in ''" + mine +
                                                    "'' does not match the ground truth shape " +
                                                    tuple_text(right.shape) + " in ''" + golden + "''.");
   OPDUMP_TRY(
@@ -128,7 +127,7 @@ compare::Status compare_arrays(const CompareArguments& arguments) {
   Journal journal;
   const auto done = compare_files(arguments, journal);
   print_journal(journal);
-  return done ? Ending::ok : done.failure().status;
+  return done ? Status::ok : done.failure().status;
 }
 
 }  // namespace opdump::cli

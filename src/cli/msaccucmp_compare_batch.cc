@@ -17,7 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 using compare::Failure;
 using compare::Journal;
-using Ending = compare::Status;
 using Done = compare::Outcome<std::monostate>;
 
 constexpr std::uint64_t kMaxRules = 1 << 30;
@@ -53,20 +52,20 @@ class Batch {
   Done find() {
     dump_ = real_text(arguments_.mine);
     if (arguments_.op && !arguments_.op->empty())
-      return journal_.fail(Ending::invalid_parameter,
+      return journal_.fail(Status::invalid_parameter,
                            "the " + *arguments_.op +
                                " single operator comparison is not supported for batch network comparison.");
     OPDUMP_TRY([[maybe_unused]] const std::monostate checked, check_directory(dump_));
     const std::string last = dump_.substr(dump_.rfind('/') + 1);
     if (last.empty() || !std::ranges::all_of(last, [](char c) { return c >= '0' && c <= '9'; }))
-      return journal_.fail(Ending::invalid_path, "The " + dump_ + " path must end with a timestamp.");
+      return journal_.fail(Status::invalid_path, "The " + dump_ + " path must end with a timestamp.");
     OPDUMP_TRY([[maybe_unused]] const std::monostate rules, find_rules(real_text(arguments_.fusion)));
     OPDUMP_TRY([[maybe_unused]] const std::monostate steps, find_steps());
     return join();
   }
 
-  Ending compare() const {
-    Ending status = Ending::ok;
+  Status compare() const {
+    Status status = Status::ok;
     for (const auto& [rules, steps] : jobs_)
       for (const std::string& step : steps) {
         CompareArguments one = arguments_;
@@ -79,8 +78,8 @@ class Batch {
 
  private:
   Done check_directory(const std::string& path) {
-    const Ending status = check_input_path(path, PathKind::directory, journal_);
-    if (status != Ending::ok) return Failure{status, ""};
+    const Status status = check_input_path(path, PathKind::directory, journal_);
+    if (status != Status::ok) return Failure{status, ""};
     return std::monostate{};
   }
 
@@ -89,17 +88,17 @@ class Batch {
       if (!name.ends_with(".json")) continue;
       const std::string path = folder + "/" + name;
       auto text = read_file(path, kMaxRules);
-      if (!text) return journal_.fail(Ending::open_file, text.error().message());
+      if (!text) return journal_.fail(Status::open_file, text.error().message());
       const auto file = format::decode_fusion_json(std::move(*text), path);
-      if (!file) return journal_.fail(Ending::invalid_json, file.error().message());
+      if (!file) return journal_.fail(Status::invalid_json, file.error().message());
       for (const format::FusionGraph& graph : file->graphs) {
         if (!graph.name)
-          return journal_.fail(Ending::invalid_json, "There is no \"name\" element in fusion rule file.");
+          return journal_.fail(Status::invalid_json, "There is no \"name\" element in fusion rule file.");
         rules_[*graph.name] = path;
       }
     }
     if (rules_.empty())
-      return journal_.fail(Ending::invalid_path,
+      return journal_.fail(Status::invalid_path,
                            "There is no fusion rule json file in \"'" + folder + "'\".");
     return std::monostate{};
   }
@@ -134,7 +133,7 @@ class Batch {
   Failure wrong_layout() {
     journal_.error("The " + dump_ + " does not match the path format,please save dump files in the " +
                    std::string(kPathFormat) + " path format");
-    return {Ending::invalid_path, ""};
+    return {Status::invalid_path, ""};
   }
 
   Done join() {
@@ -146,7 +145,7 @@ class Batch {
       OPDUMP_TRY([[maybe_unused]] const std::monostate joined, join_by_number(graph, rules));
     }
     if (jobs_.empty())
-      return journal_.fail(Ending::invalid_path, "The " + dump_ + " not match fusion rule file");
+      return journal_.fail(Status::invalid_path, "The " + dump_ + " not match fusion rule file");
     return std::monostate{};
   }
 

@@ -25,7 +25,6 @@ namespace {
 using compare::GroupResult;
 using compare::Journal;
 using compare::Row;
-using Ending = compare::Status;
 
 constexpr unsigned kResultMode = 0600;
 
@@ -51,7 +50,7 @@ class OrderedResults {
   GroupResult merge() {
     GroupResult merged;
     for (GroupResult& result : results_) {
-      if (merged.status == Ending::ok) merged.status = result.status;
+      if (merged.status == Status::ok) merged.status = result.status;
       merged.is_matched = merged.is_matched || result.is_matched;
       std::ranges::move(result.rows, std::back_inserter(merged.rows));
     }
@@ -116,20 +115,20 @@ GroupResult compare_with_rules(const CompareSetup& setup) {
 }
 
 // Errors: those of the disk; a cell that is a formula.
-Ending write_table(const std::string& path, const Row& header, const std::vector<Row>& rows,
+Status write_table(const std::string& path, const Row& header, const std::vector<Row>& rows,
                    Journal& journal) {
   if (const auto formula = report::find_formula(rows)) {
     journal.error("Please check the value written to the csv");
     journal.error("Malicious value is not allowed to be written to the csv: " + *formula);
-    return Ending::unknown;
+    return Status::unknown;
   }
   std::string text = report::csv_line(header);
   for (const Row& row : rows) text += report::csv_line(row);
   if (const auto written = write_file_atomic(path, text, kResultMode); !written) {
     journal.error("Failed to open \"'" + path + "'\". " + written.error().message());
-    return Ending::open_file;
+    return Status::open_file;
   }
-  return Ending::ok;
+  return Status::ok;
 }
 
 void tell_no_match(const CompareArguments& arguments, Journal& journal) {
@@ -141,14 +140,14 @@ void tell_no_match(const CompareArguments& arguments, Journal& journal) {
     journal.error("The model does not match the dump data, please check the model and the dump data again.");
 }
 
-Ending compare_all(const CompareSetup& setup, const std::string& prefix, Journal& journal) {
+Status compare_all(const CompareSetup& setup, const std::string& prefix, Journal& journal) {
   const GroupResult result = setup.has_rules ? compare_with_rules(setup) : compare_npu(setup);
   const std::string path = setup.output + "/" + prefix + "result_" + time_stamp() + ".csv";
-  const Ending written = write_table(path, setup.comparison(1).columns.header(), result.rows, journal);
-  if (written != Ending::ok) return written;
+  const Status written = write_table(path, setup.comparison(1).columns.header(), result.rows, journal);
+  if (written != Status::ok) return written;
   if (!result.is_matched) {
     tell_no_match(setup.arguments, journal);
-    return Ending::no_dump_file;
+    return Status::no_dump_file;
   }
   journal.info("The comparison result have been written to \"'" + path + "'\".");
   if (setup.arguments.advises)
@@ -157,12 +156,12 @@ Ending compare_all(const CompareSetup& setup, const std::string& prefix, Journal
   return result.status;
 }
 
-Ending map_all(const CompareSetup& setup, const std::string& prefix, Journal& journal) {
+Status map_all(const CompareSetup& setup, const std::string& prefix, Journal& journal) {
   const GroupResult result = compare_with_rules(setup);
   const std::string path = setup.output + "/" + prefix + "mapping_" + time_stamp() + ".csv";
   const Row header = compare::mapping_header(setup.choice.has_value());
-  const Ending written = write_table(path, header, result.rows, journal);
-  if (written == Ending::ok)
+  const Status written = write_table(path, header, result.rows, journal);
+  if (written == Status::ok)
     journal.info("The mapping table result have been written to \"'" + path + "'\".");
   return written;
 }
@@ -195,7 +194,7 @@ compare::Status compare_folders(const CompareArguments& arguments, const std::st
   if (!setup) return setup.failure().status;
   const auto way = arguments.maps ? map_all : compare_all;
   const bool is_single = arguments.op && !arguments.op->empty();
-  const Ending status =
+  const Status status =
       is_single ? compare_single_operator(**setup, journal) : way(**setup, file_prefix, journal);
   print_journal(journal);
   return status;

@@ -31,7 +31,6 @@ using compare::TensorData;
 using compare::TorchCall;
 using compare::TorchDump;
 using format::H5Dataset;
-using Ending = compare::Status;
 using Done = compare::Outcome<std::monostate>;
 
 constexpr unsigned kResultMode = 0600, kFolderMode = 0700;
@@ -84,10 +83,10 @@ class TorchComparison {
  public:
   explicit TorchComparison(const CompareArguments& arguments) : arguments_(arguments) {}
 
-  Ending run() {
+  Status run() {
     const auto done = compare();
     print_journal(journal_);
-    return done ? Ending::ok : done.failure().status;
+    return done ? Status::ok : done.failure().status;
   }
 
  private:
@@ -110,7 +109,7 @@ class TorchComparison {
 
   Done check() {
     output_ = real_text(arguments_.output);
-    if (const Ending status = check_output_directory(output_, journal_); status != Ending::ok)
+    if (const Status status = check_output_directory(output_, journal_); status != Status::ok)
       return Failure{status, ""};
     OPDUMP_TRY(algorithms_, compare::AlgorithmSet::select(
                                 {arguments_.algorithms, arguments_.algorithm_options, {}}, journal_));
@@ -118,7 +117,7 @@ class TorchComparison {
         !arguments_.op && arguments_.version == 2 && !arguments_.maps)
       return std::monostate{};
     return journal_.fail(
-        Ending::invalid_parameter,
+        Status::invalid_parameter,
         "The argument [-f|-q|-c|-op|-map|-v] is not supported in pytorch precision comparison scenarios.");
   }
 
@@ -127,11 +126,11 @@ class TorchComparison {
         std::ranges::any_of(mine.calls(), [](const TorchCall& call) { return !call.tensors.empty(); });
     if (!has_tensors) {
       journal_.warn("my dump file is empty!");
-      return Failure{Ending::invalid_dump, ""};
+      return Failure{Status::invalid_dump, ""};
     }
     if (mine.device() == compare::kNpuDevice) return std::monostate{};
     return journal_.fail(
-        Ending::invalid_dump,
+        Status::invalid_dump,
         "My dump file is not the dump data of the model executed on the AI processor, please "
         "check -m param!");
   }
@@ -204,7 +203,7 @@ class TorchComparison {
     OPDUMP_TRY(TensorData right, golden.read(*pair.golden, journal));
     OPDUMP_TRY(right, arranged(*pair.golden, std::move(right), journal));
     if (left.count() != right.count()) {
-      Failure failure{Ending::invalid_shape,
+      Failure failure{Status::invalid_shape,
                       "[" + pair.call->op +
                           "] Due to the different shapes on the left and right,the left dump data(" +
                           std::to_string(left.count()) + ") can not be compared to the right dump data(" +
@@ -228,7 +227,7 @@ class TorchComparison {
     const std::string paths =
         "my_dataset_path is " + mine.path + ", golden_dataset_path is " + golden.path + ".";
     const auto left = mine.find_number("DataType"), right = golden.find_number("DataType");
-    Failure failure{Ending::invalid_dump, ""};
+    Failure failure{Status::invalid_dump, ""};
     if (!left || !right) {
       failure.message =
           "Get the attr 'DataType' of " + std::string(left ? "golden_dump" : "my_dump") + " failed! " + paths;
@@ -271,7 +270,7 @@ class TorchComparison {
     std::string text = report::csv_line(header());
     for (const Row& row : rows_) text += report::csv_line(row);
     if (const auto written = write_file_atomic(base + ".csv", text, kResultMode); !written)
-      return journal_.fail(Ending::open_file, written.error().message());
+      return journal_.fail(Status::open_file, written.error().message());
     journal_.info("The comparison result have been written to \"'" + base + ".csv'\".");
     if (arguments_.post_process == 1)
       if (const auto written = write_bad(base + "_filtered", mine, golden); !written)

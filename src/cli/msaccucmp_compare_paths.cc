@@ -16,12 +16,11 @@ namespace {
 
 namespace fs = std::filesystem;
 using compare::Journal;
-using Ending = compare::Status;
 
 constexpr std::size_t kMaxPath = 4096, kMaxName = 255;
 constexpr unsigned kOwnerOnly = 0700;
 
-Ending say(Journal& journal, Ending status, std::string message) {
+Status say(Journal& journal, Status status, std::string message) {
   journal.error(std::move(message));
   return status;
 }
@@ -33,19 +32,19 @@ bool has_plain_characters(std::string_view path) {
   });
 }
 
-Ending check_words(const std::string& path, Journal& journal) {
-  if (path.empty()) return say(journal, Ending::invalid_parameter, "The path is null.");
+Status check_words(const std::string& path, Journal& journal) {
+  if (path.empty()) return say(journal, Status::invalid_parameter, "The path is null.");
   if (!has_plain_characters(path))
-    return say(journal, Ending::invalid_parameter,
+    return say(journal, Status::invalid_parameter,
                "The name '" + path + "' is invalid. It only supports '\"A-Za-z0-9_\\./:()=-\"'.");
   if (path.size() >= kMaxPath)
-    return say(journal, Ending::invalid_path,
+    return say(journal, Status::invalid_path,
                "The path length exceeds the maximum limit, the maximum limit is 4096.");
   for (const std::string_view name : split(path, '/'))
     if (name.size() >= kMaxName)
-      return say(journal, Ending::invalid_path,
+      return say(journal, Status::invalid_path,
                  "The file name length exceeds the maximum limit, the maximum limit is 255.");
-  return Ending::ok;
+  return Status::ok;
 }
 
 std::string quoted(const std::string& path) { return "\"'" + path + "'\""; }
@@ -54,36 +53,36 @@ std::string quoted(const std::string& path) { return "\"'" + path + "'\""; }
 
 std::string real_text(const std::string& path) { return real_path(path.empty() ? "." : path).string(); }
 
-Ending check_input_path(const std::string& path, PathKind kind, Journal& journal) {
+Status check_input_path(const std::string& path, PathKind kind, Journal& journal) {
   const std::string real = real_text(path);
-  if (const Ending status = check_words(path, journal); status != Ending::ok) return status;
+  if (const Status status = check_words(path, journal); status != Status::ok) return status;
   std::error_code error;
   if (fs::is_symlink(path, error))
-    return say(journal, Ending::invalid_path, "The path " + quoted(path) + " is a softlink, not permitted.");
+    return say(journal, Status::invalid_path, "The path " + quoted(path) + " is a softlink, not permitted.");
   if (!fs::exists(real, error))
-    return say(journal, Ending::invalid_path, "The path " + quoted(real) + " does not exist.");
+    return say(journal, Status::invalid_path, "The path " + quoted(real) + " does not exist.");
   if (::access(real.c_str(), R_OK) != 0)
-    return say(journal, Ending::invalid_path,
+    return say(journal, Status::invalid_path,
                "You do not have permission to read the path " + quoted(real) + ".");
   if (kind == PathKind::file && !fs::is_regular_file(real, error))
-    return say(journal, Ending::invalid_path,
+    return say(journal, Status::invalid_path,
                "The path " + quoted(path) + " is not a file. Please check the path.");
   if (kind == PathKind::directory && !fs::is_directory(real, error))
-    return say(journal, Ending::invalid_path,
+    return say(journal, Status::invalid_path,
                "The path " + quoted(path) + " is not a directory. Please check the path.");
-  return Ending::ok;
+  return Status::ok;
 }
 
-Ending check_output_directory(const std::string& path, Journal& journal) {
+Status check_output_directory(const std::string& path, Journal& journal) {
   if (const auto made = make_directories(path, kOwnerOnly); !made)
-    return say(journal, Ending::invalid_path,
+    return say(journal, Status::invalid_path,
                "Failed to create " + quoted(path) + ". " + made.error().message());
-  if (const Ending status = check_input_path(path, PathKind::directory, journal); status != Ending::ok)
+  if (const Status status = check_input_path(path, PathKind::directory, journal); status != Status::ok)
     return status;
   if (::access(path.c_str(), W_OK) != 0)
-    return say(journal, Ending::invalid_path,
+    return say(journal, Status::invalid_path,
                "You do not have permission to write the path " + quoted(path) + ".");
-  return Ending::ok;
+  return Status::ok;
 }
 
 std::string time_stamp() {
@@ -104,14 +103,14 @@ bool is_number(std::string_view text) {
 compare::Outcome<SequenceChoice> parse_range(const std::string& text, Journal& journal) {
   const auto parts = split(text, ',');
   const std::string begin = "The range (" + text + ") is invalid, just supports \"start,end,step\"";
-  if (parts.size() != 3) return journal.fail(Ending::invalid_parameter, begin + ".");
+  if (parts.size() != 3) return journal.fail(Status::invalid_parameter, begin + ".");
   RangeChoice range;
   std::int64_t* const fields[] = {&range.start, &range.end, &range.step};
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::string_view part = trim(parts[i]);
     if (part.empty() || (i == 1 && part == "-1")) continue;
     const auto value = is_number(part) ? parse_int64(part) : std::nullopt;
-    if (!value) return journal.fail(Ending::invalid_parameter, begin + ", the value is number.");
+    if (!value) return journal.fail(Status::invalid_parameter, begin + ", the value is number.");
     *fields[i] = *value;
   }
   return SequenceChoice(range);
@@ -124,7 +123,7 @@ compare::Outcome<SequenceChoice> parse_select(const std::string& text, Journal& 
     if (part.empty()) continue;
     const auto value = is_number(part) ? parse_int64(part) : std::nullopt;
     if (!value)
-      return journal.fail(Ending::invalid_parameter,
+      return journal.fail(Status::invalid_parameter,
                           "The index (" + text +
                               ") is invalid, just supports \"index_1, index_2, ...\", the value is zero or a "
                               "positive number.");
@@ -139,13 +138,13 @@ std::string list_text(const std::vector<std::int64_t>& values) {
   return "[" + text + "]";
 }
 
-Ending out_of_range(Journal& journal, const std::string& what, std::int64_t value, const std::string& range) {
-  return say(journal, Ending::out_of_bounds,
+Status out_of_range(Journal& journal, const std::string& what, std::int64_t value, const std::string& range) {
+  return say(journal, Status::out_of_bounds,
              "The " + what + " index (" + std::to_string(value) + ") is out of range " + range +
                  ". Please check the index.");
 }
 
-Ending check_range(RangeChoice& range, std::int64_t last, Journal& journal) {
+Status check_range(RangeChoice& range, std::int64_t last, Journal& journal) {
   const std::string bounds = "[1, " + std::to_string(last);
   if (range.start < 1 || range.start > last) return out_of_range(journal, "start", range.start, bounds + "]");
   if (range.end == -1) range.end = last;
@@ -154,21 +153,21 @@ Ending check_range(RangeChoice& range, std::int64_t last, Journal& journal) {
   if (range.step < 1 || range.step >= last) return out_of_range(journal, "step", range.step, bounds + ")");
   journal.info("The range compare for [" + std::to_string(range.start) + "," + std::to_string(range.end) +
                "," + std::to_string(range.step) + "].");
-  return Ending::ok;
+  return Status::ok;
 }
 
-Ending check_select(std::vector<std::int64_t>& chosen, std::int64_t last, Journal& journal) {
+Status check_select(std::vector<std::int64_t>& chosen, std::int64_t last, Journal& journal) {
   std::vector<std::int64_t> kept, dropped;
   for (const std::int64_t value : chosen) (value <= last ? kept : dropped).push_back(value);
   if (!dropped.empty()) {
     const std::string message =
         "Index " + list_text(dropped) + " out of range [1," + std::to_string(last) + "].";
-    if (kept.empty()) return say(journal, Ending::invalid_parameter, message);
+    if (kept.empty()) return say(journal, Status::invalid_parameter, message);
     journal.warn(message);
   }
   chosen = kept;
   journal.info("Operator list " + list_text(chosen) + " is valid.");
-  return Ending::ok;
+  return Status::ok;
 }
 
 bool is_chosen(const SequenceChoice& choice, std::int64_t sequence) {
@@ -185,7 +184,7 @@ compare::Outcome<SequenceChoice> parse_choice(const CompareArguments& arguments,
   return arguments.range ? parse_range(*arguments.range, journal) : parse_select(*arguments.select, journal);
 }
 
-Ending check_choice(SequenceChoice& choice, std::int64_t last, Journal& journal) {
+Status check_choice(SequenceChoice& choice, std::int64_t last, Journal& journal) {
   if (auto* range = std::get_if<RangeChoice>(&choice)) return check_range(*range, last, journal);
   return check_select(std::get<std::vector<std::int64_t>>(choice), last, journal);
 }

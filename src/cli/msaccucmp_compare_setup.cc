@@ -17,7 +17,6 @@ using compare::DumpKind;
 using compare::Failure;
 using compare::FusionRules;
 using compare::Journal;
-using Ending = compare::Status;
 using Done = compare::Outcome<std::monostate>;
 
 constexpr std::uint64_t kMaxRules = 1 << 30;
@@ -25,7 +24,7 @@ constexpr std::int64_t kLeastLines = 10000, kMostLines = 1000000, kMostTop = 100
 
 compare::Outcome<FusionRules> read_rules(const std::string& path, Journal& journal) {
   auto text = read_file(path, kMaxRules);
-  if (!text) return journal.fail(Ending::open_file, text.error().message());
+  if (!text) return journal.fail(Status::open_file, text.error().message());
   const auto file = format::decode_fusion_json(std::move(*text), path);
   if (file) {
     FusionRules rules(*file);
@@ -36,7 +35,7 @@ compare::Outcome<FusionRules> read_rules(const std::string& path, Journal& journ
     journal.warn(file.error().message());
   else
     journal.error(file.error().message());
-  return Failure{Ending::invalid_json, ""};
+  return Failure{Status::invalid_json, ""};
 }
 
 bool is_number(std::string_view text) {
@@ -56,15 +55,15 @@ class KindCheck {
   }
 
  private:
-  Failure fail(Ending status, std::string_view what) const {
+  Failure fail(Status status, std::string_view what) const {
     return journal_.fail(status, "When the left " + mine_.description() + " and the right " +
                                      golden_.description() + ", " + std::string(what) + ".");
   }
-  Failure impossible() const { return fail(Ending::dump_kind, "this scenario cannot be compared"); }
-  Failure misses(std::string_view option, Ending status = Ending::invalid_parameter) const {
+  Failure impossible() const { return fail(Status::dump_kind, "this scenario cannot be compared"); }
+  Failure misses(std::string_view option, Status status = Status::invalid_parameter) const {
     return fail(status, "the " + std::string(option) + " parameter is required");
   }
-  Failure needs_no(std::string_view options, Ending status = Ending::invalid_parameter) const {
+  Failure needs_no(std::string_view options, Status status = Status::invalid_parameter) const {
     return fail(status, "there is no need to enter the " + std::string(options) + " parameter");
   }
 
@@ -90,10 +89,10 @@ class KindCheck {
   }
 
   Done check_quantised() const {
-    if (!arguments_.no_fusion.empty()) return needs_no("-cf", Ending::dump_kind);
+    if (!arguments_.no_fusion.empty()) return needs_no("-cf", Status::dump_kind);
     if (golden_.kind() != DumpKind::original) return impossible();
-    if (arguments_.quant_fusion.empty()) return misses("-q", Ending::dump_kind);
-    if (!arguments_.fusion.empty()) return needs_no("-f", Ending::dump_kind);
+    if (arguments_.quant_fusion.empty()) return misses("-q", Status::dump_kind);
+    if (!arguments_.fusion.empty()) return needs_no("-f", Status::dump_kind);
     return std::monostate{};
   }
 
@@ -143,12 +142,12 @@ class Preparation {
     if (const auto lines = arguments().max_lines; lines && (*lines < kLeastLines || *lines > kMostLines)) {
       journal_.error("The --max_line argument index (" + std::to_string(*lines) +
                      ") is out of range 10000 - 1000000. Please check the index.");
-      return Failure{Ending::invalid_parameter, ""};
+      return Failure{Status::invalid_parameter, ""};
     }
     for (const auto& index : {arguments().output_index, arguments().input_index})
       if (index && !index->empty() && !(is_number(*index) && parse_int64(*index)))
         return journal_.fail(
-            Ending::invalid_parameter,
+            Status::invalid_parameter,
             "The detail index '" + *index + "' is invalid. It only supports 'natural number'.");
     return std::monostate{};
   }
@@ -158,7 +157,7 @@ class Preparation {
          {&setup_->arguments.fusion, &setup_->arguments.quant_fusion, &setup_->arguments.no_fusion}) {
       if (path->empty()) continue;
       *path = real_text(*path);
-      if (const Ending status = check_input_path(*path, PathKind::file, journal_); status != Ending::ok)
+      if (const Status status = check_input_path(*path, PathKind::file, journal_); status != Status::ok)
         return Failure{status, ""};
     }
     return std::monostate{};
@@ -171,19 +170,19 @@ class Preparation {
              std::string_view("_\\./:()=-").find(c) != std::string_view::npos;
     });
     if (!is_plain)
-      return journal_.fail(Ending::invalid_parameter, "The name '" + *arguments().op +
+      return journal_.fail(Status::invalid_parameter, "The name '" + *arguments().op +
                                                           "' is invalid. It only supports "
                                                           "'\"A-Za-z0-9_\\./:()=-\"'.");
     const std::int64_t count = arguments().top_count;
     if (count >= 1 && count <= kMostTop) return std::monostate{};
-    return journal_.fail(Ending::out_of_bounds, "The top n index (" + std::to_string(count) +
+    return journal_.fail(Status::out_of_bounds, "The top n index (" + std::to_string(count) +
                                                     ") is out of range [1, 10000]. Please check the index.");
   }
 
   Done make_output() {
     setup_->output = real_text(arguments().output);
-    const Ending status = check_output_directory(setup_->output, journal_);
-    if (status != Ending::ok) return Failure{status, ""};
+    const Status status = check_output_directory(setup_->output, journal_);
+    if (status != Status::ok) return Failure{status, ""};
     return std::monostate{};
   }
 
@@ -192,7 +191,7 @@ class Preparation {
     for (const auto& [text, folder] :
          {std::pair(&arguments().mine, &setup_->mine), std::pair(&arguments().golden, &setup_->golden)}) {
       const std::string path = real_text(*text);
-      if (const Ending status = check_input_path(path, PathKind::directory, journal_); status != Ending::ok)
+      if (const Status status = check_input_path(path, PathKind::directory, journal_); status != Status::ok)
         return Failure{status, ""};
       OPDUMP_TRY(*folder,
                  DumpFolder::scan(path, arguments().in_slices, !arguments().fusion.empty(), journal_));
@@ -222,8 +221,8 @@ class Preparation {
     const FusionRules& rules = setup_->rules;
     const std::int64_t last =
         rules.in_sequence().empty() ? 0 : rules.ops()[rules.in_sequence().back()].op.sequence;
-    const Ending status = check_choice(*setup_->choice, last, journal_);
-    if (status != Ending::ok) return Failure{status, ""};
+    const Status status = check_choice(*setup_->choice, last, journal_);
+    if (status != Status::ok) return Failure{status, ""};
     return std::monostate{};
   }
 

@@ -30,7 +30,6 @@ using compare::ElementError;
 using compare::Failure;
 using compare::Journal;
 using compare::TensorData;
-using Ending = compare::Status;
 using Done = compare::Outcome<std::monostate>;
 
 constexpr unsigned kResultMode = 0600;
@@ -156,15 +155,15 @@ class SingleOperator {
         index_(index_of(setup.arguments)),
         files_(setup.output, op_, is_input_, index_) {}
 
-  Ending run() {
+  Status run() {
     auto detail = setup_.has_rules ? find_by_rules() : find_by_name();
     if (!detail) return detail.failure().status;
     const auto written = write(*detail);
     if (!written) {
       journal_.error("Failed to write detail info. " + written.error().message());
-      return Ending::write_file;
+      return Status::write_file;
     }
-    return Ending::ok;
+    return Status::ok;
   }
 
  private:
@@ -176,11 +175,11 @@ class SingleOperator {
   std::string side() const { return is_input_ ? "input" : "output"; }
   std::string tensor_name() const { return op_ + ":" + side() + ":" + std::to_string(index_); }
 
-  Failure fail(Ending status, std::string message) { return journal_.fail(status, std::move(message)); }
+  Failure fail(Status status, std::string message) { return journal_.fail(status, std::move(message)); }
 
   Done check_index(const std::string& op, std::size_t count) {
     if (index_ < count) return std::monostate{};
-    return fail(Ending::out_of_bounds, "[" + op + "] The " + side() + " index (" + std::to_string(index_) +
+    return fail(Status::out_of_bounds, "[" + op + "] The " + side() + " index (" + std::to_string(index_) +
                                            ") is out of range [0, " + std::to_string(count) +
                                            "). Please check the index.");
   }
@@ -190,18 +189,18 @@ class SingleOperator {
   compare::Outcome<Detail> find_by_rules() {
     const compare::RuleGroup* group = setup_.rules.find_group(op_);
     if (group == nullptr)
-      return fail(Ending::invalid_parameter, "There is no \"" + op_ + "\" in the fusion rule file.");
+      return fail(Status::invalid_parameter, "There is no \"" + op_ + "\" in the fusion rule file.");
     if (setup_.arguments.detects_overflow && setup_.golden.kind() != compare::DumpKind::npu) tell_overflow();
     say_start();
     const compare::RuleOp* rule = setup_.rules.find(op_);
     if (rule == nullptr)
-      return fail(Ending::invalid_parameter, "There is no \"" + op_ + "\" in the fusion rule file.");
+      return fail(Status::invalid_parameter, "There is no \"" + op_ + "\" in the fusion rule file.");
     if (compare::is_inner(rule->op))
-      return fail(Ending::unsupported_compare,
+      return fail(Status::unsupported_compare,
                   "[" + op_ + "] The op \"" + op_ +
                       "\" is inner node for multi to multi relation. Skip the op \"" + op_ + "\".");
     if (rule->is_filtered)
-      return fail(Ending::unsupported_compare,
+      return fail(Status::unsupported_compare,
                   "[" + op_ + "] The -op param should not specify an operator in quant/dequant pair.");
     OPDUMP_TRY(const compare::DumpedOperator dumped, read_mine(*rule, *group));
     const std::vector<DumpedTensor>& tensors = is_input_ ? dumped.inputs : dumped.outputs;
@@ -215,7 +214,7 @@ class SingleOperator {
     if (setup_.mine.kind() == compare::DumpKind::quantised) output = 0;
     auto dumped = compare::read_operator(setup_.mine, op_, output, journal_);
     if (!dumped) {
-      if (dumped.failure().status == Ending::no_dump_file) journal_.error(compare::no_dump_message(rule.op));
+      if (dumped.failure().status == Status::no_dump_file) journal_.error(compare::no_dump_message(rule.op));
       return dumped.take_error();
     }
     OPDUMP_TRY([[maybe_unused]] const std::monostate fits,
@@ -239,7 +238,7 @@ class SingleOperator {
     const compare::Comparison comparison = setup_.comparison(1);
     auto golden = find_golden(comparison, rule.op);
     if (!golden) {
-      if (golden.failure().status == Ending::no_dump_file)
+      if (golden.failure().status == Status::no_dump_file)
         journal_.error(compare::no_golden_message(op_, tensor_name()));
       return golden.take_error();
     }
@@ -307,11 +306,11 @@ class SingleOperator {
     }
     const DumpedTensor &a = left[index_], &b = right[index_];
     if (!(a.shape == b.shape))
-      return fail(Ending::invalid_dump, "My Output data shape " + compare::shape_text(a.shape) +
+      return fail(Status::invalid_dump, "My Output data shape " + compare::shape_text(a.shape) +
                                             " not equal to Ground Truth data shape " +
                                             compare::shape_text(b.shape) + ".Can not compare.");
     if (a.format != b.format)
-      return fail(Ending::invalid_format,
+      return fail(Status::invalid_format,
                   "NPUDump tensor format not match Ground truth tensor format!Cannot be directly compared.");
     files_.remove_old();
     Detail detail{

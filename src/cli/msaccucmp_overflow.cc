@@ -135,8 +135,8 @@ class OverflowReport {
     const auto text = read_file(path, kLargestText);
     const Json json = text ? Json::parse(*text, nullptr, false) : Json();
     if (!json.is_object())
-      return log_.fail(Status::json, "Failed to load json object. The content of the json file " +
-                                         in_quotes(path.string()) + " is invalid.");
+      return log_.fail(Status::invalid_json, "Failed to load json object. The content of the json file " +
+                                                 in_quotes(path.string()) + " is invalid.");
     Culprit culprit;
     const Status status = json.contains("magic") ? read_newer(json, culprit) : read_older(json, culprit);
     if (status != Status::ok) return status;

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "compare/layout_change.h"
 #include "math/device_layout.h"
 
 namespace opdump::cli {
@@ -11,15 +12,6 @@ namespace {
 
 using model::Format;
 using model::Shape;
-
-// What the original converts by itself.
-constexpr std::pair<Format, Format> kPairs[] = {
-    {Format::nc1hwc0, Format::nchw},    {Format::nc1hwc0, Format::nhwc},   {Format::nc1hwc0, Format::hwcn},
-    {Format::fractal_z, Format::nchw},  {Format::fractal_z, Format::hwcn}, {Format::fractal_nz, Format::nchw},
-    {Format::fractal_nz, Format::nhwc}, {Format::fractal_nz, Format::nd},  {Format::ndc1hwc0, Format::ncdhw},
-    {Format::ndc1hwc0, Format::nd},     {Format::hwcn, Format::nchw},      {Format::hwcn, Format::nhwc},
-    {Format::hwcn, Format::fractal_z},  {Format::nchw, Format::nhwc},      {Format::nchw, Format::fractal_z},
-    {Format::nhwc, Format::nchw},       {Format::nhwc, Format::hwcn},      {Format::nhwc, Format::fractal_z}};
 
 std::string name_of(Format format) { return dump_format_name(static_cast<std::int32_t>(format)); }
 
@@ -62,7 +54,7 @@ class FormatChanger {
     const std::string module = "convert_" + name_of(from_) + "_to_" + name_of(options_.to);
     const bool is_plugin = options_.plugins != nullptr && options_.plugins->modules.contains(module);
     if (is_plugin) return call_plugin(module);
-    if (std::ranges::find(kPairs, std::pair(from_, options_.to)) == std::end(kPairs)) return not_supported();
+    if (!compare::is_builtin_change(from_, options_.to)) return not_supported();
     return convert(module);
   }
 

@@ -17,6 +17,7 @@ enum class Status : int {
   unknown = 1,
   no_dump_file = 2,
   invalid_path = 3,
+  parse_dump = 4,
   invalid_parameter = 6,
   open_file = 7,
   invalid_dump = 11,
@@ -28,13 +29,18 @@ enum class Status : int {
   invalid_dtype = 21,
   invalid_format = 22,
   invalid_shape = 23,
+  invalid_file_type = 24,
   convert_function = 26,
   json_content = 29,
   unsupported_compare = 30,
   algorithm = 31,
   fractal_nz = 34,
+  overflow_type = 35,
+  overflow_status = 36,
   task_type = 37,
+  size_mismatch = 39,
   data_shape = 40,
+  nano = 47,
 };
 
 struct Failure {

@@ -1,5 +1,4 @@
-// One change of layout of one tensor, with the shapes that the original's converters make. Internal to
-// compare/.
+// One change of layout of one tensor, with the shapes that the original's converters make.
 #pragma once
 
 #include "compare/layout_match.h"
