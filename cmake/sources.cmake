@@ -180,6 +180,7 @@ set(OPDUMP_TESTS_dump
   dump/operator_log_test.cc
   dump/rank_tree_test.cc
   dump/tensor_names_test.cc
+  dump/tensor_stream_test.cc
   dump/trees_test.cc
 )
 
@@ -196,6 +197,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   capture/watcher.cc
 )
 set(OPDUMP_TESTS_capture
+  capture/container_job_test.cc
   capture/graph_recorder_test.cc
   capture/pipeline_test.cc
   capture/session_graph_test.cc

@@ -43,7 +43,10 @@ struct Call {
   std::optional<std::uint32_t> overflowed;  // index of its first output with an infinity or NaN
   std::vector<model::Argument> arguments;   // for the file of arguments
 
+  std::shared_ptr<Job> container;  // writes all slots into one file, where the scheme has it so
+
   bool is_done() const {
+    if (container) return container->is_done();
     return std::ranges::all_of(slots,
                                [](const RecordedSlot& slot) { return !slot.job || slot.job->is_done(); });
   }

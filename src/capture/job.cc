@@ -26,6 +26,11 @@ Job::Job(model::TensorView view, JobNeeds needs, dump::SlotAddress address, dump
   if (task_count_ == 0) done_ = true;
 }
 
+Job::Job(std::vector<std::shared_ptr<Job>> members, dump::Layout* layout)
+    : needs_{.file = true}, layout_(layout), members_(std::move(members)), task_count_(1), remaining_(1) {
+  for (const auto& member : members_) data_bytes_ += member->data_bytes();
+}
+
 void Job::plan_tasks() {
   if (needs_.any_statistics()) {
     if (data_bytes_ >= 2 * kPieceBytes) pieces_ = math::split_view(view_, kPieceBytes);
@@ -50,7 +55,7 @@ bool Job::run(int task) {
 
 void Job::run_part(int task) {
   if (needs_.file && task-- == 0) {
-    auto written = layout_->write_tensor(address_, view_);
+    auto written = members_.empty() ? layout_->write_tensor(address_, view_) : write_container();
     if (written)
       file_ = std::move(*written);
     else
@@ -61,6 +66,15 @@ void Job::run_part(int task) {
     const auto index = static_cast<std::size_t>(task);
     partials_[index] = math::partial_stats(pieces_.empty() ? view_ : pieces_[index], needs_.statistics);
   }
+}
+
+Result<std::filesystem::path> Job::write_container() {
+  std::vector<dump::Layout::Member> parts;
+  for (const auto& member : members_) {
+    if (member->error_) return *member->error_;
+    parts.push_back({member->address_, member->view_});
+  }
+  return layout_->write_call(parts);
 }
 
 // Several tasks may fail at once; the first one is told.
@@ -75,6 +89,7 @@ void Job::finish() {
   }
   // The data is not needed any more; results are, as long as a slot or the reuse table refers to the job.
   forget();
+  for (const auto& member : members_) member->forget();
   done_.store(true, std::memory_order_release);
 }
 

@@ -1,5 +1,6 @@
 // One piece of tensor data to be worked on: its statistics, its hash, its file. Several slots can share a job
-// -- what one operator wrote, others read -- so that no byte is looked at or written twice.
+// -- what one operator wrote, others read -- so that no byte is looked at or written twice. Or a container:
+// the file of an execution, made of the data of several jobs that do nothing themselves.
 #pragma once
 
 #include <atomic>
@@ -56,9 +57,12 @@ class Job {
   // Cuts the work into tasks that threads can share; `address` is used if there is a file to write.
   Job(model::TensorView view, JobNeeds needs, dump::SlotAddress address, dump::Layout* layout);
 
-  // The next task nobody has taken, or -1. Guarded by the pipeline's mutex, like reopen().
+  // A container of what `members` hold, in this order; their addresses say which operator's.
+  Job(std::vector<std::shared_ptr<Job>> members, dump::Layout* layout);
+
+  // The next task nobody has taken, or -1. Guarded by the pipeline's mutex.
   int claim() { return has_unclaimed() ? next_++ : -1; }
-  bool has_unclaimed() const { return !copying_ && next_ < task_count_; }
+  bool has_unclaimed() const { return copying_ == 0 && next_ < task_count_; }
   bool is_untouched() const { return next_ == 0; }
 
   // Does a claimed task; what goes wrong is in error(). True if it was the last one: the results below are
@@ -69,9 +73,6 @@ class Job {
   // Gives the job its own copy of the data and lets go of the lender's, who may overwrite it then. Only while
   // untouched, and nobody may claim meanwhile. False, and nothing has changed, if there is no memory for it.
   bool detach();
-
-  // The data, while the job has it.
-  const model::TensorView& view() const { return view_; }
 
   // Memory the job holds or keeps alive, counted against the limit.
   std::uint64_t held_bytes() const { return held_bytes_; }
@@ -86,6 +87,7 @@ class Job {
  private:
   friend class Pipeline;
   void run_part(int task);
+  Result<std::filesystem::path> write_container();
   void plan_tasks();
   void fail(Error error);
   void finish();
@@ -98,10 +100,12 @@ class Job {
   dump::Layout* layout_;
   std::uint64_t data_bytes_ = 0, held_bytes_ = 0;
   // Guarded by the pipeline's mutex.
-  std::uint64_t content_ = 0;  // block of memory it was lent; 0 if none
-  bool copying_ = false;       // detach() is under way: nobody claims
-  bool held_ = false;          // kept until it is known what for
-  bool completed_ = false;     // the pipeline has nothing more to do with it
+  std::uint64_t content_ = 0;       // block of memory it was lent; 0 if none
+  int copying_ = 0;                 // so many detach() are under way, of it or its members: nobody claims
+  bool held_ = false;               // kept until it is known what for
+  bool completed_ = false;          // the pipeline has nothing more to do with it
+  std::shared_ptr<Job> container_;  // that a held job belongs to, until that is written
+  std::vector<std::shared_ptr<Job>> members_;  // of a container
 
   KeepAlive keep_alive_;
   std::unique_ptr<std::byte[]> copy_;

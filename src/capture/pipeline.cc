@@ -82,7 +82,7 @@ void Pipeline::hold(const std::shared_ptr<Job>& job, KeepAlive keep_alive, std::
 
 // Nobody else knows the job after this, apart from those who lent it something.
 void Pipeline::end_hold(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Job>& job) {
-  job_done_.wait(lock, [&] { return !job->copying_; });
+  job_done_.wait(lock, [&] { return job->copying_ == 0; });
   job->held_ = false;
 }
 
@@ -101,6 +101,15 @@ void Pipeline::drop_held(const std::shared_ptr<Job>& job) {
   job->forget();
 }
 
+void Pipeline::submit_container(const std::shared_ptr<Job>& job) {
+  std::unique_lock lock(mutex_);
+  for (const auto& member : job->members_) {
+    job_done_.wait(lock, [&] { return member->copying_ == 0; });
+    member->container_ = job;
+  }
+  enqueue(job);
+}
+
 void Pipeline::run_now(const std::shared_ptr<Job>& job) {
   std::unique_lock lock(mutex_);
   enqueue(job);
@@ -109,7 +118,7 @@ void Pipeline::run_now(const std::shared_ptr<Job>& job) {
 
 void Pipeline::enqueue(const std::shared_ptr<Job>& job) {
   ++unfinished_;
-  if (!job->has_unclaimed()) return complete(job);
+  if (job->task_count_ == 0) return complete(job);
   queue_.push_back(job);
   wake(*job);
 }
@@ -127,9 +136,11 @@ void Pipeline::before_write(std::uint64_t content) {
   if (borrowed_count_.load(std::memory_order_acquire) == 0) return;
   std::unique_lock lock(mutex_);
   for (auto found = borrowed_.find(content); found != borrowed_.end(); found = borrowed_.find(content)) {
-    const std::shared_ptr<Job> job = found->second;
-    if (job->copying_) {
-      job_done_.wait(lock, [&] { return !job->copying_; });
+    const std::shared_ptr<Job> job = found->second, container = job->container_;
+    if (job->copying_ > 0) {
+      job_done_.wait(lock, [&] { return job->copying_ == 0; });
+    } else if (container && !container->is_untouched()) {
+      settle(lock, container);
     } else if (job->held_) {
       if (!copy_instead(lock, job)) job->abandon();
       return_loan(job);
@@ -152,15 +163,20 @@ void Pipeline::before_any_write() {
 
 // A copy costs less than a file. False if there is no memory for it.
 bool Pipeline::copy_instead(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Job>& job) {
-  job->copying_ = true;
+  const std::shared_ptr<Job> container = job->container_;
+  const auto count = [&](int change) {
+    job->copying_ += change;
+    if (container) container->copying_ += change;
+  };
+  count(1);
   lock.unlock();
   const bool copied = job->detach();
   lock.lock();
-  job->copying_ = false;
+  count(-1);
   if (copied) return_loan(job);
-  if (!job->held_) {
-    queue_.push_front(job);  // whoever came by meanwhile has thrown it out of the queue
-    wake(*job);
+  if (const std::shared_ptr<Job>& queued = container ? container : job; container || !job->held_) {
+    queue_.push_front(queued);  // whoever came by meanwhile has thrown it out of the queue
+    wake(*queued);
   }
   job_done_.notify_all();
   return copied;
@@ -221,6 +237,11 @@ void Pipeline::return_loan(const std::shared_ptr<Job>& job) {
 void Pipeline::complete(const std::shared_ptr<Job>& job) {
   held_bytes_ -= job->held_bytes_;
   return_loan(job);
+  for (const auto& member : std::exchange(job->members_, {})) {
+    held_bytes_ -= member->held_bytes_;
+    return_loan(member);
+    member->container_ = nullptr;
+  }
   job->completed_ = true;
   --unfinished_;
   job_done_.notify_all();

@@ -43,6 +43,9 @@ class Pipeline {
   void submit_held(const std::shared_ptr<Job>& job);
   void drop_held(const std::shared_ptr<Job>& job);
 
+  // Queues a container, whose members are held, and lets go of them when it is written.
+  void submit_container(const std::shared_ptr<Job>& job);
+
   // Does the job before returning, sharing it with idle workers. For data that is gone afterwards.
   void run_now(const std::shared_ptr<Job>& job);
 

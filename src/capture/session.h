@@ -169,7 +169,7 @@ class Session {
   void submit_held(Call& call);
   void finish(CallPointer call, std::span<const Operand> outputs, bool failed);
   void queue(CallPointer call);
-  void write_container(Call& call);
+  void submit_container(Call& call);
 
   // session_watch.cc
   void watch(const Call& call, std::span<const Operand> outputs);

@@ -101,6 +101,7 @@ void Session::give_back(Call* raw) {
   call->outputs.clear();
   call->arguments.clear();
   call->overflowed.reset();
+  call->container.reset();
   call->detail = {};
   const std::lock_guard lock(calls_mutex_);
   if (free_calls_.size() < kMaxFreeCalls) free_calls_.push_back(std::move(call));
@@ -143,8 +144,10 @@ void Session::finish(CallPointer call, std::span<const Operand> outputs, bool fa
   if (!failed && plan_.sides != plan::Sides::inputs) take_side(*call, model::Side::output, outputs);
   if (call->slots.empty()) return;  // a view
   call_count_.fetch_add(1, std::memory_order_relaxed);
-  if (layout_->writes_calls()) return write_container(*call);
-  if (holds_) submit_held(*call);
+  if (layout_->writes_calls())
+    submit_container(*call);
+  else if (holds_)
+    submit_held(*call);
   const bool now = failed && plan_.debug == plan::DebugMode::exception;
   queue(std::move(call));
   if (now) (void)flush();  // before the error reaches the program; a failure of ours has been told
@@ -352,28 +355,13 @@ std::shared_ptr<Job> Session::hold_job(const Operand& operand, const model::Tens
   return job;
 }
 
-// All tensors of the call are held, and its file is written before the program goes on.
-void Session::write_container(Call& call) {
-  std::vector<dump::Layout::Member> members;
-  std::uint64_t bytes = 0;
-  std::optional<Error> error;
-  for (const RecordedSlot& slot : call.slots) {
-    if (slot.job->error()) error = slot.job->error();
-    members.push_back({slot.address, slot.job->view()});
-    bytes += slot.data_bytes;
-  }
-  if (!members.empty() && !error && !stopped_)
-    if (auto written = layout_->write_call(members); !written) error = written.take_error();
-  drop_held(call);
-  if (!error) {
-    const std::lock_guard lock(drain_mutex_);
-    if (auto written = write_overflow(call); !written) error = written.take_error();
-  }
-  if (error) return stop(*error, call.op->op.name + ", step " + std::to_string(call.step), members.size());
-  tensor_count_.fetch_add(members.size(), std::memory_order_relaxed);
-  tensor_bytes_.fetch_add(bytes, std::memory_order_relaxed);
-  const std::lock_guard lock(status_mutex_);
-  note_step(call.step);
+// All tensors of the call are held. Whoever takes the files takes them in the order of execution.
+void Session::submit_container(Call& call) {
+  std::vector<std::shared_ptr<Job>> members;
+  for (RecordedSlot& slot : call.slots) members.push_back(std::move(slot.job));
+  call.container = std::make_shared<Job>(std::move(members), layout_.get());
+  pipeline_->submit_container(call.container);
+  if (options_.write_file) pipeline_->wait_all();
 }
 
 }  // namespace opdump::capture

@@ -51,6 +51,8 @@ void Session::write_ready(bool flush_now) {
 
 void Session::write(const Call& call) {
   std::uint64_t lost = call.slots.size();
+  if (call.container && call.container->error())
+    stop(*call.container->error(), call.op->op.name + ", step " + std::to_string(call.step), 0);
   for (const RecordedSlot& slot : call.slots) {
     if (stopped_) break;
     if (auto written = write(slot); !written)
@@ -95,7 +97,7 @@ Result<> Session::write(const RecordedSlot& slot) {
     tensor_bytes_.fetch_add(slot.data_bytes, std::memory_order_relaxed);
   }
   const bool has_row = math::has_statistics(slot.dtype) || layout_->lists_all_tensors();
-  if (plan_.content == plan::Content::tensor || !has_row) return ok();
+  if (plan_.content == plan::Content::tensor || layout_->writes_calls() || !has_row) return ok();
   OPDUMP_CHECK_OK(layout_->write_statistics(
       slot.address,
       {slot.data_bytes, slot.dtype, slot.shape, slot.job ? slot.job->statistics() : slot.statistics,

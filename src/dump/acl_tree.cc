@@ -11,7 +11,6 @@
 #include "dump/device_memory.h"
 #include "dump/file_name.h"
 #include "dump/step_directories.h"
-#include "dump/tensor_stream.h"
 #include "format/dump_names.h"
 #include "format/mapping_csv.h"
 #include "math/strided_copy.h"
@@ -180,11 +179,7 @@ class AclTree final : public Layout {
     return directories_->create(address, std::move(name),
                                 [&](const Fd& fd, const fs::path& path) -> Result<> {
                                   ::fchmod(fd.get(), 0600);
-                                  StreamWriter writer(fd, header, path);
-                                  if (members.empty()) return writer.write({});
-                                  for (const Member& member : members)
-                                    OPDUMP_CHECK_OK(write_elements(writer, member.view));
-                                  return ok();
+                                  return write_container(fd, header, members, path);
                                 });
   }
 

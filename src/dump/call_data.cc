@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "dump/tensor_stream.h"
 #include "format/dump_names.h"
 
 namespace opdump::dump {
@@ -56,6 +57,15 @@ Result<format::DumpData> describe_call(std::span<const Layout::Member> members) 
     list.push_back(describe(member));
   }
   return data;
+}
+
+Result<> write_container(const Fd& fd, std::string_view header, std::span<const Layout::Member> members,
+                         const std::filesystem::path& path) {
+  std::uint64_t bytes = header.size();
+  for (const Layout::Member& member : members) bytes += member.view.byte_count();
+  StreamWriter writer(fd, header, path, bytes);
+  for (const Layout::Member& member : members) OPDUMP_CHECK_OK(write_elements(writer, member.view));
+  return writer.finish();
 }
 
 format::OpDebug overflow_record(const SlotAddress& output) {

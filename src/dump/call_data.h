@@ -3,10 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "base/file.h"
+#include "base/result.h"
 #include "dump/layout.h"
 #include "format/dump_data.h"
 #include "format/op_debug.h"
@@ -23,6 +26,10 @@ std::string_view format_of(const SlotAddress& address, const model::Shape& shape
 // the file a tensor's index is its place: of operands that are absent there is an entry without a type and
 // without bytes. Errors: unsupported (no dtype), limit.
 Result<format::DumpData> describe_call(std::span<const Layout::Member> members);
+
+// Writes the new file `fd`: `header`, then the elements of all members. Errors: io.
+Result<> write_container(const Fd& fd, std::string_view header, std::span<const Layout::Member> members,
+                         const std::filesystem::path& path);
 
 // The record of the operator that `output` belongs to. What only a device knows is 0.
 format::OpDebug overflow_record(const SlotAddress& output);

@@ -7,7 +7,6 @@
 #include "dump/file_name.h"
 #include "dump/npy_file.h"
 #include "dump/statistic_tables.h"
-#include "dump/tensor_stream.h"
 #include "format/dump_data.h"
 #include "format/op_debug.h"
 
@@ -86,13 +85,9 @@ class ModelTree final : public Layout {
     OPDUMP_TRY(const format::DumpData data, describe_call(members));
     const std::string header = format::encode_dump_header(data);
     const SlotAddress& address = members[0].address;
-    return directories_->create(address, format_call_name(call_name(address)),
-                                [&](const Fd& fd, const fs::path& path) -> Result<> {
-                                  StreamWriter writer(fd, header, path);
-                                  for (const Member& member : members)
-                                    OPDUMP_CHECK_OK(write_elements(writer, member.view));
-                                  return ok();
-                                });
+    return directories_->create(
+        address, format_call_name(call_name(address)),
+        [&](const Fd& fd, const fs::path& path) { return write_container(fd, header, members, path); });
   }
 
   Result<> write_overflow(const SlotAddress& output) override {

@@ -55,6 +55,13 @@ Result<> write_bfloat16(StreamWriter& writer, const TensorView& view) {
   });
 }
 
+Result<> write_stored(StreamWriter& writer, const TensorView& view) {
+  if (view.element_count() == 0) return ok();
+  if (view.dtype == DType::int4 || view.dtype == DType::uint1) return write_packed(writer, view);
+  if (view.dtype == DType::bfloat16) return write_bfloat16(writer, view);
+  return write_elements(writer, view);
+}
+
 }  // namespace
 
 Result<std::string> npy_header_for(const TensorView& view) {
@@ -63,11 +70,10 @@ Result<std::string> npy_header_for(const TensorView& view) {
 
 Result<> write_npy(const Fd& fd, std::string_view header, const TensorView& view,
                    const std::filesystem::path& path) {
-  StreamWriter writer(fd, header, path);
-  if (view.element_count() == 0) return writer.write({});
-  if (view.dtype == DType::int4 || view.dtype == DType::uint1) return write_packed(writer, view);
-  if (view.dtype == DType::bfloat16) return write_bfloat16(writer, view);
-  return write_elements(writer, view);
+  const std::uint64_t bytes = view.element_count() * (model::dtype_info(stored_dtype(view.dtype)).bits / 8);
+  StreamWriter writer(fd, header, path, header.size() + bytes);
+  OPDUMP_CHECK_OK(write_stored(writer, view));
+  return writer.finish();
 }
 
 }  // namespace opdump::dump
