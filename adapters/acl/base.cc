@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstring>
 #include <limits>
 
@@ -15,32 +16,41 @@ thread_local std::string recent;
 thread_local bool has_recent = false;
 
 constexpr std::array kTypes{
-    DataType{ACL_DT_UNDEFINED, OPDUMP_DTYPE_UNDEFINED, 0, 0},
-    DataType{ACL_FLOAT, OPDUMP_FLOAT32, 1, 32},
-    DataType{ACL_FLOAT16, OPDUMP_FLOAT16, 10, 16},
-    DataType{ACL_INT8, OPDUMP_INT8, 3, 8},
-    DataType{ACL_INT32, OPDUMP_INT32, 6, 32},
-    DataType{ACL_UINT8, OPDUMP_UINT8, 2, 8},
-    DataType{ACL_INT16, OPDUMP_INT16, 5, 16},
-    DataType{ACL_UINT16, OPDUMP_UINT16, 4, 16},
-    DataType{ACL_UINT32, OPDUMP_UINT32, 12, 32},
-    DataType{ACL_INT64, OPDUMP_INT64, 7, 64},
-    DataType{ACL_UINT64, OPDUMP_UINT64, 13, 64},
-    DataType{ACL_DOUBLE, OPDUMP_FLOAT64, 11, 64},
-    DataType{ACL_BOOL, OPDUMP_BOOL, 9, 8},
-    DataType{ACL_COMPLEX64, OPDUMP_COMPLEX64, 14, 64},
-    DataType{ACL_COMPLEX128, OPDUMP_COMPLEX128, 15, 128},
-    DataType{ACL_BF16, OPDUMP_BFLOAT16, 16, 16},
-    DataType{ACL_INT4, OPDUMP_INT4, 22, 4},
-    DataType{ACL_UINT1, OPDUMP_UINT1, 0, 1},
-    DataType{ACL_COMPLEX32, OPDUMP_DTYPE_UNDEFINED, 0, 32},
-    DataType{ACL_HIFLOAT8, OPDUMP_DTYPE_UNDEFINED, 0, 8},
-    DataType{ACL_FLOAT8_E5M2, OPDUMP_FLOAT8_E5M2, 19, 8},
-    DataType{ACL_FLOAT8_E4M3FN, OPDUMP_FLOAT8_E4M3, 17, 8},
-    DataType{ACL_FLOAT8_E8M0, OPDUMP_DTYPE_UNDEFINED, 0, 8},
+    DataType{ACL_DT_UNDEFINED, OPDUMP_DTYPE_UNDEFINED, 0, 0, 0},
+    DataType{ACL_FLOAT, OPDUMP_FLOAT32, 1, 32, 1},
+    DataType{ACL_FLOAT16, OPDUMP_FLOAT16, 10, 16, 2},
+    DataType{ACL_INT8, OPDUMP_INT8, 3, 8, 3},
+    DataType{ACL_INT32, OPDUMP_INT32, 6, 32, 7},
+    DataType{ACL_UINT8, OPDUMP_UINT8, 2, 8, 4},
+    DataType{ACL_INT16, OPDUMP_INT16, 5, 16, 5},
+    DataType{ACL_UINT16, OPDUMP_UINT16, 4, 16, 6},
+    DataType{ACL_UINT32, OPDUMP_UINT32, 12, 32, 9},
+    DataType{ACL_INT64, OPDUMP_INT64, 7, 64, 8},
+    DataType{ACL_UINT64, OPDUMP_UINT64, 13, 64, 10},
+    DataType{ACL_DOUBLE, OPDUMP_FLOAT64, 11, 64, 12},
+    DataType{ACL_BOOL, OPDUMP_BOOL, 9, 8, 11},
+    DataType{ACL_COMPLEX64, OPDUMP_COMPLEX64, 14, 64, 16},
+    DataType{ACL_COMPLEX128, OPDUMP_COMPLEX128, 15, 128, 17},
+    DataType{ACL_BF16, OPDUMP_BFLOAT16, 16, 16, 27},
+    DataType{ACL_INT4, OPDUMP_INT4, 22, 4, 28},
+    DataType{ACL_UINT1, OPDUMP_UINT1, 0, 1, 29},
+    DataType{ACL_COMPLEX32, OPDUMP_DTYPE_UNDEFINED, 0, 32, 32},
+    DataType{ACL_HIFLOAT8, OPDUMP_DTYPE_UNDEFINED, 0, 8, 33},
+    DataType{ACL_FLOAT8_E5M2, OPDUMP_FLOAT8_E5M2, 19, 8, 34},
+    DataType{ACL_FLOAT8_E4M3FN, OPDUMP_FLOAT8_E4M3, 17, 8, 35},
+    DataType{ACL_FLOAT8_E8M0, OPDUMP_DTYPE_UNDEFINED, 0, 8, 36},
+    DataType{ACL_FLOAT6_E3M2, OPDUMP_DTYPE_UNDEFINED, 0, 6, 37},
+    DataType{ACL_FLOAT6_E2M3, OPDUMP_DTYPE_UNDEFINED, 0, 6, 38},
+    DataType{ACL_FLOAT4_E2M1, OPDUMP_DTYPE_UNDEFINED, 0, 4, 39},
+    DataType{ACL_FLOAT4_E1M2, OPDUMP_DTYPE_UNDEFINED, 0, 4, 40},
+    DataType{ACL_STRING, OPDUMP_DTYPE_UNDEFINED, 0, 0, 13},
 };
 
 }  // namespace
+
+void write_log(void*, int level, const char* line) {
+  std::fprintf(stderr, "opdump: %s%s\n", level >= OPDUMP_WARNING ? "warning: " : "", line);
+}
 
 aclError fail(aclError code, const std::string& text) {
   recent = text;
@@ -149,7 +159,7 @@ aclTensorDesc* aclCreateTensorDesc(aclDataType type, int count, const int64_t* d
   }
   aclTensorDesc* desc = nullptr;
   guarded([&] {
-    desc = new aclTensorDesc{type, format, {dims, dims + count}, {}};
+    desc = new aclTensorDesc{type, format, {dims, dims + count}, {}, {}};
     return ACL_SUCCESS;
   });
   return desc;
@@ -187,3 +197,9 @@ void aclSetTensorDescName(aclTensorDesc* desc, const char* name) {
   if (desc) desc->name = name ? name : "";
 }
 const char* aclGetTensorDescName(aclTensorDesc* desc) { return desc ? desc->name.c_str() : ""; }
+
+aclTensorDesc* aclGetTensorDescByIndex(aclTensorDesc* desc, size_t index) {
+  if (!desc || index > desc->others.size()) return nullptr;
+  return index == 0 ? desc : &desc->others[index - 1];
+}
+void* aclGetTensorDescAddress(const aclTensorDesc*) { return nullptr; }

@@ -17,6 +17,7 @@ struct aclTensorDesc {
   aclFormat format = ACL_FORMAT_UNDEFINED;
   std::vector<std::int64_t> dims;
   std::string name;
+  std::vector<aclTensorDesc> others = {};  // that were made together with it: see aclGetTensorDescByIndex
 };
 
 namespace opdump::acl {
@@ -26,6 +27,7 @@ struct DataType {
   std::uint32_t ours;  // opdump_dtype; undefined if we have no such
   int onnx;            // TensorProto.DataType; 0 if there is none
   std::uint32_t bits;
+  int dump;  // its number in dump files (cann.md 3.1)
 };
 
 // The row of an AscendCL type; of ACL_DT_UNDEFINED for one that we do not know.

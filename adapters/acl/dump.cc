@@ -1,92 +1,143 @@
-// acl.h and acl_dump.h, and the dump half of acl_mdl.h and acl_op.h: check, call.
-#include <acl/acl.h>
-#include <acl/acl_dump.h>
+#include "dump.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <vector>
 
-#include "dump_control.h"
 #include "failure.h"
+#include "opdump/opdump_onnxruntime.h"
 
-using opdump::acl::DumpControl;
-using opdump::acl::fail;
-using opdump::acl::fail_null;
-using opdump::acl::guarded;
-
-aclError aclInit(const char* path) {
-  return guarded([&] { return DumpControl::instance().initialise(path); });
-}
-
-aclError aclFinalize(void) {
-  return guarded([] { return DumpControl::instance().finalise(); });
-}
-
-aclError aclmdlInitDump(void) {
-  return guarded([] { return DumpControl::instance().init_dump(); });
-}
-
-aclError aclmdlSetDump(const char* path) {
-  return guarded([&] { return DumpControl::instance().set_dump(path); });
-}
-
-aclError aclmdlFinalizeDump(void) {
-  return guarded([] { return DumpControl::instance().finalise_dump(); });
-}
-
-aclError acldumpRegCallback(int32_t (*const callback)(const acldumpChunk*, int32_t), int32_t flag) {
-  if (!callback) return fail(ACL_ERROR_FAILURE, "EP0007: acldumpRegCallback: messageCallback is NULL");
-  if (flag != 0)
-    return fail(ACL_ERROR_FAILURE,
-                "EP0006: acldumpRegCallback: flag is " + std::to_string(flag) + "; expected 0");
-  return guarded([&] { return DumpControl::instance().set_callback(callback); });
-}
-
-void acldumpUnregCallback(void) {
-  guarded([] {
-    DumpControl::instance().clear_callback();
-    return ACL_SUCCESS;
-  });
-}
-
+namespace opdump::acl {
 namespace {
 
-// What a configuration dumps, as acldumpType numbers it; 0 for nothing.
-int dump_type_of(const nlohmann::json& dump) {
-  const auto text = [&](const char* key) {
-    return dump.contains(key) && dump[key].is_string() ? dump[key].get<std::string>() : std::string();
+// Hands a part of a file to the program, in pieces of at most 64 MiB.
+int pass_chunk(void* user, const opdump_file_chunk* chunk) {
+  const auto callback = reinterpret_cast<DumpCallback>(user);
+  constexpr std::uint64_t kPiece = std::uint64_t{64} << 20;
+  std::uint64_t done = 0;
+  do {
+    const std::uint64_t size = std::min(kPiece, chunk->byte_count - done);
+    std::vector<unsigned char> memory(sizeof(acldumpChunk) + size);
+    auto* piece = reinterpret_cast<acldumpChunk*>(memory.data());
+    std::strncpy(piece->fileName, chunk->path, sizeof piece->fileName - 1);
+    piece->bufLen = static_cast<std::uint32_t>(size);
+    piece->isLastChunk = chunk->is_last && done + size == chunk->byte_count;
+    piece->offset = chunk->offset < 0 ? -1 : chunk->offset + static_cast<std::int64_t>(done);
+    if (size > 0)  // behind the last member; the size of the struct is a little more
+      std::memcpy(memory.data() + offsetof(acldumpChunk, dataBuf),
+                  static_cast<const unsigned char*>(chunk->data) + done, size);
+    if (const int failed = callback(piece, static_cast<std::int32_t>(memory.size())); failed != 0)
+      return failed;
+    done += size;
+  } while (done < chunk->byte_count);
+  return 0;
+}
+
+int drop_chunk(void*, const opdump_file_chunk*) { return 0; }
+
+opdump_options make_options(const std::string& path, const char* text) {
+  opdump_options options{};
+  options.size = sizeof options;
+  options.config_path = path.c_str();
+  options.config_text = text;
+  options.dialect = "acl";
+  return options;
+}
+
+// Opens with files going nowhere, so that nothing is created. `root` is empty if nothing is asked for.
+aclError check_config(const std::string& path, const char* text, std::string& root) {
+  opdump_options options = make_options(path, text);
+  options.write_file = drop_chunk;
+  opdump_session* session = nullptr;
+  if (opdump_open(&options, &session) != OPDUMP_OK) {
+    const int code = opdump_last_error_code();
+    return fail(code != 0 ? code : ACL_ERROR_INTERNAL_ERROR, opdump_last_error());
+  }
+  root = opdump_directory(session);
+  opdump_close(session);
+  return ACL_SUCCESS;
+}
+
+// Of a configuration that dumps something. If it does not say what, the environment does, and that can only
+// ask for exceptions (cann.md 1.4).
+bool waits_for_failures(const std::string& text) {
+  const auto config = nlohmann::json::parse(text, nullptr, false, true);
+  if (!config.is_object() || !config.contains("dump")) return true;
+  const nlohmann::json& dump = config["dump"];
+  const auto has = [&](const char* key, const char* value) {
+    return dump.contains(key) && dump[key] == value;
   };
-  const std::string scene = text("dump_scene");
-  if (scene == "lite_exception" || scene == "aic_err_brief_dump") return AIC_ERR_BRIEF_DUMP;
-  if (scene == "aic_err_norm_dump") return AIC_ERR_NORM_DUMP;
-  if (scene == "aic_err_detail_dump") return AIC_ERR_DETAIL_DUMP;
-  if (text("dump_debug") == "on") return OVERFLOW_DUMP;
-  return DATA_DUMP;
+  if (dump.contains("dump_scene")) return !has("dump_scene", "watcher");
+  return !dump.contains("dump_list") && !has("dump_debug", "on") && !has("dump_op_switch", "on");
 }
 
 }  // namespace
 
-const char* acldumpGetPath(acldumpType type) {
-  thread_local std::string path;
-  const aclError code = guarded([&] {
-    path.clear();
-    const auto config = nlohmann::json::parse(DumpControl::instance().config_text(), nullptr, false, true);
-    if (!config.is_object() || !config.contains("dump") || !config["dump"].is_object()) return ACL_SUCCESS;
-    const nlohmann::json& dump = config["dump"];
-    if (dump_type_of(dump) == type && dump.contains("dump_path") && dump["dump_path"].is_string())
-      path = dump["dump_path"].get<std::string>();
-    return ACL_SUCCESS;
-  });
-  return code == ACL_SUCCESS && !path.empty() ? path.c_str() : nullptr;
+// What is checked is what is used.
+aclError Dump::read(const char* path, DumpCallback callback, std::shared_ptr<Dump>& dump) {
+  std::string root;
+  if (const aclError code = check_config(path, nullptr, root); code != ACL_SUCCESS) return code;
+  std::ifstream file(path, std::ios::binary);
+  return make(path, std::string(std::istreambuf_iterator<char>(file), {}), callback, dump);
 }
 
-aclError aclopStartDumpArgs(uint32_t type, const char* path) {
-  if (type != ACL_OP_DUMP_OP_AICORE_ARGS)
-    return fail(ACL_ERROR_INVALID_PARAM, "EP0006: aclopStartDumpArgs: dumpType is " + std::to_string(type));
-  if (!path) return fail_null("aclopStartDumpArgs", "path");
-  return guarded([&] { return DumpControl::instance().start_arguments(path); });
+aclError Dump::make(std::string path, std::string text, DumpCallback callback, std::shared_ptr<Dump>& dump) {
+  dump.reset();
+  std::string root;
+  if (const aclError code = check_config(path, text.c_str(), root); code != ACL_SUCCESS || root.empty())
+    return code;
+  dump.reset(new Dump);
+  dump->is_exception_ = waits_for_failures(text);
+  dump->path_ = std::move(path);
+  dump->text_ = std::move(text);
+  dump->root_ = std::move(root);
+  dump->callback_ = callback;
+  return ACL_SUCCESS;
 }
 
-aclError aclopStopDumpArgs(uint32_t type) {
-  if (type != ACL_OP_DUMP_OP_AICORE_ARGS)
-    return fail(ACL_ERROR_INVALID_PARAM, "EP0006: aclopStopDumpArgs: dumpType is " + std::to_string(type));
-  return guarded([] { return DumpControl::instance().stop_arguments(); });
+std::string Dump::directory(std::int32_t device) const {
+  return is_exception_ ? root_ + "/extra-info/data-dump/" + std::to_string(device) + "/" : root_;
 }
+
+opdump_session* Dump::find_session(std::int32_t device) {
+  if (closed_) return nullptr;
+  const auto [found, is_new] = sessions_.emplace(device, nullptr);
+  if (!is_new) return found->second;
+  opdump_options options = make_options(path_, text_.c_str());
+  opdump_onnx_prepare(&options);
+  options.device_id = device;
+  options.log = write_log;
+  if (callback_) {
+    options.write_file = pass_chunk;
+    options.write_file_user = reinterpret_cast<void*>(callback_);
+  }
+  // The program runs on without a dump if it cannot be made, as it would with any other loss.
+  if (opdump_open(&options, &found->second) != OPDUMP_OK)
+    write_log(nullptr, OPDUMP_WARNING, opdump_last_error());
+  return found->second;
+}
+
+void Dump::close_sessions() {
+  for (const auto& [device, session] : sessions_)
+    if (opdump_close(session) != OPDUMP_OK) write_log(nullptr, OPDUMP_WARNING, opdump_last_error());
+  sessions_.clear();
+}
+
+void Dump::set_callback(DumpCallback callback) {
+  const std::lock_guard lock(mutex_);
+  close_sessions();
+  callback_ = callback;
+}
+
+void Dump::close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  close_sessions();
+}
+
+}  // namespace opdump::acl

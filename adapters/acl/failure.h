@@ -11,6 +11,9 @@ namespace opdump::acl {
 // Keeps `text` for the thread and returns `code`.
 aclError fail(aclError code, const std::string& text);
 
+// opdump_options.log of everything here: a line on stderr.
+void write_log(void* user, int level, const char* line);
+
 // The most frequent mistakes.
 aclError fail_null(const char* function, const char* argument);
 

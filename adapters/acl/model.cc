@@ -1,6 +1,7 @@
 #include "model.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -15,10 +16,6 @@ namespace opdump::acl {
 namespace {
 
 namespace fs = std::filesystem;
-
-void write_log(void*, int level, const char* line) {
-  std::fprintf(stderr, "opdump: %s%s\n", level >= OPDUMP_WARNING ? "warning: " : "", line);
-}
 
 bool is_offline_model(std::string_view start) { return start.starts_with("IMOD"); }
 
@@ -69,6 +66,11 @@ bool wants_as_executed() {
 
 }  // namespace
 
+std::uint64_t take_tasks(std::uint64_t count) {
+  static std::atomic<std::uint64_t> next{1};
+  return next.fetch_add(count);
+}
+
 bool Port::is_dynamic() const {
   return !has_shape || std::ranges::any_of(dims, [](std::int64_t dim) { return dim < 0; });
 }
@@ -98,6 +100,7 @@ aclError Model::load(const char* path, const void* data, std::size_t size, std::
   if (const opdump_status status = opdump_onnx_load(&options, &loaded->onnx_); status != OPDUMP_OK)
     return fail(status == OPDUMP_ERROR_ARGUMENT ? ACL_ERROR_PARSE_MODEL : ACL_ERROR_GE_FAILURE,
                 opdump_onnx_last_error());
+  loaded->number_tasks();
   opdump_onnx_value value{};
   value.size = sizeof value;
   for (std::size_t i = 0; opdump_onnx_input(loaded->onnx_, i, &value) == OPDUMP_OK; ++i)
@@ -109,17 +112,52 @@ aclError Model::load(const char* path, const void* data, std::size_t size, std::
   return ACL_SUCCESS;
 }
 
+void Model::number_tasks() {
+  task_count_ = opdump_onnx_operator_count(onnx_) - opdump_onnx_inner_operator_count(onnx_);
+  first_task_ = take_tasks(task_count_);
+  opdump_onnx_number_tasks(onnx_, first_task_);
+}
+
+const char* Model::find_operator(std::uint64_t task) const {
+  return task < first_task_ ? nullptr : opdump_onnx_operator_name(onnx_, task - first_task_);
+}
+
+aclError Model::describe(const char* op, bool outputs, std::vector<Port>& ports) {
+  const std::lock_guard lock(mutex_);
+  opdump_onnx_value value{};
+  value.size = sizeof value;
+  const std::size_t count = opdump_onnx_operand_count(onnx_, op, outputs);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (opdump_onnx_operand(onnx_, op, outputs, i, &value) != OPDUMP_OK)
+      return fail(ACL_ERROR_GE_FAILURE, opdump_onnx_last_error());
+    ports.push_back(to_port(value));
+  }
+  return ACL_SUCCESS;
+}
+
+void Model::tell_failure(const char* op) const {
+  for (std::uint64_t i = 0; op && i < task_count_; ++i)
+    if (opdump_onnx_operator_name(onnx_, i) == op)
+      call_exception_callback(first_task_ + i, ACL_ERROR_GE_FAILURE);
+}
+
 aclError Model::execute(const std::vector<Argument>& inputs, const std::vector<Argument>& outputs) {
   std::vector<opdump_tensor> in, out(outputs_.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) in.push_back(to_tensor(inputs_[i], inputs[i]));
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   const auto run = [&](opdump_session* session) {
     opdump_set_step(session, executions_);
     return opdump_onnx_run(onnx_, session, in.data(), in.size(), out.data(), out.size());
   };
   const opdump_status status = dump_ ? dump_->with_session(current_device(), run) : run(nullptr);
   ++executions_;
-  if (status != OPDUMP_OK) return fail(ACL_ERROR_GE_FAILURE, opdump_onnx_last_error());
+  if (status != OPDUMP_OK) {
+    const std::string text = opdump_onnx_last_error();
+    const char* failed = opdump_onnx_failed_operator(onnx_);
+    lock.unlock();  // the callback may ask for descriptions
+    tell_failure(failed);
+    return fail(ACL_ERROR_GE_FAILURE, text);
+  }
   current_.assign(out.size(), {});
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::string what = "output " + outputs_[i].name;
@@ -182,6 +220,13 @@ std::shared_ptr<Model> ModelTable::find(std::uint32_t id) {
   const std::lock_guard lock(mutex_);
   const auto found = models_.find(id);
   return found == models_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<Model> ModelTable::find_by_task(std::uint64_t task) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, model] : models_)
+    if (model->find_operator(task)) return model;
+  return nullptr;
 }
 
 }  // namespace opdump::acl

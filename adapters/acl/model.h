@@ -26,6 +26,10 @@ struct Port {
   bool is_dynamic() const;
 };
 
+// Numbers of tasks that nobody has yet, `count` of them; the first one. They tell operators apart over all
+// models, in the names of dump files and in what is told of failures.
+std::uint64_t take_tasks(std::uint64_t count);
+
 // A tensor of an execution: memory of the program.
 struct Argument {
   void* data = nullptr;
@@ -54,11 +58,22 @@ class Model {
   // The shape of an output as the last execution made it; of the model before the first one.
   std::vector<std::int64_t> current_dims(std::size_t output);
 
+  // The operator that has this task; null if it is none of this model's.
+  const char* find_operator(std::uint64_t task) const;
+
+  // What the operator `op` reads, or writes, as far as it is known before it runs. Fails with
+  // ACL_ERROR_GE_FAILURE.
+  aclError describe(const char* op, bool outputs, std::vector<Port>& ports);
+
   // "[5]conv1[5]relu1"; null if there is no such operator.
   const char* original_names(const char* op);
 
  private:
   Model() = default;
+  void number_tasks();
+  void tell_failure(const char* op) const;
+
+  std::uint64_t first_task_ = 0, task_count_ = 0;
   opdump_onnx_model* onnx_ = nullptr;
   std::shared_ptr<Dump> dump_;
   std::vector<Port> inputs_, outputs_;
@@ -76,6 +91,7 @@ class ModelTable {
   aclError unload(std::uint32_t id);
   // Null if there is none.
   std::shared_ptr<Model> find(std::uint32_t id);
+  std::shared_ptr<Model> find_by_task(std::uint64_t task);
 
  private:
   std::mutex mutex_;  // guards the rest

@@ -293,12 +293,6 @@ const char* aclmdlGetOpAttr(aclmdlDesc* desc, const char* op, const char* attrib
   return result;
 }
 
-aclError aclmdlCreateAndGetOpDesc(uint32_t, uint32_t, uint32_t, char*, size_t, aclTensorDesc**, size_t*,
-                                  aclTensorDesc**, size_t*) {
-  return fail(ACL_ERROR_API_NOT_SUPPORT,
-              "aclmdlCreateAndGetOpDesc: operators have no tasks on a device here");
-}
-
 aclmdlDataset* aclmdlCreateDataset(void) { return new (std::nothrow) aclmdlDataset; }
 
 aclError aclmdlDestroyDataset(const aclmdlDataset* dataset) {

@@ -1,6 +1,7 @@
 // acl_op.h: single operators, each executed as a model of one operator.
 #include <acl/acl_op.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -8,6 +9,7 @@
 
 #include "dump_control.h"
 #include "failure.h"
+#include "model.h"
 #include "op_graph.h"
 #include "opdump/opdump_onnxruntime.h"
 #include "runtime.h"
@@ -42,6 +44,7 @@ class OpModels {
     options.operator_type = type.c_str();
     if (opdump_onnx_load(&options, model) != OPDUMP_OK)
       return fail(ACL_ERROR_PARSE_MODEL, opdump_onnx_last_error());
+    opdump_onnx_number_tasks(*model, opdump::acl::take_tasks(1));
     if (models_.size() >= kMost) models_.clear();
     models_[bytes].reset(*model);
     return ACL_SUCCESS;
@@ -184,6 +187,16 @@ aclError aclopSetAttrListInt(aclopAttr* attr, const char* name, int count, const
 aclError aclopSetAttrListFloat(aclopAttr* attr, const char* name, int count, const float* values) {
   if (count < 0 || (count > 0 && !values)) return fail_null("aclopSetAttrListFloat", "values");
   return set(attr, name, std::vector<float>(values, values + count));
+}
+
+aclError aclopSetAttrListBool(aclopAttr* attr, const char* name, int count, const uint8_t* values) {
+  if (count < 0 || (count > 0 && !values)) return fail_null("aclopSetAttrListBool", "values");
+  return set(attr, name, std::vector<std::int64_t>(values, values + count));
+}
+aclError aclopSetAttrListString(aclopAttr* attr, const char* name, int count, const char** values) {
+  if (count < 0 || (count > 0 && !values) || std::find(values, values + count, nullptr) != values + count)
+    return fail_null("aclopSetAttrListString", "values");
+  return set(attr, name, std::vector<std::string>(values, values + count));
 }
 
 aclError aclopExecuteV2(const char* type, int input_count, aclTensorDesc* input_descs[],

@@ -174,6 +174,10 @@ struct AttributeWriter {
     for (const float value : values) to.add_float(7, value);
     to.add_enum(20, 6);
   }
+  void operator()(const std::vector<std::string>& values) const {
+    for (const std::string& value : values) to.add_bytes(9, value);
+    to.add_enum(20, 8);
+  }
 };
 
 void add_value(pbf_writer& graph, protozero::pbf_tag_type tag, const std::string& name,

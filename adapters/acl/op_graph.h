@@ -13,7 +13,7 @@
 
 struct aclopAttr {
   using Value = std::variant<bool, std::int64_t, float, std::string, aclDataType, std::vector<std::int64_t>,
-                             std::vector<float>>;
+                             std::vector<float>, std::vector<std::string>>;
   std::map<std::string, Value> values;
 };
 

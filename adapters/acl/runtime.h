@@ -1,5 +1,7 @@
-// The device that the calling thread works on.
+// The device that the calling thread works on, and whom the program wants told of failures.
 #pragma once
+
+#include <acl/acl_base.h>
 
 #include <cstdint>
 
@@ -7,5 +9,8 @@ namespace opdump::acl {
 
 // That of its context, or the one it set; 0 before either.
 std::int32_t current_device();
+
+// Tells the program that the operator of `task` failed on the calling thread's device, if it asked for that.
+void call_exception_callback(std::uint64_t task, aclError code);
 
 }  // namespace opdump::acl

@@ -32,6 +32,8 @@ struct opdump_onnx_model {
   std::unique_ptr<Network> network;
   std::vector<ValueText> inputs, outputs;
   std::vector<Tensor> results;
+  opdump::onnx::ExpectedOutput operand;  // that opdump_onnx_operand() gave out
+  std::vector<const char*> operand_dim_names;
 };
 
 namespace {
@@ -215,6 +217,54 @@ size_t opdump_onnx_inner_operator_count(const opdump_onnx_model* model) {
 
 int opdump_onnx_has_operator(const opdump_onnx_model* model, const char* name) {
   return model->network->find_node(name).has_value();
+}
+
+void opdump_onnx_number_tasks(opdump_onnx_model* model, uint64_t first) {
+  model->network->number_tasks(first);
+}
+
+const char* opdump_onnx_operator_name(const opdump_onnx_model* model, size_t index) {
+  const auto& nodes = model->network->file().nodes;
+  return index < nodes.size() ? nodes[index].name.c_str() : nullptr;
+}
+
+size_t opdump_onnx_operand_count(const opdump_onnx_model* model, const char* name, int is_output) {
+  const auto node = model->network->find_node(name);
+  if (!node) return 0;
+  const opdump::onnx::Node& op = model->network->file().nodes[*node];
+  return is_output ? op.outputs.size() : op.inputs.size();
+}
+
+opdump_status opdump_onnx_operand(opdump_onnx_model* model, const char* name, int is_output, size_t index,
+                                  opdump_onnx_value* value) {
+  return guarded("", [&] {
+    const auto node = name ? model->network->find_node(name) : std::nullopt;
+    if (!node || !value || value->size < sizeof(opdump_onnx_value))
+      throw Failure("opdump_onnx_operand: there is no such operator, or value is NULL");
+    const opdump::onnx::Node& op = model->network->file().nodes[*node];
+    const auto& names = is_output ? op.outputs : op.inputs;
+    if (index >= names.size()) throw Failure("operator " + op.name + " has fewer operands");
+    const std::string_view operand = names[index];
+    model->operand = operand.empty() ? opdump::onnx::ExpectedOutput{} : model->network->find_type(operand);
+    opdump::onnx::ExpectedOutput& found = model->operand;
+    found.name = operand;
+    found.dim_names.resize(found.dims.size());
+    model->operand_dim_names.clear();
+    for (const std::string& dim : found.dim_names) model->operand_dim_names.push_back(dim.c_str());
+    *value = {.size = value->size,
+              .dtype = found.is_tensor ? opdump::onnx::element_type(found.element_type).ours
+                                       : static_cast<std::uint32_t>(OPDUMP_DTYPE_UNDEFINED),
+              .name = found.name.c_str(),
+              .rank = static_cast<std::uint32_t>(found.dims.size()),
+              .has_shape = found.is_tensor,
+              .shape = found.dims.data(),
+              .dim_names = model->operand_dim_names.data()};
+  });
+}
+
+const char* opdump_onnx_failed_operator(const opdump_onnx_model* model) {
+  const auto failed = model->network->failed_node();
+  return failed ? opdump_onnx_operator_name(model, *failed) : nullptr;
 }
 
 const char* opdump_onnx_original_name(const opdump_onnx_model* model, const char* name, size_t index) {

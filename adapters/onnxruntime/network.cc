@@ -105,6 +105,28 @@ std::span<const std::string> Network::original_names(std::size_t node) const {
   return original_names_[node];
 }
 
+ExpectedOutput Network::find_type(std::string_view value) {
+  ExpectedOutput found{std::string(value), true, 0, {}, {}};
+  if (const auto known = model_.initializer_of.find(value); known != model_.initializer_of.end()) {
+    found.element_type = model_.initializers[known->second].element_type;
+    found.dims = model_.initializers[known->second].dims;
+    return found;
+  }
+  const auto input = std::ranges::find(model_.inputs, value, &NamedValue::name);
+  if (input != model_.inputs.end())
+    return {found.name, input->is_tensor, input->element_type, input->dims, {}};
+  const auto maker = model_.producers.find(value);
+  if (maker == model_.producers.end()) throw Failure("the model has no value " + found.name);
+  const std::lock_guard lock(mutex_);
+  const std::vector<std::size_t> nodes = find_ancestors(model_, maker->second + 1, {&value, 1});
+  const std::string part = encode_part(model_, nodes, {&value, 1});
+  std::vector<std::string_view> used;
+  const ModelFile file = read_model(part);
+  for (const StoredTensor& tensor : file.initializers) used.push_back(tensor.name);
+  std::vector<ExpectedOutput> outputs = Engine(runtime_, part, engine_options(used)).find_outputs();
+  return outputs.empty() ? found : std::move(outputs.front());
+}
+
 const Tensor& Network::constant(std::size_t initializer) {
   Tensor& tensor = constants_[initializer];
   if (tensor.element_type != 0) return tensor;
@@ -165,6 +187,7 @@ std::vector<Tensor> Network::run(opdump_session* session, std::span<const Tensor
   if (inputs.size() != model_.inputs.size())
     throw Failure("the model has " + std::to_string(model_.inputs.size()) + " inputs; " +
                   std::to_string(inputs.size()) + " are given");
+  failed_.reset();
   Values values = begin_values(inputs);
   Work work = all_work(session);
   try {
@@ -212,6 +235,7 @@ void Network::define(opdump_session* session) {
     info.type = type.c_str();
     info.name = model_.nodes[i].name.c_str();
     info.graph_id = options_.graph_id;
+    info.task = first_task_ == 0 ? 0 : first_task_ + i;
     info.original_names = options_.as_executed ? originals.data() : nullptr;
     info.original_count = options_.as_executed ? originals.size() : 0;
     operators_[i] = opdump_define(session, &info);

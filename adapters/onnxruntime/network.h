@@ -49,6 +49,15 @@ class Network {
   // The number of the operator `name`, if there is one.
   std::optional<std::size_t> find_node(std::string_view name) const;
 
+  // The task of the first operator; 0: the recorder counts.
+  void number_tasks(std::uint64_t first) { first_task_ = first; }
+
+  // What is known of a value before anything runs. Throws Failure.
+  ExpectedOutput find_type(std::string_view value);
+
+  // Of the last run.
+  std::optional<std::size_t> failed_node() const { return failed_; }
+
   // Of a graph as executed: the operators of the file that operator `node` stands for.
   std::span<const std::string> original_names(std::size_t node) const;
 
@@ -101,6 +110,8 @@ class Network {
   std::vector<std::string> engine_values_;  // that engine_ gives
   std::vector<ExpectedOutput> expected_;    // of engine_
   bool told_passes_ = false;
+  std::uint64_t first_task_ = 0;
+  std::optional<std::size_t> failed_;
   std::vector<const opdump_op*> operators_;
   std::map<std::string, std::uint64_t, std::less<>>
       numbers_;  // of values in the graph; their names live here

@@ -43,6 +43,7 @@ std::size_t Network::find_failing(std::size_t first, std::span<const Tensor> inp
 void Network::tell_failing(Work work, std::span<const Tensor> inputs, const Failure& failure) {
   engine_.reset();  // room for the parts
   const std::size_t failing = find_failing(work.first, inputs);
+  failed_ = failing;
   const Node& node = model_.nodes[failing];
   work.end = failing;
   work.keep.clear();

@@ -286,6 +286,10 @@ OPDUMP_API void opdump_report_unseen(opdump_session* session, const char* what, 
 /* Waits until everything begun so far is on disk. Fails if recording has stopped. */
 OPDUMP_API opdump_status opdump_flush(opdump_session* session);
 
+/* The directory of the plan, absolute: everything that is recorded lies in it. "" for NULL. Lives as long as
+ * the session. */
+OPDUMP_API const char* opdump_directory(const opdump_session* session);
+
 /* In a child made by fork(): lets go of the parent's session without touching its files. The pointer is dead
  * then. */
 OPDUMP_API void opdump_abandon(opdump_session* session);

@@ -400,6 +400,10 @@ opdump_status opdump_flush(opdump_session* session) {
   return guarded([&] { return session->session->flush(); });
 }
 
+const char* opdump_directory(const opdump_session* session) {
+  return session ? session->session->root().c_str() : "";
+}
+
 void opdump_abandon(opdump_session* session) {
   // Deliberately nothing: the threads of the session do not exist in the child, its locks may be held for
   // ever, and its files are the parent's. The memory is the price.

@@ -19,6 +19,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -123,6 +124,7 @@ class Session {
   void set_dump(std::string_view name, bool enabled);
   void report_unseen(std::string_view what, std::string_view reason);
   Result<> flush();
+  const std::filesystem::path& root() const { return plan_.root; }
 
  private:
   Session(plan::DumpPlan plan, SessionOptions options, std::unique_ptr<dump::Layout> layout,

@@ -109,6 +109,13 @@ bool AclCompiler::is_exception() const {
   return !scene.empty() && scene != "watcher";
 }
 
+// The documentation has NPU_COLLECT_PATH, the original's program has not.
+bool AclCompiler::environment_asks_for_exceptions() const {
+  const auto scene = find_variable(options_, "ASCEND_DUMP_SCENE");
+  return (scene && scene->starts_with("aic_err_")) ||
+         (!options_.strict && find_variable(options_, "NPU_COLLECT_PATH"));
+}
+
 bool AclCompiler::asks_for_something() const {
   const nlohmann::json* list = dump_.find("dump_list");
   const bool lists = list && (!list->empty() || !options_.strict);
@@ -143,9 +150,7 @@ Result<plan::DumpPlan> AclCompiler::compile() {
       }
     }
   }
-  const auto scene = find_variable(options_, "ASCEND_DUMP_SCENE");
-  const bool told_by_environment = plan_.is_empty && scene && scene->starts_with("aic_err_");
-  if (is_exception() || told_by_environment) settle_exception();
+  if (is_exception() || (plan_.is_empty && environment_asks_for_exceptions())) settle_exception();
   read_content();
   if (is_on("dump_debug")) settle_overflow();
   if (plan_.debug == plan::DebugMode::none) settle_selection();

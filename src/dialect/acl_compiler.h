@@ -60,6 +60,7 @@ class AclCompiler {
   bool is_exception() const;
   bool is_watcher() const { return word("dump_scene") == "watcher"; }
   bool asks_for_something() const;
+  bool environment_asks_for_exceptions() const;
 
   const JsonDocument& document_;
   const Options& options_;

@@ -152,6 +152,11 @@ TEST(Acl, ExceptionsGoWhereTheEnvironmentSays) {
       must_compile("{}", false, {{"ASCEND_DUMP_SCENE", "aic_err_brief_dump"}, {"ASCEND_DUMP_PATH", "/d"}})
           .debug,
       plan::DebugMode::exception);
+  const Variables collect{{"NPU_COLLECT_PATH", "/c"}};
+  EXPECT_EQ(must_compile("", false, collect).root, "/c");
+  EXPECT_TRUE(must_compile("", true, collect).is_empty);
+  EXPECT_EQ(must_compile(in_tmp(R"("dump_list": [{}])"), false, collect).root, "/tmp")
+      << "a data dump stays one";
 }
 
 TEST(Acl, OverflowAndItsRecord) {

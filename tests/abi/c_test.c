@@ -64,6 +64,7 @@ static void test_wrong_calls(const char* directory) {
   CHECK(strstr(opdump_last_error(), "bad.json:2:"));
 
   CHECK(opdump_close(NULL) == OPDUMP_OK && opdump_flush(NULL) == OPDUMP_OK);
+  CHECK(strcmp(opdump_directory(NULL), "") == 0);
   CHECK(!opdump_define(NULL, NULL) && !opdump_wants(NULL, NULL) && !opdump_begin(NULL, NULL, NULL, 0));
   CHECK(!opdump_set_step(NULL, 0) && !opdump_selects_step(NULL, 0));
   opdump_end(NULL, NULL, NULL, 0, 0);
@@ -169,6 +170,7 @@ static void test_recording(const char* directory) {
   test_longer_struct(session, &info);
   opdump_report_unseen(session, "a fused graph", "it has no operators");
   CHECK(opdump_flush(session) == OPDUMP_OK);
+  CHECK(opdump_directory(session)[0] == '/' && strstr(opdump_directory(session), "/dump"));
   CHECK(__atomic_load_n(&retained, __ATOMIC_SEQ_CST) == 0);
   CHECK(opdump_close(session) == OPDUMP_OK);
   CHECK(strstr(log_text, "dumped") && strstr(log_text, "a fused graph"));

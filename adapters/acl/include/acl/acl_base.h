@@ -143,6 +143,10 @@ ACL_FUNC_VISIBILITY int64_t aclGetTensorDescDim(const aclTensorDesc* desc, size_
 ACL_FUNC_VISIBILITY aclError aclGetTensorDescDimV2(const aclTensorDesc* desc, size_t index, int64_t* dimSize);
 ACL_FUNC_VISIBILITY void aclSetTensorDescName(aclTensorDesc* desc, const char* name);
 ACL_FUNC_VISIBILITY const char* aclGetTensorDescName(aclTensorDesc* desc);
+/* Of the descriptions that aclmdlCreateAndGetOpDesc gives together; NULL if there are fewer. */
+ACL_FUNC_VISIBILITY aclTensorDesc* aclGetTensorDescByIndex(aclTensorDesc* desc, size_t index);
+/* Always NULL: what operators read and write is kept by dumps only. */
+ACL_FUNC_VISIBILITY void* aclGetTensorDescAddress(const aclTensorDesc* desc);
 
 #ifdef __cplusplus
 }

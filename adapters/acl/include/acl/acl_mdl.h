@@ -64,7 +64,10 @@ ACL_FUNC_VISIBILITY aclError aclmdlGetOutputIndexByName(const aclmdlDesc* modelD
  * (OPDUMP_AS_EXECUTED=1);
  * "" for other attributes, NULL for an operator that the model does not have. */
 ACL_FUNC_VISIBILITY const char* aclmdlGetOpAttr(aclmdlDesc* modelDesc, const char* opName, const char* attr);
-/* Not supported: operators have no tasks on a device here. */
+/* The operator of a loaded model that has this task: the number is in the name of its dump file, the stream
+ * is 0. Writes its name, and the descriptions of all it reads and of all it writes, to be freed with one call
+ * of aclDestroyTensorDesc each (NULL if there are none). Dimensions that are known only when it runs are -1.
+ * 100000 (ACL_ERROR_INVALID_PARAM) if there is no such operator, or opName is too small. */
 ACL_FUNC_VISIBILITY aclError aclmdlCreateAndGetOpDesc(uint32_t deviceId, uint32_t streamId, uint32_t taskId,
                                                       char* opName, size_t opNameLen,
                                                       aclTensorDesc** inputDesc, size_t* numInputs,

@@ -34,6 +34,11 @@ ACL_FUNC_VISIBILITY aclError aclopSetAttrListInt(aclopAttr* attr, const char* at
 ACL_FUNC_VISIBILITY aclError aclopSetAttrListFloat(aclopAttr* attr, const char* attrName, int numValues,
                                                    const float* values);
 
+ACL_FUNC_VISIBILITY aclError aclopSetAttrListBool(aclopAttr* attr, const char* attrName, int numValues,
+                                                  const uint8_t* values);
+ACL_FUNC_VISIBILITY aclError aclopSetAttrListString(aclopAttr* attr, const char* attrName, int numValues,
+                                                    const char** values);
+
 ACL_FUNC_VISIBILITY aclError aclopExecuteV2(const char* opType, int numInputs, aclTensorDesc* inputDesc[],
                                             aclDataBuffer* inputs[], int numOutputs,
                                             aclTensorDesc* outputDesc[], aclDataBuffer* outputs[],
@@ -54,7 +59,9 @@ ACL_FUNC_VISIBILITY aclError aclopInferShape(const char* opType, int numInputs, 
                                              aclDataBuffer* inputs[], int numOutputs,
                                              aclTensorDesc* outputDesc[], aclopAttr* attr);
 
-/* Dumps inputs and outputs of all single operators below `path` until it is stopped. */
+/* Dumps inputs and outputs of all single operators below `path`, a directory, until it is stopped. 500001
+ * (ACL_ERROR_FAILURE) for NULL, for another type and if it is on already; stopping other types does nothing.
+ */
 ACL_FUNC_VISIBILITY aclError aclopStartDumpArgs(uint32_t dumpType, const char* path);
 ACL_FUNC_VISIBILITY aclError aclopStopDumpArgs(uint32_t dumpType);
 

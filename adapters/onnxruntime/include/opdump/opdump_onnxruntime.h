@@ -79,6 +79,26 @@ OPDUMP_API size_t opdump_onnx_inner_operator_count(const opdump_onnx_model* mode
 /* 1 if the graph that is run has an operator `name`. */
 OPDUMP_API int opdump_onnx_has_operator(const opdump_onnx_model* model, const char* name);
 
+/* Numbers the tasks of its operators (opdump_op_info.task) from `first` on, in the order of execution; 0: the
+ * recorder counts. Before the model runs. */
+OPDUMP_API void opdump_onnx_number_tasks(opdump_onnx_model* model, uint64_t first);
+
+/* The name of an operator of the graph that is run, in the order of execution; NULL: there are no more. Lives
+ * as long as the model. */
+OPDUMP_API const char* opdump_onnx_operator_name(const opdump_onnx_model* model, size_t index);
+
+/* How many operands operator `name` reads (is_output 0) or writes, left-out ones among them. 0 if there is no
+ * such operator. */
+OPDUMP_API size_t opdump_onnx_operand_count(const opdump_onnx_model* model, const char* name, int is_output);
+
+/* What operator `name` reads (is_output 0) or writes, before anything runs; a name of "" for what is left
+ * out. ONNX Runtime is asked for what the file does not tell. Strings and arrays live until the next call. */
+OPDUMP_API opdump_status opdump_onnx_operand(opdump_onnx_model* model, const char* name, int is_output,
+                                             size_t index, opdump_onnx_value* value);
+
+/* The operator that failed in the last run; NULL: none did. Lives as long as the model. */
+OPDUMP_API const char* opdump_onnx_failed_operator(const opdump_onnx_model* model);
+
 /* The index-th operator of the file that operator `name` of the graph as executed stands for. NULL: there are
  * no more, or it is one of the file itself. Lives as long as the model. */
 OPDUMP_API const char* opdump_onnx_original_name(const opdump_onnx_model* model, const char* name,
