@@ -227,6 +227,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/result_table.cc
   compare/slices.cc
   compare/share.cc
+  compare/shared_work.cc
   compare/statistics.cc
   compare/tasks.cc
   compare/torch_dump.cc
@@ -288,6 +289,7 @@ set(OPDUMP_CLI_SOURCES
   cli/msaccucmp_compare_paths.cc
   cli/msaccucmp_compare_setup.cc
   cli/msaccucmp_compare_single.cc
+  cli/msaccucmp_compare_work.cc
   cli/msaccucmp_convert.cc
   cli/msaccucmp_cut.cc
   cli/msaccucmp_dump.cc

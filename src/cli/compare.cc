@@ -109,7 +109,7 @@ Result<compare::Comparison> compare_with_progress(const dump::DumpSet& golden, c
 
 // What the process has to do in its group. All of them get the same result, unless one sees other files.
 Result<int> compare_in(const group::Group& group, CompareArguments& arguments) {
-  const compare::Share share{group.rank(), group.size(),
+  const compare::Share share{group.rank(), group.size(), 0,
                              [&](const std::string& mine) { return group.exchange(mine); }};
   if (group.size() > 1) {
     arguments.options.share = &share;

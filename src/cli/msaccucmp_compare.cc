@@ -6,8 +6,10 @@
 #include <system_error>
 #include <utility>
 
+#include "base/worker_pool.h"
 #include "cli/msaccucmp.h"
 #include "cli/output.h"
+#include "group/group.h"
 
 namespace opdump::cli {
 namespace {
@@ -107,7 +109,7 @@ Status compare_what_is_there(CompareArguments arguments) {
   if (are_files && arguments.mine.ends_with(".h5") && arguments.golden.ends_with(".h5"))
     return compare_h5(arguments);
   if (arguments.post_process) return refuse("param -p only used in pytorch session.");
-  if (are_files) return compare_arrays(arguments);
+  if (are_files) return is_leader(arguments) ? compare_arrays(arguments) : Status::ok;
   const auto batch = is_batch(arguments, journal);
   print_journal(journal);
   if (!batch) return batch.failure().status;
@@ -126,7 +128,31 @@ Status run(const CompareArguments& arguments) {
   return arguments.maps ? compare_folders(arguments) : compare_what_is_there(arguments);
 }
 
+// run() as one of the processes that mpirun has started, or as the only one.
+Status run_in(const group::Group& group, CompareArguments arguments) {
+  if (group.size() == 1) return run(arguments);
+  group.silence_others();
+  bool has_met = false;
+  const unsigned threads = std::max<unsigned>(1, worker_count(0) / static_cast<unsigned>(group.size_here()));
+  const compare::Share share{group.rank(), group.size(), threads, [&](const std::string& mine) {
+                               has_met = true;
+                               return group.exchange(mine);
+                             }};
+  arguments.share = &share;
+  const Status status = run(arguments);
+  if (has_met) return status;
+  // The others wait for what this process could not begin.
+  const std::string why = "it could not start, exit code " + std::to_string(static_cast<int>(status));
+  if (const auto told = compare::stay_out(share, why); !told && group.is_leader())
+    log_line(Severity::error, told.error().message());
+  return status;
+}
+
 }  // namespace
+
+bool is_leader(const CompareArguments& arguments) {
+  return arguments.share == nullptr || arguments.share->rank == 0;
+}
 
 void print_journal(Journal& journal) {
   for (const Journal::Line& line : journal.lines()) log_line(static_cast<Severity>(line.severity), line.text);
@@ -136,6 +162,7 @@ void print_journal(Journal& journal) {
 Result<int> run_msaccucmp_compare(std::span<const char* const> words) {
   const auto begin = std::chrono::steady_clock::now();
   const auto arguments = parse_compare_arguments(words);
+  if (!(arguments && *arguments) && group::process_rank() != 0) return 0;  // the first one says it
   if (!arguments) {
     std::fputs((arguments.error().message() + "\n").c_str(), stderr);
     return kWrongUse;
@@ -145,7 +172,12 @@ Result<int> run_msaccucmp_compare(std::span<const char* const> words) {
     print(compare_help());
     return 0;
   }
-  const Status status = run(**arguments);
+  const auto group = group::Group::join();
+  if (!group) {
+    log_line(Severity::error, group.error().message());
+    return static_cast<int>(Status::incomplete);
+  }
+  const Status status = run_in(*group, **arguments);
   const auto seconds =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin);
   log_line(Severity::info,

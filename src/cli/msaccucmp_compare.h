@@ -17,6 +17,7 @@
 #include "compare/fusion_rules.h"
 #include "compare/layout_match.h"
 #include "compare/result_table.h"
+#include "compare/shared_work.h"
 
 namespace opdump::cli {
 
@@ -36,7 +37,11 @@ struct CompareArguments {
   std::int64_t top_count = 20;                               // -n
   bool tells_top_count = false;
   std::optional<std::int64_t> max_lines;  // -ml
+  const compare::Share* share = nullptr;  // of the processes that mpirun has started; null if alone
 };
+
+// Whether this process says and writes what came of the comparison.
+bool is_leader(const CompareArguments& arguments);
 
 // Reads the words after "compare". Errors: usage -- what argparse prints, with the usage. Nothing: -h was
 // asked.

@@ -71,7 +71,9 @@ class Batch {
         CompareArguments one = arguments_;
         one.mine = step;
         one.fusion = rules;
-        status = compare_folders(one, prefix_of(step));
+        const Status last = compare_folders(one, prefix_of(step));
+        const bool was_whole = arguments_.share == nullptr || status != Status::incomplete;
+        if (was_whole) status = last;  // as the original does
       }
     return status;
   }

@@ -6,14 +6,12 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <mutex>
 #include <span>
 #include <utility>
 
 #include "base/file.h"
-#include "base/worker_pool.h"
 #include "cli/msaccucmp_compare.h"
-#include "cli/progress.h"
+#include "cli/msaccucmp_compare_work.h"
 #include "compare/result_table.h"
 #include "compare/torch_dump.h"
 #include "format/npy.h"
@@ -55,6 +53,22 @@ struct Pair {
   const H5Dataset* golden = nullptr;
 };
 
+std::uint64_t bytes_of(const TorchCall& call) {
+  std::uint64_t bytes = 0;
+  for (const H5Dataset* tensor : call.tensors) bytes += tensor->stored_bytes;
+  return bytes;
+}
+
+// Equal for processes that would compare the same.
+std::string description(const TorchDump& dump) {
+  std::string text;
+  for (const TorchCall& call : dump.calls()) {
+    text += call.key + " " + std::to_string(bytes_of(call)) + "\n";
+    for (const H5Dataset* tensor : call.tensors) text += tensor->path + "\n";
+  }
+  return text;
+}
+
 // A tensor as its strides arrange it, which the file keeps in an attribute.
 compare::Outcome<TensorData> arranged(const H5Dataset& dataset, TensorData data, Journal& journal) {
   const auto device = dataset.find_number("DeviceType");
@@ -86,7 +100,7 @@ class TorchComparison {
   Status run() {
     const auto done = compare();
     print_journal(journal_);
-    return done ? Status::ok : done.failure().status;
+    return done ? status_ : done.failure().status;
   }
 
  private:
@@ -100,7 +114,8 @@ class TorchComparison {
     journal_.info("pytorch precision compare start!");
     print_journal(journal_);
     const compare::TorchPairing pairing(mine, golden);
-    compare_calls(mine, golden, pairing);
+    status_ = compare_calls(mine, golden, pairing);
+    if (!is_leader(arguments_)) return std::monostate{};
     for (const auto& lost : pairing.unmatched())
       add_failed({std::to_string(lost.order), lost.op, "NaN", lost.path}, lost.message, rows_, journal_);
     std::ranges::stable_sort(rows_, {}, [](const Row& row) { return std::stoll(row[0]); });
@@ -135,30 +150,24 @@ class TorchComparison {
         "check -m param!");
   }
 
-  void compare_calls(const TorchDump& mine, const TorchDump& golden, const compare::TorchPairing& pairing) {
-    struct Work {
-      std::vector<Row> rows;
-      Journal journal;
+  Status compare_calls(const TorchDump& mine, const TorchDump& golden, const compare::TorchPairing& pairing) {
+    CompareWork work;
+    work.seen = description(mine) + description(golden);
+    for (const TorchCall& call : mine.calls()) work.bytes.push_back(bytes_of(call));
+    work.compare = [&](std::size_t i) {
+      compare::GroupResult result;
+      compare_call(mine, golden, pairing, mine.calls()[i], result.rows, result.journal);
+      return result;
     };
-    std::vector<Work> works(mine.calls().size());
-    Progress progress("comparing operators");
-    std::mutex mutex;  // guards progress and done
-    std::uint64_t done = 0, total = 0;
-    const auto bytes_of = [](const TorchCall& call) {
-      std::uint64_t bytes = 0;
-      for (const H5Dataset* tensor : call.tensors) bytes += tensor->stored_bytes;
-      return bytes;
+    work.give_up = [&](std::size_t i, const std::string& why) {
+      compare::GroupResult result;
+      const TorchCall& call = mine.calls()[i];
+      add_failed({std::to_string(call.order), call.op, "NaN", "NaN"}, why, result.rows, result.journal);
+      return result;
     };
-    for (const TorchCall& call : mine.calls()) total += bytes_of(call);
-    parallel_for(works.size(), 0, [&](std::size_t i) {
-      compare_call(mine, golden, pairing, mine.calls()[i], works[i].rows, works[i].journal);
-      const std::lock_guard lock(mutex);
-      progress.update(done += bytes_of(mine.calls()[i]), total);
-    });
-    for (Work& work : works) {
-      print_journal(work.journal);
-      std::ranges::move(work.rows, std::back_inserter(rows_));
-    }
+    compare::GroupResult result = run_work(work, arguments_.share);
+    rows_ = std::move(result.rows);
+    return result.status;
   }
 
   void compare_call(const TorchDump& mine, const TorchDump& golden, const compare::TorchPairing& pairing,
@@ -316,6 +325,7 @@ class TorchComparison {
   std::string output_;
   compare::AlgorithmSet algorithms_;
   std::vector<Row> rows_;
+  Status status_ = Status::ok;
 };
 
 }  // namespace

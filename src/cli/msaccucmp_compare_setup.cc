@@ -239,7 +239,8 @@ compare::Comparison CompareSetup::comparison(std::size_t tasks) const {
   columns.has_my_address = !mine.holds_npy();
   columns.has_golden_address = !golden.holds_npy();
   columns.algorithms = algorithms.names();
-  const std::size_t cores = worker_count(0);
+  const std::size_t cores = worker_count(arguments.share == nullptr ? 0 : arguments.share->threads);
+  if (arguments.share != nullptr) tasks /= arguments.share->size;
   return {mine,
           golden,
           rules,

@@ -16,6 +16,8 @@
 
 namespace opdump::compare {
 
+struct Share;  // compare/shared_work.h
+
 // What became of a slot or an operator. Of an operator's slots, a fault comes before an open question.
 enum class Verdict : std::uint8_t {
   match,           // within tolerance
@@ -83,13 +85,6 @@ struct Comparison {
   Outcome outcome = Outcome::nothing_compared;
   std::vector<std::string> incomplete;  // why the answer may not be whole: torn files, an interrupted run
   std::vector<std::string> notes;  // what was assumed: "golden's step 3 is compared with actual's step 5"
-};
-
-// Several processes that compare the same two dumps, each a part of the tensors.
-struct Share {
-  std::size_t rank = 0, size = 1;
-  // Gives each process the texts of all by rank, empty ones for those that died. All call it equally often.
-  std::function<Result<std::vector<std::string>>(const std::string& mine)> exchange;
 };
 
 struct Options {

@@ -17,6 +17,7 @@ enum class Status : int {
   unknown = 1,
   no_dump_file = 2,
   invalid_path = 3,
+  incomplete = 3,  // ours: of several processes, not all took part to the end
   parse_dump = 4,
   invalid_parameter = 6,
   open_file = 7,
@@ -76,9 +77,10 @@ class Journal {
     std::string text;
   };
 
-  void info(std::string text) { lines_.push_back({Severity::info, std::move(text)}); }
-  void warn(std::string text) { lines_.push_back({Severity::warning, std::move(text)}); }
-  void error(std::string text) { lines_.push_back({Severity::error, std::move(text)}); }
+  void add(Severity severity, std::string text) { lines_.push_back({severity, std::move(text)}); }
+  void info(std::string text) { add(Severity::info, std::move(text)); }
+  void warn(std::string text) { add(Severity::warning, std::move(text)); }
+  void error(std::string text) { add(Severity::error, std::move(text)); }
   const std::vector<Line>& lines() const { return lines_; }
   void clear() { lines_.clear(); }
 

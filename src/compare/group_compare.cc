@@ -41,6 +41,16 @@ class GroupComparer {
     return std::move(result_);
   }
 
+  GroupResult give_up(bool is_map, const std::string& why) {
+    result_.status = Status::incomplete;
+    journal().error("[" + members().front()->op.name + "] " + why);
+    if (is_map)
+      for (const RuleOp* rule : members()) add_mapping(*rule, "NaN", "NaN", "NaN");
+    else
+      add_failed(*members().front(), {why});
+    return std::move(result_);
+  }
+
  private:
   Journal& journal() { return result_.journal; }
   const Comparison& comparison() const { return comparison_; }
@@ -299,6 +309,11 @@ GroupResult compare_group(const Comparison& comparison, const RuleGroup& group) 
 
 GroupResult map_group(const Comparison& comparison, const RuleGroup& group) {
   return GroupComparer(comparison, group).map();
+}
+
+GroupResult give_up_group(const Comparison& comparison, const RuleGroup& group, bool is_map,
+                          const std::string& why) {
+  return GroupComparer(comparison, group).give_up(is_map, why);
 }
 
 std::vector<TimedOperator> by_time(const Comparison& comparison, const RuleGroup& group) {

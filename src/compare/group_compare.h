@@ -36,6 +36,10 @@ struct GroupResult {
 
 GroupResult compare_group(const Comparison& comparison, const RuleGroup& group);
 
+// What is told of a group that was not compared; `is_map`: by map_group().
+GroupResult give_up_group(const Comparison& comparison, const RuleGroup& group, bool is_map,
+                          const std::string& why);
+
 // -map: a row for each tensor with the files that hold it and its counterpart.
 GroupResult map_group(const Comparison& comparison, const RuleGroup& group);
 

@@ -54,6 +54,12 @@ class PairComparer {
     return std::move(result_);
   }
 
+  GroupResult give_up(const std::string& why) {
+    name_ = key_;
+    journal().error("[" + name_ + "] " + why);
+    return failed({Status::incomplete, why});
+  }
+
  private:
   Journal& journal() { return result_.journal; }
 
@@ -224,6 +230,10 @@ std::vector<NpuPair> pair_operators(const DumpFolder& mine, const DumpFolder& go
 
 GroupResult compare_npu_pair(const Comparison& comparison, const NpuPair& pair) {
   return PairComparer(comparison, pair).compare();
+}
+
+GroupResult give_up_npu_pair(const Comparison& comparison, const NpuPair& pair, const std::string& why) {
+  return PairComparer(comparison, pair).give_up(why);
 }
 
 }  // namespace opdump::compare

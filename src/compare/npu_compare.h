@@ -19,4 +19,7 @@ std::vector<NpuPair> pair_operators(const DumpFolder& mine, const DumpFolder& go
 
 GroupResult compare_npu_pair(const Comparison& comparison, const NpuPair& pair);
 
+// What is told of a pair that was not compared.
+GroupResult give_up_npu_pair(const Comparison& comparison, const NpuPair& pair, const std::string& why);
+
 }  // namespace opdump::compare

@@ -1,42 +1,13 @@
 #include "compare/share.h"
 
-#include <unistd.h>
-
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <type_traits>
 
-#include "base/divide.h"
 #include "compare/names.h"
-#include "math/hash.h"
 
 namespace opdump::compare {
 namespace {
-
-// What a process says of itself before it starts: what it sees, or why it cannot take part.
-struct Greeting {
-  std::string digest;  // of its tasks; empty if it stays out
-  std::string host, why;
-};
-
-std::string encode(const Greeting& greeting) {
-  return greeting.digest + "\n" + greeting.host + "\n" + greeting.why;
-}
-
-Greeting decode_greeting(const std::string& text) {
-  const std::size_t first = std::min(text.find('\n'), text.size());
-  const std::size_t second = std::min(text.find('\n', first + 1), text.size());
-  Greeting greeting{text.substr(0, first), {}, {}};
-  if (first < text.size()) greeting.host = text.substr(first + 1, second - first - 1);
-  if (second < text.size()) greeting.why = text.substr(second + 1);
-  return greeting;
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown host";
-}
 
 void append_slot(std::string& text, const dump::Slot* slot) {
   if (slot == nullptr) {
@@ -48,7 +19,7 @@ void append_slot(std::string& text, const dump::Slot* slot) {
 }
 
 // Equal for processes that would measure the same.
-std::string digest_of(std::span<const Task> tasks, const std::array<const dump::DumpSet*, 2>& dumps) {
+std::string description(std::span<const Task> tasks, const std::array<const dump::DumpSet*, 2>& dumps) {
   std::string text;
   for (const dump::DumpSet* dump : dumps) {
     for (const dump::OperatorRun& run : dump->runs())
@@ -60,17 +31,7 @@ std::string digest_of(std::span<const Task> tasks, const std::array<const dump::
     append_slot(text, task.slot->golden);
     append_slot(text, task.slot->actual);
   }
-  const model::Shape shape{static_cast<std::int64_t>(text.size())};
-  return math::md5_hex(model::TensorView::row_major(model::DType::uint8, shape, text.data()));
-}
-
-// Which of `workers` has which task.
-std::vector<std::size_t> divide(std::span<const Task> tasks, const std::vector<std::size_t>& workers) {
-  std::vector<std::uint64_t> bytes;
-  for (const Task& task : tasks) bytes.push_back(task.bytes);
-  std::vector<std::size_t> owner = divide_by_bytes(bytes, workers.size());
-  for (std::size_t& index : owner) index = workers[index];
-  return owner;
+  return text;
 }
 
 // ---- Results as bytes. The processes are the same program on machines of the same kind.
@@ -165,61 +126,33 @@ bool take_results(std::span<Task> tasks, std::string_view text, std::vector<bool
   return true;
 }
 
-// The processes that take part; says of the others why not.
-std::vector<std::size_t> find_workers(const std::vector<std::string>& greetings,
-                                      std::vector<std::string>& incomplete) {
-  const std::string digest = decode_greeting(greetings[0]).digest;
-  std::vector<std::size_t> workers;
-  for (std::size_t rank = 0; rank < greetings.size(); ++rank) {
-    const Greeting greeting = decode_greeting(greetings[rank]);
-    if (!greeting.digest.empty() && greeting.digest == digest) {
-      workers.push_back(rank);
-      continue;
-    }
-    std::string why = "it sees other files than process 0, and took no part";
-    if (greeting.digest.empty()) why = greetings[rank].empty() ? "it died" : greeting.why;
-    incomplete.push_back("process " + std::to_string(rank) +
-                         (greeting.host.empty() ? "" : " on " + greeting.host) + ": " + why);
-  }
-  return workers;
-}
-
 }  // namespace
 
 Result<> share_tasks(std::span<Task> tasks, const dump::DumpSet& golden, const dump::DumpSet& actual,
                      const Options& options, std::vector<std::string>& incomplete) {
-  const Share& share = *options.share;
-  OPDUMP_TRY(const auto greetings,
-             share.exchange(encode({digest_of(tasks, {&golden, &actual}), host_name(), {}})));
-  if (decode_greeting(greetings[0]).digest.empty()) return Error(Code::internal, "process 0 takes no part");
-  const std::vector<std::size_t> workers = find_workers(greetings, incomplete);
-  const std::vector<std::size_t> owner = divide(tasks, workers);
-  const bool takes_part = std::ranges::find(workers, share.rank) != workers.end();
-  std::vector<Task*> own;
-  for (std::size_t i = 0; i < tasks.size() && takes_part; ++i)
-    if (owner[i] == share.rank) own.push_back(&tasks[i]);
-  run_tasks(std::span<Task* const>(own), options);
-  std::string results;
-  for (const Task* task : own)
-    put_result(results, static_cast<std::uint64_t>(task - tasks.data()), *task->slot);
-  OPDUMP_TRY(const auto all, share.exchange(results));
+  const auto measure = [&](std::span<const std::size_t> pieces) {
+    std::vector<Task*> own;
+    for (const std::size_t i : pieces) own.push_back(&tasks[i]);
+    run_tasks(std::span<Task* const>(own), options);
+    std::string results;
+    for (const std::size_t i : pieces) put_result(results, i, *tasks[i].slot);
+    return results;
+  };
+  std::vector<std::uint64_t> bytes;
+  for (const Task& task : tasks) bytes.push_back(task.bytes);
+  OPDUMP_TRY(const SharedAnswers shared,
+             share_work(*options.share, digest_of(description(tasks, {&golden, &actual})), bytes, measure));
+  incomplete.insert(incomplete.end(), shared.problems.begin(), shared.problems.end());
 
   std::vector<bool> is_done(tasks.size());
-  for (const std::size_t rank : workers)
-    if (!take_results(tasks, all[rank], is_done))
+  for (const std::size_t rank : shared.workers)
+    if (!take_results(tasks, shared.answers[rank], is_done))
       incomplete.push_back("process " + std::to_string(rank) + ": its answer is not whole");
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (is_done[i]) continue;
     tasks[i].slot->verdict = Verdict::unreadable;
-    tasks[i].slot->reason = "process " + std::to_string(owner[i]) + " gave no answer: it died";
+    tasks[i].slot->reason = "process " + std::to_string(shared.owner[i]) + " gave no answer: it died";
   }
-  return ok();
-}
-
-Result<> stay_out(const Share& share, const std::string& why) {
-  OPDUMP_TRY(const auto greetings, share.exchange(encode({{}, host_name(), why})));
-  if (decode_greeting(greetings[0]).digest.empty()) return ok();
-  OPDUMP_CHECK_OK(share.exchange({}));
   return ok();
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compare/compare.h"
+#include "compare/shared_work.h"
 #include "compare/tasks.h"
 
 namespace opdump::compare {
@@ -16,8 +17,5 @@ namespace opdump::compare {
 // is left out.
 Result<> share_tasks(std::span<Task> tasks, const dump::DumpSet& golden, const dump::DumpSet& actual,
                      const Options& options, std::vector<std::string>& incomplete);
-
-// What a process calls instead of compare_dumps() if it cannot open the dumps: `why` is told by the others.
-Result<> stay_out(const Share& share, const std::string& why);
 
 }  // namespace opdump::compare

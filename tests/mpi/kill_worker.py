@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-program = subprocess.Popen(sys.argv[1:])
+program = subprocess.Popen(sys.argv[1:], close_fds=False)  # MPICH speaks to its starter through one
 children = pathlib.Path(f"/proc/{program.pid}/task/{program.pid}/children")
 while program.poll() is None:
     for child in children.read_text().split():

@@ -1,0 +1,45 @@
+// A list of pieces of work divided between several processes, each of which knows the whole list: about as
+// many bytes for each, and every process learns all results.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace opdump::compare {
+
+// Several processes that compare the same two dumps, each a part of the tensors.
+struct Share {
+  std::size_t rank = 0, size = 1;
+  unsigned threads = 0;  // that this process may use; 0: one for each core
+  // Gives each process the texts of all by rank, empty ones for those that died. All call it equally often.
+  std::function<Result<std::vector<std::string>>(const std::string& mine)> exchange;
+};
+
+struct SharedAnswers {
+  std::vector<std::size_t> workers;   // the processes that take part
+  std::vector<std::size_t> owner;     // for each piece the process that has it
+  std::vector<std::string> answers;   // by process; empty of those that died or took no part
+  std::vector<std::string> problems;  // "process 2 on host7: it died"
+};
+
+// Does this process's part with `work`, which gets the numbers of its pieces and returns the results as text.
+// Only processes with process 0's `digest` take part. Errors: those of exchange; internal -- process 0 takes
+// no part.
+Result<SharedAnswers> share_work(const Share& share, const std::string& digest,
+                                 std::span<const std::uint64_t> bytes,
+                                 const std::function<std::string(std::span<const std::size_t> pieces)>& work);
+
+// What a process calls instead of share_work() if it cannot start: `why` is told by the others.
+Result<> stay_out(const Share& share, const std::string& why);
+
+// A short text that is equal for equal texts.
+std::string digest_of(std::string_view text);
+
+}  // namespace opdump::compare
