@@ -244,23 +244,23 @@ void Network::define(opdump_session* session) {
 
 Network::Work Network::all_work(opdump_session* session) {
   define(session);
-  Work work{session, std::vector<bool>(model_.nodes.size()), 0, model_.nodes.size(), {}};
-  for (std::size_t i = 0; i < model_.nodes.size(); ++i)
-    work.wanted[i] = (opdump_wants(session, operators_[i]) & OPDUMP_WANTS_CALL) != 0;
+  Work work{session, {}, 0, model_.nodes.size(), {}};
+  for (const opdump_op* op : operators_) work.wants.push_back(opdump_wants(session, op));
   for (const NamedValue& output : model_.outputs) work.keep.push_back(output.name);
   return work;
 }
 
-// The values that have to be there at some time: those to be kept, and all that operators read and make that
-// are to be told of.
+// The values that have to be there at some time: those to be kept, and those of operators whose data is
+// wanted.
 std::vector<std::string_view> Network::find_needed(const Work& work) const {
   std::set<std::string_view> needed;
   for (std::size_t i = 0; i < work.end; ++i) {
     const Node& node = model_.nodes[i];
-    const bool is_told = work.wanted[i] && i >= work.first && !is_no_task(node);
+    const bool is_told = i >= work.first && !is_no_task(node);
     for (const std::string_view name : node.outputs)
-      if (!name.empty() && (is_told || work.keeps(name))) needed.insert(name);
-    if (!is_told) continue;
+      if (!name.empty() && ((is_told && work.has(i, OPDUMP_WANTS_OUTPUTS)) || work.keeps(name)))
+        needed.insert(name);
+    if (!is_told || !work.has(i, OPDUMP_WANTS_INPUTS)) continue;
     for (const std::string_view name : node.inputs)
       if (model_.producers.contains(name)) needed.insert(name);
   }
@@ -311,7 +311,7 @@ std::vector<Tensor> Network::run_ancestors(std::size_t node_end, std::span<const
 
 void Network::report_until(std::size_t end, Work& work, const Values& values) {
   for (; work.first < end; ++work.first)
-    if (work.wanted[work.first]) report(work, work.first, values, false);
+    if (work.has(work.first, OPDUMP_WANTS_CALL)) report(work, work.first, values, false);
 }
 
 opdump_tensor Network::describe(std::string_view name, std::uint32_t index, const Values& values) {
@@ -344,15 +344,16 @@ opdump_tensor Network::describe(std::string_view name, std::uint32_t index, cons
 
 void Network::report(const Work& work, std::size_t index, const Values& values, bool failed) {
   const Node& node = model_.nodes[index];
-  const auto describe_all = [&](const std::vector<std::string_view>& names) {
+  const auto describe_all = [&](const std::vector<std::string_view>& names, int want) {
     std::vector<opdump_tensor> tensors;
+    if (!work.has(index, want)) return tensors;
     for (std::uint32_t i = 0; i < names.size(); ++i)
       if (!names[i].empty())
         tensors.push_back(is_no_task(node) ? without_data(i, kNoTask) : describe(names[i], i, values));
     return tensors;
   };
-  const std::vector<opdump_tensor> inputs = describe_all(node.inputs);
-  const std::vector<opdump_tensor> outputs = describe_all(node.outputs);
+  const std::vector<opdump_tensor> inputs = describe_all(node.inputs, OPDUMP_WANTS_INPUTS);
+  const std::vector<opdump_tensor> outputs = describe_all(node.outputs, OPDUMP_WANTS_OUTPUTS);
   opdump_call* call = opdump_begin(work.session, operators_[index], inputs.data(), inputs.size());
   opdump_end(work.session, call, outputs.data(), failed ? 0 : outputs.size(), failed);
 }

@@ -72,9 +72,10 @@ class Network {
   // What a run is for: the operators to tell of, first <= i < end, and values to have at its end.
   struct Work {
     opdump_session* session = nullptr;
-    std::vector<bool> wanted;
+    std::vector<int> wants;  // bits of opdump_want, for each operator
     std::size_t first = 0, end = 0;
     std::vector<std::string_view> keep;
+    bool has(std::size_t index, int want) const { return (wants[index] & want) != 0; }
     bool keeps(std::string_view name) const { return std::ranges::find(keep, name) != keep.end(); }
   };
 
@@ -115,7 +116,7 @@ class Network {
   std::map<std::size_t, Tensor> constants_;
   // How the model is run for what is wanted and given.
   struct Plan {
-    std::vector<bool> wanted;
+    std::vector<int> wants;
     std::vector<std::vector<std::int64_t>> dims;        // of the inputs
     std::vector<Part> parts;                            // none: it runs as a whole
     std::map<std::string_view, std::size_t> last_part;  // that is fed a value

@@ -17,7 +17,7 @@ constexpr std::size_t kKeptEngines = 8;
 }  // namespace
 
 bool Network::is_planned(const Work& work, std::span<const Tensor> inputs) const {
-  return plan_.wanted == work.wanted &&
+  return plan_.wants == work.wants &&
          std::ranges::equal(plan_.dims, inputs, {}, {}, [](const Tensor& input) { return input.dims; });
 }
 
@@ -28,7 +28,7 @@ void Network::plan(const Work& work, std::span<const Tensor> inputs) {
   const std::vector<std::string_view> needed = find_needed(work);
   find_engine(needed);
   cut(work, needed, inputs);
-  plan_.wanted = work.wanted;
+  plan_.wants = work.wants;
   for (const Tensor& input : inputs) plan_.dims.push_back(input.dims);
 }
 

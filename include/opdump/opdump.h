@@ -75,8 +75,10 @@ typedef enum opdump_phase { OPDUMP_FORWARD = 0, OPDUMP_BACKWARD = 1, OPDUMP_OPTI
 
 /* What opdump_wants() asks for; bits. */
 typedef enum opdump_want {
-  OPDUMP_WANTS_CALL = 1,     /* opdump_begin and opdump_end */
-  OPDUMP_WANTS_ARGUMENTS = 2 /* opdump_set_arguments too, between the two */
+  OPDUMP_WANTS_CALL = 1,      /* opdump_begin and opdump_end */
+  OPDUMP_WANTS_ARGUMENTS = 2, /* opdump_set_arguments too, between the two */
+  OPDUMP_WANTS_INPUTS = 4,    /* the data of the inputs is looked at; else the engine need not fetch it */
+  OPDUMP_WANTS_OUTPUTS = 8    /* that of the outputs */
 } opdump_want;
 
 /* What a tensor is to the graph it enters from outside. */
@@ -174,6 +176,11 @@ typedef struct opdump_tensor {
   uint32_t role;    /* opdump_role */
   uint32_t format;  /* how its dimensions are named: 1 + CANN's aclFormat (NCHW 1, NHWC 2, ND 3, NCDHW 31);
                        0: NCHW if there are four, else ND */
+  /* Not 0: `shape` is that of a device's layout (NC1HWC0 4, FRACTAL_Z 5, FRACTAL_NZ 30, NDC1HWC0 33 in
+   * `format`), and these are the dimensions of the tensor that the program means: containers have both. */
+  uint32_t original_rank;
+  uint32_t reserved;
+  const int64_t* original_shape; /* original_rank elements */
 } opdump_tensor;
 
 /* An argument of an operator, tensors among them, in the order of its schema. Names and texts are borrowed
@@ -255,7 +262,8 @@ OPDUMP_API void opdump_define_graph(opdump_session* session, const opdump_graph_
 OPDUMP_API const opdump_op* opdump_define(opdump_session* session, const opdump_op_info* info);
 
 /* What is wanted of this operator in the current step: bits of opdump_want, 0 for nothing. O(1), no
- * allocation: ask before gathering tensors. A NULL session or operator wants nothing. */
+ * allocation: ask before gathering tensors. A tensor whose data is not wanted may come without (data NULL) or
+ * be left out. A NULL session or operator wants nothing. */
 OPDUMP_API int opdump_wants(const opdump_session* session, const opdump_op* op);
 
 /* Blocks until the recorder no longer needs the blocks of memory with these contents as they are. Call it,

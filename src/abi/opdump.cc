@@ -102,6 +102,7 @@ Result<std::uint64_t> memory_limit(const opdump_options& options) {
 // The structs as engines built against their first versions have them.
 constexpr std::size_t kFirstOptionsSize = offsetof(opdump_options, config_text);
 constexpr std::size_t kFirstTensorSize = offsetof(opdump_tensor, value);
+constexpr std::size_t kSecondTensorSize = offsetof(opdump_tensor, original_rank);
 constexpr std::size_t kFirstOpInfoSize = offsetof(opdump_op_info, task);
 
 // What the caller has of a struct that has grown; the rest is zero.
@@ -204,13 +205,15 @@ capture::Operand to_operand(const opdump_tensor& tensor) {
   operand.content = tensor.content;
   operand.owner = tensor.owner;
   if (tensor.undumped) operand.undumped = tensor.undumped;
-  if (tensor.size >= sizeof(opdump_tensor)) {
+  if (tensor.size >= kSecondTensorSize) {
     operand.value = tensor.value;
     operand.name = tensor.name;
     operand.role = to_role(tensor.role);
     if (tensor.format != 0)
       operand.format = model::format_name(static_cast<model::Format>(tensor.format - 1));
   }
+  if (tensor.size >= sizeof(opdump_tensor) && tensor.original_rank > 0 && tensor.original_shape)
+    operand.original_shape = model::Shape(std::span(tensor.original_shape, tensor.original_rank));
   if (tensor.rank > 0 && !tensor.shape) {
     if (operand.undumped.empty()) operand.undumped = "no shape";
     return operand;
@@ -347,7 +350,8 @@ const opdump_op* opdump_define(opdump_session* session, const opdump_op_info* in
 int opdump_wants(const opdump_session* session, const opdump_op* op) {
   if (!session || !op) return 0;
   const auto wants = session->session->wants(unwrap(op));
-  return (wants.call ? OPDUMP_WANTS_CALL : 0) | (wants.arguments ? OPDUMP_WANTS_ARGUMENTS : 0);
+  return (wants.call ? OPDUMP_WANTS_CALL : 0) | (wants.arguments ? OPDUMP_WANTS_ARGUMENTS : 0) |
+         (wants.inputs ? OPDUMP_WANTS_INPUTS : 0) | (wants.outputs ? OPDUMP_WANTS_OUTPUTS : 0);
 }
 
 void opdump_before_write(opdump_session* session, const uint64_t* contents, size_t count) {

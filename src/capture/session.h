@@ -72,7 +72,8 @@ struct Operand {
   std::uint64_t value = 0;
   const char* name = nullptr;
   model::GraphParameter::Role role = model::GraphParameter::Role::input;
-  std::string_view format;  // of its dimensions, as model::format_name spells it; empty if not told
+  std::string_view format;      // of its dimensions, as model::format_name spells it; empty if not told
+  model::Shape original_shape;  // see dump::SlotAddress
 };
 
 // An operator as the session knows it. What is mutable belongs to the session.
@@ -104,15 +105,18 @@ class Session {
   void define_graph(std::int64_t graph_id, std::string name, std::string file_name);
   const DefinedOperator* define(model::Operator op);
 
-  // Whether begin() and end() are to be called, and set_arguments() between them.
+  // Whether begin() and end() are to be called, and set_arguments() between them; whether they look at data.
   struct Wants {
-    bool call = false, arguments = false;
+    bool call = false, arguments = false, inputs = false, outputs = false;
   };
   Wants wants(const DefinedOperator* op) const {
     if (!recording_.load(std::memory_order_relaxed)) return {};
     const bool selected = op->selected.load(std::memory_order_relaxed);
     const bool first = recorder() && !op->is_in_graph.load(std::memory_order_relaxed);
-    return {selected || recorder() || watcher_, first || (selected && plan_.operator_arguments)};
+    return {selected || recorder() || watcher_, first || (selected && plan_.operator_arguments),
+            (selected && plan_.sides != plan::Sides::outputs) || recorder(),
+            (selected && (plan_.sides != plan::Sides::inputs || plan_.debug == plan::DebugMode::overflow)) ||
+                recorder() || watcher_};
   }
   void before_write(std::uint64_t content) {
     if (watcher_) watcher_->note_write(content);

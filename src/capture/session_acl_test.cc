@@ -83,8 +83,8 @@ TEST_F(SessionAclTest, ModelsHaveDirectoriesAndOperatorsOfNoneTheDevices) {
   run(*session, define_in(*session, 7, "a/b.c"), {memory_[0].operand(0)}, {memory_[1].operand(0)});
   run(*session, define_in(*session, model::kAnyGraph, "single"), {}, {memory_[1].operand(0)});
   ASSERT_TRUE(session->close());
-  EXPECT_THAT(files(), ElementsAre("0/Add.single.3.0.TIME", "0/main_graph/7/0/Add.a_b_c.3.0.TIME",
-                                   "0/main_graph/7/2/Add.a_b_c.3.0.TIME"));
+  EXPECT_THAT(files(), ElementsAre("0/Add.single.3.0.TIME", "0/resnet50/7/0/Add.a_b_c.3.0.TIME",
+                                   "0/resnet50/7/2/Add.a_b_c.3.0.TIME"));
 }
 
 TEST_F(SessionAclTest, TheModelIsNamedAsTheListNamesIt) {

@@ -261,6 +261,7 @@ void Session::take(Call& call, model::Side side, const Operand& operand, std::ui
   RecordedSlot& slot = call.slots.emplace_back();
   slot.address = {&call.op->op, call.graph_id, call.step, timestamp_us, side, operand.index};
   if (!operand.format.empty()) slot.address.format = operand.format;
+  slot.address.original_shape = operand.original_shape;
   slot.dtype = operand.view.dtype;
   const model::TensorView* view = &operand.view;
   model::TensorView in_memory_order;
@@ -296,6 +297,7 @@ void Session::take_sample(RecordedSlot& slot, const Operand& operand, const mode
   const auto first =
       model::TensorView::row_major(view.dtype, shape, elements.empty() ? view.data : elements.data());
   slot.shape = shape;
+  slot.address.original_shape = {};
   slot.data_bytes = first.byte_count();
   find_or_look(sample, first, slot);
 }

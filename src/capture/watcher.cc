@@ -35,6 +35,7 @@ std::size_t Watcher::keep(const model::Operator& op, std::int64_t graph_id, std:
     Output& output = kept.outputs.emplace_back();
     output.index = operand.index;
     output.format = operand.format;
+    output.original_shape = operand.original_shape;
     output.view = operand.view;
     output.content = operand.content;
     output.owner = operand.owner;
@@ -130,6 +131,7 @@ std::vector<Watcher::Again> Watcher::look_again(const model::Operator& op, std::
                                 .side = model::Side::output,
                                 .index = output.index};
       if (!output.format.empty()) address.format = output.format;
+      address.original_shape = output.original_shape;
       again.members.push_back({address, output.view});
     }
   }

@@ -60,6 +60,7 @@ class Watcher {
   struct Output {
     std::uint32_t index = 0;
     std::string_view format;
+    model::Shape original_shape;
     model::TensorView view;
     std::uint64_t content = 0;
     void* owner = nullptr;

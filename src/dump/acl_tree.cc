@@ -162,7 +162,7 @@ class AclTree final : public Layout {
     OPDUMP_TRY(format::DumpData data, describe_call(stored));
     for (const Member& member : plain) {
       auto& list = member.address.side == model::Side::input ? data.inputs : data.outputs;
-      const auto dims = member.view.shape.dims();
+      const auto dims = original_dims(member);
       list[member.address.index].original_shape.emplace(dims.begin(), dims.end());
     }
     return write_file(stored[0].address, file_name(stored[0].address), format::encode_dump_header(data),

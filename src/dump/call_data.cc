@@ -15,14 +15,24 @@ constexpr std::string_view kDefaultFormat = "DefaultFormat";
 // more of them, a bit for each unit; we see the result only.
 constexpr std::uint64_t kOverflowStatus = 32;
 
+}  // namespace
+
+std::span<const std::int64_t> original_dims(const Layout::Member& member) {
+  const model::Shape& original = member.address.original_shape;
+  return original.rank() > 0 ? original.dims() : member.view.shape.dims();
+}
+
+namespace {
+
 format::DumpTensor describe(const Layout::Member& member) {
   format::DumpTensor tensor;
   tensor.data_type = format::dump_dtype_number(member.view.dtype);
   tensor.format = format::find_dump_format(format_of(member.address, member.view.shape))
                       .value_or(*format::find_dump_format("ND"));
-  for (const std::int64_t dim : member.view.shape.dims())
-    tensor.shape.push_back(static_cast<std::uint64_t>(dim));
-  tensor.original_shape = tensor.shape;
+  const auto dims = member.view.shape.dims();
+  tensor.shape.assign(dims.begin(), dims.end());
+  const auto original = original_dims(member);
+  tensor.original_shape.emplace(original.begin(), original.end());
   tensor.size_bytes = member.view.byte_count();
   return tensor;
 }

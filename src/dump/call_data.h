@@ -22,6 +22,9 @@ std::string format_local_time(std::uint64_t us);
 // The format of a tensor: what its address says, else that of memory as programs see it, NCHW or ND.
 std::string_view format_of(const SlotAddress& address, const model::Shape& shape);
 
+// The dimensions that the program means: they differ from the shape if that is of a device's layout.
+std::span<const std::int64_t> original_dims(const Layout::Member& member);
+
 // What an execution's file says of it; the bytes follow in the order of `members`, which are not empty. In
 // the file a tensor's index is its place: of operands that are absent there is an entry without a type and
 // without bytes. Errors: unsupported (no dtype), limit.

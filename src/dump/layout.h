@@ -31,6 +31,7 @@ struct SlotAddress {
   model::Side side = model::Side::input;
   std::uint32_t index = 0;  // operand index
   std::string_view format = "DefaultFormat";
+  model::Shape original_shape{};  // of a tensor whose shape is that of a device's layout; else of rank 0
 };
 
 // Takes a file part by part in the place of the disk.

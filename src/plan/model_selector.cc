@@ -77,8 +77,8 @@ std::string_view ModelSelector::directory_name(std::int64_t graph_id) const {
   if (names == models_.end()) return {};
   const auto& [name, file_name] = names->second;
   const ModelRule* rule = all_models_ ? nullptr : rule_of(graph_id);
-  const bool by_file = rule && !rule->model.empty() && rule->model == file_name;
-  return by_file || name.empty() ? file_name : name;
+  const bool by_name = rule && !rule->model.empty() && rule->model != file_name;
+  return by_name || file_name.empty() ? name : file_name;
 }
 
 ModelSelector::Choice ModelSelector::choose(const model::Operator& op) {

@@ -72,7 +72,8 @@ class ModelSelector {
   };
   // Makes a model known before its operators are chosen.
   void define_model(std::int64_t graph_id, ModelNames names);
-  // The name that the model's directory bears: that by which a rule chose it, else the one inside it.
+  // The name that the model's directory bears: that by which a rule chose it, else its file's, which CANN's
+  // compiler gives a model too, else the one inside it.
   std::string_view directory_name(std::int64_t graph_id) const;
 
   struct Choice {

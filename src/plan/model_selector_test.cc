@@ -34,6 +34,9 @@ TEST(ModelSelector, TheFileNameWinsOverTheNameInside) {
   EXPECT_FALSE(selector.choose(make_operator("a", 3)).wanted);
   EXPECT_EQ(selector.directory_name(1), "file");
   EXPECT_EQ(selector.directory_name(2), "inside");
+  EXPECT_EQ(selector.directory_name(3), "third");
+  selector.define_model(4, {"torch_jit", "resnet50"});
+  EXPECT_EQ(selector.directory_name(4), "resnet50");
 }
 
 // One item without a model turns those with one off; of several for one model the last list counts.

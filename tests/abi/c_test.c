@@ -209,7 +209,8 @@ static void test_graph(const char* directory) {
   info.type = "Neg";
   info.name = "Default/Neg-op0";
   const opdump_op* neg = opdump_define(session, &info);
-  CHECK(opdump_wants(session, mul) == (OPDUMP_WANTS_CALL | OPDUMP_WANTS_ARGUMENTS));
+  CHECK(opdump_wants(session, mul) ==
+        (OPDUMP_WANTS_CALL | OPDUMP_WANTS_ARGUMENTS | OPDUMP_WANTS_INPUTS | OPDUMP_WANTS_OUTPUTS));
 
   const int64_t shape[] = {3};
   const float x[] = {1, 2, 3}, y[] = {2, 4, 6}, z[] = {-2, -4, -6};

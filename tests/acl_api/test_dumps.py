@@ -122,6 +122,24 @@ call("aclFinalize")
     assert {key[2:4] for key in files(tmp_path)} == {("2", "0")}
 
 
+def test_the_executed_graph_tells_what_its_operators_stand_for(program, tmp_path):
+    """OPDUMP_AS_EXECUTED=1: a layer is named as in the model's file, the dump and aclmdlGetOpAttr as ONNX Runtime fused them."""
+    program(DIGITS + """
+os.environ["OPDUMP_AS_EXECUTED"] = "1"
+lib.setenv = c.CDLL(None).setenv
+lib.setenv(b"OPDUMP_AS_EXECUTED", b"1", 1)
+call("aclInit", "acl.json")
+model = Model(models / "digits.onnx")
+model.execute(image)
+call("aclFinalize")
+[path] = list(pathlib.Path("dump").glob("2*/0/digits/1/0/*"))
+header = path.read_bytes()
+name = header[8:8 + int.from_bytes(header[:8], "little")].rsplit(b"\\x32", 1)[1][1:]
+originals = lib.aclmdlGetOpAttr(model.desc, name, b"_datadump_original_op_names")
+assert originals == b"[7]/0/Conv[7]/1/Relu", (name, originals)
+""", LIST | {"dump_list": [{"model_name": "digits", "layer": ["/1/Relu"]}]})
+
+
 def test_a_callback_gets_the_files(program, tmp_path):
     program(DIGITS + """
 got = {}

@@ -185,11 +185,22 @@ def hostile(models, tmp_path):
         model = onnx.load(str(models / "beside.onnx"), load_external_data=False)
         model.graph.initializer[0].external_data[0].value = place
         yield f"outside_{place.replace('/', '_')}", model.SerializeToString(), "outside of the model's folder"
+    for key, entry, value, said in (("missing", "location", "nowhere", "No such file"), ("behind", "offset", "99999", "beside.weights has 4920 bytes; "),
+                                    ("overflow", "offset", str(2**64 - 4), "its place in another file is"), ("word", "offset", "x", "its place in another file is 'x'")):
+        model = onnx.load(str(models / "beside.onnx"), load_external_data=False)
+        data = [data for data in model.graph.initializer[0].external_data if data.key == entry]
+        data[0].value = value
+        yield key, model.SerializeToString(), said
+    for key, first, said in (("huge_input", 2**60, "input data: its shape is too large"), ("large_input", 2**30, "an input of more than 4 GiB")):
+        model = onnx.load(str(models / "digits.onnx"))
+        model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = first
+        yield key, model.SerializeToString(), said
 
 
 def test_hostile_models(run, models, tmp_path):
     (tmp_path / "secret").write_bytes(b"x" * 10000)
     (tmp_path / "here").mkdir()
+    (tmp_path / "here/beside.weights").write_bytes((models / "beside.weights").read_bytes())
     (tmp_path / "here/link").symlink_to(tmp_path / "secret")
     for name, data, said in hostile(models, tmp_path):
         path = tmp_path / f"here/{name}.onnx"
