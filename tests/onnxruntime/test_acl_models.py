@@ -74,9 +74,12 @@ def test_operators_of_the_executed_graph_by_their_names_in_the_file(acl):
 def test_parts_of_the_executed_graph_give_the_same(acl):
     whole = acl.run("digits", "--as-executed", path="whole", dump_list=[{}])
     parts = acl.run("digits", "--as-executed", path="parts", limit="20", dump_list=[{}])
-    assert len(whole) > 5 and whole.keys() == parts.keys()
-    for name, file in whole.items():
-        assert payload(file) == payload(parts[name]), name
+    assert len(whole) > 5
+    assert in_order(whole) == in_order(parts), "by number: the names that ONNX Runtime makes up differ from time to time"
+
+
+def in_order(files):
+    return [payload(file) for file in sorted(files.values(), key=lambda file: int(file.name.split(".")[-3]))]
 
 
 @pytest.mark.parametrize("mode, sides", [("input", {"input"}), ("output", {"output"}), ("all", {"input", "output"})])
