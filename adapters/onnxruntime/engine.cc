@@ -26,6 +26,8 @@ Handle<ort::SessionOptions> make_options(const Runtime& runtime, const EngineOpt
   if (options.threads > 0)
     runtime.check(call.SetIntraOpNumThreads(raw, static_cast<int>(options.threads)), "ONNX Runtime");
   if (options.returns_memory) runtime.check(call.DisableCpuMemArena(raw), "ONNX Runtime");
+  if (options.rests)
+    runtime.check(call.AddSessionConfigEntry(raw, "session.force_spinning_stop", "1"), "ONNX Runtime");
   if (!options.save_optimized.empty())
     runtime.check(call.SetOptimizedModelFilePath(raw, options.save_optimized.c_str()),
                   options.save_optimized);
@@ -137,13 +139,14 @@ std::vector<ExpectedOutput> Engine::find_outputs() const {
   return outputs;
 }
 
-std::vector<Tensor> Engine::run(std::span<const std::string> input_names, std::span<const Tensor> inputs,
+std::vector<Tensor> Engine::run(std::span<const std::string> input_names,
+                                std::span<const Tensor* const> inputs,
                                 std::span<const std::string> outputs) const {
   std::vector<Handle<ort::Value>> values;
   std::vector<const ort::Value*> raw;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    values.push_back(wrap(runtime_, inputs[i], "input " + input_names[i]));
-    raw.push_back(values.back().get());
+    if (!inputs[i]->held) values.push_back(wrap(runtime_, *inputs[i], "input " + input_names[i]));
+    raw.push_back(inputs[i]->held ? inputs[i]->held->get() : values.back().get());
   }
   std::vector<ort::Value*> results(outputs.size(), nullptr);
   runtime_.check(runtime_.call().Run(session_.get(), nullptr, pointers(input_names).data(), raw.data(),

@@ -64,6 +64,7 @@ struct EngineOptions {
   ort::OptimizationLevel level = ort::kNone;
   std::string save_optimized;   // a path
   bool returns_memory = false;  // to the system, between runs
+  bool rests = false;           // between runs: its threads let others work at once
   // Initializers that lie in other files.
   std::vector<std::string> external_names;
   std::vector<const Tensor*> external;
@@ -77,7 +78,7 @@ class Engine {
   std::vector<ExpectedOutput> find_outputs() const;
 
   // Runs with `inputs` and returns the values `outputs`, in this order. Throws Failure.
-  std::vector<Tensor> run(std::span<const std::string> input_names, std::span<const Tensor> inputs,
+  std::vector<Tensor> run(std::span<const std::string> input_names, std::span<const Tensor* const> inputs,
                           std::span<const std::string> outputs) const;
 
  private:

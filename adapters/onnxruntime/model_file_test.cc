@@ -4,10 +4,11 @@
 
 #include <protozero/pbf_writer.hpp>
 
+#include "dtypes.h"
 #include "failure.h"
 #include "fused.h"
 #include "initializers.h"
-#include "passes.h"
+#include "parts.h"
 #include "rewrite.h"
 
 namespace opdump::onnx {
@@ -249,15 +250,56 @@ TEST(Rewrite, APartHasWhatItNeeds) {
   EXPECT_EQ(part.outputs[0].name, "b");
 }
 
-TEST(Passes, FitIntoTheLimit) {
-  const std::map<std::string_view, std::uint64_t> sizes{{"a", 40}, {"b", 40}, {"c", 40}, {"d", 400}};
-  const std::vector<std::vector<std::string_view>> needs{{"a"}, {"a", "b"}, {"c"}, {"d"}, {}};
-  const auto passes = plan_passes(5, 100, sizes, [&](std::size_t i) { return needs[i]; });
-  ASSERT_EQ(passes.size(), 3u);
-  EXPECT_EQ(passes[0].end, 2u);
-  EXPECT_EQ(passes[0].values, (std::vector<std::string_view>{"a", "b"}));
-  EXPECT_EQ(passes[1].end, 3u);
-  EXPECT_EQ(passes[2].end, 5u);
+TEST(Parts, FitIntoTheLimitAndFeedEachOther) {
+  const std::string bytes = ModelText()
+                                .node("Constant", {}, {"k"})
+                                .node("Neg", {"x"}, {"a"})
+                                .node("Add", {"a", "k"}, {"b"})
+                                .node("Abs", {"b"}, {"c"})
+                                .node("Split", {"c"}, {"s"})
+                                .node("Join", {"s"}, {"d"})
+                                .node("Add", {"a", "d"}, {"e"})
+                                .input("x")
+                                .output("e")
+                                .bytes();
+  const ModelFile model = read_model(bytes);
+  const std::map<std::string_view, std::uint64_t> sizes{
+      {"a", 40}, {"b", 40}, {"c", 40}, {"s", 80}, {"d", 400}};
+  const auto all = [](std::string_view name) { return name != "k"; };
+  const auto parts =
+      cut_into_parts(model, 100, sizes, all, [](std::string_view name) { return name != "s"; });
+  using Values = std::vector<std::string_view>;
+  ASSERT_EQ(parts.size(), 3u);
+  EXPECT_EQ(parts[0].feeds, Values{"x"});
+  EXPECT_EQ(parts[0].values, (Values{"a", "b"}));
+  EXPECT_EQ(parts[1].first, 3u);
+  EXPECT_EQ(parts[1].feeds, Values{"b"});
+  EXPECT_EQ(parts[2].first, 4u);  // the value s crosses nowhere
+  EXPECT_EQ(parts[2].feeds, (Values{"a", "c"}));
+  EXPECT_EQ(nodes_of(model, parts[0]), (std::vector<std::size_t>{0, 1, 2}));
+
+  const std::vector<Feed> feeds{{"a", kFloat}, {"c", kFloat}};
+  const std::string part_bytes = encode_part(model, nodes_of(model, parts[2]), parts[2].values, &feeds);
+  const ModelFile part = read_model(part_bytes);
+  ASSERT_EQ(part.inputs.size(), 2u);
+  EXPECT_EQ(part.inputs[0].name, "a");
+  EXPECT_EQ(part.inputs[0].element_type, kFloat);
+}
+
+TEST(Parts, AConstantIsMadeInEachPartThatReadsIt) {
+  const std::string bytes = ModelText()
+                                .node("Constant", {}, {"k"})
+                                .node("Add", {"x", "k"}, {"a"})
+                                .node("Add", {"a", "k"}, {"b"})
+                                .input("x")
+                                .output("b")
+                                .bytes();
+  const ModelFile model = read_model(bytes);
+  const auto yes = [](std::string_view) { return true; };
+  const auto parts = cut_into_parts(model, 10, {{"a", 40}, {"b", 40}}, yes, yes);
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(parts[1].feeds, (std::vector<std::string_view>{"a"}));
+  EXPECT_EQ(nodes_of(model, parts[1]), (std::vector<std::size_t>{0, 2}));
 }
 
 TEST(Fused, StandsForWhatLiesBetweenItsValues) {

@@ -190,10 +190,10 @@ std::vector<Tensor> Network::run(opdump_session* session, std::span<const Tensor
   failed_.reset();
   Values values = begin_values(inputs);
   Work work = all_work(session);
+  plan(work, inputs);
   try {
-    run_passes(work, inputs, values);
+    run_all(work, inputs, values);
   } catch (const Failure& failure) {
-    if (!engine_) throw;  // the model itself was refused
     tell_failing(std::move(work), inputs, failure);
   }
   return take_outputs(values);
@@ -251,70 +251,49 @@ Network::Work Network::all_work(opdump_session* session) {
   return work;
 }
 
-// The values that have to be there for operator `index`: those to be kept that it makes, and all that it
-// reads and makes if it is to be told of.
-std::vector<std::string_view> Network::needs_of(const Work& work, std::size_t index) const {
-  const Node& node = model_.nodes[index];
-  std::vector<std::string_view> needs;
-  const bool is_told = work.wanted[index] && index >= work.first && !is_no_task(node);
-  for (const std::string_view name : node.outputs)
-    if (!name.empty() && (is_told || std::ranges::find(work.keep, name) != work.keep.end()))
-      needs.push_back(name);
-  if (is_told)
+// The values that have to be there at some time: those to be kept, and all that operators read and make that
+// are to be told of.
+std::vector<std::string_view> Network::find_needed(const Work& work) const {
+  std::set<std::string_view> needed;
+  for (std::size_t i = 0; i < work.end; ++i) {
+    const Node& node = model_.nodes[i];
+    const bool is_told = work.wanted[i] && i >= work.first && !is_no_task(node);
+    for (const std::string_view name : node.outputs)
+      if (!name.empty() && (is_told || work.keeps(name))) needed.insert(name);
+    if (!is_told) continue;
     for (const std::string_view name : node.inputs)
-      if (model_.producers.contains(name)) needs.push_back(name);
-  return needs;
-}
-
-std::vector<Pass> Network::plan(const Work& work, std::span<const Tensor> inputs) {
-  const auto needs = [&](std::size_t index) { return needs_of(work, index); };
-  constexpr std::uint64_t kNoLimit = ~std::uint64_t{0};
-  std::vector<Pass> one = plan_passes(work.end, kNoLimit, {}, needs);
-  if (one.empty()) one.push_back({work.first, work.end, {}});
-  if (work.end < model_.nodes.size() || one.front().values.size() <= 1) return one;
-  find_engine(one.front().values);
-  const auto sizes = estimate_sizes(model_, expected_, inputs);
-  std::vector<Pass> passes = plan_passes(work.end, options_.memory_limit_bytes, sizes, needs);
-  if (passes.size() > 1 && !std::exchange(told_passes_, true) && options_.log)
-    options_.log(OPDUMP_INFO, "the values of model " + model_.graph_name +
-                                  " do not fit into the memory limit of " +
-                                  std::to_string(options_.memory_limit_bytes >> 20) +
-                                  " MiB together: it runs in " + std::to_string(passes.size()) + " passes");
-  return passes;
-}
-
-void Network::run_passes(Work& work, std::span<const Tensor> inputs, Values& values) {
-  const std::vector<Pass> passes = plan(work, inputs);
-  for (const Pass& pass : passes) {
-    run_pass(pass, passes.size() == 1, work.end, inputs, values);
-    for (; work.first < pass.end; ++work.first)
-      if (work.wanted[work.first]) report(work, work.first, values, false);
-    for (const std::string_view name : pass.values)
-      if (std::ranges::find(work.keep, name) == work.keep.end()) values.erase(name);
+      if (model_.producers.contains(name)) needed.insert(name);
   }
-  for (; work.first < work.end; ++work.first)  // behind the last value that is needed
-    if (work.wanted[work.first]) report(work, work.first, values, false);
+  return {needed.begin(), needed.end()};
 }
 
-void Network::run_pass(const Pass& pass, bool is_only, std::size_t node_end, std::span<const Tensor> inputs,
-                       Values& values) {
-  std::vector<std::string_view> missing;
-  for (const std::string_view name : pass.values)
-    if (!values.contains(name)) missing.push_back(name);
-  if (missing.empty() && !pass.values.empty()) return;
+void Network::run_all(Work& work, std::span<const Tensor> inputs, Values& values) {
+  if (plan_.parts.empty() || work.end < model_.nodes.size()) run_whole(work, inputs, values);
+  for (std::size_t i = 0; i < plan_.parts.size() && work.end == model_.nodes.size(); ++i) {
+    run_part(i, values);
+    report_until(plan_.parts[i].end, work, values);
+    let_go(i, work, values);
+  }
+  report_until(work.end, work, values);
+}
+
+void Network::run_whole(const Work& work, std::span<const Tensor> inputs, Values& values) {
+  const std::vector<std::string_view> needed = find_needed(work);
   std::vector<Tensor> results;
-  if (is_only && node_end == model_.nodes.size()) {
-    const std::vector<std::string> names(missing.begin(), missing.end());
-    results = find_engine(pass.values).run(input_names_, inputs, names);
+  if (work.end < model_.nodes.size()) {
+    results = run_ancestors(work.end, needed, inputs);
   } else {
-    results = run_part(node_end, missing, inputs);
+    std::vector<const Tensor*> feeds;
+    for (const Tensor& input : inputs) feeds.push_back(&input);
+    const std::vector<std::string> names(needed.begin(), needed.end());
+    results = find_engine(needed).run(input_names_, feeds, names);
   }
-  for (std::size_t i = 0; i < missing.size(); ++i) values[missing[i]] = std::move(results[i]);
+  for (std::size_t i = 0; i < needed.size(); ++i) values[needed[i]] = std::move(results[i]);
 }
 
 // Runs what `outputs` depend on among the first `node_end` operators.
-std::vector<Tensor> Network::run_part(std::size_t node_end, std::span<const std::string_view> outputs,
-                                      std::span<const Tensor> inputs) {
+std::vector<Tensor> Network::run_ancestors(std::size_t node_end, std::span<const std::string_view> outputs,
+                                           std::span<const Tensor> inputs) {
   if (outputs.empty()) return {};
   const std::vector<std::size_t> nodes = find_ancestors(model_, node_end, outputs);
   const std::string part = encode_part(model_, nodes, outputs);
@@ -324,8 +303,15 @@ std::vector<Tensor> Network::run_part(std::size_t node_end, std::span<const std:
   EngineOptions options = engine_options(used);
   options.returns_memory = true;
   const Engine engine(runtime_, part, options);
+  std::vector<const Tensor*> feeds;
+  for (const Tensor& input : inputs) feeds.push_back(&input);
   const std::vector<std::string> names(outputs.begin(), outputs.end());
-  return engine.run(input_names_, inputs, names);
+  return engine.run(input_names_, feeds, names);
+}
+
+void Network::report_until(std::size_t end, Work& work, const Values& values) {
+  for (; work.first < end; ++work.first)
+    if (work.wanted[work.first]) report(work, work.first, values, false);
 }
 
 opdump_tensor Network::describe(std::string_view name, std::uint32_t index, const Values& values) {

@@ -1,11 +1,12 @@
 // A loaded model that runs and tells the recorder what each of its operators read and wrote.
 //
 // Outputs of the operators that are wanted become outputs of the model, and ONNX Runtime runs it without its
-// optimizations, so that every operator of the file is there. Where they do not fit into the memory limit
-// together, the model runs in several passes: each runs the part that it needs and brings the values of some
-// of the operators.
+// optimizations, so that every operator of the file is there. Where they are large the model is cut into
+// parts, which run one after the other: what a part made is written while the next one runs, and what does
+// not fit into the memory limit together is not there together.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -24,7 +25,7 @@
 #include "initializers.h"
 #include "model_file.h"
 #include "opdump/opdump.h"
-#include "passes.h"
+#include "parts.h"
 
 namespace opdump::onnx {
 
@@ -74,6 +75,7 @@ class Network {
     std::vector<bool> wanted;
     std::size_t first = 0, end = 0;
     std::vector<std::string_view> keep;
+    bool keeps(std::string_view name) const { return std::ranges::find(keep, name) != keep.end(); }
   };
 
   void adopt(std::string bytes, std::filesystem::path folder);
@@ -84,13 +86,18 @@ class Network {
   Values begin_values(std::span<const Tensor> inputs) const;
   void define(opdump_session* session);
   Work all_work(opdump_session* session);
-  std::vector<std::string_view> needs_of(const Work& work, std::size_t index) const;
-  std::vector<Pass> plan(const Work& work, std::span<const Tensor> inputs);
-  void run_passes(Work& work, std::span<const Tensor> inputs, Values& values);
-  void run_pass(const Pass& pass, bool is_only, std::size_t node_end, std::span<const Tensor> inputs,
-                Values& values);
-  std::vector<Tensor> run_part(std::size_t node_end, std::span<const std::string_view> outputs,
-                               std::span<const Tensor> inputs);
+  std::vector<std::string_view> find_needed(const Work& work) const;
+  bool is_planned(const Work& work, std::span<const Tensor> inputs) const;
+  void plan(const Work& work, std::span<const Tensor> inputs);
+  void cut(const Work& work, std::span<const std::string_view> needed, std::span<const Tensor> inputs);
+  std::unique_ptr<Engine> make_engine(const Part& part);
+  void run_all(Work& work, std::span<const Tensor> inputs, Values& values);
+  void run_whole(const Work& work, std::span<const Tensor> inputs, Values& values);
+  void run_part(std::size_t index, Values& values);
+  void let_go(std::size_t index, const Work& work, Values& values);
+  std::vector<Tensor> run_ancestors(std::size_t node_end, std::span<const std::string_view> outputs,
+                                    std::span<const Tensor> inputs);
+  void report_until(std::size_t end, Work& work, const Values& values);
   void report(const Work& work, std::size_t index, const Values& values, bool failed);
   opdump_tensor describe(std::string_view name, std::uint32_t index, const Values& values);
   std::size_t find_failing(std::size_t first, std::span<const Tensor> inputs);
@@ -106,10 +113,21 @@ class Network {
   std::vector<std::string> input_names_;
   std::unique_ptr<Initializers> initializers_;
   std::map<std::size_t, Tensor> constants_;
-  std::unique_ptr<Engine> engine_;
+  // How the model is run for what is wanted and given.
+  struct Plan {
+    std::vector<bool> wanted;
+    std::vector<std::vector<std::int64_t>> dims;        // of the inputs
+    std::vector<Part> parts;                            // none: it runs as a whole
+    std::map<std::string_view, std::size_t> last_part;  // that is fed a value
+    std::map<std::string, int, std::less<>> types;      // element types of what parts make
+    bool returns_memory = false;
+    std::vector<std::unique_ptr<Engine>> engines;  // of the first parts; others are made for each run
+  };
+  Plan plan_;
+  std::unique_ptr<Engine> engine_;          // of the whole model
   std::vector<std::string> engine_values_;  // that engine_ gives
   std::vector<ExpectedOutput> expected_;    // of engine_
-  bool told_passes_ = false;
+  bool told_parts_ = false;
   std::uint64_t first_task_ = 0;
   std::optional<std::size_t> failed_;
   std::vector<const opdump_op*> operators_;

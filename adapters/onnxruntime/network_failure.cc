@@ -30,7 +30,7 @@ std::size_t Network::find_failing(std::size_t first, std::span<const Tensor> inp
   while (bad - good > 1) {
     const std::size_t middle = good + (bad - good) / 2;
     try {
-      run_part(middle, find_ends(model_, middle), inputs);
+      run_ancestors(middle, find_ends(model_, middle), inputs);
       good = middle;
     } catch (const Failure&) {
       bad = middle;
@@ -41,7 +41,8 @@ std::size_t Network::find_failing(std::size_t first, std::span<const Tensor> inp
 
 // Records what ran before the operator that failed, and it as one that failed.
 void Network::tell_failing(Work work, std::span<const Tensor> inputs, const Failure& failure) {
-  engine_.reset();  // room for the parts
+  engine_.reset();  // room for what is tried
+  plan_ = {};
   const std::size_t failing = find_failing(work.first, inputs);
   failed_ = failing;
   const Node& node = model_.nodes[failing];
@@ -51,7 +52,7 @@ void Network::tell_failing(Work work, std::span<const Tensor> inputs, const Fail
     if (model_.producers.contains(name)) work.keep.push_back(name);
   if (work.session) {
     Values values = begin_values(inputs);
-    run_passes(work, inputs, values);
+    run_all(work, inputs, values);
     report(work, failing, values, true);
   }
   throw Failure("operator " + node.name + " (" + std::string(node.type) + ") failed: " + failure.what(),

@@ -82,6 +82,7 @@ using ElementType = int;
   X(98, void, ReleaseTypeInfo, (TypeInfo*))                                                                \
   X(99, void, ReleaseTensorTypeAndShapeInfo, (TensorInfo*))                                                \
   X(100, void, ReleaseSessionOptions, (SessionOptions*))                                                   \
+  X(130, Status*, AddSessionConfigEntry, (SessionOptions*, const char* key, const char* value))            \
   X(192, Status*, HasValue, (const Value*, int*))                                                          \
   X(210, Status*, AddExternalInitializers,                                                                 \
     (SessionOptions*, const char* const* names, const Value* const* values, std::size_t count))

@@ -1,5 +1,6 @@
 #include "rewrite.h"
 
+#include <algorithm>
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 #include <unordered_set>
@@ -28,21 +29,30 @@ void copy_field(pbf_reader& from, pbf_writer& to) {
   }
 }
 
+// A tensor of which only the dtype is known.
+void add_input(pbf_writer& graph, const Feed& feed) {
+  pbf_writer input(graph, kInput);
+  input.add_string(1, feed.name.data(), feed.name.size());
+  pbf_writer type(input, 2);
+  pbf_writer tensor(type, 1);
+  tensor.add_int32(1, feed.element_type);
+}
+
 void add_output(pbf_writer& graph, std::string_view name) {
   pbf_writer output(graph, kOutput);
   output.add_string(1, name.data(), name.size());
 }
 
-struct Part {
+struct Selection {
   std::unordered_set<const char*> nodes, initializers;  // the messages that stay, by their first byte
   std::unordered_set<std::string_view>
-      dropped;  // initializers that do not: old files name them as inputs too
+      dropped;  // initializers that do not, old files name them as inputs too; inputs that are not fed
   std::span<const std::string_view> outputs;
 };
 
-Part find_part(const ModelFile& model, std::span<const std::size_t> nodes,
-               std::span<const std::string_view> outputs) {
-  Part part;
+Selection find_part(const ModelFile& model, std::span<const std::size_t> nodes,
+                    std::span<const std::string_view> outputs) {
+  Selection part;
   part.outputs = outputs;
   const auto need = [&](std::string_view name) {
     if (const auto found = model.initializer_of.find(name); found != model.initializer_of.end())
@@ -66,7 +76,7 @@ std::string_view name_of(protozero::data_view value) {
   return text_of(message);
 }
 
-void copy_graph(pbf_reader from, const Part& part, pbf_writer& to) {
+void copy_graph(pbf_reader from, const Selection& part, pbf_writer& to) {
   while (from.next()) {
     const auto tag = from.tag();
     if (tag != kNode && tag != kInitializer && tag != kInput && tag != kOutput) {
@@ -102,8 +112,11 @@ std::size_t max_more_outputs_bytes(const ModelFile& model) {
 }
 
 std::string encode_part(const ModelFile& model, std::span<const std::size_t> nodes,
-                        std::span<const std::string_view> outputs) {
-  const Part part = find_part(model, nodes, outputs);
+                        std::span<const std::string_view> outputs, const std::vector<Feed>* feeds) {
+  Selection part = find_part(model, nodes, outputs);
+  if (feeds)
+    for (const NamedValue& input : model.inputs)
+      if (std::ranges::find(*feeds, input.name, &Feed::name) == feeds->end()) part.dropped.insert(input.name);
   std::string bytes;
   pbf_writer to(bytes);
   pbf_reader from(model.bytes.data(), model.bytes.size());
@@ -114,6 +127,9 @@ std::string encode_part(const ModelFile& model, std::span<const std::size_t> nod
     }
     pbf_writer graph(to, kGraph);
     copy_graph(message_of(from), part, graph);
+    for (const Feed& feed : feeds ? *feeds : std::vector<Feed>())
+      if (std::ranges::find(model.inputs, feed.name, &NamedValue::name) == model.inputs.end())
+        add_input(graph, feed);
   }
   return bytes;
 }

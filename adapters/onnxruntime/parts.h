@@ -1,0 +1,45 @@
+// Cuts a run into parts that follow each other: while one runs, the recorder writes what the one before made,
+// and what nobody needs any more is let go of.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "engine.h"
+#include "model_file.h"
+
+namespace opdump::onnx {
+
+// Operators first <= i < end in order of execution.
+struct Part {
+  std::size_t first = 0, end = 0;
+  std::vector<std::string_view> feeds;   // what they read of the parts before and of the model's inputs
+  std::vector<std::string_view> values;  // what they make that is needed behind them
+};
+
+// Bytes of each value, as far as they can be known before a run: what ONNX Runtime infers, with the
+// dimensions that have names taken from the inputs. Where it knows nothing: as many as the largest thing that
+// the operator reads.
+std::map<std::string_view, std::uint64_t> estimate_sizes(const ModelFile& model,
+                                                         std::span<const ExpectedOutput> expected,
+                                                         std::span<const Tensor> inputs);
+
+// As few parts as the limit allows, one operator in each at least. `is_needed` tells of a value whether it is
+// needed when the whole run is over; `can_cross`, whether one part can give it to another.
+std::vector<Part> cut_into_parts(const ModelFile& model, std::uint64_t limit_bytes,
+                                 const std::map<std::string_view, std::uint64_t>& sizes,
+                                 const std::function<bool(std::string_view)>& is_needed,
+                                 const std::function<bool(std::string_view)>& can_cross);
+
+// The operators of a part: its own, and those that make the constants that it reads.
+std::vector<std::size_t> nodes_of(const ModelFile& model, const Part& part);
+
+// The operators among the first `node_end` that `values` depend on, in order.
+std::vector<std::size_t> find_ancestors(const ModelFile& model, std::size_t node_end,
+                                        std::span<const std::string_view> values);
+
+}  // namespace opdump::onnx
