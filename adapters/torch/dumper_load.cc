@@ -46,8 +46,10 @@ std::string parameter_name(std::string_view op, const std::string& name) {
   return name;
 }
 
-// One input, as the text that tells records apart has it.
+// One input, as the text that tells records apart has it. Nothing for a dtype that files have no number for:
+// the dataset says only that there was a tensor.
 std::string describe_tensor(std::int64_t data_type, at::IntArrayRef shape) {
+  if (data_type < 0) return {};
   std::string text = "T" + std::to_string(data_type == 6 ? 7 : data_type);
   for (const std::int64_t size : shape) text += "x" + std::to_string(size);
   return text;
@@ -70,6 +72,7 @@ std::string describe(const NamedValue& input) {
   switch (input.type) {
     case ValueType::tensor: {
       const at::Tensor& tensor = v.toTensor();
+      if (!has_elements(tensor)) return {};  // and no dataset either
       return describe_tensor(data_type_of(tensor.scalar_type(), {}), tensor.sizes());
     }
     case ValueType::scalar:

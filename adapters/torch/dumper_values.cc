@@ -234,10 +234,13 @@ NamedValues results_of(const DumperKind& kind, at::ArrayRef<c10::IValue> returns
   return values;
 }
 
+bool has_elements(const at::Tensor& tensor) {
+  return tensor.layout() == at::kStrided && !tensor.is_meta() && tensor.unsafeGetTensorImpl()->has_storage();
+}
+
 at::Tensor elements_of(const at::Tensor& tensor) {
   if (tensor.is_quantized()) return elements_of(tensor.dequantize());
-  if (tensor.layout() != at::kStrided || tensor.is_meta() || !tensor.unsafeGetTensorImpl()->has_storage())
-    return {};
+  if (!has_elements(tensor)) return {};
   if (tensor._is_zerotensor()) return at::zeros(tensor.sizes(), tensor.options().device(at::kCPU));
   return tensor.resolve_conj().resolve_neg().to(at::kCPU).contiguous();
 }

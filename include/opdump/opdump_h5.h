@@ -44,6 +44,10 @@ OPDUMP_API opdump_status opdump_h5_create(const char* path, opdump_h5** file);
 /* Adds a dataset, or a group, and the groups that lead to it. Fails if the dataset exists; a group may. */
 OPDUMP_API opdump_status opdump_h5_write(opdump_h5* file, const opdump_h5_dataset* dataset);
 
+/* Hands all that was written to the system: whatever becomes of the process, the file is readable up to here.
+ */
+OPDUMP_API opdump_status opdump_h5_flush(opdump_h5* file);
+
 /* Opens the file for reading and lists its datasets. Release *file with opdump_h5_close. */
 OPDUMP_API opdump_status opdump_h5_open(const char* path, opdump_h5** file);
 
