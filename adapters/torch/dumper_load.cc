@@ -50,7 +50,8 @@ std::string parameter_name(std::string_view op, const std::string& name) {
 // the dataset says only that there was a tensor.
 std::string describe_tensor(std::int64_t data_type, at::IntArrayRef shape) {
   if (data_type < 0) return {};
-  std::string text = "T" + std::to_string(data_type == 6 ? 7 : data_type);
+  if (data_type == OPDUMP_H5_INT32) data_type = OPDUMP_H5_INT64;
+  std::string text = "T" + std::to_string(data_type);
   for (const std::int64_t size : shape) text += "x" + std::to_string(size);
   return text;
 }
@@ -103,7 +104,9 @@ std::optional<std::int64_t> find_number(const opdump_h5_dataset& dataset, std::s
   return std::nullopt;
 }
 
-bool is_complex(std::int64_t data_type) { return data_type == 14 || data_type == 15; }
+bool is_complex(std::int64_t data_type) {
+  return data_type == OPDUMP_H5_COMPLEX64 || data_type == OPDUMP_H5_COMPLEX128;
+}
 
 // The shape of the tensor, which is that of the dataset unless the elements are pairs.
 at::IntArrayRef shape_of(const opdump_h5_dataset& dataset, std::int64_t data_type) {
