@@ -38,6 +38,8 @@ std::string parameter_name(std::string_view op, const std::string& name) {
          {"benchmark", "deterministic", "transposed", "output_padding", "bias_sizes_opt"})
       if (name == ignored) return {};
     if (name == "self") return "input";
+    // One of the two has the size of the kernel, which the weight has too, the other the number of groups.
+    if (contains(op, "Depthwise") && (name == "kernel_size" || name == "groups")) return {};
   }
   if (contains(op, "BatchNormBackward")) {
     if (name == "result3") return {};
@@ -271,27 +273,33 @@ void LoadFile::overwrite(const at::Tensor& tensor, std::size_t index) {
   copy_into(tensor.variable_data(), source);  // which counts no new version of the tensor
 }
 
-std::int64_t LoadFile::load(const std::string& name, const NamedValues& inputs) {
-  const std::string* op = &name;
-  if (!names_.contains(name))
-    for (const std::string& alias : aliases_of(name))
-      if (names_.contains(alias)) {
-        op = &alias;
-        break;
-      }
+std::optional<LoadFile::Record> LoadFile::take(const std::string& op, const NamedValues& inputs) {
   std::map<std::string, std::string> texts;
   for (const NamedValue& input : inputs)
-    if (const std::string parameter = parameter_name(*op, input.name); !parameter.empty())
+    if (const std::string parameter = parameter_name(op, input.name); !parameter.empty())
       if (std::string text = describe(input); !text.empty()) texts[parameter] = std::move(text);
-  const auto found = records_.find(join(*op, texts));
-  if (found == records_.end() || found->second.empty()) return -1;
-  const Record record = std::move(found->second.front());
+  const auto found = records_.find(join(op, texts));
+  if (found == records_.end() || found->second.empty()) return std::nullopt;
+  Record record = std::move(found->second.front());
   found->second.pop_front();
+  return record;
+}
+
+std::int64_t LoadFile::load(const std::string& name, const NamedValues& inputs) {
+  const std::string* op = &name;
+  std::optional<Record> record;
+  if (names_.contains(name)) {
+    record = take(name, inputs);
+  } else {
+    for (const std::string& alias : aliases_of(name))
+      if (op = &alias; names_.contains(alias) && (record = take(alias, inputs))) break;
+  }
+  if (!record) return -1;
   for (const NamedValue& input : inputs)
     if (input.type == ValueType::tensor)
-      if (const auto at = record.tensors.find(parameter_name(*op, input.name)); at != record.tensors.end())
+      if (const auto at = record->tensors.find(parameter_name(*op, input.name)); at != record->tensors.end())
         overwrite(input.value.toTensor(), at->second);
-  return record.id;
+  return record->id;
 }
 
 }  // namespace opdump::torch_adapter
