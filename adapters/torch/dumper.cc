@@ -30,6 +30,7 @@ void Dumper::start(const Options& options) {
     TORCH_CHECK(load_file_, opdump_last_error());
   }
   options_ = options;
+  flushes_ = {};
   loss_.clear();
 }
 
@@ -48,12 +49,27 @@ void Dumper::say(const Record& record, const char* what) const {
   std::fflush(stdout);
 }
 
+// A program that is killed leaves what was flushed. That takes HDF5 half a millisecond even if there is
+// little to be done, so it happens after long operators, and a fiftieth of the time goes into it. In between
+// nothing that the file refers to is written: the library holds changed parts of the structure in its cache,
+// which takes far more than kMostUnflushed writes.
+opdump_status Dumper::flush_at_times() {
+  constexpr int kMostUnflushed = 256, kShare = 50;
+  const auto now = std::chrono::steady_clock::now();
+  if (++flushes_.unflushed < kMostUnflushed && now < flushes_.next) return OPDUMP_OK;
+  const opdump_status status = opdump_h5_flush(file_);
+  const auto end = std::chrono::steady_clock::now();
+  flushes_ = {0, end + kShare * (end - now)};
+  return status;
+}
+
 void Dumper::write(const Record& record, const char* side, const NamedValues& values) {
   if (!loss_.empty()) return;
   const bool is_open = file_ || opdump_h5_create(options_.dump_path.c_str(), &file_) == OPDUMP_OK;
   const std::string group = "/" + record.name + "/" + std::to_string(record.id) + "/" + side;
   try {
-    if (!is_open || write_values(file_, group, values, options_.style) != OPDUMP_OK)
+    if (!is_open || write_values(file_, group, values, options_.style) != OPDUMP_OK ||
+        flush_at_times() != OPDUMP_OK)
       loss_ = opdump_last_error();
   } catch (const std::exception& error) {  // no memory for a copy: not the program's concern
     loss_ = group + ": " + error.what();

@@ -6,6 +6,7 @@
 // before and after it runs; what it calls belongs to it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -60,6 +61,7 @@ class Dumper : public Interceptor {
   bool end_checked(Record& record, const NamedValues& outputs);
   void say(const Record& record, const char* what) const;
   void write(const Record& record, const char* side, const NamedValues& values);
+  opdump_status flush_at_times();
   struct Thread;
   static Thread& this_thread();
 
@@ -67,6 +69,10 @@ class Dumper : public Interceptor {
   Options options_;
   std::int64_t records_ = 0;  // of the whole process
   opdump_h5* file_ = nullptr;
+  struct Flushes {
+    int unflushed = 0;  // writes
+    std::chrono::steady_clock::time_point next{};
+  } flushes_;
   std::unique_ptr<LoadFile> load_file_;
   std::string loss_;  // not empty: nothing more is written
 };

@@ -38,6 +38,8 @@ std::string parameter_name(std::string_view op, const std::string& name) {
          {"benchmark", "deterministic", "transposed", "output_padding", "bias_sizes_opt"})
       if (name == ignored) return {};
     if (name == "self") return "input";
+    // One of the two has the size of the kernel, which the weight has too, the other the number of groups.
+    if (contains(op, "Depthwise") && (name == "kernel_size" || name == "groups")) return {};
   }
   if (contains(op, "BatchNormBackward")) {
     if (name == "result3") return {};
@@ -46,9 +48,12 @@ std::string parameter_name(std::string_view op, const std::string& name) {
   return name;
 }
 
-// One input, as the text that tells records apart has it.
+// One input, as the text that tells records apart has it. Nothing for a dtype that files have no number for:
+// the dataset says only that there was a tensor.
 std::string describe_tensor(std::int64_t data_type, at::IntArrayRef shape) {
-  std::string text = "T" + std::to_string(data_type == 6 ? 7 : data_type);
+  if (data_type < 0) return {};
+  if (data_type == OPDUMP_H5_INT32) data_type = OPDUMP_H5_INT64;
+  std::string text = "T" + std::to_string(data_type);
   for (const std::int64_t size : shape) text += "x" + std::to_string(size);
   return text;
 }
@@ -70,6 +75,7 @@ std::string describe(const NamedValue& input) {
   switch (input.type) {
     case ValueType::tensor: {
       const at::Tensor& tensor = v.toTensor();
+      if (!has_elements(tensor)) return {};  // and no dataset either
       return describe_tensor(data_type_of(tensor.scalar_type(), {}), tensor.sizes());
     }
     case ValueType::scalar:
@@ -100,7 +106,9 @@ std::optional<std::int64_t> find_number(const opdump_h5_dataset& dataset, std::s
   return std::nullopt;
 }
 
-bool is_complex(std::int64_t data_type) { return data_type == 14 || data_type == 15; }
+bool is_complex(std::int64_t data_type) {
+  return data_type == OPDUMP_H5_COMPLEX64 || data_type == OPDUMP_H5_COMPLEX128;
+}
 
 // The shape of the tensor, which is that of the dataset unless the elements are pairs.
 at::IntArrayRef shape_of(const opdump_h5_dataset& dataset, std::int64_t data_type) {
@@ -265,27 +273,33 @@ void LoadFile::overwrite(const at::Tensor& tensor, std::size_t index) {
   copy_into(tensor.variable_data(), source);  // which counts no new version of the tensor
 }
 
-std::int64_t LoadFile::load(const std::string& name, const NamedValues& inputs) {
-  const std::string* op = &name;
-  if (!names_.contains(name))
-    for (const std::string& alias : aliases_of(name))
-      if (names_.contains(alias)) {
-        op = &alias;
-        break;
-      }
+std::optional<LoadFile::Record> LoadFile::take(const std::string& op, const NamedValues& inputs) {
   std::map<std::string, std::string> texts;
   for (const NamedValue& input : inputs)
-    if (const std::string parameter = parameter_name(*op, input.name); !parameter.empty())
+    if (const std::string parameter = parameter_name(op, input.name); !parameter.empty())
       if (std::string text = describe(input); !text.empty()) texts[parameter] = std::move(text);
-  const auto found = records_.find(join(*op, texts));
-  if (found == records_.end() || found->second.empty()) return -1;
-  const Record record = std::move(found->second.front());
+  const auto found = records_.find(join(op, texts));
+  if (found == records_.end() || found->second.empty()) return std::nullopt;
+  Record record = std::move(found->second.front());
   found->second.pop_front();
+  return record;
+}
+
+std::int64_t LoadFile::load(const std::string& name, const NamedValues& inputs) {
+  const std::string* op = &name;
+  std::optional<Record> record;
+  if (names_.contains(name)) {
+    record = take(name, inputs);
+  } else {
+    for (const std::string& alias : aliases_of(name))
+      if (op = &alias; names_.contains(alias) && (record = take(alias, inputs))) break;
+  }
+  if (!record) return -1;
   for (const NamedValue& input : inputs)
     if (input.type == ValueType::tensor)
-      if (const auto at = record.tensors.find(parameter_name(*op, input.name)); at != record.tensors.end())
+      if (const auto at = record->tensors.find(parameter_name(*op, input.name)); at != record->tensors.end())
         overwrite(input.value.toTensor(), at->second);
-  return record.id;
+  return record->id;
 }
 
 }  // namespace opdump::torch_adapter

@@ -11,6 +11,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -37,6 +38,8 @@ class LoadFile {
   struct Closer {
     void operator()(opdump_h5* file) const { opdump_h5_close(file); }
   };
+  // The first record of `op` that fits, out of the list.
+  std::optional<Record> take(const std::string& op, const NamedValues& inputs);
   void overwrite(const at::Tensor& tensor, std::size_t index);
   void add_records();
 

@@ -234,10 +234,13 @@ NamedValues results_of(const DumperKind& kind, at::ArrayRef<c10::IValue> returns
   return values;
 }
 
+bool has_elements(const at::Tensor& tensor) {
+  return tensor.layout() == at::kStrided && !tensor.is_meta() && tensor.unsafeGetTensorImpl()->has_storage();
+}
+
 at::Tensor elements_of(const at::Tensor& tensor) {
   if (tensor.is_quantized()) return elements_of(tensor.dequantize());
-  if (tensor.layout() != at::kStrided || tensor.is_meta() || !tensor.unsafeGetTensorImpl()->has_storage())
-    return {};
+  if (!has_elements(tensor)) return {};
   if (tensor._is_zerotensor()) return at::zeros(tensor.sizes(), tensor.options().device(at::kCPU));
   return tensor.resolve_conj().resolve_neg().to(at::kCPU).contiguous();
 }
@@ -245,38 +248,38 @@ at::Tensor elements_of(const at::Tensor& tensor) {
 std::int64_t data_type_of(at::ScalarType type, const FileStyle& style) {
   switch (type) {
     case at::kFloat:
-      return 1;
+      return OPDUMP_H5_FLOAT32;
     case at::kByte:
-      return 2;
+      return OPDUMP_H5_UINT8;
     case at::kChar:
-      return 3;
+      return OPDUMP_H5_INT8;
     case at::kShort:
-      return 5;
+      return OPDUMP_H5_INT16;
     case at::kInt:
-      return 6;
+      return OPDUMP_H5_INT32;
     case at::kLong:
-      return 7;
+      return OPDUMP_H5_INT64;
     case at::kBool:
-      return 9;
+      return OPDUMP_H5_BOOL;
     case at::kHalf:
-      return 10;
+      return OPDUMP_H5_FLOAT16;
     case at::kDouble:
-      return 11;
+      return OPDUMP_H5_FLOAT64;
     default:
       break;
   }
   if (style.bug_compatible) return -1;
   switch (type) {
     case at::kComplexFloat:
-      return 14;
+      return OPDUMP_H5_COMPLEX64;
     case at::kComplexDouble:
-      return 15;
+      return OPDUMP_H5_COMPLEX128;
     case at::kBFloat16:
-      return 16;
+      return OPDUMP_H5_BFLOAT16;
     case at::kQInt8:
     case at::kQUInt8:
     case at::kQInt32:
-      return 1;  // told as what they stand for
+      return OPDUMP_H5_FLOAT32;  // told as what they stand for
     default:
       return -1;
   }

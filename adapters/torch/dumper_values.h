@@ -44,8 +44,11 @@ struct FileStyle {
   std::int64_t device_type = -1;  // what `DeviceType` says of every tensor; -1: where it is
 };
 
-// The elements row by row, in the memory of the CPU: of quantised ones what they stand for. Undefined for
-// tensors without memory of their own (sparse, meta).
+// False for tensors without memory of their own (sparse, meta), of which there is no dataset.
+bool has_elements(const at::Tensor& tensor);
+
+// The elements row by row, in the memory of the CPU: of quantised ones what they stand for. Undefined if
+// it has none.
 at::Tensor elements_of(const at::Tensor& tensor);
 
 // The number of a dtype in a file, -1 if it has none. As in ONNX.

@@ -135,6 +135,24 @@ void on_user_end(const at::RecordFunction& record, at::ObserverContext* mark) {
   if (Observer* o = observer; o && mark) o->leave_optimizer(record.name());
 }
 
+// A thread that was there before somebody intercepts takes part from its second operator on: the way of the
+// one that is under way was chosen before, and what that calls belongs to it.
+thread_local bool is_joining = false;
+
+std::unique_ptr<at::ObserverContext> on_first_operator_start(const at::RecordFunction&) {
+  if (is_joining || !interceptor.load(std::memory_order_relaxed) ||
+      c10::impl::tls_is_dispatch_key_included(kKey))
+    return nullptr;
+  is_joining = true;
+  return std::make_unique<Mark>();
+}
+
+void on_first_operator_end(const at::RecordFunction&, at::ObserverContext* mark) {
+  if (!mark) return;
+  is_joining = false;
+  hook_thread(interceptor != nullptr);
+}
+
 void retain(void* storage) { c10::raw::intrusive_ptr::incref(static_cast<c10::StorageImpl*>(storage)); }
 void release(void* storage) {
   c10::intrusive_ptr<c10::StorageImpl>::reclaim(static_cast<c10::StorageImpl*>(storage));
@@ -168,9 +186,17 @@ void install_hooks() {
 void hook_thread(bool on) { c10::impl::tls_set_dispatch_key_included(kKey, on || interceptor); }
 
 void set_interceptor(Interceptor* i) {
+  static at::CallbackHandle callback = at::INVALID_CALLBACK_HANDLE;
   static std::once_flag once;
-  std::call_once(once, [] { pthread_atfork(nullptr, nullptr, [] { interceptor = nullptr; }); });
-  interceptor = i;
+  std::call_once(once, [] {
+    pthread_atfork(nullptr, nullptr, [] { interceptor = nullptr; });
+    callback =
+        at::addGlobalCallback(at::RecordFunctionCallback(on_first_operator_start, on_first_operator_end)
+                                  .scopes({at::RecordScope::FUNCTION}));
+    at::disableCallback(callback);
+  });
+  if (interceptor.exchange(i) == nullptr && i) at::reenableCallback(callback);
+  if (!i) at::disableCallback(callback);
   const Observer* o = observer;
   hook_thread(o && o->is_watching());
 }

@@ -16,6 +16,23 @@ extern "C" {
 
 typedef struct opdump_h5 opdump_h5;
 
+/* What the attribute DataType of a dataset says of the tensor that it holds: the numbers of PyTorch's dumper,
+ * and from 14 on those of ONNX, which the dumper has no word for. */
+typedef enum opdump_h5_data_type {
+  OPDUMP_H5_FLOAT32 = 1,
+  OPDUMP_H5_UINT8 = 2,
+  OPDUMP_H5_INT8 = 3,
+  OPDUMP_H5_INT16 = 5,
+  OPDUMP_H5_INT32 = 6,
+  OPDUMP_H5_INT64 = 7,
+  OPDUMP_H5_BOOL = 9,
+  OPDUMP_H5_FLOAT16 = 10, /* stored as float32 */
+  OPDUMP_H5_FLOAT64 = 11,
+  OPDUMP_H5_COMPLEX64 = 14,  /* stored as float32, with a last dimension of 2 */
+  OPDUMP_H5_COMPLEX128 = 15, /* stored as float64, likewise */
+  OPDUMP_H5_BFLOAT16 = 16    /* stored as float32 */
+} opdump_h5_data_type;
+
 /* One 32-bit integer, or a list of 64-bit ones. */
 typedef struct opdump_h5_attribute {
   const char* name;
@@ -43,6 +60,10 @@ OPDUMP_API opdump_status opdump_h5_create(const char* path, opdump_h5** file);
 
 /* Adds a dataset, or a group, and the groups that lead to it. Fails if the dataset exists; a group may. */
 OPDUMP_API opdump_status opdump_h5_write(opdump_h5* file, const opdump_h5_dataset* dataset);
+
+/* Hands all that was written to the system: whatever becomes of the process, the file is readable up to here.
+ */
+OPDUMP_API opdump_status opdump_h5_flush(opdump_h5* file);
 
 /* Opens the file for reading and lists its datasets. Release *file with opdump_h5_close. */
 OPDUMP_API opdump_status opdump_h5_open(const char* path, opdump_h5** file);

@@ -18,7 +18,7 @@ _NUMBERED = frozenset(
     f"{name}Backward"
     for name in """
     Add And Bernoulli Div Eq Fill FloorDivide Fmod Ge Gt Hardtanh Ilshift IndexFill Irshift Le LeakyRelu Lerp Lshift Lt
-    MaskedFill Max Mean Median Min Mul Ne Norm Normal Or Pow Prod Random Relu Remainder RreluWithNoise Rshift Rsub Squeeze
+    MaskedFill Max Mean Median Min Mul Ne Norm Normal Or Pow Prod Random Relu Remainder RreluWithNoise Rshift Rsub Scatter Squeeze
     Std StdMean Sub Sum Threshold Transpose TrueDivide Unsqueeze Var VarMean Xor
     """.split()
 )

@@ -112,6 +112,13 @@ opdump_status opdump_h5_write(opdump_h5* file, const opdump_h5_dataset* dataset)
   return opdump::abi::call([&] { return write(file, dataset); });
 }
 
+opdump_status opdump_h5_flush(opdump_h5* file) {
+  return opdump::abi::call([&]() -> Result<> {
+    if (!file || !file->writer) return usage("opdump_h5_flush: a file that is written is needed");
+    return file->writer->flush();
+  });
+}
+
 opdump_status opdump_h5_open(const char* path, opdump_h5** file) {
   return opdump::abi::call([&] { return open(path, file); });
 }

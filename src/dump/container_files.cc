@@ -9,6 +9,7 @@
 #include "format/h5.h"
 #include "format/npz.h"
 #include "format/onnx_tensor.h"
+#include "opdump/opdump_h5.h"
 
 namespace opdump::dump {
 namespace fs = std::filesystem;
@@ -26,30 +27,45 @@ void refuse(Slot& slot, const fs::path& path, const std::string& member, std::st
 
 // ---- HDF5
 
-// The numbers of PyTorch's dumper for dtypes (attribute DataType).
-DType dumper_dtype(std::int64_t number) {
-  switch (number) {
-    case 1:
+// What DataType says; undefined if it says nothing.
+DType dumper_dtype(const format::H5Dataset& dataset) {
+  switch (dataset.find_number("DataType").value_or(0)) {
+    case OPDUMP_H5_FLOAT32:
       return DType::float32;
-    case 2:
+    case OPDUMP_H5_UINT8:
       return DType::uint8;
-    case 3:
+    case OPDUMP_H5_INT8:
       return DType::int8;
-    case 5:
+    case OPDUMP_H5_INT16:
       return DType::int16;
-    case 6:
+    case OPDUMP_H5_INT32:
       return DType::int32;
-    case 7:
+    case OPDUMP_H5_INT64:
       return DType::int64;
-    case 9:
+    case OPDUMP_H5_BOOL:
       return DType::boolean;
-    case 10:
+    case OPDUMP_H5_FLOAT16:
       return DType::float16;
-    case 11:
+    case OPDUMP_H5_FLOAT64:
       return DType::float64;
+    case OPDUMP_H5_COMPLEX64:
+      return DType::complex64;
+    case OPDUMP_H5_COMPLEX128:
+      return DType::complex128;
+    case OPDUMP_H5_BFLOAT16:
+      return DType::bfloat16;
     default:
       return DType::undefined;
   }
+}
+
+// Pairs of floats that lie in the file as they are: these are complex numbers in memory, too.
+bool holds_complex(DType original, const format::H5Dataset& dataset) {
+  const DType part = original == DType::complex64    ? DType::float32
+                     : original == DType::complex128 ? DType::float64
+                                                     : DType::undefined;
+  return part != DType::undefined && part == dataset.dtype && dataset.shape.rank() > 0 &&
+         dataset.shape.dims().back() == 2 && dataset.extent;
 }
 
 // Where a dataset belongs.
@@ -89,12 +105,16 @@ std::string_view list_of(const H5Place& place, std::string_view path) {
 
 void set_elements(Slot& slot, const format::H5Dataset& dataset, const fs::path& path,
                   std::vector<Problem>& problems) {
-  const DType original = dumper_dtype(dataset.find_number("DataType").value_or(0));
-  slot.dtype = original == DType::undefined ? dataset.dtype : original;
-  // Booleans and uint8 are stored as int8 of the same bits; half is widened.
-  if (model::dtype_info(slot.dtype).bits != model::dtype_info(dataset.dtype).bits)
-    slot.stored_dtype = dataset.dtype;
+  const DType original = dumper_dtype(dataset);
+  const bool is_complex = holds_complex(original, dataset);
+  const bool is_known = original != DType::undefined &&
+                        (is_complex || model::dtype_info(original).kind != model::DTypeKind::complex);
+  slot.dtype = is_known ? original : dataset.dtype;
   slot.shape = dataset.shape;
+  if (is_complex) slot.shape = model::Shape(dataset.shape.dims().first(dataset.shape.rank() - 1));
+  // Booleans and uint8 are stored as int8 of the same bits; half and bfloat16 are widened.
+  else if (model::dtype_info(slot.dtype).bits != model::dtype_info(dataset.dtype).bits)
+    slot.stored_dtype = dataset.dtype;
   const auto count = model::element_count(dataset.shape);
   if (!dataset.fault.empty()) return refuse(slot, path, dataset.path, dataset.fault, problems);
   if (dataset.stored_bytes == 0 && count != 0) {  // the dumper's way with dtypes it has no word for

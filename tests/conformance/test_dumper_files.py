@@ -259,6 +259,25 @@ def test_threads_take_part_and_forked_processes_do_not(program):
     assert names[-1] == "zeros" and "stack" not in names and names.count("exp") == 1, names
 
 
+def test_threads_that_were_there_before_take_part_after_an_operator(program):
+    program("""
+    from concurrent.futures import ThreadPoolExecutor
+    import torch
+    from opdump.dumper import dumper
+    def train():
+        torch.ones(2, 2, requires_grad=True).exp().sum().backward()
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(train).result()
+        for path in ("a.h5", "b.h5"):
+            with dumper(use_dump=True, dump_path=path):
+                pool.submit(train).result()
+            pool.submit(train).result()
+    """)
+    whole = ["ones", "exp", "sum", "ones_like", "SumBackward0", "ExpBackward"]
+    assert [name for _, name in records(program.directory / "a.h5")] == whole[1:]
+    assert [name for _, name in records(program.directory / "b.h5")] == whole
+
+
 def test_names_of_nodes(program):
     program("""
     import torch
@@ -346,3 +365,24 @@ def test_a_training_program_is_left_alone(program, model):
     nodes = [name for _, name in records(program.directory / "use_dump.h5") if "Backward" in name]
     wanted = {"alexnet": ("ConvolutionBackward", 5), "mlp": ("NativeBatchNormBackward", 1)}[model]
     assert nodes.count(wanted[0]) == wanted[1]
+
+
+def test_a_killed_program_leaves_its_records(program):
+    """All that was recorded a moment before; what was begun last may be missing."""
+    program("""
+    import os, signal, time, torch
+    from opdump.dumper import dumper
+    with dumper(use_dump=True, dump_path="a.h5"):
+        for i in range(400):
+            torch.ones(2).add(i)
+        torch.zeros(600_000).add(1)     # large ones are written another way
+        time.sleep(1)
+        torch.ones(3).sin()
+        os.kill(os.getpid(), signal.SIGKILL)
+    """, expect=-9)
+    found = records(program.directory / "a.h5")
+    assert [number for number, _ in found[:802]] == list(range(1, 803)), len(found)
+    with h5py.File(program.directory / "a.h5") as file:
+        for i in range(400):
+            assert file[f"add_Tensor/{2 * i + 2}/output/result"][:].tolist() == [i + 1, i + 1]
+        assert (file["add_Tensor/802/output/result"][:] == 1).all()

@@ -172,6 +172,35 @@ def test_a_file_of_the_original_fits():
     assert "ConvolutionBackward" in h5py.File("b.h5")
 
 
+def test_a_depthwise_convolution_of_a_gpu_is_found_beside_others():
+    """The original chooses by cuDNN's sizes; here the record that fits decides."""
+    def step(seed):
+        torch.manual_seed(seed)
+        plain, depthwise = torch.nn.Conv2d(2, 2, 3, bias=False), torch.nn.Conv2d(2, 2, 3, groups=2, bias=False)
+        return lambda: depthwise(plain(torch.randn(1, 2, 7, 7))).sum().backward()
+
+    dump(step(0))
+    with h5py.File("a.h5", "r+") as file:
+        numbers = sorted(map(int, file["ConvolutionBackward"]))  # the depthwise one runs first
+        names = dict(zip(numbers, ("ThnnConvDepthwise2DBackward", "CudnnConvolutionBackward")))
+        for number, name in names.items():
+            group = file[f"ConvolutionBackward/{number}/input"]
+            group.move("input", "self")
+            for ours in ("transposed", "output_padding"):
+                del group[ours]
+            if "Depthwise" in name:
+                group.move("groups", "kernel_size")
+            file.create_group(name)
+            file.move(f"ConvolutionBackward/{number}", f"{name}/{number}")
+        del file["ConvolutionBackward"]
+    golden = datasets("a.h5")
+    load(step(1))
+    actual = datasets("b.h5")
+    for number, name in names.items():
+        output = f"{number}/output/grad_inputs/grad_inputs_1"
+        assert same(golden[f"{name}/{output}"], actual[f"ConvolutionBackward/{output}"]), name
+
+
 def test_a_large_file_is_searched_in_constant_time():
     import time
 

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,7 @@ FILES = {
     "bin/opdump",
     "include/opdump/opdump.h",
     "include/opdump/opdump.hpp",
+    "include/opdump/opdump_h5.h",
     "include/opdump/opdump_onnxruntime.h",
     "share/licenses/opdump/LICENSE",
 }
@@ -75,6 +77,16 @@ def check_dump(directory, dump):
     check((directory / dump / "rank_0/net/0/0/statistic.csv").is_file(), f"{dump}: no statistic.csv")
 
 
+def check_pkg_config(prefix, work, environment):
+    """The same C program by pkg-config, which finds the place from where the file lies."""
+    (folder,) = (file.parent for file in prefix.rglob("opdump.pc"))
+    flags = shlex.split(run("pkg-config", "--cflags", "--libs", "opdump", env=environment | {"PKG_CONFIG_PATH": str(folder)}))
+    run("cc", SOURCES / "use.c", "-o", work / "use_pc", *flags)
+    libraries = {"LD_LIBRARY_PATH": str(folder.parent)}
+    run(work / "use_pc", write_config(work, "use_pc_dump"), env=environment | libraries)
+    check_dump(work, "use_pc_dump")
+
+
 def main():
     cmake, build, generator, *rest = sys.argv[1:]
     torch = "--torch" in rest
@@ -96,6 +108,7 @@ def main():
             said = run(work / "consumer" / program, write_config(work, program), env=environment)
             check(re.fullmatch(r"\d+\.\d+\.\d+\n", said), f"{program} printed {said!r}")
             check_dump(work, program)
+        check_pkg_config(prefix, work, environment)
         listing = run(prefix / "bin/opdump", "ls", work / "use_c", env=environment)
         check("Default/relu-op0" in listing or "rank_0" in listing, f"opdump ls printed {listing!r}")
         if not torch:

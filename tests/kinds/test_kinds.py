@@ -315,6 +315,9 @@ def write_h5(path, scale=1, device=10):
             tensor(f"AddmmBackward/11/input/grads/grads_{part}", np.array([part, 1], ">i4"), 6)
         file.create_dataset("AddmmBackward/11/output/grad_inputs/grad_inputs_0", (2, 2), "f4").attrs["DeviceType"] = 0
         tensor("AddmmBackward/11/input/mask", np.array([1, 0], "i1"), 9)
+        tensor("AddmmBackward/11/input/z_bfloat16", np.array([1.5, -2], "f4"), 16)
+        tensor("AddmmBackward/11/input/z_complex", np.array([[1, 2], [3, -4]], "f4"), 14)
+        tensor("AddmmBackward/11/input/z_pairs", np.array([[1, 2], [3, -4]], "f4"), 14, chunks=(1, 2))
 
 
 def test_h5(tmp_path):
@@ -326,7 +329,11 @@ def test_h5(tmp_path):
     slots = {s["slot"]: s for s in operators[3]["slots"]}
     assert list(slots)[:12] == [f"input.grads_{part}" for part in range(12)]
     assert slots["input.grads_0"]["dtype"] == "uint8" and slots["input.grads_1"]["dtype"] == "float16"
-    assert slots["input.mask"]["dtype"] == "bool"
+    assert slots["input.mask"]["dtype"] == "bool" and slots["input.z_bfloat16"]["dtype"] == "bfloat16"
+    assert (slots["input.z_complex"]["dtype"], slots["input.z_complex"]["shape"]) == ("complex64", [2])
+    assert (slots["input.z_pairs"]["dtype"], slots["input.z_pairs"]["shape"]) == ("float32", [2, 2])
+    assert values(tmp_path / "a.h5", "AddmmBackward", "input.z_bfloat16") == "[1.5 -2]"
+    assert values(tmp_path / "a.h5", "AddmmBackward", "input.z_complex") == "[(1+2j) (3-4j)]"
     assert "without data" in slots["output.grad_inputs_0"]["reason"]
     assert values(tmp_path / "a.h5", "AddmmBackward", "input.grads_0") == "[200 1]"
     assert values(tmp_path / "a.h5", "AddmmBackward", "input.grads_1") == "[0 1 2 3 4 5 6 7 8 9 10 11]"

@@ -87,6 +87,7 @@ def test_a_process_that_dies(network, tmp_path, monkeypatch):
 def test_a_process_that_dies_at_work(network, tmp_path, monkeypatch):
     """An algorithm of the user's kills the second process, which had the largest operator but one."""
     monkeypatch.chdir(network)
+    monkeypatch.setenv("OPDUMP_PYTHON", sys.executable)
     (tmp_path / "algorithm").mkdir()
     (tmp_path / "algorithm/alg_Kill.py").write_text(
         "import os, signal\n"

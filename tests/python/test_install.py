@@ -23,6 +23,10 @@ def test_pip_install(tmp_path):
         cwd=ROOT, env=environment)
     assert (target / "opdump/py.typed").is_file() and (target / "opdump/_core.pyi").is_file()
     assert "Build" not in run(target / "opdump/bin/opdump", "--help", env=environment)
+    if (pathlib.Path(environment["OPDUMP_BUILD_DIR"]) / "lib/libopdump_mpi.so").exists():
+        assert (target / "opdump/lib/libopdump_mpi.so").exists(), "what mpirun opdump wants"
+    path = environment | {"PATH": f"{target / 'bin'}:{os.environ['PATH']}", "PYTHONPATH": str(target)}
+    assert "convert" in run(sys.executable, target / "bin/msaccucmp.py", "--help", env=path)
     for library in (target / "opdump").rglob("*.so*"):
         for path in re.findall(r"R(?:UN)?PATH.*\[(.*)\]", run("readelf", "-d", library)):
             assert all(part.startswith("$ORIGIN") or part.endswith("/torch/lib") for part in path.split(":")), (library, path)
