@@ -143,6 +143,7 @@ void Model::tell_failure(const char* op) const {
 
 aclError Model::execute(const std::vector<Argument>& inputs, const std::vector<Argument>& outputs) {
   std::vector<opdump_tensor> in, out(outputs_.size());
+  for (opdump_tensor& tensor : out) tensor.size = sizeof tensor;
   for (std::size_t i = 0; i < inputs.size(); ++i) in.push_back(to_tensor(inputs_[i], inputs[i]));
   std::unique_lock lock(mutex_);
   const auto run = [&](opdump_session* session) {

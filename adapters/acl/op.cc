@@ -96,6 +96,7 @@ aclError run(const Call& call, bool is_dumped, F&& take) {
   opdump_onnx_model* model = nullptr;
   if (const aclError code = models.find(bytes, call.op.type, &model); code != ACL_SUCCESS) return code;
   std::vector<opdump_tensor> in(call.inputs.size()), out(call.op.output_count);
+  for (opdump_tensor& tensor : out) tensor.size = sizeof tensor;
   for (std::size_t i = 0; i < in.size(); ++i) {
     in[i].size = sizeof in[i];
     in[i].dtype = opdump::acl::data_type(call.op.inputs[i]->type).ours;

@@ -1,11 +1,14 @@
 // The C door: check, call, translate. The one place where exceptions end.
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <type_traits>
 
 #include "dtypes.h"
 #include "failure.h"
@@ -145,16 +148,28 @@ Tensor to_tensor(const opdump_tensor& from) {
   return tensor;
 }
 
-opdump_tensor from_tensor(const Tensor& from, std::size_t index) {
+// The i-th of an array of the caller's, whose struct may be that of another version: the first one says how
+// large it is, or nothing before the struct had grown.
+template <typename T>
+T* at(T* tensors, std::size_t i) {
+  const std::size_t size = tensors->size != 0 ? tensors->size : offsetof(opdump_tensor, original_rank);
+  using Byte = std::conditional_t<std::is_const_v<T>, const std::byte, std::byte>;
+  return reinterpret_cast<T*>(reinterpret_cast<Byte*>(tensors) + i * size);
+}
+
+// Fills as much of `to` as the caller has. All that there is to say was in the struct from the beginning.
+void give(const Tensor& from, std::size_t index, opdump_tensor& to) {
+  const std::uint32_t size = to.size;
   opdump_tensor tensor{};
-  tensor.size = sizeof tensor;
+  tensor.size = size;
   tensor.index = static_cast<std::uint32_t>(index);
   tensor.dtype = from.dtype;
   tensor.rank = static_cast<std::uint32_t>(from.dims.size());
   tensor.shape = from.dims.data();
   tensor.data = from.data;
   tensor.undumped = from.undumped;
-  return tensor;
+  const std::size_t own = size != 0 ? size : offsetof(opdump_tensor, original_rank);
+  std::memcpy(&to, &tensor, std::min(own, sizeof tensor));
 }
 
 opdump::onnx::Held* held(void* owner) { return static_cast<opdump::onnx::Held*>(owner); }
@@ -280,8 +295,8 @@ opdump_status opdump_onnx_run(opdump_onnx_model* model, opdump_session* session,
     if (!model || (input_count > 0 && !inputs) || output_count != model->outputs.size())
       throw Failure("opdump_onnx_run: a NULL, or not as many outputs as the model has");
     std::vector<Tensor> tensors;
-    for (size_t i = 0; i < input_count; ++i) tensors.push_back(to_tensor(inputs[i]));
+    for (size_t i = 0; i < input_count; ++i) tensors.push_back(to_tensor(*at(inputs, i)));
     model->results = model->network->run(session, tensors);
-    for (size_t i = 0; i < output_count; ++i) outputs[i] = from_tensor(model->results[i], i);
+    for (size_t i = 0; i < output_count; ++i) give(model->results[i], i, *at(outputs, i));
   });
 }

@@ -161,6 +161,7 @@ class ModelRun {
     std::vector<opdump_tensor> inputs;
     for (std::size_t i = 0; i < values.size(); ++i) inputs.push_back(describe(values[i], slots_[i]));
     std::vector<opdump_tensor> outputs(opdump_onnx_output_count(model_));
+    for (opdump_tensor& output : outputs) output.size = sizeof output;
     opdump_set_step(session_, static_cast<std::int64_t>(execution));
     const opdump_status status =
         opdump_onnx_run(model_, session_, inputs.data(), inputs.size(), outputs.data(), outputs.size());

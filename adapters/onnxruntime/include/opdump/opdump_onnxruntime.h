@@ -105,9 +105,10 @@ OPDUMP_API const char* opdump_onnx_original_name(const opdump_onnx_model* model,
                                                  size_t index);
 
 /* Runs the model once with `inputs`, row-major, in the order of its inputs, and records into `session` (NULL:
- * only runs) in the session's current step. Fills `outputs`, as many as the model has: they are valid until
- * the next run or until it is unloaded. A tensor of strings, or what is no tensor, has no data and says so in
- * `undumped`. If an operator fails the text begins with it, and it is recorded as failed. */
+ * only runs) in the session's current step. Fills `outputs`, as many as the model has, the `size` of each
+ * set: they are valid until the next run or until it is unloaded. A tensor of strings, or what is no tensor,
+ * has no data and says so in `undumped`. If an operator fails the text begins with it, and it is recorded as
+ * failed. */
 OPDUMP_API opdump_status opdump_onnx_run(opdump_onnx_model* model, opdump_session* session,
                                          const opdump_tensor* inputs, size_t input_count,
                                          opdump_tensor* outputs, size_t output_count);
