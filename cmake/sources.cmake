@@ -270,6 +270,7 @@ set(OPDUMP_CLI_SOURCES
   cli/array_text.cc
   cli/compare.cc
   cli/convert.cc
+  cli/convert_item.cc
   cli/convert_slots.cc
   cli/graph.cc
   cli/graph_convert.cc
