@@ -28,6 +28,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   math/device_layout.cc
   math/hash.cc
   math/layout_boxes.cc
+  math/layout_parts.cc
   math/layout_plan.cc
   math/layout_table.cc
   math/memory_walk.cc

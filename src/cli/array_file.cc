@@ -38,7 +38,10 @@ Result<> write_with_header(const std::string& header, Array& array, const fs::pa
   return write_new(path, [&](const Fd& fd) -> Result<> {
     if (array.byte_count() <= kSmallBytes) return write_small(header, array, fd, path);
     OPDUMP_CHECK_OK(write_all(fd, std::as_bytes(std::span(header)), path));
-    return write_pieces(*array.pieces, fd, path);
+    if (!array.pieces->can_scatter()) return write_pieces(*array.pieces, fd, path);
+    return array.pieces->scatter([&](std::uint64_t offset, std::span<const std::byte> bytes) {
+      return write_at(fd, header.size() + offset, bytes, path);
+    });
   });
 }
 
