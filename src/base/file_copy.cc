@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -49,8 +50,13 @@ Result<> copy_by_buffer(const Fd& from, FileRange range, const Fd& to, const std
 }  // namespace
 
 Result<Fd> create_file(const std::filesystem::path& path, unsigned mode) {
+  const auto create = [&] {
+    return Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+  };
+  if (Fd fd = create()) return fd;
+  if (errno != EEXIST) return io_error(path, "create");
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) return io_error(path, "remove");
-  Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+  Fd fd = create();
   if (!fd) return io_error(path, "create");
   return fd;
 }
@@ -59,6 +65,19 @@ Result<> append_file(const std::filesystem::path& path, std::string_view text, u
   const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, mode));
   if (!fd) return io_error(path, "open");
   return write_all(fd, std::as_bytes(std::span(text)), path);
+}
+
+Result<> write_both(const Fd& fd, std::span<const std::byte> first, std::span<const std::byte> second,
+                    const std::filesystem::path& path) {
+  const auto part = [](std::span<const std::byte> bytes) {
+    return iovec{const_cast<std::byte*>(bytes.data()), bytes.size()};
+  };
+  const std::array parts = {part(first), part(second)};
+  const ssize_t n = ::writev(fd.get(), parts.data(), parts.size());
+  const std::size_t done = n < 0 ? 0 : static_cast<std::size_t>(n);
+  if (n < 0 && errno != EINTR) return io_error(path, "write");
+  if (done < first.size()) OPDUMP_CHECK_OK(write_all(fd, first.subspan(done), path));
+  return write_all(fd, second.subspan(done - std::min(done, first.size())), path);
 }
 
 Result<> copy_range(const FileRange& range, const Fd& to, const std::filesystem::path& path) {

@@ -25,13 +25,13 @@ Result<> write_new(const fs::path& path, const std::function<Result<>(const Fd&)
 }
 
 Result<> write_small(const std::string& header, Array& array, const Fd& fd, const fs::path& path) {
-  std::string text = header;
-  text.reserve(header.size() + array.byte_count());
-  for (;;) {
-    OPDUMP_TRY(const auto piece, array.pieces->next());
-    if (piece.empty()) return write_all(fd, std::as_bytes(std::span(text)), path);
-    text.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+  OPDUMP_TRY(auto piece, array.pieces->next());
+  OPDUMP_CHECK_OK(write_both(fd, std::as_bytes(std::span(header)), piece, path));
+  while (!piece.empty()) {
+    OPDUMP_TRY(piece, array.pieces->next());
+    OPDUMP_CHECK_OK(write_all(fd, piece, path));
   }
+  return ok();
 }
 
 Result<> write_with_header(const std::string& header, Array& array, const fs::path& path) {

@@ -140,7 +140,7 @@ class LayoutPieces final : public ArrayPieces {
         fast_->make_part(index, buffers.part, [&](std::uint64_t offset, std::span<const std::byte> bytes) {
           return take(offset / from * to, widen(bytes, buffers.wide));
         });
-    if (index % 8 == 0) forget();
+    forget();
     return made;
   }
 

@@ -43,7 +43,8 @@ class LayoutParts {
   struct Loop {
     StoredLoop of;
     bool is_group = false;
-    std::int64_t near = 1;  // with so many indexes at once whole blocks are read
+    std::int64_t near = 1;                       // with so many indexes at once whole blocks are read
+    std::int64_t in_stride = 0, in_indexes = 1;  // elements of the input from one to so many indexes later
   };
   struct Place;
 
@@ -51,6 +52,9 @@ class LayoutParts {
   void list_plain_loops();
   void list_stored_loops();
   void choose(std::size_t part_bytes, PartOrder order);
+  void place_in_buffer();
+  std::int64_t windows_in(std::size_t loop, std::int64_t count) const;
+  std::int64_t windows_below(std::size_t loop) const;
   std::size_t choose_inner(std::size_t part_bytes) const;
   std::int64_t parts_of(std::size_t loop) const;
   Place place_of(std::size_t index) const;
@@ -64,6 +68,7 @@ class LayoutParts {
   // up to inner_step_ of that, and all of the rest. If inner_ is outer_ it is a single stretch; else
   // stretches begin stretch_ elements apart in the buffer.
   std::size_t outer_ = 0, inner_ = 0;
+  std::vector<std::size_t> digits_;  // of the number of a part: which loop they count, the slowest first
   std::int64_t outer_step_ = 1, inner_step_ = 1, stretch_ = 0;
   std::size_t count_ = 0, buffer_bytes_ = 0;
 };

@@ -305,7 +305,7 @@ def peak_of(*arguments):
     return usage.ru_maxrss / 1024
 
 
-@pytest.mark.parametrize("what", ["plain", "wider", "blocks", "one image", "matrix"])
+@pytest.mark.parametrize("what", ["plain", "wider", "blocks", "one image", "matrix", "filters", "to filters"])
 def test_memory(what, tmp_path):
     """Tensors of 0.8 to 3 GiB go through less than 512 MiB."""
     import shutil
@@ -323,6 +323,12 @@ def test_memory(what, tmp_path):
     elif what == "one image":
         sparse_dump(tmp_path / NAME, HALF, NC1HWC0, (1, 12, 1024, 2048, 16), 2, (1, 190, 1024, 2048))
         arguments += ["-f", "NCHW"]
+    elif what == "filters":
+        sparse_dump(tmp_path / NAME, HALF, FRACTAL_Z, (32 * 9, size // 73728, 16, 16), 2, (3, 3, 512, size // 73728 * 16))
+        arguments += ["-f", "HWCN"]
+    elif what == "to filters":
+        sparse_dump(tmp_path / NAME, HALF, NCHW, (size // 4608, 512, 3, 3), 2)
+        arguments += ["-f", "FRACTAL_Z"]
     else:
         sparse_dump(tmp_path / NAME, HALF, FRACTAL_NZ, (1024, 1536, 16, 16), 2, (24576, 16384))
         arguments += ["-f", "ND"]
