@@ -297,6 +297,7 @@ set(OPDUMP_CLI_SOURCES
   cli/msaccucmp_dump.cc
   cli/msaccucmp_file.cc
   cli/msaccucmp_file_compare.cc
+  cli/msaccucmp_groups.cc
   cli/msaccucmp_overflow.cc
   cli/msaccucmp_paths.cc
   cli/msaccucmp_tensor.cc

@@ -305,6 +305,28 @@ def peak_of(*arguments):
     return usage.ru_maxrss / 1024
 
 
+@pytest.mark.parametrize("fmt,order", [(NCHW, (0, 1, 2, 3)), (NHWC, (0, 2, 3, 1)), (HWCN, (2, 3, 1, 0))])
+@pytest.mark.parametrize("groups,cin,cout", [(2, 3, 5), (6, 24, 8), (32, 1, 1)])
+def test_groups_to_filters(fmt, order, groups, cin, cout, tmp_path):
+    """The block of a channel, as it is meant and as the original counts it."""
+    array = counting((groups * cout, cin, 2, 3), "float16")
+    file = dump(tmp_path, numpy.ascontiguousarray(array.transpose(order)), fmt, HALF, groups=groups)
+    fold = min(numpy.lcm(16 // numpy.gcd(cin, 16), 16 // numpy.gcd(cout, 16)), groups)
+    c1, no = -(-cin * fold // 16), -(-cout * fold // 16)
+    for options in ([], ["--bug-compatible"]):
+        expected = numpy.zeros((-(-groups // fold), c1, 2, 3, no * 16, 16), "float16").reshape(-1, 2, 3, no * 16, 16)
+        for g in range(groups):
+            for c in range(cin):
+                at, first = divmod(g % fold * cin + c, 16)
+                block = g // fold * (at if options else c1) + at
+                to = g % fold * cout
+                expected[block, :, :, to:to + cout, first] = array[g * cout:(g + 1) * cout, c].transpose(1, 2, 0)
+        out = tmp_path / f"out{len(options)}"
+        assert convert("-d", file, "-f", "FRACTAL_Z", "-out", out, *options).returncode == 0
+        [content] = files_of(out).values()
+        assert content == saved(expected.reshape(-1, no, 16, 16))
+
+
 @pytest.mark.parametrize("what", ["plain", "wider", "blocks", "one image", "matrix", "filters", "to filters"])
 def test_memory(what, tmp_path):
     """Tensors of 0.8 to 3 GiB go through less than 512 MiB."""
