@@ -263,6 +263,21 @@ def test_conversions_that_fail(body, status, said, plugins, tmp_path):
     assert files_of(tmp_path / "out") == {}
 
 
+def test_one_python_for_all_conversions(plugins, tmp_path):
+    """Also if a script ends it: the next tensor has a new one."""
+    (tmp_path / "in").mkdir()
+    for i in range(6):
+        dump(tmp_path / "in", counting((i + 1, 3)), name=f"Conv2D.conv{i}.3.5.1700000000000001")
+    custom = plugins("ND_to_NCHW", "import os; os.getpid()" + chr(10) + """
+    if len(array) == 9:
+        os._exit(7)
+    return numpy.array([os.getpid()])""")
+    done = convert("-d", tmp_path / "in", "-f", "NCHW", "-c", custom, "-out", tmp_path / "out")
+    assert done.returncode == 26 and "python3 ended" in done.stderr
+    pids = {numpy.load(file)[0] for file in (tmp_path / "out").glob("*.npy")}
+    assert len(list((tmp_path / "out").glob("*.npy"))) == 5 and len(pids) <= 2
+
+
 def test_scripts_that_others_may_write(plugins, tmp_path):
     custom = plugins("ND_to_NCHW", "return array")
     (custom / "format_convert/convert_ND_to_NCHW.py").chmod(0o666)
