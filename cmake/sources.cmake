@@ -8,6 +8,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   base/isolated.cc
   base/file_copy.cc
   base/json.cc
+  base/resident.cc
   base/text.cc
   base/worker_pool.cc
 )

@@ -9,6 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/resident.h"
+
 namespace opdump {
 
 Fd& Fd::operator=(Fd&& other) noexcept {
@@ -95,7 +97,9 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   if (size == 0) return MappedFile({});
   void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
   if (address == MAP_FAILED) return io_error(path, "map");
-  return MappedFile({static_cast<const std::byte*>(address), size});
+  const std::span mapped(static_cast<const std::byte*>(address), size);
+  note_mapping(mapped);
+  return MappedFile(mapped);
 }
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
@@ -104,7 +108,9 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 }
 
 MappedFile::~MappedFile() {
-  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  if (bytes_.empty()) return;
+  forget_mapping(bytes_);
+  ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
 }  // namespace opdump
