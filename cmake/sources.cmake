@@ -8,10 +8,12 @@ list(APPEND OPDUMP_CORE_SOURCES
   base/isolated.cc
   base/file_copy.cc
   base/json.cc
+  base/resident.cc
   base/text.cc
   base/worker_pool.cc
 )
-set(OPDUMP_TESTS_base base/base_test.cc base/divide_test.cc base/isolated_test.cc base/worker_pool_test.cc)
+set(OPDUMP_TESTS_base base/base_test.cc base/divide_test.cc base/isolated_test.cc base/resident_test.cc
+    base/worker_pool_test.cc)
 
 list(APPEND OPDUMP_CORE_SOURCES
   model/dtype.cc

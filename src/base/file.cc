@@ -10,6 +10,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/resident.h"
+
 namespace opdump {
 namespace {
 
@@ -119,7 +121,9 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   }
   void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
   if (address == MAP_FAILED) return io_error(path, "map");
-  return MappedFile({static_cast<const std::byte*>(address), size});
+  const std::span mapped(static_cast<const std::byte*>(address), size);
+  note_mapping(mapped);
+  return MappedFile(mapped);
 }
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
@@ -129,10 +133,12 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 
 MappedFile::~MappedFile() {
   auto* const address = const_cast<std::byte*>(bytes_.data());
-  if (bytes_.size() > kCopiedBytes)
-    ::munmap(address, bytes_.size());
-  else
+  if (bytes_.size() <= kCopiedBytes) {
     delete[] address;
+    return;
+  }
+  forget_mapping(bytes_);
+  ::munmap(address, bytes_.size());
 }
 
 }  // namespace opdump

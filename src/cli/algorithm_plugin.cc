@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <system_error>
@@ -37,14 +38,14 @@ constexpr std::uint64_t kLargestAnswer = 1 << 20;
 constexpr std::size_t kBlock = 1 << 16;
 constexpr unsigned kFileMode = 0600;
 
-// argv: folder, name, file for the answer[, my array, golden array, JSON of the arguments].
+// argv: folder, name. A request is a list: file for the answer, my array, golden array, JSON of the
+// arguments; the first word alone asks whether the algorithm is usable.
 constexpr const char* kScript = R"(
-import enum, importlib, json, sys
-folder, name, answer = sys.argv[1:4]
-def stop(**result):
+import enum, importlib, json, os, sys
+folder, name = sys.argv[1:3]
+def tell(answer, **result):
     with open(answer, "w") as file:
         json.dump(result, file)
-    sys.exit(0)
 class ShapeType(enum.Enum):
     Scalar = 0
     Vector = 1
@@ -54,40 +55,45 @@ class AlgorithmParameter:
     def get(self):
         return self.__dict__
     get_dict = get
-try:
-    import numpy
-    sys.path.append(folder)
-    module = importlib.import_module("algorithm.alg_" + name)
-except Exception as error:
-    stop(error=str(error))
-compare = getattr(module, "compare", None)
-if compare is None:
-    stop(unusable="[Custom] The file '%s' has no attribute 'compare'. Please check the file." % module.__file__)
-if not callable(compare):
-    stop(unusable="[Custom] The 'compare' in %s is not function. Please check the file." % module.__file__)
-count = compare.__code__.co_argcount if hasattr(compare, "__code__") else 3
-if count != 3:
-    stop(unusable="[Custom] The argument count (%d) of 'compare' in %s is not 3. Please check the file."
-         % (count, module.__file__))
-if len(sys.argv) == 4:
-    stop()
-arguments = AlgorithmParameter()
-arguments.__dict__.update(json.loads(sys.argv[6]))
-arguments.shape_type = ShapeType[arguments.shape_type]
-numpy.seterr(divide="ignore", invalid="ignore")
-try:
-    result = compare(numpy.load(sys.argv[4]), numpy.load(sys.argv[5]), arguments)
-    value, message = result
-except Exception as error:
-    stop(error=str(error))
-for text in value, message:
-    if not isinstance(text, str):
-        stop(error="The return value (%s) of 'compare' in '%s' is not string. Please check the return value."
-             % (text, name))
-stop(value=value, message=message)
+def load():
+    try:
+        global numpy
+        import numpy
+        sys.path.append(folder)
+        module = importlib.import_module("algorithm.alg_" + name)
+    except Exception as error:
+        return None, {"error": str(error)}
+    compare, place = getattr(module, "compare", None), module.__file__
+    if compare is None:
+        return None, {"unusable": "[Custom] The file '%s' has no attribute 'compare'. Please check the file." % place}
+    if not callable(compare):
+        return None, {"unusable": "[Custom] The 'compare' in %s is not function. Please check the file." % place}
+    count = compare.__code__.co_argcount if hasattr(compare, "__code__") else 3
+    if count != 3:
+        return None, {"unusable": "[Custom] The argument count (%d) of 'compare' in %s is not 3. Please check the file."
+                                  % (count, place)}
+    return compare, {}
+def run(compare, left, right, text):
+    arguments = AlgorithmParameter()
+    arguments.__dict__.update(json.loads(text))
+    arguments.shape_type = ShapeType[arguments.shape_type]
+    numpy.seterr(divide="ignore", invalid="ignore")
+    try:
+        value, message = compare(numpy.load(left), numpy.load(right), arguments)
+    except Exception as error:
+        return {"error": str(error)}
+    for text in value, message:
+        if not isinstance(text, str):
+            return {"error": "The return value (%s) of 'compare' in '%s' is not string. Please check the return value."
+                             % (text, name)}
+    return {"value": value, "message": message}
+compare, problem = load()
+for line in open(3):
+    answer, *call = json.loads(line)
+    tell(answer, **(run(compare, *call) if call and compare else problem))
+    os.write(3, b".")
 )";
 
-// A directory that goes when this does.
 // The elements as the original gives them to algorithms: float32.
 Result<> write_floats(const TensorData& data, const std::string& path) {
   const std::uint64_t count = data.count();
@@ -107,10 +113,11 @@ Result<> write_floats(const TensorData& data, const std::string& path) {
   return ok();
 }
 
-// Runs the script, and gives what it answered.
-Result<nlohmann::json> ask_python(const std::vector<std::string>& arguments, const std::string& answer) {
-  OPDUMP_CHECK_OK(run_python(kScript, arguments));
-  OPDUMP_TRY(const std::string text, read_file(answer, kLargestAnswer));
+// The answer to `request`, the first word of which is the file for it.
+Result<nlohmann::json> ask(PythonServers& servers, const std::vector<std::string>& request) {
+  const auto replace = nlohmann::json::error_handler_t::replace;
+  OPDUMP_CHECK_OK(servers.ask(nlohmann::json(request).dump(-1, ' ', true, replace)));
+  OPDUMP_TRY(const std::string text, read_file(request[0], kLargestAnswer));
   nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object()) return Error(Code::internal, "python3 gave no answer");
   return json;
@@ -121,9 +128,8 @@ std::string text_of(const nlohmann::json& answer, const char* key) {
   return found == answer.end() || !found->is_string() ? std::string() : found->get<std::string>();
 }
 
-compare::Outcome<AlgorithmAnswer> run_algorithm(const std::string& folder, const std::string& name,
-                                                const TensorData& mine, const TensorData& golden,
-                                                const compare::PairFacts& facts,
+compare::Outcome<AlgorithmAnswer> run_algorithm(PythonServers& servers, const TensorData& mine,
+                                                const TensorData& golden, const compare::PairFacts& facts,
                                                 const std::map<std::string, std::string>& options) {
   const auto directory = TemporaryDirectory::make();
   if (!directory) return Failure{Status::write_file, directory.error().message()};
@@ -138,7 +144,7 @@ compare::Outcome<AlgorithmAnswer> run_algorithm(const std::string& folder, const
   arguments["ground_truth_dump_file"] = facts.golden_path;
   arguments["shape_type"] = facts.is_scalar ? "Scalar" : "Tensor";
   const std::string text = arguments.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-  const auto said = ask_python({folder, name, answer, left, right, text}, answer);
+  const auto said = ask(servers, {answer, left, right, text});
   if (!said) return Failure{Status::algorithm, said.error().message()};
   if (const std::string error = text_of(*said, "error"); !error.empty() || !said->contains("value"))
     return Failure{Status::algorithm, error};
@@ -157,14 +163,14 @@ std::string name_of(const std::string& file) {
   return is_plain ? name : "";
 }
 
-bool is_usable(const std::string& folder, const std::string& name, Journal& journal) {
+bool is_usable(PythonServers& servers, Journal& journal) {
   const auto directory = TemporaryDirectory::make();
   if (!directory) {
     journal.warn(directory.error().message());
     return false;
   }
   const std::string answer = (directory->path() / "answer.json").string();
-  const auto said = ask_python({folder, name, answer}, answer);
+  const auto said = ask(servers, {answer});
   std::string problem = said ? text_of(*said, "unusable") : said.error().message();
   if (said && problem.empty()) problem = text_of(*said, "error");
   if (!problem.empty()) journal.warn(problem);
@@ -206,11 +212,11 @@ compare::Outcome<std::map<std::string, compare::CustomAlgorithm>> find_algorithm
     }
     const bool is_wanted =
         std::ranges::any_of(wanted, [&](std::string_view word) { return trim(word) == name; });
-    if (is_wanted && !is_usable(folder, name, journal)) continue;
-    found[name] = [folder, name](const TensorData& mine, const TensorData& golden,
-                                 const compare::PairFacts& facts,
-                                 const std::map<std::string, std::string>& options) {
-      return run_algorithm(folder, name, mine, golden, facts, options);
+    const auto servers = std::make_shared<PythonServers>(kScript, std::vector<std::string>{folder, name});
+    if (is_wanted && !is_usable(*servers, journal)) continue;
+    found[name] = [servers](const TensorData& mine, const TensorData& golden, const compare::PairFacts& facts,
+                            const std::map<std::string, std::string>& options) {
+      return run_algorithm(*servers, mine, golden, facts, options);
     };
   }
   if (found.empty())

@@ -1,6 +1,7 @@
 // Algorithms that a user writes in Python, as msaccucmp takes them: DIR/algorithm/alg_NAME.py with
-// `compare(my_output, ground_truth, args)`, which returns two strings, the value and a message. Each call is
-// a process of its own, which gets .npy files; python3 is that of OPDUMP_PYTHON or of PATH.
+// `compare(my_output, ground_truth, args)`, which returns two strings, the value and a message. They
+// run in Pythons of their own, which stay for all tensors and get .npy files; python3 is that of
+// OPDUMP_PYTHON or of PATH.
 #pragma once
 
 #include <map>

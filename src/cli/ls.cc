@@ -110,7 +110,7 @@ void list_text(const Runs& runs) {
     print("  " + heading(*run) + "\n");
     for (const dump::Slot& slot : run->slots) {
       const SlotFacts facts = slot_facts(slot);
-      std::string name = compare::slot_name(slot);
+      std::string name = compare::one_line(compare::slot_name(slot));
       name.resize(std::max<std::size_t>(name.size(), 9), ' ');
       print("    " + name + "  " + describe(slot, facts) + "\n");
     }

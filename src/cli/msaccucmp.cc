@@ -108,7 +108,7 @@ std::string formatted(Severity severity, std::string_view text) {
   std::string line(time.data());
   line.append(" (").append(std::to_string(::getpid())).append(") - [");
   line.append(kNames[static_cast<std::size_t>(severity)]).append("] ");
-  for (const char c : text) line += (c >= '\b' && c <= '\r') || c == '\x7f' ? '_' : c;
+  for (const char c : text) line += (c >= '\0' && c < ' ') || c == '\x7f' ? '_' : c;
   return line += '\n';
 }
 

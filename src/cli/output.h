@@ -7,10 +7,12 @@
 
 namespace opdump::cli {
 
-// Appends to stdout (buffered). Errors are kept until flush_output.
+// Appends to stdout (buffered). Errors are kept until flush_output. Names in dumps are anything: what would
+// steer a terminal is shown as "\x1b" -- all control characters but line feeds, tabs and the colours of our
+// own tables.
 void print(std::string_view text);
 
-// "opdump: message" and a line feed on stderr.
+// "opdump: message" and a line feed on stderr, without control characters as print().
 void print_error(std::string_view message);
 
 // Errors: io -- something could not be written to stdout (disk full), and the answer is not whole.

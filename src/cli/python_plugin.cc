@@ -24,7 +24,7 @@ constexpr int kNoFunction = 3;
 // argv: directory. A request is a list: module, shape, shape, groups, file to read, file to write, file for
 // the reason; the answer 0 or what went wrong.
 constexpr const char* kScript = R"(
-import importlib, json, socket, sys
+import importlib, json, os, sys
 sys.path.append(sys.argv[1])
 class Stop(Exception):
     pass
@@ -48,17 +48,16 @@ def call(module, source, target, groups, read, write):
     if not isinstance(result, numpy.ndarray):
         raise Stop(4, "The return value of 'convert' in '%s' is not numpy.ndarray. Please check the return value." % module)
     numpy.save(write, numpy.ascontiguousarray(result).reshape(result.shape))
-with socket.socket(fileno=3) as connection, connection.makefile("rw") as channel:
-    for line in channel:
-        *request, reason = json.loads(line)
-        status = 0
-        try:
-            call(*request)
-        except Stop as stop:
-            status, text = stop.args
-            with open(reason, "w") as file:
-                file.write(str(text))
-        print(status, file=channel, flush=True)
+for line in open(3):
+    *request, reason = json.loads(line)
+    status = 0
+    try:
+        call(*request)
+    except Stop as stop:
+        status, text = stop.args
+        with open(reason, "w") as file:
+            file.write(str(text))
+    os.write(3, bytes([status]))
 )";
 
 nlohmann::json json_list(const model::Shape& shape) {
@@ -120,8 +119,8 @@ FoundPlugins find_format_plugins(const std::string& directory, Log& log) {
   if (found.plugins.modules.empty())
     log.warning("There is no legal 'convert_{src_format}_to_{dest_format}.py' file in '" + folder.string() +
                 "', please check the path.");
-  found.plugins.server =
-      std::make_shared<PythonServer>(kScript, std::vector<std::string>{found.plugins.directory.string()});
+  found.plugins.servers =
+      std::make_shared<PythonServers>(kScript, std::vector<std::string>{found.plugins.directory.string()});
   return found;
 }
 
@@ -138,10 +137,10 @@ Result<Array> run_format_plugin(const FormatPlugins& plugins, const std::string&
   OPDUMP_CHECK_OK(write_npy(flat, false, input));
   const nlohmann::json request = {module,         json_list(from), json_list(to),  groups,
                                   input.string(), output.string(), reason.string()};
-  OPDUMP_TRY(const int status, plugins.server->ask(request.dump()));
+  OPDUMP_TRY(const int status, plugins.servers->ask(request.dump()));
   if (status != 0) {
-    const auto text = read_file(reason, kLargestReason);
-    return Error(status == kNoFunction ? Code::unsupported : Code::internal, text ? *text : "python3 ended");
+    OPDUMP_TRY(const std::string text, read_file(reason, kLargestReason));
+    return Error(status == kNoFunction ? Code::unsupported : Code::internal, text);
   }
   OPDUMP_TRY(dump::StoredTensor stored, dump::StoredTensor::read(output));
   Array array;

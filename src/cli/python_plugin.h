@@ -1,6 +1,7 @@
 // Conversions that a user writes in Python, as msaccucmp takes them (cann.md 4.7): DIR/format_convert/
 // convert_A_to_B.py with `convert(shape_from, shape_to, array)`, which returns an array; those to FRACTAL_Z
-// take the groups as a fourth argument. One Python process makes all of them; it gets and gives .npy files.
+// take the groups as a fourth argument. Python processes that stay make all of them; they get and give .npy
+// files.
 #pragma once
 
 #include <filesystem>
@@ -18,8 +19,8 @@ namespace opdump::cli {
 
 struct FormatPlugins {
   std::filesystem::path directory;
-  std::set<std::string> modules;         // "convert_A_to_B"
-  std::shared_ptr<PythonServer> server;  // calls them
+  std::set<std::string> modules;           // "convert_A_to_B"
+  std::shared_ptr<PythonServers> servers;  // call them
 };
 
 struct FoundPlugins {

@@ -27,35 +27,44 @@ class TemporaryDirectory {
   std::filesystem::path path_;
 };
 
-// Runs `script`, its text, with sys.argv[1:] = `arguments`, by python3 or what OPDUMP_PYTHON names, and
-// returns the exit status; -1 if a signal ended it. Nothing is written beside the modules it imports. Errors:
-// io.
-Result<int> run_python(const char* script, const std::vector<std::string>& arguments);
-
-// A script that answers requests, one process for all of them. It is started for the first one, and again if
-// it ended. The script finds a socket at descriptor 3; each request is a line, each answer a line with a
-// number.
+// A script, its text, that stays in a process of its own, run by python3 or what OPDUMP_PYTHON names: for
+// each line that it reads from file descriptor kConnection it writes one byte there when it is done, and it
+// ends when no more can come. Nothing is written beside the modules it imports.
 class PythonServer {
  public:
-  // `arguments` are sys.argv[1:].
-  PythonServer(const char* script, std::vector<std::string> arguments)
-      : script_(script), arguments_(std::move(arguments)) {}
-  PythonServer(const PythonServer&) = delete;
-  PythonServer& operator=(const PythonServer&) = delete;
-  ~PythonServer();
+  static constexpr int kConnection = 3;
 
-  // The answer; -1 if the process ended instead. Thread-safe: one request after the other. Errors: io.
-  Result<int> ask(const std::string& line);
+  // `arguments` are sys.argv[1:]. Errors: io.
+  static Result<PythonServer> start(const char* script, const std::vector<std::string>& arguments);
+  PythonServer(PythonServer&& other) noexcept
+      : child_(std::exchange(other.child_, 0)), connection_(std::move(other.connection_)) {}
+  PythonServer& operator=(PythonServer&&) = delete;
+  ~PythonServer();  // waits for its end
+
+  // The byte with which the script answers `line`, which has no line feed. One thread at a time. Errors:
+  // internal -- it ended instead; it will answer no other line.
+  Result<int> ask(std::string line);
 
  private:
-  Result<> start();
-  void stop();
+  PythonServer(int child, Fd connection) : child_(child), connection_(std::move(connection)) {}
+  int child_ = 0;
+  Fd connection_;
+};
 
+// Servers of one script: as many as are asked at once, started when they are needed.
+class PythonServers {
+ public:
+  PythonServers(const char* script, std::vector<std::string> arguments)
+      : script_(script), arguments_(std::move(arguments)) {}
+
+  // As PythonServer's; a server that ended is not asked again. Thread-safe. Errors: internal, io.
+  Result<int> ask(std::string line);
+
+ private:
   const char* script_;
   std::vector<std::string> arguments_;
-  std::mutex mutex_;  // guards what follows
-  Fd socket_;
-  int child_ = 0;
+  std::mutex mutex_;  // guards idle_
+  std::vector<PythonServer> idle_;
 };
 
 }  // namespace opdump::cli

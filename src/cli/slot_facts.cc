@@ -51,7 +51,7 @@ std::string describe(const dump::OperatorRun& run) {
 
 std::string heading(const dump::OperatorRun& run) {
   const std::string more = describe(run);
-  return compare::operator_name(run) + (more.empty() ? "" : "  (" + more + ")");
+  return compare::one_line(compare::operator_name(run)) + (more.empty() ? "" : "  (" + more + ")");
 }
 
 Json run_json(const dump::OperatorRun& run) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/resident.h"
 #include "format/dump_data.h"
 #include "format/dump_names.h"
 #include "format/npy.h"
@@ -226,9 +227,13 @@ Outcome<std::shared_ptr<std::byte>> make_memory(std::uint64_t bytes, Journal& jo
     if (::ftruncate(::fileno(file), static_cast<off_t>(bytes)) == 0)
       memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ::fileno(file), 0);
     std::fclose(file);
-    if (memory != MAP_FAILED)
-      return std::shared_ptr<std::byte>(static_cast<std::byte*>(memory),
-                                        [bytes](std::byte* p) { ::munmap(p, bytes); });
+    if (memory != MAP_FAILED) {
+      note_mapping({static_cast<std::byte*>(memory), bytes});
+      return std::shared_ptr<std::byte>(static_cast<std::byte*>(memory), [bytes](std::byte* p) {
+        forget_mapping({p, bytes});
+        ::munmap(p, bytes);
+      });
+    }
   }
   return journal.fail(Status::unknown, "There is no memory for " + std::to_string(bytes) + " bytes.");
 }

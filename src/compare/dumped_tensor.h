@@ -48,6 +48,7 @@ struct DumpedOperator {
   std::string name;        // in the message; "" in a .npy
   std::string attributes;  // the first attribute, JSON; "" if there is none
   bool is_whole = true;    // false: of slices that were put together, some were missing
+  bool is_joined = false;  // of slices, whose outputs were put together; the inputs are those of one slice
   std::vector<DumpedTensor> inputs, outputs;
 };
 

@@ -186,8 +186,24 @@ class GroupComparer {
   void compare_side(const FusionOp& op, const DumpedOperator& dumped, bool is_input,
                     std::vector<ResultEntry>& entries) {
     const std::vector<DumpedTensor>& tensors = is_input ? dumped.inputs : dumped.outputs;
-    for (std::size_t i = 0; i < tensors.size(); ++i)
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
       entries.push_back(compare_tensor(op, dumped.path, tensors[i], is_input, i));
+      if (is_input && dumped.is_joined) take_from_producer(op, i, entries.back());
+    }
+  }
+
+  // A slice has read a part of its input only. What all slices have read is what the operator before wrote;
+  // its result stands for theirs, as in the original.
+  void take_from_producer(const FusionOp& op, std::size_t index, ResultEntry& entry) {
+    const auto edge = input_edge(op, index, journal());
+    const RuleOp* producer = edge ? comparison_.rules.find(edge->name) : nullptr;
+    if (producer == nullptr) return;
+    const auto dumped = read_mine(producer->op);
+    if (!dumped || edge->index >= dumped->outputs.size()) return;
+    ResultEntry theirs = entry;
+    theirs.messages.clear();
+    if (!measure(producer->op, dumped->path, dumped->outputs[edge->index], false, edge->index, theirs))
+      entry = std::move(theirs);
   }
 
   ResultEntry compare_tensor(const FusionOp& op, const std::string& path, const DumpedTensor& tensor,

@@ -1,8 +1,10 @@
 #include "compare/measure.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
+#include "base/resident.h"
 #include "compare/statistics.h"
 
 namespace opdump::compare {
@@ -10,6 +12,8 @@ namespace {
 
 using dump::Slot;
 using dump::StoredTensor;
+
+constexpr std::uint64_t kBlock = 1 << 20;  // bytes
 
 void settle(SlotComparison& slot, Verdict verdict, std::string reason = {}) {
   slot.verdict = verdict;
@@ -34,8 +38,14 @@ math::Tolerance tolerance_of(model::DType dtype, const Options& options) {
 // True if both are the same elements bit by bit. memcmp stops at the first difference, so asking costs
 // little where the answer is no, and saves the arithmetic where it is yes.
 bool is_identical(const model::TensorView& a, const model::TensorView& b) {
-  return a.dtype == b.dtype && a.is_contiguous() && b.is_contiguous() &&
-         (a.byte_count() == 0 || std::memcmp(a.data, b.data, a.byte_count()) == 0);
+  if (a.dtype != b.dtype || !a.is_contiguous() || !b.is_contiguous()) return false;
+  const std::uint64_t bytes = a.byte_count();
+  for (std::uint64_t first = 0; first < bytes; first += kBlock) {
+    const std::uint64_t block = std::min(kBlock, bytes - first);
+    if (std::memcmp(a.data + first, b.data + first, block) != 0) return false;
+    note_walk(2 * block);
+  }
+  return true;
 }
 
 void judge_metrics(SlotComparison& slot, const math::Metrics& metrics) {
@@ -51,12 +61,12 @@ void judge_metrics(SlotComparison& slot, const math::Metrics& metrics) {
 }
 
 void measure_tensors(SlotComparison& slot, const Options& options, unsigned threads) {
-  auto golden = StoredTensor::read(*slot.golden);
+  auto golden = StoredTensor::read(*slot.golden, dump::Alignment::any);
   if (!golden) return settle(slot, Verdict::unreadable, "golden: " + golden.error().message());
   const model::TensorView& g = golden->view();
   if (slot.dtype == model::DType::undefined) slot.dtype = g.dtype;
   slot.shape = g.shape;
-  auto actual = StoredTensor::read(*slot.actual);
+  auto actual = StoredTensor::read(*slot.actual, dump::Alignment::any);
   if (!actual) return settle(slot, Verdict::unreadable, "actual: " + actual.error().message());
   const model::TensorView& a = actual->view();
   const model::DType actual_dtype =

@@ -17,6 +17,12 @@ std::string slot_name(const SlotComparison& slot) {
   return slot_name(slot.golden != nullptr ? *slot.golden : *slot.actual);
 }
 
+std::string one_line(std::string name) {
+  for (std::size_t at = 0; (at = name.find('\n', at)) != std::string::npos; at += 2)
+    name.replace(at, 1, "\\n");
+  return name;
+}
+
 std::string format_ranges(std::vector<std::int64_t> numbers) {
   std::ranges::sort(numbers);
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());

@@ -16,6 +16,9 @@ const std::string& operator_name(const dump::OperatorRun& run);
 std::string slot_name(const dump::Slot& slot);
 std::string slot_name(const SlotComparison& slot);
 
+// `name` with "\n" for a line feed, so that no name looks like a line of its own.
+std::string one_line(std::string name);
+
 // "0-3,7": the different ones of `numbers` in rising order.
 std::string format_ranges(std::vector<std::int64_t> numbers);
 

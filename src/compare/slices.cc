@@ -71,6 +71,7 @@ class Joiner {
     DumpedOperator whole;
     DumpedOperator& first = slices_.front();
     whole.is_whole = first.is_whole;
+    whole.is_joined = true;
     whole.name = first.name;
     whole.attributes = first.attributes;
     whole.path = joined_path();

@@ -68,6 +68,9 @@ bool holds_complex(DType original, const format::H5Dataset& dataset) {
          dataset.shape.dims().back() == 2 && dataset.extent;
 }
 
+// Of the attribute Type: an argument that is a boolean; options of a new tensor, which have no elements.
+constexpr std::int64_t kBooleanType = 4, kOptionsType = 18;
+
 // Where a dataset belongs.
 struct H5Place {
   std::uint64_t call = 0;
@@ -105,7 +108,8 @@ std::string_view list_of(const H5Place& place, std::string_view path) {
 
 void set_elements(Slot& slot, const format::H5Dataset& dataset, const fs::path& path,
                   std::vector<Problem>& problems) {
-  const DType original = dumper_dtype(dataset);
+  const DType told = dumper_dtype(dataset);
+  const DType original = dataset.find_number("Type") == kBooleanType ? DType::boolean : told;
   const bool is_complex = holds_complex(original, dataset);
   const bool is_known = original != DType::undefined &&
                         (is_complex || model::dtype_info(original).kind != model::DTypeKind::complex);
@@ -209,7 +213,7 @@ std::vector<OperatorRun> read_h5_file(const fs::path& path, std::vector<Problem>
   using Key = std::tuple<model::Side, std::string, std::uint64_t>;  // side, argument or list, part
   std::map<std::pair<std::uint64_t, std::string>, std::map<Key, Slot>> calls;
   for (const format::H5Dataset& dataset : file->datasets()) {
-    if (dataset.find_number("Type").value_or(0) != 0) continue;
+    if (dataset.find_number("Type") == kOptionsType) continue;
     auto place = parse_h5_path(dataset.path);
     if (!place) place = H5Place{0, dataset.path.substr(1), model::Side::output, {}, 0};
     Slot slot;

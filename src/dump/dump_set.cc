@@ -67,13 +67,14 @@ class DumpSetReader {
   void note_entry(const fs::directory_entry& entry, StepFiles& files, std::set<std::string>& subdirectories);
   void read_file_alone();
   void read_step_directory(StepFiles files);
-  void note_net(const Location& location);
+  fs::path note_net(const Location& location);
   void place_devices();
   void place_constants();
   void read_rank(std::uint32_t rank, const fs::path& directory);
   void join_log(std::uint32_t rank, const OperatorLog& log);
   std::size_t add_run(std::uint32_t rank, const model::Operator& op, std::int64_t graph_id,
                       std::int64_t step);
+  void tell_models_apart();
   void report_several_nets();
   void sort_runs();
 
@@ -88,6 +89,7 @@ class DumpSetReader {
   std::vector<std::size_t> device_runs_, device_overflows_;  // whose rank is a device so far, by index
   std::optional<fs::path> beside_;  // the root of a tree whose ranks do not lead to its steps
   std::map<Recording, std::set<std::string>> nets_;  // paths below what was opened
+  std::vector<std::tuple<std::size_t, std::uint32_t, std::string>> model_runs_;  // index, rank, network
   std::map<const model::Operator*, std::size_t> log_order_;
 };
 
@@ -99,6 +101,7 @@ Result<DumpSet> DumpSetReader::read() {
   place_constants();
   check_tensor_files(set_.runs_, set_.problems_);
   for (const auto& [rank, directory] : set_.rank_directories_) read_rank(rank, directory);
+  tell_models_apart();
   report_several_nets();
   sort_runs();
   return std::move(set_);
@@ -240,9 +243,10 @@ void DumpSetReader::read_step_directory(StepFiles files) {
   if (!location.is_tree || files.is_alone) files.prefix = prefix_of(location);
   StepContent content = read_step(files, set_.problems_);
   if (content.runs.empty() && content.overflows.empty()) return;
-  note_net(location);
+  const fs::path model = note_net(location);
   const bool by_device = is_by_device(location);
   for (OperatorRun& run : content.runs) {
+    if (!model.empty()) model_runs_.emplace_back(set_.runs_.size(), location.rank, model.filename().string());
     run.rank = location.rank;
     run.graph_id = location.graph_id;
     run.step += location.step;
@@ -259,7 +263,8 @@ void DumpSetReader::read_step_directory(StepFiles files) {
   }
 }
 
-void DumpSetReader::note_net(const Location& location) {
+// Returns the path of the network as nets_ has it; nothing if the directory is of none.
+fs::path DumpSetReader::note_net(const Location& location) {
   const auto joined = [&](std::size_t first, std::size_t last) {
     fs::path path;
     for (std::size_t i = first; i < last; ++i) path /= trail_[i];
@@ -268,10 +273,11 @@ void DumpSetReader::note_net(const Location& location) {
   if (is_by_device(location) && !beside_) beside_ = "/" / joined(0, location.root_length);
   // Of any folder only {net}/{graph}/{step} is taken for a recording.
   const auto is_number = [&](std::size_t up) { return parse_int64(trail_[trail_.size() - up]).has_value(); };
-  if (location.net_length == 0 || (!location.is_tree && !(is_number(1) && is_number(2)))) return;
+  if (location.net_length == 0 || (!location.is_tree && !(is_number(1) && is_number(2)))) return {};
   const std::int64_t step = location.scheme == Scheme::model_tree ? location.step : -1;
-  nets_[{location.scheme, location.rank, step}].insert(
-      joined(std::min(first_inside_, location.net_length - 1), location.net_length));
+  fs::path net = joined(std::min(first_inside_, location.net_length - 1), location.net_length);
+  nets_[{location.scheme, location.rank, step}].insert(net.string());
+  return net;
 }
 
 // Constants are written once for a graph: they belong to the first of its steps.
@@ -359,6 +365,23 @@ std::size_t DumpSetReader::add_run(std::uint32_t rank, const model::Operator& op
   run.name = file_op_name(op);
   run.op = &op;
   return set_.runs_.size() - 1;
+}
+
+// Of several models in one recording of CANN, operators are told apart by the model's name.
+void DumpSetReader::tell_models_apart() {
+  std::set<std::uint32_t> ranks;
+  std::erase_if(nets_, [&](const auto& entry) {
+    const auto& [recording, nets] = entry;
+    const auto [scheme, rank, step] = recording;
+    const fs::path parent = fs::path(*nets.begin()).parent_path();
+    const bool are_models =
+        (scheme == Scheme::model_tree || scheme == Scheme::time_tree) && nets.size() > 1 &&
+        std::ranges::all_of(nets, [&](const fs::path& net) { return net.parent_path() == parent; });
+    if (are_models) ranks.insert(rank);
+    return are_models;
+  });
+  for (const auto& [index, rank, model] : model_runs_)
+    if (ranks.contains(rank)) set_.runs_[index].name.insert(0, model + "/");
 }
 
 void DumpSetReader::report_several_nets() {

@@ -115,13 +115,18 @@ class DumpSet {
   std::vector<std::unique_ptr<OperatorLog>> logs_;  // runs point into these
 };
 
+// What is asked of the addresses of elements.
+enum class Alignment : std::uint8_t { natural, any };
+
 // A tensor of a dump in memory: mapped where the file's bytes can be used as they are.
 class StoredTensor {
  public:
   // `slot` must have a file. Errors: not_found, io, corrupt, unsupported, limit. The elements of a .npy or
   // .h5 are what it holds: float32 where slot.dtype says bfloat16. Packed ones of other files are unpacked:
   // int8 where it says int4, uint8 where it says uint1. An array in Fortran order is a view with strides.
-  static Result<StoredTensor> read(const Slot& slot);
+  // With Alignment::any elements that lie together stay where they are, at addresses that are no multiple of
+  // their size; otherwise such are copied.
+  static Result<StoredTensor> read(const Slot& slot, Alignment alignment = Alignment::natural);
 
   // Of a .npy file.
   static Result<StoredTensor> read(const std::filesystem::path& file);
@@ -131,7 +136,7 @@ class StoredTensor {
   StoredTensor(MappedFile file, std::unique_ptr<std::byte[]> copy, model::TensorView view)
       : file_(std::move(file)), copy_(std::move(copy)), view_(std::move(view)) {}
   static Result<StoredTensor> read_npy(MappedFile file, std::span<const std::byte> npy, std::size_t offset);
-  static Result<StoredTensor> read_part(const Slot& slot, MappedFile file);
+  static Result<StoredTensor> read_part(const Slot& slot, MappedFile file, Alignment alignment);
   static Result<StoredTensor> read_deflated(const Slot& slot, MappedFile file);
   static Result<StoredTensor> read_numbers(MappedFile file);
   static Result<StoredTensor> read_hdf5(const Slot& slot);

@@ -49,7 +49,7 @@ model::DType stored_dtype(const Slot& slot) {
 
 }  // namespace
 
-Result<StoredTensor> StoredTensor::read(const Slot& slot) {
+Result<StoredTensor> StoredTensor::read(const Slot& slot, Alignment alignment) {
   if (slot.packing == Packing::hdf5) return read_hdf5(slot);
   if (!slot.part && slot.packing == Packing::none) return read(slot.file);
   OPDUMP_TRY(MappedFile mapped, MappedFile::open(slot.file));
@@ -60,7 +60,7 @@ Result<StoredTensor> StoredTensor::read(const Slot& slot) {
   const auto part = mapped.bytes().subspan(offset, bytes);
   auto tensor = slot.packing == Packing::npy        ? read_npy(std::move(mapped), part, offset)
                 : slot.packing == Packing::deflated ? read_deflated(slot, std::move(mapped))
-                                                    : read_part(slot, std::move(mapped));
+                                                    : read_part(slot, std::move(mapped), alignment);
   if (!tensor) return tensor.take_error().within(slot.file.string());
   return tensor;
 }
@@ -85,7 +85,7 @@ Result<StoredTensor> StoredTensor::read_npy(MappedFile file, std::span<const std
   return StoredTensor(std::move(file), std::move(copy), std::move(view));
 }
 
-Result<StoredTensor> StoredTensor::read_part(const Slot& slot, MappedFile file) {
+Result<StoredTensor> StoredTensor::read_part(const Slot& slot, MappedFile file, Alignment alignment) {
   const model::DType dtype = stored_dtype(slot);
   model::TensorView view = model::TensorView::row_major(dtype, slot.shape.value_or(model::Shape()), nullptr);
   if (slot.part->bytes < view.byte_count())
@@ -94,7 +94,11 @@ Result<StoredTensor> StoredTensor::read_part(const Slot& slot, MappedFile file) 
   if (bits == 0) return Error(Code::unsupported, "elements of an unknown dtype");
   const auto elements = file.bytes().subspan(slot.part->offset, slot.part->bytes);
   view.data = elements.data();
-  auto copy = bits < 8 ? unpack(view) : align(elements, slot.part->offset, bits / 8);
+  std::unique_ptr<std::byte[]> copy;
+  if (bits < 8)
+    copy = unpack(view);
+  else if (alignment == Alignment::natural)
+    copy = align(elements, slot.part->offset, bits / 8);
   if (bits < 8) view.dtype = dtype == model::DType::int4 ? model::DType::int8 : model::DType::uint8;
   if (copy) view.data = copy.get();
   return StoredTensor(std::move(file), std::move(copy), std::move(view));

@@ -93,7 +93,7 @@ std::string strangers_before(const Comparison& comparison, std::size_t index) {
 std::string first_bad_line(const Comparison& comparison) {
   const OperatorComparison& op = comparison.operators[*comparison.first_bad];
   const dump::OperatorRun& run = op.run();
-  std::string line = "first bad operator: " + compare::operator_name(run) + " (";
+  std::string line = "first bad operator: " + compare::one_line(compare::operator_name(run)) + " (";
   if (run.op != nullptr)
     line.append(model::kPhaseNames[static_cast<std::size_t>(run.op->phase)]).append(", ");
   line += "step " + std::to_string(run.step);

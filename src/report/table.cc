@@ -64,6 +64,11 @@ Row make_row(const OperatorComparison& op) {
   return row;
 }
 
+Row on_one_line(Row row) {
+  for (std::string& cell : row) cell = compare::one_line(std::move(cell));
+  return row;
+}
+
 void append_row(std::string& out, const Row& row, const std::array<std::size_t, kColumns>& widths,
                 std::string_view colour) {
   std::string line;
@@ -107,7 +112,7 @@ std::string format_table(const compare::Comparison& comparison, const TableStyle
       ++left_out;
       continue;
     }
-    rows.push_back(make_row(op));
+    rows.push_back(on_one_line(make_row(op)));
     verdicts.push_back(op.verdict);
   }
   if (rows.empty()) return {};

@@ -309,6 +309,8 @@ def write_h5(path, scale=1, device=10):
             tensor(f"add_Tensor/{call}/output/result", VALUES * call * scale, 1)
         file["add_Tensor/1/input/alpha"] = np.int64(1)
         file["add_Tensor/1/input/alpha"].attrs["Type"] = np.int32(3)
+        file["add_Tensor/2/input/dims"], file["add_Tensor/2/input/flag"] = np.array([3, -1]), np.int8(1)
+        file["add_Tensor/2/input/dims"].attrs["Type"], file["add_Tensor/2/input/flag"].attrs["Type"] = np.int32(16), np.int32(4)
         tensor("AddmmBackward/11/input/grads/grads_0", np.array([200 - 256, 1], "i1"), 2)
         tensor("AddmmBackward/11/input/grads/grads_1", VALUES.astype("f4"), 10, chunks=(3, 2), compression="gzip")
         for part in range(2, 12):
@@ -325,7 +327,9 @@ def test_h5(tmp_path):
     *operators, summary = records("ls", tmp_path / "a.h5", "--json")
     assert summary["problems"] == []
     assert [o["operator"] for o in operators] == ["add_Tensor", "add_Tensor", "add_Tensor", "AddmmBackward"]
-    assert [s["slot"] for s in operators[0]["slots"]] == ["input.self", "output.result"]
+    assert [s["slot"] for s in operators[0]["slots"]] == ["input.alpha", "input.self", "output.result"]
+    assert [(s["slot"], s["dtype"], s["shape"]) for s in operators[1]["slots"][:2]] == [
+        ("input.dims", "int64", [2]), ("input.flag", "bool", [])]
     slots = {s["slot"]: s for s in operators[3]["slots"]}
     assert list(slots)[:12] == [f"input.grads_{part}" for part in range(12)]
     assert slots["input.grads_0"]["dtype"] == "uint8" and slots["input.grads_1"]["dtype"] == "float16"
@@ -342,7 +346,7 @@ def test_h5(tmp_path):
     operators, summary = compare(tmp_path / "a.h5", tmp_path / "b.h5", code=1)
     assert summary["first_bad"]["operator"] == "add_Tensor"
     assert {o["slot"]: o["verdict"] for o in operators if o.get("operator") == "add_Tensor" and "slot" in o} == {
-        "input.self": "match", "output.result": "own_error"}
+        "input.alpha": "match", "input.dims": "match", "input.flag": "match", "input.self": "match", "output.result": "own_error"}
 
 
 def test_any_h5(tmp_path):

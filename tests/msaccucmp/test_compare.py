@@ -207,6 +207,25 @@ def test_custom_algorithm(tmp_path):
     assert compare(*FUSED, "-c", tmp_path / "custom", "-out", tmp_path).returncode == 3
 
 
+def test_a_custom_algorithm_stays(tmp_path):
+    """Python is started once for each thread, not for each tensor; one that ends costs the values of one tensor."""
+    folder = tmp_path / "custom/algorithm"
+    folder.mkdir(parents=True)
+    (folder / "alg_Pid.py").write_text(
+        "import os, sys\n"
+        "def compare(mine, golden, args):\n    print('noise', flush=True)\n    return str(os.getpid()), ''\n")
+    (folder / "alg_Exit.py").write_text(
+        "import sys\nCALLS = []\n"
+        "def compare(mine, golden, args):\n    CALLS.append(1)\n"
+        "    if len(CALLS) == 2:\n        sys.exit(0)\n    return str(len(CALLS)), ''\n")
+    done = compare(*FUSED, "-c", tmp_path / "custom", "-alg", "Pid,Exit", "-out", tmp_path)
+    assert done.returncode == 2, done.stderr
+    rows = list(csv.DictReader(open(only(tmp_path, "result_*.csv"), newline="")))[:-1]
+    pids = {row["Pid"] for row in rows} - {"NaN"}
+    assert 1 <= len(pids) <= os.cpu_count() and len(rows) > len(pids)
+    assert {row["Exit"] for row in rows} <= {"1", "NaN"}
+
+
 def test_damaged_dumps(tmp_path):
     """One file that cannot be read costs its rows, not the run."""
     mine = tmp_path / "my"

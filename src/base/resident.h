@@ -1,0 +1,23 @@
+// Large mapped files. What was read of them counts as memory of the process until it is unmapped, however
+// large they are, although the system keeps it cached anyway. So whoever walks over much memory says so, and
+// from time to time all that is mapped is given back; who reads it again finds it in the system's cache.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace opdump {
+
+// Bytes that are walked over before pages are given back: about what mapped files take of the process.
+inline constexpr std::uint64_t kResidentBytes = 128 << 20;
+
+// From here on until forget_mapping() the pages of the mapping may be given back at any time: it must be of a
+// file, whose contents come again. Small ones are not worth it and ignored.
+void note_mapping(std::span<const std::byte> mapped);
+void forget_mapping(std::span<const std::byte> mapped);
+
+// Some thread has read or written `bytes` of what may be mapped. Cheap enough for each megabyte.
+void note_walk(std::uint64_t bytes);
+
+}  // namespace opdump

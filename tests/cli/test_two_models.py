@@ -1,0 +1,51 @@
+"""Two models in one recording of CANN are compared model by model."""
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "msaccucmp"))
+from conftest import dump_file, tensor  # noqa: E402
+
+FLOAT, ND = 1, 2
+
+
+def write(root, time, wrong=None, ids=(1, 2)):
+    for model, number in zip(("encoder", "decoder"), ids):
+        for step in range(2):
+            folder = root / f"{time}/0/{model}/{number}/{step}"
+            folder.mkdir(parents=True)
+            for i in range(3):
+                values = np.arange(4, dtype="f4") + i + (model == "decoder") + 7 * (wrong == (model, step, i))
+                dump_file(folder / f"Relu.relu{i}.{i}.5.{1700000000000000 + i}", [tensor(FLOAT, ND, (4,), values.tobytes())])
+
+
+def compare(root, *words):
+    return subprocess.run([os.environ["OPDUMP_BIN"], "compare", *map(str, words)], capture_output=True, text=True, cwd=root)
+
+
+@pytest.mark.parametrize("ids", [(1, 2), (1, 1)])
+def test_equal(tmp_path, ids):
+    write(tmp_path / "a", "20260101000000", ids=ids)
+    write(tmp_path / "b", "20260102000000", ids=ids)
+    done = compare(tmp_path, "a", "b")
+    assert done.returncode == 0 and "compared 12 of 12 tensors" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("ids", [(1, 2), (1, 1)])
+def test_a_fault_in_one(tmp_path, ids):
+    write(tmp_path / "a", "20260101000000", ids=ids)
+    write(tmp_path / "b", "20260102000000", ("decoder", 1, 2), ids)
+    done = compare(tmp_path, "a", "b")
+    assert done.returncode == 1 and "first bad operator: decoder/relu2" in done.stdout, done.stdout
+    assert compare(tmp_path, "a/20260101000000/0/encoder", "b/20260102000000/0/encoder").returncode == 0
+
+
+def test_two_recordings_are_no_two_models(tmp_path):
+    write(tmp_path / "a", "20260101000000")
+    write(tmp_path / "a", "20260102000000")
+    done = compare(tmp_path, "a", "a")
+    assert done.returncode == 3 and "several recordings of rank 0" in done.stdout, done.stdout

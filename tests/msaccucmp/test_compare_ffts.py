@@ -1,0 +1,86 @@
+"""Operators that FFTS+ executed in slices, by threads of the hardware or slices of the compiler. Needs no reference data."""
+import json
+
+import numpy as np
+import pytest
+
+from conftest import field
+from make_network import NCHW, operator, shape
+from test_compare_rules import compare, golden, graph, rows_in
+
+X = np.arange(1, 49, dtype=np.float16).reshape(1, 4, 3, 4)
+
+
+def slice_file(path, inputs, outputs, attributes, told=None):
+    """A dump file with an attribute; `told` is the shape that its message tells of the outputs."""
+    def tensor(array, dims, size, original):
+        return (field(1, 2) + field(2, NCHW) + field(3, shape(dims)) + field(size, array.nbytes) +
+                field(original, shape(array.shape)))
+
+    message = field(1, b"2.0") + field(2, 1) + field(6, path.name.split(".")[1].encode())
+    message += b"".join(field(4, tensor(array, array.shape, 5, 6)) for array in inputs)
+    message += b"".join(field(3, tensor(array, told or array.shape, 6, 7)) for array in outputs)
+    message += field(7, field(1, b"ffts") + field(2, json.dumps(attributes).encode()))
+    payload = b"".join(array.tobytes() for array in [*inputs, *outputs])
+    path.write_bytes(len(message).to_bytes(8, "little") + message + payload)
+
+
+def sliced(tmp_path, axis, threads, count=2, told_count=2):
+    """relu1 in `count` slices along `axis`, after data1, which was executed as a whole."""
+    mine = tmp_path / "my"
+    mine.mkdir()
+    parts = np.split(X, 2, axis)[:count]
+    cut = [1] * 4
+    cut[axis] = 2
+    ranges = [[[{"lower": 0, "higher": n} for n in part.shape]] for part in parts]
+    attributes = {"slice_instance_num": told_count, "threadMode": threads, "outputCutList": [cut],
+                  "output_tensor_slice": ranges}
+    for i, part in enumerate(parts):
+        name = f"Relu.relu1.1.2.170000000000000{i}.4.7.{i}.0" if threads else f"Relu.relu1_lxslice{i}.1.2.170000000000000{i}.4.7.0.0"
+        slice_file(mine / name, [part], [np.ascontiguousarray(part * 2)], attributes, X.shape if threads else None)
+    slice_file(mine / "Data.data1.1.2.1600000000000000", [], [X], {})
+    rules = graph(tmp_path / "model.json", operator("data1", "Data", 1, []), operator("relu1", "Relu", 2, ["data1:0"]))
+    return mine, golden(tmp_path / "gold", data1=X, relu1=X * 2), rules
+
+
+@pytest.mark.parametrize("threads", [True, False])
+@pytest.mark.parametrize("axis", [1, 3])
+def test_slices_are_compared_as_a_whole(tmp_path, axis, threads):
+    mine, right, rules = sliced(tmp_path, axis, threads)
+    done = compare("-m", mine, "-g", right, "-f", rules, "-out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    rows = rows_in(tmp_path)
+    at = rows[0].index("MaxAbsoluteError")
+    # The input is that of data1: a slice has read a part of it.
+    assert [[row[2], row[at - 3], row[at - 2], row[at], row[-1]] for row in rows[1:]] == [
+        ["data1", "data1:output:0", "[1,4,3,4]", "0.000000", ""],
+        ["relu1", "relu1:input:0", "[1,4,3,4]", "0.000000", ""],
+        ["relu1", "relu1:output:0", "[1,4,3,4]", "0.000000", ""]]
+
+
+def test_slices_that_are_missing(tmp_path):
+    mine, right, rules = sliced(tmp_path, 1, True, count=2, told_count=3)
+    compare("-m", mine, "-g", right, "-f", rules, "-out", tmp_path)
+    assert "The number of files does not match the number of thread" in rows_in(tmp_path)[-1][-1]
+
+
+def test_slices_of_two_runs(tmp_path):
+    mine, _, _ = sliced(tmp_path, 1, True)
+    done = compare("-m", mine, "-g", mine, "-out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert [row[-1] for row in rows_in(tmp_path)[1:]] == ["", "", ""]
+
+
+def test_slices_apart(tmp_path):
+    mine, right, rules = sliced(tmp_path, 1, False)
+    done = compare("-m", mine, "-g", mine, "-ffts", "-out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert [row[2] for row in rows_in(tmp_path)[1:]] == ["data1", "relu1_lxslice0", "relu1_lxslice0", "relu1_lxslice1",
+                                                         "relu1_lxslice1"]
+
+
+def test_a_wrong_task_type(tmp_path):
+    mine, right, rules = sliced(tmp_path, 1, True)
+    [one, _] = sorted(mine.glob("Relu*"))
+    one.rename(mine / "Relu.relu1.1.2.1700000000000000.9.7.0.0")
+    assert compare("-m", mine, "-g", right, "-f", rules, "-out", tmp_path).returncode == 37
