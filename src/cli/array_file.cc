@@ -1,8 +1,10 @@
 #include "cli/array_file.h"
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "format/npy.h"
 #include "format/torch_file.h"
@@ -12,7 +14,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr unsigned kMode = 0600;
-constexpr std::uint64_t kSmallBytes = 1 << 20;  // fewer are written in one piece
+constexpr std::uint64_t kSmallBytes = 1 << 20;    // fewer are written in one piece
+constexpr std::uint64_t kCopiedBytes = 64 << 20;  // in one step
 
 // Creates `path`, lets `write` fill it, and removes it if that fails.
 Result<> write_new(const fs::path& path, const std::function<Result<>(const Fd&)>& write) {
@@ -38,21 +41,34 @@ Result<> write_with_header(const std::string& header, Array& array, const fs::pa
   return write_new(path, [&](const Fd& fd) -> Result<> {
     if (array.byte_count() <= kSmallBytes) return write_small(header, array, fd, path);
     OPDUMP_CHECK_OK(write_all(fd, std::as_bytes(std::span(header)), path));
-    if (!array.pieces->can_scatter()) return write_pieces(*array.pieces, fd, path);
-    return array.pieces->scatter([&](std::uint64_t offset, std::span<const std::byte> bytes) {
-      return write_at(fd, header.size() + offset, bytes, path);
+    if (!array.pieces->can_scatter()) return write_pieces(array, fd, path);
+    return array.pieces->scatter([&](std::uint64_t offset, std::span<const std::byte> bytes) -> Result<> {
+      OPDUMP_CHECK_OK(write_at(fd, header.size() + offset, bytes, path));
+      array.note_written(bytes.size());
+      return ok();
     });
   });
 }
 
+// In steps, so that somebody learns how far it is.
+Result<> copy_whole(FileRange range, const Array& array, const Fd& fd, const fs::path& path) {
+  for (std::uint64_t left = range.bytes; left > 0; range.offset += range.bytes, left -= range.bytes) {
+    range.bytes = std::min(left, kCopiedBytes);
+    OPDUMP_CHECK_OK(copy_range(range, fd, path));
+    array.note_written(range.bytes);
+  }
+  return ok();
+}
+
 }  // namespace
 
-Result<> write_pieces(ArrayPieces& pieces, const Fd& fd, const fs::path& path) {
-  if (const auto range = pieces.range()) return copy_range(*range, fd, path);
+Result<> write_pieces(Array& array, const Fd& fd, const fs::path& path) {
+  if (auto range = array.pieces->range()) return copy_whole(std::move(*range), array, fd, path);
   for (;;) {
-    OPDUMP_TRY(const auto piece, pieces.next());
+    OPDUMP_TRY(const auto piece, array.pieces->next());
     if (piece.empty()) return ok();
     OPDUMP_CHECK_OK(write_all(fd, piece, path));
+    array.note_written(piece.size());
   }
 }
 
@@ -79,6 +95,7 @@ Result<> write_torch(Array& array, const fs::path& path) {
       OPDUMP_TRY(const auto piece, array.pieces->next());
       if (piece.empty()) return writer.end();
       OPDUMP_CHECK_OK(writer.add(piece));
+      array.note_written(piece.size());
     }
   });
 }

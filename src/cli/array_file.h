@@ -10,8 +10,8 @@
 
 namespace opdump::cli {
 
-// Appends what the pieces hand out to `fd`. Errors: io; as ArrayPieces::next.
-Result<> write_pieces(ArrayPieces& pieces, const Fd& fd, const std::filesystem::path& path);
+// Appends the bytes of `array` to `fd`. Errors: io; as ArrayPieces::next.
+Result<> write_pieces(Array& array, const Fd& fd, const std::filesystem::path& path);
 
 // With the header that numpy.save writes. In column order (`is_fortran`) the pieces are those of the array
 // turned round, as NumPy saves what lies so in memory.

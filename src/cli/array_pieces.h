@@ -39,6 +39,12 @@ struct Array {
   model::DType dtype = model::DType::undefined;  // a type of NumPy's
   model::Shape shape;
   std::unique_ptr<ArrayPieces> pieces;
+  // Told how many bytes more have been written, from any thread; may be empty.
+  std::function<void(std::uint64_t bytes)> on_written = {};
+
+  void note_written(std::uint64_t bytes) const {
+    if (on_written) on_written(bytes);
+  }
   std::uint64_t byte_count() const { return model::TensorView{dtype, shape, {}, nullptr}.byte_count(); }
 };
 

@@ -68,6 +68,7 @@ Result<> write_text(Array& array, const std::filesystem::path& path) {
       text += '\n';
     }
     OPDUMP_CHECK_OK(write_all(fd, std::as_bytes(std::span(text)), path));
+    array.note_written(piece.size());
   }
 }
 

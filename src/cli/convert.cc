@@ -114,10 +114,18 @@ class Converter {
   }
 
   void convert(std::size_t i, unsigned threads) {
-    ItemResult result = convert_item(items_[i], target_, threads);
+    std::uint64_t begun = 0;  // of this item, in begun_bytes_, too
+    const auto on_done = [&](std::uint64_t bytes) {
+      const std::lock_guard lock(mutex_);
+      begun += bytes;
+      begun_bytes_ += bytes;
+      progress_.update(done_bytes_ + begun_bytes_, total_bytes_);
+    };
+    ItemResult result = convert_item(items_[i], target_, threads, on_done);
     const std::lock_guard lock(mutex_);
+    begun_bytes_ -= begun;
     note(i, std::move(result));
-    progress_.update(done_bytes_, total_bytes_);
+    progress_.update(done_bytes_ + begun_bytes_, total_bytes_);
   }
 
   void note(std::size_t i, ItemResult result) {
@@ -174,7 +182,7 @@ class Converter {
   std::vector<std::string> left_out_;
   std::mutex mutex_;  // guards results_, is_done_ and what follows
   Progress progress_;
-  std::uint64_t total_bytes_ = 0, done_bytes_ = 0;
+  std::uint64_t total_bytes_ = 0, done_bytes_ = 0, begun_bytes_ = 0;
 };
 
 // What of the dump decides about the files that are made of it.

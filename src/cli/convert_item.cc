@@ -27,8 +27,8 @@ struct Entry {
 
 class ItemConverter {
  public:
-  ItemConverter(const ConvertItem& item, const ConvertTarget& target, unsigned threads)
-      : item_(item), target_(target), threads_(threads) {}
+  ItemConverter(const ConvertItem& item, const ConvertTarget& target, unsigned threads, const OnDone& on_done)
+      : item_(item), target_(target), threads_(threads), on_done_(on_done) {}
 
   ItemResult convert() {
     if (item_.slot != nullptr)
@@ -49,6 +49,10 @@ class ItemConverter {
   Result<> write_slot() const {
     const fs::path path = target_.output / item_.step->place / (item_.slot->name + "." + target_.to);
     OPDUMP_TRY(Array array, open_slot(*item_.slot->slot, target_.format, threads_));
+    const double share = static_cast<double>(item_.bytes) / static_cast<double>(array.byte_count() + 1);
+    array.on_written = [&](std::uint64_t bytes) {
+      on_done_(static_cast<std::uint64_t>(static_cast<double>(bytes) * share));
+    };
     if (target_.to == "npy") return write_npy(array, false, path);
     if (target_.to == "bin") return write_elements(array, path);
     if (target_.to == "txt") return write_text(array, path);
@@ -99,6 +103,7 @@ class ItemConverter {
         OPDUMP_CHECK_OK(zip.add(piece));
       }
       OPDUMP_CHECK_OK(zip.end());
+      on_done_(file_bytes(*entry.slot->slot));
     }
     return zip.finish();
   }
@@ -110,7 +115,8 @@ class ItemConverter {
     OPDUMP_CHECK_OK(write_all(fd, std::as_bytes(std::span(text)), path));
     for (const Entry& entry : entries) {
       OPDUMP_TRY(Array array, open_slot(*entry.slot->slot, target_.format, 1));
-      OPDUMP_CHECK_OK(write_pieces(*array.pieces, fd, path));
+      OPDUMP_CHECK_OK(write_pieces(array, fd, path));
+      on_done_(file_bytes(*entry.slot->slot));
     }
     return ok();
   }
@@ -118,6 +124,7 @@ class ItemConverter {
   const ConvertItem& item_;
   const ConvertTarget& target_;
   unsigned threads_;
+  const OnDone& on_done_;
   ItemResult result_;
 };
 
@@ -136,8 +143,9 @@ std::vector<ConvertItem> list_items(const std::vector<StepSlots>& steps, const C
   return items;
 }
 
-ItemResult convert_item(const ConvertItem& item, const ConvertTarget& target, unsigned threads) {
-  return ItemConverter(item, target, threads).convert();
+ItemResult convert_item(const ConvertItem& item, const ConvertTarget& target, unsigned threads,
+                        const OnDone& on_done) {
+  return ItemConverter(item, target, threads, on_done).convert();
 }
 
 }  // namespace opdump::cli

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +33,9 @@ struct ItemResult {
   std::uint64_t converted = 0;
   std::vector<std::string> failures;  // "NAME: why", one for each tensor that could not be
 };
-ItemResult convert_item(const ConvertItem& item, const ConvertTarget& target, unsigned threads);
+// `on_done` is told how many of the item's bytes more are done, from any thread, and need not learn of all.
+using OnDone = std::function<void(std::uint64_t bytes)>;
+ItemResult convert_item(const ConvertItem& item, const ConvertTarget& target, unsigned threads,
+                        const OnDone& on_done);
 
 }  // namespace opdump::cli

@@ -14,6 +14,7 @@
 #include "base/file_copy.h"
 #include "base/text.h"
 #include "base/worker_pool.h"
+#include "cli/progress.h"
 #include "compare/shared_work.h"
 #include "format/mapping_csv.h"
 
@@ -220,13 +221,34 @@ Status convert_directory(ConvertOptions options, const fs::path& directory) {
   return Conversion(std::move(options), std::move(files), total).run();
 }
 
+// What is said comes at the end where a bar may be drawn meanwhile.
+Status convert_with_bar(ConvertOptions options, const fs::path& file) {
+  std::error_code error;
+  const std::uint64_t total = fs::file_size(file, error);
+  Log log(!error && total > kBigFile);
+  Status status = Status::ok;
+  {
+    Progress progress("converting");
+    std::mutex mutex;  // guards what follows
+    std::uint64_t done = 0;
+    options.on_written = [&](std::uint64_t bytes) {
+      const std::lock_guard lock(mutex);
+      progress.update(done += bytes, total);
+    };
+    if (total <= kBigFile) options.on_written = nullptr;
+    status = convert_dump_file(file, options, log).status;
+  }
+  log.flush();
+  return status;
+}
+
 Status convert_one(ConvertOptions options, const fs::path& file) {
   if (options.group != nullptr && !options.group->is_leader()) return Status::ok;
-  Log log;
-  if (options.format) options.format->threads = worker_count(0);
-  const Status status = convert_dump_file(file, options, log).status;
+  const bool has_format = options.format.has_value();
+  if (has_format) options.format->threads = worker_count(0);
+  const Status status = convert_with_bar(std::move(options), file);
   if (status == Status::ok) return status;
-  if (options.format) return fail(status, "Failed to convert format for " + file.string() + "\".");
+  if (has_format) return fail(status, "Failed to convert format for " + file.string() + "\".");
   return fail(status, "Failed to parse dump file \"" + file.string() + "\".");
 }
 

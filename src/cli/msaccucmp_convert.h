@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -24,7 +25,8 @@ struct ConvertOptions {
     bool is_input = false;
     std::size_t index = 0;
   };
-  std::optional<Selection> only;        // -i, -o
+  std::optional<Selection> only;                        // -i, -o
+  std::function<void(std::uint64_t bytes)> on_written;  // as that of Array; may be empty
   const group::Group* group = nullptr;  // not null: several processes divide the files of a directory
 };
 

@@ -230,6 +230,7 @@ class FileConverter {
   bool told(const Result<>& written, const fs::path& path) { return told_writing(written, path); }
 
   void write(Array& array, bool is_fortran, const fs::path& path) {
+    array.on_written = options_.on_written;
     if (options_.type == FileType::bin)
       told_writing(write_elements(array, path), path);
     else if (options_.type == FileType::torch)
