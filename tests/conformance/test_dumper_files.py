@@ -377,7 +377,7 @@ def test_a_killed_program_leaves_its_records(program):
         for i in range(400):
             torch.ones(2).add(i)
         torch.zeros(600_000).add(1)     # large ones are written another way
-        time.sleep(1)
+        time.sleep(1.5)
         torch.ones(3).sin()
         os.kill(os.getpid(), signal.SIGKILL)
     """, expect=-9)
