@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <utility>
@@ -55,11 +56,12 @@ void Dumper::say(const Record& record, const char* what) const {
 // which takes far more than kMostUnflushed writes.
 opdump_status Dumper::flush_at_times() {
   constexpr int kMostUnflushed = 256, kShare = 50;
+  constexpr std::chrono::steady_clock::duration kLongest = std::chrono::seconds(1);
   const auto now = std::chrono::steady_clock::now();
   if (++flushes_.unflushed < kMostUnflushed && now < flushes_.next) return OPDUMP_OK;
   const opdump_status status = opdump_h5_flush(file_);
   const auto end = std::chrono::steady_clock::now();
-  flushes_ = {0, end + kShare * (end - now)};
+  flushes_ = {0, end + std::min(kShare * (end - now), kLongest)};
   return status;
 }
 

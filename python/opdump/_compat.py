@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
+from opdump import _on_import
+
 # What --compat names: the modules of the original -> ours. "" is an empty module.
 FAMILIES: dict[str, dict[str, str]] = {
     "torchair": {
@@ -32,6 +34,13 @@ FAMILIES: dict[str, dict[str, str]] = {
     },
     "dumper": {"torch.utils.dumper": "opdump.dumper"},
 }
+
+
+class _Callable(ModuleType):
+    """torch.utils.dumper is a module and, in the original's torch.utils, the class in it by the same name."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.dumper(*args, **kwargs)
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -58,6 +67,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         module.__doc__ = ours.__doc__
         module.__dict__["__all__"] = list(ours.__all__)
         module.__dict__["__getattr__"] = lambda name: getattr(ours, name)
+        if place == "opdump.dumper":
+            module.__class__ = _Callable
 
 
 def install(families: Iterable[str]) -> None:
@@ -68,3 +79,7 @@ def install(families: Iterable[str]) -> None:
             raise ValueError(f"--compat {family}: known are {', '.join(FAMILIES)}")
         names |= FAMILIES[family]
     sys.meta_path.append(_Finder(names))
+    if "torchair" in names:
+        _on_import.call_after_torch(lambda: importlib.import_module("opdump.torchair._old_torch").provide_compile())
+    if "torch.utils.dumper" in names:
+        _on_import.call_after_torch(lambda: importlib.import_module("torch.utils.dumper"))

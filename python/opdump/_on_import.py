@@ -18,7 +18,10 @@ def attached():
 
 
 class _TorchFinder:
-    """Finds torch as the finders behind it do, and begins recording when its module body has run."""
+    """Finds torch as the finders behind it do, and calls `then` when its module body has run."""
+
+    def __init__(self, then):
+        self.then = then
 
     def find_spec(self, name, path=None, target=None):
         if name != "torch":
@@ -33,10 +36,25 @@ class _TorchFinder:
 
         def exec_module(module):
             execute(module)
-            _start()
+            self.then()
 
         spec.loader.exec_module = exec_module
         return spec
+
+
+def call_after_torch(then):
+    """With the import of torch, or at once if torch is there."""
+    if "torch" in sys.modules:
+        then()
+    else:
+        sys.meta_path.insert(0, _TorchFinder(then))
+
+
+def tell_run():
+    """For `opdump run`: the program asked for a dump, which is on disk whenever it ends."""
+    if path := os.environ.get("OPDUMP_RUN_REPORT"):
+        with open(path, "a", encoding="ascii") as report:
+            report.write("+-")
 
 
 def _start():
@@ -47,10 +65,7 @@ def _start():
 
 def start_with_torch():
     """Begins recording with the import of torch if the environment names a configuration; at once if torch is there."""
-    if config() is None or any(isinstance(finder, _TorchFinder) for finder in sys.meta_path):
+    if config() is None or any(isinstance(f, _TorchFinder) and f.then is _start for f in sys.meta_path):
         return
-    if "torch" in sys.modules:
-        if attached() is None:
-            _start()
-    else:
-        sys.meta_path.insert(0, _TorchFinder())
+    if attached() is None:
+        call_after_torch(_start)

@@ -89,7 +89,7 @@ class dumper:  # noqa: N801  (the original's name)
         if mode == _LOAD:
             self._check_load_path()
         dump_path = _find_file(self._dump_path)
-        from opdump import _dumper
+        from opdump import _dumper, _on_import
 
         _dumper.start(
             mode,
@@ -100,6 +100,7 @@ class dumper:  # noqa: N801  (the original's name)
             node_names=self._node_names,
             device_type=self._device_type,
         )
+        _on_import.tell_run()
 
     def _check_load_path(self) -> None:
         path = self._load_path

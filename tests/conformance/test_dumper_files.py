@@ -1,12 +1,13 @@
 """opdump.dumper writes the files of PyTorch 1.5's torch.utils.dumper: read back with h5py, h5dump and h5copy."""
 
+import json
 import re
 import subprocess
 
 import h5py
 import numpy as np
 import pytest
-from conftest import BUILD
+from conftest import BUILD, OPDUMP
 
 MLP = """
     import sys, torch
@@ -376,7 +377,7 @@ def test_a_killed_program_leaves_its_records(program):
         for i in range(400):
             torch.ones(2).add(i)
         torch.zeros(600_000).add(1)     # large ones are written another way
-        time.sleep(1)
+        time.sleep(1.5)
         torch.ones(3).sin()
         os.kill(os.getpid(), signal.SIGKILL)
     """, expect=-9)
@@ -386,3 +387,43 @@ def test_a_killed_program_leaves_its_records(program):
         for i in range(400):
             assert file[f"add_Tensor/{2 * i + 2}/output/result"][:].tolist() == [i + 1, i + 1]
         assert (file["add_Tensor/802/output/result"][:] == 1).all()
+
+
+def test_two_files_are_measured_as_numpy_does(program):
+    """The metrics of opdump compare, in double precision."""
+    program("""
+    import torch
+    from opdump.dumper import dumper
+    for path, noise in (("a.h5", 0), ("b.h5", 1e-2)):
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(144, 5))
+        x = torch.randn(2, 3, 8, 8)
+        x += noise * torch.randn_like(x)
+        with dumper(use_dump=True, dump_path=path, device_type=10):
+            model(x).sum().backward()
+    """)
+    where = program.directory
+    done = subprocess.run([OPDUMP, "compare", "a.h5", "b.h5", "--json"], cwd=where, capture_output=True, text=True)
+    measured = 0
+    with h5py.File(where / "a.h5") as a, h5py.File(where / "b.h5") as b:
+        # The operators of a name in order of their numbers, as records have them.
+        groups = {name: [sorted(file[name].items(), key=lambda item: int(item[0])) for file in (a, b)] for name in a}
+        seen = {}
+        for line in map(json.loads, done.stdout.splitlines()):
+            if line["record"] != "slot" or line["cosine"] is None:
+                continue
+            turn = seen.setdefault((line["operator"], line["slot"]), [0])
+            (_, golden), (_, actual) = (records[turn[0]] for records in groups[line["operator"]])
+            turn[0] += 1
+            side, argument = line["slot"].split(".", 1)
+            place = f"{side}/{argument}" if f"{side}/{argument}" in golden else f"{side}/{argument.rsplit('_', 1)[0]}/{argument}"
+            g, v = (np.asarray(group[place], dtype="f8").ravel() for group in (golden, actual))
+            if not g.any():
+                continue
+            d = np.abs(v - g)
+            wanted = {"cosine": v @ g / np.sqrt((v @ v) * (g @ g)), "max_abs": d.max(), "mean_abs": d.mean(),
+                      "rmse": np.sqrt((d * d).mean()), "relative_l2": np.sqrt((d @ d) / (g @ g))}
+            for name, value in wanted.items():
+                assert line[name] == pytest.approx(value, rel=1e-9, abs=1e-12), (line["operator"], line["slot"], name)
+            measured += 1
+    assert measured >= 25, done.stdout + done.stderr

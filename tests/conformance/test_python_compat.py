@@ -19,6 +19,19 @@ def test_imports(opdump, line):
     assert "nothing was dumped: the program did not ask for it" in done.stderr
 
 
+def test_the_dumper_of_torch_utils(opdump):
+    """As the page on accuracy in PyTorch 1.5 has it."""
+    done = opdump.plain("""
+        import torch
+        with torch.utils.dumper(use_dump=True, dump_path="a.h5") as dump:
+            torch.ones(2).cos()
+        from torch.utils.dumper import dumper
+        assert torch.utils.dumper.dumper is dumper and isinstance(dump, dumper)
+        assert torch.utils.dumper.get_op_map() == dump.get_op_map()
+    """, under=("--compat", "dumper"))
+    assert (opdump.directory / "a.h5").stat().st_size > 0 and "nothing was dumped" not in done.stderr
+
+
 def test_one_state(opdump):
     """Under whatever name."""
     opdump.plain("""

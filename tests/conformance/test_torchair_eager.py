@@ -69,3 +69,23 @@ def test_pt(opdump, run, mode):
     assert {"arg0_1", "arg1_1", "arg2_1", "addmm", "relu_", "add", "add_1", "cat"} <= set(files), done.stderr
     assert files["arg0_1"].shape == (4, 3) and (files["arg2_1"] == 1).all()
     torch.testing.assert_close(files["addmm"].relu(), files["relu_"])
+
+
+def test_pt_by_options_of_the_backend(opdump):
+    (opdump.directory / "out").mkdir()
+    opdump.plain("""
+        import torch, torch_npu
+        net = torch.compile(torch.nn.Linear(3, 4), backend="npugraph_ex", dynamic=False,
+                            options={"dump_tensor_data": True, "data_dump_stage": "original", "data_dump_dir": "out"})
+        net(torch.ones(2, 3))
+        quiet = torch.compile(torch.nn.Linear(4, 4), backend="npugraph_ex")
+        quiet(torch.ones(2, 4))
+        try:
+            torch.compile(net, backend="npugraph_ex", options={"data_dump_stage": "last"})
+        except ValueError as error:
+            assert "not in optional list ['original', 'optimized']" in str(error)
+        else:
+            assert False
+    """, env={"PYTHONPATH": str(opdump.package)}, under=("--compat", "torchair"))
+    files = {path.stem for path in (opdump.directory / "out/worldsize1_global_rank0").glob("*.pt")}
+    assert {"arg0_1", "arg1_1", "arg2_1", "addmm"} <= files and "addmm_1" not in files

@@ -216,7 +216,8 @@ def run(**settings):
 def test_estimator_types():
     with pytest.raises(ValueError, match="must be provided with type `DumpConfig`"):
         npu_device.NPURunConfig(dump_config={"enable_dump": True})
-    assert to_options(npu_device.NPURunConfig(iterations_per_loop=10).as_parameters())["ge.exec.enableDump"] == "0"
+    options = to_options(npu_device.NPURunConfig(iterations_per_loop=10, quant_dumpable="1").as_parameters())
+    assert options["ge.exec.enableDump"] == "0" and options["ge.quant_dumpable"] == "1"
 
 
 @pytest.mark.parametrize("settings, error, text", [

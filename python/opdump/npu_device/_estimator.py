@@ -112,6 +112,8 @@ def to_options(parameters: dict[str, Any], *, find_step_fault: Callable[[str], s
         if str(int(level)) not in ("0", "1", "2"):
             raise InternalError("enable_exception_dump should be 0, 1 or 2.")
         result[_ge.EXCEPTION] = str(int(level))
+    if (quant := parameters.get("quant_dumpable")) is not None:
+        result[_ge.QUANT] = str(quant)
     return result
 
 

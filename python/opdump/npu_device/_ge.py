@@ -11,6 +11,7 @@ from opdump import _steps
 ENABLE, PATH, STEP, MODE = "ge.exec.enableDump", "ge.exec.dumpPath", "ge.exec.dumpStep", "ge.exec.dumpMode"
 ENABLE_DEBUG, DEBUG_MODE = "ge.exec.enableDumpDebug", "ge.exec.dumpDebugMode"
 DATA, LAYER, EXCEPTION = "ge.exec.dumpData", "ge.exec.dumpLayer", "ge.exec.enable_exception_dump"
+QUANT = "ge.quant_dumpable"  # for a compiler, which there is none of here
 
 MODES = ("input", "output", "all")
 DEBUG_MODES = ("aicore_overflow", "atomic_overflow", "all")

@@ -82,7 +82,7 @@ class GlobalOptions(Section):
     def as_dict(self) -> dict[str, str]:
         """By the graph engine's names, those that are set."""
         found = {key: getattr(self.dump_config, name).value for name, key in _DumpConfig.KEYS.items()}
-        found["ge.quant_dumpable"] = self.quant_dumpable.value
+        found[_ge.QUANT] = self.quant_dumpable.value
         # Set by default, but the original records nothing by it unless the device fails.
         found[_ge.EXCEPTION] = self.enable_exception_dump.value if self.enable_exception_dump.is_set else None
         return {key: value for key, value in found.items() if value is not None}

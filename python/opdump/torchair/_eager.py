@@ -21,6 +21,7 @@ import numpy
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from opdump._on_import import tell_run
 from opdump.torchair._config import CompilerConfig, make_rank_directory
 
 
@@ -115,18 +116,11 @@ class PtDump:
         torch.save(value.detach().clone(), os.path.join(self._directory, f"{name}.pt"))
 
 
-def _tell_run() -> None:
-    """For `opdump run`: something is recorded, and it is on disk whenever the program ends."""
-    if path := os.environ.get("OPDUMP_RUN_REPORT"):
-        with open(path, "a", encoding="ascii") as report:
-            report.write("+-")
-
-
 def watch(model: Any, dump: NpyDump | PtDump) -> Any:
     """`model`, a module or a function, with each call of it dumped. A module is the same one afterwards."""
     is_module = isinstance(model, torch.nn.Module)
     forward = model.forward if is_module else model
-    _tell_run()
+    tell_run()
     weights = [*model.parameters(), *model.buffers()] if is_module else []
 
     @functools.wraps(forward)

@@ -102,6 +102,16 @@ def get_npu_backend(*, compiler_config: CompilerConfig | None = None, **unused: 
     return Backend(compiler_config or CompilerConfig())
 
 
+def npugraph_ex(options: dict[str, Any]) -> Backend:
+    """The backend of this name. Of its options these are for dumps: dump_tensor_data, data_dump_stage and data_dump_dir."""
+    config = CompilerConfig()
+    config.mode = "npugraph_ex"
+    for theirs, name in (("dump_tensor_data", "enable_dump"), ("data_dump_stage", "data_dump_stage"), ("data_dump_dir", "dump_path")):
+        if theirs in options:
+            setattr(config.dump_config, name, options[theirs])
+    return Backend(config)
+
+
 def compile(model: Model, config: CompilerConfig | None = None) -> Model:
     """Starts the dump that `config` asks for and returns `model`, to be called as before; for a function, another one."""
     return start(config or CompilerConfig(), model)
