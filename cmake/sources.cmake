@@ -28,6 +28,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   math/device_layout.cc
   math/hash.cc
   math/layout_boxes.cc
+  math/layout_parts.cc
   math/layout_plan.cc
   math/layout_table.cc
   math/memory_walk.cc
@@ -270,6 +271,7 @@ set(OPDUMP_CLI_SOURCES
   cli/array_text.cc
   cli/compare.cc
   cli/convert.cc
+  cli/convert_item.cc
   cli/convert_slots.cc
   cli/graph.cc
   cli/graph_convert.cc
@@ -295,6 +297,7 @@ set(OPDUMP_CLI_SOURCES
   cli/msaccucmp_dump.cc
   cli/msaccucmp_file.cc
   cli/msaccucmp_file_compare.cc
+  cli/msaccucmp_groups.cc
   cli/msaccucmp_overflow.cc
   cli/msaccucmp_paths.cc
   cli/msaccucmp_tensor.cc

@@ -6,10 +6,30 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <memory>
 #include <system_error>
 #include <utility>
 
 namespace opdump {
+namespace {
+
+constexpr std::size_t kCopiedBytes = 128 << 10;  // smaller files are read: mapping and unmapping costs more
+
+// A new copy of a file, which may have become shorter.
+Result<std::span<const std::byte>> read_copy(const Fd& fd, std::size_t size,
+                                             const std::filesystem::path& path) {
+  std::unique_ptr<std::byte[]> copy(new std::byte[size]);
+  for (std::size_t at = 0; at < size;) {
+    const ssize_t n = ::read(fd.get(), copy.get() + at, size - at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return io_error(path, "read");
+    if (n == 0) return Error(Code::corrupt, path.string() + ": it became shorter");
+    at += static_cast<std::size_t>(n);
+  }
+  return std::span<const std::byte>(copy.release(), size);
+}
+
+}  // namespace
 
 Fd& Fd::operator=(Fd&& other) noexcept {
   std::swap(fd_, other.fd_);
@@ -93,6 +113,10 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   if (!S_ISREG(info.st_mode)) return Error(Code::io, path.string() + ": not a regular file");
   const auto size = static_cast<std::size_t>(info.st_size);
   if (size == 0) return MappedFile({});
+  if (size <= kCopiedBytes) {
+    OPDUMP_TRY(const auto bytes, read_copy(fd, size, path));
+    return MappedFile(bytes);
+  }
   void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
   if (address == MAP_FAILED) return io_error(path, "map");
   return MappedFile({static_cast<const std::byte*>(address), size});
@@ -104,7 +128,11 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 }
 
 MappedFile::~MappedFile() {
-  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  auto* const address = const_cast<std::byte*>(bytes_.data());
+  if (bytes_.size() > kCopiedBytes)
+    ::munmap(address, bytes_.size());
+  else
+    delete[] address;
 }
 
 }  // namespace opdump

@@ -2,16 +2,33 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <string_view>
 #include <vector>
+
+#include "base/text.h"
 
 namespace opdump {
 namespace {
 
 constexpr std::size_t kPieceBytes = 1 << 20;
+constexpr std::uint64_t kManyBytes = 192 << 20;
+
+// How much memory this process has; 0 if the system does not tell.
+std::uint64_t resident_bytes() {
+  const Fd fd(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));  // "total resident shared ...", in pages
+  std::array<char, 64> text{};
+  if (!fd || ::read(fd.get(), text.data(), text.size() - 1) <= 0) return 0;
+  const std::string_view words(text.data());
+  const std::size_t begin = std::min(words.find(' ') + 1, words.size());
+  const auto pages = parse_uint64(words.substr(begin, words.find(' ', begin) - begin));
+  return pages.value_or(0) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
 
 // Copies with a buffer what is left of `range`. For file systems without copy_file_range.
 Result<> copy_by_buffer(const Fd& from, FileRange range, const Fd& to, const std::filesystem::path& path) {
@@ -33,8 +50,13 @@ Result<> copy_by_buffer(const Fd& from, FileRange range, const Fd& to, const std
 }  // namespace
 
 Result<Fd> create_file(const std::filesystem::path& path, unsigned mode) {
+  const auto create = [&] {
+    return Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+  };
+  if (Fd fd = create()) return fd;
+  if (errno != EEXIST) return io_error(path, "create");
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) return io_error(path, "remove");
-  Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+  Fd fd = create();
   if (!fd) return io_error(path, "create");
   return fd;
 }
@@ -43,6 +65,19 @@ Result<> append_file(const std::filesystem::path& path, std::string_view text, u
   const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, mode));
   if (!fd) return io_error(path, "open");
   return write_all(fd, std::as_bytes(std::span(text)), path);
+}
+
+Result<> write_both(const Fd& fd, std::span<const std::byte> first, std::span<const std::byte> second,
+                    const std::filesystem::path& path) {
+  const auto part = [](std::span<const std::byte> bytes) {
+    return iovec{const_cast<std::byte*>(bytes.data()), bytes.size()};
+  };
+  const std::array parts = {part(first), part(second)};
+  const ssize_t n = ::writev(fd.get(), parts.data(), parts.size());
+  const std::size_t done = n < 0 ? 0 : static_cast<std::size_t>(n);
+  if (n < 0 && errno != EINTR) return io_error(path, "write");
+  if (done < first.size()) OPDUMP_CHECK_OK(write_all(fd, first.subspan(done), path));
+  return write_all(fd, second.subspan(done - std::min(done, first.size())), path);
 }
 
 Result<> copy_range(const FileRange& range, const Fd& to, const std::filesystem::path& path) {
@@ -78,6 +113,10 @@ void forget_pages(std::span<const std::byte> mapped) {
   const auto begin = (reinterpret_cast<std::uintptr_t>(mapped.data()) + page - 1) / page * page;
   const auto end = reinterpret_cast<std::uintptr_t>(mapped.data() + mapped.size()) / page * page;
   if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
+void forget_if_many(std::span<const std::byte> mapped) {
+  if (resident_bytes() > kManyBytes) forget_pages(mapped);
 }
 
 }  // namespace opdump

@@ -21,6 +21,10 @@ struct FileRange {
 // a link there never decides what is written. Errors: io, not_found.
 Result<Fd> create_file(const std::filesystem::path& path, unsigned mode);
 
+// Writes `first` and, behind it, `second` at the descriptor's position. Errors: io.
+Result<> write_both(const Fd& fd, std::span<const std::byte> first, std::span<const std::byte> second,
+                    const std::filesystem::path& path);
+
 // Appends `text` to `path` in one piece; makes the file if it is missing. A link is refused. Errors: io.
 Result<> append_file(const std::filesystem::path& path, std::string_view text, unsigned mode);
 
@@ -35,5 +39,7 @@ Result<> write_at(const Fd& fd, std::uint64_t offset, std::span<const std::byte>
 // Tells the system that `mapped`, a part of a MappedFile, is not needed soon: its memory can be used for
 // something else, and the bytes are read again if they are looked at.
 void forget_pages(std::span<const std::byte> mapped);
+// The same if this process holds more than 192 MiB.
+void forget_if_many(std::span<const std::byte> mapped);
 
 }  // namespace opdump

@@ -25,20 +25,23 @@ Result<> write_new(const fs::path& path, const std::function<Result<>(const Fd&)
 }
 
 Result<> write_small(const std::string& header, Array& array, const Fd& fd, const fs::path& path) {
-  std::string text = header;
-  text.reserve(header.size() + array.byte_count());
-  for (;;) {
-    OPDUMP_TRY(const auto piece, array.pieces->next());
-    if (piece.empty()) return write_all(fd, std::as_bytes(std::span(text)), path);
-    text.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+  OPDUMP_TRY(auto piece, array.pieces->next());
+  OPDUMP_CHECK_OK(write_both(fd, std::as_bytes(std::span(header)), piece, path));
+  while (!piece.empty()) {
+    OPDUMP_TRY(piece, array.pieces->next());
+    OPDUMP_CHECK_OK(write_all(fd, piece, path));
   }
+  return ok();
 }
 
 Result<> write_with_header(const std::string& header, Array& array, const fs::path& path) {
   return write_new(path, [&](const Fd& fd) -> Result<> {
     if (array.byte_count() <= kSmallBytes) return write_small(header, array, fd, path);
     OPDUMP_CHECK_OK(write_all(fd, std::as_bytes(std::span(header)), path));
-    return write_pieces(*array.pieces, fd, path);
+    if (!array.pieces->can_scatter()) return write_pieces(*array.pieces, fd, path);
+    return array.pieces->scatter([&](std::uint64_t offset, std::span<const std::byte> bytes) {
+      return write_at(fd, header.size() + offset, bytes, path);
+    });
   });
 }
 

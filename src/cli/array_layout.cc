@@ -1,190 +1,189 @@
-// Changes of the memory layout, cut into parts along a dimension that both layouts keep in one piece.
+// Changes of the memory layout, made part by part.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/worker_pool.h"
 #include "cli/array_pieces.h"
-#include "math/convert.h"
-#include "math/device_layout.h"
-#include "math/strided_copy.h"
+#include "math/layout_parts.h"
 
 namespace opdump::cli {
 namespace {
 
+using math::LayoutParts;
+using math::PartOrder;
 using model::DType;
-using model::Format;
 using model::Shape;
 using model::TensorView;
 
-constexpr std::uint64_t kPartBytes = 16 << 20;
+constexpr std::size_t kFastBytes = 256 << 10;     // of a part: what it is made of and itself fit into a cache
+constexpr std::size_t kInOrderBytes = 16 << 20;   // large, so that it reads few parts of blocks
+constexpr std::uint64_t kForgetBytes = 64 << 20;  // smaller files may stay in memory
 
-// Every index of dimension `stored` of the one shape is `unit` indexes of dimension `made` of the other, and
-// all dimensions of the latter before it are 1.
-struct Split {
-  std::size_t stored = 0, made = 0;
-  std::int64_t unit = 1;
-};
+// What is left of rows that are handed out one after the other if `kept` is cut out of `shape`.
+class RowCutter {
+ public:
+  RowCutter(const Shape& shape, const Shape& kept, std::size_t element_bytes)
+      : shape_(shape), kept_(kept), size_(static_cast<std::int64_t>(element_bytes)) {}
 
-// Matrices with their batch dimensions joined: [batch, columns of blocks, rows of blocks, rows, columns].
-Shape joined_blocks(const Shape& stored) {
-  std::int64_t batch = 1;
-  const std::size_t rank = stored.rank();
-  for (std::size_t i = 0; i + 4 < rank; ++i) batch *= stored[i];
-  return {batch, stored[rank - 4], stored[rank - 3], stored[rank - 2], stored[rank - 1]};
-}
-
-std::optional<Split> split_of_matrix(const LayoutChange& change) {
-  const std::size_t rank = change.made.rank();
-  if (rank != 2 && rank != 3) return std::nullopt;
-  if (change.stored[0] > 1) return Split{0, 0, 1};
-  return Split{2, rank - 2, change.stored[3]};
-}
-
-std::optional<Split> split_of(const LayoutChange& change) {
-  const Format to = change.to;
-  switch (change.from) {
-    case Format::nc1hwc0:
-      if (to == Format::hwcn) return Split{2, 0, 1};
-      if (to == Format::nchw && change.stored[0] == 1) return Split{1, 1, change.stored[4]};
-      return Split{0, 0, 1};
-    case Format::ndc1hwc0:
-      return Split{0, 0, 1};
-    case Format::fractal_nz:
-      return split_of_matrix(change);
-    case Format::fractal_z:
-      if (to == Format::nchw && change.groups <= 1) return Split{1, 0, change.stored[2]};
-      return std::nullopt;
-    case Format::nchw:
-      return to == Format::nhwc ? std::optional(Split{0, 0, 1}) : std::nullopt;
-    case Format::nhwc:
-      if (to == Format::nchw) return Split{0, 0, 1};
-      return to == Format::hwcn ? std::optional(Split{1, 0, 1}) : std::nullopt;
-    default:
-      return std::nullopt;
+  // Appends what is kept of `bytes`, which follow what was taken before.
+  void take(std::span<const std::byte> bytes, std::vector<std::byte>& out) {
+    const std::size_t last = shape_.rank() - 1;
+    while (!bytes.empty()) {
+      const std::int64_t row = done_ / shape_[last], at = done_ % shape_[last];
+      const auto left = static_cast<std::int64_t>(bytes.size()) / size_;
+      const std::int64_t count = std::min(shape_[last] - at, left);
+      const std::int64_t kept = std::clamp<std::int64_t>(kept_[last] - at, 0, count);
+      if (is_kept(row)) {
+        const auto part = bytes.first(static_cast<std::size_t>(kept * size_));
+        out.insert(out.end(), part.begin(), part.end());
+      }
+      bytes = bytes.subspan(static_cast<std::size_t>(count * size_));
+      done_ += count;
+    }
   }
-}
 
-std::int64_t product(std::span<const std::int64_t> dims) {
-  std::int64_t result = 1;
-  for (const std::int64_t dim : dims) result *= dim;
-  return result;
-}
+ private:
+  bool is_kept(std::int64_t row) const {
+    for (std::size_t i = shape_.rank() - 1; i-- > 0; row /= shape_[i])
+      if (row % shape_[i] >= kept_[i]) return false;
+    return true;
+  }
+
+  Shape shape_, kept_;
+  std::int64_t size_, done_ = 0;  // done_: elements of `shape`
+};
 
 class LayoutPieces final : public ArrayPieces {
  public:
   LayoutPieces(Elements elements, LayoutChange change, unsigned threads)
-      : elements_(std::move(elements)),
-        change_(std::move(change)),
-        threads_(threads),
-        dtype_(file_dtype(elements_.dtype)),
-        size_(model::dtype_info(dtype_).bits / 8) {
-    if (change_.from == Format::fractal_nz) change_.stored = joined_blocks(change_.stored);
-    if (const auto split = split_of(change_)) set_split(*split);
-  }
+      : elements_(std::move(elements)), change_(std::move(change)), threads_(threads) {}
 
-  // Makes the first part, so that next() has it.
+  // Tells what cannot be done.
   Result<> begin() {
-    OPDUMP_CHECK_OK(widen());
-    has_first_ = true;
-    return make_part();
+    OPDUMP_CHECK_OK(unpack());
+    if (auto parts = make_parts(change_.result, PartOrder::fast)) {
+      fast_ = std::move(*parts);
+      return ok();
+    }
+    // Most cuts are the padding's, which the change leaves out.
+    OPDUMP_TRY(in_order_, make_parts(change_.made, PartOrder::as_result));
+    cutter_.emplace(change_.made, change_.result, size_of(elements_.dtype));
+    return ok();
   }
 
   Result<std::span<const std::byte>> next() override {
-    if (!std::exchange(has_first_, false)) {
-      if (done_ >= total_) return std::span<const std::byte>();
-      OPDUMP_CHECK_OK(make_part());
+    if (!in_order_) {
+      OPDUMP_TRY(in_order_, make_parts(change_.result, PartOrder::as_result));
     }
-    return std::span<const std::byte>(part_);
+    Buffers& buffers = buffers_;
+    buffers.part.resize(in_order_->buffer_bytes());
+    std::span<const std::byte> piece;
+    const auto take = [&](std::uint64_t, std::span<const std::byte> bytes) -> Result<> {
+      if (cutter_) {
+        buffers.cut.clear();
+        cutter_->take(bytes, buffers.cut);
+        bytes = buffers.cut;
+      }
+      piece = widen(bytes, buffers.wide);
+      return ok();
+    };
+    while (piece.empty() && done_ < in_order_->count()) {
+      OPDUMP_CHECK_OK(in_order_->make_part(done_++, buffers.part, take));
+      forget();
+    }
+    return piece;
+  }
+
+  bool can_scatter() const override { return fast_.has_value(); }
+
+  Result<> scatter(const Take& take) override {
+    std::atomic<std::size_t> next{0};
+    std::atomic<bool> is_wrong{false};
+    std::mutex mutex;  // guards result
+    Result<> result = ok();
+    const auto work = [&](std::size_t) {
+      Buffers buffers;
+      buffers.part.resize(fast_->buffer_bytes());
+      for (std::size_t i; !is_wrong && (i = next.fetch_add(1)) < fast_->count();) {
+        auto made = make_fast_part(i, buffers, take);
+        if (made) continue;
+        is_wrong = true;
+        const std::lock_guard lock(mutex);
+        result = std::move(made);
+      }
+    };
+    const std::size_t workers = std::min<std::size_t>(std::max(1u, threads_), fast_->count());
+    parallel_for(workers, static_cast<unsigned>(workers), work);
+    return result;
   }
 
  private:
-  void set_split(const Split& split) {
-    split_ = split;
-    total_ = change_.stored[split.stored];
-    const std::uint64_t bytes = *model::element_count(change_.made) * size_;
-    const std::uint64_t parts = std::max<std::uint64_t>(1, bytes / kPartBytes);
-    step_ = std::max<std::int64_t>(1, total_ / static_cast<std::int64_t>(parts));
+  struct Buffers {
+    std::vector<std::byte> part, cut, wide;
+  };
+
+  static std::size_t size_of(DType dtype) { return model::dtype_info(dtype).bits / 8; }
+
+  Result<LayoutParts> make_parts(const Shape& shape, PartOrder order) const {
+    const TensorView view = TensorView::row_major(elements_.dtype, change_.stored, elements_.bytes.data());
+    return LayoutParts::make(view, change_.from, change_.to, shape, change_.groups,
+                             order == PartOrder::fast ? kFastBytes : kInOrderBytes, order);
   }
 
-  // Elements of fewer than 8 bits, or of another type than the file's, become whole ones first, all at once
-  // where they do not begin at whole bytes.
-  Result<> widen() {
-    if (dtype_ == elements_.dtype) return ok();
-    widened_.resize(elements_.count * size_);
+  Result<> make_fast_part(std::size_t index, Buffers& buffers, const Take& take) const {
+    const std::uint64_t from = size_of(elements_.dtype), to = size_of(file_dtype(elements_.dtype));
+    auto made =
+        fast_->make_part(index, buffers.part, [&](std::uint64_t offset, std::span<const std::byte> bytes) {
+          return take(offset / from * to, widen(bytes, buffers.wide));
+        });
+    forget();
+    return made;
+  }
+
+  // Elements of fewer than 8 bits become whole ones first, all at once: those that a part needs need not
+  // begin at whole bytes.
+  Result<> unpack() {
+    if (size_of(elements_.dtype) > 0) return ok();
+    const std::size_t size = size_of(file_dtype(elements_.dtype));
+    unpacked_.resize(elements_.count * size);
     const auto pieces = make_pieces(Elements{elements_.dtype, elements_.count, elements_.bytes, std::nullopt,
                                              elements_.is_bug_compatible});
-    for (std::size_t at = 0; at < widened_.size();) {
+    for (std::size_t at = 0; at < unpacked_.size();) {
       OPDUMP_TRY(const auto piece, pieces->next());
-      std::memcpy(widened_.data() + at, piece.data(), piece.size());
+      std::memcpy(unpacked_.data() + at, piece.data(), piece.size());
       at += piece.size();
     }
-    elements_.bytes = widened_;
+    elements_.bytes = unpacked_;
+    elements_.dtype = file_dtype(elements_.dtype);
     return ok();
   }
 
-  // The stored elements of part [done_, end), together.
-  std::span<const std::byte> gather(std::int64_t end) {
-    if (!split_) return elements_.bytes;
-    const auto dims = std::as_const(change_.stored).dims();
-    const std::int64_t outer = product(dims.first(split_->stored)),
-                       inner = product(dims.subspan(split_->stored + 1));
-    const std::size_t run = static_cast<std::size_t>((end - done_) * inner) * size_;
-    const auto begin_of = [&](std::int64_t o) {
-      return elements_.bytes.subspan(static_cast<std::size_t>((o * total_ + done_) * inner) * size_, run);
-    };
-    if (outer == 1) return begin_of(0);
-    gathered_.resize(run * static_cast<std::size_t>(outer));
-    for (std::int64_t o = 0; o < outer; ++o)
-      std::memcpy(gathered_.data() + static_cast<std::size_t>(o) * run, begin_of(o).data(), run);
-    return gathered_;
+  // `bytes` with the type of the file.
+  std::span<const std::byte> widen(std::span<const std::byte> bytes, std::vector<std::byte>& wide) const {
+    const DType dtype = file_dtype(elements_.dtype);
+    if (dtype == elements_.dtype) return bytes;
+    const std::uint64_t count = bytes.size() / size_of(elements_.dtype);
+    wide.resize(count * size_of(dtype));
+    convert_to_file(elements_, bytes.data(), wide.data(), count);
+    return wide;
   }
 
-  // Of `shape`, a shape after the change, what part [done_, end) makes.
-  Shape part_of(Shape shape, std::int64_t end) const {
-    if (!split_) return shape;
-    std::int64_t& dim = shape.dims()[split_->made];
-    const std::int64_t first = done_ * split_->unit;
-    dim = std::clamp<std::int64_t>(end * split_->unit, first, std::max(first, dim)) - first;
-    return shape;
-  }
-
-  Result<> make_part() {
-    const std::int64_t end = split_ ? std::min(total_, done_ + step_) : total_;
-    Shape stored = change_.stored;
-    if (split_) stored.dims()[split_->stored] = end - done_;
-    const auto in = gather(end);
-    const TensorView view = TensorView::row_major(dtype_, stored, in.data());
-    const Shape made = part_of(change_.made, end), result = part_of(change_.result, end);
-    done_ = end;
-    const std::uint64_t result_bytes = *model::element_count(result) * size_;
-    part_.resize(result_bytes);
-    // Most cuts are the padding's, which the change itself leaves out.
-    if (math::convert_layout(view, change_.from, change_.to, result, change_.groups, part_, threads_))
-      return forget();
-    made_.resize(*model::element_count(made) * size_);
-    OPDUMP_CHECK_OK(
-        math::convert_layout(view, change_.from, change_.to, made, change_.groups, made_, threads_));
-    TensorView rest = TensorView::row_major(dtype_, made, made_.data());
-    rest.shape = result;
-    math::copy_row_major(rest, part_);
-    return forget();
-  }
-
-  Result<> forget() const {
-    if (widened_.empty() && elements_.bytes.size() > 4 * kPartBytes) forget_pages(elements_.bytes);
-    return ok();
+  void forget() const {
+    if (unpacked_.empty() && elements_.bytes.size() > kForgetBytes) forget_if_many(elements_.bytes);
   }
 
   Elements elements_;
   LayoutChange change_;
   unsigned threads_;
-  DType dtype_;
-  std::size_t size_;
-  std::optional<Split> split_;
-  std::int64_t total_ = 1, step_ = 1, done_ = 0;
-  bool has_first_ = false;
-  std::vector<std::byte> widened_, gathered_, made_, part_;
+  std::vector<std::byte> unpacked_;
+  std::optional<LayoutParts> fast_, in_order_;
+  std::optional<RowCutter> cutter_;
+  Buffers buffers_;  // of next()
+  std::size_t done_ = 0;
 };
 
 }  // namespace

@@ -43,17 +43,6 @@ double wrong_value(DType dtype, unsigned bits, double right) {
   return right;
 }
 
-void convert(const Elements& elements, const std::byte* in, std::byte* out, std::uint64_t count) {
-  if (!is_small_float(elements.dtype)) return math::convert_to_array(elements.dtype, in, out, count);
-  auto* const values = reinterpret_cast<double*>(out);
-  math::convert_elements(elements.dtype, in, values, count);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    if (elements.is_bug_compatible)
-      values[i] = wrong_value(elements.dtype, std::to_integer<unsigned>(in[i]), values[i]);
-    if (std::isnan(values[i])) values[i] = std::numeric_limits<double>::quiet_NaN();  // NumPy's
-  }
-}
-
 // Elements that lie row by row.
 class PlainPieces final : public ArrayPieces {
  public:
@@ -70,7 +59,7 @@ class PlainPieces final : public ArrayPieces {
     done_ += count;
     if (is_same_) return std::span(in, bytes_of(elements_.dtype, count));
     buffer_.resize(bytes_of(file_dtype(elements_.dtype), count));
-    if (count > 0) convert(elements_, in, buffer_.data(), count);
+    if (count > 0) convert_to_file(elements_, in, buffer_.data(), count);
     return std::span<const std::byte>(buffer_);
   }
 
@@ -96,7 +85,7 @@ class StridedPieces final : public ArrayPieces {
     const std::byte* in = reader_.next(count, gathered_.data());
     if (file_dtype(dtype_) == dtype_) return std::span(in, count * size_);
     converted_.resize(bytes_of(file_dtype(dtype_), count));
-    convert({dtype_, count, {}, {}, false}, in, converted_.data(), count);
+    convert_to_file({dtype_, count, {}, {}, false}, in, converted_.data(), count);
     return std::span<const std::byte>(converted_);
   }
 
@@ -108,6 +97,17 @@ class StridedPieces final : public ArrayPieces {
 };
 
 }  // namespace
+
+void convert_to_file(const Elements& kind, const std::byte* in, std::byte* out, std::uint64_t count) {
+  if (!is_small_float(kind.dtype)) return math::convert_to_array(kind.dtype, in, out, count);
+  auto* const values = reinterpret_cast<double*>(out);
+  math::convert_elements(kind.dtype, in, values, count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (kind.is_bug_compatible)
+      values[i] = wrong_value(kind.dtype, std::to_integer<unsigned>(in[i]), values[i]);
+    if (std::isnan(values[i])) values[i] = std::numeric_limits<double>::quiet_NaN();  // NumPy's
+  }
+}
 
 model::DType file_dtype(DType dtype) {
   return is_small_float(dtype) ? DType::float64 : math::array_dtype(dtype);

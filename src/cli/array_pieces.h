@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,6 +25,14 @@ class ArrayPieces {
   virtual Result<std::span<const std::byte>> next() = 0;
   // Where all of the bytes lie as they are, if they do.
   virtual std::optional<FileRange> range() const { return std::nullopt; }
+  // True if scatter() can be called instead of next().
+  virtual bool can_scatter() const { return false; }
+  // Hands out all bytes in any order, from several threads at once, each with its offset in the array.
+  using Take = std::function<Result<>(std::uint64_t offset, std::span<const std::byte> bytes)>;
+  virtual Result<> scatter(const Take& take) {
+    (void)take;
+    return Error(Code::internal, "these pieces come in order only");
+  }
 };
 
 struct Array {
@@ -45,6 +54,9 @@ struct Elements {
 // The type that elements of `dtype` have in files: math::array_dtype, float64 for floats of 8 bits and fewer.
 model::DType file_dtype(model::DType dtype);
 
+// Makes `count` elements of `kind` at `in`, of whole bytes, elements of file_dtype(kind.dtype).
+void convert_to_file(const Elements& kind, const std::byte* in, std::byte* out, std::uint64_t count);
+
 // Elements row by row. With `view` of other strides (its data is elements.bytes), in its order.
 std::unique_ptr<ArrayPieces> make_pieces(Elements elements);
 std::unique_ptr<ArrayPieces> make_pieces(const model::TensorView& view, std::optional<FileRange> range);
@@ -58,8 +70,7 @@ struct LayoutChange {
   std::int64_t groups = 1;
 };
 
-// The first piece is made at once, so that what cannot be done is told. With more than one thread large
-// tensors are converted by several. Errors: as math::convert_layout.
+// scatter() uses up to `threads` threads. Errors: as math::convert_layout.
 Result<std::unique_ptr<ArrayPieces>> change_layout(Elements elements, LayoutChange change, unsigned threads);
 
 }  // namespace opdump::cli

@@ -2,34 +2,30 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <functional>
 #include <mutex>
+#include <nlohmann/json.hpp>
+#include <numeric>
 #include <string>
-#include <system_error>
 #include <utility>
 
-#include "base/text.h"
 #include "base/worker_pool.h"
 #include "cli/arguments.h"
-#include "cli/array_file.h"
-#include "cli/array_text.h"
-#include "cli/convert_slots.h"
+#include "cli/convert_item.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/select.h"
 #include "cli/slot_facts.h"
 #include "cli/verb.h"
-#include "format/npy.h"
-#include "format/safetensors.h"
-#include "format/zip_writer.h"
+#include "compare/shared_work.h"
+#include "group/group.h"
 
 namespace opdump::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using Json = nlohmann::json;
 
 constexpr std::uint64_t kBigFile = 32 << 20;  // converted alone, by all threads
-constexpr std::size_t kAlignment = 64;        // of arrays in .npz
 
 struct ConvertArguments {
   std::string path, output, to = "npy", format, slot;
@@ -44,8 +40,7 @@ void declare(CLI::App& app, ConvertArguments& arguments) {
       ->check(CLI::IsMember({"npy", "bin", "txt", "pt", "npz", "safetensors"}));
   app.add_option("--format", arguments.format,
                  "The layout to bring accelerator's tensors into: NCHW, ND, ...");
-  app.add_option("--op", arguments.filter.op, "Only operators of this name, or with this in their name");
-  app.add_option("--step", arguments.filter.step, "Only this step");
+  add_filter(app, arguments.filter);
   app.add_option("--slot", arguments.slot, "Only this slot of each: input.0, output.1, ...");
   app.footer(
       "Examples:\n"
@@ -68,135 +63,176 @@ Result<> make_inside(const fs::path& root, const fs::path& directory) {
   return ok();
 }
 
+// Converts a dump, or a part of it if a group of processes does it together.
 class Converter {
  public:
-  Converter(const ConvertArguments& arguments, std::vector<StepSlots> steps)
-      : arguments_(arguments), steps_(std::move(steps)), progress_("converting") {
-    if (!arguments.format.empty()) format_ = model::find_format(arguments.format);
-    for (const StepSlots& step : steps_)
-      for (const NamedSlot& slot : step.slots) total_bytes_ += file_bytes(*slot.slot);
+  Converter(const ConvertTarget& target, const std::vector<StepSlots>& steps, const group::Group& group)
+      : target_(target),
+        group_(group),
+        items_(list_items(steps, target)),
+        results_(items_.size()),
+        is_done_(items_.size()),
+        progress_("converting") {
+    for (const ConvertItem& item : items_) total_bytes_ += item.bytes;
   }
 
-  Result<> run() {
-    for (const StepSlots& step : steps_)
-      OPDUMP_CHECK_OK(make_inside(arguments_.output, is_file_each() ? step.place : step.place.parent_path()));
-    if (is_file_each())
-      convert_slots();
-    else
-      parallel_for(steps_.size(), 0, [&](std::size_t i) { convert_step(steps_[i]); });
+  // `digest` is equal for processes that see the same dump.
+  Result<> run(const compare::Share& among, const std::string& digest) {
+    if (among.size > 1) return share(among, digest);
+    std::vector<std::size_t> all(items_.size());
+    std::iota(all.begin(), all.end(), 0);
+    convert(all);
     return ok();
   }
 
-  std::uint64_t converted() const { return converted_; }
-  std::uint64_t failed() const { return failed_; }
+  // Of all processes, in the leader. The order is that of the dump.
+  std::uint64_t converted() const {
+    return std::accumulate(
+        results_.begin(), results_.end(), std::uint64_t{0},
+        [](std::uint64_t sum, const ItemResult& result) { return sum + result.converted; });
+  }
+  std::vector<std::string> failures() const {
+    std::vector<std::string> lines;
+    for (const ItemResult& result : results_)
+      lines.insert(lines.end(), result.failures.begin(), result.failures.end());
+    return lines;
+  }
+  // Processes that did not do their part.
+  const std::vector<std::string>& left_out() const { return left_out_; }
 
  private:
-  bool is_file_each() const { return arguments_.to != "npz" && arguments_.to != "safetensors"; }
-
-  void convert_slots() {
-    std::vector<std::pair<const StepSlots*, const NamedSlot*>> small, big;
-    for (const StepSlots& step : steps_)
-      for (const NamedSlot& slot : step.slots)
-        (file_bytes(*slot.slot) <= kBigFile ? small : big).emplace_back(&step, &slot);
-    parallel_for(small.size(), 0, [&](std::size_t i) { convert_slot(*small[i].first, *small[i].second, 1); });
-    for (const auto& [step, slot] : big) convert_slot(*step, *slot, worker_count(0));
+  void convert(std::span<const std::size_t> indices) {
+    const unsigned threads =
+        std::max<unsigned>(1, worker_count(0) / static_cast<unsigned>(group_.size_here()));
+    std::vector<std::size_t> small, big;
+    for (const std::size_t i : indices) {
+      const bool is_big = items_[i].slot != nullptr && items_[i].bytes > kBigFile;
+      (is_big ? big : small).push_back(i);
+    }
+    parallel_for(small.size(), threads, [&](std::size_t i) { convert(small[i], 1); });
+    for (const std::size_t i : big) convert(i, threads);
   }
 
-  void convert_slot(const StepSlots& step, const NamedSlot& slot, unsigned threads) {
-    const fs::path path = fs::path(arguments_.output) / step.place / (slot.name + "." + arguments_.to);
-    const auto write = [&]() -> Result<> {
-      OPDUMP_TRY(Array array, open_slot(*slot.slot, format_, threads));
-      if (arguments_.to == "npy") return write_npy(array, false, path);
-      if (arguments_.to == "bin") return write_elements(array, path);
-      if (arguments_.to == "txt") return write_text(array, path);
-      return write_torch(array, path);
-    };
-    note(slot, write());
-  }
-
-  void note(const NamedSlot& slot, const Result<>& written) {
+  void convert(std::size_t i, unsigned threads) {
+    ItemResult result = convert_item(items_[i], target_, threads);
     const std::lock_guard lock(mutex_);
-    done_bytes_ += file_bytes(*slot.slot);
-    ++(written ? converted_ : failed_);
-    if (!written) print_error(slot.name + ": " + written.error().message());
+    note(i, std::move(result));
     progress_.update(done_bytes_, total_bytes_);
   }
 
-  // What the file of a step says of an array before its elements. These are read when it is their turn, so
-  // that one array at a time is in memory.
-  struct Entry {
-    const NamedSlot* slot = nullptr;
-    model::DType dtype = model::DType::undefined;
-    model::Shape shape;
-  };
-
-  // The arrays of a step that can be opened; the others are told.
-  std::vector<Entry> list_entries(const StepSlots& step) {
-    std::vector<Entry> entries;
-    for (const NamedSlot& slot : step.slots) {
-      const auto array = open_slot(*slot.slot, format_, 1);
-      const bool is_known =
-          array && (arguments_.to == "npz" || !format::safetensors_dtype(array->dtype).empty());
-      if (is_known)
-        entries.push_back({&slot, array->dtype, array->shape});
-      else
-        note(slot, array ? Error(Code::unsupported, "." + arguments_.to + " has no " +
-                                                        std::string(model::dtype_info(array->dtype).name))
-                         : array.error());
-    }
-    return entries;
+  void note(std::size_t i, ItemResult result) {
+    results_[i] = std::move(result);
+    is_done_[i] = true;
+    done_bytes_ += items_[i].bytes;
   }
 
-  void convert_step(const StepSlots& step) {
-    const fs::path path = fs::path(arguments_.output) / (step.place.string() + "." + arguments_.to);
-    const std::vector<Entry> entries = list_entries(step);
-    const auto write = [&]() -> Result<> {
-      OPDUMP_TRY(const Fd fd, create_file(path, 0600));
-      return arguments_.to == "npz" ? write_archive(entries, fd, path) : write_safetensors(entries, fd, path);
+  // Converts a part of the items and learns from the others what became of theirs. The leader converts what a
+  // process that died has left.
+  Result<> share(const compare::Share& share, const std::string& digest) {
+    std::vector<std::uint64_t> bytes;
+    for (const ConvertItem& item : items_) bytes.push_back(item.bytes);
+    const auto work = [&](std::span<const std::size_t> own) {
+      convert(own);
+      return answers_of(own);
     };
-    const auto written = write();
-    for (const Entry& entry : entries) note(*entry.slot, written);
-    std::error_code error;
-    if (!written) fs::remove(path, error);
-  }
-
-  Result<> write_archive(const std::vector<Entry>& entries, const Fd& fd, const fs::path& path) {
-    format::ZipWriter zip(fd, path);
-    for (const Entry& entry : entries) {
-      OPDUMP_TRY(const std::string header,
-                 format::encode_npy_header(entry.dtype, entry.shape, format::NpySpelling::numpy));
-      OPDUMP_TRY(Array array, open_slot(*entry.slot->slot, format_, 1));
-      OPDUMP_CHECK_OK(zip.begin(entry.slot->name + ".npy", header.size() + array.byte_count(), kAlignment));
-      OPDUMP_CHECK_OK(zip.add(std::as_bytes(std::span(header))));
-      for (;;) {
-        OPDUMP_TRY(const auto piece, array.pieces->next());
-        if (piece.empty()) break;
-        OPDUMP_CHECK_OK(zip.add(piece));
-      }
-      OPDUMP_CHECK_OK(zip.end());
+    OPDUMP_TRY(compare::SharedAnswers shared, compare::share_work(share, digest, bytes, work));
+    if (!group_.is_leader()) return ok();
+    left_out_ = std::move(shared.problems);
+    std::vector<std::size_t> left;
+    for (const std::size_t rank : shared.workers) {
+      if (shared.answers[rank].empty() && std::ranges::count(shared.owner, rank) > 0)
+        left_out_.push_back("process " + std::to_string(rank) + ": it died, and process 0 did its part");
+      if (rank != 0) take_answers(shared.answers[rank]);
     }
-    return zip.finish();
-  }
-
-  Result<> write_safetensors(const std::vector<Entry>& entries, const Fd& fd, const fs::path& path) {
-    std::vector<format::SafetensorsEntry> header;
-    for (const Entry& entry : entries) header.push_back({entry.slot->name, entry.dtype, entry.shape});
-    OPDUMP_TRY(const std::string text, format::encode_safetensors_header(header));
-    OPDUMP_CHECK_OK(write_all(fd, std::as_bytes(std::span(text)), path));
-    for (const Entry& entry : entries) {
-      OPDUMP_TRY(Array array, open_slot(*entry.slot->slot, format_, 1));
-      OPDUMP_CHECK_OK(write_pieces(*array.pieces, fd, path));
-    }
+    for (std::size_t i = 0; i < items_.size(); ++i)
+      if (!is_done_[i]) left.push_back(i);
+    convert(left);
     return ok();
   }
 
-  const ConvertArguments& arguments_;
-  std::vector<StepSlots> steps_;
-  std::optional<model::Format> format_;
-  std::mutex mutex_;  // guards what follows
+  std::string answers_of(std::span<const std::size_t> own) const {
+    Json answers = Json::array();
+    for (const std::size_t i : own) answers.push_back({i, results_[i].converted, results_[i].failures});
+    const auto bytes = Json::to_msgpack(answers);
+    return std::string(bytes.begin(), bytes.end());
+  }
+
+  // Of a process that runs the same program.
+  void take_answers(const std::string& bytes) {
+    const Json answers = Json::from_msgpack(bytes, true, false);
+    if (!answers.is_array()) return;
+    for (const Json& answer : answers)
+      note(answer[0].get<std::size_t>(),
+           {answer[1].get<std::uint64_t>(), answer[2].get<std::vector<std::string>>()});
+  }
+
+  const ConvertTarget& target_;
+  const group::Group& group_;
+  std::vector<ConvertItem> items_;
+  std::vector<ItemResult> results_;
+  std::vector<bool> is_done_;
+  std::vector<std::string> left_out_;
+  std::mutex mutex_;  // guards results_, is_done_ and what follows
   Progress progress_;
-  std::uint64_t total_bytes_ = 0, done_bytes_ = 0, converted_ = 0, failed_ = 0;
+  std::uint64_t total_bytes_ = 0, done_bytes_ = 0;
 };
+
+// What of the dump decides about the files that are made of it.
+std::string description_of(const std::vector<StepSlots>& steps, const dump::DumpSet& dump) {
+  std::string text;
+  for (const StepSlots& step : steps)
+    for (const NamedSlot& slot : step.slots)
+      text += step.place.string() + "/" + slot.name + " " + std::to_string(file_bytes(*slot.slot)) + "\n";
+  for (const dump::Problem& problem : dump.problems()) text += problem.what + "\n";
+  return text;
+}
+
+Result<int> report(const Converter& converter, const dump::DumpSet& dump, const std::string& output) {
+  const std::vector<std::string> failures = converter.failures();
+  std::string text = "converted " + std::to_string(converter.converted()) + " tensors into " + output;
+  for (const std::string& failure : failures) print_error(failure);
+  for (const dump::Problem& problem : dump.problems())
+    print_error(problem.path.string() + ": " + problem.what);
+  for (const std::string& process : converter.left_out()) print_error(process);
+  if (!failures.empty()) text += "; " + std::to_string(failures.size()) + " could not be";
+  print(text + "\n");
+  const bool is_whole = failures.empty() && dump.problems().empty() && converter.left_out().empty();
+  return static_cast<int>(is_whole ? Exit::match : Exit::incomplete);
+}
+
+// What can go wrong before there is work to divide.
+struct Prepared {
+  dump::DumpSet dump;
+  std::vector<StepSlots> steps;
+};
+Result<Prepared> prepare(const ConvertArguments& arguments, const ConvertTarget& target) {
+  OPDUMP_TRY(dump::DumpSet dump, dump::DumpSet::open(arguments.path));
+  OPDUMP_TRY(const auto runs, select_runs(dump, arguments.filter));
+  std::vector<StepSlots> steps = list_slots(runs, arguments.slot);
+  if (steps.empty())
+    return Error(Code::not_found,
+                 arguments.path + ": no tensor to convert: statistics only, or another --slot");
+  for (const StepSlots& step : steps)
+    OPDUMP_CHECK_OK(
+        make_inside(target.output, target.is_file_each() ? step.place : step.place.parent_path()));
+  return Prepared{std::move(dump), std::move(steps)};
+}
+
+Result<int> convert_in(const group::Group& group, const ConvertArguments& arguments) {
+  ConvertTarget target{arguments.output, arguments.to, std::nullopt};
+  if (!arguments.format.empty()) target.format = model::find_format(arguments.format);
+  const compare::Share share{group.rank(), group.size(), 0,
+                             [&](const std::string& mine) { return group.exchange(mine); }};
+  auto prepared = prepare(arguments, target);
+  if (!prepared) {
+    if (group.size() > 1) OPDUMP_CHECK_OK(compare::stay_out(share, prepared.error().message()));
+    return prepared.take_error();
+  }
+  Converter converter(target, prepared->steps, group);
+  OPDUMP_CHECK_OK(converter.run(share, compare::digest_of(description_of(prepared->steps, prepared->dump))));
+  if (!group.is_leader()) return 0;
+  return report(converter, prepared->dump, arguments.output);
+}
 
 }  // namespace
 
@@ -208,22 +244,9 @@ Result<int> run_convert(std::span<const char* const> args) {
   if (!arguments.format.empty() && !model::find_format(arguments.format))
     return Error(Code::usage,
                  "--format: there is no layout " + arguments.format + "; expected NCHW, NHWC, ND, ...");
-  OPDUMP_TRY(const dump::DumpSet dump, dump::DumpSet::open(arguments.path));
-  OPDUMP_TRY(const auto runs, select_runs(dump, arguments.filter));
-  std::vector<StepSlots> steps = list_slots(runs, arguments.slot);
-  if (steps.empty())
-    return Error(Code::not_found,
-                 arguments.path + ": no tensor to convert: statistics only, or another --slot");
-  Converter converter(arguments, std::move(steps));
-  OPDUMP_CHECK_OK(converter.run());
-  std::string text =
-      "converted " + std::to_string(converter.converted()) + " tensors into " + arguments.output;
-  for (const dump::Problem& problem : dump.problems())
-    print_error(problem.path.string() + ": " + problem.what);
-  if (converter.failed() > 0) text += "; " + std::to_string(converter.failed()) + " could not be";
-  print(text + "\n");
-  const bool is_whole = converter.failed() == 0 && dump.problems().empty();
-  return static_cast<int>(is_whole ? Exit::match : Exit::incomplete);
+  OPDUMP_TRY(const group::Group group, group::Group::join());
+  auto status = convert_in(group, arguments);
+  return group.is_leader() ? std::move(status) : Result<int>(0);  // the leader speaks for all
 }
 
 }  // namespace opdump::cli

@@ -27,8 +27,7 @@ struct LsArguments {
 void declare(CLI::App& app, LsArguments& arguments) {
   app.add_option("DUMP", arguments.path, "A dump: its root or any directory below, or a file of it")
       ->required();
-  app.add_option("--step", arguments.filter.step, "Only this step");
-  app.add_option("--op", arguments.filter.op, "Only operators of this name, or with this in their name");
+  add_filter(app, arguments.filter);
   app.add_flag("--json", arguments.json, "Print one JSON record for each operator, a summary last");
   app.footer(
       "Examples:\n"

@@ -11,10 +11,10 @@
 #include <span>
 #include <vector>
 
-#include "base/divide.h"
 #include "base/file_copy.h"
 #include "base/text.h"
 #include "base/worker_pool.h"
+#include "compare/shared_work.h"
 #include "format/mapping_csv.h"
 
 namespace opdump::cli {
@@ -80,7 +80,8 @@ class Conversion {
     } else if (const Status status = share(all); status != Status::ok || !options_.group->is_leader()) {
       return status;
     }
-    return note_failures();
+    const Status status = note_failures();
+    return status == Status::ok && !left_out_.empty() ? Status::invalid_path : status;
   }
 
  private:
@@ -108,22 +109,38 @@ class Conversion {
   // converts what a process that died has left.
   Status share(std::span<const std::size_t> all) {
     const group::Group& group = *options_.group;
-    const std::vector<std::size_t> owner = divide_by_bytes(bytes_, group.size());
-    std::vector<std::size_t> own, left;
-    for (const std::size_t i : all)
-      if (owner[i] == group.rank()) own.push_back(i);
-    convert(own);
-    const auto bytes = Json::to_msgpack(answers_);
-    const auto answers = group.exchange(std::string(bytes.begin(), bytes.end()));
-    if (!answers) return fail(Status::invalid_path, answers.error().message());
+    const compare::Share share{group.rank(), group.size(), 0,
+                               [&](const std::string& mine) { return group.exchange(mine); }};
+    const auto work = [&](std::span<const std::size_t> own) {
+      convert(own);
+      const auto bytes = Json::to_msgpack(answers_);
+      return std::string(bytes.begin(), bytes.end());
+    };
+    auto shared = compare::share_work(share, compare::digest_of(description()), bytes_, work);
+    if (!shared) return fail(Status::invalid_path, shared.error().message());
     if (!group.is_leader()) return Status::ok;
+    left_out_ = std::move(shared->problems);
     std::vector<bool> is_done(files_.size());
-    for (const std::size_t i : own) is_done[i] = true;
-    for (std::size_t rank = 1; rank < answers->size(); ++rank) take_answers((*answers)[rank], is_done);
+    std::vector<std::size_t> left;
+    for (const std::size_t i : all) is_done[i] = shared->owner[i] == 0;
+    for (const std::size_t rank : shared->workers) {
+      if (shared->answers[rank].empty() && std::ranges::count(shared->owner, rank) > 0)
+        left_out_.push_back("process " + std::to_string(rank) + ": it died, and process 0 did its part");
+      if (rank != 0) take_answers(shared->answers[rank], is_done);
+    }
     for (const std::size_t i : all)
       if (!is_done[i]) left.push_back(i);
     convert(left);
+    for (const std::string& process : left_out_) log_line(Severity::error, process);
     return Status::ok;
+  }
+
+  // Equal for processes that would convert the same.
+  std::string description() const {
+    std::string text;
+    for (std::size_t i = 0; i < files_.size(); ++i)
+      text += files_[i].filename().string() + " " + std::to_string(bytes_[i]) + "\n";
+    return text;
   }
 
   void note_answer(std::size_t i, const Log& log) {
@@ -180,8 +197,9 @@ class Conversion {
   std::mutex mutex_;  // guards progress_ and the order of the log's lines
   ProgressLines progress_;
   std::vector<ConvertedFile> results_;
-  std::vector<std::uint64_t> bytes_;  // of the files
-  Json answers_ = Json::array();      // what this process tells the others: index, status, failure, log
+  std::vector<std::uint64_t> bytes_;   // of the files
+  std::vector<std::string> left_out_;  // processes that did not do their part
+  Json answers_ = Json::array();       // what this process tells the others: index, status, failure, log
 };
 
 Status convert_directory(ConvertOptions options, const fs::path& directory) {

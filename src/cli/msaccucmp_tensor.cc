@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/msaccucmp_groups.h"
 #include "compare/layout_change.h"
 #include "math/device_layout.h"
 
@@ -12,6 +13,7 @@ namespace {
 
 using model::Format;
 using model::Shape;
+using model::TensorView;
 
 std::string name_of(Format format) { return dump_format_name(static_cast<std::int32_t>(format)); }
 
@@ -251,6 +253,18 @@ class FormatChanger {
     return ok();
   }
 
+  Result<std::unique_ptr<ArrayPieces>> make_changed(const LayoutChange& change, unsigned threads) const {
+    const bool is_wrong = is_bug_compatible_ && groups_ > 1 && change.to == Format::fractal_z;
+    const std::size_t size = model::dtype_info(told_.elements.dtype).bits / 8;
+    if (!is_wrong || size == 0) return change_layout(told_.elements, change, threads);
+    OPDUMP_TRY(std::vector<std::byte> made, make_wrong_filters(told_.elements.bytes, size, change.from,
+                                                               change.stored, change.made, groups_));
+    auto memory = std::make_shared<std::vector<std::byte>>(std::move(made));
+    TensorView view = TensorView::row_major(told_.elements.dtype, change.made, memory->data());
+    view.shape = change.result;
+    return std::unique_ptr<ArrayPieces>(std::make_unique<HeldPieces>(std::move(memory), view));
+  }
+
   ChangedTensor convert(const std::string& module) {
     auto change = shapes();
     if (!change) return failed(module, change.error().message());
@@ -262,8 +276,8 @@ class FormatChanger {
     if (wanted_.rank() > 0) result = cut_shape(converted, wanted_, held);
     if (result && result->rank() == converted.rank()) change->result = *result;
     const bool is_fortran = options_.may_be_fortran && is_saved_as_fortran(*change);
-    auto pieces = is_fortran ? Result<std::unique_ptr<ArrayPieces>>(nullptr)
-                             : change_layout(told_.elements, *change, options_.threads);
+    auto pieces =
+        is_fortran ? Result<std::unique_ptr<ArrayPieces>>(nullptr) : make_changed(*change, options_.threads);
     if (!pieces) return failed(module, pieces.error().message());
     say_after(converted);
     ChangedTensor changed{Status::ok, Array{told_.dtype, change->result, std::move(*pieces)}, false,

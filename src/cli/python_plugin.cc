@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <re2/re2.h>
+#include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 
@@ -20,38 +21,49 @@ constexpr std::uint64_t kLargestFile = 1 << 20;  // the original's limit for a s
 constexpr std::uint64_t kLargestReason = 1 << 16;
 constexpr int kNoFunction = 3;
 
-// argv: directory, module, shape, shape, groups, file to read, file to write, file for the reason.
+// argv: directory. A request is a list: module, shape, shape, groups, file to read, file to write, file for
+// the reason; the answer 0 or what went wrong.
 constexpr const char* kScript = R"(
-import importlib, json, sys
-folder, module, source, target, groups, read, write, reason = sys.argv[1:]
-def stop(status, text):
-    with open(reason, "w") as file:
-        file.write(str(text))
-    sys.exit(status)
-try:
-    import numpy
-    sys.path.append(folder)
-    convert = getattr(importlib.import_module("format_convert." + module), "convert", None)
-except Exception as error:
-    stop(4, error)
-count = getattr(getattr(convert, "__code__", None), "co_argcount", None)
-expected = 4 if "to_FRACTAL_Z" in module else 3
-if not callable(convert):
-    stop(3, "The file 'format_convert.%s' has no attribute 'convert'. Please check the file." % module)
-if count is not None and count != expected:
-    stop(3, "The argument count (%d) of 'convert' in format_convert.%s is not %d. Please check the file."
-         % (count, module, expected))
-arguments = [json.loads(source), json.loads(target), numpy.load(read)] + [int(groups)] * (int(groups) >= 2)
-try:
-    result = convert(*arguments)
-except Exception as error:
-    stop(4, error)
-if not isinstance(result, numpy.ndarray):
-    stop(4, "The return value of 'convert' in '%s' is not numpy.ndarray. Please check the return value." % module)
-numpy.save(write, numpy.ascontiguousarray(result).reshape(result.shape))
+import importlib, json, socket, sys
+sys.path.append(sys.argv[1])
+class Stop(Exception):
+    pass
+def call(module, source, target, groups, read, write):
+    try:
+        import numpy
+        convert = getattr(importlib.import_module("format_convert." + module), "convert", None)
+    except Exception as error:
+        raise Stop(4, error)
+    count = getattr(getattr(convert, "__code__", None), "co_argcount", None)
+    expected = 4 if "to_FRACTAL_Z" in module else 3
+    if not callable(convert):
+        raise Stop(3, "The file 'format_convert.%s' has no attribute 'convert'. Please check the file." % module)
+    if count is not None and count != expected:
+        raise Stop(3, "The argument count (%d) of 'convert' in format_convert.%s is not %d. Please check the file."
+                   % (count, module, expected))
+    try:
+        result = convert(source, target, numpy.load(read), *[groups] * (groups >= 2))
+    except Exception as error:
+        raise Stop(4, error)
+    if not isinstance(result, numpy.ndarray):
+        raise Stop(4, "The return value of 'convert' in '%s' is not numpy.ndarray. Please check the return value." % module)
+    numpy.save(write, numpy.ascontiguousarray(result).reshape(result.shape))
+with socket.socket(fileno=3) as connection, connection.makefile("rw") as channel:
+    for line in channel:
+        *request, reason = json.loads(line)
+        status = 0
+        try:
+            call(*request)
+        except Stop as stop:
+            status, text = stop.args
+            with open(reason, "w") as file:
+                file.write(str(text))
+        print(status, file=channel, flush=True)
 )";
 
-std::string json_list(const model::Shape& shape) { return "[" + joined_shape(shape, ",") + "]"; }
+nlohmann::json json_list(const model::Shape& shape) {
+  return std::vector<std::int64_t>(shape.dims().begin(), shape.dims().end());
+}
 
 // What a plug-in returned: the file is gone, its bytes stay mapped.
 class PluginPieces final : public ArrayPieces {
@@ -108,6 +120,8 @@ FoundPlugins find_format_plugins(const std::string& directory, Log& log) {
   if (found.plugins.modules.empty())
     log.warning("There is no legal 'convert_{src_format}_to_{dest_format}.py' file in '" + folder.string() +
                 "', please check the path.");
+  found.plugins.server =
+      std::make_shared<PythonServer>(kScript, std::vector<std::string>{found.plugins.directory.string()});
   return found;
 }
 
@@ -122,13 +136,12 @@ Result<Array> run_format_plugin(const FormatPlugins& plugins, const std::string&
   flat.shape = {static_cast<std::int64_t>(elements.count)};
   flat.pieces = make_pieces(std::move(elements));
   OPDUMP_CHECK_OK(write_npy(flat, false, input));
-  OPDUMP_TRY(const int status,
-             run_python(kScript, {plugins.directory.string(), module, json_list(from), json_list(to),
-                                  std::to_string(groups), input.string(), output.string(), reason.string()}));
+  const nlohmann::json request = {module,         json_list(from), json_list(to),  groups,
+                                  input.string(), output.string(), reason.string()};
+  OPDUMP_TRY(const int status, plugins.server->ask(request.dump()));
   if (status != 0) {
     const auto text = read_file(reason, kLargestReason);
-    return Error(status == kNoFunction ? Code::unsupported : Code::internal,
-                 text ? *text : "python3 ended with status " + std::to_string(status));
+    return Error(status == kNoFunction ? Code::unsupported : Code::internal, text ? *text : "python3 ended");
   }
   OPDUMP_TRY(dump::StoredTensor stored, dump::StoredTensor::read(output));
   Array array;

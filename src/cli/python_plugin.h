@@ -1,9 +1,10 @@
 // Conversions that a user writes in Python, as msaccucmp takes them (cann.md 4.7): DIR/format_convert/
 // convert_A_to_B.py with `convert(shape_from, shape_to, array)`, which returns an array; those to FRACTAL_Z
-// take the groups as a fourth argument. Each call is a process of its own, which gets and gives .npy files.
+// take the groups as a fourth argument. One Python process makes all of them; it gets and gives .npy files.
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,12 +12,14 @@
 #include "base/result.h"
 #include "cli/array_pieces.h"
 #include "cli/msaccucmp.h"
+#include "cli/python_process.h"
 
 namespace opdump::cli {
 
 struct FormatPlugins {
   std::filesystem::path directory;
-  std::set<std::string> modules;  // "convert_A_to_B"
+  std::set<std::string> modules;         // "convert_A_to_B"
+  std::shared_ptr<PythonServer> server;  // calls them
 };
 
 struct FoundPlugins {

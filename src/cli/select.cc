@@ -59,6 +59,11 @@ Error no_operator(std::span<const OperatorName> all, const std::string& text) {
 
 }  // namespace
 
+void add_filter(CLI::App& app, RunFilter& filter) {
+  app.add_option("--op", filter.op, "Only operators of this name, or with this in their name");
+  app.add_option("--step", filter.step, "Only this step");
+}
+
 Result<std::vector<std::size_t>> select_names(std::span<const OperatorName> names, const std::string& text) {
   for (const Test test : {is_name, is_name_end, is_part, is_part_in_any_case}) {
     std::vector<std::size_t> found;

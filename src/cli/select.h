@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/arguments.h"
 #include "dump/dump_set.h"
 
 namespace opdump::cli {
@@ -17,6 +18,8 @@ struct RunFilter {
   std::string op;  // empty: every operator
   std::optional<std::int64_t> step;
 };
+// The options --op and --step of a verb that takes many operators.
+void add_filter(CLI::App& app, RunFilter& filter);
 
 // An operator as a user may know it.
 struct OperatorName {

@@ -22,7 +22,8 @@ constexpr std::array kVerbs{
     Verb{"graph", "Find and convert the graphs that CANN's graph engine dumps", run_graph},
     Verb{"compare", "Compare two dumps and name the first operator that went wrong", run_compare,
          Together::shared},
-    Verb{"convert", "Write the tensors of a dump as .npy, .npz, .safetensors, text, ...", run_convert},
+    Verb{"convert", "Write the tensors of a dump as .npy, .npz, .safetensors, text, ...", run_convert,
+         Together::shared},
     Verb{"msaccucmp", "Convert and compare CANN's dumps with the options and names of msaccucmp.py",
          run_msaccucmp, Together::shared},
 };

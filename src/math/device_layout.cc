@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "math/box_copy.h"
+#include "math/layout_copy.h"
 #include "math/layout_plan.h"
 #include "math/layout_table.h"
 
@@ -103,33 +104,27 @@ Result<Shape> padded_shape_of(const LayoutRow& row, const Shape& stored, Format 
   return shape;
 }
 
-CopyBox copy_box_of(const LayoutBox& box, std::int64_t element_bytes, bool from_stored) {
-  CopyBox result;
-  for (; result.count < box.count; ++result.count) {
-    const LayoutLoop& loop = box.loops[result.count];
-    const std::ptrdiff_t stored = loop.stored_stride * element_bytes,
-                         plain = loop.plain_stride * element_bytes;
-    result.loops[result.count] = {loop.extent, from_stored ? stored : plain, from_stored ? plain : stored};
-  }
-  return result;
-}
-
 void copy_elements(const LayoutPlan& plan, const TensorView& in, bool from_stored, std::span<std::byte> out,
                    unsigned threads) {
   const std::int64_t size = model::dtype_info(in.dtype).bits / 8;
   if (!from_stored && plan.stored_count != plan.plain_count) std::memset(out.data(), 0, out.size());
-  for_each_box(plan, [&](const LayoutBox& box) {
+  for_each_box(plan, {}, [&](const LayoutBox& box) {
     const std::int64_t stored = box.stored_offset * size, plain = box.plain_offset * size;
-    copy_box(static_cast<std::size_t>(size), copy_box_of(box, size, from_stored),
-             in.data + (from_stored ? stored : plain), out.data() + (from_stored ? plain : stored), threads);
+    copy_layout_box(box, size, from_stored, in.data + (from_stored ? stored : plain),
+                    out.data() + (from_stored ? plain : stored), threads);
   });
 }
 
-Result<> check_memory(const TensorView& in, const Shape& shape_to, std::span<std::byte> out) {
+Result<> check_input(const TensorView& in) {
   const std::uint64_t bits = model::dtype_info(in.dtype).bits;
   if (bits < 8 || bits % 8 != 0)
     return Error(Code::unsupported, "layouts of " + std::string(model::dtype_info(in.dtype).name));
   if (!in.is_contiguous()) return Error(Code::unsupported, "a view that is not contiguous");
+  return ok();
+}
+
+Result<> check_output(const TensorView& in, const Shape& shape_to, std::span<std::byte> out) {
+  const std::uint64_t bits = model::dtype_info(in.dtype).bits;
   const auto count = model::element_count(shape_to);
   if (!count || *count > UINT64_MAX / 16 || out.size() != *count * (bits / 8))
     return Error(Code::corrupt,
@@ -175,16 +170,36 @@ Result<Shape> convert_shape(const Shape& shape, Format from, Format to, const La
                           : stored_shape_of(*pair.stored, pair.plain, shape, options);
 }
 
-Result<> convert_layout(const TensorView& in, Format from, Format to, const Shape& shape_to,
-                        std::int64_t groups, std::span<std::byte> out, unsigned threads) {
-  OPDUMP_CHECK_OK(check_memory(in, shape_to, out));
-  if (from == to) return copy_same(in, shape_to, out);
+Result<PlannedLayout> plan_layout(const TensorView& in, Format from, Format to, const Shape& shape_to,
+                                  std::int64_t groups) {
+  OPDUMP_CHECK_OK(check_input(in));
   const Pair pair = pair_of(from, to);
-  if (pair.stored == nullptr) return unknown_pair(from, to);
+  if (pair.stored == nullptr || from == to) return unknown_pair(from, to);
   const bool from_stored = pair.from_stored;
   OPDUMP_TRY(const LayoutPlan plan, make_plan(*pair.stored, from_stored ? in.shape : shape_to, pair.plain,
                                               from_stored ? shape_to : in.shape, groups, from_stored));
-  copy_elements(plan, in, from_stored, out, threads);
+  return PlannedLayout{plan, from_stored};
+}
+
+void copy_layout_box(const LayoutBox& box, std::int64_t element_bytes, bool from_stored,
+                     const std::byte* from, std::byte* to, unsigned threads) {
+  CopyBox copy;
+  for (; copy.count < box.count; ++copy.count) {
+    const LayoutLoop& loop = box.loops[copy.count];
+    const std::ptrdiff_t stored = loop.stored_stride * element_bytes,
+                         plain = loop.plain_stride * element_bytes;
+    copy.loops[copy.count] = {loop.extent, from_stored ? stored : plain, from_stored ? plain : stored};
+  }
+  copy_box(static_cast<std::size_t>(element_bytes), copy, from, to, threads);
+}
+
+Result<> convert_layout(const TensorView& in, Format from, Format to, const Shape& shape_to,
+                        std::int64_t groups, std::span<std::byte> out, unsigned threads) {
+  OPDUMP_CHECK_OK(check_input(in));
+  OPDUMP_CHECK_OK(check_output(in, shape_to, out));
+  if (from == to) return copy_same(in, shape_to, out);
+  OPDUMP_TRY(const PlannedLayout planned, plan_layout(in, from, to, shape_to, groups));
+  copy_elements(planned.plan, in, planned.from_stored, out, threads);
   return ok();
 }
 

@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "math/layout_parts.h"
 #include "math/layout_rules_test.h"
 #include "math/test_tensors.h"
 
@@ -47,6 +48,39 @@ std::string describe(const Rule& rule) {
          std::to_string(rule.groups);
 }
 
+// The change made part by part; every byte has to be told once.
+std::vector<std::byte> in_parts(const TensorView& in, Format from, Format to, const Shape& shape_to,
+                                std::int64_t groups, std::size_t part_bytes, PartOrder order) {
+  const auto parts = LayoutParts::make(in, from, to, shape_to, groups, part_bytes, order);
+  if (!parts) return {};
+  std::vector<std::byte> out(*model::element_count(shape_to) * (model::dtype_info(in.dtype).bits / 8));
+  std::vector<std::byte> buffer(parts->buffer_bytes(), std::byte{0xee});
+  std::uint64_t told = 0;
+  for (std::size_t i = 0; i < parts->count(); ++i) {
+    const auto made =
+        parts->make_part(i, buffer, [&](std::uint64_t offset, std::span<const std::byte> bytes) {
+          EXPECT_TRUE(order == PartOrder::fast || offset == told);
+          EXPECT_LE(offset + bytes.size(), out.size());
+          if (offset + bytes.size() <= out.size())
+            std::memcpy(out.data() + offset, bytes.data(), bytes.size());
+          told += bytes.size();
+          return ok();
+        });
+    EXPECT_TRUE(made);
+  }
+  EXPECT_EQ(told, out.size());
+  return out;
+}
+
+void check_parts(const TensorView& in, Format from, Format to, const Shape& shape_to, std::int64_t groups,
+                 const std::vector<std::byte>& expected, std::mt19937_64& random) {
+  for (const PartOrder order : {PartOrder::as_result, PartOrder::fast}) {
+    const std::size_t part_bytes = expected.size() / (1 + random() % 40) + 1;
+    EXPECT_TRUE(in_parts(in, from, to, shape_to, groups, part_bytes, order) == expected)
+        << model::format_name(from) << " to " << model::format_name(to) << " in parts of " << part_bytes;
+  }
+}
+
 void check(const Rule& rule, DType dtype, unsigned threads, std::mt19937_64& random) {
   const std::size_t size = model::dtype_info(dtype).bits / 8;
   const Expected expected = make_expected(rule, size, random);
@@ -55,11 +89,13 @@ void check(const Rule& rule, DType dtype, unsigned threads, std::mt19937_64& ran
   auto done = convert_layout(plain, rule.plain, rule.blocked, rule.stored_shape, rule.groups, out, threads);
   ASSERT_TRUE(done) << done.error().message();
   ASSERT_TRUE(out == expected.stored);
+  check_parts(plain, rule.plain, rule.blocked, rule.stored_shape, rule.groups, expected.stored, random);
   const auto stored = TensorView::row_major(dtype, rule.stored_shape, expected.stored.data());
   out.assign(expected.plain.size(), std::byte{0xee});
   done = convert_layout(stored, rule.blocked, rule.plain, rule.plain_shape, rule.groups, out, threads);
   ASSERT_TRUE(done) << done.error().message();
   ASSERT_TRUE(out == expected.plain);
+  check_parts(stored, rule.blocked, rule.plain, rule.plain_shape, rule.groups, expected.plain, random);
 }
 
 TEST(DeviceLayout, EveryElementIsWhereTheRuleSays) {
@@ -99,6 +135,7 @@ TEST(DeviceLayout, PlainLayoutsArePermutations) {
       {Format::nhwc, Format::nchw, {0, 3, 1, 2}}, {Format::nhwc, Format::hwcn, {1, 2, 3, 0}},
       {Format::hwcn, Format::nchw, {3, 2, 0, 1}}, {Format::hwcn, Format::nhwc, {3, 0, 1, 2}},
       {Format::chwn, Format::nhwc, {3, 1, 2, 0}}};
+  std::mt19937_64 random(5);
   std::vector<std::uint16_t> in(7 * 3 * 5 * 20);
   std::iota(in.begin(), in.end(), 0);
   const auto view = TensorView::row_major(DType::uint16, {7, 3, 5, 20}, in.data());
@@ -108,6 +145,8 @@ TEST(DeviceLayout, PlainLayoutsArePermutations) {
     ASSERT_TRUE(shape);
     std::vector<std::uint16_t> out(in.size());
     ASSERT_TRUE(convert_layout(view, test.from, test.to, *shape, 1, std::as_writable_bytes(std::span(out))));
+    const auto bytes = std::as_bytes(std::span(out));
+    check_parts(view, test.from, test.to, *shape, 1, {bytes.begin(), bytes.end()}, random);
     for (std::size_t i = 0; i < out.size(); ++i) {
       std::int64_t from = 0, rest = static_cast<std::int64_t>(i);
       for (std::size_t k = 4; k-- > 0; rest /= (*shape)[k]) {
@@ -227,7 +266,9 @@ TEST(DeviceLayout, HostileShapesDoNotOverflow) {
     if (count.value_or(0) > 1 << 16 || count_to.value_or(1 << 20) > 1 << 16) continue;
     std::vector<std::byte> in(count.value_or(0)), out(*count_to);
     const auto view = TensorView::row_major(DType::int8, shape, in.data());
-    (void)static_cast<bool>(convert_layout(view, from, to, shape_to, number(), out));
+    const std::int64_t groups = number();
+    if (!convert_layout(view, from, to, shape_to, groups, out) || from == to) continue;
+    check_parts(view, from, to, shape_to, groups, out, random);
   }
 }
 

@@ -60,14 +60,15 @@ void add_run(LayoutBox& box, const Run& run) {
 
 class BoxMaker {
  public:
-  BoxMaker(const LayoutPlan& plan, const std::function<void(const LayoutBox&)>& visit)
-      : plan_(plan), visit_(visit) {
+  BoxMaker(const LayoutPlan& plan, const Window& window, const std::function<void(const LayoutBox&)>& visit)
+      : plan_(plan), window_(window), visit_(visit) {
     for (std::size_t axis = 0; axis < kAxisCount; ++axis)
       set_stretch(static_cast<Axis>(axis), {0, plan.axes[axis].extent, 0});
   }
 
   void set_stretch(Axis name, Stretch stretch) {
     const AxisMap& axis = plan_.axis(name);
+    stretch = cut(name, stretch);
     Runs& runs = runs_[static_cast<std::size_t>(name)];
     runs.count = 0;
     if (axis.level_count > 0)
@@ -83,6 +84,13 @@ class BoxMaker {
   }
 
  private:
+  Stretch cut(Axis name, const Stretch& stretch) const {
+    const std::int64_t at = window_.in_stored ? stretch.to : stretch.from;
+    const std::int64_t begin = std::max(at, window_.begin[static_cast<std::size_t>(name)]);
+    const std::int64_t end = std::min(at + stretch.length, window_.end[static_cast<std::size_t>(name)]);
+    return {stretch.from + begin - at, end - begin, stretch.to + begin - at};
+  }
+
   void visit_from(std::size_t axis, const LayoutBox& box) const {
     if (axis == kAxisCount) return visit_(box);
     for (std::size_t i = 0; i < runs_[axis].count; ++i) {
@@ -93,13 +101,15 @@ class BoxMaker {
   }
 
   const LayoutPlan& plan_;
+  const Window& window_;
   const std::function<void(const LayoutBox&)>& visit_;
   std::array<Runs, kAxisCount> runs_;
 };
 
-void visit_groups(const LayoutPlan& plan, BoxMaker& maker) {
+void visit_groups(const LayoutPlan& plan, const Window& window, BoxMaker& maker) {
   const std::int64_t cin = plan.axis(Axis::c).extent, cout = plan.axis(Axis::n).extent / plan.groups;
   for (std::int64_t group = 0; group < plan.groups; ++group) {
+    if (group / plan.fold < window.groups_begin || group / plan.fold >= window.groups_end) continue;
     const std::int64_t place = group % plan.fold;
     maker.set_stretch(Axis::c, {0, cin, place * cin});
     maker.set_stretch(Axis::n, {group * cout, cout, place * cout});
@@ -122,13 +132,14 @@ void visit_gates(const LayoutPlan& plan, BoxMaker& maker) {
 
 }  // namespace
 
-void for_each_box(const LayoutPlan& plan, const std::function<void(const LayoutBox&)>& visit) {
+void for_each_box(const LayoutPlan& plan, const Window& window,
+                  const std::function<void(const LayoutBox&)>& visit) {
   if (plan.plain_count == 0 || plan.stored_count == 0) return;
-  BoxMaker maker(plan, visit);
+  BoxMaker maker(plan, window, visit);
   if (plan.special == Special::lstm)
     visit_gates(plan, maker);
   else if (plan.groups > 1)
-    visit_groups(plan, maker);
+    visit_groups(plan, window, maker);
   else
     maker.visit_boxes(0);
 }

@@ -199,10 +199,13 @@ std::int64_t set_strides(LayoutPlan& plan, const LayoutRow& row, const AtomExten
   for (std::size_t i = 0; i < row.atoms.size(); ++i) {
     AxisMap& axis = plan.axis(row.atoms[i].axis);
     const auto outer = outer_atom(row, i);
-    if (outer && row.atoms[*outer].unit == row.atoms[i].unit)
+    if (outer && row.atoms[*outer].unit == row.atoms[i].unit) {
       axis.levels[axis.level_count - 1].stride += strides[i];  // a diagonal
-    else
-      axis.levels[axis.level_count++] = {size_of(row.atoms[i].unit, plan.c0, plan.n0), strides[i]};
+      continue;
+    }
+    const std::int64_t unit = size_of(row.atoms[i].unit, plan.c0, plan.n0);
+    axis.levels[axis.level_count++] = {unit, strides[i]};
+    plan.stored_loops[plan.stored_loop_count++] = {row.atoms[i].axis, unit, extents[i], strides[i]};
   }
   return step;
 }

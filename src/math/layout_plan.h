@@ -24,6 +24,13 @@ struct AxisMap {
   std::size_t level_count = 0;  // 0: the stored layout does not have the axis, and extent is 1
 };
 
+// A dimension of the stored layout: `extent` times `unit` elements of an axis, `stride` elements apart.
+struct StoredLoop {
+  static constexpr std::size_t kMost = 8;
+  Axis axis = Axis::batch;
+  std::int64_t unit = 1, extent = 1, stride = 1;
+};
+
 struct LayoutPlan {
   std::array<AxisMap, kAxisCount> axes{};
   Special special = Special::none;
@@ -31,6 +38,10 @@ struct LayoutPlan {
   std::int64_t plain_count = 0, stored_count = 0;  // elements
   // Groups (cann.md 5.2): `fold` of them share the blocks of one folded group, `group_stride` elements apart.
   std::int64_t groups = 1, fold = 1, group_stride = 0;
+
+  // What one folded group is made of, outermost first; of a diagonal only the outer dimension.
+  std::array<StoredLoop, StoredLoop::kMost> stored_loops{};
+  std::size_t stored_loop_count = 0;
 
   AxisMap& axis(Axis name) { return axes[static_cast<std::size_t>(name)]; }
   const AxisMap& axis(Axis name) const { return axes[static_cast<std::size_t>(name)]; }
@@ -57,7 +68,18 @@ struct LayoutBox {
   std::int64_t plain_offset = 0, stored_offset = 0;
 };
 
-// Calls visit(box) for boxes that together hold every element of the plain layout once.
-void for_each_box(const LayoutPlan& plan, const std::function<void(const LayoutBox&)>& visit);
+// Some of the elements: of each axis what is in [begin, end), and of the folded groups, too. `in_stored`:
+// these are positions in the stored layout, else indexes in the plain one.
+struct Window {
+  bool in_stored = false;
+  std::array<std::int64_t, kAxisCount> begin{}, end;
+  std::int64_t groups_begin = 0, groups_end = INT64_MAX;
+
+  Window() { end.fill(INT64_MAX); }
+};
+
+// Calls visit(box) for boxes that together hold every element of the plain layout in `window` once.
+void for_each_box(const LayoutPlan& plan, const Window& window,
+                  const std::function<void(const LayoutBox&)>& visit);
 
 }  // namespace opdump::math

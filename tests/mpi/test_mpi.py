@@ -1,4 +1,5 @@
-"""`mpirun opdump compare`: the report is that of one process, or says why it is not whole. OPDUMP_BIN is opdump."""
+"""`mpirun opdump compare`, `convert` and `msaccucmp convert`: what they tell and write is that of one process, or they say why it
+is not whole. OPDUMP_BIN is opdump."""
 import os
 import pathlib
 import shutil
@@ -93,6 +94,48 @@ def test_a_process_that_dies_with_its_supervisor(whole):
     assert done.returncode not in (0, 1) and done.stdout == ""
 
 
+# ---- convert
+
+
+def files_of(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def convert(source, out, *options):
+    return ["convert", source, "-o", out, *options]
+
+
+@pytest.mark.parametrize("count,to,is_whole", [(2, "npy", True), (3, "txt", False), (3, "npz", False)])
+def test_convert_writes_what_one_process_does(dumps, whole, tmp_path, count, to, is_whole):
+    source = whole if is_whole else dumps / "golden"
+    alone = subprocess.run([OPDUMP, *convert(source, "out", "--to", to)], capture_output=True, text=True, cwd=tmp_path)
+    (tmp_path / "out").rename(tmp_path / "alone")
+    together = mpirun((count, "env", "-C", tmp_path, OPDUMP, *convert(source, "out", "--to", to)))
+    assert together.returncode == alone.returncode == (0 if is_whole else 3)
+    assert together.stdout == alone.stdout and alone.stdout.startswith("converted ")
+    assert is_whole or alone.stderr and alone.stderr in together.stderr
+    assert files_of(tmp_path / "out") == files_of(tmp_path / "alone")
+
+
+def test_convert_with_a_file_missing_on_one_host(whole, tmp_path):
+    shutil.copytree(whole, tmp_path / "other")
+    (tmp_path / "other" / "layer7" / "w.npy").unlink()
+    for missing in (tmp_path / "other", "nowhere"):
+        out = tmp_path / f"out{missing == 'nowhere'}"
+        done = mpirun((2, OPDUMP, *convert(whole, out)), (1, OPDUMP, *convert(missing, out)))
+        assert done.returncode == 3 and "process 2 on " in done.stderr, done.stderr
+        assert done.stdout == f"converted 20 tensors into {out}\n" and len(files_of(out)) == 20
+    done = mpirun((1, OPDUMP, *convert("nowhere", tmp_path / "none")), (2, OPDUMP, *convert(whole, tmp_path / "none")))
+    assert done.returncode == 3 and "opdump: nowhere: No such file" in done.stderr and done.stdout == ""
+
+
+def test_convert_with_a_process_that_dies(whole, tmp_path):
+    kill = [sys.executable, HERE / "kill_worker.py", OPDUMP]
+    done = mpirun((2, OPDUMP, *convert(whole, tmp_path / "out")), (1, *kill, *convert(whole, tmp_path / "out")))
+    assert done.returncode == 3 and "process 2: it died" in done.stderr
+    assert done.stdout == f"converted 20 tensors into {tmp_path}/out\n" and len(files_of(tmp_path / "out")) == 20
+
+
 # ---- msaccucmp convert, and verbs that know nothing of other processes
 
 
@@ -139,9 +182,22 @@ def test_msaccucmp_convert(cann, tmp_path, kill):
     assert together.returncode == alone.returncode, together.stderr
     assert converted(tmp_path / "together") == converted(tmp_path / "alone")
     said = [line.split(" - ", 1)[1].replace("together", "alone") for line in together.stderr.splitlines() if " - [" in line]
+    assert any("process 2: it died" in line for line in said) == kill
+    said = [line for line in said if "process 2: it died" not in line]
     expected = [line.split(" - ", 1)[1] for line in alone.stderr.splitlines()]
     quiet = [line for line in said if "%]" not in line and "took" not in line]
     assert sorted(quiet) == sorted(line for line in expected if "%]" not in line and "took" not in line)
+
+
+def test_msaccucmp_convert_with_a_file_missing_on_one_host(cann, tmp_path):
+    for name in ("here", "there"):
+        shutil.copytree(cann, tmp_path / name, ignore=shutil.ignore_patterns("*relu7*"))
+    next((tmp_path / "there").glob("*relu3*")).unlink()
+    command = lambda name: [OPDUMP, "msaccucmp", "convert", "-d", tmp_path / name, "-out", tmp_path / "out"]
+    done = mpirun((2, *command("here")), (1, *command("there")))
+    assert done.returncode == 3 and "sees other files than process 0" in done.stderr
+    assert len(files_of(tmp_path / "out")) == 14
+    assert mpirun((3, *command("here"))).returncode == 0
 
 
 def test_other_verbs_are_done_once(whole):

@@ -263,6 +263,21 @@ def test_conversions_that_fail(body, status, said, plugins, tmp_path):
     assert files_of(tmp_path / "out") == {}
 
 
+def test_one_python_for_all_conversions(plugins, tmp_path):
+    """Also if a script ends it: the next tensor has a new one."""
+    (tmp_path / "in").mkdir()
+    for i in range(6):
+        dump(tmp_path / "in", counting((i + 1, 3)), name=f"Conv2D.conv{i}.3.5.1700000000000001")
+    custom = plugins("ND_to_NCHW", "import os; os.getpid()" + chr(10) + """
+    if len(array) == 9:
+        os._exit(7)
+    return numpy.array([os.getpid()])""")
+    done = convert("-d", tmp_path / "in", "-f", "NCHW", "-c", custom, "-out", tmp_path / "out")
+    assert done.returncode == 26 and "python3 ended" in done.stderr
+    pids = {numpy.load(file)[0] for file in (tmp_path / "out").glob("*.npy")}
+    assert len(list((tmp_path / "out").glob("*.npy"))) == 5 and len(pids) <= 2
+
+
 def test_scripts_that_others_may_write(plugins, tmp_path):
     custom = plugins("ND_to_NCHW", "return array")
     (custom / "format_convert/convert_ND_to_NCHW.py").chmod(0o666)
@@ -305,7 +320,29 @@ def peak_of(*arguments):
     return usage.ru_maxrss / 1024
 
 
-@pytest.mark.parametrize("what", ["plain", "wider", "blocks", "one image", "matrix"])
+@pytest.mark.parametrize("fmt,order", [(NCHW, (0, 1, 2, 3)), (NHWC, (0, 2, 3, 1)), (HWCN, (2, 3, 1, 0))])
+@pytest.mark.parametrize("groups,cin,cout", [(2, 3, 5), (6, 24, 8), (32, 1, 1)])
+def test_groups_to_filters(fmt, order, groups, cin, cout, tmp_path):
+    """The block of a channel, as it is meant and as the original counts it."""
+    array = counting((groups * cout, cin, 2, 3), "float16")
+    file = dump(tmp_path, numpy.ascontiguousarray(array.transpose(order)), fmt, HALF, groups=groups)
+    fold = min(numpy.lcm(16 // numpy.gcd(cin, 16), 16 // numpy.gcd(cout, 16)), groups)
+    c1, no = -(-cin * fold // 16), -(-cout * fold // 16)
+    for options in ([], ["--bug-compatible"]):
+        expected = numpy.zeros((-(-groups // fold), c1, 2, 3, no * 16, 16), "float16").reshape(-1, 2, 3, no * 16, 16)
+        for g in range(groups):
+            for c in range(cin):
+                at, first = divmod(g % fold * cin + c, 16)
+                block = g // fold * (at if options else c1) + at
+                to = g % fold * cout
+                expected[block, :, :, to:to + cout, first] = array[g * cout:(g + 1) * cout, c].transpose(1, 2, 0)
+        out = tmp_path / f"out{len(options)}"
+        assert convert("-d", file, "-f", "FRACTAL_Z", "-out", out, *options).returncode == 0
+        [content] = files_of(out).values()
+        assert content == saved(expected.reshape(-1, no, 16, 16))
+
+
+@pytest.mark.parametrize("what", ["plain", "wider", "blocks", "one image", "matrix", "filters", "to filters"])
 def test_memory(what, tmp_path):
     """Tensors of 0.8 to 3 GiB go through less than 512 MiB."""
     import shutil
@@ -323,6 +360,12 @@ def test_memory(what, tmp_path):
     elif what == "one image":
         sparse_dump(tmp_path / NAME, HALF, NC1HWC0, (1, 12, 1024, 2048, 16), 2, (1, 190, 1024, 2048))
         arguments += ["-f", "NCHW"]
+    elif what == "filters":
+        sparse_dump(tmp_path / NAME, HALF, FRACTAL_Z, (32 * 9, size // 73728, 16, 16), 2, (3, 3, 512, size // 73728 * 16))
+        arguments += ["-f", "HWCN"]
+    elif what == "to filters":
+        sparse_dump(tmp_path / NAME, HALF, NCHW, (size // 4608, 512, 3, 3), 2)
+        arguments += ["-f", "FRACTAL_Z"]
     else:
         sparse_dump(tmp_path / NAME, HALF, FRACTAL_NZ, (1024, 1536, 16, 16), 2, (24576, 16384))
         arguments += ["-f", "ND"]

@@ -1,0 +1,143 @@
+#include "cli/convert_item.h"
+
+#include <system_error>
+#include <utility>
+
+#include "cli/array_file.h"
+#include "cli/array_text.h"
+#include "cli/slot_facts.h"
+#include "format/npy.h"
+#include "format/safetensors.h"
+#include "format/zip_writer.h"
+
+namespace opdump::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kAlignment = 64;  // of arrays in .npz
+
+// What the file of a step says of an array before its elements. These are read when it is their turn, so that
+// one array at a time is in memory.
+struct Entry {
+  const NamedSlot* slot = nullptr;
+  model::DType dtype = model::DType::undefined;
+  model::Shape shape;
+};
+
+class ItemConverter {
+ public:
+  ItemConverter(const ConvertItem& item, const ConvertTarget& target, unsigned threads)
+      : item_(item), target_(target), threads_(threads) {}
+
+  ItemResult convert() {
+    if (item_.slot != nullptr)
+      note(*item_.slot, write_slot());
+    else
+      convert_step();
+    return std::move(result_);
+  }
+
+ private:
+  void note(const NamedSlot& slot, const Result<>& written) {
+    if (written)
+      ++result_.converted;
+    else
+      result_.failures.push_back(slot.name + ": " + written.error().message());
+  }
+
+  Result<> write_slot() const {
+    const fs::path path = target_.output / item_.step->place / (item_.slot->name + "." + target_.to);
+    OPDUMP_TRY(Array array, open_slot(*item_.slot->slot, target_.format, threads_));
+    if (target_.to == "npy") return write_npy(array, false, path);
+    if (target_.to == "bin") return write_elements(array, path);
+    if (target_.to == "txt") return write_text(array, path);
+    return write_torch(array, path);
+  }
+
+  // The arrays of a step that can be opened; the others are told.
+  std::vector<Entry> list_entries() {
+    std::vector<Entry> entries;
+    for (const NamedSlot& slot : item_.step->slots) {
+      const auto array = open_slot(*slot.slot, target_.format, 1);
+      const bool is_known =
+          array && (target_.to == "npz" || !format::safetensors_dtype(array->dtype).empty());
+      if (is_known)
+        entries.push_back({&slot, array->dtype, array->shape});
+      else
+        note(slot, array ? Error(Code::unsupported, "." + target_.to + " has no " +
+                                                        std::string(model::dtype_info(array->dtype).name))
+                         : array.error());
+    }
+    return entries;
+  }
+
+  void convert_step() {
+    const fs::path path = target_.output / (item_.step->place.string() + "." + target_.to);
+    const std::vector<Entry> entries = list_entries();
+    const auto write = [&]() -> Result<> {
+      OPDUMP_TRY(const Fd fd, create_file(path, 0600));
+      return target_.to == "npz" ? write_archive(entries, fd, path) : write_safetensors(entries, fd, path);
+    };
+    const auto written = write();
+    for (const Entry& entry : entries) note(*entry.slot, written);
+    std::error_code error;
+    if (!written) fs::remove(path, error);
+  }
+
+  Result<> write_archive(const std::vector<Entry>& entries, const Fd& fd, const fs::path& path) const {
+    format::ZipWriter zip(fd, path);
+    for (const Entry& entry : entries) {
+      OPDUMP_TRY(const std::string header,
+                 format::encode_npy_header(entry.dtype, entry.shape, format::NpySpelling::numpy));
+      OPDUMP_TRY(Array array, open_slot(*entry.slot->slot, target_.format, 1));
+      OPDUMP_CHECK_OK(zip.begin(entry.slot->name + ".npy", header.size() + array.byte_count(), kAlignment));
+      OPDUMP_CHECK_OK(zip.add(std::as_bytes(std::span(header))));
+      for (;;) {
+        OPDUMP_TRY(const auto piece, array.pieces->next());
+        if (piece.empty()) break;
+        OPDUMP_CHECK_OK(zip.add(piece));
+      }
+      OPDUMP_CHECK_OK(zip.end());
+    }
+    return zip.finish();
+  }
+
+  Result<> write_safetensors(const std::vector<Entry>& entries, const Fd& fd, const fs::path& path) const {
+    std::vector<format::SafetensorsEntry> header;
+    for (const Entry& entry : entries) header.push_back({entry.slot->name, entry.dtype, entry.shape});
+    OPDUMP_TRY(const std::string text, format::encode_safetensors_header(header));
+    OPDUMP_CHECK_OK(write_all(fd, std::as_bytes(std::span(text)), path));
+    for (const Entry& entry : entries) {
+      OPDUMP_TRY(Array array, open_slot(*entry.slot->slot, target_.format, 1));
+      OPDUMP_CHECK_OK(write_pieces(*array.pieces, fd, path));
+    }
+    return ok();
+  }
+
+  const ConvertItem& item_;
+  const ConvertTarget& target_;
+  unsigned threads_;
+  ItemResult result_;
+};
+
+}  // namespace
+
+std::vector<ConvertItem> list_items(const std::vector<StepSlots>& steps, const ConvertTarget& target) {
+  std::vector<ConvertItem> items;
+  for (const StepSlots& step : steps) {
+    std::uint64_t bytes = 0;
+    for (const NamedSlot& slot : step.slots) {
+      bytes += file_bytes(*slot.slot);
+      if (target.is_file_each()) items.push_back({&step, &slot, file_bytes(*slot.slot)});
+    }
+    if (!target.is_file_each()) items.push_back({&step, nullptr, bytes});
+  }
+  return items;
+}
+
+ItemResult convert_item(const ConvertItem& item, const ConvertTarget& target, unsigned threads) {
+  return ItemConverter(item, target, threads).convert();
+}
+
+}  // namespace opdump::cli
