@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t kPieceBytes = 4 << 20;         // one write of a large file
 constexpr std::uint64_t kWriteBehindBytes = 32 << 20;  // at most so much of a file waits for the disk
-constexpr std::uint64_t kDirectBytes = 1 << 20;        // of a file that goes past the page cache
+constexpr std::uint64_t kDirectBytes = 2 << 20;        // of a file that goes past the page cache
 constexpr std::size_t kBufferBytes = 1 << 20;
 constexpr std::size_t kBlockBytes = 4096;  // any disk's blocks are as large or divide it
 

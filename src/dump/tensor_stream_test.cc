@@ -44,8 +44,8 @@ TEST_F(TensorStreamTest, EverySizeOnAnyFileSystem) {
   constexpr std::size_t kMib = 1 << 20;
   for (const fs::path& path :
        {root_ / "file", fs::path("/dev/shm") / (root_.filename().string() + ".opdump")})
-    for (const std::size_t size : {std::size_t{0}, std::size_t{1}, kMib - 100, kMib - 77, kMib - 76, kMib,
-                                   3 * kMib, 3 * kMib + 4096 - 77, 5 * kMib + 1})
+    for (const std::size_t size : {std::size_t{0}, std::size_t{1}, 2 * kMib - 100, 2 * kMib - 77,
+                                   2 * kMib - 76, 2 * kMib, 3 * kMib, 3 * kMib + 4096 - 77, 5 * kMib + 1})
       for (const std::string_view header :
            {"", "seventy-seven bytes ........................................................."}) {
         const std::string text = numbers(size);
