@@ -95,6 +95,8 @@ list(APPEND OPDUMP_CORE_SOURCES
   format/ge_build.cc
   format/ge_graph.cc
   format/ge_onnx.cc
+  format/ge_ops.cc
+  format/ge_readable.cc
   format/ge_schema.cc
   format/fusion_json.cc
   format/graph_ir_read.cc
@@ -128,6 +130,7 @@ set(OPDUMP_TESTS_format
   format/dump_data_test.cc
   format/execution_order_test.cc
   format/ge_build_test.cc
+  format/ge_readable_test.cc
   format/ge_graph_test.cc
   format/fusion_json_test.cc
   format/graph_ir_test.cc
@@ -260,6 +263,7 @@ set(OPDUMP_TESTS_report report/report_test.cc report/result_csv_test.cc)
 
 # Doors, not part of the core.
 set(OPDUMP_ABI_SOURCES
+  abi/arguments.cc
   abi/h5.cc
   abi/opdump.cc
 )

@@ -10,6 +10,7 @@
 #include <set>
 #include <system_error>
 
+#include "attributes.h"
 #include "dtypes.h"
 #include "failure.h"
 #include "rewrite.h"
@@ -48,15 +49,6 @@ constexpr const char* kNoTask = "no task";
 
 bool is_model_output(const ModelFile& model, std::string_view name) {
   return std::ranges::find(model.outputs, name, &NamedValue::name) != model.outputs.end();
-}
-
-// A tensor of an operator that the recorder is only told of.
-opdump_tensor without_data(std::uint32_t index, const char* reason) {
-  opdump_tensor tensor{};
-  tensor.size = sizeof tensor;
-  tensor.index = index;
-  tensor.undumped = reason;
-  return tensor;
 }
 
 }  // namespace
@@ -222,6 +214,10 @@ void Network::define(opdump_session* session) {
     graph.graph_id = options_.graph_id;
     graph.name = model_.graph_name.c_str();
     graph.file_name = options_.file_name.empty() ? nullptr : options_.file_name.c_str();
+    std::vector<std::uint64_t> outputs;
+    for (const NamedValue& output : model_.outputs) outputs.push_back(number_of(output.name).second);
+    graph.outputs = outputs.data();
+    graph.output_count = outputs.size();
     opdump_define_graph(session, &graph);
   }
   for (std::size_t i = 0; i < model_.nodes.size(); ++i) {
@@ -314,12 +310,17 @@ void Network::report_until(std::size_t end, Work& work, const Values& values) {
     if (work.has(work.first, OPDUMP_WANTS_CALL)) report(work, work.first, values, false);
 }
 
+// The number of a value in the graph, with its name as it is kept.
+const std::pair<const std::string, std::uint64_t>& Network::number_of(std::string_view name) {
+  return *numbers_.emplace(std::string(name), numbers_.size() + 1).first;
+}
+
 opdump_tensor Network::describe(std::string_view name, std::uint32_t index, const Values& values) {
   opdump_tensor result{};
   result.size = sizeof result;
   result.index = index;
-  const auto [number, is_new] = numbers_.emplace(std::string(name), numbers_.size() + 1);
-  result.value = number->second;
+  const auto& [known_name, number] = number_of(name);
+  result.value = number;
   const auto initializer = model_.initializer_of.find(name);
   const auto value = values.find(name);
   if (initializer == model_.initializer_of.end() && value == values.end()) {
@@ -328,7 +329,7 @@ opdump_tensor Network::describe(std::string_view name, std::uint32_t index, cons
   }
   const bool is_weight = initializer != model_.initializer_of.end();
   const Tensor& tensor = is_weight ? constant(initializer->second) : value->second;
-  if (is_weight || !model_.producers.contains(name)) result.name = number->first.c_str();
+  if (is_weight || !model_.producers.contains(name)) result.name = known_name.c_str();
   result.role = is_weight ? OPDUMP_WEIGHT : OPDUMP_INPUT;
   result.dtype = tensor.dtype;
   result.rank = static_cast<std::uint32_t>(tensor.dims.size());
@@ -347,14 +348,22 @@ void Network::report(const Work& work, std::size_t index, const Values& values, 
   const auto describe_all = [&](const std::vector<std::string_view>& names, int want) {
     std::vector<opdump_tensor> tensors;
     if (!work.has(index, want)) return tensors;
-    for (std::uint32_t i = 0; i < names.size(); ++i)
-      if (!names[i].empty())
-        tensors.push_back(is_no_task(node) ? without_data(i, kNoTask) : describe(names[i], i, values));
+    for (std::uint32_t i = 0; i < names.size(); ++i) {
+      if (names[i].empty()) continue;
+      tensors.push_back(describe(names[i], i, values));
+      if (!is_no_task(node)) continue;
+      tensors.back().undumped = kNoTask;  // the recorder is only told of it
+      tensors.back().data = nullptr;
+    }
     return tensors;
   };
   const std::vector<opdump_tensor> inputs = describe_all(node.inputs, OPDUMP_WANTS_INPUTS);
   const std::vector<opdump_tensor> outputs = describe_all(node.outputs, OPDUMP_WANTS_OUTPUTS);
   opdump_call* call = opdump_begin(work.session, operators_[index], inputs.data(), inputs.size());
+  if (work.has(index, OPDUMP_WANTS_ARGUMENTS)) {
+    const Attributes attributes(node.message);
+    opdump_set_arguments(work.session, call, attributes.arguments().data(), attributes.arguments().size());
+  }
   opdump_end(work.session, call, outputs.data(), failed ? 0 : outputs.size(), failed);
 }
 

@@ -100,6 +100,7 @@ class Network {
                                     std::span<const Tensor> inputs);
   void report_until(std::size_t end, Work& work, const Values& values);
   void report(const Work& work, std::size_t index, const Values& values, bool failed);
+  const std::pair<const std::string, std::uint64_t>& number_of(std::string_view name);
   opdump_tensor describe(std::string_view name, std::uint32_t index, const Values& values);
   std::size_t find_failing(std::size_t first, std::span<const Tensor> inputs);
   [[noreturn]] void tell_failing(Work work, std::span<const Tensor> inputs, const Failure& failure);

@@ -214,6 +214,16 @@ def beside(directory):
 
 
 @model
+def overflow(directory):
+    """The second operator divides by zero."""
+    save(directory, "overflow", [
+        h.make_node("Abs", ["x"], ["a"], name="absolute"),
+        h.make_node("Div", ["one", "a"], ["d"], name="divide"),
+        h.make_node("Less", ["d", "one"], ["y"], name="less"),
+    ], [info("x", T.FLOAT, [3])], [info("y", T.BOOL, [3])], {"one": np.ones(3, "f4")}, values={"x": np.array([1, 0, -2], "f4")})
+
+
+@model
 def failing(directory):
     """The third operator fails: a shape that does not fit, which is known only when it runs."""
     save(directory, "failing", [

@@ -95,7 +95,11 @@ typedef enum opdump_argument_kind {
   OPDUMP_ARGUMENT_FLOAT = 3,  /* floating */
   OPDUMP_ARGUMENT_STRING = 4, /* text */
   OPDUMP_ARGUMENT_TENSOR = 5, /* integer: its operand index */
-  OPDUMP_ARGUMENT_LIST = 6    /* items, count */
+  OPDUMP_ARGUMENT_LIST = 6,   /* items, count */
+  /* A graph that the operator executes ("then_branch"), for graph files. Its items are lists: names of what
+   * it takes, of its constants, of what it gives; then for each of its operators the type, the name, a list
+   * of the names it reads ("" for one left out), one of those it makes, one of its arguments. */
+  OPDUMP_ARGUMENT_GRAPH = 7
 } opdump_argument_kind;
 
 /* Of opdump_op_info.graph_id: an operator of no model. */
@@ -218,9 +222,11 @@ typedef struct opdump_op_info {
 typedef struct opdump_graph_info {
   uint32_t size; /* sizeof(opdump_graph_info) */
   uint32_t reserved;
-  int64_t graph_id;      /* the model id */
-  const char* name;      /* the outermost name inside the model: "resnet50" */
-  const char* file_name; /* of the model's file, without directory and suffix; NULL: it came from memory */
+  int64_t graph_id;        /* the model id */
+  const char* name;        /* the outermost name inside the model: "resnet50" */
+  const char* file_name;   /* of the model's file, without directory and suffix; NULL: it came from memory */
+  const uint64_t* outputs; /* what it gives, by opdump_tensor.value; NULL: whatever no operator reads */
+  size_t output_count;
 } opdump_graph_info;
 
 /* "0.1.0" */

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "abi/arguments.h"
 #include "abi/call.h"
 #include "base/result.h"
 #include "base/text.h"
@@ -103,6 +104,7 @@ Result<std::uint64_t> memory_limit(const opdump_options& options) {
 constexpr std::size_t kFirstOptionsSize = offsetof(opdump_options, config_text);
 constexpr std::size_t kFirstTensorSize = offsetof(opdump_tensor, value);
 constexpr std::size_t kSecondTensorSize = offsetof(opdump_tensor, original_rank);
+constexpr std::size_t kFirstGraphInfoSize = offsetof(opdump_graph_info, outputs);
 constexpr std::size_t kFirstOpInfoSize = offsetof(opdump_op_info, task);
 
 // What the caller has of a struct that has grown; the rest is zero.
@@ -242,44 +244,6 @@ model::Operator to_operator(const opdump_op_info& info) {
   return op;
 }
 
-// Arguments deeper than this are refused: none are in practice.
-constexpr int kMaxArgumentDepth = 8;
-
-std::vector<model::Argument> to_arguments(const opdump_argument* arguments, std::size_t count, int depth) {
-  std::vector<model::Argument> result;
-  if (!arguments || count == 0 || arguments->size < sizeof(opdump_argument) || depth > kMaxArgumentDepth)
-    return result;
-  const auto* at = reinterpret_cast<const std::byte*>(arguments);
-  for (std::size_t i = 0; i < count; ++i, at += arguments->size) {
-    const auto& from = *reinterpret_cast<const opdump_argument*>(at);
-    model::Argument& to = result.emplace_back();
-    to.name = from.name ? from.name : "";
-    switch (from.kind) {
-      case OPDUMP_ARGUMENT_BOOL:
-        to.value = from.integer != 0;
-        break;
-      case OPDUMP_ARGUMENT_INT:
-        to.value = from.integer;
-        break;
-      case OPDUMP_ARGUMENT_FLOAT:
-        to.value = from.floating;
-        break;
-      case OPDUMP_ARGUMENT_STRING:
-        to.value = std::string(from.text ? from.text : "");
-        break;
-      case OPDUMP_ARGUMENT_TENSOR:
-        to.value = model::Argument::Tensor{static_cast<std::uint32_t>(from.integer)};
-        break;
-      case OPDUMP_ARGUMENT_LIST:
-        to.value = to_arguments(from.items, from.count, depth + 1);
-        break;
-      default:
-        break;
-    }
-  }
-  return result;
-}
-
 // The tensors of a call, on the stack for all but the widest ones (a _foreach_ operator of a large model).
 // Their size is the caller's, who may have been built with a longer struct. Without tensors, or with a wrong
 // size, there are none.
@@ -332,10 +296,12 @@ int opdump_selects_step(const opdump_session* session, int64_t step) {
 }
 
 void opdump_define_graph(opdump_session* session, const opdump_graph_info* graph) {
-  if (!session || !graph || graph->size < sizeof(opdump_graph_info)) return;
+  if (!session || !graph || graph->size < kFirstGraphInfoSize) return;
   guarded_value(0, [&] {
-    session->session->define_graph(graph->graph_id, graph->name ? graph->name : "",
-                                   graph->file_name ? graph->file_name : "");
+    const opdump_graph_info info = complete(*graph);
+    session->session->define_graph(info.graph_id, info.name ? info.name : "",
+                                   info.file_name ? info.file_name : "");
+    if (info.outputs) session->session->define_outputs(info.graph_id, {info.outputs, info.output_count});
     return 0;
   });
 }
@@ -375,7 +341,8 @@ void opdump_set_arguments(opdump_session* session, opdump_call* call, const opdu
   if (!session || !call) return;
   guarded_value(0, [&] {
     session->session->set_arguments(*reinterpret_cast<capture::Call*>(call),
-                                    to_arguments(arguments, count, 0));
+                                    opdump::abi::to_arguments(arguments, count),
+                                    opdump::abi::to_bodies(arguments, count));
     return 0;
   });
 }

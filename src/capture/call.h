@@ -29,6 +29,20 @@ struct RecordedSlot {
   math::Statistics statistics{};
 };
 
+// What the graph needs of it.
+inline GraphTensor to_graph_tensor(const Operand& operand) {
+  GraphTensor tensor{.value = operand.value,
+                     .content = operand.content,
+                     .name = operand.name,
+                     .index = operand.index,
+                     .role = operand.role,
+                     .type = {operand.view.dtype, operand.view.shape}};
+  if (operand.role != model::GraphParameter::Role::constant || !operand.view.data) return tensor;
+  if (const std::uint64_t bytes = operand.view.byte_count(); bytes <= tensor.constant.size())
+    std::copy_n(operand.view.data, bytes, tensor.constant.begin());
+  return tensor;
+}
+
 struct Call {
   const DefinedOperator* op = nullptr;
   std::int64_t step = 0, graph_id = 0;

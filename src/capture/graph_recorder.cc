@@ -24,14 +24,20 @@ class EdgeFinder {
   explicit EdgeFinder(model::Graph& graph, std::vector<GraphRecorder::Constant>& constants)
       : graph_(graph), constants_(constants) {}
 
-  Source find(const GraphTensor& tensor, const model::TensorType& type) {
+  // Of what a step gives: the operator or the parameter that made it.
+  Source find_made(std::uint64_t value) const {
+    const auto known = by_value_.find(value);
+    return known == by_value_.end() ? Source{} : known->second;
+  }
+
+  Source find(const GraphTensor& tensor) {
     if (const auto known = by_value_.find(tensor.value); tensor.value != 0 && known != by_value_.end())
       return known->second;
     // A view that nobody made while we looked: the operator that wrote the memory.
     if (const auto known = by_content_.find(tensor.content);
         tensor.content != 0 && known != by_content_.end())
       return known->second;
-    const Source source{Source::Kind::parameter, add_parameter(tensor, type), 0};
+    const Source source{Source::Kind::parameter, add_parameter(tensor), 0};
     if (tensor.value != 0) by_value_.emplace(tensor.value, source);
     return source;
   }
@@ -45,12 +51,12 @@ class EdgeFinder {
   }
 
  private:
-  std::uint32_t add_parameter(const GraphTensor& tensor, const model::TensorType& type) {
-    GraphParameter parameter{.name = {}, .type = type, .role = tensor.role};
+  std::uint32_t add_parameter(const GraphTensor& tensor) {
+    GraphParameter parameter{.name = {}, .type = tensor.type, .role = tensor.role};
     const auto number = static_cast<std::uint32_t>(graph_.parameters.size());
     if (tensor.role == GraphParameter::Role::constant) {
       parameter.name = "data-" + std::to_string(constants_.size());
-      constants_.push_back({parameter.name, type, tensor.constant});
+      constants_.push_back({parameter.name, tensor.type, tensor.constant});
     } else {
       parameter.name = tensor.name ? tensor.name : "input_" + std::to_string(++unnamed_);
     }
@@ -64,8 +70,14 @@ class EdgeFinder {
   std::unordered_map<std::uint64_t, Source> by_value_, by_content_;
 };
 
-model::TensorType type_at(const std::vector<model::TensorType>& types, std::size_t index) {
-  return index < types.size() ? types[index] : model::TensorType{};
+// What both shapes are: a dimension that differs is -1, and if their number differs nothing is known.
+void merge(model::TensorType& known, const model::TensorType& other) {
+  if (known.shape.rank() != other.shape.rank()) {
+    if (!(known.shape == model::Shape{-2})) known.shape = model::Shape{-2};
+    return;
+  }
+  for (std::size_t axis = 0; axis < known.shape.rank(); ++axis)
+    if (known.shape[axis] != other.shape[axis] && known.shape[axis] != -2) known.shape.dims()[axis] = -1;
 }
 
 }  // namespace
@@ -88,47 +100,87 @@ void GraphRecorder::clear_log() {
   key_ = {};
 }
 
-void GraphRecorder::build(EndedStep& ended) const {
-  model::Graph& graph = ended.graph.emplace();
-  graph.id = ended.graph_id;
-  graph.nodes.reserve(calls_.size());
-  EdgeFinder edges(graph, ended.constants);
-  std::span<const GraphTensor> rest(tensors_);
+// Calls `body` with each call of the step, its inputs and its outputs.
+template <typename F>
+void GraphRecorder::for_each_call(F&& body) {
+  std::span<GraphTensor> rest(tensors_);
   for (const LoggedCall& call : calls_) {
     const auto inputs = rest.first(call.input_count);
     const auto outputs = rest.subspan(call.input_count, call.output_count);
     rest = rest.subspan(inputs.size() + outputs.size());
-    model::Node node;
-    node.op = call.op->op;
-    node.op.graph_id = graph.id;
-    const auto known = details_.find(call.op);
-    const NodeDetail detail = known == details_.end() ? NodeDetail{} : known->second;
-    node.arguments = detail.arguments;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const model::TensorType type = type_at(detail.inputs, i);
-      node.inputs.push_back({inputs[i].index, type, edges.find(inputs[i], type)});
-    }
-    const auto number = static_cast<std::uint32_t>(graph.nodes.size());
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      node.outputs.push_back({outputs[i].index, type_at(detail.outputs, i)});
-      edges.add(outputs[i], {Source::Kind::node, number, outputs[i].index}, inputs);
-    }
-    graph.nodes.push_back(std::move(node));
+    body(*call.op, inputs, outputs);
   }
 }
 
-std::optional<GraphRecorder::EndedStep> GraphRecorder::end_step() {
+// Gives the tensors of the step the types that they have in all steps of the graph. True if one of these
+// changed.
+bool GraphRecorder::compare_types(KnownGraph& graph, bool is_new) {
+  bool has_changed = false;
+  for_each_call(
+      [&](const DefinedOperator& op, std::span<GraphTensor> inputs, std::span<GraphTensor> outputs) {
+        auto known = graph.types.find(&op);
+        if (known == graph.types.end() && is_new && compared_ < kMaxCompared) {
+          Types& types = graph.types[&op];
+          for (const auto& side : {inputs, outputs})
+            for (const GraphTensor& tensor : side) types.push_back(tensor.type);
+          ++compared_;
+          return;
+        }
+        if (known == graph.types.end() || known->second.size() != inputs.size() + outputs.size()) return;
+        auto type = known->second.begin();
+        for (const auto& side : {inputs, outputs})
+          for (GraphTensor& tensor : side) {
+            const model::TensorType before = *type;
+            if (!(before == tensor.type)) merge(*type, tensor.type);
+            has_changed = has_changed || !(before == *type);
+            tensor.type = *type++;
+          }
+      });
+  return has_changed;
+}
+
+void GraphRecorder::build(EndedStep& ended, std::span<const std::uint64_t> given) {
+  model::Graph& graph = ended.graph.emplace();
+  graph.id = ended.graph_id;
+  graph.nodes.reserve(calls_.size());
+  EdgeFinder edges(graph, ended.constants);
+  for_each_call([&](const DefinedOperator& op, std::span<const GraphTensor> inputs,
+                    std::span<const GraphTensor> outputs) {
+    model::Node node;
+    node.op = op.op;
+    node.op.graph_id = graph.id;
+    if (const auto known = details_.find(&op); known != details_.end()) {
+      node.arguments = known->second.arguments;
+      node.bodies = known->second.bodies;
+    }
+    for (const GraphTensor& input : inputs)
+      node.inputs.push_back({input.index, input.type, edges.find(input)});
+    const auto number = static_cast<std::uint32_t>(graph.nodes.size());
+    for (const GraphTensor& output : outputs) {
+      node.outputs.push_back({output.index, output.type});
+      edges.add(output, {Source::Kind::node, number, output.index}, inputs);
+    }
+    graph.nodes.push_back(std::move(node));
+  });
+  for (const std::uint64_t value : given)
+    if (const Source source = edges.find_made(value); source.kind != Source::Kind::unknown)
+      graph.outputs.push_back(source);
+}
+
+std::optional<GraphRecorder::EndedStep> GraphRecorder::end_step(std::span<const std::uint64_t> outputs) {
   const std::lock_guard lock(mutex_);
   if (key_.count == 0) return std::nullopt;
   EndedStep ended;
-  const auto [known, is_new] = known_.try_emplace(key_, static_cast<std::int64_t>(known_.size()));
-  expected_ = ended.graph_id = known->second;
+  const auto [known, is_new] = known_.try_emplace(key_);
+  if (is_new) known->second.id = static_cast<std::int64_t>(known_.size()) - 1;
+  expected_ = ended.graph_id = known->second.id;
+  ended.is_new = is_new;
   if (is_new && key_.count > kMaxCalls)
     ended.loss = "more than " + std::to_string(kMaxCalls) + " operators in one step";
   else if (is_new && known_.size() > kMaxGraphs)
     ended.loss = "more than " + std::to_string(kMaxGraphs) + " different graphs";
-  else if (is_new)
-    build(ended);
+  else if (key_.count <= kMaxCalls && (compare_types(known->second, is_new) || is_new))
+    build(ended, outputs);
   clear_log();
   return ended;
 }

@@ -2,8 +2,9 @@
 // the same operators, in whatever order the threads of the program ran them, are the same graph; another set
 // of operators -- control flow that took another path -- is a new one.
 //
-// While a step runs only the identities of its tensors are logged. Nodes and edges are made of the log when
-// the step has ended and its graph is new.
+// While a step runs only the identities and types of its tensors are logged. Nodes and edges are made of the
+// log when the step has ended and its graph is new, or known with other shapes than it had: dimensions that
+// differed are -1 from then on.
 #pragma once
 
 #include <array>
@@ -32,12 +33,13 @@ struct GraphTensor {
   std::uint32_t index = 0;               // operand index
   model::GraphParameter::Role role = model::GraphParameter::Role::input;
   std::array<std::byte, 16> constant{};  // the data of a constant
+  model::TensorType type = {};
 };
 
 // What is told of an operator once: the same in every step.
 struct NodeDetail {
   std::vector<model::Argument> arguments;
-  std::vector<model::TensorType> inputs, outputs;  // as they are logged
+  std::vector<model::Body> bodies;
 };
 
 // Thread-safe.
@@ -45,6 +47,8 @@ class GraphRecorder {
  public:
   // More operators than this in a step, or more graphs than this in a run, are not recorded.
   static constexpr std::size_t kMaxCalls = 1 << 20, kMaxGraphs = 256;
+  // Shapes of this many operators are compared with those of later steps, over all graphs.
+  static constexpr std::size_t kMaxCompared = 1 << 17;
 
   // The graph that the step under way is taken for: that of the step before.
   std::int64_t expected_graph() const { return expected_; }
@@ -60,23 +64,34 @@ class GraphRecorder {
   };
   struct EndedStep {
     std::int64_t graph_id = 0;
-    std::optional<model::Graph> graph;  // if it is new
-    std::vector<Constant> constants;    // of a new graph
+    bool is_new = false;
+    std::optional<model::Graph> graph;  // if it is new, or known with other shapes
+    std::vector<Constant> constants;    // of this graph
     std::string loss;                   // why there is no graph although it is new; empty if there is one
   };
-  // Ends the step under way and begins the next. Nothing if no operator was executed.
-  std::optional<EndedStep> end_step();
+  // Ends the step under way and begins the next. `outputs` are the values that its graph gives, if that is
+  // known. Nothing if no operator was executed.
+  std::optional<EndedStep> end_step(std::span<const std::uint64_t> outputs = {});
 
  private:
   struct LoggedCall {
     const DefinedOperator* op;
     std::uint32_t input_count, output_count;
   };
+  // Of the tensors of a call, inputs before outputs.
+  using Types = std::vector<model::TensorType>;
+  struct KnownGraph {
+    std::int64_t id = 0;
+    std::unordered_map<const DefinedOperator*, Types> types;
+  };
   struct GraphKey {
     std::uint64_t hash, count;
     auto operator<=>(const GraphKey&) const = default;
   };
-  void build(EndedStep& ended) const;
+  template <typename F>
+  void for_each_call(F&& body);
+  bool compare_types(KnownGraph& graph, bool is_new);
+  void build(EndedStep& ended, std::span<const std::uint64_t> outputs);
   void clear_log();
 
   mutable std::mutex mutex_;  // guards the rest
@@ -84,7 +99,8 @@ class GraphRecorder {
   std::vector<GraphTensor> tensors_;  // of all calls, inputs before outputs
   GraphKey key_{};                    // of the step so far
   std::unordered_map<const DefinedOperator*, NodeDetail> details_;
-  std::map<GraphKey, std::int64_t> known_;
+  std::map<GraphKey, KnownGraph> known_;
+  std::size_t compared_ = 0;  // entries of KnownGraph::types
   std::atomic<std::int64_t> expected_{0};
 };
 

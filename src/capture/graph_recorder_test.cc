@@ -37,10 +37,9 @@ class GraphRecorderTest : public testing::Test {
   }
 
   void note(const DefinedOperator& op, std::vector<GraphTensor> inputs, std::vector<GraphTensor> outputs) {
-    NodeDetail detail;
-    for (std::size_t i = 0; i < inputs.size(); ++i) detail.inputs.push_back({DType::float32, {2, 3}});
-    for (std::size_t i = 0; i < outputs.size(); ++i) detail.outputs.push_back({DType::float16, {4}});
-    recorder_.note(op, inputs, outputs, std::move(detail));
+    for (GraphTensor& input : inputs) input.type = {DType::float32, {2, 3}};
+    for (GraphTensor& output : outputs) output.type = {DType::float16, {4}};
+    recorder_.note(op, inputs, outputs, NodeDetail());
   }
 
   // The graph of the step, which must be new.
@@ -160,8 +159,8 @@ TEST_F(GraphRecorderTest, DetailIsToldOnceAndHoldsForLaterGraphs) {
   const auto &a = define("a-op0"), &b = define("b-op0");
   NodeDetail detail;
   detail.arguments = {{.name = "alpha", .value = std::int64_t{3}}};
-  detail.inputs = {{DType::int64, {5}}};
-  const GraphTensor input = tensor(1);
+  GraphTensor input = tensor(1);
+  input.type = {DType::int64, {5}};
   recorder_.note(a, {&input, 1}, {}, detail);
   EXPECT_EQ(end_step().nodes[0].arguments, detail.arguments);
   recorder_.note(b, {}, {}, std::nullopt);
@@ -172,6 +171,42 @@ TEST_F(GraphRecorderTest, DetailIsToldOnceAndHoldsForLaterGraphs) {
   EXPECT_EQ(graph.nodes[1].arguments, detail.arguments);
   EXPECT_EQ(graph.nodes[1].inputs[0].type.dtype, DType::int64);
   EXPECT_EQ(graph.nodes[0].inputs.size(), 0u) << "nobody told of it";
+}
+
+TEST_F(GraphRecorderTest, DimensionsThatDifferBetweenSteps) {
+  const auto &a = define("a-op0"), &b = define("b-op0");
+  const auto step = [&](model::Shape in, model::Shape out, bool with_b = false) {
+    GraphTensor input = tensor(1), output = tensor(2);
+    input.type = {DType::float32, std::move(in)};
+    output.type = {DType::float32, std::move(out)};
+    recorder_.note(a, {&input, 1}, {&output, 1}, std::nullopt);
+    if (with_b) recorder_.note(b, {}, {}, std::nullopt);
+    return *recorder_.end_step();
+  };
+  EXPECT_TRUE(step({8, 3}, {8}).is_new);
+  EXPECT_FALSE(step({8, 3}, {8}).graph) << "nothing is new";
+  const auto other = step({5, 3}, {5});
+  ASSERT_TRUE(other.graph && !other.is_new);
+  EXPECT_EQ(other.graph_id, 0);
+  EXPECT_EQ(other.graph->nodes[0].inputs[0].type.shape, (model::Shape{-1, 3}));
+  EXPECT_EQ(other.graph->nodes[0].outputs[0].type.shape, (model::Shape{-1}));
+  EXPECT_EQ(other.graph->parameters[0].type.shape, (model::Shape{-1, 3}));
+  EXPECT_FALSE(step({6, 3}, {6}).graph) << "it is known to differ";
+  EXPECT_EQ(step({6, 4}, {6}).graph->nodes[0].inputs[0].type.shape, (model::Shape{-1, -1}));
+  EXPECT_EQ(step({6, 4, 1}, {6}).graph->nodes[0].inputs[0].type.shape, (model::Shape{-2}));
+  EXPECT_FALSE(step({7}, {6}).graph);
+  EXPECT_EQ(step({7, 7}, {7}, true).graph->nodes[0].inputs[0].type.shape, (model::Shape{7, 7}))
+      << "of another graph";
+}
+
+TEST_F(GraphRecorderTest, WhatAGraphGives) {
+  const auto &a = define("a-op0"), &b = define("b-op0");
+  note(a, {named("x", 1, GraphParameter::Role::input)}, {tensor(10), tensor(11, 0, 1)});
+  note(b, {tensor(10)}, {tensor(12)});
+  const std::uint64_t outputs[] = {11, 12, 10, 1, 99};
+  const auto ended = recorder_.end_step(outputs);
+  EXPECT_THAT(ended->graph->outputs, ElementsAre(node(0, 1), node(1), node(0), parameter(0)))
+      << "nobody made 99";
 }
 
 TEST_F(GraphRecorderTest, ValuesOfAStepMeanNothingInTheNext) {

@@ -220,6 +220,7 @@ bool Session::set_step(std::int64_t step) {
 void Session::define_graph(std::int64_t graph_id, std::string name, std::string file_name) {
   const std::lock_guard lock(operators_mutex_);
   if (graph_) graph_id = model::kAnyGraph;
+  if (graph_) program_name_ = name.empty() ? file_name : name;
   if (graph_ && !tells_models_) return;
   plan_.models.define_model(graph_id, {std::move(name), std::move(file_name)});
   layout_->name_graph(graph_id, plan_.models.directory_name(graph_id));

@@ -25,7 +25,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -103,6 +102,8 @@ class Session {
   bool set_step(std::int64_t step);
   bool selects_step(std::int64_t step) const;
   void define_graph(std::int64_t graph_id, std::string name, std::string file_name);
+  // The values that a model gives, for engines that tell no graphs.
+  void define_outputs(std::int64_t graph_id, std::span<const std::uint64_t> values);
   const DefinedOperator* define(model::Operator op);
 
   // Whether begin() and end() are to be called, and set_arguments() between them; whether they look at data.
@@ -123,7 +124,8 @@ class Session {
     pipeline_->before_write(content);
   }
   Call* begin(const DefinedOperator* op, std::span<const Operand> inputs);
-  void set_arguments(Call& call, std::vector<model::Argument> arguments);
+  void set_arguments(Call& call, std::vector<model::Argument> arguments,
+                     std::vector<model::Body> bodies = {});
   void end(Call* call, std::span<const Operand> outputs, bool failed);
   void set_dump(std::string_view name, bool enabled);
   void report_unseen(std::string_view what, std::string_view reason);
@@ -231,21 +233,23 @@ class Session {
   std::atomic<bool> stopped_{false};
   std::atomic<std::int64_t> step_{0};
 
-  std::mutex operators_mutex_;  // guards the next five and plan_.models
+  std::mutex operators_mutex_;  // guards the next seven and plan_.models
   plan::OpSelector selector_;
   std::unordered_map<OperatorKey, std::unique_ptr<DefinedOperator>, OperatorHash> operators_;
   dump::OperatorLogWriter log_writer_;
   bool log_dirty_ = false;
   std::map<std::string, bool, std::less<>> flags_;  // set_dump(): by operator or scope
+  std::map<std::int64_t, std::vector<std::uint64_t>> model_outputs_;
+  std::string program_name_;  // of an engine that tells graphs; in graph files where no directory bears one
 
   std::unique_ptr<GraphRecorder> graph_;          // null: the engine tells no graph, or nobody wants it
   std::optional<dump::GeGraphWriter> ge_graphs_;  // by one thread at a time; nothing: nobody wants them
   bool graph_wants_weights_ = false;
   // Of engines that execute models, if ge_graphs_ wants the graphs of these. An execution is a step.
   std::unique_ptr<GraphRecorder> model_graphs_;
-  std::int64_t model_ = model::kAnyGraph;  // that is under way
-  std::set<std::int64_t> written_models_;
-  std::mutex parameters_mutex_;  // guards the next two
+  std::int64_t model_ = model::kAnyGraph;               // that is under way
+  std::map<std::int64_t, std::size_t> written_models_;  // with the number of their operators
+  std::mutex parameters_mutex_;                         // guards the next two
   std::unordered_set<const char*> seen_parameters_;
   std::vector<Parameter> parameters_;       // of the step under way, written at its end
   std::atomic<std::int64_t> steps_run_{0};  // for the summary: the last one + 1

@@ -14,10 +14,7 @@ namespace opdump::capture {
 
 void Session::note_graph(Call& call, std::span<const Operand> outputs) {
   if (!graph_ && call.op->op.graph_id == model::kAnyGraph) return;  // an operator of no model
-  for (const Operand& output : outputs) {
-    call.outputs.push_back({.value = output.value, .content = output.content, .index = output.index});
-    if (call.is_first) call.detail.outputs.push_back({output.view.dtype, output.view.shape});
-  }
+  for (const Operand& output : outputs) call.outputs.push_back(to_graph_tensor(output));
   std::optional<NodeDetail> detail;
   if (call.is_first && !call.op->is_in_graph.exchange(true)) detail = std::move(call.detail);
   recorder()->note(*call.op, call.inputs, call.outputs, std::move(detail));
@@ -116,12 +113,26 @@ void Session::enter_model(std::int64_t model) {
   model_ = model;
 }
 
-// The graph of a model is what its first execution executed.
+void Session::define_outputs(std::int64_t graph_id, std::span<const std::uint64_t> values) {
+  const std::lock_guard lock(operators_mutex_);
+  model_outputs_[graph_id].assign(values.begin(), values.end());
+}
+
+// The graph of a model is what an execution executed that did not fail before its end: the longest.
 void Session::end_model() {
   const std::vector<Parameter> parameters = take_parameters();
-  auto ended = model_graphs_->end_step();
   const std::int64_t model = std::exchange(model_, model::kAnyGraph);
-  if (!ended || !ended->graph || stopped_ || !ge_graphs_ || !written_models_.insert(model).second) return;
+  std::vector<std::uint64_t> outputs;
+  {
+    const std::lock_guard lock(operators_mutex_);
+    outputs = model_outputs_[model];
+  }
+  auto ended = model_graphs_->end_step(outputs);
+  if (!ended || !ended->graph || stopped_ || !ge_graphs_) return;
+  std::size_t& written = written_models_[model];
+  if (ended->graph->nodes.size() < written || (ended->is_new && ended->graph->nodes.size() == written))
+    return;
+  written = ended->graph->nodes.size();
   ended->graph->id = model;
   write_ge_graph(*ended, parameters);
 }
@@ -139,6 +150,7 @@ void Session::write_ge_graph(const GraphRecorder::EndedStep& ended, std::span<co
   if (plan_.layout == plan::Layout::acl_tree || name.empty()) {
     const std::lock_guard lock(operators_mutex_);
     name = plan_.models.directory_name(graph_ ? model::kAnyGraph : ended.graph->id);
+    if (name.empty()) name = program_name_.empty() ? plan_.net_name : program_name_;
   }
   const auto left_out = ge_graphs_->write(*ended.graph, name, weights);
   if (!left_out) {
@@ -152,7 +164,7 @@ void Session::write_ge_graph(const GraphRecorder::EndedStep& ended, std::span<co
 Result<> Session::write_graph(const GraphRecorder::EndedStep& ended, std::int64_t step) {
   if (ended.graph && plan_.graphs) OPDUMP_CHECK_OK(dump::write_graph(rank_directory_, *ended.graph));
   if (plan_.run_metadata) OPDUMP_CHECK_OK(dump::append_global_order(rank_directory_, ended.graph_id, step));
-  return plan_.parameters ? write_constants(ended) : ok();
+  return plan_.parameters && ended.is_new ? write_constants(ended) : ok();
 }
 
 // Constants are chosen as operators are, by a name of their own (mindspore.md 1.6).

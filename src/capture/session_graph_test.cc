@@ -254,5 +254,55 @@ TEST_F(SessionGraphTest, ModelsForDumpGeGraph) {
   EXPECT_THAT(text, testing::Not(HasSubstr("alone")));
 }
 
+// No directory bears the name of a program whose operators are all dumped as operators of no model.
+TEST_F(SessionGraphTest, GraphsOfAProgramThatSelectsNoModelsHaveItsName) {
+  for (const std::string name : {"train", ""}) {
+    const fs::path directory = directory_.path() / ("ge" + name);
+    const Variables variables(
+        {{"DUMP_GE_GRAPH", "2"}, {"DUMP_GRAPH_LEVEL", "3"}, {"ASCEND_WORK_PATH", directory}});
+    plan::DumpPlan plan = make_plan(plan::Content::tensor);
+    plan.layout = plan::Layout::acl_tree;
+    plan.file_format = plan::FileFormat::bin;
+    plan.net_name = "graph";
+    plan.models.select_no_models();
+    auto session = open(std::move(plan), graph_options());
+    session->define_graph(0, "", name);
+    run_step(*session, {"a"}, 0);
+    ASSERT_TRUE(session->close());
+    const std::string text = *read_file(directory / "ge_proto_00000000_graph_0_Build.txt", 1 << 20);
+    EXPECT_THAT(text, HasSubstr("graph {\n  name: \"" + (name.empty() ? "graph" : name) + "\"\n"));
+  }
+}
+
+// Executions of a model with other shapes, and one that fails before its end.
+TEST_F(SessionGraphTest, TheGraphOfAModelIsThatOfItsLongestExecution) {
+  const fs::path directory = directory_.path() / "ge";
+  const Variables variables(
+      {{"DUMP_GE_GRAPH", "2"}, {"DUMP_GRAPH_LEVEL", "3"}, {"ASCEND_WORK_PATH", directory}});
+  auto session = open(make_plan(plan::Content::tensor));
+  session->define_graph(7, "net", "");
+  const std::uint64_t outputs[] = {2};
+  session->define_outputs(7, outputs);
+  const auto execute = [&](std::int64_t step, std::int64_t size, bool fails) {
+    session->set_step(step);
+    const Floats x({size}), y({size});
+    Operand in = x.operand(0), out = y.operand(0);
+    in.value = 1, out.value = 2;
+    run(*session, define_in(*session, 7, "a"), {in}, {out});
+    in.value = 2, out.value = 3;
+    if (!fails) run(*session, define_in(*session, 7, "b"), {in}, {out});
+  };
+  execute(0, 2, true);
+  execute(1, 2, false);
+  execute(2, 3, false);
+  execute(3, 3, true);
+  ASSERT_TRUE(session->close());
+  const std::string text = *read_file(directory / "ge_proto_00000000_graph_7_Build.txt", 1 << 20);
+  EXPECT_THAT(text, HasSubstr("  output: \"a:0\"\n"));
+  EXPECT_THAT(text, HasSubstr("name: \"b\""));
+  EXPECT_THAT(text, HasSubstr("dim: -1"));
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory), fs::directory_iterator()), 2);
+}
+
 }  // namespace
 }  // namespace opdump::capture

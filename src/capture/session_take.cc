@@ -46,26 +46,6 @@ std::vector<std::byte> first_elements(model::TensorView view, std::uint64_t coun
   return bytes;
 }
 
-GraphTensor to_graph_tensor(const Operand& operand) {
-  GraphTensor tensor{.value = operand.value,
-                     .content = operand.content,
-                     .name = operand.name,
-                     .index = operand.index,
-                     .role = operand.role};
-  if (operand.role != model::GraphParameter::Role::constant || !operand.view.data) return tensor;
-  if (const std::uint64_t bytes = operand.view.byte_count(); bytes <= tensor.constant.size())
-    std::copy_n(operand.view.data, bytes, tensor.constant.begin());
-  return tensor;
-}
-
-void note_tensors(std::span<const Operand> operands, std::vector<GraphTensor>& tensors, bool with_types,
-                  std::vector<model::TensorType>& types) {
-  for (const Operand& operand : operands) {
-    tensors.push_back(to_graph_tensor(operand));
-    if (with_types) types.push_back({operand.view.dtype, operand.view.shape});
-  }
-}
-
 // The dtypes that can overflow; integers wrap around and say nothing.
 bool can_overflow(model::DType dtype) {
   return model::dtype_info(dtype).kind == model::DTypeKind::floating && math::has_statistics(dtype);
@@ -117,14 +97,16 @@ Call* Session::begin(const DefinedOperator* op, std::span<const Operand> inputs)
   if (watcher_) watcher_->note_begin();
   call->takes_data = op->selected.load(std::memory_order_relaxed);
   call->is_first = recorder() && !op->is_in_graph.load(std::memory_order_relaxed);
-  if (recorder()) note_tensors(inputs, call->inputs, call->is_first, call->detail.inputs);
+  if (recorder())
+    for (const Operand& input : inputs) call->inputs.push_back(to_graph_tensor(input));
   if ((graph_ && plan_.parameters) || graph_wants_weights_) note_parameters(*call, inputs);
   if (call->takes_data && plan_.sides != plan::Sides::outputs) take_side(*call, model::Side::input, inputs);
   return call.release();
 }
 
-void Session::set_arguments(Call& call, std::vector<model::Argument> arguments) {
-  if (call.is_first) call.detail.arguments = arguments;
+void Session::set_arguments(Call& call, std::vector<model::Argument> arguments,
+                            std::vector<model::Body> bodies) {
+  if (call.is_first) call.detail = {arguments, std::move(bodies)};
   if (plan_.operator_arguments && call.takes_data) call.arguments = std::move(arguments);
 }
 

@@ -118,8 +118,11 @@ Result<> AclCompiler::read_path() {
   if (!options_.strict) {
     OPDUMP_TRY(path, expand(path));
   }
-  if (const std::string reason = complain_of(path); !reason.empty())
+  if (std::string reason = complain_of(path); !reason.empty()) {
+    if (options_.strict && (path.starts_with('~') || path.find('$') != std::string::npos))
+      reason += "; a strict reading expands neither variables nor ~";
     return fail("EP0003", pointer, wrong_path(word("dump_path"), reason));
+  }
   plan_.root = fs::canonical(path, failed);
   if (failed) return fail("EP0003", pointer, wrong_path(path, failed.message()));
   return ok();

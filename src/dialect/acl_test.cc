@@ -84,6 +84,21 @@ TEST(Acl, PathsAreExpandedUnlessStrict) {
               HasSubstr("directories of this machine only"));
 }
 
+// The original takes the text of the path as it stands.
+TEST(Acl, AStrictReadingExpandsNothing) {
+  const Variables home{{"HOME", "/tmp"}};
+  for (const char* path : {"$HOME", "${HOME}", "~", "~/.", "$HOME/output"}) {
+    const std::string text = std::string(R"({"dump": {"dump_path": ")") + path + R"(", "dump_list": [{}]}})";
+    EXPECT_EQ(complaint(text, true, home),
+              std::string("acl.json:1:24: EP0003: the value \"") + path +
+                  "\" of the item dump_path is invalid: there is no such directory; create it: mkdir -p '" +
+                  path + "'; a strict reading expands neither variables nor ~");
+  }
+  EXPECT_EQ(must_compile(R"({"dump": {"dump_path": "~/.", "dump_list": [{}]}})", false, home).root, "/tmp");
+  EXPECT_THAT(complaint(R"({"dump": {"dump_path": "$HOME/nowhere", "dump_list": [{}]}})", false, home),
+              HasSubstr("create it: mkdir -p '/tmp/nowhere'"));
+}
+
 TEST(Acl, NothingToDo) {
   for (const char* text :
        {"", " \n", "{}", R"({"other": 1})", R"({"dump": {}})", R"({"dump": {"dump_path": "/tmp"}})"})

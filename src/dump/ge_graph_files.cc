@@ -25,12 +25,13 @@ Content parse_content(std::string_view text) {
 void read_format(std::string_view text, GeGraphSettings& settings) {
   settings.proto = settings.onnx = false;
   for (const std::string_view word : split(text, '|')) {
-    const std::string_view format = trim(word);
+    const std::string format = to_lower(trim(word));
     settings.proto = settings.proto || format == "ge_proto";
     settings.onnx = settings.onnx || format == "onnx";
-    if (format != "ge_proto" && format != "onnx")
+    settings.readable = settings.readable || format == "readable";
+    if (format != "ge_proto" && format != "onnx" && format != "readable")
       settings.warnings.push_back("DUMP_GRAPH_FORMAT: no graph is written as \"" + std::string(format) +
-                                  "\"; written are ge_proto and onnx");
+                                  "\"; known are ge_proto, onnx and readable");
   }
 }
 
@@ -60,8 +61,7 @@ class WeightData {
     return data;
   }
 
-  // Parameters get the types of their data. A graph tells those of the first execution of an operator, which
-  // in another graph may have read something else.
+  // Parameters get the types of their data: operators may have read views of them.
   model::Graph type_parameters(const model::Graph& graph) const {
     model::Graph typed = graph;
     for (model::GraphParameter& parameter : typed.parameters)
@@ -160,21 +160,28 @@ Result<std::vector<std::string>> GeGraphWriter::write(const model::Graph& graph,
 
 Result<> GeGraphWriter::write_stage(const OpenDirectory& directory, const model::Graph& graph,
                                     const format::GeBuildOptions& options) {
+  const std::int64_t count = number_of(graph.id, options.stage);
   const std::string number =
-      settings_.short_names ? pad(count_, 5) : pad(count_, 8) + "_graph_" + std::to_string(graph.id);
+      settings_.short_names ? pad(count, 5) : pad(count, 8) + "_graph_" + std::to_string(graph.id);
   const std::string name =
       number + "_" + std::string(format::kGeStageNames[static_cast<std::size_t>(options.stage)]);
-  ++count_;
-  TextFile proto, onnx;
+  TextFile proto, onnx, readable;
   if (settings_.proto) OPDUMP_CHECK_OK(proto.create(directory, "ge_proto_" + name + ".txt"));
   if (settings_.onnx) OPDUMP_CHECK_OK(onnx.create(directory, "ge_onnx_" + name + ".pbtxt"));
-  const auto sink = [&](std::string_view proto_text, std::string_view onnx_text) -> Result<> {
-    OPDUMP_CHECK_OK(proto.add(proto_text));
-    return onnx.add(onnx_text);
+  if (settings_.readable) OPDUMP_CHECK_OK(readable.create(directory, "ge_readable_" + name + ".txt"));
+  const auto sink = [&](const format::GeTexts& texts) -> Result<> {
+    OPDUMP_CHECK_OK(proto.add(texts.proto));
+    OPDUMP_CHECK_OK(readable.add(texts.readable));
+    return onnx.add(texts.onnx);
   };
   OPDUMP_CHECK_OK(format::encode_ge_graph(graph, options, sink));
   OPDUMP_CHECK_OK(proto.flush());
+  OPDUMP_CHECK_OK(readable.flush());
   return onnx.flush();
+}
+
+std::int64_t GeGraphWriter::number_of(std::int64_t graph_id, format::GeStage stage) {
+  return numbers_.try_emplace({graph_id, stage}, static_cast<std::int64_t>(numbers_.size())).first->second;
 }
 
 }  // namespace opdump::dump

@@ -2,15 +2,18 @@
 // docs/ge-graph.md.
 //   ge_proto_{8 digits}_graph_{id}_{stage}.txt     a ge.proto.ModelDef as text
 //   ge_onnx_{8 digits}_graph_{id}_{stage}.pbtxt    an onnx.ModelProto as text
+//   ge_readable_{8 digits}_graph_{id}_{stage}.txt  for people, see format/ge_readable.h
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -25,7 +28,7 @@ struct GeGraphSettings {
   enum class Content : std::uint8_t { none = 0, with_weights = 1, without_weights = 2, relations = 3 };
   Content content = Content::none;  // DUMP_GE_GRAPH
   std::string level = "2";          // DUMP_GRAPH_LEVEL: 1 to 4, or parts of stages' names: "PreRun|Build"
-  bool proto = true, onnx = true;   // DUMP_GRAPH_FORMAT
+  bool proto = true, onnx = true, readable = false;  // DUMP_GRAPH_FORMAT
   bool short_names = false;  // OPDUMP_GE_GRAPH_NAMES=short: ge_proto_{5 digits}_{stage}.txt, as old CANN
   std::filesystem::path
       directory;  // NPU_COLLECT_PATH, DUMP_GRAPH_PATH, ASCEND_WORK_PATH, else the current one
@@ -45,7 +48,7 @@ struct GeWeight {
   model::TensorView view;
 };
 
-// Numbers the files from 0. Not thread-safe.
+// Numbers the files from 0; a graph that is written again keeps its numbers. Not thread-safe.
 class GeGraphWriter {
  public:
   // Weights beyond this in one graph are left out of its files.
@@ -63,9 +66,10 @@ class GeGraphWriter {
  private:
   Result<> write_stage(const OpenDirectory& directory, const model::Graph& graph,
                        const format::GeBuildOptions& options);
+  std::int64_t number_of(std::int64_t graph_id, format::GeStage stage);
 
   GeGraphSettings settings_;
-  std::int64_t count_ = 0;
+  std::map<std::pair<std::int64_t, format::GeStage>, std::int64_t> numbers_;
 };
 
 }  // namespace opdump::dump

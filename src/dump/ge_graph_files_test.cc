@@ -70,9 +70,10 @@ TEST(GeGraphSettings, Formats) {
   };
   EXPECT_TRUE(format("").proto && format("").onnx);
   EXPECT_TRUE(format("onnx").onnx && !format("onnx").proto);
-  const GeGraphSettings settings = format("ge_proto|readable");
-  EXPECT_TRUE(settings.proto && !settings.onnx);
-  EXPECT_THAT(settings.warnings, ElementsAre(HasSubstr("\"readable\"")));
+  const GeGraphSettings settings = format("GE_PROTO | readable|dot");
+  EXPECT_TRUE(settings.proto && !settings.onnx && settings.readable);
+  EXPECT_THAT(settings.warnings, ElementsAre(HasSubstr("\"dot\"")));
+  EXPECT_FALSE(format("").readable);
 }
 
 class GeGraphWriterTest : public testing::Test {
@@ -116,10 +117,30 @@ TEST_F(GeGraphWriterTest, OldNames) {
   old.short_names = true;
   old.level = "3";
   GeGraphWriter writer(old);
+  model::Graph another = format::sample_graph();
+  another.id = 9;
   ASSERT_TRUE(writer.write(format::sample_graph(), "net", {}));
-  ASSERT_TRUE(writer.write(format::sample_graph(), "net", {}));
+  ASSERT_TRUE(writer.write(another, "net", {}));
   EXPECT_THAT(names(), ElementsAre("ge_onnx_00000_Build.pbtxt", "ge_onnx_00001_Build.pbtxt",
                                    "ge_proto_00000_Build.txt", "ge_proto_00001_Build.txt"));
+}
+
+TEST_F(GeGraphWriterTest, AGraphThatIsWrittenAgainKeepsItsNumbers) {
+  GeGraphSettings only = settings();
+  only.level = "3";
+  only.proto = only.onnx = false;
+  only.readable = true;
+  GeGraphWriter writer(only);
+  model::Graph first = format::sample_graph(), second = first;
+  second.id = 4;
+  ASSERT_TRUE(writer.write(first, "net", {}));
+  ASSERT_TRUE(writer.write(second, "net", {}));
+  first.nodes.clear();
+  ASSERT_TRUE(writer.write(first, "net", {}));
+  EXPECT_THAT(names(), ElementsAre("ge_readable_00000000_graph_3_Build.txt",
+                                   "ge_readable_00000001_graph_4_Build.txt"));
+  EXPECT_THAT(text("ge_readable_00000000_graph_3_Build.txt"), Not(HasSubstr("convolution")));
+  EXPECT_THAT(text("ge_readable_00000001_graph_4_Build.txt"), HasSubstr("convolution"));
 }
 
 TEST_F(GeGraphWriterTest, WeightsAreInTheBuiltGraph) {

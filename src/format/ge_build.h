@@ -3,7 +3,8 @@
 //   an input of the user   Data
 //   a weight               Variable in a graph that trains (has a backward or optimizer part), else Const
 //   a constant             Const
-// and the outputs that nobody reads go to a NetOutput.
+// and what the graph gives goes to a NetOutput: what the engine says, else the outputs that nobody reads.
+// Bodies of operators are graphs behind the graph.
 #pragma once
 
 #include <cstddef>
@@ -30,11 +31,16 @@ struct GeBuildOptions {
   bool only_relations = false;  // of the ONNX text
 };
 
+// Parts of the text of a ModelDef, of that of an ONNX model (ge_onnx.h) and of that for people
+// (ge_readable.h).
+struct GeTexts {
+  std::string proto, onnx, readable;
+};
 // Takes the texts piece by piece: those of a large step are large.
-using GeTextSink = std::function<Result<>(std::string_view ge_proto, std::string_view ge_onnx)>;
+using GeTextSink = std::function<Result<>(const GeTexts& texts)>;
 
-// The text of a ModelDef, and that of an ONNX model (ge_onnx.h). Names of operators are those of the graph;
-// of equal ones the later get _2, _3, ... Errors: those of the sink.
+// Names of operators are those of the graph; of equal names the later get _2, _3, ... Errors: those of the
+// sink.
 Result<> encode_ge_graph(const model::Graph& graph, const GeBuildOptions& options, const GeTextSink& sink);
 
 // Whether the graph has a backward or optimizer part.

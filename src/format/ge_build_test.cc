@@ -19,15 +19,12 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-struct Texts {
-  std::string proto, onnx;
-};
-
-Texts encode(const model::Graph& graph, const GeBuildOptions& options) {
-  Texts texts;
-  EXPECT_TRUE(encode_ge_graph(graph, options, [&](std::string_view proto, std::string_view onnx) -> Result<> {
-    texts.proto += proto;
-    texts.onnx += onnx;
+GeTexts encode(const model::Graph& graph, const GeBuildOptions& options) {
+  GeTexts texts;
+  EXPECT_TRUE(encode_ge_graph(graph, options, [&](const GeTexts& part) -> Result<> {
+    texts.proto += part.proto;
+    texts.onnx += part.onnx;
+    texts.readable += part.readable;
     return ok();
   }));
   return texts;
@@ -193,6 +190,81 @@ TEST(GeBuild, OriginalNamesAreToldAndNamesAreUnique) {
             "list {\n  s: \"a\"\n  s: \"b\"\n  val_type: VT_LIST_STRING\n}\n");
   const ProtoMessage second = op_of(model, std::string(kPool) + "_2");
   EXPECT_EQ(value_of(second, "_datadump_original_op_names"), "list {\n  val_type: VT_LIST_STRING\n}\n");
+}
+
+TEST(GeBuild, WhatTheGraphGivesGoesToTheNetOutput) {
+  model::Graph graph = sample_graph();
+  graph.outputs = {from_node(1, 1), from_node(0),
+                   from_parameter(0)};  // the second is read by an operator too
+  const ProtoMessage model = build(graph);
+  const auto output = list_ge_graphs(model)[0].operators.back();
+  EXPECT_EQ(output.type, "NetOutput");
+  EXPECT_THAT(output.inputs,
+              ElementsAre(std::string(kPool) + ":1", "Default/conv1-Conv2d/convolution-op0:0", "x:0"));
+}
+
+TEST(GeBuild, DimensionsThatDiffer) {
+  model::Graph graph = sample_graph();
+  graph.nodes[0].outputs[0].type.shape = {-1, 6, 4, 4};
+  EXPECT_THAT(print_proto_text(op_of(build(graph), "Default/conv1-Conv2d/convolution-op0")),
+              HasSubstr("output_desc {\n  dtype: DT_FLOAT\n  shape {\n    dim: -1\n    dim: 6\n"));
+}
+
+// An If with two branches, one of them with a Loop.
+model::Graph graph_with_bodies() {
+  model::Graph graph = sample_graph();
+  model::Body then{"then_branch", {}}, loop{"body", {}};
+  loop.graph.parameters = {{"v", {}, model::GraphParameter::Role::input}};
+  loop.graph.nodes.push_back(sample_node("neg", "loop", "0", 0));
+  loop.graph.nodes[0].inputs = {{0, {}, from_parameter(0)}};
+  loop.graph.nodes[0].outputs = {{0, {}}};
+  loop.graph.outputs = {from_node(0)};
+  then.graph.nodes.push_back(sample_node("Loop", "then", "0", 0));
+  then.graph.nodes[0].outputs = {{0, {}}};
+  then.graph.nodes[0].bodies = {loop};
+  then.graph.outputs = {from_node(0)};
+  model::Body other = then;
+  other.name = "else_branch";
+  graph.nodes[0].bodies = {then, other};
+  return graph;
+}
+
+TEST(GeBuild, BodiesAreGraphsBehindTheGraph) {
+  const auto model = build(graph_with_bodies());
+  const auto graphs = list_ge_graphs(model);
+  std::vector<std::string> names;
+  for (const GeGraph& graph : graphs) names.emplace_back(graph.name);
+  const std::string conv = "Default/conv1-Conv2d/convolution-op0", loop = "Default/then/Loop-op0_body";
+  EXPECT_THAT(names, ElementsAre("net", conv + "_then_branch", loop, conv + "_else_branch", loop + "_"));
+  EXPECT_THAT(print_proto_text(op_of(model, conv)),
+              HasSubstr("subgraph_name: \"" + conv + "_then_branch\"\nsubgraph_name: \"" + conv +
+                        "_else_branch\"\n"));
+  std::vector<std::string> types;
+  for (const GeOperator& op : graphs[2].operators) types.emplace_back(op.type);
+  EXPECT_THAT(types, ElementsAre("Data", "neg", "NetOutput"));
+  EXPECT_THAT(graphs[2].operators[2].inputs, ElementsAre("Default/loop/neg-op0:0"));
+}
+
+TEST(GeOnnx, BodiesAreNodesWithAGraph) {
+  GeBuildOptions options;
+  options.name = "net";
+  options.only_relations = true;
+  const std::string text = encode(graph_with_bodies(), options).onnx;
+  ASSERT_TRUE(parse_proto_text(text));
+  EXPECT_THAT(text, HasSubstr(R"(  node {
+    name: "Default/then/Loop-op0_body"
+    op_type: "subgraph"
+    attribute {
+      name: "graph"
+      g {
+        node {
+          input: ""
+          output: "v:0"
+          name: "v"
+          op_type: "ge:Data"
+        }
+)"));
+  EXPECT_TRUE(text.ends_with("      }\n      type: GRAPH\n    }\n  }\n  name: \"net\"\n}\n"));
 }
 
 TEST(GeOnnx, GoldenNode) {

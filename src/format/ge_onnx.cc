@@ -140,6 +140,7 @@ void add_attributes(Attributes& attributes, const ProtoMessage& op) {
     if (value && !value->fields.empty())
       add_attribute(attributes, text_of(field.fields, "key"), value->fields[0]);
   }
+  if (find_first(op, "subgraph_name")) attributes.add_list("subgraph_name", op, "subgraph_name");
   attributes.add_int("input_desc_nums", std::to_string(inputs));
   attributes.add_int("output_desc_nums", std::to_string(outputs));
   for (const char* name : {"id", "stream_id"}) attributes.add_int(name, text_of(op, name));
@@ -160,6 +161,18 @@ void add_outputs(ProtoMessage& node, const ProtoMessage& op, const std::string& 
 }
 
 }  // namespace
+
+std::string ge_onnx_begin_body(std::string_view name) {
+  std::string text = "  node {\n";
+  append_proto_text(text, proto_string("name", std::string(name)), 4);
+  return text + "    op_type: \"subgraph\"\n    attribute {\n      name: \"graph\"\n      g {\n";
+}
+
+std::string ge_onnx_end_body(std::string_view name) {
+  std::string text;
+  append_proto_text(text, proto_string("name", std::string(name)), kGeOnnxBodyIndent);
+  return text + "      }\n      type: GRAPH\n    }\n  }\n";
+}
 
 ProtoField ge_onnx_node(const ProtoMessage& op, bool only_relations) {
   const std::string name = text_of(op, "name");

@@ -31,7 +31,7 @@ struct Argument {
 
 struct TensorType {
   DType dtype = DType::undefined;
-  Shape shape;
+  Shape shape;  // -1: it differed between executions; {-2}: their number differed
   bool operator==(const TensorType&) const = default;
 };
 
@@ -61,6 +61,8 @@ struct SourceSpan {
   bool operator==(const SourceSpan&) const = default;
 };
 
+struct Body;
+
 struct Node {
   struct Operand {
     std::uint32_t index = 0;  // as in file names; operands that are absent leave gaps
@@ -80,13 +82,22 @@ struct Node {
   std::vector<Output> outputs;
   // The calls that led to it, outermost first, where a file of MindSpore tells more than op.source_file.
   std::vector<SourceSpan> source;
+  std::vector<Body> bodies;  // what it executes itself, as far as the engine tells: the branches of an If
 };
 
 struct Graph {
   std::int64_t id = 0;
   std::string name;  // as graph files spell it; empty stands for kernel_graph{id}
   std::vector<GraphParameter> parameters;
-  std::vector<Node> nodes;  // in order of execution
+  std::vector<Node> nodes;      // in order of execution
+  std::vector<Source> outputs;  // what the graph gives, if the engine tells: of a model
+};
+
+// A graph that an operator executes. Nobody saw it run: types are not known. What it takes from outside is a
+// parameter of it.
+struct Body {
+  std::string name;  // "then_branch"
+  Graph graph;
 };
 
 }  // namespace opdump::model

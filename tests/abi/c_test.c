@@ -252,7 +252,8 @@ static void test_models(const char* directory) {
   CHECK(opdump_open(&options, &session) == OPDUMP_ERROR_ARGUMENT);
   options.size = sizeof options;
   CHECK(opdump_open(&options, &session) == OPDUMP_OK);
-  const opdump_graph_info graph = {sizeof graph, 0, 3, "main_graph", "resnet50"};
+  const uint64_t outputs[] = {1};
+  const opdump_graph_info graph = {sizeof graph, 0, 3, "main_graph", "resnet50", outputs, 1};
   opdump_define_graph(session, &graph);
   opdump_define_graph(session, NULL);
 
