@@ -207,6 +207,7 @@ set(OPDUMP_TESTS_capture
   capture/graph_recorder_test.cc
   capture/pipeline_test.cc
   capture/session_graph_test.cc
+  capture/session_directory_test.cc
   capture/session_modes_test.cc
   capture/session_acl_test.cc
   capture/session_test.cc
