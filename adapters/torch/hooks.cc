@@ -237,7 +237,9 @@ opdump_status opdump_torch_start(const opdump_options* options, int64_t first_st
   }
   if (!session) return OPDUMP_OK;  // the configuration asks for nothing
   const std::string name = program_name();
-  const opdump_graph_info model{sizeof model, 0, 0, name.c_str(), name.c_str()};
+  opdump_graph_info model{};
+  model.size = sizeof model;
+  model.name = model.file_name = name.c_str();
   opdump_define_graph(session, &model);
   install_hooks();
   const std::string root = options->process ? std::string("Default/") + options->process : "Default";

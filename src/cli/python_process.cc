@@ -99,7 +99,7 @@ Result<int> PythonServer::ask(std::string line) {
     while ((n = ::read(connection_.get(), &answer, 1)) < 0 && errno == EINTR) {
     }
   if (n == 1) return int{answer};
-  return Error(Code::internal, "python3 gave no answer");
+  return Error(Code::internal, "python3 ended");
 }
 
 Result<int> PythonServers::ask(std::string line) {
