@@ -233,25 +233,27 @@ float sum_weights_simd(const float* side, std::size_t count, const SideScale& sc
 }
 
 // log of positive normal floats, good to far more than a float: x = 2^e m with m around 1, and
-// log m = 2 (z + z^3/3 + z^5/5 ...) with z = (m - 1) / (m + 1).
-HWY_INLINE hn::Vec<F64> log_of(hn::Vec<F64> x) {
+// log m = 2 (z + z^3/3 + z^5/5 ...) with z = (m - 1) / (m + 1). The reciprocal is a float's, put right by one
+// step of Newton's.
+template <class V>
+HWY_INLINE hn::Vec<F64> log_of(V x) {
   const F64 d;
-  const hn::RebindToUnsigned<F64> d64;
-  const auto bits = hn::BitCast(d64, x);
+  const hn::DFromV<V> narrow;
+  const hn::RebindToSigned<decltype(narrow)> integers;
+  const auto bits = hn::BitCast(integers, x);
   // Subtracting the bits of sqrt(1/2) moves the change of exponent from 1 to there.
-  const auto half_root = hn::Set(d64, 0x3fe6a09e667f3bcdu);
-  const auto shifted = hn::Sub(bits, half_root);
-  const auto exponent_bits = hn::And(shifted, hn::Set(d64, 0xfff0000000000000u));
-  const auto m = hn::BitCast(d, hn::Sub(bits, exponent_bits));
-  const auto exponent_place = hn::ShiftRight<52>(hn::Add(exponent_bits, hn::Set(d64, 0x4000000000000000u)));
-  const auto biased = hn::BitCast(d, hn::Or(exponent_place, hn::Set(d64, 0x4330000000000000u)));
-  const auto exponent = hn::Sub(biased, hn::Set(d, 0x1p52 + 1024));
-  const auto one = hn::Set(d, 1.0);
-  const auto z = hn::Div(hn::Sub(m, one), hn::Add(m, one)), zz = hn::Mul(z, z);
+  const auto shifted = hn::Sub(bits, hn::Set(integers, 0x3f3504f3));
+  const auto exponent = hn::PromoteTo(d, hn::ShiftRight<23>(shifted));
+  const auto rest = hn::BitCast(narrow, hn::Sub(bits, hn::AndNot(hn::Set(integers, 0x007fffff), shifted)));
+  const auto one = hn::Set(narrow, 1.0f);
+  const auto rough = hn::PromoteTo(d, hn::Div(one, hn::Add(rest, one)));
+  const auto m = hn::PromoteTo(d, rest), wide_one = hn::Set(d, 1.0);
+  const auto reciprocal = hn::MulAdd(rough, hn::NegMulAdd(rough, hn::Add(m, wide_one), wide_one), rough);
+  const auto z = hn::Mul(hn::Sub(m, wide_one), reciprocal), zz = hn::Mul(z, z);
   const auto next = [&](hn::Vec<F64> sum, double factor)
                         HWY_ATTR { return hn::MulAdd(sum, zz, hn::Set(d, factor)); };
-  auto series = next(hn::Set(d, 2.0 / 15), 2.0 / 13);
-  series = next(next(next(series, 2.0 / 11), 2.0 / 9), 2.0 / 7);
+  auto series = next(hn::Set(d, 2.0 / 13), 2.0 / 11);
+  series = next(next(series, 2.0 / 9), 2.0 / 7);
   series = next(next(next(series, 2.0 / 5), 2.0 / 3), 2.0);
   return hn::MulAdd(exponent, hn::Set(d, 0.6931471805599453), hn::Mul(series, z));
 }
@@ -285,7 +287,7 @@ float sum_divergence_simd(const float* actual, const float* golden, std::size_t 
   for (std::size_t i = 0; i < whole; i += kWidth)
     hn::Store(hn::Div(hn::Load(d, p + i), hn::Load(d, logs + i)), d, logs + i);
   for (std::size_t i = 0; i < whole; i += hn::Lanes(wide)) {
-    const auto log = log_of(hn::PromoteTo(wide, hn::LoadU(narrow, logs + i)));
+    const auto log = log_of(hn::LoadU(narrow, logs + i));
     hn::StoreU(hn::DemoteTo(narrow, log), narrow, logs + i);
   }
   Parts sum;
