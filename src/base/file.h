@@ -46,7 +46,7 @@ Result<> write_file_atomic(const std::filesystem::path& path, std::string_view t
 // Creates `path` and its missing parents with `mode`. An existing directory is fine.
 Result<> make_directories(const std::filesystem::path& path, unsigned mode);
 
-// A file mapped read-only. Empty files give an empty span.
+// A file mapped read-only; a small one is read. Empty files give an empty span.
 class MappedFile {
  public:
   static Result<MappedFile> open(const std::filesystem::path& path);

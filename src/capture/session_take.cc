@@ -339,13 +339,14 @@ std::shared_ptr<Job> Session::hold_job(const Operand& operand, const model::Tens
   return job;
 }
 
-// All tensors of the call are held. Whoever takes the files takes them in the order of execution.
+// All tensors of the call are held. Whoever takes the files takes them in the order of execution; and a
+// watcher looks for writes that nobody announces, which must not reach the files of operators before them.
 void Session::submit_container(Call& call) {
   std::vector<std::shared_ptr<Job>> members;
   for (RecordedSlot& slot : call.slots) members.push_back(std::move(slot.job));
   call.container = std::make_shared<Job>(std::move(members), layout_.get());
   pipeline_->submit_container(call.container);
-  if (options_.write_file) pipeline_->wait_all();
+  if (options_.write_file || watcher_) pipeline_->wait_all();
 }
 
 }  // namespace opdump::capture

@@ -62,10 +62,12 @@ def test_finding(dumps):
         dump["nothing"]
 
 
-def test_arrays_are_the_mapped_file(dumps):
-    slot = opdump.open(dumps / "golden")["0-Linear/addmm-op0"]["output.0"]
-    array, path = slot.numpy(), slot.file
-    np.testing.assert_array_equal(array, np.load(path))
+def test_large_arrays_are_the_mapped_file(tmp_path):
+    path, values = tmp_path / "conv1.npy", np.arange(1 << 16, dtype="f4").reshape(2, -1)
+    np.save(path, values)
+    slot = opdump.open(tmp_path)["conv1"]["output.0"]
+    array = slot.numpy()
+    np.testing.assert_array_equal(array, values)
     assert not array.flags.writeable and not array.flags.owndata
     assert str(path) in pathlib.Path("/proc/self/maps").read_text()
     del slot
@@ -73,9 +75,19 @@ def test_arrays_are_the_mapped_file(dumps):
     view = array[0]
     del array
     gc.collect()
-    np.testing.assert_array_equal(view, np.load(path)[0])  # the file is mapped as long as a view of it lives
+    np.testing.assert_array_equal(view, values[0])  # the file is mapped as long as a view of it lives
     del view
     gc.collect()
+    assert str(path) not in pathlib.Path("/proc/self/maps").read_text()
+
+
+def test_small_arrays_are_read(dumps):
+    slot = opdump.open(dumps / "golden")["0-Linear/addmm-op0"]["output.0"]
+    array, path = slot.numpy(), slot.file
+    del slot
+    gc.collect()
+    np.testing.assert_array_equal(array, np.load(path))
+    assert not array.flags.writeable and not array.flags.owndata
     assert str(path) not in pathlib.Path("/proc/self/maps").read_text()
 
 
