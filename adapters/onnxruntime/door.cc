@@ -205,10 +205,6 @@ opdump_status opdump_onnx_load(const opdump_onnx_options* options, opdump_onnx_m
 
 void opdump_onnx_unload(opdump_onnx_model* model) { delete model; }
 
-const char* opdump_onnx_name(const opdump_onnx_model* model) {
-  return model->network->file().graph_name.c_str();
-}
-
 size_t opdump_onnx_input_count(const opdump_onnx_model* model) { return model->inputs.size(); }
 size_t opdump_onnx_output_count(const opdump_onnx_model* model) { return model->outputs.size(); }
 

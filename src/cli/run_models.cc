@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ModelArguments {
-  std::string config, dialect, mode, input_folder, output_folder;
+  std::string config, dialect, mode, device_format, input_folder, output_folder;
   std::vector<std::string> models, inputs;
   std::optional<std::uint64_t> seed;
   std::uint32_t executions = 0, threads = 0;
@@ -31,8 +32,9 @@ struct ModelArguments {
   bool strict = false, as_executed = false;
 };
 
-constexpr std::array kValueOptions{"--config", "--dialect",    "--mode",       "--input",   "--input-dir",
-                                   "--random", "--executions", "--output-dir", "--threads", "--device"};
+constexpr std::array kValueOptions{"--config",     "--dialect",   "--mode",   "--device-format",
+                                   "--input",      "--input-dir", "--random", "--executions",
+                                   "--output-dir", "--threads",   "--device"};
 
 struct CloseSession {
   void operator()(opdump_session* session) const { opdump_close(session); }
@@ -241,6 +243,8 @@ void add_options(CLI::App& app, ModelArguments& arguments) {
   app.add_option("--mode", arguments.mode, "the machine it is written for; default: the file decides");
   app.add_flag("--strict", arguments.strict,
                "refuse what the original refuses though its documentation allows it");
+  app.add_option("--device-format", arguments.device_format,
+                 "memory formats to store tensors in, for acl.json: NC1HWC0,FRACTAL_NZ,...");
   app.add_option("--input", arguments.inputs,
                  "NAME=FILE.npy; the k-th file of an input is for the k-th execution")
       ->allow_extra_args(false);  // one file each time
@@ -282,6 +286,7 @@ Result<int> run_models(std::span<const char* const> args) {
       "Examples:\n  opdump run --config acl.json resnet50.onnx --input data=image.npy\n"
       "  opdump run --config acl.json --as-executed --random 7 a.onnx b.onnx");
   if (auto finished = parse_arguments(app, args)) return std::move(*finished);
+  if (!arguments.device_format.empty()) ::setenv("OPDUMP_DEVICE_FORMAT", arguments.device_format.c_str(), 1);
   OPDUMP_CHECK_OK(run_all(arguments));
   return 0;
 }

@@ -4,6 +4,7 @@ import os
 import struct
 import subprocess
 
+import numpy as np
 import pytest
 
 OPDUMP = os.environ["OPDUMP_BIN"]
@@ -18,8 +19,8 @@ class AclRun:
         target.mkdir(exist_ok=True)
         config = self.directory / "acl.json"
         config.write_text(json.dumps({"dump": {"dump_path": str(target), "dump_mode": "output"} | dump}))
-        done = subprocess.run([OPDUMP, "run", "--config", config, self.models / f"{model}.onnx", "--input-dir", self.models / model,
-                               "--output-dir", self.directory / "out", *args], text=True, capture_output=True, timeout=300,
+        done = subprocess.run([OPDUMP, "run", "--config", config, *args, self.models / f"{model}.onnx", "--input-dir",
+                               self.models / model, "--output-dir", self.directory / "out"], text=True, capture_output=True, timeout=300,
                               env=os.environ | {"OPDUMP_MEMORY_LIMIT": limit})
         assert done.returncode == 0, done.stderr
         status = json.loads((target / "rank_0/opdump_status.json").read_text())
@@ -88,3 +89,15 @@ def test_only_the_wanted_side_is_fetched(acl, mode, sides):
     files = acl.run("digits", dump_mode=mode, dump_list=[{"model_name": "digits", "layer": ["/4/Relu"]}])
     assert len(payload(files["Relu._4_Relu"])) == len(sides) * 4 * 16 * 4 * 4 * 4
     assert not [line for line in acl.log if line["kind"] == "slot"]
+
+
+def test_formats_of_a_device(acl, tmp_path):
+    layers = [{"layer": ["/3/Conv"]}]
+    plain = acl.run("digits", path="plain", dump_list=layers)["Conv._3_Conv"]
+    stored = acl.run("digits", "--device-format", "NC1HWC0", path="stored", dump_list=layers)["Conv._3_Conv"]
+    assert len(payload(stored)) == 4 * 1 * 4 * 4 * 16 * 4 == len(payload(plain)) and payload(stored) != payload(plain)
+    for path, words in ((plain, []), (stored, ["-f", "NCHW"])):
+        subprocess.run([OPDUMP, "msaccucmp", "convert", "-d", path, "-out", tmp_path / path.parts[-7], *words], check=True,
+                       capture_output=True)
+    (a,), (b,) = ([np.load(file) for file in (tmp_path / name).glob("*.npy")] for name in ("plain", "stored"))
+    np.testing.assert_array_equal(a, b.reshape(a.shape))

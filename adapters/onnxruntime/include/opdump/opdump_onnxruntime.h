@@ -62,9 +62,6 @@ OPDUMP_API opdump_status opdump_onnx_load(const opdump_onnx_options* options, op
 /* NULL is allowed. Before the session that recorded it is closed, flush that. */
 OPDUMP_API void opdump_onnx_unload(opdump_onnx_model* model);
 
-/* The name inside of the model. Lives as long as it. */
-OPDUMP_API const char* opdump_onnx_name(const opdump_onnx_model* model);
-
 OPDUMP_API size_t opdump_onnx_input_count(const opdump_onnx_model* model);
 OPDUMP_API size_t opdump_onnx_output_count(const opdump_onnx_model* model);
 OPDUMP_API opdump_status opdump_onnx_input(const opdump_onnx_model* model, size_t index,
