@@ -44,6 +44,8 @@ TEST(Text, Pieces) {
   EXPECT_EQ(parse_int64(""), std::nullopt);
   const std::vector<std::string_view> words{"input", "output", "all"};
   EXPECT_EQ(join_or(words), "input, output or all");
+  EXPECT_EQ(counted(1, "tensor"), "1 tensor");
+  EXPECT_EQ(counted(0, "tensor"), "0 tensors");
   EXPECT_EQ(format_bytes(640), "640 B");
   EXPECT_EQ(format_bytes(1536), "1.5 KiB");
   EXPECT_EQ(parse_bytes("640"), 640u);

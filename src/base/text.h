@@ -48,6 +48,9 @@ std::vector<std::string_view> find_similar(std::string_view word,
 // "a, b or c".
 std::string join_or(std::span<const std::string_view> words);
 
+// "1 operator", "2 operators": a count and what is counted, a noun whose plural ends in s.
+std::string counted(std::uint64_t count, std::string_view noun);
+
 // "640", "512K", "2G", "1.5GiB": a size as people write it, units of 1024, or nothing.
 std::optional<std::uint64_t> parse_bytes(std::string_view text);
 

@@ -147,9 +147,9 @@ Result<> Session::close() {
   recording_ = false;
   const dump::Status status = final_status();
   auto told = keeps_files() ? dump::write_status(rank_directory_, status) : ok();
-  std::string summary = format_bytes(status.tensor_bytes) + " in " + std::to_string(status.tensor_count) +
-                        " tensors, " + std::to_string(status.row_count) + " rows of statistics from " +
-                        std::to_string(status.operator_count) + " operators";
+  std::string summary = format_bytes(status.tensor_bytes) + " in " + counted(status.tensor_count, "tensor") +
+                        ", " + counted(status.row_count, "row") + " of statistics from " +
+                        counted(status.operator_count, "operator");
   if (status.first_step >= 0)
     summary += ", steps " + std::to_string(status.first_step) + " to " + std::to_string(status.last_step);
   say(LogLevel::info, "dumped " + summary + " to " + rank_directory_.string());

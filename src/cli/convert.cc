@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "base/text.h"
 #include "base/worker_pool.h"
 #include "cli/arguments.h"
 #include "cli/convert_item.h"
@@ -197,7 +198,7 @@ std::string description_of(const std::vector<StepSlots>& steps, const dump::Dump
 
 Result<int> report(const Converter& converter, const dump::DumpSet& dump, const std::string& output) {
   const std::vector<std::string> failures = converter.failures();
-  std::string text = "converted " + std::to_string(converter.converted()) + " tensors into " + output;
+  std::string text = "converted " + counted(converter.converted(), "tensor") + " into " + output;
   for (const std::string& failure : failures) print_error(failure);
   for (const dump::Problem& problem : dump.problems())
     print_error(problem.path.string() + ": " + problem.what);

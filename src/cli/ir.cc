@@ -45,10 +45,6 @@ void declare(CLI::App& app, IrArguments& arguments) {
       "  opdump ir golden/rank_0/graphs/ms_output_trace_code_graph_0.ir --source train.py");
 }
 
-std::string counted(std::size_t count, std::string_view noun) {
-  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
-}
-
 std::string graph_title(const GraphEntry& entry) {
   std::string text = entry.rank ? "rank " + std::to_string(*entry.rank) + ", " : "";
   text += "graph " + std::to_string(entry.id);

@@ -58,10 +58,6 @@ struct Totals {
   }
 };
 
-std::string counted(std::uint64_t count, std::string_view noun) {
-  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
-}
-
 // The operator that a record is about: by name if it is in the dump, else as the record tells it.
 std::string overflowed(const dump::DumpSet& dump, const dump::Overflow& overflow) {
   const auto place = [](const auto& of) {

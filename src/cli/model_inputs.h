@@ -44,8 +44,8 @@ class InputSource {
   // Executions that the files are for; 1 if they do not tell.
   std::size_t execution_count() const;
 
-  // True if there is a file for the input, in whatever execution.
-  bool has(const std::string& name) const { return files_.contains(name); }
+  // True if the input has no file and is made up.
+  bool is_random(const std::string& name) const { return seed_ && !files_.contains(name); }
 
   // Names of inputs that files are given for.
   std::vector<std::string> names() const;

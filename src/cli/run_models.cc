@@ -217,6 +217,16 @@ Result<> check_names(const InputSource& source, const std::vector<ModelPointer>&
   return ok();
 }
 
+// What is wrong with the inputs of the first execution is said before anything is recorded.
+Result<> check_files(const InputSource& source, const std::vector<ModelPointer>& models) {
+  for (const ModelPointer& model : models)
+    for (std::size_t i = 0; i < opdump_onnx_input_count(model.get()); ++i) {
+      const InputSlot slot = slot_of(model.get(), i);
+      if (!source.is_random(slot.name)) OPDUMP_CHECK_OK(source.value(slot, 0));
+    }
+  return ok();
+}
+
 Result<> run_all(const ModelArguments& arguments) {
   OPDUMP_TRY(const std::string config, find_config(arguments.config));
   OPDUMP_CHECK_OK(check_config(config, arguments.dialect, arguments.mode, arguments.strict));
@@ -228,6 +238,7 @@ Result<> run_all(const ModelArguments& arguments) {
     models.push_back(std::move(model));
   }
   OPDUMP_CHECK_OK(check_names(source, models));
+  OPDUMP_CHECK_OK(check_files(source, models));
   OPDUMP_TRY(SessionPointer session, open_session(arguments, config));
   if (!session) print_error("warning: the configuration asks for no dump");
   for (std::size_t i = 0; i < models.size(); ++i)

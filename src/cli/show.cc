@@ -148,9 +148,9 @@ void list_names(const Runs& runs, const std::string& text) {
     steps.push_back(run->step);
   }
   for (const std::string_view name : names) print(std::string(name) + "\n");
-  print("'" + text + "' means " + std::to_string(runs.size()) + " executions of " +
-        std::to_string(names.size()) + (names.size() == 1 ? " operator" : " operators") + " in steps " +
-        compare::format_ranges(std::move(steps)) + "; say more of the name, or --step\n");
+  print("'" + text + "' means " + counted(runs.size(), "execution") + " of " +
+        counted(names.size(), "operator") + " in steps " + compare::format_ranges(std::move(steps)) +
+        "; say more of the name, or --step\n");
 }
 
 }  // namespace

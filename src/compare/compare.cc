@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "base/text.h"
 #include "compare/names.h"
 #include "compare/pairing.h"
 #include "compare/share.h"
@@ -90,8 +91,9 @@ void add_open_questions(std::span<const OperatorComparison> operators, const std
       only_actual += slot.golden == nullptr && slot.actual->side == model::Side::input;
     }
   }
-  if (only_golden > 0) reasons.push_back(std::to_string(only_golden) + " inputs are only in golden");
-  if (only_actual > 0) reasons.push_back(std::to_string(only_actual) + " inputs are only in actual");
+  for (const auto& [count, side] : {std::pair(only_golden, "golden"), std::pair(only_actual, "actual")})
+    if (count > 0)
+      reasons.push_back(counted(count, "input") + (count == 1 ? " is" : " are") + " only in " + side);
 }
 
 // A single rank is compared with a single rank, whatever their numbers.

@@ -67,11 +67,6 @@ std::string why(const OperatorComparison& op) {
   }
 }
 
-// "1 operator", "2 operators"
-std::string counted(std::uint64_t count, std::string_view noun) {
-  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
-}
-
 // "; just before it, 3 operators are only in actual": what has no partner may be the cause.
 std::string strangers_before(const Comparison& comparison, std::size_t index) {
   const OperatorComparison& op = comparison.operators[index];
