@@ -25,10 +25,10 @@ struct Pairing {
   std::vector<std::string> notes;   // see Comparison::notes
 };
 
-// Pairs runs of the same (rank, graph, step): first by equal names (as layouts spell them), then, of what is
-// left, by equal scope, type and slot shapes. Several of the same kind pair in order. A rank, graph or step
-// that is the only one on each side need not be equal: a note says so. So does one where each dump is a
-// single tensor. Both arguments are in the order of DumpSet::runs.
+// Pairs runs of the same (rank, graph, step): first by equal names (as layouts spell them; of what is left,
+// in whatever graph), then, of what is left, by equal scope, type and slot shapes. Several of the same kind
+// pair in order. A rank, graph or step that is the only one on each side need not be equal: a note says so.
+// So does one where each dump is a single tensor. Both arguments are in the order of DumpSet::runs.
 Pairing pair_operators(std::span<const dump::OperatorRun> golden, std::span<const dump::OperatorRun> actual);
 
 // Pairs by side and index, or by what operands are called if both sides know that; several of the same in

@@ -27,10 +27,10 @@ def compare(root, *words):
     return subprocess.run([os.environ["OPDUMP_BIN"], "compare", *map(str, words)], capture_output=True, text=True, cwd=root)
 
 
-@pytest.mark.parametrize("ids", [(1, 2), (1, 1)])
-def test_equal(tmp_path, ids):
+@pytest.mark.parametrize("ids,others", [((1, 2), (1, 2)), ((1, 1), (1, 1)), ((1, 2), (2, 1)), ((1, 2), (3, 4)), ((1, 2), (2, 3))])
+def test_equal(tmp_path, ids, others):
     write(tmp_path / "a", "20260101000000", ids=ids)
-    write(tmp_path / "b", "20260102000000", ids=ids)
+    write(tmp_path / "b", "20260102000000", ids=others)
     done = compare(tmp_path, "a", "b")
     assert done.returncode == 0 and "compared 12 of 12 tensors" in done.stdout, done.stdout
 
