@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "dump/rank_tree.h"
+#include "dump/summary_test.h"
 #include "dump/temp_directory_test.h"
 #include "format/npy.h"
 
@@ -44,23 +45,6 @@ class DumpSetTest : public testing::Test {
     auto set = DumpSet::open(path);
     EXPECT_TRUE(set) << set.error().message();
     return std::move(*set);
-  }
-  // "rank/graph/step type name: i0 i1 o0", one string a run.
-  static std::vector<std::string> summary(const DumpSet& set) {
-    std::vector<std::string> lines;
-    for (const OperatorRun& run : set.runs()) {
-      std::string line = std::to_string(run.rank) + "/" + std::to_string(run.graph_id) + "/" +
-                         std::to_string(run.step) + " " + run.type + " " + run.name + ":";
-      for (const Slot& slot : run.slots) {
-        line += slot.side == Side::input ? " i" : " o";
-        line += std::to_string(slot.index);
-        if (!slot.file.empty()) line += "f";
-        if (!slot.statistics.empty()) line += "s";
-        if (!slot.undumped_reason.empty()) line += "(" + slot.undumped_reason + ")";
-      }
-      lines.push_back(line);
-    }
-    return lines;
   }
   // Files of one step by name, each a small tensor.
   void write_files(const fs::path& directory, std::initializer_list<std::string_view> names) {
@@ -108,9 +92,8 @@ TEST_F(DumpSetTest, ReadsWhatTheRankTreeWrites) {
       }
     }
   }
-  const std::string mul_name = "Default_" + std::string(300, 'x') + "-op1";
-  const Lines all{"2/5/6 Add Default_a-op0: i0fs o0fs", "2/5/6 Mul " + mul_name + ": i0fs i1(view) o0fs",
-                  "2/5/7 Add Default_a-op0: i0fs o0fs", "2/5/7 Mul " + mul_name + ": i0fs i1(view) o0fs"};
+  const Lines all{"2/5/6 Add Default/a-op0: i0fs o0fs", "2/5/6 Mul " + mul.name + ": i0fs i1(view) o0fs",
+                  "2/5/7 Add Default/a-op0: i0fs o0fs", "2/5/7 Mul " + mul.name + ": i0fs i1(view) o0fs"};
   for (const fs::path& path : {root_, root_ / "rank_2", root_ / "rank_2/Net", root_ / "rank_2/Net/5"}) {
     const DumpSet set = read(path);
     EXPECT_EQ(summary(set), all) << path;

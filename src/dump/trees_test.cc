@@ -11,6 +11,7 @@
 #include "dump/model_tree.h"
 #include "dump/operator_log.h"
 #include "dump/rank_tree.h"
+#include "dump/summary_test.h"
 #include "dump/temp_directory_test.h"
 #include "dump/tree_location.h"
 #include "format/dump_data.h"
@@ -25,25 +26,6 @@ using model::TensorView;
 using Lines = std::vector<std::string>;
 
 constexpr std::uint64_t kTime = 1733905446000000;
-
-// "rank/graph/step type name: i0 i1 o0", one string a run; 'f' has a file, 's' statistics.
-Lines summary(const DumpSet& set) {
-  Lines lines;
-  for (const OperatorRun& run : set.runs()) {
-    std::string line = std::to_string(run.rank) + "/" + std::to_string(run.graph_id) + "/" +
-                       std::to_string(run.step) + " " + run.type + " " +
-                       (run.op != nullptr ? run.op->name : run.name) + ":";
-    for (const Slot& slot : run.slots) {
-      line += slot.side == Side::input ? " i" : " o";
-      line += std::to_string(slot.index);
-      if (!slot.file.empty()) line += "f";
-      if (!slot.statistics.empty()) line += "s";
-      if (!slot.undumped_reason.empty()) line += "(" + slot.undumped_reason + ")";
-    }
-    lines.push_back(line);
-  }
-  return lines;
-}
 
 Lines problems(const DumpSet& set) {
   Lines lines;
