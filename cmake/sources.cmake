@@ -37,6 +37,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   math/metrics.cc
   math/metrics_kernels.cc
   math/metrics_reference.cc
+  math/numpy_divergence_kernel.cc
   math/numpy_metrics.cc
   math/numpy_metrics_kernels.cc
   math/small_floats.cc

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "math/convert.h"
@@ -23,9 +24,16 @@ class LaneReader {
   // The next `count` elements, at most kLaneBlock; they live until the next call. To float, elements that it
   // does not hold exactly are rounded.
   const Lane* next(std::size_t count) {
+    const Lane* lanes = next_anywhere(count);
+    if (reinterpret_cast<std::uintptr_t>(lanes) % alignof(Lane) == 0) return lanes;
+    std::memcpy(lanes_.data(), lanes, count * sizeof(Lane));
+    return lanes_.data();
+  }
+
+  // The same for who needs no alignment: an element may lie across the border of two words.
+  const Lane* next_anywhere(std::size_t count) {
     const std::byte* raw = reader_.next(count, raw_.data());
-    const bool is_aligned = reinterpret_cast<std::uintptr_t>(raw) % alignof(Lane) == 0;
-    if (dtype_ == kLaneDType && is_aligned) return reinterpret_cast<const Lane*>(raw);
+    if (dtype_ == kLaneDType) return reinterpret_cast<const Lane*>(raw);
     if constexpr (std::is_same_v<Lane, float>)
       round_elements(dtype_, raw, lanes_.data(), count);
     else

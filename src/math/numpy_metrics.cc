@@ -25,24 +25,20 @@ constexpr std::uint64_t kTaskElements = 1 << 18;  // a thread's share
 constexpr std::uint64_t kWaveElements = 256 << 18;  // shared out at a time, so that few sums are kept
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-// Where NumPy's sum of `count` elements divides.
-std::uint64_t left_half(std::uint64_t count) { return count / 2 - count / 2 % 8; }
-
 struct PairReader {
   LaneReader<float> actual, golden;
   PairReader(const TensorView& a, const TensorView& g) : actual(a), golden(g) {}
 };
 
-template <typename Sums, typename Leaf>
-Sums sum_tree(PairReader& reader, std::uint64_t count, const Leaf& leaf) {
-  if (count <= kLeaf) {
-    const auto elements = static_cast<std::size_t>(count);
-    const float* actual = reader.actual.next(elements);
-    return leaf(actual, reader.golden.next(elements), elements);
+template <typename Sums, typename Branch>
+Sums sum_tree(PairReader& reader, std::size_t count, const Branch& branch) {
+  if (count <= kBranch) {
+    const float* actual = reader.actual.next_anywhere(count);
+    return branch(actual, reader.golden.next_anywhere(count), count);
   }
-  const std::uint64_t left = left_half(count);
-  Sums sums = sum_tree<Sums>(reader, left, leaf);
-  sums.add(sum_tree<Sums>(reader, count - left, leaf));
+  const std::size_t left = left_half(count);
+  Sums sums = sum_tree<Sums>(reader, left, branch);
+  sums.add(sum_tree<Sums>(reader, count - left, branch));
   return sums;
 }
 
@@ -68,41 +64,41 @@ class Pair {
   const TensorView& actual() const { return actual_; }
   const TensorView& golden() const { return golden_; }
 
-  // leaf(actual, golden, count) of all leaves, summed as NumPy does.
-  template <typename Sums, typename Leaf>
-  Sums sum(const Leaf& leaf) const {
+  // branch(actual, golden, count) of all branches, summed as NumPy does.
+  template <typename Sums, typename Branch>
+  Sums sum(const Branch& branch) const {
     Sums total;
     if (threads_ == 1 || count_ <= kTaskElements || !can_split(actual_) || !can_split(golden_)) {
-      add_buffers<Sums>(actual_, golden_, leaf, [&](const Sums& buffer) { total.add(buffer); });
+      add_buffers<Sums>(actual_, golden_, branch, [&](const Sums& buffer) { total.add(buffer); });
       return total;
     }
     for (std::uint64_t first = 0; first < count_; first += kWaveElements)
-      add_wave(first, std::min(kWaveElements, count_ - first), leaf, total);
+      add_wave(first, std::min(kWaveElements, count_ - first), branch, total);
     return total;
   }
 
  private:
   // Calls use() for the sum of each buffer in order.
-  template <typename Sums, typename Leaf, typename Use>
-  static void add_buffers(const TensorView& actual, const TensorView& golden, const Leaf& leaf,
+  template <typename Sums, typename Branch, typename Use>
+  static void add_buffers(const TensorView& actual, const TensorView& golden, const Branch& branch,
                           const Use& use) {
     const FloatEnvironment environment;
     PairReader reader(actual, golden);
     const std::uint64_t count = actual.element_count();
     for (std::uint64_t i = 0; i < count; i += kBuffer)
-      use(sum_tree<Sums>(reader, std::min(kBuffer, count - i), leaf));
+      use(sum_tree<Sums>(reader, std::min(kBuffer, count - i), branch));
   }
 
   // Several threads sum buffers; one adds them up, because that order matters too.
-  template <typename Sums, typename Leaf>
-  void add_wave(std::uint64_t first, std::uint64_t count, const Leaf& leaf, Sums& total) const {
+  template <typename Sums, typename Branch>
+  void add_wave(std::uint64_t first, std::uint64_t count, const Branch& branch, Sums& total) const {
     std::vector<Sums> sums((count + kBuffer - 1) / kBuffer);
     const std::uint64_t tasks = (count + kTaskElements - 1) / kTaskElements;
     parallel_for(static_cast<std::size_t>(tasks), threads_, [&](std::size_t task) {
       const std::uint64_t begin = task * kTaskElements, elements = std::min(kTaskElements, count - begin);
       Sums* out = &sums[begin / kBuffer];
       add_buffers<Sums>(part_of(actual_, first + begin, elements), part_of(golden_, first + begin, elements),
-                        leaf, [&](const Sums& buffer) { *out++ = buffer; });
+                        branch, [&](const Sums& buffer) { *out++ = buffer; });
     });
     const FloatEnvironment environment;
     for (const Sums& buffer : sums) total.add(buffer);
@@ -111,11 +107,6 @@ class Pair {
   TensorView actual_, golden_;
   std::uint64_t count_ = 0;
   unsigned threads_ = 1;
-};
-
-struct Divergence {
-  float sum = 0;
-  void add(const Divergence& right) { sum += right.sum; }
 };
 
 // The mean that NumPy makes of a sum of floats.
@@ -160,28 +151,12 @@ bool is_far(const ErrorSums& sums) {
   return std::isnan(sums.actual_squares) || std::isnan(sums.golden_squares);
 }
 
-SpreadSums sum_spread(const Pair& pair, const PairScale& scale, NumpyMetricNeeds needs) {
-  return pair.sum<SpreadSums>([&](const float* actual, const float* golden, std::size_t count) {
-    SpreadSums sums;
-    if (needs.cosine) sums.product = sum_products(actual, golden, count, scale);
-    if (needs.deviation) {
-      sums.actual_squares = sum_distances(actual, count, scale.actual.mean);
-      sums.golden_squares = sum_distances(golden, count, scale.golden.mean);
-    }
-    if (needs.divergence) {
-      sums.actual_weight = sum_weights(actual, count, scale.actual);
-      sums.golden_weight = sum_weights(golden, count, scale.golden);
-    }
-    return sums;
-  });
-}
-
 float divergence_of(const Pair& pair, const PairScale& scale) {
   // Sums that overflow make probabilities of 0.
   if (std::isinf(scale.actual.weight)) return kNan;
   if (std::isinf(scale.golden.weight)) return std::numeric_limits<float>::infinity();
   const auto total = pair.sum<Divergence>([&](const float* actual, const float* golden, std::size_t count) {
-    return Divergence{sum_divergence(actual, golden, count, scale)};
+    return sum_divergence(actual, golden, count, scale);
   });
   return std::abs(total.sum) < 0x1p-52f ? 0 : total.sum;
 }
@@ -234,7 +209,8 @@ Result<NumpyMetrics> numpy_metrics(const TensorView& actual, const TensorView& g
   needs.divergence = diverges && !is_far(errors);
   SpreadSums spread;
   if (pair.count() > 0 && (needs.cosine || needs.deviation || needs.divergence))
-    spread = sum_spread(pair, scale, needs);
+    spread = pair.sum<SpreadSums>(
+        [&](const float* a, const float* g, std::size_t n) { return sum_spread(a, g, n, scale, needs); });
   finish_spread(spread, metrics);
   scale.actual.weight = spread.actual_weight;
   scale.golden.weight = spread.golden_weight;

@@ -1,7 +1,6 @@
 // Compiled without contraction of a * b + c: NumPy rounds after each operation.
 #include "math/numpy_metrics_kernels.h"
 
-#include <array>
 #include <cmath>
 
 #include "math/simd_targets.h"
@@ -10,308 +9,23 @@
 #define HWY_TARGET_INCLUDE "math/numpy_metrics_kernels.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
-#include "math/simd_sources.h"
+
+#include "math/numpy_leaves.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace opdump::math::HWY_NAMESPACE {
 
-// NumPy's eight running sums, in as many vectors as it takes.
-using Part = hn::CappedTag<float, 8>;
-using WidePart = hn::CappedTag<double, 8>;
-constexpr std::size_t kWidth = hn::MaxLanes(Part());
-constexpr std::size_t kWideWidth = hn::MaxLanes(WidePart());
 constexpr float kTiny = 0x1p-52f;
-constexpr float kFloor = 0x1p-23f;  // what probabilities are raised to
-
-template <typename T>
-T fold(const T (&sums)[8]) {
-  return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
-}
-
-#if HWY_TARGET != HWY_SCALAR
-// Four running sums to one, in NumPy's order; the result is in every lane of the block.
-template <class V>
-HWY_INLINE V fold_blocks(V sums) {
-  sums = hn::Add(sums, hn::Shuffle2301(sums));
-  return hn::Add(sums, hn::Shuffle1032(sums));
-}
-#endif
-
-template <class D, std::size_t kParts>
-HWY_INLINE hn::TFromD<D> fold(D d, const hn::Vec<D> (&parts)[kParts]) {
-#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128
-  // Floats need no way through memory.
-  if constexpr (sizeof(hn::TFromD<D>) == 4 && kParts == 1) {
-    const hn::Half<D> half;
-    const auto fours = fold_blocks(parts[0]);
-    return hn::GetLane(hn::Add(hn::LowerHalf(half, fours), hn::UpperHalf(half, fours)));
-  } else if constexpr (sizeof(hn::TFromD<D>) == 4 && kParts == 2) {
-    return hn::GetLane(hn::Add(fold_blocks(parts[0]), fold_blocks(parts[1])));
-  }
-#endif
-  alignas(64) hn::TFromD<D> sums[8];
-  for (std::size_t k = 0; k < kParts; ++k) hn::Store(parts[k], d, sums + k * 8 / kParts);
-  return fold(sums);
-}
-
-// Division by the same number many times. With a fused operation the product with the rounded reciprocal can
-// be put right to what a division gives (Markstein), unless numbers are so small or large that the remainder
-// underflows.
-template <bool kFast>
-struct Divisor {
-  hn::Vec<Part> divisor, reciprocal;
-  HWY_INLINE explicit Divisor(float value)
-      : divisor(hn::Set(Part(), value)), reciprocal(hn::Set(Part(), 1 / value)) {}
-
-  HWY_INLINE hn::Vec<Part> divide(hn::Vec<Part> x) const {
-    if constexpr (!kFast) return hn::Div(x, divisor);
-    const auto quotient = hn::Mul(x, reciprocal);
-    return hn::MulAdd(hn::NegMulAdd(quotient, divisor, x), reciprocal, quotient);
-  }
-};
-
-#if HWY_NATIVE_FMA
-bool is_fast(float divisor) { return divisor >= 0x1p-60f && divisor <= 0x1p60f; }
-#else
-bool is_fast(float) { return false; }
-#endif
-
-template <class D, std::size_t kParts>
-HWY_INLINE void fill(hn::Vec<D> (&parts)[kParts], hn::TFromD<D> value, D d) {
-  for (std::size_t k = 0; k < kParts; ++k) parts[k] = hn::Set(d, value);
-}
-
-template <std::size_t kParts>
-HWY_INLINE float largest(const hn::Vec<Part> (&parts)[kParts]) {
-  hn::Vec<Part> result = parts[0];
-  for (std::size_t k = 1; k < kParts; ++k) result = hn::Max(result, parts[k]);
-  return largest_lane(Part(), result);
-}
-
-template <std::size_t kParts>
-HWY_INLINE float smallest(const hn::Vec<Part> (&parts)[kParts]) {
-  hn::Vec<Part> result = parts[0];
-  for (std::size_t k = 1; k < kParts; ++k) result = hn::Min(result, parts[k]);
-  return smallest_lane(Part(), result);
-}
-
-using Parts = hn::Vec<Part>[8 / kWidth];
-using WideParts = hn::Vec<WidePart>[8 / kWideWidth];
 
 // |a / g - 1| where g is not nearly 0.
-HWY_INLINE hn::Vec<Part> relative_error(hn::Vec<Part> a, hn::Vec<Part> g) {
-  const Part d;
+HWY_INLINE Vec relative_error(Vec a, Vec g) {
+  const Lanes d;
   const auto error = hn::Abs(hn::Sub(hn::Div(a, g), hn::Set(d, 1.0f)));
   return hn::IfThenElseZero(hn::Gt(hn::Abs(g), hn::Set(d, kTiny)), error);
 }
 
-void add_differences(const float* actual, const float* golden, std::size_t count, ErrorSums& sums) {
-  const Part d;
-  Parts difference, squares, a_squares, g_squares, relative, max_difference, max_relative;
-  for (auto* parts :
-       {&difference, &squares, &a_squares, &g_squares, &relative, &max_difference, &max_relative})
-    fill(*parts, 0.0f, d);
-  for (std::size_t i = 0; i + 8 <= count; i += 8)
-    for (std::size_t k = 0; k < std::size(difference); ++k) {
-      const auto a = hn::LoadU(d, actual + i + k * kWidth), g = hn::LoadU(d, golden + i + k * kWidth);
-      const auto distance = hn::Abs(hn::Sub(a, g)), error = relative_error(a, g);
-      difference[k] = hn::Add(difference[k], distance);
-      squares[k] = hn::Add(squares[k], hn::Mul(distance, distance));
-      a_squares[k] = hn::Add(a_squares[k], hn::Mul(a, a));
-      g_squares[k] = hn::Add(g_squares[k], hn::Mul(g, g));
-      relative[k] = hn::Add(relative[k], error);
-      max_difference[k] = hn::Max(max_difference[k], distance);
-      max_relative[k] = hn::Max(max_relative[k], error);
-    }
-  sums.difference = fold(d, difference);
-  sums.difference_squares = fold(d, squares);
-  sums.actual_squares = fold(d, a_squares);
-  sums.golden_squares = fold(d, g_squares);
-  sums.relative = fold(d, relative);
-  sums.max_difference = largest(max_difference);
-  sums.max_relative = largest(max_relative);
-}
-
-struct SideSums {
-  float min, max;
-  double sum;
-};
-
-SideSums sum_side(const float* side, std::size_t count) {
-  const Part d;
-  const WidePart wide;
-  const hn::Rebind<float, WidePart> narrow;
-  Parts least, most;
-  WideParts sum;
-  fill(least, std::numeric_limits<float>::infinity(), d);
-  fill(most, -std::numeric_limits<float>::infinity(), d);
-  fill(sum, 0.0, wide);
-  for (std::size_t i = 0; i + 8 <= count; i += 8) {
-    for (std::size_t k = 0; k < std::size(least); ++k) {
-      const auto x = hn::LoadU(d, side + i + k * kWidth);
-      least[k] = hn::Min(least[k], x);
-      most[k] = hn::Max(most[k], x);
-    }
-    for (std::size_t k = 0; k < std::size(sum); ++k)
-      sum[k] = hn::Add(sum[k], hn::PromoteTo(wide, hn::LoadU(narrow, side + i + k * kWideWidth)));
-  }
-  return {smallest(least), largest(most), fold(wide, sum)};
-}
-
-ErrorSums sum_errors_simd(const float* actual, const float* golden, std::size_t count) {
-  ErrorSums sums;
-  add_differences(actual, golden, count, sums);
-  const SideSums a = sum_side(actual, count), g = sum_side(golden, count);
-  sums.actual_min = a.min;
-  sums.actual_max = a.max;
-  sums.actual = a.sum;
-  sums.golden_min = g.min;
-  sums.golden_max = g.max;
-  sums.golden = g.sum;
-  return sums;
-}
-
-template <bool kFast>
-float sum_products_by(const float* actual, const float* golden, std::size_t count, float a_norm,
-                      float g_norm) {
-  const Part d;
-  Parts sum;
-  fill(sum, 0.0f, d);
-  const Divisor<kFast> a_size(a_norm), g_size(g_norm);
-  for (std::size_t i = 0; i + 8 <= count; i += 8)
-    for (std::size_t k = 0; k < std::size(sum); ++k) {
-      const auto a = a_size.divide(hn::LoadU(d, actual + i + k * kWidth));
-      const auto g = g_size.divide(hn::LoadU(d, golden + i + k * kWidth));
-      sum[k] = hn::Add(sum[k], hn::Mul(a, g));
-    }
-  return fold(d, sum);
-}
-
-float sum_products_simd(const float* actual, const float* golden, std::size_t count, float a_norm,
-                        float g_norm) {
-  return is_fast(a_norm) && is_fast(g_norm) ? sum_products_by<true>(actual, golden, count, a_norm, g_norm)
-                                            : sum_products_by<false>(actual, golden, count, a_norm, g_norm);
-}
-
-double sum_distances_simd(const float* side, std::size_t count, double mean) {
-  const WidePart d;
-  const hn::Rebind<float, WidePart> narrow;
-  WideParts sum;
-  fill(sum, 0.0, d);
-  const auto middle = hn::Set(d, mean);
-  for (std::size_t i = 0; i + 8 <= count; i += 8)
-    for (std::size_t k = 0; k < std::size(sum); ++k) {
-      const auto x = hn::PromoteTo(d, hn::LoadU(narrow, side + i + k * kWideWidth));
-      const auto distance = hn::Sub(x, middle);
-      sum[k] = hn::Add(sum[k], hn::Mul(distance, distance));
-    }
-  return fold(d, sum);
-}
-
-// The unnormalised probability: from 0 to 1 by range, at least kFloor.
-template <bool kFast>
-HWY_INLINE hn::Vec<Part> weight_of(hn::Vec<Part> x, hn::Vec<Part> least, const Divisor<kFast>& range) {
-  return hn::Max(range.divide(hn::Sub(x, least)), hn::Set(Part(), kFloor));  // no NaN comes here
-}
-
-template <bool kFast>
-float sum_weights_by(const float* side, std::size_t count, const SideScale& scale) {
-  const Part d;
-  Parts sum;
-  fill(sum, 0.0f, d);
-  const auto least = hn::Set(d, scale.min);
-  const Divisor<kFast> range(scale.range);
-  for (std::size_t i = 0; i + 8 <= count; i += 8)
-    for (std::size_t k = 0; k < std::size(sum); ++k)
-      sum[k] = hn::Add(sum[k], weight_of(hn::LoadU(d, side + i + k * kWidth), least, range));
-  return fold(d, sum);
-}
-
-float sum_weights_simd(const float* side, std::size_t count, const SideScale& scale) {
-  return is_fast(scale.range) ? sum_weights_by<true>(side, count, scale)
-                              : sum_weights_by<false>(side, count, scale);
-}
-
-// log of positive normal floats, good to far more than a float: x = 2^e m with m around 1, and
-// log m = 2 (z + z^3/3 + z^5/5 ...) with z = (m - 1) / (m + 1). The reciprocal is a float's, put right by one
-// step of Newton's.
-template <class V>
-HWY_INLINE hn::Vec<F64> log_of(V x) {
-  const F64 d;
-  const hn::DFromV<V> narrow;
-  const hn::RebindToSigned<decltype(narrow)> integers;
-  const auto bits = hn::BitCast(integers, x);
-  // Subtracting the bits of sqrt(1/2) moves the change of exponent from 1 to there.
-  const auto shifted = hn::Sub(bits, hn::Set(integers, 0x3f3504f3));
-  const auto exponent = hn::PromoteTo(d, hn::ShiftRight<23>(shifted));
-  const auto rest = hn::BitCast(narrow, hn::Sub(bits, hn::AndNot(hn::Set(integers, 0x007fffff), shifted)));
-  const auto one = hn::Set(narrow, 1.0f);
-  const auto rough = hn::PromoteTo(d, hn::Div(one, hn::Add(rest, one)));
-  const auto m = hn::PromoteTo(d, rest), wide_one = hn::Set(d, 1.0);
-  const auto reciprocal = hn::MulAdd(rough, hn::NegMulAdd(rough, hn::Add(m, wide_one), wide_one), rough);
-  const auto z = hn::Mul(hn::Sub(m, wide_one), reciprocal), zz = hn::Mul(z, z);
-  const auto next = [&](hn::Vec<F64> sum, double factor)
-                        HWY_ATTR { return hn::MulAdd(sum, zz, hn::Set(d, factor)); };
-  auto series = next(hn::Set(d, 2.0 / 13), 2.0 / 11);
-  series = next(next(series, 2.0 / 9), 2.0 / 7);
-  series = next(next(next(series, 2.0 / 5), 2.0 / 3), 2.0);
-  return hn::MulAdd(exponent, hn::Set(d, 0.6931471805599453), hn::Mul(series, z));
-}
-
-// Probabilities of a leaf.
-template <bool kFast>
-HWY_INLINE void probabilities(const float* side, std::size_t whole, const SideScale& scale, float* out) {
-  const Part d;
-  const auto least = hn::Set(d, scale.min);
-  const Divisor<kFast> range(scale.range), sum(scale.weight);
-  for (std::size_t i = 0; i < whole; i += kWidth)
-    hn::Store(sum.divide(weight_of(hn::LoadU(d, side + i), least, range)), d, out + i);
-}
-
-void probabilities_of(const float* side, std::size_t whole, const SideScale& scale, float* out) {
-  if (is_fast(scale.range) && is_fast(scale.weight))
-    probabilities<true>(side, whole, scale, out);
-  else
-    probabilities<false>(side, whole, scale, out);
-}
-
-float sum_divergence_simd(const float* actual, const float* golden, std::size_t count,
-                          const PairScale& scale) {
-  const Part d;
-  const F64 wide;
-  const hn::Rebind<float, F64> narrow;
-  alignas(64) float p[kLeaf], logs[kLeaf];
-  const std::size_t whole = count / 8 * 8;
-  probabilities_of(actual, whole, scale.actual, p);
-  probabilities_of(golden, whole, scale.golden, logs);
-  for (std::size_t i = 0; i < whole; i += kWidth)
-    hn::Store(hn::Div(hn::Load(d, p + i), hn::Load(d, logs + i)), d, logs + i);
-  for (std::size_t i = 0; i < whole; i += hn::Lanes(wide)) {
-    const auto log = log_of(hn::LoadU(narrow, logs + i));
-    hn::StoreU(hn::DemoteTo(narrow, log), narrow, logs + i);
-  }
-  Parts sum;
-  fill(sum, 0.0f, d);
-  for (std::size_t i = 0; i < whole; i += 8)
-    for (std::size_t k = 0; k < std::size(sum); ++k) {
-      const std::size_t at = i + k * kWidth;
-      sum[k] = hn::Add(sum[k], hn::Mul(hn::Load(d, p + at), hn::Load(d, logs + at)));
-    }
-  return fold(d, sum);
-}
-
-}  // namespace opdump::math::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
-namespace opdump::math {
-namespace {
-
-constexpr float kTiny = 0x1p-52f;
-constexpr float kFloor = 0x1p-23f;
-
 // What a leaf has beyond a multiple of 8 is added last, one after the other.
-void add_pair(float a, float g, ErrorSums& sums) {
+HWY_INLINE void add_pair(float a, float g, ErrorSums& sums) {
   const float difference = std::abs(a - g);
   const float relative = std::abs(g) > kTiny ? std::abs(a / g - 1) : 0;
   sums.difference += difference;
@@ -329,20 +43,194 @@ void add_pair(float a, float g, ErrorSums& sums) {
   sums.golden_max = std::max(sums.golden_max, g);
 }
 
-float weight_of(float x, const SideScale& scale) {
-  const float weight = (x - scale.min) / scale.range;
-  return weight < kFloor ? kFloor : weight;
+// Of the first pass. The order does not matter for these, so they are kept over all leaves.
+struct Extremes {
+  Parts max_difference, max_relative, actual_min, actual_max, golden_min, golden_max;
+
+  HWY_INLINE Extremes() {
+    fill(max_difference, 0);
+    fill(max_relative, 0);
+    for (Parts* least : {&actual_min, &golden_min}) fill(*least, std::numeric_limits<float>::infinity());
+    for (Parts* most : {&actual_max, &golden_max}) fill(*most, -std::numeric_limits<float>::infinity());
+  }
+
+  HWY_INLINE void add(std::size_t k, Vec a, Vec g, Vec difference, Vec relative) {
+    max_difference[k] = hn::Max(max_difference[k], difference);
+    max_relative[k] = hn::Max(max_relative[k], relative);
+    actual_min[k] = hn::Min(actual_min[k], a);
+    actual_max[k] = hn::Max(actual_max[k], a);
+    golden_min[k] = hn::Min(golden_min[k], g);
+    golden_max[k] = hn::Max(golden_max[k], g);
+  }
+
+  HWY_INLINE void finish(ErrorSums& sums) const {
+    sums.max_difference = std::max(sums.max_difference, largest(max_difference));
+    sums.max_relative = std::max(sums.max_relative, largest(max_relative));
+    sums.actual_min = std::min(sums.actual_min, smallest(actual_min));
+    sums.actual_max = std::max(sums.actual_max, largest(actual_max));
+    sums.golden_min = std::min(sums.golden_min, smallest(golden_min));
+    sums.golden_max = std::max(sums.golden_max, largest(golden_max));
+  }
+};
+
+// The first pass.
+struct ErrorLeaves {
+  Extremes extremes;
+  HWY_INLINE ErrorLeaves() {}  // an implicit one would be compiled for the wrong target
+
+  void add(const Starts& actual, const Starts& golden, std::size_t count, ErrorSums (&sums)[kLeaves]) {
+    const std::size_t whole = count / 8 * 8;
+    add_differences(actual, golden, whole, sums);
+    sum_side(actual, whole, [&](std::size_t leaf, double sum) { sums[leaf].actual = sum; });
+    sum_side(golden, whole, [&](std::size_t leaf, double sum) { sums[leaf].golden = sum; });
+    for (std::size_t leaf = 0; leaf < kLeaves; ++leaf)
+      for (std::size_t i = whole; i < count; ++i)
+        add_pair(load_one(actual.at[leaf] + i), load_one(golden.at[leaf] + i), sums[leaf]);
+  }
+
+  HWY_INLINE void add_differences(const Starts& actual, const Starts& golden, std::size_t whole,
+                                  ErrorSums (&sums)[kLeaves]) {
+    Parts difference, squares, a_squares, g_squares, relative;
+    Extremes local = extremes;
+    for (Parts* parts : {&difference, &squares, &a_squares, &g_squares, &relative}) fill(*parts, 0);
+    for (std::size_t i = 0; i < whole; i += 8)
+      for (std::size_t k = 0; k < kParts; ++k) {
+        const Vec a = load(actual, i, k), g = load(golden, i, k);
+        const Vec distance = hn::Abs(hn::Sub(a, g)), error = relative_error(a, g);
+        difference[k] = hn::Add(difference[k], distance);
+        squares[k] = hn::Add(squares[k], hn::Mul(distance, distance));
+        a_squares[k] = hn::Add(a_squares[k], hn::Mul(a, a));
+        g_squares[k] = hn::Add(g_squares[k], hn::Mul(g, g));
+        relative[k] = hn::Add(relative[k], error);
+        local.add(k, a, g, distance, error);
+      }
+    extremes = local;
+    fold(difference, [&](std::size_t leaf, float sum) { sums[leaf].difference = sum; });
+    fold(squares, [&](std::size_t leaf, float sum) { sums[leaf].difference_squares = sum; });
+    fold(a_squares, [&](std::size_t leaf, float sum) { sums[leaf].actual_squares = sum; });
+    fold(g_squares, [&](std::size_t leaf, float sum) { sums[leaf].golden_squares = sum; });
+    fold(relative, [&](std::size_t leaf, float sum) { sums[leaf].relative = sum; });
+  }
+
+  template <class Use>
+  static HWY_INLINE void sum_side(const Starts& side, std::size_t whole, const Use& use) {
+    WideParts sum;
+    clear(sum);
+    for (std::size_t i = 0; i < whole; i += 8)
+      for (std::size_t leaf = 0; leaf < kLeaves; ++leaf)
+        for (std::size_t k = 0; k < kWideParts; ++k)
+          sum[leaf][k] = hn::Add(sum[leaf][k], load_wide(side.at[leaf], i, k));
+    fold(sum, use);
+  }
+};
+
+ErrorSums sum_errors_simd(const float* actual, const float* golden, std::size_t count) {
+  ErrorLeaves leaves;
+  ErrorSums sums = sum_tree<ErrorSums>(actual, golden, count, leaves);
+  leaves.extremes.finish(sums);
+  return sums;
 }
 
-std::size_t whole_eights(std::size_t count) { return count / 8 * 8; }
+// The second pass.
+template <bool kFast>
+struct SpreadLeaves {
+  const PairScale& scale;
+  const NumpyMetricNeeds needs;
+  Divisor<kFast> actual_norm, golden_norm;
+  Weights<kFast> actual_weights, golden_weights;
 
-}  // namespace
+  HWY_INLINE SpreadLeaves(const PairScale& pair, NumpyMetricNeeds wanted)
+      : scale(pair),
+        needs(wanted),
+        actual_norm(pair.actual.norm),
+        golden_norm(pair.golden.norm),
+        actual_weights(pair.actual),
+        golden_weights(pair.golden) {}
+
+  void add(const Starts& actual, const Starts& golden, std::size_t count, SpreadSums (&sums)[kLeaves]) const {
+    const std::size_t whole = count / 8 * 8;
+    if (needs.cosine) sum_products(actual, golden, whole, sums);
+    if (needs.deviation) {
+      sum_distances(actual, whole, scale.actual.mean,
+                    [&](std::size_t leaf, double sum) { sums[leaf].actual_squares = sum; });
+      sum_distances(golden, whole, scale.golden.mean,
+                    [&](std::size_t leaf, double sum) { sums[leaf].golden_squares = sum; });
+    }
+    if (needs.divergence) {
+      sum_weights(actual, whole, actual_weights,
+                  [&](std::size_t leaf, float sum) { sums[leaf].actual_weight = sum; });
+      sum_weights(golden, whole, golden_weights,
+                  [&](std::size_t leaf, float sum) { sums[leaf].golden_weight = sum; });
+    }
+    for (std::size_t leaf = 0; leaf < kLeaves; ++leaf)
+      for (std::size_t i = whole; i < count; ++i)
+        add_pair(load_one(actual.at[leaf] + i), load_one(golden.at[leaf] + i), sums[leaf]);
+  }
+
+  HWY_INLINE void sum_products(const Starts& actual, const Starts& golden, std::size_t whole,
+                               SpreadSums (&sums)[kLeaves]) const {
+    Parts sum;
+    fill(sum, 0);
+    for (std::size_t i = 0; i < whole; i += 8)
+      for (std::size_t k = 0; k < kParts; ++k) {
+        const Vec a = actual_norm.divide(load(actual, i, k)), g = golden_norm.divide(load(golden, i, k));
+        sum[k] = hn::Add(sum[k], hn::Mul(a, g));
+      }
+    fold(sum, [&](std::size_t leaf, float total) { sums[leaf].product = total; });
+  }
+
+  template <class Use>
+  static HWY_INLINE void sum_distances(const Starts& side, std::size_t whole, double mean, const Use& use) {
+    WideParts sum;
+    clear(sum);
+    const WideVec middle = hn::Set(Wide(), mean);
+    for (std::size_t i = 0; i < whole; i += 8)
+      for (std::size_t leaf = 0; leaf < kLeaves; ++leaf)
+        for (std::size_t k = 0; k < kWideParts; ++k) {
+          const WideVec distance = hn::Sub(load_wide(side.at[leaf], i, k), middle);
+          sum[leaf][k] = hn::Add(sum[leaf][k], hn::Mul(distance, distance));
+        }
+    fold(sum, use);
+  }
+
+  template <class Use>
+  static HWY_INLINE void sum_weights(const Starts& side, std::size_t whole, const Weights<kFast>& weights,
+                                     const Use& use) {
+    Parts sum;
+    fill(sum, 0);
+    for (std::size_t i = 0; i < whole; i += 8)
+      for (std::size_t k = 0; k < kParts; ++k) sum[k] = hn::Add(sum[k], weights.of(load(side, i, k)));
+    fold(sum, use);
+  }
+
+  HWY_INLINE void add_pair(float a, float g, SpreadSums& sums) const {
+    const double a_distance = a - scale.actual.mean, g_distance = g - scale.golden.mean;
+    sums.product += (a / scale.actual.norm) * (g / scale.golden.norm);
+    sums.actual_squares += a_distance * a_distance;
+    sums.golden_squares += g_distance * g_distance;
+    sums.actual_weight += weight_of(a, scale.actual);
+    sums.golden_weight += weight_of(g, scale.golden);
+  }
+};
+
+SpreadSums sum_spread_simd(const float* actual, const float* golden, std::size_t count,
+                           const PairScale& scale, NumpyMetricNeeds needs) {
+  if (is_fast(scale)) {
+    const SpreadLeaves<true> leaves(scale, needs);
+    return sum_tree<SpreadSums>(actual, golden, count, leaves);
+  }
+  const SpreadLeaves<false> leaves(scale, needs);
+  return sum_tree<SpreadSums>(actual, golden, count, leaves);
+}
+
+}  // namespace opdump::math::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace opdump::math {
 
 HWY_EXPORT(sum_errors_simd);
-HWY_EXPORT(sum_products_simd);
-HWY_EXPORT(sum_distances_simd);
-HWY_EXPORT(sum_weights_simd);
-HWY_EXPORT(sum_divergence_simd);
+HWY_EXPORT(sum_spread_simd);
 
 void ErrorSums::add(const ErrorSums& right) {
   difference += right.difference;
@@ -369,39 +257,12 @@ void SpreadSums::add(const SpreadSums& right) {
 }
 
 ErrorSums sum_errors(const float* actual, const float* golden, std::size_t count) {
-  ErrorSums sums = HWY_DYNAMIC_DISPATCH(sum_errors_simd)(actual, golden, count);
-  for (std::size_t i = whole_eights(count); i < count; ++i) add_pair(actual[i], golden[i], sums);
-  return sums;
+  return HWY_DYNAMIC_DISPATCH(sum_errors_simd)(actual, golden, count);
 }
 
-float sum_products(const float* actual, const float* golden, std::size_t count, const PairScale& scale) {
-  const float a_norm = scale.actual.norm, g_norm = scale.golden.norm;
-  float sum = HWY_DYNAMIC_DISPATCH(sum_products_simd)(actual, golden, count, a_norm, g_norm);
-  for (std::size_t i = whole_eights(count); i < count; ++i)
-    sum += (actual[i] / a_norm) * (golden[i] / g_norm);
-  return sum;
-}
-
-double sum_distances(const float* side, std::size_t count, double mean) {
-  double sum = HWY_DYNAMIC_DISPATCH(sum_distances_simd)(side, count, mean);
-  for (std::size_t i = whole_eights(count); i < count; ++i) sum += (side[i] - mean) * (side[i] - mean);
-  return sum;
-}
-
-float sum_weights(const float* side, std::size_t count, const SideScale& scale) {
-  float sum = HWY_DYNAMIC_DISPATCH(sum_weights_simd)(side, count, scale);
-  for (std::size_t i = whole_eights(count); i < count; ++i) sum += weight_of(side[i], scale);
-  return sum;
-}
-
-float sum_divergence(const float* actual, const float* golden, std::size_t count, const PairScale& scale) {
-  float sum = HWY_DYNAMIC_DISPATCH(sum_divergence_simd)(actual, golden, count, scale);
-  for (std::size_t i = whole_eights(count); i < count; ++i) {
-    const float p = weight_of(actual[i], scale.actual) / scale.actual.weight;
-    const float q = weight_of(golden[i], scale.golden) / scale.golden.weight;
-    sum += p * static_cast<float>(std::log(static_cast<double>(p / q)));
-  }
-  return sum;
+SpreadSums sum_spread(const float* actual, const float* golden, std::size_t count, const PairScale& scale,
+                      NumpyMetricNeeds needs) {
+  return HWY_DYNAMIC_DISPATCH(sum_spread_simd)(actual, golden, count, scale, needs);
 }
 
 }  // namespace opdump::math

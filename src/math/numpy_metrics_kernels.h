@@ -1,13 +1,19 @@
-// The SIMD half of numpy_metrics.h: sums over one leaf of NumPy's summation tree. Internal to math/.
+// The SIMD half of numpy_metrics.h: sums over a branch of NumPy's summation tree. Internal to math/.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <limits>
 
+#include "math/numpy_metrics.h"
+
 namespace opdump::math {
 
-inline constexpr std::size_t kLeaf = 128;  // elements at most
+inline constexpr std::size_t kLeaf = 128;     // elements at most
+inline constexpr std::size_t kBranch = 2048;  // elements at most of a call; NumPy's buffers divide into these
+
+// Where NumPy's sum of `count` elements divides.
+constexpr std::size_t left_half(std::size_t count) { return count / 2 - count / 2 % 8; }
 
 struct ErrorSums {
   float difference = 0, difference_squares = 0, actual_squares = 0, golden_squares = 0, relative = 0;
@@ -38,11 +44,18 @@ struct SpreadSums {
   void add(const SpreadSums& right);
 };
 
-// `count` is at most kLeaf.
+struct Divergence {
+  float sum = 0;
+
+  void add(const Divergence& right) { sum += right.sum; }
+};
+
+// `count` is at most kBranch; the elements need no alignment.
 ErrorSums sum_errors(const float* actual, const float* golden, std::size_t count);
-float sum_products(const float* actual, const float* golden, std::size_t count, const PairScale& scale);
-double sum_distances(const float* side, std::size_t count, double mean);
-float sum_weights(const float* side, std::size_t count, const SideScale& scale);
-float sum_divergence(const float* actual, const float* golden, std::size_t count, const PairScale& scale);
+// What is not needed means nothing in the result.
+SpreadSums sum_spread(const float* actual, const float* golden, std::size_t count, const PairScale& scale,
+                      NumpyMetricNeeds needs);
+Divergence sum_divergence(const float* actual, const float* golden, std::size_t count,
+                          const PairScale& scale);
 
 }  // namespace opdump::math
