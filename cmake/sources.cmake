@@ -308,7 +308,9 @@ set(OPDUMP_CLI_SOURCES
   cli/msaccucmp_groups.cc
   cli/msaccucmp_overflow.cc
   cli/msaccucmp_paths.cc
+  cli/msaccucmp_shapes.cc
   cli/msaccucmp_tensor.cc
+  cli/msaccucmp_threads.cc
   cli/numpy_text.cc
   cli/output.cc
   cli/plan.cc

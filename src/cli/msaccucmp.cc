@@ -70,6 +70,7 @@ int wrong_use(const std::string& text) {
 }
 
 int finish(Status status, std::chrono::steady_clock::time_point begin) {
+  if (status == kCrash) return static_cast<int>(Status::unknown);
   const auto seconds =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin);
   log_line(Severity::info,
@@ -133,6 +134,10 @@ void Log::say(Severity severity, std::string text) {
 Status Log::fail(Status status, std::string text) {
   say(Severity::error, std::move(text));
   return status;
+}
+
+Status Log::crash(const std::string& text) {
+  return fail(kCrash, "Basic error running msaccucmp.py: " + text);
 }
 
 void Log::flush() {

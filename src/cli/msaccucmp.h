@@ -23,6 +23,10 @@ void log_line(Severity severity, std::string_view text);
 // Says `message` as an error and returns `status`.
 Status fail(Status status, std::string_view message);
 
+// An exception that nothing in the original catches: its text has been told, the exit code is 1, and how long
+// it took is not told.
+inline constexpr Status kCrash{-1};
+
 // What one piece of work says. Pieces that run at once keep their lines together until flush().
 class Log {
  public:
@@ -31,6 +35,7 @@ class Log {
   void info(std::string text) { say(Severity::info, std::move(text)); }
   void warning(std::string text) { say(Severity::warning, std::move(text)); }
   Status fail(Status status, std::string text);
+  Status crash(const std::string& text);  // always kCrash
   void flush();
   const std::vector<std::pair<Severity, std::string>>& lines() const { return lines_; }  // not yet flushed
 

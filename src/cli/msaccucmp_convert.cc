@@ -247,7 +247,7 @@ Status convert_one(ConvertOptions options, const fs::path& file) {
   const bool has_format = options.format.has_value();
   if (has_format) options.format->threads = worker_count(0);
   const Status status = convert_with_bar(std::move(options), file);
-  if (status == Status::ok) return status;
+  if (status == Status::ok || status == kCrash) return status;
   if (has_format) return fail(status, "Failed to convert format for " + file.string() + "\".");
   return fail(status, "Failed to parse dump file \"" + file.string() + "\".");
 }
@@ -335,8 +335,9 @@ Status set_selection(const ParsedArguments& values, ConvertOptions& options) {
   return Status::ok;
 }
 
-std::optional<model::Format> find_format(const std::string& name) {
+std::optional<model::Format> find_format(const std::string& name, bool is_bug_compatible) {
   for (int number = 0; number < 256; ++number) {
+    if (is_bug_compatible && (!is_original_format(number) || name != dump_format_name(number))) continue;
     const auto format = static_cast<model::Format>(number);
     if (name == dump_format_name(number) || (!name.empty() && name == model::format_name(format))) {
       const bool is_number = is_digits(name);
@@ -361,9 +362,12 @@ Status run_msaccucmp_convert(const ParsedArguments& values) {
   group->silence_others();
   if (const Status status = check_effects(values); status != Status::ok) return status;
   ConvertOptions options;
+  options.is_bug_compatible = values.has("--bug-compatible");
+  if (options.is_bug_compatible && values.number("-v") == 1)
+    log_line(Severity::warning,
+             "The -v argument will be deprecated. when the -v value is 1, it will be processed as 2.");
   if (group->size() > 1) options.group = &*group;
   options.output = real_path(values.value("-out").empty() ? "." : values.value("-out"));
-  options.is_bug_compatible = values.has("--bug-compatible");
   options.type = static_cast<FileType>(std::ranges::find(kTypes, values.value("-t", "npy")) - kTypes);
   const fs::path given = real_path(values.value("-d"));
   std::error_code error;
@@ -378,7 +382,7 @@ Status run_msaccucmp_convert(const ParsedArguments& values) {
              "ignored.");
   if (fs::is_regular_file(given, error))
     if (const Status status = set_selection(values, options); status != Status::ok) return status;
-  const auto format = find_format(values.value("-f"));
+  const auto format = find_format(values.value("-f"), options.is_bug_compatible);
   if (!format)
     return fail(Status::invalid_parameter,
                 "The format \"" + values.value("-f") + "\" is not supported. Please check the format.");

@@ -1,6 +1,5 @@
 // The original's cuts, and what NumPy makes of its views.
 #include <algorithm>
-#include <array>
 #include <utility>
 #include <vector>
 
@@ -67,25 +66,30 @@ std::vector<std::size_t> order_of(Format from, Format to) {
   return {};
 }
 
-// NC1HWC0 whose two dimensions of channels are one without a copy: N, C, H, W with their strides.
-std::optional<std::array<ViewDim, 4>> merged_channels(const Shape& s) {
-  const std::int64_t c1 = s[1], plane = s[2] * s[3], c0 = s[4];
+// C1 and C0 as one dimension, if they are one without a copy; `plane` elements lie between them.
+std::optional<ViewDim> merged_channels(std::int64_t c1, std::int64_t plane, std::int64_t c0) {
   if (c1 != 1 && c0 != 1 && plane != 1) return std::nullopt;
-  const std::int64_t step = c0 == 1 && c1 != 1 ? plane : 1;
-  return std::array<ViewDim, 4>{{{s[0], c1 * plane * c0}, {c1 * c0, step}, {s[2], s[3] * c0}, {s[3], c0}}};
+  return ViewDim{c1 * c0, c0 == 1 && c1 != 1 ? plane : 1};
+}
+
+// What the original makes of NC1HWC0 and NDC1HWC0 without a copy.
+std::vector<ViewDim> view_of_blocks(const LayoutChange& change) {
+  const Shape &s = change.stored, strides = model::row_major_strides(change.stored);
+  const bool is_volume = change.from == Format::ndc1hwc0;
+  const std::size_t at = is_volume ? 2 : 1;  // C1
+  if (s.rank() != at + 4) return {};
+  const auto c = merged_channels(s[at], s[at + 1] * s[at + 2], s[at + 3]);
+  if (!c) return {};
+  const auto dim = [&](std::size_t i) { return ViewDim{s[i], strides[i]}; };
+  if (is_volume) return {dim(0), *c, dim(1), dim(3), dim(4)};
+  if (change.to == Format::nchw) return {dim(0), *c, dim(2), dim(3)};
+  if (change.to == Format::nhwc) return {dim(0), dim(2), dim(3), *c};
+  return {dim(2), dim(3), *c, dim(0)};
 }
 
 std::vector<ViewDim> view_of(const LayoutChange& change) {
   std::vector<ViewDim> view;
-  if (change.from == Format::nc1hwc0 && change.stored.rank() == 5) {
-    const auto dims = merged_channels(change.stored);
-    if (!dims) return view;
-    const auto& [n, c, h, w] = *dims;
-    if (change.to == Format::nchw) view = {n, c, h, w};
-    if (change.to == Format::nhwc) view = {n, h, w, c};
-    if (change.to == Format::hwcn) view = {h, w, c, n};
-    return view;
-  }
+  if (change.from == Format::nc1hwc0 || change.from == Format::ndc1hwc0) return view_of_blocks(change);
   if (change.stored.rank() != 4 || change.to == Format::fractal_z) return view;
   const Shape strides = model::row_major_strides(change.stored);
   for (const std::size_t dim : order_of(change.from, change.to))

@@ -28,6 +28,22 @@ std::uint64_t length_of(std::span<const std::byte> file) {
   return length;
 }
 
+DType dtype_of(std::int32_t number) {
+  if (number == kUndefined) return DType::int8;
+  return number == kResource ? DType::int64 : format::dump_dtype(number);
+}
+
+// How many whole elements there are in `bytes`.
+std::uint64_t count_in(DType dtype, std::uint64_t bytes) {
+  const std::uint64_t bits = model::dtype_info(dtype).bits;
+  return bits == 0 ? 0 : bytes / bits * 8 + bytes % bits * 8 / bits;
+}
+
+std::optional<Shape> to_shape(const std::vector<std::uint64_t>& dims) {
+  if (std::ranges::any_of(dims, [](std::uint64_t dim) { return dim > INT64_MAX; })) return std::nullopt;
+  return Shape(std::vector<std::int64_t>(dims.begin(), dims.end()));
+}
+
 class Reader {
  public:
   Reader(DumpFile& file, Log& log) : file_(file), log_(log) {}
@@ -61,6 +77,7 @@ class Reader {
 
   Status read_message() {
     if (length_of(bytes_) == 0) return Status::ok;  // an empty message is one
+    if (file_.is_bug_compatible && is_header_too_long("header length")) return Status::invalid_dump;
     auto decoded = format::decode_dump_data(bytes_);
     if (!decoded) {
       if (is_header_too_long("header length")) return Status::invalid_dump;
@@ -70,7 +87,7 @@ class Reader {
       return log_.fail(Status::invalid_dump,
                        "The size of " + file_.path.string() + " is invalid, please check the dump file.");
     file_.data = std::move(*decoded);
-    return check_dtypes();
+    return check_tensors();
   }
 
   Status fail_tlv(Status status) {
@@ -104,23 +121,27 @@ class Reader {
       return fail_tlv(Status::size_mismatch);
     }
     file_.data = std::move(*decoded);
-    return check_dtypes();
+    return check_tensors();
   }
 
-  Status check_dtypes() {
+  Status check_tensors() {
     for (const auto* tensors : {&file_.data.outputs, &file_.data.inputs})
-      for (const DumpTensor& tensor : *tensors) {
-        const bool is_empty = std::ranges::find(tensor.shape, 0u) != tensor.shape.end();
-        if (is_empty || is_known(tensor.data_type)) continue;
-        const std::string number = tensor.data_type < 0 ? "None" : std::to_string(tensor.data_type);
-        return log_.fail(Status::invalid_dtype, "The output data type (" + number + ") does not support.");
-      }
+      for (const DumpTensor& tensor : *tensors)
+        if (const Status status = check_tensor(tensor); status != Status::ok) return status;
     return Status::ok;
   }
 
-  bool is_known(std::int32_t number) const {
-    if (std::ranges::find(kKnown, number) != std::end(kKnown)) return true;
-    return !file_.is_bug_compatible && format::dump_dtype(number) != DType::undefined;
+  Status check_tensor(const DumpTensor& tensor) {
+    if (std::ranges::find(tensor.shape, 0u) != tensor.shape.end()) return Status::ok;
+    if (!is_known_dtype(file_, tensor.data_type))
+      return log_.fail(Status::invalid_dtype, unknown_dtype(tensor));
+    const std::uint64_t size = model::dtype_info(dtype_of(tensor.data_type)).bits / 8;
+    if (size == 0) return Status::ok;
+    const std::uint64_t have = tensor.data.value_or(format::Extent{}).bytes;
+    const auto wanted = model::element_count(to_shape(tensor.shape).value_or(Shape{INT64_MAX}));
+    const bool is_short = tensor.data_type == kUndefined || !wanted || have / size < *wanted;
+    if (!is_short || have % size == 0) return Status::ok;
+    return log_.crash("buffer size must be a multiple of element size");
   }
 
   DumpFile& file_;
@@ -128,23 +149,17 @@ class Reader {
   std::span<const std::byte> bytes_;
 };
 
-DType dtype_of(std::int32_t number) {
-  if (number == kUndefined) return DType::int8;
-  return number == kResource ? DType::int64 : format::dump_dtype(number);
-}
-
-// How many whole elements there are in `bytes`.
-std::uint64_t count_in(DType dtype, std::uint64_t bytes) {
-  const std::uint64_t bits = model::dtype_info(dtype).bits;
-  return bits == 0 ? 0 : bytes / bits * 8 + bytes % bits * 8 / bits;
-}
-
-std::optional<Shape> to_shape(const std::vector<std::uint64_t>& dims) {
-  if (std::ranges::any_of(dims, [](std::uint64_t dim) { return dim > INT64_MAX; })) return std::nullopt;
-  return Shape(std::vector<std::int64_t>(dims.begin(), dims.end()));
-}
-
 }  // namespace
+
+bool is_known_dtype(const DumpFile& file, std::int32_t number) {
+  if (std::ranges::find(kKnown, number) != std::end(kKnown)) return true;
+  return !file.is_bug_compatible && format::dump_dtype(number) != DType::undefined;
+}
+
+std::string unknown_dtype(const DumpTensor& tensor) {
+  const std::string number = tensor.data_type < 0 ? "None" : std::to_string(tensor.data_type);
+  return "The output data type (" + number + ") does not support.";
+}
 
 ReadDump read_dump(const std::filesystem::path& path, bool is_bug_compatible, Log& log) {
   ReadDump result;
@@ -155,7 +170,7 @@ ReadDump read_dump(const std::filesystem::path& path, bool is_bug_compatible, Lo
 }
 
 DumpElements elements_of(const DumpFile& file, const DumpTensor& tensor) {
-  const bool is_untold = tensor.data_type == kUndefined;
+  const bool is_untold = tensor.data_type == kUndefined && tensor.size_bytes > 0;
   DumpElements result;
   result.shape = is_untold
                      ? Shape{static_cast<std::int64_t>(std::min<std::uint64_t>(tensor.size_bytes, INT64_MAX))}
@@ -163,7 +178,10 @@ DumpElements elements_of(const DumpFile& file, const DumpTensor& tensor) {
   const auto wanted = model::element_count(result.shape);
   const DType dtype = dtype_of(tensor.data_type);
   const format::Extent extent = tensor.data.value_or(format::Extent{});
-  const std::uint64_t count = std::min(wanted.value_or(UINT64_MAX), count_in(dtype, extent.bytes));
+  const bool takes_bytes = file.is_bug_compatible && dtype == DType::uint1;
+  const std::uint64_t most =
+      takes_bytes ? std::min(wanted.value_or(UINT64_MAX), extent.bytes) * 8 : wanted.value_or(UINT64_MAX);
+  const std::uint64_t count = std::min(most, count_in(dtype, extent.bytes));
   result.elements.dtype = dtype;
   result.elements.count = count;
   const model::TensorView view{dtype, Shape{static_cast<std::int64_t>(count)}, {}, nullptr};
@@ -171,11 +189,31 @@ DumpElements elements_of(const DumpFile& file, const DumpTensor& tensor) {
   result.elements.range = FileRange{file.path, extent.offset, view.byte_count()};
   result.elements.is_bug_compatible = file.is_bug_compatible;
   // np.array([]), whatever the dtype is.
-  result.dtype = wanted == 0u ? DType::float64 : file_dtype(dtype);
+  result.is_empty = wanted == 0u;
+  result.dtype = result.is_empty ? DType::float64 : file_dtype(dtype);
   result.shape_in_file = result.shape.rank() == 0 ? Shape{static_cast<std::int64_t>(count)} : result.shape;
   result.fits = wanted == count && to_shape(tensor.shape);
-  if (result.shape.rank() == 0) result.fits = true;
   return result;
+}
+
+void DumpElements::take_shape(const Shape& other) {
+  shape = other;
+  shape_in_file = other.rank() == 0 ? Shape{static_cast<std::int64_t>(elements.count)} : other;
+  fits = model::element_count(other) == elements.count;
+}
+
+std::string cannot_reshape(std::uint64_t count, const Shape& shape) {
+  return "cannot reshape array of size " + std::to_string(count) + " into shape " + numpy_shape(shape);
+}
+
+bool is_original_format(std::int32_t number) {
+  constexpr std::int32_t kLast = 46, kLargest = 255, kFractalZz = 28, kNc = 35;
+  return (number >= 0 && number <= kLast && number != kFractalZz && number != kNc) || number == kLargest;
+}
+
+Status check_format(std::int32_t number, Log& log) {
+  if (is_original_format(number)) return Status::ok;
+  return log.fail(Status::invalid_format, "The format(" + std::to_string(number) + ") does not support.");
 }
 
 std::string joined_shape(const Shape& shape, std::string_view separator) {

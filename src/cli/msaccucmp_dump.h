@@ -26,13 +26,20 @@ struct ReadDump {
 // tensor.
 ReadDump read_dump(const std::filesystem::path& path, bool is_bug_compatible, Log& log);
 
+// Whether there is a type of NumPy's for a dump's number, and what is said if not.
+bool is_known_dtype(const DumpFile& file, std::int32_t number);
+std::string unknown_dtype(const format::DumpTensor& tensor);
+
 // A tensor as NumPy gets to see it.
 struct DumpElements {
   model::Shape shape;                            // as told; for a dtype that is not told, its bytes
   model::Shape shape_in_file;                    // of the array; one element for a tensor without dimensions
   Elements elements;                             // as many as there are bytes for
   model::DType dtype = model::DType::undefined;  // of the array
+  bool is_empty = false;                         // a dimension is 0, and the elements are float64 therefore
   bool fits = false;                             // as many as the shape has
+
+  void take_shape(const model::Shape& other);  // instead of the one that was told
 };
 DumpElements elements_of(const DumpFile& file, const format::DumpTensor& tensor);
 
@@ -42,6 +49,13 @@ std::string shape_text(const model::Shape& shape);
 std::string joined_shape(const model::Shape& shape, std::string_view separator);
 // "(4,)", "(2,3)": a shape in NumPy's messages.
 std::string numpy_shape(const model::Shape& shape);
+
+// What NumPy says of an array of `count` elements.
+std::string cannot_reshape(std::uint64_t count, const model::Shape& shape);
+
+// Whether the original knows a format; it fails where it must name another.
+bool is_original_format(std::int32_t number);
+Status check_format(std::int32_t number, Log& log);
 
 // The original's name of a format; ours for one that it does not know.
 std::string dump_format_name(std::int32_t number);

@@ -6,6 +6,7 @@
 
 #include "cli/array_file.h"
 #include "cli/msaccucmp_convert.h"
+#include "cli/msaccucmp_threads.h"
 #include "format/mapping_csv.h"
 #include "format/op_debug_text.h"
 #include "math/hash.h"
@@ -18,6 +19,13 @@ using format::DumpTensor;
 
 constexpr std::size_t kLongestName = 255;
 constexpr std::string_view kOpDebugPrefix = "Opdebug.Node_OpDebug.";
+
+// What NumPy has no type for, so that the original cannot name a file after it.
+struct SmallFloat {
+  std::int32_t number;
+  std::string_view name;
+};
+constexpr SmallFloat kSmallFloats[] = {{33, "hifloat8"}, {34, "float8_e5m2"}, {35, "float8_e4m3fn"}};
 
 // uuid.uuid3(uuid.NAMESPACE_DNS, name) without hyphens.
 std::string uuid3(const std::string& name) {
@@ -41,8 +49,10 @@ class FileConverter {
 
   ConvertedFile convert() {
     if (options_.format) log_.info("Start to transfer format for the dump file " + in_quotes(shown_) + ".");
-    if (const Status status = check_path(path_, PathKind::file, log_); status != Status::ok)
+    if (const Status status = check_path(path_, PathKind::file, log_); status != Status::ok) {
+      if (options_.format) check_path(path_, PathKind::file, log_);  // twice there
       return {status, failure_};
+    }
     ReadDump dump = read_dump(path_, options_.is_bug_compatible, log_);
     if (dump.status != Status::ok) return {dump.status, failure_};
     file_ = std::move(dump.file);
@@ -54,30 +64,35 @@ class FileConverter {
  private:
   // The first failure ends the file, as in the original.
   Status parse_all() {
+    const FoundThread thread = find_thread_shapes(file_, log_);
+    if (thread.status != Status::ok) return thread.status;
     for (const auto& [tensors, side] :
          {std::pair(&file_.data.inputs, "input"), std::pair(&file_.data.outputs, "output")}) {
       if (tensors->empty())
         log_.warning("There is no " + std::string(side) + " in " + in_quotes(shown_) + ".");
       for (std::size_t i = 0; i < tensors->size(); ++i)
-        if (const Status status = parse_tensor((*tensors)[i], side, i); status != Status::ok) return status;
+        if (const Status status = parse_tensor((*tensors)[i], side, i, thread); status != Status::ok)
+          return status;
     }
-    write_blocks(file_.data.buffers, "buffer", in_quotes(shown_));
-    write_blocks(file_.data.spaces, "space", "\"" + shown_ + "\"");
-    return Status::ok;
+    const Status status = write_blocks(file_.data.buffers, "buffer", in_quotes(shown_));
+    return status != Status::ok ? status : write_blocks(file_.data.spaces, "space", "\"" + shown_ + "\"");
   }
 
-  Status parse_tensor(const DumpTensor& tensor, const std::string& side, std::size_t index) {
+  Status parse_tensor(const DumpTensor& tensor, const std::string& side, std::size_t index,
+                      const FoundThread& thread) {
     const std::string name = side + ":" + std::to_string(index);
     log_.info("Start to parse the data of " + name + " in " + in_quotes(shown_) + ".");
     DumpElements told = elements_of(file_, tensor);
+    if (thread.shapes)
+      told.take_shape((side == "input" ? thread.shapes->inputs : thread.shapes->outputs)[index]);
     const model::Shape flat{static_cast<std::int64_t>(told.elements.count)};
-    const std::string count =
-        joined_shape(told.dtype == file_dtype(told.elements.dtype) ? flat : told.shape, "_");
-    const fs::path path = output_path(tensor, {side, index, tensor.format, count, ""});
-    if (!told.fits) {
-      log_.fail(Status::write_file,
-                "Failed to write data to " + in_quotes(path.string()) + ". cannot reshape array of size " +
-                    std::to_string(told.elements.count) + " into shape " + numpy_shape(told.shape));
+    if (const Status status = check_name(tensor, tensor.format); status != Status::ok)
+      return reason_.empty() ? status : log_.crash(reason_);
+    const std::string count = joined_shape(told.is_empty ? told.shape : flat, "_");
+    const fs::path path = output_path(tensor, {side, index, tensor.format, count, std::nullopt});
+    if (!told.fits && told.shape.rank() > 0) {
+      log_.fail(Status::write_file, "Failed to write data to " + in_quotes(path.string()) + ". " +
+                                        cannot_reshape(told.elements.count, told.shape));
     } else {
       Array array{told.dtype, told.shape_in_file, make_pieces(std::move(told.elements))};
       write(array, false, path);
@@ -87,8 +102,8 @@ class FileConverter {
   }
 
   // Blocks are numbered; buffers are named after their kind, too.
-  void write_blocks(const std::vector<format::DumpBlock>& blocks, const std::string& what,
-                    const std::string& shown) {
+  Status write_blocks(const std::vector<format::DumpBlock>& blocks, const std::string& what,
+                      const std::string& shown) {
     if (blocks.empty()) log_.warning("There is no " + what + " data in " + shown + ".");
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       const std::string kind = (what == "buffer" ? (blocks[i].kind == 0 ? "l1" : "None") : "") + what;
@@ -101,10 +116,11 @@ class FileConverter {
       array.pieces = make_pieces({model::DType::uint8, extent.bytes,
                                   file_.map->bytes().subspan(extent.offset, extent.bytes),
                                   FileRange{path_, extent.offset, extent.bytes}, false});
-      if (!told(write_elements(array, path), path)) continue;
+      if (!told_writing(write_elements(array, path), path)) return Status::write_file;
       log_.info("The data of " + kind + ":" + std::to_string(i) + " has been parsed into " +
                 in_quotes(path.string()) + ".");
     }
+    return Status::ok;
   }
 
   Status write_op_debug() {
@@ -114,10 +130,13 @@ class FileConverter {
       auto text = format::format_op_debug(told.elements.bytes);
       if (!text && text.error().code() == Code::unsupported)
         return log_.fail(Status::overflow_type, "The value of 'acc_type' is None, it's invalid");
+      const std::size_t bytes = told.elements.bytes.size();
+      if (!text && (bytes < 4 || format::is_newer_op_debug(told.elements.bytes)))
+        return log_.crash(std::string("unpack requires a buffer of ") + (bytes < 24 ? "4" : "8") + " bytes");
       if (!text)
-        return log_.fail(Status::invalid_dump,
-                         "The data size (" + std::to_string(told.elements.bytes.size()) + ") of " + name +
-                             " is not equal to 2048 in '" + shown_ + "'. Please check the dump file.");
+        return log_.fail(Status::invalid_dump, "The data size (" + std::to_string(bytes) + ") of " + name +
+                                                   " is not equal to 2048 in '" + shown_ +
+                                                   "'. Please check the dump file.");
       for (const std::string& remark : text->remarks) log_.fail(Status::ok, remark);
       const fs::path path = options_.output / (base_name() + ".output." + std::to_string(i) + ".json");
       if (auto written = write_file_atomic(path, text->json, 0600); !told_writing(written, path))
@@ -135,11 +154,15 @@ class FileConverter {
       for (std::size_t i = 0; i < tensors->size(); ++i) {
         const Status one = change_tensor((*tensors)[i], side, i);
         if (one == Status::ok) continue;
+        if (one == kCrash) return {one, failure_};
         status = one;
         const std::string name = std::string(side) + ":" + std::to_string(i);
         failure_ += "," + name;
-        log_.fail(one, "Failed to convert format for " + name + " of " + in_quotes(shown_));
-        if (options_.type == FileType::msnpy) keep_as_it_was((*tensors)[i], side, i);
+        log_.fail(one, "Failed to convert format for " + name + " of " + in_quotes(shown_) +
+                           (reason_.empty() ? "" : ". " + reason_));
+        if (options_.type != FileType::msnpy) continue;
+        if (const Status kept = keep_as_it_was((*tensors)[i], side, i); kept != Status::ok)
+          return {kept, shown_};
       }
     return {status, failure_};
   }
@@ -148,16 +171,23 @@ class FileConverter {
     const std::string side = options_.only->is_input ? "input" : "output";
     const auto& tensors = options_.only->is_input ? file_.data.inputs : file_.data.outputs;
     const std::size_t index = options_.only->index;
-    if (index < tensors.size()) return change_tensor(tensors[index], side, index);
-    return log_.fail(Status::out_of_bounds, "The " + side + " index (" + std::to_string(index) +
-                                                ") is out of range [0, " + std::to_string(tensors.size()) +
-                                                "). Please check the index.");
+    if (index >= tensors.size())
+      return log_.fail(Status::out_of_bounds, "The " + side + " index (" + std::to_string(index) +
+                                                  ") is out of range [0, " + std::to_string(tensors.size()) +
+                                                  "). Please check the index.");
+    const Status status = change_tensor(tensors[index], side, index);
+    if (!reason_.empty())
+      log_.fail(status, "Failed to convert format for " + in_quotes(shown_) + ". " + reason_);
+    return status;
   }
 
   Status change_tensor(const DumpTensor& tensor, const std::string& side, std::size_t index) {
     const std::string name = side + ":" + std::to_string(index);
+    reason_.clear();
     ChangedTensor changed = change_format(file_, tensor, *options_.format, name, log_);
+    reason_ = changed.reason;
     if (changed.status != Status::ok) return changed.status;
+    if (const Status status = check_name(tensor, changed.format); status != Status::ok) return status;
     const fs::path path =
         output_path(tensor, {side, index, changed.format, joined_shape(changed.array.shape, "_"),
                              joined_shape(changed.array.shape, "x")});
@@ -167,13 +197,36 @@ class FileConverter {
   }
 
   // MindSpore wants a file for every tensor.
-  void keep_as_it_was(const DumpTensor& tensor, const std::string& side, std::size_t index) {
+  Status keep_as_it_was(const DumpTensor& tensor, const std::string& side, std::size_t index) {
+    if (const Status status = check_name(tensor, tensor.format); status != Status::ok) return status;
     DumpElements told = elements_of(file_, tensor);
-    const fs::path path = output_path(tensor, {side, index, tensor.format, "", ""});
-    Array array{told.dtype, told.shape_in_file, make_pieces(std::move(told.elements))};
-    if (told.fits) write(array, false, path);
+    const fs::path path = output_path(tensor, {side, index, tensor.format, "", std::nullopt});
+    if (!told.fits && told.shape.rank() > 0) {
+      log_.fail(Status::write_file, "Failed to write data to " + in_quotes(path.string()) + ". " +
+                                        cannot_reshape(told.elements.count, told.shape));
+    } else {
+      Array array{told.dtype, told.shape_in_file, make_pieces(std::move(told.elements))};
+      write(array, false, path);
+    }
     log_.info("The data of " + side + ":" + std::to_string(index) + " has been parsed into " +
               in_quotes(path.string()) + ".");
+    return Status::ok;
+  }
+
+  // Whether a file can be named after the tensor's dtype and format. `reason_` then tells what Python raises.
+  Status check_name(const DumpTensor& tensor, std::int32_t format) {
+    reason_.clear();
+    if (options_.type == FileType::bin) {
+      if (!is_known_dtype(file_, tensor.data_type))
+        return log_.fail(Status::invalid_dtype, unknown_dtype(tensor));
+      const auto small = std::ranges::find(kSmallFloats, tensor.data_type, &SmallFloat::number);
+      if (options_.is_bug_compatible && small != std::end(kSmallFloats)) {
+        reason_ = "data type '" + std::string(small->name) + "' not understood";
+        return Status::unknown;
+      }
+    }
+    const bool is_named = options_.type == FileType::bin || options_.type == FileType::msnpy;
+    return is_named && options_.is_bug_compatible ? check_format(format, log_) : Status::ok;
   }
 
   std::string base_name() const { return path_.filename().string(); }
@@ -191,12 +244,12 @@ class FileConverter {
     std::string side;
     std::size_t index = 0;
     std::int32_t format = 0;
-    std::string bin_shape;  // "256", "1_20_4_4"
-    std::string npy_shape;  // "1x20x4x4"; empty if the layout is that of the dump
+    std::string bin_shape;                 // "256", "1_20_4_4"
+    std::optional<std::string> npy_shape;  // "1x20x4x4"; nothing if the layout is that of the dump
   };
   fs::path output_path(const DumpTensor& tensor, const NameParts& parts) {
     const std::string slot = "." + parts.side + "." + std::to_string(parts.index) + ".";
-    const std::string shape = parts.npy_shape.empty() ? "" : parts.npy_shape + ".";
+    const std::string shape = parts.npy_shape ? *parts.npy_shape + "." : "";
     std::string name, suffix = ".npy";
     switch (options_.type) {
       case FileType::npy:
@@ -218,7 +271,7 @@ class FileConverter {
   }
 
   std::string dtype_name(const DumpTensor& tensor) const {
-    return std::string(model::dtype_info(elements_of(file_, tensor).dtype).name);
+    return std::string(model::dtype_info(file_dtype(elements_of(file_, tensor).elements.dtype)).name);
   }
 
   bool told_writing(const Result<>& written, const fs::path& path) {
@@ -227,7 +280,6 @@ class FileConverter {
               "Failed to write data to " + in_quotes(path.string()) + ". " + written.error().message());
     return false;
   }
-  bool told(const Result<>& written, const fs::path& path) { return told_writing(written, path); }
 
   void write(Array& array, bool is_fortran, const fs::path& path) {
     array.on_written = options_.on_written;
@@ -243,6 +295,7 @@ class FileConverter {
   const ConvertOptions& options_;
   Log& log_;
   std::string shown_, failure_;
+  std::string reason_;  // what Python raised where the original goes on with the next tensor
   DumpFile file_;
 };
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "cli/msaccucmp_groups.h"
+#include "cli/msaccucmp_shapes.h"
 #include "compare/layout_change.h"
-#include "math/device_layout.h"
 
 namespace opdump::cli {
 namespace {
@@ -22,13 +22,6 @@ Shape original_shape_of(const format::DumpTensor& tensor) {
   for (const std::uint64_t dim : tensor.original_shape.value_or(std::vector<std::uint64_t>()))
     dims.push_back(static_cast<std::int64_t>(std::min<std::uint64_t>(dim, INT64_MAX)));
   return Shape(std::span<const std::int64_t>(dims));
-}
-
-// What array[:pad] leaves of `have`, where the original pads by want - have, or not if that is 0.
-std::int64_t cut_padding(std::int64_t want, std::int64_t have) {
-  const std::int64_t pad = want - have;
-  if (pad == 0) return have;
-  return pad < 0 ? std::max<std::int64_t>(have + pad, 0) : std::min(pad, have);
 }
 
 class FormatChanger {
@@ -47,6 +40,9 @@ class FormatChanger {
 
   ChangedTensor change() {
     check_rank();
+    if (is_bug_compatible_)
+      if (const Status status = check_format(tensor_.format, log_); status != Status::ok)
+        return {status, {}, false, 0};
     wanted_ = options_.shape && options_.shape->rank() > 0 ? *options_.shape : original_shape_of(tensor_);
     if (from_ == Format::fractal_nz)
       if (const Status status = check_matrix(); status != Status::ok) return {status, {}, false, 0};
@@ -77,16 +73,19 @@ class FormatChanger {
     if (wanted_.rank() == 0)
       return log_.fail(Status::invalid_parameter,
                        "The format before transfer is FRACTAL_NZ. Please enter a valid shape.");
-    if (stored.rank() < 4 || wanted_.rank() < 2)
-      return log_.fail(Status::unknown, "Basic error running msaccucmp.py: list index out of range");
+    if (stored.rank() < 4) return log_.crash("list index out of range");
     const std::size_t last = stored.rank() - 1;
     std::vector<std::int64_t> padded(stored.dims().begin(), stored.dims().end() - 4);
     padded.push_back(stored[last - 1] * stored[last - 2]);
     padded.push_back(stored[last] * stored[last - 3]);
     const std::size_t rank = padded.size();
-    bool fills = wanted_.rank() == rank;
-    for (std::size_t i = 1; fills && i <= 2; ++i)
-      fills = wanted_[rank - i] <= padded[rank - i] && wanted_[rank - i] > padded[rank - i] - 16;
+    bool fills = true;
+    for (std::size_t i = 1; fills && i <= 2; ++i) {
+      if (wanted_.rank() < i) return log_.crash("list index out of range");
+      const std::int64_t want = wanted_[wanted_.rank() - i], have = padded[rank - i];
+      fills = want <= have && want > have - 16;
+    }
+    fills = fills && wanted_.rank() == rank;
     const bool has_batch = fills && std::equal(padded.begin(), padded.end() - 2, wanted_.dims().begin());
     if (has_batch) return Status::ok;
     return log_.fail(Status::invalid_parameter, "The target shape " + shape_text(wanted_) + " is invalid" +
@@ -96,8 +95,10 @@ class FormatChanger {
   }
 
   ChangedTensor keep() {
-    log_.info("There is no need to transfer format because the format (" + name_of(options_.to) +
+    log_.info("There is no need to transfer format because the format (" + dump_format_name(tensor_.format) +
               ") is the same for " + name_ + " of " + in_quotes(path_) + ".");
+    if (!told_.fits && told_.elements.count == 0)
+      return {Status::unknown, {}, false, 0, cannot_reshape(0, told_.shape)};
     if (!told_.fits)
       return {log_.fail(Status::invalid_dump, "The length(" + std::to_string(told_.elements.count) +
                                                   ") is not match with the shape " + shape_text(told_.shape) +
@@ -187,60 +188,9 @@ class FormatChanger {
     return result;
   }
 
-  // The shapes of the conversion itself. Errors: corrupt -- the text that Python says.
-  Result<LayoutChange> shapes() const {
-    LayoutChange change{from_, options_.to, told_.shape, {}, {}, groups_};
-    if (!told_.fits) return cannot_reshape(told_.shape);
-    if (from_ == Format::fractal_z) return shapes_of_filter(std::move(change));
-    if (from_ == Format::fractal_nz) return shapes_of_matrix(std::move(change));
-    if (from_ == Format::ndc1hwc0 && told_.shape.rank() == 6) {
-      const Shape& s = told_.shape;
-      change.made = change.result = Shape{s[0], s[2] * s[5], s[1], s[3], s[4]};
-      if (wanted_.rank() == 5) change.result.dims()[1] = cut_padding(wanted_[1], s[2] * s[5]);
-      return change;
-    }
-    OPDUMP_TRY(change.made, math::convert_shape(told_.shape, from_, options_.to, {{}, groups_}));
-    change.result = change.made;
-    return change;
-  }
-
-  Error cannot_reshape(const Shape& shape) const {
-    return Error(Code::corrupt, "cannot reshape array of size " + std::to_string(told_.elements.count) +
-                                    " into shape " + numpy_shape(shape));
-  }
-
-  Result<LayoutChange> shapes_of_matrix(LayoutChange change) const {
-    const Shape& s = told_.shape;
-    const std::size_t last = s.rank() - 1;
-    std::int64_t batch = 1;
-    for (std::size_t i = 0; i + 4 <= last; ++i) batch *= s[i];
-    const std::int64_t height = s[last - 2] * s[last - 1], width = s[last - 3] * s[last];
-    const std::int64_t rows = wanted_[wanted_.rank() - 2], columns = wanted_[wanted_.rank() - 1];
-    const bool is_flat = wanted_.rank() <= 2;
-    change.made = is_flat ? Shape{height, width} : Shape{batch, height, width};
-    change.result = is_flat ? Shape{rows, columns} : Shape{batch, rows, columns};
-    return change;
-  }
-
-  Result<LayoutChange> shapes_of_filter(LayoutChange change) const {
-    const Shape& s = told_.shape;
-    if (wanted_.rank() < 4 || s.rank() != 4) return Error(Code::corrupt, "list index out of range");
-    const bool is_hwcn = options_.to == Format::hwcn;
-    const std::int64_t h = wanted_[is_hwcn ? 0 : 2], w = wanted_[is_hwcn ? 1 : 3];
-    const std::int64_t c = wanted_[is_hwcn ? 2 : 1], n = wanted_[is_hwcn ? 3 : 0];
-    if (groups_ > 1) {
-      if (is_bug_compatible_)
-        return Error(Code::corrupt, "convert() takes 3 positional arguments but 4 were given");
-      change.made = change.result = Shape(wanted_.dims().first(4));
-      return change;
-    }
-    if (h <= 0 || w <= 0 || h > s[0] / w + 1) return cannot_reshape({0, h, w, s[1], s[2], s[3]});
-    const std::int64_t c1 = s[0] / (h * w);
-    if (c1 * h * w != s[0]) return cannot_reshape({c1, h, w, s[1], s[2], s[3]});
-    const std::int64_t channels = cut_padding(c, c1 * s[3]), filters = cut_padding(n, s[1] * s[2]);
-    change.made = is_hwcn ? Shape{h, w, c1 * s[3], s[1] * s[2]} : Shape{s[1] * s[2], c1 * s[3], h, w};
-    change.result = is_hwcn ? Shape{h, w, channels, filters} : Shape{filters, channels, h, w};
-    return change;
+  Result<LayoutChange> shapes() {
+    return shapes_of_change(
+        {from_, options_.to, told_.shape, wanted_, told_.elements.count, groups_, is_bug_compatible_}, log_);
   }
 
   // What is not checked yet must not decide about memory: only FRACTAL_Z may be larger than what it is made
@@ -248,12 +198,19 @@ class FormatChanger {
   Result<> check_size(const LayoutChange& change) const {
     const auto count = model::element_count(change.made);
     const std::uint64_t factor = options_.to == Format::fractal_z ? 256 : 1;
-    if (!count || *count == 0 || *count / factor > told_.elements.count)
+    if (!count || *count / factor > told_.elements.count)
       return Error(Code::corrupt, "cannot make shape " + numpy_shape(change.made));
     return ok();
   }
 
   Result<std::unique_ptr<ArrayPieces>> make_changed(const LayoutChange& change, unsigned threads) const {
+    if (model::element_count(change.result) == 0u) {
+      Elements none = told_.elements;
+      none.count = 0;
+      none.bytes = {};
+      none.range.reset();
+      return make_pieces(std::move(none));
+    }
     const bool is_wrong = is_bug_compatible_ && groups_ > 1 && change.to == Format::fractal_z;
     const std::size_t size = model::dtype_info(told_.elements.dtype).bits / 8;
     if (!is_wrong || size == 0) return change_layout(told_.elements, change, threads);

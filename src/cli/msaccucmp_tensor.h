@@ -27,6 +27,7 @@ struct ChangedTensor {
   Array array;
   bool is_fortran = false;  // as NumPy would save it: see write_npy
   std::int32_t format = 0;  // what the array is in, as the original tells it in file names
+  std::string reason = {};  // what Python raised where the original goes on with the next tensor; often empty
 };
 
 // `tensor` of `file`, called `name` ("output:0"). Says on the log what the original says.

@@ -115,8 +115,11 @@ Result<OpDebugText> format_newer(std::span<const std::byte> bytes) {
 }  // namespace
 
 Result<OpDebugText> format_op_debug(std::span<const std::byte> record) {
-  const bool is_newer = record.size() >= 4 && take(record, 0, 4) == kMagic;
-  return is_newer ? format_newer(record) : format_older(record);
+  return is_newer_op_debug(record) ? format_newer(record) : format_older(record);
+}
+
+bool is_newer_op_debug(std::span<const std::byte> record) {
+  return record.size() >= 4 && take(record, 0, 4) == kMagic;
 }
 
 }  // namespace opdump::format

@@ -20,4 +20,7 @@ struct OpDebugText {
 // newer one of a unit that is none of AIC, AIV, AICPU and SDMA.
 Result<OpDebugText> format_op_debug(std::span<const std::byte> record);
 
+// Whether a record begins as those of the newer kind.
+bool is_newer_op_debug(std::span<const std::byte> record);
+
 }  // namespace opdump::format
