@@ -278,7 +278,7 @@ compare::Outcome<Plugins> find_plugins(const CompareArguments& arguments, bool w
   print_journal(journal);
   Log log;
   const FoundPlugins found = find_format_plugins(arguments.custom, log);
-  if (found.status != Status::ok) return Failure{static_cast<Status>(found.status), ""};
+  if (found.status != Status::ok) return Failure{found.status == kCrash ? Status::unknown : found.status, ""};
   if (!found.plugins.modules.empty()) plugins.layouts = layout_plugin(found.plugins);
   return plugins;
 }

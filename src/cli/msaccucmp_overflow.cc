@@ -59,9 +59,18 @@ std::optional<NamedFile> parse_name(const fs::path& path, const std::string& tex
   return file;
 }
 
+// Says which files a mapping.csv names that are not there.
+void check_mapping(const format::MappingCsv& mapping, const fs::path& directory, Log& log) {
+  std::error_code error;
+  for (const auto& [name, original] : mapping.originals)
+    if (!fs::is_regular_file(directory / name, error))
+      log.warning("the file '" + name + "' in mapping.csv is not exist, dir: '" + directory.string() + "'.");
+}
+
 // The dump files below `directory`, by time. Names that are numbers are those of its mapping.csv.
-std::vector<NamedFile> list_files(const fs::path& directory) {
+std::vector<NamedFile> list_files(const fs::path& directory, Log& log) {
   std::vector<NamedFile> files;
+  bool is_too_deep = false;
   const auto mapping_text = read_file(directory / format::kMappingCsvName, kLargestText);
   const format::MappingCsv mapping =
       mapping_text ? format::decode_mapping_csv(*mapping_text) : format::MappingCsv{};
@@ -69,7 +78,10 @@ std::vector<NamedFile> list_files(const fs::path& directory) {
   for (fs::recursive_directory_iterator at(directory, fs::directory_options::skip_permission_denied, error),
        end;
        !error && at != end; at.increment(error)) {
-    if (at.depth() >= kDeepest) at.disable_recursion_pending();
+    if (at.depth() >= kDeepest && at->is_directory(error)) {
+      is_too_deep = true;
+      at.disable_recursion_pending();
+    }
     if (!at->is_regular_file(error)) continue;
     const std::string name = at->path().filename().string();
     const auto original = mapping.originals.find(name);
@@ -77,6 +89,10 @@ std::vector<NamedFile> list_files(const fs::path& directory) {
     if (auto file = parse_name(at->path(), is_mapped ? original->second : name))
       files.push_back(std::move(*file));
   }
+  if (is_too_deep)
+    log.warning("The current file depth has exceeded the maximum depth limit, which is set to " +
+                std::to_string(kDeepest) + ".");
+  check_mapping(mapping, directory, log);
   std::ranges::sort(files, is_before);
   return files;
 }
@@ -103,7 +119,7 @@ class OverflowReport {
   OverflowReport(const fs::path& dumps, const fs::path& output) : dumps_(dumps) { options_.output = output; }
 
   Status write(std::size_t most) {
-    std::vector<NamedFile> records = list_files(dumps_);
+    std::vector<NamedFile> records = list_files(dumps_, log_);
     std::erase_if(records, [](const NamedFile& file) { return !is_record(file); });
     if (records.empty()) {
       log_.warning("[Overflow] Find [0] overflow node!");
@@ -127,7 +143,9 @@ class OverflowReport {
  private:
   Status describe(const NamedFile& record) {
     const std::string name = record.path.filename().string();
-    if (const Status status = convert(record.path); status != Status::ok) {
+    const Status made = convert(record.path);
+    if (made == kCrash) return made;
+    if (made != Status::ok) {
       log_.warning("[Overflow] Parsed overflow debug file: " + name + " failed.");
       return Status::parse_dump;
     }
@@ -141,7 +159,7 @@ class OverflowReport {
     const Status status = json.contains("magic") ? read_newer(json, culprit) : read_older(json, culprit);
     if (status != Status::ok) return status;
     lines_.push_back(" [timestamp:" + record.timestamp + "]");
-    std::vector<NamedFile> files = list_files(record.path.parent_path());
+    std::vector<NamedFile> files = list_files(record.path.parent_path(), log_);
     const auto found =
         std::ranges::find_if(files, [&](const NamedFile& file) { return is_of(file, culprit); });
     if (found != files.end()) return describe_operator(*found);
@@ -151,7 +169,8 @@ class OverflowReport {
 
   Status convert(const fs::path& path) {
     const Status status = convert_dump_file(path, options_, log_).status;
-    if (status != Status::ok) log_.fail(status, "Failed to parse dump file \"" + path.string() + "\".");
+    if (status != Status::ok && status != kCrash)
+      log_.fail(status, "Failed to parse dump file \"" + path.string() + "\".");
     return status;
   }
 
@@ -207,10 +226,10 @@ class OverflowReport {
   }
 
   Status describe_operator(const NamedFile& file) {
-    const Status status = convert(file.path);
-    Log quiet(true);
-    const ReadDump dump = read_dump(file.path, false, quiet);
-    if (status != Status::ok || dump.status != Status::ok) {
+    if (convert(file.path) == kCrash) return kCrash;
+    const ReadDump dump = read_dump(file.path, false, log_);  // says once more what is wrong
+    if (dump.status != Status::ok) return dump.status;
+    if (dump.file.data.inputs.empty() && dump.file.data.outputs.empty()) {
       log_.warning("[Overflow] Parsed overflow dump file: " + file.path.filename().string() + " failed.");
       return Status::unknown;
     }
@@ -229,8 +248,7 @@ class OverflowReport {
     Log quiet(true);
     const fs::path path = options_.output / fitting_name(options_.output, name, ".npy", quiet);
     const auto stored = dump::StoredTensor::read(path);
-    if (!stored)
-      return log_.fail(Status::unknown, "Basic error running msaccucmp.py: " + stored.error().message());
+    if (!stored) return log_.crash(stored.error().message());
     if (stored->view().element_count() == 0) return Status::invalid_dump;
     lines_.push_back(" " + name);
     lines_.push_back(" -[Format: " + dump_format_name(tensor.format) + "] " + numpy_summary(stored->view()));

@@ -125,10 +125,8 @@ class FormatChanger {
 
   ChangedTensor call_plugin(const std::string& module) {
     auto array = run_format_plugin(*options_.plugins, module, told_.shape, wanted_, groups_, told_.elements);
-    if (!array && array.error().code() == Code::unsupported) {
-      log_.warning("[Custom] " + array.error().message());
-      return not_supported();
-    }
+    if (!array && array.error().code() == Code::unsupported)
+      return {log_.fail(Status::convert_function, array.error().message()), {}, false, 0};
     if (!array) return failed(module, array.error().message());
     say_after(array->shape);
     ChangedTensor changed{Status::ok, std::move(*array), false, target()};
@@ -204,13 +202,8 @@ class FormatChanger {
   }
 
   Result<std::unique_ptr<ArrayPieces>> make_changed(const LayoutChange& change, unsigned threads) const {
-    if (model::element_count(change.result) == 0u) {
-      Elements none = told_.elements;
-      none.count = 0;
-      none.bytes = {};
-      none.range.reset();
-      return make_pieces(std::move(none));
-    }
+    if (model::element_count(change.result) == 0u)
+      return make_pieces(Elements{told_.elements.dtype, 0, {}, std::nullopt, is_bug_compatible_});
     const bool is_wrong = is_bug_compatible_ && groups_ > 1 && change.to == Format::fractal_z;
     const std::size_t size = model::dtype_info(told_.elements.dtype).bits / 8;
     if (!is_wrong || size == 0) return change_layout(told_.elements, change, threads);

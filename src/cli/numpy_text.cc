@@ -127,14 +127,45 @@ T buffered_sum(const TensorView& view) {
   return sum;
 }
 
+// As pairwise_sum; `count` real numbers, the parts of complex ones in turn.
+template <typename T>
+std::complex<T> complex_sum(const T* parts, std::uint64_t count) {
+  T real = 0, imaginary = 0;
+  std::uint64_t i = 0;
+  if (count > kPairwiseBlock) {
+    const std::uint64_t half = count / 2 - count / 2 % 8;
+    return complex_sum(parts, half) + complex_sum(parts + half, count - half);
+  }
+  if (count >= 8) {
+    std::array<T, 8> r;
+    std::copy_n(parts, 8, r.begin());
+    for (i = 8; i < count - count % 8; i += 8)
+      for (std::size_t j = 0; j < 8; ++j) r[j] += parts[i + j];
+    real = (r[0] + r[2]) + (r[4] + r[6]);
+    imaginary = (r[1] + r[3]) + (r[5] + r[7]);
+  }
+  for (; i < count; i += 2) {
+    real += parts[i];
+    imaginary += parts[i + 1];
+  }
+  return {real, imaginary};
+}
+
 template <typename T>
 std::string complex_mean(const TensorView& view) {
+  std::vector<T> parts(std::min(view.element_count(), kBufferElements) * 2);
   std::complex<T> sum = 0;
-  for (std::uint64_t i = 0; i < view.element_count(); ++i)
-    sum +=
-        std::complex<T>(load<T>(view.data + 2 * i * sizeof(T)), load<T>(view.data + (2 * i + 1) * sizeof(T)));
-  sum /= static_cast<T>(view.element_count());
-  return complex_text(sum.real(), sum.imag());
+  for (std::uint64_t done = 0; done < view.element_count();) {
+    const std::uint64_t some = std::min(kBufferElements, view.element_count() - done);
+    std::memcpy(parts.data(), view.data + done * 2 * sizeof(T), some * 2 * sizeof(T));
+    sum += complex_sum(parts.data(), some * 2);
+    done += some;
+  }
+  // NumPy divides by the number with an imaginary part of 0, which shows if a part is no number.
+  const double real = sum.real(), imaginary = sum.imag(),
+               factor = 1.0 / static_cast<double>(view.element_count());
+  return complex_text(static_cast<T>((real + imaginary * 0.0) * factor),
+                      static_cast<T>((imaginary - real * 0.0) * factor));
 }
 
 // `value` as the nearest half.

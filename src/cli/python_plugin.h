@@ -27,13 +27,13 @@ struct FoundPlugins {
   Status status = Status::ok;
   FormatPlugins plugins;
 };
-// Says on the log what the original says about files that are none. A file that others may write is refused:
-// it would run.
+// Loads every module. Says on the log what the original says about files that are none, and about modules
+// without such a function, which are left out. A directory with a file that others may write is refused: it
+// would run.
 FoundPlugins find_format_plugins(const std::string& directory, Log& log);
 
 // Calls module's convert() with the flat elements. python3 is that of OPDUMP_PYTHON or of PATH.
-// Errors: internal -- what it raised, or that it returned no array; unsupported -- it has no such function;
-// io.
+// Errors: internal -- what it raised; unsupported -- it returned no array, as the original tells it; io.
 Result<Array> run_format_plugin(const FormatPlugins& plugins, const std::string& module,
                                 const model::Shape& from, const model::Shape& to, std::int64_t groups,
                                 Elements elements);

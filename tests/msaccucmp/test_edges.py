@@ -1,0 +1,187 @@
+"""`opdump msaccucmp convert` at the edges: empty tensors, tensors without dimensions, what does not fit, and what the
+original says where Python raises."""
+import json
+import struct
+
+import pytest
+from conftest import STAMP, convert, dump_file, field, files_of, tensor
+
+numpy = pytest.importorskip("numpy")
+NCHW, NHWC, ND, NC1HWC0, FRACTAL_Z, HWCN, FRACTAL_NZ, NCDHW, NDC1HWC0 = 0, 1, 2, 3, 4, 16, 29, 30, 32
+FLOAT, HALF, INT8, UINT8, INT32, UINT1, STRING = 1, 2, 3, 4, 7, 29, 13
+NAME = "Conv2D.conv.3.5.1700000000000001"
+CRASH = "Basic error running msaccucmp.py: "
+
+
+def saved(array):
+    import io
+    file = io.BytesIO()
+    numpy.save(file, array)
+    return file.getvalue()
+
+
+def said(done):
+    return [STAMP.sub("", line) for line in done.stderr.splitlines()]
+
+
+def run(folder, outputs, *options):
+    """(exit code, files without the common part of their names, log)"""
+    dump_file(folder / NAME, outputs)
+    (folder / "out").mkdir(exist_ok=True)
+    done = convert("-d", folder / NAME, "-out", folder / "out", *options)
+    return done.returncode, {name.removeprefix(f"{NAME}.output."): content for name, content in files_of(folder / "out").items()}, said(done)
+
+
+@pytest.mark.parametrize("number", [0, FLOAT, HALF, UINT8, 12, 16, 29, 33])
+def test_empty_tensors(number, tmp_path):
+    """np.array([]): float64, whatever the dtype. -t bin names the dtype all the same, and the shape."""
+    empty = [tensor(number, ND, (0, 3), b"")]
+    assert run(tmp_path, empty)[:2] == (0, {"0.npy": saved(numpy.zeros((0, 3)))})
+    (tmp_path / "b").mkdir()
+    assert run(tmp_path / "b", empty, "-f", "ND")[:2] == (0, {"0.0x3.npy": saved(numpy.zeros((0, 3)))})
+    (tmp_path / "c").mkdir()
+    name = {0: "int8", FLOAT: "float32", HALF: "float16", UINT8: "uint8", 12: "float64", 16: "complex64", 29: "uint8", 33: "float64"}
+    assert run(tmp_path / "c", empty, "-t", "bin")[:2] == (0, {f"0.0_3.{name[number]}.ND.bin": b""})
+
+
+def test_empty_tensors_in_other_layouts(tmp_path):
+    status, files, _ = run(tmp_path, [tensor(FLOAT, NC1HWC0, (2, 0, 3, 5, 16), b"", (2, 4, 3, 5))], "-f", "NHWC")
+    assert (status, files) == (0, {"0.2x3x5x0.npy": saved(numpy.zeros((2, 3, 5, 0)))})
+    status, _, log = run(tmp_path, [tensor(FLOAT, NCHW, (0, 2, 3, 3), b"")], "-f", "FRACTAL_Z")
+    assert status == 26 and "[ERROR] Failed to execute 'convert' in 'convert_NCHW_to_FRACTAL_Z'. integer division or modulo by zero" in log
+    status, _, log = run(tmp_path, [tensor(STRING, ND, (0,), b"")], "-t", "bin")
+    assert status == 21 and "[ERROR] The output data type (13) does not support." in log
+
+
+def test_tensors_without_dimensions(tmp_path):
+    one = [tensor(FLOAT, ND, (), struct.pack("<f", 5))]
+    assert run(tmp_path, one)[1] == {"0.npy": saved(numpy.array([5], "float32"))}
+    (tmp_path / "b").mkdir()
+    assert run(tmp_path / "b", one, "-f", "ND")[1] == {"0..npy": saved(numpy.array(5, "float32"))}
+    (tmp_path / "c").mkdir()
+    assert list(run(tmp_path / "c", one, "-f", "ND", "-t", "bin")[1]) == ["0..float32.ND.bin"]
+
+
+BITS = bytes(range(6))
+
+
+@pytest.mark.parametrize("shape, count", [((6,), 48), ((2, 3), 48), ((48,), 48), ((47,), 48), ((), 8)])
+def test_bits_are_unpacked_by_bytes(shape, count, tmp_path):
+    """The original takes a byte for an element, unpacks it, and fails unless that is the shape."""
+    status, files, log = run(tmp_path, [tensor(UINT1, ND, shape, BITS)], "--bug-compatible")
+    bits = numpy.unpackbits(numpy.frombuffer(BITS, "u1"))[:count]
+    if shape in [(48,), ()]:
+        assert files == {"0.npy": saved(bits)}
+    else:
+        assert status == 0 and files == {} and f"cannot reshape array of size {count} into shape" in "".join(log)
+
+
+def test_elements_of_which_a_part_is_missing(tmp_path):
+    status, files, log = run(tmp_path, [tensor(FLOAT, ND, (2, 3), bytes(22))])
+    assert status == 1 and files == {}
+    assert log[-1] == f"[ERROR] {CRASH}buffer size must be a multiple of element size"  # and not how long it took
+    status, files, _ = run(tmp_path, [tensor(FLOAT, ND, (2, 2), bytes(18))])  # enough of them
+    assert status == 0 and list(files) == ["0.npy"]
+
+
+FAILURES = [  # dtype, format, shape, original shape, target, exit code, what is said
+    (FLOAT, NC1HWC0, (2, 1, 1, 16), (2, 3, 1, 1), "NCHW", 26, "list index out of range"),
+    (FLOAT, FRACTAL_Z, (2, 1, 16, 16), (3, 3, 0, 1), "NCHW", 26, "integer division or modulo by zero"),
+    (FLOAT, FRACTAL_Z, (2, 1, 16, 16), (3, 3, 2, 2), "NCHW", 26, "cannot reshape array of size 512 into shape (0,2,2,1,16,16)"),
+    (FLOAT, NDC1HWC0, (1, 1, 1, 2, 2, 16), None, "NCDHW", 26, "list index out of range"),
+    (FLOAT, NDC1HWC0, (1, 1, 2, 2, 16), None, "NCDHW", 26, "convert_NDC1HWC0_to_NCDHW'. 12"),
+    (FLOAT, NDC1HWC0, (1, 1, 2, 2, 16), None, "ND", 26, "not enough values to unpack (expected 6, got 5)"),
+    (FLOAT, NDC1HWC0, (1, 1, 1, 2, 2, 16, 1), None, "ND", 26, "too many values to unpack (expected 6)"),
+    (FLOAT, FRACTAL_NZ, (2, 16, 16), (32, 16), "ND", 1, CRASH + "list index out of range"),
+    (FLOAT, FRACTAL_NZ, (1, 2, 16, 16), (40,), "ND", 6, "The target shape (40) is invalid. The recommended shape is (32, 16)."),
+    (FLOAT, FRACTAL_NZ, (1, 2, 16, 16), (12,), "ND", 1, CRASH + "list index out of range"),
+    (FLOAT, NCHW, (2, 3, 4, 5, 6), (2,), "ND", 0, "because the format (NCHW) is the same for output:0"),
+]
+
+
+@pytest.mark.parametrize("dtype, fmt, shape, original, target, status, text", FAILURES)
+def test_failures(dtype, fmt, shape, original, target, status, text, tmp_path):
+    data = bytes(4 * int(numpy.prod(shape)))
+    code, _, log = run(tmp_path, [tensor(dtype, fmt, shape, data, original)], "-f", target)
+    assert code == status and any(text in line for line in log), log
+    assert ("took" in log[-1]) == (CRASH not in text)
+
+
+def test_dimensions_that_the_original_overlooks(tmp_path):
+    array = numpy.arange(2 * 16 * 2 * 3, dtype="float32").reshape(2, 1, 2, 3, 16, 1)
+    status, files, _ = run(tmp_path, [tensor(FLOAT, NC1HWC0, array.shape, array.tobytes())], "-f", "NHWC")
+    assert status == 0 and files == {"0.2x2x3x16.npy": saved(array.reshape(2, 2, 3, 16))}
+
+
+def test_volumes_in_the_order_that_numpy_saves(tmp_path):
+    array = numpy.arange(64, dtype="float32").reshape(1, 1, 1, 1, 2, 32)
+    status, files, _ = run(tmp_path, [tensor(FLOAT, NDC1HWC0, array.shape, array.tobytes())], "-f", "ND")
+    expected = array.transpose(0, 2, 5, 1, 3, 4).reshape(1, 32, 1, 1, 2)
+    assert numpy.isfortran(expected) and files == {"0.1x32x1x1x2.npy": saved(expected)}
+
+
+def test_groups_that_do_not_divide_the_filters(tmp_path):
+    data = numpy.arange(5 * 2, dtype="float32").reshape(5, 2, 1, 1)
+    output = [tensor(FLOAT, NCHW, data.shape, data.tobytes(), groups=2)]
+    assert run(tmp_path, output, "-f", "FRACTAL_Z")[0] == 26
+    status, files, _ = run(tmp_path, output, "-f", "FRACTAL_Z", "--bug-compatible")  # drops the last one
+    expected = numpy.zeros((1, 1, 16, 16), "float32")
+    expected[0, 0, :2, :2], expected[0, 0, 2:4, 2:4] = data[:2, :, 0, 0], data[2:4, :, 0, 0]
+    assert status == 0 and files == {"0.1x1x16x16.npy": saved(expected)}
+
+
+@pytest.mark.parametrize("options, status, text", [
+    (["-t", "bin"], 1, CRASH + "data type 'float8_e5m2' not understood"),
+    (["-t", "bin", "-f", "ND"], 1, ". data type 'float8_e5m2' not understood"),
+    (["-t", "bin", "-f", "ND", "-o", "0"], 1, ". data type 'float8_e5m2' not understood"),
+    (["-v", "1"], 0, "The -v argument will be deprecated. when the -v value is 1, it will be processed as 2."),
+    (["-f", "FRACTAL_ZZ"], 6, 'The format "FRACTAL_ZZ" is not supported. Please check the format.')])
+def test_bug_compatible(options, status, text, tmp_path):
+    code, _, log = run(tmp_path, [tensor(34, ND, (3,), b"\x7c\xfc\x01")], *options, "--bug-compatible")
+    assert code == status and any(text in line for line in log), log
+
+
+@pytest.mark.parametrize("number", [28, 35, 47])
+def test_formats_that_the_original_does_not_know(number, tmp_path):
+    output = [tensor(FLOAT, number, (3,), bytes(12))]
+    for options in (["-t", "bin"], ["-t", "msnpy"], ["-f", "ND"]):
+        assert run(tmp_path, output, *options)[0] == (22 if "-f" in options else 0)
+        code, _, log = run(tmp_path, output, *options, "--bug-compatible")
+        assert code == 22 and f"[ERROR] The format({number}) does not support." in log
+
+
+def test_what_is_written_in_place_of_a_tensor_that_cannot_be_converted(tmp_path):
+    status, files, log = run(tmp_path, [tensor(FLOAT, NC1HWC0, (2, 3), bytes(20))], "-f", "NCHW", "-t", "msnpy")
+    assert status == 26 and files == {} and any("cannot reshape array of size 5 into shape (2,3)" in line for line in log)
+
+
+def test_threads_of_the_hardware(tmp_path):
+    """What a thread of FFTS+ has of a tensor is told by the operator's attribute."""
+    attribute = {"threadMode": 1, "slice_instance_num": 2, "input_tensor_slice": [],
+                 "output_tensor_slice": [[[{"lower": 0, "higher": 2}, {"lower": 0, "higher": 3}]],
+                                         [[{"lower": 2, "higher": 3}, {"lower": 0, "higher": 3}]]]}
+    part = numpy.arange(3, dtype="float32")
+
+    def write(attribute, name="Add.add_sgt_graph_0.2.9.1670205071724946.4.487.1.0", thread=part):
+        text = field(1, FLOAT) + field(2, ND) + field(3, field(1, b"\x03\x03")) + field(6, thread.nbytes)
+        header = field(1, b"2.0") + field(3, text) + field(7, field(1, b"ffts") + field(2, json.dumps(attribute).encode()))
+        (tmp_path / name).write_bytes(struct.pack("<Q", len(header)) + header + thread.tobytes())
+        done = convert("-d", tmp_path / name, "-out", tmp_path / "out")
+        return done.returncode, files_of(tmp_path / "out").get(f"{name}.output.0.npy"), done.stderr
+
+    assert write(attribute)[:2] == (0, saved(part.reshape(1, 3)))
+    assert write(attribute, thread=numpy.zeros(9, "float32"))[0] == 0  # told by the log that it does not fit
+    assert write({**attribute, "threadMode": 0}, thread=numpy.zeros(9, "float32"))[1] == saved(numpy.zeros((3, 3), "float32"))
+    assert write({**attribute, "output_tensor_slice": []})[0] == 42
+    assert write({**attribute, "output_tensor_slice": [[]]})[0] == 1  # no such thread
+    assert write(attribute, name="Add.add.2.9.1670205071724946.4.487.x.0")[0] == 3
+
+
+@pytest.mark.parametrize("size, status, text", [
+    (2, 1, "unpack requires a buffer of 4 bytes"), (20, 1, "unpack requires a buffer of 4 bytes"),
+    (100, 1, "unpack requires a buffer of 8 bytes"), (112, 0, "has been parsed into")])
+def test_short_records_of_overflows(size, status, text, tmp_path):
+    record = struct.pack("<6I", 0x5a5a5a5a, 0, 1, 0, 0, 88) + bytes(88)
+    file = dump_file(tmp_path / "Opdebug.Node_OpDebug.3.5.100", [tensor(UINT8, ND, (size,), record[:size])])
+    done = convert("-d", file, "-out", tmp_path / "out")
+    assert done.returncode == status and text in done.stderr
