@@ -11,9 +11,9 @@
 //   mean, deviation     of each side in float64, over all elements
 // NumPy adds up sums of 8192 elements; each of them is a tree of blocks of up to 128 elements with 8 running
 // sums. All sums of one pass have the same tree, so they are computed together, and by several threads
-// without a change of any bit. One thing depends on the machine in NumPy and is a best guess here: the
-// logarithm, which here is the float nearest to the exact one. (The norms are those that numpy.linalg.norm
-// gives along an axis, which are sums of NumPy's own, not of BLAS.)
+// without a change of any bit. One thing depends on the machine in NumPy: the logarithm, which here is that
+// of processors with fused multiplication. (The norms are those that numpy.linalg.norm gives along an axis,
+// which are sums of NumPy's own, not of BLAS.)
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,9 @@
 #include "math/numpy_metrics_kernels.h"
 
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
 #include "math/simd_targets.h"
 
@@ -232,30 +234,28 @@ float sum_weights_simd(const float* side, std::size_t count, const SideScale& sc
                               : sum_weights_by<false>(side, count, scale);
 }
 
-// log of positive normal floats, good to far more than a float: x = 2^e m with m around 1, and
-// log m = 2 (z + z^3/3 + z^5/5 ...) with z = (m - 1) / (m + 1). The reciprocal is a float's, put right by one
-// step of Newton's.
-template <class V>
-HWY_INLINE hn::Vec<F64> log_of(V x) {
-  const F64 d;
-  const hn::DFromV<V> narrow;
-  const hn::RebindToSigned<decltype(narrow)> integers;
+// numpy_log() of each lane.
+HWY_INLINE hn::Vec<Part> log_of(hn::Vec<Part> x) {
+  const Part d;
+#if HWY_NATIVE_FMA
+  const hn::RebindToSigned<Part> integers;
   const auto bits = hn::BitCast(integers, x);
-  // Subtracting the bits of sqrt(1/2) moves the change of exponent from 1 to there.
-  const auto shifted = hn::Sub(bits, hn::Set(integers, 0x3f3504f3));
-  const auto exponent = hn::PromoteTo(d, hn::ShiftRight<23>(shifted));
-  const auto rest = hn::BitCast(narrow, hn::Sub(bits, hn::AndNot(hn::Set(integers, 0x007fffff), shifted)));
-  const auto one = hn::Set(narrow, 1.0f);
-  const auto rough = hn::PromoteTo(d, hn::Div(one, hn::Add(rest, one)));
-  const auto m = hn::PromoteTo(d, rest), wide_one = hn::Set(d, 1.0);
-  const auto reciprocal = hn::MulAdd(rough, hn::NegMulAdd(rough, hn::Add(m, wide_one), wide_one), rough);
-  const auto z = hn::Mul(hn::Sub(m, wide_one), reciprocal), zz = hn::Mul(z, z);
-  const auto next = [&](hn::Vec<F64> sum, double factor)
-                        HWY_ATTR { return hn::MulAdd(sum, zz, hn::Set(d, factor)); };
-  auto series = next(hn::Set(d, 2.0 / 13), 2.0 / 11);
-  series = next(next(series, 2.0 / 9), 2.0 / 7);
-  series = next(next(next(series, 2.0 / 5), 2.0 / 3), 2.0);
-  return hn::MulAdd(exponent, hn::Set(d, 0.6931471805599453), hn::Mul(series, z));
+  const auto shifted = hn::Sub(bits, hn::Set(integers, kAboveRootOfHalf));
+  const auto exponent = hn::ConvertTo(d, hn::ShiftRight<23>(shifted));
+  const auto m = hn::BitCast(d, hn::Sub(bits, hn::AndNot(hn::Set(integers, 0x007FFFFF), shifted)));
+  const auto t = hn::Sub(m, hn::Set(d, 1.0F));
+  auto p = hn::Set(d, kLogP[5]), q = hn::Set(d, kLogQ[5]);
+  for (std::size_t k = 5; k-- > 0;) {
+    p = hn::MulAdd(p, t, hn::Set(d, kLogP[k]));
+    q = hn::MulAdd(q, t, hn::Set(d, kLogQ[k]));
+  }
+  return hn::MulAdd(exponent, hn::Set(d, kLogOf2), hn::Div(p, q));
+#else
+  alignas(64) float lanes[kWidth];
+  hn::Store(x, d, lanes);
+  for (float& lane : lanes) lane = numpy_log(lane);
+  return hn::Load(d, lanes);
+#endif
 }
 
 // Probabilities of a leaf.
@@ -278,18 +278,12 @@ void probabilities_of(const float* side, std::size_t whole, const SideScale& sca
 float sum_divergence_simd(const float* actual, const float* golden, std::size_t count,
                           const PairScale& scale) {
   const Part d;
-  const F64 wide;
-  const hn::Rebind<float, F64> narrow;
   alignas(64) float p[kLeaf], logs[kLeaf];
   const std::size_t whole = count / 8 * 8;
   probabilities_of(actual, whole, scale.actual, p);
   probabilities_of(golden, whole, scale.golden, logs);
   for (std::size_t i = 0; i < whole; i += kWidth)
-    hn::Store(hn::Div(hn::Load(d, p + i), hn::Load(d, logs + i)), d, logs + i);
-  for (std::size_t i = 0; i < whole; i += hn::Lanes(wide)) {
-    const auto log = log_of(hn::LoadU(narrow, logs + i));
-    hn::StoreU(hn::DemoteTo(narrow, log), narrow, logs + i);
-  }
+    hn::Store(log_of(hn::Div(hn::Load(d, p + i), hn::Load(d, logs + i))), d, logs + i);
   Parts sum;
   fill(sum, 0.0f, d);
   for (std::size_t i = 0; i < whole; i += 8)
@@ -368,6 +362,18 @@ void SpreadSums::add(const SpreadSums& right) {
   golden_weight += right.golden_weight;
 }
 
+float numpy_log(float x) {
+  const auto bits = std::bit_cast<std::int32_t>(x);
+  const std::int32_t exponent = (bits - kAboveRootOfHalf) >> 23;
+  const float t = std::bit_cast<float>(bits - exponent * (1 << 23)) - 1;
+  float p = kLogP[5], q = kLogQ[5];
+  for (std::size_t k = 5; k-- > 0;) {
+    p = std::fma(p, t, kLogP[k]);
+    q = std::fma(q, t, kLogQ[k]);
+  }
+  return std::fma(static_cast<float>(exponent), kLogOf2, p / q);
+}
+
 ErrorSums sum_errors(const float* actual, const float* golden, std::size_t count) {
   ErrorSums sums = HWY_DYNAMIC_DISPATCH(sum_errors_simd)(actual, golden, count);
   for (std::size_t i = whole_eights(count); i < count; ++i) add_pair(actual[i], golden[i], sums);
@@ -399,7 +405,7 @@ float sum_divergence(const float* actual, const float* golden, std::size_t count
   for (std::size_t i = whole_eights(count); i < count; ++i) {
     const float p = weight_of(actual[i], scale.actual) / scale.actual.weight;
     const float q = weight_of(golden[i], scale.golden) / scale.golden.weight;
-    sum += p * static_cast<float>(std::log(static_cast<double>(p / q)));
+    sum += p * numpy_log(p / q);
   }
   return sum;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 
 namespace opdump::math {
@@ -37,6 +38,15 @@ struct SpreadSums {
 
   void add(const SpreadSums& right);
 };
+
+// The logarithm that NumPy gives the elements of a float32 array on processors with fused multiplication, to
+// the bit: x = 2^e m with m from sqrt(1/2), itself excluded, to sqrt(2), and
+// log x = e log 2 + P(m - 1) / Q(m - 1). These are the coefficients of P and Q, the constant term first.
+inline constexpr float kLogP[] = {0, 1, 2.11267754F, 1.48000063F, 0.380883774F, 0.0258997981F};
+inline constexpr float kLogQ[] = {1, 2.61267754F, 2.45300607F, 0.986494296F, 0.154647638F, 0.0058750954F};
+inline constexpr float kLogOf2 = 0.693147182F;
+inline constexpr std::int32_t kAboveRootOfHalf = 0x3F3504F4;  // the bits of the smallest m
+float numpy_log(float x);                                     // of a normal number above 0
 
 // `count` is at most kLeaf.
 ErrorSums sum_errors(const float* actual, const float* golden, std::size_t count);
