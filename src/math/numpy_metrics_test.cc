@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -264,10 +265,21 @@ TEST(NumpyMetrics, SpecialValues) {
   EXPECT_EQ(of(finite, nan).max_relative, 0);
   EXPECT_EQ(of(inf, finite).max_absolute, INFINITY);
   EXPECT_TRUE(std::isnan(of(inf, finite).divergence));
+  EXPECT_TRUE(std::isnan(of({3e38F, 0, -3e38F}, finite).divergence));  // 3e38 - -3e38 is inf
   EXPECT_TRUE(std::isnan(of(inf, finite).cosine));
   EXPECT_TRUE(std::isnan(of(none, none).mean_absolute));
   EXPECT_EQ(of(none, none).accumulated_relative, 0);
   EXPECT_FALSE(numpy_metrics(view_of(finite), view_of(none), {}, 1));
+}
+
+// Bits that numpy.log gives; the float nearest to the exact logarithm is another one in the first five.
+TEST(NumpyMetrics, LogarithmIsNumpys) {
+  constexpr std::pair<std::uint32_t, std::uint32_t> kLogarithms[] = {
+      {0x3fb504f3, 0x3eb17218}, {0x3f3504f3, 0xbeb17218}, {0x3f800001, 0x33fffffe}, {0x43890c8a, 0x40b3a1ad},
+      {0x3f3504f4, 0xbeb17215}, {0x3f800000, 0},          {0x3f000000, 0xbf317218}, {0x34000000, 0xc17f1402},
+      {0x0da24260, 0xc28a27b5}, {0x7f61b1e6, 0x42b13196}, {0x3dba6b55, 0xc019623c}};
+  for (const auto& [x, log] : kLogarithms)
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(numpy_log(std::bit_cast<float>(x), true)), log) << std::hex << x;
 }
 
 TEST(NumpyMetrics, BooleanCosine) {
