@@ -76,8 +76,8 @@ bool has_axis(const LayoutRow* row, Axis axis) {
 }
 
 Error wrong_rank(Format format, std::size_t rank) {
-  return Error(Code::corrupt,
-               std::to_string(rank) + " dimensions are no " + std::string(model::format_name(format)));
+  return Error(Code::corrupt, "a tensor of " + std::to_string(rank) + " dimensions cannot be " +
+                                  std::string(model::format_name(format)));
 }
 
 AxisList list(std::span<const Atom> atoms) {
