@@ -242,15 +242,20 @@ class SingleOperator {
         journal_.error(compare::no_golden_message(op_, tensor_name()));
       return golden.take_error();
     }
+    golden->origin.prefer_shape(mine.original_shape);
     Detail detail;
     detail.axes = axes_of(mine, golden->origin.format);
     const bool is_unchanged = setup_.mine.kind() == compare::DumpKind::quantised;
-    OPDUMP_TRY(compare::MatchedPair pair, compare::match_layouts({op_, mine, golden->tensor, golden->origin,
-                                                                  true, is_unchanged, comparison.plugin},
-                                                                 journal_));
-    detail.mine = std::move(pair.mine);
-    detail.golden = std::move(pair.golden);
-    detail.shape = pair.shape;
+    auto pair = compare::match_layouts(
+        {op_, mine, golden->tensor, golden->origin, true, is_unchanged, comparison.plugin}, journal_);
+    if (!pair) {
+      if (pair.failure().status == Status::fractal_nz)
+        journal_.error("[" + op_ + "] " + pair.failure().message);
+      return pair.take_error();
+    }
+    detail.mine = std::move(pair->mine);
+    detail.golden = std::move(pair->golden);
+    detail.shape = pair->shape;
     detail.dump_file = path.substr(path.rfind('/') + 1);
     name_operators(group, detail);
     return detail;

@@ -35,6 +35,10 @@ std::string join(const std::vector<std::string>& words, std::string_view separat
   return text;
 }
 
+void OriginTensor::prefer_shape(const model::Shape& told) {
+  if (told.rank() > 0) shape.assign(told.dims().begin(), told.dims().end());
+}
+
 FusionRules::FusionRules(const format::FusionFile& file) {
   for (const format::FusionGraph& graph : file.graphs) {
     for (const FusionOp& op : graph.ops) {

@@ -11,6 +11,7 @@
 
 #include "compare/failure.h"
 #include "format/fusion_json.h"
+#include "model/shape.h"
 
 namespace opdump::compare {
 
@@ -34,6 +35,9 @@ struct OriginTensor {
   std::int64_t index = 0;
   std::string format;               // "" if it is not told
   std::vector<std::int64_t> shape;  // of the original model; may be empty
+
+  // What the dump file tells of the shape counts more than the rules, if it tells anything.
+  void prefer_shape(const model::Shape& told);
 };
 
 class FusionRules {

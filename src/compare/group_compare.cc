@@ -242,8 +242,7 @@ class GroupComparer {
     if (!origin) return origin.failure();
     auto golden = read_golden(comparison_, std::move(*origin), journal());
     if (!golden) return golden.failure();
-    if (tensor.original_shape.rank() > 0)
-      golden->origin.shape.assign(tensor.original_shape.dims().begin(), tensor.original_shape.dims().end());
+    golden->origin.prefer_shape(tensor.original_shape);
     const bool is_unchanged =
         comparison_.mine.kind() == DumpKind::quantised && comparison_.golden.kind() == DumpKind::original;
     auto pair = match_layouts(

@@ -264,6 +264,7 @@ TEST(NumpyMetrics, SpecialValues) {
   EXPECT_EQ(of(finite, nan).max_relative, 0);
   EXPECT_EQ(of(inf, finite).max_absolute, INFINITY);
   EXPECT_TRUE(std::isnan(of(inf, finite).divergence));
+  EXPECT_TRUE(std::isnan(of({3e38F, 0, -3e38F}, finite).divergence));  // 3e38 - -3e38 is inf
   EXPECT_TRUE(std::isnan(of(inf, finite).cosine));
   EXPECT_TRUE(std::isnan(of(none, none).mean_absolute));
   EXPECT_EQ(of(none, none).accumulated_relative, 0);

@@ -10,6 +10,7 @@ import pytest
 
 from make_network import NCHW, write_dump
 
+FRACTAL_NZ = 29
 X = np.arange(1, 25, dtype=np.float16).reshape(1, 2, 3, 4)
 
 
@@ -100,6 +101,29 @@ def test_fused_model_against_the_unfused_one(tmp_path):
         ["1", "convrelu", "npu_conv,npu_relu", "NaN", "convrelu:input:0", "0.000000"],
         ["1", "convrelu", "npu_conv,npu_relu", "NaN", "convrelu:output:0", "0.000000"]]
     assert compare("-m", mine, "-g", other, "-f", fused, "-out", tmp_path).returncode == 6
+
+
+def in_blocks(matrix):
+    """FRACTAL_NZ of a matrix."""
+    height, width = (-(-n // 16) for n in matrix.shape)
+    padded = np.zeros((height * 16, width * 16), matrix.dtype)
+    padded[:matrix.shape[0], :matrix.shape[1]] = matrix
+    return np.ascontiguousarray(padded.reshape(height, 16, width, 16).transpose(2, 0, 1, 3))
+
+
+def test_one_operator_in_blocks(tmp_path):
+    """-op restores a matrix by the shape that the dump file tells, as the table does."""
+    matrix = np.arange(20 * 33, dtype=np.float16).reshape(20, 33)
+    rules = graph(tmp_path / "model.json", operator("mm", "MatMul", 1, [], ["mm"], "mm"))
+    right = golden(tmp_path / "gold", mm=matrix)
+    for name, original, status in (("told", matrix.shape, 0), ("wrong", (20, 49), 34)):
+        mine = tmp_path / name
+        mine.mkdir()
+        write_dump(mine / "MatMul.mm.1.2.1700000000000000", [], [(in_blocks(matrix), original, FRACTAL_NZ)])
+        done = compare("-m", mine, "-g", right, "-f", rules, "-op", "mm", "-out", tmp_path / f"{name}_out")
+        assert done.returncode == status, done.stderr
+    assert "[ERROR] [mm] The target shape (20, 49) is invalid." in done.stderr
+    assert np.array_equal(np.load(tmp_path / "told_out/mm_output_0.npy"), matrix)
 
 
 def test_overflow_column(tmp_path):
