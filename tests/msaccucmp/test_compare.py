@@ -184,6 +184,11 @@ def test_batch(tmp_path):
     assert done.returncode == 2, done.stderr
     table = only(tmp_path / "out", "0_ge_default_10_result_*.csv")
     assert table.read_bytes() == only(EXPECTED / "fusion", "result_*.csv").read_bytes()
+    named = tmp_path / "named"  # the file is called after the model, the graph in it is not
+    named.mkdir()
+    (named / "ge_default.json").write_text((FUSION / "fusion.json").read_text().replace('"ge_default"', '"g"'))
+    assert compare("-m", dump, "-g", FUSION / "gold", "-f", named, "-out", tmp_path / "out2").returncode == 2
+    assert only(tmp_path / "out2", "0_ge_default_10_result_*.csv").read_bytes() == table.read_bytes()
     assert compare("-m", dump, "-g", FUSION / "gold", "-f", rules, "-op", "x", "-out", tmp_path).returncode == 6
     assert compare("-m", FUSION / "my", "-g", FUSION / "gold", "-f", rules, "-out", tmp_path).returncode == 3
 
