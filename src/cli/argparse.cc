@@ -51,9 +51,14 @@ class Parser {
   explicit Parser(std::span<const ArgumentSpec> specs) : specs_(specs) {}
 
   Result<ParsedArguments> parse(std::span<const char* const> args) {
+    bool has_ended = false;  // by "--": nothing behind it is an option, and there are no other arguments
     for (const char* arg : args) {
-      OPDUMP_TRY(const Word word, classify(arg));
-      words_.push_back(word);
+      if (has_ended || std::string_view(arg) == "--") {
+        words_.push_back({!std::exchange(has_ended, true), nullptr, arg, std::nullopt});
+      } else {
+        OPDUMP_TRY(const Word word, classify(arg));
+        words_.push_back(word);
+      }
       texts_.emplace_back(arg);
     }
     for (std::size_t i = 0; i < words_.size();) {

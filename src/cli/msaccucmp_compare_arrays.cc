@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/file.h"
@@ -21,21 +22,28 @@ constexpr std::uint64_t kMaxText = 1 << 30;
 // Numbers in rows and columns, as numpy.loadtxt reads them.
 class TextArray {
  public:
-  // False if a row is not like the first one.
-  bool add_line(std::string_view line) {
+  // What NumPy says of a line that it cannot read; nothing if it can.
+  std::optional<std::string> add_line(std::string_view line) {
     line = line.substr(0, line.find('#'));
     std::size_t columns = 0;
-    for (std::string word; !(line = trim(line)).empty(); ++columns) {
+    for (std::string word; !(line = trim(line)).empty();) {
       word = line.substr(0, line.find_first_of(" \t\r\n\v\f"));
       line.remove_prefix(word.size());
+      ++columns;
       char* end = nullptr;
       values_->push_back(std::strtod(word.c_str(), &end));
-      if (*end != '\0') return false;
+      const bool is_only_c = word.find_first_of("xX(") != std::string::npos;  // 0x10, nan(1)
+      if (*end != '\0' || is_only_c)
+        return "could not convert string " + python_quoted(word) + " to float64 at row " +
+               std::to_string(rows_) + ", column " + std::to_string(columns) + ".";
     }
-    if (columns == 0) return true;
+    if (columns == 0) return std::nullopt;
     if (rows_ == 0) columns_ = columns;
     ++rows_;
-    return columns == columns_;
+    if (columns == columns_) return std::nullopt;
+    return "the number of columns changed from " + std::to_string(columns_) + " to " +
+           std::to_string(columns) + " at row " + std::to_string(rows_) +
+           "; use `usecols` to select a subset and avoid this error";
   }
 
   TensorData take() {
@@ -57,10 +65,9 @@ compare::Outcome<TensorData> read_text_array(const std::string& path, Journal& j
   if (!text) return journal.fail(Status::invalid_dump, text.error().message());
   TextArray array;
   for (const std::string_view line : split(*text, '\n'))
-    if (!array.add_line(line)) {
-      journal.error(
-          "Failed to parse dump file \"'" + path +
-          "'\". Only data of the numpy format is supported. could not convert a line of it to numbers");
+    if (const auto problem = array.add_line(line)) {
+      journal.error("Failed to parse dump file \"'" + path +
+                    "'\". Only data of the numpy format is supported. " + *problem);
       return Failure{Status::invalid_dump, ""};
     }
   return array.take();

@@ -140,7 +140,9 @@ class Batch {
 
   Done join() {
     for (const auto& [graph, rules] : rules_) {
-      if (const auto found = steps_.find(graph); found != steps_.end()) {
+      auto found = steps_.find(graph);
+      if (found == steps_.end()) found = steps_.find(fs::path(rules).stem().string());  // {model name}.json
+      if (found != steps_.end()) {
         jobs_[rules] = found->second;
         continue;
       }

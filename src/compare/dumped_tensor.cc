@@ -41,6 +41,34 @@ bool is_packed(DType dtype) { return model::dtype_info(dtype).bits < 8; }
 
 Shape row_of(std::uint64_t count) { return {static_cast<std::int64_t>(count)}; }
 
+std::string listed(const Shape& shape, std::string_view separator) {
+  std::string text;
+  for (std::size_t i = 0; i < shape.rank(); ++i)
+    text.append(i > 0 ? separator : "").append(std::to_string(shape[i]));
+  return text;
+}
+
+// What NumPy says of an array file that it cannot read, where it is `error` to us.
+std::string numpy_problem(std::span<const std::byte> file, const Error& error) {
+  const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
+  if (!text.starts_with("\x93NUMPY"))
+    return "Cannot load file containing pickled data when allow_pickle=False";
+  if (text.size() < 8)
+    return "EOF: reading magic string, expected 8 bytes got " + std::to_string(text.size());
+  if (text[6] < 1 || text[6] > 3 || text[7] != 0)
+    return "we only support format version (1,0), (2,0), and (3,0), not (" +
+           std::to_string(static_cast<unsigned char>(text[6])) + ", " +
+           std::to_string(static_cast<unsigned char>(text[7])) + ")";
+  const std::string_view start = text.substr(0, text.find('\n'));
+  if (start.find("'|O'") != std::string_view::npos)
+    return "Object arrays cannot be loaded when allow_pickle=False";
+  const auto header = format::decode_npy_header(file, UINT64_MAX);
+  if (!header) return error.message();
+  const std::uint64_t size = std::max<std::uint64_t>(model::dtype_info(header->dtype).bits / 8, 1);
+  return "cannot reshape array of size " + std::to_string((file.size() - header->data_offset) / size) +
+         " into shape (" + listed(header->shape, ",") + (header->shape.rank() == 1 ? ",)" : ")");
+}
+
 class Reader {
  public:
   Reader(std::string path, Journal& journal) : path_(std::move(path)), journal_(journal) {}
@@ -85,7 +113,8 @@ class Reader {
     const auto header = format::decode_npy_header(bytes());
     if (!header) {
       journal_.error("Failed to parse dump file \"'" + path_ +
-                     "'\". Only data of the numpy format is supported. " + reason(header.error()));
+                     "'\". Only data of the numpy format is supported. " +
+                     numpy_problem(bytes(), header.error()));
       return Failure{Status::invalid_dump, ""};
     }
     TensorData data{header->dtype, header->shape, bytes().data() + header->data_offset, file_};
@@ -99,14 +128,6 @@ class Reader {
   Failure is_empty() {
     return journal_.fail(Status::invalid_dump, "Failed to parse dump file '" + path_ +
                                                    "'. The file size is zero. Please check the dump file.");
-  }
-
-  // Files that are no .npy are pickles to NumPy.
-  std::string reason(const Error& error) const {
-    const std::string_view start(reinterpret_cast<const char*>(bytes().data()),
-                                 std::min<std::size_t>(bytes().size(), 6));
-    if (start == std::string_view("\x93NUMPY", 6)) return error.message();
-    return "Cannot load file containing pickled data when allow_pickle=False";
   }
 
   // Elements that lie column by column.
@@ -200,13 +221,6 @@ class Reader {
   Journal& journal_;
   std::shared_ptr<MappedFile> file_;
 };
-
-std::string listed(const Shape& shape, std::string_view separator) {
-  std::string text;
-  for (std::size_t i = 0; i < shape.rank(); ++i)
-    text.append(i > 0 ? separator : "").append(std::to_string(shape[i]));
-  return text;
-}
 
 }  // namespace
 

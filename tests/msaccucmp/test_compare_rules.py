@@ -1,5 +1,6 @@
 """Quantised and unfused models: which tensors `opdump msaccucmp compare` puts side by side. Needs no reference data."""
 import csv
+import io
 import json
 import os
 import pathlib
@@ -146,3 +147,31 @@ def test_shapes_that_differ_cost_a_row(shapes, tmp_path):
     mine, other = dump(tmp_path / "my", Relu__r=([left], [X])), dump(tmp_path / "npu", Relu__r=([right], [X]))
     assert compare("-m", mine, "-g", other, "-out", tmp_path).returncode == 0
     assert [row[8] for row in rows_in(tmp_path)[1:]] == ["r:output:0"]
+
+
+def npy_bytes(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+GOOD = npy_bytes(np.ones((2, 3), np.float32))
+
+
+@pytest.mark.parametrize("name, content, said", [
+    ("object.npy", npy_bytes(np.array([1, None], object)), "Object arrays cannot be loaded when allow_pickle=False"),
+    ("cut.npy", GOOD[:-4], "cannot reshape array of size 5 into shape (2,3)"),
+    ("row.npy", npy_bytes(np.ones(4))[:-24], "cannot reshape array of size 1 into shape (4,)"),
+    ("magic.npy", GOOD[:6], "EOF: reading magic string, expected 8 bytes got 6"),
+    ("version.npy", GOOD[:6] + b"\x09" + GOOD[7:], "we only support format version (1,0), (2,0), and (3,0), not (9, 0)"),
+    ("other.npy", b"\0" * 100, "Cannot load file containing pickled data when allow_pickle=False"),
+    ("words.txt", b"1 2 3\n4 five 6\n", "could not convert string 'five' to float64 at row 1, column 2."),
+    ("hexadecimal.txt", b"0x10", "could not convert string '0x10' to float64 at row 0, column 1."),
+    ("rows.txt", b"# three\n1 2 3\n\n4 5\n", "the number of columns changed from 3 to 2 at row 2; use `usecols` to select a "
+                                               "subset and avoid this error")])
+def test_what_numpy_says_of_files_that_it_cannot_read(name, content, said, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    (tmp_path / "good.npy").write_bytes(GOOD)
+    done = compare("-m", tmp_path / name, "-g", tmp_path / "good.npy")
+    assert done.returncode == 11
+    assert f"Only data of the numpy format is supported. {said}\n" in done.stderr

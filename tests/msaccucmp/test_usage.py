@@ -58,3 +58,10 @@ def test_long_options_may_be_cut_short(tmp_path):
     assert msaccucmp("convert", f"--dump={file}", "--out", tmp_path).returncode == 2  # ambiguous
     assert msaccucmp("convert", f"--dump={file}", "--output", tmp_path).returncode == 0
     assert msaccucmp("convert", f"-d{file}", "-out", tmp_path).returncode == 0
+
+
+def test_nothing_is_an_option_behind_two_dashes(tmp_path):
+    for verb, words in (("convert", ["-d", "x"]), ("compare", ["-m", "x", "-g", "y"])):
+        done = msaccucmp(verb, *words, "--", "-v", "1")
+        assert done.returncode == 2
+        assert done.stderr.splitlines()[-1] == "msaccucmp.py: error: unrecognized arguments: -- -v 1"
