@@ -26,6 +26,7 @@ using model::Shape;
 
 constexpr std::uint64_t kSmallest = 8;         // bytes: a file without more has no header
 constexpr std::uint64_t kHeapBytes = 8 << 20;  // larger arrays lie in a file, so that many cores need no more
+constexpr std::size_t kMagicEnd = 12;          // what a .npy file begins with is not text
 constexpr std::int32_t kUndefined = 0, kInt8 = 3, kInt64 = 8, kResource = 23;  // of DumpData
 
 std::optional<Shape> to_shape(const std::vector<std::uint64_t>& dims) {
@@ -59,7 +60,7 @@ std::string numpy_problem(std::span<const std::byte> file, const Error& error) {
     return "we only support format version (1,0), (2,0), and (3,0), not (" +
            std::to_string(static_cast<unsigned char>(text[6])) + ", " +
            std::to_string(static_cast<unsigned char>(text[7])) + ")";
-  const std::string_view start = text.substr(0, text.find('\n'));
+  const std::string_view start = text.substr(0, text.find('\n', kMagicEnd));
   if (start.find("'|O'") != std::string_view::npos)
     return "Object arrays cannot be loaded when allow_pickle=False";
   const auto header = format::decode_npy_header(file, UINT64_MAX);
@@ -110,7 +111,8 @@ class Reader {
 
   Outcome<TensorData> read_array() {
     if (bytes().empty()) return is_empty();
-    const auto header = format::decode_npy_header(bytes());
+    auto header = format::decode_npy_header(bytes());
+    const bool is_swapped = !header && read_big_endian_header(header);
     if (!header) {
       journal_.error("Failed to parse dump file \"'" + path_ +
                      "'\". Only data of the numpy format is supported. " +
@@ -118,6 +120,9 @@ class Reader {
       return Failure{Status::invalid_dump, ""};
     }
     TensorData data{header->dtype, header->shape, bytes().data() + header->data_offset, file_};
+    if (is_swapped) {
+      OPDUMP_TRY(data, swapped(data));
+    }
     if (!header->fortran_order || header->shape.rank() < 2) return data;
     return in_rows(data);
   }
@@ -128,6 +133,31 @@ class Reader {
   Failure is_empty() {
     return journal_.fail(Status::invalid_dump, "Failed to parse dump file '" + path_ +
                                                    "'. The file size is zero. Please check the dump file.");
+  }
+
+  // NumPy reads arrays of the other byte order as well. False: `header` stays as it is.
+  bool read_big_endian_header(Result<format::NpyHeader>& header) const {
+    constexpr std::string_view kBig = "'>";
+    const auto* text = reinterpret_cast<const char*>(bytes().data());
+    std::string start(text, std::min(bytes().size(), 12 + format::kMaxNpyHeader));
+    const std::size_t at = start.find(kBig);
+    if (at >= start.find('\n', kMagicEnd)) return false;
+    start[at + 1] = '<';
+    auto read = format::decode_npy_header(std::as_bytes(std::span(start)), bytes().size());
+    if (!read) return false;
+    header = std::move(read);
+    return true;
+  }
+
+  Outcome<TensorData> swapped(const TensorData& data) const {
+    const model::DTypeInfo& info = model::dtype_info(data.dtype);
+    const bool is_complex = info.kind == model::DTypeKind::complex;  // two numbers
+    const std::size_t size = info.bits / 8 / (is_complex ? 2 : 1);
+    const std::uint64_t count = data.view().byte_count();
+    OPDUMP_TRY(const auto memory, make_memory(count, journal_));
+    for (std::uint64_t at = 0; at < count; at += size)
+      std::reverse_copy(data.bytes + at, data.bytes + at + size, memory.get() + at);
+    return TensorData{data.dtype, data.shape, memory.get(), memory};
   }
 
   // Elements that lie column by column.

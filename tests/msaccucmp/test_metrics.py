@@ -88,3 +88,16 @@ def test_pairs(kind, tmp_path):
                 if not HAS_OUR_LOGARITHM:
                     del pairs[4]
                 assert [ours for ours, _ in pairs] == [theirs for _, theirs in pairs], (size, b.dtype)
+
+
+@pytest.mark.parametrize("dtype", (">f2", ">f4", ">f8", ">i8", ">c8"))
+def test_the_other_byte_order(dtype, tmp_path):
+    array = np.arange(-6, 6).reshape(3, 4).astype(dtype)
+    for name, each in (("big", array), ("columns", np.asfortranarray(array)), ("little", array.astype(dtype.replace(">", "<")))):
+        np.save(tmp_path / f"{name}.npy", each)
+    for name in ("big", "columns"):
+        done = msaccucmp("compare", "-m", tmp_path / f"{name}.npy", "-g", tmp_path / "little.npy", "-alg", "1,5")
+        assert done.returncode == 0 and " 0.000000         (-0.500;3.452),(-0.500;3.452)" in done.stderr, done.stderr
+    whole = (tmp_path / "big.npy").read_bytes()
+    (tmp_path / "big.npy").write_bytes(whole[:-1])
+    assert msaccucmp("compare", "-m", tmp_path / "big.npy", "-g", tmp_path / "little.npy").returncode == 11
