@@ -218,7 +218,7 @@ class FileConverter {
     reason_.clear();
     if (options_.type == FileType::bin) {
       if (!is_known_dtype(file_, tensor.data_type))
-        return log_.fail(Status::invalid_dtype, unknown_dtype(tensor));
+        return log_.fail(Status::invalid_dtype, unknown_dtype(file_, tensor));
       const auto small = std::ranges::find(kSmallFloats, tensor.data_type, &SmallFloat::number);
       if (options_.is_bug_compatible && small != std::end(kSmallFloats)) {
         reason_ = "data type '" + std::string(small->name) + "' not understood";
@@ -231,9 +231,12 @@ class FileConverter {
 
   std::string base_name() const { return path_.filename().string(); }
 
-  // With the operator's name as the header tells it, if the file's name has the usual five parts.
+  // With the operator's name as the header tells it, if the file's name has the usual five parts. The
+  // original takes the time for the name of a nano device's operator.
   std::string mindspore_name() const {
-    const std::string name = base_name(), &full = file_.data.op_name;
+    const std::string name = base_name();
+    const bool has_time = file_.is_bug_compatible && file_.is_nano;
+    const std::string full = has_time ? name.substr(name.rfind('.') + 1) : file_.data.op_name;
     if (std::ranges::count(name, '.') != 4 || full.empty() || full.find('\0') != std::string::npos)
       return name;
     const std::size_t first = name.find('.') + 1, second = name.find('.', first);

@@ -185,3 +185,32 @@ def test_short_records_of_overflows(size, status, text, tmp_path):
     file = dump_file(tmp_path / "Opdebug.Node_OpDebug.3.5.100", [tensor(UINT8, ND, (size,), record[:size])])
     done = convert("-d", file, "-out", tmp_path / "out")
     assert done.returncode == status and text in done.stderr
+
+
+def nano_output(dtype, data, details=b""):
+    return struct.pack("<6i3QI", dtype, ND, 0, 0, dtype, ND, 0, 0, len(data), len(details)) + details
+
+
+def nano_file(path, outputs):
+    body = struct.pack("<I", len(outputs)) + b"".join(nano_output(*output) for output in outputs)
+    text = struct.pack("<4I", 0x5A5A5A5A, 0, 4, 4) + bytes(4) + struct.pack("<II", 5, len(body)) + body
+    path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(output[1] for output in outputs))
+    return path
+
+
+def test_nano_devices(tmp_path):
+    array = numpy.arange(6, dtype="float32")
+    shape = struct.pack("<II2Q", 0, 16, 2, 3)
+    file = nano_file(tmp_path / NAME, [(0, array.tobytes()), (0, array.tobytes(), shape), (0, array[:1].tobytes(), bytes(8))])
+    assert convert("-d", file, "-out", tmp_path / "out").returncode == 0
+    assert files_of(tmp_path / "out") == {f"{NAME}.output.0.npy": saved(array), f"{NAME}.output.1.npy": saved(array.reshape(2, 3)),
+                                          f"{NAME}.output.2.npy": saved(array[:1])}
+    # The original mistakes the time for the operator's name.
+    for options, name in (([], NAME), (["--bug-compatible"], "Conv2D.1700000000000001.3.5.1700000000000001")):
+        assert convert("-d", file, "-t", "msnpy", "-out", tmp_path / f"ms{len(options)}", *options).returncode == 0
+        assert f"{name}.output.0.ND.npy" in files_of(tmp_path / f"ms{len(options)}")
+    for number, lenient in ((13, 21), (29, 0), (36, 0), (99, 21)):
+        nano_file(tmp_path / NAME, [(number, bytes(4))])
+        assert convert("-d", file, "-out", tmp_path / "out2").returncode == lenient
+        done = convert("-d", file, "-out", tmp_path / "out2", "--bug-compatible")
+        assert done.returncode == 21 and "The output data type (None) does not support." in done.stderr
