@@ -387,7 +387,8 @@ Status run_msaccucmp_convert(const ParsedArguments& values) {
     return fail(Status::invalid_parameter,
                 "The format \"" + values.value("-f") + "\" is not supported. Please check the format.");
   options.format->to = *format;
-  options.format->may_be_fortran = options.type == FileType::npy || options.type == FileType::msnpy;
+  options.format->may_be_fortran = options.type == FileType::npy || options.type == FileType::msnpy ||
+                                   (options.type == FileType::torch && options.is_bug_compatible);
   if (values.value("-c").empty()) return convert_all(values, std::move(options));
   Log log;
   const FoundPlugins found = find_format_plugins(values.value("-c"), log);
