@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "format/dump_names.h"
 #include "format/tlv_dump.h"
 
@@ -121,6 +122,7 @@ class Reader {
       return fail_tlv(Status::size_mismatch);
     }
     file_.data = std::move(*decoded);
+    file_.data.op_name = split(name, '.')[kTlvNameParts - 1];  // what the original takes for it
     file_.is_nano = true;
     return check_tensors();
   }

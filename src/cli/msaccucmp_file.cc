@@ -250,9 +250,7 @@ class FileConverter {
   // With the operator's name as the header tells it, if the file's name has the usual five parts. The
   // original takes the time for the name of a nano device's operator.
   std::string mindspore_name() const {
-    const std::string name = base_name();
-    const bool has_time = file_.is_bug_compatible && file_.is_nano;
-    const std::string full = has_time ? name.substr(name.rfind('.') + 1) : file_.data.op_name;
+    const std::string name = base_name(), &full = file_.data.op_name;
     if (std::ranges::count(name, '.') != 4 || full.empty() || full.find('\0') != std::string::npos)
       return name;
     const std::size_t first = name.find('.') + 1, second = name.find('.', first);
