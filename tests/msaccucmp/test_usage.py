@@ -58,3 +58,12 @@ def test_long_options_may_be_cut_short(tmp_path):
     assert msaccucmp("convert", f"--dump={file}", "--out", tmp_path).returncode == 2  # ambiguous
     assert msaccucmp("convert", f"--dump={file}", "--output", tmp_path).returncode == 0
     assert msaccucmp("convert", f"-d{file}", "-out", tmp_path).returncode == 0
+
+
+def test_nothing_is_an_option_behind_two_hyphens(tmp_path):
+    done = msaccucmp("convert", "-d", "x", "--", "-o", "0", "--version")
+    assert done.returncode == 2 and done.stderr.endswith("msaccucmp.py: error: unrecognized arguments: -- -o 0 --version\n")
+    done = msaccucmp("convert", "-d", "--", "x")
+    assert done.returncode == 2 and done.stderr.endswith("error: argument -d/--dump_file: expected one argument\n")
+    done = msaccucmp("convert", "-d", "x", "-t", "0", "-f")  # the first mistake
+    assert "argument -t/--type: invalid choice: '0' (choose from 'npy', 'bin', 'msnpy', 'pt')" in done.stderr
