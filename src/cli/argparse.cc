@@ -10,7 +10,9 @@ namespace {
 
 using Kind = ArgumentSpec::Kind;
 
-constexpr ArgumentSpec kHelp{"-h", "--help", Kind::flag, false, {}, 0, false};
+constexpr ArgumentSpec kHelp{"-h", "--help", Kind::flag, false, {}, 0, false, {}};
+
+constexpr std::string_view kEnd = "--";
 
 std::string shown_name(const ArgumentSpec& spec) {
   std::string name(spec.name);
@@ -51,14 +53,11 @@ class Parser {
   explicit Parser(std::span<const ArgumentSpec> specs) : specs_(specs) {}
 
   Result<ParsedArguments> parse(std::span<const char* const> args) {
-    bool has_ended = false;  // by "--": nothing behind it is an option, and there are no other arguments
+    bool is_over = false;  // nothing is an option behind "--", which is no value either
     for (const char* arg : args) {
-      if (has_ended || std::string_view(arg) == "--") {
-        words_.push_back({!std::exchange(has_ended, true), nullptr, arg, std::nullopt});
-      } else {
-        OPDUMP_TRY(const Word word, classify(arg));
-        words_.push_back(word);
-      }
+      OPDUMP_TRY(const Word word, is_over ? Word{} : classify(arg));
+      is_over = is_over || word.option == kEnd;
+      words_.push_back(word);
       texts_.emplace_back(arg);
     }
     for (std::size_t i = 0; i < words_.size();) {
@@ -109,6 +108,7 @@ class Parser {
   }
 
   Result<Word> classify(std::string_view word) const {
+    if (word == kEnd) return Word{true, nullptr, word, std::nullopt};
     if (!word.starts_with('-')) return Word{};
     if (const ArgumentSpec* spec = find(word)) return Word{true, spec, word, std::nullopt};
     if (word.size() == 1) return Word{};
@@ -170,6 +170,8 @@ class Parser {
   static Result<> check(const ArgumentSpec& spec, std::string& value) {
     if (spec.kind == Kind::path && !is_safe_path(value))
       return argument_error(spec, "invalid safe_path_string value: " + python_quoted(value));
+    if (!spec.words.empty() && std::ranges::find(spec.words, value) == spec.words.end())
+      return not_among(spec, python_quoted(value), quoted_words(spec.words));
     if (spec.kind != Kind::integer) return ok();
     std::string_view digits = trim(value);
     if (digits.starts_with('+')) digits.remove_prefix(1);
@@ -180,6 +182,16 @@ class Parser {
     std::string choices;
     for (const int choice : spec.choices)
       choices.append(choices.empty() ? "" : ", ").append(std::to_string(choice));
+    return not_among(spec, value, choices);
+  }
+
+  static std::string quoted_words(std::span<const std::string_view> words) {
+    std::string text;
+    for (const std::string_view word : words)
+      text.append(text.empty() ? "" : ", ").append(python_quoted(word));
+    return text;
+  }
+  static Error not_among(const ArgumentSpec& spec, const std::string& value, const std::string& choices) {
     return argument_error(spec, "invalid choice: " + value + " (choose from " + choices + ")");
   }
 

@@ -24,6 +24,7 @@ struct ArgumentSpec {
   std::span<const int> choices;  // of an integer; empty for any
   int exclusive_group = 0;       // of options that have the same number, but 0, one may be given
   bool takes_many = false;       // one value or more
+  std::span<const std::string_view> words = {};  // of a text; empty for any
 };
 
 struct ParsedArguments {

@@ -31,7 +31,7 @@ constexpr ArgumentSpec kConvertOptions[] = {
     {"-c", "--custom_script_path", Kind::path, false, {}},
     {"-out", "--output", Kind::text, false, {}},
     {"-v", "--version", Kind::integer, false, kVersions},
-    {"-t", "--type", Kind::text, false, {}},
+    {"-t", "--type", Kind::text, false, {}, 0, false, kConvertTypes},
     {"--bug-compatible", "", Kind::flag, false, {}},  // ours
 };
 constexpr ArgumentSpec kOverflowOptions[] = {
@@ -48,17 +48,13 @@ constexpr ArgumentSpec kFileCompareOptions[] = {
 struct MsaccucmpVerb {
   std::string_view name, usage, help;
   std::span<const ArgumentSpec> options;
-  // What argparse refuses beyond what the options say; may be null.
-  Result<> (*check)(const ParsedArguments& values);
   Status (*run)(const ParsedArguments& values);
   bool is_shared = false;  // by the processes that mpirun has started; otherwise the first one does it all
 };
 constexpr MsaccucmpVerb kVerbs[] = {
-    {"convert", kConvertUsage, kConvertHelp, kConvertOptions, check_msaccucmp_convert, run_msaccucmp_convert,
-     true},
-    {"overflow", kOverflowUsage, kOverflowHelp, kOverflowOptions, nullptr, run_msaccucmp_overflow},
-    {"file_compare", kFileCompareUsage, kFileCompareHelp, kFileCompareOptions, nullptr,
-     run_msaccucmp_file_compare},
+    {"convert", kConvertUsage, kConvertHelp, kConvertOptions, run_msaccucmp_convert, true},
+    {"overflow", kOverflowUsage, kOverflowHelp, kOverflowOptions, run_msaccucmp_overflow},
+    {"file_compare", kFileCompareUsage, kFileCompareHelp, kFileCompareOptions, run_msaccucmp_file_compare},
 };
 
 // argparse's exit code for wrong use.
@@ -90,8 +86,6 @@ int run_verb(const MsaccucmpVerb& verb, std::span<const char* const> args) {
     print(verb.help);
     return 0;
   }
-  if (verb.check != nullptr)
-    if (auto checked = verb.check(*values); !checked) return wrong_use(mistake + checked.error().message());
   if (values->unrecognized.empty()) return finish(verb.run(*values), begin);
   std::string words;
   for (const std::string& word : values->unrecognized) words += " " + word;

@@ -60,7 +60,8 @@ Status check_output(const std::filesystem::path& path, Log& log);
 
 // The verbs. Each takes the values that argparse has read, and returns the exit status; the time it took is
 // told by the caller.
-Result<> check_msaccucmp_convert(const ParsedArguments& values);
+inline constexpr std::string_view kConvertTypes[] = {"npy", "bin", "msnpy",
+                                                     "pt"};  // in the order of FileType
 Status run_msaccucmp_convert(const ParsedArguments& values);
 Status run_msaccucmp_overflow(const ParsedArguments& values);
 Status run_msaccucmp_file_compare(const ParsedArguments& values);

@@ -24,7 +24,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::string_view kTypes[] = {"npy", "bin", "msnpy", "pt"};  // as FileType
 constexpr std::string_view kFailedList = "convert_failed_file_list.txt";
 constexpr std::uint64_t kBigFile = 32 << 20;  // larger ones are converted one by one, each by all threads
 
@@ -349,13 +348,6 @@ std::optional<model::Format> find_format(const std::string& name, bool is_bug_co
 
 }  // namespace
 
-Result<> check_msaccucmp_convert(const ParsedArguments& values) {
-  const std::string type = values.value("-t", "npy");
-  if (std::ranges::find(kTypes, type) != std::end(kTypes)) return ok();
-  return Error(Code::usage, "argument -t/--type: invalid choice: " + python_quoted(type) +
-                                " (choose from 'npy', 'bin', 'msnpy', 'pt')");
-}
-
 Status run_msaccucmp_convert(const ParsedArguments& values) {
   const auto group = group::Group::join();
   if (!group) return fail(Status::invalid_path, group.error().message());
@@ -368,7 +360,8 @@ Status run_msaccucmp_convert(const ParsedArguments& values) {
              "The -v argument will be deprecated. when the -v value is 1, it will be processed as 2.");
   if (group->size() > 1) options.group = &*group;
   options.output = real_path(values.value("-out").empty() ? "." : values.value("-out"));
-  options.type = static_cast<FileType>(std::ranges::find(kTypes, values.value("-t", "npy")) - kTypes);
+  options.type =
+      static_cast<FileType>(std::ranges::find(kConvertTypes, values.value("-t", "npy")) - kConvertTypes);
   const fs::path given = real_path(values.value("-d"));
   std::error_code error;
   const bool is_directory = fs::is_directory(given, error);
@@ -387,7 +380,8 @@ Status run_msaccucmp_convert(const ParsedArguments& values) {
     return fail(Status::invalid_parameter,
                 "The format \"" + values.value("-f") + "\" is not supported. Please check the format.");
   options.format->to = *format;
-  options.format->may_be_fortran = options.type == FileType::npy || options.type == FileType::msnpy;
+  options.format->may_be_fortran = options.type == FileType::npy || options.type == FileType::msnpy ||
+                                   (options.type == FileType::torch && options.is_bug_compatible);
   if (values.value("-c").empty()) return convert_all(values, std::move(options));
   Log log;
   const FoundPlugins found = find_format_plugins(values.value("-c"), log);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "format/dump_names.h"
 #include "format/tlv_dump.h"
 
@@ -121,6 +122,8 @@ class Reader {
       return fail_tlv(Status::size_mismatch);
     }
     file_.data = std::move(*decoded);
+    file_.data.op_name = split(name, '.')[kTlvNameParts - 1];  // what the original takes for it
+    file_.is_nano = true;
     return check_tensors();
   }
 
@@ -134,7 +137,7 @@ class Reader {
   Status check_tensor(const DumpTensor& tensor) {
     if (std::ranges::find(tensor.shape, 0u) != tensor.shape.end()) return Status::ok;
     if (!is_known_dtype(file_, tensor.data_type))
-      return log_.fail(Status::invalid_dtype, unknown_dtype(tensor));
+      return log_.fail(Status::invalid_dtype, unknown_dtype(file_, tensor));
     const std::uint64_t size = model::dtype_info(dtype_of(tensor.data_type)).bits / 8;
     if (size == 0) return Status::ok;
     const std::uint64_t have = tensor.data.value_or(format::Extent{}).bytes;
@@ -152,12 +155,14 @@ class Reader {
 }  // namespace
 
 bool is_known_dtype(const DumpFile& file, std::int32_t number) {
-  if (std::ranges::find(kKnown, number) != std::end(kKnown)) return true;
+  const bool is_small_float = number >= 33 && number <= 35;
+  const bool is_known = std::ranges::find(kKnown, number) != std::end(kKnown);
+  if (is_known && !(file.is_bug_compatible && file.is_nano && is_small_float)) return true;
   return !file.is_bug_compatible && format::dump_dtype(number) != DType::undefined;
 }
 
-std::string unknown_dtype(const DumpTensor& tensor) {
-  const std::string number = tensor.data_type < 0 ? "None" : std::to_string(tensor.data_type);
+std::string unknown_dtype(const DumpFile& file, const DumpTensor& tensor) {
+  const std::string number = file.is_nano || tensor.data_type < 0 ? "None" : std::to_string(tensor.data_type);
   return "The output data type (" + number + ") does not support.";
 }
 

@@ -16,6 +16,7 @@ struct DumpFile {
   std::optional<MappedFile> map;
   format::DumpData data;
   bool is_bug_compatible = false;
+  bool is_nano = false;
 };
 
 struct ReadDump {
@@ -28,7 +29,7 @@ ReadDump read_dump(const std::filesystem::path& path, bool is_bug_compatible, Lo
 
 // Whether there is a type of NumPy's for a dump's number, and what is said if not.
 bool is_known_dtype(const DumpFile& file, std::int32_t number);
-std::string unknown_dtype(const format::DumpTensor& tensor);
+std::string unknown_dtype(const DumpFile& file, const format::DumpTensor& tensor);
 
 // A tensor as NumPy gets to see it.
 struct DumpElements {

@@ -90,15 +90,22 @@ class FileConverter {
       return reason_.empty() ? status : log_.crash(reason_);
     const std::string count = joined_shape(told.is_empty ? told.shape : flat, "_");
     const fs::path path = output_path(tensor, {side, index, tensor.format, count, std::nullopt});
-    if (!told.fits && told.shape.rank() > 0) {
-      log_.fail(Status::write_file, "Failed to write data to " + in_quotes(path.string()) + ". " +
-                                        cannot_reshape(told.elements.count, told.shape));
-    } else {
-      Array array{told.dtype, told.shape_in_file, make_pieces(std::move(told.elements))};
-      write(array, false, path);
-    }
+    write_as_told(std::move(told), path);
     log_.info("The data of " + name + " has been parsed into " + in_quotes(path.string()) + ".");
     return Status::ok;
+  }
+
+  // Of a tensor without dimensions only torch.save keeps that it has none.
+  void write_as_told(DumpElements told, const fs::path& path) {
+    const bool keeps_none = options_.type == FileType::torch;
+    if (!told.fits && (told.shape.rank() > 0 || keeps_none)) {
+      log_.fail(Status::write_file, "Failed to write data to " + in_quotes(path.string()) + ". " +
+                                        cannot_reshape(told.elements.count, told.shape));
+      return;
+    }
+    Array array{told.dtype, keeps_none ? told.shape : told.shape_in_file,
+                make_pieces(std::move(told.elements))};
+    write(array, false, path);
   }
 
   // Blocks are numbered; buffers are named after their kind, too.
@@ -128,8 +135,7 @@ class FileConverter {
       const DumpElements told = elements_of(file_, file_.data.outputs[i]);
       const std::string name = "output:" + std::to_string(i);
       auto text = format::format_op_debug(told.elements.bytes);
-      if (!text && text.error().code() == Code::unsupported)
-        return log_.fail(Status::overflow_type, "The value of 'acc_type' is None, it's invalid");
+      if (!text && text.error().code() == Code::unsupported) return fail_unit(told.elements.bytes);
       const std::size_t bytes = told.elements.bytes.size();
       if (!text && (bytes < 4 || format::is_newer_op_debug(told.elements.bytes)))
         return log_.crash(std::string("unpack requires a buffer of ") + (bytes < 24 ? "4" : "8") + " bytes");
@@ -144,6 +150,16 @@ class FileConverter {
       log_.info("The data of " + name + " has been parsed into " + in_quotes(path.string()) + ".");
     }
     return Status::ok;
+  }
+
+  // A record of the newer kind whose unit nobody knows.
+  Status fail_unit(std::span<const std::byte> record) {
+    std::uint32_t valid = 0;
+    std::memcpy(&valid, record.data() + 8, sizeof valid);
+    if (valid != 1)
+      log_.fail(Status::ok,
+                "The value of valid in the OpDebug file is " + std::to_string(valid) + ", it is not 1");
+    return log_.fail(Status::overflow_type, "The value of 'acc_type' is None, it's invalid");
   }
 
   ConvertedFile change_formats() {
@@ -201,13 +217,7 @@ class FileConverter {
     if (const Status status = check_name(tensor, tensor.format); status != Status::ok) return status;
     DumpElements told = elements_of(file_, tensor);
     const fs::path path = output_path(tensor, {side, index, tensor.format, "", std::nullopt});
-    if (!told.fits && told.shape.rank() > 0) {
-      log_.fail(Status::write_file, "Failed to write data to " + in_quotes(path.string()) + ". " +
-                                        cannot_reshape(told.elements.count, told.shape));
-    } else {
-      Array array{told.dtype, told.shape_in_file, make_pieces(std::move(told.elements))};
-      write(array, false, path);
-    }
+    write_as_told(std::move(told), path);
     log_.info("The data of " + side + ":" + std::to_string(index) + " has been parsed into " +
               in_quotes(path.string()) + ".");
     return Status::ok;
@@ -216,22 +226,29 @@ class FileConverter {
   // Whether a file can be named after the tensor's dtype and format. `reason_` then tells what Python raises.
   Status check_name(const DumpTensor& tensor, std::int32_t format) {
     reason_.clear();
-    if (options_.type == FileType::bin) {
+    if (named_type() == FileType::bin) {
       if (!is_known_dtype(file_, tensor.data_type))
-        return log_.fail(Status::invalid_dtype, unknown_dtype(tensor));
+        return log_.fail(Status::invalid_dtype, unknown_dtype(file_, tensor));
       const auto small = std::ranges::find(kSmallFloats, tensor.data_type, &SmallFloat::number);
       if (options_.is_bug_compatible && small != std::end(kSmallFloats)) {
         reason_ = "data type '" + std::string(small->name) + "' not understood";
         return Status::unknown;
       }
     }
-    const bool is_named = options_.type == FileType::bin || options_.type == FileType::msnpy;
+    const bool is_named = named_type() == FileType::bin || named_type() == FileType::msnpy;
     return is_named && options_.is_bug_compatible ? check_format(format, log_) : Status::ok;
   }
 
+  // -t pt with -f makes .npy files that are called .bin there.
+  bool makes_wrong_torch() const {
+    return options_.is_bug_compatible && options_.format && options_.type == FileType::torch;
+  }
+  FileType named_type() const { return makes_wrong_torch() ? FileType::bin : options_.type; }
+
   std::string base_name() const { return path_.filename().string(); }
 
-  // With the operator's name as the header tells it, if the file's name has the usual five parts.
+  // With the operator's name as the header tells it, if the file's name has the usual five parts. The
+  // original takes the time for the name of a nano device's operator.
   std::string mindspore_name() const {
     const std::string name = base_name(), &full = file_.data.op_name;
     if (std::ranges::count(name, '.') != 4 || full.empty() || full.find('\0') != std::string::npos)
@@ -251,7 +268,7 @@ class FileConverter {
     const std::string slot = "." + parts.side + "." + std::to_string(parts.index) + ".";
     const std::string shape = parts.npy_shape ? *parts.npy_shape + "." : "";
     std::string name, suffix = ".npy";
-    switch (options_.type) {
+    switch (named_type()) {
       case FileType::npy:
         name = base_name() + slot + shape + "npy";
         break;
@@ -285,7 +302,7 @@ class FileConverter {
     array.on_written = options_.on_written;
     if (options_.type == FileType::bin)
       told_writing(write_elements(array, path), path);
-    else if (options_.type == FileType::torch)
+    else if (options_.type == FileType::torch && !makes_wrong_torch())
       told_writing(write_torch(array, path), path);
     else
       told_writing(write_npy(array, is_fortran, path), path);

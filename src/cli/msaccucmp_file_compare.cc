@@ -47,6 +47,15 @@ std::optional<dump::StoredTensor> read_array(const fs::path& file) {
   return std::nullopt;
 }
 
+// What the original warns of while it computes.
+void say_warnings(const compare::AccuracyRow& row, bool is_empty, const compare::AccuracyOptions& options) {
+  if (is_empty)
+    for (const std::string& name : {options.actual_name, options.golden_name})
+      log_line(Severity::warning, "The dump data size is 0 in '" + name + "'.");
+  for (const std::string& message : row.messages)
+    if (message.starts_with("Failed to execute")) log_line(Severity::warning, message);
+}
+
 // The table of names over values, each as wide as the wider of both.
 void say_table(const compare::AccuracyRow& row) {
   std::string title, line;
@@ -115,6 +124,7 @@ Status run_msaccucmp_file_compare(const ParsedArguments& values) {
   options.threads = worker_count(0);
   const auto row = compare::measure_accuracy(left->view(), right->view(), options);
   if (!row) return fail(Status::invalid_dump, row.error().message());
+  say_warnings(*row, left->view().element_count() == 0, options);
   say_table(*row);
   return write_result(*row, output);
 }

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "format/dump_names.h"
+
 namespace opdump::format {
 namespace {
 
@@ -74,10 +76,12 @@ Result<std::vector<std::uint64_t>> take_dims(Cursor& bytes) {
 }
 
 Result<> take_details(Cursor bytes, DumpTensor& tensor) {
+  bool has_shape = false;
   while (bytes.left() > 0) {
     OPDUMP_TRY(Tlv tlv, take_tlv(bytes));
     if (tlv.tag == kShape) {
       OPDUMP_TRY(tensor.shape, take_dims(tlv.value));
+      has_shape = true;
     } else if (tlv.tag == kOriginalShape) {
       OPDUMP_TRY(tensor.original_shape, take_dims(tlv.value));
     } else if (tlv.tag == kOriginalName && tensor.origin) {
@@ -85,6 +89,10 @@ Result<> take_details(Cursor bytes, DumpTensor& tensor) {
       tensor.origin->name.assign(reinterpret_cast<const char*>(name.data()), name.size());
     }
   }
+  // Whoever tells no shape means all the bytes.
+  const std::uint64_t bits = model::dtype_info(dump_dtype(tensor.data_type)).bits;
+  if (!has_shape && bits > 0)
+    tensor.shape = {tensor.size_bytes / bits * 8 + tensor.size_bytes % bits * 8 / bits};
   return ok();
 }
 

@@ -4,6 +4,8 @@
 
 #include <cstring>
 #include <string>
+#include <tuple>
+#include <vector>
 
 namespace opdump::format {
 namespace {
@@ -54,6 +56,21 @@ TEST(TlvDump, InputsAndOutputs) {
   EXPECT_EQ(in.data, (Extent{start, 24}));
   EXPECT_EQ(out.data, (Extent{start + 24, 12}));
   EXPECT_EQ(data->version, "7");
+}
+
+TEST(TlvDump, WithoutAShapeAllBytesAreMeant) {
+  const std::string scalar = tlv(0, ""), original = tlv(1, number(6, 8));
+  for (const auto& [dtype, details, shape] : {std::tuple(0, original, std::vector<std::uint64_t>{6}),
+                                              std::tuple(1, std::string(), std::vector<std::uint64_t>{12}),
+                                              std::tuple(30, std::string(), std::vector<std::uint64_t>{192}),
+                                              std::tuple(0, scalar, std::vector<std::uint64_t>{}),
+                                              std::tuple(99, std::string(), std::vector<std::uint64_t>{})}) {
+    const std::string file =
+        file_of("", item(static_cast<std::uint32_t>(dtype), 24, details, true), std::string(24, 'x'));
+    const auto data = decode_tlv_dump(bytes_of(file));
+    ASSERT_TRUE(data) << data.error().message();
+    EXPECT_EQ(data->outputs[0].shape, shape) << dtype;
+  }
 }
 
 TEST(TlvDump, ShortFilesHaveNoData) {

@@ -185,3 +185,77 @@ def test_short_records_of_overflows(size, status, text, tmp_path):
     file = dump_file(tmp_path / "Opdebug.Node_OpDebug.3.5.100", [tensor(UINT8, ND, (size,), record[:size])])
     done = convert("-d", file, "-out", tmp_path / "out")
     assert done.returncode == status and text in done.stderr
+
+
+def test_records_of_no_unit(tmp_path):
+    record = struct.pack("<6I", 0x5a5a5a5a, 0, 0, 9, 0, 88) + bytes(88)
+    file = dump_file(tmp_path / "Opdebug.Node_OpDebug.3.5.100", [tensor(UINT8, ND, (112,), record)])
+    done = convert("-d", file, "-out", tmp_path / "out")
+    assert done.returncode == 35 and said(done)[:2] == [
+        "[ERROR] The value of valid in the OpDebug file is 0, it is not 1", "[ERROR] The value of 'acc_type' is None, it's invalid"]
+
+
+def nano_output(dtype, data, details=b""):
+    return struct.pack("<6i3QI", dtype, ND, 0, 0, dtype, ND, 0, 0, len(data), len(details)) + details
+
+
+def nano_file(path, outputs):
+    body = struct.pack("<I", len(outputs)) + b"".join(nano_output(*output) for output in outputs)
+    text = struct.pack("<4I", 0x5A5A5A5A, 0, 4, 4) + bytes(4) + struct.pack("<II", 5, len(body)) + body
+    path.write_bytes(struct.pack("<Q", len(text)) + text + b"".join(output[1] for output in outputs))
+    return path
+
+
+def test_nano_devices(tmp_path):
+    array = numpy.arange(6, dtype="float32")
+    shape = struct.pack("<II2Q", 0, 16, 2, 3)
+    file = nano_file(tmp_path / NAME, [(0, array.tobytes()), (0, array.tobytes(), shape), (0, array[:1].tobytes(), bytes(8))])
+    assert convert("-d", file, "-out", tmp_path / "out").returncode == 0
+    assert files_of(tmp_path / "out") == {f"{NAME}.output.0.npy": saved(array), f"{NAME}.output.1.npy": saved(array.reshape(2, 3)),
+                                          f"{NAME}.output.2.npy": saved(array[:1])}
+    # The original mistakes the time for the operator's name.
+    assert convert("-d", file, "-t", "msnpy", "-out", tmp_path / "ms").returncode == 0
+    assert "Conv2D.1700000000000001.3.5.1700000000000001.output.0.ND.npy" in files_of(tmp_path / "ms")
+    for number, lenient in ((13, 21), (29, 0), (36, 0), (99, 21)):
+        nano_file(tmp_path / NAME, [(number, bytes(4))])
+        assert convert("-d", file, "-out", tmp_path / "out2").returncode == lenient
+        done = convert("-d", file, "-out", tmp_path / "out2", "--bug-compatible")
+        assert done.returncode == 21 and "The output data type (None) does not support." in done.stderr
+
+
+def test_files_for_pytorch(tmp_path):
+    torch = pytest.importorskip("torch")
+    array = numpy.arange(6, dtype="float32").reshape(1, 2, 3, 1)
+    outputs = [tensor(FLOAT, NCHW, array.shape, array.tobytes()), tensor(FLOAT, ND, (), array.tobytes()[4:8])]
+    file = dump_file(tmp_path / NAME, outputs)
+    assert convert("-d", file, "-t", "pt", "-out", tmp_path / "out").returncode == 0
+    assert torch.load(tmp_path / f"out/{NAME}.output.1.pt").shape == ()
+    # The original with -f: a .npy file that is called .bin.
+    assert convert("-d", file, "-t", "pt", "-f", "NHWC", "-o", "0", "-out", tmp_path / "b", "--bug-compatible").returncode == 0
+    expected = array.transpose(0, 2, 3, 1)
+    assert files_of(tmp_path / "b") == {f"{NAME}.output.0.{'_'.join(map(str, expected.shape))}.float32.NHWC.bin": saved(expected)}
+
+
+SCRIPT = "import numpy\n{}\n"
+SCRIPTS = [  # file, its text, exit code, what is said; the tensor is NC1HWC0
+    ("convert_NC1HWC0_to_NCHW.py", "x = 1", 0, "has no attribute 'convert'. Please check the file."),
+    ("convert_NC1HWC0_to_NCHW.py", "convert = 5", 0, "[Custom] The 'convert' in "),
+    ("convert_NC1HWC0_to_NCHW.py", "def convert(a, b): pass", 0, "[Custom] The argument count (2) of 'convert' in "),
+    ("convert_NC1HWC0_to_NCHW.py", "def convert(a, b, c): return c[:3]", 0, "NCHW(3)."),
+    ("convert_NC1HWC0_to_NCHW.py", "def convert(a, b, c): return 5", 26, "The return value of 'convert' in 'convert_NC1HWC0_to_NCHW'"),
+    ("convert_ND_to_NCHW.py", "def convert(", 1, CRASH),
+    ("convert_ND_to_NCHW.py", "raise KeyError('boo')", 1, CRASH + "'boo'"),
+    ("other.py", "", 0, "There is no legal 'convert_{src_format}_to_{dest_format}.py' file")]
+
+
+@pytest.mark.parametrize("name, text, status, expected", SCRIPTS)
+def test_scripts_are_loaded_before_anything_is_converted(name, text, status, expected, tmp_path, monkeypatch):
+    import sys
+    monkeypatch.setenv("OPDUMP_PYTHON", sys.executable)
+    folder = tmp_path / "custom/format_convert"
+    folder.mkdir(parents=True)
+    (folder / name).write_text(SCRIPT.format(text))
+    array = numpy.arange(16, dtype="float32").reshape(1, 1, 1, 1, 16)
+    code, files, log = run(tmp_path, [tensor(FLOAT, NC1HWC0, array.shape, array.tobytes())], "-f", "NCHW", "-c", tmp_path / "custom")
+    assert code == status and any(expected in line for line in log), log
+    assert (list(files) == ["0.1x16x1x1.npy"]) == (status == 0 and "[:3]" not in text)  # what is no conversion replaces none

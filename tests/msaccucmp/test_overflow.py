@@ -156,3 +156,67 @@ def test_numbers_as_numpy_prints_them(dtype, tmp_path):
         assert summary(folder / "out")[-1] == (
             f" -[Format: ND] [Shape: {array.shape}] [Dtype: {dtype}] [Max: {numpy.max(array)!s}] "
             f"[Min: {numpy.min(array)!s}] [Mean: {array.mean()!s}]")
+
+
+def test_operators_that_cannot_be_read(tmp_path):
+    """The exit code is that of the dump file, which is read twice."""
+    record_file(tmp_path, older_record(3, 5, core=1))
+    for content, status, text in ((b"", 11, "The file size is zero"), (b"\xff" * 20, 11, "must be less than or equal to"),
+                                  (bytes(8), 1, "[Overflow] Parsed overflow dump file: Add.op.3.5.200 failed.")):
+        (tmp_path / "Add.op.3.5.200").write_bytes(content)
+        done = msaccucmp("overflow", "-d", tmp_path, "-out", tmp_path / "out")
+        assert done.returncode == status and text in done.stderr and "took" in done.stderr
+        assert done.stderr.count("The file size is zero") in (0, 2)
+    dump_file(tmp_path / "Add.op.3.5.200", [tensor(13, ND, (1,), b"text")])
+    assert msaccucmp("overflow", "-d", tmp_path, "-out", tmp_path / "out").returncode == 21
+    dump_file(tmp_path / "Add.op.3.5.200", [tensor(1, ND, (0, 2), b"")])
+    assert msaccucmp("overflow", "-d", tmp_path, "-out", tmp_path / "out").returncode == 11  # nothing to look at
+
+
+def test_which_files_belong_to_a_record(tmp_path):
+    numpy = pytest.importorskip("numpy")
+    one = numpy.ones(1, "int8")
+    record_file(tmp_path, newer_record(0, [1, 5, 3, 0, 65535, 65535, 0, 0, 0, 0, 16]))
+    for name, more in (("other_task", {"task": 4}), ("other_stream", {"stream": 6}), ("later", {"time": 300}), ("first", {"time": 50})):
+        operator_file(tmp_path, name, one, **more)
+    (tmp_path / "mapping.csv").write_text("12345,Add.first.3.5.40\n999,Add.gone.3.5.10\n")
+    done = msaccucmp("overflow", "-d", tmp_path, "-out", tmp_path / "out")
+    assert done.returncode == 0 and summary(tmp_path / "out")[1] == "[Add] scope/first"
+    assert f"the file '999' in mapping.csv is not exist, dir: '{tmp_path}'." in done.stderr
+    operator_file(tmp_path, "mapped", one, time=45).rename(tmp_path / "12345")
+    assert msaccucmp("overflow", "-d", tmp_path, "-out", tmp_path / "out2").returncode == 0
+    assert summary(tmp_path / "out2")[1] == "[Add] scope/mapped"
+
+
+def test_deep_directories(tmp_path):
+    deep = tmp_path / "/".join("d" * 30)
+    (deep / "d").mkdir(parents=True)
+    record_file(deep, older_record(3, 5, core=1))
+    record_file(deep / "d", older_record(3, 5, core=1), time=1)
+    done = msaccucmp("overflow", "-d", tmp_path, "-out", tmp_path / "out", "-n", 5)
+    assert done.returncode == 0 and "Find [1] overflow ops. Will show the top 1." in done.stderr
+    assert "The current file depth has exceeded the maximum depth limit, which is set to 30." in done.stderr
+
+
+@pytest.mark.parametrize("dtype", ["int16", "uint16", "uint32", "uint64", "complex64", "complex128", "float16", "float32"])
+@pytest.mark.parametrize("special", [None, float("nan"), float("inf")])
+def test_other_numbers(dtype, special, tmp_path):
+    numpy = pytest.importorskip("numpy")
+    number = {"int16": 5, "uint16": 6, "uint32": 9, "uint64": 10, "complex64": 16, "complex128": 17, "float16": 2, "float32": 1}[dtype]
+    random = numpy.random.default_rng(5)
+    for index, count in enumerate([1, 6, 100, 9000]):
+        if numpy.dtype(dtype).kind == "u" or dtype == "int16":
+            info = numpy.iinfo(dtype)
+            array = random.integers(info.min, info.max, count, dtype, endpoint=True)
+        else:
+            array = (random.standard_normal(count) + (1j * random.standard_normal(count) if dtype[0] == "c" else 0)).astype(dtype)
+            if special is not None:
+                array[count // 2] = special
+        folder = tmp_path / str(index)
+        folder.mkdir()
+        record_file(folder, older_record(3, 5, core=1))
+        dump_file(folder / "Add.op.3.5.200", [tensor(number, ND, array.shape, array.tobytes())], name="op")
+        assert msaccucmp("overflow", "-d", folder, "-out", folder / "out").returncode == 0
+        with numpy.errstate(all="ignore"):
+            expected = f"[Max: {numpy.max(array)!s}] [Min: {numpy.min(array)!s}] [Mean: {array.mean()!s}]"
+        assert summary(folder / "out")[-1].endswith(expected)

@@ -60,8 +60,12 @@ def test_long_options_may_be_cut_short(tmp_path):
     assert msaccucmp("convert", f"-d{file}", "-out", tmp_path).returncode == 0
 
 
-def test_nothing_is_an_option_behind_two_dashes(tmp_path):
+def test_nothing_is_an_option_behind_two_hyphens(tmp_path):
     for verb, words in (("convert", ["-d", "x"]), ("compare", ["-m", "x", "-g", "y"])):
-        done = msaccucmp(verb, *words, "--", "-v", "1")
+        done = msaccucmp(verb, *words, "--", "-o", "0", "--version")
         assert done.returncode == 2
-        assert done.stderr.splitlines()[-1] == "msaccucmp.py: error: unrecognized arguments: -- -v 1"
+        assert done.stderr.endswith("msaccucmp.py: error: unrecognized arguments: -- -o 0 --version\n")
+    done = msaccucmp("convert", "-d", "--", "x")
+    assert done.returncode == 2 and done.stderr.endswith("error: argument -d/--dump_file: expected one argument\n")
+    done = msaccucmp("convert", "-d", "x", "-t", "0", "-f")  # the first mistake
+    assert "argument -t/--type: invalid choice: '0' (choose from 'npy', 'bin', 'msnpy', 'pt')" in done.stderr
