@@ -81,8 +81,10 @@ std::string format_g(double value) {
 std::string format_fixed(double value, int decimals) {
   if (std::isnan(value)) return "nan";
   std::array<char, 352> buffer;  // 309 digits before the point
-  const int length = std::snprintf(buffer.data(), buffer.size(), "%.*f", std::min(decimals, 20), value);
-  return {buffer.data(), static_cast<std::size_t>(length)};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                                 std::chars_format::fixed, std::min(decimals, 20))
+                       .ptr;
+  return {buffer.data(), end};
 }
 
 std::optional<std::string_view> find_nearest(std::string_view word,

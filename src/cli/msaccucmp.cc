@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -92,25 +93,32 @@ int run_verb(const MsaccucmpVerb& verb, std::span<const char* const> args) {
   return wrong_use(std::string(kMsaccucmpUsage) + "msaccucmp.py: error: unrecognized arguments:" + words);
 }
 
-// A line of the log, with its line feed.
-std::string formatted(Severity severity, std::string_view text) {
-  constexpr std::string_view kNames[] = {"INFO", "WARNING", "ERROR"};
+bool is_control(char c) { return (c >= '\0' && c < ' ') || c == '\x7f'; }
+
+}  // namespace
+
+LogText::LogText() {
   const std::time_t now = std::time(nullptr);
   std::tm local{};
   ::localtime_r(&now, &local);
   std::array<char, 32> time{};
   std::strftime(time.data(), time.size(), "%Y-%m-%d %H:%M:%S", &local);
-  std::string line(time.data());
-  line.append(" (").append(std::to_string(::getpid())).append(") - [");
-  line.append(kNames[static_cast<std::size_t>(severity)]).append("] ");
-  for (const char c : text) line += (c >= '\0' && c < ' ') || c == '\x7f' ? '_' : c;
-  return line += '\n';
+  start_.append(time.data()).append(" (").append(std::to_string(::getpid())).append(") - [");
 }
 
-}  // namespace
+void LogText::add(Severity severity, std::string_view text) {
+  constexpr std::string_view kNames[] = {"INFO", "WARNING", "ERROR"};
+  text_.append(start_).append(kNames[static_cast<std::size_t>(severity)]).append("] ");
+  const std::size_t begin = text_.size();
+  text_.append(text);
+  std::replace_if(text_.begin() + static_cast<std::ptrdiff_t>(begin), text_.end(), is_control, '_');
+  text_ += '\n';
+}
 
 void log_line(Severity severity, std::string_view text) {
-  std::fputs(formatted(severity, text).c_str(), stderr);
+  LogText line;
+  line.add(severity, text);
+  std::fputs(line.take().c_str(), stderr);
 }
 
 Status fail(Status status, std::string_view message) {
@@ -135,9 +143,9 @@ Status Log::crash(const std::string& text) {
 }
 
 void Log::flush() {
-  std::string all;  // one call of the system for all of them
-  for (const auto& [severity, text] : lines_) all += formatted(severity, text);
-  std::fputs(all.c_str(), stderr);
+  LogText all;
+  for (const auto& [severity, text] : lines_) all.add(severity, text);
+  std::fputs(all.take().c_str(), stderr);
   lines_.clear();
 }
 

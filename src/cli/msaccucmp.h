@@ -20,6 +20,19 @@ using compare::Status;  // the exit codes
 enum class Severity : std::uint8_t { info, warning, error };
 void log_line(Severity severity, std::string_view text);
 
+// Lines of the log in the making, for one call of the system. All of them tell the time when the first was
+// begun.
+class LogText {
+ public:
+  LogText();
+  void add(Severity severity, std::string_view text);
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string start_;  // of each line
+  std::string text_;
+};
+
 // Says `message` as an error and returns `status`.
 Status fail(Status status, std::string_view message);
 

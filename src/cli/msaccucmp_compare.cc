@@ -154,10 +154,15 @@ bool is_leader(const CompareArguments& arguments) {
   return arguments.share == nullptr || arguments.share->rank == 0;
 }
 
-void print_journal(Journal& journal) {
-  for (const Journal::Line& line : journal.lines()) log_line(static_cast<Severity>(line.severity), line.text);
+std::string take_text(Journal& journal) {
+  if (journal.lines().empty()) return {};
+  LogText text;
+  for (const Journal::Line& line : journal.lines()) text.add(static_cast<Severity>(line.severity), line.text);
   journal.clear();
+  return text.take();
 }
+
+void print_journal(Journal& journal) { std::fputs(take_text(journal).c_str(), stderr); }
 
 Result<int> run_msaccucmp_compare(std::span<const char* const> words) {
   const auto begin = std::chrono::steady_clock::now();

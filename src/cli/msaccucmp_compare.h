@@ -54,7 +54,9 @@ Result<int> run_msaccucmp_compare(std::span<const char* const> words);
 
 // ---- shared by the parts of the verb ----
 
-// Prints what a journal holds, and empties it.
+// What a journal holds as lines of the log, and empties it.
+std::string take_text(compare::Journal& journal);
+// Prints that.
 void print_journal(compare::Journal& journal);
 
 // The original's checks of a path that is read. Says what is wrong. `path` is shown as it is given.

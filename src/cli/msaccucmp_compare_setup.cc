@@ -186,16 +186,41 @@ class Preparation {
     return std::monostate{};
   }
 
-  Done scan() {
-    setup_->has_rules = !arguments().fusion.empty() || !arguments().quant_fusion.empty();
-    for (const auto& [text, folder] :
-         {std::pair(&arguments().mine, &setup_->mine), std::pair(&arguments().golden, &setup_->golden)}) {
-      const std::string path = real_text(*text);
-      if (const Status status = check_input_path(path, PathKind::directory, journal_); status != Status::ok)
-        return Failure{status, ""};
-      OPDUMP_TRY(*folder,
-                 DumpFolder::scan(path, arguments().in_slices, !arguments().fusion.empty(), journal_));
+  // A folder, or a file of rules, that is read while others are.
+  template <typename T>
+  struct Input {
+    std::optional<compare::Outcome<T>> value;
+    Journal journal;
+
+    // What was said is told now.
+    compare::Outcome<T> take(Journal& to) {
+      for (const Journal::Line& line : journal.lines()) to.add(line.severity, line.text);
+      return std::move(*value);
     }
+  };
+
+  compare::Outcome<DumpFolder> scan(const std::string& text, Journal& journal) const {
+    const std::string path = real_text(text);
+    if (const Status status = check_input_path(path, PathKind::directory, journal); status != Status::ok)
+      return Failure{status, ""};
+    return DumpFolder::scan(path, arguments().in_slices, !arguments().fusion.empty(), journal);
+  }
+
+  const std::string& first_rules() const {
+    return arguments().fusion.empty() ? arguments().quant_fusion : arguments().fusion;
+  }
+
+  Done scan() {
+    setup_->has_rules = !first_rules().empty();
+    Input<DumpFolder> mine, golden;
+    const unsigned threads = arguments().share == nullptr ? 0 : arguments().share->threads;
+    parallel_for(3, threads, [&](std::size_t i) {
+      if (i == 0 && setup_->has_rules) rules_.value = read_rules(first_rules(), rules_.journal);
+      if (i == 1) mine.value = scan(arguments().mine, mine.journal);
+      if (i == 2) golden.value = scan(arguments().golden, golden.journal);
+    });
+    OPDUMP_TRY(setup_->mine, mine.take(journal_));
+    OPDUMP_TRY(setup_->golden, golden.take(journal_));
     if (setup_->mine.holds_npy()) setup_->arguments.detects_overflow = false;
     return KindCheck(arguments(), setup_->mine, setup_->golden, journal_).check();
   }
@@ -203,8 +228,7 @@ class Preparation {
   Done make_rules() {
     const std::string& quantised = arguments().quant_fusion;
     if (!setup_->has_rules) return std::monostate{};
-    OPDUMP_TRY(setup_->rules,
-               read_rules(arguments().fusion.empty() ? quantised : arguments().fusion, journal_));
+    OPDUMP_TRY(setup_->rules, rules_.take(journal_));
     if (arguments().fusion.empty()) return std::monostate{};
     if (!quantised.empty()) {
       OPDUMP_TRY(const FusionRules other, read_rules(quantised, journal_));
@@ -228,6 +252,7 @@ class Preparation {
 
   Journal& journal_;
   std::unique_ptr<CompareSetup> setup_ = std::make_unique<CompareSetup>();
+  Input<FusionRules> rules_;
 };
 
 }  // namespace

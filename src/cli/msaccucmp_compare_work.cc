@@ -25,17 +25,19 @@ using Json = nlohmann::json;
 class OrderedResults {
  public:
   explicit OrderedResults(const std::vector<std::uint64_t>& bytes)
-      : results_(bytes.size()), is_done_(bytes.size()), bytes_(bytes) {
+      : results_(bytes.size()), texts_(bytes.size()), is_done_(bytes.size()), bytes_(bytes) {
     for (const std::uint64_t each : bytes_) total_bytes_ += each;
   }
 
   void add(std::size_t i, GroupResult result) {
-    const std::lock_guard lock(mutex_);
+    std::string text = take_text(result.journal);
+    std::unique_lock lock(mutex_);
     results_[i] = std::move(result);
+    texts_[i] = std::move(text);
     is_done_[i] = true;
-    if (next_ == i && is_terminal_) std::fputs("\r\033[K", stderr);  // the bar makes room for lines
-    for (; next_ < results_.size() && is_done_[next_]; ++next_) print_journal(results_[next_].journal);
+    for (; next_ < results_.size() && is_done_[next_]; ++next_) ready_ += std::exchange(texts_[next_], {});
     progress_.update(done_bytes_ += bytes_[i], total_bytes_);
+    if (!is_writing_) write_ready(lock);
   }
 
   bool is_done(std::size_t i) const { return is_done_[i]; }
@@ -53,8 +55,23 @@ class OrderedResults {
   }
 
  private:
+  // One thread writes; the others leave what they have to it and go on.
+  void write_ready(std::unique_lock<std::mutex>& lock) {
+    is_writing_ = true;
+    while (!ready_.empty()) {
+      const std::string text = (is_terminal_ ? "\r\033[K" : "") + std::exchange(ready_, {});  // over the bar
+      lock.unlock();
+      std::fputs(text.c_str(), stderr);
+      lock.lock();
+    }
+    is_writing_ = false;
+  }
+
   std::mutex mutex_;  // guards all below
   std::vector<GroupResult> results_;
+  std::vector<std::string> texts_;  // of the log, as results_
+  std::string ready_;               // in order, to be written
+  bool is_writing_ = false;
   std::vector<char> is_done_;
   const std::vector<std::uint64_t>& bytes_;
   std::uint64_t done_bytes_ = 0, total_bytes_ = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -20,6 +21,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kFailedList = "convert_failed_file_list.txt";
 constexpr std::string_view kSlice = "_lxslice", kSliceGraph = "_sgt_graph";
 constexpr std::size_t kTimeDigits = 16;      // microseconds since the epoch
+constexpr std::size_t kMostDigits = 255;     // of a time
 constexpr std::size_t kShortNameFields = 5;  // of a name without task type, context, thread and device
 constexpr std::uint64_t kMaxMapping = 1 << 30;
 
@@ -28,22 +30,17 @@ constexpr std::string_view kQuantisedNames[] = {
     "_quant_layer",  "_anti_quant_layer", "AscendQuant",    "AscendWeightQuant", "AntiQuant", "_quant",
     "_weight_quant", "_anti_quant",       "_dequant_layer", "AscendDequant",     "_dequant"};
 
-const RE2& npu_pattern() {
-  static const RE2 pattern(R"(([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.[0-9]+(?:\.[0-9]+)?\.[0-9]{1,255})");
-  return pattern;
-}
-const RE2& npy_pattern() {
-  static const RE2 pattern(R"(([.A-Za-z0-9_-]+\.[0-9]+)\.[0-9]{1,255}\.npy)");
-  return pattern;
-}
-const RE2& pb_pattern() {
-  static const RE2 pattern(R"(([A-Za-z0-9_-]+\.[0-9]+)\.[0-9]{1,255}\.(?:pb|quant))");
-  return pattern;
-}
-
 bool is_number(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
+
+bool is_word(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+}
+
+using Fields = std::span<const std::string_view>;  // of a name, between its points
 
 // The operator that slices of it are named after.
 std::string unsliced(std::string name, bool has_rules) {
@@ -60,18 +57,37 @@ struct FileKind {
   bool is_npy = false;
 };
 
-std::optional<FileKind> recognise(const std::string& name) {
+// {type}.{operator}.{task}(.{stream}).{time}, and whatever follows.
+bool is_npu_name(Fields fields) {
+  return fields.size() >= 4 && is_word(fields[0]) && is_word(fields[1]) && is_number(fields[2]) &&
+         is_number(fields[3].substr(0, 1));
+}
+
+// {operator}.{output}.{time}.{suffix}; the operator of a .npy file may have points.
+bool is_output_name(Fields fields, bool is_npy) {
+  const std::size_t count = fields.size();
+  if (count < 4 || (count > 4 && !is_npy)) return false;
+  const Fields op = fields.first(count - 3);
+  const bool is_op = count == 4 ? is_word(op[0]) : std::ranges::all_of(op, [](std::string_view field) {
+    return field.empty() || is_word(field);
+  });
+  return is_op && is_number(fields[count - 3]) && is_number(fields[count - 2]) &&
+         fields[count - 2].size() <= kMostDigits;
+}
+
+std::optional<FileKind> recognise(const std::string& name, Fields fields) {
   FileKind found;
-  found.is_npy = name.ends_with(".npy");
-  const bool is_quant = name.ends_with(".quant");
-  if (found.is_npy || is_quant || name.ends_with(".pb")) {
+  found.is_npy = fields.back() == "npy";
+  const bool is_quant = fields.back() == "quant";
+  if (found.is_npy || is_quant || fields.back() == "pb") {
     found.kind = is_quant ? DumpKind::quantised : DumpKind::original;
-    if (!RE2::FullMatch(name, found.is_npy ? npy_pattern() : pb_pattern(), &found.key)) return std::nullopt;
+    if (!is_output_name(fields, found.is_npy)) return std::nullopt;
+    const std::string_view output = fields[fields.size() - 3];
+    found.key.assign(name.data(), output.data() + output.size());
     return found;
   }
-  re2::StringPiece rest(name);
-  std::string type;
-  if (!RE2::Consume(&rest, npu_pattern(), &type, &found.key)) return std::nullopt;
+  if (!is_npu_name(fields)) return std::nullopt;
+  found.key = fields[1];
   return found;
 }
 
@@ -84,23 +100,21 @@ std::string_view expected_name(const std::string& name) {
 
 // A file's place among those of its operator.
 struct NamedFile {
-  std::string path, name;
+  std::string path;
   std::uint64_t time_us = 0, slice = 0;
 };
 
-std::uint64_t time_in(const std::string& name, TaskMode mode) {
-  const auto fields = split(name, '.');
+std::uint64_t time_in(Fields fields, TaskMode mode) {
   std::string_view time = fields.back();
   if (mode != TaskMode::normal)
     time = fields.size() > 4 ? fields[4] : std::string_view();
-  else if (name.ends_with(".npy") || name.ends_with(".pb") || name.ends_with(".quant"))
+  else if (time == "npy" || time == "pb" || time == "quant")
     time = fields[fields.size() - 2];
   return time.size() == kTimeDigits && is_number(time) ? parse_uint64(time).value_or(0) : 0;
 }
 
 // The thread, or the number of the slice.
-std::uint64_t slice_in(const std::string& name, TaskMode mode) {
-  const auto fields = split(name, '.');
+std::uint64_t slice_in(Fields fields, TaskMode mode) {
   if (mode == TaskMode::automatic) return parse_uint64(fields[fields.size() - 2]).value_or(0);
   const std::string_view op = fields.size() > 1 ? fields[1] : std::string_view();
   const std::size_t at = op.rfind(kSlice);
@@ -166,7 +180,8 @@ class DumpFolder::Scanner {
   Outcome<std::monostate> add(const std::string& file) {
     const auto name = full_name(file);
     if (!name) return std::monostate{};
-    auto found = recognise(*name);
+    const std::vector<std::string_view> fields = split(*name, '.');
+    auto found = recognise(*name, fields);
     if (!found) {
       journal_.warn("The file name \"" + *name + "\" in the path \"" + folder_.path_ +
                     "\"is invalid, only supports " + std::string(expected_name(*name)));
@@ -176,7 +191,7 @@ class DumpFolder::Scanner {
       found->key = unsliced(std::move(found->key), has_rules_);
       if (found->key.find(kSlice) != std::string::npos) return std::monostate{};
     }
-    OPDUMP_TRY(const TaskMode mode, mode_of(*name));
+    OPDUMP_TRY(const TaskMode mode, mode_of(*name, fields));
     for (const std::string_view word : kQuantisedNames)
       if (found->kind != DumpKind::quantised && found->key.find(word) != std::string::npos &&
           (found->kind == DumpKind::npu || found->is_npy))
@@ -189,13 +204,12 @@ class DumpFolder::Scanner {
     folder_.kind_ = found->kind;
     only_npy_ = found->is_npy;
     folder_.holds_npy_ = folder_.holds_npy_ || file.ends_with(".npy");
-    keep(found->key, mode, {folder_.path_ + "/" + file, *name, 0, 0});
+    keep(found->key, mode, {folder_.path_ + "/" + file, time_in(fields, mode), slice_in(fields, mode)});
     return std::monostate{};
   }
 
-  Outcome<TaskMode> mode_of(const std::string& name) {
-    const auto fields = split(name, '.');
-    if (name.ends_with(".npy") || fields.size() <= kShortNameFields) return TaskMode::normal;
+  Outcome<TaskMode> mode_of(const std::string& name, Fields fields) {
+    if (fields.back() == "npy" || fields.size() <= kShortNameFields) return TaskMode::normal;
     const std::string_view type = fields[fields.size() - 4];
     if (type.size() != 1 || type[0] < '0' || type[0] > '4') return Failure{Status::task_type, ""};
     if (type[0] != '4') return TaskMode::normal;
@@ -209,8 +223,6 @@ class DumpFolder::Scanner {
       files_.emplace_back();
     }
     folder_.operators_[found->second].mode = mode;
-    file.time_us = time_in(file.name, mode);
-    file.slice = slice_in(file.name, mode);
     files_[found->second].push_back(std::move(file));
   }
 
@@ -271,9 +283,8 @@ std::string DumpFolder::description() const {
 std::string op_type_of_file(std::string_view path) {
   std::string name(path.substr(path.rfind('/') + 1));
   std::ranges::replace(name, '*', '0');
-  re2::StringPiece rest(name);
-  std::string type, op;
-  return RE2::Consume(&rest, npu_pattern(), &type, &op) ? type : "NaN";
+  const std::vector<std::string_view> fields = split(name, '.');
+  return is_npu_name(fields) ? std::string(fields[0]) : "NaN";
 }
 
 }  // namespace opdump::compare

@@ -58,6 +58,22 @@ TEST(DumpFolder, GoldenFilesHoldOneOutput) {
   EXPECT_EQ(scanned->find("scope/conv", 2), nullptr);
 }
 
+TEST(DumpFolder, NamesInTheOriginalsForm) {
+  const auto key_of = [](const char* name) {
+    const auto scanned = Folder({name}).scan();
+    return scanned ? scanned->operators()[0].key : "";
+  };
+  EXPECT_EQ(key_of("Relu.b-c_1.1.2"), "b-c_1");
+  EXPECT_EQ(key_of("Relu.b.1.2.3.anything else"), "b");
+  EXPECT_EQ(key_of("Relu.b.1.2x"), "b");
+  EXPECT_EQ(key_of("scope.conv.0.17.npy"), "scope.conv.0");
+  EXPECT_EQ(key_of("..0.17.npy"), "..0");
+  EXPECT_EQ(key_of("a.0.17.pb"), "a.0");
+  for (const char* name : {"Relu.b.1", "Relu.b.1.", "Relu.b.x.1", "Relu..1.2", "Re lu.b.1.2", ".b.1.2", "npy",
+                           "0.17.npy", ".0.17.npy", "a.0.x.npy", "a.x.17.npy", "a b.0.17.npy", "a.b.0.17.pb"})
+    EXPECT_EQ(key_of(name), "") << name;
+}
+
 TEST(DumpFolder, NamesTellWhetherAModelIsQuantised) {
   EXPECT_TRUE(Folder({"AscendQuant.c1_quant_layer.1.2.1700000000000002"}).scan()->is_quantised());
   EXPECT_EQ(Folder({"c1_quant_layer.0.1700000000000002.npy"}).scan()->kind(), DumpKind::quantised);

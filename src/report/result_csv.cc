@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::string_view kFormulaStarts[] = {"=", "+", "-", "%", "@", "\uFF1D", "\uFF0B", "\uFF0D"};
 
+constexpr std::string_view kFirstBytes = "=+-%@\xEF";  // of these: most cells begin otherwise
+
 bool is_number(const std::string& cell) {
   const std::string text(trim(cell));
   char* end = nullptr;
@@ -19,6 +21,7 @@ bool is_number(const std::string& cell) {
 }
 
 bool begins_formula(std::string_view text) {
+  if (text.empty() || kFirstBytes.find(text[0]) == std::string_view::npos) return false;
   return std::ranges::any_of(kFormulaStarts, [&](std::string_view start) { return text.starts_with(start); });
 }
 
@@ -35,7 +38,7 @@ std::string csv_line(const compare::Row& row) {
   std::string line;
   for (std::size_t i = 0; i < row.size(); ++i) {
     if (i > 0) line += ',';
-    if (row[i].find_first_of(",\"\r\n") == std::string::npos) {
+    if (std::ranges::none_of(row[i], [](char c) { return c == ',' || c == '"' || c == '\r' || c == '\n'; })) {
       line += row[i];
       continue;
     }
