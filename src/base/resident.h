@@ -20,4 +20,8 @@ void forget_mapping(std::span<const std::byte> mapped);
 // Some thread has read or written `bytes` of what may be mapped. Cheap enough for each megabyte.
 void note_walk(std::uint64_t bytes);
 
+// Some thread has read or written here and there, so that more pages are taken than bytes tell: the system is
+// asked how much the process has. Cheap enough for some hundred kilobytes.
+void note_jumps();
+
 }  // namespace opdump

@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include "base/resident.h"
+#include "base/worker_pool.h"
 #include "math/box_copy.h"
 #include "math/layout_copy.h"
+#include "math/layout_parts.h"
 #include "math/layout_plan.h"
 #include "math/layout_table.h"
 
@@ -18,6 +22,9 @@ using model::DType;
 using model::Format;
 using model::Shape;
 using model::TensorView;
+
+constexpr std::size_t kLargeBytes = 64 << 20;  // of a result that is made part by part
+constexpr std::size_t kPartBytes = 256 << 10;  // what a part is made of and itself fit into a cache
 
 // Which of two formats is stored in its own order and which lists its dimensions.
 struct Pair {
@@ -140,6 +147,28 @@ Result<> copy_same(const TensorView& in, const Shape& shape_to, std::span<std::b
   return ok();
 }
 
+// A large tensor may be mapped on both sides: part by part, so that what was read and written can be given
+// back.
+Result<> convert_parts(const TensorView& in, Format from, Format to, const Shape& shape_to,
+                       std::int64_t groups, std::span<std::byte> out, unsigned threads) {
+  OPDUMP_TRY(const LayoutParts parts,
+             LayoutParts::make(in, from, to, shape_to, groups, kPartBytes, PartOrder::fast));
+  std::atomic<std::size_t> next{0};
+  const auto put = [&](std::uint64_t offset, std::span<const std::byte> bytes) -> Result<> {
+    std::memcpy(out.data() + offset, bytes.data(), bytes.size());
+    return ok();
+  };
+  const std::size_t workers = std::min<std::size_t>(worker_count(threads), parts.count());
+  parallel_for(workers, static_cast<unsigned>(workers), [&](std::size_t) {
+    std::vector<std::byte> buffer(parts.buffer_bytes());
+    for (std::size_t i; (i = next.fetch_add(1)) < parts.count();) {
+      if (!parts.make_part(i, buffer, put)) return;  // put() has no errors
+      note_jumps();
+    }
+  });
+  return ok();
+}
+
 }  // namespace
 
 bool can_convert_layout(Format from, Format to) { return from == to || pair_of(from, to).stored != nullptr; }
@@ -198,6 +227,7 @@ Result<> convert_layout(const TensorView& in, Format from, Format to, const Shap
   OPDUMP_CHECK_OK(check_input(in));
   OPDUMP_CHECK_OK(check_output(in, shape_to, out));
   if (from == to) return copy_same(in, shape_to, out);
+  if (out.size() > kLargeBytes) return convert_parts(in, from, to, shape_to, groups, out, threads);
   OPDUMP_TRY(const PlannedLayout planned, plan_layout(in, from, to, shape_to, groups));
   copy_elements(planned.plan, in, planned.from_stored, out, threads);
   return ok();
