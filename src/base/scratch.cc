@@ -73,7 +73,7 @@ Result<Scratch> Scratch::make_file(std::uint64_t bytes) {
   void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (memory == MAP_FAILED) return io_error(folder, what);
   const std::span<std::byte> mapped(static_cast<std::byte*>(memory), bytes);
-  note_mapping(mapped);
+  note_mapping(mapped, fd);
   return Scratch(mapped, Kind::file);
 }
 

@@ -117,8 +117,8 @@ void copy_elements(const LayoutPlan& plan, const TensorView& in, bool from_store
   if (!from_stored && plan.stored_count != plan.plain_count) std::memset(out.data(), 0, out.size());
   for_each_box(plan, {}, [&](const LayoutBox& box) {
     const std::int64_t stored = box.stored_offset * size, plain = box.plain_offset * size;
-    copy_layout_box(box, size, from_stored, in.data + (from_stored ? stored : plain),
-                    out.data() + (from_stored ? plain : stored), threads);
+    copy_box(static_cast<std::size_t>(size), copy_of(box, size, from_stored),
+             in.data + (from_stored ? stored : plain), out.data() + (from_stored ? plain : stored), threads);
   });
 }
 
@@ -210,8 +210,7 @@ Result<PlannedLayout> plan_layout(const TensorView& in, Format from, Format to, 
   return PlannedLayout{plan, from_stored};
 }
 
-void copy_layout_box(const LayoutBox& box, std::int64_t element_bytes, bool from_stored,
-                     const std::byte* from, std::byte* to, unsigned threads) {
+CopyBox copy_of(const LayoutBox& box, std::int64_t element_bytes, bool from_stored) {
   CopyBox copy;
   for (; copy.count < box.count; ++copy.count) {
     const LayoutLoop& loop = box.loops[copy.count];
@@ -219,7 +218,7 @@ void copy_layout_box(const LayoutBox& box, std::int64_t element_bytes, bool from
                          plain = loop.plain_stride * element_bytes;
     copy.loops[copy.count] = {loop.extent, from_stored ? stored : plain, from_stored ? plain : stored};
   }
-  copy_box(static_cast<std::size_t>(element_bytes), copy, from, to, threads);
+  return copy;
 }
 
 Result<> convert_layout(const TensorView& in, Format from, Format to, const Shape& shape_to,
