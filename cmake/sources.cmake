@@ -9,10 +9,11 @@ list(APPEND OPDUMP_CORE_SOURCES
   base/file_copy.cc
   base/json.cc
   base/resident.cc
+  base/scratch.cc
   base/text.cc
   base/worker_pool.cc
 )
-set(OPDUMP_TESTS_base base/base_test.cc base/divide_test.cc base/isolated_test.cc base/resident_test.cc
+set(OPDUMP_TESTS_base base/base_test.cc base/divide_test.cc base/isolated_test.cc base/resident_test.cc base/scratch_test.cc
     base/worker_pool_test.cc)
 
 list(APPEND OPDUMP_CORE_SOURCES

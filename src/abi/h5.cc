@@ -22,8 +22,8 @@ struct opdump_h5 {
   std::optional<format::H5Writer> writer;
   std::optional<format::H5File> file;  // with what follows
   std::optional<opdump::MappedFile> bytes;
-  std::vector<std::vector<opdump_h5_attribute>> attributes;    // of those that were asked for
-  std::vector<std::optional<opdump::IsolatedReply>> elements;  // of those that do not lie in `bytes`
+  std::vector<std::vector<opdump_h5_attribute>> attributes;  // of those that were asked for
+  std::vector<std::optional<opdump::Scratch>> elements;      // of those that do not lie in `bytes`
 };
 
 namespace {
@@ -59,7 +59,7 @@ Result<> open(const char* path, opdump_h5** result) {
   const std::size_t count = file.datasets().size();
   *result = new opdump_h5{std::nullopt, std::move(file), std::move(bytes),
                           std::vector<std::vector<opdump_h5_attribute>>(count),
-                          std::vector<std::optional<opdump::IsolatedReply>>(count)};
+                          std::vector<std::optional<opdump::Scratch>>(count)};
   return opdump::ok();
 }
 
@@ -73,7 +73,7 @@ Result<const std::byte*> find_elements(opdump_h5& file, std::size_t index) {
   if (!file.elements[index]) {
     OPDUMP_TRY(file.elements[index], file.file->read(dataset));
   }
-  return static_cast<const std::byte*>(file.elements[index]->bytes.get());
+  return static_cast<const std::byte*>(file.elements[index]->data());
 }
 
 Result<> find_dataset(opdump_h5* file, std::size_t index, opdump_h5_dataset* to) {

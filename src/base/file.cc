@@ -122,7 +122,7 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
   if (address == MAP_FAILED) return io_error(path, "map");
   const std::span mapped(static_cast<const std::byte*>(address), size);
-  note_mapping(mapped);
+  note_mapping(mapped, fd);
   return MappedFile(mapped);
 }
 

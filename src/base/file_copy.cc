@@ -17,18 +17,6 @@ namespace opdump {
 namespace {
 
 constexpr std::size_t kPieceBytes = 1 << 20;
-constexpr std::uint64_t kManyBytes = 192 << 20;
-
-// How much memory this process has; 0 if the system does not tell.
-std::uint64_t resident_bytes() {
-  const Fd fd(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));  // "total resident shared ...", in pages
-  std::array<char, 64> text{};
-  if (!fd || ::read(fd.get(), text.data(), text.size() - 1) <= 0) return 0;
-  const std::string_view words(text.data());
-  const std::size_t begin = std::min(words.find(' ') + 1, words.size());
-  const auto pages = parse_uint64(words.substr(begin, words.find(' ', begin) - begin));
-  return pages.value_or(0) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-}
 
 // Copies with a buffer what is left of `range`. For file systems without copy_file_range.
 Result<> copy_by_buffer(const Fd& from, FileRange range, const Fd& to, const std::filesystem::path& path) {
@@ -106,17 +94,6 @@ Result<> write_at(const Fd& fd, std::uint64_t offset, std::span<const std::byte>
     offset += static_cast<std::uint64_t>(n);
   }
   return ok();
-}
-
-void forget_pages(std::span<const std::byte> mapped) {
-  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto begin = (reinterpret_cast<std::uintptr_t>(mapped.data()) + page - 1) / page * page;
-  const auto end = reinterpret_cast<std::uintptr_t>(mapped.data() + mapped.size()) / page * page;
-  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
-}
-
-void forget_if_many(std::span<const std::byte> mapped) {
-  if (resident_bytes() > kManyBytes) forget_pages(mapped);
 }
 
 }  // namespace opdump

@@ -36,10 +36,4 @@ Result<> copy_range(const FileRange& range, const Fd& to, const std::filesystem:
 Result<> write_at(const Fd& fd, std::uint64_t offset, std::span<const std::byte> bytes,
                   const std::filesystem::path& path);
 
-// Tells the system that `mapped`, a part of a MappedFile, is not needed soon: its memory can be used for
-// something else, and the bytes are read again if they are looked at.
-void forget_pages(std::span<const std::byte> mapped);
-// The same if this process holds more than 192 MiB.
-void forget_if_many(std::span<const std::byte> mapped);
-
 }  // namespace opdump

@@ -1,22 +1,39 @@
 #include "base/resident.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <mutex>
+#include <utility>
 #include <vector>
+
+#include "base/file.h"
 
 namespace opdump {
 namespace {
 
 constexpr std::size_t kLeastMapping = 1 << 20;
+constexpr std::size_t kLargeMapping = 64 << 20;  // whose file stays open
+constexpr std::uint64_t kUsualBytes = 64 << 20;  // that a process has without mapped files
+
+struct Mapping {
+  std::span<const std::byte> bytes;
+  Fd fd;  // of large ones
+};
 
 struct Mappings {
   std::mutex mutex;  // guards `list`
-  std::vector<std::span<const std::byte>> list;
+  std::vector<Mapping> list;
   std::atomic<std::size_t> count{0};
   std::atomic<std::uint64_t> walked{0};
+  std::atomic<std::uint64_t> kept{kUsualBytes};  // what the process had when all was given back
 };
 
 // The memory of the process is one thing, whoever maps a file. Never destroyed: threads may outlive main().
@@ -25,15 +42,30 @@ Mappings& mappings() {
   return *all;
 }
 
-bool is_same(std::span<const std::byte> a, std::span<const std::byte> b) { return a.data() == b.data(); }
+// How much memory this process has; 0 if the system does not tell.
+std::uint64_t resident_bytes() {
+  const Fd fd(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));  // "total resident shared ...", in pages
+  std::array<char, 64> text{};
+  if (!fd || ::read(fd.get(), text.data(), text.size() - 1) <= 0) return 0;
+  char* resident = nullptr;
+  std::strtoull(text.data(), &resident, 10);
+  return std::strtoull(resident, nullptr, 10) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// With the lock held.
+void give_back(const Mappings& all) {
+  for (const auto& [bytes, fd] : all.list)
+    ::madvise(const_cast<std::byte*>(bytes.data()), bytes.size(), MADV_DONTNEED);
+}
 
 }  // namespace
 
-void note_mapping(std::span<const std::byte> mapped) {
+void note_mapping(std::span<const std::byte> mapped, const Fd& fd) {
   if (mapped.size() < kLeastMapping) return;
+  Fd kept(mapped.size() < kLargeMapping ? -1 : ::fcntl(fd.get(), F_DUPFD_CLOEXEC, 0));
   Mappings& all = mappings();
   const std::lock_guard lock(all.mutex);
-  all.list.push_back(mapped);
+  all.list.push_back({mapped, std::move(kept)});
   all.count = all.list.size();
 }
 
@@ -41,7 +73,7 @@ void forget_mapping(std::span<const std::byte> mapped) {
   if (mapped.size() < kLeastMapping) return;
   Mappings& all = mappings();
   const std::lock_guard lock(all.mutex);
-  std::erase_if(all.list, [&](std::span<const std::byte> each) { return is_same(each, mapped); });
+  std::erase_if(all.list, [&](const Mapping& each) { return each.bytes.data() == mapped.data(); });
   all.count = all.list.size();
 }
 
@@ -52,8 +84,39 @@ void note_walk(std::uint64_t bytes) {
   const std::unique_lock lock(all.mutex, std::try_to_lock);  // another thread does it
   if (!lock || all.walked.load(std::memory_order_relaxed) < kResidentBytes) return;
   all.walked = 0;
-  for (const std::span<const std::byte> each : all.list)
-    ::madvise(const_cast<std::byte*>(each.data()), each.size(), MADV_DONTNEED);
+  give_back(all);
+}
+
+void note_jumps() {
+  Mappings& all = mappings();
+  if (all.count.load(std::memory_order_relaxed) == 0 || resident_bytes() < all.kept + kResidentBytes) return;
+  const std::unique_lock lock(all.mutex, std::try_to_lock);
+  if (!lock) return;
+  give_back(all);
+  all.kept = std::max(kUsualBytes, resident_bytes());
+}
+
+std::optional<MappingReader> MappingReader::find(std::span<const std::byte> bytes) {
+  Mappings& all = mappings();
+  const std::lock_guard lock(all.mutex);
+  const auto holds = [&](const Mapping& each) {
+    return each.fd && bytes.data() >= each.bytes.data() &&
+           bytes.data() < each.bytes.data() + each.bytes.size();
+  };
+  const auto found = std::ranges::find_if(all.list, holds);
+  if (found == all.list.end()) return std::nullopt;
+  return MappingReader(found->fd.get(), found->bytes.data());
+}
+
+void MappingReader::read(std::span<const std::byte> bytes, std::byte* to) const {
+  while (!bytes.empty()) {
+    const ssize_t n = ::pread(fd_, to, bytes.size(), bytes.data() - begin_);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    to += n;
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+  }
+  std::memcpy(to, bytes.data(), bytes.size());  // what cannot be read cannot be looked at either
 }
 
 }  // namespace opdump

@@ -5,19 +5,42 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+
+#include "base/file.h"
 
 namespace opdump {
 
 // Bytes that are walked over before pages are given back: about what mapped files take of the process.
 inline constexpr std::uint64_t kResidentBytes = 128 << 20;
 
-// From here on until forget_mapping() the pages of the mapping may be given back at any time: it must be of a
-// file, whose contents come again. Small ones are not worth it and ignored.
-void note_mapping(std::span<const std::byte> mapped);
+// From here on until forget_mapping() the pages of the mapping may be given back at any time: it must be of
+// the file `fd` from its start, whose contents come again. Small ones are not worth it and ignored.
+void note_mapping(std::span<const std::byte> mapped, const Fd& fd);
 void forget_mapping(std::span<const std::byte> mapped);
 
 // Some thread has read or written `bytes` of what may be mapped. Cheap enough for each megabyte.
 void note_walk(std::uint64_t bytes);
+
+// Some thread has read or written here and there, so that more pages are taken than bytes tell: the system is
+// asked how much the process has. Cheap enough for some hundred kilobytes.
+void note_jumps();
+
+// Reads of a large mapping here and there, past it: a page that is touched may bring two megabytes with it,
+// whatever it was told (Linux 6.18).
+class MappingReader {
+ public:
+  // Of the mapping that `bytes` lie in; nothing if it is not large, or none. It must stay.
+  static std::optional<MappingReader> find(std::span<const std::byte> bytes);
+
+  // Copies `bytes` of the mapping to `to`.
+  void read(std::span<const std::byte> bytes, std::byte* to) const;
+
+ private:
+  MappingReader(int fd, const std::byte* begin) : fd_(fd), begin_(begin) {}
+  int fd_;
+  const std::byte* begin_;
+};
 
 }  // namespace opdump

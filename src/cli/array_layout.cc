@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/resident.h"
+#include "base/scratch.h"
 #include "base/worker_pool.h"
 #include "cli/array_pieces.h"
 #include "math/layout_parts.h"
@@ -19,9 +21,8 @@ using model::DType;
 using model::Shape;
 using model::TensorView;
 
-constexpr std::size_t kFastBytes = 256 << 10;     // of a part: what it is made of and itself fit into a cache
-constexpr std::size_t kInOrderBytes = 16 << 20;   // large, so that it reads few parts of blocks
-constexpr std::uint64_t kForgetBytes = 64 << 20;  // smaller files may stay in memory
+constexpr std::size_t kFastBytes = 256 << 10;    // of a part: what it is made of and itself fit into a cache
+constexpr std::size_t kInOrderBytes = 16 << 20;  // large, so that it reads few parts of blocks
 
 // What is left of rows that are handed out one after the other if `kept` is cut out of `shape`.
 class RowCutter {
@@ -93,7 +94,7 @@ class LayoutPieces final : public ArrayPieces {
     };
     while (piece.empty() && done_ < in_order_->count()) {
       OPDUMP_CHECK_OK(in_order_->make_part(done_++, buffers.part, take));
-      forget();
+      note_jumps();
     }
     return piece;
   }
@@ -140,7 +141,7 @@ class LayoutPieces final : public ArrayPieces {
         fast_->make_part(index, buffers.part, [&](std::uint64_t offset, std::span<const std::byte> bytes) {
           return take(offset / from * to, widen(bytes, buffers.wide));
         });
-    forget();
+    note_jumps();
     return made;
   }
 
@@ -149,15 +150,16 @@ class LayoutPieces final : public ArrayPieces {
   Result<> unpack() {
     if (size_of(elements_.dtype) > 0) return ok();
     const std::size_t size = size_of(file_dtype(elements_.dtype));
-    unpacked_.resize(elements_.count * size);
+    OPDUMP_TRY(unpacked_, Scratch::make(elements_.count * size));
     const auto pieces = make_pieces(Elements{elements_.dtype, elements_.count, elements_.bytes, std::nullopt,
                                              elements_.is_bug_compatible});
-    for (std::size_t at = 0; at < unpacked_.size();) {
+    for (std::size_t at = 0; at < unpacked_.bytes().size();) {
       OPDUMP_TRY(const auto piece, pieces->next());
       std::memcpy(unpacked_.data() + at, piece.data(), piece.size());
       at += piece.size();
+      note_walk(2 * piece.size());
     }
-    elements_.bytes = unpacked_;
+    elements_.bytes = unpacked_.bytes();
     elements_.dtype = file_dtype(elements_.dtype);
     return ok();
   }
@@ -172,14 +174,10 @@ class LayoutPieces final : public ArrayPieces {
     return wide;
   }
 
-  void forget() const {
-    if (unpacked_.empty() && elements_.bytes.size() > kForgetBytes) forget_if_many(elements_.bytes);
-  }
-
   Elements elements_;
   LayoutChange change_;
   unsigned threads_;
-  std::vector<std::byte> unpacked_;
+  Scratch unpacked_;
   std::optional<LayoutParts> fast_, in_order_;
   std::optional<RowCutter> cutter_;
   Buffers buffers_;  // of next()

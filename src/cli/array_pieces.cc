@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/resident.h"
 #include "math/convert.h"
 #include "math/memory_walk.h"
 
@@ -17,7 +18,6 @@ using model::DType;
 using model::TensorView;
 
 constexpr std::uint64_t kPieceElements = 1 << 20;
-constexpr std::uint64_t kForgetBytes = 64 << 20;  // larger files are not kept in memory
 
 std::uint64_t bytes_of(DType dtype, std::uint64_t count) {
   const std::uint64_t bits = model::dtype_info(dtype).bits;
@@ -52,11 +52,10 @@ class PlainPieces final : public ArrayPieces {
   }
 
   Result<std::span<const std::byte>> next() override {
-    if (elements_.bytes.size() > kForgetBytes)
-      forget_pages(elements_.bytes.first(bytes_of(elements_.dtype, done_)));
     const std::uint64_t count = std::min(kPieceElements, elements_.count - done_);
     const std::byte* in = elements_.bytes.data() + bytes_of(elements_.dtype, done_);
     done_ += count;
+    note_walk(bytes_of(elements_.dtype, count));
     if (is_same_) return std::span(in, bytes_of(elements_.dtype, count));
     buffer_.resize(bytes_of(file_dtype(elements_.dtype), count));
     if (count > 0) convert_to_file(elements_, in, buffer_.data(), count);

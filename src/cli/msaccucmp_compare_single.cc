@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/resident.h"
 #include "base/text.h"
 #include "cli/msaccucmp_compare.h"
 #include "cli/msaccucmp_compare_setup.h"
@@ -409,6 +410,7 @@ class SingleOperator {
       else
         math::convert_to_array(data.dtype, in, block.data(), n);
       OPDUMP_CHECK_OK(write_all(fd, std::span(block).first(n * size), path));
+      note_walk(n * size);
     }
     return ok();
   }

@@ -52,11 +52,14 @@ struct SlotData {
   std::string values;           // "[0.1 0.2 ... 0.9]"
 };
 
-SlotData slot_data(const dump::Slot& slot, std::int64_t edge) {
+SlotData slot_data(const dump::Slot& slot, std::int64_t edge, SlotFacts& facts) {
   SlotData data{slot.statistics, {}};
   if (slot.file.empty()) return data;
-  auto tensor = dump::StoredTensor::read(slot);
-  if (!tensor) return data;  // slot_facts has told why
+  const auto tensor = dump::StoredTensor::read(slot, dump::Alignment::any);
+  if (!tensor) {
+    facts.trouble = unreadable(tensor.error());
+    return data;
+  }
   data.values = format_values(tensor->view(), static_cast<std::size_t>(edge));
   if (!data.statistics.empty()) return data;
   auto computed = compare::compute_columns(tensor->view(), slot.dtype, compare::all_columns());
@@ -127,8 +130,8 @@ Result<> show_runs(const Runs& runs, const Graphs& graphs, const ShowArguments& 
       known.insert(name);
       if (!arguments.slot.empty() && arguments.slot != name) continue;
       found = true;
-      const SlotFacts facts = slot_facts(slot);
-      const SlotData data = slot_data(slot, arguments.edge);
+      SlotFacts facts = slot_facts(slot);
+      const SlotData data = slot_data(slot, arguments.edge, facts);
       if (arguments.json)
         print_slot_json(*run, slot, facts, data, place);
       else

@@ -15,15 +15,20 @@ SlotFacts slot_facts(const dump::Slot& slot) {
       facts.trouble = "no data: " + (slot.undumped_reason.empty() ? "not dumped" : slot.undumped_reason);
     return facts;
   }
-  auto tensor = dump::StoredTensor::read(slot);
+  const model::DType stored = slot.stored_dtype == model::DType::undefined ? slot.dtype : slot.stored_dtype;
+  const bool is_told = slot.part && slot.shape && model::dtype_info(stored).bits > 0;
+  if (is_told) return facts;  // when the dump was opened; taking the elements out may take long
+  const auto tensor = dump::StoredTensor::read(slot, dump::Alignment::any);
   if (!tensor) {
-    facts.trouble = "unreadable: " + tensor.error().message();
+    facts.trouble = unreadable(tensor.error());
     return facts;
   }
   facts.shape = tensor->view().shape;
   if (facts.dtype == model::DType::undefined) facts.dtype = tensor->view().dtype;
   return facts;
 }
+
+std::string unreadable(const Error& error) { return "unreadable: " + error.message(); }
 
 std::uint64_t file_bytes(const dump::Slot& slot) {
   if (slot.part) return slot.part->bytes;

@@ -12,12 +12,16 @@ namespace opdump::cli {
 using Json = nlohmann::ordered_json;
 
 // Dtype and shape from wherever the dump has them: its names and tables, else the header of the file.
+// Elements are not looked at.
 struct SlotFacts {
   model::DType dtype = model::DType::undefined;
   std::optional<model::Shape> shape;
   std::string trouble;  // why the file cannot be read, or why there is no data; empty if all is well
 };
 SlotFacts slot_facts(const dump::Slot& slot);
+
+// SlotFacts::trouble of a tensor that cannot be read.
+std::string unreadable(const Error& error);
 
 // Size of the slot's file; 0 if there is none.
 std::uint64_t file_bytes(const dump::Slot& slot);

@@ -1,15 +1,11 @@
 #include "compare/dumped_tensor.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <utility>
 
 #include "base/file.h"
 #include "base/resident.h"
+#include "base/scratch.h"
 #include "format/dump_data.h"
 #include "format/dump_names.h"
 #include "format/npy.h"
@@ -24,9 +20,9 @@ using format::DumpTensor;
 using model::DType;
 using model::Shape;
 
-constexpr std::uint64_t kSmallest = 8;         // bytes: a file without more has no header
-constexpr std::uint64_t kHeapBytes = 8 << 20;  // larger arrays lie in a file, so that many cores need no more
-constexpr std::size_t kMagicEnd = 12;          // what a .npy file begins with is not text
+constexpr std::uint64_t kSmallest = 8;     // bytes: a file without more has no header
+constexpr std::uint64_t kPiece = 1 << 20;  // elements that are converted at a time
+constexpr std::size_t kMagicEnd = 12;      // what a .npy file begins with is not text
 constexpr std::int32_t kUndefined = 0, kInt8 = 3, kInt64 = 8, kResource = 23;  // of DumpData
 
 std::optional<Shape> to_shape(const std::vector<std::uint64_t>& dims) {
@@ -243,7 +239,12 @@ class Reader {
     const DType wide = math::array_dtype(dtype);
     const std::uint64_t size = count * (model::dtype_info(wide).bits / 8);
     OPDUMP_TRY(const auto memory, make_memory(size, journal_));
-    math::convert_to_array(dtype, data, memory.get(), count);
+    const std::uint64_t wide_bytes = model::dtype_info(wide).bits / 8;
+    for (std::uint64_t at = 0; at < count; at += kPiece) {
+      const std::uint64_t piece = std::min(kPiece, count - at);
+      math::convert_to_array(dtype, data + at / 8 * bits, memory.get() + at * wide_bytes, piece);
+      note_walk(piece * (bits / 8 + wide_bytes));
+    }
     return TensorData{wide, row_of(count), memory.get(), memory};
   }
 
@@ -263,23 +264,10 @@ std::string TensorData::numpy_name() const {
 }
 
 Outcome<std::shared_ptr<std::byte>> make_memory(std::uint64_t bytes, Journal& journal) {
-  if (bytes <= kHeapBytes) {
-    auto* memory = static_cast<std::byte*>(std::calloc(std::max<std::uint64_t>(bytes, 1), 1));
-    if (memory != nullptr) return std::shared_ptr<std::byte>(memory, [](std::byte* p) { std::free(p); });
-  } else if (std::FILE* file = std::tmpfile(); file != nullptr) {
-    void* memory = MAP_FAILED;
-    if (::ftruncate(::fileno(file), static_cast<off_t>(bytes)) == 0)
-      memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ::fileno(file), 0);
-    std::fclose(file);
-    if (memory != MAP_FAILED) {
-      note_mapping({static_cast<std::byte*>(memory), bytes});
-      return std::shared_ptr<std::byte>(static_cast<std::byte*>(memory), [bytes](std::byte* p) {
-        forget_mapping({p, bytes});
-        ::munmap(p, bytes);
-      });
-    }
-  }
-  return journal.fail(Status::unknown, "There is no memory for " + std::to_string(bytes) + " bytes.");
+  auto made = Scratch::make(std::max<std::uint64_t>(bytes, 1));
+  if (!made) return journal.fail(Status::unknown, made.error().message());
+  const auto scratch = std::make_shared<Scratch>(std::move(*made));
+  return std::shared_ptr<std::byte>(scratch, scratch->data());
 }
 
 Outcome<DumpedOperator> read_dumped_operator(const std::string& path, Journal& journal) {

@@ -29,8 +29,7 @@ struct TensorData {
   std::string numpy_name() const;
 };
 
-// Zeroed memory for `bytes` bytes of elements; large ones lie in a file without a name, which the system can
-// put aside. Failure: unknown -- there is none.
+// Zeroed memory for `bytes` bytes of elements (base/scratch.h). Failure: unknown -- there is none.
 Outcome<std::shared_ptr<std::byte>> make_memory(std::uint64_t bytes, Journal& journal);
 
 struct DumpedTensor {

@@ -8,6 +8,7 @@
 #include <queue>
 #include <utility>
 
+#include "base/resident.h"
 #include "math/convert.h"
 
 namespace opdump::compare {
@@ -133,7 +134,8 @@ class TopErrors {
     if (keeps_all_) {
       values_.push_back(value);
     } else {
-      heap_.emplace(value, seen_);
+      if (heap_.size() < top_count_ || (!heap_.empty() && heap_.top() < Entry(value, seen_)))
+        heap_.emplace(value, seen_);
       if (heap_.size() > top_count_) heap_.pop();
     }
     ++seen_;
@@ -199,6 +201,7 @@ void ElementErrors::read(std::uint64_t first, std::span<ElementError> out) const
       if (!std::isinf(relative)) error.relative = relative;
     }
   }
+  note_walk(out.size() * (model::dtype_info(mine_.dtype).bits + model::dtype_info(golden_.dtype).bits) / 8);
 }
 
 std::vector<std::size_t> largest_positions(std::span<const double> values, std::size_t count) {

@@ -100,8 +100,9 @@ Outcome<TensorData> cropped(const TensorData& data, const Shape& shape, Journal&
   if (data.shape == shape) return data;
   TensorView view = data.view();
   view.shape = shape;
-  OPDUMP_TRY(const auto memory, make_memory(view.byte_count(), journal));
-  math::copy_row_major(view, {memory.get(), view.byte_count()});
+  const std::uint64_t bytes = view.byte_count();
+  OPDUMP_TRY(const auto memory, make_memory(bytes, journal));
+  math::copy_row_major(view, {memory.get(), bytes});
   return TensorData{data.dtype, shape, memory.get(), memory};
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/resident.h"
 #include "base/text.h"
 #include "math/hash.h"
 #include "math/stats.h"
@@ -14,6 +15,8 @@ namespace opdump::compare {
 namespace {
 
 using math::Statistics;
+
+constexpr std::uint64_t kPieceBytes = 32 << 20;  // after which pages may be given back
 
 enum class Kind : std::uint8_t { extreme, mean, norm, count, sign_count, digest };
 
@@ -142,7 +145,12 @@ Result<Columns> compute_columns(const model::TensorView& tensor, model::DType dt
   if (!math::has_statistics(tensor.dtype))
     return Error(Code::unsupported, std::string(model::dtype_info(tensor.dtype).name) + " has no statistics");
   const math::StatNeeds needs{true, true, true, true};
-  const Statistics statistics = math::finish(math::partial_stats(tensor, needs));
+  math::StatPartial whole = math::make_partial();
+  for (const model::TensorView& piece : math::split_view(tensor, kPieceBytes)) {
+    math::merge(whole, math::partial_stats(piece, needs));
+    note_walk(piece.byte_count());
+  }
+  const Statistics statistics = math::finish(whole);
   Columns columns;
   for (const auto& [name, text] : wanted) {
     const Column* column = find_column(name);

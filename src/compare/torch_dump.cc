@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <filesystem>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "base/file.h"
@@ -15,7 +16,8 @@ namespace {
 using format::H5Dataset;
 
 constexpr std::size_t kMostOperators = 1000000;
-constexpr std::int64_t kTensor = 0;  // of the attribute Type
+constexpr std::uint64_t kMostZeros = 1 << 20;  // bytes that were never written, for each byte of the file
+constexpr std::int64_t kTensor = 0;            // of the attribute Type
 
 // Operators of other devices that are one on the accelerator: their executions are counted together.
 constexpr std::array<std::string_view, 2> kConvolutions = {"CudnnConvolutionBackward",
@@ -131,15 +133,21 @@ Outcome<TensorData> TorchDump::read(const H5Dataset& dataset, Journal& journal) 
     data.owner = file;
     return data;
   }
-  const std::uint64_t size = data.view().byte_count();
-  OPDUMP_TRY(const auto memory, make_memory(size, journal));
-  data.bytes = memory.get();
+  if (dataset.stored_bytes == 0) {  // never written: zeros
+    std::error_code error;
+    const std::uint64_t in_file = std::filesystem::file_size(path_, error);
+    if (error || data.view().byte_count() / kMostZeros > in_file)
+      return journal.fail(Status::invalid_dump, "Read dataset:" + dataset.path + " failed!");
+    OPDUMP_TRY(const auto memory, make_memory(data.view().byte_count(), journal));
+    data.bytes = memory.get();
+    data.owner = memory;
+    return data;
+  }
+  auto elements = file_.read(dataset);
+  if (!elements) return journal.fail(Status::invalid_dump, "Read dataset:" + dataset.path + " failed!");
+  const auto memory = std::make_shared<Scratch>(std::move(*elements));
+  data.bytes = memory->data();
   data.owner = memory;
-  if (dataset.stored_bytes == 0) return data;  // never written: zeros
-  const auto reply = file_.read(dataset);
-  if (!reply || reply->size < size)
-    return journal.fail(Status::invalid_dump, "Read dataset:" + dataset.path + " failed!");
-  std::memcpy(memory.get(), reply->bytes.get(), size);
   return data;
 }
 

@@ -17,6 +17,7 @@
 
 #include "base/file.h"
 #include "base/result.h"
+#include "base/scratch.h"
 #include "dump/layout.h"
 #include "dump/operator_log.h"
 #include "dump/status_file.h"
@@ -133,7 +134,7 @@ class StoredTensor {
   const model::TensorView& view() const { return view_; }
 
  private:
-  StoredTensor(MappedFile file, std::unique_ptr<std::byte[]> copy, model::TensorView view)
+  StoredTensor(MappedFile file, Scratch copy, model::TensorView view)
       : file_(std::move(file)), copy_(std::move(copy)), view_(std::move(view)) {}
   static Result<StoredTensor> read_npy(MappedFile file, std::span<const std::byte> npy, std::size_t offset);
   static Result<StoredTensor> read_part(const Slot& slot, MappedFile file, Alignment alignment);
@@ -141,7 +142,7 @@ class StoredTensor {
   static Result<StoredTensor> read_numbers(MappedFile file);
   static Result<StoredTensor> read_hdf5(const Slot& slot);
   MappedFile file_;
-  std::unique_ptr<std::byte[]> copy_;  // of data that the file does not align, or not hold as it is
+  Scratch copy_;  // of data that the file does not align, or not hold as it is
   model::TensorView view_;
 };
 

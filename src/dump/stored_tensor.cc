@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/resident.h"
 #include "dump/dump_set.h"
 #include "format/h5.h"
 #include "format/npy.h"
@@ -10,6 +11,8 @@
 
 namespace opdump::dump {
 namespace {
+
+constexpr std::uint64_t kPiece = 1 << 20;  // elements or bytes that are copied at a time
 
 // Strides of an array stored column by column.
 model::Shape column_major_strides(const model::Shape& shape) {
@@ -23,22 +26,30 @@ model::Shape column_major_strides(const model::Shape& shape) {
 }
 
 // The elements of a packed view, each in a byte of its own.
-std::unique_ptr<std::byte[]> unpack(const model::TensorView& packed) {
+Result<Scratch> unpack(const model::TensorView& packed) {
   const std::uint64_t count = packed.element_count();
-  auto bytes = std::make_unique_for_overwrite<std::byte[]>(count);
-  if (packed.dtype == model::DType::int4)
-    math::unpack_int4(packed.data, reinterpret_cast<std::int8_t*>(bytes.get()), count);
-  else
-    math::unpack_uint1(packed.data, reinterpret_cast<std::uint8_t*>(bytes.get()), count);
+  OPDUMP_TRY(Scratch bytes, Scratch::make(count));
+  for (std::uint64_t at = 0; at < count; at += kPiece) {
+    const std::uint64_t piece = std::min(kPiece, count - at);
+    const std::byte* in = packed.data + at / 8 * model::dtype_info(packed.dtype).bits;
+    if (packed.dtype == model::DType::int4)
+      math::unpack_int4(in, reinterpret_cast<std::int8_t*>(bytes.data() + at), piece);
+    else
+      math::unpack_uint1(in, reinterpret_cast<std::uint8_t*>(bytes.data() + at), piece);
+    note_walk(2 * piece);
+  }
   return bytes;
 }
 
 // A copy of the elements at an aligned address; nothing if they are aligned where they lie.
-std::unique_ptr<std::byte[]> align(std::span<const std::byte> elements, std::size_t offset,
-                                   std::size_t element_bytes) {
-  if (offset % element_bytes == 0) return nullptr;
-  auto copy = std::make_unique_for_overwrite<std::byte[]>(elements.size());
-  std::memcpy(copy.get(), elements.data(), elements.size());
+Result<Scratch> align(std::span<const std::byte> elements, std::size_t offset, std::size_t element_bytes) {
+  if (offset % element_bytes == 0) return Scratch();
+  OPDUMP_TRY(Scratch copy, Scratch::make(elements.size()));
+  for (std::uint64_t at = 0; at < elements.size(); at += kPiece) {
+    const std::uint64_t piece = std::min<std::uint64_t>(kPiece, elements.size() - at);
+    std::memcpy(copy.data() + at, elements.data() + at, piece);
+    note_walk(2 * piece);
+  }
   return copy;
 }
 
@@ -80,8 +91,9 @@ Result<StoredTensor> StoredTensor::read_npy(MappedFile file, std::span<const std
   const auto data = npy.subspan(header.data_offset, header.data_bytes());
   auto view = model::TensorView::row_major(header.dtype, header.shape, data.data());
   if (header.fortran_order) view.strides = column_major_strides(header.shape);
-  auto copy = align(data, offset + header.data_offset, model::dtype_info(header.dtype).bits / 8);
-  if (copy) view.data = copy.get();
+  OPDUMP_TRY(Scratch copy,
+             align(data, offset + header.data_offset, model::dtype_info(header.dtype).bits / 8));
+  if (copy) view.data = copy.data();
   return StoredTensor(std::move(file), std::move(copy), std::move(view));
 }
 
@@ -94,19 +106,20 @@ Result<StoredTensor> StoredTensor::read_part(const Slot& slot, MappedFile file, 
   if (bits == 0) return Error(Code::unsupported, "elements of an unknown dtype");
   const auto elements = file.bytes().subspan(slot.part->offset, slot.part->bytes);
   view.data = elements.data();
-  std::unique_ptr<std::byte[]> copy;
-  if (bits < 8)
-    copy = unpack(view);
-  else if (alignment == Alignment::natural)
-    copy = align(elements, slot.part->offset, bits / 8);
+  Scratch copy;
+  if (bits < 8) {
+    OPDUMP_TRY(copy, unpack(view));
+  } else if (alignment == Alignment::natural) {
+    OPDUMP_TRY(copy, align(elements, slot.part->offset, bits / 8));
+  }
   if (bits < 8) view.dtype = dtype == model::DType::int4 ? model::DType::int8 : model::DType::uint8;
-  if (copy) view.data = copy.get();
+  if (copy) view.data = copy.data();
   return StoredTensor(std::move(file), std::move(copy), std::move(view));
 }
 
 Result<StoredTensor> StoredTensor::read_deflated(const Slot& slot, MappedFile file) {
-  OPDUMP_TRY(auto npy, format::inflate(file.bytes(), *slot.part, slot.unpacked_bytes));
-  OPDUMP_TRY(StoredTensor tensor, read_npy(std::move(file), {npy.get(), slot.unpacked_bytes}, 0));
+  OPDUMP_TRY(Scratch npy, format::inflate(file.bytes(), *slot.part, slot.unpacked_bytes));
+  OPDUMP_TRY(StoredTensor tensor, read_npy(std::move(file), npy.bytes(), 0));
   if (!tensor.copy_) tensor.copy_ = std::move(npy);  // the view points into it
   return tensor;
 }
@@ -114,11 +127,11 @@ Result<StoredTensor> StoredTensor::read_deflated(const Slot& slot, MappedFile fi
 Result<StoredTensor> StoredTensor::read_numbers(MappedFile file) {
   OPDUMP_TRY(const format::OnnxTensor tensor, format::decode_onnx_tensor(file.bytes()));
   OPDUMP_TRY(auto elements, format::read_onnx_elements(file.bytes(), tensor));
-  model::TensorView view = model::TensorView::row_major(tensor.dtype, tensor.shape, elements.get());
+  model::TensorView view = model::TensorView::row_major(tensor.dtype, tensor.shape, elements.data());
   if (model::dtype_info(tensor.dtype).bits < 8) {
-    auto bytes = unpack(view);
+    OPDUMP_TRY(Scratch bytes, unpack(view));
     view.dtype = model::DType::int8;
-    view.data = bytes.get();
+    view.data = bytes.data();
     elements = std::move(bytes);
   }
   return StoredTensor(std::move(file), std::move(elements), std::move(view));
@@ -130,10 +143,10 @@ Result<StoredTensor> StoredTensor::read_hdf5(const Slot& slot) {
   dataset.dtype = stored_dtype(slot);
   dataset.shape = slot.shape.value_or(model::Shape());
   dataset.stored_bytes = slot.part ? slot.part->bytes : 0;
-  OPDUMP_TRY(IsolatedReply elements, format::read_h5_elements(slot.file, dataset));
+  OPDUMP_TRY(Scratch elements, format::read_h5_elements(slot.file, dataset));
   OPDUMP_TRY(MappedFile file, MappedFile::open(slot.file));
-  model::TensorView view = model::TensorView::row_major(dataset.dtype, dataset.shape, elements.bytes.get());
-  return StoredTensor(std::move(file), std::move(elements.bytes), std::move(view));
+  model::TensorView view = model::TensorView::row_major(dataset.dtype, dataset.shape, elements.data());
+  return StoredTensor(std::move(file), std::move(elements), std::move(view));
 }
 
 }  // namespace opdump::dump

@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/isolated.h"
 #include "base/result.h"
+#include "base/scratch.h"
 #include "format/dump_data.h"
 #include "format/write_behind.h"
 #include "model/tensor_view.h"
@@ -54,7 +54,7 @@ class H5File {
   const std::vector<H5Dataset>& datasets() const { return datasets_; }
 
   // read_h5_elements() of this file.
-  Result<IsolatedReply> read(const H5Dataset& dataset) const;
+  Result<Scratch> read(const H5Dataset& dataset) const;
 
  private:
   H5File(std::filesystem::path path, std::vector<H5Dataset> datasets)
@@ -65,8 +65,8 @@ class H5File {
 
 // The elements of a dataset as H5File::open has described it (attributes do not matter), in its dtype, row by
 // row; for those that have no extent. Errors: as open; corrupt -- more elements than the bytes in the file
-// can hold, compressed or not.
-Result<IsolatedReply> read_h5_elements(const std::filesystem::path& path, const H5Dataset& dataset);
+// can hold, compressed or not; as Scratch::make.
+Result<Scratch> read_h5_elements(const std::filesystem::path& path, const H5Dataset& dataset);
 
 // True for the first bytes of an HDF5 file.
 bool is_h5(std::span<const std::byte> start);

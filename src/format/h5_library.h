@@ -24,8 +24,8 @@ inline constexpr unsigned kH5ReadOnly = 0x0000, kH5Truncate = 0x0002;
   X(H5PLset_loading_state) X(H5Fopen) X(H5Fcreate) X(H5Fclose) X(H5Fflush) X(H5Ovisit2) X(H5Lexists) \
   X(H5Gcreate2) X(H5Gclose) X(H5Dopen2) X(H5Dcreate2) X(H5Dclose) X(H5Dread) X(H5Dwrite) X(H5Dget_type) \
   X(H5Dget_space) X(H5Dget_create_plist) X(H5Dget_offset) X(H5Dget_storage_size) X(H5Screate) \
-  X(H5Screate_simple) X(H5Sclose) X(H5Sget_simple_extent_type) X(H5Sget_simple_extent_ndims) \
-  X(H5Sget_simple_extent_dims) X(H5Pcreate) X(H5Pclose) X(H5Pget_layout) X(H5Pget_external_count) \
+  X(H5Screate_simple) X(H5Sselect_hyperslab) X(H5Sclose) X(H5Sget_simple_extent_type) X(H5Sget_simple_extent_ndims) \
+  X(H5Sget_simple_extent_dims) X(H5Pcreate) X(H5Pclose) X(H5Pget_layout) X(H5Pget_chunk) X(H5Pget_external_count) \
   X(H5Pset_create_intermediate_group) X(H5Pset_alloc_time) X(H5Pset_fill_time) X(H5Pset_file_locking) X(H5Pset_fclose_degree) X(H5Tclose) \
   X(H5Tcopy) X(H5Tget_class) X(H5Tget_size) X(H5Tget_order) X(H5Tset_order) X(H5Tget_sign) \
   X(H5Tget_precision) X(H5Tget_offset) X(H5Tget_fields) X(H5Tget_ebias) X(H5Tget_norm) X(H5Tget_super) \

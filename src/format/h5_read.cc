@@ -6,6 +6,8 @@
 #include <cstring>
 
 #include "base/file.h"
+#include "base/isolated.h"
+#include "base/resident.h"
 #include "format/h5.h"
 #include "format/h5_types.h"
 
@@ -256,8 +258,56 @@ Result<std::string> list(const H5Library& h5, const std::filesystem::path& path,
   return listing.out.take();
 }
 
+// How large the boxes are in which elements are read: whole chunks, so that each is taken out once, and as
+// many of them as make a piece, the last dimension first. What is no chunk of anything is cut between any two
+// elements.
+std::vector<hsize_t> box_of(const H5Library& h5, hid_t dataset, std::span<const hsize_t> shape,
+                            std::uint64_t element_bytes) {
+  constexpr std::uint64_t kPieceBytes = 4 << 20;
+  std::vector<hsize_t> box(shape.size(), 1);
+  const H5Id properties(h5.H5Dget_create_plist(dataset), h5.H5Pclose);
+  if (properties && h5.H5Pget_layout(properties.get()) == H5D_CHUNKED)
+    h5.H5Pget_chunk(properties.get(), static_cast<int>(box.size()), box.data());
+  std::uint64_t bytes = element_bytes;
+  for (std::size_t axis = 0; axis < box.size(); ++axis) {
+    box[axis] = std::clamp<hsize_t>(box[axis], 1, shape[axis]);
+    bytes *= box[axis];
+  }
+  for (std::size_t axis = box.size(); axis-- > 0;) {
+    const hsize_t chunk = box[axis];
+    box[axis] = std::min(shape[axis], chunk * std::max<hsize_t>(1, kPieceBytes / bytes));
+    bytes = bytes / chunk * box[axis];
+    if (box[axis] < shape[axis]) break;
+  }
+  return box;
+}
+
+// Reads the elements of `dataset` into the memory of an array of its shape, box by box.
+bool read_boxes(const H5Library& h5, hid_t dataset, hid_t type, std::span<const hsize_t> shape,
+                std::span<std::byte> out, std::uint64_t element_bytes) {
+  const std::vector<hsize_t> box = box_of(h5, dataset, shape, element_bytes);
+  const H5Id space(h5.H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr), h5.H5Sclose);
+  std::vector<hsize_t> begin(shape.size(), 0), count(shape.size());
+  for (;;) {
+    std::uint64_t bytes = element_bytes;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      count[axis] = std::min(box[axis], shape[axis] - begin[axis]);
+      bytes *= count[axis];
+    }
+    if (h5.H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, begin.data(), nullptr, count.data(), nullptr) <
+            0 ||
+        h5.H5Dread(dataset, type, space.get(), space.get(), H5P_DEFAULT, out.data()) < 0)
+      return false;
+    note_jumps();
+    std::size_t axis = shape.size();
+    while (axis > 0 && (begin[axis - 1] += box[axis - 1]) >= shape[axis - 1]) begin[--axis] = 0;
+    if (axis == 0) return true;
+  }
+}
+
+// Into `out`, which the parent sees.
 Result<std::string> read_elements(const H5Library& h5, const std::filesystem::path& path,
-                                  const H5Dataset& wanted) {
+                                  const H5Dataset& wanted, std::span<std::byte> out) {
   OPDUMP_TRY(const OpenFile opened, open_file(h5, path));
   const H5Id dataset(h5.H5Dopen2(opened.file.get(), wanted.path.c_str(), H5P_DEFAULT), h5.H5Dclose);
   const H5Id stored(dataset ? h5.H5Dget_type(dataset.get()) : -1, h5.H5Tclose);
@@ -269,10 +319,13 @@ Result<std::string> read_elements(const H5Library& h5, const std::filesystem::pa
     return Error(Code::corrupt, "another dataset than when the file was opened");
   const H5Id type(h5.H5Tcopy(stored.get()), h5.H5Tclose);
   if (!element.is_little_endian) h5.H5Tset_order(type.get(), H5T_ORDER_LE);
-  std::string elements(bytes_of(wanted), '\0');
-  if (h5.H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, elements.data()) < 0)
-    return Error(Code::corrupt, h5_reason(h5));
-  return elements;
+  const std::vector<hsize_t> sizes(shape.dims().begin(), shape.dims().end());
+  const bool is_read =
+      sizes.empty()
+          ? h5.H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, out.data()) >= 0
+          : read_boxes(h5, dataset.get(), type.get(), sizes, out, out.size() / *model::element_count(shape));
+  if (!is_read) return Error(Code::corrupt, h5_reason(h5));
+  return std::string("whole");
 }
 
 // ---- In the parent.
@@ -333,24 +386,22 @@ Result<H5File> H5File::open(const std::filesystem::path& path) {
   return H5File(path, std::move(datasets));
 }
 
-Result<IsolatedReply> H5File::read(const H5Dataset& dataset) const {
-  return read_h5_elements(path_, dataset);
-}
+Result<Scratch> H5File::read(const H5Dataset& dataset) const { return read_h5_elements(path_, dataset); }
 
-Result<IsolatedReply> read_h5_elements(const std::filesystem::path& path, const H5Dataset& dataset) {
+Result<Scratch> read_h5_elements(const std::filesystem::path& path, const H5Dataset& dataset) {
   const std::string where = path.string() + ": " + dataset.path + ": ";
   if (!dataset.fault.empty()) return Error(Code::unsupported, where + dataset.fault);
   OPDUMP_TRY(const std::uint64_t in_file, file_bytes(path));
   const std::uint64_t bytes = bytes_of(dataset);
-  if (bytes == 0) return IsolatedReply{std::make_unique<std::byte[]>(0), 0};
+  if (bytes == 0) return Scratch();
   if (dataset.stored_bytes == 0) return Error(Code::not_found, where + "a dataset without data");
   if (bytes / kMaxExpansion > in_file)
     return Error(Code::corrupt, where + "more elements than the file can hold");
   OPDUMP_TRY(const H5Library* const h5, load_h5());
-  OPDUMP_TRY(IsolatedReply reply,
-             ask(*h5, path, limits_for(in_file, bytes), [&] { return read_elements(*h5, path, dataset); }));
-  if (reply.size != bytes) return Error(Code::corrupt, where + "reading it went astray");
-  return reply;
+  OPDUMP_TRY(Scratch elements, Scratch::make(bytes, Scratch::Sharing::children));
+  const auto read = [&] { return read_elements(*h5, path, dataset, elements.bytes()); };
+  OPDUMP_TRY([[maybe_unused]] const IsolatedReply reply, ask(*h5, path, limits_for(in_file, bytes), read));
+  return elements;
 }
 
 }  // namespace opdump::format

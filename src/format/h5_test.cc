@@ -85,8 +85,8 @@ TEST_F(H5, WhatIsWrittenIsRead) {
   EXPECT_EQ(std::memcmp(mapped->bytes().data() + self.extent->offset, matrix_.data(), sizeof matrix_), 0);
   const auto read = opened->read(self);
   ASSERT_TRUE(read) << read.error().message();
-  ASSERT_EQ(read->size, sizeof matrix_);
-  EXPECT_EQ(std::memcmp(read->bytes.get(), matrix_.data(), sizeof matrix_), 0);
+  ASSERT_EQ(read->bytes().size(), sizeof matrix_);
+  EXPECT_EQ(std::memcmp(read->data(), matrix_.data(), sizeof matrix_), 0);
 
   const H5Dataset& other = find(*opened, "/add_Tensor/1/input/other");
   EXPECT_EQ(other.shape.rank(), 0u);
@@ -135,7 +135,7 @@ TEST_F(H5, LargeElementsLieBetweenSmallOnes) {
   for (const H5Dataset& dataset : opened->datasets()) {
     const auto elements = opened->read(dataset);
     ASSERT_TRUE(elements) << dataset.path << elements.error().message();
-    EXPECT_EQ(std::memcmp(elements->bytes.get(), data, elements->size), 0) << dataset.path;
+    EXPECT_EQ(std::memcmp(elements->data(), data, elements->bytes().size()), 0) << dataset.path;
     EXPECT_EQ(dataset.find_number("Type"), 0) << dataset.path;
   }
 }

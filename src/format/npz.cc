@@ -8,6 +8,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/resident.h"
+
 namespace opdump::format {
 namespace {
 
@@ -105,6 +107,12 @@ Result<Entry> take_entry(std::span<const std::byte>& rest) {
   return entry;
 }
 
+// Whether so few bytes can become so many.
+Result<> check_expansion(std::uint64_t stored, std::uint64_t bytes) {
+  if (bytes / kMaxExpansion <= stored) return ok();
+  return Error(Code::corrupt, std::to_string(bytes) + " bytes cannot come of " + std::to_string(stored));
+}
+
 Result<> place_member(std::span<const std::byte> file, Entry& entry) {
   NpzMember& member = entry.member;
   if ((entry.flags & 1) != 0) return Error(Code::unsupported, member.name + ": encrypted");
@@ -121,9 +129,8 @@ Result<> place_member(std::span<const std::byte> file, Entry& entry) {
   member.is_deflated = entry.method == 8;
   if (!member.is_deflated && member.bytes != entry.stored_bytes)
     return corrupt(member.name + " has two sizes");
-  if (member.bytes / kMaxExpansion > entry.stored_bytes)
-    return corrupt(member.name + ": " + std::to_string(member.bytes) + " bytes cannot come of " +
-                   std::to_string(entry.stored_bytes));
+  if (auto possible = check_expansion(entry.stored_bytes, member.bytes); !possible)
+    return corrupt(member.name + ": " + possible.error().message());
   return ok();
 }
 
@@ -143,7 +150,7 @@ class Inflater {
   std::size_t fill(std::span<std::byte> output) {
     std::size_t filled = 0;
     while (is_ready_ && filled < output.size()) {
-      constexpr std::size_t kPiece = 1 << 30;  // zlib counts in 32 bits
+      constexpr std::size_t kPiece = 4 << 20;  // zlib counts in 32 bits, and pages are given back
       const std::size_t in = std::min(input_.size(), kPiece), out = std::min(output.size() - filled, kPiece);
       stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(input_.data()));
       stream_.avail_in = static_cast<uInt>(in);
@@ -152,6 +159,7 @@ class Inflater {
       const int result = ::inflate(&stream_, Z_NO_FLUSH);
       input_ = input_.subspan(in - stream_.avail_in);
       filled += out - stream_.avail_out;
+      note_walk(in - stream_.avail_in + out - stream_.avail_out);
       if (result != Z_OK) break;
     }
     return filled;
@@ -191,10 +199,11 @@ Result<NpyHeader> read_npz_header(std::span<const std::byte> file, const NpzMemb
   return decode_npy_header(start, member.bytes);
 }
 
-Result<std::unique_ptr<std::byte[]>> inflate(std::span<const std::byte> file, const Extent& stored,
-                                             std::uint64_t bytes) {
-  auto output = std::make_unique_for_overwrite<std::byte[]>(bytes);
-  const std::size_t filled = Inflater(file.subspan(stored.offset, stored.bytes)).fill({output.get(), bytes});
+Result<Scratch> inflate(std::span<const std::byte> file, const Extent& stored, std::uint64_t bytes) {
+  if (auto possible = check_expansion(stored.bytes, bytes); !possible)
+    return corrupt("a member: " + possible.error().message());
+  OPDUMP_TRY(Scratch output, Scratch::make(bytes));
+  const std::size_t filled = Inflater(file.subspan(stored.offset, stored.bytes)).fill(output.bytes());
   if (filled != bytes)
     return corrupt("a member ends after " + std::to_string(filled) + " of " + std::to_string(bytes) +
                    " bytes");

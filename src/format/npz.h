@@ -5,12 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "base/scratch.h"
 #include "format/dump_data.h"
 #include "format/npy.h"
 
@@ -35,8 +35,7 @@ Result<std::vector<NpzMember>> list_npz(std::span<const std::byte> file);
 Result<NpyHeader> read_npz_header(std::span<const std::byte> file, const NpzMember& member);
 
 // All bytes of the member, taken out of the archive, aligned for any element. `stored` lies in `file`.
-// Errors: corrupt -- other than `bytes` bytes come out.
-Result<std::unique_ptr<std::byte[]>> inflate(std::span<const std::byte> file, const Extent& stored,
-                                             std::uint64_t bytes);
+// Errors: corrupt -- other than `bytes` bytes come out, or cannot; as Scratch::make.
+Result<Scratch> inflate(std::span<const std::byte> file, const Extent& stored, std::uint64_t bytes);
 
 }  // namespace opdump::format

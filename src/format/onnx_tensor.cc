@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/resident.h"
 #include "model/tensor_view.h"
 
 namespace opdump::format {
@@ -107,12 +108,15 @@ class ElementWriter {
     std::memcpy(at_, &value, bytes);
     at_ += bytes;
     left_ -= bytes;
+    if (++count_ % kToldElements == 0) note_walk(kToldElements * (bytes + kLongestNumber));
   }
   bool is_exact() const { return left_ == 0 && !is_too_long_; }
 
  private:
+  static constexpr std::uint64_t kToldElements = 1 << 16;
+  static constexpr std::uint64_t kLongestNumber = 10;  // bytes in the message
   std::byte* at_;
-  std::uint64_t left_;
+  std::uint64_t left_, count_ = 0;
   bool is_too_long_ = false;
 };
 
@@ -234,12 +238,11 @@ Result<OnnxTensor> decode_onnx_tensor(std::span<const std::byte> file) {
   }
 }
 
-Result<std::unique_ptr<std::byte[]>> read_onnx_elements(std::span<const std::byte> file,
-                                                        const OnnxTensor& tensor) {
+Result<Scratch> read_onnx_elements(std::span<const std::byte> file, const OnnxTensor& tensor) {
   const std::uint64_t bytes = bytes_of(tensor);
   if (bytes / 16 > file.size()) return corrupt("more elements than the file can hold");
-  auto elements = std::make_unique<std::byte[]>(bytes);
-  ElementWriter out(elements.get(), bytes);
+  OPDUMP_TRY(Scratch elements, Scratch::make(bytes));
+  ElementWriter out(elements.data(), bytes);
   const Field wanted = field_of(tensor.dtype);
   const std::size_t element_bytes =
       model::dtype_info(tensor.dtype).bits < 8 ? 1 : model::dtype_info(tensor.dtype).bits / 8;

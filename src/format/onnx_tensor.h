@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 
 #include "base/result.h"
+#include "base/scratch.h"
 #include "format/dump_data.h"
 #include "model/dtype.h"
 #include "model/shape.h"
@@ -26,8 +26,7 @@ struct OnnxTensor {
 // corrupt; unsupported (strings, elements in another file or of a type that we lack).
 Result<OnnxTensor> decode_onnx_tensor(std::span<const std::byte> file);
 
-// The elements of a tensor without `raw`, row by row. Errors: corrupt.
-Result<std::unique_ptr<std::byte[]>> read_onnx_elements(std::span<const std::byte> file,
-                                                        const OnnxTensor& tensor);
+// The elements of a tensor without `raw`, row by row. Errors: corrupt; as Scratch::make.
+Result<Scratch> read_onnx_elements(std::span<const std::byte> file, const OnnxTensor& tensor);
 
 }  // namespace opdump::format

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 
 #include "base/worker_pool.h"
 #include "math/transpose.h"
@@ -164,6 +165,15 @@ void copy_parallel(std::size_t element_bytes, const CopyBox& box, const std::byt
   });
 }
 
+// Reads for every index of the `count` outer loops, the last of which is the nearest in the source.
+void read_stretches(std::span<const CopyLoop> loops, std::span<const std::ptrdiff_t> staged,
+                    std::size_t bytes, const std::byte* from, std::byte* staging,
+                    const MappingReader& reader) {
+  if (loops.empty()) return reader.read({from, bytes}, staging);
+  for (std::int64_t i = 0; i < loops[0].extent; ++i, from += loops[0].from, staging += staged[0])
+    read_stretches(loops.subspan(1), staged.subspan(1), bytes, from, staging, reader);
+}
+
 }  // namespace
 
 void copy_box(std::size_t element_bytes, CopyBox box, const std::byte* from, std::byte* to,
@@ -176,6 +186,23 @@ void copy_box(std::size_t element_bytes, CopyBox box, const std::byte* from, std
   const Plane plane = take_plane(box, element_bytes);
   sort_outer(box);
   copy_outer(box, 0, plane, from, to);
+}
+
+void stage_box(std::size_t element_bytes, CopyBox& box, const std::byte* from, std::byte* staging,
+               const MappingReader& reader) {
+  const auto end = box.loops.begin() + static_cast<std::ptrdiff_t>(box.count);
+  std::sort(box.loops.begin(), end, [](const CopyLoop& a, const CopyLoop& b) { return a.from > b.from; });
+  auto stretch = static_cast<std::ptrdiff_t>(element_bytes);
+  std::size_t outer = box.count;  // loops that are more than steps within a stretch
+  for (; outer > 0 && (box.loops[outer - 1].from == stretch || box.loops[outer - 1].extent == 1); --outer)
+    stretch *= box.loops[outer - 1].extent;
+  std::array<std::ptrdiff_t, CopyBox::kMaxLoops> staged{};
+  std::ptrdiff_t step = stretch;
+  for (std::size_t i = outer; i-- > 0; step *= box.loops[i].extent) staged[i] = step;
+  if (step == 0) return;  // nothing is copied
+  read_stretches(std::span(box.loops).first(outer), staged, static_cast<std::size_t>(stretch), from, staging,
+                 reader);
+  for (std::size_t i = 0; i < outer; ++i) box.loops[i].from = staged[i];
 }
 
 }  // namespace opdump::math

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/resident.h"
+
 namespace opdump::math {
 
 struct CopyLoop {
@@ -22,5 +24,10 @@ struct CopyBox {
 // Copies the elements of `box` of 1, 2, 4, 8 or 16 bytes. No two of them may have the same target. Uses up to
 // `threads` threads if the box is large.
 void copy_box(std::size_t element_bytes, CopyBox box, const std::byte* from, std::byte* to, unsigned threads);
+
+// Reads what copy_box() would copy from `from` into `staging`, which has room for it, a stretch at a time,
+// and makes the box one that copies from there.
+void stage_box(std::size_t element_bytes, CopyBox& box, const std::byte* from, std::byte* staging,
+               const MappingReader& reader);
 
 }  // namespace opdump::math

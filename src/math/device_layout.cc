@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include "base/resident.h"
+#include "base/worker_pool.h"
 #include "math/box_copy.h"
 #include "math/layout_copy.h"
+#include "math/layout_parts.h"
 #include "math/layout_plan.h"
 #include "math/layout_table.h"
 
@@ -18,6 +22,9 @@ using model::DType;
 using model::Format;
 using model::Shape;
 using model::TensorView;
+
+constexpr std::size_t kLargeBytes = 64 << 20;  // of a result that is made part by part
+constexpr std::size_t kPartBytes = 256 << 10;  // what a part is made of and itself fit into a cache
 
 // Which of two formats is stored in its own order and which lists its dimensions.
 struct Pair {
@@ -110,8 +117,8 @@ void copy_elements(const LayoutPlan& plan, const TensorView& in, bool from_store
   if (!from_stored && plan.stored_count != plan.plain_count) std::memset(out.data(), 0, out.size());
   for_each_box(plan, {}, [&](const LayoutBox& box) {
     const std::int64_t stored = box.stored_offset * size, plain = box.plain_offset * size;
-    copy_layout_box(box, size, from_stored, in.data + (from_stored ? stored : plain),
-                    out.data() + (from_stored ? plain : stored), threads);
+    copy_box(static_cast<std::size_t>(size), copy_of(box, size, from_stored),
+             in.data + (from_stored ? stored : plain), out.data() + (from_stored ? plain : stored), threads);
   });
 }
 
@@ -137,6 +144,28 @@ Result<> copy_same(const TensorView& in, const Shape& shape_to, std::span<std::b
     return Error(Code::corrupt, "shape " + model::format_shape(in.shape) + " does not become " +
                                     model::format_shape(shape_to) + " without a change of layout");
   if (!out.empty()) std::memcpy(out.data(), in.data, out.size());
+  return ok();
+}
+
+// A large tensor may be mapped on both sides: part by part, so that what was read and written can be given
+// back.
+Result<> convert_parts(const TensorView& in, Format from, Format to, const Shape& shape_to,
+                       std::int64_t groups, std::span<std::byte> out, unsigned threads) {
+  OPDUMP_TRY(const LayoutParts parts,
+             LayoutParts::make(in, from, to, shape_to, groups, kPartBytes, PartOrder::fast));
+  std::atomic<std::size_t> next{0};
+  const auto put = [&](std::uint64_t offset, std::span<const std::byte> bytes) -> Result<> {
+    std::memcpy(out.data() + offset, bytes.data(), bytes.size());
+    return ok();
+  };
+  const std::size_t workers = std::min<std::size_t>(worker_count(threads), parts.count());
+  parallel_for(workers, static_cast<unsigned>(workers), [&](std::size_t) {
+    std::vector<std::byte> buffer(parts.buffer_bytes());
+    for (std::size_t i; (i = next.fetch_add(1)) < parts.count();) {
+      if (!parts.make_part(i, buffer, put)) return;  // put() has no errors
+      note_jumps();
+    }
+  });
   return ok();
 }
 
@@ -181,8 +210,7 @@ Result<PlannedLayout> plan_layout(const TensorView& in, Format from, Format to, 
   return PlannedLayout{plan, from_stored};
 }
 
-void copy_layout_box(const LayoutBox& box, std::int64_t element_bytes, bool from_stored,
-                     const std::byte* from, std::byte* to, unsigned threads) {
+CopyBox copy_of(const LayoutBox& box, std::int64_t element_bytes, bool from_stored) {
   CopyBox copy;
   for (; copy.count < box.count; ++copy.count) {
     const LayoutLoop& loop = box.loops[copy.count];
@@ -190,7 +218,7 @@ void copy_layout_box(const LayoutBox& box, std::int64_t element_bytes, bool from
                          plain = loop.plain_stride * element_bytes;
     copy.loops[copy.count] = {loop.extent, from_stored ? stored : plain, from_stored ? plain : stored};
   }
-  copy_box(static_cast<std::size_t>(element_bytes), copy, from, to, threads);
+  return copy;
 }
 
 Result<> convert_layout(const TensorView& in, Format from, Format to, const Shape& shape_to,
@@ -198,6 +226,7 @@ Result<> convert_layout(const TensorView& in, Format from, Format to, const Shap
   OPDUMP_CHECK_OK(check_input(in));
   OPDUMP_CHECK_OK(check_output(in, shape_to, out));
   if (from == to) return copy_same(in, shape_to, out);
+  if (out.size() > kLargeBytes) return convert_parts(in, from, to, shape_to, groups, out, threads);
   OPDUMP_TRY(const PlannedLayout planned, plan_layout(in, from, to, shape_to, groups));
   copy_elements(planned.plan, in, planned.from_stored, out, threads);
   return ok();

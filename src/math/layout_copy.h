@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/result.h"
+#include "math/box_copy.h"
 #include "math/layout_plan.h"
 #include "model/tensor_view.h"
 
@@ -19,8 +20,7 @@ struct PlannedLayout {
 Result<PlannedLayout> plan_layout(const model::TensorView& in, model::Format from, model::Format to,
                                   const model::Shape& shape_to, std::int64_t groups);
 
-// `from` and `to` are where the first element of `box` lies.
-void copy_layout_box(const LayoutBox& box, std::int64_t element_bytes, bool from_stored,
-                     const std::byte* from, std::byte* to, unsigned threads);
+// The copying of `box`.
+CopyBox copy_of(const LayoutBox& box, std::int64_t element_bytes, bool from_stored);
 
 }  // namespace opdump::math

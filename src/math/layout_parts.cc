@@ -10,9 +10,12 @@ namespace opdump::math {
 namespace {
 
 constexpr std::int64_t kCacheLine = 64;
-constexpr std::int64_t kWindowBytes = 64 << 10;  // the system maps so much of a file at a time
-constexpr std::int64_t kMostWindows = 1024;      // that a part looks into, for the sake of memory
-constexpr std::int64_t kLongestBlock = 4096;     // longer ones are not read whole
+constexpr std::int64_t kWindowBytes = 64 << 10;    // the system maps so much of a file at a time
+constexpr std::int64_t kNearBytes = 2 << 20;       // it may also map so many at once, whatever it was told
+constexpr std::int64_t kMostNearBytes = 64 << 20;  // around what a part looks at; more is read, not mapped
+constexpr std::size_t kReadPartBytes = 4 << 20;    // of a part that is read: each stretch costs a call
+constexpr std::int64_t kMostWindows = 1024;        // that a part looks into, for the sake of memory
+constexpr std::int64_t kLongestBlock = 4096;       // longer ones are not read whole
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
 
@@ -41,7 +44,14 @@ Result<LayoutParts> LayoutParts::make(const model::TensorView& in, model::Format
     parts.list_plain_loops();
   else
     parts.list_stored_loops();
+  const LayoutParts unchosen = parts;
   parts.choose(part_bytes, order);
+  if (parts.bytes_near_part() <= kMostNearBytes) return parts;
+  const auto reader = MappingReader::find({in.data, in.byte_count()});
+  if (!reader) return parts;
+  parts = unchosen;
+  parts.choose(std::max(part_bytes, kReadPartBytes), order);
+  parts.reader_ = reader;
   return parts;
 }
 
@@ -141,6 +151,21 @@ void LayoutParts::choose(std::size_t part_bytes, PartOrder order) {
   if (inner_ != outer_) place_in_buffer();
 }
 
+// What may be mapped for a part.
+std::int64_t LayoutParts::bytes_near_part() const {
+  std::int64_t bytes = kNearBytes;
+  for (std::size_t i = outer_; i < loops_.size() && bytes <= kMostNearBytes; ++i) {
+    const Loop& loop = loops_[i];
+    const std::int64_t count = i == outer_   ? outer_step_
+                               : i == inner_ ? inner_step_
+                               : i < inner_  ? 1
+                                             : loop.of.extent;
+    const std::int64_t stride = loop.in_stride * size_, places = ceil_div(count, loop.in_indexes);
+    bytes *= stride >= kNearBytes ? places : 1 + stride * (places - 1) / kNearBytes;
+  }
+  return bytes;
+}
+
 // In the buffer stretches lie closer together than in the result.
 void LayoutParts::place_in_buffer() {
   AxisMap& axis = plan_.axis(loops_[outer_].of.axis);
@@ -192,8 +217,14 @@ Result<> LayoutParts::make_part(std::size_t index, std::span<std::byte> buffer, 
   for_each_box(plan_, place.window, [&](const LayoutBox& box) {
     const std::int64_t stored = from_stored_ ? box.stored_offset : box.stored_offset - place.buffer_offset;
     const std::int64_t plain = from_stored_ ? box.plain_offset - place.buffer_offset : box.plain_offset;
-    copy_layout_box(box, size_, from_stored_, in_.data + (from_stored_ ? stored : plain) * size_,
-                    buffer.data() + (from_stored_ ? plain : stored) * size_, 1);
+    const std::byte* from = in_.data + (from_stored_ ? stored : plain) * size_;
+    CopyBox copy = copy_of(box, size_, from_stored_);
+    if (reader_) {
+      stage_box(static_cast<std::size_t>(size_), copy, from, buffer.data() + buffer_bytes_, *reader_);
+      from = buffer.data() + buffer_bytes_;
+    }
+    copy_box(static_cast<std::size_t>(size_), copy, from,
+             buffer.data() + (from_stored_ ? plain : stored) * size_, 1);
   });
   const bool is_one = inner_ == outer_;
   const std::int64_t count = is_one ? 1 : place.outer;

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "base/resident.h"
 #include "base/result.h"
 #include "math/layout_plan.h"
 #include "model/format.h"
@@ -30,8 +31,8 @@ class LayoutParts {
                                   PartOrder order);
 
   std::size_t count() const { return count_; }
-  // What every part fits into, in bytes.
-  std::size_t buffer_bytes() const { return buffer_bytes_; }
+  // What every part is made in, in bytes.
+  std::size_t buffer_bytes() const { return reader_ ? 2 * buffer_bytes_ : buffer_bytes_; }
 
   // Makes part `index` in `buffer`, and calls visit() for its stretches, in order, with their offset in the
   // result in bytes. Thread-safe.
@@ -56,6 +57,7 @@ class LayoutParts {
   std::int64_t windows_in(std::size_t loop, std::int64_t count) const;
   std::int64_t windows_below(std::size_t loop) const;
   std::size_t choose_inner(std::size_t part_bytes) const;
+  std::int64_t bytes_near_part() const;
   std::int64_t parts_of(std::size_t loop) const;
   Place place_of(std::size_t index) const;
 
@@ -71,6 +73,7 @@ class LayoutParts {
   std::vector<std::size_t> digits_;  // of the number of a part: which loop they count, the slowest first
   std::int64_t outer_step_ = 1, inner_step_ = 1, stretch_ = 0;
   std::size_t count_ = 0, buffer_bytes_ = 0;
+  std::optional<MappingReader> reader_;  // if parts look into too many places to map them
 };
 
 }  // namespace opdump::math
