@@ -4,13 +4,15 @@ turns on the same files, from start to the written table.
 
 Usage: bench/compare_vs_numpy.py [--dir DIRECTORY] [--mib M] [--rounds R] [--large-gib G] [--build build/release]
 
-The original reads a dump file and a .npy whole, makes arrays of them, flattens them and computes each metric by itself.
-Here it is told where the payload lies, so that parsing costs it nothing, and needs no start of Python.
+The original loads the model, finds the files of each operator by their names, reads a dump file and a .npy whole, makes
+arrays of them, flattens them and computes each metric by itself. Here it is told where the payload lies, so that parsing
+the header costs it nothing, it writes no log, and it needs no start of Python.
 """
 import argparse
 import json
 import os
 import pathlib
+import re
 import shutil
 import struct
 import subprocess
@@ -67,31 +69,43 @@ def make(root, counts, large=False):
     return root
 
 
+NAMES = {"my": re.compile(r"[A-Za-z0-9_-]+\.([A-Za-z0-9_-]+)\.[0-9]+(?:\.[0-9]+)?\.[0-9]{1,255}"),
+         "golden": re.compile(r"([.A-Za-z0-9_-]+)\.[0-9]+\.[0-9]{1,255}\.npy")}
+
+
 def numpy_way(root, divergence):
+    files = {side: {pattern.match(file.name)[1]: file for file in sorted((root / side).iterdir())}
+             for side, pattern in NAMES.items()}
     rows = []
-    for file in sorted((root / "my").iterdir()):
-        content = file.read_bytes()
+    for op in json.loads((root / "model.json").read_text())["graph"][0]["op"]:
+        content = files["my"][op["name"]].read_bytes()
         [header] = struct.unpack_from("<Q", content)
         mine = np.frombuffer(content, np.float32, offset=8 + header)
-        name = file.name.split(".")[1]
-        golden = np.load(root / f"golden/{name}.0.1700000000000000.npy")
-        rows.append([name, *numpy_metrics(mine.flatten(), golden.flatten(), divergence)])
+        golden = np.load(files["golden"][op["name"]])
+        rows.append([op["name"], *numpy_metrics(mine.flatten(), golden.flatten(), divergence)])
     (root / "numpy.csv").write_text("\n".join(",".join(map(str, row)) for row in rows))
 
 
-def measured(words, cores=None):
-    """Seconds, and the largest resident memory in MiB."""
+def started(words, cores=None):
+    return subprocess.Popen([*(["taskset", "-c", "0"] if cores == 1 else []), *map(str, words)],
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def seconds(words, cores=None):
     begin = time.perf_counter()
-    process = subprocess.Popen([*(["taskset", "-c", "0"] if cores == 1 else []), *map(str, words)],
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    peak = 0  # ru_maxrss would be that of this program, of which the other begins as a copy
+    assert started(words, cores).wait() in (0, 1), words
+    return time.perf_counter() - begin
+
+
+def peak(words):
+    """The largest resident memory in MiB."""
+    process = started(words)
+    most = 0  # ru_maxrss would be that of this program, of which the other begins as a copy
     while process.poll() is None:
         memory = pathlib.Path(f"/proc/{process.pid}/status").read_text()
-        peak = max([peak, *(int(line.split()[1]) / 1024 for line in memory.splitlines() if "VmHWM" in line)])
+        most = max([most, *(int(line.split()[1]) / 1024 for line in memory.splitlines() if "VmHWM" in line)])
         time.sleep(0.001)
-    seconds = time.perf_counter() - begin
-    assert process.returncode in (0, 1), words
-    return seconds, peak
+    return most
 
 
 def programs(opdump, root):
@@ -105,17 +119,15 @@ def show(opdump, root, label, rounds):
     size = sum(file.stat().st_size for side in ("my", "golden") for file in (root / side).iterdir())
     print(f"{label}: {size / 2**20:.0f} MiB")
     for name, words in programs(opdump, root).items():
-        theirs, ours, alone, memory = [], [], [], 0
+        theirs, ours, alone = [], [], []
         for _ in range(rounds):
             begin = time.perf_counter()
             numpy_way(root, "without" not in name)
             theirs.append(time.perf_counter() - begin)
-            ours.append(measured(words)[0])
-            seconds, peak = measured(words, 1)
-            alone.append(seconds)
-            memory = max(memory, peak)
+            ours.append(seconds(words))
+            alone.append(seconds(words, 1))
         print(f"  {name:22} numpy {min(theirs):7.3f} s  opdump {min(ours):7.3f} s ({min(theirs) / min(ours):5.1f} x)  on one core "
-              f"{min(alone):7.3f} s ({min(theirs) / min(alone):5.1f} x, {size / min(alone) / 1e9:.2f} GB/s)  {memory:4.0f} MiB")
+              f"{min(alone):7.3f} s ({min(theirs) / min(alone):5.1f} x, {size / min(alone) / 1e9:.2f} GB/s)  {peak(words):4.0f} MiB")
 
 
 def main():
@@ -130,13 +142,14 @@ def main():
     root = pathlib.Path(tempfile.mkdtemp(dir=arguments.dir))
     try:
         show(opdump, make(root / "few", [arguments.mib << 18] * 4), "4 large tensors", arguments.rounds)
-        show(opdump, make(root / "many", [4096] * 2000), "2000 tensors of 16 KiB", arguments.rounds)
+        for count, kib in ((200, 256), (2000, 16), (20000, 1)):
+            show(opdump, make(root / f"{count}", [kib << 8] * count), f"{count} tensors of {kib} KiB", arguments.rounds)
         if arguments.large_gib:
             shutil.rmtree(root / "few")
             large = make(root / "large", [int(arguments.large_gib * 2**28)], large=True)
             print(f"two tensors of {arguments.large_gib} GiB")
             for name, words in programs(opdump, large).items():
-                print("  {:22} {:7.1f} s  {:4.0f} MiB resident".format(name, *measured(words)))
+                print(f"  {name:22} {seconds(words):7.1f} s  {peak(words):4.0f} MiB resident")
     finally:
         shutil.rmtree(root)
 

@@ -45,6 +45,7 @@ def cases(mib):
         "float16 NC1HWC0 to NCHW": (1, HALF, NC1HWC0, (n, 16, 128, 128, 16), "NCHW", (n, 244, 128, 128), blocks),
         "float16 FRACTAL_NZ to ND": (1, HALF, FRACTAL_NZ, (side, side, 16, 16), "ND", (side * 16 - 3, side * 16 - 5), matrix),
         "1000 files of 64 KiB": (1000, FLOAT, ND, (1 << 14,), None, None, None),
+        "10000 files of 4 KiB": (10000, FLOAT, ND, (1 << 10,), None, None, None),
     }
 
 

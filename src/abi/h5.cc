@@ -55,7 +55,7 @@ Result<> open(const char* path, opdump_h5** result) {
   if (!path || !result) return usage("opdump_h5_open: path and file must not be NULL");
   *result = nullptr;
   OPDUMP_TRY(auto file, format::H5File::open(path));
-  OPDUMP_TRY(auto bytes, opdump::MappedFile::open(path));
+  OPDUMP_TRY(auto bytes, opdump::MappedFile::open(std::string(path)));
   const std::size_t count = file.datasets().size();
   *result = new opdump_h5{std::nullopt, std::move(file), std::move(bytes),
                           std::vector<std::vector<opdump_h5_attribute>>(count),

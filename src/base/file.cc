@@ -18,14 +18,13 @@ namespace {
 constexpr std::size_t kCopiedBytes = 128 << 10;  // smaller files are read: mapping and unmapping costs more
 
 // A new copy of a file, which may have become shorter.
-Result<std::span<const std::byte>> read_copy(const Fd& fd, std::size_t size,
-                                             const std::filesystem::path& path) {
+Result<std::span<const std::byte>> read_copy(const Fd& fd, std::size_t size, const std::string& path) {
   std::unique_ptr<std::byte[]> copy(new std::byte[size]);
   for (std::size_t at = 0; at < size;) {
     const ssize_t n = ::read(fd.get(), copy.get() + at, size - at);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return io_error(path, "read");
-    if (n == 0) return Error(Code::corrupt, path.string() + ": it became shorter");
+    if (n == 0) return Error(Code::corrupt, path + ": it became shorter");
     at += static_cast<std::size_t>(n);
   }
   return std::span<const std::byte>(copy.release(), size);
@@ -107,12 +106,12 @@ Result<> make_directories(const std::filesystem::path& path, unsigned mode) {
   return io_error(path, "create directory");
 }
 
-Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
+Result<MappedFile> MappedFile::open(const std::string& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return io_error(path, "open");
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) return io_error(path, "stat");
-  if (!S_ISREG(info.st_mode)) return Error(Code::io, path.string() + ": not a regular file");
+  if (!S_ISREG(info.st_mode)) return Error(Code::io, path + ": not a regular file");
   const auto size = static_cast<std::size_t>(info.st_size);
   if (size == 0) return MappedFile({});
   if (size <= kCopiedBytes) {

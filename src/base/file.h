@@ -49,7 +49,8 @@ Result<> make_directories(const std::filesystem::path& path, unsigned mode);
 // A file mapped read-only; a small one is read. Empty files give an empty span.
 class MappedFile {
  public:
-  static Result<MappedFile> open(const std::filesystem::path& path);
+  static Result<MappedFile> open(const std::string& path);
+  static Result<MappedFile> open(const std::filesystem::path& path) { return open(path.native()); }
   MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
   MappedFile& operator=(MappedFile&& other) noexcept;
   MappedFile(const MappedFile&) = delete;

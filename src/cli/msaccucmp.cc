@@ -142,10 +142,15 @@ Status Log::crash(const std::string& text) {
   return fail(kCrash, "Basic error running msaccucmp.py: " + text);
 }
 
-void Log::flush() {
+std::string Log::text() const {
+  if (lines_.empty()) return {};
   LogText all;
   for (const auto& [severity, text] : lines_) all.add(severity, text);
-  std::fputs(all.take().c_str(), stderr);
+  return all.take();
+}
+
+void Log::flush() {
+  std::fputs(text().c_str(), stderr);
   lines_.clear();
 }
 

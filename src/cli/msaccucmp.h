@@ -49,6 +49,7 @@ class Log {
   void warning(std::string text) { say(Severity::warning, std::move(text)); }
   Status fail(Status status, std::string text);
   Status crash(const std::string& text);  // always kCrash
+  std::string text() const;               // of the lines that are kept, with their line feeds
   void flush();
   const std::vector<std::pair<Severity, std::string>>& lines() const { return lines_; }  // not yet flushed
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/worker_pool.h"
 #include "cli/msaccucmp_compare.h"
 #include "cli/msaccucmp_compare_setup.h"
 #include "cli/msaccucmp_compare_work.h"
@@ -61,7 +62,8 @@ GroupResult compare_npu(const CompareSetup& setup) {
   const compare::Comparison comparison = setup.comparison(pairs.size());
   CompareWork work;
   work.seen = files_of(setup);
-  for (const compare::NpuPair& pair : pairs) work.bytes.push_back(bytes_of(pair.mine));
+  work.bytes.resize(pairs.size());
+  parallel_for(pairs.size(), 0, [&](std::size_t i) { work.bytes[i] = bytes_of(pairs[i].mine); });
   work.compare = [&](std::size_t i) { return compare::compare_npu_pair(comparison, pairs[i]); };
   work.give_up = [&](std::size_t i, const std::string& why) {
     return compare::give_up_npu_pair(comparison, pairs[i], why);
@@ -75,11 +77,11 @@ GroupResult compare_with_rules(const CompareSetup& setup) {
   const bool is_map = setup.arguments.maps;
   CompareWork work;
   work.seen = files_of(setup);
-  for (const compare::RuleGroup* group : groups) {
-    work.bytes.push_back(0);
-    for (const std::size_t member : group->members)
-      work.bytes.back() += bytes_of(setup.mine.find(setup.rules.ops()[member].op.name, std::nullopt));
-  }
+  work.bytes.resize(groups.size());
+  parallel_for(groups.size(), 0, [&](std::size_t i) {
+    for (const std::size_t member : groups[i]->members)
+      work.bytes[i] += bytes_of(setup.mine.find(setup.rules.ops()[member].op.name, std::nullopt));
+  });
   work.compare = [&](std::size_t i) {
     return is_map ? compare::map_group(comparison, *groups[i])
                   : compare::compare_group(comparison, *groups[i]);

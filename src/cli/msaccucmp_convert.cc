@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
+#include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -64,12 +66,16 @@ class ProgressLines {
 class Conversion {
  public:
   Conversion(ConvertOptions options, std::vector<fs::path> files, std::size_t total)
-      : options_(std::move(options)), files_(std::move(files)), progress_(total), results_(files_.size()) {
-    for (const fs::path& file : files_) {
+      : options_(std::move(options)),
+        files_(std::move(files)),
+        progress_(total),
+        results_(files_.size()),
+        bytes_(files_.size()) {
+    parallel_for(files_.size(), 0, [&](std::size_t i) {
       std::error_code error;
-      const std::uint64_t bytes = fs::file_size(file, error);
-      bytes_.push_back(error ? 0 : bytes);
-    }
+      const std::uint64_t bytes = fs::file_size(files_[i], error);
+      if (!error) bytes_[i] = bytes;
+    });
   }
 
   Status run() {
@@ -99,9 +105,10 @@ class Conversion {
     if (options.format) options.format->threads = threads;
     Log log(true);
     results_[i] = convert_dump_file(files_[i], options, log);
+    const std::string text = log.text();
     const std::lock_guard lock(mutex_);
     if (options_.group != nullptr) note_answer(i, log);
-    log.flush();
+    std::fputs(text.c_str(), stderr);
     progress_.count_one();
   }
 
@@ -181,15 +188,14 @@ class Conversion {
   // The original's is that of the first file in the directory's order, which is any. Of equally common ones
   // it is the first.
   Status commonest_failure() const {
-    Status commonest = Status::ok;
-    std::ptrdiff_t most = 0;
-    for (const ConvertedFile& result : results_) {
-      const auto count = std::ranges::count(results_, result.status, &ConvertedFile::status);
-      if (result.status == Status::ok || count <= most) continue;
-      commonest = result.status;
-      most = count;
-    }
-    return commonest;
+    std::map<Status, std::size_t> counts;
+    for (const ConvertedFile& result : results_)
+      if (result.status != Status::ok) ++counts[result.status];
+    const auto is_commoner = [&](const ConvertedFile& left, const ConvertedFile& right) {
+      return counts[left.status] < counts[right.status];
+    };
+    const auto commonest = std::ranges::max_element(results_, is_commoner);
+    return counts.empty() ? Status::ok : commonest->status;
   }
 
   ConvertOptions options_;

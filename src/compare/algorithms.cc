@@ -130,11 +130,13 @@ Outcome<AlgorithmResults> AlgorithmSet::measure(const TensorData& mine, const Te
   const bool are_bool = left.dtype == model::DType::boolean && right.dtype == model::DType::boolean;
   AlgorithmResults results;
   for (std::size_t i = 0; i < names_.size(); ++i) {
-    AlgorithmAnswer answer{"NaN", "Algorithm " + names_[i] + " does not support Boolean types."};
+    AlgorithmAnswer answer;
     if (builtin_[i]) {
       const auto at = static_cast<std::size_t>(*builtin_[i]);
-      answer = {row.values[at], row.reasons[at]};
-    } else if (!are_bool) {
+      answer = {std::move(row.values[at]), std::move(row.reasons[at])};
+    } else if (are_bool) {
+      answer = {"NaN", "Algorithm " + names_[i] + " does not support Boolean types."};
+    } else {
       const auto given = options_.find(names_[i]);
       auto made = custom_.at(names_[i])(
           left, right, facts, given == options_.end() ? std::map<std::string, std::string>() : given->second);
