@@ -60,6 +60,9 @@ class Log {
 // Python's "%r" of a path within double quotes: "'/a/b'".
 std::string in_quotes(const std::string& path);
 
+// What Python says of an error of the system: "[Errno 13] Permission denied: '/a/b'". The message of others.
+std::string python_os_error(const Error& error, const std::filesystem::path& path);
+
 // The path without links and dots, as os.path.realpath; it need not exist.
 std::filesystem::path real_path(const std::string& text);
 

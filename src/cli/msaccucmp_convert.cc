@@ -171,8 +171,8 @@ class Conversion {
     if (status == Status::ok) return status;
     const fs::path path = options_.output / kFailedList;
     if (auto written = append_file(path, text, 0600); !written)
-      return fail(status,
-                  "Failed to write data to " + in_quotes(path.string()) + ". " + written.error().message());
+      return fail(status, "Failed to write data to " + in_quotes(path.string()) + ". " +
+                              python_os_error(written.error(), path) + " ");
     log_line(Severity::info, "The list of files that failed to be converted has been written to " +
                                  in_quotes(path.string()) + ".");
     return status;
@@ -279,8 +279,12 @@ Status convert_all(const ParsedArguments& values, ConvertOptions options) {
   const Inputs inputs = find_inputs(values.value("-d"));
   if (inputs.status != Status::ok) return inputs.status;
   Log log;
-  if (const Status status = check_output(options.output, log); status != Status::ok) return status;
-  if (options.format)
+  const Status output = check_output(options.output, log);
+  const bool goes_on = options.is_bug_compatible && options.format;  // although nothing can be written
+  if (output != Status::ok && !goes_on) return output;
+  if (output != Status::ok)
+    log.fail(output, "Check arguments Failed. Please recheck the arguments");
+  else if (options.format)
     log.info("The target format is \"" + dump_format_name(static_cast<std::int32_t>(options.format->to)) +
              "\".");
   std::error_code error;

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "format/dump_names.h"
+#include "format/npy.h"
 #include "format/tlv_dump.h"
 
 namespace opdump::cli {
@@ -16,8 +17,9 @@ using model::DType;
 using model::Shape;
 
 constexpr std::uint64_t kLengthBytes = 8;
-constexpr std::size_t kTlvNameParts = 5;  // the fifth is the time
-constexpr std::int32_t kUndefined = 0, kResource = 23;
+constexpr std::size_t kTlvNameParts = 5;                // the fifth is the time
+constexpr std::int32_t kUndefined = 0, kResource = 23;  // dtypes
+constexpr std::int32_t kReserved = 40;                  // a format
 // What the original has a type for.
 constexpr std::int32_t kKnown[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 16, 17, 23, 27, 29, 33, 34, 35};
 
@@ -60,6 +62,7 @@ class Reader {
     if (bytes_.empty())
       return log_.fail(Status::invalid_dump, "Failed to parse dump file " + quoted(file_.path) +
                                                  ". The file size is zero. Please check the dump file.");
+    if (file_.path.extension() == ".npy") return read_array();
     if (bytes_.size() > kLengthBytes) return read_message();
     log_.fail(Status::ok, "The size of " + quoted(file_.path) +
                               " must be greater than 8, but the file size is " +
@@ -74,6 +77,25 @@ class Reader {
                  quoted(file_.path) + " must be less than or equal to " + std::to_string(bytes_.size()) +
                  " (file size) - 8 (" + std::string(name) + "). Please check the dump file.");
     return true;
+  }
+
+  // An array is taken for an operator with one output.
+  Status read_array() {
+    const auto header = format::decode_npy_header(bytes_);
+    if (!header || (header->fortran_order && header->shape.rank() > 1))
+      return log_.fail(Status::invalid_dump,
+                       "Failed to parse dump file " + in_quotes(file_.path.string()) +
+                           ". Only data of the numpy format is supported. " +
+                           (header ? "an array in column order" : header.error().message()));
+    DumpTensor tensor;
+    tensor.data_type = format::dump_dtype_number(header->dtype);
+    tensor.format = kReserved;
+    tensor.shape.assign(header->shape.dims().begin(), header->shape.dims().end());
+    tensor.data = format::Extent{header->data_offset, header->data_bytes()};
+    if (tensor.data_type == kUndefined)
+      return log_.fail(Status::invalid_dtype, "The dtype(" + header->descr + ") does not support.");
+    file_.data.outputs.push_back(std::move(tensor));
+    return check_tensors();
   }
 
   Status read_message() {

@@ -123,7 +123,7 @@ class FileConverter {
       array.pieces = make_pieces({model::DType::uint8, extent.bytes,
                                   file_.map->bytes().subspan(extent.offset, extent.bytes),
                                   FileRange{path_, extent.offset, extent.bytes}, false});
-      if (!told_writing(write_elements(array, path), path)) return Status::write_file;
+      if (!told_writing(write_elements(array, path), path, " ")) return Status::write_file;
       log_.info("The data of " + kind + ":" + std::to_string(i) + " has been parsed into " +
                 in_quotes(path.string()) + ".");
     }
@@ -145,7 +145,7 @@ class FileConverter {
                                                    "'. Please check the dump file.");
       for (const std::string& remark : text->remarks) log_.fail(Status::ok, remark);
       const fs::path path = options_.output / (base_name() + ".output." + std::to_string(i) + ".json");
-      if (auto written = write_file_atomic(path, text->json, 0600); !told_writing(written, path))
+      if (auto written = write_file_atomic(path, text->json, 0600); !told_writing(written, path, " "))
         return Status::write_file;
       log_.info("The data of " + name + " has been parsed into " + in_quotes(path.string()) + ".");
     }
@@ -291,10 +291,11 @@ class FileConverter {
     return std::string(model::dtype_info(file_dtype(elements_of(file_, tensor).elements.dtype)).name);
   }
 
-  bool told_writing(const Result<>& written, const fs::path& path) {
+  // `end` is what the original's message has behind it.
+  bool told_writing(const Result<>& written, const fs::path& path, std::string_view end = "") {
     if (written) return true;
-    log_.fail(Status::write_file,
-              "Failed to write data to " + in_quotes(path.string()) + ". " + written.error().message());
+    log_.fail(Status::write_file, "Failed to write data to " + in_quotes(path.string()) + ". " +
+                                      python_os_error(written.error(), path) + std::string(end));
     return false;
   }
 
@@ -326,8 +327,8 @@ std::string fitting_name(const fs::path& directory, const std::string& name, std
   format::append_mapping_line(line, fitting, name);
   const fs::path mapping = directory / format::kMappingCsvName;
   if (auto written = append_file(mapping, line, 0600); !written)
-    log.fail(Status::write_file,
-             "Failed to write data to " + in_quotes(mapping.string()) + ". " + written.error().message());
+    log.fail(Status::write_file, "Failed to write data to " + in_quotes(mapping.string()) + ". " +
+                                     python_os_error(written.error(), mapping) + " ");
   return fitting;
 }
 

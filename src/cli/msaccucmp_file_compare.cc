@@ -89,8 +89,8 @@ Status write_result(const compare::AccuracyRow& row, const fs::path& directory) 
   }
   const fs::path path = directory / ("file_result_" + std::string(stamp) + ".txt");
   if (auto written = write_file_atomic(path, text, 0600); !written)
-    return fail(Status::write_file,
-                "Failed to open " + in_quotes(path.string()) + ". " + written.error().message());
+    return fail(Status::write_file, "Failed to open " + in_quotes(path.string()) + ". " +
+                                        python_os_error(written.error(), path) + " ");
   log_line(Severity::info, "The file compare result have been written to " + in_quotes(path.string()) + ".");
   return Status::ok;
 }

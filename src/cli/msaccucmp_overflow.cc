@@ -263,8 +263,8 @@ class OverflowReport {
     std::strftime(stamp, sizeof stamp, "%Y%m%d%H%M%S", &local);
     const fs::path path = options_.output / ("overflow_summary_" + std::string(stamp) + ".txt");
     if (auto written = write_file_atomic(path, text, 0600); !written)
-      return log_.fail(Status::write_file,
-                       "Failed to open " + in_quotes(path.string()) + ". " + written.error().message());
+      return log_.fail(Status::write_file, "Failed to open " + in_quotes(path.string()) + ". " +
+                                               python_os_error(written.error(), path) + " ");
     return Status::ok;
   }
 

@@ -36,6 +36,17 @@ Status check_length(const fs::path& path, Log& log) {
 
 std::string in_quotes(const std::string& path) { return "\"'" + path + "'\""; }
 
+std::string python_os_error(const Error& error, const fs::path& path) {
+  constexpr int kLast = 133;
+  const std::string text = error.message();
+  for (int number = 1; number <= kLast; ++number) {
+    const std::string message = std::generic_category().message(number);
+    if (text.ends_with(": " + message))
+      return "[Errno " + std::to_string(number) + "] " + message + ": " + python_quoted(path.string());
+  }
+  return text;
+}
+
 fs::path real_path(const std::string& text) {
   std::error_code error;
   const fs::path whole = fs::absolute(text, error);
@@ -70,8 +81,8 @@ Status check_output(const fs::path& path, Log& log) {
   std::error_code error;
   if (!fs::exists(path, error))
     if (auto made = make_directories(path, 0700); !made)
-      return log.fail(Status::invalid_path,
-                      "Failed to create " + in_quotes(path.string()) + ". " + made.error().message());
+      return log.fail(Status::invalid_path, "Failed to create " + in_quotes(path.string()) + ". " +
+                                                python_os_error(made.error(), path));
   if (const Status status = check_path(path, PathKind::directory, log); status != Status::ok) return status;
   if (::access(path.c_str(), W_OK) == 0) return Status::ok;
   return log.fail(Status::invalid_path,

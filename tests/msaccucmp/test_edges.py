@@ -259,3 +259,33 @@ def test_scripts_are_loaded_before_anything_is_converted(name, text, status, exp
     code, files, log = run(tmp_path, [tensor(FLOAT, NC1HWC0, array.shape, array.tobytes())], "-f", "NCHW", "-c", tmp_path / "custom")
     assert code == status and any(expected in line for line in log), log
     assert (list(files) == ["0.1x16x1x1.npy"]) == (status == 0 and "[:3]" not in text)  # what is no conversion replaces none
+
+
+@pytest.mark.parametrize("array", [numpy.arange(6.).reshape(2, 3), numpy.array([True, False]), numpy.array([1], "int8"), numpy.zeros((2, 0))])
+def test_arrays_are_dumps_too(array, tmp_path):
+    numpy.save(tmp_path / "x.npy", array)
+    done = convert("-d", tmp_path / "x.npy", "-out", tmp_path / "out")
+    expected = array if array.size else numpy.zeros(array.shape)
+    assert done.returncode == 0 and files_of(tmp_path / "out") == {"x.npy.output.0.npy": saved(expected)}
+    assert convert("-d", tmp_path / "x.npy", "-t", "bin", "-out", tmp_path / "bin").returncode == 0
+    assert [name.split(".")[-2] for name in files_of(tmp_path / "bin")] == ["RESERVED"]
+    assert convert("-d", tmp_path / "x.npy", "-f", "ND", "-out", tmp_path / "out").returncode == 22
+    (tmp_path / "x.npy").write_bytes(b"no array")
+    done = convert("-d", tmp_path / "x.npy", "-out", tmp_path / "out")
+    assert done.returncode == 11 and "Only data of the numpy format is supported." in done.stderr
+
+
+def test_output_that_cannot_be_written(tmp_path):
+    file = dump_file(tmp_path / NAME, [tensor(FLOAT, ND, (1,), bytes(4))], buffers=[b"ab"])
+    wall = tmp_path / "wall"
+    wall.write_text("")
+    done = convert("-d", file, "-out", wall / "sub")
+    assert done.returncode == 3 and said(done)[0] == f"""[ERROR] Failed to create "'{wall}/sub'". [Errno 20] Not a directory: '{wall}/sub'"""
+    for options, status in ([], 3), (["--bug-compatible"], 0):
+        done = convert("-d", file, "-f", "ND", "-out", wall, *options)
+        assert done.returncode == status and ("[ERROR] Check arguments Failed. Please recheck the arguments" in said(done)) == (status == 0)
+    (tmp_path / f"out/{NAME}.output.0.npy").mkdir(parents=True)
+    done = convert("-d", file, "-out", tmp_path / "out")  # a tensor that cannot be written is told, a buffer fails
+    assert done.returncode == 0 and f"[Errno 21] Is a directory: '{tmp_path}/out/{NAME}.output.0.npy'" in done.stderr
+    (tmp_path / f"out2/{NAME}.l1buffer.0.bin").mkdir(parents=True)
+    assert convert("-d", file, "-out", tmp_path / "out2").returncode == 19
