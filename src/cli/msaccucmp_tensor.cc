@@ -24,6 +24,12 @@ Shape original_shape_of(const format::DumpTensor& tensor) {
   return Shape(std::span<const std::int64_t>(dims));
 }
 
+// Of sizes that come from a file.
+std::int64_t product_of(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
 class FormatChanger {
  public:
   FormatChanger(const DumpFile& file, const format::DumpTensor& tensor, const FormatOptions& options,
@@ -76,8 +82,8 @@ class FormatChanger {
     if (stored.rank() < 4) return log_.crash("list index out of range");
     const std::size_t last = stored.rank() - 1;
     std::vector<std::int64_t> padded(stored.dims().begin(), stored.dims().end() - 4);
-    padded.push_back(stored[last - 1] * stored[last - 2]);
-    padded.push_back(stored[last] * stored[last - 3]);
+    padded.push_back(product_of(stored[last - 1], stored[last - 2]));
+    padded.push_back(product_of(stored[last], stored[last - 3]));
     const std::size_t rank = padded.size();
     bool fills = true;
     for (std::size_t i = 1; fills && i <= 2; ++i) {
