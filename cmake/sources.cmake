@@ -307,6 +307,7 @@ set(OPDUMP_CLI_SOURCES
   cli/msaccucmp_file.cc
   cli/msaccucmp_file_compare.cc
   cli/msaccucmp_groups.cc
+  cli/msaccucmp_nano.cc
   cli/msaccucmp_overflow.cc
   cli/msaccucmp_paths.cc
   cli/msaccucmp_shapes.cc

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "cli/msaccucmp_nano.h"
 #include "format/dump_names.h"
 #include "format/npy.h"
 #include "format/tlv_dump.h"
@@ -130,6 +131,7 @@ class Reader {
                    ". Please check the dump file. 47 ");
       return fail_tlv(Status::nano);
     }
+    tell_missing_details(bytes_, log_);
     if (decoded->announced_bytes != decoded->payload_bytes) {
       const auto sum = [](const std::vector<DumpTensor>& tensors) {
         std::uint64_t bytes = 0;

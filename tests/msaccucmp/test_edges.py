@@ -213,6 +213,12 @@ def test_nano_devices(tmp_path):
     assert convert("-d", file, "-out", tmp_path / "out").returncode == 0
     assert files_of(tmp_path / "out") == {f"{NAME}.output.0.npy": saved(array), f"{NAME}.output.1.npy": saved(array.reshape(2, 3)),
                                           f"{NAME}.output.2.npy": saved(array[:1])}
+    log = said(convert("-d", file, "-out", tmp_path / "out"))
+    skipped = ["shape_dims, ele_type: UINT64", "original_shape_dims, ele_type: UINT64", "origin_name, ele_type: CHAR"]
+    assert [line[len("[INFO] skip to parse tlv of ele name: "):] for line in log if "skip to parse" in line] == skipped + skipped[1:] * 2
+    # What stands in their place: dtype and format of the next tensor.
+    assert log[0] == "[ERROR] Failed to parse of tag: 0. length:2 < single ele_size:8"
+    assert log[2] == "[ERROR] Failed to parse of tag_in_cfg: 1, tag_in_stream: 0."
     # The original mistakes the time for the operator's name.
     assert convert("-d", file, "-t", "msnpy", "-out", tmp_path / "ms").returncode == 0
     assert "Conv2D.1700000000000001.3.5.1700000000000001.output.0.ND.npy" in files_of(tmp_path / "ms")
