@@ -39,27 +39,33 @@ struct Starts {
   const float* at[kLeaves];
 };
 
+// One element, wherever it lies.
+HWY_INLINE float load_one(const float* at) {
+  float value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
 // Also asks for what comes some leaves later, which the processor does not do by itself in time.
 HWY_INLINE Vec load(const Starts& side, std::size_t i, [[maybe_unused]] std::size_t k) {
   __builtin_prefetch(side.at[0] + kLeaves * i + kAhead);
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
   const hn::Half<Lanes> eight;
   return hn::Combine(Lanes(), hn::LoadU(eight, side.at[1] + i), hn::LoadU(eight, side.at[0] + i));
+#elif HWY_TARGET == HWY_SCALAR  // whose LoadU asks for alignment
+  return hn::Set(Lanes(), load_one(side.at[0] + i + k));
 #else
   return hn::LoadU(Lanes(), side.at[0] + i + k * kWidth);
 #endif
 }
 
 HWY_INLINE WideVec load_wide(const float* leaf, std::size_t i, std::size_t k) {
+#if HWY_TARGET == HWY_SCALAR
+  return hn::Set(Wide(), load_one(leaf + i + k));
+#else
   const hn::Rebind<float, Wide> narrow;
   return hn::PromoteTo(Wide(), hn::LoadU(narrow, leaf + i + k * kWideWidth));
-}
-
-// One element, wherever it lies.
-HWY_INLINE float load_one(const float* at) {
-  float value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
+#endif
 }
 
 template <typename T>
