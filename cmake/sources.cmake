@@ -49,6 +49,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   math/transpose.cc
 )
 set(OPDUMP_TESTS_math
+  math/box_copy_test.cc
   math/device_layout_cann_test.cc
   math/device_layout_test.cc
   math/memory_test.cc

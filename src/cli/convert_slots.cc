@@ -175,6 +175,7 @@ Result<Array> open_slot(const dump::Slot& slot, std::optional<Format> format, un
     return array;
   }
   OPDUMP_TRY(dump::StoredTensor stored, dump::StoredTensor::read(slot));
+  OPDUMP_CHECK_OK(stored.straighten());
   const model::TensorView view = stored.view();
   Array array{file_dtype(view.dtype), view.shape, make_pieces(view, std::nullopt)};
   if (view.is_contiguous()) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/resident.h"
 #include "compare/group_compare.h"
 #include "compare/slices.h"
 #include "math/convert.h"
@@ -93,6 +94,7 @@ std::string overflow_of(const DumpedTensor& tensor) {
       if (std::isnan(block[i])) return "NO";  // NumPy's maximum is then NaN, which is not large
       is_large = is_large || std::abs(block[i]) >= kHalfMax;
     }
+    note_walk(n * 2);
   }
   return is_large ? "YES" : "NO";
 }

@@ -75,6 +75,9 @@ void measure_tensors(SlotComparison& slot, const Options& options, unsigned thre
   if (!(g.shape == a.shape))
     return settle(slot, Verdict::not_comparable,
                   against("shape", model::format_shape(g.shape), model::format_shape(a.shape)));
+  for (StoredTensor* const side : {&*golden, &*actual})
+    if (auto straight = side->straighten(); !straight)
+      return settle(slot, Verdict::unreadable, straight.error().message());
   if (slot.dtype != actual_dtype)
     slot.reason = against("dtype", model::dtype_info(slot.dtype).name, model::dtype_info(actual_dtype).name);
   slot.bytes = g.byte_count();

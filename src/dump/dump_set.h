@@ -133,6 +133,10 @@ class StoredTensor {
   static Result<StoredTensor> read(const std::filesystem::path& file);
   const model::TensorView& view() const { return view_; }
 
+  // Puts the elements of a large tensor in row-major order if they are not, for who walks over them so: in
+  // another order that would look at all of a file again and again. Errors: as Scratch::make.
+  Result<> straighten();
+
  private:
   StoredTensor(MappedFile file, Scratch copy, model::TensorView view)
       : file_(std::move(file)), copy_(std::move(copy)), view_(std::move(view)) {}

@@ -8,11 +8,13 @@
 #include "format/npz.h"
 #include "format/onnx_tensor.h"
 #include "math/convert.h"
+#include "math/strided_copy.h"
 
 namespace opdump::dump {
 namespace {
 
 constexpr std::uint64_t kPiece = 1 << 20;  // elements or bytes that are copied at a time
+constexpr std::uint64_t kLargeBytes = 64 << 20;
 
 // Strides of an array stored column by column.
 model::Shape column_major_strides(const model::Shape& shape) {
@@ -95,6 +97,16 @@ Result<StoredTensor> StoredTensor::read_npy(MappedFile file, std::span<const std
              align(data, offset + header.data_offset, model::dtype_info(header.dtype).bits / 8));
   if (copy) view.data = copy.data();
   return StoredTensor(std::move(file), std::move(copy), std::move(view));
+}
+
+Result<> StoredTensor::straighten() {
+  const std::uint64_t bytes = view_.byte_count();
+  if (view_.is_contiguous() || bytes <= kLargeBytes) return ok();
+  OPDUMP_TRY(Scratch rows, Scratch::make(bytes));
+  math::copy_row_major(view_, rows.bytes());
+  view_ = model::TensorView::row_major(view_.dtype, view_.shape, rows.data());
+  copy_ = std::move(rows);
+  return ok();
 }
 
 Result<StoredTensor> StoredTensor::read_part(const Slot& slot, MappedFile file, Alignment alignment) {

@@ -283,25 +283,22 @@ std::vector<hsize_t> box_of(const H5Library& h5, hid_t dataset, std::span<const 
 }
 
 // Reads the elements of `dataset` into the memory of an array of its shape, box by box.
-bool read_boxes(const H5Library& h5, hid_t dataset, hid_t type, std::span<const hsize_t> shape,
-                std::span<std::byte> out, std::uint64_t element_bytes) {
+Result<> read_boxes(const H5Library& h5, hid_t dataset, hid_t type, std::span<const hsize_t> shape,
+                    std::span<std::byte> out, std::uint64_t element_bytes) {
   const std::vector<hsize_t> box = box_of(h5, dataset, shape, element_bytes);
   const H5Id space(h5.H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr), h5.H5Sclose);
   std::vector<hsize_t> begin(shape.size(), 0), count(shape.size());
   for (;;) {
-    std::uint64_t bytes = element_bytes;
-    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    for (std::size_t axis = 0; axis < shape.size(); ++axis)
       count[axis] = std::min(box[axis], shape[axis] - begin[axis]);
-      bytes *= count[axis];
-    }
     if (h5.H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, begin.data(), nullptr, count.data(), nullptr) <
             0 ||
         h5.H5Dread(dataset, type, space.get(), space.get(), H5P_DEFAULT, out.data()) < 0)
-      return false;
+      return Error(Code::corrupt, h5_reason(h5));  // closing what is open would forget it
     note_jumps();
     std::size_t axis = shape.size();
     while (axis > 0 && (begin[axis - 1] += box[axis - 1]) >= shape[axis - 1]) begin[--axis] = 0;
-    if (axis == 0) return true;
+    if (axis == 0) return ok();
   }
 }
 
@@ -320,11 +317,13 @@ Result<std::string> read_elements(const H5Library& h5, const std::filesystem::pa
   const H5Id type(h5.H5Tcopy(stored.get()), h5.H5Tclose);
   if (!element.is_little_endian) h5.H5Tset_order(type.get(), H5T_ORDER_LE);
   const std::vector<hsize_t> sizes(shape.dims().begin(), shape.dims().end());
-  const bool is_read =
-      sizes.empty()
-          ? h5.H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, out.data()) >= 0
-          : read_boxes(h5, dataset.get(), type.get(), sizes, out, out.size() / *model::element_count(shape));
-  if (!is_read) return Error(Code::corrupt, h5_reason(h5));
+  if (sizes.empty()) {
+    if (h5.H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, out.data()) < 0)
+      return Error(Code::corrupt, h5_reason(h5));
+  } else {
+    const std::uint64_t element_bytes = out.size() / *model::element_count(shape);
+    OPDUMP_CHECK_OK(read_boxes(h5, dataset.get(), type.get(), sizes, out, element_bytes));
+  }
   return std::string("whole");
 }
 

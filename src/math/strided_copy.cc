@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 
+#include "base/resident.h"
+#include "math/box_copy.h"
 #include "math/memory_walk.h"
 #include "math/transpose.h"
 
@@ -11,6 +14,8 @@ namespace opdump::math {
 namespace {
 
 using model::TensorView;
+
+constexpr std::uint64_t kLargeBytes = 64 << 20, kBlockBytes = 1 << 20;
 
 // The dimension, not the innermost, whose neighbours lie together; -1 if there is none.
 int find_unit_axis(const TensorView& view) {
@@ -56,13 +61,50 @@ void copy_planes(const TensorView& view, std::size_t axis, std::size_t skip, con
   }
 }
 
+// A large tensor may be mapped on both sides: in blocks that are near on both, after which pages can be given
+// back.
+void copy_large(std::size_t element_bytes, const CopyBox& box, std::uint64_t bytes, const std::byte* from,
+                std::byte* to) {
+  if (bytes <= kBlockBytes) {
+    copy_box(element_bytes, box, from, to, 1);
+    return note_jumps();
+  }
+  const auto reach = [](const CopyLoop& loop) {
+    return loop.extent > 1 ? loop.extent * std::max(std::abs(loop.from), loop.to) : 0;
+  };
+  const auto end = box.loops.begin() + static_cast<std::ptrdiff_t>(box.count);
+  const auto far = std::max_element(
+      box.loops.begin(), end, [&](const CopyLoop& a, const CopyLoop& b) { return reach(a) < reach(b); });
+  CopyBox half = box;
+  CopyLoop& loop = half.loops[static_cast<std::size_t>(far - box.loops.begin())];
+  loop.extent = far->extent / 2;
+  const std::uint64_t each = bytes / static_cast<std::uint64_t>(far->extent);
+  copy_large(element_bytes, half, each * static_cast<std::uint64_t>(loop.extent), from, to);
+  from += loop.extent * loop.from;
+  to += loop.extent * loop.to;
+  loop.extent = far->extent - loop.extent;
+  copy_large(element_bytes, half, each * static_cast<std::uint64_t>(loop.extent), from, to);
+}
+
+// Rows of `view` one after the other.
+CopyBox box_of(const TensorView& view) {
+  const auto size = static_cast<std::ptrdiff_t>(model::dtype_info(view.dtype).bits / 8);
+  const model::Shape steps = model::row_major_strides(view.shape);
+  CopyBox box;
+  for (; box.count < view.shape.rank(); ++box.count)
+    box.loops[box.count] = {view.shape[box.count], view.strides[box.count] * size, steps[box.count] * size};
+  return box;
+}
+
 }  // namespace
 
 void copy_row_major(const TensorView& view, std::span<std::byte> out) {
   const std::uint64_t bytes = view.byte_count();
   if (bytes == 0 || out.size() < bytes) return;
   const TensorView merged = merge_dimensions(view);
-  const std::size_t last = merged.shape.rank() - 1;
+  const std::size_t last = merged.shape.rank() - 1, size = model::dtype_info(view.dtype).bits / 8;
+  if (bytes > kLargeBytes && size > 0 && merged.shape.rank() <= CopyBox::kMaxLoops)
+    return copy_large(size, box_of(merged), bytes, merged.data, out.data());
   const int axis = merged.strides[last] == 1 ? static_cast<int>(last) - 1 : find_unit_axis(merged);
   if (merged.shape.rank() == 1 && merged.strides[0] == 1) {
     std::memcpy(out.data(), view.data, bytes);
