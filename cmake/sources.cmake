@@ -232,6 +232,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/measure.cc
   compare/names.cc
   compare/npu_compare.cc
+  compare/overflow.cc
   compare/pairing.cc
   compare/quant_filter.cc
   compare/result_table.cc

@@ -4,7 +4,9 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace opdump;
-  const auto file = format::decode_fusion_json({reinterpret_cast<const char*>(data), size}, "fuzz");
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  static_cast<void>(format::decode_graph_names(text, "fuzz"));
+  const auto file = format::decode_fusion_json(text, "fuzz");
   if (!file) return 0;
   compare::Journal journal;
   compare::FusionRules rules(*file);

@@ -50,7 +50,6 @@ Result<> make_directories(const std::filesystem::path& path, unsigned mode);
 class MappedFile {
  public:
   static Result<MappedFile> open(const std::string& path);
-  static Result<MappedFile> open(const std::filesystem::path& path) { return open(path.native()); }
   MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
   MappedFile& operator=(MappedFile&& other) noexcept;
   MappedFile(const MappedFile&) = delete;

@@ -98,6 +98,8 @@ compare::Outcome<bool> is_batch(const CompareArguments& arguments, Journal& jour
   return true;
 }
 
+Status status_of(const compare::Outcome<Status>& done) { return done ? *done : done.failure().status; }
+
 Status compare_what_is_there(CompareArguments arguments) {
   Journal journal;
   for (const std::string& path : {arguments.mine, arguments.golden}) {
@@ -115,7 +117,7 @@ Status compare_what_is_there(CompareArguments arguments) {
   if (!batch) return batch.failure().status;
   if (*batch) return compare_batch(arguments);
   settle_advisor(arguments);
-  return compare_folders(arguments);
+  return status_of(compare_folders(arguments));
 }
 
 Status run(const CompareArguments& arguments) {
@@ -125,7 +127,7 @@ Status run(const CompareArguments& arguments) {
              "The -v argument will be deprecated. when the -v value is 1, it will be processed as 2.");
   const Status status = arguments.maps ? check_mapping_options(arguments) : check_single_options(arguments);
   if (status != Status::ok) return status;
-  return arguments.maps ? compare_folders(arguments) : compare_what_is_there(arguments);
+  return arguments.maps ? status_of(compare_folders(arguments)) : compare_what_is_there(arguments);
 }
 
 // run() as one of the processes that mpirun has started, or as the only one.

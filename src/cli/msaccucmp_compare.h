@@ -95,8 +95,9 @@ void write_advice(const std::string& folder, const std::string& table, const com
 
 // The ways of comparing. Each says what it does and returns the status.
 compare::Status compare_arrays(const CompareArguments& arguments);  // two .npy files
-compare::Status compare_folders(const CompareArguments& arguments,  // two dumps
-                                const std::string& file_prefix = "");
+// Two dumps. Fails if they could not be compared at all; the value tells how it went.
+compare::Outcome<compare::Status> compare_folders(const CompareArguments& arguments,
+                                                  const std::string& file_prefix = "");
 compare::Status compare_batch(const CompareArguments& arguments);  // -f is a directory
 compare::Status compare_h5(const CompareArguments& arguments);     // two .h5 files
 

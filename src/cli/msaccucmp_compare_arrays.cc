@@ -77,12 +77,6 @@ compare::Outcome<TensorData> read_array(const std::string& path, Journal& journa
   return path.ends_with(".txt") ? read_text_array(path, journal) : compare::read_npy_array(path, journal);
 }
 
-// As Python shows a tuple.
-std::string tuple_text(const model::Shape& shape) {
-  const std::string text = compare::shape_text(shape);
-  return shape.rank() == 1 ? text.substr(0, text.size() - 1) + ",)" : text;
-}
-
 // Names above values, in columns.
 void tell_results(const std::vector<std::string>& names, const compare::AlgorithmResults& results,
                   Journal& journal) {
@@ -118,9 +112,10 @@ compare::Outcome<std::monostate> compare_files(const CompareArguments& arguments
   OPDUMP_TRY(const TensorData left, read_array(mine, journal));
   OPDUMP_TRY(const TensorData right, read_array(golden, journal));
   if (!(left.shape == right.shape))
-    return journal.fail(Status::invalid_shape, "My output shape " + tuple_text(left.shape) + " in ''" + mine +
-                                                   "'' does not match the ground truth shape " +
-                                                   tuple_text(right.shape) + " in ''" + golden + "''.");
+    return journal.fail(Status::invalid_shape,
+                        "My output shape " + compare::tuple_text(left.shape) + " in ''" + mine +
+                            "'' does not match the ground truth shape " + compare::tuple_text(right.shape) +
+                            " in ''" + golden + "''.");
   OPDUMP_TRY(
       const compare::AlgorithmResults results,
       algorithms.measure(left, right, {mine, golden, compare::is_scalar_shape(left.shape)}, 0, 0, journal));

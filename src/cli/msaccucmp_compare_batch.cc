@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/msaccucmp_compare.h"
+#include "cli/msaccucmp_compare_setup.h"
 #include "format/fusion_json.h"
 
 namespace opdump::cli {
@@ -71,9 +72,10 @@ class Batch {
         CompareArguments one = arguments_;
         one.mine = step;
         one.fusion = rules;
-        const Status last = compare_folders(one, prefix_of(step));
+        const auto last = compare_folders(one, prefix_of(step));
+        if (!last) return last.failure().status;
         const bool was_whole = arguments_.share == nullptr || status != Status::incomplete;
-        if (was_whole) status = last;  // as the original does
+        if (was_whole) status = *last;  // as the original does
       }
     return status;
   }
@@ -89,15 +91,11 @@ class Batch {
     for (const std::string& name : names_in(folder)) {
       if (!name.ends_with(".json")) continue;
       const std::string path = folder + "/" + name;
-      auto text = read_file(path, kMaxRules);
+      const auto text = read_file(path, kMaxRules);
       if (!text) return journal_.fail(Status::open_file, text.error().message());
-      const auto file = format::decode_fusion_json(std::move(*text), path);
-      if (!file) return journal_.fail(Status::invalid_json, file.error().message());
-      for (const format::FusionGraph& graph : file->graphs) {
-        if (!graph.name)
-          return journal_.fail(Status::invalid_json, "There is no \"name\" element in fusion rule file.");
-        rules_[*graph.name] = path;
-      }
+      const auto graphs = format::decode_graph_names(*text, path);
+      if (!graphs) return tell_bad_rules(graphs.error(), journal_);
+      for (const std::string& graph : *graphs) rules_[graph] = path;
     }
     if (rules_.empty())
       return journal_.fail(Status::invalid_path,

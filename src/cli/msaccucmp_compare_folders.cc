@@ -139,7 +139,7 @@ Status map_all(const CompareSetup& setup, const std::string& prefix, Journal& jo
   const GroupResult result = compare_with_rules(setup);
   if (!is_leader(setup.arguments)) return result.status;
   const std::string path = setup.output + "/" + prefix + "mapping_" + time_stamp() + ".csv";
-  const Row header = compare::mapping_header(setup.choice.has_value());
+  const Row header = compare::mapping_header(setup.tells_sequence());
   const Status written = write_table(path, header, result.rows, journal);
   if (written == Status::ok)
     journal.info("The mapping table result have been written to \"'" + path + "'\".");
@@ -167,13 +167,14 @@ void write_advice(const std::string& folder, const std::string& table, const Row
     journal.info("The advisor summary (.txt) is saved in: \"'" + path + "'\" .");
 }
 
-compare::Status compare_folders(const CompareArguments& arguments, const std::string& file_prefix) {
+compare::Outcome<compare::Status> compare_folders(const CompareArguments& arguments,
+                                                  const std::string& file_prefix) {
   Journal journal;
   const bool is_single = arguments.op && !arguments.op->empty();
   if (is_single && !is_leader(arguments)) return Status::ok;
   const auto setup = prepare_comparison(arguments, journal);
   print_journal(journal);
-  if (!setup) return setup.failure().status;
+  if (!setup) return setup.failure();
   const auto way = arguments.maps ? map_all : compare_all;
   const Status status =
       is_single ? compare_single_operator(**setup, journal) : way(**setup, file_prefix, journal);

@@ -86,7 +86,11 @@ compare::Outcome<TensorData> arranged(const H5Dataset& dataset, TensorData data,
            !__builtin_add_overflow(last, reach, &last);
     view.strides.dims()[i] = strides->values[i];
   }
-  if (!fits || last >= static_cast<std::int64_t>(data.count())) return data;
+  if (!fits || last >= static_cast<std::int64_t>(data.count())) {
+    journal.warn("[" + dataset.path + "]:shape=" + compare::tuple_text(data.shape) + ",stride=" +
+                 compare::tuple_text(model::Shape(std::span(strides->values))) + ",stride is invalid");
+    return data;
+  }
   if (view.is_contiguous()) return data;
   OPDUMP_TRY(const auto memory, compare::make_memory(view.byte_count(), journal));
   math::copy_row_major(view, {memory.get(), view.byte_count()});
@@ -296,8 +300,9 @@ class TorchComparison {
         static_cast<std::size_t>(std::ranges::find(names, "CosineSimilarity") - names.begin());
     std::string text = report::csv_line(names);
     for (const Row& row : rows_) {
-      const double value = cosine < row.size() ? std::strtod(row[cosine].c_str(), nullptr) : NAN;
-      if (!std::isnan(value) && value > kGoodCosine) continue;
+      // "NaN" is no number and listed; "nan" is one that is not small.
+      const std::string cell = cosine < row.size() ? row[cosine] : "NaN";
+      if (cell != "NaN" && !(std::strtod(cell.c_str(), nullptr) <= kGoodCosine)) continue;
       text += report::csv_line(row);
       OPDUMP_CHECK_OK(write_tensor(folder + "/my_dump", mine, row[2]));
       OPDUMP_CHECK_OK(write_tensor(folder + "/gold_dump", golden, row[3]));

@@ -181,7 +181,8 @@ bool is_chosen(const SequenceChoice& choice, std::int64_t sequence) {
 }  // namespace
 
 compare::Outcome<SequenceChoice> parse_choice(const CompareArguments& arguments, Journal& journal) {
-  return arguments.range ? parse_range(*arguments.range, journal) : parse_select(*arguments.select, journal);
+  if (arguments.range && !arguments.range->empty()) return parse_range(*arguments.range, journal);
+  return parse_select(*arguments.select, journal);
 }
 
 Status check_choice(SequenceChoice& choice, std::int64_t last, Journal& journal) {

@@ -31,11 +31,7 @@ compare::Outcome<FusionRules> read_rules(const std::string& path, Journal& journ
     rules.filter_quantised(journal);
     return rules;
   }
-  if (file.error().code() == Code::not_found)
-    journal.warn(file.error().message());
-  else
-    journal.error(file.error().message());
-  return Failure{Status::invalid_json, ""};
+  return tell_bad_rules(file.error(), journal);
 }
 
 bool is_number(std::string_view text) {
@@ -132,7 +128,8 @@ class Preparation {
         setup_->algorithms,
         compare::AlgorithmSet::select(
             {arguments().algorithms, arguments().algorithm_options, setup_->plugins.algorithms}, journal_));
-    if (arguments().range || arguments().select) {
+    const auto is_given = [](const std::optional<std::string>& text) { return text && !text->empty(); };
+    if (is_given(arguments().range) || is_given(arguments().select)) {
       OPDUMP_TRY(setup_->choice, parse_choice(arguments(), journal_));
     }
     return std::monostate{};
@@ -257,9 +254,19 @@ class Preparation {
 
 }  // namespace
 
+compare::Failure tell_bad_rules(const Error& error, Journal& journal) {
+  if (error.code() == Code::not_found)
+    journal.warn(error.message());
+  else
+    journal.error(error.message());
+  return Failure{Status::invalid_json, ""};
+}
+
+bool CompareSetup::tells_sequence() const { return arguments.range || arguments.select; }
+
 compare::Comparison CompareSetup::comparison(std::size_t tasks) const {
   compare::TableColumns columns;
-  columns.has_sequence = choice.has_value();
+  columns.has_sequence = tells_sequence();
   columns.has_overflow = arguments.detects_overflow;
   columns.has_my_address = !mine.holds_npy();
   columns.has_golden_address = !golden.holds_npy();

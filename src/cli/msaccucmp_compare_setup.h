@@ -22,6 +22,9 @@ struct CompareSetup {
   compare::FusionRules rules;
   bool has_rules = false;  // false: two runs on the accelerator, joined by the names of their files
 
+  // Whether the tables have a column for the operator's number: -r or -s is given, be it empty.
+  bool tells_sequence() const;
+
   // How a pair is compared; `tasks` are the pieces of work that are done at once.
   compare::Comparison comparison(std::size_t tasks) const;
 };
@@ -30,6 +33,9 @@ struct CompareSetup {
 // arguments, paths, folders and rules can cause.
 compare::Outcome<std::unique_ptr<CompareSetup>> prepare_comparison(const CompareArguments& arguments,
                                                                    compare::Journal& journal);
+
+// Says why a file of rules cannot be used: what is missing is a warning, what is wrong an error.
+compare::Failure tell_bad_rules(const Error& error, compare::Journal& journal);
 
 // -op: one tensor, element by element, as files in the output directory.
 compare::Status compare_single_operator(const CompareSetup& setup, compare::Journal& journal);

@@ -16,6 +16,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "compare/element_errors.h"
+#include "compare/overflow.h"
 #include "format/mapping_csv.h"
 #include "format/npy.h"
 #include "math/convert.h"
@@ -191,7 +192,9 @@ class SingleOperator {
     const compare::RuleGroup* group = setup_.rules.find_group(op_);
     if (group == nullptr)
       return fail(Status::invalid_parameter, "There is no \"" + op_ + "\" in the fusion rule file.");
-    if (setup_.arguments.detects_overflow && setup_.golden.kind() != compare::DumpKind::npu) tell_overflow();
+    if (setup_.arguments.detects_overflow) {
+      OPDUMP_TRY([[maybe_unused]] const std::monostate told, tell_overflow());
+    }
     say_start();
     const compare::RuleOp* rule = setup_.rules.find(op_);
     if (rule == nullptr)
@@ -266,7 +269,7 @@ class SingleOperator {
                                                       const format::FusionOp& op) {
     OPDUMP_TRY(compare::OriginTensor origin,
                compare::find_origin(comparison, op, index_, is_input_, journal_));
-    return compare::read_golden(comparison, std::move(origin), journal_);
+    return compare::read_golden(comparison, op_, std::move(origin), journal_);
   }
 
   void name_operators(const compare::RuleGroup& group, Detail& detail) const {
@@ -300,6 +303,7 @@ class SingleOperator {
     journal_.warn(
         "Both the offline fusion rule file path and the quant fusion rule file path cannot be empty. Please "
         "ensure that the data is reasonable.");
+    if (setup_.arguments.detects_overflow) warn_of_two_dumps();
     say_start();
     OPDUMP_TRY(const compare::DumpedOperator mine, read_side(setup_.mine, "-m"));
     OPDUMP_TRY(const compare::DumpedOperator golden, read_side(setup_.golden, "-g"));
@@ -312,9 +316,9 @@ class SingleOperator {
     }
     const DumpedTensor &a = left[index_], &b = right[index_];
     if (!(a.shape == b.shape))
-      return fail(Status::invalid_dump, "My Output data shape " + compare::shape_text(a.shape) +
+      return fail(Status::invalid_dump, "My Output data shape " + compare::tuple_text(a.shape) +
                                             " not equal to Ground Truth data shape " +
-                                            compare::shape_text(b.shape) + ".Can not compare.");
+                                            compare::tuple_text(b.shape) + ".Can not compare.");
     if (a.format != b.format)
       return fail(Status::invalid_format,
                   "NPUDump tensor format not match Ground truth tensor format!Cannot be directly compared.");
@@ -332,26 +336,17 @@ class SingleOperator {
     return dumped;
   }
 
-  void tell_overflow() {
-    journal_.info("Checking " + op_ + " operator overflow");
-    Journal quiet;
-    const auto dumped = compare::read_operator(setup_.mine, op_, std::nullopt, quiet);
-    if (!dumped) return;
-    std::vector<std::string> overflowed;
-    for (const auto& [tensors, name] :
-         {std::pair(&dumped->inputs, "input"), std::pair(&dumped->outputs, "output")})
-      for (std::size_t i = 0; i < tensors->size(); ++i)
-        if (compare::overflow_of((*tensors)[i]) == "YES")
-          overflowed.push_back(name + (":" + std::to_string(i)));
-    if (overflowed.empty())
-      return journal_.info("The input and output of the op: " + op_ + " is not overflow.");
-    const auto row = [](std::string left, const std::string& right) {
-      left.resize(std::max<std::size_t>(left.size(), 20), ' ');
-      return left + right + std::string(20 - std::min<std::size_t>(20, right.size()), ' ');
-    };
-    journal_.info(row("TensorIndex", "Overflow"));
-    for (const std::string& tensor : overflowed) journal_.info(row(tensor, "yes"));
-    journal_.info(op_ + " operator has overflowed.");
+  void warn_of_two_dumps() {
+    journal_.warn("Both compare data are NPU dump data, not support overflow detection.");
+  }
+
+  Done tell_overflow() {
+    using compare::DumpKind;
+    if (setup_.mine.kind() == DumpKind::npu && setup_.golden.kind() == DumpKind::npu) {
+      warn_of_two_dumps();
+      return std::monostate{};
+    }
+    return compare::tell_overflow(setup_.mine, op_, journal_);
   }
 
   // ---- files ----

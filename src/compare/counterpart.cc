@@ -1,19 +1,13 @@
 // Where the ground truth of a tensor is, and what lies there.
-#include <algorithm>
-#include <cmath>
 #include <utility>
 
-#include "base/resident.h"
 #include "compare/group_compare.h"
 #include "compare/slices.h"
-#include "math/convert.h"
 
 namespace opdump::compare {
 namespace {
 
 using format::FusionOp;
-
-constexpr float kHalfMax = 65504;
 
 // An output of an operator of mine.
 struct Place {
@@ -60,16 +54,16 @@ Outcome<DumpedOperator> read_operator(const DumpFolder& folder, const std::strin
   return read_slices(*files, journal);
 }
 
-Outcome<GoldenTensor> read_golden(const Comparison& comparison, OriginTensor origin, Journal& journal) {
+Outcome<GoldenTensor> read_golden(const Comparison& comparison, const std::string& op, OriginTensor origin,
+                                  Journal& journal) {
   const bool is_npu = comparison.golden.kind() == DumpKind::npu;
   std::optional<std::int64_t> output;
   if (!is_npu) output = origin.index;
   OPDUMP_TRY(DumpedOperator dumped, read_operator(comparison.golden, origin.name, output, journal));
   const auto index = is_npu ? static_cast<std::size_t>(origin.index) : 0;
   if (index >= dumped.outputs.size()) {
-    journal.error("[" + origin.name + "] The output index (" + std::to_string(index) +
-                  ") is out of range [0, " + std::to_string(dumped.outputs.size()) +
-                  "). Please check the index.");
+    journal.error("[" + op + "] The output index (" + std::to_string(index) + ") is out of range [0, " +
+                  std::to_string(dumped.outputs.size()) + "). Please check the index.");
     return Failure{Status::out_of_bounds, ""};
   }
   GoldenTensor golden{std::move(origin), dumped.path, std::move(dumped.outputs[index])};
@@ -79,24 +73,6 @@ Outcome<GoldenTensor> read_golden(const Comparison& comparison, OriginTensor ori
     golden.origin.shape.assign(dims.begin(), dims.end());
   }
   return golden;
-}
-
-std::string overflow_of(const DumpedTensor& tensor) {
-  if (tensor.data.dtype != model::DType::float16) return "NaN";
-  const std::uint64_t count = tensor.data.count();
-  constexpr std::uint64_t kBlock = 4096;
-  std::vector<float> block(std::min(count, kBlock));
-  bool is_large = false;
-  for (std::uint64_t first = 0; first < count; first += kBlock) {
-    const std::uint64_t n = std::min(kBlock, count - first);
-    math::convert_elements(tensor.data.dtype, tensor.data.bytes + first * 2, block.data(), n);
-    for (std::uint64_t i = 0; i < n; ++i) {
-      if (std::isnan(block[i])) return "NO";  // NumPy's maximum is then NaN, which is not large
-      is_large = is_large || std::abs(block[i]) >= kHalfMax;
-    }
-    note_walk(n * 2);
-  }
-  return is_large ? "YES" : "NO";
 }
 
 }  // namespace opdump::compare

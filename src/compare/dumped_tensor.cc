@@ -282,6 +282,10 @@ Outcome<TensorData> read_npy_array(const std::string& path, Journal& journal) {
 
 std::string shape_text(const Shape& shape) { return "(" + listed(shape, ", ") + ")"; }
 
+std::string tuple_text(const Shape& shape) {
+  return "(" + listed(shape, ", ") + (shape.rank() == 1 ? ",)" : ")");
+}
+
 std::string shape_cell(const Shape& shape) { return "[" + listed(shape, ",") + "]"; }
 
 bool is_scalar_shape(const Shape& shape) {

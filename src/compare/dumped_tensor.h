@@ -59,6 +59,7 @@ Outcome<TensorData> read_npy_array(const std::string& path, Journal& journal);
 
 // "(4)", "(2, 3)": a shape in the original's messages.
 std::string shape_text(const model::Shape& shape);
+std::string tuple_text(const model::Shape& shape);  // as Python shows a tuple: "(3,)"
 // "[4]", "[2,3]": a shape in the result.
 std::string shape_cell(const model::Shape& shape);
 

@@ -24,8 +24,7 @@ class RuleMerger {
         FusionOp& op = merged.ops_[member].op;
         if (auto names = originals_of(op); !names.empty()) op.original_names = std::move(names);
         if (auto outputs = outputs_of(op); !outputs.empty()) op.outputs = std::move(outputs);
-        op.l1_group.clear();
-        merged.set_group(op.name, merged.key_of(op));
+        merged.set_group(op.name, merged.key_of_originals(op));
         RuleGroup& target = merged.group_at(merged.key_by_name_.at(op.name));
         merged.ops_[member].index = static_cast<int>(&target - merged.groups_.data());
         target.members.push_back(member);
@@ -38,7 +37,6 @@ class RuleMerger {
       for (const std::string& origin : other_.ops()[i].op.original_names)
         unfused_by_origin_[origin] = other_.ops()[i].op.name;
     FusionRules merged;
-    merged.input_nodes_ = fused.input_nodes_;
     std::set<std::string> seen;
     for (auto name = fused.names_.rbegin(); name != fused.names_.rend(); ++name) {
       const std::string& key = fused.key_by_name_.at(*name);

@@ -51,7 +51,10 @@ FusionRules::FusionRules(const format::FusionFile& file) {
 }
 
 std::string FusionRules::key_of(const FusionOp& op) {
-  if (!op.l1_group.empty()) return op.l1_group;
+  return op.l1_group.empty() ? key_of_originals(op) : op.l1_group;
+}
+
+std::string FusionRules::key_of_originals(const FusionOp& op) {
   if (op.original_names.size() > 1) return key_of_many(op.original_names);
   return op.original_names.empty() || op.original_names[0].empty() ? op.name : op.original_names[0];
 }

@@ -67,6 +67,7 @@ class FusionRules {
   void add(format::FusionOp op);
   void set_group(const std::string& name, std::string key);
   static std::string key_of(const format::FusionOp& op);
+  static std::string key_of_originals(const format::FusionOp& op);  // whatever buffer it shares
   RuleGroup& group_at(const std::string& key);
   void complete_origins();
   void sort_sequence();

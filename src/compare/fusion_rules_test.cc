@@ -31,7 +31,7 @@ FusionRules rules_of(std::vector<FusionOp> ops) {
   FusionFile file;
   for (std::size_t i = 0; i < ops.size(); ++i)
     if (ops[i].sequence == 0) ops[i].sequence = static_cast<std::int64_t>(i);
-  file.graphs.push_back({"g", std::move(ops)});
+  file.graphs.push_back({std::move(ops)});
   return FusionRules(file);
 }
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "compare/overflow.h"
+
 namespace opdump::compare {
 namespace {
 
@@ -240,7 +242,7 @@ class GroupComparer {
                                  bool is_input, std::size_t index, ResultEntry& entry) {
     auto origin = find_origin(comparison_, op, index, is_input, journal());
     if (!origin) return origin.failure();
-    auto golden = read_golden(comparison_, std::move(*origin), journal());
+    auto golden = read_golden(comparison_, op.name, std::move(*origin), journal());
     if (!golden) return golden.failure();
     golden->origin.prefer_shape(tensor.original_shape);
     const bool is_unchanged =

@@ -54,14 +54,13 @@ struct GoldenTensor {
 // TransData, which the original model does not have. Failures: those of the file and of the rules.
 Outcome<OriginTensor> find_origin(const Comparison& comparison, const format::FusionOp& op, std::size_t index,
                                   bool is_input, Journal& journal);
-Outcome<GoldenTensor> read_golden(const Comparison& comparison, OriginTensor origin, Journal& journal);
+// What lies there. `op` is the operator of mine that is compared, for messages.
+Outcome<GoldenTensor> read_golden(const Comparison& comparison, const std::string& op, OriginTensor origin,
+                                  Journal& journal);
 
 // The dump of `op` in `folder`; slices of it are put together. Failures: no_dump_file; those of the file.
 Outcome<DumpedOperator> read_operator(const DumpFolder& folder, const std::string& op,
                                       std::optional<std::int64_t> output, Journal& journal);
-
-// "YES" if a float16 is as large as one can be, "NO", or "NaN" for other dtypes.
-std::string overflow_of(const DumpedTensor& tensor);
 
 // Operators with files in an L1 group, the oldest first.
 struct TimedOperator {

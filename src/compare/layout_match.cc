@@ -23,12 +23,6 @@ bool has_depth(Format format) {
          format == Format::ndc1hwc0;
 }
 
-// As Python shows a tuple.
-std::string tuple_text(const Shape& shape) {
-  const std::string text = shape_text(shape);
-  return shape.rank() == 1 ? text.substr(0, text.size() - 1) + ",)" : text;
-}
-
 Shape to_shape(const std::vector<std::int64_t>& dims) { return Shape(std::span<const std::int64_t>(dims)); }
 
 // The dimensions that are not 1; all if none is left.

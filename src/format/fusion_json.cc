@@ -26,14 +26,22 @@ class Decoder {
     for (const json& graph : *graphs) {
       OPDUMP_TRY(const json* ops, member(graph, "op", json::value_t::array));
       FusionGraph& made = result.graphs.emplace_back();
-      if (const auto name = graph.find("name"); name != graph.end() && name->is_string())
-        made.name = name->get<std::string>();
       for (const json& op : *ops) {
         OPDUMP_TRY(FusionOp decoded, decode_op(op));
         made.ops.push_back(std::move(decoded));
       }
     }
     return result;
+  }
+
+  Result<std::vector<std::string>> decode_names(const json& root) const {
+    std::vector<std::string> names;
+    OPDUMP_TRY(const json* graphs, member(root, "graph", json::value_t::array));
+    for (const json& graph : *graphs) {
+      OPDUMP_TRY(const json* name, member(graph, "name", json::value_t::string));
+      names.push_back(name->get<std::string>());
+    }
+    return names;
   }
 
  private:
@@ -196,6 +204,16 @@ class Decoder {
   const std::string& file_;
 };
 
+Result<json> parse(const std::string& text, const std::string& name) {
+  json root = json::parse(text, nullptr, false);
+  if (root.is_discarded())
+    if (const auto model = decode_ge_graph(text)) root = ge_graph_json(*model);
+  if (root.is_discarded())
+    return Error(Code::corrupt,
+                 "Failed to load json object. The content of the json file \"'" + name + "'\" is invalid.");
+  return root;
+}
+
 }  // namespace
 
 std::string without_slices(std::string_view name) {
@@ -213,13 +231,13 @@ std::string without_slices(std::string_view name) {
 }
 
 Result<FusionFile> decode_fusion_json(std::string text, const std::string& name) {
-  json root = json::parse(text, nullptr, false);
-  if (root.is_discarded())
-    if (const auto model = decode_ge_graph(text)) root = ge_graph_json(*model);
-  if (root.is_discarded())
-    return Error(Code::corrupt,
-                 "Failed to load json object. The content of the json file \"'" + name + "'\" is invalid.");
+  OPDUMP_TRY(const json root, parse(text, name));
   return Decoder(name).decode(root);
+}
+
+Result<std::vector<std::string>> decode_graph_names(const std::string& text, const std::string& name) {
+  OPDUMP_TRY(const json root, parse(text, name));
+  return Decoder(name).decode_names(root);
 }
 
 }  // namespace opdump::format

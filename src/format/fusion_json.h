@@ -35,7 +35,6 @@ struct FusionOp {
 };
 
 struct FusionGraph {
-  std::optional<std::string> name;
   std::vector<FusionOp> ops;
 };
 
@@ -48,6 +47,9 @@ struct FusionFile {
 // JSON, or not of this kind. `name` is what messages call the file. Slices of operators ("_lxslice0") lose
 // that suffix.
 Result<FusionFile> decode_fusion_json(std::string text, const std::string& name);
+
+// The names of the graphs in such a file; operators are not looked at. Errors: as above.
+Result<std::vector<std::string>> decode_graph_names(const std::string& text, const std::string& name);
 
 // `name` without the "_lxslice{number}" parts that slicing for FFTS+ adds.
 std::string without_slices(std::string_view name);

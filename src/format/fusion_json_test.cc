@@ -30,7 +30,6 @@ TEST(FusionJson, ReadsWhatTellsOfTheOriginalModel) {
   const auto file = decode_fusion_json(kGraph, "m.json");
   ASSERT_TRUE(file);
   ASSERT_EQ(file->graphs.size(), 1U);
-  EXPECT_EQ(file->graphs[0].name, "ge_default");
   const std::vector<FusionOp>& ops = file->graphs[0].ops;
   ASSERT_EQ(ops.size(), 3U);
   EXPECT_EQ(ops[0].name, "conv");
@@ -79,6 +78,18 @@ TEST(FusionJson, NamesOfSlices) {
   EXPECT_EQ(without_slices(""), "");
 }
 
+TEST(FusionJson, NamesOfGraphsAreReadWithoutTheirOperators) {
+  for (const char* text : {R"({"graph": [{"name": "a", "op": 5}, {"name": "b"}]})", R"(graph { name: "a" }
+graph { name: "b" })"}) {
+    const auto names = decode_graph_names(text, "m.json");
+    ASSERT_TRUE(names) << text;
+    EXPECT_THAT(*names, ElementsAre("a", "b"));
+  }
+  EXPECT_EQ(decode_graph_names(R"({"graph": [{}]})", "m.json").error().code(), Code::not_found);
+  EXPECT_EQ(decode_graph_names(R"({"graph": [{"name": 5}]})", "m.json").error().code(), Code::corrupt);
+  EXPECT_EQ(decode_graph_names("[", "m.json").error().code(), Code::corrupt);
+}
+
 TEST(FusionJson, TheTextThatAtcWouldConvertIsTakenToo) {
   const auto file =
       decode_fusion_json(R"(graph { name: "ge_default" op { name: "relu" type: "Relu" input: "conv:0" id: 3
@@ -87,7 +98,6 @@ TEST(FusionJson, TheTextThatAtcWouldConvertIsTakenToo) {
                          "ge_proto_00001_Build.txt");
   ASSERT_TRUE(file);
   ASSERT_EQ(file->graphs.size(), 1U);
-  EXPECT_EQ(file->graphs[0].name, "ge_default");
   const FusionOp& op = file->graphs[0].ops.at(0);
   EXPECT_EQ(op.sequence, 3);
   EXPECT_THAT(op.inputs, ElementsAre("conv:0"));

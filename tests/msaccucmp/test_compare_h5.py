@@ -105,3 +105,18 @@ def test_wrong_use(sides, tmp_path):
     for path in arrays:
         np.save(path, np.ones(3))
     assert compare("-m", arrays[0], "-g", arrays[1], "-p", "1").returncode == 6
+
+
+def test_numbers_that_are_none(tmp_path):
+    """-p 1 leaves out "nan", which is a number and not small; strides that do not fit are not followed."""
+    x = np.array([[1, np.nan, 3]], np.float32)
+    mine = write(tmp_path / "npu.h5", NPU, {"/add/1/output/a": x, "/sub/2/output/a": x * 0 + 1})
+    right = write(tmp_path / "cpu.h5", CPU, {"/add/1/output/a": x, "/sub/2/output/b": x})
+    with h5py.File(right, "r+") as file:
+        file["/add/1/output/a"].attrs["Stride"] = np.array([3, 2], np.int64)
+    done = compare("-m", mine, "-g", right, "-p", 1, "-out", tmp_path / "out")
+    assert done.returncode == 0 and "[WARNING] [/add/1/output/a]:shape=(1, 3),stride=(3, 2),stride is invalid\n" in done.stderr
+    assert [row["CosineSimilarity"] for row in rows_in(tmp_path / "out")] == ["nan", "NaN", "NaN"]
+    [folder] = (tmp_path / "out").glob("*_filtered")
+    with open(folder / "filtered_result.csv", newline="") as file:
+        assert [row["CosineSimilarity"] for row in csv.DictReader(file)] == ["NaN", "NaN"]
