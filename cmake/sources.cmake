@@ -273,13 +273,12 @@ set(OPDUMP_ABI_SOURCES
   abi/opdump.cc
 )
 set(OPDUMP_CLI_SOURCES
-  cli/algorithm_plugin.cc
-  cli/argparse.cc
+  arrays/file.cc
+  arrays/layout.cc
+  arrays/numpy_text.cc
+  arrays/pieces.cc
+  arrays/text.cc
   cli/arguments.cc
-  cli/array_file.cc
-  cli/array_layout.cc
-  cli/array_pieces.cc
-  cli/array_text.cc
   cli/compare.cc
   cli/convert.cc
   cli/convert_item.cc
@@ -292,35 +291,7 @@ set(OPDUMP_CLI_SOURCES
   cli/ls.cc
   cli/main.cc
   cli/model_inputs.cc
-  cli/msaccucmp.cc
-  cli/msaccucmp_compare.cc
-  cli/msaccucmp_compare_arguments.cc
-  cli/msaccucmp_compare_arrays.cc
-  cli/msaccucmp_compare_batch.cc
-  cli/msaccucmp_compare_folders.cc
-  cli/msaccucmp_compare_h5.cc
-  cli/msaccucmp_compare_paths.cc
-  cli/msaccucmp_compare_setup.cc
-  cli/msaccucmp_compare_single.cc
-  cli/msaccucmp_compare_work.cc
-  cli/msaccucmp_convert.cc
-  cli/msaccucmp_cut.cc
-  cli/msaccucmp_dump.cc
-  cli/msaccucmp_file.cc
-  cli/msaccucmp_file_compare.cc
-  cli/msaccucmp_groups.cc
-  cli/msaccucmp_nano.cc
-  cli/msaccucmp_overflow.cc
-  cli/msaccucmp_paths.cc
-  cli/msaccucmp_shapes.cc
-  cli/msaccucmp_tensor.cc
-  cli/msaccucmp_threads.cc
-  cli/numpy_text.cc
-  cli/output.cc
   cli/plan.cc
-  cli/progress.cc
-  cli/python_plugin.cc
-  cli/python_process.cc
   cli/run.cc
   cli/run_config.cc
   cli/select.cc
@@ -331,6 +302,35 @@ set(OPDUMP_CLI_SOURCES
   cli/verbs.cc
   group/group.cc
   group/mpi.cc
+  msaccucmp/algorithm_plugin.cc
+  msaccucmp/argparse.cc
+  msaccucmp/compare.cc
+  msaccucmp/compare_arguments.cc
+  msaccucmp/compare_arrays.cc
+  msaccucmp/compare_batch.cc
+  msaccucmp/compare_folders.cc
+  msaccucmp/compare_h5.cc
+  msaccucmp/compare_paths.cc
+  msaccucmp/compare_setup.cc
+  msaccucmp/compare_single.cc
+  msaccucmp/compare_work.cc
+  msaccucmp/convert.cc
+  msaccucmp/cut.cc
+  msaccucmp/dump.cc
+  msaccucmp/file.cc
+  msaccucmp/file_compare.cc
+  msaccucmp/groups.cc
+  msaccucmp/msaccucmp.cc
+  msaccucmp/nano.cc
+  msaccucmp/overflow.cc
+  msaccucmp/paths.cc
+  msaccucmp/python_plugin.cc
+  msaccucmp/python_process.cc
+  msaccucmp/shapes.cc
+  msaccucmp/tensor.cc
+  msaccucmp/threads.cc
+  terminal/output.cc
+  terminal/progress.cc
 )
 
 set(OPDUMP_TEST_FOLDERS base model math plan dialect format dump capture compare report)

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/output.h"
+#include "terminal/output.h"
 
 namespace opdump::cli {
 
@@ -13,7 +13,7 @@ std::optional<Result<int>> parse_arguments(CLI::App& app, std::span<const char* 
     app.parse(std::vector<std::string>(args.rbegin(), args.rend()));  // CLI11 pops words from the back
     return std::nullopt;
   } catch (const CLI::CallForHelp&) {
-    print(app.help());
+    terminal::print(app.help());
     return Result<int>(0);
   } catch (const CLI::Error& e) {
     return Result<int>(Error(Code::usage, std::string(e.what()) + "; see " + app.get_name() + " --help"));

@@ -6,14 +6,14 @@
 
 #include "base/worker_pool.h"
 #include "cli/arguments.h"
-#include "cli/output.h"
-#include "cli/progress.h"
 #include "cli/verb.h"
 #include "compare/share.h"
 #include "group/group.h"
 #include "report/csv.h"
 #include "report/jsonl.h"
 #include "report/table.h"
+#include "terminal/output.h"
+#include "terminal/progress.h"
 
 namespace opdump::cli {
 namespace {
@@ -78,9 +78,9 @@ void print_json(const compare::Comparison& comparison, const CompareArguments& a
   for (const compare::OperatorComparison& op : comparison.operators) {
     lines.clear();
     report::append_json_lines(lines, op);
-    print(lines);
+    terminal::print(lines);
   }
-  print(report::summary_json_line(comparison, arguments.golden, arguments.actual));
+  terminal::print(report::summary_json_line(comparison, arguments.golden, arguments.actual));
 }
 
 // Prints the report. Returns the exit status.
@@ -94,15 +94,15 @@ Result<int> print_report(const compare::Comparison& comparison, const CompareArg
     style.all = arguments.all;
     style.colour = wants_colour;
     const std::string table = report::format_table(comparison, style);
-    print(table.empty() ? table : table + "\n");
-    print(report::format_summary(comparison, style));
+    terminal::print(table.empty() ? table : table + "\n");
+    terminal::print(report::format_summary(comparison, style));
   }
   return static_cast<int>(exit_of(comparison.outcome));
 }
 
 Result<compare::Comparison> compare_with_progress(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                                   compare::Options options) {
-  Progress progress("comparing");
+  terminal::Progress progress("comparing");
   options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
   return compare::compare_dumps(golden, actual, options);
 }
@@ -127,7 +127,7 @@ Result<int> compare_in(const group::Group& group, CompareArguments& arguments) {
              compare_with_progress(*golden, *actual, arguments.options));
   if (!group.is_leader()) return 0;
   const bool is_alone = group.size() == 1;  // mpirun lets processes believe that they write to a terminal
-  return print_report(comparison, arguments, is_alone && wants_colour());
+  return print_report(comparison, arguments, is_alone && terminal::wants_colour());
 }
 
 }  // namespace

@@ -12,13 +12,13 @@
 #include "base/worker_pool.h"
 #include "cli/arguments.h"
 #include "cli/convert_item.h"
-#include "cli/output.h"
-#include "cli/progress.h"
 #include "cli/select.h"
 #include "cli/slot_facts.h"
 #include "cli/verb.h"
 #include "compare/shared_work.h"
 #include "group/group.h"
+#include "terminal/output.h"
+#include "terminal/progress.h"
 
 namespace opdump::cli {
 namespace {
@@ -182,7 +182,7 @@ class Converter {
   std::vector<bool> is_done_;
   std::vector<std::string> left_out_;
   std::mutex mutex_;  // guards results_, is_done_ and what follows
-  Progress progress_;
+  terminal::Progress progress_;
   std::uint64_t total_bytes_ = 0, done_bytes_ = 0, begun_bytes_ = 0;
 };
 
@@ -199,12 +199,12 @@ std::string description_of(const std::vector<StepSlots>& steps, const dump::Dump
 Result<int> report(const Converter& converter, const dump::DumpSet& dump, const std::string& output) {
   const std::vector<std::string> failures = converter.failures();
   std::string text = "converted " + counted(converter.converted(), "tensor") + " into " + output;
-  for (const std::string& failure : failures) print_error(failure);
+  for (const std::string& failure : failures) terminal::print_error(failure);
   for (const dump::Problem& problem : dump.problems())
-    print_error(problem.path.string() + ": " + problem.what);
-  for (const std::string& process : converter.left_out()) print_error(process);
+    terminal::print_error(problem.path.string() + ": " + problem.what);
+  for (const std::string& process : converter.left_out()) terminal::print_error(process);
   if (!failures.empty()) text += "; " + std::to_string(failures.size()) + " could not be";
-  print(text + "\n");
+  terminal::print(text + "\n");
   const bool is_whole = failures.empty() && dump.problems().empty() && converter.left_out().empty();
   return static_cast<int>(is_whole ? Exit::match : Exit::incomplete);
 }

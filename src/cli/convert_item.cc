@@ -3,8 +3,8 @@
 #include <system_error>
 #include <utility>
 
-#include "cli/array_file.h"
-#include "cli/array_text.h"
+#include "arrays/file.h"
+#include "arrays/text.h"
 #include "cli/slot_facts.h"
 #include "format/npy.h"
 #include "format/safetensors.h"
@@ -48,15 +48,15 @@ class ItemConverter {
 
   Result<> write_slot() const {
     const fs::path path = target_.output / item_.step->place / (item_.slot->name + "." + target_.to);
-    OPDUMP_TRY(Array array, open_slot(*item_.slot->slot, target_.format, threads_));
+    OPDUMP_TRY(arrays::Array array, open_slot(*item_.slot->slot, target_.format, threads_));
     const double share = static_cast<double>(item_.bytes) / static_cast<double>(array.byte_count() + 1);
     array.on_written = [&](std::uint64_t bytes) {
       on_done_(static_cast<std::uint64_t>(static_cast<double>(bytes) * share));
     };
-    if (target_.to == "npy") return write_npy(array, false, path);
-    if (target_.to == "bin") return write_elements(array, path);
-    if (target_.to == "txt") return write_text(array, path);
-    return write_torch(array, path);
+    if (target_.to == "npy") return arrays::write_npy(array, false, path);
+    if (target_.to == "bin") return arrays::write_elements(array, path);
+    if (target_.to == "txt") return arrays::write_text(array, path);
+    return arrays::write_torch(array, path);
   }
 
   // The arrays of a step that can be opened; the others are told.
@@ -94,7 +94,7 @@ class ItemConverter {
     for (const Entry& entry : entries) {
       OPDUMP_TRY(const std::string header,
                  format::encode_npy_header(entry.dtype, entry.shape, format::NpySpelling::numpy));
-      OPDUMP_TRY(Array array, open_slot(*entry.slot->slot, target_.format, 1));
+      OPDUMP_TRY(arrays::Array array, open_slot(*entry.slot->slot, target_.format, 1));
       OPDUMP_CHECK_OK(zip.begin(entry.slot->name + ".npy", header.size() + array.byte_count(), kAlignment));
       OPDUMP_CHECK_OK(zip.add(std::as_bytes(std::span(header))));
       for (;;) {
@@ -114,8 +114,8 @@ class ItemConverter {
     OPDUMP_TRY(const std::string text, format::encode_safetensors_header(header));
     OPDUMP_CHECK_OK(write_all(fd, std::as_bytes(std::span(text)), path));
     for (const Entry& entry : entries) {
-      OPDUMP_TRY(Array array, open_slot(*entry.slot->slot, target_.format, 1));
-      OPDUMP_CHECK_OK(write_pieces(array, fd, path));
+      OPDUMP_TRY(arrays::Array array, open_slot(*entry.slot->slot, target_.format, 1));
+      OPDUMP_CHECK_OK(arrays::write_pieces(array, fd, path));
       on_done_(file_bytes(*entry.slot->slot));
     }
     return ok();

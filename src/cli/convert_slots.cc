@@ -5,10 +5,10 @@
 #include <set>
 #include <utility>
 
-#include "cli/msaccucmp_dump.h"
 #include "format/dump_data.h"
 #include "format/npy.h"
 #include "math/device_layout.h"
+#include "msaccucmp/dump.h"
 
 namespace opdump::cli {
 namespace fs = std::filesystem;
@@ -41,9 +41,9 @@ struct Origin {
 };
 std::optional<Origin> find_origin(const dump::Slot& slot) {
   if (!slot.part) return std::nullopt;
-  Log quiet(true);
-  const ReadDump dump = read_dump(slot.file, false, quiet);
-  if (dump.status != Status::ok) return std::nullopt;
+  msaccucmp::Log quiet(true);
+  const msaccucmp::ReadDump dump = msaccucmp::read_dump(slot.file, false, quiet);
+  if (dump.status != msaccucmp::Status::ok) return std::nullopt;
   for (const auto* tensors : {&dump.file.data.inputs, &dump.file.data.outputs})
     for (const format::DumpTensor& tensor : *tensors) {
       if (!tensor.data || tensor.data->offset != slot.part->offset || !tensor.original_shape) continue;
@@ -56,28 +56,28 @@ std::optional<Origin> find_origin(const dump::Slot& slot) {
 }
 
 // Pieces of a tensor that they own.
-class StoredPieces final : public ArrayPieces {
+class StoredPieces final : public arrays::ArrayPieces {
  public:
-  explicit StoredPieces(dump::StoredTensor tensor, std::unique_ptr<ArrayPieces> pieces)
+  explicit StoredPieces(dump::StoredTensor tensor, std::unique_ptr<arrays::ArrayPieces> pieces)
       : tensor_(std::move(tensor)), pieces_(std::move(pieces)) {}
   Result<std::span<const std::byte>> next() override { return pieces_->next(); }
 
  private:
   dump::StoredTensor tensor_;
-  std::unique_ptr<ArrayPieces> pieces_;
+  std::unique_ptr<arrays::ArrayPieces> pieces_;
 };
 
 // Elements of a mapped file that stays mapped while they are used. Nothing is copied, wherever they lie.
-class MappedPieces final : public ArrayPieces {
+class MappedPieces final : public arrays::ArrayPieces {
  public:
-  MappedPieces(MappedFile file, std::unique_ptr<ArrayPieces> pieces)
+  MappedPieces(MappedFile file, std::unique_ptr<arrays::ArrayPieces> pieces)
       : file_(std::move(file)), pieces_(std::move(pieces)) {}
   Result<std::span<const std::byte>> next() override { return pieces_->next(); }
   std::optional<FileRange> range() const override { return pieces_->range(); }
 
  private:
   MappedFile file_;
-  std::unique_ptr<ArrayPieces> pieces_;
+  std::unique_ptr<arrays::ArrayPieces> pieces_;
 };
 
 // Where the elements of a slot lie row by row in a file, if they do.
@@ -103,9 +103,9 @@ std::optional<Place> find_place(const dump::Slot& slot, std::span<const std::byt
 }
 
 // The shapes of a change, `origin` being what the dump knows of the tensor. Errors: as math::convert_shape.
-Result<LayoutChange> shapes_of(const Shape& stored, Format from, Format to,
-                               const std::optional<Origin>& origin) {
-  LayoutChange change{from, to, stored, {}, {}, origin ? origin->groups : 1};
+Result<arrays::LayoutChange> shapes_of(const Shape& stored, Format from, Format to,
+                                       const std::optional<Origin>& origin) {
+  arrays::LayoutChange change{from, to, stored, {}, {}, origin ? origin->groups : 1};
   const auto padded = math::convert_shape(stored, from, to, {{}, change.groups});
   if (padded) {
     change.made = change.result = *padded;
@@ -147,27 +147,27 @@ std::vector<StepSlots> list_slots(const std::vector<const dump::OperatorRun*>& r
   return steps;
 }
 
-Result<Array> open_slot(const dump::Slot& slot, std::optional<Format> format, unsigned threads) {
+Result<arrays::Array> open_slot(const dump::Slot& slot, std::optional<Format> format, unsigned threads) {
   const auto from = model::find_format(slot.format);
   // ND names no dimension, so there is nothing to bring into an order.
   const bool is_changed =
       format && from && *from != *format && *from != Format::nd && math::can_convert_layout(*from, *format);
-  const auto open = [&](const Elements& elements, const Shape& shape) -> Result<Array> {
-    Array array{file_dtype(elements.dtype), shape, nullptr};
+  const auto open = [&](const arrays::Elements& elements, const Shape& shape) -> Result<arrays::Array> {
+    arrays::Array array{arrays::file_dtype(elements.dtype), shape, nullptr};
     if (!is_changed) {
-      array.pieces = make_pieces(elements);
+      array.pieces = arrays::make_pieces(elements);
       return array;
     }
-    OPDUMP_TRY(LayoutChange change, shapes_of(shape, *from, *format, find_origin(slot)));
+    OPDUMP_TRY(arrays::LayoutChange change, shapes_of(shape, *from, *format, find_origin(slot)));
     array.shape = change.result;
-    OPDUMP_TRY(array.pieces, change_layout(elements, std::move(change), threads));
+    OPDUMP_TRY(array.pieces, arrays::change_layout(elements, std::move(change), threads));
     return array;
   };
   OPDUMP_TRY(MappedFile file, MappedFile::open(slot.file));
   if (const auto place = find_place(slot, file.bytes())) {
     const model::TensorView view{place->dtype, place->shape, {}, nullptr};
     const std::uint64_t bytes = view.byte_count();
-    OPDUMP_TRY(Array array,
+    OPDUMP_TRY(arrays::Array array,
                open({place->dtype, view.element_count(), file.bytes().subspan(place->offset, bytes),
                      FileRange{slot.file, place->offset, bytes}, false},
                     place->shape));
@@ -177,7 +177,7 @@ Result<Array> open_slot(const dump::Slot& slot, std::optional<Format> format, un
   OPDUMP_TRY(dump::StoredTensor stored, dump::StoredTensor::read(slot));
   OPDUMP_CHECK_OK(stored.straighten());
   const model::TensorView view = stored.view();
-  Array array{file_dtype(view.dtype), view.shape, make_pieces(view, std::nullopt)};
+  arrays::Array array{arrays::file_dtype(view.dtype), view.shape, arrays::make_pieces(view, std::nullopt)};
   if (view.is_contiguous()) {
     OPDUMP_TRY(array,
                open({view.dtype, view.element_count(), {view.data, view.byte_count()}, std::nullopt, false},

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "arrays/pieces.h"
 #include "base/result.h"
-#include "cli/array_pieces.h"
 #include "dump/dump_set.h"
 #include "model/format.h"
 
@@ -33,6 +33,7 @@ std::vector<StepSlots> list_slots(const std::vector<const dump::OperatorRun*>& r
 // An array in the layout `format`, where the dump says in which it is; else as it lies. What the padding of a
 // layout added is cut off where the dump says how large the tensor was. Errors: as dump::StoredTensor::read
 // and change_layout.
-Result<Array> open_slot(const dump::Slot& slot, std::optional<model::Format> format, unsigned threads);
+Result<arrays::Array> open_slot(const dump::Slot& slot, std::optional<model::Format> format,
+                                unsigned threads);
 
 }  // namespace opdump::cli

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/text.h"
-#include "cli/output.h"
 #include "cli/verb.h"
+#include "terminal/output.h"
 
 namespace opdump::cli {
 namespace {
@@ -37,7 +37,7 @@ Result<int> run_graph(std::span<const char* const> args) {
   if (args.empty()) return Error(Code::usage, "a verb is expected after graph; see opdump graph --help");
   const std::string_view word = args[0];
   if (word == "--help" || word == "-h") {
-    print(graph_help());
+    terminal::print(graph_help());
     return 0;
   }
   std::vector<std::string_view> names;

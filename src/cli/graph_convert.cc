@@ -5,8 +5,8 @@
 #include "base/file.h"
 #include "cli/arguments.h"
 #include "cli/graph.h"
-#include "cli/output.h"
 #include "format/ge_graph.h"
+#include "terminal/output.h"
 
 namespace opdump::cli {
 
@@ -25,7 +25,7 @@ Result<int> run_graph_convert(std::span<const char* const> args) {
   const std::string json =
       format::ge_graph_json(*model).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
   if (output.empty())
-    print(json + "\n");
+    terminal::print(json + "\n");
   else
     OPDUMP_CHECK_OK(write_file_atomic(output, json, 0600));
   return 0;

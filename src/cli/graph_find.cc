@@ -5,9 +5,9 @@
 
 #include "cli/arguments.h"
 #include "cli/graph.h"
-#include "cli/output.h"
 #include "cli/slot_facts.h"
 #include "dump/ge_graph_find.h"
+#include "terminal/output.h"
 
 namespace opdump::cli {
 namespace {
@@ -68,17 +68,17 @@ Result<int> run_graph_find(std::span<const char* const> args) {
 
   OPDUMP_TRY(const dump::GeGraphSearch search, dump::find_ge_graph(arguments.directory, arguments.op));
   for (const dump::Problem& problem : search.problems)
-    print_error(problem.path.string() + ":" + problem.what);
+    terminal::print_error(problem.path.string() + ":" + problem.what);
   if (!search.chosen) return none_chosen(search, arguments);
   const dump::GeGraphCandidate& chosen = search.candidates[*search.chosen];
   const std::string& where = arguments.dump.empty() ? arguments.directory : arguments.dump;
   const auto dumps = dump::find_model_directories(where, chosen);
   if (arguments.json) {
-    print(json_line(to_json(search, dumps)));
+    terminal::print(json_line(to_json(search, dumps)));
   } else {
-    print("graph    " + chosen.path.string() + "\nname     " + chosen.graph_name + "\nbecause  it " +
-          search.reason + "\n");
-    for (const std::filesystem::path& dump : dumps) print("dump     " + dump.string() + "\n");
+    terminal::print("graph    " + chosen.path.string() + "\nname     " + chosen.graph_name +
+                    "\nbecause  it " + search.reason + "\n");
+    for (const std::filesystem::path& dump : dumps) terminal::print("dump     " + dump.string() + "\n");
   }
   if (dumps.empty() && !arguments.dump.empty())
     return Error(Code::not_found, arguments.dump + ": there is no directory " + chosen.graph_name + " in it");

@@ -11,12 +11,12 @@
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/graphs.h"
-#include "cli/output.h"
 #include "cli/select.h"
 #include "cli/slot_facts.h"
 #include "cli/source_lines.h"
 #include "cli/verb.h"
 #include "compare/names.h"
+#include "terminal/output.h"
 
 namespace opdump::cli {
 namespace {
@@ -74,7 +74,7 @@ void list_graphs(const Entries& entries, bool json) {
         text += (steps.find_first_of(",-") == std::string::npos ? ", executed in step "
                                                                 : ", executed in steps ") +
                 steps;
-      print(text + "  (" + entry.path.string() + ")\n");
+      terminal::print(text + "  (" + entry.path.string() + ")\n");
       continue;
     }
     Json record = begin_record("graph", entry);
@@ -83,7 +83,7 @@ void list_graphs(const Entries& entries, bool json) {
     record["operators"] = graph.nodes.size();
     record["parameters"] = graph.parameters.size();
     record["steps"] = std::set(entry.history.begin(), entry.history.end());
-    print(json_line(record));
+    terminal::print(json_line(record));
   }
 }
 
@@ -158,7 +158,7 @@ void print_slot(const GraphEntry& entry, std::size_t node, const SlotView& slot)
     if (slot.files.size() > 1) text += "  (and " + std::to_string(slot.files.size() - 1) + " more)";
     text += "\n";
   }
-  print(text);
+  terminal::print(text);
 }
 
 std::string format_span(const model::SourceSpan& span) {
@@ -169,9 +169,9 @@ std::string format_span(const model::SourceSpan& span) {
 
 void print_operator(const GraphEntry& entry, std::size_t index, const std::vector<SlotView>& slots) {
   const model::Node& node = entry.graph.nodes[index];
-  print("  " + node.op.name + "  (" + node.op.type + ")\n");
+  terminal::print("  " + node.op.name + "  (" + node.op.type + ")\n");
   for (const model::SourceSpan& span : node.source)
-    print("    " + format_span(span) + "  " + std::string(trim(span.code)) + "\n");
+    terminal::print("    " + format_span(span) + "  " + std::string(trim(span.code)) + "\n");
   for (const SlotView& slot : slots) print_slot(entry, index, slot);
 }
 
@@ -203,7 +203,7 @@ void print_operator_json(const GraphEntry& entry, std::size_t index, const std::
         {{"file", span.file}, {"first", span.first_line}, {"last", span.last_line}, {"code", span.code}});
   record["slots"] = Json::array();
   for (const SlotView& slot : slots) record["slots"].push_back(slot_record(entry, index, slot));
-  print(json_line(record));
+  terminal::print(json_line(record));
 }
 
 using Chosen = std::vector<std::pair<const GraphEntry*, std::size_t>>;
@@ -288,7 +288,7 @@ void list_operators(const Chosen& chosen, const RunsByNode& runs, bool json) {
       print_operator_json(*entry, node, slots);
       continue;
     }
-    if (entry != previous) print(graph_title(*entry) + "\n");
+    if (entry != previous) terminal::print(graph_title(*entry) + "\n");
     previous = entry;
     print_operator(*entry, node, slots);
   }
@@ -296,7 +296,7 @@ void list_operators(const Chosen& chosen, const RunsByNode& runs, bool json) {
 
 Result<int> answer(const Graphs& graphs, const dump::DumpSet* dump, const IrArguments& arguments) {
   for (const dump::Problem& problem : graphs.problems())
-    print_error(problem.path.string() + ": " + problem.what);
+    terminal::print_error(problem.path.string() + ": " + problem.what);
   if (graphs.entries().empty())
     return Error(Code::not_found,
                  arguments.path + ": no graphs; expected rank_N/graphs/ms_output_trace_code_graph_*.ir");

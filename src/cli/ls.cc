@@ -6,11 +6,11 @@
 
 #include "base/text.h"
 #include "cli/arguments.h"
-#include "cli/output.h"
 #include "cli/select.h"
 #include "cli/slot_facts.h"
 #include "cli/verb.h"
 #include "compare/names.h"
+#include "terminal/output.h"
 
 namespace opdump::cli {
 namespace {
@@ -100,15 +100,15 @@ void list_text(const Runs& runs) {
   for (const OperatorRun* run : runs) {
     const auto frame = [](const OperatorRun& r) { return std::tuple(r.rank, r.graph_id, r.step); };
     if (previous == nullptr || frame(*previous) != frame(*run))
-      print("rank " + std::to_string(run->rank) + ", graph " + std::to_string(run->graph_id) + ", step " +
-            std::to_string(run->step) + "\n");
+      terminal::print("rank " + std::to_string(run->rank) + ", graph " + std::to_string(run->graph_id) +
+                      ", step " + std::to_string(run->step) + "\n");
     previous = run;
-    print("  " + heading(*run) + "\n");
+    terminal::print("  " + heading(*run) + "\n");
     for (const dump::Slot& slot : run->slots) {
       const SlotFacts facts = slot_facts(slot);
       std::string name = compare::one_line(compare::slot_name(slot));
       name.resize(std::max<std::size_t>(name.size(), 9), ' ');
-      print("    " + name + "  " + describe(slot, facts) + "\n");
+      terminal::print("    " + name + "  " + describe(slot, facts) + "\n");
     }
   }
 }
@@ -121,7 +121,7 @@ void list_json(const dump::DumpSet& dump, const Runs& runs, const Totals& totals
       const SlotFacts facts = slot_facts(slot);
       record["slots"].push_back(slot_json(slot, facts));
     }
-    print(json_line(record));
+    terminal::print(json_line(record));
   }
   Json record;
   record["schema_version"] = 1;
@@ -148,7 +148,7 @@ void list_json(const dump::DumpSet& dump, const Runs& runs, const Totals& totals
   record["problems"] = Json::array();
   for (const dump::Problem& problem : dump.problems())
     record["problems"].push_back(problem.path.string() + ": " + problem.what);
-  print(json_line(record));
+  terminal::print(json_line(record));
 }
 
 }  // namespace
@@ -165,7 +165,7 @@ Result<int> run_ls(std::span<const char* const> args) {
     list_json(dump, runs, totals);
     return 0;
   }
-  print(summary(dump, totals, runs.size()) + "\n");
+  terminal::print(summary(dump, totals, runs.size()) + "\n");
   list_text(runs);
   return 0;
 }

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "cli/arguments.h"
-#include "cli/output.h"
 #include "cli/verb.h"
 #include "dialect/dialects.h"
+#include "terminal/output.h"
 
 namespace opdump::cli {
 
@@ -25,8 +25,8 @@ Result<int> run_plan(std::span<const char* const> args) {
   options.strict = strict;
   OPDUMP_TRY(options.mode, dialect::parse_mode(mode));
   OPDUMP_TRY(const plan::DumpPlan plan, dialect::load_plan(file, dialect, options));
-  for (const std::string& warning : plan.warnings) print_error("warning: " + warning);
-  print(json ? plan::describe_json(plan) : plan::describe(plan));
+  for (const std::string& warning : plan.warnings) terminal::print_error("warning: " + warning);
+  terminal::print(json ? plan::describe_json(plan) : plan::describe(plan));
   return 0;
 }
 

@@ -21,10 +21,10 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/arguments.h"
-#include "cli/output.h"
 #include "cli/run_config.h"
 #include "cli/run_models.h"
 #include "cli/verb.h"
+#include "terminal/output.h"
 
 namespace opdump::cli {
 namespace {
@@ -166,11 +166,13 @@ void tell(const RunReport& report, bool has_config) {
   const std::ptrdiff_t started = report.count('+'), ended = report.count('-');
   if (started == 0 && report.count('!') > 0) return;  // it could not start, and has said why
   if (started == 0 && !has_config)
-    print_error("nothing was dumped: the program did not ask for it (or runs Python with -I, -E or -S)");
+    terminal::print_error(
+        "nothing was dumped: the program did not ask for it (or runs Python with -I, -E or -S)");
   else if (started == 0)
-    print_error("nothing was dumped: the program did not import torch (or runs Python with -I, -E or -S)");
+    terminal::print_error(
+        "nothing was dumped: the program did not import torch (or runs Python with -I, -E or -S)");
   else if (ended < started)
-    print_error(
+    terminal::print_error(
         "the recording was cut short: what was written is valid, the rest is missing (see "
         "opdump_status.json)");
 }
@@ -219,7 +221,7 @@ Result<int> run_run(std::span<const char* const> args) {
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
   if (is_empty)
-    print_error("nothing was dumped: " + config + " asks for nothing");
+    terminal::print_error("nothing was dumped: " + config + " asks for nothing");
   else
     tell(report, !config.empty());
   return pass_on(status);

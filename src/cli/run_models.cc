@@ -13,10 +13,10 @@
 
 #include "cli/arguments.h"
 #include "cli/model_inputs.h"
-#include "cli/output.h"
 #include "cli/run_config.h"
 #include "dump/npy_file.h"
 #include "opdump/opdump_onnxruntime.h"
+#include "terminal/output.h"
 
 namespace opdump::cli {
 namespace {
@@ -47,7 +47,7 @@ struct UnloadModel {
 using ModelPointer = std::unique_ptr<opdump_onnx_model, UnloadModel>;
 
 void log_line(void*, int level, const char* line) {
-  print_error(level >= OPDUMP_WARNING ? std::string("warning: ") + line : line);
+  terminal::print_error(level >= OPDUMP_WARNING ? std::string("warning: ") + line : line);
 }
 
 Code to_code(opdump_status status) {
@@ -120,7 +120,7 @@ std::string file_name(std::string name) {
 
 Result<> write_output(const opdump_tensor& tensor, const fs::path& path) {
   if (tensor.undumped) {
-    print_error("warning: " + path.string() + " is not written: " + tensor.undumped);
+    terminal::print_error("warning: " + path.string() + " is not written: " + tensor.undumped);
     return ok();
   }
   const model::TensorView view =
@@ -146,8 +146,8 @@ class ModelRun {
   Result<> run() {
     const std::size_t inner = opdump_onnx_inner_operator_count(model_);
     if (inner > 0)
-      print_error("warning: " + path_ + ": " + std::to_string(inner) +
-                  " operators in subgraphs (bodies of If, Loop, Scan) are not seen");
+      terminal::print_error("warning: " + path_ + ": " + std::to_string(inner) +
+                            " operators in subgraphs (bodies of If, Loop, Scan) are not seen");
     const std::size_t count = arguments_.executions ? arguments_.executions : source_.execution_count();
     for (std::size_t execution = 0; execution < count; ++execution) OPDUMP_CHECK_OK(run_once(execution));
     return ok();
@@ -240,7 +240,7 @@ Result<> run_all(const ModelArguments& arguments) {
   OPDUMP_CHECK_OK(check_names(source, models));
   OPDUMP_CHECK_OK(check_files(source, models));
   OPDUMP_TRY(SessionPointer session, open_session(arguments, config));
-  if (!session) print_error("warning: the configuration asks for no dump");
+  if (!session) terminal::print_error("warning: the configuration asks for no dump");
   for (std::size_t i = 0; i < models.size(); ++i)
     OPDUMP_CHECK_OK(ModelRun(arguments, source, session.get(), models[i].get(), arguments.models[i]).run());
   if (const opdump_status status = opdump_close(session.release()); status != OPDUMP_OK)

@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/graphs.h"
-#include "cli/output.h"
 #include "cli/select.h"
 #include "cli/slot_facts.h"
 #include "cli/values.h"
@@ -13,6 +12,7 @@
 #include "compare/names.h"
 #include "compare/statistics.h"
 #include "format/graph_rows.h"
+#include "terminal/output.h"
 
 namespace opdump::cli {
 namespace {
@@ -94,7 +94,7 @@ void print_slot(const dump::Slot& slot, const SlotFacts& facts, const SlotData& 
   }
   if (!line.empty()) text += "    stats   " + line + "\n";
   if (!data.values.empty()) text += "    values  " + data.values + "\n";
-  print(text);
+  terminal::print(text);
 }
 
 void print_slot_json(const OperatorRun& run, const dump::Slot& slot, const SlotFacts& facts,
@@ -113,7 +113,7 @@ void print_slot_json(const OperatorRun& run, const dump::Slot& slot, const SlotF
   else if (place.entry != nullptr)
     if (const auto* input = format::find_input(place.entry->graph.nodes[place.node], slot.index))
       record["from"] = source_json(*place.entry, input->source);
-  print(json_line(record));
+  terminal::print(json_line(record));
 }
 
 // The slots that the user wants; --slot may mean none.
@@ -122,8 +122,8 @@ Result<> show_runs(const Runs& runs, const Graphs& graphs, const ShowArguments& 
   bool found = false;
   for (const OperatorRun* run : runs) {
     if (!arguments.json)
-      print(heading(*run) + "\n  rank " + std::to_string(run->rank) + ", graph " +
-            std::to_string(run->graph_id) + ", step " + std::to_string(run->step) + "\n");
+      terminal::print(heading(*run) + "\n  rank " + std::to_string(run->rank) + ", graph " +
+                      std::to_string(run->graph_id) + ", step " + std::to_string(run->step) + "\n");
     const Graphs::Place place = graphs.find(*run);
     for (const dump::Slot& slot : run->slots) {
       const std::string name = compare::slot_name(slot);
@@ -150,10 +150,10 @@ void list_names(const Runs& runs, const std::string& text) {
     names.insert(compare::operator_name(*run));
     steps.push_back(run->step);
   }
-  for (const std::string_view name : names) print(std::string(name) + "\n");
-  print("'" + text + "' means " + counted(runs.size(), "execution") + " of " +
-        counted(names.size(), "operator") + " in steps " + compare::format_ranges(std::move(steps)) +
-        "; say more of the name, or --step\n");
+  for (const std::string_view name : names) terminal::print(std::string(name) + "\n");
+  terminal::print("'" + text + "' means " + counted(runs.size(), "execution") + " of " +
+                  counted(names.size(), "operator") + " in steps " +
+                  compare::format_ranges(std::move(steps)) + "; say more of the name, or --step\n");
 }
 
 }  // namespace
@@ -171,7 +171,7 @@ Result<int> run_show(std::span<const char* const> args) {
   }
   OPDUMP_TRY(const Graphs graphs, Graphs::read(dump));
   for (const dump::Problem& problem : graphs.problems())
-    print_error(problem.path.string() + ": " + problem.what);
+    terminal::print_error(problem.path.string() + ": " + problem.what);
   OPDUMP_CHECK_OK(show_runs(runs, graphs, arguments));
   return 0;
 }

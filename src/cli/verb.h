@@ -48,7 +48,6 @@ Result<int> run_convert(std::span<const char* const> args);
 Result<int> run_graph(std::span<const char* const> args);
 Result<int> run_ir(std::span<const char* const> args);
 Result<int> run_ls(std::span<const char* const> args);
-Result<int> run_msaccucmp(std::span<const char* const> args);
 Result<int> run_plan(std::span<const char* const> args);
 Result<int> run_run(std::span<const char* const> args);
 Result<int> run_show(std::span<const char* const> args);

@@ -5,10 +5,11 @@
 
 #include "base/text.h"
 #include "base/version.h"
-#include "cli/output.h"
 #include "cli/verb.h"
 #include "dialect/dialects.h"
 #include "group/group.h"
+#include "msaccucmp/msaccucmp.h"
+#include "terminal/output.h"
 
 namespace opdump::cli {
 namespace {
@@ -25,7 +26,7 @@ constexpr std::array kVerbs{
     Verb{"convert", "Write the tensors of a dump as .npy, .npz, .safetensors, text, ...", run_convert,
          Together::shared},
     Verb{"msaccucmp", "Convert and compare CANN's dumps with the options and names of msaccucmp.py",
-         run_msaccucmp, Together::shared},
+         msaccucmp::run, Together::shared},
 };
 
 #if defined(__clang__)
@@ -47,7 +48,7 @@ Result<int> unknown_verb(std::string_view word) {
 
 Result<int> print_and_succeed(const std::string& text, std::span<const char* const> rest) {
   if (!rest.empty()) return Error(Code::usage, "nothing is expected after it: " + std::string(rest[0]));
-  print(text);
+  terminal::print(text);
   return 0;
 }
 
@@ -69,7 +70,7 @@ Result<int> dispatch(std::span<const char* const> args) {
 Result<int> guarded(std::span<const char* const> args) {
   try {
     OPDUMP_TRY(const int status, dispatch(args));
-    OPDUMP_CHECK_OK(flush_output());
+    OPDUMP_CHECK_OK(terminal::flush_output());
     return status;
   } catch (const std::exception& e) {
     return Error(Code::internal, e.what());
@@ -123,7 +124,7 @@ std::string version_text() {
 int run_command_line(std::span<const char* const> args) {
   auto status = guarded(args);
   if (status) return *status;
-  print_error(status.error().message());
+  terminal::print_error(status.error().message());
   return static_cast<int>(exit_of(status.error().code()));
 }
 

@@ -55,13 +55,13 @@ Result<> list(const char* path) {
     }
     std::printf("\t%s\t", dataset.extent ? "mapped" : "read");
     std::string fault = dataset.fault;
-    IsolatedReply reply;
+    Scratch reply;
     std::span<const std::byte> bytes;
     if (dataset.extent) {
       bytes = mapped.bytes().subspan(dataset.extent->offset, dataset.extent->bytes);
     } else if (auto read = file.read(dataset)) {
       reply = std::move(*read);
-      bytes = reply.span();
+      bytes = reply.bytes();
     } else {
       fault = read.error().message();
     }

@@ -1,0 +1,75 @@
+#include "arrays/text.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "math/convert.h"
+
+namespace opdump::arrays {
+namespace {
+
+using model::DType;
+
+constexpr int kDigits = 18;
+
+void append_number(std::string& text, double value) {
+  if (std::isnan(value)) {
+    text += "nan";
+    return;
+  }
+  std::array<char, 40> buffer;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                                 std::chars_format::scientific, kDigits)
+                       .ptr;
+  text.append(buffer.data(), end);
+}
+
+void append_complex(std::string& text, double real, double imaginary) {
+  text += " (";
+  append_number(text, real);
+  if (std::isnan(imaginary) || !std::signbit(imaginary)) text += '+';
+  append_number(text, imaginary);
+  text += "j)\n";
+}
+
+// Parts of complex numbers are elements of half the size.
+DType part_of(DType dtype) {
+  if (dtype == DType::complex64) return DType::float32;
+  return dtype == DType::complex128 ? DType::float64 : dtype;
+}
+
+}  // namespace
+
+Result<> write_text(Array& array, const std::filesystem::path& path) {
+  const DType dtype = part_of(array.dtype);
+  const bool is_complex = dtype != array.dtype;
+  const std::size_t size = model::dtype_info(dtype).bits / 8;
+  if (size == 0) return Error(Code::unsupported, path.string() + ": elements of an unknown dtype");
+  OPDUMP_TRY(const Fd fd, create_file(path, 0600));
+  std::vector<double> values;
+  std::string text;
+  for (;;) {
+    OPDUMP_TRY(const auto piece, array.pieces->next());
+    if (piece.empty()) return ok();
+    values.resize(piece.size() / size);
+    math::convert_elements(dtype, piece.data(), values.data(), values.size());
+    text.clear();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (is_complex) {
+        append_complex(text, values[i], values[i + 1]);
+        ++i;
+        continue;
+      }
+      append_number(text, values[i]);
+      text += '\n';
+    }
+    OPDUMP_CHECK_OK(write_all(fd, std::as_bytes(std::span(text)), path));
+    array.note_written(piece.size());
+  }
+}
+
+}  // namespace opdump::arrays

@@ -1,0 +1,14 @@
+// Arrays as numpy.savetxt writes them: one number in each line, "%.18e"; complex ones " (re+imj)".
+#pragma once
+
+#include <filesystem>
+
+#include "arrays/pieces.h"
+#include "base/result.h"
+
+namespace opdump::arrays {
+
+// Errors: unsupported -- a dtype without numbers; io.
+Result<> write_text(Array& array, const std::filesystem::path& path);
+
+}  // namespace opdump::arrays

@@ -1,0 +1,185 @@
+// Two dumps, operator by operator: the table of results, or of the files that belong together.
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "base/file.h"
+#include "base/worker_pool.h"
+#include "compare/group_compare.h"
+#include "compare/npu_compare.h"
+#include "msaccucmp/compare.h"
+#include "msaccucmp/compare_setup.h"
+#include "msaccucmp/compare_work.h"
+#include "report/advisor.h"
+#include "report/result_csv.h"
+
+namespace opdump::msaccucmp {
+namespace {
+
+using compare::GroupResult;
+using compare::Journal;
+using compare::Row;
+
+constexpr unsigned kResultMode = 0600;
+
+std::uint64_t bytes_of(const compare::OperatorFiles* files) {
+  std::uint64_t bytes = 0;
+  std::error_code error;
+  if (files != nullptr)
+    if (const auto size = std::filesystem::file_size(files->paths.back(), error); !error) bytes = size;
+  return bytes;
+}
+
+std::vector<const compare::RuleGroup*> groups_of(const CompareSetup& setup) {
+  if (setup.choice) return chosen_groups(*setup.choice, setup.rules);
+  std::vector<const compare::RuleGroup*> groups;
+  for (const compare::RuleGroup& group : setup.rules.groups()) groups.push_back(&group);
+  return groups;
+}
+
+// Names and sizes: equal for processes that would compare the same.
+std::string files_of(const compare::DumpFolder& folder) {
+  std::string text;
+  for (const compare::OperatorFiles& op : folder.operators())
+    for (const std::string& path : op.paths) {
+      std::error_code error;
+      text += path.substr(path.rfind('/') + 1) + " " +
+              std::to_string(std::filesystem::file_size(path, error)) + "\n";
+    }
+  return text;
+}
+
+std::string files_of(const CompareSetup& setup) {
+  if (setup.arguments.share == nullptr) return {};
+  std::string text = files_of(setup.mine) + files_of(setup.golden);
+  for (const compare::RuleOp& rule : setup.rules.ops()) text += rule.op.name + "\n";
+  return text;
+}
+
+GroupResult compare_npu(const CompareSetup& setup) {
+  const std::vector<compare::NpuPair> pairs = compare::pair_operators(setup.mine, setup.golden);
+  const compare::Comparison comparison = setup.comparison(pairs.size());
+  CompareWork work;
+  work.seen = files_of(setup);
+  work.bytes.resize(pairs.size());
+  parallel_for(pairs.size(), 0, [&](std::size_t i) { work.bytes[i] = bytes_of(pairs[i].mine); });
+  work.compare = [&](std::size_t i) { return compare::compare_npu_pair(comparison, pairs[i]); };
+  work.give_up = [&](std::size_t i, const std::string& why) {
+    return compare::give_up_npu_pair(comparison, pairs[i], why);
+  };
+  return run_work(work, setup.arguments.share);
+}
+
+GroupResult compare_with_rules(const CompareSetup& setup) {
+  const auto groups = groups_of(setup);
+  const compare::Comparison comparison = setup.comparison(groups.size());
+  const bool is_map = setup.arguments.maps;
+  CompareWork work;
+  work.seen = files_of(setup);
+  work.bytes.resize(groups.size());
+  parallel_for(groups.size(), 0, [&](std::size_t i) {
+    for (const std::size_t member : groups[i]->members)
+      work.bytes[i] += bytes_of(setup.mine.find(setup.rules.ops()[member].op.name, std::nullopt));
+  });
+  work.compare = [&](std::size_t i) {
+    return is_map ? compare::map_group(comparison, *groups[i])
+                  : compare::compare_group(comparison, *groups[i]);
+  };
+  work.give_up = [&](std::size_t i, const std::string& why) {
+    return compare::give_up_group(comparison, *groups[i], is_map, why);
+  };
+  return run_work(work, setup.arguments.share);
+}
+
+// Errors: those of the disk; a cell that is a formula.
+Status write_table(const std::string& path, const Row& header, const std::vector<Row>& rows,
+                   Journal& journal) {
+  if (const auto formula = report::find_formula(rows)) {
+    journal.error("Please check the value written to the csv");
+    journal.error("Malicious value is not allowed to be written to the csv: " + *formula);
+    return Status::unknown;
+  }
+  std::string text = report::csv_line(header);
+  for (const Row& row : rows) text += report::csv_line(row);
+  if (const auto written = write_file_atomic(path, text, kResultMode); !written) {
+    journal.error("Failed to open \"'" + path + "'\". " + written.error().message());
+    return Status::open_file;
+  }
+  return Status::ok;
+}
+
+void tell_no_match(const CompareArguments& arguments, Journal& journal) {
+  if (arguments.range)
+    journal.warn("The model in [" + *arguments.range + "] range does not match the dump data.");
+  else if (arguments.select)
+    journal.warn("The model in index list [" + *arguments.select + "] does not match the dump data.");
+  else
+    journal.error("The model does not match the dump data, please check the model and the dump data again.");
+}
+
+Status compare_all(const CompareSetup& setup, const std::string& prefix, Journal& journal) {
+  const GroupResult result = setup.has_rules ? compare_with_rules(setup) : compare_npu(setup);
+  if (!is_leader(setup.arguments)) return result.status;
+  const std::string path = setup.output + "/" + prefix + "result_" + time_stamp() + ".csv";
+  const Status written = write_table(path, setup.comparison(1).columns.header(), result.rows, journal);
+  if (written != Status::ok) return written;
+  if (!result.is_matched) {
+    tell_no_match(setup.arguments, journal);
+    return result.status == Status::incomplete ? result.status : Status::no_dump_file;
+  }
+  journal.info("The comparison result have been written to \"'" + path + "'\".");
+  if (setup.arguments.advises)
+    write_advice(setup.output, path, setup.comparison(1).columns.header(), result.rows,
+                 setup.rules.input_nodes(), journal);
+  return result.status;
+}
+
+Status map_all(const CompareSetup& setup, const std::string& prefix, Journal& journal) {
+  const GroupResult result = compare_with_rules(setup);
+  if (!is_leader(setup.arguments)) return result.status;
+  const std::string path = setup.output + "/" + prefix + "mapping_" + time_stamp() + ".csv";
+  const Row header = compare::mapping_header(setup.tells_sequence());
+  const Status written = write_table(path, header, result.rows, journal);
+  if (written == Status::ok)
+    journal.info("The mapping table result have been written to \"'" + path + "'\".");
+  return written == Status::ok && result.status == Status::incomplete ? result.status : written;
+}
+
+}  // namespace
+
+void write_advice(const std::string& folder, const std::string& table, const Row& header,
+                  const std::vector<Row>& rows, const std::vector<std::string>& input_nodes,
+                  Journal& journal) {
+  journal.info("Start analyzing the comparison results: \"'" + table + "'\" .");
+  const report::Advice advice = report::advise(header, rows, input_nodes, journal);
+  journal.info("Comparison result analysis is over.");
+  journal.info("The summary of the expert advice is as follows: ");
+  std::string text;
+  for (const std::string& line : advice.lines()) {
+    journal.info(line);
+    text += line + "\n";
+  }
+  const std::string path = folder + "/advisor_summary.txt";
+  if (const auto written = write_file_atomic(path, text, kResultMode); !written)
+    journal.error("Failed to save the advisor summary, the reason is " + written.error().message() + ".");
+  else
+    journal.info("The advisor summary (.txt) is saved in: \"'" + path + "'\" .");
+}
+
+compare::Outcome<compare::Status> compare_folders(const CompareArguments& arguments,
+                                                  const std::string& file_prefix) {
+  Journal journal;
+  const bool is_single = arguments.op && !arguments.op->empty();
+  if (is_single && !is_leader(arguments)) return Status::ok;
+  const auto setup = prepare_comparison(arguments, journal);
+  print_journal(journal);
+  if (!setup) return setup.failure();
+  const auto way = arguments.maps ? map_all : compare_all;
+  const Status status =
+      is_single ? compare_single_operator(**setup, journal) : way(**setup, file_prefix, journal);
+  print_journal(journal);
+  return status;
+}
+
+}  // namespace opdump::msaccucmp

@@ -1,0 +1,340 @@
+// Two HDF5 files of PyTorch's dumper (torch_tf_frontends.md D.8).
+#include <fcntl.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <span>
+#include <utility>
+
+#include "base/file.h"
+#include "compare/result_table.h"
+#include "compare/torch_dump.h"
+#include "format/npy.h"
+#include "math/strided_copy.h"
+#include "msaccucmp/compare.h"
+#include "msaccucmp/compare_work.h"
+#include "report/result_csv.h"
+
+namespace opdump::msaccucmp {
+namespace {
+
+namespace fs = std::filesystem;
+using compare::Failure;
+using compare::Journal;
+using compare::Row;
+using compare::TensorData;
+using compare::TorchCall;
+using compare::TorchDump;
+using format::H5Dataset;
+using Done = compare::Outcome<std::monostate>;
+
+constexpr unsigned kResultMode = 0600, kFolderMode = 0700;
+constexpr double kGoodCosine = 0.95;
+
+// Names of the attribute DataType.
+std::string_view type_name(std::int64_t number) {
+  constexpr std::pair<std::int64_t, std::string_view> kNames[] = {{1, "Float"}, {2, "Byte"},  {3, "Char"},
+                                                                  {5, "Short"}, {6, "Int"},   {7, "Long"},
+                                                                  {9, "Bool"},  {10, "Half"}, {11, "Double"}};
+  for (const auto& [value, name] : kNames)
+    if (value == number) return name;
+  return "";
+}
+
+// int and long, and float and half, can be compared.
+std::int64_t comparable_type(std::int64_t number) { return number == 7 ? 6 : number == 10 ? 1 : number; }
+
+struct Pair {
+  const TorchCall* call = nullptr;
+  const H5Dataset* mine = nullptr;
+  const H5Dataset* golden = nullptr;
+};
+
+std::uint64_t bytes_of(const TorchCall& call) {
+  std::uint64_t bytes = 0;
+  for (const H5Dataset* tensor : call.tensors) bytes += tensor->stored_bytes;
+  return bytes;
+}
+
+// Equal for processes that would compare the same.
+std::string description(const TorchDump& dump) {
+  std::string text;
+  for (const TorchCall& call : dump.calls()) {
+    text += call.key + " " + std::to_string(bytes_of(call)) + "\n";
+    for (const H5Dataset* tensor : call.tensors) text += tensor->path + "\n";
+  }
+  return text;
+}
+
+// A tensor as its strides arrange it, which the file keeps in an attribute.
+compare::Outcome<TensorData> arranged(const H5Dataset& dataset, TensorData data, Journal& journal) {
+  const auto device = dataset.find_number("DeviceType");
+  const auto strides = std::ranges::find(dataset.attributes, "Stride", &format::H5Attribute::name);
+  if ((device != compare::kCpuDevice && device != compare::kGpuDevice) ||
+      strides == dataset.attributes.end() || !strides->is_list)
+    return data;
+  model::TensorView view = data.view();
+  std::int64_t last = 0;
+  bool fits = strides->values.size() == data.shape.rank();
+  for (std::size_t i = 0; fits && i < data.shape.rank(); ++i) {
+    std::int64_t reach = 0;
+    fits = strides->values[i] >= 0 &&
+           !__builtin_mul_overflow(data.shape[i] - 1, strides->values[i], &reach) &&
+           !__builtin_add_overflow(last, reach, &last);
+    view.strides.dims()[i] = strides->values[i];
+  }
+  if (!fits || last >= static_cast<std::int64_t>(data.count())) {
+    journal.warn("[" + dataset.path + "]:shape=" + compare::tuple_text(data.shape) + ",stride=" +
+                 compare::tuple_text(model::Shape(std::span(strides->values))) + ",stride is invalid");
+    return data;
+  }
+  if (view.is_contiguous()) return data;
+  OPDUMP_TRY(const auto memory, compare::make_memory(view.byte_count(), journal));
+  math::copy_row_major(view, {memory.get(), view.byte_count()});
+  return TensorData{data.dtype, data.shape, memory.get(), memory};
+}
+
+class TorchComparison {
+ public:
+  explicit TorchComparison(const CompareArguments& arguments) : arguments_(arguments) {}
+
+  Status run() {
+    const auto done = compare();
+    print_journal(journal_);
+    return done ? status_ : done.failure().status;
+  }
+
+ private:
+  Done compare() {
+    OPDUMP_TRY([[maybe_unused]] const std::monostate checked, check());
+    journal_.info("start parse dump file!");
+    OPDUMP_TRY(const TorchDump mine, TorchDump::open(real_text(arguments_.mine), true, journal_));
+    OPDUMP_TRY([[maybe_unused]] const std::monostate valid, check_mine(mine));
+    OPDUMP_TRY(const TorchDump golden,
+               TorchDump::open(real_text(arguments_.golden), mine.has_inputs(), journal_));
+    journal_.info("pytorch precision compare start!");
+    print_journal(journal_);
+    const compare::TorchPairing pairing(mine, golden);
+    status_ = compare_calls(mine, golden, pairing);
+    if (!is_leader(arguments_)) return std::monostate{};
+    for (const auto& lost : pairing.unmatched())
+      add_failed({std::to_string(lost.order), lost.op, "NaN", lost.path}, lost.message, rows_, journal_);
+    std::ranges::stable_sort(rows_, {}, [](const Row& row) { return std::stoll(row[0]); });
+    return write(mine, golden);
+  }
+
+  Done check() {
+    output_ = real_text(arguments_.output);
+    if (const Status status = check_output_directory(output_, journal_); status != Status::ok)
+      return Failure{status, ""};
+    OPDUMP_TRY(algorithms_, compare::AlgorithmSet::select(
+                                {arguments_.algorithms, arguments_.algorithm_options, {}}, journal_));
+    if (arguments_.fusion.empty() && arguments_.quant_fusion.empty() && arguments_.custom.empty() &&
+        !arguments_.op && arguments_.version == 2 && !arguments_.maps)
+      return std::monostate{};
+    return journal_.fail(
+        Status::invalid_parameter,
+        "The argument [-f|-q|-c|-op|-map|-v] is not supported in pytorch precision comparison scenarios.");
+  }
+
+  Done check_mine(const TorchDump& mine) {
+    const bool has_tensors =
+        std::ranges::any_of(mine.calls(), [](const TorchCall& call) { return !call.tensors.empty(); });
+    if (!has_tensors) {
+      journal_.warn("my dump file is empty!");
+      return Failure{Status::invalid_dump, ""};
+    }
+    if (mine.device() == compare::kNpuDevice) return std::monostate{};
+    return journal_.fail(
+        Status::invalid_dump,
+        "My dump file is not the dump data of the model executed on the AI processor, please "
+        "check -m param!");
+  }
+
+  Status compare_calls(const TorchDump& mine, const TorchDump& golden, const compare::TorchPairing& pairing) {
+    CompareWork work;
+    work.seen = description(mine) + description(golden);
+    for (const TorchCall& call : mine.calls()) work.bytes.push_back(bytes_of(call));
+    work.compare = [&](std::size_t i) {
+      compare::GroupResult result;
+      compare_call(mine, golden, pairing, mine.calls()[i], result.rows, result.journal);
+      return result;
+    };
+    work.give_up = [&](std::size_t i, const std::string& why) {
+      compare::GroupResult result;
+      const TorchCall& call = mine.calls()[i];
+      add_failed({std::to_string(call.order), call.op, "NaN", "NaN"}, why, result.rows, result.journal);
+      return result;
+    };
+    compare::GroupResult result = run_work(work, arguments_.share);
+    rows_ = std::move(result.rows);
+    return result.status;
+  }
+
+  void compare_call(const TorchDump& mine, const TorchDump& golden, const compare::TorchPairing& pairing,
+                    const TorchCall& call, std::vector<Row>& rows, Journal& journal) {
+    const std::string order = std::to_string(call.order);
+    journal.info("[" + call.op + "] Start to compare \"/" + call.op + "/" + order + "\".");
+    if (call.tensors.empty()) return journal.warn("[" + call.op + "] has no comparable data.");
+    std::vector<Row> made;
+    bool has_match = false;
+    for (const H5Dataset* tensor : call.tensors) {
+      const H5Dataset* counterpart = pairing.golden_of(call, *tensor);
+      has_match = has_match || counterpart != nullptr;
+      if (counterpart != nullptr) {
+        compare_tensors(mine, golden, {&call, tensor, counterpart}, made, journal);
+        continue;
+      }
+      const std::string message = "No data match with " + tensor->path + " in golden dump data.";
+      journal.warn(message);
+      add_failed({order, call.op, tensor->path, "NaN"}, message, made, journal);
+    }
+    if (!has_match) {
+      made.clear();
+      add_failed({order, call.op, "NaN", "NaN"}, "No data match with op:" + call.op + " in golden dump data.",
+                 made, journal);
+    }
+    std::ranges::move(made, std::back_inserter(rows));
+  }
+
+  void compare_tensors(const TorchDump& mine, const TorchDump& golden, const Pair& pair,
+                       std::vector<Row>& rows, Journal& journal) {
+    const Row begin = {std::to_string(pair.call->order), pair.call->op, pair.mine->path, pair.golden->path};
+    auto row = measured(mine, golden, pair, begin, journal);
+    if (!row) return add_failed(begin, row.failure().message, rows, journal);
+    tell(*row, journal);
+    rows.push_back(std::move(*row));
+  }
+
+  compare::Outcome<Row> measured(const TorchDump& mine, const TorchDump& golden, const Pair& pair, Row row,
+                                 Journal& journal) {
+    OPDUMP_TRY([[maybe_unused]] const std::monostate same, check_types(*pair.mine, *pair.golden, journal));
+    OPDUMP_TRY(const TensorData left, mine.read(*pair.mine, journal));
+    OPDUMP_TRY(TensorData right, golden.read(*pair.golden, journal));
+    OPDUMP_TRY(right, arranged(*pair.golden, std::move(right), journal));
+    if (left.count() != right.count()) {
+      Failure failure{Status::invalid_shape,
+                      "[" + pair.call->op +
+                          "] Due to the different shapes on the left and right,the left dump data(" +
+                          std::to_string(left.count()) + ") can not be compared to the right dump data(" +
+                          std::to_string(right.count()) +
+                          "). Please check the batch of the dump data or the shape may be changed due to "
+                          "optimization."};
+      journal.warn(failure.message);
+      return failure;
+    }
+    const compare::PairFacts facts{pair.mine->path, pair.golden->path, compare::is_scalar_shape(left.shape)};
+    OPDUMP_TRY(const compare::AlgorithmResults results,
+               algorithms_.measure(left, right, facts, 0, 1, journal));
+    row.push_back(left.numpy_name());
+    row.push_back(compare::shape_cell(left.shape));
+    row.insert(row.end(), results.values.begin(), results.values.end());
+    row.push_back(compare::join(results.messages, ","));
+    return row;
+  }
+
+  Done check_types(const H5Dataset& mine, const H5Dataset& golden, Journal& journal) {
+    const std::string paths =
+        "my_dataset_path is " + mine.path + ", golden_dataset_path is " + golden.path + ".";
+    const auto left = mine.find_number("DataType"), right = golden.find_number("DataType");
+    Failure failure{Status::invalid_dump, ""};
+    if (!left || !right) {
+      failure.message =
+          "Get the attr 'DataType' of " + std::string(left ? "golden_dump" : "my_dump") + " failed! " + paths;
+    } else {
+      const std::string info = "my dump data path is " + mine.path + ", the data type of both sides is(" +
+                               std::string(type_name(*left)) + "," + std::string(type_name(*right)) + ").";
+      if (*left == *right) return std::monostate{};
+      if (comparable_type(*left) == comparable_type(*right)) {
+        journal.info("The DataType on both sides are Compatible, " + info);
+        return std::monostate{};
+      }
+      failure.message = "The DataType on both sides are different, " + info;
+    }
+    journal.warn(failure.message);
+    return failure;
+  }
+
+  void add_failed(Row row, const std::string& message, std::vector<Row>& rows, Journal& journal) {
+    row.insert(row.end(), {"NaN", "NaN"});
+    const std::vector<std::string> values = algorithms_.failed_values();
+    row.insert(row.end(), values.begin(), values.end());
+    row.push_back(message);
+    tell(row, journal);
+    rows.push_back(std::move(row));
+  }
+
+  static void tell(const Row& row, Journal& journal) {
+    journal.info("[" + row[1] + ":" + row[0] + "] Result: " + compare::join(row, " "));
+  }
+
+  Row header() const {
+    Row cells = {"Index", "NPUDump", "NPUDumpPath", "GroundTruthPath", "DataType", "Shape"};
+    cells.insert(cells.end(), algorithms_.names().begin(), algorithms_.names().end());
+    cells.emplace_back("CompareFailReason");
+    return cells;
+  }
+
+  Done write(const TorchDump& mine, const TorchDump& golden) {
+    const std::string base = output_ + "/result_" + time_stamp();
+    std::string text = report::csv_line(header());
+    for (const Row& row : rows_) text += report::csv_line(row);
+    if (const auto written = write_file_atomic(base + ".csv", text, kResultMode); !written)
+      return journal_.fail(Status::open_file, written.error().message());
+    journal_.info("The comparison result have been written to \"'" + base + ".csv'\".");
+    if (arguments_.post_process == 1)
+      if (const auto written = write_bad(base + "_filtered", mine, golden); !written)
+        journal_.error("Failed to filtering pytorch compare result!, " + written.error().message());
+    if (arguments_.advises) write_advice(output_, base + ".csv", header(), rows_, {}, journal_);
+    return std::monostate{};
+  }
+
+  // -p 1: the rows that are not good, and their tensors.
+  Result<> write_bad(const std::string& folder, const TorchDump& mine, const TorchDump& golden) {
+    OPDUMP_CHECK_OK(make_directories(folder, kFolderMode));
+    const Row names = header();
+    const auto cosine =
+        static_cast<std::size_t>(std::ranges::find(names, "CosineSimilarity") - names.begin());
+    std::string text = report::csv_line(names);
+    for (const Row& row : rows_) {
+      // "NaN" is no number and listed; "nan" is one that is not small.
+      const std::string cell = cosine < row.size() ? row[cosine] : "NaN";
+      if (cell != "NaN" && !(std::strtod(cell.c_str(), nullptr) <= kGoodCosine)) continue;
+      text += report::csv_line(row);
+      OPDUMP_CHECK_OK(write_tensor(folder + "/my_dump", mine, row[2]));
+      OPDUMP_CHECK_OK(write_tensor(folder + "/gold_dump", golden, row[3]));
+    }
+    return write_file_atomic(folder + "/filtered_result.csv", text, kResultMode);
+  }
+
+  Result<> write_tensor(const std::string& folder, const TorchDump& dump, const std::string& path) {
+    const H5Dataset* dataset = dump.find_tensor(path);
+    if (dataset == nullptr || path.find("/../") != std::string::npos || path.ends_with("/..")) return ok();
+    const auto data = dump.read(*dataset, journal_);
+    if (!data) return ok();
+    const fs::path file = folder + path + ".npy";
+    OPDUMP_CHECK_OK(make_directories(file.parent_path(), kFolderMode));
+    OPDUMP_TRY(const std::string header,
+               format::encode_npy_header(data->dtype, data->shape, format::NpySpelling::numpy));
+    const Fd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kResultMode));
+    if (!fd) return io_error(file, "create");
+    OPDUMP_CHECK_OK(write_all(fd, std::as_bytes(std::span(header)), file));
+    return write_all(fd, {data->bytes, data->view().byte_count()}, file);
+  }
+
+  const CompareArguments& arguments_;
+  Journal journal_;
+  std::string output_;
+  compare::AlgorithmSet algorithms_;
+  std::vector<Row> rows_;
+  Status status_ = Status::ok;
+};
+
+}  // namespace
+
+compare::Status compare_h5(const CompareArguments& arguments) { return TorchComparison(arguments).run(); }
+
+}  // namespace opdump::msaccucmp

@@ -1,0 +1,493 @@
+// -op: one tensor of one operator, element by element (cann.md 4.8).
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <span>
+#include <system_error>
+#include <utility>
+
+#include "base/file.h"
+#include "base/resident.h"
+#include "base/text.h"
+#include "compare/element_errors.h"
+#include "compare/overflow.h"
+#include "format/mapping_csv.h"
+#include "format/npy.h"
+#include "math/convert.h"
+#include "math/hash.h"
+#include "msaccucmp/compare.h"
+#include "msaccucmp/compare_setup.h"
+#include "report/element_lines.h"
+#include "terminal/output.h"
+#include "terminal/progress.h"
+
+namespace opdump::msaccucmp {
+namespace {
+
+namespace fs = std::filesystem;
+using compare::DumpedTensor;
+using compare::ElementError;
+using compare::Failure;
+using compare::Journal;
+using compare::TensorData;
+using Done = compare::Outcome<std::monostate>;
+
+constexpr unsigned kResultMode = 0600;
+constexpr std::size_t kMaxName = 255;
+constexpr std::size_t kRank = 4;
+constexpr std::uint64_t kDefaultLines = 1000000, kMaxMapping = 1 << 28;
+constexpr std::size_t kBlock = 4096;
+constexpr std::string_view kMapping = "simple_op_mapping.csv";
+
+// What is compared, once it is found.
+struct Detail {
+  TensorData mine, golden;
+  model::Shape shape;  // of mine, as it is compared
+  std::string axes;    // "N C H W"
+  std::string my_ops, golden_ops;
+  std::string dump_file;  // the name of mine
+};
+
+std::string with_blanks(std::string text) {
+  std::ranges::replace(text, ',', ' ');
+  return text;
+}
+
+// The version 3 UUID of a name, without dashes: its MD5 behind that of the name space of domain names.
+std::string uuid_of(const std::string& name) {
+  std::string bytes("\x6b\xa7\xb8\x10\x9d\xad\x11\xd1\x80\xb4\x00\xc0\x4f\xd4\x30\xc8", 16);
+  bytes += name;
+  std::string hex = math::md5_hex(model::TensorView::row_major(
+      model::DType::uint8, {static_cast<std::int64_t>(bytes.size())}, bytes.data()));
+  if (hex.size() != 32) return hex;
+  const auto digit = [&](std::size_t i) { return hex[i] <= '9' ? hex[i] - '0' : hex[i] - 'a' + 10; };
+  hex[12] = '3';
+  hex[16] = "89ab"[digit(16) & 3];
+  return hex;
+}
+
+// The files of one tensor.
+class DetailFiles {
+ public:
+  DetailFiles(std::string folder, std::string op, bool is_input, std::size_t index)
+      : folder_(std::move(folder)), index_text_((is_input ? "_input_" : "_output_") + std::to_string(index)) {
+    std::ranges::replace(op, '/', '_');
+    prefix_ = op + index_text_;
+  }
+
+  const std::string& prefix() const { return prefix_; }
+  void set_dump_file(const std::string& name) { dump_file_ = name; }
+
+  // The name that a file gets. One that is too long is replaced, which is noted.
+  Result<std::string> name_for(const std::string& suffix) {
+    const std::string wanted = prefix_ + suffix;
+    if (wanted.size() < kMaxName) return wanted;
+    std::string name = dump_file_;
+    std::ranges::replace(name, '/', '_');
+    std::ranges::replace(name, '.', '_');
+    name += index_text_ + suffix;
+    if (name.size() >= kMaxName)
+      name = uuid_of(wanted) + suffix.substr(std::min(suffix.size(), suffix.find('.')));
+    std::string line;
+    format::append_mapping_line(line, name, wanted);
+    OPDUMP_TRY(Fd fd, open_for(folder_ + "/" + std::string(kMapping), O_APPEND));
+    OPDUMP_CHECK_OK(write_all(fd, std::as_bytes(std::span(line)), folder_));
+    return name;
+  }
+
+  Result<Fd> create(const std::string& suffix) {
+    OPDUMP_TRY(const std::string name, name_for(suffix));
+    std::error_code error;
+    fs::remove(folder_ + "/" + name, error);
+    return open_for(folder_ + "/" + name, O_TRUNC);
+  }
+
+  Result<> write(const std::string& suffix, const std::string& text) {
+    OPDUMP_TRY(const Fd fd, create(suffix));
+    return write_all(fd, std::as_bytes(std::span(text)), folder_ + "/" + prefix_ + suffix);
+  }
+
+  // What an earlier run has left of this tensor.
+  void remove_old() const {
+    std::error_code error;
+    std::vector<fs::path> old;
+    for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error))
+      if (is_ours(it->path().filename().string())) old.push_back(it->path());
+    const fs::path mapping = fs::path(folder_) / kMapping;
+    const auto text = read_file(mapping, kMaxMapping);
+    std::string kept;
+    for (const auto& [name, original] : text ? format::decode_mapping_csv(*text).originals
+                                             : std::unordered_map<std::string, std::string>()) {
+      if (is_ours(original))
+        old.push_back(fs::path(folder_) / name);
+      else
+        format::append_mapping_line(kept, name, original);
+    }
+    for (const fs::path& path : old) fs::remove(path, error);
+    if (!text) return;
+    fs::remove(mapping, error);
+    if (!kept.empty()) static_cast<void>(write_file_atomic(mapping, kept, kResultMode));
+  }
+
+ private:
+  bool is_ours(const std::string& name) const {
+    return name == prefix_ + "_summary.txt" ||
+           (name.starts_with(prefix_ + "_") && (name.ends_with(".csv") || name.ends_with(".npy"))) ||
+           name == prefix_ + ".npy";
+  }
+
+  static Result<Fd> open_for(const std::string& path, int flags) {
+    Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, kResultMode));
+    if (!fd) return io_error(path, "create");
+    return fd;
+  }
+
+  std::string folder_, index_text_, prefix_, dump_file_;
+};
+
+class SingleOperator {
+ public:
+  SingleOperator(const CompareSetup& setup, Journal& journal)
+      : setup_(setup),
+        journal_(journal),
+        op_(*setup.arguments.op),
+        is_input_(setup.arguments.input_index.has_value() && !setup.arguments.output_index.has_value()),
+        index_(index_of(setup.arguments)),
+        files_(setup.output, op_, is_input_, index_) {}
+
+  Status run() {
+    auto detail = setup_.has_rules ? find_by_rules() : find_by_name();
+    if (!detail) return detail.failure().status;
+    const auto written = write(*detail);
+    if (!written) {
+      journal_.error("Failed to write detail info. " + written.error().message());
+      return Status::write_file;
+    }
+    return Status::ok;
+  }
+
+ private:
+  static std::size_t index_of(const CompareArguments& arguments) {
+    const std::string text = arguments.input_index.value_or(arguments.output_index.value_or("0"));
+    return static_cast<std::size_t>(parse_uint64(text).value_or(0));
+  }
+
+  std::string side() const { return is_input_ ? "input" : "output"; }
+  std::string tensor_name() const { return op_ + ":" + side() + ":" + std::to_string(index_); }
+
+  Failure fail(Status status, std::string message) { return journal_.fail(status, std::move(message)); }
+
+  Done check_index(const std::string& op, std::size_t count) {
+    if (index_ < count) return std::monostate{};
+    return fail(Status::out_of_bounds, "[" + op + "] The " + side() + " index (" + std::to_string(index_) +
+                                           ") is out of range [0, " + std::to_string(count) +
+                                           "). Please check the index.");
+  }
+
+  void say_start() { journal_.info("[" + op_ + "] Start to compare detail for " + tensor_name() + "."); }
+
+  compare::Outcome<Detail> find_by_rules() {
+    const compare::RuleGroup* group = setup_.rules.find_group(op_);
+    if (group == nullptr)
+      return fail(Status::invalid_parameter, "There is no \"" + op_ + "\" in the fusion rule file.");
+    if (setup_.arguments.detects_overflow) {
+      OPDUMP_TRY([[maybe_unused]] const std::monostate told, tell_overflow());
+    }
+    say_start();
+    const compare::RuleOp* rule = setup_.rules.find(op_);
+    if (rule == nullptr)
+      return fail(Status::invalid_parameter, "There is no \"" + op_ + "\" in the fusion rule file.");
+    if (compare::is_inner(rule->op))
+      return fail(Status::unsupported_compare,
+                  "[" + op_ + "] The op \"" + op_ +
+                      "\" is inner node for multi to multi relation. Skip the op \"" + op_ + "\".");
+    if (rule->is_filtered)
+      return fail(Status::unsupported_compare,
+                  "[" + op_ + "] The -op param should not specify an operator in quant/dequant pair.");
+    OPDUMP_TRY(const compare::DumpedOperator dumped, read_mine(*rule, *group));
+    const std::vector<DumpedTensor>& tensors = is_input_ ? dumped.inputs : dumped.outputs;
+    files_.remove_old();
+    return match(*rule, *group, tensors[index_], dumped.path);
+  }
+
+  compare::Outcome<compare::DumpedOperator> read_mine(const compare::RuleOp& rule,
+                                                      const compare::RuleGroup& group) {
+    std::optional<std::int64_t> output;
+    if (setup_.mine.kind() == compare::DumpKind::quantised) output = 0;
+    auto dumped = compare::read_operator(setup_.mine, op_, output, journal_);
+    if (!dumped) {
+      if (dumped.failure().status == Status::no_dump_file) journal_.error(compare::no_dump_message(rule.op));
+      return dumped.take_error();
+    }
+    OPDUMP_TRY([[maybe_unused]] const std::monostate fits,
+               check_index(op_, is_input_ ? dumped->inputs.size() : dumped->outputs.size()));
+    if (!is_input_ && setup_.rules.relation_of(group) == compare::Relation::l1) tell_whole_output(group);
+    return std::move(*dumped);
+  }
+
+  // Of operators that share the first-level buffer the last one's output is whole.
+  void tell_whole_output(const compare::RuleGroup& group) {
+    const auto sorted = compare::by_time(setup_.comparison(1), group);
+    if (sorted.empty() || sorted.back().rule->op.name == op_) return;
+    const std::string& last = sorted.back().rule->op.name;
+    journal_.warn("The dump data of " + op_ +
+                  " is incomplete, the comparison may be far away. The dump data of " + last +
+                  " may be complete, It is best to use " + last + " for comparison.");
+  }
+
+  compare::Outcome<Detail> match(const compare::RuleOp& rule, const compare::RuleGroup& group,
+                                 const DumpedTensor& mine, const std::string& path) {
+    const compare::Comparison comparison = setup_.comparison(1);
+    auto golden = find_golden(comparison, rule.op);
+    if (!golden) {
+      if (golden.failure().status == Status::no_dump_file)
+        journal_.error(compare::no_golden_message(op_, tensor_name()));
+      return golden.take_error();
+    }
+    golden->origin.prefer_shape(mine.original_shape);
+    Detail detail;
+    detail.axes = axes_of(mine, golden->origin.format);
+    const bool is_unchanged = setup_.mine.kind() == compare::DumpKind::quantised;
+    auto pair = compare::match_layouts(
+        {op_, mine, golden->tensor, golden->origin, true, is_unchanged, comparison.plugin}, journal_);
+    if (!pair) {
+      if (pair.failure().status == Status::fractal_nz)
+        journal_.error("[" + op_ + "] " + pair.failure().message);
+      return pair.take_error();
+    }
+    detail.mine = std::move(pair->mine);
+    detail.golden = std::move(pair->golden);
+    detail.shape = pair->shape;
+    detail.dump_file = path.substr(path.rfind('/') + 1);
+    name_operators(group, detail);
+    return detail;
+  }
+
+  compare::Outcome<compare::GoldenTensor> find_golden(const compare::Comparison& comparison,
+                                                      const format::FusionOp& op) {
+    OPDUMP_TRY(compare::OriginTensor origin,
+               compare::find_origin(comparison, op, index_, is_input_, journal_));
+    return compare::read_golden(comparison, op_, std::move(origin), journal_);
+  }
+
+  void name_operators(const compare::RuleGroup& group, Detail& detail) const {
+    std::vector<std::string> originals, mine;
+    for (const std::size_t member : group.members) {
+      const std::string each = compare::join(setup_.rules.ops()[member].op.original_names, ",");
+      if (std::ranges::find(originals, each) == originals.end()) originals.push_back(each);
+    }
+    for (const std::string& each : originals)
+      for (const std::size_t member : group.members)
+        if (compare::join(setup_.rules.ops()[member].op.original_names, ",") == each)
+          mine.push_back(setup_.rules.ops()[member].op.name);
+    const std::string golden = compare::join(originals, " ");
+    detail.my_ops = with_blanks(compare::join(mine, " "));
+    detail.golden_ops = golden.empty() ? "*" : with_blanks(golden);
+  }
+
+  static std::string axes_of(const DumpedTensor& mine, const std::string& golden_format) {
+    using model::Format;
+    if (mine.format == Format::ndhwc || mine.format == Format::ncdhw || mine.format == Format::dhwcn ||
+        mine.format == Format::ndc1hwc0)
+      return "N C D H W";
+    if (mine.format != Format::fractal_z) return mine.shape.rank() == 0 ? "ID" : "N C H W";
+    std::string axes;
+    for (const char c : golden_format) axes.append(axes.empty() ? "" : " ").append(1, c);
+    return axes;
+  }
+
+  // Two runs on the accelerator: the tensors as they lie.
+  compare::Outcome<Detail> find_by_name() {
+    journal_.warn(
+        "Both the offline fusion rule file path and the quant fusion rule file path cannot be empty. Please "
+        "ensure that the data is reasonable.");
+    if (setup_.arguments.detects_overflow) warn_of_two_dumps();
+    say_start();
+    OPDUMP_TRY(const compare::DumpedOperator mine, read_side(setup_.mine, "-m"));
+    OPDUMP_TRY(const compare::DumpedOperator golden, read_side(setup_.golden, "-g"));
+    journal_.info("My Output data path: " + mine.path);
+    journal_.info("Ground Truth data path: " + golden.path);
+    const auto& left = is_input_ ? mine.inputs : mine.outputs;
+    const auto& right = is_input_ ? golden.inputs : golden.outputs;
+    for (const std::size_t count : {left.size(), right.size()}) {
+      OPDUMP_TRY([[maybe_unused]] const std::monostate fits, check_index(op_, count));
+    }
+    const DumpedTensor &a = left[index_], &b = right[index_];
+    if (!(a.shape == b.shape))
+      return fail(Status::invalid_dump, "My Output data shape " + compare::tuple_text(a.shape) +
+                                            " not equal to Ground Truth data shape " +
+                                            compare::tuple_text(b.shape) + ".Can not compare.");
+    if (a.format != b.format)
+      return fail(Status::invalid_format,
+                  "NPUDump tensor format not match Ground truth tensor format!Cannot be directly compared.");
+    files_.remove_old();
+    Detail detail{
+        a.data, b.data, a.shape, axes_of(a, "NCHW"), op_, op_, mine.path.substr(mine.path.rfind('/') + 1)};
+    if (a.format == model::Format::fractal_z) detail.axes = "N C H W";
+    return detail;
+  }
+
+  compare::Outcome<compare::DumpedOperator> read_side(const compare::DumpFolder& folder,
+                                                      const std::string& option) {
+    auto dumped = compare::read_operator(folder, op_, std::nullopt, journal_);
+    if (!dumped) journal_.error("Failed to find " + op_ + " dump data from " + option + " dump data path.");
+    return dumped;
+  }
+
+  void warn_of_two_dumps() {
+    journal_.warn("Both compare data are NPU dump data, not support overflow detection.");
+  }
+
+  Done tell_overflow() {
+    using compare::DumpKind;
+    if (setup_.mine.kind() == DumpKind::npu && setup_.golden.kind() == DumpKind::npu) {
+      warn_of_two_dumps();
+      return std::monostate{};
+    }
+    return compare::tell_overflow(setup_.mine, op_, journal_);
+  }
+
+  // ---- files ----
+
+  Result<> write(const Detail& detail) {
+    files_.set_dump_file(detail.dump_file);
+    shape_ = detail.shape;
+    OPDUMP_CHECK_OK(write_array(detail));
+    const compare::ElementErrors errors(detail.mine, detail.golden);
+    const compare::ErrorSummary summary =
+        compare::summarise(errors, static_cast<std::size_t>(setup_.arguments.top_count));
+    OPDUMP_CHECK_OK(write_summary(detail, errors, summary));
+    std::vector<std::int64_t> dims(std::as_const(shape_).dims().begin(), std::as_const(shape_).dims().end());
+    dims.resize(std::max(dims.size(), kRank), 1);
+    shape_ = model::Shape(std::span<const std::int64_t>(dims));
+    if (!setup_.arguments.ignores_details) OPDUMP_CHECK_OK(write_elements(detail, errors));
+    journal_.info("[ " + std::string(50, '>') + " 100%]");
+    print_journal(journal_);
+    OPDUMP_CHECK_OK(write_top(detail, errors, summary.top_absolute, "absolute", "Absolute Error"));
+    OPDUMP_CHECK_OK(write_top(detail, errors, summary.top_relative, "relative", "Relative Error"));
+    journal_.info("The details result have been written to \"'" + setup_.output + "'\".");
+    return ok();
+  }
+
+  Result<> write_array(const Detail& detail) {
+    const model::DType dtype = math_dtype(detail.mine);
+    OPDUMP_TRY(const std::string header,
+               format::encode_npy_header(dtype, shape_, format::NpySpelling::numpy));
+    OPDUMP_TRY(const std::string name, files_.name_for(".npy"));
+    OPDUMP_TRY(const Fd fd, files_.create(".npy"));
+    OPDUMP_CHECK_OK(write_all(fd, std::as_bytes(std::span(header)), name));
+    OPDUMP_CHECK_OK(write_elements_of(fd, detail.mine, name));
+    journal_.info("The " + tensor_name() + " after shape conversion have been written to \"'" + name +
+                  "'\".");
+    return ok();
+  }
+
+  static bool is_tiny_float(const TensorData& data) {
+    const model::DTypeInfo& info = model::dtype_info(data.dtype);
+    return info.kind == model::DTypeKind::floating && info.bits <= 8;
+  }
+
+  static model::DType math_dtype(const TensorData& data) {
+    return is_tiny_float(data) ? model::DType::float64 : math::array_dtype(data.dtype);
+  }
+
+  // The elements as NumPy has them.
+  static Result<> write_elements_of(const Fd& fd, const TensorData& data, const std::string& path) {
+    const std::uint64_t count = data.count(), size = model::dtype_info(math_dtype(data)).bits / 8;
+    std::vector<std::byte> block(kBlock * size);
+    for (std::uint64_t first = 0; first < count; first += kBlock) {
+      const std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(kBlock, count - first));
+      const std::byte* in = data.bytes + first * (model::dtype_info(data.dtype).bits / 8);
+      if (is_tiny_float(data))
+        math::convert_elements(data.dtype, in, reinterpret_cast<double*>(block.data()), n);
+      else
+        math::convert_to_array(data.dtype, in, block.data(), n);
+      OPDUMP_CHECK_OK(write_all(fd, std::span(block).first(n * size), path));
+      note_walk(n * size);
+    }
+    return ok();
+  }
+
+  Result<> write_summary(const Detail& detail, const compare::ElementErrors& errors,
+                         const compare::ErrorSummary& summary) {
+    const auto number = [&](double value) {
+      return std::isnan(value) && errors.are_bool() ? "-" : format_fixed(value, 6);
+    };
+    if (errors.are_bool())
+      journal_.warn("Boolean data does not support calculate Relative Error or Absolute Error!");
+    return files_.write("_summary.txt", "TotalCount:" + std::to_string(errors.count()) +
+                                            "\nNPUDump:" + detail.my_ops +
+                                            "\nGroundTruth:" + detail.golden_ops + "\nFormat:" + detail.axes +
+                                            "\nMinAbsoluteError:" + number(summary.least_absolute) +
+                                            "\nMaxAbsoluteError:" + number(summary.most_absolute) +
+                                            "\nMinRelativeError:" + number(summary.least_relative) +
+                                            "\nMaxRelativeError:" + number(summary.most_relative) + "\n");
+  }
+
+  Result<> write_elements(const Detail& detail, const compare::ElementErrors& errors) {
+    const auto lines = static_cast<std::uint64_t>(setup_.arguments.max_lines.value_or(kDefaultLines));
+    terminal::Progress progress("writing elements");
+    for (std::uint64_t begin = 0;; begin += lines) {
+      OPDUMP_TRY(const Fd fd, files_.create("_" + std::to_string(begin) + ".csv"));
+      OPDUMP_CHECK_OK(
+          write_part(fd, detail, errors, begin, std::min(begin + lines, errors.count()), progress));
+      if (begin + lines >= errors.count()) return ok();
+    }
+  }
+
+  Result<> write_part(const Fd& fd, const Detail& detail, const compare::ElementErrors& errors,
+                      std::uint64_t begin, std::uint64_t end, terminal::Progress& progress) {
+    std::string text = report::element_header(detail.axes);
+    std::vector<ElementError> block(kBlock);
+    for (std::uint64_t first = begin; first < end; first += kBlock) {
+      const std::span part(block.data(),
+                           static_cast<std::size_t>(std::min<std::uint64_t>(kBlock, end - first)));
+      errors.read(first, part);
+      for (std::size_t i = 0; i < part.size(); ++i)
+        report::append_element(text, first + i, shape_, part[i], errors.are_bool());
+      OPDUMP_CHECK_OK(write_all(fd, std::as_bytes(std::span(text)), files_.prefix()));
+      text.clear();
+      progress.update(first * sizeof(float), errors.count() * sizeof(float));
+    }
+    return write_all(fd, std::as_bytes(std::span(text)), files_.prefix());
+  }
+
+  Result<> write_top(const Detail& detail, const compare::ElementErrors& errors,
+                     const std::vector<std::size_t>& positions, const std::string& kind,
+                     const std::string& title) {
+    std::vector<std::string> lines;
+    for (const std::size_t position : positions) {
+      ElementError error;
+      errors.read(position, std::span(&error, 1));
+      lines.push_back(report::top_line(position, shape_, error, errors.are_bool()));
+    }
+    const std::string header = report::element_header(detail.axes);
+    std::string text = header;
+    for (const std::string& line : lines) text += line;
+    OPDUMP_CHECK_OK(files_.write("_" + kind + "_error_topn.csv", text));
+    terminal::print("\n\n");
+    OPDUMP_CHECK_OK(terminal::flush_output());
+    journal_.info(title + " TopN");
+    print_journal(journal_);
+    terminal::print(report::aligned_table(header, lines));
+    return terminal::flush_output();
+  }
+
+  const CompareSetup& setup_;
+  Journal& journal_;
+  std::string op_;
+  bool is_input_;
+  std::size_t index_;
+  DetailFiles files_;
+  model::Shape shape_;
+};
+
+}  // namespace
+
+compare::Status compare_single_operator(const CompareSetup& setup, Journal& journal) {
+  return SingleOperator(setup, journal).run();
+}
+
+}  // namespace opdump::msaccucmp

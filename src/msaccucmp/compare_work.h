@@ -1,0 +1,29 @@
+// The pieces of a comparison -- operators or groups of them -- done at once, by threads and by the processes
+// that mpirun has started.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compare/group_compare.h"
+#include "compare/shared_work.h"
+
+namespace opdump::msaccucmp {
+
+struct CompareWork {
+  std::vector<std::uint64_t> bytes;  // of each piece
+  std::string seen;                  // what processes must see alike to take part: names and sizes of files
+  std::function<compare::GroupResult(std::size_t)> compare;  // by several threads at once
+  // What is told of a piece of which the process that had it gave no answer.
+  std::function<compare::GroupResult(std::size_t, const std::string& why)> give_up;
+};
+
+// All results as one; the rows sorted by the number of their group. What pieces say is printed in their
+// order. With `share` every process does a part and has the same result; its status is `incomplete` if one
+// took no part or died.
+compare::GroupResult run_work(const CompareWork& work, const compare::Share* share);
+
+}  // namespace opdump::msaccucmp

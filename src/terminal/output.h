@@ -1,0 +1,24 @@
+// Where the words go: answers to stdout, everything else to stderr.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+
+namespace opdump::terminal {
+
+// Appends to stdout (buffered). Errors are kept until flush_output. Names in dumps are anything: what would
+// steer a terminal is shown as "\x1b" -- all control characters but line feeds, tabs and the colours of our
+// own tables.
+void print(std::string_view text);
+
+// "opdump: message" and a line feed on stderr, without control characters as print().
+void print_error(std::string_view message);
+
+// Errors: io -- something could not be written to stdout (disk full), and the answer is not whole.
+Result<> flush_output();
+
+// True if stdout is a terminal that should get colours: NO_COLOR is unset or empty, TERM is not "dumb".
+bool wants_colour();
+
+}  // namespace opdump::terminal
