@@ -1,7 +1,6 @@
 #include "base/file_copy.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -10,8 +9,6 @@
 #include <cerrno>
 #include <string_view>
 #include <vector>
-
-#include "base/text.h"
 
 namespace opdump {
 namespace {

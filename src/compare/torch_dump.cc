@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <set>
 #include <system_error>
 #include <utility>
 
