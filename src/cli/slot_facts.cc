@@ -79,7 +79,7 @@ Json slot_json(const dump::Slot& slot, const SlotFacts& facts) {
   if (facts.dtype != model::DType::undefined) record["dtype"] = model::dtype_info(facts.dtype).name;
   if (facts.shape) record["shape"] = std::vector(facts.shape->dims().begin(), facts.shape->dims().end());
   if (!slot.format.empty()) record["format"] = slot.format;
-  if (!slot.file.empty()) record["file"] = slot.file.string();
+  if (!slot.file.empty()) record["file"] = slot.file;
   if (slot.timestamp_us != 0) record["timestamp_us"] = slot.timestamp_us;
   if (!facts.trouble.empty()) record["reason"] = facts.trouble;
   return record;

@@ -15,7 +15,7 @@ void append_slot(std::string& text, const dump::Slot* slot) {
     return;
   }
   text += slot_name(*slot) + " " +
-          (slot->file.empty() ? slot->undumped_reason : slot->file.filename().string()) + "\n";
+          (slot->file.empty() ? slot->undumped_reason : std::filesystem::path(slot->file).filename().string()) + "\n";
 }
 
 // Equal for processes that would measure the same.

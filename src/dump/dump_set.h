@@ -44,7 +44,7 @@ struct Slot {
   std::uint64_t timestamp_us = 0;
   std::string format;                            // "DefaultFormat"
   model::DType dtype = model::DType::undefined;  // the original dtype; undefined where the dump does not say
-  std::filesystem::path file;                    // empty if only statistics were kept
+  std::string file;                              // its path; empty if only statistics were kept
   // Where in the file the elements lie, if it is no .npy: as they are, row by row, in `dtype` and `shape`.
   std::optional<format::Extent> part;
   Packing packing = Packing::none;                      // of `part`, if they do not lie there as they are

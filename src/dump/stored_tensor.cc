@@ -69,12 +69,12 @@ Result<StoredTensor> StoredTensor::read(const Slot& slot, Alignment alignment) {
   if (slot.packing == Packing::onnx) return read_numbers(std::move(mapped));
   const auto [offset, bytes] = slot.part.value_or(format::Extent());
   if (offset > mapped.bytes().size() || bytes > mapped.bytes().size() - offset)
-    return Error(Code::corrupt, slot.file.string() + ": it is shorter than when the dump was opened");
+    return Error(Code::corrupt, slot.file + ": it is shorter than when the dump was opened");
   const auto part = mapped.bytes().subspan(offset, bytes);
   auto tensor = slot.packing == Packing::npy        ? read_npy(std::move(mapped), part, offset)
                 : slot.packing == Packing::deflated ? read_deflated(slot, std::move(mapped))
                                                     : read_part(slot, std::move(mapped), alignment);
-  if (!tensor) return tensor.take_error().within(slot.file.string());
+  if (!tensor) return tensor.take_error().within(slot.file);
   return tensor;
 }
 
