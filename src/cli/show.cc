@@ -85,8 +85,7 @@ void print_slot(const dump::Slot& slot, const SlotFacts& facts, const SlotData& 
                 const Graphs::Place& place) {
   std::string text = "  " + compare::slot_name(slot) + "  " + describe(slot, facts) + "\n";
   text += describe_links(slot, place);
-  if (!slot.file.empty())
-    text += "    file    " + slot.file + " (" + format_bytes(file_bytes(slot)) + ")\n";
+  if (!slot.file.empty()) text += "    file    " + slot.file + " (" + format_bytes(file_bytes(slot)) + ")\n";
   std::string line;
   for (const auto& [name, value] : data.statistics) {
     if (!line.empty()) line += ", ";

@@ -14,8 +14,10 @@ void append_slot(std::string& text, const dump::Slot* slot) {
     text += "-\n";
     return;
   }
-  text += slot_name(*slot) + " " +
-          (slot->file.empty() ? slot->undumped_reason : std::filesystem::path(slot->file).filename().string()) + "\n";
+  text +=
+      slot_name(*slot) + " " +
+      (slot->file.empty() ? slot->undumped_reason : std::filesystem::path(slot->file).filename().string()) +
+      "\n";
 }
 
 // Equal for processes that would measure the same.

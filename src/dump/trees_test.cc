@@ -151,7 +151,8 @@ TEST_P(EveryTree, IsReadFromEveryLevel) {
               std::tuple(1u, 5, 7, 8u, 32u));
     EXPECT_EQ(set.runs()[2].task, 8u);
   }
-  for (fs::path path = fs::path(set.runs()[3].slots[0].file).parent_path(); path != root_; path = path.parent_path()) {
+  for (fs::path path = fs::path(set.runs()[3].slots[0].file).parent_path(); path != root_;
+       path = path.parent_path()) {
     const Lines lines = summary(read(path));
     EXPECT_TRUE(lines == all || lines == Lines(all.begin() + 2, all.end())) << path;
   }
