@@ -86,9 +86,9 @@ class GroupComparer {
 
   void add_row(const RuleOp& rule, const ResultEntry& entry) {
     const auto [mine, golden] = names(rule.op);
-    Row row = comparison_.columns.row(rule.index, rule.op.sequence, mine, golden, entry);
+    const Row row = comparison_.columns.row(rule.index, rule.op.sequence, mine, golden, entry);
     journal().info("[" + rule.op.name + "] Result: " + join(row, " "));
-    result_.rows.push_back(std::move(row));
+    result_.rows.emplace_back(row);
   }
 
   void add_rows(const RuleOp& rule, const std::vector<ResultEntry>& entries) {
@@ -269,7 +269,7 @@ class GroupComparer {
     Row row = {std::to_string(rule.index)};
     if (comparison_.columns.has_sequence) row.push_back(std::to_string(rule.op.sequence));
     row.insert(row.end(), {rule.op.type, my_ops, golden_ops, tensor, mine, golden});
-    result_.rows.push_back(std::move(row));
+    result_.rows.emplace_back(row);
   }
 
   void map_operator(const RuleOp& rule) {

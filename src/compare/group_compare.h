@@ -28,9 +28,9 @@ struct Comparison {
 
 // What came of a group, in the order in which it happened.
 struct GroupResult {
-  Status status = Status::ok;  // the last failure of an operator as a whole
-  bool is_matched = false;     // a dump file was found
-  std::vector<Row> rows;       // row[0] is the number of the group
+  Status status = Status::ok;   // the last failure of an operator as a whole
+  bool is_matched = false;      // a dump file was found
+  std::vector<PackedRow> rows;  // row[0] is the number of the group
   Journal journal;
 };
 

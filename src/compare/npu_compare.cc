@@ -65,9 +65,9 @@ class PairComparer {
   Journal& journal() { return result_.journal; }
 
   void add_row(const ResultEntry& entry, const std::string& my_op, const std::string& golden_op) {
-    Row row = comparison_.columns.row(pair_.index, 0, my_op, golden_op, entry);
+    const Row row = comparison_.columns.row(pair_.index, 0, my_op, golden_op, entry);
     journal().info("[" + name_ + "] Result: " + join(row, " "));
-    result_.rows.push_back(std::move(row));
+    result_.rows.emplace_back(row);
   }
 
   void add_failed(std::vector<std::string> messages, const std::string& my_op, const std::string& golden_op) {

@@ -20,6 +20,18 @@ struct ResultEntry {
 
 using Row = std::vector<std::string>;
 
+// A finished row in one piece: a dump can have a million of them.
+class PackedRow {
+ public:
+  PackedRow(const Row& cells);  // NOLINT: a row, kept
+  Row cells() const;
+  std::int64_t index() const;                         // the first cell
+  std::size_t size() const { return bytes_.size(); }  // about that of its line in a table
+
+ private:
+  std::string bytes_;  // each cell after its length
+};
+
 struct TableColumns {
   bool has_sequence = false;   // OpSequence: a part of the operators was chosen
   bool has_overflow = false;   // OverFlow

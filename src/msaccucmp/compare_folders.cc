@@ -19,6 +19,7 @@ namespace {
 
 using compare::GroupResult;
 using compare::Journal;
+using compare::PackedRow;
 using compare::Row;
 
 constexpr unsigned kResultMode = 0600;
@@ -93,15 +94,21 @@ GroupResult compare_with_rules(const CompareSetup& setup) {
 }
 
 // Errors: those of the disk; a cell that is a formula.
-Status write_table(const std::string& path, const Row& header, const std::vector<Row>& rows,
+Status write_table(const std::string& path, const Row& header, const std::vector<PackedRow>& rows,
                    Journal& journal) {
-  if (const auto formula = report::find_formula(rows)) {
-    journal.error("Please check the value written to the csv");
-    journal.error("Malicious value is not allowed to be written to the csv: " + *formula);
-    return Status::unknown;
-  }
   std::string text = report::csv_line(header);
-  for (const Row& row : rows) text += report::csv_line(row);
+  std::size_t size = text.size();
+  for (const PackedRow& row : rows) size += row.size();
+  text.reserve(size);
+  for (const PackedRow& packed : rows) {
+    const Row row = packed.cells();
+    if (const auto formula = report::find_formula(row)) {
+      journal.error("Please check the value written to the csv");
+      journal.error("Malicious value is not allowed to be written to the csv: " + *formula);
+      return Status::unknown;
+    }
+    text += report::csv_line(row);
+  }
   if (const auto written = write_file_atomic(path, text, kResultMode); !written) {
     journal.error("Failed to open \"'" + path + "'\". " + written.error().message());
     return Status::open_file;
@@ -149,7 +156,7 @@ Status map_all(const CompareSetup& setup, const std::string& prefix, Journal& jo
 }  // namespace
 
 void write_advice(const std::string& folder, const std::string& table, const Row& header,
-                  const std::vector<Row>& rows, const std::vector<std::string>& input_nodes,
+                  const std::vector<PackedRow>& rows, const std::vector<std::string>& input_nodes,
                   Journal& journal) {
   journal.info("Start analyzing the comparison results: \"'" + table + "'\" .");
   const report::Advice advice = report::advise(header, rows, input_nodes, journal);

@@ -24,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using compare::Failure;
 using compare::Journal;
+using compare::PackedRow;
 using compare::Row;
 using compare::TensorData;
 using compare::TorchCall;
@@ -122,7 +123,7 @@ class TorchComparison {
     if (!is_leader(arguments_)) return std::monostate{};
     for (const auto& lost : pairing.unmatched())
       add_failed({std::to_string(lost.order), lost.op, "NaN", lost.path}, lost.message, rows_, journal_);
-    std::ranges::stable_sort(rows_, {}, [](const Row& row) { return std::stoll(row[0]); });
+    std::ranges::stable_sort(rows_, {}, &PackedRow::index);
     return write(mine, golden);
   }
 
@@ -175,11 +176,11 @@ class TorchComparison {
   }
 
   void compare_call(const TorchDump& mine, const TorchDump& golden, const compare::TorchPairing& pairing,
-                    const TorchCall& call, std::vector<Row>& rows, Journal& journal) {
+                    const TorchCall& call, std::vector<PackedRow>& rows, Journal& journal) {
     const std::string order = std::to_string(call.order);
     journal.info("[" + call.op + "] Start to compare \"/" + call.op + "/" + order + "\".");
     if (call.tensors.empty()) return journal.warn("[" + call.op + "] has no comparable data.");
-    std::vector<Row> made;
+    std::vector<PackedRow> made;
     bool has_match = false;
     for (const H5Dataset* tensor : call.tensors) {
       const H5Dataset* counterpart = pairing.golden_of(call, *tensor);
@@ -201,12 +202,12 @@ class TorchComparison {
   }
 
   void compare_tensors(const TorchDump& mine, const TorchDump& golden, const Pair& pair,
-                       std::vector<Row>& rows, Journal& journal) {
+                       std::vector<PackedRow>& rows, Journal& journal) {
     const Row begin = {std::to_string(pair.call->order), pair.call->op, pair.mine->path, pair.golden->path};
     auto row = measured(mine, golden, pair, begin, journal);
     if (!row) return add_failed(begin, row.failure().message, rows, journal);
     tell(*row, journal);
-    rows.push_back(std::move(*row));
+    rows.emplace_back(*row);
   }
 
   compare::Outcome<Row> measured(const TorchDump& mine, const TorchDump& golden, const Pair& pair, Row row,
@@ -258,13 +259,13 @@ class TorchComparison {
     return failure;
   }
 
-  void add_failed(Row row, const std::string& message, std::vector<Row>& rows, Journal& journal) {
+  void add_failed(Row row, const std::string& message, std::vector<PackedRow>& rows, Journal& journal) {
     row.insert(row.end(), {"NaN", "NaN"});
     const std::vector<std::string> values = algorithms_.failed_values();
     row.insert(row.end(), values.begin(), values.end());
     row.push_back(message);
     tell(row, journal);
-    rows.push_back(std::move(row));
+    rows.emplace_back(row);
   }
 
   static void tell(const Row& row, Journal& journal) {
@@ -281,7 +282,7 @@ class TorchComparison {
   Done write(const TorchDump& mine, const TorchDump& golden) {
     const std::string base = output_ + "/result_" + time_stamp();
     std::string text = report::csv_line(header());
-    for (const Row& row : rows_) text += report::csv_line(row);
+    for (const PackedRow& row : rows_) text += report::csv_line(row.cells());
     if (const auto written = write_file_atomic(base + ".csv", text, kResultMode); !written)
       return journal_.fail(Status::open_file, written.error().message());
     journal_.info("The comparison result have been written to \"'" + base + ".csv'\".");
@@ -299,7 +300,8 @@ class TorchComparison {
     const auto cosine =
         static_cast<std::size_t>(std::ranges::find(names, "CosineSimilarity") - names.begin());
     std::string text = report::csv_line(names);
-    for (const Row& row : rows_) {
+    for (const PackedRow& packed : rows_) {
+      const Row row = packed.cells();
       // "NaN" is no number and listed; "nan" is one that is not small.
       const std::string cell = cosine < row.size() ? row[cosine] : "NaN";
       if (cell != "NaN" && !(std::strtod(cell.c_str(), nullptr) <= kGoodCosine)) continue;
@@ -329,7 +331,7 @@ class TorchComparison {
   Journal journal_;
   std::string output_;
   compare::AlgorithmSet algorithms_;
-  std::vector<Row> rows_;
+  std::vector<PackedRow> rows_;
   Status status_ = Status::ok;
 };
 

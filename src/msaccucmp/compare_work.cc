@@ -18,6 +18,7 @@ namespace {
 
 using compare::GroupResult;
 using compare::Journal;
+using compare::PackedRow;
 using compare::Row;
 using Json = nlohmann::json;
 
@@ -50,7 +51,7 @@ class OrderedResults {
       merged.is_matched = merged.is_matched || result.is_matched;
       std::ranges::move(result.rows, std::back_inserter(merged.rows));
     }
-    std::ranges::stable_sort(merged.rows, {}, [](const Row& row) { return std::stoll(row[0]); });
+    std::ranges::stable_sort(merged.rows, {}, &PackedRow::index);
     return merged;
   }
 
@@ -84,7 +85,9 @@ Json to_json(std::size_t piece, const GroupResult& result) {
   Json lines = Json::array();
   for (const Journal::Line& line : result.journal.lines())
     lines.push_back({static_cast<int>(line.severity), line.text});
-  return {piece, static_cast<int>(result.status), result.is_matched, result.rows, std::move(lines)};
+  Json rows = Json::array();
+  for (const PackedRow& row : result.rows) rows.push_back(row.cells());
+  return {piece, static_cast<int>(result.status), result.is_matched, std::move(rows), std::move(lines)};
 }
 
 // Of a process that runs the same program.
@@ -92,7 +95,7 @@ GroupResult from_json(const Json& json) {
   GroupResult result;
   result.status = static_cast<Status>(json[1].get<int>());
   result.is_matched = json[2].get<bool>();
-  result.rows = json[3].get<std::vector<Row>>();
+  for (const Json& row : json[3]) result.rows.emplace_back(row.get<Row>());
   for (const Json& line : json[4]) {
     const auto severity = static_cast<Journal::Severity>(line[0].get<int>());
     result.journal.add(severity, line[1].get<std::string>());

@@ -11,6 +11,7 @@ namespace opdump::report {
 namespace {
 
 using compare::Journal;
+using compare::PackedRow;
 using compare::Row;
 
 constexpr double kGoodCosine = 0.99;
@@ -34,13 +35,13 @@ constexpr std::string_view kDeviationText =
     "internal optimization. Ignore or contact Huawei for further diagnosis. ";
 
 struct Cosine {
-  const Row* row = nullptr;
+  const PackedRow* row = nullptr;
   double value = 0;
 };
 
 class Advisor {
  public:
-  Advisor(const Row& header, const std::vector<Row>& rows, Journal& journal)
+  Advisor(const Row& header, const std::vector<PackedRow>& rows, Journal& journal)
       : header_(header), rows_(rows), journal_(journal) {}
 
   Advice advise(const std::vector<std::string>& input_nodes) {
@@ -76,8 +77,8 @@ class Advisor {
   std::optional<Advice> find_overflow() {
     const auto at = column("OverFlow");
     if (!at) return std::nullopt;
-    for (const Row& row : rows_)
-      if (row[*at] == "YES") return advice(row[0], kOverflowText);
+    for (const PackedRow& packed : rows_)
+      if (const Row row = packed.cells(); row[*at] == "YES") return advice(row[0], kOverflowText);
     journal_.info("After analysis, input csv file does not have FP16 Overflow problem.");
     return std::nullopt;
   }
@@ -87,8 +88,8 @@ class Advisor {
     std::vector<Cosine> found;
     const auto at = column(kCosine);
     if (!at) return found;
-    for (const Row& row : rows_)
-      if (const double value = std::strtod(row[*at].c_str(), nullptr); !std::isnan(value))
+    for (const PackedRow& row : rows_)
+      if (const double value = std::strtod(row.cells()[*at].c_str(), nullptr); !std::isnan(value))
         found.push_back({&row, value});
     if (found.empty())
       journal_.warn("After analysis, input csv file " + std::string(kCosine) +
@@ -101,7 +102,8 @@ class Advisor {
     const std::vector<Cosine> rows = cosines();
     for (const std::string& node : input_nodes)
       for (const Cosine& each : rows)
-        if (each.value < kGoodCosine && (*each.row)[name] == node) return advice((*each.row)[0], kInputText);
+        if (each.value < kGoodCosine && each.row->cells()[name] == node)
+          return advice(each.row->cells()[0], kInputText);
     return std::nullopt;
   }
 
@@ -110,11 +112,11 @@ class Advisor {
     if (rows.empty()) return std::nullopt;
     const auto bad = std::ranges::find_if(rows, [](const Cosine& each) { return each.value < kGoodCosine; });
     if (bad == rows.end()) return advice("NA", kGoodText);
-    return advice((*bad->row)[0], rows.back().value < kGoodCosine ? kBadText : kDeviationText);
+    return advice(bad->row->cells()[0], rows.back().value < kGoodCosine ? kBadText : kDeviationText);
   }
 
   const Row& header_;
-  const std::vector<Row>& rows_;
+  const std::vector<PackedRow>& rows_;
   Journal& journal_;
   std::string type_;
 };
@@ -125,8 +127,8 @@ std::vector<std::string> Advice::lines() const {
   return {"Detection Type: " + type, "Operator Index: " + operator_index, "Expert Advice: " + text};
 }
 
-Advice advise(const Row& header, const std::vector<Row>& rows, const std::vector<std::string>& input_nodes,
-              Journal& journal) {
+Advice advise(const Row& header, const std::vector<PackedRow>& rows,
+              const std::vector<std::string>& input_nodes, Journal& journal) {
   return Advisor(header, rows, journal).advise(input_nodes);
 }
 

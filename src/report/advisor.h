@@ -17,7 +17,7 @@ struct Advice {
 };
 
 // `input_nodes` are the operators that feed the model. What is looked for is told.
-Advice advise(const compare::Row& header, const std::vector<compare::Row>& rows,
+Advice advise(const compare::Row& header, const std::vector<compare::PackedRow>& rows,
               const std::vector<std::string>& input_nodes, compare::Journal& journal);
 
 }  // namespace opdump::report

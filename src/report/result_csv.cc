@@ -52,10 +52,9 @@ std::string csv_line(const compare::Row& row) {
   return line + "\r\n";
 }
 
-std::optional<std::string> find_formula(const std::vector<compare::Row>& rows) {
-  for (const compare::Row& row : rows)
-    for (const std::string& cell : row)
-      if (is_formula(cell)) return cell;
+std::optional<std::string> find_formula(const compare::Row& row) {
+  for (const std::string& cell : row)
+    if (is_formula(cell)) return cell;
   return std::nullopt;
 }
 

@@ -12,7 +12,7 @@ namespace opdump::report {
 // One line with its line end.
 std::string csv_line(const compare::Row& row);
 
-// The first cell that a spreadsheet would execute, if there is one: the original writes no such table.
-std::optional<std::string> find_formula(const std::vector<compare::Row>& rows);
+// The first cell that a spreadsheet would execute, if there is one: the original writes no table with such.
+std::optional<std::string> find_formula(const compare::Row& row);
 
 }  // namespace opdump::report

@@ -14,11 +14,17 @@ TEST(ResultCsv, QuotesLikePython) {
   EXPECT_EQ(csv_line({"a", "b,c", "d\"e", ""}), "a,\"b,c\",\"d\"\"e\",\r\n");
 }
 
+TEST(ResultCsv, KeepsRowsWhole) {
+  const compare::Row row = {"17", "", std::string("a\0b\r\n", 5), std::string(300, 'x')};
+  EXPECT_EQ(compare::PackedRow(row).cells(), row);
+  EXPECT_EQ(compare::PackedRow(row).index(), 17);
+}
+
 TEST(ResultCsv, FindsWhatASpreadsheetWouldExecute) {
-  EXPECT_FALSE(find_formula({{"-1.5", "+2", "-inf", "*", "a=b", "(1;2),(3;4)"}}));
-  EXPECT_EQ(find_formula({{"fine"}, {"=1+1"}}), "=1+1");
-  EXPECT_EQ(find_formula({{"a;=b"}}), "a;=b");
-  EXPECT_EQ(find_formula({{"-x"}}), "-x");
+  EXPECT_FALSE(find_formula({"-1.5", "+2", "-inf", "*", "a=b", "(1;2),(3;4)"}));
+  EXPECT_EQ(find_formula({"fine", "=1+1"}), "=1+1");
+  EXPECT_EQ(find_formula({"a;=b", ""}), "a;=b");
+  EXPECT_EQ(find_formula({"", "-x"}), "-x");
 }
 
 TEST(ElementLines, RelativeErrorsThatAreNoneHaveNoTab) {
@@ -41,7 +47,8 @@ TEST(ElementLines, TablesForPeopleAreAligned) {
 class AdvisorTest : public testing::Test {
  protected:
   Advice advise_on(const std::vector<compare::Row>& rows, const std::vector<std::string>& inputs = {}) {
-    return advise({"Index", "NPUDump", "OverFlow", "CosineSimilarity"}, rows, inputs, journal_);
+    return advise({"Index", "NPUDump", "OverFlow", "CosineSimilarity"},
+                  std::vector<compare::PackedRow>(rows.begin(), rows.end()), inputs, journal_);
   }
   compare::Journal journal_;
 };
