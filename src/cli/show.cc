@@ -1,4 +1,4 @@
-// `opdump show DUMP --op TEXT`: one operator from all sides.
+// `opdump show DUMP OPERATOR`: one operator from all sides.
 #include <set>
 #include <string>
 
@@ -33,7 +33,8 @@ struct ShowArguments {
 void declare(CLI::App& app, ShowArguments& arguments) {
   app.add_option("DUMP", arguments.path, "A dump: its root or any directory below, or a file of it")
       ->required();
-  app.add_option("--op", arguments.filter.op, "The operator: its name, the end of it, or a part")->required();
+  app.add_option("OPERATOR,--op", arguments.filter.op,
+                 "Its name, the end of it, or a part; default: every operator");
   app.add_option("--step", arguments.filter.step, "Only this step");
   app.add_option("--slot", arguments.slot, "Only this slot: input.0, output.1, ...");
   app.add_option("--values", arguments.edge, "How many of the first and of the last values; default 6")
@@ -41,9 +42,10 @@ void declare(CLI::App& app, ShowArguments& arguments) {
   app.add_flag("--json", arguments.json, "Print one JSON record for each slot");
   app.footer(
       "Examples:\n"
-      "  opdump show golden --op Default/conv2-Conv2d/convolution-op0\n"
-      "  opdump show golden --op convolution-op0 --step 0 --slot output.0 --values 20\n"
-      "  opdump show golden --op conv2 --json");
+      "  opdump show golden Default/conv2-Conv2d/convolution-op0\n"
+      "  opdump show golden convolution-op0 --step 0 --slot output.0 --values 20\n"
+      "  opdump show golden conv2 --json\n"
+      "  opdump show tensor.npy");
 }
 
 // What a slot's data says. Text everywhere: numbers are shown as the dump or NumPy would print them.
@@ -150,9 +152,10 @@ void list_names(const Runs& runs, const std::string& text) {
     steps.push_back(run->step);
   }
   for (const std::string_view name : names) terminal::print(std::string(name) + "\n");
-  terminal::print("'" + text + "' means " + counted(runs.size(), "execution") + " of " +
-                  counted(names.size(), "operator") + " in steps " +
-                  compare::format_ranges(std::move(steps)) + "; say more of the name, or --step\n");
+  const std::string what = counted(runs.size(), "execution") + " of " + counted(names.size(), "operator") +
+                           " in steps " + compare::format_ranges(std::move(steps));
+  terminal::print(text.empty() ? "the dump has " + what + "; name one, or --step\n"
+                               : "'" + text + "' means " + what + "; say more of the name, or --step\n");
 }
 
 }  // namespace
