@@ -145,6 +145,7 @@ set(OPDUMP_TESTS_format
   format/proto_text_test.cc
   format/op_debug_text_test.cc
   format/op_statistic_csv_test.cc
+  format/safetensors_test.cc
   format/statistic_csv_test.cc
   format/tlv_dump_test.cc
 )

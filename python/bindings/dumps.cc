@@ -53,7 +53,9 @@ py::object source_of(const dump::OperatorRun& run) {
 
 py::object format_of(const dump::Slot& slot) { return text_or_none(slot.format); }
 py::object reason_of(const dump::Slot& slot) { return text_or_none(slot.undumped_reason); }
-py::object file_of(const dump::Slot& slot) { return slot.file.empty() ? py::none() : py::cast(slot.file); }
+py::object file_of(const dump::Slot& slot) {
+  return slot.file.empty() ? py::none() : py::cast(std::filesystem::path(slot.file));
+}
 
 // Dtype and shape from the dump's names and tables, else from the header of the file.
 std::pair<model::DType, std::optional<model::Shape>> facts_of(const dump::Slot& slot) {

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "dump/tensor_names.h"
 #include "format/dump_data.h"
 #include "format/npy.h"
 #include "math/device_layout.h"
@@ -138,8 +139,8 @@ std::vector<StepSlots> list_slots(const std::vector<const dump::OperatorRun*>& r
     for (const dump::Slot& one : run->slots) {
       if (one.file.empty() || (!slot.empty() && slot != slot_part(one))) continue;
       std::string name = file_part(run->name) + "." + slot_part(one);
-      for (int again = 1; !names[place].insert(name).second; ++again)
-        name = file_part(run->name) + "." + std::to_string(again) + "." + slot_part(one);
+      for (std::uint32_t again = 1; !names[place].insert(name).second; ++again)
+        name = dump::execution_name(file_part(run->name), again) + "." + slot_part(one);
       steps[at->second].slots.push_back({&one, std::move(name)});
     }
   }

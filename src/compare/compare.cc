@@ -1,5 +1,6 @@
 #include "compare/compare.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -87,13 +88,17 @@ void add_open_questions(std::span<const OperatorComparison> operators, const std
     for (const SlotComparison& slot : op.slots) {
       if (slot.verdict == Verdict::unreadable && !is_told(slot.golden) && !is_told(slot.actual))
         reasons.push_back(operator_name(*op.golden) + " " + slot_name(slot) + ": " + slot.reason);
-      only_golden += slot.actual == nullptr && slot.golden->side == model::Side::input;
-      only_actual += slot.golden == nullptr && slot.actual->side == model::Side::input;
+      only_golden += slot.verdict == Verdict::missing && slot.golden->side == model::Side::input;
+      only_actual += slot.verdict == Verdict::extra && slot.actual->side == model::Side::input;
     }
   }
   for (const auto& [count, side] : {std::pair(only_golden, "golden"), std::pair(only_actual, "actual")})
     if (count > 0)
       reasons.push_back(counted(count, "input") + (count == 1 ? " is" : " are") + " only in " + side);
+}
+
+bool is_silent(const dump::DumpSet& dump) {
+  return std::ranges::all_of(dump.runs(), [](const dump::OperatorRun& run) { return run.op == nullptr; });
 }
 
 // A single rank is compared with a single rank, whatever their numbers.
@@ -140,6 +145,8 @@ Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSe
   add_incomplete("golden", golden, unfinished.golden, comparison.incomplete);
   add_incomplete("actual", actual, unfinished.actual, comparison.incomplete);
   join_single_ranks(golden, actual, unfinished);
+  unfinished.golden_is_silent = is_silent(golden);
+  unfinished.actual_is_silent = is_silent(actual);
   for (OperatorComparison& op : comparison.operators) judge_operator(op, unfinished);
   add_absent_steps(comparison.operators, comparison.incomplete);
   add_open_questions(comparison.operators, told_problems(golden, actual), comparison.incomplete);

@@ -23,6 +23,15 @@ bool is_unpaired(Verdict verdict) { return verdict == Verdict::missing || verdic
 bool is_unreadable(Verdict verdict) { return verdict == Verdict::unreadable; }
 bool is_compared(Verdict verdict) { return verdict != Verdict::skipped; }
 
+bool has_compared(const OperatorComparison& op) {
+  return op.slots.empty() || any(op, true, is_compared) || any(op, false, is_compared);
+}
+
+// The recording says that there is no data.
+bool is_undumped(const dump::OperatorRun& run, const dump::Slot& slot) {
+  return run.op != nullptr && slot.file.empty() && slot.statistics.empty();
+}
+
 Verdict verdict_of(const OperatorComparison& op) {
   const bool inputs_differ = any(op, false, is_difference);
   if (any(op, true, is_difference)) return inputs_differ ? Verdict::inherited : Verdict::own_error;
@@ -80,6 +89,10 @@ std::optional<std::size_t> find_first_bad(const Comparison& comparison, const Un
 }  // namespace
 
 void judge_operator(OperatorComparison& op, const Unfinished& unfinished) {
+  for (SlotComparison& slot : op.slots)
+    if ((slot.actual == nullptr && unfinished.actual_is_silent && is_undumped(*op.golden, *slot.golden)) ||
+        (slot.golden == nullptr && unfinished.golden_is_silent && is_undumped(*op.actual, *slot.actual)))
+      slot.verdict = Verdict::skipped;
   if (op.golden != nullptr && op.actual != nullptr)
     for (SlotComparison& slot : op.slots) {
       if (slot.verdict == Verdict::missing && unfinished.actual.contains(op.actual->rank))
@@ -87,9 +100,10 @@ void judge_operator(OperatorComparison& op, const Unfinished& unfinished) {
       if (slot.verdict == Verdict::extra && unfinished.golden.contains(op.golden->rank))
         slot.verdict = Verdict::unreadable;
     }
-  op.verdict = op.golden == nullptr   ? Verdict::extra
-               : op.actual == nullptr ? Verdict::missing
-                                      : verdict_of(op);
+  const bool is_paired = op.golden != nullptr && op.actual != nullptr;
+  op.verdict = is_paired || !has_compared(op) ? verdict_of(op)
+               : op.golden == nullptr         ? Verdict::extra
+                                              : Verdict::missing;
   for (SlotComparison& slot : op.slots)
     if (slot.verdict == Verdict::own_error)
       slot.verdict = is_output(slot) ? op.verdict : Verdict::input_differs;

@@ -108,6 +108,30 @@ TEST(Verdict, WhatAnUnfinishedRecordingLacksIsNoDifference) {
   EXPECT_EQ(comparison.outcome, Outcome::differs);
 }
 
+TEST(Verdict, ASilentDumpCannotSayThatATensorHasNoData) {
+  Fixture f;
+  const model::Operator op;
+  dump::Slot undumped, dumped;
+  dumped.file = "x.npy";
+  dump::OperatorRun run;
+  run.op = &op;
+  OperatorComparison comparison;
+  comparison.golden = &run;
+  comparison.slots.resize(1);
+  comparison.slots[0].verdict = Verdict::missing;
+  const auto judged = [&](const dump::Slot& slot, bool is_silent) {
+    OperatorComparison copy = comparison;
+    copy.slots[0].golden = &slot;
+    Unfinished unfinished;
+    unfinished.actual_is_silent = is_silent;
+    judge_operator(copy, unfinished);
+    return copy.verdict;
+  };
+  EXPECT_EQ(judged(undumped, true), Verdict::skipped);
+  EXPECT_EQ(judged(undumped, false), Verdict::missing);
+  EXPECT_EQ(judged(dumped, true), Verdict::missing);
+}
+
 TEST(Verdict, FirstBadIsTheFirstOutputThatDiffersInTheLowestStep) {
   Fixture f;
   EXPECT_EQ(f.judge({f.make(".>."), f.make(".>x"), f.make("x>x"), f.make(".>x")}).first_bad, 1u);

@@ -9,6 +9,7 @@
 #include "format/h5.h"
 #include "format/npz.h"
 #include "format/onnx_tensor.h"
+#include "format/safetensors.h"
 #include "opdump/opdump_h5.h"
 
 namespace opdump::dump {
@@ -199,6 +200,32 @@ std::vector<NamedSlot> read_npz_file(const fs::path& path, std::string_view pref
     TensorName name =
         name_tensor(std::string_view(member.name).substr(0, member.name.size() - kExtension.size()), prefix);
     Slot slot = read_npz_member(file->bytes(), member, path, name, problems);
+    slots.push_back({std::move(name), std::move(slot)});
+  }
+  return slots;
+}
+
+std::vector<NamedSlot> read_safetensors_file(const fs::path& path, std::string_view prefix,
+                                             std::vector<Problem>& problems) {
+  std::vector<NamedSlot> slots;
+  const auto file = MappedFile::open(path);
+  auto tensors = file ? format::decode_safetensors(file->bytes())
+                      : Result<std::vector<format::StoredSafetensors>>(file.error());
+  if (!tensors) {
+    problems.push_back({path, tensors.error().message()});
+    return slots;
+  }
+  for (format::StoredSafetensors& tensor : *tensors) {
+    TensorName name = name_tensor(tensor.entry.name, prefix);
+    Slot slot = make_slot(name);
+    slot.dtype = tensor.entry.dtype;
+    slot.shape = std::move(tensor.entry.shape);
+    if (tensor.fault.empty()) {
+      slot.file = path;
+      slot.part = tensor.data;
+    } else {
+      refuse(slot, path, tensor.entry.name, std::move(tensor.fault), problems);
+    }
     slots.push_back({std::move(name), std::move(slot)});
   }
   return slots;

@@ -1,4 +1,5 @@
-// Files that hold tensors of several operators, or several tensors of one: .npz, HDF5, a model's test data.
+// Files that hold tensors of several operators, or several tensors of one: .npz, .safetensors, HDF5, a
+// model's test data.
 // Lists what is in them; the elements stay where they are.
 #pragma once
 
@@ -28,6 +29,10 @@ TensorName name_tensor(std::string_view stem, std::string_view prefix);
 // The arrays of an .npz archive, named by their members. Appends to `problems`.
 std::vector<NamedSlot> read_npz_file(const std::filesystem::path& path, std::string_view prefix,
                                      std::vector<Problem>& problems);
+
+// The tensors of a .safetensors file, named like the arrays of an archive. Appends to `problems`.
+std::vector<NamedSlot> read_safetensors_file(const std::filesystem::path& path, std::string_view prefix,
+                                             std::vector<Problem>& problems);
 
 // The operators of an HDF5 file, in order of their calls: /{operator}/{call}/{input|output}/{argument} as
 // PyTorch's dumper writes them (docs/formats/h5.md); any other dataset is the only output of an operator

@@ -117,7 +117,8 @@ Result<> DumpSetReader::read_all() {
   if (is_file_ && !set_.problems_.empty())
     return Error(Code::not_found, text + ": " + set_.problems_[0].what);
   text +=
-      ": expected rank_N/net/graph/step or another tree of MindSpore's or CANN's, .npy, .npz or .h5 files, "
+      ": expected rank_N/net/graph/step or another tree of MindSpore's or CANN's, .npy, .npz, .safetensors "
+      "or .h5 files, "
       "or "
       "statistic.csv";
   if (!set_.problems_.empty()) text += "; " + set_.problems_[0].path.string() + ": " + set_.problems_[0].what;

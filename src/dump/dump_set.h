@@ -2,8 +2,8 @@
 // tensors on demand. Recognised are MindSpore's trees, written by opdump or by the original: layout (A), with
 // or without the dtype field in file names, (B) and (C) with .npy files or containers, and that of r1.3;
 // CANN's and TorchAir's; with tensors, statistics or both; given as root or as any directory below, several
-// in one root too. Also folders of .npy files, .npz archives, .h5 files of PyTorch's dumper, test data of
-// ONNX models, and any one file of these. How operators are named then: docs/reading.md.
+// in one root too. Also folders of .npy files, .npz archives, .safetensors, .h5 files of PyTorch's dumper,
+// test data of ONNX models, and any one file of these. How operators are named then: docs/reading.md.
 #pragma once
 
 #include <cstdint>

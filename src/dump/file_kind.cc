@@ -10,6 +10,7 @@
 #include "dump/tensor_names.h"
 #include "format/h5.h"
 #include "format/npz.h"
+#include "format/safetensors.h"
 
 namespace opdump::dump {
 namespace {
@@ -39,6 +40,7 @@ std::optional<CallName> find_call_name(std::string_view text) {
 FileKind find_kind(std::string_view name) {
   if (name.ends_with(kNpyExtension)) return FileKind::npy;
   if (name.ends_with(".npz")) return FileKind::npz;
+  if (name.ends_with(".safetensors")) return FileKind::safetensors;
   if (name.ends_with(".h5") || name.ends_with(".hdf5")) return FileKind::h5;
   if (parse_test_data_name(name)) return FileKind::onnx;
   if (name.ends_with(kCsv))
@@ -56,6 +58,7 @@ FileKind sniff_kind(const std::filesystem::path& path, std::string_view name) {
   if (text.starts_with(kNpyMagic)) return FileKind::npy;
   if (format::is_npz(start)) return FileKind::npz;
   if (format::is_h5(start)) return FileKind::h5;
+  if (format::is_safetensors(start)) return FileKind::safetensors;
   const FileKind by_name = find_kind(name);
   if (by_name != FileKind::none) return by_name;
   if (name.ends_with(".pb")) return FileKind::onnx;

@@ -17,6 +17,7 @@ enum class FileKind : std::uint8_t {
   none,
   npy,
   npz,
+  safetensors,
   h5,
   onnx,           // input_0.pb, output_0.pb
   op_statistics,  // the table of one execution

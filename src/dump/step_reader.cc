@@ -28,13 +28,15 @@ namespace {
 constexpr std::uint64_t kMaxTableBytes = std::uint64_t{1} << 30;
 constexpr std::size_t kCheckedByOneThread = 1000;  // files
 
-// The slots of all executions of an operator.
+// The slots of all executions of an operator, or of one where the names tell which.
 struct OperatorSlots {
+  std::size_t order = 0;  // of those that were met
   std::uint64_t task = 0;
   std::int64_t stream = 0;
   std::vector<Slot> slots;
 };
-using SlotsByOperator = std::map<std::pair<std::string, std::string>, OperatorSlots>;  // by type and name
+// By type, name and execution.
+using SlotsByOperator = std::map<std::tuple<std::string, std::string, std::uint32_t>, OperatorSlots>;
 
 auto place(const Slot& slot) { return std::tuple(slot.side, slot.index); }
 auto moment(const Slot& slot) { return std::tuple(slot.timestamp_us, slot.side, slot.index); }
@@ -59,8 +61,11 @@ format::MappingCsv read_mapping(const StepFiles& files, std::vector<Problem>& pr
 }
 
 OperatorSlots& slots_of(SlotsByOperator& slots, std::string type, std::string name, std::uint64_t task,
-                        std::int64_t stream) {
-  OperatorSlots& of_operator = slots[{std::move(type), std::move(name)}];
+                        std::int64_t stream, std::uint32_t execution = 0) {
+  const std::size_t order = slots.size();
+  const auto [found, is_new] = slots.try_emplace({std::move(type), std::move(name), execution});
+  OperatorSlots& of_operator = found->second;
+  if (is_new) of_operator.order = order;
   of_operator.task = task;
   of_operator.stream = stream;
   return of_operator;
@@ -126,7 +131,7 @@ void collect_call(const CallName& name, const std::filesystem::path& path, Slots
 
 void collect_named(NamedSlot named, SlotsByOperator& slots) {
   TensorName& name = named.name;
-  slots_of(slots, std::move(name.type), std::move(name.name), name.task, name.stream)
+  slots_of(slots, std::move(name.type), std::move(name.name), name.task, name.stream, name.execution)
       .slots.push_back(std::move(named.slot));
 }
 
@@ -182,16 +187,23 @@ CallName call_name_of(std::string_view name) {
   return {{}, std::string(name), 0, 0, 0};
 }
 
-// Archives of a folder are told apart by their own names; arrays of a single one need no other.
-std::string npz_prefix(std::string_view name, const StepFiles& files) {
-  constexpr std::string_view kExtension = ".npz";
+// An archive that is a step: "step_3.npz".
+std::optional<std::int64_t> find_step(std::string_view name) {
+  constexpr std::string_view kStep = "step_";
+  if (!name.starts_with(kStep)) return std::nullopt;
+  return parse_int64(name.substr(kStep.size(), name.rfind('.') - kStep.size()));
+}
+
+// Other archives of a folder are told apart by their own names; arrays of a single one need no other.
+std::string archive_prefix(std::string_view name, const StepFiles& files) {
   if (files.is_alone) return {};
-  return files.prefix.value_or("") + std::string(name.substr(0, name.size() - kExtension.size())) + "/";
+  return files.prefix.value_or("") + std::string(name.substr(0, name.rfind('.'))) + "/";
 }
 
 struct Collected {
   StepContent content;
   SlotsByOperator slots;
+  std::map<std::int64_t, SlotsByOperator> archives;  // by step
   std::int64_t h5_files = 0;
 };
 
@@ -201,6 +213,14 @@ void collect_h5(const std::filesystem::path& path, Collected& to, std::vector<Pr
   for (OperatorRun& run : runs) run.step = to.h5_files;
   to.h5_files += !runs.empty();
   std::ranges::move(runs, std::back_inserter(to.content.runs));
+}
+
+void collect_archive(decltype(read_npz_file) read, std::string_view name, const std::filesystem::path& path,
+                     const StepFiles& files, Collected& to, std::vector<Problem>& problems) {
+  const auto step = find_step(name);
+  SlotsByOperator& slots = step ? to.archives[*step] : to.slots;
+  for (NamedSlot& slot : read(path, step ? "" : archive_prefix(name, files), problems))
+    collect_named(std::move(slot), slots);
 }
 
 // `name` is the file's, or what mapping.csv has for it.
@@ -216,9 +236,9 @@ void collect_file(FileKind kind, std::string_view name, const std::filesystem::p
         collect_other_npy(name, path, files, to.slots, problems);
       return;
     case FileKind::npz:
-      for (NamedSlot& slot : read_npz_file(path, npz_prefix(name, files), problems))
-        collect_named(std::move(slot), to.slots);
-      return;
+      return collect_archive(read_npz_file, name, path, files, to, problems);
+    case FileKind::safetensors:
+      return collect_archive(read_safetensors_file, name, path, files, to, problems);
     case FileKind::h5:
       return collect_h5(path, to, problems);
     case FileKind::onnx:
@@ -323,15 +343,15 @@ void join_files_and_rows(std::vector<Slot>& slots) {
 }
 
 // Slots in order of time: a place that is taken already means that the operator ran again.
-void split_executions(const std::pair<std::string, std::string>& type_and_name, OperatorSlots of_operator,
+void split_executions(const std::string& type, const std::string& name, OperatorSlots of_operator,
                       std::vector<OperatorRun>& runs) {
   std::vector<std::tuple<model::Side, std::uint32_t>> taken;
   std::size_t first = runs.size();
   for (Slot& slot : of_operator.slots) {
     if (runs.size() == first || std::ranges::find(taken, place(slot)) != taken.end()) {
       OperatorRun& run = runs.emplace_back();
-      run.type = type_and_name.first;
-      run.name = type_and_name.second;
+      run.type = type;
+      run.name = name;
       run.task = of_operator.task;
       run.stream = of_operator.stream;
       taken.clear();
@@ -340,6 +360,18 @@ void split_executions(const std::pair<std::string, std::string>& type_and_name, 
     runs.back().slots.push_back(std::move(slot));
   }
   for (; first < runs.size(); ++first) std::ranges::sort(runs[first].slots, {}, place);
+}
+
+// In the order in which operators were met: that of an archive or a table is often the order of execution.
+void append_runs(SlotsByOperator slots, std::vector<OperatorRun>& runs) {
+  std::vector<SlotsByOperator::iterator> operators;
+  operators.reserve(slots.size());
+  for (auto at = slots.begin(); at != slots.end(); ++at) operators.push_back(at);
+  std::ranges::sort(operators, {}, [](const auto& at) { return at->second.order; });
+  for (const auto& at : operators) {
+    join_files_and_rows(at->second.slots);
+    split_executions(std::get<0>(at->first), std::get<1>(at->first), std::move(at->second), runs);
+  }
 }
 
 Result<format::NpyHeader> read_npy_header(const std::filesystem::path& path) {
@@ -383,9 +415,11 @@ StepContent read_step(const StepFiles& files, std::vector<Problem>& problems) {
   collect_files(files, collected, problems);
   if (std::ranges::find(files.names, format::kStatisticCsvName) != files.names.end())
     collect_rows(files.directory / format::kStatisticCsvName, collected.slots, problems);
-  for (auto& [type_and_name, of_operator] : collected.slots) {
-    join_files_and_rows(of_operator.slots);
-    split_executions(type_and_name, std::move(of_operator), collected.content.runs);
+  append_runs(std::move(collected.slots), collected.content.runs);
+  for (auto& [step, slots] : collected.archives) {
+    const std::size_t first = collected.content.runs.size();
+    append_runs(std::move(slots), collected.content.runs);
+    for (OperatorRun& run : std::span(collected.content.runs).subspan(first)) run.step = step;
   }
   return std::move(collected.content);
 }

@@ -109,12 +109,40 @@ std::optional<TensorName> parse_golden(std::string_view stem) {
   return name;
 }
 
+constexpr std::string_view kRun = ".run";
+
+std::optional<TensorName> parse_own(std::string_view stem) {
+  const std::vector<std::string_view> fields = split(stem, '.');
+  if (fields.size() < 3) return std::nullopt;
+  const auto side = parse_side(fields[fields.size() - 2]);
+  const auto index = parse_index(fields.back());
+  if (!side || !index) return std::nullopt;
+  std::string_view op =
+      stem.substr(0, stem.size() - fields.back().size() - fields[fields.size() - 2].size() - 2);
+  TensorName name;
+  name.side = *side;
+  name.index = *index;
+  const std::size_t run = op.rfind(kRun);
+  const auto execution =
+      run == std::string_view::npos ? std::nullopt : parse_index(op.substr(run + kRun.size()));
+  if (execution) op = op.substr(0, run);
+  name.execution = execution.value_or(0);
+  name.name = op;
+  return op.empty() ? std::nullopt : std::optional(name);
+}
+
 }  // namespace
+
+std::string execution_name(std::string_view operator_name, std::uint32_t execution) {
+  std::string name(operator_name);
+  return execution == 0 ? name : name + std::string(kRun) + std::to_string(execution);
+}
 
 std::optional<TensorName> parse_tensor_name(std::string_view stem) {
   if (auto name = parse_converted(stem)) return name;
   if (auto name = parse_eager(stem)) return name;
-  return parse_golden(stem);
+  if (auto name = parse_golden(stem)) return name;
+  return parse_own(stem);
 }
 
 std::optional<std::uint32_t> find_global_rank(std::string_view name) {

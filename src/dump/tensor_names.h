@@ -22,16 +22,21 @@ struct TensorName {
   std::uint32_t index = 0;
   std::optional<std::uint32_t> part;  // of a list that is operand `index`
   std::string format;                 // empty if the name does not tell
+  std::uint32_t execution = 0;        // of the operator in its step, counted from 0
 };
 
 // Nothing if `stem`, a name without ".npy", is none of
 //   {call}.{input|output}.{index}[.{shape or format}]         what msaccucmp converts a dump file into,
 //   cann.md 4.10 {node}-{operator}.{INPUT|OUTPUT}.{index}[.{part}].{20 digits}   TorchAir's eager dump, A.7.2
 //   {operator}.{output index}.{microseconds}                  golden data for msaccucmp
+//   {operator}[.run{execution}].{input|output}.{index}        what `opdump convert` makes
 std::optional<TensorName> parse_tensor_name(std::string_view stem);
 
 // W and R of "worldsize{W}_global_rank{R}": the rank.
 std::optional<std::uint32_t> find_global_rank(std::string_view directory_name);
+
+// What comes before the slot in a name that `opdump convert` makes: "relu-op0", "relu-op0.run1".
+std::string execution_name(std::string_view operator_name, std::uint32_t execution);
 
 // Side and index of "input_0.pb" and "output_0.pb", the test data of an ONNX model.
 struct TestDataName {

@@ -54,6 +54,24 @@ TEST(TensorNames, GoldenDataOfMsaccucmp) {
     EXPECT_FALSE(parse_tensor_name(name)) << name;
 }
 
+TEST(TensorNames, WhatOpdumpConverts) {
+  const auto plain = parse_tensor_name("Default_conv1-Conv2d_convolution-op0.input.2");
+  ASSERT_TRUE(plain);
+  EXPECT_EQ(plain->name, "Default_conv1-Conv2d_convolution-op0");
+  EXPECT_EQ(plain->side, Side::input);
+  EXPECT_EQ(plain->index, 2u);
+  EXPECT_EQ(plain->execution, 0u);
+  const auto third = parse_tensor_name("layer.1." + std::string("relu.run2.output.0"));
+  ASSERT_TRUE(third);
+  EXPECT_EQ(third->name, "layer.1.relu");
+  EXPECT_EQ(third->execution, 2u);
+  EXPECT_EQ(execution_name("layer.1.relu", 2) + ".output.0", "layer.1.relu.run2.output.0");
+  EXPECT_EQ(execution_name("relu", 0), "relu");
+  EXPECT_EQ(parse_tensor_name("a.runx.output.0")->name, "a.runx");
+  for (const char* name : {"output.0", ".output.0", ".run1.output.0", "a.output", "a.output.x", "a.b.0"})
+    EXPECT_FALSE(parse_tensor_name(name)) << name;
+}
+
 TEST(TensorNames, RanksAndTestData) {
   EXPECT_EQ(find_global_rank("worldsize8_global_rank7"), 7u);
   for (const char* name : {"", "worldsize8", "worldsize_global_rank1", "worldsize8_global_rank", "rank_1",

@@ -80,6 +80,23 @@ std::optional<Location> in_eager_tree(std::span<const std::string> trail) {
                   .is_tree = true};
 }
 
+// rank_{R}/graph_{graph}[/step_{step}]: without a step, that of archives which are steps.
+std::optional<Location> in_converted_tree(std::span<const std::string> trail) {
+  const std::size_t count = trail.size();
+  const auto step = count > 0 ? find_number(trail[count - 1], "step_") : std::nullopt;
+  const std::size_t at = step ? 2 : 1;  // of the graph, from the end
+  if (count <= at) return std::nullopt;
+  const auto graph = find_number(trail[count - at], "graph_");
+  const auto rank = find_rank(trail[count - at - 1]);
+  if (!graph || !rank) return std::nullopt;
+  return Location{.rank = *rank,
+                  .graph_id = *graph,
+                  .step = step.value_or(0),
+                  .root_length = count - at - 1,
+                  .has_rank = true,
+                  .is_tree = true};
+}
+
 }  // namespace
 
 std::optional<std::uint32_t> find_rank(std::string_view directory_name) {
@@ -90,6 +107,7 @@ Location locate(std::span<const std::string> trail, std::size_t first_inside) {
   if (const auto location = in_some_time_directory(trail, first_inside)) return *location;
   if (const auto location = in_legacy_tree(trail)) return *location;
   if (const auto location = in_eager_tree(trail)) return *location;
+  if (const auto location = in_converted_tree(trail)) return *location;
   constexpr std::size_t kRankDepth = 4;  // rank, net, graph, step
   Location location;
   const std::size_t count = trail.size();

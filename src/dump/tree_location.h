@@ -5,8 +5,8 @@
 //   legacy  {net}/device_{N}/iteration_{step}                                   mindspore.md 8b, r1.3
 // CANN's tree is (C), of single operators without {net}/{graph}/{step}; TorchAir's is (C) below
 // worldsize{W}_global_rank{R}, or worldsize{W}_global_rank{R}/graph_{graph}/{step}      torch_tf_frontends.md
-// A.6, A.7 Test data of ONNX models lies in test_data_set_{step}. Of any other folder only numbers are
-// understood.
+// A.6, A.7. What `opdump convert` makes lies in rank_{R}/graph_{graph}/step_{step}[.npz]. Test data of ONNX
+// models lies in test_data_set_{step}. Of any other folder only numbers are understood.
 #pragma once
 
 #include <cstdint>

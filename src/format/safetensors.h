@@ -1,14 +1,16 @@
 // The header of a .safetensors file: u64 length | JSON, filled up with blanks to a multiple of 8 | the
-// tensors' bytes, row by row, little endian, without gaps in the order of the header. Spec:
-// https://github.com/huggingface/safetensors#format.
+// tensors' bytes, row by row, little endian, without gaps in the order of the header; a reader takes any
+// order. Spec: https://github.com/huggingface/safetensors#format.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
+#include "format/dump_data.h"
 #include "model/dtype.h"
 #include "model/shape.h"
 
@@ -26,5 +28,19 @@ std::string_view safetensors_dtype(model::DType dtype);
 // All that comes before the first tensor. Names must differ. Errors: unsupported -- a dtype; limit -- the
 // tensors are larger than any file.
 Result<std::string> encode_safetensors_header(std::span<const SafetensorsEntry> entries);
+
+// A tensor of a file.
+struct StoredSafetensors {
+  SafetensorsEntry entry;
+  Extent data;
+  std::string fault;  // not empty: why it cannot be read; entry and data then hold what could be
+};
+
+// True for the first bytes (9 or more) of a file that can be one.
+bool is_safetensors(std::span<const std::byte> start);
+
+// The tensors in the order of their data. Every Extent without a fault lies in `file` and is what dtype and
+// shape need. Errors: corrupt; limit -- a header of more than 32 MiB.
+Result<std::vector<StoredSafetensors>> decode_safetensors(std::span<const std::byte> file);
 
 }  // namespace opdump::format

@@ -75,6 +75,7 @@ std::string strangers_before(const Comparison& comparison, std::size_t index) {
   while (index-- > 0) {
     const OperatorComparison& before = comparison.operators[index];
     if (before.run().step != op.run().step || (before.golden != nullptr && before.actual != nullptr)) break;
+    if (before.verdict == Verdict::skipped) continue;
     ++(before.golden != nullptr ? only_golden : only_actual);
   }
   std::string text;

@@ -84,6 +84,31 @@ def test_a_file_for_each_step(dump, tmp_path):
         same(read_safetensors(tmp_path / f"rank_0/graph_0/step_{step}.safetensors"), arrays_of(dump, step))
 
 
+@pytest.mark.parametrize("to", ["npy", "npz", "safetensors"])
+def test_the_output_is_a_dump(to, dump, tmp_path):
+    # An operator that runs twice in a step.
+    for file in dump.rglob("1/*relu-op0*"):
+        fields = file.name.split(".")
+        fields[4] = str(int(fields[4]) + 1000)
+        file.with_name(".".join(fields)).write_bytes(file.read_bytes())
+    assert convert(dump, "-o", tmp_path / "out", "--to", to).returncode == 0
+    assert any(b"relu-op0.run1.output.0" in file.read_bytes() or "run1" in file.name
+               for file in (tmp_path / "out").rglob("*") if file.is_file())
+    for golden, actual in ((dump, tmp_path / "out"), (tmp_path / "out", dump)):
+        done = subprocess.run([os.environ["OPDUMP_BIN"], "compare", golden, actual], capture_output=True, text=True)
+        assert done.returncode == 0 and "no difference" in done.stdout, done.stdout
+    assert convert(tmp_path / "out", "-o", tmp_path / "again").returncode == 0
+    same({str(file.relative_to(tmp_path / "again")): numpy.load(file) for file in (tmp_path / "again").rglob("*.npy")},
+         {f"rank_0/graph_0/step_{step}/{name}.npy": array
+          for step in (0, 1) for name, array in {**arrays_of(dump, step), **second_runs(dump, step)}.items()})
+
+
+def second_runs(dump, step):
+    if step == 0:
+        return {}
+    return {name.replace("op0.", "op0.run1."): array for name, array in arrays_of(dump, step).items() if "relu-op0" in name}
+
+
 def test_selected(dump, tmp_path):
     assert convert(dump, "-o", tmp_path / "a", "--op", "relu", "--slot", "output.0", "--step", 0).returncode == 0
     assert [file.name for file in (tmp_path / "a").rglob("*.npy")] == ["Default_relu-ReLU_relu-op0.output.0.npy"]

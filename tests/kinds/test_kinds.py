@@ -294,6 +294,40 @@ def test_npz_of_64_bit_sizes_and_damage(tmp_path):
         assert run("show", tmp_path / "bad.npz", "--op", "x").returncode in (0, 3)
 
 
+# ---- .safetensors
+
+
+def write_safetensors(path, arrays):
+    header, data = {"__metadata__": {"format": "np"}}, b""
+    for name, array in arrays.items():
+        kind = {"float32": "F32", "float64": "F64", "bool": "BOOL", "int16": "I16"}[array.dtype.name]
+        header[name] = {"dtype": kind, "shape": array.shape, "data_offsets": [len(data), len(data) + array.nbytes]}
+        data += array.tobytes()
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def test_safetensors(tmp_path):
+    arrays = {"z.weight": VALUES, "block.fc": VALUES.astype("f8"), "flag": np.array(True), "empty": np.zeros((0, 3), "i2")}
+    write_safetensors(tmp_path / "a.safetensors", arrays)
+    found, summary = ls(tmp_path / "a.safetensors")
+    assert found == {(0, 0, 0, name): {"output.0": (array.dtype.name, list(array.shape))} for name, array in arrays.items()}
+    assert list(found)[0] == (0, 0, 0, "z.weight") and summary["problems"] == []
+    assert values(tmp_path / "a.safetensors", "block.fc") == "[0 1 2 3 4 5 6 7 8 9 10 11]"
+    np.savez(tmp_path / "b.npz", **{**arrays, "block.fc": VALUES.astype("f8") + 1})
+    operators, summary = compare(tmp_path / "a.safetensors", tmp_path / "b.npz", code=1)
+    assert summary["first_bad"]["operator"] == "block.fc"
+    (tmp_path / "a.safetensors").rename(tmp_path / "unnamed")
+    assert ls(tmp_path / "unnamed")[0] == found
+    whole = (tmp_path / "unnamed").read_bytes()
+    header = 8 + struct.unpack_from("<Q", whole)[0]
+    for size in range(0, len(whole), 41):
+        (tmp_path / "torn.safetensors").write_bytes(whole[:size])
+        done = run("ls", tmp_path / "torn.safetensors")
+        assert done.returncode == (3 if size < header else 0)
+        assert done.returncode == 3 or len(ls(tmp_path / "torn.safetensors")[1]["problems"]) > 0
+
+
 # ---- HDF5
 
 
