@@ -37,8 +37,8 @@ class DumpFolder {
 
   const std::string& path() const { return path_; }
   DumpKind kind() const { return kind_; }
-  bool is_quantised() const { return is_quantised_; }  // by the names of the operators
-  bool holds_npy() const { return holds_npy_; }
+  bool is_quantised() const { return is_quantised_; }                         // by the names of the operators
+  bool holds_npy() const { return holds_npy_; }                               // under any name
   const std::vector<OperatorFiles>& operators() const { return operators_; }  // by key
 
   // The files of `op`, or of one output of it where files hold one output; nullptr if there are none.

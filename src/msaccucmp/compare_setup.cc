@@ -142,7 +142,7 @@ class Preparation {
       return Failure{Status::invalid_parameter, ""};
     }
     for (const auto& index : {arguments().output_index, arguments().input_index})
-      if (index && !index->empty() && !(is_number(*index) && parse_int64(*index)))
+      if (index && !index->empty() && !is_number(*index))
         return journal_.fail(
             Status::invalid_parameter,
             "The detail index '" + *index + "' is invalid. It only supports 'natural number'.");
@@ -218,7 +218,8 @@ class Preparation {
     });
     OPDUMP_TRY(setup_->mine, mine.take(journal_));
     OPDUMP_TRY(setup_->golden, golden.take(journal_));
-    if (setup_->mine.holds_npy()) setup_->arguments.detects_overflow = false;
+    if (setup_->mine.operators().front().paths.front().ends_with(".npy"))
+      setup_->arguments.detects_overflow = false;
     return KindCheck(arguments(), setup_->mine, setup_->golden, journal_).check();
   }
 
