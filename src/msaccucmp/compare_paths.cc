@@ -202,6 +202,8 @@ std::vector<const compare::RuleGroup*> chosen_groups(const SequenceChoice& choic
   std::set<const compare::RuleGroup*> seen;
   for (const std::size_t i : rules.in_sequence()) {
     const compare::RuleOp& rule = rules.ops()[i];
+    // Rules that were merged (-cf) are in no order; the original ends here all the same.
+    if (const auto* range = std::get_if<RangeChoice>(&choice); range && rule.op.sequence > range->end) break;
     if (!is_chosen(choice, rule.op.sequence)) continue;
     const compare::RuleGroup* group = rules.find_group(rule.op.name);
     if (group != nullptr && seen.insert(group).second) groups.push_back(group);
