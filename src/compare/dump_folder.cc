@@ -23,7 +23,7 @@ constexpr std::string_view kSlice = "_lxslice", kSliceGraph = "_sgt_graph";
 constexpr std::size_t kTimeDigits = 16;      // microseconds since the epoch
 constexpr std::size_t kMostDigits = 255;     // of a time
 constexpr std::size_t kShortNameFields = 5;  // of a name without task type, context, thread and device
-constexpr std::uint64_t kMaxMapping = 1 << 30;
+constexpr std::uint64_t kMaxMapping = 1 << 30, kLargeFile = 100 << 20;
 
 // Names of operators that only a quantised model has.
 constexpr std::string_view kQuantisedNames[] = {
@@ -158,6 +158,7 @@ class DumpFolder::Scanner {
     std::error_code error;
     has_mapping_ = fs::exists(mapping_path(), error);
     if (!has_mapping_) return;
+    warn_of_size(mapping_path(), journal_);
     const auto text = read_file(mapping_path(), kMaxMapping);
     if (!text) return;
     std::vector<std::string_view> lines = split(*text, '\n');
@@ -305,6 +306,14 @@ std::string DumpFolder::description() const {
   if (kind_ == DumpKind::original) return side + "unquantized original model";
   if (kind_ == DumpKind::quantised) return side + "quantized original model";
   return side + (is_quantised_ ? "quantized" : "unquantized") + " model executed on the AI processor";
+}
+
+void warn_of_size(const std::string& path, Journal& journal) {
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(path, error);
+  if (!error && size > kLargeFile)
+    journal.warn("The size (" + std::to_string(size) + ") of '" + path +
+                 "' exceeds 100MB, it may task more time to run, please wait.");
 }
 
 std::string op_type_of_file(std::string_view path) {

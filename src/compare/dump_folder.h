@@ -60,6 +60,9 @@ class DumpFolder {
   std::unordered_map<std::string, std::size_t> by_key_;
 };
 
+// Warns if the file has more than 100 MiB, as the original does of lists and rules.
+void warn_of_size(const std::string& path, Journal& journal);
+
 // The operator type in a dump file's name, or "NaN".
 std::string op_type_of_file(std::string_view path);
 

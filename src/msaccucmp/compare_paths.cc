@@ -57,7 +57,7 @@ Status check_input_path(const std::string& path, PathKind kind, Journal& journal
   const std::string real = real_text(path);
   if (const Status status = check_words(path, journal); status != Status::ok) return status;
   std::error_code error;
-  if (fs::is_symlink(path, error))
+  if (is_link(path))
     return say(journal, Status::invalid_path, "The path " + quoted(path) + " is a softlink, not permitted.");
   if (!fs::exists(real, error))
     return say(journal, Status::invalid_path, "The path " + quoted(real) + " does not exist.");

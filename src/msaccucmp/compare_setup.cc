@@ -23,6 +23,7 @@ constexpr std::uint64_t kMaxRules = 1 << 30;
 constexpr std::int64_t kLeastLines = 10000, kMostLines = 1000000, kMostTop = 10000;
 
 compare::Outcome<FusionRules> read_rules(const std::string& path, Journal& journal) {
+  compare::warn_of_size(path, journal);
   auto text = read_file(path, kMaxRules);
   if (!text) return journal.fail(Status::open_file, text.error().message());
   const auto file = format::decode_fusion_json(std::move(*text), path);

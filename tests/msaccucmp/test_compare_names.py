@@ -31,3 +31,13 @@ def test_names_in_a_mapping(end, tmp_path):
     assert (f'The file name "Relu" in the file "{mine}/mapping.csv" is invalid. It only supports '
             "op_type.op_name.task_id(.stream_id).timestamp\n") in done.stderr
     assert f"The content (['a', 'b', 'c']) of the mapping file \"'{mine}/mapping.csv'\" is invalid.\n" in done.stderr
+
+
+def test_large_rules_are_told(tmp_path):
+    mine, right, rules = network(tmp_path)
+    with open(rules, "a") as file:
+        file.write(" " * (100 << 20))
+    done = compare("-m", mine, "-g", right, "-f", rules, "-out", tmp_path)
+    size = rules.stat().st_size
+    assert done.returncode == 0
+    assert f"[WARNING] The size ({size}) of '{rules}' exceeds 100MB, it may task more time to run, please wait.\n" in done.stderr
