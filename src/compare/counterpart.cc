@@ -1,4 +1,5 @@
 // Where the ground truth of a tensor is, and what lies there.
+#include <set>
 #include <utility>
 
 #include "compare/group_compare.h"
@@ -34,8 +35,9 @@ Outcome<OriginTensor> find_origin(const Comparison& comparison, const FusionOp& 
   if (is_input) {
     OPDUMP_TRY(place, source_of(comparison.rules, place, journal));
   }
-  for (std::size_t steps = comparison.rules.ops().size(); only_moves(*place.op); --steps) {
-    if (steps == 0)
+  std::set<std::pair<const FusionOp*, std::size_t>> seen;
+  while (only_moves(*place.op)) {
+    if (!seen.emplace(place.op, place.index).second)
       return journal.fail(Status::json_content, "The inputs of \"" + op.name + "\" run in a circle.");
     OPDUMP_TRY(place, source_of(comparison.rules, place, journal));
   }

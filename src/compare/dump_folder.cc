@@ -23,7 +23,7 @@ constexpr std::string_view kSlice = "_lxslice", kSliceGraph = "_sgt_graph";
 constexpr std::size_t kTimeDigits = 16;      // microseconds since the epoch
 constexpr std::size_t kMostDigits = 255;     // of a time
 constexpr std::size_t kShortNameFields = 5;  // of a name without task type, context, thread and device
-constexpr std::uint64_t kMaxMapping = 1 << 30;
+constexpr std::uint64_t kMaxMapping = 1 << 30, kLargeFile = 100 << 20;
 
 // Names of operators that only a quantised model has.
 constexpr std::string_view kQuantisedNames[] = {
@@ -132,8 +132,11 @@ class DumpFolder::Scanner {
   Outcome<std::monostate> scan() {
     std::error_code error;
     std::vector<std::string> names;
-    for (fs::directory_iterator it(folder_.path_, error), end; !error && it != end; it.increment(error))
-      if (it->is_regular_file(error)) names.push_back(it->path().filename().string());
+    for (fs::directory_iterator it(folder_.path_, error), end; !error && it != end; it.increment(error)) {
+      std::string name = it->path().filename().string();
+      folder_.holds_npy_ = folder_.holds_npy_ || name.ends_with(".npy");
+      if (it->is_regular_file(error)) names.push_back(std::move(name));
+    }
     if (error) return journal_.fail(Status::open_file, "Failed to read \"'" + folder_.path_ + "'\".");
     std::ranges::sort(names);
     read_mapping();
@@ -152,12 +155,28 @@ class DumpFolder::Scanner {
 
  private:
   void read_mapping() {
-    const fs::path path = fs::path(folder_.path_) / format::kMappingCsvName;
     std::error_code error;
-    has_mapping_ = fs::exists(path, error);
+    has_mapping_ = fs::exists(mapping_path(), error);
     if (!has_mapping_) return;
-    const auto text = read_file(path, kMaxMapping);
-    if (text) originals_ = format::decode_mapping_csv(*text).originals;
+    warn_of_size(mapping_path(), journal_);
+    const auto text = read_file(mapping_path(), kMaxMapping);
+    if (!text) return;
+    std::vector<std::string_view> lines = split(*text, '\n');
+    if (lines.back().empty()) lines.pop_back();
+    for (std::string_view line : lines) {
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      const std::vector<std::string_view> cells = split(line, ',');
+      if (cells.size() == 2)
+        originals_[std::string(cells[0])] = cells[1];
+      else
+        tell_damaged(line.empty() ? std::vector<std::string>()
+                                  : std::vector<std::string>(cells.begin(), cells.end()));
+    }
+  }
+
+  void tell_damaged(const std::vector<std::string>& cells) {
+    journal_.error("The content (" + list_of(cells) + ") of the mapping file \"'" + mapping_path() +
+                   "'\" is invalid.");
   }
 
   // What the file was called before its name was too long, or nothing if that is not known.
@@ -165,7 +184,7 @@ class DumpFolder::Scanner {
     const bool is_hash =
         is_number(name) || (name.ends_with(".npy") && is_number(name.substr(0, name.size() - 4)));
     if (!is_hash) return name;
-    const std::string mapping = folder_.path_ + "/" + std::string(format::kMappingCsvName);
+    const std::string mapping = mapping_path();
     if (!has_mapping_) {
       journal_.warn("The file name \"" + name + "\" corresponding mapping file \"" + mapping +
                     "\" is not exist.");
@@ -177,14 +196,24 @@ class DumpFolder::Scanner {
     return std::nullopt;
   }
 
+  void tell_invalid(const std::string& name, bool is_mapped) {
+    const std::string begin = "The file name \"" + name + "\" in the ";
+    const std::string expected(expected_name(name));
+    if (is_mapped)
+      journal_.warn(begin + "file \"" + mapping_path() + "\" is invalid. It only supports " + expected);
+    else
+      journal_.warn(begin + "path \"" + folder_.path_ + "\"is invalid, only supports " + expected);
+  }
+
+  std::string mapping_path() const { return folder_.path_ + "/" + std::string(format::kMappingCsvName); }
+
   Outcome<std::monostate> add(const std::string& file) {
     const auto name = full_name(file);
     if (!name) return std::monostate{};
     const std::vector<std::string_view> fields = split(*name, '.');
     auto found = recognise(*name, fields);
     if (!found) {
-      journal_.warn("The file name \"" + *name + "\" in the path \"" + folder_.path_ +
-                    "\"is invalid, only supports " + std::string(expected_name(*name)));
+      tell_invalid(*name, *name != file);
       return std::monostate{};
     }
     if (!in_slices_) {
@@ -203,7 +232,6 @@ class DumpFolder::Scanner {
     has_kind_ = true;
     folder_.kind_ = found->kind;
     only_npy_ = found->is_npy;
-    folder_.holds_npy_ = folder_.holds_npy_ || file.ends_with(".npy");
     keep(found->key, mode, {folder_.path_ + "/" + file, time_in(fields, mode), slice_in(fields, mode)});
     return std::monostate{};
   }
@@ -278,6 +306,14 @@ std::string DumpFolder::description() const {
   if (kind_ == DumpKind::original) return side + "unquantized original model";
   if (kind_ == DumpKind::quantised) return side + "quantized original model";
   return side + (is_quantised_ ? "quantized" : "unquantized") + " model executed on the AI processor";
+}
+
+void warn_of_size(const std::string& path, Journal& journal) {
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(path, error);
+  if (!error && size > kLargeFile)
+    journal.warn("The size (" + std::to_string(size) + ") of '" + path +
+                 "' exceeds 100MB, it may task more time to run, please wait.");
 }
 
 std::string op_type_of_file(std::string_view path) {

@@ -37,8 +37,8 @@ class DumpFolder {
 
   const std::string& path() const { return path_; }
   DumpKind kind() const { return kind_; }
-  bool is_quantised() const { return is_quantised_; }  // by the names of the operators
-  bool holds_npy() const { return holds_npy_; }
+  bool is_quantised() const { return is_quantised_; }                         // by the names of the operators
+  bool holds_npy() const { return holds_npy_; }                               // under any name
   const std::vector<OperatorFiles>& operators() const { return operators_; }  // by key
 
   // The files of `op`, or of one output of it where files hold one output; nullptr if there are none.
@@ -59,6 +59,9 @@ class DumpFolder {
   std::vector<OperatorFiles> operators_;
   std::unordered_map<std::string, std::size_t> by_key_;
 };
+
+// Warns if the file has more than 100 MiB, as the original does of lists and rules.
+void warn_of_size(const std::string& path, Journal& journal);
 
 // The operator type in a dump file's name, or "NaN".
 std::string op_type_of_file(std::string_view path);

@@ -63,7 +63,11 @@ class Selection {
   }
 
  private:
-  double at(std::size_t i) const { return values_[order_[i]]; }
+  // What is no number is no error.
+  double at(std::size_t i) const {
+    const double value = values_[order_[i]];
+    return std::isnan(value) ? 0 : value;
+  }
 
   void select_smallest(std::size_t rank) {
     for (std::size_t i = 0; i <= rank; ++i) {
@@ -119,6 +123,40 @@ class Selection {
   std::vector<std::size_t> order_;
 };
 
+using Entry = std::pair<double, std::size_t>;  // an error and where it is
+
+// Python's order of tuples: NaN equals nothing, and is less than nothing.
+bool is_less(const Entry& a, const Entry& b) {
+  return a.first == b.first ? a.second < b.second : a.first < b.first;
+}
+
+// Python's sorted(entries, reverse=True). Where NaN is among them that depends on the way they are sorted:
+// this is Python's way with up to 63, insertion behind the run that comes first.
+void sort_as_python(std::vector<Entry>& entries) {
+  if (std::ranges::none_of(entries, [](const Entry& entry) { return std::isnan(entry.first); })) {
+    std::ranges::sort(entries, std::greater<>());
+    return;
+  }
+  std::ranges::reverse(entries);
+  const auto begin = entries.begin();
+  auto sorted = begin + std::min<std::ptrdiff_t>(2, std::ssize(entries));
+  const bool falls = sorted != begin && is_less(*(sorted - 1), *begin);
+  while (sorted != entries.end() && is_less(*sorted, *(sorted - 1)) == falls) ++sorted;
+  if (falls) std::reverse(begin, sorted);
+  for (; sorted != entries.end(); ++sorted) {
+    auto low = begin;
+    for (auto high = sorted; low < high;) {
+      const auto middle = low + (high - low) / 2;
+      if (is_less(*sorted, *middle))
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    std::rotate(low, sorted, sorted + 1);
+  }
+  std::ranges::reverse(entries);
+}
+
 // The largest errors of one kind, as they come by.
 class TopErrors {
  public:
@@ -132,7 +170,7 @@ class TopErrors {
     least_ = seen_ == 0 ? value : std::min(least_, value);
     most_ = seen_ == 0 ? value : std::max(most_, value);
     if (keeps_all_) {
-      values_.push_back(value);
+      values_.push_back(error);
     } else {
       if (heap_.size() < top_count_ || (!heap_.empty() && heap_.top() < Entry(value, seen_)))
         heap_.emplace(value, seen_);
@@ -144,21 +182,20 @@ class TopErrors {
   double least() const { return seen_ == 0 ? kNan : least_; }
   double most() const { return seen_ == 0 ? kNan : most_; }
 
-  // The largest first, of equal ones the last.
+  // The largest first, of equal ones the last; NaN where Python leaves it.
   std::vector<std::size_t> positions() {
-    std::vector<std::pair<double, std::size_t>> top;
+    std::vector<Entry> top;
     if (keeps_all_)
       for (const std::size_t position : largest_positions(values_, top_count_))
         top.emplace_back(values_[position], position);
     for (; !heap_.empty(); heap_.pop()) top.push_back(heap_.top());
-    std::ranges::sort(top, std::greater<>());
+    sort_as_python(top);
     std::vector<std::size_t> result;
     for (const auto& [value, position] : top) result.push_back(position);
     return result;
   }
 
  private:
-  using Entry = std::pair<double, std::size_t>;
   std::size_t top_count_;
   bool keeps_all_;
   std::vector<double> values_;

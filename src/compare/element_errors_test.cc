@@ -48,6 +48,24 @@ TEST(ElementErrors, FewerElementsThanAskedForGiveOneLess) {
   EXPECT_EQ(summary.least_absolute, 0);
 }
 
+TEST(ElementErrors, WithoutANumberStandsWhereItStandsInPython) {
+  // As numpy.argpartition and sorted leave 12 and 40 elements, of which some are 0/0.
+  const std::vector<float> mine = {0, 1, 2, 0, 3, 5, 0, 2, 1, 4, 0, 6},
+                           golden = {0, 1.5, 0, 0, 2, 5, 1, 0, 1, 4, 0, 0};
+  const TensorData a = floats(mine), b = floats(golden);
+  const ErrorSummary summary = summarise(ElementErrors(a, b), 20);
+  EXPECT_THAT(summary.top_absolute, ElementsAre(11, 7, 2, 6, 4, 1, 10, 9, 8, 5, 3));
+  EXPECT_THAT(summary.top_relative, ElementsAre(2, 3, 6, 4, 1, 7, 9, 8, 5, 10, 11));
+  const std::vector<float> more = {1, 0, 2, 0, 3, 3, 3, 3, 1, 0, 3, 0, 3, 3, 0, 3, 2, 1, 0, 2,
+                                   0, 0, 0, 0, 3, 1, 3, 0, 1, 3, 3, 1, 2, 1, 1, 3, 2, 0, 3, 0},
+                           wanted = {1, 2, 0, 2, 3, 1, 2, 2, 3, 3, 0, 3, 1, 3, 3, 1, 2, 2, 0, 3,
+                                     0, 1, 3, 2, 3, 0, 3, 0, 2, 3, 1, 1, 1, 0, 1, 1, 3, 2, 2, 3};
+  const TensorData c = floats(more), d = floats(wanted);
+  EXPECT_THAT(summarise(ElementErrors(c, d), 30).top_relative,
+              ElementsAre(2, 33, 35, 30, 15, 12, 5, 39, 37, 32, 23, 22, 21, 14, 11, 9, 3, 1, 8, 38, 28, 17, 7,
+                          6, 36, 19, 31, 16, 4, 0));
+}
+
 TEST(ElementErrors, WhatIsNoNumberIsNoError) {
   const float inf = std::numeric_limits<float>::infinity();
   const std::vector<float> mine = {1, inf, 0, NAN}, golden = {0, 1, 0, 1};

@@ -1,5 +1,7 @@
 // Two sets of fusion rules made one: -q and -cf of the original (cann.md 4.5).
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -14,21 +16,27 @@ class RuleMerger {
  public:
   RuleMerger(const FusionRules& other, Journal& journal) : other_(other), journal_(journal) {}
 
-  FusionRules quantised(FusionRules offline) const {
+  FusionRules quantised(FusionRules offline) {
     FusionRules merged;
     merged.ops_ = std::move(offline.ops_);
     merged.in_sequence_ = std::move(offline.in_sequence_);
     merged.input_nodes_ = std::move(offline.input_nodes_);
+    std::vector<std::vector<SharedOutput>> outputs(merged.ops_.size());
     for (const RuleGroup& group : offline.groups_)
       for (const std::size_t member : group.members) {
         FusionOp& op = merged.ops_[member].op;
         if (auto names = originals_of(op); !names.empty()) op.original_names = std::move(names);
-        if (auto outputs = outputs_of(op); !outputs.empty()) op.outputs = std::move(outputs);
+        outputs[member] = outputs_of(op);
         merged.set_group(op.name, merged.key_of_originals(op));
         RuleGroup& target = merged.group_at(merged.key_by_name_.at(op.name));
         merged.ops_[member].index = static_cast<int>(&target - merged.groups_.data());
         target.members.push_back(member);
       }
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (outputs[i].empty()) continue;
+      merged.ops_[i].op.outputs.clear();
+      for (const SharedOutput& output : outputs[i]) merged.ops_[i].op.outputs.push_back(*output);
+    }
     return merged;
   }
 
@@ -66,8 +74,12 @@ class RuleMerger {
     return names;
   }
 
-  std::vector<FusionOutput> outputs_of(const FusionOp& op) const {
-    std::vector<FusionOutput> outputs;
+  // Operators that stand for the same output share it, as in the original: what the last of them tells of its
+  // format counts for all.
+  using SharedOutput = std::shared_ptr<FusionOutput>;
+
+  std::vector<SharedOutput> outputs_of(const FusionOp& op) {
+    std::vector<SharedOutput> outputs;
     for (const FusionOutput& output : op.outputs) {
       if (output.origin_name.empty()) continue;
       const RuleGroup* group = other_.find_group(output.origin_name);
@@ -75,29 +87,31 @@ class RuleMerger {
         journal_.warn("The name \"" + output.origin_name + "\" is not in quant fusion rule.");
         continue;
       }
-      for (const std::size_t member : group->members) add_outputs(output, other_.ops()[member].op, outputs);
+      for (const std::size_t member : group->members) add_outputs(output, member, outputs);
     }
     return outputs;
   }
 
-  // The outputs of `origin` that `output` stands for, in the format that `output` tells.
-  static void add_outputs(const FusionOutput& output, const FusionOp& origin,
-                          std::vector<FusionOutput>& outputs) {
-    const auto add = [&](FusionOutput made) {
+  // The outputs of operator `member` that `output` stands for, in the format that `output` tells.
+  void add_outputs(const FusionOutput& output, std::size_t member, std::vector<SharedOutput>& outputs) {
+    const FusionOp& origin = other_.ops()[member].op;
+    const auto add = [&](std::size_t index) {
+      SharedOutput& shared = shared_[{member, index}];
+      if (!shared) shared = std::make_shared<FusionOutput>(origin.outputs[index]);
       if (!output.origin_format.empty()) {
-        made.origin_format = output.origin_format;
-        made.origin_shape = output.origin_shape;
+        shared->origin_format = output.origin_format;
+        shared->origin_shape = output.origin_shape;
       }
-      outputs.push_back(std::move(made));
+      outputs.push_back(shared);
     };
     if (!output.origin_index) {
-      for (const FusionOutput& each : origin.outputs) add(each);
+      for (std::size_t i = 0; i < origin.outputs.size(); ++i) add(i);
     } else if (origin.name == output.origin_name) {
       const auto index = static_cast<std::size_t>(*output.origin_index);
       if (index < origin.outputs.size())
-        add(origin.outputs[index]);
+        add(index);
       else
-        outputs.emplace_back();
+        outputs.push_back(std::make_shared<FusionOutput>());
     }
   }
 
@@ -166,6 +180,7 @@ class RuleMerger {
 
   const FusionRules& other_;
   Journal& journal_;
+  std::map<std::pair<std::size_t, std::size_t>, SharedOutput> shared_;  // by operator and output
   std::unordered_map<std::string, std::string> unfused_by_origin_;
   std::set<std::string> seen_origins_, seen_unfused_;
 };

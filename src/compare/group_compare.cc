@@ -132,7 +132,7 @@ class GroupComparer {
     const RuleOp* first = sorted.front().rule;
     const RuleOp* last = sorted.back().rule;
     std::vector<const RuleOp*> rules;
-    if (first->op.original_names != last->op.original_names) rules.push_back(first);
+    if (join(first->op.original_names, ",") != join(last->op.original_names, ",")) rules.push_back(first);
     rules.push_back(last);
     compare_several(rules);
   }

@@ -47,7 +47,7 @@ Status check_choice_options(const CompareArguments& arguments) {
 Status check_mapping_options(const CompareArguments& arguments) {
   if (arguments.op && !arguments.op->empty())
     return refuse("When --mapping or -map exists,the -op parameter is invalid.");
-  if (arguments.output_index || arguments.input_index)
+  if (!arguments.output_index.value_or("").empty() || !arguments.input_index.value_or("").empty())
     return refuse("When --mapping or -map exists,the -i or -o parameter is invalid.");
   if (arguments.fusion.empty() && arguments.quant_fusion.empty())
     return refuse("When --mapping or -map exists,there is need to enter the -f or -q parameter.");

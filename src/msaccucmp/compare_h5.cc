@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "compare/dump_folder.h"
 #include "compare/result_table.h"
 #include "compare/torch_dump.h"
 #include "format/npy.h"
@@ -111,6 +112,8 @@ class TorchComparison {
  private:
   Done compare() {
     OPDUMP_TRY([[maybe_unused]] const std::monostate checked, check());
+    for (const std::string& path : {arguments_.mine, arguments_.golden})
+      compare::warn_of_size(path, journal_);
     journal_.info("start parse dump file!");
     OPDUMP_TRY(const TorchDump mine, TorchDump::open(real_text(arguments_.mine), true, journal_));
     OPDUMP_TRY([[maybe_unused]] const std::monostate valid, check_mine(mine));

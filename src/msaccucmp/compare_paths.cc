@@ -57,7 +57,7 @@ Status check_input_path(const std::string& path, PathKind kind, Journal& journal
   const std::string real = real_text(path);
   if (const Status status = check_words(path, journal); status != Status::ok) return status;
   std::error_code error;
-  if (fs::is_symlink(path, error))
+  if (is_link(path))
     return say(journal, Status::invalid_path, "The path " + quoted(path) + " is a softlink, not permitted.");
   if (!fs::exists(real, error))
     return say(journal, Status::invalid_path, "The path " + quoted(real) + " does not exist.");
@@ -100,6 +100,12 @@ bool is_number(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
+// As many digits as Python reads; no operator has a number as large as what is too large here.
+std::optional<std::int64_t> to_number(std::string_view text) {
+  if (!is_number(text)) return std::nullopt;
+  return parse_int64(text).value_or(INT64_MAX);
+}
+
 compare::Outcome<SequenceChoice> parse_range(const std::string& text, Journal& journal) {
   const auto parts = split(text, ',');
   const std::string begin = "The range (" + text + ") is invalid, just supports \"start,end,step\"";
@@ -109,7 +115,7 @@ compare::Outcome<SequenceChoice> parse_range(const std::string& text, Journal& j
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::string_view part = trim(parts[i]);
     if (part.empty() || (i == 1 && part == "-1")) continue;
-    const auto value = is_number(part) ? parse_int64(part) : std::nullopt;
+    const auto value = to_number(part);
     if (!value) return journal.fail(Status::invalid_parameter, begin + ", the value is number.");
     *fields[i] = *value;
   }
@@ -121,7 +127,7 @@ compare::Outcome<SequenceChoice> parse_select(const std::string& text, Journal& 
   for (const std::string_view piece : split(text, ',')) {
     const std::string_view part = trim(piece);
     if (part.empty()) continue;
-    const auto value = is_number(part) ? parse_int64(part) : std::nullopt;
+    const auto value = to_number(part);
     if (!value)
       return journal.fail(Status::invalid_parameter,
                           "The index (" + text +
@@ -196,6 +202,8 @@ std::vector<const compare::RuleGroup*> chosen_groups(const SequenceChoice& choic
   std::set<const compare::RuleGroup*> seen;
   for (const std::size_t i : rules.in_sequence()) {
     const compare::RuleOp& rule = rules.ops()[i];
+    // Rules that were merged (-cf) are in no order; the original ends here all the same.
+    if (const auto* range = std::get_if<RangeChoice>(&choice); range && rule.op.sequence > range->end) break;
     if (!is_chosen(choice, rule.op.sequence)) continue;
     const compare::RuleGroup* group = rules.find_group(rule.op.name);
     if (group != nullptr && seen.insert(group).second) groups.push_back(group);

@@ -23,6 +23,7 @@ constexpr std::uint64_t kMaxRules = 1 << 30;
 constexpr std::int64_t kLeastLines = 10000, kMostLines = 1000000, kMostTop = 10000;
 
 compare::Outcome<FusionRules> read_rules(const std::string& path, Journal& journal) {
+  compare::warn_of_size(path, journal);
   auto text = read_file(path, kMaxRules);
   if (!text) return journal.fail(Status::open_file, text.error().message());
   const auto file = format::decode_fusion_json(std::move(*text), path);
@@ -142,7 +143,7 @@ class Preparation {
       return Failure{Status::invalid_parameter, ""};
     }
     for (const auto& index : {arguments().output_index, arguments().input_index})
-      if (index && !index->empty() && !(is_number(*index) && parse_int64(*index)))
+      if (index && !index->empty() && !is_number(*index))
         return journal_.fail(
             Status::invalid_parameter,
             "The detail index '" + *index + "' is invalid. It only supports 'natural number'.");
@@ -218,7 +219,8 @@ class Preparation {
     });
     OPDUMP_TRY(setup_->mine, mine.take(journal_));
     OPDUMP_TRY(setup_->golden, golden.take(journal_));
-    if (setup_->mine.holds_npy()) setup_->arguments.detects_overflow = false;
+    if (setup_->mine.operators().front().paths.front().ends_with(".npy"))
+      setup_->arguments.detects_overflow = false;
     return KindCheck(arguments(), setup_->mine, setup_->golden, journal_).check();
   }
 

@@ -88,8 +88,8 @@ class DetailFiles {
     std::ranges::replace(name, '/', '_');
     std::ranges::replace(name, '.', '_');
     name += index_text_ + suffix;
-    if (name.size() >= kMaxName)
-      name = uuid_of(wanted) + suffix.substr(std::min(suffix.size(), suffix.find('.')));
+    const bool is_part = suffix.size() > 1 && suffix[1] >= '0' && suffix[1] <= '9';  // "_1000000.csv"
+    if (name.size() >= kMaxName) name = uuid_of(wanted) + (is_part ? ".csv" : suffix);
     std::string line;
     format::append_mapping_line(line, name, wanted);
     OPDUMP_TRY(Fd fd, open_for(folder_ + "/" + std::string(kMapping), O_APPEND));
@@ -99,6 +99,9 @@ class DetailFiles {
 
   Result<Fd> create(const std::string& suffix) {
     OPDUMP_TRY(const std::string name, name_for(suffix));
+    return create_named(name);
+  }
+  Result<Fd> create_named(const std::string& name) {
     std::error_code error;
     fs::remove(folder_ + "/" + name, error);
     return open_for(folder_ + "/" + name, O_TRUNC);
@@ -117,13 +120,16 @@ class DetailFiles {
       if (is_ours(it->path().filename().string())) old.push_back(it->path());
     const fs::path mapping = fs::path(folder_) / kMapping;
     const auto text = read_file(mapping, kMaxMapping);
+    const std::string lines = text ? *text : "";
     std::string kept;
-    for (const auto& [name, original] : text ? format::decode_mapping_csv(*text).originals
-                                             : std::unordered_map<std::string, std::string>()) {
-      if (is_ours(original))
-        old.push_back(fs::path(folder_) / name);
+    auto originals = format::decode_mapping_csv(lines).originals;
+    for (const std::string_view line : split(lines, '\n')) {
+      const auto entry = originals.extract(std::string(line.substr(0, line.find(','))));
+      if (entry.empty()) continue;
+      if (is_ours(entry.mapped()))
+        old.push_back(fs::path(folder_) / entry.key());
       else
-        format::append_mapping_line(kept, name, original);
+        format::append_mapping_line(kept, entry.key(), entry.mapped());
     }
     for (const fs::path& path : old) fs::remove(path, error);
     if (!text) return;
@@ -134,8 +140,7 @@ class DetailFiles {
  private:
   bool is_ours(const std::string& name) const {
     return name == prefix_ + "_summary.txt" ||
-           (name.starts_with(prefix_ + "_") && (name.ends_with(".csv") || name.ends_with(".npy"))) ||
-           name == prefix_ + ".npy";
+           (name.starts_with(prefix_ + "_") && (name.ends_with(".csv") || name.ends_with(".npy")));
   }
 
   static Result<Fd> open_for(const std::string& path, int flags) {
@@ -153,7 +158,7 @@ class SingleOperator {
       : setup_(setup),
         journal_(journal),
         op_(*setup.arguments.op),
-        is_input_(setup.arguments.input_index.has_value() && !setup.arguments.output_index.has_value()),
+        is_input_(!setup.arguments.input_index.value_or("").empty()),
         index_(index_of(setup.arguments)),
         files_(setup.output, op_, is_input_, index_) {}
 
@@ -169,9 +174,11 @@ class SingleOperator {
   }
 
  private:
+  // An empty index is none. No operator has as many tensors as what is too large here says.
   static std::size_t index_of(const CompareArguments& arguments) {
-    const std::string text = arguments.input_index.value_or(arguments.output_index.value_or("0"));
-    return static_cast<std::size_t>(parse_uint64(text).value_or(0));
+    for (const auto& text : {arguments.input_index, arguments.output_index})
+      if (text && !text->empty()) return static_cast<std::size_t>(parse_int64(*text).value_or(INT64_MAX));
+    return 0;
   }
 
   std::string side() const { return is_input_ ? "input" : "output"; }
@@ -376,7 +383,7 @@ class SingleOperator {
     OPDUMP_TRY(const std::string header,
                format::encode_npy_header(dtype, shape_, format::NpySpelling::numpy));
     OPDUMP_TRY(const std::string name, files_.name_for(".npy"));
-    OPDUMP_TRY(const Fd fd, files_.create(".npy"));
+    OPDUMP_TRY(const Fd fd, files_.create_named(name));
     OPDUMP_CHECK_OK(write_all(fd, std::as_bytes(std::span(header)), name));
     OPDUMP_CHECK_OK(write_elements_of(fd, detail.mine, name));
     journal_.info("The " + tensor_name() + " after shape conversion have been written to \"'" + name +
@@ -412,18 +419,17 @@ class SingleOperator {
 
   Result<> write_summary(const Detail& detail, const compare::ElementErrors& errors,
                          const compare::ErrorSummary& summary) {
-    const auto number = [&](double value) {
-      return std::isnan(value) && errors.are_bool() ? "-" : format_fixed(value, 6);
-    };
-    if (errors.are_bool())
+    std::string text = "TotalCount:" + std::to_string(errors.count()) + "\nNPUDump:" + detail.my_ops +
+                       "\nGroundTruth:" + detail.golden_ops + "\nFormat:" + detail.axes +
+                       "\nMinAbsoluteError:" + format_fixed(summary.least_absolute, 6) +
+                       "\nMaxAbsoluteError:" + format_fixed(summary.most_absolute, 6) +
+                       "\nMinRelativeError:" + format_fixed(summary.least_relative, 6) +
+                       "\nMaxRelativeError:" + format_fixed(summary.most_relative, 6) + "\n";
+    if (errors.are_bool()) {
       journal_.warn("Boolean data does not support calculate Relative Error or Absolute Error!");
-    return files_.write("_summary.txt", "TotalCount:" + std::to_string(errors.count()) +
-                                            "\nNPUDump:" + detail.my_ops +
-                                            "\nGroundTruth:" + detail.golden_ops + "\nFormat:" + detail.axes +
-                                            "\nMinAbsoluteError:" + number(summary.least_absolute) +
-                                            "\nMaxAbsoluteError:" + number(summary.most_absolute) +
-                                            "\nMinRelativeError:" + number(summary.least_relative) +
-                                            "\nMaxRelativeError:" + number(summary.most_relative) + "\n");
+      report::dash_out(text, "nan");  // in names as well, as the original does
+    }
+    return files_.write("_summary.txt", text);
   }
 
   Result<> write_elements(const Detail& detail, const compare::ElementErrors& errors) {

@@ -267,13 +267,13 @@ Inputs find_inputs(const std::string& text) {
   if (text.find(',') == std::string::npos) {
     const fs::path path = real_path(text);
     return {text.empty() ? log.fail(Status::invalid_parameter, "The path is null.")
-                         : check_path(path, PathKind::any, log),
+                         : check_path(path.string(), PathKind::any, log),
             {path}};
   }
   Inputs inputs;
   for (const std::string_view piece : split(text, ',')) {
     const fs::path path = real_path(std::string(trim(piece)));
-    if (check_path(path, PathKind::any, log) == Status::ok) inputs.paths.push_back(path);
+    if (check_path(path.string(), PathKind::any, log) == Status::ok) inputs.paths.push_back(path);
   }
   if (inputs.paths.empty())
     inputs.status = fail(Status::invalid_path,
@@ -285,7 +285,7 @@ Status convert_all(const ParsedArguments& values, ConvertOptions options) {
   const Inputs inputs = find_inputs(values.value("-d"));
   if (inputs.status != Status::ok) return inputs.status;
   Log log;
-  const Status output = check_output(options.output, log);
+  const Status output = check_output(options.output.string(), log);
   const bool goes_on = options.is_bug_compatible && options.format;  // although nothing can be written
   if (output != Status::ok && !goes_on) return output;
   if (output != Status::ok)

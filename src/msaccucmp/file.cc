@@ -49,8 +49,10 @@ class FileConverter {
 
   ConvertedFile convert() {
     if (options_.format) log_.info("Start to transfer format for the dump file " + in_quotes(shown_) + ".");
-    if (const Status status = check_path(path_, PathKind::file, log_); status != Status::ok) {
-      if (options_.format) check_path(path_, PathKind::file, log_);  // twice there
+    if (const Status status = check_path(real_path(path_.string()).string(), PathKind::file, log_);
+        status != Status::ok) {
+      if (options_.format)
+        check_path(real_path(path_.string()).string(), PathKind::file, log_);  // twice there
       return {status, failure_};
     }
     ReadDump dump = read_dump(path_, options_.is_bug_compatible, log_);

@@ -29,7 +29,7 @@ Status check_file(const std::string& file) {
     return fail(Status::invalid_file_type,
                 "[file_compare] The file '" + file + "' is invalid.Only support .npy file.");
   Log log;
-  return check_path(real_path(file), PathKind::file, log);
+  return check_path(file, PathKind::file, log);
 }
 
 // The array of a .npy, or nothing once it is told why not.
@@ -102,7 +102,7 @@ Status run_file_compare(const ParsedArguments& values) {
     if (const Status status = check_file(values.value(name)); status != Status::ok) return status;
   const fs::path output = real_path(values.value("-out"));
   Log log;
-  if (check_output(output, log) != Status::ok)
+  if (check_output(values.value("-out"), log) != Status::ok)
     return fail(Status::invalid_path,
                 "[file_compare] The -out parameter: " + in_quotes(values.value("-out")) + " is invalid!");
   const fs::path mine = real_path(values.value("-m")), golden = real_path(values.value("-g"));

@@ -67,13 +67,16 @@ std::string python_os_error(const Error& error, const std::filesystem::path& pat
 // The path without links and dots, as os.path.realpath; it need not exist.
 std::filesystem::path real_path(const std::string& text);
 
-// The original's rules for a path that is read: its letters, its length, that it is there and may be read.
-// Says on the log what is wrong.
+// Whether the last part of `given` is a symbolic link.
+bool is_link(const std::string& given);
+
+// The original's rules for a path that is read: its letters, that it is no link, its length, that it is there
+// and may be read. Says on the log what is wrong; some of that shows the path as it is given.
 enum class PathKind : std::uint8_t { any, file, directory };
-Status check_path(const std::filesystem::path& path, PathKind kind, Log& log);
+Status check_path(const std::string& given, PathKind kind, Log& log);
 
 // Makes the directory if it is missing, and checks it.
-Status check_output(const std::filesystem::path& path, Log& log);
+Status check_output(const std::string& given, Log& log);
 
 // The whole of it. `args` are the words after `opdump msaccucmp`; returns the exit code.
 Result<int> run(std::span<const char* const> args);

@@ -280,9 +280,9 @@ class OverflowReport {
 Status run_overflow(const ParsedArguments& values) {
   Log log;
   const fs::path dumps = real_path(values.value("-d")), output = real_path(values.value("-out"));
-  if (const Status status = check_path(dumps, PathKind::directory, log); status != Status::ok)
+  if (const Status status = check_path(values.value("-d"), PathKind::directory, log); status != Status::ok)
     return log.fail(status, "[Overflow] the -d parameter: " + in_quotes(values.value("-d")) + " is invalid!");
-  if (const Status status = check_output(output, log); status != Status::ok)
+  if (const Status status = check_output(values.value("-out"), log); status != Status::ok)
     return log.fail(status,
                     "[Overflow] the -out parameter: " + in_quotes(values.value("-out")) + " is invalid!");
   return OverflowReport(dumps, output).write(static_cast<std::size_t>(values.number("-n").value_or(1)));

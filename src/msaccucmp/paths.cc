@@ -55,12 +55,22 @@ fs::path real_path(const std::string& text) {
   return path.has_filename() || path == path.root_path() ? path : path.parent_path();
 }
 
-Status check_path(const fs::path& path, PathKind kind, Log& log) {
-  const std::string text = path.string();
-  if (text.empty()) return log.fail(Status::invalid_parameter, "The path is null.");
-  if (!has_plain_letters(text))
+bool is_link(const std::string& given) {
+  std::error_code error;
+  fs::path path = fs::absolute(given, error).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();  // "link/" is the link, as os.path.abspath has it
+  return fs::is_symlink(path, error);
+}
+
+Status check_path(const std::string& given, PathKind kind, Log& log) {
+  if (given.empty()) return log.fail(Status::invalid_parameter, "The path is null.");
+  if (!has_plain_letters(given))
     return log.fail(Status::invalid_parameter,
-                    "The name '" + text + "' is invalid. It only supports '\"A-Za-z0-9_\\./:()=-\"'.");
+                    "The name '" + given + "' is invalid. It only supports '\"A-Za-z0-9_\\./:()=-\"'.");
+  if (is_link(given))
+    return log.fail(Status::invalid_path, "The path " + in_quotes(given) + " is a softlink, not permitted.");
+  const fs::path path = real_path(given);
+  const std::string text = path.string();
   if (const Status status = check_length(path, log); status != Status::ok) return status;
   std::error_code error;
   if (!fs::exists(path, error))
@@ -70,20 +80,21 @@ Status check_path(const fs::path& path, PathKind kind, Log& log) {
                     "You do not have permission to read the path " + in_quotes(text) + ".");
   if (kind == PathKind::file && !fs::is_regular_file(path, error))
     return log.fail(Status::invalid_path,
-                    "The path " + in_quotes(text) + " is not a file. Please check the path.");
+                    "The path " + in_quotes(given) + " is not a file. Please check the path.");
   if (kind == PathKind::directory && !fs::is_directory(path, error))
     return log.fail(Status::invalid_path,
-                    "The path " + in_quotes(text) + " is not a directory. Please check the path.");
+                    "The path " + in_quotes(given) + " is not a directory. Please check the path.");
   return Status::ok;
 }
 
-Status check_output(const fs::path& path, Log& log) {
+Status check_output(const std::string& given, Log& log) {
   std::error_code error;
-  if (!fs::exists(path, error))
+  const fs::path path = real_path(given);
+  if (!given.empty() && !is_link(given) && !fs::exists(path, error))
     if (auto made = make_directories(path, 0700); !made)
       return log.fail(Status::invalid_path, "Failed to create " + in_quotes(path.string()) + ". " +
                                                 python_os_error(made.error(), path));
-  if (const Status status = check_path(path, PathKind::directory, log); status != Status::ok) return status;
+  if (const Status status = check_path(given, PathKind::directory, log); status != Status::ok) return status;
   if (::access(path.c_str(), W_OK) == 0) return Status::ok;
   return log.fail(Status::invalid_path,
                   "You do not have permission to write the path " + in_quotes(path.string()) + ".");

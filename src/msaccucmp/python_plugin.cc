@@ -158,7 +158,7 @@ Status load_modules(FormatPlugins& plugins, Log& log) {
 FoundPlugins find_format_plugins(const std::string& directory, Log& log) {
   FoundPlugins found;
   found.plugins.directory = real_path(directory);
-  found.status = check_path(found.plugins.directory, PathKind::directory, log);
+  found.status = check_path(found.plugins.directory.string(), PathKind::directory, log);
   if (found.status == Status::ok) found.status = check_scripts(found.plugins.directory, log);
   if (found.status != Status::ok) return found;
   const fs::path folder = found.plugins.directory / kFolder;

@@ -27,12 +27,12 @@ std::string value_text(double value, bool is_bool) {
   return format_fixed(value, kDecimals);
 }
 
-void replace_all(std::string& text, std::string_view what) {
+}  // namespace
+
+void dash_out(std::string& text, std::string_view what) {
   for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at))
     text.replace(at, what.size(), "-");
 }
-
-}  // namespace
 
 std::string element_header(const std::string& axes) {
   return "Index," + axes + ",NPUDump,GroundTruth,AbsoluteError,RelativeError\n";
@@ -55,8 +55,8 @@ std::string top_line(std::uint64_t index, const model::Shape& shape, const compa
                      value_text(error.mine, are_bool) + "\t," + value_text(error.golden, are_bool) + "\t," +
                      format_fixed(error.absolute, kDecimals) + "\t," +
                      format_fixed(error.relative, kDecimals) + "\t\n";
-  replace_all(line, "nan");
-  replace_all(line, "inf");
+  dash_out(line, "nan");
+  dash_out(line, "inf");
   return line;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compare/element_errors.h"
@@ -20,6 +21,9 @@ void append_element(std::string& out, std::uint64_t index, const model::Shape& s
 // The same in a list of the largest errors, where what is no number is "-".
 std::string top_line(std::uint64_t index, const model::Shape& shape, const compare::ElementError& error,
                      bool are_bool);
+
+// "-" in place of each `what`.
+void dash_out(std::string& text, std::string_view what);
 
 // Lines with commas as a table with tabs, for people.
 std::string aligned_table(const std::string& header, const std::vector<std::string>& lines);

@@ -104,6 +104,28 @@ def test_fused_model_against_the_unfused_one(tmp_path):
     assert compare("-m", mine, "-g", other, "-f", fused, "-out", tmp_path).returncode == 6
 
 
+def test_what_has_no_original_in_a_group(tmp_path):
+    """Of operators in a buffer one is compared if their originals read the same: [] and [""] do. A range ends at the first
+    operator behind its end, although merged rules are in no order."""
+    buffer = {"key": "_L1_fusion_sub_graph_no", "value": {"s": "1"}}
+    one, two = operator("one", "Relu", 5, [], ["gone"], "gone"), operator("two", "Relu", 2, [], [""], "")
+    one["attr"].append(buffer), two["attr"].append(buffer)
+    fused = graph(tmp_path / "fused.json", one, two, operator("three", "Relu", 7, [], ["three"], "three"))
+    unfused = graph(tmp_path / "unfused.json", operator("three", "Relu", 1, [], ["three"], "three"))
+    mine = dump(tmp_path / "my", Relu__one=([], [X]), Relu__two=([], [X]), Relu__three=([], [X]))
+    other = dump(tmp_path / "npu", Relu__three=([], [X]))
+    for number, (more, names) in enumerate([([], ["two:output:0", "three:output:0"]), (["-r", "1,5,1"], ["two:output:0"])]):
+        out = tmp_path / f"out{number}"
+        compare("-m", mine, "-g", other, "-f", fused, "-cf", unfused, "-out", out, *more)
+        rows = rows_in(out)
+        assert [row[rows[0].index("TensorIndex")] for row in rows[1:]] == names
+    rules = graph(tmp_path / "cast.json", operator("c", "Cast", 1, ["c:1", "d:0"], ["c"], "c"), operator("d", "Relu", 2, [], ["d"], "d"))
+    mine, right = dump(tmp_path / "casts", Cast__c=([X, X], [X])), golden(tmp_path / "gold", d=X)
+    compare("-m", mine, "-g", right, "-f", rules, "-map", "-out", tmp_path)
+    [table] = tmp_path.glob("mapping_*.csv")
+    assert table.read_text().count(str(right / "d.0")) == 3  # through the same operator twice is no circle
+
+
 def in_blocks(matrix):
     """FRACTAL_NZ of a matrix."""
     height, width = (-(-n // 16) for n in matrix.shape)
