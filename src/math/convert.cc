@@ -18,6 +18,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace opdump::math::HWY_NAMESPACE {
 
+// Bytes after those that are converted which are asked for: who converts mostly goes on there, with something
+// else in between, so that the processor does not see it coming.
+constexpr std::size_t kAhead = 4096;
+
 HWY_INLINE void store(F32 d, hn::Vec<F32> v, float* out) { hn::StoreU(v, d, out); }
 HWY_INLINE void store(F64 d, hn::Vec<F64> v, double* out) { hn::StoreU(v, d, out); }
 HWY_INLINE void store(F32, hn::Vec<F32> v, double* out) {
@@ -37,7 +41,10 @@ void convert(const std::byte* in, Out* out, std::size_t count) {
   const std::size_t lanes = hn::Lanes(d);
   const auto* at = reinterpret_cast<const Element*>(in);
   std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) store(d, Source::load(d, at + i), out + i);
+  for (; i + lanes <= count; i += lanes) {
+    __builtin_prefetch(in + i * sizeof(Element) + kAhead);
+    store(d, Source::load(d, at + i), out + i);
+  }
   if (i == count) return;
   alignas(64) Element rest[hn::MaxLanes(d)] = {};
   alignas(64) Out converted[hn::MaxLanes(d)];
@@ -72,7 +79,21 @@ void convert_small(model::DType dtype, const std::byte* in, Out* out, std::size_
 }
 
 void convert_to_float(model::DType dtype, const std::byte* in, float* out, std::size_t count) {
-  convert_small(dtype, in, out, count);
+  using enum model::DType;
+  switch (dtype) {
+    case int32:
+      return convert<RoundedInt32Source>(in, out, count);
+    case uint32:
+      return convert<RoundedSource<UInt32Source>>(in, out, count);
+    case int64:
+      return convert<RoundedSource<StickyLongSource<std::int64_t>>>(in, out, count);
+    case uint64:
+      return convert<RoundedSource<StickyLongSource<std::uint64_t>>>(in, out, count);
+    case float64:
+      return convert<RoundedSource<SameSource<double>>>(in, out, count);
+    default:
+      return convert_small(dtype, in, out, count);
+  }
 }
 
 void convert_to_double(model::DType dtype, const std::byte* in, double* out, std::size_t count) {
@@ -99,19 +120,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace opdump::math {
 namespace {
-
-template <typename T>
-T read_element(const std::byte* data, std::int64_t index) {
-  T value;
-  std::memcpy(&value, data + index * static_cast<std::int64_t>(sizeof(T)), sizeof value);
-  return value;
-}
-
-template <typename T>
-void round_all(const std::byte* in, float* out, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i)
-    out[i] = static_cast<float>(read_element<T>(in, static_cast<std::int64_t>(i)));
-}
 
 // Bits of element `index`; the first element lies in the lowest bits, but for uint1.
 unsigned packed_bits(const std::byte* data, std::size_t index, unsigned bits) {
@@ -178,31 +186,31 @@ double element_as_double(model::DType dtype, const std::byte* data, std::int64_t
   using enum model::DType;
   switch (dtype) {
     case boolean:
-      return read_element<std::uint8_t>(data, index) != 0;
+      return load<std::uint8_t>(data, index) != 0;
     case int8:
-      return read_element<std::int8_t>(data, index);
+      return load<std::int8_t>(data, index);
     case uint8:
-      return read_element<std::uint8_t>(data, index);
+      return load<std::uint8_t>(data, index);
     case int16:
-      return read_element<std::int16_t>(data, index);
+      return load<std::int16_t>(data, index);
     case uint16:
-      return read_element<std::uint16_t>(data, index);
+      return load<std::uint16_t>(data, index);
     case int32:
-      return read_element<std::int32_t>(data, index);
+      return load<std::int32_t>(data, index);
     case uint32:
-      return read_element<std::uint32_t>(data, index);
+      return load<std::uint32_t>(data, index);
     case int64:
-      return static_cast<double>(read_element<std::int64_t>(data, index));
+      return static_cast<double>(load<std::int64_t>(data, index));
     case uint64:
-      return static_cast<double>(read_element<std::uint64_t>(data, index));
+      return static_cast<double>(load<std::uint64_t>(data, index));
     case float16:
-      return float_from_half(read_element<std::uint16_t>(data, index));
+      return float_from_half(load<std::uint16_t>(data, index));
     case bfloat16:
-      return float_from_bfloat16(read_element<std::uint16_t>(data, index));
+      return float_from_bfloat16(load<std::uint16_t>(data, index));
     case float32:
-      return read_element<float>(data, index);
+      return load<float>(data, index);
     case float64:
-      return read_element<double>(data, index);
+      return load<double>(data, index);
     default:
       break;
   }
@@ -239,19 +247,6 @@ void convert_elements(model::DType dtype, const std::byte* in, double* out, std:
     convert_small_types(dtype, in, out, count);
   else
     HWY_DYNAMIC_DISPATCH(convert_to_double)(dtype, in, out, count);
-}
-
-void round_elements(model::DType dtype, const std::byte* in, float* out, std::size_t count) {
-  if (fits_float(dtype)) return convert_elements(dtype, in, out, count);
-  if (dtype == model::DType::int64) return round_all<std::int64_t>(in, out, count);
-  if (dtype == model::DType::uint64) return round_all<std::uint64_t>(in, out, count);
-  std::array<double, 256> wide;  // which holds all others exactly
-  const std::size_t bytes = model::dtype_info(dtype).bits / 8;
-  for (std::size_t i = 0; i < count; i += wide.size()) {
-    const std::size_t block = std::min(wide.size(), count - i);
-    convert_elements(dtype, in + i * bytes, wide.data(), block);
-    for (std::size_t k = 0; k < block; ++k) out[i + k] = static_cast<float>(wide[k]);
-  }
 }
 
 void widen_bfloat16(const std::uint16_t* in, float* out, std::size_t count) {
