@@ -145,6 +145,25 @@ float small_float(model::DType dtype, std::span<const float> values, const std::
   return values[packed_bits(data, static_cast<std::size_t>(index), static_cast<unsigned>(bits))];
 }
 
+// What each byte unpacks to: element(byte, i) for i below kCount.
+template <std::size_t kCount>
+using Unpacked = std::array<std::array<std::byte, kCount>, 256>;
+template <std::size_t kCount, typename Element>
+constexpr Unpacked<kCount> table_of_bytes(const Element& element) {
+  Unpacked<kCount> table{};
+  for (int byte = 0; byte < 256; ++byte)
+    for (std::size_t i = 0; i < kCount; ++i)
+      table[static_cast<std::size_t>(byte)][i] = static_cast<std::byte>(element(byte, static_cast<int>(i)));
+  return table;
+}
+
+template <std::size_t kCount>
+void unpack(const Unpacked<kCount>& table, const std::byte* in, std::byte* out, std::size_t count) {
+  for (; count >= kCount; count -= kCount, out += kCount)
+    std::memcpy(out, table[std::to_integer<std::size_t>(*in++)].data(), kCount);
+  if (count > 0) std::memcpy(out, table[std::to_integer<std::size_t>(*in)].data(), count);
+}
+
 // What has no kernel: packed integers and floats of up to 8 bits.
 template <typename Out>
 void convert_small_types(model::DType dtype, const std::byte* in, Out* out, std::size_t count) {
@@ -254,15 +273,14 @@ void widen_bfloat16(const std::uint16_t* in, float* out, std::size_t count) {
 }
 
 void unpack_int4(const std::byte* in, std::int8_t* out, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const int nibble = std::to_integer<int>(in[i / 2]) >> (i % 2 * 4) & 0xf;
-    out[i] = static_cast<std::int8_t>((nibble ^ 8) - 8);
-  }
+  static constexpr auto kPairs =
+      table_of_bytes<2>([](int byte, int i) { return ((byte >> i * 4 & 0xf) ^ 8) - 8; });
+  unpack(kPairs, in, reinterpret_cast<std::byte*>(out), count);
 }
 
 void unpack_uint1(const std::byte* in, std::uint8_t* out, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i)
-    out[i] = std::to_integer<std::uint8_t>(in[i / 8]) >> (7 - i % 8) & 1;
+  static constexpr auto kBits = table_of_bytes<8>([](int byte, int i) { return byte >> (7 - i) & 1; });
+  unpack(kBits, in, reinterpret_cast<std::byte*>(out), count);
 }
 
 void unpack_integers(model::DType dtype, const std::byte* in, std::byte* out, std::size_t count) {
