@@ -29,15 +29,16 @@ extern "C" __attribute__((visibility("default"))) void opdump_bench_stats(int dt
   out[3] = stats.l2norm;
 }
 
-// Two float32 tensors; `out` receives 13 numbers: the ten metrics in the original's order, with means and
+// Two tensors; `out` receives 13 numbers: the ten metrics in the original's order, with means and
 // deviations of both sides for the sixth.
 extern "C" __attribute__((visibility("default"))) void opdump_bench_metrics(
-    const void* actual, const void* golden, std::int64_t count, int divergence, int threads, double* out) {
-  const auto view = [&](const void* data) {
-    return model::TensorView::row_major(model::DType::float32, {count}, data);
+    int actual_dtype, const void* actual, int golden_dtype, const void* golden, std::int64_t count,
+    int divergence, int threads, double* out) {
+  const auto view = [&](int dtype, const void* data) {
+    return model::TensorView::row_major(static_cast<model::DType>(dtype), {count}, data);
   };
-  const auto metrics = math::numpy_metrics(view(actual), view(golden), {true, true, divergence != 0},
-                                           static_cast<unsigned>(threads));
+  const auto metrics = math::numpy_metrics(view(actual_dtype, actual), view(golden_dtype, golden),
+                                           {true, true, divergence != 0}, static_cast<unsigned>(threads));
   const std::array<double, 13> values = {metrics->cosine,
                                          metrics->max_absolute,
                                          metrics->accumulated_relative,

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""How much memory opdump needs at most for one large tensor, for each kind of file that it reads and each verb; and for many files.
+"""How much memory opdump needs at most for one large tensor, for each kind of file that it reads, each verb and each change of
+layout; and for many files.
 
 Usage: bench/memory.py [--dir DIRECTORY] [--mib M] [--files N] [--limit M] [--build build/release] [--only TEXT]
 
 The files are sparse or compress well; what is written needs room in DIRECTORY and, where elements are unpacked or brought into
 another order, in TMPDIR (/var/tmp if it is not set). What this script itself has counts, too, up to the first page that a command
-touches: some 45 MiB. Exits with 1 if a command needs more than --limit MiB, or fails. convert_memory.py has all changes of layout.
+touches: some 45 MiB. Exits with 1 if a command needs more than --limit MiB, or fails.
 """
 import argparse
 import json
@@ -27,7 +28,8 @@ from conftest import dims, field, varint  # noqa: E402
 from make_network import operator  # noqa: E402
 
 STEP = 4 << 20  # bytes that are compressed at a time
-FLOAT, HALF, ND, NC1HWC0, FRACTAL_Z, FRACTAL_NZ = 1, 2, 2, 3, 4, 29
+FLOAT, HALF, BYTE = 1, 2, 4
+NCHW, NHWC, ND, NC1HWC0, FRACTAL_Z, HWCN, FRACTAL_NZ, NDC1HWC0 = 0, 1, 2, 3, 4, 16, 29, 32
 BFLOAT16, INT4, UINT1, HIFLOAT8 = 27, 28, 29, 33
 
 
@@ -50,6 +52,30 @@ def sparse(path, header, size, side):
 
 def npy(folder, side, size, fortran=False):
     sparse(folder / "op.npy", npy_header("<f4", (4096, size // 16384), fortran), size, side)
+
+
+def mindspore(folder, side, size):
+    """The tree of its dumps, with two runs and statistics of them."""
+    place = folder / "rank_0/net/0/0"
+    place.mkdir(parents=True)
+    table = "Op Type,Op Name,Task ID,Stream ID,Timestamp,IO,Slot,Data Size,Data Type,Shape,Max Value,Min Value,Avg Value\n"
+    for slot in (0, 1):
+        sparse(place / f"MatMul.Default_MatMul-op0.0.0.1700000000000000.output.{slot}.DefaultFormat.npy",
+               npy_header("<f2", (4096, size // 16384)), size // 2, side)
+        table += f'MatMul,Default_MatMul-op0,0,0,1700000000000000,output,{slot},{size // 2},float16,'
+        table += f'"(4096,{size // 16384})",1,0,0,\n'
+    (place / "statistic.csv").write_text(table)
+
+
+def table(folder, side, rows):
+    """Statistics alone."""
+    place = folder / "rank_0/net/0/0"
+    place.mkdir(parents=True)
+    with open(place / "statistic.csv", "w") as file:
+        file.write("Op Type,Op Name,Task ID,Stream ID,Timestamp,IO,Slot,Data Size,Data Type,Shape,Max Value,Min Value,Avg Value\n")
+        for row in range(rows):
+            file.write(f'MatMul,Default_network_layer-MatMul-op{row},0,0,1700000000000000,output,0,64,float16,"(4,8)",'
+                       f'{1 + (side == "golden")},0,0.125,\n')
 
 
 def npz(folder, side, size):
@@ -107,6 +133,20 @@ def dump1(folder, side, size):
     sparse(folder / "Op.op.1.2.1700000000000000", header, size, side)
 
 
+def nano(folder, side, size):
+    """A nano device's dump: tags, lengths and values."""
+    shape = struct.pack("<2I2Q", 0, 16, 4096, size // 16384)
+    item = struct.pack("<6I3QI", 0, 2, 0, 0, 0, 2, 0, 0, size, len(shape)) + shape
+    header = struct.pack("<II", 0x5A5A5A5A, 1) + struct.pack("<3I", 4, 4, 0) + struct.pack("<3I", 5, 4 + len(item), 1) + item
+    sparse(folder / "Op.op.1.2.1700000000000000", struct.pack("<Q", len(header)) + header, size, side)
+
+
+def op_debug(folder, side, size):
+    """A record that an operator overflowed, with too many bytes."""
+    header = message([described(BYTE, ND, (size,), size, None)])
+    sparse(folder / "Opdebug.Node_OpDebug.1.2.1600000000000000", struct.pack("<Q", len(header)) + header, size, side)
+
+
 def onnx(folder, side, size, raw=True):
     place = folder / "test_data_set_0"
     place.mkdir()
@@ -138,10 +178,33 @@ KINDS = {
     "dump, int4": lambda *a: dump(*a, dtype=INT4),
     "dump, uint1": lambda *a: dump(*a, dtype=UINT1),
     "dump, version 1": dump1,
+    "dump, nano": nano,
+    "dump, Opdebug": op_debug,
+    "MindSpore": mindspore,
     "ONNX, raw": onnx,
     "ONNX, numbers": lambda *a: onnx(*a, False),
 }
 SMALLER = {"dump, int4": 8, "dump, uint1": 16, "dump, hifloat8": 4, "ONNX, raw": 2, "ONNX, numbers": 2, "dump, version 1": 2}
+DONE = 0, 1, 11  # 1: a difference; 11: the record that is too long
+TEXT_IS_LONGER = 8  # than what it tells, so that a part of it is enough
+
+
+def changes(count):
+    """(layout, stored shape, original shape, targets) of about `count` elements"""
+    n = count // (512 * 9)
+    plain = n // 512 * 512
+    return [
+        (NC1HWC0, (count // (16 * 128 * 128 * 16), 16, 128, 128, 16), None, ["NCHW", "NHWC", "HWCN"]),
+        (NC1HWC0, (1, 2, 1024, count // (32 * 1024), 16), None, ["NCHW", "NHWC", "HWCN"]),
+        (FRACTAL_Z, (32 * 9, n // 16, 16, 16), (n // 16 * 16, 512, 3, 3), ["NCHW"]),
+        (FRACTAL_Z, (32 * 9, n // 16, 16, 16), (3, 3, 512, n // 16 * 16), ["HWCN"]),
+        (FRACTAL_NZ, (256, count // 65536, 16, 16), (count // 4096, 4096), ["ND"]),
+        (FRACTAL_NZ, (count // 65536, 256, 16, 16), (4096, count // 4096), ["ND"]),
+        (NDC1HWC0, (count // (4 * 8 * 64 * 64 * 16), 4, 8, 64, 64, 16), None, ["NCDHW"]),
+        (HWCN, (3, 3, 512, plain), None, ["NCHW", "NHWC", "FRACTAL_Z"]),
+        (NCHW, (plain, 512, 3, 3), None, ["NHWC", "FRACTAL_Z"]),
+        (NHWC, (plain, 3, 3, 512), None, ["NCHW", "HWCN", "FRACTAL_Z"]),
+    ]
 
 
 def peak_mib(command):
@@ -151,7 +214,7 @@ def peak_mib(command):
     said = process.stderr.read().decode(errors="replace")
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode not in (0, 1):  # 1: a difference
+    if process.returncode not in DONE:
         print(said[-2000:], file=sys.stderr)
     return usage.ru_maxrss >> 10, time.perf_counter() - begin, process.returncode
 
@@ -161,16 +224,17 @@ class Bench:
         self.args, self.worst, self.failed = args, 0, False
         self.opdump = args.build / "bin/opdump"
 
-    def is_wanted(self, text):
-        return not self.args.only or self.args.only in text
+    def is_wanted(self, kind, verb=""):
+        in_kind, _, in_verb = self.args.only.partition(":")
+        return in_kind in kind and (not verb or in_verb.strip() in verb)
 
     def row(self, kind, verb, *command):
-        if not self.is_wanted(f"{kind}: {verb}"):
+        if not self.is_wanted(kind, verb):
             return
         peak, seconds, status = peak_mib([self.opdump, *command])
         self.worst = max(self.worst, peak)
-        self.failed |= status not in (0, 1)
-        print(f"{kind:20} {verb:28} {peak:5} MiB {seconds:6.1f} s", flush=True)
+        self.failed |= status not in DONE
+        print(f"{kind:20} {verb:38} {peak:5} MiB {seconds:6.1f} s", flush=True)
 
     def kind(self, name, make):
         with tempfile.TemporaryDirectory(dir=self.args.dir) as folder:
@@ -179,25 +243,67 @@ class Bench:
             for side in ("golden", "actual"):
                 (root / side).mkdir()
                 make(root / side, side, size)
-            golden, actual = root / "golden", root / "actual"
-            self.row(name, "ls", "ls", golden)
-            self.row(name, "show", "show", golden, "--op", "")
-            self.row(name, "compare", "compare", golden, actual)
-            ends = ["npy", "bin", "pt", "npz", "safetensors"] if name == "npy" else ["npy"]
-            for end in ends:
-                self.row(name, f"convert --to {end}", "convert", golden, "-o", root / "out", "--to", end)
-                shutil.rmtree(root / "out", ignore_errors=True)
-            if name.startswith("dump"):
-                (root / "out").mkdir()
-                self.row(name, "msaccucmp convert", "msaccucmp", "convert", "-d", golden, "-out", root / "out")
-                self.row(name, "msaccucmp compare", "msaccucmp", "compare", "-m", actual, "-g", golden, "-out", root / "out")
-            if name.startswith("h5"):
-                (root / "out").mkdir()
-                self.row(name, "msaccucmp compare", "msaccucmp", "compare", "-m", actual / "op.h5", "-g", golden / "op.h5",
-                         "-out", root / "out", "-p", "1")
+            self.read(name, root)
+            self.write(name, root)
+
+    def read(self, name, root):
+        golden, actual, out = root / "golden", root / "actual", root / "out"
+        self.row(name, "ls", "ls", golden)
+        if name == "dump, Opdebug":  # a record is no tensor
+            return
+        self.row(name, "show", "show", golden, "--op", "")
+        self.row(name, "compare", "compare", golden, actual)
+        if name.startswith("dump"):
+            self.convert(name, root, "msaccucmp compare", "msaccucmp", "compare", "-m", actual, "-g", golden, "-out", out)
+        file = {"h5": "op.h5", "npy": "op.npy"}.get(name.split(",")[0])
+        if file:
+            verb = "compare" if file == "op.h5" else "file_compare"
+            self.convert(name, root, f"msaccucmp {verb}", "msaccucmp", verb, "-m", actual / file, "-g", golden / file, "-out", out,
+                         *(["-p", "1"] if file == "op.h5" else []))
+
+    def write(self, name, root):
+        golden, out = root / "golden", root / "out"
+        if name != "dump, Opdebug":
+            for end in ("npy", "bin", "pt", "npz", "safetensors") if name in ("npy", "dump, bfloat16") else ["npy"]:
+                self.convert(name, root, f"convert --to {end}", "convert", golden, "-o", out, "--to", end)
+        if name.startswith("dump"):
+            for end in ("npy", "bin", "msnpy", "pt") if name in ("dump", "dump, bfloat16") else ["npy"]:
+                self.convert(name, root, f"msaccucmp convert -t {end}", "msaccucmp", "convert", "-d", golden, "-t", end, "-out", out)
+
+    def convert(self, name, root, verb, *command):
+        """A row of a command that fills root/out, which is then gone."""
+        (root / "out").mkdir()
+        self.row(name, verb, *command)
+        shutil.rmtree(root / "out")
+
+    def texts(self):
+        for name in filter(self.is_wanted, ("npy", "dump, bfloat16")):
+            with tempfile.TemporaryDirectory(dir=self.args.dir) as folder:
+                root = pathlib.Path(folder)
+                (root / "golden").mkdir()
+                KINDS[name](root / "golden", "golden", (self.args.mib << 20) // TEXT_IS_LONGER)
+                self.convert(name, root, "convert --to txt", "convert", root / "golden", "-o", root / "out", "--to", "txt")
+
+    def overflow(self, name, dtype):
+        """The record of an overflow, and the tensor that it was in."""
+        if not self.is_wanted(name):
+            return
+        with tempfile.TemporaryDirectory(dir=self.args.dir) as folder:
+            root = pathlib.Path(folder)
+            (root / "golden").mkdir()
+            record = bytearray(2048)
+            struct.pack_into("<4Q", record, 256, 1, 2, 1, 0)
+            struct.pack_into("<3Q", record, 1024, 0xabc, 0, 16)
+            header = message([described(BYTE, ND, (2048,), 2048, None)])
+            (root / "golden/Opdebug.Node_OpDebug.1.2.1600000000000000").write_bytes(
+                struct.pack("<Q", len(header)) + header + record)
+            dump(root / "golden", "golden", self.args.mib << 20, dtype)
+            self.convert(name, root, "msaccucmp overflow", "msaccucmp", "overflow", "-d", root / "golden", "-out", root / "out")
 
     def layout(self, name, dtype, layout, stored, original, target="NCHW"):
         """A dump in one layout against an array of the original model in another."""
+        if not self.is_wanted(name):
+            return
         with tempfile.TemporaryDirectory(dir=self.args.dir) as folder:
             root = pathlib.Path(folder)
             for side in ("my", "golden", "out"):
@@ -218,6 +324,7 @@ class Bench:
 
     def layouts(self):
         count = self.args.mib << 18
+        self.layout("ND, f16", HALF, ND, (4096, count // 4096), (4096, count // 4096), "ND")
         self.layout("ND", FLOAT, ND, (4096, count // 4096), (4096, count // 4096), "ND")
         self.layout("NC1HWC0", FLOAT, NC1HWC0, (count // (16 * 128 * 128 * 16), 16, 128, 128, 16),
                     (count // (16 * 128 * 128 * 16), 256, 128, 128))
@@ -228,6 +335,8 @@ class Bench:
         self.layout("FRACTAL_Z, f16", HALF, FRACTAL_Z, (32 * 9, n // 16, 16, 16), (n // 16 * 16, 512, 3, 3))
 
     def packed_layouts(self):
+        if not self.is_wanted("NC1HWC0, int4"):
+            return
         count = self.args.mib << 18
         with tempfile.TemporaryDirectory(dir=self.args.dir) as folder:
             root = pathlib.Path(folder)
@@ -239,8 +348,37 @@ class Bench:
             self.row("NC1HWC0, int4", "msaccucmp convert -f NCHW", "msaccucmp", "convert", "-d", root / "golden", "-out",
                      root / "out", "-f", "NCHW")
 
+    def changes(self):
+        if not self.is_wanted("change"):
+            return
+        for dtype, what in ((HALF, "f16"), (BFLOAT16, "bf16")):
+            for layout, shape, original, targets in changes(self.args.mib << 19):
+                with tempfile.TemporaryDirectory(dir=self.args.dir) as folder:
+                    root = pathlib.Path(folder)
+                    (root / "golden").mkdir()
+                    dump(root / "golden", "golden", 2 * int(np.prod(shape)), dtype, layout, shape, original)
+                    for target in targets if dtype == HALF else targets[:1]:
+                        shown = "x".join(map(str, shape))
+                        self.convert("change", root, f"{what} {layout} {shown} to {target}", "msaccucmp", "convert",
+                                     "-d", root / "golden", "-out", root / "out", "-f", target)
+
+    def table(self):
+        """Memory for each row."""
+        name = f"{self.args.files} rows"
+        if not self.is_wanted(name):
+            return
+        with tempfile.TemporaryDirectory(dir=self.args.dir) as folder:
+            root = pathlib.Path(folder)
+            for side in ("golden", "actual"):
+                table(root / side, side, self.args.files)
+            self.row(name, "ls", "ls", root / "golden")
+            self.row(name, "compare", "compare", root / "golden", root / "actual")
+
     def many(self):
         """Memory for each file."""
+        name = f"{self.args.files} files"
+        if not self.is_wanted(name):
+            return
         with tempfile.TemporaryDirectory(dir=self.args.dir) as folder:
             root = pathlib.Path(folder)
             header = message([described(FLOAT, ND, (16,), 64, None)])
@@ -250,7 +388,6 @@ class Bench:
                 for i in range(self.args.files):
                     (root / side / f"Relu.layer_{i}_relu.{i}.2.{1700000000000000 + i}").write_bytes(content + start_of(side)[:64])
             golden, actual = root / "golden", root / "actual"
-            name = f"{self.args.files} files"
             (root / "out").mkdir()
             self.row(name, "ls", "ls", golden)
             self.row(name, "compare", "compare", golden, actual)
@@ -265,20 +402,22 @@ def main():
     parser.add_argument("--mib", type=int, default=2048)
     parser.add_argument("--files", type=int, default=200000)
     parser.add_argument("--limit", type=int, default=512)
-    parser.add_argument("--only", help="rows with this text")
+    parser.add_argument("--only", default="", help="what contains this text, a kind or \"KIND: VERB\"")
     parser.add_argument("--build", default=ROOT / "build/release", type=pathlib.Path)
     args = parser.parse_args()
     bench = Bench(args)
-    for name, make in KINDS.items():
-        if not args.only or name.split(",")[0] in args.only or args.only in name:
-            bench.kind(name, make)
-    if not args.only or args.only.split(",")[0] in ("layouts", "ND", "NC1HWC0", "FRACTAL_NZ", "FRACTAL_Z"):
-        args.only = None if args.only == "layouts" else args.only
-        bench.layouts()
-        bench.packed_layouts()
+    for name in filter(bench.is_wanted, KINDS):
+        bench.kind(name, KINDS[name])
+    bench.texts()
+    for name, dtype in (("overflow", FLOAT), ("overflow, float16", HALF)):
+        bench.overflow(name, dtype)
+    bench.layouts()
+    bench.packed_layouts()
+    bench.changes()
     large = bench.worst
-    if args.files > 0 and (not args.only or "files" in args.only):
+    if args.files > 0:
         bench.many()
+        bench.table()
     print(f"at most {large} MiB for a tensor of {args.mib} MiB, {bench.worst} MiB in all")
     return bench.failed or bench.worst > args.limit
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """The ten metrics of msaccucmp, ours against its algorithm written with NumPy, on the same memory.
 
-Usage: metrics_vs_numpy.py build/release/lib/libbench_lib.so [elements]
+Usage: metrics_vs_numpy.py build/release/lib/libbench_lib.so [elements] [dtype...]
 
-Also counts, over many random pairs, how often a printed number differs from NumPy's: the logarithm of the divergence is
-NumPy's own, whose last bits depend on the machine; all else must agree.
+Each dtype is compared with itself and with float32, which NumPy makes of both sides first. Also counts, over many random
+pairs, how often a printed number differs from NumPy's: the logarithm of the divergence is NumPy's own, whose last bits depend on
+the machine; all else must agree.
 """
 import ctypes
 import os
@@ -14,6 +15,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"  # NumPy computes these on one core but
 
 import numpy as np
 
+np.seterr(divide="ignore", invalid="ignore")  # of relative errors, which are then left out where they mean nothing
 from stats_vs_numpy import best_seconds
 
 EPSILON = np.finfo(np.float64).eps
@@ -56,11 +58,29 @@ def numpy_metrics(a, g, divergence=True):
     ]
 
 
+NUMBERS = {"bool": 1, "int8": 2, "int16": 3, "int32": 4, "int64": 5, "uint8": 6, "float16": 10, "bfloat16": 11, "float32": 12,
+           "float64": 13}  # of src/model/dtype.h
+
+
 def our_metrics(library, a, g, divergence=1, threads=1):
     out = (ctypes.c_double * 13)()
-    library.opdump_bench_metrics(a.ctypes.data_as(ctypes.c_void_p), g.ctypes.data_as(ctypes.c_void_p),
-                                 ctypes.c_int64(a.size), divergence, threads, out)
+    sides = [word for x in (a, g) for word in (NUMBERS[dtype_of(x)], x.ctypes.data_as(ctypes.c_void_p))]
+    library.opdump_bench_metrics(*sides, ctypes.c_int64(a.size), divergence, threads, out)
     return list(out)
+
+
+def dtype_of(x):
+    return "bfloat16" if x.dtype == np.uint16 else x.dtype.name  # which NumPy has not
+
+
+def as_float(x):
+    return (x.astype(np.uint32) << 16).view(np.float32) if dtype_of(x) == "bfloat16" else x.astype(np.float32)
+
+
+def as_dtype(x, dtype):
+    if dtype == "bfloat16":
+        return (x.view(np.uint32) >> 16).astype(np.uint16)
+    return ((abs(x) if dtype[0] == "u" else x) * (np.iinfo(dtype).max ** 0.5 if "int" in dtype else 1)).astype(dtype)
 
 
 def random_pair(generator, count):
@@ -86,6 +106,24 @@ def count_differences(library, pairs=2000):
 def main():
     library = ctypes.CDLL(sys.argv[1])
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 16 * 1024 * 1024
+    measure_floats(library, count)
+    measure_dtypes(library, count, sys.argv[3:] or [name for name in NUMBERS if name not in ("bool", "float32")])
+    count_differences(library)
+
+
+def measure_dtypes(library, count, dtypes):
+    floats = random_pair(np.random.default_rng(0), count)
+    for dtype in dtypes:
+        a = as_dtype(floats[0], dtype)
+        for g in (as_dtype(floats[1], dtype), floats[1]):
+            theirs = best_seconds(lambda: numpy_metrics(as_float(a), as_float(g)), 3)
+            ours = best_seconds(lambda: our_metrics(library, a, g), 3)
+            print(f"{dtype:8} and {dtype_of(g):8} {count:9} elements  numpy {theirs * 1e3:8.2f} ms  ours, one thread"
+                  f" {ours * 1e3:7.2f} ms  ({theirs / ours:4.1f} x)  {(a.nbytes + g.nbytes) / ours / 1e9:5.2f} GB/s")
+            assert np.allclose(our_metrics(library, a, g), numpy_metrics(as_float(a), as_float(g)), 1e-5, equal_nan=True)
+
+
+def measure_floats(library, count):
     for size in (16 * 1024, count):
         a, g = random_pair(np.random.default_rng(0), size)
         repeats = max(1, 4 * 1024 * 1024 // size)
@@ -97,7 +135,6 @@ def main():
                 speed = 2 * a.nbytes / ours / 1e9
                 print(f"{2 * a.nbytes / 2**20:7.1f} MiB  {name:18}  numpy {theirs * 1e3:8.2f} ms  ours, {threads} threads"
                       f" {ours * 1e3:7.2f} ms  ({theirs / ours:4.1f} x)  {speed:5.2f} GB/s")
-    count_differences(library)
 
 
 if __name__ == "__main__":

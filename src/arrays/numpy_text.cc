@@ -7,9 +7,12 @@
 #include <complex>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
+#include "base/resident.h"
 #include "math/convert.h"
 
 namespace opdump::arrays {
@@ -21,13 +24,6 @@ using model::TensorView;
 
 constexpr std::uint64_t kBufferElements = 8192;  // what NumPy adds up at a time
 constexpr std::uint64_t kPairwiseBlock = 128;
-
-template <typename T>
-T load(const std::byte* at) {
-  T value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
 
 // The fewest digits of a number that tell it from its neighbours, as "d.ddde-05".
 template <typename T>
@@ -123,6 +119,7 @@ T buffered_sum(const TensorView& view) {
     math::convert_elements(view.dtype, view.data + done * size, buffer.data(), some);
     sum += pairwise_sum(buffer.data(), some);
     done += some;
+    note_walk(some * size);
   }
   return sum;
 }
@@ -160,6 +157,7 @@ std::string complex_mean(const TensorView& view) {
     std::memcpy(parts.data(), view.data + done * 2 * sizeof(T), some * 2 * sizeof(T));
     sum += complex_sum(parts.data(), some * 2);
     done += some;
+    note_walk(some * 2 * sizeof(T));
   }
   // NumPy divides by the number with an imaginary part of 0, which shows if a part is no number.
   const double real = sum.real(), imaginary = sum.imag(),
@@ -196,27 +194,46 @@ std::string mean_text(const TensorView& view) {
   }
 }
 
-// Where the largest (or smallest) element is; a NaN is both.
+// `count` elements from `first` on; of complex ones the real parts.
 template <typename T>
-std::uint64_t extreme(const TensorView& view, bool is_max) {
+void take_elements(const TensorView& view, std::uint64_t first, std::uint64_t count, T* out) {
   const std::size_t step = model::dtype_info(view.dtype).bits / 8;
+  const std::byte* const at = view.data + first * step;
+  if (step == sizeof(T)) {
+    std::memcpy(out, at, count * step);
+  } else if (view.dtype == DType::float16) {
+    if constexpr (std::is_same_v<T, float>) math::convert_elements(view.dtype, at, out, count);
+  } else {
+    for (std::uint64_t i = 0; i < count; ++i) out[i] = math::load<T>(at + i * step);
+  }
+}
+
+// Where the first element is that all others are not `beyond`; a NaN is beyond everything.
+template <typename T, typename Beyond>
+std::uint64_t extreme(const TensorView& view, const Beyond& beyond) {
+  const std::uint64_t count = view.element_count();
+  std::vector<T> buffer(std::min(count, kBufferElements));
   std::uint64_t best = 0;
-  T value = load<T>(view.data);
-  for (std::uint64_t i = 1; i < view.element_count() && value == value; ++i) {
-    const T next = load<T>(view.data + i * step);
-    if ((is_max ? next > value : next < value) || next != next) {
-      value = next;
-      best = i;
-    }
+  take_elements(view, 0, 1, buffer.data());
+  T value = buffer[0];
+  for (std::uint64_t first = 0; first < count && value == value; first += kBufferElements) {
+    const std::uint64_t some = std::min(kBufferElements, count - first);
+    take_elements(view, first, some, buffer.data());
+    bool is_any = false;  // mostly not, which takes less time to find out than where it is
+    for (std::uint64_t i = 0; i < some; ++i) is_any |= beyond(buffer[i], value) | (buffer[i] != buffer[i]);
+    for (std::uint64_t i = 0; is_any && i < some && value == value; ++i)
+      if (beyond(buffer[i], value) || buffer[i] != buffer[i]) {
+        value = buffer[i];
+        best = first + i;
+      }
+    note_walk(some * model::dtype_info(view.dtype).bits / 8);
   }
   return best;
 }
 
-std::uint64_t extreme_half(const TensorView& view, bool is_max) {
-  std::vector<float> values(view.element_count());
-  math::convert_elements(view.dtype, view.data, values.data(), values.size());
-  TensorView floats = TensorView::row_major(DType::float32, view.shape, values.data());
-  return extreme<float>(floats, is_max);
+template <typename T>
+std::uint64_t extreme(const TensorView& view, bool is_max) {
+  return is_max ? extreme<T>(view, std::greater<T>()) : extreme<T>(view, std::less<T>());
 }
 
 std::uint64_t extreme_index(const TensorView& view, bool is_max) {
@@ -239,7 +256,6 @@ std::uint64_t extreme_index(const TensorView& view, bool is_max) {
     case DType::uint64:
       return extreme<std::uint64_t>(view, is_max);
     case DType::float16:
-      return extreme_half(view, is_max);
     case DType::float32:
     case DType::complex64:
       return extreme<float>(view, is_max);
@@ -254,19 +270,19 @@ std::string numpy_text(DType dtype, const std::byte* at) {
   const model::DTypeInfo& info = model::dtype_info(dtype);
   switch (dtype) {
     case DType::boolean:
-      return load<std::uint8_t>(at) != 0 ? "True" : "False";
+      return math::load<std::uint8_t>(at) != 0 ? "True" : "False";
     case DType::float16:
-      return float_text(math::float_from_half(load<std::uint16_t>(at)), true);
+      return float_text(math::float_from_half(math::load<std::uint16_t>(at)), true);
     case DType::float32:
-      return float_text(load<float>(at));
+      return float_text(math::load<float>(at));
     case DType::float64:
-      return float_text(load<double>(at));
+      return float_text(math::load<double>(at));
     case DType::complex64:
-      return complex_text(load<float>(at), load<float>(at + 4));
+      return complex_text(math::load<float>(at), math::load<float>(at + 4));
     case DType::complex128:
-      return complex_text(load<double>(at), load<double>(at + 8));
+      return complex_text(math::load<double>(at), math::load<double>(at + 8));
     case DType::uint64:
-      return std::to_string(load<std::uint64_t>(at));
+      return std::to_string(math::load<std::uint64_t>(at));
     default:
       break;
   }

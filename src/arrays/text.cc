@@ -1,5 +1,6 @@
 #include "arrays/text.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -7,6 +8,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/worker_pool.h"
 #include "math/convert.h"
 
 namespace opdump::arrays {
@@ -15,6 +17,7 @@ namespace {
 using model::DType;
 
 constexpr int kDigits = 18;
+constexpr std::size_t kTaskNumbers = 1 << 16;  // that a thread makes lines of at a time
 
 void append_number(std::string& text, double value) {
   if (std::isnan(value)) {
@@ -42,32 +45,42 @@ DType part_of(DType dtype) {
   return dtype == DType::complex128 ? DType::float64 : dtype;
 }
 
+// The lines of `count` numbers, or parts of complex ones, at `in`.
+void make_lines(DType part, bool is_complex, const std::byte* in, std::size_t count, std::string& text) {
+  std::vector<double> values(count);
+  math::convert_elements(part, in, values.data(), count);
+  text.clear();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (is_complex) {
+      append_complex(text, values[i], values[i + 1]);
+      ++i;
+      continue;
+    }
+    append_number(text, values[i]);
+    text += '\n';
+  }
+}
+
 }  // namespace
 
-Result<> write_text(Array& array, const std::filesystem::path& path) {
+Result<> write_text(Array& array, const std::filesystem::path& path, unsigned threads) {
   const DType dtype = part_of(array.dtype);
-  const bool is_complex = dtype != array.dtype;
   const std::size_t size = model::dtype_info(dtype).bits / 8;
   if (size == 0) return Error(Code::unsupported, path.string() + ": elements of an unknown dtype");
   OPDUMP_TRY(const Fd fd, create_file(path, 0600));
-  std::vector<double> values;
-  std::string text;
+  std::vector<std::string> texts;
   for (;;) {
     OPDUMP_TRY(const auto piece, array.pieces->next());
     if (piece.empty()) return ok();
-    values.resize(piece.size() / size);
-    math::convert_elements(dtype, piece.data(), values.data(), values.size());
-    text.clear();
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (is_complex) {
-        append_complex(text, values[i], values[i + 1]);
-        ++i;
-        continue;
-      }
-      append_number(text, values[i]);
-      text += '\n';
-    }
-    OPDUMP_CHECK_OK(write_all(fd, std::as_bytes(std::span(text)), path));
+    const std::size_t count = piece.size() / size;
+    texts.resize((count + kTaskNumbers - 1) / kTaskNumbers);
+    parallel_for(texts.size(), threads, [&](std::size_t i) {
+      const std::size_t first = i * kTaskNumbers;
+      make_lines(dtype, dtype != array.dtype, piece.data() + first * size,
+                 std::min(kTaskNumbers, count - first), texts[i]);
+    });
+    for (const std::string& text : texts)
+      OPDUMP_CHECK_OK(write_all(fd, std::as_bytes(std::span(text)), path));
     array.note_written(piece.size());
   }
 }

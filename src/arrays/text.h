@@ -8,7 +8,7 @@
 
 namespace opdump::arrays {
 
-// Errors: unsupported -- a dtype without numbers; io.
-Result<> write_text(Array& array, const std::filesystem::path& path);
+// By up to `threads` threads. Errors: unsupported -- a dtype without numbers; io.
+Result<> write_text(Array& array, const std::filesystem::path& path, unsigned threads);
 
 }  // namespace opdump::arrays

@@ -110,7 +110,9 @@ class Converter {
       const bool is_big = items_[i].slot != nullptr && items_[i].bytes > kBigFile;
       (is_big ? big : small).push_back(i);
     }
-    parallel_for(small.size(), threads, [&](std::size_t i) { convert(small[i], 1); });
+    const auto each = std::max<std::size_t>(1, threads / std::max<std::size_t>(1, small.size()));
+    parallel_for(small.size(), threads,
+                 [&](std::size_t i) { convert(small[i], static_cast<unsigned>(each)); });
     for (const std::size_t i : big) convert(i, threads);
   }
 

@@ -55,7 +55,7 @@ class ItemConverter {
     };
     if (target_.to == "npy") return arrays::write_npy(array, false, path);
     if (target_.to == "bin") return arrays::write_elements(array, path);
-    if (target_.to == "txt") return arrays::write_text(array, path);
+    if (target_.to == "txt") return arrays::write_text(array, path, threads_);
     return arrays::write_torch(array, path);
   }
 

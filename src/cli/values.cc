@@ -3,7 +3,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 
 #include "base/text.h"
 #include "math/convert.h"
@@ -21,13 +20,6 @@ const std::byte* address_of(const model::TensorView& view, std::uint64_t index) 
     index /= size;
   }
   return view.data + offset * (model::dtype_info(view.dtype).bits / 8);
-}
-
-template <typename T>
-T load(const std::byte* at) {
-  T value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
 }
 
 // The shortest text that reads back as the same T.
@@ -60,7 +52,7 @@ std::string shortest_narrow(float value, int mantissa_bits) {
 
 template <typename T>
 std::string complex_text(const std::byte* at) {
-  const T real = load<T>(at), imaginary = load<T>(at + sizeof(T));
+  const T real = math::load<T>(at), imaginary = math::load<T>(at + sizeof(T));
   const std::string sign = std::signbit(imaginary) && !std::isnan(imaginary) ? "" : "+";
   return "(" + shortest(real) + sign + shortest(imaginary) + "j)";
 }
@@ -71,31 +63,31 @@ std::string format_element(const model::TensorView& view, std::uint64_t index) {
   const std::byte* at = address_of(view, index);
   switch (view.dtype) {
     case DType::boolean:
-      return load<std::uint8_t>(at) != 0 ? "True" : "False";
+      return math::load<std::uint8_t>(at) != 0 ? "True" : "False";
     case DType::int8:
-      return shortest<int>(load<std::int8_t>(at));
+      return shortest<int>(math::load<std::int8_t>(at));
     case DType::int16:
-      return shortest(load<std::int16_t>(at));
+      return shortest(math::load<std::int16_t>(at));
     case DType::int32:
-      return shortest(load<std::int32_t>(at));
+      return shortest(math::load<std::int32_t>(at));
     case DType::int64:
-      return shortest(load<std::int64_t>(at));
+      return shortest(math::load<std::int64_t>(at));
     case DType::uint8:
-      return shortest<int>(load<std::uint8_t>(at));
+      return shortest<int>(math::load<std::uint8_t>(at));
     case DType::uint16:
-      return shortest(load<std::uint16_t>(at));
+      return shortest(math::load<std::uint16_t>(at));
     case DType::uint32:
-      return shortest(load<std::uint32_t>(at));
+      return shortest(math::load<std::uint32_t>(at));
     case DType::uint64:
-      return shortest(load<std::uint64_t>(at));
+      return shortest(math::load<std::uint64_t>(at));
     case DType::float16:
-      return shortest_narrow(math::float_from_half(load<std::uint16_t>(at)), 10);
+      return shortest_narrow(math::float_from_half(math::load<std::uint16_t>(at)), 10);
     case DType::bfloat16:
-      return shortest_narrow(math::float_from_bfloat16(load<std::uint16_t>(at)), 7);
+      return shortest_narrow(math::float_from_bfloat16(math::load<std::uint16_t>(at)), 7);
     case DType::float32:
-      return shortest(load<float>(at));
+      return shortest(math::load<float>(at));
     case DType::float64:
-      return shortest(load<double>(at));
+      return shortest(math::load<double>(at));
     case DType::complex64:
       return complex_text<float>(at);
     case DType::complex128:

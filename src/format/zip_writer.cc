@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/file_copy.h"
+#include "base/worker_pool.h"
 
 namespace opdump::format {
 namespace {
@@ -13,8 +14,9 @@ constexpr std::uint64_t kNoZip64 = 0xFFFFFFFF;
 constexpr std::uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50;
 constexpr std::uint32_t kEnd64 = 0x06064b50, kLocator64 = 0x07064b50;
 constexpr std::uint16_t kVersion = 20, kVersion64 = 45, kUtf8 = 1 << 11;
-constexpr std::uint16_t kDate = 1 << 5 | 1;  // 1980-01-01: the same data are the same bytes
-constexpr std::size_t kCrcOffset = 14;       // in the local header
+constexpr std::uint16_t kDate = 1 << 5 | 1;   // 1980-01-01: the same data are the same bytes
+constexpr std::size_t kCrcOffset = 14;        // in the local header
+constexpr std::size_t kLargeBytes = 1 << 20;  // whose sum a second thread makes while they are written
 constexpr std::uint16_t kZip64Extra = 1, kPaddingExtra = 0x4246;
 
 void put_number(std::string& out, std::uint64_t value, std::size_t bytes) {
@@ -75,10 +77,20 @@ Result<> ZipWriter::add(std::span<const std::byte> bytes) {
   if (bytes.size() > left_) return Error(Code::internal, path_.string() + ": an entry is too long");
   left_ -= bytes.size();
   position_ += bytes.size();
+  Result<> written = ok();
+  parallel_for(2, bytes.size() < kLargeBytes ? 1 : 2, [&](std::size_t task) {
+    if (task == 0)
+      written = write_all(fd_, bytes, path_);
+    else
+      add_to_sum(bytes);
+  });
+  return written;
+}
+
+void ZipWriter::add_to_sum(std::span<const std::byte> bytes) {
   std::uint32_t& crc = entries_.back().crc;
   crc = static_cast<std::uint32_t>(
       ::crc32_z(crc, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
-  return write_all(fd_, bytes, path_);
 }
 
 Result<> ZipWriter::end() {

@@ -37,6 +37,7 @@ class ZipWriter {
   };
   static std::string directory_entry(const Entry& entry);
   Result<> put(std::string_view text);
+  void add_to_sum(std::span<const std::byte> bytes);
 
   const Fd& fd_;
   std::filesystem::path path_;

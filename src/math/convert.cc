@@ -18,6 +18,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace opdump::math::HWY_NAMESPACE {
 
+// Bytes after those that are converted which are asked for: who converts mostly goes on there, with something
+// else in between, so that the processor does not see it coming.
+constexpr std::size_t kAhead = 4096;
+
 HWY_INLINE void store(F32 d, hn::Vec<F32> v, float* out) { hn::StoreU(v, d, out); }
 HWY_INLINE void store(F64 d, hn::Vec<F64> v, double* out) { hn::StoreU(v, d, out); }
 HWY_INLINE void store(F32, hn::Vec<F32> v, double* out) {
@@ -37,7 +41,10 @@ void convert(const std::byte* in, Out* out, std::size_t count) {
   const std::size_t lanes = hn::Lanes(d);
   const auto* at = reinterpret_cast<const Element*>(in);
   std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) store(d, Source::load(d, at + i), out + i);
+  for (; i + lanes <= count; i += lanes) {
+    __builtin_prefetch(in + i * sizeof(Element) + kAhead);
+    store(d, Source::load(d, at + i), out + i);
+  }
   if (i == count) return;
   alignas(64) Element rest[hn::MaxLanes(d)] = {};
   alignas(64) Out converted[hn::MaxLanes(d)];
@@ -72,7 +79,21 @@ void convert_small(model::DType dtype, const std::byte* in, Out* out, std::size_
 }
 
 void convert_to_float(model::DType dtype, const std::byte* in, float* out, std::size_t count) {
-  convert_small(dtype, in, out, count);
+  using enum model::DType;
+  switch (dtype) {
+    case int32:
+      return convert<RoundedInt32Source>(in, out, count);
+    case uint32:
+      return convert<RoundedSource<UInt32Source>>(in, out, count);
+    case int64:
+      return convert<RoundedSource<StickyLongSource<std::int64_t>>>(in, out, count);
+    case uint64:
+      return convert<RoundedSource<StickyLongSource<std::uint64_t>>>(in, out, count);
+    case float64:
+      return convert<RoundedSource<SameSource<double>>>(in, out, count);
+    default:
+      return convert_small(dtype, in, out, count);
+  }
 }
 
 void convert_to_double(model::DType dtype, const std::byte* in, double* out, std::size_t count) {
@@ -100,19 +121,6 @@ HWY_AFTER_NAMESPACE();
 namespace opdump::math {
 namespace {
 
-template <typename T>
-T read_element(const std::byte* data, std::int64_t index) {
-  T value;
-  std::memcpy(&value, data + index * static_cast<std::int64_t>(sizeof(T)), sizeof value);
-  return value;
-}
-
-template <typename T>
-void round_all(const std::byte* in, float* out, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i)
-    out[i] = static_cast<float>(read_element<T>(in, static_cast<std::int64_t>(i)));
-}
-
 // Bits of element `index`; the first element lies in the lowest bits, but for uint1.
 unsigned packed_bits(const std::byte* data, std::size_t index, unsigned bits) {
   const std::size_t first = index * bits;
@@ -135,6 +143,25 @@ float small_float(model::DType dtype, std::span<const float> values, const std::
   const std::size_t bits = model::dtype_info(dtype).bits;
   if (bits == 8) return values[std::to_integer<std::size_t>(data[index])];
   return values[packed_bits(data, static_cast<std::size_t>(index), static_cast<unsigned>(bits))];
+}
+
+// What each byte unpacks to: element(byte, i) for i below kCount.
+template <std::size_t kCount>
+using Unpacked = std::array<std::array<std::byte, kCount>, 256>;
+template <std::size_t kCount, typename Element>
+constexpr Unpacked<kCount> table_of_bytes(const Element& element) {
+  Unpacked<kCount> table{};
+  for (int byte = 0; byte < 256; ++byte)
+    for (std::size_t i = 0; i < kCount; ++i)
+      table[static_cast<std::size_t>(byte)][i] = static_cast<std::byte>(element(byte, static_cast<int>(i)));
+  return table;
+}
+
+template <std::size_t kCount>
+void unpack(const Unpacked<kCount>& table, const std::byte* in, std::byte* out, std::size_t count) {
+  for (; count >= kCount; count -= kCount, out += kCount)
+    std::memcpy(out, table[std::to_integer<std::size_t>(*in++)].data(), kCount);
+  if (count > 0) std::memcpy(out, table[std::to_integer<std::size_t>(*in)].data(), count);
 }
 
 // What has no kernel: packed integers and floats of up to 8 bits.
@@ -178,31 +205,31 @@ double element_as_double(model::DType dtype, const std::byte* data, std::int64_t
   using enum model::DType;
   switch (dtype) {
     case boolean:
-      return read_element<std::uint8_t>(data, index) != 0;
+      return load<std::uint8_t>(data, index) != 0;
     case int8:
-      return read_element<std::int8_t>(data, index);
+      return load<std::int8_t>(data, index);
     case uint8:
-      return read_element<std::uint8_t>(data, index);
+      return load<std::uint8_t>(data, index);
     case int16:
-      return read_element<std::int16_t>(data, index);
+      return load<std::int16_t>(data, index);
     case uint16:
-      return read_element<std::uint16_t>(data, index);
+      return load<std::uint16_t>(data, index);
     case int32:
-      return read_element<std::int32_t>(data, index);
+      return load<std::int32_t>(data, index);
     case uint32:
-      return read_element<std::uint32_t>(data, index);
+      return load<std::uint32_t>(data, index);
     case int64:
-      return static_cast<double>(read_element<std::int64_t>(data, index));
+      return static_cast<double>(load<std::int64_t>(data, index));
     case uint64:
-      return static_cast<double>(read_element<std::uint64_t>(data, index));
+      return static_cast<double>(load<std::uint64_t>(data, index));
     case float16:
-      return float_from_half(read_element<std::uint16_t>(data, index));
+      return float_from_half(load<std::uint16_t>(data, index));
     case bfloat16:
-      return float_from_bfloat16(read_element<std::uint16_t>(data, index));
+      return float_from_bfloat16(load<std::uint16_t>(data, index));
     case float32:
-      return read_element<float>(data, index);
+      return load<float>(data, index);
     case float64:
-      return read_element<double>(data, index);
+      return load<double>(data, index);
     default:
       break;
   }
@@ -241,33 +268,19 @@ void convert_elements(model::DType dtype, const std::byte* in, double* out, std:
     HWY_DYNAMIC_DISPATCH(convert_to_double)(dtype, in, out, count);
 }
 
-void round_elements(model::DType dtype, const std::byte* in, float* out, std::size_t count) {
-  if (fits_float(dtype)) return convert_elements(dtype, in, out, count);
-  if (dtype == model::DType::int64) return round_all<std::int64_t>(in, out, count);
-  if (dtype == model::DType::uint64) return round_all<std::uint64_t>(in, out, count);
-  std::array<double, 256> wide;  // which holds all others exactly
-  const std::size_t bytes = model::dtype_info(dtype).bits / 8;
-  for (std::size_t i = 0; i < count; i += wide.size()) {
-    const std::size_t block = std::min(wide.size(), count - i);
-    convert_elements(dtype, in + i * bytes, wide.data(), block);
-    for (std::size_t k = 0; k < block; ++k) out[i + k] = static_cast<float>(wide[k]);
-  }
-}
-
 void widen_bfloat16(const std::uint16_t* in, float* out, std::size_t count) {
   convert_elements(model::DType::bfloat16, reinterpret_cast<const std::byte*>(in), out, count);
 }
 
 void unpack_int4(const std::byte* in, std::int8_t* out, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const int nibble = std::to_integer<int>(in[i / 2]) >> (i % 2 * 4) & 0xf;
-    out[i] = static_cast<std::int8_t>((nibble ^ 8) - 8);
-  }
+  static constexpr auto kPairs =
+      table_of_bytes<2>([](int byte, int i) { return ((byte >> i * 4 & 0xf) ^ 8) - 8; });
+  unpack(kPairs, in, reinterpret_cast<std::byte*>(out), count);
 }
 
 void unpack_uint1(const std::byte* in, std::uint8_t* out, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i)
-    out[i] = std::to_integer<std::uint8_t>(in[i / 8]) >> (7 - i % 8) & 1;
+  static constexpr auto kBits = table_of_bytes<8>([](int byte, int i) { return byte >> (7 - i) & 1; });
+  unpack(kBits, in, reinterpret_cast<std::byte*>(out), count);
 }
 
 void unpack_integers(model::DType dtype, const std::byte* in, std::byte* out, std::size_t count) {

@@ -3,10 +3,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "model/dtype.h"
 
 namespace opdump::math {
+
+// Element `index` of memory that needs no alignment.
+template <typename T>
+T load(const std::byte* data, std::int64_t index = 0) {
+  T value;
+  std::memcpy(&value, data + index * static_cast<std::int64_t>(sizeof value), sizeof value);
+  return value;
+}
 
 // IEEE half and bfloat16 to float; exact, NaN payloads and signs kept.
 float float_from_half(std::uint16_t bits);
@@ -20,14 +29,11 @@ double element_as_double(model::DType dtype, const std::byte* data, std::int64_t
 // bool. (2^-127 of float8_e8m0 is a subnormal one.)
 bool fits_float(model::DType dtype);
 
-// `count` elements of memory of `dtype` as float (where fits_float) or as double (every dtype with
-// statistics). SIMD; `in` needs no alignment. Packed types begin at a whole byte. A signalling NaN may come
-// out quiet.
+// `count` elements of memory of a `dtype` with statistics, as float or as double; what that does not hold
+// exactly is rounded as a conversion of the element alone rounds. SIMD; `in` needs no alignment. Packed types
+// begin at a whole byte. A signalling NaN may come out quiet.
 void convert_elements(model::DType dtype, const std::byte* in, float* out, std::size_t count);
 void convert_elements(model::DType dtype, const std::byte* in, double* out, std::size_t count);
-
-// `count` elements rounded to float, as a conversion of each alone rounds.
-void round_elements(model::DType dtype, const std::byte* in, float* out, std::size_t count);
 
 // `count` bfloat16 elements widened to float32. SIMD.
 void widen_bfloat16(const std::uint16_t* in, float* out, std::size_t count);

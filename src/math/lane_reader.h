@@ -34,10 +34,7 @@ class LaneReader {
   const Lane* next_anywhere(std::size_t count) {
     const std::byte* raw = reader_.next(count, raw_.data());
     if (dtype_ == kLaneDType) return reinterpret_cast<const Lane*>(raw);
-    if constexpr (std::is_same_v<Lane, float>)
-      round_elements(dtype_, raw, lanes_.data(), count);
-    else
-      convert_elements(dtype_, raw, lanes_.data(), count);
+    convert_elements(dtype_, raw, lanes_.data(), count);
     return lanes_.data();
   }
 

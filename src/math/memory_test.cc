@@ -4,7 +4,9 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <random>
 
 #include "math/convert.h"
 #include "math/hash.h"
@@ -79,6 +81,42 @@ TEST(Convert, BlocksAreTheirElements) {
   std::vector<float> widened(in.size());
   widen_bfloat16(in.data(), widened.data(), in.size());
   for (std::size_t i = 0; i < in.size(); ++i) ASSERT_TRUE(same(widened[i], float_from_bfloat16(in[i]))) << i;
+}
+
+template <typename T>
+void expect_rounding_as_alone(DType dtype, const std::vector<T>& in) {
+  std::vector<float> out(in.size());
+  convert_elements(dtype, reinterpret_cast<const std::byte*>(in.data()), out.data(), in.size());
+  for (std::size_t i = 0; i < in.size(); ++i) ASSERT_TRUE(same(out[i], static_cast<float>(in[i]))) << +in[i];
+}
+
+// Numbers at and around those in the middle of two floats, of any size.
+template <typename T>
+std::vector<T> integers_to_round() {
+  std::vector<T> all{0, 1, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()};
+  std::mt19937_64 random(1);
+  for (int bit = 0; bit < std::numeric_limits<T>::digits; ++bit)
+    for (int i = 0; i < 500; ++i) {
+      const std::uint64_t top = std::uint64_t{1} << bit, low = bit > 24 ? top >> 24 : 0;
+      std::uint64_t value = (random() & (top - 1)) | top;
+      if (low != 0 && i % 4 != 0) value = (value & ~(low - 1)) + (random() % 5 - 2);
+      all.push_back(static_cast<T>(value));
+      all.push_back(static_cast<T>(0 - value));
+    }
+  return all;
+}
+
+TEST(Convert, FloatsAreRoundedOnce) {
+  std::vector<double> doubles{0.0, -0.0, 1e300, -1e300, 3.4028235677973366e38, 1e-46, 7e-46, HUGE_VAL};
+  for (const std::int64_t value : integers_to_round<std::int64_t>())
+    doubles.push_back(std::ldexp(static_cast<double>(value), static_cast<int>(value % 300)));
+  for_each_instruction_set([&] {
+    expect_rounding_as_alone(DType::int32, integers_to_round<std::int32_t>());
+    expect_rounding_as_alone(DType::uint32, integers_to_round<std::uint32_t>());
+    expect_rounding_as_alone(DType::int64, integers_to_round<std::int64_t>());
+    expect_rounding_as_alone(DType::uint64, integers_to_round<std::uint64_t>());
+    expect_rounding_as_alone(DType::float64, doubles);
+  });
 }
 
 TEST(Convert, PackedTypes) {

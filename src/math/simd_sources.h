@@ -130,17 +130,70 @@ template <typename T>
 struct LongSource {
   using Element = T;
   using Lane = double;
-  static HWY_INLINE hn::Vec<F64> load(F64 d, const T* at) {
-    constexpr bool kSigned = static_cast<T>(-1) < T{0};
-    const hn::Rebind<T, F64> d_in;
-    const hn::RebindToUnsigned<F64> d64;
-    const auto value = hn::BitCast(d64, hn::LoadU(d_in, at));
+  static constexpr bool kSigned = static_cast<T>(-1) < T{0};
+  using Bits = hn::RebindToUnsigned<F64>;
+
+  static HWY_INLINE hn::Vec<Bits> bits(const T* at) {
+    return hn::BitCast(Bits(), hn::LoadU(hn::Rebind<T, F64>(), at));
+  }
+  static HWY_INLINE hn::Vec<F64> load(F64 d, const T* at) { return number(d, bits(at)); }
+  static HWY_INLINE hn::Vec<F64> number(F64 d, hn::Vec<Bits> value) {
+    const Bits d64;
     const auto low = hn::Or(hn::And(value, hn::Set(d64, 0xffffffffu)), hn::Set(d64, 0x4330000000000000u));
     // 2^84 + high * 2^32; a signed number is first moved up by 2^63, which flips its top bit.
     const auto high =
         hn::Xor(hn::ShiftRight<32>(value), hn::Set(d64, kSigned ? 0x4530000080000000u : 0x4530000000000000u));
     const auto constant = hn::Set(d, kSigned ? 0x1p84 + 0x1p63 + 0x1p52 : 0x1p84 + 0x1p52);
     return hn::Add(hn::Sub(hn::BitCast(d, high), constant), hn::BitCast(d, low));
+  }
+};
+
+// Longs whose last 11 bits became one that says whether any was set, where a double has no room for them: a
+// double that is rounded to float gives what the long itself gives.
+template <typename T>
+struct StickyLongSource {
+  using Element = T;
+  using Lane = double;
+  static HWY_INLINE hn::Vec<F64> load(F64 d, const T* at) {
+    const typename LongSource<T>::Bits d64;
+    const auto value = LongSource<T>::bits(at);
+    const auto last = hn::Set(d64, 0x7ffu), zero = hn::Zero(d64);
+    const auto is_any = hn::Ne(hn::And(value, last), zero);
+    const auto rounded = hn::Or(hn::AndNot(last, value), hn::IfThenElseZero(is_any, hn::Set(d64, 0x800u)));
+    const auto beyond = LongSource<T>::kSigned
+                            ? hn::ShiftRight<54>(hn::Add(value, hn::Set(d64, std::uint64_t{1} << 53)))
+                            : hn::ShiftRight<53>(value);
+    return LongSource<T>::number(d, hn::IfThenElse(hn::Eq(beyond, zero), value, rounded));
+  }
+};
+
+// What a source of doubles gives, rounded.
+template <class Wide>
+struct RoundedSource {
+  using Element = typename Wide::Element;
+  using Lane = float;
+  static HWY_INLINE hn::Vec<F32> load(F32 d, const Element* at) {
+    const F64 d64;
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128  // whose DemoteTo makes infinities finite
+    alignas(64) double wide[hn::MaxLanes(d)];
+    alignas(64) float lanes[hn::MaxLanes(d)];
+    for (std::size_t i = 0; i < hn::Lanes(d); i += hn::Lanes(d64))
+      hn::Store(Wide::load(d64, at + i), d64, wide + i);
+    for (std::size_t i = 0; i < hn::Lanes(d); ++i) lanes[i] = static_cast<float>(wide[i]);
+    return hn::Load(d, lanes);
+#else
+    const hn::Rebind<float, F64> half;
+    return hn::Combine(d, hn::DemoteTo(half, Wide::load(d64, at + hn::Lanes(d64))),
+                       hn::DemoteTo(half, Wide::load(d64, at)));
+#endif
+  }
+};
+
+struct RoundedInt32Source {
+  using Element = std::int32_t;
+  using Lane = float;
+  static HWY_INLINE hn::Vec<F32> load(F32 d, const std::int32_t* at) {
+    return hn::ConvertTo(d, hn::LoadU(hn::RebindToSigned<F32>(), at));
   }
 };
 

@@ -107,7 +107,7 @@ Result<> write_floats(const TensorData& data, const std::string& path) {
   const std::uint64_t size = model::dtype_info(data.dtype).bits / 8;
   for (std::uint64_t first = 0; first < count; first += kBlock) {
     const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(kBlock, count - first));
-    math::round_elements(data.dtype, data.bytes + first * size, block.data(), n);
+    math::convert_elements(data.dtype, data.bytes + first * size, block.data(), n);
     OPDUMP_CHECK_OK(write_all(fd, std::as_bytes(std::span(block).first(n)), path));
   }
   return ok();

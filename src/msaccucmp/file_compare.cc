@@ -41,9 +41,11 @@ std::optional<dump::StoredTensor> read_array(const fs::path& file) {
     return std::nullopt;
   }
   auto tensor = dump::StoredTensor::read(file);
-  if (tensor) return std::move(*tensor);
+  const auto straight = tensor ? tensor->straighten() : Result<>(Error(tensor.error()));
+  if (straight) return std::move(*tensor);
   log_line(Severity::error, "Failed to parse dump file " + in_quotes(file.string()) +
-                                ". Only data of the numpy format is supported. " + tensor.error().message());
+                                ". Only data of the numpy format is supported. " +
+                                straight.error().message());
   return std::nullopt;
 }
 
