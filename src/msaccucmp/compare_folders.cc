@@ -13,6 +13,7 @@
 #include "msaccucmp/compare_work.h"
 #include "report/advisor.h"
 #include "report/result_csv.h"
+#include "terminal/progress.h"
 
 namespace opdump::msaccucmp {
 namespace {
@@ -23,6 +24,11 @@ using compare::PackedRow;
 using compare::Row;
 
 constexpr unsigned kResultMode = 0600;
+
+// As processes share the work, and a bar shows how far it is.
+bool needs_sizes(const CompareSetup& setup) {
+  return setup.arguments.share != nullptr || terminal::Progress::is_shown();
+}
 
 std::uint64_t bytes_of(const compare::OperatorFiles* files) {
   std::uint64_t bytes = 0;
@@ -64,7 +70,8 @@ GroupResult compare_npu(const CompareSetup& setup) {
   CompareWork work;
   work.seen = files_of(setup);
   work.bytes.resize(pairs.size());
-  parallel_for(pairs.size(), 0, [&](std::size_t i) { work.bytes[i] = bytes_of(pairs[i].mine); });
+  if (needs_sizes(setup))
+    parallel_for(pairs.size(), 0, [&](std::size_t i) { work.bytes[i] = bytes_of(pairs[i].mine); });
   work.compare = [&](std::size_t i) { return compare::compare_npu_pair(comparison, pairs[i]); };
   work.give_up = [&](std::size_t i, const std::string& why) {
     return compare::give_up_npu_pair(comparison, pairs[i], why);
@@ -79,10 +86,11 @@ GroupResult compare_with_rules(const CompareSetup& setup) {
   CompareWork work;
   work.seen = files_of(setup);
   work.bytes.resize(groups.size());
-  parallel_for(groups.size(), 0, [&](std::size_t i) {
-    for (const std::size_t member : groups[i]->members)
-      work.bytes[i] += bytes_of(setup.mine.find(setup.rules.ops()[member].op.name, std::nullopt));
-  });
+  if (needs_sizes(setup))
+    parallel_for(groups.size(), 0, [&](std::size_t i) {
+      for (const std::size_t member : groups[i]->members)
+        work.bytes[i] += bytes_of(setup.mine.find(setup.rules.ops()[member].op.name, std::nullopt));
+    });
   work.compare = [&](std::size_t i) {
     return is_map ? compare::map_group(comparison, *groups[i])
                   : compare::compare_group(comparison, *groups[i]);
