@@ -1,6 +1,8 @@
 // Two dumps, operator by operator: the table of results, or of the files that belong together.
 #include <algorithm>
 #include <filesystem>
+#include <optional>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -101,6 +103,40 @@ GroupResult compare_with_rules(const CompareSetup& setup) {
   return run_work(work, setup.arguments.share);
 }
 
+constexpr std::size_t kRowsAtOnce = 512, kPartsAtOnce = 128;
+
+// The lines of a part of a table, or the first cell that is a formula.
+struct TablePart {
+  std::string lines;
+  std::optional<std::string> formula;
+};
+
+TablePart format_part(std::span<const PackedRow> rows) {
+  TablePart part;
+  for (const PackedRow& packed : rows) {
+    const Row row = packed.cells();
+    if ((part.formula = report::find_formula(row))) break;
+    part.lines += report::csv_line(row);
+  }
+  return part;
+}
+
+// Appends the lines of `rows` to `text`. The first cell that is a formula, if there is one.
+std::optional<std::string> format_rows(std::span<const PackedRow> rows, std::string& text) {
+  for (; !rows.empty(); rows = rows.subspan(std::min(rows.size(), kPartsAtOnce * kRowsAtOnce))) {
+    std::vector<TablePart> parts(std::min(kPartsAtOnce, (rows.size() + kRowsAtOnce - 1) / kRowsAtOnce));
+    parallel_for(parts.size(), 0, [&](std::size_t i) {
+      const auto rest = rows.subspan(i * kRowsAtOnce);
+      parts[i] = format_part(rest.first(std::min(kRowsAtOnce, rest.size())));
+    });
+    for (TablePart& part : parts) {
+      if (part.formula) return std::move(part.formula);
+      text += part.lines;
+    }
+  }
+  return std::nullopt;
+}
+
 // Errors: those of the disk; a cell that is a formula.
 Status write_table(const std::string& path, const Row& header, const std::vector<PackedRow>& rows,
                    Journal& journal) {
@@ -108,14 +144,10 @@ Status write_table(const std::string& path, const Row& header, const std::vector
   std::size_t size = text.size();
   for (const PackedRow& row : rows) size += row.size();
   text.reserve(size);
-  for (const PackedRow& packed : rows) {
-    const Row row = packed.cells();
-    if (const auto formula = report::find_formula(row)) {
-      journal.error("Please check the value written to the csv");
-      journal.error("Malicious value is not allowed to be written to the csv: " + *formula);
-      return Status::unknown;
-    }
-    text += report::csv_line(row);
+  if (const auto formula = format_rows(rows, text)) {
+    journal.error("Please check the value written to the csv");
+    journal.error("Malicious value is not allowed to be written to the csv: " + *formula);
+    return Status::unknown;
   }
   if (const auto written = write_file_atomic(path, text, kResultMode); !written) {
     journal.error("Failed to open \"'" + path + "'\". " + written.error().message());
