@@ -8,7 +8,7 @@ packages=(
   # to build
   cmake ninja-build g++ ccache pkg-config clang-format
   clang libclang-rt-dev  # sanitizers and fuzz targets
-  nlohmann-json3-dev libcli11-dev libfmt-dev libhwy-dev libssl-dev libre2-dev zlib1g-dev
+  nlohmann-json3-dev libcli11-dev libfmt-dev libhwy-dev libsimdjson-dev libssl-dev libre2-dev zlib1g-dev
   libprotozero-dev libhdf5-dev
   # the PyTorch runtime and its headers
   python3-torch libtorch-dev python3-dev pybind11-dev

@@ -5,10 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cerrno>
 #include <memory>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/resident.h"
 
@@ -16,10 +20,39 @@ namespace opdump {
 namespace {
 
 constexpr std::size_t kCopiedBytes = 128 << 10;  // smaller files are read: mapping and unmapping costs more
+constexpr std::size_t kLeastCopy = 4 << 10;
+
+// The memory of copies that this thread has no more use for: asking for new one with each file costs more
+// than reading it.
+class SpareCopies {
+ public:
+  std::unique_ptr<std::byte[]> take(std::size_t size) {
+    auto& spares = of(size);
+    if (spares.empty()) return std::unique_ptr<std::byte[]>(new std::byte[room_of(size)]);
+    auto copy = std::move(spares.back());
+    spares.pop_back();
+    return copy;
+  }
+
+  void give(std::unique_ptr<std::byte[]> copy, std::size_t size) {
+    if (auto& spares = of(size); spares.size() < kMost) spares.push_back(std::move(copy));
+  }
+
+ private:
+  static constexpr std::size_t kMost = 2;
+
+  static std::size_t room_of(std::size_t size) { return std::bit_ceil(std::max(size, kLeastCopy)); }
+  std::vector<std::unique_ptr<std::byte[]>>& of(std::size_t size) {
+    return spares_[static_cast<std::size_t>(std::countr_zero(room_of(size) / kLeastCopy))];
+  }
+
+  std::array<std::vector<std::unique_ptr<std::byte[]>>, std::bit_width(kCopiedBytes / kLeastCopy)> spares_;
+};
+thread_local SpareCopies spare_copies;
 
 // A new copy of a file, which may have become shorter.
 Result<std::span<const std::byte>> read_copy(const Fd& fd, std::size_t size, const std::string& path) {
-  std::unique_ptr<std::byte[]> copy(new std::byte[size]);
+  std::unique_ptr<std::byte[]> copy = spare_copies.take(size);
   for (std::size_t at = 0; at < size;) {
     const ssize_t n = ::read(fd.get(), copy.get() + at, size - at);
     if (n < 0 && errno == EINTR) continue;
@@ -132,8 +165,9 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 
 MappedFile::~MappedFile() {
   auto* const address = const_cast<std::byte*>(bytes_.data());
+  if (bytes_.empty()) return;
   if (bytes_.size() <= kCopiedBytes) {
-    delete[] address;
+    spare_copies.give(std::unique_ptr<std::byte[]>(address), bytes_.size());
     return;
   }
   forget_mapping(bytes_);

@@ -2,6 +2,7 @@
 #include <set>
 #include <utility>
 
+#include "base/concat.h"
 #include "compare/group_compare.h"
 #include "compare/slices.h"
 
@@ -42,9 +43,9 @@ Outcome<OriginTensor> find_origin(const Comparison& comparison, const FusionOp& 
     OPDUMP_TRY(place, source_of(comparison.rules, place, journal));
   }
   OPDUMP_TRY(OriginTensor origin, origin_of(*place.op, place.index, journal));
-  journal.info("[" + op.name + "] Left(" + op.name + (is_input ? ":input:" : ":output:") +
-               std::to_string(index) + ") <======> Right(" + origin.name +
-               ":output:" + std::to_string(origin.index) + ")");
+  journal.info(
+      concat({"[", op.name, "] Left(", op.name, is_input ? ":input:" : ":output:", std::to_string(index),
+              ") <======> Right(", origin.name, ":output:", std::to_string(origin.index), ")"}));
   return origin;
 }
 
@@ -52,7 +53,7 @@ Outcome<DumpedOperator> read_operator(const DumpFolder& folder, const std::strin
                                       std::optional<std::int64_t> output, Journal& journal) {
   const OperatorFiles* files = folder.find(op, output);
   if (files == nullptr) return Failure{Status::no_dump_file, ""};
-  journal.info("[" + op + "] [" + std::string(folder.kind_word()) + "] " + DumpFolder::list_of(files->paths));
+  journal.info(concat({"[", op, "] [", folder.kind_word(), "] ", DumpFolder::list_of(files->paths)}));
   return read_slices(*files, journal);
 }
 

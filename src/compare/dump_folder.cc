@@ -292,6 +292,7 @@ const OperatorFiles* DumpFolder::find(std::string_view op, std::optional<std::in
 
 std::string DumpFolder::list_of(const std::vector<std::string>& paths) {
   std::string text = "[";
+  text.reserve(2 + paths.size() * (paths.empty() ? 0 : paths.front().size() + 4));
   for (const std::string& path : paths) text.append(text.size() > 1 ? ", '" : "'").append(path).append("'");
   return text + "]";
 }

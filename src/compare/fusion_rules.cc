@@ -39,11 +39,11 @@ void OriginTensor::prefer_shape(const model::Shape& told) {
   if (told.rank() > 0) shape.assign(told.dims().begin(), told.dims().end());
 }
 
-FusionRules::FusionRules(const format::FusionFile& file) {
-  for (const format::FusionGraph& graph : file.graphs) {
-    for (const FusionOp& op : graph.ops) {
+FusionRules::FusionRules(format::FusionFile file) {
+  for (format::FusionGraph& graph : file.graphs) {
+    for (FusionOp& op : graph.ops) {
       if (op.type == "Data" && !op.name.empty()) input_nodes_.push_back(op.name);
-      add(op);
+      add(std::move(op));
     }
     complete_origins();
   }

@@ -43,7 +43,7 @@ struct OriginTensor {
 class FusionRules {
  public:
   FusionRules() = default;
-  explicit FusionRules(const format::FusionFile& file);
+  explicit FusionRules(format::FusionFile file);
 
   const std::vector<RuleOp>& ops() const { return ops_; }
   const std::vector<RuleGroup>& groups() const { return groups_; }

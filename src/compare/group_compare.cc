@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/concat.h"
 #include "compare/overflow.h"
 
 namespace opdump::compare {
@@ -20,7 +21,7 @@ bool undoes_quantisation(const FusionOp& op) {
 }
 
 std::string tensor_name(const FusionOp& op, bool is_input, std::size_t index) {
-  return op.name + (is_input ? ":input:" : ":output:") + std::to_string(index);
+  return concat({op.name, is_input ? ":input:" : ":output:", std::to_string(index)});
 }
 
 class GroupComparer {
@@ -84,16 +85,16 @@ class GroupComparer {
     return {join(mine, ","), join(originals, ",")};
   }
 
-  void add_row(const RuleOp& rule, const ResultEntry& entry) {
+  void add_row(const RuleOp& rule, ResultEntry entry) {
     const auto [mine, golden] = names(rule.op);
-    const Row row = comparison_.columns.row(rule.index, rule.op.sequence, mine, golden, entry);
-    journal().info("[" + rule.op.name + "] Result: " + join(row, " "));
+    const Row row = comparison_.columns.row(rule.index, rule.op.sequence, mine, golden, std::move(entry));
+    journal().info(concat({"[", rule.op.name, "] Result: ", join(row, " ")}));
     result_.rows.emplace_back(row);
   }
 
-  void add_rows(const RuleOp& rule, const std::vector<ResultEntry>& entries) {
-    for (const ResultEntry& entry : entries) add_row(rule, entry);
+  void add_rows(const RuleOp& rule, std::vector<ResultEntry> entries) {
     if (entries.empty()) add_failed(rule, {});
+    for (ResultEntry& entry : entries) add_row(rule, std::move(entry));
   }
 
   void add_failed(const RuleOp& rule, std::vector<std::string> messages) {
@@ -101,7 +102,7 @@ class GroupComparer {
     entry.op_type = rule.op.type;
     entry.values = comparison_.algorithms.failed_values();
     entry.messages = std::move(messages);
-    add_row(rule, entry);
+    add_row(rule, std::move(entry));
   }
 
   bool skips(const RuleOp& rule) {
@@ -119,7 +120,7 @@ class GroupComparer {
       return add_failed(rule, {entries.failure().message});
     }
     result_.is_matched = !entries->empty();
-    add_rows(rule, *entries);
+    add_rows(rule, std::move(*entries));
   }
 
   // The first and the last operator of those that share the first-level buffer: their files are whole.
@@ -156,14 +157,14 @@ class GroupComparer {
       }
       messages.clear();
       has_rows = result_.is_matched = true;
-      add_rows(*rule, entries ? *entries : std::vector<ResultEntry>());
+      add_rows(*rule, entries ? std::move(*entries) : std::vector<ResultEntry>());
     }
     if (!has_rows) add_failed(*members().front(), std::move(messages));
   }
 
   Outcome<std::vector<ResultEntry>> compare_operator(const RuleOp& rule) {
     const FusionOp& op = rule.op;
-    journal().info("[" + op.name + "] Start to compare op \"" + op.name + "\".");
+    journal().info(concat({"[", op.name, "] Start to compare op \"", op.name, "\"."}));
     auto dumped = read_mine(op);
     if (!dumped) {
       Failure failure{dumped.failure().status, no_dump_message(op)};

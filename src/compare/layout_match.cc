@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/concat.h"
 #include "compare/layout_change.h"
 
 namespace opdump::compare {
@@ -167,8 +168,8 @@ class Matcher {
       return journal_.fail(
           Status::invalid_format,
           "The format(" + std::to_string(static_cast<int>(mine().format)) + ") does not support.");
-    journal_.info("[" + request_.op + "] Before shape convert, Left " + format + shape_text(mine().shape) +
-                  " <======> Right " + request_.origin.format + shape_text(golden().shape));
+    journal_.info(concat({"[", request_.op, "] Before shape convert, Left ", format, shape_text(mine().shape),
+                          " <======> Right ", request_.origin.format, shape_text(golden().shape)}));
     OPDUMP_TRY(MatchedPair pair, converted(golden_format));
     if (mine().format != Format::nd ||
         (!is_scalar_shape(mine().shape) && pair.mine.count() != pair.golden.count())) {
@@ -222,10 +223,9 @@ class Matcher {
     OPDUMP_TRY(pair.golden,
                convert({golden_format, golden_target, golden().shape, golden().shape, mine().groups},
                        golden().data, request_.plugin, journal_));
-    journal_.info("[" + request_.op + "] After shape convert, Left " +
-                  std::string(model::format_name(my_target)) + tuple_text(pair.mine.shape) +
-                  " <======> Right " + std::string(model::format_name(golden_target)) +
-                  tuple_text(pair.golden.shape));
+    journal_.info(concat({"[", request_.op, "] After shape convert, Left ", model::format_name(my_target),
+                          tuple_text(pair.mine.shape), " <======> Right ", model::format_name(golden_target),
+                          tuple_text(pair.golden.shape)}));
     return pair;
   }
 

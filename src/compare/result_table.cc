@@ -1,6 +1,9 @@
 #include "compare/result_table.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <utility>
 
 #include "base/text.h"
 #include "compare/fusion_rules.h"
@@ -57,16 +60,23 @@ Row TableColumns::header() const {
 }
 
 Row TableColumns::row(int index, std::int64_t sequence, const std::string& my_ops,
-                      const std::string& golden_ops, const ResultEntry& entry) const {
-  Row cells = {std::to_string(index)};
+                      const std::string& golden_ops, ResultEntry entry) const {
+  constexpr std::size_t kOthers = 12;  // than the values, at most
+  Row cells;
+  cells.reserve(entry.values.size() + kOthers);
+  cells.push_back(std::to_string(index));
   if (has_sequence) cells.push_back(std::to_string(sequence));
-  cells.insert(cells.end(), {entry.op_type, my_ops, entry.my_dtype});
-  if (has_my_address) cells.push_back(entry.my_address);
-  cells.insert(cells.end(), {golden_ops, entry.golden_dtype});
-  if (has_golden_address) cells.push_back(entry.golden_address);
-  cells.insert(cells.end(), {entry.tensor, entry.shape});
-  if (has_overflow) cells.push_back(entry.overflow);
-  cells.insert(cells.end(), entry.values.begin(), entry.values.end());
+  cells.push_back(std::move(entry.op_type));
+  cells.push_back(my_ops);
+  cells.push_back(std::move(entry.my_dtype));
+  if (has_my_address) cells.push_back(std::move(entry.my_address));
+  cells.push_back(golden_ops);
+  cells.push_back(std::move(entry.golden_dtype));
+  if (has_golden_address) cells.push_back(std::move(entry.golden_address));
+  cells.push_back(std::move(entry.tensor));
+  cells.push_back(std::move(entry.shape));
+  if (has_overflow) cells.push_back(std::move(entry.overflow));
+  std::ranges::move(entry.values, std::back_inserter(cells));
   cells.push_back(join(entry.messages, ","));
   return cells;
 }

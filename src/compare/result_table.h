@@ -42,7 +42,7 @@ struct TableColumns {
   Row header() const;
   // `my_ops` and `golden_ops` are the operators of the group, or "*".
   Row row(int index, std::int64_t sequence, const std::string& my_ops, const std::string& golden_ops,
-          const ResultEntry& entry) const;
+          ResultEntry entry) const;
 };
 
 // -map: which files belong to which.

@@ -1,6 +1,9 @@
 #include "format/fusion_json.h"
 
+#include <simdjson.h>
+
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -15,196 +18,294 @@ constexpr std::string_view kSlice = "_lxslice";
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+enum class Kind : std::uint8_t { array, object, text, truth, integer, other };
+
+// A value in a document of simdjson's, whose members and items are looked for by walking over them.
+class FastValue {
+ public:
+  explicit FastValue(simdjson::dom::element element) : element_(element) {}
+
+  Kind kind() const {
+    using Type = simdjson::dom::element_type;
+    switch (element_.type()) {
+      case Type::ARRAY:
+        return Kind::array;
+      case Type::OBJECT:
+        return Kind::object;
+      case Type::STRING:
+        return Kind::text;
+      case Type::BOOL:
+        return Kind::truth;
+      case Type::INT64:
+      case Type::UINT64:
+        return Kind::integer;
+      default:
+        return Kind::other;
+    }
+  }
+
+  // The member of an object: of equal keys the last one.
+  std::optional<FastValue> find(std::string_view key) const {
+    std::optional<FastValue> found;
+    const simdjson::dom::object object = element_.get_object().value_unsafe();
+    for (const auto& field : object)
+      if (field.key == key) found = FastValue(field.value);
+    return found;
+  }
+
+  // Calls use(item) for the items of an array until it fails.
+  template <typename Use>
+  Result<> each(const Use& use) const {
+    const simdjson::dom::array array = element_.get_array().value_unsafe();
+    for (const simdjson::dom::element item : array) OPDUMP_CHECK_OK(use(FastValue(item)));
+    return ok();
+  }
+
+  std::string_view text() const { return element_.get_string().value_unsafe(); }
+  bool truth() const { return element_.get_bool().value_unsafe(); }
+  std::int64_t integer() const {
+    return element_.is_int64() ? element_.get_int64().value_unsafe()
+                               : static_cast<std::int64_t>(element_.get_uint64().value_unsafe());
+  }
+
+ private:
+  simdjson::dom::element element_;
+};
+
+// The same of nlohmann's, which takes more: numbers and depths without a limit.
+class TreeValue {
+ public:
+  explicit TreeValue(const json& value) : value_(&value) {}
+
+  Kind kind() const {
+    if (value_->is_number_integer()) return Kind::integer;
+    switch (value_->type()) {
+      case json::value_t::array:
+        return Kind::array;
+      case json::value_t::object:
+        return Kind::object;
+      case json::value_t::string:
+        return Kind::text;
+      case json::value_t::boolean:
+        return Kind::truth;
+      default:
+        return Kind::other;
+    }
+  }
+
+  std::optional<TreeValue> find(const char* key) const {
+    const auto found = value_->find(key);
+    return found == value_->end() ? std::nullopt : std::optional(TreeValue(*found));
+  }
+
+  template <typename Use>
+  Result<> each(const Use& use) const {
+    for (const json& item : *value_) OPDUMP_CHECK_OK(use(TreeValue(item)));
+    return ok();
+  }
+
+  std::string_view text() const { return value_->get_ref<const std::string&>(); }
+  bool truth() const { return value_->get<bool>(); }
+  std::int64_t integer() const { return value_->get<std::int64_t>(); }
+
+ private:
+  const json* value_;
+};
+
 // Reads one file; the messages name it.
+template <typename Value>
 class Decoder {
  public:
   explicit Decoder(const std::string& file) : file_(file) {}
 
-  Result<FusionFile> decode(const json& root) const {
+  Result<FusionFile> decode(const Value& root) const {
     FusionFile result;
-    OPDUMP_TRY(const json* graphs, member(root, "graph", json::value_t::array));
-    for (const json& graph : *graphs) {
-      OPDUMP_TRY(const json* ops, member(graph, "op", json::value_t::array));
+    OPDUMP_TRY(const Value graphs, member(root, "graph", Kind::array));
+    OPDUMP_CHECK_OK(graphs.each([&](const Value& graph) -> Result<> {
+      OPDUMP_TRY(const Value ops, member(graph, "op", Kind::array));
       FusionGraph& made = result.graphs.emplace_back();
-      for (const json& op : *ops) {
-        OPDUMP_TRY(FusionOp decoded, decode_op(op));
-        made.ops.push_back(std::move(decoded));
-      }
-    }
+      return ops.each([&](const Value& op) { return decode_op(op, made.ops.emplace_back()); });
+    }));
     return result;
   }
 
-  Result<std::vector<std::string>> decode_names(const json& root) const {
+  Result<std::vector<std::string>> decode_names(const Value& root) const {
     std::vector<std::string> names;
-    OPDUMP_TRY(const json* graphs, member(root, "graph", json::value_t::array));
-    for (const json& graph : *graphs) {
-      OPDUMP_TRY(const json* name, member(graph, "name", json::value_t::string));
-      names.push_back(name->get<std::string>());
-    }
+    OPDUMP_TRY(const Value graphs, member(root, "graph", Kind::array));
+    OPDUMP_CHECK_OK(graphs.each([&](const Value& graph) -> Result<> {
+      OPDUMP_TRY(const Value name, member(graph, "name", Kind::text));
+      names.emplace_back(name.text());
+      return ok();
+    }));
     return names;
   }
 
  private:
+  using Found = std::optional<Value>;
+
   Error not_a(std::string_view key, std::string_view kind) const {
     return {Code::corrupt, "The content of the json file \"'" + file_ + "'\" is invalid. The \"" +
                                std::string(key) + "\" element is not " + std::string(kind) + "."};
   }
 
-  static std::string_view kind_name(json::value_t kind) {
+  static std::string_view kind_name(Kind kind) {
     switch (kind) {
-      case json::value_t::array:
+      case Kind::array:
         return "an array";
-      case json::value_t::string:
+      case Kind::text:
         return "a string";
-      case json::value_t::boolean:
+      case Kind::truth:
         return "a bool";
       default:
         return "a integer";
     }
   }
 
-  static bool is(const json& value, json::value_t kind) {
-    return kind == json::value_t::number_integer ? value.is_number_integer() : value.type() == kind;
-  }
-
   // A member that must be there.
-  Result<const json*> any_member(const json& object, const char* key) const {
-    const auto found = object.is_object() ? object.find(key) : object.end();
-    if (!object.is_object() || found == object.end())
-      return Error(Code::not_found, "There is no \"" + std::string(key) + "\" element in fusion rule file.");
-    return &*found;
+  Result<Value> any_member(const Value& object, const char* key) const {
+    const Found found = object.kind() == Kind::object ? object.find(key) : std::nullopt;
+    if (found) return *found;
+    return Error(Code::not_found, "There is no \"" + std::string(key) + "\" element in fusion rule file.");
   }
 
-  Result<const json*> member(const json& object, const char* key, json::value_t kind) const {
-    OPDUMP_TRY(const json* value, any_member(object, key));
-    if (!is(*value, kind)) return not_a(key, kind_name(kind));
+  Result<Value> member(const Value& object, const char* key, Kind kind) const {
+    OPDUMP_TRY(const Value value, any_member(object, key));
+    if (value.kind() != kind) return not_a(key, kind_name(kind));
     return value;
   }
 
-  // The value of attribute `key` of [{"key": ..., "value": {KIND: ...}}], or nothing.
-  Result<const json*> attribute(const json& attributes, std::string_view key) const {
-    for (const json& attribute : attributes) {
-      OPDUMP_TRY(const json* name, member(attribute, "key", json::value_t::string));
-      if (name->get_ref<const std::string&>() == key) return any_member(attribute, "value");
-    }
-    return static_cast<const json*>(nullptr);
+  // The value of attribute `key` of [{"key": ..., "value": {KIND: ...}}], or nothing. The first one counts.
+  Result<Found> attribute(const Value& attributes, std::string_view key) const {
+    Found found;
+    OPDUMP_CHECK_OK(attributes.each([&](const Value& attribute) -> Result<> {
+      if (found) return ok();
+      OPDUMP_TRY(const Value name, member(attribute, "key", Kind::text));
+      if (name.text() != key) return ok();
+      OPDUMP_TRY(found, any_member(attribute, "value"));
+      return ok();
+    }));
+    return found;
   }
 
-  Result<const json*> attribute(const json& attributes, std::string_view key, const char* field,
-                                json::value_t kind) const {
-    OPDUMP_TRY(const json* value, attribute(attributes, key));
-    if (value == nullptr) return value;
-    return member(*value, field, kind);
+  Result<Found> attribute(const Value& attributes, std::string_view key, const char* field, Kind kind) const {
+    OPDUMP_TRY(const Found value, attribute(attributes, key));
+    if (!value) return value;
+    OPDUMP_TRY(const Value content, member(*value, field, kind));
+    return Found(content);
   }
 
-  Result<std::string> text_attribute(const json& attributes, std::string_view key) const {
-    OPDUMP_TRY(const json* value, attribute(attributes, key, "s", json::value_t::string));
-    return value == nullptr ? std::string() : value->get<std::string>();
+  Result<std::string> text_attribute(const Value& attributes, std::string_view key) const {
+    OPDUMP_TRY(const Found value, attribute(attributes, key, "s", Kind::text));
+    return value ? std::string(value->text()) : std::string();
   }
 
-  // {"list": {FIELD: [...]}}; nullptr if there is no such attribute, an empty array if it has no such field.
-  Result<const json*> list_attribute(const json& attributes, std::string_view key, const char* field) const {
-    static const json kEmpty = json::array();
-    OPDUMP_TRY(const json* value, attribute(attributes, key));
-    if (value == nullptr) return value;
-    OPDUMP_TRY(const json* list, any_member(*value, "list"));
-    if (!list->is_object()) return not_a("list", "an object");
-    if (!list->contains(field)) return &kEmpty;
-    return member(*list, field, json::value_t::array);
+  // The array of {"list": {FIELD: [...]}}; `is_told` if there is such an attribute.
+  Result<Found> list_attribute(const Value& attributes, std::string_view key, const char* field,
+                               bool& is_told) const {
+    OPDUMP_TRY(const Found value, attribute(attributes, key));
+    is_told = value.has_value();
+    if (!value) return Found();
+    OPDUMP_TRY(const Value list, any_member(*value, "list"));
+    if (list.kind() != Kind::object) return not_a("list", "an object");
+    if (!list.find(field)) return Found();
+    OPDUMP_TRY(const Value items, member(list, field, Kind::array));
+    return Found(items);
   }
 
-  Result<std::vector<std::string>> decode_inputs(const json& op) const {
-    std::vector<std::string> inputs;
-    const auto found = op.find("input");
-    if (found == op.end()) return inputs;
-    if (!found->is_array()) return not_a("input", "an array");
-    for (const json& item : *found) {
-      if (!item.is_string()) return not_a("input", "an array");
-      const std::string& input = item.get_ref<const std::string&>();
+  Result<> decode_inputs(const Value& op, std::vector<std::string>& inputs) const {
+    const Found found = op.find("input");
+    if (!found) return ok();
+    if (found->kind() != Kind::array) return not_a("input", "an array");
+    return found->each([&](const Value& item) -> Result<> {
+      if (item.kind() != Kind::text) return not_a("input", "an array");
+      const std::string_view input = item.text();
       if (!input.empty() && !input.ends_with(":-1")) inputs.push_back(without_slices(input));
-    }
-    return inputs;
+      return ok();
+    });
   }
 
-  Result<FusionOutput> decode_output(const json& attributes, std::int64_t position) const {
-    FusionOutput output;
+  Result<> decode_output(const Value& attributes, std::int64_t position, FusionOutput& output) const {
     OPDUMP_TRY(output.origin_name, text_attribute(attributes, "_datadump_origin_name"));
-    OPDUMP_TRY(const json* index,
-               attribute(attributes, "_datadump_origin_output_index", "i", json::value_t::number_integer));
-    output.origin_index = index == nullptr ? position : index->get<std::int64_t>();
+    OPDUMP_TRY(const Found index, attribute(attributes, "_datadump_origin_output_index", "i", Kind::integer));
+    output.origin_index = index ? index->integer() : position;
     OPDUMP_TRY(output.origin_format, text_attribute(attributes, "_datadump_origin_format"));
     if (output.origin_format.empty()) {
       OPDUMP_TRY(output.origin_format, text_attribute(attributes, "origin_format"));
     }
-    OPDUMP_TRY(const json* shape, list_attribute(attributes, "origin_shape", "i"));
-    for (const json& dim : shape == nullptr ? json::array() : *shape) {
-      if (!dim.is_number_integer()) return not_a("i", "an array");
-      output.origin_shape.push_back(dim.get<std::int64_t>());
-    }
-    return output;
+    bool is_told = false;
+    OPDUMP_TRY(const Found shape, list_attribute(attributes, "origin_shape", "i", is_told));
+    if (!shape) return ok();
+    return shape->each([&](const Value& dim) -> Result<> {
+      if (dim.kind() != Kind::integer) return not_a("i", "an array");
+      output.origin_shape.push_back(dim.integer());
+      return ok();
+    });
   }
 
-  Result<std::vector<FusionOutput>> decode_outputs(const json& op) const {
-    std::vector<FusionOutput> outputs;
-    const auto found = op.find("output_desc");
-    if (found == op.end()) return outputs;
-    if (!found->is_array()) return not_a("output_desc", "an array");
+  Result<> decode_outputs(const Value& op, std::vector<FusionOutput>& outputs) const {
+    const Found found = op.find("output_desc");
+    if (!found) return ok();
+    if (found->kind() != Kind::array) return not_a("output_desc", "an array");
     std::int64_t position = 0;
-    for (const json& description : *found) {
+    return found->each([&](const Value& description) -> Result<> {
       const std::int64_t index = position++;
-      if (!description.is_object()) return not_a("output_desc", "an array");
-      const auto attributes = description.find("attr");
-      if (attributes == description.end()) continue;
-      if (!attributes->is_array()) return not_a("attr", "an array");
-      OPDUMP_TRY(FusionOutput output, decode_output(*attributes, index));
-      if (const auto dtype = description.find("dtype"); dtype != description.end() && dtype->is_string())
-        output.dtype = dtype->get<std::string>();
+      if (description.kind() != Kind::object) return not_a("output_desc", "an array");
+      const Found attributes = description.find("attr");
+      if (!attributes) return ok();
+      if (attributes->kind() != Kind::array) return not_a("attr", "an array");
+      FusionOutput output;
+      OPDUMP_CHECK_OK(decode_output(*attributes, index, output));
+      if (const Found dtype = description.find("dtype"); dtype && dtype->kind() == Kind::text)
+        output.dtype = dtype->text();
       outputs.push_back(std::move(output));
-    }
-    return outputs;
+      return ok();
+    });
   }
 
-  Result<> decode_original_names(const json& attributes, FusionOp& op) const {
-    OPDUMP_TRY(const json* names, list_attribute(attributes, "_datadump_original_op_names", "s"));
-    op.tells_original_names = names != nullptr;
-    if (names == nullptr) op.original_names.push_back(op.name);
-    for (const json& name : names == nullptr ? json::array() : *names) {
-      if (!name.is_string()) return not_a("s", "an array");
-      op.original_names.push_back(name.get<std::string>());
-    }
-    if (op.original_names.empty()) op.original_names.emplace_back();
+  Result<> decode_original_names(const Value& attributes, FusionOp& op) const {
+    OPDUMP_TRY(const Found names,
+               list_attribute(attributes, "_datadump_original_op_names", "s", op.tells_original_names));
+    if (names)
+      OPDUMP_CHECK_OK(names->each([&](const Value& name) -> Result<> {
+        if (name.kind() != Kind::text) return not_a("s", "an array");
+        op.original_names.emplace_back(name.text());
+        return ok();
+      }));
+    if (op.original_names.empty())
+      op.original_names.push_back(op.tells_original_names ? std::string() : op.name);
     return ok();
   }
 
-  Result<FusionOp> decode_op(const json& object) const {
-    FusionOp op;
-    OPDUMP_TRY(const json* name, member(object, "name", json::value_t::string));
-    op.name = without_slices(name->get_ref<const std::string&>());
-    OPDUMP_TRY(const json* type, member(object, "type", json::value_t::string));
-    op.type = type->get<std::string>();
-    OPDUMP_TRY(op.inputs, decode_inputs(object));
-    OPDUMP_TRY(op.outputs, decode_outputs(object));
-    static const json kNone = json::array();
-    const json* attributes = &kNone;
-    if (object.contains("attr")) {
-      OPDUMP_TRY(attributes, member(object, "attr", json::value_t::array));
+  Result<> decode_attributes(const Value& attributes, FusionOp& op) const {
+    OPDUMP_TRY(const Found is_multi, attribute(attributes, "_datadump_is_multiop", "b", Kind::truth));
+    op.is_multi = is_multi && is_multi->truth();
+    OPDUMP_TRY(op.l1_group, text_attribute(attributes, "_L1_fusion_sub_graph_no"));
+    return decode_original_names(attributes, op);
+  }
+
+  Result<> decode_op(const Value& object, FusionOp& op) const {
+    OPDUMP_TRY(const Value name, member(object, "name", Kind::text));
+    op.name = without_slices(name.text());
+    OPDUMP_TRY(const Value type, member(object, "type", Kind::text));
+    op.type = type.text();
+    OPDUMP_CHECK_OK(decode_inputs(object, op.inputs));
+    OPDUMP_CHECK_OK(decode_outputs(object, op.outputs));
+    if (object.find("attr")) {
+      OPDUMP_TRY(const Value attributes, member(object, "attr", Kind::array));
+      OPDUMP_CHECK_OK(decode_attributes(attributes, op));
+    } else {
+      op.original_names.push_back(op.name);
     }
-    OPDUMP_TRY(const json* is_multi,
-               attribute(*attributes, "_datadump_is_multiop", "b", json::value_t::boolean));
-    op.is_multi = is_multi != nullptr && is_multi->get<bool>();
-    OPDUMP_TRY(op.l1_group, text_attribute(*attributes, "_L1_fusion_sub_graph_no"));
-    OPDUMP_CHECK_OK(decode_original_names(*attributes, op));
-    if (object.contains("id")) {
-      OPDUMP_TRY(const json* id, member(object, "id", json::value_t::number_integer));
-      op.sequence = id->get<std::int64_t>();
-    }
-    return op;
+    if (!object.find("id")) return ok();
+    OPDUMP_TRY(const Value id, member(object, "id", Kind::integer));
+    op.sequence = id.integer();
+    return ok();
   }
 
   const std::string& file_;
 };
 
-Result<json> parse(const std::string& text, const std::string& name) {
+Result<json> parse_slowly(const std::string& text, const std::string& name) {
   json root = json::parse(text, nullptr, false);
   if (root.is_discarded())
     if (const auto model = decode_ge_graph(text)) root = ge_graph_json(*model);
@@ -212,6 +313,18 @@ Result<json> parse(const std::string& text, const std::string& name) {
     return Error(Code::corrupt,
                  "Failed to load json object. The content of the json file \"'" + name + "'\" is invalid.");
   return root;
+}
+
+// read(decoder, root) of the document, whichever library reads it.
+template <typename Read>
+auto read_document(const std::string& text, const std::string& name, const Read& read)
+    -> decltype(read(Decoder<TreeValue>(name), TreeValue(json()))) {
+  simdjson::dom::parser parser;
+  simdjson::dom::element root;
+  if (parser.parse(text).get(root) == simdjson::SUCCESS)
+    return read(Decoder<FastValue>(name), FastValue(root));
+  OPDUMP_TRY(const json tree, parse_slowly(text, name));
+  return read(Decoder<TreeValue>(name), TreeValue(tree));
 }
 
 }  // namespace
@@ -231,13 +344,13 @@ std::string without_slices(std::string_view name) {
 }
 
 Result<FusionFile> decode_fusion_json(std::string text, const std::string& name) {
-  OPDUMP_TRY(const json root, parse(text, name));
-  return Decoder(name).decode(root);
+  return read_document(text, name,
+                       [](const auto& decoder, const auto& root) { return decoder.decode(root); });
 }
 
 Result<std::vector<std::string>> decode_graph_names(const std::string& text, const std::string& name) {
-  OPDUMP_TRY(const json root, parse(text, name));
-  return Decoder(name).decode_names(root);
+  return read_document(text, name,
+                       [](const auto& decoder, const auto& root) { return decoder.decode_names(root); });
 }
 
 }  // namespace opdump::format

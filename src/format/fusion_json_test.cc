@@ -71,6 +71,29 @@ TEST(FusionJson, SaysWhatIsMissingOrWrong) {
     EXPECT_NE(error_of(text), "") << text;
 }
 
+TEST(FusionJson, TakesWhateverIsJson) {
+  const auto op_of = [](const std::string& members) {
+    const auto file = decode_fusion_json(R"({"graph": [{"op": [{)" + members + "}]}]}", "m.json");
+    return file ? file->graphs.at(0).ops.at(0) : FusionOp{};
+  };
+  // Of equal keys the last one counts, of equal attributes the first.
+  const FusionOp twice = op_of(R"("name": "a", "name": "b", "type": "A", "attr": [
+      {"key": "_L1_fusion_sub_graph_no", "value": {"s": "1"}},
+      {"key": "_L1_fusion_sub_graph_no", "value": {"s": "2"}}])");
+  EXPECT_EQ(twice.name, "b");
+  EXPECT_EQ(twice.l1_group, "1");
+  EXPECT_EQ(op_of(R"("name": "caf\u00e9", "type": "A")").name, "caf\u00e9");
+  EXPECT_EQ(op_of(R"("name": "a", "type": "A", "id": -7)").sequence, -7);
+  EXPECT_EQ(op_of(R"("name": "a", "type": "A", "id": 18446744073709551615)").sequence, -1);
+  // Where it does not matter a number may be as large, and a value as deep, as it wants.
+  EXPECT_EQ(op_of(R"("name": "a", "type": "A", "x": 123456789012345678901234567890)").name, "a");
+  const std::string deep = std::string(5000, '[') + std::string(5000, ']');
+  EXPECT_EQ(op_of(R"("name": "a", "type": "A", "x": )" + deep).name, "a");
+  EXPECT_TRUE(decode_fusion_json("\xef\xbb\xbf{\"graph\": []}", "m.json"));
+  EXPECT_FALSE(decode_fusion_json("{\"graph\": [], \"x\": \"\xff\"}", "m.json"));
+  EXPECT_FALSE(decode_fusion_json("{\"graph\": []} x", "m.json"));
+}
+
 TEST(FusionJson, NamesOfSlices) {
   EXPECT_EQ(without_slices("a_lxslice0"), "a");
   EXPECT_EQ(without_slices("a_lxslice12_b_lxslice3:0"), "a_b:0");

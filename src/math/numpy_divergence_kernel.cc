@@ -31,8 +31,11 @@ HWY_INLINE Split split(Vec x, int above_root) {
 
 // The logarithm of positive normal floats as NumPy computes it on this machine.
 #if HWY_ARCH_X86 && HWY_NATIVE_FMA
-// A rational function, whose coefficients are NumPy's.
-HWY_INLINE Vec log_of(Vec x) {
+// A rational function, whose coefficients are NumPy's: both halves of it, and the exponent.
+struct LogParts {
+  Vec above, below, exponent;
+};
+HWY_INLINE LogParts log_parts(Vec x) {
   const Lanes d;
   const Split parts = split(x, 0x3f3504f4);
   const Vec m = hn::Sub(parts.rest, hn::Set(d, 1.0f));
@@ -43,8 +46,16 @@ HWY_INLINE Vec log_of(Vec x) {
   Vec below = next(hn::Set(d, 5.875095403124574342950e-03f), 1.546476374983906719538e-01f);
   below = next(next(below, 9.864942958519418960339e-01f), 2.453006071784736363091e+00f);
   below = next(next(below, 2.612677543073109236779e+00f), 1.0f);
-  const Vec exponent = hn::ConvertTo(d, parts.exponent);
-  return hn::MulAdd(exponent, hn::Set(d, 0.693147180559945309f), hn::Div(above, below));
+  return {above, below, hn::ConvertTo(d, parts.exponent)};
+}
+
+template <std::size_t kCount>
+HWY_INLINE void take_logs(Vec (&x)[kCount]) {
+  LogParts parts[kCount];
+  for (std::size_t k = 0; k < kCount; ++k) parts[k] = log_parts(x[k]);
+  for (std::size_t k = 0; k < kCount; ++k) parts[k].above = hn::Div(parts[k].above, parts[k].below);
+  const Vec log_2 = hn::Set(Lanes(), 0.693147180559945309f);
+  for (std::size_t k = 0; k < kCount; ++k) x[k] = hn::MulAdd(parts[k].exponent, log_2, parts[k].above);
 }
 #else
 // That of the C library, which is nearly always the float nearest to the exact one:
@@ -75,11 +86,18 @@ HWY_INLINE Vec log_of(Vec x) {
   }
   return hn::Load(d, rest);
 }
+
+template <std::size_t kCount>
+HWY_INLINE void take_logs(Vec (&x)[kCount]) {
+  for (Vec& each : x) each = log_of(each);
+}
 #endif
 
-// The third pass.
+// The third pass. One term takes so many steps after each other that the processor does not see where the
+// next one begins; so each step is made for several terms.
 template <bool kFast>
 struct DivergenceLeaves {
+  static constexpr std::size_t kAtOnce = 4 * kVectorLeaves;
   Weights<kFast> actual_weights, golden_weights;
   Divisor<kFast> actual_total, golden_total;
 
@@ -89,30 +107,67 @@ struct DivergenceLeaves {
         actual_total(scale.actual.weight),
         golden_total(scale.golden.weight) {}
 
-  HWY_INLINE Vec term(Vec a, Vec g) const {
-    const Vec p = actual_total.divide(actual_weights.of(a)), q = golden_total.divide(golden_weights.of(g));
-    return hn::Mul(p, log_of(hn::Div(p, q)));
+  // `a` becomes the terms.
+  template <std::size_t kCount>
+  HWY_INLINE void make_terms(Vec (&a)[kCount], Vec (&g)[kCount]) const {
+    for (Vec& p : a) p = actual_weights.of(p);
+    for (Vec& q : g) q = golden_weights.of(q);
+    for (Vec& p : a) p = actual_total.divide(p);
+    for (Vec& q : g) q = golden_total.divide(q);
+    for (std::size_t k = 0; k < kCount; ++k) g[k] = hn::Div(a[k], g[k]);
+    take_logs(g);
+    for (std::size_t k = 0; k < kCount; ++k) a[k] = hn::Mul(a[k], g[k]);
   }
 
-  void add(const Starts& actual, const Starts& golden, std::size_t count, Divergence (&sums)[kLeaves]) const {
-    const std::size_t whole = count / 8 * 8;
-    Parts sum;
+  template <std::size_t kLeaves>
+  struct Running {
+    Parts<kLeaves> sum;
+    HWY_INLINE Running() {}
+  };
+
+  template <std::size_t kLeaves, std::size_t kAll>
+  HWY_INLINE void walk(const Starts<kLeaves>& actual, const Starts<kLeaves>& golden, std::size_t whole,
+                       std::size_t first, Running<kAll>& to) const {
+    Parts<kLeaves> sum;
     fill(sum, 0);
-    for (std::size_t i = 0; i < whole; i += 8)
-      for (std::size_t k = 0; k < kParts; ++k)
-        sum[k] = hn::Add(sum[k], term(load(actual, i, k), load(golden, i, k)));
-    fold(sum, [&](std::size_t leaf, float total) { sums[leaf].sum = total; });
-    for (std::size_t leaf = 0; leaf < kLeaves; ++leaf)
-      for (std::size_t i = whole; i < count; ++i)
-        sums[leaf].sum += hn::GetLane(term(hn::Set(Lanes(), load_one(actual.at[leaf] + i)),
-                                           hn::Set(Lanes(), load_one(golden.at[leaf] + i))));
+    for (std::size_t i = 0; i < whole; i += 8) {
+      Parts<kLeaves> a, g;
+      for (std::size_t k = 0; k < kParts<kLeaves>; ++k) {
+        a[k] = load(actual, i, k);
+        g[k] = load(golden, i, k);
+      }
+      make_terms(a, g);
+      for (std::size_t k = 0; k < kParts<kLeaves>; ++k) sum[k] = hn::Add(sum[k], a[k]);
+    }
+    for (std::size_t k = 0, at = first / kLeaves * kParts<kLeaves>; k < kParts<kLeaves>; ++k, ++at)
+      to.sum[at] = sum[k];
+  }
+
+  template <std::size_t kAll>
+  static HWY_INLINE Divergence total(Running<kAll>& running) {
+    return {add_up<kAll>(running.sum)};
+  }
+
+  template <std::size_t kLeaves>
+  static HWY_INLINE void fold(const Running<kLeaves>& running, Divergence (&sums)[kLeaves]) {
+    fold_parts<kLeaves>(running.sum, [&](std::size_t leaf, float sum) { sums[leaf].sum = sum; });
+  }
+
+  HWY_INLINE void add_pair(const float* actual, const float* golden, Divergence& sums) const {
+    Vec a[] = {hn::Set(Lanes(), load_one(actual))}, g[] = {hn::Set(Lanes(), load_one(golden))};
+    make_terms(a, g);
+    sums.sum += hn::GetLane(a[0]);
   }
 };
 
 Divergence sum_divergence_simd(const float* actual, const float* golden, std::size_t count,
                                const PairScale& scale) {
-  if (is_fast(scale)) return sum_tree<Divergence>(actual, golden, count, DivergenceLeaves<true>(scale));
-  return sum_tree<Divergence>(actual, golden, count, DivergenceLeaves<false>(scale));
+  if (is_fast(scale)) {
+    DivergenceLeaves<true> leaves(scale);
+    return sum_tree<Divergence>(actual, golden, count, leaves);
+  }
+  DivergenceLeaves<false> leaves(scale);
+  return sum_tree<Divergence>(actual, golden, count, leaves);
 }
 
 }  // namespace opdump::math::HWY_NAMESPACE

@@ -25,7 +25,7 @@ HWY_INLINE Vec relative_error(Vec a, Vec g) {
 }
 
 // What a leaf has beyond a multiple of 8 is added last, one after the other.
-HWY_INLINE void add_pair(float a, float g, ErrorSums& sums) {
+HWY_INLINE void add_errors(float a, float g, ErrorSums& sums) {
   const float difference = std::abs(a - g);
   const float relative = std::abs(g) > kTiny ? std::abs(a / g - 1) : 0;
   sums.difference += difference;
@@ -45,13 +45,13 @@ HWY_INLINE void add_pair(float a, float g, ErrorSums& sums) {
 
 // Of the first pass. The order does not matter for these, so they are kept over all leaves.
 struct Extremes {
-  Parts max_difference, max_relative, actual_min, actual_max, golden_min, golden_max;
+  Parts<kVectorLeaves> max_difference, max_relative, actual_min, actual_max, golden_min, golden_max;
 
   HWY_INLINE Extremes() {
     fill(max_difference, 0);
     fill(max_relative, 0);
-    for (Parts* least : {&actual_min, &golden_min}) fill(*least, std::numeric_limits<float>::infinity());
-    for (Parts* most : {&actual_max, &golden_max}) fill(*most, -std::numeric_limits<float>::infinity());
+    for (auto* least : {&actual_min, &golden_min}) fill(*least, std::numeric_limits<float>::infinity());
+    for (auto* most : {&actual_max, &golden_max}) fill(*most, -std::numeric_limits<float>::infinity());
   }
 
   HWY_INLINE void add(std::size_t k, Vec a, Vec g, Vec difference, Vec relative) {
@@ -73,54 +73,113 @@ struct Extremes {
   }
 };
 
+// The running sums of doubles of both sides.
+template <std::size_t kLeaves>
+struct WideSums {
+  WideParts<kLeaves> actual, golden;
+  HWY_INLINE WideSums() {}
+  HWY_INLINE void clear_all() {
+    clear(actual);
+    clear(golden);
+  }
+
+  // Adds of(x) of eight elements of each leaf.
+  template <class OfActual, class OfGolden>
+  HWY_INLINE void add(const Starts<kLeaves>& a, const Starts<kLeaves>& g, std::size_t i,
+                      const OfActual& of_actual, const OfGolden& of_golden) {
+    for (std::size_t leaf = 0; leaf < kLeaves; ++leaf)
+      for (std::size_t k = 0; k < kWideParts; ++k) {
+        actual[leaf][k] = hn::Add(actual[leaf][k], of_actual(load_wide(a.at[leaf], i, k)));
+        golden[leaf][k] = hn::Add(golden[leaf][k], of_golden(load_wide(g.at[leaf], i, k)));
+      }
+  }
+
+  template <std::size_t kAll>
+  HWY_INLINE void copy_to(std::size_t first, WideSums<kAll>& to) const {
+    for (std::size_t leaf = 0; leaf < kLeaves; ++leaf)
+      for (std::size_t k = 0; k < kWideParts; ++k) {
+        to.actual[first + leaf][k] = actual[leaf][k];
+        to.golden[first + leaf][k] = golden[leaf][k];
+      }
+  }
+};
+
 // The first pass.
 struct ErrorLeaves {
+  static constexpr std::size_t kAtOnce = kVectorLeaves;
   Extremes extremes;
   HWY_INLINE ErrorLeaves() {}  // an implicit one would be compiled for the wrong target
 
-  void add(const Starts& actual, const Starts& golden, std::size_t count, ErrorSums (&sums)[kLeaves]) {
-    const std::size_t whole = count / 8 * 8;
-    add_differences(actual, golden, whole, sums);
-    sum_side(actual, whole, [&](std::size_t leaf, double sum) { sums[leaf].actual = sum; });
-    sum_side(golden, whole, [&](std::size_t leaf, double sum) { sums[leaf].golden = sum; });
-    for (std::size_t leaf = 0; leaf < kLeaves; ++leaf)
-      for (std::size_t i = whole; i < count; ++i)
-        add_pair(load_one(actual.at[leaf] + i), load_one(golden.at[leaf] + i), sums[leaf]);
-  }
+  template <std::size_t kLeaves>
+  struct Running {
+    Parts<kLeaves> difference, squares, a_squares, g_squares, relative;
+    WideSums<kLeaves> wide;
+    HWY_INLINE Running() {}
+  };
 
-  HWY_INLINE void add_differences(const Starts& actual, const Starts& golden, std::size_t whole,
-                                  ErrorSums (&sums)[kLeaves]) {
-    Parts difference, squares, a_squares, g_squares, relative;
+  template <std::size_t kLeaves, std::size_t kAll>
+  HWY_INLINE void walk(const Starts<kLeaves>& actual, const Starts<kLeaves>& golden, std::size_t whole,
+                       std::size_t first, Running<kAll>& to) {
+    Running<kLeaves> sums;
+    for (auto* parts : {&sums.difference, &sums.squares, &sums.a_squares, &sums.g_squares, &sums.relative})
+      fill(*parts, 0);
+    sums.wide.clear_all();
     Extremes local = extremes;
-    for (Parts* parts : {&difference, &squares, &a_squares, &g_squares, &relative}) fill(*parts, 0);
-    for (std::size_t i = 0; i < whole; i += 8)
-      for (std::size_t k = 0; k < kParts; ++k) {
+    const auto same = [](WideVec x) HWY_ATTR { return x; };
+    for (std::size_t i = 0; i < whole; i += 8) {
+      for (std::size_t k = 0; k < kParts<kLeaves>; ++k) {
         const Vec a = load(actual, i, k), g = load(golden, i, k);
         const Vec distance = hn::Abs(hn::Sub(a, g)), error = relative_error(a, g);
-        difference[k] = hn::Add(difference[k], distance);
-        squares[k] = hn::Add(squares[k], hn::Mul(distance, distance));
-        a_squares[k] = hn::Add(a_squares[k], hn::Mul(a, a));
-        g_squares[k] = hn::Add(g_squares[k], hn::Mul(g, g));
-        relative[k] = hn::Add(relative[k], error);
+        sums.difference[k] = hn::Add(sums.difference[k], distance);
+        sums.squares[k] = hn::Add(sums.squares[k], hn::Mul(distance, distance));
+        sums.a_squares[k] = hn::Add(sums.a_squares[k], hn::Mul(a, a));
+        sums.g_squares[k] = hn::Add(sums.g_squares[k], hn::Mul(g, g));
+        sums.relative[k] = hn::Add(sums.relative[k], error);
         local.add(k, a, g, distance, error);
       }
+      sums.wide.add(actual, golden, i, same, same);
+    }
     extremes = local;
-    fold(difference, [&](std::size_t leaf, float sum) { sums[leaf].difference = sum; });
-    fold(squares, [&](std::size_t leaf, float sum) { sums[leaf].difference_squares = sum; });
-    fold(a_squares, [&](std::size_t leaf, float sum) { sums[leaf].actual_squares = sum; });
-    fold(g_squares, [&](std::size_t leaf, float sum) { sums[leaf].golden_squares = sum; });
-    fold(relative, [&](std::size_t leaf, float sum) { sums[leaf].relative = sum; });
+    for (std::size_t k = 0, at = first / kLeaves * kParts<kLeaves>; k < kParts<kLeaves>; ++k, ++at) {
+      to.difference[at] = sums.difference[k];
+      to.squares[at] = sums.squares[k];
+      to.a_squares[at] = sums.a_squares[k];
+      to.g_squares[at] = sums.g_squares[k];
+      to.relative[at] = sums.relative[k];
+    }
+    sums.wide.copy_to(first, to.wide);
   }
 
-  template <class Use>
-  static HWY_INLINE void sum_side(const Starts& side, std::size_t whole, const Use& use) {
-    WideParts sum;
-    clear(sum);
-    for (std::size_t i = 0; i < whole; i += 8)
-      for (std::size_t leaf = 0; leaf < kLeaves; ++leaf)
-        for (std::size_t k = 0; k < kWideParts; ++k)
-          sum[leaf][k] = hn::Add(sum[leaf][k], load_wide(side.at[leaf], i, k));
-    fold(sum, use);
+  template <std::size_t kAll>
+  static HWY_INLINE ErrorSums total(Running<kAll>& running) {
+    ErrorSums sums;
+    sums.difference = add_up<kAll>(running.difference);
+    sums.difference_squares = add_up<kAll>(running.squares);
+    sums.actual_squares = add_up<kAll>(running.a_squares);
+    sums.golden_squares = add_up<kAll>(running.g_squares);
+    sums.relative = add_up<kAll>(running.relative);
+    sums.actual = add_up_wide<kAll>(running.wide.actual);
+    sums.golden = add_up_wide<kAll>(running.wide.golden);
+    return sums;
+  }
+
+  template <std::size_t kLeaves>
+  static HWY_INLINE void fold(const Running<kLeaves>& running, ErrorSums (&sums)[kLeaves]) {
+    fold_parts<kLeaves>(running.difference,
+                        [&](std::size_t leaf, float sum) { sums[leaf].difference = sum; });
+    fold_parts<kLeaves>(running.squares,
+                        [&](std::size_t leaf, float sum) { sums[leaf].difference_squares = sum; });
+    fold_parts<kLeaves>(running.a_squares,
+                        [&](std::size_t leaf, float sum) { sums[leaf].actual_squares = sum; });
+    fold_parts<kLeaves>(running.g_squares,
+                        [&](std::size_t leaf, float sum) { sums[leaf].golden_squares = sum; });
+    fold_parts<kLeaves>(running.relative, [&](std::size_t leaf, float sum) { sums[leaf].relative = sum; });
+    fold_wide<kLeaves>(running.wide.actual, [&](std::size_t leaf, double sum) { sums[leaf].actual = sum; });
+    fold_wide<kLeaves>(running.wide.golden, [&](std::size_t leaf, double sum) { sums[leaf].golden = sum; });
+  }
+
+  static HWY_INLINE void add_pair(const float* a, const float* g, ErrorSums& sums) {
+    add_errors(load_one(a), load_one(g), sums);
   }
 };
 
@@ -134,6 +193,7 @@ ErrorSums sum_errors_simd(const float* actual, const float* golden, std::size_t 
 // The second pass.
 template <bool kFast>
 struct SpreadLeaves {
+  static constexpr std::size_t kAtOnce = kVectorLeaves;
   const PairScale& scale;
   const NumpyMetricNeeds needs;
   Divisor<kFast> actual_norm, golden_norm;
@@ -147,63 +207,69 @@ struct SpreadLeaves {
         actual_weights(pair.actual),
         golden_weights(pair.golden) {}
 
-  void add(const Starts& actual, const Starts& golden, std::size_t count, SpreadSums (&sums)[kLeaves]) const {
-    const std::size_t whole = count / 8 * 8;
-    if (needs.cosine) sum_products(actual, golden, whole, sums);
-    if (needs.deviation) {
-      sum_distances(actual, whole, scale.actual.mean,
-                    [&](std::size_t leaf, double sum) { sums[leaf].actual_squares = sum; });
-      sum_distances(golden, whole, scale.golden.mean,
-                    [&](std::size_t leaf, double sum) { sums[leaf].golden_squares = sum; });
-    }
-    if (needs.divergence) {
-      sum_weights(actual, whole, actual_weights,
-                  [&](std::size_t leaf, float sum) { sums[leaf].actual_weight = sum; });
-      sum_weights(golden, whole, golden_weights,
-                  [&](std::size_t leaf, float sum) { sums[leaf].golden_weight = sum; });
-    }
-    for (std::size_t leaf = 0; leaf < kLeaves; ++leaf)
-      for (std::size_t i = whole; i < count; ++i)
-        add_pair(load_one(actual.at[leaf] + i), load_one(golden.at[leaf] + i), sums[leaf]);
-  }
+  template <std::size_t kLeaves>
+  struct Running {
+    Parts<kLeaves> product, a_weight, g_weight;
+    WideSums<kLeaves> squares;
+    HWY_INLINE Running() {}
+  };
 
-  HWY_INLINE void sum_products(const Starts& actual, const Starts& golden, std::size_t whole,
-                               SpreadSums (&sums)[kLeaves]) const {
-    Parts sum;
-    fill(sum, 0);
-    for (std::size_t i = 0; i < whole; i += 8)
-      for (std::size_t k = 0; k < kParts; ++k) {
-        const Vec a = actual_norm.divide(load(actual, i, k)), g = golden_norm.divide(load(golden, i, k));
-        sum[k] = hn::Add(sum[k], hn::Mul(a, g));
-      }
-    fold(sum, [&](std::size_t leaf, float total) { sums[leaf].product = total; });
-  }
-
-  template <class Use>
-  static HWY_INLINE void sum_distances(const Starts& side, std::size_t whole, double mean, const Use& use) {
-    WideParts sum;
-    clear(sum);
-    const WideVec middle = hn::Set(Wide(), mean);
-    for (std::size_t i = 0; i < whole; i += 8)
-      for (std::size_t leaf = 0; leaf < kLeaves; ++leaf)
-        for (std::size_t k = 0; k < kWideParts; ++k) {
-          const WideVec distance = hn::Sub(load_wide(side.at[leaf], i, k), middle);
-          sum[leaf][k] = hn::Add(sum[leaf][k], hn::Mul(distance, distance));
+  template <std::size_t kLeaves, std::size_t kAll>
+  HWY_INLINE void walk(const Starts<kLeaves>& actual, const Starts<kLeaves>& golden, std::size_t whole,
+                       std::size_t first, Running<kAll>& to) const {
+    Running<kLeaves> sums;
+    for (auto* parts : {&sums.product, &sums.a_weight, &sums.g_weight}) fill(*parts, 0);
+    sums.squares.clear_all();
+    const auto square_from = [](WideVec middle) HWY_ATTR {
+      return [middle](WideVec x) HWY_ATTR {
+        const WideVec distance = hn::Sub(x, middle);
+        return hn::Mul(distance, distance);
+      };
+    };
+    const auto of_actual = square_from(hn::Set(Wide(), scale.actual.mean)),
+               of_golden = square_from(hn::Set(Wide(), scale.golden.mean));
+    for (std::size_t i = 0; i < whole; i += 8) {
+      for (std::size_t k = 0; k < kParts<kLeaves>; ++k) {
+        const Vec a = load(actual, i, k), g = load(golden, i, k);
+        if (needs.cosine)
+          sums.product[k] = hn::Add(sums.product[k], hn::Mul(actual_norm.divide(a), golden_norm.divide(g)));
+        if (needs.divergence) {
+          sums.a_weight[k] = hn::Add(sums.a_weight[k], actual_weights.of(a));
+          sums.g_weight[k] = hn::Add(sums.g_weight[k], golden_weights.of(g));
         }
-    fold(sum, use);
+      }
+      if (needs.deviation) sums.squares.add(actual, golden, i, of_actual, of_golden);
+    }
+    for (std::size_t k = 0, at = first / kLeaves * kParts<kLeaves>; k < kParts<kLeaves>; ++k, ++at) {
+      to.product[at] = sums.product[k];
+      to.a_weight[at] = sums.a_weight[k];
+      to.g_weight[at] = sums.g_weight[k];
+    }
+    sums.squares.copy_to(first, to.squares);
   }
 
-  template <class Use>
-  static HWY_INLINE void sum_weights(const Starts& side, std::size_t whole, const Weights<kFast>& weights,
-                                     const Use& use) {
-    Parts sum;
-    fill(sum, 0);
-    for (std::size_t i = 0; i < whole; i += 8)
-      for (std::size_t k = 0; k < kParts; ++k) sum[k] = hn::Add(sum[k], weights.of(load(side, i, k)));
-    fold(sum, use);
+  template <std::size_t kAll>
+  static HWY_INLINE SpreadSums total(Running<kAll>& running) {
+    return {add_up<kAll>(running.product), add_up_wide<kAll>(running.squares.actual),
+            add_up_wide<kAll>(running.squares.golden), add_up<kAll>(running.a_weight),
+            add_up<kAll>(running.g_weight)};
   }
 
-  HWY_INLINE void add_pair(float a, float g, SpreadSums& sums) const {
+  template <std::size_t kLeaves>
+  static HWY_INLINE void fold(const Running<kLeaves>& running, SpreadSums (&sums)[kLeaves]) {
+    fold_parts<kLeaves>(running.product, [&](std::size_t leaf, float sum) { sums[leaf].product = sum; });
+    fold_parts<kLeaves>(running.a_weight,
+                        [&](std::size_t leaf, float sum) { sums[leaf].actual_weight = sum; });
+    fold_parts<kLeaves>(running.g_weight,
+                        [&](std::size_t leaf, float sum) { sums[leaf].golden_weight = sum; });
+    fold_wide<kLeaves>(running.squares.actual,
+                       [&](std::size_t leaf, double sum) { sums[leaf].actual_squares = sum; });
+    fold_wide<kLeaves>(running.squares.golden,
+                       [&](std::size_t leaf, double sum) { sums[leaf].golden_squares = sum; });
+  }
+
+  HWY_INLINE void add_pair(const float* actual, const float* golden, SpreadSums& sums) const {
+    const float a = load_one(actual), g = load_one(golden);
     const double a_distance = a - scale.actual.mean, g_distance = g - scale.golden.mean;
     sums.product += (a / scale.actual.norm) * (g / scale.golden.norm);
     sums.actual_squares += a_distance * a_distance;
@@ -216,10 +282,10 @@ struct SpreadLeaves {
 SpreadSums sum_spread_simd(const float* actual, const float* golden, std::size_t count,
                            const PairScale& scale, NumpyMetricNeeds needs) {
   if (is_fast(scale)) {
-    const SpreadLeaves<true> leaves(scale, needs);
+    SpreadLeaves<true> leaves(scale, needs);
     return sum_tree<SpreadSums>(actual, golden, count, leaves);
   }
-  const SpreadLeaves<false> leaves(scale, needs);
+  SpreadLeaves<false> leaves(scale, needs);
   return sum_tree<SpreadSums>(actual, golden, count, leaves);
 }
 

@@ -1,6 +1,8 @@
 // Two dumps, operator by operator: the table of results, or of the files that belong together.
 #include <algorithm>
 #include <filesystem>
+#include <optional>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -13,6 +15,7 @@
 #include "msaccucmp/compare_work.h"
 #include "report/advisor.h"
 #include "report/result_csv.h"
+#include "terminal/progress.h"
 
 namespace opdump::msaccucmp {
 namespace {
@@ -23,6 +26,11 @@ using compare::PackedRow;
 using compare::Row;
 
 constexpr unsigned kResultMode = 0600;
+
+// As processes share the work, and a bar shows how far it is.
+bool needs_sizes(const CompareSetup& setup) {
+  return setup.arguments.share != nullptr || terminal::Progress::is_shown();
+}
 
 std::uint64_t bytes_of(const compare::OperatorFiles* files) {
   std::uint64_t bytes = 0;
@@ -64,7 +72,8 @@ GroupResult compare_npu(const CompareSetup& setup) {
   CompareWork work;
   work.seen = files_of(setup);
   work.bytes.resize(pairs.size());
-  parallel_for(pairs.size(), 0, [&](std::size_t i) { work.bytes[i] = bytes_of(pairs[i].mine); });
+  if (needs_sizes(setup))
+    parallel_for(pairs.size(), 0, [&](std::size_t i) { work.bytes[i] = bytes_of(pairs[i].mine); });
   work.compare = [&](std::size_t i) { return compare::compare_npu_pair(comparison, pairs[i]); };
   work.give_up = [&](std::size_t i, const std::string& why) {
     return compare::give_up_npu_pair(comparison, pairs[i], why);
@@ -79,10 +88,11 @@ GroupResult compare_with_rules(const CompareSetup& setup) {
   CompareWork work;
   work.seen = files_of(setup);
   work.bytes.resize(groups.size());
-  parallel_for(groups.size(), 0, [&](std::size_t i) {
-    for (const std::size_t member : groups[i]->members)
-      work.bytes[i] += bytes_of(setup.mine.find(setup.rules.ops()[member].op.name, std::nullopt));
-  });
+  if (needs_sizes(setup))
+    parallel_for(groups.size(), 0, [&](std::size_t i) {
+      for (const std::size_t member : groups[i]->members)
+        work.bytes[i] += bytes_of(setup.mine.find(setup.rules.ops()[member].op.name, std::nullopt));
+    });
   work.compare = [&](std::size_t i) {
     return is_map ? compare::map_group(comparison, *groups[i])
                   : compare::compare_group(comparison, *groups[i]);
@@ -93,6 +103,40 @@ GroupResult compare_with_rules(const CompareSetup& setup) {
   return run_work(work, setup.arguments.share);
 }
 
+constexpr std::size_t kRowsAtOnce = 512, kPartsAtOnce = 128;
+
+// The lines of a part of a table, or the first cell that is a formula.
+struct TablePart {
+  std::string lines;
+  std::optional<std::string> formula;
+};
+
+TablePart format_part(std::span<const PackedRow> rows) {
+  TablePart part;
+  for (const PackedRow& packed : rows) {
+    const Row row = packed.cells();
+    if ((part.formula = report::find_formula(row))) break;
+    part.lines += report::csv_line(row);
+  }
+  return part;
+}
+
+// Appends the lines of `rows` to `text`. The first cell that is a formula, if there is one.
+std::optional<std::string> format_rows(std::span<const PackedRow> rows, std::string& text) {
+  for (; !rows.empty(); rows = rows.subspan(std::min(rows.size(), kPartsAtOnce * kRowsAtOnce))) {
+    std::vector<TablePart> parts(std::min(kPartsAtOnce, (rows.size() + kRowsAtOnce - 1) / kRowsAtOnce));
+    parallel_for(parts.size(), 0, [&](std::size_t i) {
+      const auto rest = rows.subspan(i * kRowsAtOnce);
+      parts[i] = format_part(rest.first(std::min(kRowsAtOnce, rest.size())));
+    });
+    for (TablePart& part : parts) {
+      if (part.formula) return std::move(part.formula);
+      text += part.lines;
+    }
+  }
+  return std::nullopt;
+}
+
 // Errors: those of the disk; a cell that is a formula.
 Status write_table(const std::string& path, const Row& header, const std::vector<PackedRow>& rows,
                    Journal& journal) {
@@ -100,14 +144,10 @@ Status write_table(const std::string& path, const Row& header, const std::vector
   std::size_t size = text.size();
   for (const PackedRow& row : rows) size += row.size();
   text.reserve(size);
-  for (const PackedRow& packed : rows) {
-    const Row row = packed.cells();
-    if (const auto formula = report::find_formula(row)) {
-      journal.error("Please check the value written to the csv");
-      journal.error("Malicious value is not allowed to be written to the csv: " + *formula);
-      return Status::unknown;
-    }
-    text += report::csv_line(row);
+  if (const auto formula = format_rows(rows, text)) {
+    journal.error("Please check the value written to the csv");
+    journal.error("Malicious value is not allowed to be written to the csv: " + *formula);
+    return Status::unknown;
   }
   if (const auto written = write_file_atomic(path, text, kResultMode); !written) {
     journal.error("Failed to open \"'" + path + "'\". " + written.error().message());

@@ -26,9 +26,9 @@ compare::Outcome<FusionRules> read_rules(const std::string& path, Journal& journ
   compare::warn_of_size(path, journal);
   auto text = read_file(path, kMaxRules);
   if (!text) return journal.fail(Status::open_file, text.error().message());
-  const auto file = format::decode_fusion_json(std::move(*text), path);
+  auto file = format::decode_fusion_json(std::move(*text), path);
   if (file) {
-    FusionRules rules(*file);
+    FusionRules rules(std::move(*file));
     rules.filter_quantised(journal);
     return rules;
   }

@@ -22,6 +22,9 @@ using compare::PackedRow;
 using compare::Row;
 using Json = nlohmann::json;
 
+constexpr std::size_t kSharesPerThread = 64;
+constexpr std::size_t kMostAtOnce = 16;
+
 // What is told while several pieces are compared at once, in their order.
 class OrderedResults {
  public:
@@ -30,14 +33,23 @@ class OrderedResults {
     for (const std::uint64_t each : bytes_) total_bytes_ += each;
   }
 
-  void add(std::size_t i, GroupResult result) {
-    std::string text = take_text(result.journal);
+  void add(std::size_t i, GroupResult result) { add(Finished{{i, std::move(result)}}); }
+
+  // Of pieces in rising order.
+  using Finished = std::vector<std::pair<std::size_t, GroupResult>>;
+  void add(Finished finished) {
+    std::vector<std::string> texts;
+    for (auto& [i, result] : finished) texts.push_back(take_text(result.journal));
     std::unique_lock lock(mutex_);
-    results_[i] = std::move(result);
-    texts_[i] = std::move(text);
-    is_done_[i] = true;
+    for (std::size_t n = 0; n < finished.size(); ++n) {
+      const std::size_t i = finished[n].first;
+      results_[i] = std::move(finished[n].second);
+      texts_[i] = std::move(texts[n]);
+      is_done_[i] = true;
+      done_bytes_ += bytes_[i];
+    }
     for (; next_ < results_.size() && is_done_[next_]; ++next_) ready_ += std::exchange(texts_[next_], {});
-    progress_.update(done_bytes_ += bytes_[i], total_bytes_);
+    progress_.update(done_bytes_, total_bytes_);
     if (!is_writing_) write_ready(lock);
   }
 
@@ -51,7 +63,8 @@ class OrderedResults {
       merged.is_matched = merged.is_matched || result.is_matched;
       std::ranges::move(result.rows, std::back_inserter(merged.rows));
     }
-    std::ranges::stable_sort(merged.rows, {}, &PackedRow::index);
+    if (!std::ranges::is_sorted(merged.rows, {}, &PackedRow::index))
+      std::ranges::stable_sort(merged.rows, {}, &PackedRow::index);
     return merged;
   }
 
@@ -80,6 +93,20 @@ class OrderedResults {
   bool is_terminal_ = ::isatty(STDERR_FILENO) == 1;
   terminal::Progress progress_{"comparing operators"};
 };
+
+// Calls compare(n) for 0 ... count - 1, several for one result of many small ones: threads that hand over
+// each of them wait for each other longer than they work.
+template <typename Compare>
+void compare_all(std::size_t count, unsigned threads, OrderedResults& results, const Compare& compare) {
+  const std::size_t share = count / (kSharesPerThread * worker_count(threads));
+  const std::size_t at_once = std::clamp<std::size_t>(share, 1, kMostAtOnce);
+  parallel_for((count + at_once - 1) / at_once, threads, [&](std::size_t part) {
+    OrderedResults::Finished finished;
+    for (std::size_t n = part * at_once; n < std::min(count, (part + 1) * at_once); ++n)
+      finished.push_back(compare(n));
+    results.add(std::move(finished));
+  });
+}
 
 Json to_json(std::size_t piece, const GroupResult& result) {
   Json lines = Json::array();
@@ -133,10 +160,10 @@ class SharedRun {
  private:
   std::string compare_own(std::span<const std::size_t> pieces) {
     std::vector<Json> answers(pieces.size());
-    parallel_for(pieces.size(), share_.threads, [&](std::size_t n) {
+    compare_all(pieces.size(), share_.threads, results_, [&](std::size_t n) {
       GroupResult result = work_.compare(pieces[n]);
       if (share_.rank != 0) answers[n] = to_json(pieces[n], result);
-      results_.add(pieces[n], std::move(result));
+      return std::pair(pieces[n], std::move(result));
     });
     if (share_.rank == 0) return {};
     const auto bytes = Json::to_msgpack(answers);
@@ -160,7 +187,7 @@ compare::GroupResult run_work(const CompareWork& work, const compare::Share* sha
   OrderedResults results(work.bytes);
   bool is_whole = true;
   if (share == nullptr)
-    parallel_for(work.bytes.size(), 0, [&](std::size_t i) { results.add(i, work.compare(i)); });
+    compare_all(work.bytes.size(), 0, results, [&](std::size_t i) { return std::pair(i, work.compare(i)); });
   else
     is_whole = SharedRun(work, *share, results).run();
   GroupResult merged = results.merge();

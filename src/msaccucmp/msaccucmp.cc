@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 
 #include "group/group.h"
@@ -94,6 +96,18 @@ int run_verb(const Verb& verb, std::span<const char* const> args) {
 
 bool is_control(char c) { return (c >= '\0' && c < ' ') || c == '\x7f'; }
 
+// Eight characters at a time: nearly no line has one.
+bool has_control(std::string_view text) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101, kTops = 0x80 * kOnes;
+  for (; text.size() >= 8; text.remove_prefix(8)) {
+    std::uint64_t eight = 0;
+    std::memcpy(&eight, text.data(), 8);
+    const std::uint64_t low = (eight & ~kTops), is_low = ~(low + 0x60 * kOnes), is_last = low + kOnes;
+    if (((is_low | is_last) & ~eight & kTops) != 0) return true;
+  }
+  return std::ranges::any_of(text, is_control);
+}
+
 }  // namespace
 
 LogText::LogText() {
@@ -110,7 +124,8 @@ void LogText::add(Severity severity, std::string_view text) {
   text_.append(start_).append(kNames[static_cast<std::size_t>(severity)]).append("] ");
   const std::size_t begin = text_.size();
   text_.append(text);
-  std::replace_if(text_.begin() + static_cast<std::ptrdiff_t>(begin), text_.end(), is_control, '_');
+  if (has_control(text))
+    std::replace_if(text_.begin() + static_cast<std::ptrdiff_t>(begin), text_.end(), is_control, '_');
   text_ += '\n';
 }
 

@@ -49,7 +49,8 @@ std::string csv_line(const compare::Row& row) {
     }
     line += '"';
   }
-  return line + "\r\n";
+  line += "\r\n";
+  return line;
 }
 
 std::optional<std::string> find_formula(const compare::Row& row) {

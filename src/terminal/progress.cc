@@ -22,8 +22,10 @@ void write_bar(const std::string& text) {
 
 Progress::Progress(std::string label)
     : label_(std::move(label)),
-      is_terminal_(::isatty(STDERR_FILENO) == 1),
+      is_terminal_(is_shown()),
       next_draw_(Clock::now() + std::chrono::seconds(1)) {}
+
+bool Progress::is_shown() { return ::isatty(STDERR_FILENO) == 1; }
 
 Progress::~Progress() {
   if (has_drawn_) write_bar("\r\033[K");

@@ -15,6 +15,9 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
   ~Progress();  // wipes the bar
 
+  // Whether there is a terminal that could show one.
+  static bool is_shown();
+
   // Call it as often as you like: it draws at most ten times a second. Not thread-safe.
   void update(std::uint64_t done_bytes, std::uint64_t total_bytes);
 
