@@ -200,7 +200,7 @@ def changes(count):
         (FRACTAL_Z, (32 * 9, n // 16, 16, 16), (3, 3, 512, n // 16 * 16), ["HWCN"]),
         (FRACTAL_NZ, (256, count // 65536, 16, 16), (count // 4096, 4096), ["ND"]),
         (FRACTAL_NZ, (count // 65536, 256, 16, 16), (4096, count // 4096), ["ND"]),
-        (NDC1HWC0, (count // (4 * 8 * 64 * 64 * 16), 4, 8, 64, 64, 16), None, ["NCDHW"]),
+        (NDC1HWC0, (count // (4 * 8 * 64 * 64 * 16), 4, 8, 64, 64, 16), (count // (128 * 4 * 64 * 64), 128, 4, 64, 64), ["NCDHW"]),
         (HWCN, (3, 3, 512, plain), None, ["NCHW", "NHWC", "FRACTAL_Z"]),
         (NCHW, (plain, 512, 3, 3), None, ["NHWC", "FRACTAL_Z"]),
         (NHWC, (plain, 3, 3, 512), None, ["NCHW", "HWCN", "FRACTAL_Z"]),

@@ -15,15 +15,16 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kSlice = "_lxslice";
+constexpr int kMaxDepth = 100;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 enum class Kind : std::uint8_t { array, object, text, truth, integer, other };
 
 // A value in a document of simdjson's, whose members and items are looked for by walking over them.
-class FastValue {
+class Value {
  public:
-  explicit FastValue(simdjson::dom::element element) : element_(element) {}
+  Value(simdjson::dom::element element) : element_(element) {}  // NOLINT: the same, seen so
 
   Kind kind() const {
     using Type = simdjson::dom::element_type;
@@ -45,22 +46,16 @@ class FastValue {
   }
 
   // The member of an object: of equal keys the last one.
-  std::optional<FastValue> find(std::string_view key) const {
-    std::optional<FastValue> found;
+  std::optional<Value> find(std::string_view key) const {
+    std::optional<Value> found;
     const simdjson::dom::object object = element_.get_object().value_unsafe();
     for (const auto& field : object)
-      if (field.key == key) found = FastValue(field.value);
+      if (field.key == key) found = Value(field.value);
     return found;
   }
 
-  // Calls use(item) for the items of an array until it fails.
-  template <typename Use>
-  Result<> each(const Use& use) const {
-    const simdjson::dom::array array = element_.get_array().value_unsafe();
-    for (const simdjson::dom::element item : array) OPDUMP_CHECK_OK(use(FastValue(item)));
-    return ok();
-  }
-
+  // What an array, a string, a bool, an integer holds.
+  simdjson::dom::array items() const { return element_.get_array().value_unsafe(); }
   std::string_view text() const { return element_.get_string().value_unsafe(); }
   bool truth() const { return element_.get_bool().value_unsafe(); }
   std::int64_t integer() const {
@@ -72,48 +67,7 @@ class FastValue {
   simdjson::dom::element element_;
 };
 
-// The same of nlohmann's, which takes more: numbers and depths without a limit.
-class TreeValue {
- public:
-  explicit TreeValue(const json& value) : value_(&value) {}
-
-  Kind kind() const {
-    if (value_->is_number_integer()) return Kind::integer;
-    switch (value_->type()) {
-      case json::value_t::array:
-        return Kind::array;
-      case json::value_t::object:
-        return Kind::object;
-      case json::value_t::string:
-        return Kind::text;
-      case json::value_t::boolean:
-        return Kind::truth;
-      default:
-        return Kind::other;
-    }
-  }
-
-  std::optional<TreeValue> find(const char* key) const {
-    const auto found = value_->find(key);
-    return found == value_->end() ? std::nullopt : std::optional(TreeValue(*found));
-  }
-
-  template <typename Use>
-  Result<> each(const Use& use) const {
-    for (const json& item : *value_) OPDUMP_CHECK_OK(use(TreeValue(item)));
-    return ok();
-  }
-
-  std::string_view text() const { return value_->get_ref<const std::string&>(); }
-  bool truth() const { return value_->get<bool>(); }
-  std::int64_t integer() const { return value_->get<std::int64_t>(); }
-
- private:
-  const json* value_;
-};
-
 // Reads one file; the messages name it.
-template <typename Value>
 class Decoder {
  public:
   explicit Decoder(const std::string& file) : file_(file) {}
@@ -121,22 +75,21 @@ class Decoder {
   Result<FusionFile> decode(const Value& root) const {
     FusionFile result;
     OPDUMP_TRY(const Value graphs, member(root, "graph", Kind::array));
-    OPDUMP_CHECK_OK(graphs.each([&](const Value& graph) -> Result<> {
+    for (const Value graph : graphs.items()) {
       OPDUMP_TRY(const Value ops, member(graph, "op", Kind::array));
       FusionGraph& made = result.graphs.emplace_back();
-      return ops.each([&](const Value& op) { return decode_op(op, made.ops.emplace_back()); });
-    }));
+      for (const Value op : ops.items()) OPDUMP_CHECK_OK(decode_op(op, made.ops.emplace_back()));
+    }
     return result;
   }
 
   Result<std::vector<std::string>> decode_names(const Value& root) const {
     std::vector<std::string> names;
     OPDUMP_TRY(const Value graphs, member(root, "graph", Kind::array));
-    OPDUMP_CHECK_OK(graphs.each([&](const Value& graph) -> Result<> {
+    for (const Value graph : graphs.items()) {
       OPDUMP_TRY(const Value name, member(graph, "name", Kind::text));
       names.emplace_back(name.text());
-      return ok();
-    }));
+    }
     return names;
   }
 
@@ -176,15 +129,13 @@ class Decoder {
 
   // The value of attribute `key` of [{"key": ..., "value": {KIND: ...}}], or nothing. The first one counts.
   Result<Found> attribute(const Value& attributes, std::string_view key) const {
-    Found found;
-    OPDUMP_CHECK_OK(attributes.each([&](const Value& attribute) -> Result<> {
-      if (found) return ok();
+    for (const Value attribute : attributes.items()) {
       OPDUMP_TRY(const Value name, member(attribute, "key", Kind::text));
-      if (name.text() != key) return ok();
-      OPDUMP_TRY(found, any_member(attribute, "value"));
-      return ok();
-    }));
-    return found;
+      if (name.text() != key) continue;
+      OPDUMP_TRY(const Value value, any_member(attribute, "value"));
+      return Found(value);
+    }
+    return Found();
   }
 
   Result<Found> attribute(const Value& attributes, std::string_view key, const char* field, Kind kind) const {
@@ -216,12 +167,12 @@ class Decoder {
     const Found found = op.find("input");
     if (!found) return ok();
     if (found->kind() != Kind::array) return not_a("input", "an array");
-    return found->each([&](const Value& item) -> Result<> {
+    for (const Value item : found->items()) {
       if (item.kind() != Kind::text) return not_a("input", "an array");
       const std::string_view input = item.text();
       if (!input.empty() && !input.ends_with(":-1")) inputs.push_back(without_slices(input));
-      return ok();
-    });
+    }
+    return ok();
   }
 
   Result<> decode_output(const Value& attributes, std::int64_t position, FusionOutput& output) const {
@@ -235,11 +186,11 @@ class Decoder {
     bool is_told = false;
     OPDUMP_TRY(const Found shape, list_attribute(attributes, "origin_shape", "i", is_told));
     if (!shape) return ok();
-    return shape->each([&](const Value& dim) -> Result<> {
+    for (const Value dim : shape->items()) {
       if (dim.kind() != Kind::integer) return not_a("i", "an array");
       output.origin_shape.push_back(dim.integer());
-      return ok();
-    });
+    }
+    return ok();
   }
 
   Result<> decode_outputs(const Value& op, std::vector<FusionOutput>& outputs) const {
@@ -247,30 +198,29 @@ class Decoder {
     if (!found) return ok();
     if (found->kind() != Kind::array) return not_a("output_desc", "an array");
     std::int64_t position = 0;
-    return found->each([&](const Value& description) -> Result<> {
+    for (const Value description : found->items()) {
       const std::int64_t index = position++;
       if (description.kind() != Kind::object) return not_a("output_desc", "an array");
       const Found attributes = description.find("attr");
-      if (!attributes) return ok();
+      if (!attributes) continue;
       if (attributes->kind() != Kind::array) return not_a("attr", "an array");
       FusionOutput output;
       OPDUMP_CHECK_OK(decode_output(*attributes, index, output));
       if (const Found dtype = description.find("dtype"); dtype && dtype->kind() == Kind::text)
         output.dtype = dtype->text();
       outputs.push_back(std::move(output));
-      return ok();
-    });
+    }
+    return ok();
   }
 
   Result<> decode_original_names(const Value& attributes, FusionOp& op) const {
     OPDUMP_TRY(const Found names,
                list_attribute(attributes, "_datadump_original_op_names", "s", op.tells_original_names));
     if (names)
-      OPDUMP_CHECK_OK(names->each([&](const Value& name) -> Result<> {
+      for (const Value name : names->items()) {
         if (name.kind() != Kind::text) return not_a("s", "an array");
         op.original_names.emplace_back(name.text());
-        return ok();
-      }));
+      }
     if (op.original_names.empty())
       op.original_names.push_back(op.tells_original_names ? std::string() : op.name);
     return ok();
@@ -305,26 +255,27 @@ class Decoder {
   const std::string& file_;
 };
 
-Result<json> parse_slowly(const std::string& text, const std::string& name) {
-  json root = json::parse(text, nullptr, false);
+// `text` as simdjson takes it: without numbers and depths beyond its limits, which nothing here looks at; the
+// text that atc would make JSON of as JSON.
+Result<std::string> plain_json(const std::string& text, const std::string& name) {
+  const auto is_kept = [](int depth, json::parse_event_t, const json&) { return depth < kMaxDepth; };
+  json root = json::parse(text, is_kept, false);
   if (root.is_discarded())
     if (const auto model = decode_ge_graph(text)) root = ge_graph_json(*model);
   if (root.is_discarded())
     return Error(Code::corrupt,
                  "Failed to load json object. The content of the json file \"'" + name + "'\" is invalid.");
-  return root;
+  return root.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// read(decoder, root) of the document, whichever library reads it.
-template <typename Read>
-auto read_document(const std::string& text, const std::string& name, const Read& read)
-    -> decltype(read(Decoder<TreeValue>(name), TreeValue(json()))) {
-  simdjson::dom::parser parser;
+// The root lives as long as `parser`.
+Result<Value> parse(simdjson::dom::parser& parser, const std::string& text, const std::string& name) {
   simdjson::dom::element root;
-  if (parser.parse(text).get(root) == simdjson::SUCCESS)
-    return read(Decoder<FastValue>(name), FastValue(root));
-  OPDUMP_TRY(const json tree, parse_slowly(text, name));
-  return read(Decoder<TreeValue>(name), TreeValue(tree));
+  if (parser.parse(text).get(root) == simdjson::SUCCESS) return Value(root);
+  OPDUMP_TRY(const std::string plain, plain_json(text, name));
+  if (const auto failed = parser.parse(plain).get(root); failed != simdjson::SUCCESS)
+    return Error(Code::corrupt, name + ": " + simdjson::error_message(failed));
+  return Value(root);
 }
 
 }  // namespace
@@ -343,14 +294,16 @@ std::string without_slices(std::string_view name) {
   return result;
 }
 
-Result<FusionFile> decode_fusion_json(std::string text, const std::string& name) {
-  return read_document(text, name,
-                       [](const auto& decoder, const auto& root) { return decoder.decode(root); });
+Result<FusionFile> decode_fusion_json(const std::string& text, const std::string& name) {
+  simdjson::dom::parser parser;
+  OPDUMP_TRY(const Value root, parse(parser, text, name));
+  return Decoder(name).decode(root);
 }
 
 Result<std::vector<std::string>> decode_graph_names(const std::string& text, const std::string& name) {
-  return read_document(text, name,
-                       [](const auto& decoder, const auto& root) { return decoder.decode_names(root); });
+  simdjson::dom::parser parser;
+  OPDUMP_TRY(const Value root, parse(parser, text, name));
+  return Decoder(name).decode_names(root);
 }
 
 }  // namespace opdump::format

@@ -46,7 +46,7 @@ struct FusionFile {
 // Errors, with the original's words: not_found -- something that must be there is missing; corrupt -- no
 // JSON, or not of this kind. `name` is what messages call the file. Slices of operators ("_lxslice0") lose
 // that suffix.
-Result<FusionFile> decode_fusion_json(std::string text, const std::string& name);
+Result<FusionFile> decode_fusion_json(const std::string& text, const std::string& name);
 
 // The names of the graphs in such a file; operators are not looked at. Errors: as above.
 Result<std::vector<std::string>> decode_graph_names(const std::string& text, const std::string& name);

@@ -26,7 +26,7 @@ compare::Outcome<FusionRules> read_rules(const std::string& path, Journal& journ
   compare::warn_of_size(path, journal);
   auto text = read_file(path, kMaxRules);
   if (!text) return journal.fail(Status::open_file, text.error().message());
-  auto file = format::decode_fusion_json(std::move(*text), path);
+  auto file = format::decode_fusion_json(*text, path);
   if (file) {
     FusionRules rules(std::move(*file));
     rules.filter_quantised(journal);
