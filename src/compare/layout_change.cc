@@ -35,9 +35,45 @@ Shape matrix_shape(const Shape& shape) {
   return {batch, shape[shape.rank() - 2], shape[shape.rank() - 1]};
 }
 
+std::int64_t& named(char letter, Format format, Shape& shape) {
+  return shape.dims()[model::format_name(format).find(letter)];
+}
+
+// All that is stored of filters whose windows are as large as `to_shape` says; what is behind its fourth
+// dimension is overlooked.
+Result<Shape> padded_filters(const LayoutChange& change) {
+  const Shape& stored = change.from_shape;
+  if (stored.rank() != 4 || change.to_shape.rank() < 4) return Error(Code::corrupt, "the shapes do not fit");
+  Shape shape(change.to_shape.dims().first(4));
+  std::int64_t window = 0;
+  const std::int64_t height = named('H', change.to, shape), width = named('W', change.to, shape);
+  if (__builtin_mul_overflow(height, width, &window) || window <= 0)
+    return Error(Code::corrupt, "the window of the filters is empty");
+  if (__builtin_mul_overflow(stored[1], stored[2], &named('N', change.to, shape)) ||
+      __builtin_mul_overflow(stored[0] / window, stored[3], &named('C', change.to, shape)))
+    return Error(Code::corrupt, "too many filters");
+  return shape;
+}
+
+// What NumPy's array[:want - have] leaves, which is meant to cut the padding.
+std::int64_t without_padding(std::int64_t want, std::int64_t have) {
+  const std::int64_t pad = want - have;
+  if (pad == 0) return have;
+  return pad < 0 ? std::max<std::int64_t>(want, 0) : std::min(pad, have);
+}
+
+Outcome<TensorData> cut_filters(const LayoutChange& change, const TensorData& whole, Journal& journal) {
+  Shape shape = whole.shape, wanted(change.to_shape.dims().first(4));
+  for (const char letter : {'N', 'C'}) {
+    std::int64_t& dim = named(letter, change.to, shape);
+    dim = without_padding(named(letter, change.to, wanted), dim);
+  }
+  return cropped(whole, shape, journal);
+}
+
 Result<Shape> made_shape(const LayoutChange& change) {
   if (change.from == Format::fractal_nz) return matrix_shape(change.to_shape);
-  if (change.from == Format::fractal_z) return change.to_shape;
+  if (change.from == Format::fractal_z) return change.groups > 1 ? change.to_shape : padded_filters(change);
   OPDUMP_TRY(Shape shape,
              math::convert_shape(change.from_shape, change.from, change.to, {{}, change.groups}));
   const bool cuts_channels = change.from == Format::ndc1hwc0 && shape.rank() == 5 &&
@@ -67,7 +103,9 @@ Outcome<TensorData> run(const LayoutChange& change, const TensorData& data, Jour
   const auto done = math::convert_layout(view, change.from, change.to, *shape,
                                          std::max<std::int64_t>(change.groups, 1), {memory.get(), size});
   if (!done) return failed(done.error());
-  return TensorData{data.dtype, *shape, memory.get(), memory};
+  TensorData made{data.dtype, *shape, memory.get(), memory};
+  if (change.from == Format::fractal_z && change.groups <= 1) return cut_filters(change, made, journal);
+  return made;
 }
 
 }  // namespace

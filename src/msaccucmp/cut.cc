@@ -87,8 +87,17 @@ std::vector<ViewDim> view_of_blocks(const arrays::LayoutChange& change) {
   return {dim(2), dim(3), *c, dim(0)};
 }
 
+// Filters of one block of channels: HWCN of FRACTAL_Z takes no copy.
+std::vector<ViewDim> view_of_filters(const arrays::LayoutChange& change) {
+  const Shape &s = change.stored, &made = change.made;
+  if (s.rank() != 4 || change.to != Format::hwcn || change.groups > 1 || made[2] != s[3]) return {};
+  const std::int64_t plane = made[3] * s[3];  // elements of a place of the window
+  return {{made[0], made[1] * plane}, {made[1], plane}, {made[2], 1}, {made[3], s[3]}};
+}
+
 std::vector<ViewDim> view_of(const arrays::LayoutChange& change) {
   std::vector<ViewDim> view;
+  if (change.from == Format::fractal_z) return view_of_filters(change);
   if (change.from == Format::nc1hwc0 || change.from == Format::ndc1hwc0) return view_of_blocks(change);
   if (change.stored.rank() != 4 || change.to == Format::fractal_z) return view;
   const Shape strides = model::row_major_strides(change.stored);

@@ -126,6 +126,20 @@ def test_what_has_no_original_in_a_group(tmp_path):
     assert table.read_text().count(str(right / "d.0")) == 3  # through the same operator twice is no circle
 
 
+def test_filters_whose_shape_is_told_in_another_order(tmp_path):
+    """The window is where the format says it is, whatever lies there; so are the filters that are cut."""
+    stored = np.arange(4 * 16 * 16, dtype=np.float16).reshape(4, 1, 16, 16)
+    rules = operator("f", "Conv2D", 1, [], ["f"], "f")
+    rules["output_desc"][0]["attr"][1]["value"]["s"] = "HWCN"
+    right = golden(tmp_path / "gold", f=np.zeros((1, 1, 2, 2)))
+    mine = tmp_path / "my"
+    mine.mkdir()
+    write_dump(mine / "Conv2D.f.1.2.1700000000000000", [], [(stored, (1, 1, 2, 2), 4)])
+    done = compare("-m", mine, "-g", right, "-f", graph(tmp_path / "r.json", rules), "-alg", "1", "-out", tmp_path)
+    largest = stored.reshape(4, 1, 1, 1, 16, 16).transpose(1, 2, 0, 5, 3, 4).reshape(1, 1, 64, 16)[:, :, :2, :2].max()
+    assert done.returncode == 0 and rows_in(tmp_path)[1][-3:] == ["[1,1,2,2]", f"{largest:.6f}", ""]
+
+
 def in_blocks(matrix):
     """FRACTAL_NZ of a matrix."""
     height, width = (-(-n // 16) for n in matrix.shape)

@@ -113,6 +113,15 @@ def test_dimensions_that_the_original_overlooks(tmp_path):
     assert status == 0 and files == {"0.2x2x3x16.npy": saved(array.reshape(2, 2, 3, 16))}
 
 
+@pytest.mark.parametrize("original, is_fortran", [((1, 1, 16, 32), True), ((1, 1, 16, 20), True), ((1, 1, 15, 32), False), ((1, 1, 16, 1), False)])
+def test_filters_in_the_order_that_numpy_saves(original, is_fortran, tmp_path):
+    array = numpy.arange(2 * 16 * 16, dtype="float32").reshape(1, 2, 16, 16)
+    status, files, _ = run(tmp_path, [tensor(FLOAT, FRACTAL_Z, array.shape, array.tobytes(), original)], "-f", "HWCN")
+    expected = array.reshape(1, 1, 1, 2, 16, 16).transpose(1, 2, 0, 5, 3, 4).reshape(1, 1, 16, 32)[:, :, :original[2], :original[3]]
+    assert status == 0 and files == {f"0.{'x'.join(map(str, original))}.npy": saved(expected)}
+    assert (b"'fortran_order': True" in list(files.values())[0]) == is_fortran
+
+
 def test_volumes_in_the_order_that_numpy_saves(tmp_path):
     array = numpy.arange(64, dtype="float32").reshape(1, 1, 1, 1, 2, 32)
     status, files, _ = run(tmp_path, [tensor(FLOAT, NDC1HWC0, array.shape, array.tobytes())], "-f", "ND")
