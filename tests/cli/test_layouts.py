@@ -9,11 +9,12 @@ import struct
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "msaccucmp"))
 from conftest import dump_file, tensor  # noqa: E402
+
+np = pytest.importorskip("numpy")
 
 COUNT = int(os.environ.get("OPDUMP_LAYOUT_CASES", "6"))  # for each layout and target
 NUMBERS = {"NCHW": 0, "NHWC": 1, "ND": 2, "NC1HWC0": 3, "FRACTAL_Z": 4, "NC1HWC0_C04": 12, "FRACTAL_Z_C04": 13, "CHWN": 14, "HWCN": 16,
