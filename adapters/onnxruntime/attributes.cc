@@ -1,5 +1,6 @@
 #include "attributes.h"
 
+#include <optional>
 #include <protozero/pbf_reader.hpp>
 #include <utility>
 
@@ -12,9 +13,20 @@ using protozero::pbf_reader;
 
 // Of an attribute; longer ones are data rather than settings.
 constexpr std::size_t kMaxItems = 1 << 16;
+// Of subgraphs in subgraphs. The recorder takes fewer.
+constexpr int kMaxDepth = 24;
 
 bool is_packed(const pbf_reader& field) {
   return field.wire_type() == protozero::pbf_wire_type::length_delimited;
+}
+
+// Appends what `make` makes of `values`, up to one more than is kept.
+template <typename Values, typename Make>
+void append(const Values& values, std::vector<opdump_argument>& items, const Make& make) {
+  for (const auto value : values) {
+    if (items.size() > kMaxItems) return;
+    items.push_back(make(value));
+  }
 }
 
 // The field `tag` of a message, a text; empty if it is not there.
@@ -80,24 +92,24 @@ opdump_argument Attributes::real(double value) const {
 // AttributeProto: its kind is told by which of its fields is there.
 void Attributes::read_attribute(std::string_view attribute, List& to) {
   List items;
-  std::vector<opdump_argument> single;
+  std::optional<opdump_argument> single;
   bool is_list = false;
   for (pbf_reader field(attribute.data(), attribute.size()); field.next() && items.size() <= kMaxItems;) {
     is_list = is_list || (field.tag() >= 7 && field.tag() <= 9);
     if (field.tag() == 2) {
-      single.push_back(real(float_of(field)));
+      single = real(float_of(field));
     } else if (field.tag() == 3) {
-      single.push_back(integer(integer_of(field)));
+      single = integer(integer_of(field));
     } else if (field.tag() == 4) {
-      single.push_back(text(text_of(field)));
+      single = text(text_of(field));
     } else if (field.tag() == 6) {
-      single.push_back(read_graph(text_of(field)));
+      single = read_graph(text_of(field));
     } else if (field.tag() == 7 && is_packed(field)) {
-      for (const float value : field.get_packed_float()) items.push_back(real(value));
+      append(field.get_packed_float(), items, [&](float value) { return real(value); });
     } else if (field.tag() == 7) {
       items.push_back(real(float_of(field)));
     } else if (field.tag() == 8 && is_packed(field)) {
-      for (const std::int64_t value : field.get_packed_int64()) items.push_back(integer(value));
+      append(field.get_packed_int64(), items, [&](std::int64_t value) { return integer(value); });
     } else if (field.tag() == 8) {
       items.push_back(integer(integer_of(field)));
     } else if (field.tag() == 9) {
@@ -106,8 +118,8 @@ void Attributes::read_attribute(std::string_view attribute, List& to) {
       field.skip();
     }
   }
-  if (items.size() > kMaxItems || (!is_list && single.empty())) return;
-  opdump_argument argument = is_list ? list(std::move(items)) : single.back();
+  if (items.size() > kMaxItems || (!is_list && !single)) return;
+  opdump_argument argument = is_list ? list(std::move(items)) : *single;
   argument.name = texts_.emplace_back(find_text(attribute, 1)).c_str();
   to.push_back(argument);
 }
@@ -115,6 +127,8 @@ void Attributes::read_attribute(std::string_view attribute, List& to) {
 // The form of OPDUMP_ARGUMENT_GRAPH.
 opdump_argument Attributes::read_graph(std::string_view graph) {
   List inputs, constants, outputs, nodes;
+  if (depth_ == kMaxDepth) return list({}, OPDUMP_ARGUMENT_GRAPH);
+  ++depth_;
   for (pbf_reader field(graph.data(), graph.size()); field.next();) {
     if (field.tag() == 1)
       nodes.push_back(read_node(text_of(field), nodes.size()));
@@ -127,6 +141,7 @@ opdump_argument Attributes::read_graph(std::string_view graph) {
     else
       field.skip();
   }
+  --depth_;
   List items{list(std::move(inputs)), list(std::move(constants)), list(std::move(outputs))};
   items.insert(items.end(), nodes.begin(), nodes.end());
   return list(std::move(items), OPDUMP_ARGUMENT_GRAPH);

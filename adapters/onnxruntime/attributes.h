@@ -1,5 +1,5 @@
 // The attributes of an operator of an ONNX model as arguments for the recorder, subgraphs among them.
-// Tensors, types and very long lists are left out.
+// Tensors, types, very long lists and what is nested too deeply are left out.
 #pragma once
 
 #include <deque>
@@ -36,6 +36,7 @@ class Attributes {
   std::deque<std::string> texts_;  // that arguments point to
   std::deque<List> lists_;
   List arguments_;
+  int depth_ = 0;  // of the subgraph that is read
 };
 
 }  // namespace opdump::onnx

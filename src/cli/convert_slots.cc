@@ -103,11 +103,13 @@ std::optional<Place> find_place(const dump::Slot& slot, std::span<const std::byt
   return is_whole && is_known ? std::optional(place) : std::nullopt;
 }
 
-// The shapes of a change, `origin` being what the dump knows of the tensor. Errors: as math::convert_shape.
-Result<arrays::LayoutChange> shapes_of(const Shape& stored, Format from, Format to,
+// The shapes of a change, `origin` being what the dump knows of the tensor; blocks are made as most chips
+// make those of `dtype`. Errors: as math::convert_shape.
+Result<arrays::LayoutChange> shapes_of(model::DType dtype, const Shape& stored, Format from, Format to,
                                        const std::optional<Origin>& origin) {
   arrays::LayoutChange change{from, to, stored, {}, {}, origin ? origin->groups : 1};
-  const auto padded = math::convert_shape(stored, from, to, {{}, change.groups});
+  const math::LayoutOptions options{math::block_sizes(dtype, math::Chip::ascend), change.groups};
+  const auto padded = math::convert_shape(stored, from, to, options);
   if (padded) {
     change.made = change.result = *padded;
   } else if (origin) {
@@ -116,7 +118,7 @@ Result<arrays::LayoutChange> shapes_of(const Shape& stored, Format from, Format 
   } else {
     return Error(padded.error().code(), padded.error().message());
   }
-  if (!origin || origin->shape.rank() != padded->rank()) return change;
+  if (!math::is_plain_layout(to) || !origin || origin->shape.rank() != padded->rank()) return change;
   bool is_cut = true;
   for (std::size_t i = 0; i < padded->rank(); ++i) is_cut = is_cut && origin->shape[i] <= (*padded)[i];
   if (is_cut) change.result = origin->shape;
@@ -159,7 +161,8 @@ Result<arrays::Array> open_slot(const dump::Slot& slot, std::optional<Format> fo
       array.pieces = arrays::make_pieces(elements);
       return array;
     }
-    OPDUMP_TRY(arrays::LayoutChange change, shapes_of(shape, *from, *format, find_origin(slot)));
+    OPDUMP_TRY(arrays::LayoutChange change,
+               shapes_of(elements.dtype, shape, *from, *format, find_origin(slot)));
     array.shape = change.result;
     OPDUMP_TRY(array.pieces, arrays::change_layout(elements, std::move(change), threads));
     return array;

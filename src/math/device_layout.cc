@@ -35,10 +35,8 @@ struct Pair {
 
 Pair pair_of(Format from, Format to) {
   const LayoutRow *source = find_layout(from), *target = find_layout(to);
-  const bool source_plain = from == Format::nd || (source != nullptr && source->is_plain());
-  const bool target_plain = to == Format::nd || (target != nullptr && target->is_plain());
-  if (source != nullptr && target_plain) return {source, to, true};
-  if (target != nullptr && source_plain) return {target, from, false};
+  if (source != nullptr && is_plain_layout(to)) return {source, to, true};
+  if (target != nullptr && is_plain_layout(from)) return {target, from, false};
   return {};
 }
 
@@ -170,6 +168,11 @@ Result<> convert_parts(const TensorView& in, Format from, Format to, const Shape
 }
 
 }  // namespace
+
+bool is_plain_layout(Format format) {
+  const LayoutRow* row = find_layout(format);
+  return format == Format::nd || (row != nullptr && row->is_plain());
+}
 
 bool can_convert_layout(Format from, Format to) { return from == to || pair_of(from, to).stored != nullptr; }
 

@@ -23,6 +23,9 @@
 
 namespace opdump::math {
 
+// True for NCHW, ND and the like.
+bool is_plain_layout(model::Format format);
+
 // True if convert_layout knows the pair: the same format, or two that have an element order of their own, one
 // of them plain.
 bool can_convert_layout(model::Format from, model::Format to);

@@ -8,6 +8,7 @@
 
 #include "base/worker_pool.h"
 #include "group/group.h"
+#include "msaccucmp/help.h"
 #include "msaccucmp/msaccucmp.h"
 #include "terminal/output.h"
 
@@ -175,8 +176,8 @@ Result<int> run_compare(std::span<const char* const> words) {
     return kWrongUse;
   }
   if (!*arguments) {
-    terminal::print(compare_usage());
-    terminal::print(compare_help());
+    terminal::print(kCompareUsage);
+    terminal::print(kCompareHelp);
     return 0;
   }
   const auto group = group::Group::join();

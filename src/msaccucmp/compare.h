@@ -46,8 +46,6 @@ bool is_leader(const CompareArguments& arguments);
 // Reads the words after "compare". Errors: usage -- what argparse prints, with the usage. Nothing: -h was
 // asked.
 Result<std::optional<CompareArguments>> parse_compare_arguments(std::span<const char* const> words);
-std::string_view compare_usage();
-std::string_view compare_help();
 
 // Runs it all; the status is the program's.
 Result<int> run_compare(std::span<const char* const> words);

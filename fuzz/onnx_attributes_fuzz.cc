@@ -1,0 +1,22 @@
+// Any bytes as an operator of an ONNX model, whose attributes cross the door to the recorder.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "abi/arguments.h"
+#include "attributes.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const opdump::onnx::Attributes attributes({reinterpret_cast<const char*>(data), size});
+  const auto given = attributes.arguments();
+  const auto arguments = opdump::abi::to_arguments(given.data(), given.size());
+  const auto bodies = opdump::abi::to_bodies(given.data(), given.size());
+  if (arguments.size() + bodies.size() != given.size()) std::abort();
+  for (const auto& body : bodies)
+    for (const auto& node : body.graph.nodes)
+      for (const auto& input : node.inputs)
+        if (input.source.kind == opdump::model::Source::Kind::node &&
+            input.source.index >= body.graph.nodes.size())
+          std::abort();
+  return 0;
+}
