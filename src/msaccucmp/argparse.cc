@@ -40,6 +40,17 @@ bool is_safe_path(std::string_view value) {
   });
 }
 
+// "+10", "1_000".
+std::optional<std::int64_t> parse_python_int(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  std::string digits;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool is_between = i > 0 && i + 1 < text.size() && text[i - 1] != '_' && text[i - 1] != '-';
+    if (text[i] != '_' || !is_between || text[i + 1] == '_') digits += text[i];
+  }
+  return parse_int64(digits);
+}
+
 // What a word of the command line is: a value, or an option that may carry its value.
 struct Word {
   bool is_option = false;
@@ -134,10 +145,13 @@ class Parser {
       parsed_.unrecognized.push_back(texts_[i]);
       return i + 1;
     }
+    return take_option(word, i);
+  }
+
+  Result<std::size_t> take_option(const Word& word, std::size_t i) {
     const ArgumentSpec& spec = *word.spec;
     if (spec.kind == Kind::flag) {
-      if (word.attached)
-        return argument_error(spec, "ignored explicit argument " + python_quoted(*word.attached));
+      if (word.attached) return take_behind_flag(word, i);
       parsed_.wants_help = &spec == &kHelp;
       if (&spec != &kHelp) OPDUMP_CHECK_OK(store(spec, {}));
       return i + 1;
@@ -157,8 +171,25 @@ class Parser {
     return i;
   }
 
+  // What a flag cannot take are letters of further options, as in "-xvf".
+  Result<std::size_t> take_behind_flag(const Word& word, std::size_t i) {
+    const std::string_view letters = *word.attached;
+    const std::string option = "-" + std::string(letters.substr(0, 1));
+    const bool is_short = !word.option.starts_with("--") && !letters.empty();
+    const ArgumentSpec* next = is_short ? find(option) : nullptr;
+    if (next == nullptr)
+      return argument_error(*word.spec, "ignored explicit argument " + python_quoted(letters));
+    if (word.spec != &kHelp) OPDUMP_CHECK_OK(store(*word.spec, {}));
+    parsed_.wants_help = word.spec == &kHelp;
+    if (parsed_.wants_help) return i + 1;
+    Word rest{true, next, next->name, std::nullopt};
+    if (letters.size() > 1) rest.attached = letters.substr(1);
+    return take_option(rest, i);
+  }
+
   Result<> store(const ArgumentSpec& spec, std::vector<std::string> values) {
-    for (std::string& value : values) OPDUMP_CHECK_OK(check(spec, value));
+    for (std::string& value : values) OPDUMP_CHECK_OK(check_kind(spec, value));
+    for (const std::string& value : values) OPDUMP_CHECK_OK(check_choice(spec, value));
     for (const ArgumentSpec& other : specs_)
       if (spec.exclusive_group != 0 && other.exclusive_group == spec.exclusive_group &&
           other.name != spec.name && parsed_.has(other.name))
@@ -167,18 +198,21 @@ class Parser {
     return ok();
   }
 
-  static Result<> check(const ArgumentSpec& spec, std::string& value) {
+  static Result<> check_kind(const ArgumentSpec& spec, std::string& value) {
     if (spec.kind == Kind::path && !is_safe_path(value))
       return argument_error(spec, "invalid safe_path_string value: " + python_quoted(value));
-    if (!spec.words.empty() && std::ranges::find(spec.words, value) == spec.words.end())
-      return not_among(spec, python_quoted(value), quoted_words(spec.words));
     if (spec.kind != Kind::integer) return ok();
-    std::string_view digits = trim(value);
-    if (digits.starts_with('+')) digits.remove_prefix(1);
-    const auto number = parse_int64(digits);
+    const auto number = parse_python_int(trim(value));
     if (!number) return argument_error(spec, "invalid int value: " + python_quoted(value));
     value = std::to_string(*number);
-    if (spec.choices.empty() || std::ranges::find(spec.choices, *number) != spec.choices.end()) return ok();
+    return ok();
+  }
+
+  static Result<> check_choice(const ArgumentSpec& spec, const std::string& value) {
+    if (!spec.words.empty() && std::ranges::find(spec.words, value) == spec.words.end())
+      return not_among(spec, python_quoted(value), quoted_words(spec.words));
+    if (spec.choices.empty() || std::ranges::find(spec.choices, parse_int64(value)) != spec.choices.end())
+      return ok();
     std::string choices;
     for (const int choice : spec.choices)
       choices.append(choices.empty() ? "" : ", ").append(std::to_string(choice));

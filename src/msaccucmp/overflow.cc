@@ -72,8 +72,10 @@ std::vector<NamedFile> list_files(const fs::path& directory, Log& log) {
   std::vector<NamedFile> files;
   bool is_too_deep = false;
   const auto mapping_text = read_file(directory / format::kMappingCsvName, kLargestText);
-  const format::MappingCsv mapping =
-      mapping_text ? format::decode_mapping_csv(*mapping_text) : format::MappingCsv{};
+  // The last line may lack its end, and all may have two.
+  std::string lines = mapping_text ? *mapping_text + "\n" : "";
+  std::erase(lines, '\r');
+  const format::MappingCsv mapping = format::decode_mapping_csv(lines);
   std::error_code error;
   for (fs::recursive_directory_iterator at(directory, fs::directory_options::skip_permission_denied, error),
        end;

@@ -69,3 +69,16 @@ def test_nothing_is_an_option_behind_two_hyphens(tmp_path):
     assert done.returncode == 2 and done.stderr.endswith("error: argument -d/--dump_file: expected one argument\n")
     done = msaccucmp("convert", "-d", "x", "-t", "0", "-f")  # the first mistake
     assert "argument -t/--type: invalid choice: '0' (choose from 'npy', 'bin', 'msnpy', 'pt')" in done.stderr
+
+
+@pytest.mark.parametrize("words, said", [
+    (["-alg", "12", "1", "all"], "argument -alg/--algorithm: invalid int value: 'all'"),  # all numbers before any choice
+    (["-p", "1_0"], "argument -p/--post_process: invalid choice: 10 (choose from 0, 1)"),
+    (["-ml", "1__0"], "argument -ml/--max_line: invalid int value: '1__0'"),
+    (["-ml", "_1"], "argument -ml/--max_line: invalid int value: '_1'"),
+    (["-map=x"], "argument -map/--mapping: ignored explicit argument 'x'"),
+    (["-map=p7"], "argument -p/--post_process: invalid choice: 7 (choose from 0, 1)"),  # letters of further options
+    (["--mapping=p1"], "argument -map/--mapping: ignored explicit argument 'p1'")])
+def test_words_as_argparse_reads_them(words, said):
+    done = msaccucmp("compare", "-m", "x", "-g", "y", *words)
+    assert done.returncode == 2 and done.stderr.endswith(f"msaccucmp.py compare: error: {said}\n")
