@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "base/text.h"
@@ -95,6 +96,9 @@ void set_numbers(RowMaker& row, const NumpyMetrics& metrics, bool scalar) {
   const bool golden_is_zero = metrics.golden_norm <= static_cast<float>(kTiny);
   row.set(Accuracy::relative_euclidean, number(golden_is_zero ? 0 : metrics.relative_euclidean));
   set_maximum(row, Accuracy::divergence, metrics, metrics.divergence);
+  if (metrics.count > 0 && metrics.divergence == std::numeric_limits<double>::infinity())
+    row.complain(Accuracy::divergence, "Cannot compare by KL Divergence. The data contains 0 in '" +
+                                           row.options().golden_name + "'.");
   row.set(Accuracy::deviation, spread_of(metrics.actual_mean, metrics.actual_deviation) + "," +
                                    spread_of(metrics.golden_mean, metrics.golden_deviation));
   row.set(Accuracy::mean_absolute, number(metrics.mean_absolute));

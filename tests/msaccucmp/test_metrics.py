@@ -101,3 +101,12 @@ def test_the_other_byte_order(dtype, tmp_path):
     whole = (tmp_path / "big.npy").read_bytes()
     (tmp_path / "big.npy").write_bytes(whole[:-1])
     assert msaccucmp("compare", "-m", tmp_path / "big.npy", "-g", tmp_path / "little.npy").returncode == 11
+
+
+def test_a_divergence_that_is_infinite(tmp_path):
+    """Equal numbers whose sum is more than float32 holds are divided by it to 0."""
+    np.save(tmp_path / "a.npy", np.arange(4, dtype=np.float32))
+    np.save(tmp_path / "b.npy", np.full(4, 3e38, np.float32))
+    done = msaccucmp("compare", "-m", tmp_path / "a.npy", "-g", tmp_path / "b.npy", "-alg", "4")
+    assert done.returncode == 0 and "[INFO] inf " in done.stderr
+    assert f"The data contains 0 in '{tmp_path}/b.npy'." in done.stderr
