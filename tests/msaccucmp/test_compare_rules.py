@@ -160,6 +160,10 @@ def test_one_operator_in_blocks(tmp_path):
         done = compare("-m", mine, "-g", right, "-f", rules, "-op", "mm", "-out", tmp_path / f"{name}_out")
         assert done.returncode == status, done.stderr
     assert "[ERROR] [mm] The target shape (20, 49) is invalid." in done.stderr
+    told = operator("mm", "MatMul", 1, [], ["mm"], "mm")  # what the rules tell counts more here
+    told["output_desc"][0]["attr"].append({"key": "origin_shape", "value": {"list": {"i": list(matrix.shape)}}})
+    done = compare("-m", mine, "-g", right, "-f", graph(tmp_path / "told.json", told), "-op", "mm", "-out", tmp_path / "rules_out")
+    assert done.returncode == 0 and np.array_equal(np.load(tmp_path / "rules_out/mm_output_0.npy"), matrix)
     assert np.array_equal(np.load(tmp_path / "told_out/mm_output_0.npy"), matrix)
 
 
