@@ -25,8 +25,16 @@ py::object to_text(std::string_view bytes) {
 py::object text_or_none(std::string_view bytes) { return bytes.empty() ? py::none() : to_text(bytes); }
 
 Dump open(const std::filesystem::path& path) {
-  const py::gil_scoped_release release;
-  return std::make_shared<dump::DumpSet>(unwrap(dump::DumpSet::open(path)));
+  std::string remark;
+  Dump dump;
+  {
+    const py::gil_scoped_release release;
+    dump = std::make_shared<dump::DumpSet>(
+        unwrap(dump::DumpSet::open(path, [&](LogLevel, std::string_view line) { remark = line; })));
+  }
+  if (!remark.empty() && PyErr_WarnEx(PyExc_UserWarning, remark.c_str(), 1) != 0)
+    throw py::error_already_set();
+  return dump;
 }
 
 py::list operators_of(const Dump& dump) {

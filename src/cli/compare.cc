@@ -117,8 +117,9 @@ Result<int> compare_in(const group::Group& group, CompareArguments& arguments) {
       arguments.options.threads =
           std::max<unsigned>(1, worker_count(0) / static_cast<unsigned>(group.size_here()));
   }
-  auto golden = dump::DumpSet::open(arguments.golden);
-  auto actual = golden ? dump::DumpSet::open(arguments.actual) : Result<dump::DumpSet>(golden.error());
+  const LogSink tell = group.is_leader() ? LogSink(terminal::print_remark) : LogSink();
+  auto golden = dump::DumpSet::open(arguments.golden, tell);
+  auto actual = golden ? dump::DumpSet::open(arguments.actual, tell) : Result<dump::DumpSet>(golden.error());
   if (!actual) {
     if (group.size() > 1) OPDUMP_CHECK_OK(compare::stay_out(share, actual.error().message()));
     return actual.take_error();

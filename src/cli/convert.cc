@@ -216,8 +216,9 @@ struct Prepared {
   dump::DumpSet dump;
   std::vector<StepSlots> steps;
 };
-Result<Prepared> prepare(const ConvertArguments& arguments, const ConvertTarget& target) {
-  OPDUMP_TRY(dump::DumpSet dump, dump::DumpSet::open(arguments.path));
+Result<Prepared> prepare(const ConvertArguments& arguments, const ConvertTarget& target,
+                         const LogSink& tell) {
+  OPDUMP_TRY(dump::DumpSet dump, dump::DumpSet::open(arguments.path, tell));
   OPDUMP_TRY(const auto runs, select_runs(dump, arguments.filter));
   std::vector<StepSlots> steps = list_slots(runs, arguments.slot);
   if (steps.empty())
@@ -234,7 +235,7 @@ Result<int> convert_in(const group::Group& group, const ConvertArguments& argume
   if (!arguments.format.empty()) target.format = model::find_format(arguments.format);
   const compare::Share share{group.rank(), group.size(), 0,
                              [&](const std::string& mine) { return group.exchange(mine); }};
-  auto prepared = prepare(arguments, target);
+  auto prepared = prepare(arguments, target, group.is_leader() ? LogSink(terminal::print_remark) : LogSink());
   if (!prepared) {
     if (group.size() > 1) OPDUMP_CHECK_OK(compare::stay_out(share, prepared.error().message()));
     return prepared.take_error();

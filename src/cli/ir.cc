@@ -324,7 +324,7 @@ Result<int> run_ir(std::span<const char* const> args) {
     OPDUMP_TRY(const Graphs graphs, Graphs::read_file(arguments.path));
     return answer(graphs, nullptr, arguments);
   }
-  OPDUMP_TRY(const dump::DumpSet dump, dump::DumpSet::open(arguments.path));
+  OPDUMP_TRY(const dump::DumpSet dump, dump::DumpSet::open(arguments.path, terminal::print_remark));
   OPDUMP_TRY(const Graphs graphs, Graphs::read(dump));
   return answer(graphs, &dump, arguments);
 }

@@ -158,7 +158,7 @@ Result<int> run_ls(std::span<const char* const> args) {
   LsArguments arguments;
   declare(app, arguments);
   if (auto done = parse_arguments(app, args)) return *done;
-  OPDUMP_TRY(const dump::DumpSet dump, dump::DumpSet::open(arguments.path));
+  OPDUMP_TRY(const dump::DumpSet dump, dump::DumpSet::open(arguments.path, terminal::print_remark));
   OPDUMP_TRY(const Runs runs, select_runs(dump, arguments.filter));
   const Totals totals(runs);
   if (arguments.json) {

@@ -165,7 +165,7 @@ Result<int> run_show(std::span<const char* const> args) {
   ShowArguments arguments;
   declare(app, arguments);
   if (auto done = parse_arguments(app, args)) return *done;
-  OPDUMP_TRY(const dump::DumpSet dump, dump::DumpSet::open(arguments.path));
+  OPDUMP_TRY(const dump::DumpSet dump, dump::DumpSet::open(arguments.path, terminal::print_remark));
   OPDUMP_TRY(const Runs runs, select_runs(dump, arguments.filter));
   if (runs.size() > kMaxShown) {
     list_names(runs, arguments.filter.op);

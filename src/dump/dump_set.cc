@@ -26,6 +26,18 @@ std::uint64_t first_timestamp(const OperatorRun& run) {
   return first;
 }
 
+// The names of the directories in `directory`, as far as it can be listed. Links are none.
+std::set<std::string> directories_in(const fs::path& directory) {
+  std::set<std::string> names;
+  std::error_code failed;
+  for (fs::directory_iterator at(directory, failed); !failed && at != fs::directory_iterator();
+       at.increment(failed)) {
+    std::error_code unknown;
+    if (!at->is_symlink(unknown) && at->is_directory(unknown)) names.insert(at->path().filename().string());
+  }
+  return names;
+}
+
 // True if `rank` is a device so far.
 bool is_by_device(const Location& location) {
   return !location.has_rank &&
@@ -57,6 +69,7 @@ class DumpSetReader {
  public:
   explicit DumpSetReader(fs::path path) { set_.path_ = std::move(path); }
   Result<DumpSet> read();
+  void tell_older(const fs::path& opened, const LogSink& tell) const;
 
  private:
   Result<> find_ancestors();
@@ -64,6 +77,7 @@ class DumpSetReader {
   std::string prefix_of(const Location& location) const;
   void find_ranks_beside();
   bool walk(const fs::path& directory, std::size_t depth);
+  void leave_out_older(const fs::path& directory, const std::set<std::string>& subdirectories);
   void note_entry(const fs::directory_entry& entry, StepFiles& files, std::set<std::string>& subdirectories);
   void read_file_alone();
   void read_step_directory(StepFiles files);
@@ -87,6 +101,7 @@ class DumpSetReader {
   bool is_file_ = false;                // what the user opened is no directory
   std::vector<std::size_t> constants_;  // runs of constants, by index
   std::vector<std::size_t> device_runs_, device_overflows_;  // whose rank is a device so far, by index
+  std::set<fs::path> older_;        // directories of networks of which a later recording has the same
   std::optional<fs::path> beside_;  // the root of a tree whose ranks do not lead to its steps
   std::map<Recording, std::set<std::string>> nets_;  // paths below what was opened
   std::vector<std::tuple<std::size_t, std::uint32_t, std::string>> model_runs_;  // index, rank, network
@@ -189,8 +204,10 @@ bool DumpSetReader::walk(const fs::path& directory, std::size_t depth) {
   if (failed) set_.problems_.push_back({directory, directory.string() + ": " + failed.message()});
   std::ranges::sort(files.names);
   if (std::ranges::any_of(files.names, is_dump_file)) read_step_directory(std::move(files));
+  leave_out_older(directory, subdirectories);
   for (const std::string& name : subdirectories) {
     const fs::path path = directory / name;
+    if (older_.contains(path)) continue;
     if (const auto rank = find_rank(name)) set_.rank_directories_.try_emplace(*rank, path);
     if (depth == kMaxWalkDepth) {
       set_.problems_.push_back({path, "deeper than any dump; not looked into"});
@@ -201,6 +218,28 @@ bool DumpSetReader::walk(const fs::path& directory, std::size_t depth) {
     trail_.pop_back();
   }
   return !failed;
+}
+
+// Of what lies in several {time}/{device}/{net} the last one is read.
+void DumpSetReader::leave_out_older(const fs::path& directory, const std::set<std::string>& subdirectories) {
+  if (std::ranges::count_if(subdirectories, is_time) < 2) return;
+  std::map<fs::path, fs::path> last;  // by {device}/{net}
+  for (const std::string& time : subdirectories) {
+    if (!is_time(time)) continue;
+    for (const std::string& device : directories_in(directory / time))
+      for (const std::string& net : directories_in(directory / time / device)) {
+        const fs::path path = directory / time / device / net;
+        const auto [known, is_new] = last.try_emplace(fs::path(device) / net, path);
+        if (!is_new) older_.insert(std::exchange(known->second, path));
+      }
+  }
+}
+
+void DumpSetReader::tell_older(const fs::path& opened, const LogSink& tell) const {
+  if (older_.empty() || !tell) return;
+  const fs::path recording = older_.begin()->parent_path().parent_path();
+  tell(LogLevel::warning, opened.string() + ": of several recordings the last one is read; " +
+                              recording.string() + " is one that is not, unless it is named");
 }
 
 void DumpSetReader::note_entry(const fs::directory_entry& entry, StepFiles& files,
@@ -429,6 +468,11 @@ void DumpSetReader::sort_runs() {
   });
 }
 
-Result<DumpSet> DumpSet::open(const fs::path& path) { return DumpSetReader(path).read(); }
+Result<DumpSet> DumpSet::open(const fs::path& path, const LogSink& tell) {
+  DumpSetReader reader(path);
+  auto dump = reader.read();
+  if (dump) reader.tell_older(path, tell);
+  return dump;
+}
 
 }  // namespace opdump::dump

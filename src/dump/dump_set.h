@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/result.h"
 #include "base/scratch.h"
 #include "dump/layout.h"
@@ -88,8 +89,9 @@ struct Problem {
 
 class DumpSet {
  public:
-  // Errors: not_found (no such path, or nothing in it that we recognise), io.
-  static Result<DumpSet> open(const std::filesystem::path& path);
+  // Of several recordings of a network by a device only the last one is read, which `tell` hears of. Errors:
+  // not_found (no such path, or nothing in it that we recognise), io.
+  static Result<DumpSet> open(const std::filesystem::path& path, const LogSink& tell = {});
   DumpSet(DumpSet&&) noexcept = default;
   DumpSet& operator=(DumpSet&&) noexcept = default;
 

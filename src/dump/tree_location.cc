@@ -17,8 +17,6 @@ std::optional<std::uint32_t> find_number(std::string_view name, std::string_view
   return static_cast<std::uint32_t>(*number);
 }
 
-bool is_time(std::string_view name) { return name.size() == kTimeDigits && parse_uint64(name).has_value(); }
-
 // Below the directory of the time at `at`: device, net, graph, step.
 Location in_time_directory(std::span<const std::string> trail, std::size_t at, std::size_t first_inside) {
   const auto below = trail.subspan(at + 1);
@@ -98,6 +96,10 @@ std::optional<Location> in_converted_tree(std::span<const std::string> trail) {
 }
 
 }  // namespace
+
+bool is_time(std::string_view directory_name) {
+  return directory_name.size() == kTimeDigits && parse_uint64(directory_name).has_value();
+}
 
 std::optional<std::uint32_t> find_rank(std::string_view directory_name) {
   return find_number(directory_name, "rank_");

@@ -37,6 +37,9 @@ struct Location {
 // below what the user opened: a number above it may be anything.
 Location locate(std::span<const std::string> trail, std::size_t first_inside);
 
+// True for YYYYMMDDhhmmss, of when a recording began.
+bool is_time(std::string_view directory_name);
+
 // N of "rank_N".
 std::optional<std::uint32_t> find_rank(std::string_view directory_name);
 

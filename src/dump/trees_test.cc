@@ -199,16 +199,33 @@ TEST_F(TreesTest, SeveralInOneRootAreReadTogether) {
 }
 
 // Two runs that were started at different times share a root.
-TEST_F(TreesTest, SeveralRecordingsAreTold) {
+TEST_F(TreesTest, OfSeveralRecordingsTheLastIsRead) {
   record(Kind::bin);
   for (const char* step : {"6", "7"}) {
     const fs::path first = fs::directory_iterator(root_ / step)->path();
     fs::copy(first, root_ / step / "20200101000000", fs::copy_options::recursive);
   }
+  std::vector<std::string> told;
+  const auto set = DumpSet::open(root_, [&](LogLevel, std::string_view line) { told.emplace_back(line); });
+  ASSERT_TRUE(set);
+  EXPECT_EQ(set->runs().size(), 4u);
+  EXPECT_TRUE(set->problems().empty());
+  for (const OperatorRun& run : set->runs())
+    for (const Slot& slot : run.slots) EXPECT_EQ(slot.file.find("20200101000000"), std::string::npos);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_NE(told[0].find("6/20200101000000 is one that is not"), std::string::npos) << told[0];
+  EXPECT_EQ(read(root_ / "6/20200101000000").runs().size(), 2u);
+}
+
+TEST_F(TreesTest, SeveralNetworksOfSeveralTimesAreTold) {
+  record(Kind::bin);
+  const fs::path first = fs::directory_iterator(root_ / "6")->path();
+  fs::copy(first, root_ / "6/20200101000000", fs::copy_options::recursive);
+  fs::rename(root_ / "6/20200101000000/3/Net", root_ / "6/20200101000000/3/Other");
   const DumpSet set = read(root_);
-  EXPECT_EQ(set.runs().size(), 8u);
+  EXPECT_EQ(set.runs().size(), 6u);
   ASSERT_EQ(set.problems().size(), 1u);
-  EXPECT_NE(set.problems()[0].what.find("6/20200101000000/3/Net, 6/20241211"), std::string::npos)
+  EXPECT_NE(set.problems()[0].what.find("6/20200101000000/3/Other, 6/20241211"), std::string::npos)
       << set.problems()[0].what;
 }
 

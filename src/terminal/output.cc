@@ -54,6 +54,10 @@ void print_error(std::string_view message) {
   write_printable("opdump: " + std::string(message) + "\n", stderr);
 }
 
+void print_remark(LogLevel level, std::string_view line) {
+  print_error(level == LogLevel::warning ? "warning: " + std::string(line) : std::string(line));
+}
+
 Result<> flush_output() {
   errno = 0;
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return io_error("stdout", "write");

@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "base/log.h"
 #include "base/result.h"
 
 namespace opdump::terminal {
@@ -14,6 +15,9 @@ void print(std::string_view text);
 
 // "opdump: message" and a line feed on stderr, without control characters as print().
 void print_error(std::string_view message);
+
+// The same for what a library says meanwhile: a LogSink.
+void print_remark(LogLevel level, std::string_view line);
 
 // Errors: io -- something could not be written to stdout (disk full), and the answer is not whole.
 Result<> flush_output();

@@ -44,8 +44,20 @@ def test_a_fault_in_one(tmp_path, ids):
     assert compare(tmp_path, "a/20260101000000/0/encoder", "b/20260102000000/0/encoder").returncode == 0
 
 
-def test_two_recordings_are_no_two_models(tmp_path):
+def test_of_two_recordings_the_last_one_is_read(tmp_path):
+    write(tmp_path / "a", "20260101000000", ("decoder", 1, 2))
+    write(tmp_path / "a", "20260102000000")
+    write(tmp_path / "b", "20260103000000")
+    done = compare(tmp_path, "a", "b")
+    assert done.returncode == 0 and "compared 12 of 12 tensors" in done.stdout, done.stdout
+    assert "warning: a: of several recordings the last one is read; a/20260101000000 is one that is not" in done.stderr
+    done = compare(tmp_path, "a/20260101000000", "b")
+    assert (done.returncode, done.stderr) == (1, ""), "the other one if it is named"
+
+
+def test_recordings_of_other_models_are_not_left_out(tmp_path):
     write(tmp_path / "a", "20260101000000")
+    (tmp_path / "a/20260101000000/0/decoder").rename(tmp_path / "a/20260101000000/0/other")
     write(tmp_path / "a", "20260102000000")
     done = compare(tmp_path, "a", "a")
     assert done.returncode == 3 and "several recordings of rank 0" in done.stdout, done.stdout
