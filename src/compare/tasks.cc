@@ -25,14 +25,19 @@ std::uint64_t stat_pair(const SlotComparison& slot, FileKey& key, bool& linked) 
   for (std::size_t side = 0; side < 2; ++side) {
     struct stat info {};
     const dump::Slot& slot_side = side == 0 ? *slot.golden : *slot.actual;
+    if (slot_side.part) {
+      bytes += slot_side.part->bytes;
+      linked = false;
+      continue;
+    }
     if (slot_side.file.empty() || ::stat(slot_side.file.c_str(), &info) != 0) {
       linked = false;
       continue;
     }
     key[side * 2] = info.st_dev;
     key[side * 2 + 1] = info.st_ino;
-    bytes += slot_side.part ? slot_side.part->bytes : static_cast<std::uint64_t>(info.st_size);
-    linked = linked && info.st_nlink > 1 && !slot_side.part;
+    bytes += static_cast<std::uint64_t>(info.st_size);
+    linked = linked && info.st_nlink > 1;
   }
   key[4] = static_cast<std::uint64_t>(slot.golden->dtype);
   key[5] = static_cast<std::uint64_t>(slot.actual->dtype);
