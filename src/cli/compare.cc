@@ -2,7 +2,6 @@
 #include "compare/compare.h"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 
 #include "base/worker_pool.h"
@@ -118,16 +117,14 @@ Result<int> compare_in(const group::Group& group, CompareArguments& arguments) {
       arguments.options.threads =
           std::max<unsigned>(1, worker_count(0) / static_cast<unsigned>(group.size_here()));
   }
-  std::optional<Result<dump::DumpSet>> golden, actual;
-  parallel_for(2, arguments.options.threads, [&](std::size_t i) {
-    (i == 0 ? golden : actual).emplace(dump::DumpSet::open(i == 0 ? arguments.golden : arguments.actual));
-  });
-  if (auto* const failed = !*golden ? &*golden : !*actual ? &*actual : nullptr) {
-    if (group.size() > 1) OPDUMP_CHECK_OK(compare::stay_out(share, failed->error().message()));
-    return failed->take_error();
+  auto golden = dump::DumpSet::open(arguments.golden);
+  auto actual = golden ? dump::DumpSet::open(arguments.actual) : Result<dump::DumpSet>(golden.error());
+  if (!actual) {
+    if (group.size() > 1) OPDUMP_CHECK_OK(compare::stay_out(share, actual.error().message()));
+    return actual.take_error();
   }
   OPDUMP_TRY(const compare::Comparison comparison,
-             compare_with_progress(**golden, **actual, arguments.options));
+             compare_with_progress(*golden, *actual, arguments.options));
   if (!group.is_leader()) return 0;
   const bool is_alone = group.size() == 1;  // mpirun lets processes believe that they write to a terminal
   return print_report(comparison, arguments, is_alone && terminal::wants_colour());
