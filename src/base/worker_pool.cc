@@ -12,6 +12,11 @@ unsigned worker_count(unsigned threads) {
   return std::max(1u, threads == 0 ? std::thread::hardware_concurrency() : threads);
 }
 
+std::size_t pieces_at_once(std::size_t count, unsigned threads) {
+  constexpr std::size_t kSharesPerThread = 64, kMost = 16;
+  return std::clamp<std::size_t>(count / (kSharesPerThread * worker_count(threads)), 1, kMost);
+}
+
 void parallel_for(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& fn) {
   std::atomic<std::size_t> next{0};
   const auto work = [&] {

@@ -15,4 +15,8 @@ unsigned worker_count(unsigned threads);
 // more threads, those that are there do the work.
 void parallel_for(std::size_t count, unsigned threads, const std::function<void(std::size_t)>& fn);
 
+// How many of `count` small pieces one call of parallel_for() should do, so that threads do not wait for each
+// other where they hand over what came of them: some, yet so few that all threads stay busy to the end.
+std::size_t pieces_at_once(std::size_t count, unsigned threads);
+
 }  // namespace opdump

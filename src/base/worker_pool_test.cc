@@ -47,5 +47,12 @@ TEST(WorkerPool, Counts) {
   EXPECT_GE(worker_count(0), 1u);
 }
 
+TEST(WorkerPool, ManySmallPiecesAreDoneSeveralAtATime) {
+  EXPECT_EQ(pieces_at_once(0, 4), 1U);
+  EXPECT_EQ(pieces_at_once(500, 4), 1U);
+  EXPECT_EQ(pieces_at_once(2048, 4), 8U);
+  EXPECT_EQ(pieces_at_once(1000000, 4), 16U);
+}
+
 }  // namespace
 }  // namespace opdump

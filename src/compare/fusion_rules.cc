@@ -60,8 +60,8 @@ std::string FusionRules::key_of_originals(const FusionOp& op) {
 }
 
 void FusionRules::set_group(const std::string& name, std::string key) {
-  if (!key_by_name_.contains(name)) names_.push_back(name);
-  key_by_name_[name] = std::move(key);
+  const bool is_new = key_by_name_.insert_or_assign(name, std::move(key)).second;
+  if (is_new) names_.push_back(name);
 }
 
 RuleGroup& FusionRules::group_at(const std::string& key) {
@@ -78,7 +78,7 @@ void FusionRules::add(FusionOp op) {
   for (const std::size_t member : group.members)
     if (ops_[member].op.name == op.name) return;
   group.members.push_back(ops_.size());
-  ops_.push_back({static_cast<int>(group_by_key_.at(key)), std::move(op), false});
+  ops_.push_back({static_cast<int>(&group - groups_.data()), std::move(op), false});
 }
 
 // An operator that is one original operator under another name has that one's outputs.

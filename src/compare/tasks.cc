@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <mutex>
@@ -25,14 +26,19 @@ std::uint64_t stat_pair(const SlotComparison& slot, FileKey& key, bool& linked) 
   for (std::size_t side = 0; side < 2; ++side) {
     struct stat info {};
     const dump::Slot& slot_side = side == 0 ? *slot.golden : *slot.actual;
+    if (slot_side.part) {
+      bytes += slot_side.part->bytes;
+      linked = false;
+      continue;
+    }
     if (slot_side.file.empty() || ::stat(slot_side.file.c_str(), &info) != 0) {
       linked = false;
       continue;
     }
     key[side * 2] = info.st_dev;
     key[side * 2 + 1] = info.st_ino;
-    bytes += slot_side.part ? slot_side.part->bytes : static_cast<std::uint64_t>(info.st_size);
-    linked = linked && info.st_nlink > 1 && !slot_side.part;
+    bytes += static_cast<std::uint64_t>(info.st_size);
+    linked = linked && info.st_nlink > 1;
   }
   key[4] = static_cast<std::uint64_t>(slot.golden->dtype);
   key[5] = static_cast<std::uint64_t>(slot.actual->dtype);
@@ -74,17 +80,26 @@ void run_tasks(std::span<Task* const> tasks, const Options& options) {
   std::uint64_t total = 0, done = 0;
   for (const Task* task : tasks) total += task->bytes;
   std::mutex progress_mutex;  // guards done, and the callback
-  const auto run = [&](Task& task, unsigned threads) {
-    measure_slot(*task.slot, options, threads);
-    if (!options.progress || task.bytes == 0) return;
+  const auto tell = [&](std::uint64_t bytes) {
+    if (!options.progress || bytes == 0) return;
     const std::lock_guard lock(progress_mutex);
-    done += task.bytes;
+    done += bytes;
     options.progress(done, total);
   };
   for (Task* task : tasks)
-    if (is_large(*task)) run(*task, options.threads);
-  parallel_for(tasks.size(), options.threads, [&](std::size_t i) {
-    if (!is_large(*tasks[i])) run(*tasks[i], 1);
+    if (is_large(*task)) {
+      measure_slot(*task->slot, options, options.threads);
+      tell(task->bytes);
+    }
+  const std::size_t at_once = pieces_at_once(tasks.size(), options.threads);
+  parallel_for((tasks.size() + at_once - 1) / at_once, options.threads, [&](std::size_t part) {
+    std::uint64_t bytes = 0;
+    for (Task* task : tasks.subspan(part * at_once, std::min(at_once, tasks.size() - part * at_once))) {
+      if (is_large(*task)) continue;
+      measure_slot(*task->slot, options, 1);
+      bytes += task->bytes;
+    }
+    tell(bytes);
   });
 }
 

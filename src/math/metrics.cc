@@ -67,7 +67,7 @@ struct State {
   void add_block(const Lane* actual, const Lane* golden, std::size_t count) {
     const PairSums block = sum_pairs(actual, golden, count, tolerance);
     if (!std::isfinite(block.actual_squares) || !std::isfinite(block.golden_squares)) {
-      for (std::size_t i = 0; i < count; ++i) add_pair(actual[i], golden[i]);
+      for (std::size_t i = 0; i < count; ++i) add_pair(load_lane(actual + i), load_lane(golden + i));
       return;
     }
     sums.add(block);
@@ -79,10 +79,11 @@ struct State {
   void find_worst(const Lane* actual, const Lane* golden, double abs) {
     std::size_t i = 0;
     const auto difference = [&] {
-      return std::abs(static_cast<double>(actual[i]) - static_cast<double>(golden[i]));
+      return std::abs(static_cast<double>(load_lane(actual + i)) -
+                      static_cast<double>(load_lane(golden + i)));
     };
     while (difference() != abs) ++i;
-    note_worst(abs, actual[i], golden[i], seen + i);
+    note_worst(abs, load_lane(actual + i), load_lane(golden + i), seen + i);
   }
 };
 
@@ -125,9 +126,9 @@ State compare_part(const TensorView& actual, const TensorView& golden, Tolerance
   const std::uint64_t count = actual.element_count();
   for (std::uint64_t i = 0; i < count; i += kBlock) {
     const std::size_t block = std::min<std::uint64_t>(kBlock, count - i);
-    const Lane* a = actual_lanes.next(block);
-    const Lane* g = golden_lanes.next(block);
-    if (i == 0) state.note_worst(0, a[0], g[0], 0);
+    const Lane* a = actual_lanes.next_anywhere(block);
+    const Lane* g = golden_lanes.next_anywhere(block);
+    if (i == 0) state.note_worst(0, load_lane(a), load_lane(g), 0);
     state.add_block(a, g, block);
   }
   return state;

@@ -16,6 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace opdump::math::HWY_NAMESPACE {
 using I64 = hn::RebindToSigned<F64>;
 using V = hn::Vec<F64>;
+constexpr std::size_t kAhead = 4096;  // bytes
 
 struct Lanes {
   V dot = hn::Zero(F64()), actual_squares = hn::Zero(F64()), golden_squares = hn::Zero(F64());
@@ -39,18 +40,31 @@ struct Lanes {
   }
 };
 
-HWY_INLINE void add_vectors(const double* a, const double* g, V rtol, V atol, Lanes& first, Lanes& second) {
-  const F64 d;
-  first.add(hn::LoadU(d, a), hn::LoadU(d, g), rtol, atol);
-  second.add(hn::LoadU(d, a + hn::Lanes(d)), hn::LoadU(d, g + hn::Lanes(d)), rtol, atol);
+HWY_INLINE V load(const double* at) {
+#if HWY_TARGET == HWY_SCALAR  // whose LoadU asks for alignment
+  return hn::Set(F64(), load_lane(at));
+#else
+  return hn::LoadU(F64(), at);
+#endif
 }
 
-HWY_INLINE void add_vectors(const float* a, const float* g, V rtol, V atol, Lanes& first, Lanes& second) {
-  const F64 d;
+HWY_INLINE V load(const float* at) {
+#if HWY_TARGET == HWY_SCALAR
+  return hn::Set(F64(), load_lane(at));
+#else
   const hn::Rebind<float, F64> half;
-  const auto load = [&](const float* at) HWY_ATTR { return hn::PromoteTo(d, hn::LoadU(half, at)); };
+  return hn::PromoteTo(F64(), hn::LoadU(half, at));
+#endif
+}
+
+// Also asks for what comes a page later, which the processor does not do by itself in time.
+template <typename T>
+HWY_INLINE void add_vectors(const T* a, const T* g, V rtol, V atol, Lanes& first, Lanes& second) {
+  __builtin_prefetch(a + kAhead / sizeof(T));
+  __builtin_prefetch(g + kAhead / sizeof(T));
+  const std::size_t next = hn::Lanes(F64());
   first.add(load(a), load(g), rtol, atol);
-  second.add(load(a + hn::Lanes(d)), load(g + hn::Lanes(d)), rtol, atol);
+  second.add(load(a + next), load(g + next), rtol, atol);
 }
 
 HWY_INLINE double sum(V a, V b) { return hn::GetLane(hn::SumOfLanes(F64(), hn::Add(a, b))); }
@@ -74,7 +88,7 @@ PairSums sum_all(const T* actual, const T* golden, std::size_t count, Tolerance 
   sums.max_rel = max(a.max_rel, b.max_rel);
   sums.mismatch_count =
       static_cast<std::uint64_t>(hn::GetLane(hn::SumOfLanes(I64(), hn::Add(a.mismatches, b.mismatches))));
-  for (; i < count; ++i) sums.add(actual[i], golden[i], tolerance);
+  for (; i < count; ++i) sums.add(load_lane(actual + i), load_lane(golden + i), tolerance);
   return sums;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "math/metrics.h"
 
@@ -21,8 +22,16 @@ struct PairSums {
   void add(const PairSums& other);
 };
 
-// The sums of `count` pairs. If one of them is NaN or inf, or a square overflows, actual_squares or
-// golden_squares is not finite, and nothing else in the result means anything.
+// One element, wherever it lies.
+template <typename T>
+T load_lane(const T* at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+// The sums of `count` pairs, which need no alignment. If one of them is NaN or inf, or a square overflows,
+// actual_squares or golden_squares is not finite, and nothing else in the result means anything.
 PairSums sum_pairs(const float* actual, const float* golden, std::size_t count, Tolerance tolerance);
 PairSums sum_pairs(const double* actual, const double* golden, std::size_t count, Tolerance tolerance);
 

@@ -22,9 +22,6 @@ using compare::PackedRow;
 using compare::Row;
 using Json = nlohmann::json;
 
-constexpr std::size_t kSharesPerThread = 64;
-constexpr std::size_t kMostAtOnce = 16;
-
 // What is told while several pieces are compared at once, in their order.
 class OrderedResults {
  public:
@@ -94,12 +91,10 @@ class OrderedResults {
   terminal::Progress progress_{"comparing operators"};
 };
 
-// Calls compare(n) for 0 ... count - 1, several for one result of many small ones: threads that hand over
-// each of them wait for each other longer than they work.
+// Calls compare(n) for 0 ... count - 1.
 template <typename Compare>
 void compare_all(std::size_t count, unsigned threads, OrderedResults& results, const Compare& compare) {
-  const std::size_t share = count / (kSharesPerThread * worker_count(threads));
-  const std::size_t at_once = std::clamp<std::size_t>(share, 1, kMostAtOnce);
+  const std::size_t at_once = pieces_at_once(count, threads);
   parallel_for((count + at_once - 1) / at_once, threads, [&](std::size_t part) {
     OrderedResults::Finished finished;
     for (std::size_t n = part * at_once; n < std::min(count, (part + 1) * at_once); ++n)
