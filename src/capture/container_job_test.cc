@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <mutex>
 #include <thread>
 
 #include "capture/pipeline.h"
@@ -34,6 +35,7 @@ class ContainerLayout final : public dump::Layout {
     begun = true;
     while (waits) std::this_thread::yield();
     if (failing) return Error(Code::io, "disk full");
+    const std::lock_guard lock(mutex_);
     for (const Member& member : members) {
       float first = 0;
       std::memcpy(&first, member.view.data, sizeof first);
@@ -47,6 +49,9 @@ class ContainerLayout final : public dump::Layout {
   bool failing = false;
   std::vector<float> written;  // the first element of each tensor
   std::vector<std::uint32_t> order;
+
+ private:
+  std::mutex mutex_;  // guards the two: several executions are written at once
 };
 
 // Memory of 1000 floats that is lent as content 1, 2, ...
