@@ -8,6 +8,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   base/isolated.cc
   base/file_copy.cc
   base/json.cc
+  base/packed_texts.cc
   base/resident.cc
   base/scratch.cc
   base/text.cc

@@ -79,7 +79,7 @@ std::pair<model::DType, std::optional<model::Shape>> facts_of(const dump::Slot& 
 // Those of the dump; computed from the tensor where the dump has none. Empty if there is neither, or if the
 // elements have none.
 compare::Columns columns_of(const dump::Slot& slot, bool compute) {
-  if (!slot.statistics.empty() || slot.file.empty() || !compute) return slot.statistics;
+  if (!slot.statistics.empty() || slot.file.empty() || !compute) return slot.statistics.columns();
   const auto tensor = dump::StoredTensor::read(slot);
   if (!tensor) return {};
   auto columns = compare::compute_columns(tensor->view(), slot.dtype, compare::all_columns());

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/packed_texts.h"
 #include "base/text.h"
 
 namespace opdump {
@@ -109,6 +110,14 @@ TEST(File, ReplacesWholeFilesAndReportsErrors) {
   EXPECT_EQ(mapped->bytes().size(), 3u);
   EXPECT_FALSE(MappedFile::open(directory));
   std::filesystem::remove_all(directory);
+}
+
+TEST(PackedTexts, GivesBackWhatItWasGiven) {
+  const std::vector<std::string> texts = {"17", "", std::string("a\0b\n", 4), std::string(300, 'x')};
+  EXPECT_EQ(PackedTexts(texts).texts(), texts);
+  EXPECT_EQ(PackedTexts(texts).front(), "17");
+  EXPECT_EQ(PackedTexts().texts(), std::vector<std::string>());
+  EXPECT_EQ(PackedTexts().front(), "");
 }
 
 }  // namespace

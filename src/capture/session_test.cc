@@ -78,7 +78,7 @@ TEST_F(SessionTest, ADumpIsReadBackAsItWas) {
   ASSERT_EQ(add.slots.size(), 3u);
   EXPECT_EQ(values_of(add.slots[1].file), y.values);
   EXPECT_EQ(values_of(add.slots[2].file), large.values);
-  EXPECT_EQ(add.slots[2].statistics[0], (std::pair<std::string, std::string>("Max Value", "3")));
+  EXPECT_EQ(add.slots[2].statistics.columns()[0], (std::pair<std::string, std::string>("Max Value", "3")));
   ASSERT_EQ(set.runs()[1].slots.size(), 2u);
   EXPECT_EQ(set.runs()[1].slots[1].undumped_reason, "sparse");
   EXPECT_EQ(status().state, "complete");
@@ -144,7 +144,8 @@ TEST_F(SessionTest, StatisticsAreThoseOfTheReference) {
         math::finish(math::partial_stats_reference(tensors[i].operand(0).view, {true, true, true, true}));
     ASSERT_EQ(set.runs()[i].slots.size(), 2u);
     for (const dump::Slot& slot : set.runs()[i].slots) {
-      std::map<std::string, std::string> row(slot.statistics.begin(), slot.statistics.end());
+      const auto columns = slot.statistics.columns();
+      std::map<std::string, std::string> row(columns.begin(), columns.end());
       EXPECT_EQ(row["Max Value"], format_g(expected.max));
       EXPECT_EQ(row["Min Value"], format_g(expected.min));
       EXPECT_EQ(row["Avg Value"], format_g(expected.avg));
@@ -152,7 +153,8 @@ TEST_F(SessionTest, StatisticsAreThoseOfTheReference) {
       EXPECT_EQ(row["Count"], std::to_string(expected.count));
       EXPECT_EQ(row["Zero Count"], std::to_string(expected.zero_count));
     }
-    EXPECT_EQ(set.runs()[i].slots[0].statistics[4].second, math::md5_hex(tensors[i].operand(0).view));
+    EXPECT_EQ(set.runs()[i].slots[0].statistics.columns()[4].second,
+              math::md5_hex(tensors[i].operand(0).view));
   }
 }
 
@@ -483,7 +485,7 @@ TEST_F(SessionTest, ThreadsRecordTogether) {
     for (const dump::Slot& slot : run.slots) {
       if (!slot.undumped_reason.empty()) continue;
       const float expected = slot.side == Side::input ? -1 : value;
-      EXPECT_EQ(slot.statistics[0].second, format_g(expected));
+      EXPECT_EQ(slot.statistics.columns()[0].second, format_g(expected));
       for (const float found : values_of(slot.file)) ASSERT_EQ(found, expected) << run.name;
     }
   }

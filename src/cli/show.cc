@@ -55,7 +55,7 @@ struct SlotData {
 };
 
 SlotData slot_data(const dump::Slot& slot, std::int64_t edge, SlotFacts& facts) {
-  SlotData data{slot.statistics, {}};
+  SlotData data{slot.statistics.columns(), {}};
   if (slot.file.empty()) return data;
   const auto tensor = dump::StoredTensor::read(slot, dump::Alignment::any);
   if (!tensor) {

@@ -1,50 +1,12 @@
 #include "compare/result_table.h"
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 #include <utility>
 
-#include "base/text.h"
 #include "compare/fusion_rules.h"
 
 namespace opdump::compare {
-namespace {
-
-using CellLength = std::uint32_t;
-
-std::string_view take_cell(std::string_view& bytes) {
-  CellLength length = 0;
-  std::memcpy(&length, bytes.data(), sizeof(length));
-  const std::string_view cell = bytes.substr(sizeof(length), length);
-  bytes.remove_prefix(sizeof(length) + length);
-  return cell;
-}
-
-}  // namespace
-
-PackedRow::PackedRow(const Row& cells) {
-  std::size_t size = 0;
-  for (const std::string& cell : cells) size += sizeof(CellLength) + cell.size();
-  bytes_.reserve(size);
-  for (const std::string& cell : cells) {
-    const auto length = static_cast<CellLength>(cell.size());
-    bytes_.append(reinterpret_cast<const char*>(&length), sizeof(length));
-    bytes_.append(cell, 0, length);
-  }
-}
-
-Row PackedRow::cells() const {
-  Row cells;
-  for (std::string_view bytes = bytes_; !bytes.empty();) cells.emplace_back(take_cell(bytes));
-  return cells;
-}
-
-std::int64_t PackedRow::index() const {
-  std::string_view bytes = bytes_;
-  return parse_int64(take_cell(bytes)).value_or(0);
-}
-
 Row TableColumns::header() const {
   Row cells = {"Index"};
   if (has_sequence) cells.emplace_back("OpSequence");

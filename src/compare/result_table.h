@@ -6,6 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "base/packed_texts.h"
+#include "base/text.h"
+
 namespace opdump::compare {
 
 // One tensor, or an operator of which nothing could be compared.
@@ -23,13 +26,13 @@ using Row = std::vector<std::string>;
 // A finished row in one piece: a dump can have a million of them.
 class PackedRow {
  public:
-  PackedRow(const Row& cells);  // NOLINT: a row, kept
-  Row cells() const;
-  std::int64_t index() const;                         // the first cell
-  std::size_t size() const { return bytes_.size(); }  // about that of its line in a table
+  PackedRow(const Row& cells) : cells_(cells) {}  // NOLINT: a row, kept
+  Row cells() const { return cells_.texts(); }
+  std::int64_t index() const { return parse_int64(cells_.front()).value_or(0); }  // the first cell
+  std::size_t size() const { return cells_.size(); }  // about that of its line in a table
 
  private:
-  std::string bytes_;  // each cell after its length
+  PackedTexts cells_;
 };
 
 struct TableColumns {

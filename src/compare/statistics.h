@@ -20,7 +20,7 @@
 
 namespace opdump::compare {
 
-using Columns = std::vector<std::pair<std::string, std::string>>;  // "Max Value" -> "9.53939"
+using Columns = dump::SlotStatistics::Columns;
 
 struct StatisticsVerdict {
   bool comparable = false;  // they share a column that decides

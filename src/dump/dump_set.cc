@@ -14,6 +14,30 @@
 
 namespace opdump::dump {
 namespace fs = std::filesystem;
+
+SlotStatistics::SlotStatistics(const Columns& columns) {
+  if (columns.empty()) return;
+  std::vector<std::string> names, values;
+  for (const auto& [name, value] : columns) {
+    names.push_back(name);
+    values.push_back(value);
+  }
+  names_ = std::make_shared<const std::vector<std::string>>(std::move(names));
+  values_ = PackedTexts(values);
+}
+
+SlotStatistics::SlotStatistics(std::shared_ptr<const std::vector<std::string>> names,
+                               std::span<const std::string> values)
+    : names_(names->empty() ? nullptr : std::move(names)), values_(values) {}
+
+SlotStatistics::Columns SlotStatistics::columns() const {
+  Columns columns;
+  if (names_ == nullptr) return columns;
+  std::vector<std::string> values = values_.texts();
+  for (std::size_t i = 0; i < names_->size(); ++i) columns.emplace_back((*names_)[i], std::move(values[i]));
+  return columns;
+}
+
 namespace {
 
 constexpr std::uint64_t kNoTime = UINT64_MAX;

@@ -17,6 +17,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/packed_texts.h"
 #include "base/result.h"
 #include "base/scratch.h"
 #include "dump/layout.h"
@@ -37,6 +38,24 @@ enum class Packing : std::uint8_t {
   hdf5,      // in the dataset `member` of an HDF5 file, in chunks or in another byte order
 };
 
+// Statistics by column header in file order, as printed: "Max Value" -> "9.53939".
+class SlotStatistics {
+ public:
+  using Columns = std::vector<std::pair<std::string, std::string>>;
+
+  SlotStatistics() = default;
+  SlotStatistics(const Columns& columns);  // NOLINT: the same, kept in less room
+  // A row of a table, whose slots share the names.
+  SlotStatistics(std::shared_ptr<const std::vector<std::string>> names, std::span<const std::string> values);
+
+  bool empty() const { return names_ == nullptr; }
+  Columns columns() const;
+
+ private:
+  std::shared_ptr<const std::vector<std::string>> names_;  // null without columns
+  PackedTexts values_;
+};
+
 // One recorded tensor of one execution.
 struct Slot {
   model::Side side = model::Side::input;
@@ -53,9 +72,7 @@ struct Slot {
   std::string member;                                   // of an HDF5 file
   model::DType stored_dtype = model::DType::undefined;  // of the elements in `part`, if other than `dtype`
   std::optional<model::Shape> shape;                    // from statistics or from the header of the file
-  // Statistics by column header in file order, as printed ("Max Value" -> "9.53939"); empty if only the
-  // tensor was kept.
-  std::vector<std::pair<std::string, std::string>> statistics;
+  SlotStatistics statistics;                            // empty if only the tensor was kept
   std::string undumped_reason;  // not empty: there is neither file nor statistics, and this is why
 };
 

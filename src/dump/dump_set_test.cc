@@ -110,7 +110,7 @@ TEST_F(DumpSetTest, ReadsWhatTheRankTreeWrites) {
   EXPECT_EQ(slot.format, "DefaultFormat");
   EXPECT_EQ(slot.dtype, DType::float32);
   EXPECT_EQ(slot.shape, (model::Shape{3}));
-  EXPECT_EQ(slot.statistics[0], (std::pair<std::string, std::string>{"Max Value", "3"}));
+  EXPECT_EQ(slot.statistics.columns()[0], (std::pair<std::string, std::string>{"Max Value", "3"}));
   auto tensor = StoredTensor::read(slot.file);
   ASSERT_TRUE(tensor) << tensor.error().message();
   EXPECT_EQ(std::memcmp(tensor->view().data, values.data(), 12), 0);

@@ -174,7 +174,7 @@ void collect_op_statistics(const CallName& name, const std::filesystem::path& pa
     slot.format = row.format.empty() ? "DefaultFormat" : std::move(row.format);
     slot.dtype = row.dtype;
     slot.shape = std::move(row.shape);
-    slot.statistics = std::move(row.values);
+    slot.statistics = row.values;
     if (slot.statistics.empty()) slot.undumped_reason = "no statistics of its dtype";
     slots_of(slots, name.type, name.name, name.task, name.stream).slots.push_back(std::move(slot));
   }
@@ -279,7 +279,8 @@ std::optional<model::Shape> parse_shape(std::string_view text) {
   return model::Shape(dims);
 }
 
-std::optional<Slot> parse_row(format::StatisticCsvRow& row, std::span<const std::string> columns) {
+std::optional<Slot> parse_row(const format::StatisticCsvRow& row,
+                              const std::shared_ptr<const std::vector<std::string>>& columns) {
   const bool is_input = row.io == model::kSideNames[0];
   const auto index = parse_uint64(row.slot);
   const auto timestamp = parse_uint64(row.timestamp);
@@ -291,32 +292,38 @@ std::optional<Slot> parse_row(format::StatisticCsvRow& row, std::span<const std:
   slot.timestamp_us = *timestamp;
   slot.dtype = model::find_dtype(row.dtype).value_or(model::DType::undefined);
   slot.shape = parse_shape(row.shape);
-  slot.statistics.reserve(columns.size());
-  for (std::size_t i = 0; i < columns.size(); ++i)
-    slot.statistics.emplace_back(columns[i], std::move(row.values[i]));
+  slot.statistics = SlotStatistics(columns, row.values);
   return slot;
 }
 
 void collect_rows(const std::filesystem::path& path, SlotsByOperator& slots, std::vector<Problem>& problems) {
-  const std::string text = read_table(path, problems);
-  if (text.empty()) return;
-  auto csv = format::decode_statistic_csv(text);
-  if (!csv) {
-    problems.push_back({path, csv.error().message()});
+  const auto file = MappedFile::open(path);
+  if (!file) {
+    problems.push_back({path, file.error().message()});
     return;
   }
-  std::uint64_t damaged = csv->damaged_rows;
-  for (format::StatisticCsvRow& row : csv->rows) {
-    auto slot = parse_row(row, csv->columns);
+  if (file->bytes().empty()) return;
+  std::shared_ptr<const std::vector<std::string>> names;
+  std::uint64_t damaged = 0;
+  const auto take = [&](std::span<const std::string> columns, format::StatisticCsvRow row) {
+    if (!names) names = std::make_shared<const std::vector<std::string>>(columns.begin(), columns.end());
+    auto slot = parse_row(row, names);
     if (!slot) {
       ++damaged;
-      continue;
+      return;
     }
     const std::uint64_t task = parse_uint64(row.task_id).value_or(0);
     const std::int64_t stream = parse_int64(row.stream_id).value_or(0);
     slots_of(slots, std::move(row.op_type), std::move(row.op_name), task, stream)
         .slots.push_back(std::move(*slot));
+  };
+  const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+  const auto csv = format::decode_statistic_csv(text, take);
+  if (!csv) {
+    problems.push_back({path, csv.error().message()});
+    return;
   }
+  damaged += csv->damaged_rows;
   if (damaged > 0) problems.push_back({path, std::to_string(damaged) + " damaged rows"});
 }
 

@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/resident.h"
+
 namespace opdump::format {
 namespace {
 
@@ -76,6 +78,16 @@ void append_statistic_row(std::string& out, const StatisticCsvRow& row, bool tra
 }
 
 Result<StatisticCsv> decode_statistic_csv(std::string_view text) {
+  std::vector<StatisticCsvRow> rows;
+  OPDUMP_TRY(StatisticCsv csv,
+             decode_statistic_csv(text, [&](std::span<const std::string>, StatisticCsvRow row) {
+               rows.push_back(std::move(row));
+             }));
+  csv.rows = std::move(rows);
+  return csv;
+}
+
+Result<StatisticCsv> decode_statistic_csv(std::string_view text, const TakeStatisticRow& take) {
   const auto header = take_line(text);
   if (!header || !header->starts_with(kFixedHeader) ||
       (header->size() > kFixedHeader.size() && (*header)[kFixedHeader.size()] != ','))
@@ -89,21 +101,23 @@ Result<StatisticCsv> decode_statistic_csv(std::string_view text) {
     return Error(Code::corrupt, "line 1: a column without a name");
 
   const std::size_t count = kFixedCount + csv.columns.size();
-  while (!text.empty()) {
+  for (bool is_first = true; !text.empty();) {
     const auto line = take_line(text);
     if (!line) {  // the writer was killed in the middle of a row
       ++csv.damaged_rows;
       break;
     }
+    note_walk(line->size());
     if (line->empty()) continue;
     const bool split = split_fields(*line, fields);
     const bool ends_in_comma = split && fields.size() == count + 1 && fields.back().empty();
-    if (csv.rows.empty()) csv.trailing_comma = ends_in_comma;
+    if (is_first) csv.trailing_comma = ends_in_comma;
     if (!split || ends_in_comma != csv.trailing_comma || fields.size() != count + (ends_in_comma ? 1 : 0)) {
       ++csv.damaged_rows;
       continue;
     }
-    csv.rows.push_back(make_row(std::span(fields).first(count)));
+    is_first = false;
+    take(csv.columns, make_row(std::span(fields).first(count)));
   }
   return csv;
 }

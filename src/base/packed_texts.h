@@ -1,0 +1,23 @@
+// Texts that are kept by the million: several in one piece of memory.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace opdump {
+
+class PackedTexts {
+ public:
+  PackedTexts() = default;
+  explicit PackedTexts(std::span<const std::string> texts);
+  std::vector<std::string> texts() const;
+  std::string_view front() const;                     // empty if there is none
+  std::size_t size() const { return bytes_.size(); }  // in bytes
+
+ private:
+  std::string bytes_;  // each text after its length
+};
+
+}  // namespace opdump
