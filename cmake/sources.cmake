@@ -159,6 +159,9 @@ list(APPEND OPDUMP_CORE_SOURCES
   dump/container_files.cc
   dump/device_memory.cc
   dump/dump_set.cc
+  dump/operator_run.cc
+  dump/runs.cc
+  dump/slot_packer.cc
   dump/file_kind.cc
   dump/file_name.cc
   dump/ge_graph_files.cc

@@ -26,16 +26,16 @@ T unwrap(Result<T> result) {
   return std::move(*result);
 }
 
-// An object of Python that is part of a dump, and keeps the whole of it.
+// An object of Python that is part of a dump, and keeps what it needs of it.
 struct Operator {
   std::shared_ptr<const dump::DumpSet> dump;
-  const dump::OperatorRun* run = nullptr;
+  std::shared_ptr<const dump::OperatorRun> run;
 };
 
 struct Slot {
   std::shared_ptr<const dump::DumpSet> dump;
-  const dump::OperatorRun* run = nullptr;
-  const dump::Slot* slot = nullptr;
+  std::shared_ptr<const dump::OperatorRun> run;
+  const dump::Slot* slot = nullptr;  // of `run`
 };
 
 // The elements of a slot as a NumPy array that cannot be written to. It is the mapped file itself where NumPy

@@ -18,10 +18,10 @@ namespace {
 
 using Dump = std::shared_ptr<dump::DumpSet>;
 
-// The result points into both dumps.
 struct Comparison {
   Dump golden, actual;
   compare::Comparison result;
+  std::vector<compare::OperatorComparison> operators;
 };
 using Shared = std::shared_ptr<Comparison>;
 
@@ -37,38 +37,43 @@ Shared compare_dumps(Dump golden, Dump actual, std::optional<double> rtol, std::
   options.rtol = rtol;
   options.atol = atol;
   options.threads = threads;
-  auto result = unwrap(compare::compare_dumps(*golden, *actual, options));
-  return std::make_shared<Comparison>(Comparison{std::move(golden), std::move(actual), std::move(result)});
+  auto comparison = std::make_shared<Comparison>();
+  options.take = [&](const compare::OperatorComparison& op) { comparison->operators.push_back(op); };
+  comparison->result = unwrap(compare::compare_dumps(*golden, *actual, options));
+  comparison->golden = std::move(golden);
+  comparison->actual = std::move(actual);
+  return comparison;
 }
 
 py::list findings_of(const Shared& comparison) {
   py::list found;
-  for (const compare::OperatorComparison& op : comparison->result.operators)
-    found.append(Finding{comparison, &op});
+  for (const compare::OperatorComparison& op : comparison->operators) found.append(Finding{comparison, &op});
   return found;
 }
 
 py::object first_bad_of(const Shared& comparison) {
-  const auto& result = comparison->result;
-  if (!result.first_bad) return py::none();
-  return py::cast(Finding{comparison, &result.operators[*result.first_bad]});
+  const auto& bad = comparison->result.first_bad;
+  return bad ? py::cast(Finding{comparison, &*bad}) : py::none();
 }
 
-py::object side_of(const Dump& dump, const dump::OperatorRun* run) {
+py::object side_of(const Dump& dump, const std::shared_ptr<const dump::OperatorRun>& run) {
   return run == nullptr ? py::none() : py::cast(Operator{dump, run});
 }
 
 std::string csv_of(const Comparison& comparison) {
   std::string text(report::csv_header());
-  for (const compare::OperatorComparison& op : comparison.result.operators) report::append_csv_rows(text, op);
+  for (const compare::OperatorComparison& op : comparison.operators) report::append_csv_rows(text, op);
   return text;
 }
 
 std::string table_of(const Comparison& comparison, bool all) {
   report::TableStyle style;
   style.all = all;
-  const std::string table = report::format_table(comparison.result, style);
-  return (table.empty() ? table : table + "\n") + report::format_summary(comparison.result, style);
+  report::Table table(style);
+  for (const compare::OperatorComparison& op : comparison.operators) table.add(op);
+  std::string text;
+  table.print(comparison.result.has_ranks, [&](std::string_view line) { text += line; });
+  return (text.empty() ? text : text + "\n") + report::format_summary(comparison.result, style);
 }
 
 py::dict coverage_of(const compare::Coverage& coverage) {

@@ -39,7 +39,8 @@ Dump open(const std::filesystem::path& path) {
 
 py::list operators_of(const Dump& dump) {
   py::list found;
-  for (const dump::OperatorRun& run : dump->runs()) found.append(Operator{dump, &run});
+  for (dump::OperatorRun run : dump->runs())
+    found.append(Operator{dump, std::make_shared<const dump::OperatorRun>(std::move(run))});
   return found;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 namespace opdump {
 namespace {
@@ -27,6 +28,12 @@ PackedTexts::PackedTexts(std::span<const std::string> texts) {
     bytes_.append(reinterpret_cast<const char*>(&length), sizeof(length));
     bytes_.append(text, 0, length);
   }
+}
+
+PackedTexts PackedTexts::of_bytes(std::string bytes) {
+  PackedTexts texts;
+  texts.bytes_ = std::move(bytes);
+  return texts;
 }
 
 std::vector<std::string> PackedTexts::texts() const {

@@ -270,7 +270,8 @@ TEST_F(SessionTest, ASampleIsTheFirstElementsInOrder) {
     run(*session, define(*session, "a"), {x.operand(0), transposed, small, wide}, {});
     ASSERT_TRUE(session->close());
     const dump::DumpSet set = read();
-    ASSERT_EQ(set.runs().at(0).slots.size(), 4u);
+    ASSERT_EQ(set.runs().size(), 1u);
+    ASSERT_EQ(set.runs()[0].slots.size(), 4u);
     const auto values = [&](int slot) { return values_of(set.runs()[0].slots[slot].file); };
     EXPECT_THAT(values(0), ElementsAre(0, 1, 2, 3, 4, 5, 6));
     EXPECT_THAT(values(1), ElementsAre(0, 20, 40, 60, 80, 100, 4));
@@ -433,7 +434,8 @@ TEST_F(SessionTest, HostModesHaveTheirFiles) {
   const fs::path metadata = root_ / "rank_0/.dump_metadata";
   EXPECT_EQ(*read_file(metadata / "data_dump.json", 1000), config);
   EXPECT_EQ(*read_file(metadata / "config.json", 1000), R"({"device_target":"CPU","ms_version":"2.5.0"})");
-  EXPECT_THAT(fs::path(read().runs().at(0).slots.at(0).file).filename().string(), HasSubstr(".Float32.npy"));
+  EXPECT_THAT(fs::path((*read().runs().begin()).slots.at(0).file).filename().string(),
+              HasSubstr(".Float32.npy"));
   fs::permissions(metadata / "config.json", fs::perms::owner_all);
   std::ofstream(metadata / "config.json") << "mine";
   plan = make_plan(plan::Content::tensor);

@@ -2,8 +2,11 @@
 #include "compare/compare.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 
+#include "base/file.h"
 #include "base/worker_pool.h"
 #include "cli/arguments.h"
 #include "cli/verb.h"
@@ -67,38 +70,59 @@ Exit exit_of(compare::Outcome outcome) {
   return Exit::incomplete;
 }
 
-Result<> write_csv(const compare::Comparison& comparison, const std::string& path) {
-  std::string text(report::csv_header());
-  for (const compare::OperatorComparison& op : comparison.operators) report::append_csv_rows(text, op);
-  return write_file_atomic(path, text, 0644);
-}
-
-void print_json(const compare::Comparison& comparison, const CompareArguments& arguments) {
-  std::string lines;
-  for (const compare::OperatorComparison& op : comparison.operators) {
-    lines.clear();
-    report::append_json_lines(lines, op);
-    terminal::print(lines);
+// What the user gets to see: slots and operators while they are compared, the conclusion last.
+class Reporter {
+ public:
+  Reporter(const CompareArguments& arguments, bool wants_colour) : arguments_(arguments) {
+    style_.all = arguments.all;
+    style_.colour = wants_colour;
+    table_ = report::Table(style_);
   }
-  terminal::print(report::summary_json_line(comparison, arguments.golden, arguments.actual));
-}
 
-// Prints the report. Returns the exit status.
-Result<int> print_report(const compare::Comparison& comparison, const CompareArguments& arguments,
-                         bool wants_colour) {
-  if (!arguments.csv_path.empty()) OPDUMP_CHECK_OK(write_csv(comparison, arguments.csv_path));
-  if (arguments.json) {
-    print_json(comparison, arguments);
-  } else {
-    report::TableStyle style;
-    style.all = arguments.all;
-    style.colour = wants_colour;
-    const std::string table = report::format_table(comparison, style);
-    terminal::print(table.empty() ? table : table + "\n");
-    terminal::print(report::format_summary(comparison, style));
+  Result<> open() {
+    if (arguments_.csv_path.empty()) return ok();
+    OPDUMP_TRY(csv_, AtomicFile::create(arguments_.csv_path, 0644));
+    return csv_->append(report::csv_header());
   }
-  return static_cast<int>(exit_of(comparison.outcome));
-}
+
+  void take(const compare::OperatorComparison& op) {
+    if (csv_ && written_) {
+      text_.clear();
+      report::append_csv_rows(text_, op);
+      written_ = csv_->append(text_);
+    }
+    if (!arguments_.json) return table_.add(op);
+    text_.clear();
+    report::append_json_lines(text_, op);
+    terminal::print(text_);
+  }
+
+  // Returns the exit status.
+  Result<int> conclude(const compare::Comparison& comparison) {
+    OPDUMP_CHECK_OK(std::move(written_));
+    if (csv_) OPDUMP_CHECK_OK(csv_->commit());
+    if (arguments_.json) {
+      terminal::print(report::summary_json_line(comparison, arguments_.golden, arguments_.actual));
+    } else {
+      bool has_table = false;
+      table_.print(comparison.has_ranks, [&](std::string_view line) {
+        has_table = true;
+        terminal::print(line);
+      });
+      if (has_table) terminal::print("\n");
+      terminal::print(report::format_summary(comparison, style_));
+    }
+    return static_cast<int>(exit_of(comparison.outcome));
+  }
+
+ private:
+  const CompareArguments& arguments_;
+  report::TableStyle style_;
+  report::Table table_{style_};
+  std::optional<AtomicFile> csv_;
+  Result<> written_ = ok();
+  std::string text_;  // kept for its memory
+};
 
 Result<compare::Comparison> compare_with_progress(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                                   compare::Options options) {
@@ -124,11 +148,15 @@ Result<int> compare_in(const group::Group& group, CompareArguments& arguments) {
     if (group.size() > 1) OPDUMP_CHECK_OK(compare::stay_out(share, actual.error().message()));
     return actual.take_error();
   }
+  const bool is_alone = group.size() == 1;  // mpirun lets processes believe that they write to a terminal
+  Reporter reporter(arguments, is_alone && terminal::wants_colour());
+  if (group.is_leader()) {
+    OPDUMP_CHECK_OK(reporter.open());
+    arguments.options.take = [&](const compare::OperatorComparison& op) { reporter.take(op); };
+  }
   OPDUMP_TRY(const compare::Comparison comparison,
              compare_with_progress(*golden, *actual, arguments.options));
-  if (!group.is_leader()) return 0;
-  const bool is_alone = group.size() == 1;  // mpirun lets processes believe that they write to a terminal
-  return print_report(comparison, arguments, is_alone && terminal::wants_colour());
+  return group.is_leader() ? reporter.conclude(comparison) : Result<int>(0);
 }
 
 }  // namespace

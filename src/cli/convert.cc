@@ -2,9 +2,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -13,7 +15,6 @@
 #include "cli/arguments.h"
 #include "cli/convert_item.h"
 #include "cli/select.h"
-#include "cli/slot_facts.h"
 #include "cli/verb.h"
 #include "compare/shared_work.h"
 #include "group/group.h"
@@ -26,7 +27,9 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr std::uint64_t kBigFile = 32 << 20;  // converted alone, by all threads
+constexpr std::uint64_t kBigFile = 32 << 20;    // converted alone, by all threads
+constexpr std::size_t kOperatorsAtOnce = 4096;  // whose names and places are in memory
+constexpr std::size_t kDigestBytes = 1 << 20;   // of what was seen, at a time
 
 struct ConvertArguments {
   std::string path, output, to = "npy", format, slot;
@@ -64,44 +67,66 @@ Result<> make_inside(const fs::path& root, const fs::path& directory) {
   return ok();
 }
 
+// A part of a dump: whole steps. Of the dump's runs those that the user means, from `first` to before `last`.
+struct Batch {
+  std::size_t first = 0, last = 0;
+};
+
+// What is known before there is work to divide.
+struct Plan {
+  dump::DumpSet dump;
+  std::vector<std::uint32_t> chosen;  // of its runs
+  std::vector<Batch> batches;
+  std::uint64_t bytes = 0;
+  std::string digest;  // of what decides about the files that are made
+};
+
 // Converts a dump, or a part of it if a group of processes does it together.
 class Converter {
  public:
-  Converter(const ConvertTarget& target, const std::vector<StepSlots>& steps, const group::Group& group)
-      : target_(target),
-        group_(group),
-        items_(list_items(steps, target)),
-        results_(items_.size()),
-        is_done_(items_.size()),
-        progress_("converting") {
-    for (const ConvertItem& item : items_) total_bytes_ += item.bytes;
-  }
+  Converter(const ConvertArguments& arguments, const ConvertTarget& target, const Plan& plan,
+            const group::Group& group)
+      : arguments_(arguments), target_(target), plan_(plan), group_(group), progress_("converting") {}
 
-  // `digest` is equal for processes that see the same dump.
-  Result<> run(const compare::Share& among, const std::string& digest) {
-    if (among.size > 1) return share(among, digest);
-    std::vector<std::size_t> all(items_.size());
-    std::iota(all.begin(), all.end(), 0);
-    convert(all);
+  Result<> run(const compare::Share& among) {
+    std::optional<compare::SharedWork> shared;
+    if (among.size > 1) {
+      OPDUMP_TRY(shared, compare::SharedWork::join(among, plan_.digest, plan_.batches.size()));
+      if (!shared->takes_part()) return shared->sit_out();
+      left_out_ = shared->problems();
+    }
+    for (const Batch& batch : plan_.batches) OPDUMP_CHECK_OK(convert(batch, shared));
     return ok();
   }
 
   // Of all processes, in the leader. The order is that of the dump.
-  std::uint64_t converted() const {
-    return std::accumulate(
-        results_.begin(), results_.end(), std::uint64_t{0},
-        [](std::uint64_t sum, const ItemResult& result) { return sum + result.converted; });
-  }
-  std::vector<std::string> failures() const {
-    std::vector<std::string> lines;
-    for (const ItemResult& result : results_)
-      lines.insert(lines.end(), result.failures.begin(), result.failures.end());
-    return lines;
-  }
+  std::uint64_t converted() const { return converted_; }
+  const std::vector<std::string>& failures() const { return failures_; }
   // Processes that did not do their part.
   const std::vector<std::string>& left_out() const { return left_out_; }
 
  private:
+  Result<> convert(const Batch& batch, std::optional<compare::SharedWork>& shared) {
+    std::vector<dump::OperatorRun> runs;
+    for (std::size_t i = batch.first; i < batch.last; ++i) runs.push_back(plan_.dump.runs()[plan_.chosen[i]]);
+    const std::vector<StepSlots> steps = list_slots(runs, arguments_.slot);
+    items_ = list_items(steps, target_);
+    results_.assign(items_.size(), {});
+    is_done_.assign(items_.size(), false);
+    if (shared) {
+      OPDUMP_CHECK_OK(share(*shared));
+    } else {
+      std::vector<std::size_t> all(items_.size());
+      std::iota(all.begin(), all.end(), 0);
+      convert(all);
+    }
+    for (ItemResult& result : results_) {
+      converted_ += result.converted;
+      std::ranges::move(result.failures, std::back_inserter(failures_));
+    }
+    return ok();
+  }
+
   void convert(std::span<const std::size_t> indices) {
     const unsigned threads =
         std::max<unsigned>(1, worker_count(0) / static_cast<unsigned>(group_.size_here()));
@@ -122,13 +147,13 @@ class Converter {
       const std::lock_guard lock(mutex_);
       begun += bytes;
       begun_bytes_ += bytes;
-      progress_.update(done_bytes_ + begun_bytes_, total_bytes_);
+      progress_.update(done_bytes_ + begun_bytes_, plan_.bytes);
     };
     ItemResult result = convert_item(items_[i], target_, threads, on_done);
     const std::lock_guard lock(mutex_);
     begun_bytes_ -= begun;
     note(i, std::move(result));
-    progress_.update(done_bytes_ + begun_bytes_, total_bytes_);
+    progress_.update(done_bytes_ + begun_bytes_, plan_.bytes);
   }
 
   void note(std::size_t i, ItemResult result) {
@@ -139,16 +164,22 @@ class Converter {
 
   // Converts a part of the items and learns from the others what became of theirs. The leader converts what a
   // process that died has left.
-  Result<> share(const compare::Share& share, const std::string& digest) {
+  Result<> share(compare::SharedWork& work) {
     std::vector<std::uint64_t> bytes;
     for (const ConvertItem& item : items_) bytes.push_back(item.bytes);
-    const auto work = [&](std::span<const std::size_t> own) {
+    const auto convert_own = [&](std::span<const std::size_t> own) {
       convert(own);
       return answers_of(own);
     };
-    OPDUMP_TRY(compare::SharedAnswers shared, compare::share_work(share, digest, bytes, work));
+    OPDUMP_TRY(const compare::SharedAnswers shared, work.run(bytes, convert_own));
     if (!group_.is_leader()) return ok();
-    left_out_ = std::move(shared.problems);
+    for (const std::size_t rank : shared.workers) {
+      const std::string died = "process " + std::to_string(rank) + ": it died, and process 0 did its part";
+      if (shared.answers[rank].empty() && std::ranges::count(shared.owner, rank) > 0 &&
+          std::ranges::count(left_out_, died) == 0)
+        left_out_.push_back(died);
+      if (rank != 0) take_answers(shared.answers[rank]);
+    }
     std::vector<std::size_t> left;
     for (const std::size_t rank : shared.workers) {
       if (shared.answers[rank].empty() && std::ranges::count(shared.owner, rank) > 0)
@@ -177,29 +208,23 @@ class Converter {
            {answer[1].get<std::uint64_t>(), answer[2].get<std::vector<std::string>>()});
   }
 
+  const ConvertArguments& arguments_;
   const ConvertTarget& target_;
+  const Plan& plan_;
   const group::Group& group_;
-  std::vector<ConvertItem> items_;
+  std::uint64_t converted_ = 0;
+  std::vector<std::string> failures_;
+  std::vector<ConvertItem> items_;  // of the batch
   std::vector<ItemResult> results_;
   std::vector<bool> is_done_;
   std::vector<std::string> left_out_;
   std::mutex mutex_;  // guards results_, is_done_ and what follows
   terminal::Progress progress_;
-  std::uint64_t total_bytes_ = 0, done_bytes_ = 0, begun_bytes_ = 0;
+  std::uint64_t done_bytes_ = 0, begun_bytes_ = 0;
 };
 
-// What of the dump decides about the files that are made of it.
-std::string description_of(const std::vector<StepSlots>& steps, const dump::DumpSet& dump) {
-  std::string text;
-  for (const StepSlots& step : steps)
-    for (const NamedSlot& slot : step.slots)
-      text += step.place.string() + "/" + slot.name + " " + std::to_string(file_bytes(*slot.slot)) + "\n";
-  for (const dump::Problem& problem : dump.problems()) text += problem.what + "\n";
-  return text;
-}
-
 Result<int> report(const Converter& converter, const dump::DumpSet& dump, const std::string& output) {
-  const std::vector<std::string> failures = converter.failures();
+  const std::vector<std::string>& failures = converter.failures();
   std::string text = "converted " + counted(converter.converted(), "tensor") + " into " + output;
   for (const std::string& failure : failures) terminal::print_error(failure);
   for (const dump::Problem& problem : dump.problems())
@@ -211,23 +236,47 @@ Result<int> report(const Converter& converter, const dump::DumpSet& dump, const 
   return static_cast<int>(is_whole ? Exit::match : Exit::incomplete);
 }
 
-// What can go wrong before there is work to divide.
-struct Prepared {
-  dump::DumpSet dump;
-  std::vector<StepSlots> steps;
-};
-Result<Prepared> prepare(const ConvertArguments& arguments, const ConvertTarget& target,
-                         const LogSink& tell) {
+// Whole steps, some thousand operators together.
+std::vector<Batch> make_batches(const dump::Runs& runs, std::span<const std::uint32_t> chosen) {
+  std::vector<Batch> batches;
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    const bool is_other_step =
+        i == 0 || place_of(runs.section_of(chosen[i])) != place_of(runs.section_of(chosen[i - 1]));
+    if (batches.empty() || (is_other_step && i - batches.back().first >= kOperatorsAtOnce))
+      batches.push_back({i, i});
+    batches.back().last = i + 1;
+  }
+  return batches;
+}
+
+// Looks at everything once, and makes the directories. What can go wrong before there is work to divide does.
+Result<Plan> make_plan(const ConvertArguments& arguments, const ConvertTarget& target, const LogSink& tell) {
   OPDUMP_TRY(dump::DumpSet dump, dump::DumpSet::open(arguments.path, tell));
-  OPDUMP_TRY(const auto runs, select_runs(dump, arguments.filter));
-  std::vector<StepSlots> steps = list_slots(runs, arguments.slot);
-  if (steps.empty())
+  OPDUMP_TRY(std::vector<std::uint32_t> chosen, select_runs(dump, arguments.filter));
+  std::uint64_t bytes = 0, count = 0;
+  std::string seen;
+  fs::path made;
+  for (const std::uint32_t i : chosen) {
+    const dump::OperatorRun run = dump.runs()[i];
+    const fs::path place = place_of(dump.runs().section_of(i));
+    for (const dump::Slot& slot : run.slots) {
+      if (!is_wanted(slot, arguments.slot)) continue;
+      ++count;
+      bytes += slot.stored_bytes();
+      seen += place.string() + " " + run.name + " " + std::to_string(slot.index) + " " +
+              std::to_string(slot.stored_bytes()) + "\n";
+      if (place == made) continue;
+      OPDUMP_CHECK_OK(make_inside(target.output, target.is_file_each() ? place : place.parent_path()));
+      made = place;
+    }
+    if (seen.size() > kDigestBytes) seen = compare::digest_of(seen);
+  }
+  if (count == 0)
     return Error(Code::not_found,
                  arguments.path + ": no tensor to convert: statistics only, or another --slot");
-  for (const StepSlots& step : steps)
-    OPDUMP_CHECK_OK(
-        make_inside(target.output, target.is_file_each() ? step.place : step.place.parent_path()));
-  return Prepared{std::move(dump), std::move(steps)};
+  for (const dump::Problem& problem : dump.problems()) seen += problem.what + "\n";
+  std::vector<Batch> batches = make_batches(dump.runs(), chosen);
+  return Plan{std::move(dump), std::move(chosen), std::move(batches), bytes, compare::digest_of(seen)};
 }
 
 Result<int> convert_in(const group::Group& group, const ConvertArguments& arguments) {
@@ -235,15 +284,15 @@ Result<int> convert_in(const group::Group& group, const ConvertArguments& argume
   if (!arguments.format.empty()) target.format = model::find_format(arguments.format);
   const compare::Share share{group.rank(), group.size(), 0,
                              [&](const std::string& mine) { return group.exchange(mine); }};
-  auto prepared = prepare(arguments, target, group.is_leader() ? LogSink(terminal::print_remark) : LogSink());
-  if (!prepared) {
-    if (group.size() > 1) OPDUMP_CHECK_OK(compare::stay_out(share, prepared.error().message()));
-    return prepared.take_error();
+  auto plan = make_plan(arguments, target, group.is_leader() ? LogSink(terminal::print_remark) : LogSink());
+  if (!plan) {
+    if (group.size() > 1) OPDUMP_CHECK_OK(compare::stay_out(share, plan.error().message()));
+    return plan.take_error();
   }
-  Converter converter(target, prepared->steps, group);
-  OPDUMP_CHECK_OK(converter.run(share, compare::digest_of(description_of(prepared->steps, prepared->dump))));
+  Converter converter(arguments, target, *plan, group);
+  OPDUMP_CHECK_OK(converter.run(share));
   if (!group.is_leader()) return 0;
-  return report(converter, prepared->dump, arguments.output);
+  return report(converter, plan->dump, arguments.output);
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 
 #include "arrays/file.h"
 #include "arrays/text.h"
-#include "cli/slot_facts.h"
 #include "format/npy.h"
 #include "format/safetensors.h"
 #include "format/zip_writer.h"
@@ -103,7 +102,7 @@ class ItemConverter {
         OPDUMP_CHECK_OK(zip.add(piece));
       }
       OPDUMP_CHECK_OK(zip.end());
-      on_done_(file_bytes(*entry.slot->slot));
+      on_done_(entry.slot->slot->stored_bytes());
     }
     return zip.finish();
   }
@@ -116,7 +115,7 @@ class ItemConverter {
     for (const Entry& entry : entries) {
       OPDUMP_TRY(arrays::Array array, open_slot(*entry.slot->slot, target_.format, 1));
       OPDUMP_CHECK_OK(arrays::write_pieces(array, fd, path));
-      on_done_(file_bytes(*entry.slot->slot));
+      on_done_(entry.slot->slot->stored_bytes());
     }
     return ok();
   }
@@ -135,8 +134,8 @@ std::vector<ConvertItem> list_items(const std::vector<StepSlots>& steps, const C
   for (const StepSlots& step : steps) {
     std::uint64_t bytes = 0;
     for (const NamedSlot& slot : step.slots) {
-      bytes += file_bytes(*slot.slot);
-      if (target.is_file_each()) items.push_back({&step, &slot, file_bytes(*slot.slot)});
+      bytes += slot.slot->stored_bytes();
+      if (target.is_file_each()) items.push_back({&step, &slot, slot.slot->stored_bytes()});
     }
     if (!target.is_file_each()) items.push_back({&step, nullptr, bytes});
   }

@@ -1,7 +1,6 @@
 #include "cli/convert_slots.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 
@@ -127,23 +126,30 @@ Result<arrays::LayoutChange> shapes_of(model::DType dtype, const Shape& stored, 
 
 }  // namespace
 
-std::vector<StepSlots> list_slots(const std::vector<const dump::OperatorRun*>& runs,
-                                  const std::string& slot) {
+fs::path place_of(const dump::Runs::Section& section) {
+  return fs::path("rank_" + std::to_string(section.rank)) / ("graph_" + std::to_string(section.graph_id)) /
+         (section.step < 0 ? "constants" : "step_" + std::to_string(section.step));
+}
+
+bool is_wanted(const dump::Slot& slot, const std::string& wanted) {
+  return !slot.file.empty() && (wanted.empty() || wanted == slot_part(slot));
+}
+
+std::vector<StepSlots> list_slots(std::span<const dump::OperatorRun> runs, const std::string& wanted) {
   std::vector<StepSlots> steps;
-  std::map<fs::path, std::size_t> known;
-  std::map<fs::path, std::set<std::string>> names;
-  for (const dump::OperatorRun* run : runs) {
-    const fs::path place = fs::path("rank_" + std::to_string(run->rank)) /
-                           ("graph_" + std::to_string(run->graph_id)) /
-                           (run->step < 0 ? "constants" : "step_" + std::to_string(run->step));
-    const auto [at, is_new] = known.try_emplace(place, steps.size());
-    if (is_new) steps.push_back({place, {}});
-    for (const dump::Slot& one : run->slots) {
-      if (one.file.empty() || (!slot.empty() && slot != slot_part(one))) continue;
-      std::string name = file_part(run->name) + "." + slot_part(one);
-      for (std::uint32_t again = 1; !names[place].insert(name).second; ++again)
-        name = dump::execution_name(file_part(run->name), again) + "." + slot_part(one);
-      steps[at->second].slots.push_back({&one, std::move(name)});
+  std::set<std::string> names;  // of the last step
+  for (const dump::OperatorRun& run : runs) {
+    const fs::path place = place_of({run.rank, run.graph_id, run.step, {}, {}});
+    if (steps.empty() || steps.back().place != place) {
+      steps.push_back({place, {}});
+      names.clear();
+    }
+    for (const dump::Slot& slot : run.slots) {
+      if (!is_wanted(slot, wanted)) continue;
+      std::string name = file_part(run.name) + "." + slot_part(slot);
+      for (std::uint32_t again = 1; !names.insert(name).second; ++again)
+        name = dump::execution_name(file_part(run.name), again) + "." + slot_part(slot);
+      steps.back().slots.push_back({&slot, std::move(name)});
     }
   }
   std::erase_if(steps, [](const StepSlots& step) { return step.slots.empty(); });

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,16 @@ struct StepSlots {
   std::vector<NamedSlot> slots;
 };
 
-// The tensors of `runs` that have data, by step. `slot` ("output.0") picks one of each operator; empty: all.
-std::vector<StepSlots> list_slots(const std::vector<const dump::OperatorRun*>& runs, const std::string& slot);
+// "rank_0/graph_0/step_3": where the tensors of a step of a graph go, without an end.
+std::filesystem::path place_of(const dump::Runs::Section& section);
+
+// Whether a tensor has data, and is the one of its operator that the user wants: "output.0", or any if `slot`
+// is empty.
+bool is_wanted(const dump::Slot& slot, const std::string& wanted);
+
+// The tensors that are wanted, by step. The result points into `runs`, which come in the order of a dump, of
+// each step all.
+std::vector<StepSlots> list_slots(std::span<const dump::OperatorRun> runs, const std::string& wanted);
 
 // An array in the layout `format`, where the dump says in which it is; else as it lies. What the padding of a
 // layout added is cut off where the dump says how large the tensor was. Errors: as dump::StoredTensor::read

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <system_error>
 #include <tuple>
@@ -88,14 +89,14 @@ void list_graphs(const Entries& entries, bool json) {
 }
 
 // The executions of each node in a dump, in order of steps.
-using RunsByNode = std::map<std::pair<const GraphEntry*, std::size_t>, std::vector<const dump::OperatorRun*>>;
+using RunsByNode = std::map<std::pair<const GraphEntry*, std::size_t>, std::vector<std::uint32_t>>;
 
 RunsByNode find_runs(const Graphs& graphs, const dump::DumpSet& dump, std::optional<std::int64_t> step) {
   RunsByNode runs;
-  for (const dump::OperatorRun& run : dump.runs()) {
-    if (step && run.step != *step) continue;
-    if (const Graphs::Place place = graphs.find(run); place.entry != nullptr)
-      runs[{place.entry, place.node}].push_back(&run);
+  for (std::uint32_t i = 0; i < dump.runs().size(); ++i) {
+    if (step && dump.runs().section_of(i).step != *step) continue;
+    if (const Graphs::Place place = graphs.find(dump.runs().without_slots(i)); place.entry != nullptr)
+      runs[{place.entry, place.node}].push_back(i);
   }
   return runs;
 }
@@ -109,16 +110,16 @@ struct SlotView {
 };
 
 SlotView slot_view(model::Side side, std::uint32_t index, const model::TensorType& type,
-                   const std::vector<const dump::OperatorRun*>& runs) {
+                   std::span<const dump::OperatorRun> runs) {
   SlotView view{side, index, &type, {}};
-  for (const dump::OperatorRun* run : runs)
-    for (const dump::Slot& slot : run->slots)
+  for (const dump::OperatorRun& run : runs)
+    for (const dump::Slot& slot : run.slots)
       if (slot.side == side && slot.index == index && !slot.file.empty())
-        view.files.emplace_back(run->step, slot.file);
+        view.files.emplace_back(run.step, slot.file);
   return view;
 }
 
-std::vector<SlotView> slot_views(const model::Node& node, const std::vector<const dump::OperatorRun*>& runs) {
+std::vector<SlotView> slot_views(const model::Node& node, std::span<const dump::OperatorRun> runs) {
   std::vector<SlotView> views;
   for (const auto& input : node.inputs)
     views.push_back(slot_view(model::Side::input, input.index, input.type, runs));
@@ -278,12 +279,13 @@ Result<Chosen> choose_operators(const Entries& entries, const IrArguments& argum
   return chosen;
 }
 
-void list_operators(const Chosen& chosen, const RunsByNode& runs, bool json) {
-  static const std::vector<const dump::OperatorRun*> none;
+void list_operators(const Chosen& chosen, const dump::DumpSet* dump, const RunsByNode& runs, bool json) {
   const GraphEntry* previous = nullptr;
   for (const auto& [entry, node] : chosen) {
-    const auto executed = runs.find({entry, node});
-    const auto slots = slot_views(entry->graph.nodes[node], executed == runs.end() ? none : executed->second);
+    std::vector<dump::OperatorRun> executions;
+    if (const auto executed = runs.find({entry, node}); executed != runs.end())
+      for (const std::uint32_t i : executed->second) executions.push_back(dump->runs()[i]);
+    const auto slots = slot_views(entry->graph.nodes[node], executions);
     if (json) {
       print_operator_json(*entry, node, slots);
       continue;
@@ -308,7 +310,7 @@ Result<int> answer(const Graphs& graphs, const dump::DumpSet* dump, const IrArgu
     return 0;
   }
   OPDUMP_TRY(const Chosen chosen, choose_operators(entries, arguments));
-  list_operators(chosen, runs, arguments.json);
+  list_operators(chosen, dump, runs, arguments.json);
   return 0;
 }
 

@@ -1,5 +1,6 @@
 // `opdump ls DUMP`: what is in a dump.
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -16,7 +17,7 @@ namespace opdump::cli {
 namespace {
 
 using dump::OperatorRun;
-using Runs = std::vector<const OperatorRun*>;
+using Chosen = std::vector<std::uint32_t>;  // of the dump's runs
 
 struct LsArguments {
   std::string path;
@@ -40,19 +41,21 @@ struct Totals {
   std::set<std::uint32_t> ranks;
   std::set<std::int64_t> graphs;
   std::vector<std::int64_t> steps;
-  std::set<std::string_view> operators;
+  std::set<std::string> operators;
   std::uint64_t tensors = 0, statistics = 0, bytes = 0;
 
-  explicit Totals(const Runs& runs) {
-    for (const OperatorRun* run : runs) {
-      ranks.insert(run->rank);
-      graphs.insert(run->graph_id);
-      if (steps.empty() || steps.back() != run->step) steps.push_back(run->step);
-      operators.insert(compare::operator_name(*run));
-      for (const dump::Slot& slot : run->slots) {
+  Totals(const dump::DumpSet& dump, const Chosen& chosen) {
+    for (const std::uint32_t i : chosen) {
+      const OperatorRun run = dump.runs()[i];
+      ranks.insert(run.rank);
+      graphs.insert(run.graph_id);
+      if (steps.empty() || steps.back() != run.step) steps.push_back(run.step);
+      if (const std::string& name = compare::operator_name(run); !operators.contains(name))
+        operators.insert(name);
+      for (const dump::Slot& slot : run.slots) {
         tensors += !slot.file.empty();
         statistics += !slot.statistics.empty();
-        bytes += file_bytes(slot);
+        bytes += slot.stored_bytes();
       }
     }
   }
@@ -60,11 +63,12 @@ struct Totals {
 
 // The operator that a record is about: by name if it is in the dump, else as the record tells it.
 std::string overflowed(const dump::DumpSet& dump, const dump::Overflow& overflow) {
-  const auto place = [](const auto& of) {
-    return std::tuple(of.rank, of.graph_id, of.step, of.task, of.stream);
-  };
-  const auto run = std::ranges::find(dump.runs(), place(overflow), place);
-  if (run != dump.runs().end()) return compare::operator_name(*run);
+  const auto place = [](const auto& of) { return std::tuple(of.rank, of.graph_id, of.step); };
+  for (std::size_t i = 0; i < dump.runs().size(); ++i) {
+    if (place(dump.runs().section_of(i)) != place(overflow)) continue;
+    const OperatorRun run = dump.runs().without_slots(i);
+    if (run.task == overflow.task && run.stream == overflow.stream) return compare::operator_name(run);
+  }
   return "task " + std::to_string(overflow.task) + " of stream " + std::to_string(overflow.stream);
 }
 
@@ -95,16 +99,17 @@ std::string summary(const dump::DumpSet& dump, const Totals& totals, std::size_t
 }
 
 // The operators of one step under a heading; slots are indented once more than operators.
-void list_text(const Runs& runs) {
-  const OperatorRun* previous = nullptr;
-  for (const OperatorRun* run : runs) {
-    const auto frame = [](const OperatorRun& r) { return std::tuple(r.rank, r.graph_id, r.step); };
-    if (previous == nullptr || frame(*previous) != frame(*run))
-      terminal::print("rank " + std::to_string(run->rank) + ", graph " + std::to_string(run->graph_id) +
-                      ", step " + std::to_string(run->step) + "\n");
-    previous = run;
-    terminal::print("  " + heading(*run) + "\n");
-    for (const dump::Slot& slot : run->slots) {
+void list_text(const dump::DumpSet& dump, const Chosen& chosen) {
+  std::optional<std::tuple<std::uint32_t, std::int64_t, std::int64_t>> previous;
+  for (const std::uint32_t i : chosen) {
+    const OperatorRun run = dump.runs()[i];
+    const std::tuple frame(run.rank, run.graph_id, run.step);
+    if (previous != frame)
+      terminal::print("rank " + std::to_string(run.rank) + ", graph " + std::to_string(run.graph_id) +
+                      ", step " + std::to_string(run.step) + "\n");
+    previous = frame;
+    terminal::print("  " + heading(run) + "\n");
+    for (const dump::Slot& slot : run.slots) {
       const SlotFacts facts = slot_facts(slot);
       std::string name = compare::one_line(compare::slot_name(slot));
       name.resize(std::max<std::size_t>(name.size(), 9), ' ');
@@ -113,11 +118,12 @@ void list_text(const Runs& runs) {
   }
 }
 
-void list_json(const dump::DumpSet& dump, const Runs& runs, const Totals& totals) {
-  for (const OperatorRun* run : runs) {
-    Json record = run_json(*run);
+void list_json(const dump::DumpSet& dump, const Chosen& chosen, const Totals& totals) {
+  for (const std::uint32_t i : chosen) {
+    const OperatorRun run = dump.runs()[i];
+    Json record = run_json(run);
     record["slots"] = Json::array();
-    for (const dump::Slot& slot : run->slots) {
+    for (const dump::Slot& slot : run.slots) {
       const SlotFacts facts = slot_facts(slot);
       record["slots"].push_back(slot_json(slot, facts));
     }
@@ -131,7 +137,7 @@ void list_json(const dump::DumpSet& dump, const Runs& runs, const Totals& totals
   record["graphs"] = totals.graphs;
   record["steps"] = std::set(totals.steps.begin(), totals.steps.end());
   record["operators"] = totals.operators.size();
-  record["runs"] = runs.size();
+  record["runs"] = chosen.size();
   record["tensors"] = totals.tensors;
   record["bytes"] = totals.bytes;
   record["statistics"] = totals.statistics;
@@ -159,14 +165,14 @@ Result<int> run_ls(std::span<const char* const> args) {
   declare(app, arguments);
   if (auto done = parse_arguments(app, args)) return *done;
   OPDUMP_TRY(const dump::DumpSet dump, dump::DumpSet::open(arguments.path, terminal::print_remark));
-  OPDUMP_TRY(const Runs runs, select_runs(dump, arguments.filter));
-  const Totals totals(runs);
+  OPDUMP_TRY(const Chosen chosen, select_runs(dump, arguments.filter));
+  const Totals totals(dump, chosen);
   if (arguments.json) {
-    list_json(dump, runs, totals);
+    list_json(dump, chosen, totals);
     return 0;
   }
-  terminal::print(summary(dump, totals, runs.size()) + "\n");
-  list_text(runs);
+  terminal::print(summary(dump, totals, chosen.size()) + "\n");
+  list_text(dump, chosen);
   return 0;
 }
 

@@ -1,7 +1,10 @@
 #include "cli/select.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include "base/text.h"
 #include "compare/names.h"
@@ -57,6 +60,29 @@ Error no_operator(std::span<const OperatorName> all, const std::string& text) {
                                     (word ? "nearest: " : "there are, for example: ") + join_or(shown));
 }
 
+// Those of `candidates` whose operators `text` means. An operator is looked at once, however often it ran.
+Result<std::vector<std::uint32_t>> select_named(const dump::Runs& runs,
+                                                std::span<const std::uint32_t> candidates,
+                                                const std::string& text) {
+  std::map<std::tuple<std::string, std::string, bool>, std::size_t> known;  // name, sanitised, is full
+  std::vector<std::size_t> operators;                                       // of the candidates
+  std::vector<OperatorName> names;
+  for (const std::uint32_t i : candidates) {
+    const OperatorRun run = runs.without_slots(i);
+    const auto [found, is_new] =
+        known.try_emplace({compare::operator_name(run), run.name, run.op != nullptr}, names.size());
+    operators.push_back(found->second);
+    const auto& [name, sanitised, is_full] = found->first;
+    if (is_new) names.push_back({name, sanitised, is_full});
+  }
+  OPDUMP_TRY(const std::vector<std::size_t> chosen, select_names(names, text));
+  const std::set<std::size_t> wanted(chosen.begin(), chosen.end());
+  std::vector<std::uint32_t> found;
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    if (wanted.contains(operators[i])) found.push_back(candidates[i]);
+  return found;
+}
+
 }  // namespace
 
 void add_filter(CLI::App& app, RunFilter& filter) {
@@ -74,25 +100,20 @@ Result<std::vector<std::size_t>> select_names(std::span<const OperatorName> name
   return no_operator(names, text);
 }
 
-Result<std::vector<const OperatorRun*>> select_runs(const dump::DumpSet& dump, const RunFilter& filter) {
-  std::vector<const OperatorRun*> in_step;
-  std::vector<std::int64_t> steps;
-  for (const OperatorRun& run : dump.runs()) {
-    steps.push_back(run.step);
-    if (!filter.step || run.step == *filter.step) in_step.push_back(&run);
-  }
-  if (filter.step && in_step.empty())
+Result<std::vector<std::uint32_t>> select_runs(const dump::DumpSet& dump, const RunFilter& filter) {
+  const dump::Runs& runs = dump.runs();
+  std::vector<std::uint32_t> in_step;
+  for (std::uint32_t i = 0; i < runs.size(); ++i)
+    if (!filter.step || runs.section_of(i).step == *filter.step) in_step.push_back(i);
+  if (filter.step && in_step.empty()) {
+    std::vector<std::int64_t> steps;
+    for (const dump::Runs::Section& section : runs.sections()) steps.push_back(section.step);
     return Error(Code::not_found, dump.path().string() + ": there is no step " +
                                       std::to_string(*filter.step) + "; the dump has " +
                                       compare::format_ranges(std::move(steps)));
+  }
   if (filter.op.empty() || in_step.empty()) return in_step;
-  std::vector<OperatorName> names;
-  for (const OperatorRun* run : in_step)
-    names.push_back({compare::operator_name(*run), run->name, run->op != nullptr});
-  OPDUMP_TRY(const std::vector<std::size_t> chosen, select_names(names, filter.op));
-  std::vector<const OperatorRun*> found;
-  for (const std::size_t index : chosen) found.push_back(in_step[index]);
-  return found;
+  return select_named(runs, in_step, filter.op);
 }
 
 }  // namespace opdump::cli

@@ -33,8 +33,8 @@ struct OperatorName {
 // nearest names.
 Result<std::vector<std::size_t>> select_names(std::span<const OperatorName> names, const std::string& text);
 
-// The runs that `filter` means, in the order of the dump. Errors: as select_names; not_found -- with the
-// steps that exist.
-Result<std::vector<const dump::OperatorRun*>> select_runs(const dump::DumpSet& dump, const RunFilter& filter);
+// Which of dump.runs() `filter` means, in order. Errors: as select_names; not_found -- with the steps that
+// exist.
+Result<std::vector<std::uint32_t>> select_runs(const dump::DumpSet& dump, const RunFilter& filter);
 
 }  // namespace opdump::cli

@@ -18,7 +18,7 @@ namespace opdump::cli {
 namespace {
 
 using dump::OperatorRun;
-using Runs = std::vector<const OperatorRun*>;
+using Chosen = std::vector<std::uint32_t>;  // of the dump's runs
 
 // More than this many executions are listed by name instead of shown.
 constexpr std::size_t kMaxShown = 10;
@@ -87,7 +87,8 @@ void print_slot(const dump::Slot& slot, const SlotFacts& facts, const SlotData& 
                 const Graphs::Place& place) {
   std::string text = "  " + compare::slot_name(slot) + "  " + describe(slot, facts) + "\n";
   text += describe_links(slot, place);
-  if (!slot.file.empty()) text += "    file    " + slot.file + " (" + format_bytes(file_bytes(slot)) + ")\n";
+  if (!slot.file.empty())
+    text += "    file    " + slot.file + " (" + format_bytes(slot.stored_bytes()) + ")\n";
   std::string line;
   for (const auto& [name, value] : data.statistics) {
     if (!line.empty()) line += ", ";
@@ -118,15 +119,17 @@ void print_slot_json(const OperatorRun& run, const dump::Slot& slot, const SlotF
 }
 
 // The slots that the user wants; --slot may mean none.
-Result<> show_runs(const Runs& runs, const Graphs& graphs, const ShowArguments& arguments) {
+Result<> show_runs(const dump::DumpSet& dump, const Chosen& chosen, const Graphs& graphs,
+                   const ShowArguments& arguments) {
   std::set<std::string> known;
   bool found = false;
-  for (const OperatorRun* run : runs) {
+  for (const std::uint32_t i : chosen) {
+    const OperatorRun run = dump.runs()[i];
     if (!arguments.json)
-      terminal::print(heading(*run) + "\n  rank " + std::to_string(run->rank) + ", graph " +
-                      std::to_string(run->graph_id) + ", step " + std::to_string(run->step) + "\n");
-    const Graphs::Place place = graphs.find(*run);
-    for (const dump::Slot& slot : run->slots) {
+      terminal::print(heading(run) + "\n  rank " + std::to_string(run.rank) + ", graph " +
+                      std::to_string(run.graph_id) + ", step " + std::to_string(run.step) + "\n");
+    const Graphs::Place place = graphs.find(run);
+    for (const dump::Slot& slot : run.slots) {
       const std::string name = compare::slot_name(slot);
       known.insert(name);
       if (!arguments.slot.empty() && arguments.slot != name) continue;
@@ -134,7 +137,7 @@ Result<> show_runs(const Runs& runs, const Graphs& graphs, const ShowArguments& 
       SlotFacts facts = slot_facts(slot);
       const SlotData data = slot_data(slot, arguments.edge, facts);
       if (arguments.json)
-        print_slot_json(*run, slot, facts, data, place);
+        print_slot_json(run, slot, facts, data, place);
       else
         print_slot(slot, facts, data, place);
     }
@@ -144,16 +147,16 @@ Result<> show_runs(const Runs& runs, const Graphs& graphs, const ShowArguments& 
   return Error(Code::not_found, "there is no slot '" + arguments.slot + "'; it has " + join_or(names));
 }
 
-void list_names(const Runs& runs, const std::string& text) {
-  std::set<std::string_view> names;
-  std::vector<std::int64_t> steps;
-  for (const OperatorRun* run : runs) {
-    names.insert(compare::operator_name(*run));
-    steps.push_back(run->step);
+void list_names(const dump::DumpSet& dump, const Chosen& chosen, const std::string& text) {
+  std::set<std::string> names;
+  std::set<std::int64_t> steps;
+  for (const std::uint32_t i : chosen) {
+    names.insert(compare::operator_name(dump.runs().without_slots(i)));
+    steps.insert(dump.runs().section_of(i).step);
   }
-  for (const std::string_view name : names) terminal::print(std::string(name) + "\n");
-  const std::string what = counted(runs.size(), "execution") + " of " + counted(names.size(), "operator") +
-                           " in steps " + compare::format_ranges(std::move(steps));
+  for (const std::string& name : names) terminal::print(name + "\n");
+  const std::string what = counted(chosen.size(), "execution") + " of " + counted(names.size(), "operator") +
+                           " in steps " + compare::format_ranges({steps.begin(), steps.end()});
   terminal::print(text.empty() ? "the dump has " + what + "; name one, or --step\n"
                                : "'" + text + "' means " + what + "; say more of the name, or --step\n");
 }
@@ -166,15 +169,15 @@ Result<int> run_show(std::span<const char* const> args) {
   declare(app, arguments);
   if (auto done = parse_arguments(app, args)) return *done;
   OPDUMP_TRY(const dump::DumpSet dump, dump::DumpSet::open(arguments.path, terminal::print_remark));
-  OPDUMP_TRY(const Runs runs, select_runs(dump, arguments.filter));
-  if (runs.size() > kMaxShown) {
-    list_names(runs, arguments.filter.op);
+  OPDUMP_TRY(const Chosen chosen, select_runs(dump, arguments.filter));
+  if (chosen.size() > kMaxShown) {
+    list_names(dump, chosen, arguments.filter.op);
     return 0;
   }
   OPDUMP_TRY(const Graphs graphs, Graphs::read(dump));
   for (const dump::Problem& problem : graphs.problems())
     terminal::print_error(problem.path.string() + ": " + problem.what);
-  OPDUMP_CHECK_OK(show_runs(runs, graphs, arguments));
+  OPDUMP_CHECK_OK(show_runs(dump, chosen, graphs, arguments));
   return 0;
 }
 

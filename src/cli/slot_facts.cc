@@ -1,7 +1,5 @@
 #include "cli/slot_facts.h"
 
-#include <system_error>
-
 #include "compare/names.h"
 
 namespace opdump::cli {
@@ -29,13 +27,6 @@ SlotFacts slot_facts(const dump::Slot& slot) {
 }
 
 std::string unreadable(const Error& error) { return "unreadable: " + error.message(); }
-
-std::uint64_t file_bytes(const dump::Slot& slot) {
-  if (slot.part) return slot.part->bytes;
-  std::error_code error;
-  const auto bytes = slot.file.empty() ? 0 : std::filesystem::file_size(slot.file, error);
-  return error ? 0 : bytes;
-}
 
 std::string describe(const dump::Slot& slot, const SlotFacts& facts) {
   std::string text(facts.dtype == model::DType::undefined ? "unknown" : model::dtype_info(facts.dtype).name);

@@ -23,9 +23,6 @@ SlotFacts slot_facts(const dump::Slot& slot);
 // SlotFacts::trouble of a tensor that cannot be read.
 std::string unreadable(const Error& error);
 
-// Size of the slot's file; 0 if there is none.
-std::uint64_t file_bytes(const dump::Slot& slot);
-
 // "float32 (8,1,28,28)", with what is special behind it: ", statistics only", ", no data: view".
 std::string describe(const dump::Slot& slot, const SlotFacts& facts);
 

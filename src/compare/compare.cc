@@ -1,7 +1,9 @@
 #include "compare/compare.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "base/text.h"
@@ -14,23 +16,24 @@
 namespace opdump::compare {
 namespace {
 
-std::vector<OperatorComparison> make_operators(std::span<const OperatorPair> pairs) {
-  std::vector<OperatorComparison> operators(pairs.size());
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    OperatorComparison& op = operators[i];
-    op.golden = pairs[i].golden;
-    op.actual = pairs[i].actual;
-    op.is_alone = pairs[i].is_alone;
-    static const dump::OperatorRun kNothing;
-    const auto slots = pair_slots(op.golden != nullptr ? *op.golden : kNothing,
-                                  op.actual != nullptr ? *op.actual : kNothing);
-    op.slots.resize(slots.size());
-    for (std::size_t s = 0; s < slots.size(); ++s) {
-      op.slots[s].golden = slots[s].golden;
-      op.slots[s].actual = slots[s].actual;
-    }
+constexpr std::size_t kOperatorsAtOnce = 4096;  // that are compared, before they are judged and forgotten
+
+OperatorComparison make_operator(const OperatorPair& pair, const dump::DumpSet& golden,
+                                 const dump::DumpSet& actual) {
+  OperatorComparison op;
+  op.is_alone = pair.is_alone;
+  if (pair.golden != OperatorPair::kNone)
+    op.golden = std::make_shared<const dump::OperatorRun>(golden.runs()[pair.golden]);
+  if (pair.actual != OperatorPair::kNone)
+    op.actual = std::make_shared<const dump::OperatorRun>(actual.runs()[pair.actual]);
+  static const dump::OperatorRun kNothing;
+  for (const SlotPair& slots : pair_slots(op.golden != nullptr ? *op.golden : kNothing,
+                                          op.actual != nullptr ? *op.actual : kNothing)) {
+    SlotComparison& slot = op.slots.emplace_back();
+    slot.golden = slots.golden;
+    slot.actual = slots.actual;
   }
-  return operators;
+  return op;
 }
 
 // Why `dump` may not be whole; adds the ranks that stopped early to `unfinished`.
@@ -54,52 +57,54 @@ void add_incomplete(std::string_view side, const dump::DumpSet& dump, std::set<s
     reasons.push_back(name + ": " + problem.path.string() + ": " + problem.what);
 }
 
-// "rank 0: steps 1-11 are only in actual"
-void add_absent_steps(std::span<const OperatorComparison> operators, std::vector<std::string>& reasons) {
-  std::map<std::pair<std::uint32_t, bool>, std::vector<std::int64_t>> steps;  // by rank, is in golden
-  for (const OperatorComparison& op : operators)
-    if (op.is_alone) steps[{op.run().rank, op.golden != nullptr}].push_back(op.run().step);
-  for (auto& [key, numbers] : steps) {
-    const std::string ranges = format_ranges(std::move(numbers));
-    const bool is_one = ranges.find_first_of(",-") == std::string::npos;
-    reasons.push_back("rank " + std::to_string(key.first) + ": " + (is_one ? "step " : "steps ") + ranges +
-                      (is_one ? " is" : " are") + " only in " + (key.second ? "golden" : "actual"));
+// What operators leave open, for people.
+class OpenQuestions {
+ public:
+  // The problems of the dumps are told already, and so for the slots they befell.
+  OpenQuestions(const dump::DumpSet& golden, const dump::DumpSet& actual) {
+    for (const dump::DumpSet* dump : {&golden, &actual})
+      for (const dump::Problem& problem : dump->problems()) told_.insert(problem.what);
   }
-}
 
-// The texts of problems, which need not be told again for the slots they befell.
-std::set<std::string_view> told_problems(const dump::DumpSet& golden, const dump::DumpSet& actual) {
-  std::set<std::string_view> told;
-  for (const dump::DumpSet* dump : {&golden, &actual})
-    for (const dump::Problem& problem : dump->problems()) told.insert(problem.what);
-  return told;
-}
-
-// What the slots of paired operators leave open: unreadable ones by name, inputs that only one side recorded
-// by number -- a whole dump may be without inputs.
-void add_open_questions(std::span<const OperatorComparison> operators, const std::set<std::string_view>& told,
-                        std::vector<std::string>& reasons) {
-  const auto is_told = [&](const dump::Slot* slot) {
-    return slot != nullptr && told.contains(slot->undumped_reason);
-  };
-  std::uint64_t only_golden = 0, only_actual = 0;
-  for (const OperatorComparison& op : operators) {
-    if (op.golden == nullptr || op.actual == nullptr) continue;
+  // Of an operator that is judged.
+  void add(const OperatorComparison& op) {
+    if (op.is_alone) {
+      std::vector<std::int64_t>& steps = absent_steps_[{op.run().rank, op.golden != nullptr}];
+      if (steps.empty() || steps.back() != op.run().step) steps.push_back(op.run().step);
+    }
+    if (op.golden == nullptr || op.actual == nullptr) return;
     for (const SlotComparison& slot : op.slots) {
       if (slot.verdict == Verdict::unreadable && !is_told(slot.golden) && !is_told(slot.actual))
-        reasons.push_back(operator_name(*op.golden) + " " + slot_name(slot) + ": " + slot.reason);
-      only_golden += slot.verdict == Verdict::missing && slot.golden->side == model::Side::input;
-      only_actual += slot.verdict == Verdict::extra && slot.actual->side == model::Side::input;
+        unreadable_.push_back(operator_name(*op.golden) + " " + slot_name(slot) + ": " + slot.reason);
+      only_golden_ += slot.verdict == Verdict::missing && slot.golden->side == model::Side::input;
+      only_actual_ += slot.verdict == Verdict::extra && slot.actual->side == model::Side::input;
     }
   }
-  for (const auto& [count, side] : {std::pair(only_golden, "golden"), std::pair(only_actual, "actual")})
-    if (count > 0)
-      reasons.push_back(counted(count, "input") + (count == 1 ? " is" : " are") + " only in " + side);
-}
 
-bool is_silent(const dump::DumpSet& dump) {
-  return std::ranges::all_of(dump.runs(), [](const dump::OperatorRun& run) { return run.op == nullptr; });
-}
+  // "rank 0: steps 1-11 are only in actual"; slots that cannot be read by name, inputs that only one side
+  // recorded by number -- a whole dump may be without inputs.
+  void append_to(std::vector<std::string>& reasons) {
+    for (auto& [key, numbers] : absent_steps_) {
+      const std::string ranges = format_ranges(std::move(numbers));
+      const bool is_one = ranges.find_first_of(",-") == std::string::npos;
+      reasons.push_back("rank " + std::to_string(key.first) + ": " + (is_one ? "step " : "steps ") + ranges +
+                        (is_one ? " is" : " are") + " only in " + (key.second ? "golden" : "actual"));
+    }
+    std::ranges::move(unreadable_, std::back_inserter(reasons));
+    for (const auto& [count, side] : {std::pair(only_golden_, "golden"), std::pair(only_actual_, "actual")})
+      if (count > 0)
+        reasons.push_back(counted(count, "input") + (count == 1 ? " is" : " are") + " only in " + side);
+  }
+
+ private:
+  bool is_told(const dump::Slot* slot) const {
+    return slot != nullptr && told_.contains(slot->undumped_reason);
+  }
+  std::set<std::string_view> told_;
+  std::map<std::pair<std::uint32_t, bool>, std::vector<std::int64_t>> absent_steps_;  // by rank, is in golden
+  std::vector<std::string> unreadable_;
+  std::uint64_t only_golden_ = 0, only_actual_ = 0;
+};
 
 // A single rank is compared with a single rank, whatever their numbers.
 void join_single_ranks(const dump::DumpSet& golden, const dump::DumpSet& actual, Unfinished& unfinished) {
@@ -107,6 +112,39 @@ void join_single_ranks(const dump::DumpSet& golden, const dump::DumpSet& actual,
   const std::uint32_t g = golden.statuses().begin()->first, a = actual.statuses().begin()->first;
   if (unfinished.golden.contains(g)) unfinished.golden.insert(a);
   if (unfinished.actual.contains(a)) unfinished.actual.insert(g);
+}
+
+// Where absence proves nothing, with the reasons.
+Unfinished find_unfinished(const dump::DumpSet& golden, const dump::DumpSet& actual,
+                           std::vector<std::string>& reasons) {
+  Unfinished unfinished;
+  add_incomplete("golden", golden, unfinished.golden, reasons);
+  add_incomplete("actual", actual, unfinished.actual, reasons);
+  join_single_ranks(golden, actual, unfinished);
+  unfinished.golden_is_silent = !golden.runs().have_operators();
+  unfinished.actual_is_silent = !actual.runs().have_operators();
+  return unfinished;
+}
+
+std::uint64_t stored_bytes(const SlotComparison& slot) {
+  return (slot.golden != nullptr ? slot.golden->stored_bytes() : 0) +
+         (slot.actual != nullptr ? slot.actual->stored_bytes() : 0);
+}
+
+// Measures the slots of `operators`.
+Result<> measure(std::vector<OperatorComparison>& operators, std::optional<SharedWork>& shared,
+                 const Options& options, std::uint64_t done, std::uint64_t total,
+                 std::vector<std::string>& incomplete) {
+  std::vector<Task> tasks = make_tasks(operators);
+  if (shared) {
+    OPDUMP_CHECK_OK(share_tasks(*shared, tasks, options, done, total, incomplete));
+  } else {
+    std::vector<Task*> all;
+    for (Task& task : tasks) all.push_back(&task);
+    run_tasks(all, options, done, total);
+  }
+  copy_results(tasks);
+  return ok();
 }
 
 }  // namespace
@@ -131,26 +169,36 @@ math::Tolerance default_tolerance(model::DType dtype) {
 Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                  const Options& options) {
   Comparison comparison;
-  Pairing pairing = pair_operators(golden.runs(), actual.runs());
-  comparison.notes = std::move(pairing.notes);
-  comparison.operators = make_operators(pairing.pairs);
-  std::vector<Task> tasks = make_tasks(comparison.operators);
-  if (options.share == nullptr)
-    run_tasks(tasks, options);
-  else
-    OPDUMP_CHECK_OK(share_tasks(tasks, golden, actual, options, comparison.incomplete));
-  copy_results(tasks);
-
-  Unfinished unfinished;
-  add_incomplete("golden", golden, unfinished.golden, comparison.incomplete);
-  add_incomplete("actual", actual, unfinished.actual, comparison.incomplete);
-  join_single_ranks(golden, actual, unfinished);
-  unfinished.golden_is_silent = is_silent(golden);
-  unfinished.actual_is_silent = is_silent(actual);
-  for (OperatorComparison& op : comparison.operators) judge_operator(op, unfinished);
-  add_absent_steps(comparison.operators, comparison.incomplete);
-  add_open_questions(comparison.operators, told_problems(golden, actual), comparison.incomplete);
-  judge_dumps(comparison, unfinished);
+  const Pairing pairing = pair_operators(golden.runs(), actual.runs());
+  comparison.notes = pairing.notes;
+  std::optional<SharedWork> shared;
+  if (options.share != nullptr) {
+    const std::size_t rounds = (pairing.pairs.size() + kOperatorsAtOnce - 1) / kOperatorsAtOnce;
+    OPDUMP_TRY(shared, join_comparison(*options.share, golden, actual, rounds));
+    comparison.incomplete = shared->problems();
+  }
+  std::vector<std::string> unfinished_reasons;
+  Judge judge(find_unfinished(golden, actual, unfinished_reasons));
+  OpenQuestions questions(golden, actual);
+  std::uint64_t done = 0;
+  const std::uint64_t total = golden.runs().stored_bytes() + actual.runs().stored_bytes();
+  for (std::size_t first = 0; first < pairing.pairs.size(); first += kOperatorsAtOnce) {
+    const std::size_t count = std::min(kOperatorsAtOnce, pairing.pairs.size() - first);
+    std::vector<OperatorComparison> operators;
+    for (const OperatorPair& pair : std::span(pairing.pairs).subspan(first, count))
+      operators.push_back(make_operator(pair, golden, actual));
+    OPDUMP_CHECK_OK(measure(operators, shared, options, done, total, comparison.incomplete));
+    for (OperatorComparison& op : operators) {
+      judge.judge(op);
+      questions.add(op);
+      if (options.take) options.take(op);
+      for (const SlotComparison& slot : op.slots) done += stored_bytes(slot);
+    }
+    if (options.progress && total > 0) options.progress(done, total);
+  }
+  std::ranges::move(unfinished_reasons, std::back_inserter(comparison.incomplete));
+  questions.append_to(comparison.incomplete);
+  judge.conclude(comparison);
   return comparison;
 }
 

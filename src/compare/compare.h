@@ -3,8 +3,11 @@
 // The page for users: docs/compare.md.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <iterator>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,8 +50,7 @@ struct SlotComparison {
 };
 
 struct OperatorComparison {
-  const dump::OperatorRun* golden = nullptr;
-  const dump::OperatorRun* actual = nullptr;
+  std::shared_ptr<const dump::OperatorRun> golden, actual;  // the slots below are theirs
   Verdict verdict = Verdict::match;
   // Missing or extra, as is all else of its rank and step: that step was not recorded on the other side,
   // which is no fault of an operator.
@@ -74,13 +76,20 @@ enum class Outcome : std::uint8_t {
 };
 inline constexpr std::string_view kOutcomeNames[] = {"same", "differs", "incomplete", "nothing_compared"};
 
+// Operators of one step that follow one another and have no partner.
+struct Strangers {
+  std::uint64_t only_golden = 0, only_actual = 0;
+};
+
 struct Comparison {
-  std::vector<OperatorComparison> operators;  // in golden order of execution, extras where they ran
-  // Index of the first operator with an output that differs, else of the first difference of another kind.
-  // "First" means the lowest step, then the order above. Usually it is an own_error. If it is inherited, the
+  // The first operator with an output that differs, else the first difference of another kind. "First" means
+  // the lowest step, then golden's order of execution. Usually it is an own_error. If it is inherited, the
   // fault lies in what no recorded operator made: weights, data, or an operator that only one side has; later
   // own_errors are then mostly small differences that grew, and not the answer.
-  std::optional<std::size_t> first_bad;
+  std::optional<OperatorComparison> first_bad;
+  Strangers before_first_bad;  // just before it, if it has a partner itself
+  bool has_ranks = false;      // several
+  std::array<std::uint64_t, std::size(kVerdictNames)> verdicts{};  // how many operators have which
   Coverage coverage;
   Outcome outcome = Outcome::nothing_compared;
   std::vector<std::string> incomplete;  // why the answer may not be whole: torn files, an interrupted run
@@ -93,11 +102,15 @@ struct Options {
   unsigned threads = 0;              // 0: all cores
   std::function<void(std::uint64_t done, std::uint64_t total)>
       progress;  // bytes; may be empty; one thread at a time
+  // Gets every operator once it is judged, in golden's order of execution, extras where they ran; may be
+  // empty.
+  std::function<void(const OperatorComparison& op)> take;
 };
 
-// The result points into both dumps. Errors: only internal, and those of options.share; data that cannot be
-// compared becomes verdicts. With a share, every process that sees the same dumps gets the whole result; one
-// that does not is left out, and the result says so.
+// Compares some thousand operators at a time, so that what it needs does not grow with the dumps. Errors:
+// only internal, and those of options.share; data that cannot be compared becomes verdicts. With a share,
+// every process that sees the same dumps gets the whole result; one that does not is left out with an error,
+// and the result of the others says so.
 Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                  const Options& options);
 

@@ -20,8 +20,6 @@ void settle(SlotComparison& slot, Verdict verdict, std::string reason = {}) {
   slot.reason = std::move(reason);
 }
 
-bool has_data(const Slot& slot) { return !slot.file.empty() || !slot.statistics.empty(); }
-
 std::string undumped_reason(const Slot& slot) {
   return slot.undumped_reason.empty() ? "not dumped" : slot.undumped_reason;
 }
@@ -126,7 +124,7 @@ void measure_statistics(SlotComparison& slot, const Options& options) {
 }
 
 void measure_without_data(SlotComparison& slot) {
-  const bool golden = has_data(*slot.golden), actual = has_data(*slot.actual);
+  const bool golden = slot.golden->has_data(), actual = slot.actual->has_data();
   if (!golden && !actual && slot.golden->undumped_reason == slot.actual->undumped_reason)
     return settle(slot, Verdict::skipped, undumped_reason(*slot.golden));
   std::string reason;
@@ -144,7 +142,7 @@ void measure_slot(SlotComparison& slot, const Options& options, unsigned threads
   slot.shape = described.shape;
   if (slot.golden == nullptr) return settle(slot, Verdict::extra, "only in actual");
   if (slot.actual == nullptr) return settle(slot, Verdict::missing, "only in golden");
-  if (!has_data(*slot.golden) || !has_data(*slot.actual)) return measure_without_data(slot);
+  if (!slot.golden->has_data() || !slot.actual->has_data()) return measure_without_data(slot);
   if (!slot.golden->file.empty() && !slot.actual->file.empty())
     return measure_tensors(slot, options, threads);
   measure_statistics(slot, options);

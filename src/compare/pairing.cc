@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -15,39 +16,38 @@ namespace opdump::compare {
 namespace {
 
 using dump::OperatorRun;
+using dump::Runs;
 using dump::Slot;
 
+constexpr std::uint32_t kNone = OperatorPair::kNone;
+
+// What must be equal of two executions apart from their names; a field that has one value on each side is the
+// same for all.
 struct Frame {
-  std::int64_t rank = 0, step = 0, graph = 0;      // the order of a dump
+  std::int64_t rank = 0, step = 0;                 // the order of a dump
   auto operator<=>(const Frame&) const = default;  // NOLINT(modernize-use-nullptr): not a pointer
 };
-
-// Takes the frame of a run; a field that has one value on each side is the same for all.
 struct FrameRule {
   bool rank = true, graph = true, step = true;
 
-  Frame of(const OperatorRun& run) const {
-    return {rank ? static_cast<std::int64_t>(run.rank) : 0, step ? run.step : 0, graph ? run.graph_id : 0};
+  Frame of(const Runs::Section& section) const {
+    return {rank ? static_cast<std::int64_t>(section.rank) : 0, step ? section.step : 0};
   }
-  Frame without_graph(const OperatorRun& run) const {
-    Frame frame = of(run);
-    frame.graph = 0;
-    return frame;
-  }
+  std::int64_t graph_of(const Runs::Section& section) const { return graph ? section.graph_id : 0; }
 };
 
 template <typename Field>
-std::optional<std::int64_t> single_value(std::span<const OperatorRun> runs, Field field) {
+std::optional<std::int64_t> single_value(const Runs& runs, Field field) {
   if (runs.empty()) return std::nullopt;
-  const std::int64_t first = field(runs[0]);
-  if (std::ranges::all_of(runs, [&](const OperatorRun& run) { return field(run) == first; })) return first;
-  return std::nullopt;
+  const std::int64_t first = field(runs.sections()[0]);
+  const auto is_first = [&](const Runs::Section& section) { return field(section) == first; };
+  return std::ranges::all_of(runs.sections(), is_first) ? std::optional(first) : std::nullopt;
 }
 
 // True if the field must be equal. Adds a note where two single values differ.
 template <typename Field>
-bool needs_equal(std::string_view name, std::span<const OperatorRun> golden,
-                 std::span<const OperatorRun> actual, Field field, std::vector<std::string>& notes) {
+bool needs_equal(std::string_view name, const Runs& golden, const Runs& actual, Field field,
+                 std::vector<std::string>& notes) {
   const auto g = single_value(golden, field), a = single_value(actual, field);
   if (!g || !a) return true;
   if (*g != *a)
@@ -55,26 +55,6 @@ bool needs_equal(std::string_view name, std::span<const OperatorRun> golden,
                     std::string(name) + " " + std::to_string(*a) + " of actual, the only one there");
   return false;
 }
-
-// Indices of runs by key, each list in order of execution.
-template <typename Key>
-class Waiting {
- public:
-  void add(Key key, std::size_t index) { lists_[std::move(key)].indices.push_back(index); }
-
-  std::optional<std::size_t> take(const Key& key) {
-    const auto found = lists_.find(key);
-    if (found == lists_.end() || found->second.taken == found->second.indices.size()) return std::nullopt;
-    return found->second.indices[found->second.taken++];
-  }
-
- private:
-  struct List {
-    std::vector<std::size_t> indices;
-    std::size_t taken = 0;
-  };
-  std::map<Key, List> lists_;
-};
 
 std::string shape_text(const Slot& slot) {
   if (slot.shape) return model::format_shape(*slot.shape);
@@ -93,77 +73,158 @@ std::string signature(const OperatorRun& run) {
   return text;
 }
 
-constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+// The executions of one frame.
+struct Part {
+  const Runs* runs = nullptr;
+  std::uint32_t first = 0, last = 0;
+  std::vector<std::uint32_t> partners{};  // of each: from the first of the other part, or kNone
 
-// partner[g] is the index in actual, or kNone.
-struct Partners {
-  std::vector<std::size_t> of_golden, of_actual;
-
-  void join(std::size_t g, std::size_t a) {
-    of_golden[g] = a;
-    of_actual[a] = g;
-  }
+  std::uint32_t size() const { return last - first; }
+  const Runs::Section& section_of(std::uint32_t i) const { return runs->section_of(first + i); }
 };
 
-// Joins what has no partner yet and agrees in frame and key, in order of execution.
-template <typename KeyOf>
-void join_equal(std::span<const OperatorRun> golden, std::span<const OperatorRun> actual,
-                const FrameRule& rule, Partners& partners, const KeyOf& key_of) {
-  Waiting<std::pair<Frame, std::string>> waiting;
-  for (std::size_t a = 0; a < actual.size(); ++a)
-    if (partners.of_actual[a] == kNone) waiting.add({rule.of(actual[a]), key_of(actual[a])}, a);
-  for (std::size_t g = 0; g < golden.size(); ++g)
-    if (partners.of_golden[g] == kNone)
-      if (const auto a = waiting.take({rule.of(golden[g]), key_of(golden[g])})) partners.join(g, *a);
-}
+// Keys of executions, one behind the other.
+class Keys {
+ public:
+  void add(std::uint32_t index, std::int64_t graph, std::string_view text) {
+    keys_.push_back({graph, texts_.size(), text.size(), index});
+    texts_ += text;
+  }
+  // In order of graph and text, of equal ones in order of execution.
+  void sort() {
+    std::ranges::sort(keys_, {}, [&](const Key& key) { return std::pair(order(key), key.index); });
+  }
 
-std::set<Frame> steps_of(std::span<const OperatorRun> runs, const FrameRule& rule) {
-  std::set<Frame> steps;
-  for (const OperatorRun& run : runs) steps.insert(rule.without_graph(run));
-  return steps;
+  // Calls `take` with those of both that are equal, in order.
+  template <typename Take>
+  static void match(const Keys& a, const Keys& b, const Take& take) {
+    for (auto left = a.keys_.begin(), right = b.keys_.begin();
+         left != a.keys_.end() && right != b.keys_.end();) {
+      const auto relation = a.order(*left) <=> b.order(*right);
+      if (relation == 0) take(left->index, right->index);
+      if (relation <= 0) ++left;
+      if (relation >= 0) ++right;
+    }
+  }
+
+ private:
+  struct Key {
+    std::int64_t graph;
+    std::size_t start, size;  // of the text
+    std::uint32_t index;
+  };
+  std::pair<std::int64_t, std::string_view> order(const Key& key) const {
+    return {key.graph, std::string_view(texts_).substr(key.start, key.size)};
+  }
+  std::string texts_;
+  std::vector<Key> keys_;
+};
+
+// Pairs what two dumps have in one frame.
+class FramePairing {
+ public:
+  FramePairing(Part golden, Part actual, const FrameRule& rule)
+      : golden_(std::move(golden)), actual_(std::move(actual)), rule_(rule) {
+    golden_.partners.assign(golden_.size(), kNone);
+    actual_.partners.assign(actual_.size(), kNone);
+  }
+
+  void join_names() {
+    const auto name = [](const Part& part, std::uint32_t i) {
+      return part.runs->without_slots(part.first + i).name;
+    };
+    join_equal(rule_.graph, name);
+    // Layouts spell a name with more or with fewer characters of the program's.
+    join_equal(rule_.graph,
+               [&](const Part& part, std::uint32_t i) { return dump::plain_name(name(part, i)); });
+    // A model that is loaded in another order has another number.
+    join_equal(false, name);
+  }
+
+  // Shapes may have to be read from files: only for what names did not settle.
+  void join_signatures() {
+    std::set<std::int64_t> graphs;  // that are open
+    for (std::uint32_t g = 0; g < golden_.size(); ++g)
+      if (golden_.partners[g] == kNone) graphs.insert(rule_.graph_of(golden_.section_of(g)));
+    join_equal(rule_.graph, [&](const Part& part, std::uint32_t i) {
+      const bool is_open = graphs.contains(rule_.graph_of(part.section_of(i)));
+      return is_open ? signature((*part.runs)[part.first + i]) : std::string();
+    });
+  }
+
+  void join(std::uint32_t g, std::uint32_t a) {
+    golden_.partners[g] = a;
+    actual_.partners[a] = g;
+  }
+  bool is_joined(std::uint32_t g) const { return golden_.partners[g] != kNone; }
+
+  void append_pairs(std::vector<OperatorPair>& pairs) const;
+
+ private:
+  // Joins what has no partner yet and agrees in its key, in order of execution.
+  template <typename KeyOf>
+  void join_equal(bool by_graph, const KeyOf& key_of) {
+    Keys golden, actual;
+    for (const auto& [part, keys] : {std::pair(&golden_, &golden), std::pair(&actual_, &actual)}) {
+      for (std::uint32_t i = 0; i < part->size(); ++i)
+        if (part->partners[i] == kNone)
+          keys->add(i, by_graph ? part->section_of(i).graph_id : 0, key_of(*part, i));
+      keys->sort();
+    }
+    Keys::match(golden, actual, [&](std::uint32_t g, std::uint32_t a) { join(g, a); });
+  }
+
+  Part golden_, actual_;
+  const FrameRule& rule_;
+};
+
+// Golden in order; before each of it the extras that ran after the partner of the one before it.
+void FramePairing::append_pairs(std::vector<OperatorPair>& pairs) const {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> extras;  // before which of golden, which
+  std::uint32_t anchor = 0;
+  for (std::uint32_t a = 0; a < actual_.size(); ++a) {
+    const std::int64_t graph = rule_.graph_of(actual_.section_of(a));
+    if (a == 0 || graph != rule_.graph_of(actual_.section_of(a - 1)))
+      for (anchor = 0; anchor < golden_.size() && rule_.graph_of(golden_.section_of(anchor)) < graph;)
+        ++anchor;
+    if (actual_.partners[a] == kNone)
+      extras.emplace_back(anchor, a);
+    else
+      anchor = actual_.partners[a] + 1;
+  }
+  std::ranges::sort(extras);
+  auto extra = extras.begin();
+  for (std::uint32_t g = 0; g <= golden_.size(); ++g) {
+    for (; extra != extras.end() && extra->first == g; ++extra)
+      pairs.push_back({kNone, actual_.first + extra->second, golden_.size() == 0});
+    if (g == golden_.size()) break;
+    const std::uint32_t a = golden_.partners[g];
+    pairs.push_back({golden_.first + g, a == kNone ? kNone : actual_.first + a, actual_.size() == 0});
+  }
 }
 
 // A single tensor, which is called as its file happens to be.
-bool is_loose(std::span<const OperatorRun> runs) {
-  return runs.size() == 1 && runs[0].op == nullptr && runs[0].type.empty() && runs[0].slots.size() == 1;
+bool is_loose(const Runs& runs) {
+  if (runs.size() != 1) return false;
+  const OperatorRun run = runs[0];
+  return run.op == nullptr && run.type.empty() && run.slots.size() == 1;
 }
 
 // Two files that hold a tensor each are about the same one.
-void join_loose(std::span<const OperatorRun> golden, std::span<const OperatorRun> actual, Partners& partners,
+void join_loose(const Runs& golden, const Runs& actual, FramePairing& pairing,
                 std::vector<std::string>& notes) {
-  if (!is_loose(golden) || !is_loose(actual) || partners.of_golden[0] != kNone) return;
-  partners.join(0, 0);
-  notes.push_back(golden[0].name + " of golden is compared with " + actual[0].name +
-                  " of actual, the only tensor there");
+  if (!is_loose(golden) || !is_loose(actual) || pairing.is_joined(0)) return;
+  pairing.join(0, 0);
+  notes.push_back(golden.without_slots(0).name + " of golden is compared with " +
+                  actual.without_slots(0).name + " of actual, the only tensor there");
 }
 
-// Golden in order; before golden[i] the extras that ran after golden[i - 1]'s partner.
-std::vector<OperatorPair> in_order(std::span<const OperatorRun> golden, std::span<const OperatorRun> actual,
-                                   const FrameRule& rule, const Partners& partners) {
-  std::vector<std::vector<std::size_t>> before(golden.size() + 1);
-  const auto frame = [&](const OperatorRun& run) { return rule.of(run); };
-  for (std::size_t a = 0, anchor = 0; a < actual.size(); ++a) {
-    if (a == 0 || frame(actual[a]) != frame(actual[a - 1]))
-      anchor = static_cast<std::size_t>(std::ranges::lower_bound(golden, frame(actual[a]), {}, frame) -
-                                        golden.begin());
-    if (partners.of_actual[a] == kNone)
-      before[anchor].push_back(a);
-    else
-      anchor = partners.of_actual[a] + 1;
-  }
-  const auto golden_steps = steps_of(golden, rule), actual_steps = steps_of(actual, rule);
-  std::vector<OperatorPair> pairs;
-  for (std::size_t g = 0; g <= golden.size(); ++g) {
-    for (const std::size_t a : before[g])
-      pairs.push_back({nullptr, &actual[a], !golden_steps.contains(rule.without_graph(actual[a]))});
-    if (g == golden.size()) break;
-    const std::size_t a = partners.of_golden[g];
-    if (a == kNone)
-      pairs.push_back({&golden[g], nullptr, !actual_steps.contains(rule.without_graph(golden[g]))});
-    else
-      pairs.push_back({&golden[g], &actual[a]});
-  }
-  return pairs;
+// The executions of the frame that the one at `first` belongs to.
+Part part_at(const Runs& runs, std::uint32_t first, const FrameRule& rule) {
+  Part part{&runs, first, first};
+  while (part.last < runs.size() && rule.of(runs.section_of(part.last)) == rule.of(runs.section_of(first)))
+    ++part.last;
+  return part;
 }
 
 std::string_view without_number(std::string_view name) {
@@ -195,47 +256,50 @@ namespace {
 
 // Whether graphs are parts of a step. Otherwise each step is an execution of one graph, and which number a
 // graph has depends on the steps that were run before.
-bool have_graphs_in_common_steps(std::span<const OperatorRun> runs) {
+bool have_graphs_in_common_steps(const Runs& runs) {
   std::map<std::pair<std::uint32_t, std::int64_t>, std::int64_t> graphs;
-  return std::ranges::any_of(runs, [&](const OperatorRun& run) {
-    return graphs.try_emplace({run.rank, run.step}, run.graph_id).first->second != run.graph_id;
+  return std::ranges::any_of(runs.sections(), [&](const Runs::Section& section) {
+    return graphs.try_emplace({section.rank, section.step}, section.graph_id).first->second !=
+           section.graph_id;
   });
+}
+
+FrameRule make_rule(const Runs& golden, const Runs& actual, std::vector<std::string>& notes) {
+  const auto rank = [](const Runs::Section& section) { return std::int64_t{section.rank}; };
+  const auto graph = [](const Runs::Section& section) { return section.graph_id; };
+  const auto step = [](const Runs::Section& section) { return section.step; };
+  FrameRule rule;
+  rule.rank = needs_equal("rank", golden, actual, rank, notes);
+  rule.graph = needs_equal("graph", golden, actual, graph, notes) &&
+               (have_graphs_in_common_steps(golden) || have_graphs_in_common_steps(actual));
+  rule.step = needs_equal("step", golden, actual, step, notes);
+  return rule;
 }
 
 }  // namespace
 
-Pairing pair_operators(std::span<const OperatorRun> golden, std::span<const OperatorRun> actual) {
+Pairing pair_operators(const Runs& golden, const Runs& actual) {
   Pairing pairing;
-  const FrameRule rule{
-      needs_equal(
-          "rank", golden, actual, [](const OperatorRun& r) { return std::int64_t{r.rank}; }, pairing.notes),
-      needs_equal(
-          "graph", golden, actual, [](const OperatorRun& r) { return r.graph_id; }, pairing.notes) &&
-          (have_graphs_in_common_steps(golden) || have_graphs_in_common_steps(actual)),
-      needs_equal(
-          "step", golden, actual, [](const OperatorRun& r) { return r.step; }, pairing.notes)};
-  Partners partners{std::vector(golden.size(), kNone), std::vector(actual.size(), kNone)};
-
-  join_equal(golden, actual, rule, partners, [](const OperatorRun& run) { return run.name; });
-  // Layouts spell a name with more or with fewer characters of the program's.
-  join_equal(golden, actual, rule, partners,
-             [](const OperatorRun& run) { return dump::plain_name(run.name); });
-
-  // A model that is loaded in another order has another number.
-  FrameRule any_graph = rule;
-  any_graph.graph = false;
-  join_equal(golden, actual, any_graph, partners, [](const OperatorRun& run) { return run.name; });
-
-  join_loose(golden, actual, partners, pairing.notes);
-  // Shapes may have to be read from files: only for what names did not settle.
-  std::set<Frame> open_frames;
-  for (std::size_t g = 0; g < golden.size(); ++g)
-    if (partners.of_golden[g] == kNone) open_frames.insert(rule.of(golden[g]));
-  join_equal(golden, actual, rule, partners, [&](const OperatorRun& run) {
-    return open_frames.contains(rule.of(run)) ? signature(run) : std::string();
-  });
-
-  pairing.pairs = in_order(golden, actual, rule, partners);
+  const FrameRule rule = make_rule(golden, actual, pairing.notes);
+  for (std::uint32_t g = 0, a = 0; g < golden.size() || a < actual.size();) {
+    // Both are in order of their frames: the lower one is next.
+    Part of_golden = part_at(golden, g, rule), of_actual = part_at(actual, a, rule);
+    if (of_golden.size() > 0 && of_actual.size() > 0) {
+      const Frame next_golden = rule.of(golden.section_of(g)), next_actual = rule.of(actual.section_of(a));
+      if (next_golden > next_actual) of_golden.last = g;
+      if (next_actual > next_golden) of_actual.last = a;
+    }
+    g = of_golden.last;
+    a = of_actual.last;
+    const bool is_in_both = of_golden.size() > 0 && of_actual.size() > 0;
+    FramePairing frame(std::move(of_golden), std::move(of_actual), rule);
+    if (is_in_both) {
+      frame.join_names();
+      join_loose(golden, actual, frame, pairing.notes);
+      frame.join_signatures();
+    }
+    frame.append_pairs(pairing.pairs);
+  }
   return pairing;
 }
 

@@ -1,7 +1,7 @@
 // Which operator of one dump is which of the other, and which slot is which.
 #pragma once
 
-#include <span>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,12 +9,13 @@
 
 namespace opdump::compare {
 
-// One of the two may be null: the operator or slot has no partner.
+// Executions by their index in dump::Runs.
 struct OperatorPair {
-  const dump::OperatorRun* golden = nullptr;
-  const dump::OperatorRun* actual = nullptr;
+  static constexpr std::uint32_t kNone = UINT32_MAX;  // at most one of the two: it has no partner
+  std::uint32_t golden = kNone, actual = kNone;
   bool is_alone = false;  // has no partner, as has nothing else of its rank and step
 };
+// One of the two may be null: the slot has no partner.
 struct SlotPair {
   const dump::Slot* golden = nullptr;
   const dump::Slot* actual = nullptr;
@@ -29,7 +30,7 @@ struct Pairing {
 // in whatever graph), then, of what is left, by equal scope, type and slot shapes. Several of the same kind
 // pair in order. A rank, graph or step that is the only one on each side need not be equal: a note says so.
 // So does one where each dump is a single tensor. Both arguments are in the order of DumpSet::runs.
-Pairing pair_operators(std::span<const dump::OperatorRun> golden, std::span<const dump::OperatorRun> actual);
+Pairing pair_operators(const dump::Runs& golden, const dump::Runs& actual);
 
 // Pairs by side and index, or by what operands are called if both sides know that; several of the same in
 // order. Inputs first, by index.

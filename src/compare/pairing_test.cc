@@ -23,13 +23,24 @@ OperatorRun make_run(std::string name, std::string type = "add", model::Shape sh
   return run;
 }
 
+dump::Runs make_runs(const std::vector<OperatorRun>& list) {
+  dump::Runs runs;
+  for (const OperatorRun& run : list)
+    EXPECT_TRUE(runs.add(runs.add_section({run.rank, run.graph_id, run.step, {}, {}}), run));
+  return runs;
+}
+
+Pairing pair(const std::vector<OperatorRun>& golden, const std::vector<OperatorRun>& actual) {
+  return pair_operators(make_runs(golden), make_runs(actual));
+}
+
 // "a=b" for a pair, "a=" for what is only in golden, "=b" for what is only in actual.
 std::vector<std::string> pair_names(const std::vector<OperatorRun>& golden,
                                     const std::vector<OperatorRun>& actual) {
   std::vector<std::string> names;
-  for (const OperatorPair& pair : pair_operators(golden, actual).pairs)
-    names.push_back((pair.golden != nullptr ? pair.golden->name : "") + "=" +
-                    (pair.actual != nullptr ? pair.actual->name : ""));
+  for (const OperatorPair& pair : pair(golden, actual).pairs)
+    names.push_back((pair.golden != OperatorPair::kNone ? golden[pair.golden].name : "") + "=" +
+                    (pair.actual != OperatorPair::kNone ? actual[pair.actual].name : ""));
   return names;
 }
 
@@ -41,11 +52,11 @@ TEST(Pairing, EqualNamesInAnyOrder) {
 TEST(Pairing, DuplicatesPairInOrder) {
   std::vector<OperatorRun> golden{make_run("a"), make_run("a"), make_run("a")};
   std::vector<OperatorRun> actual{make_run("a"), make_run("a")};
-  const auto pairs = pair_operators(golden, actual).pairs;
+  const auto pairs = pair(golden, actual).pairs;
   ASSERT_EQ(pairs.size(), 3u);
-  EXPECT_EQ(pairs[0].actual, &actual[0]);
-  EXPECT_EQ(pairs[1].actual, &actual[1]);
-  EXPECT_EQ(pairs[2].actual, nullptr);
+  EXPECT_EQ(pairs[0].actual, 0u);
+  EXPECT_EQ(pairs[1].actual, 1u);
+  EXPECT_EQ(pairs[2].actual, OperatorPair::kNone);
 }
 
 TEST(Pairing, RenamedOperatorsPairByScopeTypeAndShape) {
@@ -94,12 +105,25 @@ TEST(Pairing, GraphsOfOneStepNeedNotHaveOneNumber) {
 TEST(Pairing, SingleStepsNeedNotBeEqualButANoteSaysSo) {
   std::vector<OperatorRun> golden{make_run("a", "t", {1}, 3)}, actual{make_run("a", "t", {1}, 5)};
   actual[0].rank = 1;
-  const Pairing pairing = pair_operators(golden, actual);
+  const Pairing pairing = pair(golden, actual);
   ASSERT_EQ(pairing.pairs.size(), 1u);
-  EXPECT_EQ(pairing.pairs[0].actual, &actual[0]);
+  EXPECT_EQ(pairing.pairs[0].actual, 0u);
   EXPECT_THAT(pairing.notes,
               ElementsAre("rank 0 of golden is compared with rank 1 of actual, the only one there",
                           "step 3 of golden is compared with step 5 of actual, the only one there"));
+}
+
+// What has nothing of its step and rank on the other side was not recorded there.
+TEST(Pairing, KnowsWhatIsAlone) {
+  const auto pairs =
+      pair({make_run("a", "t", {1}, 0), make_run("b", "u", {1}, 0), make_run("a", "t", {1}, 1)},
+           {make_run("a", "t", {1}, 0), make_run("a", "t", {1}, 2)})
+          .pairs;
+  ASSERT_EQ(pairs.size(), 4u);
+  EXPECT_FALSE(pairs[0].is_alone);
+  EXPECT_FALSE(pairs[1].is_alone);  // b
+  EXPECT_TRUE(pairs[2].is_alone);
+  EXPECT_TRUE(pairs[3].is_alone);
 }
 
 TEST(Pairing, NothingOnOneSide) {

@@ -2,6 +2,7 @@
 // and paired them; who sees what process 0 sees takes part.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,10 +13,15 @@
 
 namespace opdump::compare {
 
+// `rounds` is how often share_tasks() will be called. Errors: as SharedWork::join; internal -- this process
+// sees other files than process 0.
+Result<SharedWork> join_comparison(const Share& share, const dump::DumpSet& golden,
+                                   const dump::DumpSet& actual, std::uint64_t rounds);
+
 // Measures a part of `tasks` -- about as many bytes as every other process -- and fills in what the others
-// measured. Adds to `incomplete` why a process was left out. Errors: those of exchange; internal -- process 0
-// is left out.
-Result<> share_tasks(std::span<Task> tasks, const dump::DumpSet& golden, const dump::DumpSet& actual,
-                     const Options& options, std::vector<std::string>& incomplete);
+// measured. Adds to `incomplete` what no process did. `done` and `total` as in run_tasks. Errors: those of
+// exchange.
+Result<> share_tasks(SharedWork& work, std::span<Task> tasks, const Options& options, std::uint64_t done,
+                     std::uint64_t total, std::vector<std::string>& incomplete);
 
 }  // namespace opdump::compare

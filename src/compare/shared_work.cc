@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/divide.h"
+#include "base/packing.h"
 #include "math/hash.h"
 
 namespace opdump::compare {
@@ -15,18 +16,26 @@ namespace {
 struct Greeting {
   std::string digest;  // of its work; empty if it stays out
   std::string host, why;
+  std::uint64_t rounds = 0;
 };
 
 std::string encode(const Greeting& greeting) {
-  return greeting.digest + "\n" + greeting.host + "\n" + greeting.why;
+  std::string bytes;
+  Packer out(bytes);
+  out.text(greeting.digest);
+  out.text(greeting.host);
+  out.text(greeting.why);
+  out.number(greeting.rounds);
+  return bytes;
 }
 
-Greeting decode_greeting(const std::string& text) {
-  const std::size_t first = std::min(text.find('\n'), text.size());
-  const std::size_t second = std::min(text.find('\n', first + 1), text.size());
-  Greeting greeting{text.substr(0, first), {}, {}};
-  if (first < text.size()) greeting.host = text.substr(first + 1, second - first - 1);
-  if (second < text.size()) greeting.why = text.substr(second + 1);
+Greeting decode_greeting(std::string_view bytes) {
+  Unpacker in(bytes);
+  Greeting greeting;
+  greeting.digest = in.text();
+  greeting.host = in.text();
+  greeting.why = in.text();
+  greeting.rounds = in.number();
   return greeting;
 }
 
@@ -43,44 +52,58 @@ std::vector<std::size_t> divide(std::span<const std::uint64_t> bytes,
   return owner;
 }
 
-// Notes the processes that take part, and of the others why not.
-void find_workers(const std::vector<std::string>& greetings, SharedAnswers& shared) {
-  const std::string digest = decode_greeting(greetings[0]).digest;
+}  // namespace
+
+Result<SharedWork> SharedWork::join(const Share& share, const std::string& digest, std::uint64_t rounds) {
+  OPDUMP_TRY(const auto greetings, share.exchange(encode({digest, host_name(), {}, rounds})));
+  const Greeting leader = decode_greeting(greetings[0]);
+  if (leader.digest.empty()) return Error(Code::internal, "process 0 takes no part");
+  SharedWork shared(share);
+  shared.rounds_ = leader.rounds;
   for (std::size_t rank = 0; rank < greetings.size(); ++rank) {
     const Greeting greeting = decode_greeting(greetings[rank]);
-    if (!greeting.digest.empty() && greeting.digest == digest) {
-      shared.workers.push_back(rank);
+    if (!greeting.digest.empty() && greeting.digest == leader.digest) {
+      shared.workers_.push_back(rank);
       continue;
     }
     std::string why = "it sees other files than process 0, and took no part";
     if (greeting.digest.empty()) why = greetings[rank].empty() ? "it died" : greeting.why;
-    shared.problems.push_back("process " + std::to_string(rank) +
-                              (greeting.host.empty() ? "" : " on " + greeting.host) + ": " + why);
+    shared.problems_.push_back("process " + std::to_string(rank) +
+                               (greeting.host.empty() ? "" : " on " + greeting.host) + ": " + why);
   }
+  return shared;
 }
 
-}  // namespace
+bool SharedWork::takes_part() const { return std::ranges::find(workers_, share_->rank) != workers_.end(); }
+
+Result<SharedAnswers> SharedWork::run(
+    std::span<const std::uint64_t> bytes,
+    const std::function<std::string(std::span<const std::size_t> pieces)>& work) {
+  SharedAnswers shared{workers_, divide(bytes, workers_), {}, problems_};
+  std::vector<std::size_t> own;
+  for (std::size_t i = 0; i < bytes.size() && takes_part(); ++i)
+    if (shared.owner[i] == share_->rank) own.push_back(i);
+  OPDUMP_TRY(shared.answers, share_->exchange(work(own)));
+  return shared;
+}
+
+Result<> SharedWork::sit_out() {
+  for (; rounds_ > 0; --rounds_) OPDUMP_CHECK_OK(share_->exchange({}));
+  return ok();
+}
 
 Result<SharedAnswers> share_work(
     const Share& share, const std::string& digest, std::span<const std::uint64_t> bytes,
     const std::function<std::string(std::span<const std::size_t> pieces)>& work) {
-  OPDUMP_TRY(const auto greetings, share.exchange(encode({digest, host_name(), {}})));
-  if (decode_greeting(greetings[0]).digest.empty()) return Error(Code::internal, "process 0 takes no part");
-  SharedAnswers shared;
-  find_workers(greetings, shared);
-  shared.owner = divide(bytes, shared.workers);
-  const bool takes_part = std::ranges::find(shared.workers, share.rank) != shared.workers.end();
-  std::vector<std::size_t> own;
-  for (std::size_t i = 0; i < bytes.size() && takes_part; ++i)
-    if (shared.owner[i] == share.rank) own.push_back(i);
-  OPDUMP_TRY(shared.answers, share.exchange(work(own)));
-  return shared;
+  OPDUMP_TRY(SharedWork shared, SharedWork::join(share, digest, 1));
+  return shared.run(bytes, work);
 }
 
 Result<> stay_out(const Share& share, const std::string& why) {
-  OPDUMP_TRY(const auto greetings, share.exchange(encode({{}, host_name(), why})));
-  if (decode_greeting(greetings[0]).digest.empty()) return ok();
-  OPDUMP_CHECK_OK(share.exchange({}));
+  OPDUMP_TRY(const auto greetings, share.exchange(encode({{}, host_name(), why, 0})));
+  const Greeting leader = decode_greeting(greetings[0]);
+  for (std::uint64_t round = 0; !leader.digest.empty() && round < leader.rounds; ++round)
+    OPDUMP_CHECK_OK(share.exchange({}));
   return ok();
 }
 

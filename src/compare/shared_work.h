@@ -22,6 +22,7 @@ struct Share {
   std::function<Result<std::vector<std::string>>(const std::string& mine)> exchange;
 };
 
+// What became of one list.
 struct SharedAnswers {
   std::vector<std::size_t> workers;   // the processes that take part
   std::vector<std::size_t> owner;     // for each piece the process that has it
@@ -29,14 +30,37 @@ struct SharedAnswers {
   std::vector<std::string> problems;  // "process 2 on host7: it died"
 };
 
-// Does this process's part with `work`, which gets the numbers of its pieces and returns the results as text.
-// Only processes with process 0's `digest` take part. Errors: those of exchange; internal -- process 0 takes
-// no part.
+// Work that comes in several lists, one after the other.
+class SharedWork {
+ public:
+  // Only processes with process 0's `digest` take part: they have the same `rounds` lists. Errors: those of
+  // exchange; internal -- process 0 takes no part.
+  static Result<SharedWork> join(const Share& share, const std::string& digest, std::uint64_t rounds);
+
+  bool takes_part() const;
+  const std::vector<std::string>& problems() const { return problems_; }  // see SharedAnswers
+
+  // Does this process's part of a list with `work`, which gets the numbers of its pieces and returns the
+  // results as text. Errors: those of exchange.
+  Result<SharedAnswers> run(std::span<const std::uint64_t> bytes,
+                            const std::function<std::string(std::span<const std::size_t> pieces)>& work);
+  // What a process does that takes no part, instead of all its run().
+  Result<> sit_out();
+
+ private:
+  explicit SharedWork(const Share& share) : share_(&share) {}
+  const Share* share_;
+  std::uint64_t rounds_ = 0;  // that are left of process 0's
+  std::vector<std::size_t> workers_;
+  std::vector<std::string> problems_;
+};
+
+// Work in one list. Errors: as SharedWork.
 Result<SharedAnswers> share_work(const Share& share, const std::string& digest,
                                  std::span<const std::uint64_t> bytes,
                                  const std::function<std::string(std::span<const std::size_t> pieces)>& work);
 
-// What a process calls instead of share_work() if it cannot start: `why` is told by the others.
+// What a process calls instead if it cannot start: `why` is told by the others.
 Result<> stay_out(const Share& share, const std::string& why);
 
 // A short text that is equal for equal texts.

@@ -1,11 +1,10 @@
 #include "compare/tasks.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <array>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "base/worker_pool.h"
@@ -20,29 +19,16 @@ using FileKey = std::array<std::uint64_t, 6>;
 
 constexpr std::uint64_t kLargeBytes = 64 << 20;
 
-std::uint64_t stat_pair(const SlotComparison& slot, FileKey& key, bool& linked) {
-  std::uint64_t bytes = 0;
-  linked = true;
-  for (std::size_t side = 0; side < 2; ++side) {
-    struct stat info {};
-    const dump::Slot& slot_side = side == 0 ? *slot.golden : *slot.actual;
-    if (slot_side.part) {
-      bytes += slot_side.part->bytes;
-      linked = false;
-      continue;
-    }
-    if (slot_side.file.empty() || ::stat(slot_side.file.c_str(), &info) != 0) {
-      linked = false;
-      continue;
-    }
-    key[side * 2] = info.st_dev;
-    key[side * 2 + 1] = info.st_ino;
-    bytes += static_cast<std::uint64_t>(info.st_size);
-    linked = linked && info.st_nlink > 1;
-  }
-  key[4] = static_cast<std::uint64_t>(slot.golden->dtype);
-  key[5] = static_cast<std::uint64_t>(slot.actual->dtype);
-  return bytes;
+// Nothing if a file has one name only.
+std::optional<FileKey> find_key(const SlotComparison& slot) {
+  const dump::LinkedFile &golden = slot.golden->linked, &actual = slot.actual->linked;
+  if (golden.inode == 0 || actual.inode == 0) return std::nullopt;
+  return FileKey{golden.device,
+                 golden.inode,
+                 actual.device,
+                 actual.inode,
+                 static_cast<std::uint64_t>(slot.golden->dtype),
+                 static_cast<std::uint64_t>(slot.actual->dtype)};
 }
 
 // A pair of tensors that is worth all threads alone.
@@ -50,17 +36,19 @@ bool is_large(const Task& task) { return task.bytes >= kLargeBytes; }
 
 }  // namespace
 
-std::vector<Task> make_tasks(std::vector<OperatorComparison>& operators) {
+std::vector<Task> make_tasks(std::span<OperatorComparison> operators) {
   std::vector<Task> tasks;
   std::map<FileKey, std::size_t> task_of;
   for (OperatorComparison& op : operators)
     for (SlotComparison& slot : op.slots) {
       Task task{&slot, 0, {}};
-      FileKey key{};
-      bool linked = false;
-      if (slot.golden != nullptr && slot.actual != nullptr) task.bytes = stat_pair(slot, key, linked);
+      std::optional<FileKey> key;
+      if (slot.golden != nullptr && slot.actual != nullptr) {
+        task.bytes = slot.golden->stored_bytes() + slot.actual->stored_bytes();
+        key = find_key(slot);
+      }
       const auto [found, is_new] =
-          linked ? task_of.try_emplace(key, tasks.size()) : std::pair{task_of.end(), true};
+          key ? task_of.try_emplace(*key, tasks.size()) : std::pair{task_of.end(), true};
       if (is_new)
         tasks.push_back(std::move(task));
       else
@@ -69,16 +57,8 @@ std::vector<Task> make_tasks(std::vector<OperatorComparison>& operators) {
   return tasks;
 }
 
-void run_tasks(std::span<Task> tasks, const Options& options) {
-  std::vector<Task*> all;
-  all.reserve(tasks.size());
-  for (Task& task : tasks) all.push_back(&task);
-  run_tasks(std::span<Task* const>(all), options);
-}
-
-void run_tasks(std::span<Task* const> tasks, const Options& options) {
-  std::uint64_t total = 0, done = 0;
-  for (const Task* task : tasks) total += task->bytes;
+void run_tasks(std::span<Task* const> tasks, const Options& options, std::uint64_t done,
+               std::uint64_t total) {
   std::mutex progress_mutex;  // guards done, and the callback
   const auto tell = [&](std::uint64_t bytes) {
     if (!options.progress || bytes == 0) return;

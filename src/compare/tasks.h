@@ -16,11 +16,11 @@ struct Task {
 };
 
 // In the order of the operators.
-std::vector<Task> make_tasks(std::vector<OperatorComparison>& operators);
+std::vector<Task> make_tasks(std::span<OperatorComparison> operators);
 
-// Measures the slot of each task on options.threads threads.
-void run_tasks(std::span<Task> tasks, const Options& options);
-void run_tasks(std::span<Task* const> tasks, const Options& options);
+// Measures the slot of each task on options.threads threads. options.progress is told of the bytes that are
+// done of them, `done` being those before.
+void run_tasks(std::span<Task* const> tasks, const Options& options, std::uint64_t done, std::uint64_t total);
 
 // Gives the copies what their task's slot has.
 void copy_results(std::span<Task> tasks);

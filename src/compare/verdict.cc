@@ -29,7 +29,7 @@ bool has_compared(const OperatorComparison& op) {
 
 // The recording says that there is no data.
 bool is_undumped(const dump::OperatorRun& run, const dump::Slot& slot) {
-  return run.op != nullptr && slot.file.empty() && slot.statistics.empty();
+  return run.op != nullptr && !slot.has_data();
 }
 
 Verdict verdict_of(const OperatorComparison& op) {
@@ -41,24 +41,6 @@ Verdict verdict_of(const OperatorComparison& op) {
   if (any(op, true, is_unreadable) || any(op, false, is_unreadable) || any(op, false, is_unpaired))
     return Verdict::unreadable;
   return any(op, true, is_compared) || any(op, false, is_compared) ? Verdict::match : Verdict::skipped;
-}
-
-void count(const OperatorComparison& op, Coverage& coverage) {
-  if (op.golden != nullptr) ++coverage.golden_operators;
-  if (op.actual != nullptr) ++coverage.actual_operators;
-  if (op.golden != nullptr && op.actual != nullptr) ++coverage.paired_operators;
-  for (const SlotComparison& slot : op.slots) {
-    if (slot.verdict == Verdict::skipped) {
-      ++coverage.skipped_slots;
-      continue;
-    }
-    if (slot.golden != nullptr) ++coverage.golden_slots;
-    if (!slot.metrics &&
-        !(slot.from_statistics && (slot.verdict == Verdict::match || is_difference(slot.verdict))))
-      continue;
-    ++coverage.compared_slots;
-    coverage.compared_bytes += slot.bytes;
-  }
 }
 
 // Absence is a difference only where the other side recorded that step, and was recorded to its end.
@@ -74,17 +56,8 @@ bool has_bad_output(Verdict verdict) {
   return verdict == Verdict::own_error || verdict == Verdict::inherited;
 }
 
-// Compared by (kind, step, order): smaller is what the user wants to hear of first.
-std::optional<std::size_t> find_first_bad(const Comparison& comparison, const Unfinished& unfinished) {
-  std::optional<std::size_t> best;
-  const auto key = [&](std::size_t i) {
-    const OperatorComparison& op = comparison.operators[i];
-    return std::pair(!has_bad_output(op.verdict), op.run().step);
-  };
-  for (std::size_t i = 0; i < comparison.operators.size(); ++i)
-    if (is_bad(comparison.operators[i], unfinished) && (!best || key(i) < key(*best))) best = i;
-  return best;
-}
+// What the user wants to hear of first: the kind, then the step.
+auto urgency(const OperatorComparison& op) { return std::pair(!has_bad_output(op.verdict), op.run().step); }
 
 }  // namespace
 
@@ -109,20 +82,61 @@ void judge_operator(OperatorComparison& op, const Unfinished& unfinished) {
       slot.verdict = is_output(slot) ? op.verdict : Verdict::input_differs;
 }
 
-void judge_dumps(Comparison& comparison, const Unfinished& unfinished) {
-  bool measured_difference = false, open_question = !comparison.incomplete.empty();
-  for (const OperatorComparison& op : comparison.operators) {
-    count(op, comparison.coverage);
-    measured_difference |= is_difference(op.verdict);
-    open_question |= op.verdict == Verdict::unreadable;
+void Judge::judge(OperatorComparison& op) {
+  judge_operator(op, unfinished_);
+  count(op);
+  ++so_far_.verdicts[static_cast<std::size_t>(op.verdict)];
+  measured_difference_ |= is_difference(op.verdict);
+  open_question_ |= op.verdict == Verdict::unreadable;
+  if (!rank_) rank_ = op.run().rank;
+  so_far_.has_ranks |= *rank_ != op.run().rank;
+  note_bad(op);
+}
+
+void Judge::count(const OperatorComparison& op) {
+  Coverage& coverage = so_far_.coverage;
+  if (op.golden != nullptr) ++coverage.golden_operators;
+  if (op.actual != nullptr) ++coverage.actual_operators;
+  if (op.golden != nullptr && op.actual != nullptr) ++coverage.paired_operators;
+  for (const SlotComparison& slot : op.slots) {
+    if (slot.verdict == Verdict::skipped) {
+      ++coverage.skipped_slots;
+      continue;
+    }
+    if (slot.golden != nullptr) ++coverage.golden_slots;
+    if (!slot.metrics &&
+        !(slot.from_statistics && (slot.verdict == Verdict::match || is_difference(slot.verdict))))
+      continue;
+    ++coverage.compared_slots;
+    coverage.compared_bytes += slot.bytes;
   }
-  comparison.first_bad = find_first_bad(comparison, unfinished);
-  if (comparison.coverage.compared_slots == 0 && !measured_difference)
+}
+
+void Judge::note_bad(const OperatorComparison& op) {
+  const bool is_paired = op.golden != nullptr && op.actual != nullptr;
+  if (last_step_ != op.run().step) strangers_ = {};
+  if (is_bad(op, unfinished_) && (!so_far_.first_bad || urgency(op) < urgency(*so_far_.first_bad))) {
+    so_far_.first_bad = op;
+    so_far_.before_first_bad = is_paired ? strangers_ : Strangers();
+  }
+  last_step_ = op.run().step;
+  if (is_paired)
+    strangers_ = {};
+  else if (op.verdict != Verdict::skipped)
+    ++(op.golden != nullptr ? strangers_.only_golden : strangers_.only_actual);
+}
+
+void Judge::conclude(Comparison& comparison) {
+  so_far_.incomplete = std::move(comparison.incomplete);
+  so_far_.notes = std::move(comparison.notes);
+  comparison = std::move(so_far_);
+  if (comparison.coverage.compared_slots == 0 && !measured_difference_)
     comparison.outcome = Outcome::nothing_compared;
   else if (comparison.first_bad)
     comparison.outcome = Outcome::differs;
   else
-    comparison.outcome = open_question ? Outcome::incomplete : Outcome::same;
+    comparison.outcome =
+        open_question_ || !comparison.incomplete.empty() ? Outcome::incomplete : Outcome::same;
 }
 
 }  // namespace opdump::compare

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "compare/compare.h"
 
@@ -21,7 +23,24 @@ struct Unfinished {
 // other, skipped.
 void judge_operator(OperatorComparison& op, const Unfinished& unfinished);
 
-// Sets first_bad, coverage and outcome from judged operators and `comparison.incomplete`.
-void judge_dumps(Comparison& comparison, const Unfinished& unfinished);
+// Judges operators one after the other, in the order of Options::take, and keeps what they say together.
+class Judge {
+ public:
+  explicit Judge(Unfinished unfinished) : unfinished_(std::move(unfinished)) {}
+  void judge(OperatorComparison& op);
+  // Everything of `comparison` but notes and `incomplete`, which must be filled in already.
+  void conclude(Comparison& comparison);
+
+ private:
+  void count(const OperatorComparison& op);
+  void note_bad(const OperatorComparison& op);
+
+  Unfinished unfinished_;
+  Comparison so_far_;
+  bool measured_difference_ = false, open_question_ = false;
+  std::optional<std::uint32_t> rank_;  // of the first
+  std::optional<std::int64_t> last_step_;
+  Strangers strangers_;  // that came last, of that step
+};
 
 }  // namespace opdump::compare

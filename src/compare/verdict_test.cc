@@ -7,19 +7,18 @@
 namespace opdump::compare {
 namespace {
 
-// Keeps the slots and runs that comparisons point to.
+// Keeps the slots that comparisons point to.
 struct Fixture {
   std::deque<dump::Slot> slots;
-  std::deque<dump::OperatorRun> runs;
 
   // `verdicts`: one letter per slot, inputs first, then '>', then outputs: "..>x" is an own error.
   // . match  x differs  s shape  ? unreadable  - missing  + extra  _ skipped
   OperatorComparison make(std::string_view verdicts, std::int64_t step = 0, std::uint32_t rank = 0) {
     OperatorComparison op;
-    runs.emplace_back();
-    runs.back().step = step;
-    runs.back().rank = rank;
-    op.golden = op.actual = &runs.back();
+    dump::OperatorRun run;
+    run.step = step;
+    run.rank = rank;
+    op.golden = op.actual = std::make_shared<const dump::OperatorRun>(run);
     model::Side side = model::Side::input;
     for (const char c : verdicts) {
       if (c == '>') {
@@ -50,12 +49,27 @@ struct Fixture {
     return op.verdict;
   }
 
-  Comparison judge(std::vector<OperatorComparison> operators, const Unfinished& unfinished = {}) {
+  Comparison judge(std::vector<OperatorComparison> operators, const Unfinished& unfinished = {},
+                   std::vector<std::string> incomplete = {}) {
+    // So that it is known again: verdicts do not need names.
+    for (std::size_t i = 0; i < operators.size(); ++i)
+      for (auto* side : {&operators[i].golden, &operators[i].actual}) {
+        if (*side == nullptr) continue;
+        dump::OperatorRun run = **side;
+        run.name = std::to_string(i);
+        *side = std::make_shared<const dump::OperatorRun>(std::move(run));
+      }
+    Judge judge(unfinished);
+    for (OperatorComparison& op : operators) judge.judge(op);
     Comparison comparison;
-    comparison.operators = std::move(operators);
-    for (OperatorComparison& op : comparison.operators) judge_operator(op, unfinished);
-    judge_dumps(comparison, unfinished);
+    comparison.incomplete = std::move(incomplete);
+    judge.conclude(comparison);
     return comparison;
+  }
+  // Which of `operators`; nothing if none is bad.
+  std::string first_bad(std::vector<OperatorComparison> operators, const Unfinished& unfinished = {}) {
+    const Comparison comparison = judge(std::move(operators), unfinished);
+    return comparison.first_bad ? comparison.first_bad->run().name : "";
   }
 
   OperatorComparison only_golden(std::int64_t step = 0) {
@@ -101,11 +115,9 @@ TEST(Verdict, WhatAnUnfinishedRecordingLacksIsNoDifference) {
   EXPECT_EQ(f.verdict(".>.-", {{0}, {}}), Verdict::not_comparable);
   EXPECT_EQ(f.verdict(".>.+", {{0}, {}}), Verdict::unreadable);
 
-  auto comparison = f.judge({f.make(".>."), f.only_golden()}, {{}, {0}});
-  EXPECT_EQ(comparison.first_bad, std::nullopt);
-  comparison = f.judge({f.make(".>."), f.only_golden()}, {});
-  EXPECT_EQ(comparison.first_bad, 1u);
-  EXPECT_EQ(comparison.outcome, Outcome::differs);
+  EXPECT_EQ(f.first_bad({f.make(".>."), f.only_golden()}, {{}, {0}}), "");
+  EXPECT_EQ(f.first_bad({f.make(".>."), f.only_golden()}), "1");
+  EXPECT_EQ(f.judge({f.make(".>."), f.only_golden()}).outcome, Outcome::differs);
 }
 
 TEST(Verdict, ASilentDumpCannotSayThatATensorHasNoData) {
@@ -116,7 +128,7 @@ TEST(Verdict, ASilentDumpCannotSayThatATensorHasNoData) {
   dump::OperatorRun run;
   run.op = &op;
   OperatorComparison comparison;
-  comparison.golden = &run;
+  comparison.golden = std::make_shared<const dump::OperatorRun>(run);
   comparison.slots.resize(1);
   comparison.slots[0].verdict = Verdict::missing;
   const auto judged = [&](const dump::Slot& slot, bool is_silent) {
@@ -134,13 +146,13 @@ TEST(Verdict, ASilentDumpCannotSayThatATensorHasNoData) {
 
 TEST(Verdict, FirstBadIsTheFirstOutputThatDiffersInTheLowestStep) {
   Fixture f;
-  EXPECT_EQ(f.judge({f.make(".>."), f.make(".>x"), f.make("x>x"), f.make(".>x")}).first_bad, 1u);
-  EXPECT_EQ(f.judge({f.make(".>."), f.make("x>x"), f.make(".>x")}).first_bad, 1u);
-  EXPECT_EQ(f.judge({f.make(".>."), f.only_golden(), f.make("x>x")}).first_bad, 2u);
-  EXPECT_EQ(f.judge({f.make("x>."), f.make(".>s")}).first_bad, 1u);
-  EXPECT_EQ(f.judge({f.make(".>."), f.make("x>."), f.only_golden()}).first_bad, 1u);
-  EXPECT_EQ(f.judge({f.make(".>x", 1, 0), f.make(".>x", 0, 1)}).first_bad, 1u);
-  EXPECT_EQ(f.judge({f.make(".>."), f.make("._>.")}).first_bad, std::nullopt);
+  EXPECT_EQ(f.first_bad({f.make(".>."), f.make(".>x"), f.make("x>x"), f.make(".>x")}), "1");
+  EXPECT_EQ(f.first_bad({f.make(".>."), f.make("x>x"), f.make(".>x")}), "1");
+  EXPECT_EQ(f.first_bad({f.make(".>."), f.only_golden(), f.make("x>x")}), "2");
+  EXPECT_EQ(f.first_bad({f.make("x>."), f.make(".>s")}), "1");
+  EXPECT_EQ(f.first_bad({f.make(".>."), f.make("x>."), f.only_golden()}), "1");
+  EXPECT_EQ(f.first_bad({f.make(".>x", 1, 0), f.make(".>x", 0, 1)}), "1");
+  EXPECT_EQ(f.first_bad({f.make(".>."), f.make("._>.")}), "");
 }
 
 TEST(Verdict, Outcomes) {
@@ -158,12 +170,31 @@ TEST(Verdict, Outcomes) {
 
 TEST(Verdict, AReasonToDoubtMakesASameIncomplete) {
   Fixture f;
-  Comparison comparison;
-  comparison.operators = {f.make(".>.")};
-  comparison.incomplete = {"actual rank 0: the recording did not end"};
-  judge_operator(comparison.operators[0], {});
-  judge_dumps(comparison, {});
+  const Comparison comparison = f.judge({f.make(".>.")}, {}, {"actual rank 0: the recording did not end"});
   EXPECT_EQ(comparison.outcome, Outcome::incomplete);
+}
+
+TEST(Verdict, StrangersJustBeforeTheFirstBad) {
+  Fixture f;
+  const auto strangers = [&](std::vector<OperatorComparison> operators) {
+    return f.judge(std::move(operators)).before_first_bad;
+  };
+  EXPECT_EQ(strangers({f.only_golden(), f.make(".>."), f.only_golden(), f.only_golden(), f.make(".>x")})
+                .only_golden,
+            2u);
+  EXPECT_EQ(strangers({f.only_golden(), f.make(".>."), f.make(".>x")}).only_golden, 0u);
+  EXPECT_EQ(strangers({f.only_golden(0), f.make(".>x", 1)}).only_golden, 0u);  // of another step
+  EXPECT_EQ(strangers({f.only_golden(), f.only_golden(), f.make(".>.")}).only_golden, 0u);
+}
+
+TEST(Verdict, CountsVerdictsAndKnowsOfRanks) {
+  Fixture f;
+  const Comparison comparison = f.judge({f.make(".>."), f.make(".>x"), f.make(".>."), f.only_golden()});
+  EXPECT_EQ(comparison.verdicts[static_cast<std::size_t>(Verdict::match)], 2u);
+  EXPECT_EQ(comparison.verdicts[static_cast<std::size_t>(Verdict::own_error)], 1u);
+  EXPECT_EQ(comparison.verdicts[static_cast<std::size_t>(Verdict::missing)], 1u);
+  EXPECT_FALSE(comparison.has_ranks);
+  EXPECT_TRUE(f.judge({f.make(".>.", 0, 1), f.make(".>.", 0, 2)}).has_ranks);
 }
 
 TEST(Verdict, Coverage) {

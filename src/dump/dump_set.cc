@@ -15,40 +15,11 @@
 namespace opdump::dump {
 namespace fs = std::filesystem;
 
-SlotStatistics::SlotStatistics(const Columns& columns) {
-  if (columns.empty()) return;
-  std::vector<std::string> names, values;
-  for (const auto& [name, value] : columns) {
-    names.push_back(name);
-    values.push_back(value);
-  }
-  names_ = std::make_shared<const std::vector<std::string>>(std::move(names));
-  values_ = PackedTexts(values);
-}
-
-SlotStatistics::SlotStatistics(std::shared_ptr<const std::vector<std::string>> names,
-                               std::span<const std::string> values)
-    : names_(names->empty() ? nullptr : std::move(names)), values_(values) {}
-
-SlotStatistics::Columns SlotStatistics::columns() const {
-  Columns columns;
-  if (names_ == nullptr) return columns;
-  std::vector<std::string> values = values_.texts();
-  for (std::size_t i = 0; i < names_->size(); ++i) columns.emplace_back((*names_)[i], std::move(values[i]));
-  return columns;
-}
-
 namespace {
 
-constexpr std::uint64_t kNoTime = UINT64_MAX;
 constexpr std::size_t kMaxWalkDepth = 32;  // of directories below what was opened
-
-std::uint64_t first_timestamp(const OperatorRun& run) {
-  std::uint64_t first = kNoTime;
-  for (const Slot& slot : run.slots)
-    if (slot.timestamp_us != 0) first = std::min(first, slot.timestamp_us);
-  return first;
-}
+constexpr std::size_t kSlotsAtOnce =
+    1 << 15;  // read before they are packed; their headers are checked together
 
 // The names of the directories in `directory`, as far as it can be listed. Links are none.
 std::set<std::string> directories_in(const fs::path& directory) {
@@ -68,28 +39,44 @@ bool is_by_device(const Location& location) {
          (location.scheme == Scheme::model_tree || location.scheme == Scheme::time_tree);
 }
 
-std::tuple<model::Side, std::uint32_t> place_of(const Slot& slot) { return {slot.side, slot.index}; }
+// The operators of a log by the names that files and lines have for them. Numbers are those of Runs.
+class LogIndex {
+ public:
+  // Adds them to `runs`.
+  LogIndex(const OperatorLog& log, Runs& runs) : log_(log) {
+    for (const model::Operator& op : log.operators) {
+      const std::uint32_t number = runs.add_operator(op);
+      if (first_ == 0) first_ = number;
+      by_file_name_.try_emplace({op.graph_id, file_type(op), file_op_name(op)}, number);
+      by_file_name_.try_emplace({op.graph_id, plain_name(op.type), plain_name(op.name)}, number);
+      by_full_name_[{op.graph_id, op.name}] = number;
+    }
+  }
 
-// The log names a slot once, at the first step it was seen: it has no data in later steps either, unless they
-// do have it.
-void add_undumped(OperatorRun& run, const UndumpedSlot& from) {
-  const auto wanted = std::tuple(from.side, from.index);
-  const auto place = std::ranges::lower_bound(run.slots, wanted, {}, place_of);
-  if (run.step < from.step || (place != run.slots.end() && place_of(*place) == wanted)) return;
-  Slot& slot = *run.slots.emplace(place);
-  slot.side = from.side;
-  slot.index = from.index;
-  slot.dtype = from.dtype;
-  slot.shape = from.shape;
-  slot.undumped_reason = from.reason;
-}
+  // 0 if there is none.
+  std::uint32_t find(const OperatorRun& run) const {
+    for (const std::int64_t graph_id : {run.graph_id, model::kAnyGraph})
+      if (const auto op = by_file_name_.find({graph_id, run.type, run.name}); op != by_file_name_.end())
+        return op->second;
+    return 0;
+  }
+  std::uint32_t find(const UndumpedSlot& slot) const {
+    const auto op = by_full_name_.find({slot.graph_id, slot.operator_name});
+    return op == by_full_name_.end() ? 0 : op->second;
+  }
+  const model::Operator& operator_of(std::uint32_t number) const { return log_.operators[number - first_]; }
+
+ private:
+  const OperatorLog& log_;
+  std::uint32_t first_ = 0;
+  std::map<std::tuple<std::int64_t, std::string, std::string>, std::uint32_t> by_file_name_;
+  std::map<std::pair<std::int64_t, std::string_view>, std::uint32_t> by_full_name_;
+};
 
 }  // namespace
 
 // Builds a DumpSet: walks the directories, reads each step, then brings in what the rank's own files know.
 class DumpSetReader {
-  using RunsByOperator = std::map<const model::Operator*, std::vector<std::size_t>>;  // indexes into runs_
-
  public:
   explicit DumpSetReader(fs::path path) { set_.path_ = std::move(path); }
   Result<DumpSet> read();
@@ -105,31 +92,36 @@ class DumpSetReader {
   void note_entry(const fs::directory_entry& entry, StepFiles& files, std::set<std::string>& subdirectories);
   void read_file_alone();
   void read_step_directory(StepFiles files);
+  void note_section(std::uint32_t section, const Location& location, const std::string& net);
+  void pack_pending();
   fs::path note_net(const Location& location);
   void place_devices();
   void place_constants();
   void read_rank(std::uint32_t rank, const fs::path& directory);
   void join_log(std::uint32_t rank, const OperatorLog& log);
-  std::size_t add_run(std::uint32_t rank, const model::Operator& op, std::int64_t graph_id,
-                      std::int64_t step);
+  void add_run(Runs::Section section, const model::Operator& op, std::uint32_t number);
   void tell_models_apart();
   void report_several_nets();
-  void sort_runs();
 
   DumpSet set_;
   // What was recorded into one place at once: of layout (B) that is a step, of the others all of a rank.
   using Recording = std::tuple<Scheme, std::uint32_t, std::int64_t>;
 
-  std::vector<std::string> trail_;      // names of the directories that lead to the one being read
-  std::size_t first_inside_ = 0;        // of these, the first below what the user opened
-  bool is_file_ = false;                // what the user opened is no directory
-  std::vector<std::size_t> constants_;  // runs of constants, by index
-  std::vector<std::size_t> device_runs_, device_overflows_;  // whose rank is a device so far, by index
+  std::vector<std::string> trail_;               // names of the directories that lead to the one being read
+  std::size_t first_inside_ = 0;                 // of these, the first below what the user opened
+  bool is_file_ = false;                         // what the user opened is no directory
+  std::vector<OperatorRun> pending_;             // read, and not yet packed
+  std::vector<std::uint32_t> pending_sections_;  // of each
+  std::size_t pending_slots_ = 0;
+  Result<> packed_ = ok();                // why runs could not be kept
+  std::vector<std::uint32_t> constants_;  // sections of constants
+  // Whose rank is a device so far.
+  std::vector<std::uint32_t> device_sections_;
+  std::vector<std::size_t> device_overflows_;
   std::set<fs::path> older_;        // directories of networks of which a later recording has the same
   std::optional<fs::path> beside_;  // the root of a tree whose ranks do not lead to its steps
-  std::map<Recording, std::set<std::string>> nets_;  // paths below what was opened
-  std::vector<std::tuple<std::size_t, std::uint32_t, std::string>> model_runs_;  // index, rank, network
-  std::map<const model::Operator*, std::size_t> log_order_;
+  std::map<Recording, std::set<std::string>> nets_;                            // paths below what was opened
+  std::vector<std::tuple<std::uint32_t, std::uint32_t, std::string>> models_;  // section, rank, network
 };
 
 Result<DumpSet> DumpSetReader::read() {
@@ -138,11 +130,14 @@ Result<DumpSet> DumpSetReader::read() {
   find_ranks_beside();
   place_devices();
   place_constants();
-  check_tensor_files(set_.runs_, set_.problems_);
   for (const auto& [rank, directory] : set_.rank_directories_) read_rank(rank, directory);
+  OPDUMP_CHECK_OK(std::move(packed_));
   tell_models_apart();
   report_several_nets();
-  sort_runs();
+  set_.runs_.sort();
+  std::ranges::sort(set_.overflows_, {}, [](const Overflow& overflow) {
+    return std::tuple(overflow.rank, overflow.graph_id, overflow.step, overflow.file);
+  });
   return std::move(set_);
 }
 
@@ -151,7 +146,9 @@ Result<> DumpSetReader::read_all() {
     read_file_alone();
   else if (!walk(set_.path_, 0))
     return Error(Code::io, std::ranges::find(set_.problems_, set_.path_, &Problem::path)->what);
-  if (!set_.runs_.empty() || !set_.overflows_.empty() || !set_.rank_directories_.empty()) return ok();
+  pack_pending();
+  if (!set_.runs_.empty() || !packed_ || !set_.overflows_.empty() || !set_.rank_directories_.empty())
+    return ok();
   std::string text = set_.path_.string() + ": no dump";
   if (is_file_ && !set_.problems_.empty())
     return Error(Code::not_found, text + ": " + set_.problems_[0].what);
@@ -208,11 +205,11 @@ void DumpSetReader::find_ranks_beside() {
 // same number.
 void DumpSetReader::place_devices() {
   std::set<std::uint32_t> devices;
-  for (const std::size_t i : device_runs_) devices.insert(set_.runs_[i].rank);
+  for (const std::uint32_t i : device_sections_) devices.insert(set_.runs_.sections()[i].rank);
   for (const std::size_t i : device_overflows_) devices.insert(set_.overflows_[i].rank);
   if (devices.size() != 1 || set_.rank_directories_.size() != 1) return;
   const std::uint32_t rank = set_.rank_directories_.begin()->first;
-  for (const std::size_t i : device_runs_) set_.runs_[i].rank = rank;
+  for (const std::uint32_t i : device_sections_) set_.runs_.section(i).rank = rank;
   for (const std::size_t i : device_overflows_) set_.overflows_[i].rank = rank;
 }
 
@@ -305,26 +302,45 @@ std::string DumpSetReader::prefix_of(const Location& location) const {
 void DumpSetReader::read_step_directory(StepFiles files) {
   const Location location = locate(trail_, first_inside_);
   if (!location.is_tree || files.is_alone) files.prefix = prefix_of(location);
-  StepContent content = read_step(files, set_.problems_);
-  if (content.runs.empty() && content.overflows.empty()) return;
-  const fs::path model = note_net(location);
-  const bool by_device = is_by_device(location);
-  for (OperatorRun& run : content.runs) {
-    if (!model.empty()) model_runs_.emplace_back(set_.runs_.size(), location.rank, model.filename().string());
-    run.rank = location.rank;
-    run.graph_id = location.graph_id;
-    run.step += location.step;
-    if (location.constants) constants_.push_back(set_.runs_.size());
-    if (by_device) device_runs_.push_back(set_.runs_.size());
-    set_.runs_.push_back(std::move(run));
-  }
-  for (Overflow& overflow : content.overflows) {
+  std::string net;
+  std::map<std::int64_t, std::uint32_t> sections;  // by step
+  const auto take = [&](OperatorRun run) {
+    if (sections.empty()) net = note_net(location).filename().string();
+    const auto [section, is_new] = sections.try_emplace(run.step);
+    if (is_new) {
+      section->second = set_.runs_.add_section(
+          {location.rank, location.graph_id, location.step + run.step, {}, files.directory.string()});
+      note_section(section->second, location, net);
+    }
+    pending_slots_ += run.slots.size();
+    pending_sections_.push_back(section->second);
+    pending_.push_back(std::move(run));
+    if (pending_slots_ >= kSlotsAtOnce) pack_pending();
+  };
+  std::vector<Overflow> overflows = read_step(files, set_.problems_, take);
+  if (sections.empty() && !overflows.empty()) note_net(location);
+  for (Overflow& overflow : overflows) {
     overflow.rank = location.rank;
     overflow.graph_id = location.graph_id;
     overflow.step = location.step;
-    if (by_device) device_overflows_.push_back(set_.overflows_.size());
+    if (is_by_device(location)) device_overflows_.push_back(set_.overflows_.size());
     set_.overflows_.push_back(std::move(overflow));
   }
+}
+
+void DumpSetReader::note_section(std::uint32_t section, const Location& location, const std::string& net) {
+  if (!net.empty()) models_.emplace_back(section, location.rank, net);
+  if (location.constants) constants_.push_back(section);
+  if (is_by_device(location)) device_sections_.push_back(section);
+}
+
+void DumpSetReader::pack_pending() {
+  check_tensor_files(pending_, set_.problems_);
+  for (std::size_t i = 0; i < pending_.size() && packed_; ++i)
+    packed_ = set_.runs_.add(pending_sections_[i], pending_[i]);
+  pending_.clear();
+  pending_sections_.clear();
+  pending_slots_ = 0;
 }
 
 // Returns the path of the network as nets_ has it; nothing if the directory is of none.
@@ -347,17 +363,17 @@ fs::path DumpSetReader::note_net(const Location& location) {
 // Constants are written once for a graph: they belong to the first of its steps.
 void DumpSetReader::place_constants() {
   std::map<std::pair<std::uint32_t, std::int64_t>, std::int64_t> first_steps;
-  const std::set<std::size_t> constants(constants_.begin(), constants_.end());
-  for (std::size_t i = 0; i < set_.runs_.size(); ++i) {
-    const OperatorRun& run = set_.runs_[i];
+  const std::set<std::uint32_t> constants(constants_.begin(), constants_.end());
+  for (std::uint32_t i = 0; i < set_.runs_.sections().size(); ++i) {
+    const Runs::Section& section = set_.runs_.sections()[i];
     if (constants.contains(i)) continue;
-    const auto [found, added] = first_steps.try_emplace({run.rank, run.graph_id}, run.step);
-    if (!added) found->second = std::min(found->second, run.step);
+    const auto [found, added] = first_steps.try_emplace({section.rank, section.graph_id}, section.step);
+    if (!added) found->second = std::min(found->second, section.step);
   }
-  for (const std::size_t i : constants_) {
-    OperatorRun& run = set_.runs_[i];
-    const auto found = first_steps.find({run.rank, run.graph_id});
-    run.step = found == first_steps.end() ? 0 : found->second;
+  for (const std::uint32_t i : constants_) {
+    Runs::Section& section = set_.runs_.section(i);
+    const auto found = first_steps.find({section.rank, section.graph_id});
+    section.step = found == first_steps.end() ? 0 : found->second;
   }
 }
 
@@ -382,53 +398,38 @@ void DumpSetReader::read_rank(std::uint32_t rank, const fs::path& directory) {
 
 // Tells runs which operator they are, and adds the slots that have no data.
 void DumpSetReader::join_log(std::uint32_t rank, const OperatorLog& log) {
-  std::map<std::tuple<std::int64_t, std::string, std::string>, const model::Operator*> by_file_name;
-  std::map<std::pair<std::int64_t, std::string_view>, const model::Operator*> by_full_name;
-  for (const model::Operator& op : log.operators) {
-    by_file_name.try_emplace({op.graph_id, file_type(op), file_op_name(op)}, &op);
-    by_file_name.try_emplace({op.graph_id, plain_name(op.type), plain_name(op.name)}, &op);
-    by_full_name[{op.graph_id, op.name}] = &op;
-    log_order_[&op] = log_order_.size();
-  }
-  const auto find_operator = [&](const OperatorRun& run) -> const model::Operator* {
-    for (const std::int64_t graph_id : {run.graph_id, model::kAnyGraph})
-      if (const auto op = by_file_name.find({graph_id, run.type, run.name}); op != by_file_name.end())
-        return op->second;
-    return nullptr;
-  };
-  RunsByOperator runs;
+  const LogIndex index(log, set_.runs_);
+  using OperatorStep = std::pair<std::uint32_t, std::int64_t>;
+  std::map<OperatorStep, bool> first_seen;  // where a slot without data was: is there a run?
+  for (const UndumpedSlot& slot : log.undumped)
+    if (const std::uint32_t op = index.find(slot); op != 0) {
+      set_.runs_.add_undumped(op, slot);
+      first_seen.emplace(OperatorStep(op, slot.step), false);
+    }
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> graphs;  // of {graph or any, step}
   for (std::size_t i = 0; i < set_.runs_.size(); ++i) {
-    OperatorRun& run = set_.runs_[i];
-    if (run.rank != rank) continue;
-    for (const std::int64_t graph_id : {run.graph_id, model::kAnyGraph})
-      graphs.emplace(std::pair(graph_id, run.step), run.graph_id);
-    run.op = find_operator(run);
-    if (run.op) runs[run.op].push_back(i);
+    const Runs::Section& section = set_.runs_.section_of(i);
+    if (section.rank != rank) continue;
+    for (const std::int64_t graph_id : {section.graph_id, model::kAnyGraph})
+      graphs.emplace(std::pair(graph_id, section.step), section.graph_id);
+    const std::uint32_t op = index.find(set_.runs_.without_slots(i));
+    set_.runs_.set_operator(i, op);
+    if (const auto seen = first_seen.find({op, section.step}); seen != first_seen.end()) seen->second = true;
   }
-  for (const UndumpedSlot& slot : log.undumped) {
-    const auto op = by_full_name.find({slot.graph_id, slot.operator_name});
-    if (op == by_full_name.end()) continue;
-    std::vector<std::size_t>& of_operator = runs[op->second];
-    const auto at_first_step = [&](std::size_t i) { return set_.runs_[i].step == slot.step; };
-    const auto graph = graphs.find({slot.graph_id, slot.step});
-    if (graph != graphs.end() && std::ranges::none_of(of_operator, at_first_step))
-      of_operator.push_back(add_run(rank, *op->second, graph->second, slot.step));
-    for (const std::size_t i : of_operator) add_undumped(set_.runs_[i], slot);
+  for (const auto& [at, has_run] : first_seen) {
+    const model::Operator& op = index.operator_of(at.first);
+    const auto graph = graphs.find({op.graph_id, at.second});
+    if (!has_run && graph != graphs.end()) add_run({rank, graph->second, at.second, {}, {}}, op, at.first);
   }
 }
 
-// An operator of which nothing was dumped. Returns its index.
-std::size_t DumpSetReader::add_run(std::uint32_t rank, const model::Operator& op, std::int64_t graph_id,
-                                   std::int64_t step) {
-  OperatorRun& run = set_.runs_.emplace_back();
-  run.rank = rank;
-  run.graph_id = graph_id;
-  run.step = step;
+// An operator of which nothing was dumped.
+void DumpSetReader::add_run(Runs::Section section, const model::Operator& op, std::uint32_t number) {
+  OperatorRun run;
   run.type = file_type(op);
   run.name = file_op_name(op);
-  run.op = &op;
-  return set_.runs_.size() - 1;
+  if (packed_) packed_ = set_.runs_.add(set_.runs_.add_section(std::move(section)), run);
+  if (packed_) set_.runs_.set_operator(set_.runs_.size() - 1, number);
 }
 
 // Of several models in one recording of CANN, operators are told apart by the model's name.
@@ -444,8 +445,8 @@ void DumpSetReader::tell_models_apart() {
     if (are_models) ranks.insert(rank);
     return are_models;
   });
-  for (const auto& [index, rank, model] : model_runs_)
-    if (ranks.contains(rank)) set_.runs_[index].name.insert(0, model + "/");
+  for (const auto& [section, rank, model] : models_)
+    if (ranks.contains(rank)) set_.runs_.section(section).model = model;
 }
 
 void DumpSetReader::report_several_nets() {
@@ -458,38 +459,6 @@ void DumpSetReader::report_several_nets() {
     set_.problems_.push_back({set_.path_, "several recordings of rank " + std::to_string(rank) +
                                               ", read as one; expected one of these directories: " + names});
   }
-}
-
-// By time; operators of one microsecond, and those without data, as the log has them.
-void DumpSetReader::sort_runs() {
-  struct Order {
-    std::tuple<std::uint32_t, std::int64_t, std::int64_t> step;
-    std::uint64_t time;
-    std::size_t log_order, index;
-    auto operator<=>(const Order&) const = default;
-  };
-  std::vector<Order> order;
-  std::map<std::pair<decltype(Order::step), std::size_t>, std::uint64_t> times;  // of operators in the log
-  for (std::size_t i = 0; i < set_.runs_.size(); ++i) {
-    const OperatorRun& run = set_.runs_[i];
-    const std::size_t log_order = run.op == nullptr ? SIZE_MAX : log_order_.at(run.op);
-    order.push_back({{run.rank, run.step, run.graph_id}, first_timestamp(run), log_order, i});
-    if (run.op != nullptr && order.back().time != kNoTime)
-      times.try_emplace({order.back().step, log_order}, order.back().time);
-  }
-  for (Order& run : order) {
-    if (run.time != kNoTime) continue;
-    const auto next = times.upper_bound({run.step, run.log_order});
-    if (next != times.end() && next->first.first == run.step) run.time = next->second;
-  }
-  std::ranges::sort(order);
-  std::vector<OperatorRun> sorted;
-  sorted.reserve(order.size());
-  for (const Order& run : order) sorted.push_back(std::move(set_.runs_[run.index]));
-  set_.runs_ = std::move(sorted);
-  std::ranges::sort(set_.overflows_, {}, [](const Overflow& overflow) {
-    return std::tuple(overflow.rank, overflow.graph_id, overflow.step, overflow.file);
-  });
 }
 
 Result<DumpSet> DumpSet::open(const fs::path& path, const LogSink& tell) {

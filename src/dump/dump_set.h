@@ -17,76 +17,16 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "base/packed_texts.h"
 #include "base/result.h"
 #include "base/scratch.h"
 #include "dump/layout.h"
 #include "dump/operator_log.h"
+#include "dump/operator_run.h"
+#include "dump/runs.h"
 #include "dump/status_file.h"
-#include "format/dump_data.h"
-#include "model/operator.h"
 #include "model/tensor_view.h"
 
 namespace opdump::dump {
-
-// How the elements of a slot lie in its file.
-enum class Packing : std::uint8_t {
-  none,      // a .npy file of its own, or in `part` as they are
-  npy,       // `part` is a .npy file
-  deflated,  // `part` is a .npy file, deflated
-  onnx,      // the file is a TensorProto that has its elements as numbers
-  hdf5,      // in the dataset `member` of an HDF5 file, in chunks or in another byte order
-};
-
-// Statistics by column header in file order, as printed: "Max Value" -> "9.53939".
-class SlotStatistics {
- public:
-  using Columns = std::vector<std::pair<std::string, std::string>>;
-
-  SlotStatistics() = default;
-  SlotStatistics(const Columns& columns);  // NOLINT: the same, kept in less room
-  // A row of a table, whose slots share the names.
-  SlotStatistics(std::shared_ptr<const std::vector<std::string>> names, std::span<const std::string> values);
-
-  bool empty() const { return names_ == nullptr; }
-  Columns columns() const;
-
- private:
-  std::shared_ptr<const std::vector<std::string>> names_;  // null without columns
-  PackedTexts values_;
-};
-
-// One recorded tensor of one execution.
-struct Slot {
-  model::Side side = model::Side::input;
-  std::uint32_t index = 0;
-  std::string argument;  // what the operand is called, or "1.0" for a tensor of a list; mostly empty
-  std::uint64_t timestamp_us = 0;
-  std::string format;                            // "DefaultFormat"
-  model::DType dtype = model::DType::undefined;  // the original dtype; undefined where the dump does not say
-  std::string file;                              // its path; empty if only statistics were kept
-  // Where in the file the elements lie, if it is no .npy: as they are, row by row, in `dtype` and `shape`.
-  std::optional<format::Extent> part;
-  Packing packing = Packing::none;                      // of `part`, if they do not lie there as they are
-  std::uint64_t unpacked_bytes = 0;                     // of what is deflated
-  std::string member;                                   // of an HDF5 file
-  model::DType stored_dtype = model::DType::undefined;  // of the elements in `part`, if other than `dtype`
-  std::optional<model::Shape> shape;                    // from statistics or from the header of the file
-  SlotStatistics statistics;                            // empty if only the tensor was kept
-  std::string undumped_reason;  // not empty: there is neither file nor statistics, and this is why
-};
-
-// One execution of an operator in one step.
-struct OperatorRun {
-  std::uint32_t rank = 0;
-  std::int64_t graph_id = 0, step = 0;
-  std::string type;                     // empty where the dump does not say
-  std::string name;                     // as in file names: sanitise_name(full name)
-  const model::Operator* op = nullptr;  // full name, phase, source; null in dumps of other tools
-  std::uint64_t task = 0;  // as in file names; 0 in layout (A); in .h5 files the number of the call
-  std::int64_t stream = 0;
-  std::vector<Slot> slots;  // inputs by index, then outputs by index
-};
 
 // A record that says an operator overflowed.
 struct Overflow {
@@ -112,8 +52,8 @@ class DumpSet {
   DumpSet(DumpSet&&) noexcept = default;
   DumpSet& operator=(DumpSet&&) noexcept = default;
 
-  // Sorted by rank, step, graph, then order of execution.
-  const std::vector<OperatorRun>& runs() const { return runs_; }
+  // By rank, step, graph, then in order of execution.
+  const Runs& runs() const { return runs_; }
   // In order of rank, graph, step and file name.
   const std::vector<Overflow>& overflows() const { return overflows_; }
   const std::vector<Problem>& problems() const { return problems_; }
@@ -127,7 +67,7 @@ class DumpSet {
   friend class DumpSetReader;
   DumpSet() = default;
   std::filesystem::path path_;
-  std::vector<OperatorRun> runs_;
+  Runs runs_;
   std::vector<Overflow> overflows_;
   std::vector<Problem> problems_;
   std::map<std::uint32_t, Status> statuses_;

@@ -33,10 +33,47 @@ struct OperatorSlots {
   std::size_t order = 0;  // of those that were met
   std::uint64_t task = 0;
   std::int64_t stream = 0;
-  std::vector<Slot> slots;
+  std::string slots;  // packed
 };
-// By type, name and execution.
-using SlotsByOperator = std::map<std::tuple<std::string, std::string, std::uint32_t>, OperatorSlots>;
+
+// The slots of a directory, which may be very many.
+class SlotsByOperator {
+ public:
+  using Key = std::tuple<std::string, std::string, std::uint32_t>;  // type, name, execution
+
+  explicit SlotsByOperator(const StepFiles& files) : directory_(files.directory.string()) {}
+
+  void add(Key key, std::uint64_t task, std::int64_t stream, const Slot& slot) {
+    const std::size_t order = operators_.size();
+    const auto [found, is_new] = operators_.try_emplace(std::move(key));
+    OperatorSlots& op = found->second;
+    if (is_new) op.order = order;
+    op.task = task;
+    op.stream = stream;
+    packer_.pack(op.slots, slot, directory_);
+  }
+
+  // Calls `take` with each operator and its slots, in the order in which they were met: that of an archive or
+  // a table is often the order of execution. None is left.
+  template <typename Take>
+  void drain(const Take& take) {
+    std::vector<decltype(operators_)::node_type> nodes;
+    nodes.reserve(operators_.size());
+    while (!operators_.empty()) nodes.push_back(operators_.extract(operators_.begin()));
+    std::ranges::sort(nodes, {}, [](const auto& node) { return node.mapped().order; });
+    for (auto& node : nodes) {
+      const auto op = std::move(node);  // and gone
+      std::vector<Slot> slots;
+      for (Unpacker in(op.mapped().slots); !in.is_empty();) slots.push_back(packer_.unpack(in, directory_));
+      take(op.key(), op.mapped(), std::move(slots));
+    }
+  }
+
+ private:
+  std::string directory_;
+  std::map<Key, OperatorSlots> operators_;
+  SlotPacker packer_;
+};
 
 auto place(const Slot& slot) { return std::tuple(slot.side, slot.index); }
 auto moment(const Slot& slot) { return std::tuple(slot.timestamp_us, slot.side, slot.index); }
@@ -60,17 +97,6 @@ format::MappingCsv read_mapping(const StepFiles& files, std::vector<Problem>& pr
   return mapping;
 }
 
-OperatorSlots& slots_of(SlotsByOperator& slots, std::string type, std::string name, std::uint64_t task,
-                        std::int64_t stream, std::uint32_t execution = 0) {
-  const std::size_t order = slots.size();
-  const auto [found, is_new] = slots.try_emplace({std::move(type), std::move(name), execution});
-  OperatorSlots& of_operator = found->second;
-  if (is_new) of_operator.order = order;
-  of_operator.task = task;
-  of_operator.stream = stream;
-  return of_operator;
-}
-
 void collect_npy(FileName name, const std::filesystem::path& path, SlotsByOperator& slots) {
   Slot slot;
   slot.side = name.side;
@@ -79,8 +105,7 @@ void collect_npy(FileName name, const std::filesystem::path& path, SlotsByOperat
   slot.format = std::move(name.format);
   slot.dtype = model::find_dtype(name.dtype).value_or(model::DType::undefined);
   slot.file = path;
-  slots_of(slots, std::move(name.type), std::move(name.name), name.task, name.stream)
-      .slots.push_back(std::move(slot));
+  slots.add({std::move(name.type), std::move(name.name), 0}, name.task, name.stream, slot);
 }
 
 // Raw elements: the name says all that is known of them.
@@ -111,7 +136,7 @@ void collect_legacy(LegacyName name, const std::filesystem::path& path, SlotsByO
     problems.push_back({path, slot.undumped_reason});
   }
   slot.shape = std::move(name.shape);
-  slots_of(slots, std::move(name.type), std::move(name.name), 0, 0).slots.push_back(std::move(slot));
+  slots.add({std::move(name.type), std::move(name.name), 0}, 0, 0, slot);
 }
 
 void collect_call(const CallName& name, const std::filesystem::path& path, SlotsByOperator& slots,
@@ -123,16 +148,13 @@ void collect_call(const CallName& name, const std::filesystem::path& path, Slots
       problems.push_back({path, overflow.error().message()});
     return;
   }
-  std::vector<Slot> read = read_call_file(path, name.timestamp_us, problems);
-  if (read.empty()) return;
-  std::ranges::move(read,
-                    std::back_inserter(slots_of(slots, name.type, name.name, name.task, name.stream).slots));
+  for (const Slot& slot : read_call_file(path, name.timestamp_us, problems))
+    slots.add({name.type, name.name, 0}, name.task, name.stream, slot);
 }
 
 void collect_named(NamedSlot named, SlotsByOperator& slots) {
   TensorName& name = named.name;
-  slots_of(slots, std::move(name.type), std::move(name.name), name.task, name.stream, name.execution)
-      .slots.push_back(std::move(named.slot));
+  slots.add({std::move(name.type), std::move(name.name), name.execution}, name.task, name.stream, named.slot);
 }
 
 // A .npy file that is not named as MindSpore names them.
@@ -176,7 +198,7 @@ void collect_op_statistics(const CallName& name, const std::filesystem::path& pa
     slot.shape = std::move(row.shape);
     slot.statistics = row.values;
     if (slot.statistics.empty()) slot.undumped_reason = "no statistics of its dtype";
-    slots_of(slots, name.type, name.name, name.task, name.stream).slots.push_back(std::move(slot));
+    slots.add({name.type, name.name, 0}, name.task, name.stream, slot);
   }
 }
 
@@ -201,24 +223,27 @@ std::string archive_prefix(std::string_view name, const StepFiles& files) {
 }
 
 struct Collected {
-  StepContent content;
+  const TakeRun& take;
   SlotsByOperator slots;
-  std::map<std::int64_t, SlotsByOperator> archives;  // by step
+  std::map<std::int64_t, SlotsByOperator> archives{};  // by step
   std::int64_t h5_files = 0;
+  std::vector<Overflow> overflows{};
 };
 
 void collect_h5(const std::filesystem::path& path, Collected& to, std::vector<Problem>& problems) {
   std::vector<OperatorRun> runs = read_h5_file(path, problems);
   // Each is a recording of its own: they follow one another like steps.
-  for (OperatorRun& run : runs) run.step = to.h5_files;
+  for (OperatorRun& run : runs) {
+    run.step = to.h5_files;
+    to.take(std::move(run));
+  }
   to.h5_files += !runs.empty();
-  std::ranges::move(runs, std::back_inserter(to.content.runs));
 }
 
 void collect_archive(decltype(read_npz_file) read, std::string_view name, const std::filesystem::path& path,
                      const StepFiles& files, Collected& to, std::vector<Problem>& problems) {
   const auto step = find_step(name);
-  SlotsByOperator& slots = step ? to.archives[*step] : to.slots;
+  SlotsByOperator& slots = step ? to.archives.try_emplace(*step, files).first->second : to.slots;
   for (NamedSlot& slot : read(path, step ? "" : archive_prefix(name, files), problems))
     collect_named(std::move(slot), slots);
 }
@@ -242,16 +267,15 @@ void collect_file(FileKind kind, std::string_view name, const std::filesystem::p
     case FileKind::h5:
       return collect_h5(path, to, problems);
     case FileKind::onnx:
-      slots_of(to.slots, {}, "model", 0, 0)
-          .slots.push_back(
-              read_onnx_file(path, parse_test_data_name(name).value_or(TestDataName()), problems));
+      to.slots.add({{}, "model", 0}, 0, 0,
+                   read_onnx_file(path, parse_test_data_name(name).value_or(TestDataName()), problems));
       return;
     case FileKind::op_statistics:
       return collect_op_statistics(call_name_of(without_csv(name)), path, to.slots, problems);
     case FileKind::legacy:
       return collect_legacy(*parse_legacy_name(name), path, to.slots, problems);
     case FileKind::call:
-      return collect_call(call_name_of(name), path, to.slots, to.content.overflows, problems);
+      return collect_call(call_name_of(name), path, to.slots, to.overflows, problems);
   }
 }
 
@@ -292,7 +316,7 @@ std::optional<Slot> parse_row(const format::StatisticCsvRow& row,
   slot.timestamp_us = *timestamp;
   slot.dtype = model::find_dtype(row.dtype).value_or(model::DType::undefined);
   slot.shape = parse_shape(row.shape);
-  slot.statistics = SlotStatistics(columns, row.values);
+  slot.statistics = SlotStatistics(columns, PackedTexts(row.values));
   return slot;
 }
 
@@ -314,8 +338,7 @@ void collect_rows(const std::filesystem::path& path, SlotsByOperator& slots, std
     }
     const std::uint64_t task = parse_uint64(row.task_id).value_or(0);
     const std::int64_t stream = parse_int64(row.stream_id).value_or(0);
-    slots_of(slots, std::move(row.op_type), std::move(row.op_name), task, stream)
-        .slots.push_back(std::move(*slot));
+    slots.add({std::move(row.op_type), std::move(row.op_name), 0}, task, stream, *slot);
   };
   const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
   const auto csv = format::decode_statistic_csv(text, take);
@@ -350,42 +373,48 @@ void join_files_and_rows(std::vector<Slot>& slots) {
 }
 
 // Slots in order of time: a place that is taken already means that the operator ran again.
-void split_executions(const std::string& type, const std::string& name, OperatorSlots of_operator,
-                      std::vector<OperatorRun>& runs) {
+void split_executions(const SlotsByOperator::Key& key, const OperatorSlots& op, std::vector<Slot> slots,
+                      std::int64_t step, const TakeRun& take) {
+  OperatorRun run;
+  const auto finish = [&] {
+    std::ranges::sort(run.slots, {}, place);
+    take(std::exchange(run, {}));
+  };
   std::vector<std::tuple<model::Side, std::uint32_t>> taken;
-  std::size_t first = runs.size();
-  for (Slot& slot : of_operator.slots) {
-    if (runs.size() == first || std::ranges::find(taken, place(slot)) != taken.end()) {
-      OperatorRun& run = runs.emplace_back();
-      run.type = type;
-      run.name = name;
-      run.task = of_operator.task;
-      run.stream = of_operator.stream;
+  for (Slot& slot : slots) {
+    if (std::ranges::find(taken, place(slot)) != taken.end()) {
+      finish();
       taken.clear();
     }
+    if (taken.empty()) {
+      run.step = step;
+      run.type = std::get<0>(key);
+      run.name = std::get<1>(key);
+      run.task = op.task;
+      run.stream = op.stream;
+    }
     taken.push_back(place(slot));
-    runs.back().slots.push_back(std::move(slot));
+    run.slots.push_back(std::move(slot));
   }
-  for (; first < runs.size(); ++first) std::ranges::sort(runs[first].slots, {}, place);
+  finish();
 }
 
-// In the order in which operators were met: that of an archive or a table is often the order of execution.
-void append_runs(SlotsByOperator slots, std::vector<OperatorRun>& runs) {
-  std::vector<SlotsByOperator::iterator> operators;
-  operators.reserve(slots.size());
-  for (auto at = slots.begin(); at != slots.end(); ++at) operators.push_back(at);
-  std::ranges::sort(operators, {}, [](const auto& at) { return at->second.order; });
-  for (const auto& at : operators) {
-    join_files_and_rows(at->second.slots);
-    split_executions(std::get<0>(at->first), std::get<1>(at->first), std::move(at->second), runs);
-  }
+void take_runs(SlotsByOperator& slots, std::int64_t step, const TakeRun& take) {
+  slots.drain([&](const SlotsByOperator::Key& key, const OperatorSlots& op, std::vector<Slot> of_operator) {
+    join_files_and_rows(of_operator);
+    split_executions(key, op, std::move(of_operator), step, take);
+  });
 }
 
-Result<format::NpyHeader> read_npy_header(const std::filesystem::path& path) {
+// Also notes what the system knows of the file.
+Result<format::NpyHeader> read_npy_header(Slot& slot) {
+  const std::string& path = slot.file;
   const Fd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!fd) return io_error(path, "open");
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) return io_error(path, "stat");
+  slot.file_bytes = static_cast<std::uint64_t>(info.st_size);
+  if (info.st_nlink > 1) slot.linked = {info.st_dev, info.st_ino};
   const auto decode_start = [&](std::span<std::byte> buffer) -> Result<format::NpyHeader> {
     const ssize_t n = ::pread(fd.get(), buffer.data(), buffer.size(), 0);
     if (n < 0) return io_error(path, "read");
@@ -401,7 +430,7 @@ Result<format::NpyHeader> read_npy_header(const std::filesystem::path& path) {
 
 // What is wrong with the file; empty if nothing is.
 std::string check_tensor_file(Slot& slot) {
-  auto header = read_npy_header(slot.file);
+  auto header = read_npy_header(slot);
   if (header) {
     if (!slot.shape) slot.shape = std::move(header->shape);
     return {};
@@ -417,18 +446,14 @@ bool is_dump_file(std::string_view name) {
          find_kind(name) != FileKind::none;
 }
 
-StepContent read_step(const StepFiles& files, std::vector<Problem>& problems) {
-  Collected collected;
+std::vector<Overflow> read_step(const StepFiles& files, std::vector<Problem>& problems, const TakeRun& take) {
+  Collected collected{take, SlotsByOperator(files)};
   collect_files(files, collected, problems);
   if (std::ranges::find(files.names, format::kStatisticCsvName) != files.names.end())
     collect_rows(files.directory / format::kStatisticCsvName, collected.slots, problems);
-  append_runs(std::move(collected.slots), collected.content.runs);
-  for (auto& [step, slots] : collected.archives) {
-    const std::size_t first = collected.content.runs.size();
-    append_runs(std::move(slots), collected.content.runs);
-    for (OperatorRun& run : std::span(collected.content.runs).subspan(first)) run.step = step;
-  }
-  return std::move(collected.content);
+  take_runs(collected.slots, 0, take);
+  for (auto& [step, slots] : collected.archives) take_runs(slots, step, take);
+  return std::move(collected.overflows);
 }
 
 void check_tensor_files(std::span<OperatorRun> runs, std::vector<Problem>& problems) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,16 +28,13 @@ struct StepFiles {
 // True for names that make a directory a step directory.
 bool is_dump_file(std::string_view name);
 
-// What one step holds, without rank and graph; the step counts from that of the directory.
-struct StepContent {
-  std::vector<OperatorRun> runs;  // each execution apart
-  std::vector<Overflow> overflows;
-};
+// Hears of each execution by itself, without rank and graph; its step counts from that of the directory.
+using TakeRun = std::function<void(OperatorRun run)>;
 
 // .npy files are told by their names only: whether they hold what their header says is not looked at (see
 // check_tensor_files). A file and a row are the same slot if type, name, side, index and timestamp agree.
-// Appends to `problems`.
-StepContent read_step(const StepFiles& files, std::vector<Problem>& problems);
+// Returns records of overflows, also without rank, graph and step. Appends to `problems`.
+std::vector<Overflow> read_step(const StepFiles& files, std::vector<Problem>& problems, const TakeRun& take);
 
 // Reads the header of every .npy file, on several threads if they are many. Fills in shapes that no row
 // told. A slot whose file is torn or no tensor loses it and, unless it has statistics, says so in

@@ -373,8 +373,9 @@ TEST_F(TreesTest, LegacyFilesOfTheOriginal) {
       const auto run = std::ranges::find_if(
           set.runs(), [&](const OperatorRun& r) { return r.name == name || r.name.ends_with("_" + name); });
       ASSERT_NE(run, set.runs().end()) << kind << " " << name;
-      const auto slot = std::ranges::find(run->slots, want.slot, &Slot::index);
-      ASSERT_NE(slot, run->slots.end());
+      const std::vector<Slot> slots = (*run).slots;
+      const auto slot = std::ranges::find(slots, want.slot, &Slot::index);
+      ASSERT_NE(slot, slots.end());
       const auto tensor = StoredTensor::read(*slot);
       ASSERT_TRUE(tensor) << tensor.error().message();
       const std::string bytes = bytes_of(*tensor);

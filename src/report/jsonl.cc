@@ -98,15 +98,12 @@ std::string summary_json_line(const compare::Comparison& comparison, std::string
   record["skipped_tensors"] = c.skipped_slots;
   record["compared_bytes"] = c.compared_bytes;
   Json verdicts = Json::object();
-  for (const std::string_view name : compare::kVerdictNames) verdicts[std::string(name)] = 0;
-  for (const auto& op : comparison.operators) {
-    Json& count = verdicts[std::string(verdict_name(op.verdict))];
-    count = count.get<std::uint64_t>() + 1;
-  }
+  for (std::size_t i = 0; i < comparison.verdicts.size(); ++i)
+    verdicts[std::string(compare::kVerdictNames[i])] = comparison.verdicts[i];
   record["verdicts"] = std::move(verdicts);
   record["first_bad"] = nullptr;
   if (comparison.first_bad) {
-    const compare::OperatorComparison& op = comparison.operators[*comparison.first_bad];
+    const compare::OperatorComparison& op = *comparison.first_bad;
     Json bad;
     add_operator(bad, op.run());
     bad["verdict"] = verdict_name(op.verdict);

@@ -68,18 +68,11 @@ std::string why(const OperatorComparison& op) {
 }
 
 // "; just before it, 3 operators are only in actual": what has no partner may be the cause.
-std::string strangers_before(const Comparison& comparison, std::size_t index) {
-  const OperatorComparison& op = comparison.operators[index];
-  if (op.golden == nullptr || op.actual == nullptr) return {};
-  std::uint64_t only_golden = 0, only_actual = 0;
-  while (index-- > 0) {
-    const OperatorComparison& before = comparison.operators[index];
-    if (before.run().step != op.run().step || (before.golden != nullptr && before.actual != nullptr)) break;
-    if (before.verdict == Verdict::skipped) continue;
-    ++(before.golden != nullptr ? only_golden : only_actual);
-  }
+std::string strangers_before(const Comparison& comparison) {
+  const compare::Strangers& before = comparison.before_first_bad;
   std::string text;
-  for (const auto& [count, side] : {std::pair(only_golden, "golden"), std::pair(only_actual, "actual")})
+  for (const auto& [count, side] :
+       {std::pair(before.only_golden, "golden"), std::pair(before.only_actual, "actual")})
     if (count > 0)
       text += (text.empty() ? "; just before it, " : " and ") + counted(count, "operator") +
               (count == 1 ? " is" : " are") + " only in " + side;
@@ -87,26 +80,20 @@ std::string strangers_before(const Comparison& comparison, std::size_t index) {
 }
 
 std::string first_bad_line(const Comparison& comparison) {
-  const OperatorComparison& op = comparison.operators[*comparison.first_bad];
+  const OperatorComparison& op = *comparison.first_bad;
   const dump::OperatorRun& run = op.run();
   std::string line = "first bad operator: " + compare::one_line(compare::operator_name(run)) + " (";
   if (run.op != nullptr)
     line.append(model::kPhaseNames[static_cast<std::size_t>(run.op->phase)]).append(", ");
   line += "step " + std::to_string(run.step);
-  if (has_ranks(comparison)) line += ", rank " + std::to_string(run.rank);
+  if (comparison.has_ranks) line += ", rank " + std::to_string(run.rank);
   line += ")";
   const std::string source = run.op != nullptr ? model::format_source(*run.op) : "";
   if (!source.empty()) line += " at " + source;
-  return line + " — " + why(op) + strangers_before(comparison, *comparison.first_bad);
+  return line + " — " + why(op) + strangers_before(comparison);
 }
 
 }  // namespace
-
-bool has_ranks(const Comparison& comparison) {
-  return std::ranges::any_of(comparison.operators, [&](const OperatorComparison& op) {
-    return op.run().rank != comparison.operators.front().run().rank;
-  });
-}
 
 const SlotComparison* telling_slot(const OperatorComparison& op) {
   for (const model::Side side : {model::Side::output, model::Side::input})

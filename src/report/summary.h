@@ -27,7 +27,4 @@ std::string describe_slot(const compare::SlotComparison& slot);
 // differs, else the first one with metrics; null if there is none.
 const compare::SlotComparison* telling_slot(const compare::OperatorComparison& op);
 
-// True if the comparison spans several ranks, so that the rank must be named.
-bool has_ranks(const compare::Comparison& comparison);
-
 }  // namespace opdump::report

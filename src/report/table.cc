@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <vector>
+#include <utility>
 
+#include "base/packing.h"
 #include "base/text.h"
 #include "compare/names.h"
 #include "report/summary.h"
@@ -15,7 +16,7 @@ using compare::OperatorComparison;
 using compare::SlotComparison;
 using compare::Verdict;
 
-constexpr std::size_t kColumns = 9;
+constexpr std::size_t kColumns = Table::kColumns;
 using Row = std::array<std::string, kColumns>;
 constexpr std::array<std::string_view, kColumns> kHeader{
     "verdict", "rank", "step", "operator", "slot", "cosine", "max abs", "elements that differ", "note"};
@@ -64,13 +65,8 @@ Row make_row(const OperatorComparison& op) {
   return row;
 }
 
-Row on_one_line(Row row) {
-  for (std::string& cell : row) cell = compare::one_line(std::move(cell));
-  return row;
-}
-
-void append_row(std::string& out, const Row& row, const std::array<std::size_t, kColumns>& widths,
-                std::string_view colour) {
+std::string format_row(const Row& row, const std::array<std::size_t, kColumns>& widths,
+                       std::string_view colour) {
   std::string line;
   for (std::size_t c = 0; c < kColumns; ++c) {
     if (widths[c] == 0) continue;
@@ -82,18 +78,7 @@ void append_row(std::string& out, const Row& row, const std::array<std::size_t, 
       line.append(row[c]).append(padding);
   }
   line.erase(line.find_last_not_of(' ') + 1);
-  out.append(line).push_back('\n');
-}
-
-// Columns that no row fills are left out, and so is the rank where there is only one.
-std::array<std::size_t, kColumns> column_widths(const std::vector<Row>& rows, bool with_rank) {
-  std::array<std::size_t, kColumns> widths{};
-  for (const Row& row : rows)
-    for (std::size_t c = 0; c < kColumns; ++c) widths[c] = std::max(widths[c], row[c].size());
-  if (!with_rank) widths[kRank] = 0;
-  for (std::size_t c = 0; c < kColumns; ++c)
-    if (widths[c] > 0) widths[c] = std::max(widths[c], kHeader[c].size());
-  return widths;
+  return line + "\n";
 }
 
 bool is_shown(const OperatorComparison& op, bool all) {
@@ -102,30 +87,40 @@ bool is_shown(const OperatorComparison& op, bool all) {
 
 }  // namespace
 
-std::string format_table(const compare::Comparison& comparison, const TableStyle& style) {
-  std::vector<Row> rows;
-  std::vector<Verdict> verdicts;
-  std::uint64_t left_out = 0;
-  for (const OperatorComparison& op : comparison.operators) {
-    if (!is_shown(op, style.all)) continue;
-    if (!style.all && rows.size() == style.row_limit) {
-      ++left_out;
-      continue;
-    }
-    rows.push_back(on_one_line(make_row(op)));
-    verdicts.push_back(op.verdict);
+void Table::add(const OperatorComparison& op) {
+  if (!is_shown(op, style_.all)) return;
+  if (!style_.all && row_count_ == style_.row_limit) {
+    ++left_out_;
+    return;
   }
-  if (rows.empty()) return {};
-  const auto widths = column_widths(rows, has_ranks(comparison));
-  std::string out;
-  Row header;
-  std::ranges::copy(kHeader, header.begin());
-  append_row(out, header, widths, {});
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    append_row(out, rows[i], widths, style.colour ? colour_of(verdicts[i]) : std::string_view());
-  if (left_out > 0)
-    out += "... and " + std::to_string(left_out) + " more that do not match; --all shows every operator\n";
-  return out;
+  ++row_count_;
+  Packer out(rows_);
+  out.object(op.verdict);
+  Row row = make_row(op);
+  for (std::size_t c = 0; c < kColumns; ++c) {
+    const std::string cell = compare::one_line(std::move(row[c]));
+    widths_[c] = std::max(widths_[c], cell.size());
+    out.text(cell);
+  }
+}
+
+// Columns that no row fills are left out, and so is the rank where there is only one.
+void Table::print(bool with_rank, const std::function<void(std::string_view line)>& write) const {
+  if (row_count_ == 0) return;
+  std::array<std::size_t, kColumns> widths = widths_;
+  if (!with_rank) widths[kRank] = 0;
+  for (std::size_t c = 0; c < kColumns; ++c)
+    if (widths[c] > 0) widths[c] = std::max(widths[c], kHeader[c].size());
+  Row row;
+  std::ranges::copy(kHeader, row.begin());
+  write(format_row(row, widths, {}));
+  for (Unpacker in(rows_); !in.is_empty();) {
+    const auto verdict = in.object<Verdict>();
+    for (std::string& cell : row) cell = in.text();
+    write(format_row(row, widths, style_.colour ? colour_of(verdict) : std::string_view()));
+  }
+  if (left_out_ > 0)
+    write("... and " + std::to_string(left_out_) + " more that do not match; --all shows every operator\n");
 }
 
 std::string format_summary(const compare::Comparison& comparison, const TableStyle& style) {

@@ -1,8 +1,12 @@
 // A comparison as a table for a terminal: one line for each operator, no more than a reader wants.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "compare/compare.h"
 
@@ -15,8 +19,23 @@ struct TableStyle {
   std::size_t line_limit = 10;  // of the reasons why the answer may not be whole
 };
 
-// The operators that do not match, in order of execution. Empty if every operator matches and not `all`.
-std::string format_table(const compare::Comparison& comparison, const TableStyle& style);
+// The operators that do not match, in the order in which they are added.
+class Table {
+ public:
+  explicit Table(const TableStyle& style) : style_(style) {}
+  void add(const compare::OperatorComparison& op);
+  // Line by line; nothing if every operator matches and not `all`. `with_rank`: there are several.
+  void print(bool with_rank, const std::function<void(std::string_view line)>& write) const;
+
+  static constexpr std::size_t kColumns = 9;
+
+ private:
+  TableStyle style_;
+  std::size_t row_count_ = 0;
+  std::uint64_t left_out_ = 0;
+  std::array<std::size_t, kColumns> widths_{};
+  std::string rows_;  // packed: there may be very many
+};
 
 // Notes, reasons why the answer may not be whole, coverage, conclusion: one line each, conclusion last.
 std::string format_summary(const compare::Comparison& comparison, const TableStyle& style);

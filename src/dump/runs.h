@@ -1,0 +1,112 @@
+// The executions in a dump, which may be millions: each is kept packed, beyond some megabytes in files that
+// the system may put on the disk (base/scratch.h), and taken out when somebody asks for it.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/scratch.h"
+#include "dump/operator_log.h"
+#include "dump/operator_run.h"
+#include "dump/slot_packer.h"
+
+namespace opdump::dump {
+
+class Runs {
+ public:
+  // What executions that were recorded together have in common.
+  struct Section {
+    std::uint32_t rank = 0;
+    std::int64_t graph_id = 0, step = 0;
+    std::string model;      // in front of the names, where several models are told apart; mostly empty
+    std::string directory;  // where the files are, all or most of them
+  };
+
+  // Takes them one after the other: what it gives is its own.
+  class Iterator {
+   public:
+    using value_type = OperatorRun;
+    using difference_type = std::ptrdiff_t;
+    Iterator() = default;
+    Iterator(const Runs* runs, std::size_t index) : runs_(runs), index_(index) {}
+    OperatorRun operator*() const { return (*runs_)[index_]; }
+    Iterator& operator++() { return ++index_, *this; }
+    Iterator operator++(int) { return {runs_, index_++}; }
+    bool operator==(const Iterator& other) const { return index_ == other.index_; }
+
+   private:
+    const Runs* runs_ = nullptr;
+    std::size_t index_ = 0;
+  };
+
+  std::size_t size() const { return entries_.size(); }
+  bool empty() const { return entries_.empty(); }
+  OperatorRun operator[](std::size_t index) const;
+  // The same without its slots, which takes less time.
+  OperatorRun without_slots(std::size_t index) const;
+  const Section& section_of(std::size_t index) const { return sections_[entries_[index].section]; }
+  Iterator begin() const { return {this, 0}; }
+  Iterator end() const { return {this, size()}; }
+
+  const std::vector<Section>& sections() const { return sections_; }
+  // Whether a log says of any which operator it is.
+  bool have_operators() const {
+    return std::ranges::any_of(entries_, [](const Entry& entry) { return entry.op != 0; });
+  }
+  std::uint64_t stored_bytes() const { return stored_bytes_; }  // of all tensors
+
+  // ---- For who reads a dump.
+
+  // Returns its number.
+  std::uint32_t add_section(Section section);
+  Section& section(std::uint32_t number) { return sections_[number]; }
+  // Rank, graph, step and operator of `run` are not looked at: the section and set_operator tell them.
+  // Errors: io -- there is no room.
+  Result<> add(std::uint32_t section, const OperatorRun& run);
+  // Operators in the order of a log. Returns its number. It must stay.
+  std::uint32_t add_operator(const model::Operator& op);
+  void set_operator(std::size_t index, std::uint32_t number) { entries_[index].op = number; }
+  // A slot that the executions of an operator have, too, from the step on in which it was seen, unless they
+  // have data for it. It must stay.
+  void add_undumped(std::uint32_t number, const UndumpedSlot& slot);
+  // By rank, step and graph; then by time; operators of one microsecond, and those without data, as the log
+  // has them. To be called once, when all is known.
+  void sort();
+
+ private:
+  struct Entry {
+    std::uint64_t at = 0;  // of its bytes: see Block
+    std::uint32_t section = 0, op = 0;
+  };
+  struct Block {
+    std::uint64_t start = 0;
+    Scratch memory;
+  };
+  struct LoggedOperator {
+    const model::Operator* op = nullptr;
+    std::vector<const UndumpedSlot*> undumped;
+  };
+  Result<std::uint64_t> store(std::string_view bytes);
+  std::string_view stored_from(std::uint64_t at) const;
+  OperatorRun unpack_head(const Entry& entry, Unpacker& in) const;
+  void sort_step(std::span<std::uint32_t> order) const;
+
+  std::vector<Entry> entries_;
+  std::vector<std::uint64_t> times_;  // of each entry, the first of its slots; none after sort()
+  std::vector<Section> sections_;
+  std::vector<LoggedOperator> operators_{1};  // the first is none
+  SlotPacker packer_;
+  std::vector<Block> blocks_;  // in order of their starts
+  std::uint64_t used_ = 0;     // of the last block
+  std::uint64_t stored_bytes_ = 0;
+  std::string packed_;  // kept for its memory
+};
+
+}  // namespace opdump::dump
