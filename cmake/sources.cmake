@@ -193,6 +193,7 @@ set(OPDUMP_TESTS_dump
   dump/model_tree_test.cc
   dump/operator_log_test.cc
   dump/rank_tree_test.cc
+  dump/runs_test.cc
   dump/tensor_names_test.cc
   dump/tensor_stream_test.cc
   dump/trees_test.cc

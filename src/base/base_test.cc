@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -9,6 +10,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/packed_texts.h"
+#include "base/packing.h"
 #include "base/text.h"
 
 namespace opdump {
@@ -110,6 +112,63 @@ TEST(File, ReplacesWholeFilesAndReportsErrors) {
   EXPECT_EQ(mapped->bytes().size(), 3u);
   EXPECT_FALSE(MappedFile::open(directory));
   std::filesystem::remove_all(directory);
+}
+
+TEST(Packing, GivesBackWhatItWasGiven) {
+  std::string bytes;
+  Packer out(bytes);
+  for (const std::uint64_t number : {std::uint64_t{0}, std::uint64_t{127}, std::uint64_t{128}, UINT64_MAX})
+    out.number(number);
+  for (const std::int64_t number : {std::int64_t{0}, std::int64_t{-1}, INT64_MIN, INT64_MAX})
+    out.signed_number(number);
+  out.text("");
+  out.text(std::string("a\0b", 3));
+  out.object(1.5);
+  Unpacker in(bytes);
+  for (const std::uint64_t number : {std::uint64_t{0}, std::uint64_t{127}, std::uint64_t{128}, UINT64_MAX})
+    EXPECT_EQ(in.number(), number);
+  for (const std::int64_t number : {std::int64_t{0}, std::int64_t{-1}, INT64_MIN, INT64_MAX})
+    EXPECT_EQ(in.signed_number(), number);
+  EXPECT_EQ(in.text(), "");
+  EXPECT_EQ(in.text(), std::string_view("a\0b", 3));
+  EXPECT_EQ(in.object<double>(), 1.5);
+  EXPECT_TRUE(in.is_empty());
+  EXPECT_TRUE(in.is_ok());
+}
+
+TEST(Packing, EndsWhereTheBytesEnd) {
+  std::string bytes;
+  Packer(bytes).text("abcdef");
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    Unpacker in(std::string_view(bytes).substr(0, size));
+    EXPECT_EQ(in.text(), "");
+    EXPECT_FALSE(in.is_ok());
+    EXPECT_EQ(in.object<int>(), 0);
+    EXPECT_EQ(in.number(), 0u);
+  }
+  Unpacker endless("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff");
+  EXPECT_EQ(endless.number(), 0u);
+  EXPECT_FALSE(endless.is_ok());
+}
+
+TEST(AtomicFile, IsThereOnceItIsWhole) {
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("atomic_" + std::to_string(::getpid()));
+  const auto text = [&] { return read_file(path, 1 << 20); };
+  ASSERT_TRUE(write_file_atomic(path, "old", 0600));
+  {
+    auto given_up = AtomicFile::create(path, 0600);
+    ASSERT_TRUE(given_up);
+    ASSERT_TRUE(given_up->append(std::string(200'000, 'x')));
+  }
+  EXPECT_EQ(*text(), "old");
+  auto file = AtomicFile::create(path, 0600);
+  ASSERT_TRUE(file);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(file->append(std::string(50'000, 'a' + i)));
+  EXPECT_EQ(*text(), "old");
+  ASSERT_TRUE(file->commit());
+  EXPECT_EQ(*text(), std::string(50'000, 'a') + std::string(50'000, 'b') + std::string(50'000, 'c'));
+  std::filesystem::remove(path);
 }
 
 TEST(PackedTexts, GivesBackWhatItWasGiven) {

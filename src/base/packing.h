@@ -2,6 +2,7 @@
 // program on the same kind of machine. No format: nothing of it outlives the process.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -41,7 +42,8 @@ class Unpacker {
  public:
   explicit Unpacker(std::string_view rest) : rest_(rest) {}
   bool is_empty() const { return rest_.empty(); }
-  bool is_ok() const { return ok_; }  // false once a value was not whole
+  std::size_t left() const { return rest_.size(); }  // in bytes
+  bool is_ok() const { return ok_; }                 // false once a value was not whole
 
   std::uint64_t number() {
     std::uint64_t value = 0;

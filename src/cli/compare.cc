@@ -125,9 +125,10 @@ class Reporter {
 };
 
 Result<compare::Comparison> compare_with_progress(const dump::DumpSet& golden, const dump::DumpSet& actual,
-                                                  compare::Options options) {
+                                                  compare::Options options, bool prints_slots) {
   terminal::Progress progress("comparing");
-  options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
+  if (!prints_slots || !terminal::prints_to_terminal())  // the lines tell it themselves, and break a bar
+    options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
   return compare::compare_dumps(golden, actual, options);
 }
 
@@ -155,7 +156,7 @@ Result<int> compare_in(const group::Group& group, CompareArguments& arguments) {
     arguments.options.take = [&](const compare::OperatorComparison& op) { reporter.take(op); };
   }
   OPDUMP_TRY(const compare::Comparison comparison,
-             compare_with_progress(*golden, *actual, arguments.options));
+             compare_with_progress(*golden, *actual, arguments.options, arguments.json));
   return group.is_leader() ? reporter.conclude(comparison) : Result<int>(0);
 }
 

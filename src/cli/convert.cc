@@ -107,9 +107,8 @@ class Converter {
 
  private:
   Result<> convert(const Batch& batch, std::optional<compare::SharedWork>& shared) {
-    std::vector<dump::OperatorRun> runs;
-    for (std::size_t i = batch.first; i < batch.last; ++i) runs.push_back(plan_.dump.runs()[plan_.chosen[i]]);
-    const std::vector<StepSlots> steps = list_slots(runs, arguments_.slot);
+    const auto chosen = std::span(plan_.chosen).subspan(batch.first, batch.last - batch.first);
+    const std::vector<StepSlots> steps = list_slots(plan_.dump.runs(), chosen, arguments_.slot);
     items_ = list_items(steps, target_);
     results_.assign(items_.size(), {});
     is_done_.assign(items_.size(), false);

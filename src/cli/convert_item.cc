@@ -16,8 +16,8 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kAlignment = 64;  // of arrays in .npz
 
-// What the file of a step says of an array before its elements. These are read when it is their turn, so that
-// one array at a time is in memory.
+// What a .safetensors file says of a tensor before all elements. These are read when it is their turn, so
+// that one tensor at a time is in memory.
 struct Entry {
   const NamedSlot* slot = nullptr;
   model::DType dtype = model::DType::undefined;
@@ -47,7 +47,7 @@ class ItemConverter {
 
   Result<> write_slot() const {
     const fs::path path = target_.output / item_.step->place / (item_.slot->name + "." + target_.to);
-    OPDUMP_TRY(arrays::Array array, open_slot(*item_.slot->slot, target_.format, threads_));
+    OPDUMP_TRY(arrays::Array array, open_slot(item_.step->at(*item_.slot), target_.format, threads_));
     const double share = static_cast<double>(item_.bytes) / static_cast<double>(array.byte_count() + 1);
     array.on_written = [&](std::uint64_t bytes) {
       on_done_(static_cast<std::uint64_t>(static_cast<double>(bytes) * share));
@@ -58,14 +58,54 @@ class ItemConverter {
     return arrays::write_torch(array, path);
   }
 
-  // The arrays of a step that can be opened; the others are told.
+  void convert_step() {
+    const fs::path path = target_.output / (item_.step->place.string() + "." + target_.to);
+    std::vector<const NamedSlot*> slots;  // that are in the file, or would be
+    const auto write = [&]() -> Result<> {
+      OPDUMP_TRY(const Fd fd, create_file(path, 0600));
+      return target_.to == "npz" ? write_archive(fd, path, slots) : write_safetensors(fd, path, slots);
+    };
+    const auto written = write();
+    for (const NamedSlot* slot : slots) note(*slot, written);
+    std::error_code error;
+    if (!written) fs::remove(path, error);
+  }
+
+  Result<> write_archive(const Fd& fd, const fs::path& path, std::vector<const NamedSlot*>& slots) {
+    format::ZipWriter zip(fd, path);
+    Result<> written = ok();
+    for (const NamedSlot& slot : item_.step->slots) {
+      auto array = open_slot(item_.step->at(slot), target_.format, 1);
+      if (!array) {
+        note(slot, array.error());
+        continue;
+      }
+      slots.push_back(&slot);
+      if (!written) continue;  // there will be no archive to be in
+      written = add_to_archive(zip, slot, *array);
+      on_done_(slot.bytes);
+    }
+    return written ? zip.finish() : std::move(written);
+  }
+
+  static Result<> add_to_archive(format::ZipWriter& zip, const NamedSlot& slot, arrays::Array& array) {
+    OPDUMP_TRY(const std::string header,
+               format::encode_npy_header(array.dtype, array.shape, format::NpySpelling::numpy));
+    OPDUMP_CHECK_OK(zip.begin(slot.name + ".npy", header.size() + array.byte_count(), kAlignment));
+    OPDUMP_CHECK_OK(zip.add(std::as_bytes(std::span(header))));
+    for (;;) {
+      OPDUMP_TRY(const auto piece, array.pieces->next());
+      if (piece.empty()) return zip.end();
+      OPDUMP_CHECK_OK(zip.add(piece));
+    }
+  }
+
+  // The tensors of a step that can be opened; the others are told.
   std::vector<Entry> list_entries() {
     std::vector<Entry> entries;
     for (const NamedSlot& slot : item_.step->slots) {
-      const auto array = open_slot(*slot.slot, target_.format, 1);
-      const bool is_known =
-          array && (target_.to == "npz" || !format::safetensors_dtype(array->dtype).empty());
-      if (is_known)
+      const auto array = open_slot(item_.step->at(slot), target_.format, 1);
+      if (array && !format::safetensors_dtype(array->dtype).empty())
         entries.push_back({&slot, array->dtype, array->shape});
       else
         note(slot, array ? Error(Code::unsupported, "." + target_.to + " has no " +
@@ -75,47 +115,19 @@ class ItemConverter {
     return entries;
   }
 
-  void convert_step() {
-    const fs::path path = target_.output / (item_.step->place.string() + "." + target_.to);
+  Result<> write_safetensors(const Fd& fd, const fs::path& path, std::vector<const NamedSlot*>& slots) {
     const std::vector<Entry> entries = list_entries();
-    const auto write = [&]() -> Result<> {
-      OPDUMP_TRY(const Fd fd, create_file(path, 0600));
-      return target_.to == "npz" ? write_archive(entries, fd, path) : write_safetensors(entries, fd, path);
-    };
-    const auto written = write();
-    for (const Entry& entry : entries) note(*entry.slot, written);
-    std::error_code error;
-    if (!written) fs::remove(path, error);
-  }
-
-  Result<> write_archive(const std::vector<Entry>& entries, const Fd& fd, const fs::path& path) const {
-    format::ZipWriter zip(fd, path);
-    for (const Entry& entry : entries) {
-      OPDUMP_TRY(const std::string header,
-                 format::encode_npy_header(entry.dtype, entry.shape, format::NpySpelling::numpy));
-      OPDUMP_TRY(arrays::Array array, open_slot(*entry.slot->slot, target_.format, 1));
-      OPDUMP_CHECK_OK(zip.begin(entry.slot->name + ".npy", header.size() + array.byte_count(), kAlignment));
-      OPDUMP_CHECK_OK(zip.add(std::as_bytes(std::span(header))));
-      for (;;) {
-        OPDUMP_TRY(const auto piece, array.pieces->next());
-        if (piece.empty()) break;
-        OPDUMP_CHECK_OK(zip.add(piece));
-      }
-      OPDUMP_CHECK_OK(zip.end());
-      on_done_(entry.slot->slot->stored_bytes());
-    }
-    return zip.finish();
-  }
-
-  Result<> write_safetensors(const std::vector<Entry>& entries, const Fd& fd, const fs::path& path) const {
     std::vector<format::SafetensorsEntry> header;
-    for (const Entry& entry : entries) header.push_back({entry.slot->name, entry.dtype, entry.shape});
+    for (const Entry& entry : entries) {
+      slots.push_back(entry.slot);
+      header.push_back({entry.slot->name, entry.dtype, entry.shape});
+    }
     OPDUMP_TRY(const std::string text, format::encode_safetensors_header(header));
     OPDUMP_CHECK_OK(write_all(fd, std::as_bytes(std::span(text)), path));
     for (const Entry& entry : entries) {
-      OPDUMP_TRY(arrays::Array array, open_slot(*entry.slot->slot, target_.format, 1));
+      OPDUMP_TRY(arrays::Array array, open_slot(item_.step->at(*entry.slot), target_.format, 1));
       OPDUMP_CHECK_OK(arrays::write_pieces(array, fd, path));
-      on_done_(entry.slot->slot->stored_bytes());
+      on_done_(entry.slot->bytes);
     }
     return ok();
   }
@@ -134,8 +146,8 @@ std::vector<ConvertItem> list_items(const std::vector<StepSlots>& steps, const C
   for (const StepSlots& step : steps) {
     std::uint64_t bytes = 0;
     for (const NamedSlot& slot : step.slots) {
-      bytes += slot.slot->stored_bytes();
-      if (target.is_file_each()) items.push_back({&step, &slot, slot.slot->stored_bytes()});
+      bytes += slot.bytes;
+      if (target.is_file_each()) items.push_back({&step, &slot, slot.bytes});
     }
     if (!target.is_file_each()) items.push_back({&step, nullptr, bytes});
   }

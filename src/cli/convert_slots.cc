@@ -135,21 +135,24 @@ bool is_wanted(const dump::Slot& slot, const std::string& wanted) {
   return !slot.file.empty() && (wanted.empty() || wanted == slot_part(slot));
 }
 
-std::vector<StepSlots> list_slots(std::span<const dump::OperatorRun> runs, const std::string& wanted) {
+std::vector<StepSlots> list_slots(const dump::Runs& runs, std::span<const std::uint32_t> chosen,
+                                  const std::string& wanted) {
   std::vector<StepSlots> steps;
   std::set<std::string> names;  // of the last step
-  for (const dump::OperatorRun& run : runs) {
-    const fs::path place = place_of({run.rank, run.graph_id, run.step, {}, {}});
+  for (const std::uint32_t i : chosen) {
+    const fs::path place = place_of(runs.section_of(i));
     if (steps.empty() || steps.back().place != place) {
-      steps.push_back({place, {}});
+      steps.push_back({&runs, place, {}});
       names.clear();
     }
-    for (const dump::Slot& slot : run.slots) {
+    const dump::OperatorRun run = runs[i];
+    for (std::uint32_t s = 0; s < run.slots.size(); ++s) {
+      const dump::Slot& slot = run.slots[s];
       if (!is_wanted(slot, wanted)) continue;
       std::string name = file_part(run.name) + "." + slot_part(slot);
       for (std::uint32_t again = 1; !names.insert(name).second; ++again)
         name = dump::execution_name(file_part(run.name), again) + "." + slot_part(slot);
-      steps.back().slots.push_back({&slot, std::move(name)});
+      steps.back().slots.push_back({i, s, slot.stored_bytes(), std::move(name)});
     }
   }
   std::erase_if(steps, [](const StepSlots& step) { return step.slots.empty(); });

@@ -17,15 +17,18 @@ namespace opdump::cli {
 
 // A tensor to convert, and what it is called: "convolution-op0.output.0", unlike any other of its step.
 struct NamedSlot {
-  const dump::Slot* slot = nullptr;
+  std::uint32_t run = 0, slot = 0;  // by index
+  std::uint64_t bytes = 0;          // as dump::Slot::stored_bytes
   std::string name;
 };
 
-// The tensors of one step of one graph, and the path below the output that is theirs, without an end:
-// "rank_0/graph_0/step_3".
+// The tensors of one step of one graph, and the path below the output that is theirs: see place_of.
 struct StepSlots {
+  const dump::Runs* runs = nullptr;
   std::filesystem::path place;
   std::vector<NamedSlot> slots;
+
+  dump::Slot at(const NamedSlot& named) const { return (*runs)[named.run].slots[named.slot]; }
 };
 
 // "rank_0/graph_0/step_3": where the tensors of a step of a graph go, without an end.
@@ -35,9 +38,9 @@ std::filesystem::path place_of(const dump::Runs::Section& section);
 // is empty.
 bool is_wanted(const dump::Slot& slot, const std::string& wanted);
 
-// The tensors that are wanted, by step. The result points into `runs`, which come in the order of a dump, of
-// each step all.
-std::vector<StepSlots> list_slots(std::span<const dump::OperatorRun> runs, const std::string& wanted);
+// The tensors that are wanted of `chosen`, by step: some of `runs`, in order, of each step all or none.
+std::vector<StepSlots> list_slots(const dump::Runs& runs, std::span<const std::uint32_t> chosen,
+                                  const std::string& wanted);
 
 // An array in the layout `format`, where the dump says in which it is; else as it lies. What the padding of a
 // layout added is cut off where the dump says how large the tensor was. Errors: as dump::StoredTensor::read

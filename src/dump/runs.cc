@@ -109,8 +109,11 @@ OperatorRun Runs::unpack_head(const Entry& entry, Unpacker& in) const {
 }
 
 OperatorRun Runs::without_slots(std::size_t index) const {
-  Unpacker in(stored_from(entries_[index].at));
-  return unpack_head(entries_[index], in);
+  const std::string_view bytes = stored_from(entries_[index].at);
+  Unpacker in(bytes);
+  OperatorRun run = unpack_head(entries_[index], in);
+  note_walk(bytes.size() - in.left());
+  return run;
 }
 
 OperatorRun Runs::operator[](std::size_t index) const {
@@ -124,6 +127,7 @@ OperatorRun Runs::operator[](std::size_t index) const {
   for (std::uint64_t i = 0; i < count; ++i)
     run.slots.push_back(packer_.unpack(in, sections_[entry.section].directory));
   for (const UndumpedSlot* slot : undumped) insert_undumped(run, *slot);
+  note_walk(bytes.size() - in.left());
   return run;
 }
 

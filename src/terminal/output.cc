@@ -64,12 +64,14 @@ Result<> flush_output() {
   return ok();
 }
 
+bool prints_to_terminal() { return ::isatty(STDOUT_FILENO) == 1; }
+
 bool wants_colour() {
   const char* no_colour = std::getenv("NO_COLOR");
   if (no_colour != nullptr && *no_colour != '\0') return false;
   const char* terminal = std::getenv("TERM");
   if (terminal == nullptr || std::string_view(terminal) == "dumb") return false;
-  return ::isatty(STDOUT_FILENO) == 1;
+  return prints_to_terminal();
 }
 
 }  // namespace opdump::terminal

@@ -22,6 +22,9 @@ void print_remark(LogLevel level, std::string_view line);
 // Errors: io -- something could not be written to stdout (disk full), and the answer is not whole.
 Result<> flush_output();
 
+// True if people read answers as they come.
+bool prints_to_terminal();
+
 // True if stdout is a terminal that should get colours: NO_COLOR is unset or empty, TERM is not "dumb".
 bool wants_colour();
 

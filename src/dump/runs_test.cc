@@ -1,0 +1,181 @@
+#include "dump/runs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+
+namespace opdump::dump {
+namespace {
+
+using ::testing::ElementsAre;
+
+OperatorRun make_run(std::string name, std::uint64_t timestamp = 0) {
+  OperatorRun run;
+  run.name = std::move(name);
+  run.type = "add";
+  run.slots.resize(1);
+  run.slots[0].side = model::Side::output;
+  run.slots[0].file = "/dump/rank_0/net/0/0/" + run.name + ".npy";
+  run.slots[0].timestamp_us = timestamp;
+  return run;
+}
+
+// Every field has a value of its own.
+Slot full_slot() {
+  Slot slot;
+  slot.side = model::Side::output;
+  slot.index = 70000;
+  slot.argument = "self";
+  slot.timestamp_us = 1'700'000'000'000'000;
+  slot.format = "FRACTAL_NZ";
+  slot.dtype = model::DType::bfloat16;
+  slot.file = "/elsewhere/a.npz";
+  slot.part = format::Extent{300, std::uint64_t{1} << 40};
+  slot.packing = Packing::deflated;
+  slot.unpacked_bytes = 77;
+  slot.file_bytes = 4096;
+  slot.linked = {3, 4};
+  slot.member = "/a/b";
+  slot.stored_dtype = model::DType::float32;
+  slot.shape = model::Shape{2, 0, -1, 4, 5, 6, 7, 8};
+  slot.statistics = SlotStatistics(SlotStatistics::Columns{{"Max Value", "1.5"}, {"Min Value", ""}});
+  slot.undumped_reason = "torn";
+  return slot;
+}
+
+void expect_equal(const Slot& a, const Slot& b) {
+  EXPECT_EQ(a.side, b.side);
+  EXPECT_EQ(a.index, b.index);
+  EXPECT_EQ(a.argument, b.argument);
+  EXPECT_EQ(a.timestamp_us, b.timestamp_us);
+  EXPECT_EQ(a.format, b.format);
+  EXPECT_EQ(a.dtype, b.dtype);
+  EXPECT_EQ(a.file, b.file);
+  ASSERT_EQ(a.part.has_value(), b.part.has_value());
+  if (a.part) {
+    EXPECT_EQ(a.part->offset, b.part->offset);
+    EXPECT_EQ(a.part->bytes, b.part->bytes);
+  }
+  EXPECT_EQ(a.packing, b.packing);
+  EXPECT_EQ(a.unpacked_bytes, b.unpacked_bytes);
+  EXPECT_EQ(a.file_bytes, b.file_bytes);
+  EXPECT_EQ(a.linked.device, b.linked.device);
+  EXPECT_EQ(a.linked.inode, b.linked.inode);
+  EXPECT_EQ(a.member, b.member);
+  EXPECT_EQ(a.stored_dtype, b.stored_dtype);
+  EXPECT_EQ(a.shape, b.shape);
+  EXPECT_EQ(a.statistics.columns(), b.statistics.columns());
+  EXPECT_EQ(a.undumped_reason, b.undumped_reason);
+}
+
+TEST(Runs, GiveBackWhatTheyWereGiven) {
+  OperatorRun run;
+  run.type = "convolution";
+  run.name = "Default_conv-op0";
+  run.task = UINT64_MAX;
+  run.stream = -7;
+  run.slots = {Slot(), full_slot(), make_run("x").slots[0]};
+  run.slots[0].format = "DefaultFormat";
+  Runs runs;
+  ASSERT_TRUE(runs.add(runs.add_section({3, 4, 5, "net", "/dump/rank_0/net/0/0"}), run));
+  ASSERT_EQ(runs.size(), 1u);
+  const OperatorRun got = runs[0];
+  EXPECT_EQ(got.rank, 3u);
+  EXPECT_EQ(got.graph_id, 4);
+  EXPECT_EQ(got.step, 5);
+  EXPECT_EQ(got.type, run.type);
+  EXPECT_EQ(got.name, "net/Default_conv-op0");
+  EXPECT_EQ(got.op, nullptr);
+  EXPECT_EQ(got.task, UINT64_MAX);
+  EXPECT_EQ(got.stream, -7);
+  ASSERT_EQ(got.slots.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) expect_equal(got.slots[i], run.slots[i]);
+  EXPECT_EQ(runs.without_slots(0).name, got.name);
+  EXPECT_EQ(runs.stored_bytes(), std::uint64_t{1} << 40);
+}
+
+// Also those that do not lie right in the directory of the others.
+TEST(Runs, KnowTheirFiles) {
+  for (const std::string file : {"/d/a.npy", "/d", "/d/", "/db/a.npy", "/d/e/a.npy", "a.npy", "//d/a.npy"}) {
+    OperatorRun run = make_run("x");
+    run.slots[0].file = file;
+    Runs runs;
+    ASSERT_TRUE(runs.add(runs.add_section({0, 0, 0, {}, "/d"}), run));
+    ASSERT_TRUE(runs.add(runs.add_section({0, 0, 0, {}, ""}), run));
+    EXPECT_EQ(runs[0].slots[0].file, file);
+    EXPECT_EQ(runs[1].slots[0].file, file);
+  }
+}
+
+TEST(Runs, AreInOrderOfStepsAndTime) {
+  Runs runs;
+  const std::uint32_t late = runs.add_section({0, 0, 1, {}, {}}), early = runs.add_section({0, 1, 0, {}, {}}),
+                      earlier = runs.add_section({0, 0, 0, {}, {}});
+  ASSERT_TRUE(runs.add(late, make_run("e", 1)));
+  ASSERT_TRUE(runs.add(early, make_run("d", 1)));
+  ASSERT_TRUE(runs.add(earlier, make_run("c")));  // at no known time
+  ASSERT_TRUE(runs.add(earlier, make_run("b", 9)));
+  ASSERT_TRUE(runs.add(earlier, make_run("a", 8)));
+  runs.sort();
+  std::vector<std::string> names;
+  for (const OperatorRun& run : runs) names.push_back(run.name);
+  EXPECT_THAT(names, ElementsAre("a", "b", "c", "d", "e"));
+}
+
+TEST(Runs, OfOneMomentAreAsInTheLog) {
+  const model::Operator first, second, third;
+  Runs runs;
+  const std::uint32_t section = runs.add_section({0, 0, 0, {}, {}});
+  const std::uint32_t numbers[] = {runs.add_operator(first), runs.add_operator(second),
+                                   runs.add_operator(third)};
+  ASSERT_TRUE(runs.add(section, make_run("third", 5)));
+  ASSERT_TRUE(runs.add(section, make_run("second")));  // without data: before what follows in the log
+  ASSERT_TRUE(runs.add(section, make_run("first", 5)));
+  for (std::size_t i = 0; i < 3; ++i) runs.set_operator(i, numbers[2 - i]);
+  EXPECT_TRUE(runs.have_operators());
+  runs.sort();
+  EXPECT_EQ(runs[0].op, &first);
+  EXPECT_EQ(runs[1].op, &second);
+  EXPECT_EQ(runs[2].name, "third");
+}
+
+TEST(Runs, HaveTheSlotsThatTheLogSaysHaveNoData) {
+  const model::Operator op;
+  const UndumpedSlot view{"a", 0, 1, model::Side::input, 0, model::DType::float32, {2}, "view"};
+  const UndumpedSlot known{"a", 0, 0, model::Side::output, 0, model::DType::float32, {2}, "view"};
+  Runs runs;
+  for (std::int64_t step = 0; step < 2; ++step)
+    ASSERT_TRUE(runs.add(runs.add_section({0, 0, step, {}, {}}), make_run("a")));
+  const std::uint32_t number = runs.add_operator(op);
+  for (std::size_t i = 0; i < 2; ++i) runs.set_operator(i, number);
+  runs.add_undumped(number, view);
+  runs.add_undumped(number, known);
+  EXPECT_EQ(runs[0].slots.size(), 1u);  // it was seen later
+  ASSERT_EQ(runs[1].slots.size(), 2u);
+  EXPECT_EQ(runs[1].slots[0].undumped_reason, "view");
+  EXPECT_EQ(runs[1].slots[1].undumped_reason, "");  // it has data
+}
+
+// More than lies in memory, and one that is larger than the blocks of it.
+TEST(Runs, MayBeMany) {
+  Runs runs;
+  const std::uint32_t section = runs.add_section({0, 0, 0, {}, "/dump"});
+  constexpr std::size_t kCount = 40'000;
+  const std::string long_text(2'000, 'x');
+  for (std::size_t i = 0; i < kCount; ++i) {
+    OperatorRun run = make_run(std::to_string(i), kCount - i);
+    run.slots[0].undumped_reason = i == 777 ? std::string(10 << 20, 'y') : long_text;
+    ASSERT_TRUE(runs.add(section, run));
+  }
+  runs.sort();
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const OperatorRun run = runs[i];
+    ASSERT_EQ(run.name, std::to_string(kCount - 1 - i));
+    ASSERT_EQ(run.slots[0].undumped_reason.size(), run.name == "777" ? 10u << 20 : 2'000u);
+  }
+}
+
+}  // namespace
+}  // namespace opdump::dump
