@@ -7,15 +7,19 @@ list(APPEND OPDUMP_CORE_SOURCES
   base/file.cc
   base/isolated.cc
   base/file_copy.cc
+  base/file_replacement.cc
   base/json.cc
+  base/nameless_file.cc
   base/packed_texts.cc
   base/resident.cc
   base/scratch.cc
+  base/spill.cc
   base/text.cc
+  base/text_blocks.cc
   base/worker_pool.cc
 )
 set(OPDUMP_TESTS_base base/base_test.cc base/divide_test.cc base/isolated_test.cc base/resident_test.cc base/scratch_test.cc
-    base/worker_pool_test.cc)
+    base/spill_test.cc base/text_blocks_test.cc base/worker_pool_test.cc)
 
 list(APPEND OPDUMP_CORE_SOURCES
   model/dtype.cc

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file_replacement.h"
 #include "base/resident.h"
 
 namespace opdump {
@@ -107,21 +108,9 @@ Result<> write_all(const Fd& fd, std::span<const std::byte> bytes, const std::fi
 }
 
 Result<> write_file_atomic(const std::filesystem::path& path, std::string_view text, unsigned mode) {
-  const std::filesystem::path temporary = path.string() + ".tmp" + std::to_string(::getpid());
-  {
-    const Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
-    if (!fd) return io_error(temporary, "create");
-    if (auto written = write_all(fd, std::as_bytes(std::span(text)), temporary); !written) {
-      ::unlink(temporary.c_str());
-      return written;
-    }
-  }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
-    Error error = io_error(path, "rename");
-    ::unlink(temporary.c_str());
-    return error;
-  }
-  return ok();
+  OPDUMP_TRY(FileReplacement file, FileReplacement::begin(path, mode));
+  OPDUMP_CHECK_OK(file.append(text));
+  return file.finish();
 }
 
 Result<> make_directories(const std::filesystem::path& path, unsigned mode) {
