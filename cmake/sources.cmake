@@ -320,6 +320,7 @@ set(OPDUMP_CLI_SOURCES
   msaccucmp/compare_setup.cc
   msaccucmp/compare_single.cc
   msaccucmp/compare_work.cc
+  msaccucmp/conversion.cc
   msaccucmp/convert.cc
   msaccucmp/cut.cc
   msaccucmp/dump.cc

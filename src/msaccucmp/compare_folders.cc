@@ -47,19 +47,13 @@ std::vector<const compare::RuleGroup*> groups_of(const CompareSetup& setup) {
   return groups;
 }
 
-// What processes that would compare the same see alike; of a long text a digest.
-void note_seen(std::string& seen, std::string_view what) {
-  constexpr std::size_t kLongest = 1 << 20;
-  seen.append(what).append("\n");
-  if (seen.size() > kLongest) seen = compare::digest_of(seen);
-}
-
+// Names and sizes: equal for processes that would compare the same.
 void note_files(std::string& seen, const compare::DumpFolder& folder) {
   for (std::uint32_t number = 0; number < folder.size(); ++number)
     for (const std::string& path : folder.files_of(number).paths) {
       std::error_code error;
-      note_seen(seen, path.substr(path.rfind('/') + 1) + " " +
-                          std::to_string(std::filesystem::file_size(path, error)));
+      compare::note_seen(seen, path.substr(path.rfind('/') + 1) + " " +
+                                   std::to_string(std::filesystem::file_size(path, error)));
     }
 }
 
@@ -68,7 +62,7 @@ std::string files_of(const CompareSetup& setup) {
   if (setup.arguments.share == nullptr) return seen;
   note_files(seen, setup.mine);
   note_files(seen, setup.golden);
-  for (const compare::RuleOp& rule : setup.rules.ops()) note_seen(seen, rule.op.name);
+  for (const compare::RuleOp& rule : setup.rules.ops()) compare::note_seen(seen, rule.op.name);
   return seen;
 }
 

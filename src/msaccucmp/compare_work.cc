@@ -200,7 +200,8 @@ class SharedRun {
       if (rank != share_.rank)
         decode(shared.answers[rank],
                [&](const Json& answer) { results_.add(answer[0].get<std::size_t>(), from_json(answer)); });
-    tell_problems(shared);
+    for (const std::string& problem : compare::new_problems(shared, workers_))
+      log_line(Severity::error, problem + ".");
     bool is_whole = shared.problems.empty();
     for (std::size_t i = first; i < first + count; ++i) {
       if (results_.is_done(i)) continue;
@@ -209,17 +210,6 @@ class SharedRun {
       results_.add(i, work_.give_up(i, "Process " + owner + " gave no answer: it died."));
     }
     return is_whole;
-  }
-
-  // Of processes that have been there until now.
-  void tell_problems(const compare::SharedAnswers& shared) {
-    std::size_t problem = 0;
-    for (std::size_t rank = 0; rank < share_.size; ++rank) {
-      if (std::ranges::binary_search(shared.workers, rank)) continue;
-      const std::string& text = shared.problems[problem++];
-      if (std::ranges::binary_search(workers_, rank)) log_line(Severity::error, text + ".");
-    }
-    workers_ = shared.workers;
   }
 
   std::string compare_own(std::size_t first, std::span<const std::size_t> pieces) {
