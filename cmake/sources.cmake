@@ -230,6 +230,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/dump_folder.cc
   compare/dumped_tensor.cc
   compare/element_errors.cc
+  compare/failure.cc
   compare/fusion_merge.cc
   compare/fusion_rules.cc
   compare/group_compare.cc

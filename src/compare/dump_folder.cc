@@ -13,6 +13,7 @@
 
 #include "base/concat.h"
 #include "base/file.h"
+#include "base/resident.h"
 #include "base/text.h"
 #include "format/fusion_json.h"
 #include "format/mapping_csv.h"
@@ -120,6 +121,60 @@ std::uint64_t slice_in(Fields fields, TaskMode mode) {
   return parse_uint64(op.substr(at + kSlice.size())).value_or(0);
 }
 
+// Lines of a mapping file: a name, and what it stands for. The file is not copied; it may have a line for
+// each of a million files.
+class OriginalNames {
+ public:
+  OriginalNames() = default;
+  // Calls tell_damaged(line) for lines that are not such.
+  template <typename Tell>
+  OriginalNames(MappedFile file, const Tell& tell_damaged) : file_(std::move(file)) {
+    for (std::size_t at = 0; at < text().size(); at += whole_line(at).size() + 1) {
+      const std::string_view line = line_at(at);
+      if (std::ranges::count(line, ',') == 1)
+        lines_.push_back(at);
+      else
+        tell_damaged(line);
+    }
+    note_walk(text().size());
+    std::ranges::stable_sort(lines_, {}, [&](std::size_t at) { return name_at(at); });
+    note_jumps();
+  }
+
+  // That of the last line with that name.
+  std::optional<std::string_view> find(std::string_view name) const {
+    constexpr std::size_t kBetweenNotes = 16;
+    if (++finds_ % kBetweenNotes == 0) note_jumps();
+    const auto after =
+        std::ranges::upper_bound(lines_, name, {}, [&](std::size_t at) { return name_at(at); });
+    if (after == lines_.begin() || name_at(*(after - 1)) != name) return std::nullopt;
+    return line_at(*(after - 1)).substr(name.size() + 1);
+  }
+
+ private:
+  std::string_view text() const {
+    if (!file_) return {};
+    return {reinterpret_cast<const char*>(file_->bytes().data()), file_->bytes().size()};
+  }
+  std::string_view whole_line(std::size_t at) const {
+    const std::string_view rest = text().substr(at);
+    return rest.substr(0, rest.find('\n'));
+  }
+  std::string_view line_at(std::size_t at) const {
+    std::string_view line = whole_line(at);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    return line;
+  }
+  std::string_view name_at(std::size_t at) const {
+    const std::string_view line = whole_line(at);
+    return line.substr(0, line.find(','));
+  }
+
+  std::optional<MappedFile> file_;
+  std::vector<std::size_t> lines_;  // where they begin, by name
+  mutable std::size_t finds_ = 0;
+};
+
 }  // namespace
 
 class DumpFolder::Scanner {
@@ -173,19 +228,13 @@ class DumpFolder::Scanner {
     has_mapping_ = fs::exists(mapping_path(), error);
     if (!has_mapping_) return;
     warn_of_size(mapping_path(), journal_);
-    const auto text = read_file(mapping_path(), kMaxMapping);
-    if (!text) return;
-    std::vector<std::string_view> lines = split(*text, '\n');
-    if (lines.back().empty()) lines.pop_back();
-    for (std::string_view line : lines) {
-      if (line.ends_with('\r')) line.remove_suffix(1);
+    auto file = MappedFile::open(mapping_path());
+    if (!file || file->bytes().size() > kMaxMapping) return;
+    originals_ = OriginalNames(std::move(*file), [&](std::string_view line) {
       const std::vector<std::string_view> cells = split(line, ',');
-      if (cells.size() == 2)
-        originals_[std::string(cells[0])] = cells[1];
-      else
-        tell_damaged(line.empty() ? std::vector<std::string>()
-                                  : std::vector<std::string>(cells.begin(), cells.end()));
-    }
+      tell_damaged(line.empty() ? std::vector<std::string>()
+                                : std::vector<std::string>(cells.begin(), cells.end()));
+    });
   }
 
   void tell_damaged(const std::vector<std::string>& cells) {
@@ -204,8 +253,7 @@ class DumpFolder::Scanner {
                     "\" is not exist.");
       return std::nullopt;
     }
-    const auto found = originals_.find(name);
-    if (found != originals_.end()) return found->second;
+    if (const auto original = originals_.find(name)) return std::string(*original);
     journal_.warn("The file name \"" + name + "\" in the file \"" + mapping + "\" is not exist.");
     return std::nullopt;
   }
@@ -296,7 +344,7 @@ class DumpFolder::Scanner {
   bool in_slices_, has_rules_;
   Journal& journal_;
   bool has_kind_ = false, only_npy_ = false, has_mapping_ = false;
-  std::unordered_map<std::string, std::string> originals_;
+  OriginalNames originals_;
 };
 
 Outcome<DumpFolder> DumpFolder::scan(const std::string& path, bool in_slices, bool has_rules,

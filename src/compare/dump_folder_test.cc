@@ -46,7 +46,7 @@ TEST(DumpFolder, TheNewestFileOfAnOperatorCounts) {
   EXPECT_EQ(last_name(scanned->find("scope/conv", std::nullopt)), "Conv2D.scope_conv.9.5.1700000000000010");
   EXPECT_EQ(scanned->find("scope.conv", std::nullopt)->time_us, 1700000000000010U);
   EXPECT_EQ(last_name(scanned->find("relu", std::nullopt)), "Relu.relu.4.1700000000000003");
-  EXPECT_THAT(folder.journal.lines().at(0).text, HasSubstr("\"no dump file\""));
+  EXPECT_THAT(folder.journal.newest().at(0).text, HasSubstr("\"no dump file\""));
 }
 
 TEST(DumpFolder, GoldenFilesHoldOneOutput) {
@@ -94,7 +94,7 @@ TEST(DumpFolder, NumbersStandForNamesThatWereTooLong) {
   const auto scanned = folder.scan();
   ASSERT_TRUE(scanned);
   EXPECT_EQ(last_name(scanned->find("long_name", std::nullopt)), "123");
-  EXPECT_THAT(folder.journal.lines().back().text, HasSubstr("\"456\""));
+  EXPECT_THAT(folder.journal.newest().back().text, HasSubstr("\"456\""));
   EXPECT_EQ(op_type_of_file("/a/123"), "NaN");
   EXPECT_EQ(op_type_of_file("/a/Relu.x.1.2.17"), "Relu");
 }

@@ -106,7 +106,7 @@ TEST(FusionRules, OnlyWhatLiesBetweenQuantisationAndItsInverseIsLeftOut) {
   for (const RuleOp& rule : rules.ops())
     if (rule.is_filtered) filtered.push_back(rule.op.name);
   EXPECT_THAT(filtered, ElementsAre("c1"));
-  EXPECT_TRUE(journal.lines().empty());
+  EXPECT_TRUE(journal.empty());
 }
 
 TEST(FusionRules, QuantisedRulesLeadToTheModelBeforeQuantisation) {

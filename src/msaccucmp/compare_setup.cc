@@ -192,7 +192,8 @@ class Preparation {
 
     // What was said is told now.
     compare::Outcome<T> take(Journal& to) {
-      for (const Journal::Line& line : journal.lines()) to.add(line.severity, line.text);
+      journal.visit([&](const Journal::Line& line) { to.add(line.severity, line.text); });
+      journal.clear();
       return std::move(*value);
     }
   };

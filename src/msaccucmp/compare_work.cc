@@ -136,8 +136,9 @@ void compare_all(std::size_t count, unsigned threads, bool may_wait, OrderedResu
 
 std::string encode(std::size_t piece, const GroupResult& result) {
   Json lines = Json::array();
-  for (const Journal::Line& line : result.journal.lines())
+  result.journal.visit([&](const Journal::Line& line) {
     lines.push_back({static_cast<int>(line.severity), line.text});
+  });
   Json rows = Json::array();
   for (const PackedRow& row : result.rows) rows.push_back(row.cells());
   const auto packed = Json::to_msgpack(
