@@ -107,6 +107,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   format/ge_readable.cc
   format/ge_schema.cc
   format/fusion_json.cc
+  format/json_pieces.cc
   format/graph_ir_read.cc
   format/graph_ir_write.cc
   format/graph_pb_read.cc
@@ -141,6 +142,7 @@ set(OPDUMP_TESTS_format
   format/ge_readable_test.cc
   format/ge_graph_test.cc
   format/fusion_json_test.cc
+  format/json_pieces_test.cc
   format/graph_ir_test.cc
   format/graph_pb_test.cc
   format/h5_test.cc
@@ -239,6 +241,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/measure.cc
   compare/names.cc
   compare/npu_compare.cc
+  compare/numbered_names.cc
   compare/overflow.cc
   compare/pairing.cc
   compare/quant_filter.cc
@@ -256,6 +259,7 @@ set(OPDUMP_TESTS_compare
   compare/compare_test.cc
   compare/dump_folder_test.cc
   compare/element_errors_test.cc
+  compare/failure_test.cc
   compare/fusion_rules_test.cc
   compare/pairing_test.cc
   compare/statistics_test.cc

@@ -27,7 +27,7 @@ FusionOp with_output(FusionOp made, std::string origin, std::int64_t index = 0, 
   return made;
 }
 
-FusionRules rules_of(std::vector<FusionOp> ops) {
+FusionRules rules_of(std::deque<FusionOp> ops) {
   FusionFile file;
   for (std::size_t i = 0; i < ops.size(); ++i)
     if (ops[i].sequence == 0) ops[i].sequence = static_cast<std::int64_t>(i);
