@@ -7,15 +7,19 @@ list(APPEND OPDUMP_CORE_SOURCES
   base/file.cc
   base/isolated.cc
   base/file_copy.cc
+  base/file_replacement.cc
   base/json.cc
+  base/nameless_file.cc
   base/packed_texts.cc
   base/resident.cc
   base/scratch.cc
+  base/spill.cc
   base/text.cc
+  base/text_blocks.cc
   base/worker_pool.cc
 )
 set(OPDUMP_TESTS_base base/base_test.cc base/divide_test.cc base/isolated_test.cc base/resident_test.cc base/scratch_test.cc
-    base/worker_pool_test.cc)
+    base/spill_test.cc base/text_blocks_test.cc base/worker_pool_test.cc)
 
 list(APPEND OPDUMP_CORE_SOURCES
   model/dtype.cc
@@ -103,6 +107,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   format/ge_readable.cc
   format/ge_schema.cc
   format/fusion_json.cc
+  format/json_pieces.cc
   format/graph_ir_read.cc
   format/graph_ir_write.cc
   format/graph_pb_read.cc
@@ -137,6 +142,7 @@ set(OPDUMP_TESTS_format
   format/ge_readable_test.cc
   format/ge_graph_test.cc
   format/fusion_json_test.cc
+  format/json_pieces_test.cc
   format/graph_ir_test.cc
   format/graph_pb_test.cc
   format/h5_test.cc
@@ -230,6 +236,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/dump_folder.cc
   compare/dumped_tensor.cc
   compare/element_errors.cc
+  compare/failure.cc
   compare/fusion_merge.cc
   compare/fusion_rules.cc
   compare/group_compare.cc
@@ -238,6 +245,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/measure.cc
   compare/names.cc
   compare/npu_compare.cc
+  compare/numbered_names.cc
   compare/overflow.cc
   compare/pairing.cc
   compare/quant_filter.cc
@@ -255,6 +263,7 @@ set(OPDUMP_TESTS_compare
   compare/compare_test.cc
   compare/dump_folder_test.cc
   compare/element_errors_test.cc
+  compare/failure_test.cc
   compare/fusion_rules_test.cc
   compare/pairing_test.cc
   compare/statistics_test.cc
@@ -320,6 +329,7 @@ set(OPDUMP_CLI_SOURCES
   msaccucmp/compare_setup.cc
   msaccucmp/compare_single.cc
   msaccucmp/compare_work.cc
+  msaccucmp/conversion.cc
   msaccucmp/convert.cc
   msaccucmp/cut.cc
   msaccucmp/dump.cc

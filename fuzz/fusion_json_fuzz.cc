@@ -15,6 +15,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (std::size_t i = 0; i < rule.op.inputs.size(); ++i)
       static_cast<void>(compare::input_edge(rule.op, i, journal));
   static_cast<void>(compare::merge_unfused(rules, rules, journal));
-  static_cast<void>(compare::merge_quantised(rules, rules, journal));
+  static_cast<void>(compare::merge_quantised(compare::FusionRules(*file), rules, journal));
   return 0;
 }

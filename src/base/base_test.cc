@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "base/file.h"
+#include "base/file_replacement.h"
 #include "base/json.h"
 #include "base/packed_texts.h"
 #include "base/packing.h"
@@ -151,22 +152,22 @@ TEST(Packing, EndsWhereTheBytesEnd) {
   EXPECT_FALSE(endless.is_ok());
 }
 
-TEST(AtomicFile, IsThereOnceItIsWhole) {
+TEST(FileReplacement, IsThereOnceItIsWhole) {
   const std::filesystem::path path =
       std::filesystem::temp_directory_path() / ("atomic_" + std::to_string(::getpid()));
   const auto text = [&] { return read_file(path, 1 << 20); };
   ASSERT_TRUE(write_file_atomic(path, "old", 0600));
   {
-    auto given_up = AtomicFile::create(path, 0600);
+    auto given_up = FileReplacement::begin(path, 0600);
     ASSERT_TRUE(given_up);
     ASSERT_TRUE(given_up->append(std::string(200'000, 'x')));
   }
   EXPECT_EQ(*text(), "old");
-  auto file = AtomicFile::create(path, 0600);
+  auto file = FileReplacement::begin(path, 0600);
   ASSERT_TRUE(file);
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(file->append(std::string(50'000, 'a' + i)));
   EXPECT_EQ(*text(), "old");
-  ASSERT_TRUE(file->commit());
+  ASSERT_TRUE(file->finish());
   EXPECT_EQ(*text(), std::string(50'000, 'a') + std::string(50'000, 'b') + std::string(50'000, 'c'));
   std::filesystem::remove(path);
 }

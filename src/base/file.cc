@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file_replacement.h"
 #include "base/resident.h"
 
 namespace opdump {
@@ -106,46 +107,10 @@ Result<> write_all(const Fd& fd, std::span<const std::byte> bytes, const std::fi
   return ok();
 }
 
-Result<AtomicFile> AtomicFile::create(const std::filesystem::path& path, unsigned mode) {
-  std::filesystem::path temporary = path.string() + ".tmp" + std::to_string(::getpid());
-  Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
-  if (!fd) return io_error(temporary, "create");
-  return AtomicFile(std::move(fd), path, std::move(temporary));
-}
-
-AtomicFile& AtomicFile::operator=(AtomicFile&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  std::swap(path_, other.path_);
-  std::swap(temporary_, other.temporary_);
-  std::swap(buffer_, other.buffer_);
-  return *this;
-}
-
-AtomicFile::~AtomicFile() {
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
-}
-
-Result<> AtomicFile::append(std::string_view text) {
-  constexpr std::size_t kBuffered = 64 << 10;
-  buffer_ += text;
-  if (buffer_.size() < kBuffered) return ok();
-  OPDUMP_CHECK_OK(write_all(fd_, std::as_bytes(std::span(buffer_)), temporary_));
-  buffer_.clear();
-  return ok();
-}
-
-Result<> AtomicFile::commit() {
-  OPDUMP_CHECK_OK(write_all(fd_, std::as_bytes(std::span(buffer_)), temporary_));
-  fd_ = Fd();
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) return io_error(path_, "rename");
-  temporary_.clear();
-  return ok();
-}
-
 Result<> write_file_atomic(const std::filesystem::path& path, std::string_view text, unsigned mode) {
-  OPDUMP_TRY(AtomicFile file, AtomicFile::create(path, mode));
+  OPDUMP_TRY(FileReplacement file, FileReplacement::begin(path, mode));
   OPDUMP_CHECK_OK(file.append(text));
-  return file.commit();
+  return file.finish();
 }
 
 Result<> make_directories(const std::filesystem::path& path, unsigned mode) {

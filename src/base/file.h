@@ -40,26 +40,6 @@ Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t l
 // Writes all of `bytes` at the descriptor's position, through short writes and EINTR.
 Result<> write_all(const Fd& fd, std::span<const std::byte> bytes, const std::filesystem::path& path);
 
-// A file that is there under its name once it is whole; until then, and if that never comes, a reader sees
-// what was there before.
-class AtomicFile {
- public:
-  static Result<AtomicFile> create(const std::filesystem::path& path, unsigned mode);
-  AtomicFile(AtomicFile&& other) noexcept { *this = std::move(other); }
-  AtomicFile& operator=(AtomicFile&& other) noexcept;
-  ~AtomicFile();
-  Result<> append(std::string_view text);
-  // To be called once, last.
-  Result<> commit();
-
- private:
-  AtomicFile(Fd fd, std::filesystem::path path, std::filesystem::path temporary)
-      : fd_(std::move(fd)), path_(std::move(path)), temporary_(std::move(temporary)) {}
-  Fd fd_;
-  std::filesystem::path path_, temporary_;  // the latter is empty once it is gone
-  std::string buffer_;                      // not written yet
-};
-
 // Replaces `path` by `text` so that a reader sees the old file or the new one, never a part.
 Result<> write_file_atomic(const std::filesystem::path& path, std::string_view text, unsigned mode);
 

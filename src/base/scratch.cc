@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -11,7 +10,7 @@
 #include <filesystem>
 #include <string>
 
-#include "base/file.h"
+#include "base/nameless_file.h"
 #include "base/resident.h"
 
 namespace opdump {
@@ -25,22 +24,6 @@ bool hold(std::uint64_t bytes) {
   if (held_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes <= kScratchHeldBytes) return true;
   held_bytes.fetch_sub(bytes, std::memory_order_relaxed);
   return false;
-}
-
-std::filesystem::path directory() {
-  const char* const chosen = std::getenv("TMPDIR");
-  return chosen != nullptr && *chosen != '\0' ? chosen : "/var/tmp";
-}
-
-// A file that is gone when it is closed.
-Result<Fd> open_nameless(const std::filesystem::path& folder) {
-  Fd fd(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (fd) return fd;
-  std::string name = (folder / "opdump_XXXXXX").string();  // not every file system has such files
-  fd = Fd(::mkostemp(name.data(), O_CLOEXEC));
-  if (!fd) return io_error(folder, "create a file (TMPDIR may name another directory)");
-  ::unlink(name.c_str());
-  return fd;
 }
 
 }  // namespace
@@ -62,7 +45,7 @@ Result<Scratch> Scratch::make(std::uint64_t bytes, Sharing sharing) {
 }
 
 Result<Scratch> Scratch::make_file(std::uint64_t bytes) {
-  const std::filesystem::path folder = directory();
+  const std::filesystem::path folder = nameless_directory();
   OPDUMP_TRY(const Fd fd, open_nameless(folder));
   if (bytes > static_cast<std::uint64_t>(INT64_MAX))
     errno = EFBIG;

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "base/file.h"
+#include "base/file_replacement.h"
 #include "base/worker_pool.h"
 #include "cli/arguments.h"
 #include "cli/verb.h"
@@ -81,7 +81,7 @@ class Reporter {
 
   Result<> open() {
     if (arguments_.csv_path.empty()) return ok();
-    OPDUMP_TRY(csv_, AtomicFile::create(arguments_.csv_path, 0644));
+    OPDUMP_TRY(csv_, FileReplacement::begin(arguments_.csv_path, 0644));
     return csv_->append(report::csv_header());
   }
 
@@ -100,7 +100,7 @@ class Reporter {
   // Returns the exit status.
   Result<int> conclude(const compare::Comparison& comparison) {
     OPDUMP_CHECK_OK(std::move(written_));
-    if (csv_) OPDUMP_CHECK_OK(csv_->commit());
+    if (csv_) OPDUMP_CHECK_OK(csv_->finish());
     if (arguments_.json) {
       terminal::print(report::summary_json_line(comparison, arguments_.golden, arguments_.actual));
     } else {
@@ -119,7 +119,7 @@ class Reporter {
   const CompareArguments& arguments_;
   report::TableStyle style_;
   report::Table table_{style_};
-  std::optional<AtomicFile> csv_;
+  std::optional<FileReplacement> csv_;
   Result<> written_ = ok();
   std::string text_;  // kept for its memory
 };

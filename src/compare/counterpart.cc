@@ -51,8 +51,8 @@ Outcome<OriginTensor> find_origin(const Comparison& comparison, const FusionOp& 
 
 Outcome<DumpedOperator> read_operator(const DumpFolder& folder, const std::string& op,
                                       std::optional<std::int64_t> output, Journal& journal) {
-  const OperatorFiles* files = folder.find(op, output);
-  if (files == nullptr) return Failure{Status::no_dump_file, ""};
+  const auto files = folder.find(op, output);
+  if (!files) return Failure{Status::no_dump_file, ""};
   journal.info(concat({"[", op, "] [", folder.kind_word(), "] ", DumpFolder::list_of(files->paths)}));
   return read_slices(*files, journal);
 }

@@ -3,12 +3,17 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <bit>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
+#include "base/concat.h"
 #include "base/file.h"
+#include "base/resident.h"
 #include "base/text.h"
 #include "format/fusion_json.h"
 #include "format/mapping_csv.h"
@@ -98,12 +103,6 @@ std::string_view expected_name(const std::string& name) {
   return "op_type.op_name.task_id(.stream_id).timestamp";
 }
 
-// A file's place among those of its operator.
-struct NamedFile {
-  std::string path;
-  std::uint64_t time_us = 0, slice = 0;
-};
-
 std::uint64_t time_in(Fields fields, TaskMode mode) {
   std::string_view time = fields.back();
   if (mode != TaskMode::normal)
@@ -122,6 +121,60 @@ std::uint64_t slice_in(Fields fields, TaskMode mode) {
   return parse_uint64(op.substr(at + kSlice.size())).value_or(0);
 }
 
+// Lines of a mapping file: a name, and what it stands for. The file is not copied; it may have a line for
+// each of a million files.
+class OriginalNames {
+ public:
+  OriginalNames() = default;
+  // Calls tell_damaged(line) for lines that are not such.
+  template <typename Tell>
+  OriginalNames(MappedFile file, const Tell& tell_damaged) : file_(std::move(file)) {
+    for (std::size_t at = 0; at < text().size(); at += whole_line(at).size() + 1) {
+      const std::string_view line = line_at(at);
+      if (std::ranges::count(line, ',') == 1)
+        lines_.push_back(at);
+      else
+        tell_damaged(line);
+    }
+    note_walk(text().size());
+    std::ranges::stable_sort(lines_, {}, [&](std::size_t at) { return name_at(at); });
+    note_jumps();
+  }
+
+  // That of the last line with that name.
+  std::optional<std::string_view> find(std::string_view name) const {
+    constexpr std::size_t kBetweenNotes = 16;
+    if (++finds_ % kBetweenNotes == 0) note_jumps();
+    const auto after =
+        std::ranges::upper_bound(lines_, name, {}, [&](std::size_t at) { return name_at(at); });
+    if (after == lines_.begin() || name_at(*(after - 1)) != name) return std::nullopt;
+    return line_at(*(after - 1)).substr(name.size() + 1);
+  }
+
+ private:
+  std::string_view text() const {
+    if (!file_) return {};
+    return {reinterpret_cast<const char*>(file_->bytes().data()), file_->bytes().size()};
+  }
+  std::string_view whole_line(std::size_t at) const {
+    const std::string_view rest = text().substr(at);
+    return rest.substr(0, rest.find('\n'));
+  }
+  std::string_view line_at(std::size_t at) const {
+    std::string_view line = whole_line(at);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    return line;
+  }
+  std::string_view name_at(std::size_t at) const {
+    const std::string_view line = whole_line(at);
+    return line.substr(0, line.find(','));
+  }
+
+  std::optional<MappedFile> file_;
+  std::vector<std::size_t> lines_;  // where they begin, by name
+  mutable std::size_t finds_ = 0;
+};
+
 }  // namespace
 
 class DumpFolder::Scanner {
@@ -130,21 +183,14 @@ class DumpFolder::Scanner {
       : folder_(folder), in_slices_(in_slices), has_rules_(has_rules), journal_(journal) {}
 
   Outcome<std::monostate> scan() {
-    std::error_code error;
-    std::vector<std::string> names;
-    for (fs::directory_iterator it(folder_.path_, error), end; !error && it != end; it.increment(error)) {
-      std::string name = it->path().filename().string();
-      folder_.holds_npy_ = folder_.holds_npy_ || name.ends_with(".npy");
-      if (it->is_regular_file(error)) names.push_back(std::move(name));
-    }
-    if (error) return journal_.fail(Status::open_file, "Failed to read \"'" + folder_.path_ + "'\".");
-    std::ranges::sort(names);
+    OPDUMP_TRY(const std::vector<std::uint32_t> names, list());
     read_mapping();
-    for (const std::string& name : names)
-      if (name != format::kMappingCsvName && name != kFailedList) {
-        auto added = add(name);
-        if (!added) return added.take_error();
-      }
+    folder_.files_.reserve(names.size());
+    folder_.operators_.reserve(names.size());
+    folder_.slots_.resize(std::bit_ceil(names.size() + names.size() / 2 + 1));
+    for (const std::uint32_t name : names) {
+      OPDUMP_TRY([[maybe_unused]] const std::monostate added, add(name));
+    }
     if (!has_kind_)
       return journal_.fail(Status::dump_file, "No valid dump files in the path \"'" + folder_.path_ + "'\".");
     if (folder_.kind_ == DumpKind::original && only_npy_ && folder_.is_quantised_)
@@ -154,24 +200,41 @@ class DumpFolder::Scanner {
   }
 
  private:
+  // The names of the files in the folder, sorted; each is the place of a text.
+  Outcome<std::vector<std::uint32_t>> list() {
+    std::error_code error;
+    std::vector<std::uint32_t> names;
+    for (fs::directory_iterator it(folder_.path_, error), end; !error && it != end; it.increment(error)) {
+      const std::string& path = it->path().native();
+      const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+      folder_.holds_npy_ = folder_.holds_npy_ || name.ends_with(".npy");
+      if (!it->is_regular_file(error) || name == format::kMappingCsvName || name == kFailedList) continue;
+      OPDUMP_TRY(const std::uint32_t place, keep_text(name));
+      names.push_back(place);
+    }
+    if (error) return journal_.fail(Status::open_file, "Failed to read \"'" + folder_.path_ + "'\".");
+    std::ranges::sort(names, {}, [&](std::uint32_t name) { return folder_.texts_.at(name); });
+    return names;
+  }
+
+  Outcome<std::uint32_t> keep_text(std::string_view text) {
+    if (const auto place = folder_.texts_.add(text)) return *place;
+    return journal_.fail(Status::open_file,
+                         "The names of the files in \"'" + folder_.path_ + "'\" take more than 4 GiB.");
+  }
+
   void read_mapping() {
     std::error_code error;
     has_mapping_ = fs::exists(mapping_path(), error);
     if (!has_mapping_) return;
     warn_of_size(mapping_path(), journal_);
-    const auto text = read_file(mapping_path(), kMaxMapping);
-    if (!text) return;
-    std::vector<std::string_view> lines = split(*text, '\n');
-    if (lines.back().empty()) lines.pop_back();
-    for (std::string_view line : lines) {
-      if (line.ends_with('\r')) line.remove_suffix(1);
+    auto file = MappedFile::open(mapping_path());
+    if (!file || file->bytes().size() > kMaxMapping) return;
+    originals_ = OriginalNames(std::move(*file), [&](std::string_view line) {
       const std::vector<std::string_view> cells = split(line, ',');
-      if (cells.size() == 2)
-        originals_[std::string(cells[0])] = cells[1];
-      else
-        tell_damaged(line.empty() ? std::vector<std::string>()
-                                  : std::vector<std::string>(cells.begin(), cells.end()));
-    }
+      tell_damaged(line.empty() ? std::vector<std::string>()
+                                : std::vector<std::string>(cells.begin(), cells.end()));
+    });
   }
 
   void tell_damaged(const std::vector<std::string>& cells) {
@@ -190,8 +253,7 @@ class DumpFolder::Scanner {
                     "\" is not exist.");
       return std::nullopt;
     }
-    const auto found = originals_.find(name);
-    if (found != originals_.end()) return found->second;
+    if (const auto original = originals_.find(name)) return std::string(*original);
     journal_.warn("The file name \"" + name + "\" in the file \"" + mapping + "\" is not exist.");
     return std::nullopt;
   }
@@ -207,7 +269,8 @@ class DumpFolder::Scanner {
 
   std::string mapping_path() const { return folder_.path_ + "/" + std::string(format::kMappingCsvName); }
 
-  Outcome<std::monostate> add(const std::string& file) {
+  Outcome<std::monostate> add(std::uint32_t place) {
+    const std::string file(folder_.texts_.at(place));
     const auto name = full_name(file);
     if (!name) return std::monostate{};
     const std::vector<std::string_view> fields = split(*name, '.');
@@ -221,10 +284,7 @@ class DumpFolder::Scanner {
       if (found->key.find(kSlice) != std::string::npos) return std::monostate{};
     }
     OPDUMP_TRY(const TaskMode mode, mode_of(*name, fields));
-    for (const std::string_view word : kQuantisedNames)
-      if (found->kind != DumpKind::quantised && found->key.find(word) != std::string::npos &&
-          (found->kind == DumpKind::npu || found->is_npy))
-        folder_.is_quantised_ = true;
+    if (tells_quantisation(*found)) folder_.is_quantised_ = true;
     if (has_kind_ &&
         (folder_.kind_ != found->kind || (found->kind == DumpKind::original && only_npy_ != found->is_npy)))
       return journal_.fail(Status::dump_file, "Not all files in the path \"'" + folder_.path_ +
@@ -232,8 +292,16 @@ class DumpFolder::Scanner {
     has_kind_ = true;
     folder_.kind_ = found->kind;
     only_npy_ = found->is_npy;
-    keep(found->key, mode, {folder_.path_ + "/" + file, time_in(fields, mode), slice_in(fields, mode)});
+    OPDUMP_TRY(const std::uint32_t op, operator_of(found->key, place));
+    folder_.operators_[op].mode = mode;
+    folder_.files_.push_back({place, op, time_in(fields, mode), slice_in(fields, mode)});
     return std::monostate{};
+  }
+
+  static bool tells_quantisation(const FileKind& found) {
+    if (found.kind != DumpKind::npu && (found.kind == DumpKind::quantised || !found.is_npy)) return false;
+    return std::ranges::any_of(
+        kQuantisedNames, [&](std::string_view word) { return found.key.find(word) != std::string::npos; });
   }
 
   Outcome<TaskMode> mode_of(const std::string& name, Fields fields) {
@@ -244,32 +312,39 @@ class DumpFolder::Scanner {
     return name.find(kSlice) != std::string::npos ? TaskMode::manual : TaskMode::automatic;
   }
 
-  void keep(const std::string& key, TaskMode mode, NamedFile file) {
-    const auto [found, is_new] = folder_.by_key_.try_emplace(key, folder_.operators_.size());
-    if (is_new) {
-      folder_.operators_.push_back({key, {}, mode, 0});
-      files_.emplace_back();
+  // The number of the operator with that key; a new one if there is none. The key is most often a part of the
+  // file's name, which lies at `place`.
+  Outcome<std::uint32_t> operator_of(const std::string& key, std::uint32_t place) {
+    const std::size_t slot = folder_.slot_of(key);
+    if (folder_.slots_[slot] != 0) return folder_.slots_[slot] - 1;
+    std::string_view kept = folder_.texts_.at(place);
+    const std::size_t at = kept.find(key);
+    if (at == std::string_view::npos) {
+      OPDUMP_TRY(place, keep_text(key));
+      kept = folder_.texts_.at(place);
+    } else {
+      kept = kept.substr(at, key.size());
     }
-    folder_.operators_[found->second].mode = mode;
-    files_[found->second].push_back(std::move(file));
+    const std::uint32_t number = folder_.size();
+    const std::uint32_t begin = folder_.texts_.place_of_part(place, kept);
+    folder_.operators_.push_back({begin, static_cast<std::uint32_t>(key.size()), 0, TaskMode::normal});
+    folder_.slots_[slot] = number + 1;
+    return number;
   }
 
   void finish() {
-    for (std::size_t i = 0; i < files_.size(); ++i) {
-      OperatorFiles& op = folder_.operators_[i];
-      std::ranges::stable_sort(files_[i], {},
-                               [](const NamedFile& file) { return std::pair(file.slice, file.time_us); });
-      for (NamedFile& file : files_[i]) op.paths.push_back(std::move(file.path));
-      op.time_us = files_[i].back().time_us;
-    }
+    std::vector<File>& files = folder_.files_;
+    const auto order = [](const File& file) { return std::tuple(file.op, file.slice, file.time_us); };
+    if (!std::ranges::is_sorted(files, {}, order)) std::ranges::stable_sort(files, {}, order);
+    for (std::size_t i = files.size(); i-- > 0;)
+      folder_.operators_[files[i].op].first_file = static_cast<std::uint32_t>(i);
   }
 
   DumpFolder& folder_;
   bool in_slices_, has_rules_;
   Journal& journal_;
   bool has_kind_ = false, only_npy_ = false, has_mapping_ = false;
-  std::unordered_map<std::string, std::string> originals_;
-  std::vector<std::vector<NamedFile>> files_;  // as operators_
+  OriginalNames originals_;
 };
 
 Outcome<DumpFolder> DumpFolder::scan(const std::string& path, bool in_slices, bool has_rules,
@@ -281,13 +356,41 @@ Outcome<DumpFolder> DumpFolder::scan(const std::string& path, bool in_slices, bo
   return folder;
 }
 
-const OperatorFiles* DumpFolder::find(std::string_view op, std::optional<std::int64_t> output) const {
+OperatorFiles DumpFolder::files_of(std::uint32_t number) const {
+  OperatorFiles files{std::string(key_of(number)), {}, operators_[number].mode, time_of(number)};
+  for (const File& file : files_at(number)) files.paths.push_back(concat({path_, "/", texts_.at(file.name)}));
+  return files;
+}
+
+std::string_view DumpFolder::key_of(std::uint32_t number) const { return key_of(operators_[number]); }
+
+std::uint64_t DumpFolder::time_of(std::uint32_t number) const { return files_at(number).back().time_us; }
+
+std::span<const DumpFolder::File> DumpFolder::files_at(std::uint32_t number) const {
+  const std::size_t first = operators_[number].first_file;
+  const std::size_t end = number + 1 < size() ? operators_[number + 1].first_file : files_.size();
+  return std::span(files_).subspan(first, end - first);
+}
+
+std::size_t DumpFolder::slot_of(std::string_view key) const {
+  std::size_t slot = std::hash<std::string_view>()(key) % slots_.size();
+  while (slots_[slot] != 0 && key_of(operators_[slots_[slot] - 1]) != key) slot = (slot + 1) % slots_.size();
+  return slot;
+}
+
+std::optional<std::uint32_t> DumpFolder::find_key(std::string_view key) const {
+  if (slots_.empty()) return std::nullopt;
+  const std::uint32_t found = slots_[slot_of(key)];
+  return found == 0 ? std::nullopt : std::optional(found - 1);
+}
+
+std::optional<OperatorFiles> DumpFolder::find(std::string_view op, std::optional<std::int64_t> output) const {
   std::string key(op);
   for (char& c : key)
     if (c == '/' || c == '.') c = '_';
   if (output) key += "." + std::to_string(*output);
-  const auto found = by_key_.find(key);
-  return found == by_key_.end() ? nullptr : &operators_[found->second];
+  const auto found = find_key(key);
+  return found ? std::optional(files_of(*found)) : std::nullopt;
 }
 
 std::string DumpFolder::list_of(const std::vector<std::string>& paths) {

@@ -2,13 +2,15 @@
 // run they are (cann.md 4.4). Nothing is read but names.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "base/text_blocks.h"
 #include "compare/failure.h"
 
 namespace opdump::compare {
@@ -37,12 +39,20 @@ class DumpFolder {
 
   const std::string& path() const { return path_; }
   DumpKind kind() const { return kind_; }
-  bool is_quantised() const { return is_quantised_; }                         // by the names of the operators
-  bool holds_npy() const { return holds_npy_; }                               // under any name
-  const std::vector<OperatorFiles>& operators() const { return operators_; }  // by key
+  bool is_quantised() const { return is_quantised_; }  // by the names of the operators
+  bool holds_npy() const { return holds_npy_; }        // under any name
 
-  // The files of `op`, or of one output of it where files hold one output; nullptr if there are none.
-  const OperatorFiles* find(std::string_view op, std::optional<std::int64_t> output) const;
+  // The operators are numbered from 0 in the order of their first files' names. There can be a million of
+  // them, so what a number stands for is put together when it is asked for.
+  std::uint32_t size() const { return static_cast<std::uint32_t>(operators_.size()); }
+  OperatorFiles files_of(std::uint32_t number) const;
+  std::string_view key_of(std::uint32_t number) const;
+  std::uint64_t time_of(std::uint32_t number) const;
+
+  // The files of `op`, or of one output of it where files hold one output, if there are any.
+  std::optional<OperatorFiles> find(std::string_view op, std::optional<std::int64_t> output) const;
+  // The operator with that key.
+  std::optional<std::uint32_t> find_key(std::string_view key) const;
 
   // "['a', 'b']".
   static std::string list_of(const std::vector<std::string>& paths);
@@ -53,11 +63,27 @@ class DumpFolder {
 
  private:
   class Scanner;
+  struct File {
+    std::uint32_t name = 0, op = 0;  // in texts_, in operators_
+    std::uint64_t time_us = 0, slice = 0;
+  };
+  struct Operator {
+    std::uint32_t key = 0, key_bytes = 0;  // a part of texts_
+    std::uint32_t first_file = 0;
+    TaskMode mode = TaskMode::normal;
+  };
+  std::span<const File> files_at(std::uint32_t number) const;
+  // Where in slots_ the operator with that key is, or would be.
+  std::size_t slot_of(std::string_view key) const;
+  std::string_view key_of(const Operator& op) const { return texts_.part(op.key, op.key_bytes); }
+
   std::string path_;
   DumpKind kind_ = DumpKind::npu;
   bool is_quantised_ = false, holds_npy_ = false;
-  std::vector<OperatorFiles> operators_;
-  std::unordered_map<std::string, std::size_t> by_key_;
+  TextBlocks texts_;
+  std::vector<File> files_;  // by operator; within one by slice and time
+  std::vector<Operator> operators_;
+  std::vector<std::uint32_t> slots_;  // a hash table: the numbers of operators plus 1, 0 where there is none
 };
 
 // Warns if the file has more than 100 MiB, as the original does of lists and rules.

@@ -33,8 +33,8 @@ class Folder {
   fs::path path_;
 };
 
-std::string last_name(const OperatorFiles* files) {
-  return files == nullptr ? "" : fs::path(files->paths.back()).filename().string();
+std::string last_name(const std::optional<OperatorFiles>& files) {
+  return !files ? "" : fs::path(files->paths.back()).filename().string();
 }
 
 TEST(DumpFolder, TheNewestFileOfAnOperatorCounts) {
@@ -46,7 +46,7 @@ TEST(DumpFolder, TheNewestFileOfAnOperatorCounts) {
   EXPECT_EQ(last_name(scanned->find("scope/conv", std::nullopt)), "Conv2D.scope_conv.9.5.1700000000000010");
   EXPECT_EQ(scanned->find("scope.conv", std::nullopt)->time_us, 1700000000000010U);
   EXPECT_EQ(last_name(scanned->find("relu", std::nullopt)), "Relu.relu.4.1700000000000003");
-  EXPECT_THAT(folder.journal.lines().at(0).text, HasSubstr("\"no dump file\""));
+  EXPECT_THAT(folder.journal.newest().at(0).text, HasSubstr("\"no dump file\""));
 }
 
 TEST(DumpFolder, GoldenFilesHoldOneOutput) {
@@ -55,13 +55,13 @@ TEST(DumpFolder, GoldenFilesHoldOneOutput) {
   ASSERT_TRUE(scanned);
   EXPECT_EQ(scanned->kind(), DumpKind::original);
   EXPECT_EQ(last_name(scanned->find("scope/conv", 1)), "scope_conv.1.1700000000000002.npy");
-  EXPECT_EQ(scanned->find("scope/conv", 2), nullptr);
+  EXPECT_FALSE(scanned->find("scope/conv", 2));
 }
 
 TEST(DumpFolder, NamesInTheOriginalsForm) {
   const auto key_of = [](const char* name) {
     const auto scanned = Folder({name}).scan();
-    return scanned ? scanned->operators()[0].key : "";
+    return scanned ? scanned->files_of(0).key : "";
   };
   EXPECT_EQ(key_of("Relu.b-c_1.1.2"), "b-c_1");
   EXPECT_EQ(key_of("Relu.b.1.2.3.anything else"), "b");
@@ -94,7 +94,7 @@ TEST(DumpFolder, NumbersStandForNamesThatWereTooLong) {
   const auto scanned = folder.scan();
   ASSERT_TRUE(scanned);
   EXPECT_EQ(last_name(scanned->find("long_name", std::nullopt)), "123");
-  EXPECT_THAT(folder.journal.lines().back().text, HasSubstr("\"456\""));
+  EXPECT_THAT(folder.journal.newest().back().text, HasSubstr("\"456\""));
   EXPECT_EQ(op_type_of_file("/a/123"), "NaN");
   EXPECT_EQ(op_type_of_file("/a/Relu.x.1.2.17"), "Relu");
 }
@@ -104,10 +104,10 @@ TEST(DumpFolder, SlicesOfAnOperatorAreInOrder) {
                  "Conv2D.a_sgt_graph_0_conv_lxslice0.2.9.1700000000000002.4.486.0.0"});
   const auto scanned = folder.scan();
   ASSERT_TRUE(scanned);
-  ASSERT_EQ(scanned->operators().size(), 1U);
-  EXPECT_EQ(scanned->operators()[0].key, "conv");
-  EXPECT_EQ(scanned->operators()[0].mode, TaskMode::manual);
-  EXPECT_THAT(last_name(&scanned->operators()[0]), HasSubstr("lxslice1"));
+  ASSERT_EQ(scanned->size(), 1U);
+  EXPECT_EQ(scanned->files_of(0).key, "conv");
+  EXPECT_EQ(scanned->files_of(0).mode, TaskMode::manual);
+  EXPECT_THAT(last_name(scanned->files_of(0)), HasSubstr("lxslice1"));
 }
 
 }  // namespace

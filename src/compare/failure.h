@@ -2,13 +2,17 @@
 // with the number of the failure (cann.md 4.2) and puts its message into the table; nothing here prints.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "base/result.h"
+#include "base/spill.h"
 
 namespace opdump::compare {
 
@@ -68,7 +72,8 @@ class [[nodiscard]] Outcome {
   std::variant<T, Failure> state_;
 };
 
-// Lines for the log, kept so that work that is done at once is still told in order.
+// Lines for the log, kept so that work that is done at once is still told in order. Of very many all but the
+// newest are put aside.
 class Journal {
  public:
   enum class Severity : std::uint8_t { info, warning, error };
@@ -77,12 +82,21 @@ class Journal {
     std::string text;
   };
 
-  void add(Severity severity, std::string text) { lines_.push_back({severity, std::move(text)}); }
+  void add(Severity severity, std::string text) {
+    lines_.push_back({severity, std::move(text)});
+    if (lines_.size() >= kMostHeld) put_aside();
+  }
   void info(std::string text) { add(Severity::info, std::move(text)); }
   void warn(std::string text) { add(Severity::warning, std::move(text)); }
   void error(std::string text) { add(Severity::error, std::move(text)); }
-  const std::vector<Line>& lines() const { return lines_; }
-  void clear() { lines_.clear(); }
+  bool empty() const { return lines_.empty() && aside_ == nullptr; }
+  // Calls look(line) for each, in order. What cannot be read again is missing, and that is said.
+  void visit(const std::function<void(const Line&)>& look) const;
+  const std::vector<Line>& newest() const { return lines_; }
+  void clear() {
+    lines_.clear();
+    aside_.reset();
+  }
 
   // Says `message` as an error, and makes a failure of it.
   Failure fail(Status status, std::string message) {
@@ -91,7 +105,10 @@ class Journal {
   }
 
  private:
+  static constexpr std::size_t kMostHeld = 4096;
+  void put_aside();
   std::vector<Line> lines_;
+  std::unique_ptr<Spill> aside_;  // those before lines_: severity, length, text
 };
 
 }  // namespace opdump::compare

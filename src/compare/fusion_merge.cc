@@ -3,7 +3,10 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "compare/fusion_rules.h"
 
@@ -27,8 +30,7 @@ class RuleMerger {
         FusionOp& op = merged.ops_[member].op;
         if (auto names = originals_of(op); !names.empty()) op.original_names = std::move(names);
         outputs[member] = outputs_of(op);
-        merged.set_group(op.name, merged.key_of_originals(op));
-        RuleGroup& target = merged.group_at(merged.key_by_name_.at(op.name));
+        RuleGroup& target = merged.group_at(merged.set_group(op.name, merged.key_of_originals(op)));
         merged.ops_[member].index = static_cast<int>(&target - merged.groups_.data());
         target.members.push_back(member);
       }
@@ -45,15 +47,16 @@ class RuleMerger {
       for (const std::string& origin : other_.ops()[i].op.original_names)
         unfused_by_origin_[origin] = other_.ops()[i].op.name;
     FusionRules merged;
-    std::set<std::string> seen;
-    for (auto name = fused.names_.rbegin(); name != fused.names_.rend(); ++name) {
-      const std::string& key = fused.key_by_name_.at(*name);
-      if (!seen.insert(key).second) continue;
-      merged.set_group(*name, key);
-      const auto group = fused.group_by_key_.find(key);
-      if (group == fused.group_by_key_.end()) continue;
-      for (const std::size_t member : fused.groups_[group->second].members)
-        add_unfused(merged, key, fused.ops_[member]);
+    std::vector<bool> seen(fused.keys_.size());
+    for (std::uint32_t name = fused.names_.size(); name-- > 0;) {
+      const std::uint32_t key = fused.key_of_name_[name];
+      if (seen[key]) continue;
+      seen[key] = true;
+      const std::uint32_t merged_key = merged.set_group(fused.names_.at(name), fused.keys_.at(key));
+      const std::uint32_t group = fused.group_of_key_[key];
+      if (group == FusionRules::kNone) continue;
+      for (const std::size_t member : fused.groups_[group].members)
+        add_unfused(merged, merged_key, fused.ops_[member]);
     }
     drop_empty_groups(merged);
     std::ranges::reverse(merged.in_sequence_);
@@ -123,7 +126,7 @@ class RuleMerger {
     return found == unfused_by_origin_.end() || seen_unfused_.insert(found->second).second;
   }
 
-  void add_unfused(FusionRules& merged, const std::string& key, const RuleOp& rule) {
+  void add_unfused(FusionRules& merged, std::uint32_t key, const RuleOp& rule) {
     if (!is_new(rule.op)) return;
     RuleOp made = rule;
     made.op.original_names = unfused_names(rule.op);
@@ -174,8 +177,9 @@ class RuleMerger {
 
   static void drop_empty_groups(FusionRules& merged) {
     std::erase_if(merged.groups_, [](const RuleGroup& group) { return group.members.empty(); });
-    merged.group_by_key_.clear();
-    for (std::size_t i = 0; i < merged.groups_.size(); ++i) merged.group_by_key_[merged.groups_[i].key] = i;
+    std::ranges::fill(merged.group_of_key_, FusionRules::kNone);
+    for (std::size_t i = 0; i < merged.groups_.size(); ++i)
+      merged.group_of_key_[merged.groups_[i].key] = static_cast<std::uint32_t>(i);
   }
 
   const FusionRules& other_;

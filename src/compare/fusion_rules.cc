@@ -40,8 +40,12 @@ void OriginTensor::prefer_shape(const model::Shape& told) {
 }
 
 FusionRules::FusionRules(format::FusionFile file) {
+  std::size_t count = 0;
+  for (const format::FusionGraph& graph : file.graphs) count += graph.ops.size();
+  ops_.reserve(count);
   for (format::FusionGraph& graph : file.graphs) {
-    for (FusionOp& op : graph.ops) {
+    for (; !graph.ops.empty(); graph.ops.pop_front()) {
+      FusionOp& op = graph.ops.front();
       if (op.type == "Data" && !op.name.empty()) input_nodes_.push_back(op.name);
       add(std::move(op));
     }
@@ -59,22 +63,25 @@ std::string FusionRules::key_of_originals(const FusionOp& op) {
   return op.original_names.empty() || op.original_names[0].empty() ? op.name : op.original_names[0];
 }
 
-void FusionRules::set_group(const std::string& name, std::string key) {
-  const bool is_new = key_by_name_.insert_or_assign(name, std::move(key)).second;
-  if (is_new) names_.push_back(name);
+std::uint32_t FusionRules::set_group(std::string_view name, std::string_view key) {
+  const std::uint32_t name_number = names_.add(name), number = keys_.add(key);
+  key_of_name_.resize(names_.size(), kNone);
+  group_of_key_.resize(keys_.size(), kNone);
+  return key_of_name_[name_number] = number;
 }
 
-RuleGroup& FusionRules::group_at(const std::string& key) {
-  const auto [found, is_new] = group_by_key_.try_emplace(key, groups_.size());
-  if (is_new) groups_.push_back({key, {}});
-  return groups_[found->second];
+RuleGroup& FusionRules::group_at(std::uint32_t key) {
+  std::uint32_t& group = group_of_key_[key];
+  if (group == kNone) {
+    group = static_cast<std::uint32_t>(groups_.size());
+    groups_.push_back({key, {}});
+  }
+  return groups_[group];
 }
 
 void FusionRules::add(FusionOp op) {
   if (!op.tells_original_names) name_origins(op.outputs, op.name);
-  const std::string key = key_of(op);
-  set_group(op.name, key);
-  RuleGroup& group = group_at(key);
+  RuleGroup& group = group_at(set_group(op.name, key_of(op)));
   for (const std::size_t member : group.members)
     if (ops_[member].op.name == op.name) return;
   group.members.push_back(ops_.size());
@@ -86,7 +93,8 @@ void FusionRules::complete_origins() {
   for (const RuleGroup& group : groups_) {
     if (group.members.size() != 1) continue;
     FusionOp& op = ops_[group.members[0]].op;
-    if (op.original_names.size() == 1 && key_by_name_.at(op.name) == op.original_names[0])
+    if (op.original_names.size() == 1 &&
+        keys_.at(key_of_name_[*names_.find(op.name)]) == op.original_names[0])
       name_origins(op.outputs, op.original_names[0]);
   }
 }
@@ -98,10 +106,10 @@ void FusionRules::sort_sequence() {
 }
 
 const RuleGroup* FusionRules::find_group(std::string_view name) const {
-  const auto key = key_by_name_.find(std::string(name));
-  if (key == key_by_name_.end()) return nullptr;
-  const auto group = group_by_key_.find(key->second);
-  return group == group_by_key_.end() ? nullptr : &groups_[group->second];
+  const auto number = names_.find(name);
+  if (!number) return nullptr;
+  const std::uint32_t group = group_of_key_[key_of_name_[*number]];
+  return group == kNone ? nullptr : &groups_[group];
 }
 
 const RuleOp* FusionRules::find(std::string_view name) const {

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "compare/failure.h"
+#include "compare/numbered_names.h"
 #include "format/fusion_json.h"
 #include "model/shape.h"
 
@@ -25,7 +25,7 @@ struct RuleOp {
 enum class Relation : std::uint8_t { one_to_one, many_to_one, one_to_many, many_to_many, l1 };
 
 struct RuleGroup {
-  std::string key;
+  std::uint32_t key = 0;             // a number of FusionRules
   std::vector<std::size_t> members;  // of FusionRules::ops
 };
 
@@ -65,18 +65,20 @@ class FusionRules {
  private:
   friend class RuleMerger;
   void add(format::FusionOp op);
-  void set_group(const std::string& name, std::string key);
+  // The operator `name` is in the group of `key`, whose number is returned; that may not be there yet.
+  std::uint32_t set_group(std::string_view name, std::string_view key);
   static std::string key_of(const format::FusionOp& op);
   static std::string key_of_originals(const format::FusionOp& op);  // whatever buffer it shares
-  RuleGroup& group_at(const std::string& key);
+  RuleGroup& group_at(std::uint32_t key);
   void complete_origins();
   void sort_sequence();
 
   std::vector<RuleOp> ops_;
   std::vector<RuleGroup> groups_;
-  std::unordered_map<std::string, std::size_t> group_by_key_;
-  std::vector<std::string> names_;  // as they first came
-  std::unordered_map<std::string, std::string> key_by_name_;
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+  NumberedNames names_, keys_;               // of operators and of groups
+  std::vector<std::uint32_t> key_of_name_;   // by the number of the name
+  std::vector<std::uint32_t> group_of_key_;  // by the number of the key; kNone: there is no such group
   std::vector<std::size_t> in_sequence_;
   std::vector<std::string> input_nodes_;
 };

@@ -277,8 +277,8 @@ class GroupComparer {
     const FusionOp& op = rule.op;
     std::optional<std::int64_t> output;
     if (comparison_.mine.kind() == DumpKind::quantised) output = 0;
-    const OperatorFiles* files = comparison_.mine.find(op.name, output);
-    if (files == nullptr) {
+    const auto files = comparison_.mine.find(op.name, output);
+    if (!files) {
       journal().warn("[" + op.name + "] There is no left dump file for the op \"" + op.name + "\".");
       return add_mapping(rule, "NaN", "NaN", "NaN");
     }
@@ -303,7 +303,7 @@ class GroupComparer {
     if (const auto origin = find_origin(comparison_, op, index, is_input, journal())) {
       std::optional<std::int64_t> output;
       if (comparison_.golden.kind() != DumpKind::npu) output = origin->index;
-      if (const OperatorFiles* files = comparison_.golden.find(origin->name, output)) {
+      if (const auto files = comparison_.golden.find(origin->name, output)) {
         journal().info("[" + origin->name + "] [" + std::string(comparison_.golden.kind_word()) + "] " +
                        DumpFolder::list_of(files->paths));
         return files->paths.back();
@@ -338,7 +338,7 @@ std::vector<TimedOperator> by_time(const Comparison& comparison, const RuleGroup
   std::vector<TimedOperator> sorted;
   for (const std::size_t member : group.members) {
     const RuleOp& rule = comparison.rules.ops()[member];
-    if (const OperatorFiles* files = comparison.mine.find(rule.op.name, std::nullopt))
+    if (const auto files = comparison.mine.find(rule.op.name, std::nullopt))
       sorted.push_back({files->time_us, &rule});
   }
   std::ranges::stable_sort(sorted, {}, &TimedOperator::time_us);

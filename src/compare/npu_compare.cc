@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "compare/overflow.h"
@@ -38,17 +38,20 @@ TensorData as_numbers(TensorData data) {
 
 class PairComparer {
  public:
-  PairComparer(const Comparison& comparison, const NpuPair& pair)
-      : comparison_(comparison), pair_(pair), key_((pair.mine != nullptr ? pair.mine : pair.golden)->key) {}
+  PairComparer(const Comparison& comparison, std::size_t index, const NpuPair& pair)
+      : comparison_(comparison),
+        index_(index),
+        pair_(pair),
+        key_(has_mine() ? comparison.mine.key_of(pair.mine) : comparison.golden.key_of(pair.golden)) {}
 
   GroupResult compare() {
-    if (pair_.mine == nullptr || pair_.golden == nullptr) {
+    if (!has_mine() || pair_.golden == NpuPair::kNone) {
       add_alone();
       return std::move(result_);
     }
-    auto mine = read(*pair_.mine, comparison_.mine, "Left");
+    auto mine = read(pair_.mine, comparison_.mine, "Left");
     if (!mine) return failed(mine.failure());
-    auto golden = read(*pair_.golden, comparison_.golden, "Right");
+    auto golden = read(pair_.golden, comparison_.golden, "Right");
     if (!golden) return failed(golden.failure());
     result_.is_matched = true;
     compare_operators(*mine, *golden);
@@ -63,9 +66,10 @@ class PairComparer {
 
  private:
   Journal& journal() { return result_.journal; }
+  bool has_mine() const { return pair_.mine != NpuPair::kNone; }
 
   void add_row(const ResultEntry& entry, const std::string& my_op, const std::string& golden_op) {
-    const Row row = comparison_.columns.row(pair_.index, 0, my_op, golden_op, entry);
+    const Row row = comparison_.columns.row(static_cast<int>(index_), 0, my_op, golden_op, entry);
     journal().info("[" + name_ + "] Result: " + join(row, " "));
     result_.rows.emplace_back(row);
   }
@@ -81,12 +85,11 @@ class PairComparer {
   void add_alone() {
     result_.status = Status::no_dump_file;
     name_ = key_;
-    const bool has_mine = pair_.mine != nullptr;
     const std::string message = "[" + key_ + "] There is no the " +
-                                (has_mine ? "ground truth" : "my output") + " dump file for the op \"" +
+                                (has_mine() ? "ground truth" : "my output") + " dump file for the op \"" +
                                 key_ + "\".";
     journal().warn(message);
-    add_failed({message}, has_mine ? key_ : "*", has_mine ? "*" : key_);
+    add_failed({message}, has_mine() ? key_ : "*", has_mine() ? "*" : key_);
   }
 
   GroupResult failed(const Failure& failure) {
@@ -97,8 +100,9 @@ class PairComparer {
   }
 
   // The operator in `files`. What it is called in the message counts only if that has attributes.
-  Outcome<DumpedOperator> read(const OperatorFiles& files, const DumpFolder& folder, std::string_view side) {
+  Outcome<DumpedOperator> read(std::uint32_t number, const DumpFolder& folder, std::string_view side) {
     if (name_.empty()) name_ = key_;
+    const OperatorFiles files = folder.files_of(number);
     OPDUMP_TRY(DumpedOperator op, read_slices(files, journal()));
     if (files.mode != TaskMode::normal)
       journal().info("The \"" + key_ + "\" in the path \"" + folder.path() +
@@ -211,15 +215,16 @@ class PairComparer {
   }
 
   const Comparison& comparison_;
+  std::size_t index_;
   const NpuPair& pair_;
   std::string key_, name_;
   GroupResult result_;
 };
 
-std::vector<const OperatorFiles*> in_time(const DumpFolder& folder) {
-  std::vector<const OperatorFiles*> sorted;
-  for (const OperatorFiles& files : folder.operators()) sorted.push_back(&files);
-  std::ranges::stable_sort(sorted, {}, [](const OperatorFiles* files) { return files->time_us; });
+std::vector<std::uint32_t> in_time(const DumpFolder& folder) {
+  std::vector<std::uint32_t> sorted(folder.size());
+  std::iota(sorted.begin(), sorted.end(), 0);
+  std::ranges::stable_sort(sorted, {}, [&](std::uint32_t number) { return folder.time_of(number); });
   return sorted;
 }
 
@@ -227,23 +232,21 @@ std::vector<const OperatorFiles*> in_time(const DumpFolder& folder) {
 
 std::vector<NpuPair> pair_operators(const DumpFolder& mine, const DumpFolder& golden) {
   std::vector<NpuPair> pairs;
-  std::unordered_map<std::string_view, std::size_t> by_key;
-  const auto pair_for = [&](const OperatorFiles& files) -> NpuPair& {
-    const auto [found, is_new] = by_key.try_emplace(files.key, pairs.size());
-    if (is_new) pairs.push_back({static_cast<int>(pairs.size()), nullptr, nullptr});
-    return pairs[found->second];
-  };
-  for (const OperatorFiles* files : in_time(mine)) pair_for(*files).mine = files;
-  for (const OperatorFiles* files : in_time(golden)) pair_for(*files).golden = files;
+  pairs.reserve(std::max(mine.size(), golden.size()));
+  for (const std::uint32_t number : in_time(mine))
+    pairs.push_back({number, golden.find_key(mine.key_of(number)).value_or(NpuPair::kNone)});
+  for (const std::uint32_t number : in_time(golden))
+    if (!mine.find_key(golden.key_of(number))) pairs.push_back({NpuPair::kNone, number});
   return pairs;
 }
 
-GroupResult compare_npu_pair(const Comparison& comparison, const NpuPair& pair) {
-  return PairComparer(comparison, pair).compare();
+GroupResult compare_npu_pair(const Comparison& comparison, std::size_t index, const NpuPair& pair) {
+  return PairComparer(comparison, index, pair).compare();
 }
 
-GroupResult give_up_npu_pair(const Comparison& comparison, const NpuPair& pair, const std::string& why) {
-  return PairComparer(comparison, pair).give_up(why);
+GroupResult give_up_npu_pair(const Comparison& comparison, std::size_t index, const NpuPair& pair,
+                             const std::string& why) {
+  return PairComparer(comparison, index, pair).give_up(why);
 }
 
 }  // namespace opdump::compare

@@ -2,24 +2,29 @@
 // (cann.md 4.6, the end).
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "compare/group_compare.h"
 
 namespace opdump::compare {
 
-// An operator that one or both runs have.
+// An operator that one or both runs have: its number in each.
 struct NpuPair {
-  int index = 0;  // by the time of mine; those that only the golden run has come after
-  const OperatorFiles* mine = nullptr;
-  const OperatorFiles* golden = nullptr;
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+  std::uint32_t mine = kNone, golden = kNone;
 };
 
+// By the time of mine; those that only the golden run has come after.
 std::vector<NpuPair> pair_operators(const DumpFolder& mine, const DumpFolder& golden);
 
-GroupResult compare_npu_pair(const Comparison& comparison, const NpuPair& pair);
+// `index` is the number of the pair.
+GroupResult compare_npu_pair(const Comparison& comparison, std::size_t index, const NpuPair& pair);
 
 // What is told of a pair that was not compared.
-GroupResult give_up_npu_pair(const Comparison& comparison, const NpuPair& pair, const std::string& why);
+GroupResult give_up_npu_pair(const Comparison& comparison, std::size_t index, const NpuPair& pair,
+                             const std::string& why);
 
 }  // namespace opdump::compare

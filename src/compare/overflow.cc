@@ -22,7 +22,7 @@ class OverflowReport {
   Outcome<std::monostate> tell() {
     journal_.info("Checking " + op_ + " operator overflow");
     files_ = folder_.find(op_, std::nullopt);
-    if (files_ == nullptr) return Failure{Status::no_dump_file, ""};
+    if (!files_) return Failure{Status::no_dump_file, ""};
     tell_files();
     OPDUMP_TRY(const DumpedOperator dumped, read_dumped_operator(path(), journal_));
     const bool has_inputs = has_halves(dumped.inputs, "input");
@@ -83,7 +83,7 @@ class OverflowReport {
   const DumpFolder& folder_;
   const std::string& op_;
   Journal& journal_;
-  const OperatorFiles* files_ = nullptr;
+  std::optional<OperatorFiles> files_;
   std::vector<std::string> overflowed_;
 };
 

@@ -2,12 +2,15 @@
 // (cann.md 4.6).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "base/packed_texts.h"
-#include "base/text.h"
+#include "base/result.h"
+#include "base/spill.h"
 
 namespace opdump::compare {
 
@@ -23,16 +26,57 @@ struct ResultEntry {
 
 using Row = std::vector<std::string>;
 
-// A finished row in one piece: a dump can have a million of them.
+// A finished row in one piece.
 class PackedRow {
  public:
-  PackedRow(const Row& cells) : cells_(cells) {}  // NOLINT: a row, kept
-  Row cells() const { return cells_.texts(); }
-  std::int64_t index() const { return parse_int64(cells_.front()).value_or(0); }  // the first cell
-  std::size_t size() const { return cells_.size(); }  // about that of its line in a table
+  PackedRow(const Row& cells);  // NOLINT: a row, kept
+  static PackedRow of_bytes(std::string bytes) { return PackedRow(std::move(bytes)); }
+  Row cells() const;
+  std::int64_t index() const;  // the first cell
+  const std::string& bytes() const { return bytes_; }
 
  private:
-  PackedTexts cells_;
+  explicit PackedRow(std::string bytes) : bytes_(std::move(bytes)) {}
+  std::string bytes_;  // each cell after its length
+};
+
+// The rows of a table: there can be millions, so they are put aside.
+class ResultRows {
+ public:
+  void add(const PackedRow& row);
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+
+  // Calls `look` with each row, as Reader has them, until it returns false. Errors: io; those of `look`.
+  Result<> visit(const std::function<Result<bool>(const PackedRow&)>& look) const;
+
+  // Reads rows by their index; those of equal ones as they were added. None is added meanwhile.
+  class Reader {
+   public:
+    explicit Reader(const ResultRows& rows) : rows_(rows) {}
+    // The next `most` rows, or all that are left: none at the end. Errors: io.
+    Result<std::vector<PackedRow>> next(std::size_t most);
+
+   private:
+    struct Place {
+      std::int64_t index = 0;
+      std::uint64_t at = 0;
+    };
+    Result<> sort();
+    Result<PackedRow> read_row();
+    Result<> fetch(std::uint64_t bytes, std::uint64_t more);
+    const ResultRows& rows_;
+    std::vector<Place> order_;                 // of all rows, unless they are in order
+    std::size_t done_ = 0;                     // rows
+    std::uint64_t at_ = 0, fetched_from_ = 0;  // in what is put aside
+    std::string fetched_;
+  };
+
+ private:
+  Spill spill_;  // each row after its length
+  std::size_t size_ = 0;
+  std::int64_t last_index_ = INT64_MIN;
+  bool is_sorted_ = true;
 };
 
 struct TableColumns {

@@ -112,4 +112,22 @@ std::string digest_of(std::string_view text) {
   return math::md5_hex(model::TensorView::row_major(model::DType::uint8, shape, text.data()));
 }
 
+void note_seen(std::string& seen, std::string_view what) {
+  constexpr std::size_t kLongest = 1 << 20;
+  seen.append(what).append("\n");
+  if (seen.size() > kLongest) seen = digest_of(seen);
+}
+
+std::vector<std::string> new_problems(const SharedAnswers& shared, std::vector<std::size_t>& workers) {
+  std::vector<std::string> told;
+  std::size_t missing = 0, rank = 0;
+  for (; missing < shared.problems.size(); ++rank) {
+    if (std::ranges::find(shared.workers, rank) != shared.workers.end()) continue;
+    if (std::ranges::find(workers, rank) != workers.end()) told.push_back(shared.problems[missing]);
+    ++missing;
+  }
+  workers = shared.workers;
+  return told;
+}
+
 }  // namespace opdump::compare

@@ -63,7 +63,13 @@ Result<SharedAnswers> share_work(const Share& share, const std::string& digest,
 // What a process calls instead if it cannot start: `why` is told by the others.
 Result<> stay_out(const Share& share, const std::string& why);
 
+// Of several rounds of work: the problems of processes that took part in the round before, which are not told
+// yet. `workers` are those, and become those of this round.
+std::vector<std::string> new_problems(const SharedAnswers& shared, std::vector<std::size_t>& workers);
+
 // A short text that is equal for equal texts.
 std::string digest_of(std::string_view text);
+// Appends to a text that a digest will be taken of, and may be replaced by one: equal for equal pieces.
+void note_seen(std::string& seen, std::string_view what);
 
 }  // namespace opdump::compare

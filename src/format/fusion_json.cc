@@ -7,7 +7,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/resident.h"
 #include "format/ge_graph.h"
+#include "format/json_pieces.h"
 
 namespace opdump::format {
 namespace {
@@ -16,6 +18,7 @@ using nlohmann::json;
 
 constexpr std::string_view kSlice = "_lxslice";
 constexpr int kMaxDepth = 100;
+constexpr std::size_t kNotedBytes = 1 << 20;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -79,6 +82,26 @@ class Decoder {
       OPDUMP_TRY(const Value ops, member(graph, "op", Kind::array));
       FusionGraph& made = result.graphs.emplace_back();
       for (const Value op : ops.items()) OPDUMP_CHECK_OK(decode_op(op, made.ops.emplace_back()));
+    }
+    return result;
+  }
+
+  // As decode(), a graph and an operator at a time. Nothing if there is any doubt that it is the same.
+  std::optional<FusionFile> decode(const JsonPieces& pieces) const {
+    FusionFile result;
+    simdjson::dom::parser parser;
+    simdjson::dom::element parsed;
+    std::size_t walked = 0;  // of the text
+    if (parser.parse(pieces.rest).get(parsed) != simdjson::SUCCESS) return std::nullopt;
+    for (const std::vector<std::string_view>& ops : pieces.ops) {
+      FusionGraph& made = result.graphs.emplace_back();
+      for (const std::string_view op : ops) {
+        const bool is_parsed = parser.parse(op.data(), op.size()).get(parsed) == simdjson::SUCCESS;
+        if (!is_parsed || !decode_op(Value(parsed), made.ops.emplace_back())) return std::nullopt;
+        walked += op.size();
+        if (walked < kNotedBytes) continue;
+        note_walk(std::exchange(walked, 0));
+      }
     }
     return result;
   }
@@ -257,7 +280,7 @@ class Decoder {
 
 // `text` as simdjson takes it: without numbers and depths beyond its limits, which nothing here looks at; the
 // text that atc would make JSON of as JSON.
-Result<std::string> plain_json(const std::string& text, const std::string& name) {
+Result<std::string> plain_json(std::string_view text, const std::string& name) {
   const auto is_kept = [](int depth, json::parse_event_t, const json&) { return depth < kMaxDepth; };
   json root = json::parse(text, is_kept, false);
   if (root.is_discarded())
@@ -269,9 +292,9 @@ Result<std::string> plain_json(const std::string& text, const std::string& name)
 }
 
 // The root lives as long as `parser`.
-Result<Value> parse(simdjson::dom::parser& parser, const std::string& text, const std::string& name) {
+Result<Value> parse(simdjson::dom::parser& parser, std::string_view text, const std::string& name) {
   simdjson::dom::element root;
-  if (parser.parse(text).get(root) == simdjson::SUCCESS) return Value(root);
+  if (parser.parse(text.data(), text.size()).get(root) == simdjson::SUCCESS) return Value(root);
   OPDUMP_TRY(const std::string plain, plain_json(text, name));
   if (const auto failed = parser.parse(plain).get(root); failed != simdjson::SUCCESS)
     return Error(Code::corrupt, name + ": " + simdjson::error_message(failed));
@@ -294,13 +317,17 @@ std::string without_slices(std::string_view name) {
   return result;
 }
 
-Result<FusionFile> decode_fusion_json(const std::string& text, const std::string& name) {
-  simdjson::dom::parser parser;
+Result<FusionFile> decode_fusion_json(std::string_view text, const std::string& name) {
+  const auto pieces = cut_graphs(text);
+  note_walk(text.size());
+  if (pieces)
+    if (auto file = Decoder(name).decode(*pieces)) return std::move(*file);
+  simdjson::dom::parser parser;  // all of it at once, and what is wrong is said
   OPDUMP_TRY(const Value root, parse(parser, text, name));
   return Decoder(name).decode(root);
 }
 
-Result<std::vector<std::string>> decode_graph_names(const std::string& text, const std::string& name) {
+Result<std::vector<std::string>> decode_graph_names(std::string_view text, const std::string& name) {
   simdjson::dom::parser parser;
   OPDUMP_TRY(const Value root, parse(parser, text, name));
   return Decoder(name).decode_names(root);

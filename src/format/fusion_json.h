@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -35,7 +37,7 @@ struct FusionOp {
 };
 
 struct FusionGraph {
-  std::vector<FusionOp> ops;
+  std::deque<FusionOp> ops;  // there can be many, and they are taken out one by one
 };
 
 struct FusionFile {
@@ -45,11 +47,11 @@ struct FusionFile {
 // The text of a ge_proto file is taken, too, as if atc had made JSON of it.
 // Errors, with the original's words: not_found -- something that must be there is missing; corrupt -- no
 // JSON, or not of this kind. `name` is what messages call the file. Slices of operators ("_lxslice0") lose
-// that suffix.
-Result<FusionFile> decode_fusion_json(const std::string& text, const std::string& name);
+// that suffix. Operators are parsed one by one; `text` may be a file that is mapped.
+Result<FusionFile> decode_fusion_json(std::string_view text, const std::string& name);
 
 // The names of the graphs in such a file; operators are not looked at. Errors: as above.
-Result<std::vector<std::string>> decode_graph_names(const std::string& text, const std::string& name);
+Result<std::vector<std::string>> decode_graph_names(std::string_view text, const std::string& name);
 
 // `name` without the "_lxslice{number}" parts that slicing for FFTS+ adds.
 std::string without_slices(std::string_view name);

@@ -30,7 +30,7 @@ TEST(FusionJson, ReadsWhatTellsOfTheOriginalModel) {
   const auto file = decode_fusion_json(kGraph, "m.json");
   ASSERT_TRUE(file);
   ASSERT_EQ(file->graphs.size(), 1U);
-  const std::vector<FusionOp>& ops = file->graphs[0].ops;
+  const std::deque<FusionOp>& ops = file->graphs[0].ops;
   ASSERT_EQ(ops.size(), 3U);
   EXPECT_EQ(ops[0].name, "conv");
   EXPECT_EQ(ops[0].sequence, 3);

@@ -158,14 +158,25 @@ bool is_leader(const CompareArguments& arguments) {
 }
 
 std::string take_text(Journal& journal) {
-  if (journal.lines().empty()) return {};
+  if (journal.empty()) return {};
   LogText text;
-  for (const Journal::Line& line : journal.lines()) text.add(static_cast<Severity>(line.severity), line.text);
+  journal.visit(
+      [&](const Journal::Line& line) { text.add(static_cast<Severity>(line.severity), line.text); });
   journal.clear();
   return text.take();
 }
 
-void print_journal(Journal& journal) { std::fputs(take_text(journal).c_str(), stderr); }
+void print_journal(Journal& journal) {
+  if (journal.empty()) return;
+  constexpr std::size_t kAtOnce = 1 << 20;
+  LogText text;
+  journal.visit([&](const Journal::Line& line) {
+    text.add(static_cast<Severity>(line.severity), line.text);
+    if (text.size() >= kAtOnce) std::fputs(text.take().c_str(), stderr);
+  });
+  journal.clear();
+  std::fputs(text.take().c_str(), stderr);
+}
 
 Result<int> run_compare(std::span<const char* const> words) {
   const auto begin = std::chrono::steady_clock::now();

@@ -88,7 +88,7 @@ compare::Outcome<Plugins> find_plugins(const CompareArguments& arguments, bool w
 
 // Says what to look at first, and writes it to `folder`/advisor_summary.txt. `table` is the path of the rows.
 void write_advice(const std::string& folder, const std::string& table, const compare::Row& header,
-                  const std::vector<compare::PackedRow>& rows, const std::vector<std::string>& input_nodes,
+                  const compare::ResultRows& rows, const std::vector<std::string>& input_nodes,
                   compare::Journal& journal);
 
 // The ways of comparing. Each says what it does and returns the status.

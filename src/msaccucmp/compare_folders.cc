@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/file.h"
+#include "base/file_replacement.h"
 #include "base/worker_pool.h"
 #include "compare/group_compare.h"
 #include "compare/npu_compare.h"
@@ -20,9 +20,9 @@
 namespace opdump::msaccucmp {
 namespace {
 
-using compare::GroupResult;
 using compare::Journal;
 using compare::PackedRow;
+using compare::ResultRows;
 using compare::Row;
 
 constexpr unsigned kResultMode = 0600;
@@ -32,10 +32,10 @@ bool needs_sizes(const CompareSetup& setup) {
   return setup.arguments.share != nullptr || terminal::Progress::is_shown();
 }
 
-std::uint64_t bytes_of(const compare::OperatorFiles* files) {
+std::uint64_t bytes_of(const std::optional<compare::OperatorFiles>& files) {
   std::uint64_t bytes = 0;
   std::error_code error;
-  if (files != nullptr)
+  if (files)
     if (const auto size = std::filesystem::file_size(files->paths.back(), error); !error) bytes = size;
   return bytes;
 }
@@ -48,51 +48,58 @@ std::vector<const compare::RuleGroup*> groups_of(const CompareSetup& setup) {
 }
 
 // Names and sizes: equal for processes that would compare the same.
-std::string files_of(const compare::DumpFolder& folder) {
-  std::string text;
-  for (const compare::OperatorFiles& op : folder.operators())
-    for (const std::string& path : op.paths) {
+void note_files(std::string& seen, const compare::DumpFolder& folder) {
+  for (std::uint32_t number = 0; number < folder.size(); ++number)
+    for (const std::string& path : folder.files_of(number).paths) {
       std::error_code error;
-      text += path.substr(path.rfind('/') + 1) + " " +
-              std::to_string(std::filesystem::file_size(path, error)) + "\n";
+      compare::note_seen(seen, path.substr(path.rfind('/') + 1) + " " +
+                                   std::to_string(std::filesystem::file_size(path, error)));
     }
-  return text;
 }
 
 std::string files_of(const CompareSetup& setup) {
-  if (setup.arguments.share == nullptr) return {};
-  std::string text = files_of(setup.mine) + files_of(setup.golden);
-  for (const compare::RuleOp& rule : setup.rules.ops()) text += rule.op.name + "\n";
-  return text;
+  std::string seen;
+  if (setup.arguments.share == nullptr) return seen;
+  note_files(seen, setup.mine);
+  note_files(seen, setup.golden);
+  for (const compare::RuleOp& rule : setup.rules.ops()) compare::note_seen(seen, rule.op.name);
+  return seen;
 }
 
-GroupResult compare_npu(const CompareSetup& setup) {
+WorkResult compare_npu(const CompareSetup& setup) {
   const std::vector<compare::NpuPair> pairs = compare::pair_operators(setup.mine, setup.golden);
   const compare::Comparison comparison = setup.comparison(pairs.size());
   CompareWork work;
   work.seen = files_of(setup);
-  work.bytes.resize(pairs.size());
-  if (needs_sizes(setup))
-    parallel_for(pairs.size(), 0, [&](std::size_t i) { work.bytes[i] = bytes_of(pairs[i].mine); });
-  work.compare = [&](std::size_t i) { return compare::compare_npu_pair(comparison, pairs[i]); };
+  work.count = pairs.size();
+  if (needs_sizes(setup)) {
+    work.bytes.resize(work.count);
+    parallel_for(work.count, 0, [&](std::size_t i) {
+      if (pairs[i].mine != compare::NpuPair::kNone)
+        work.bytes[i] = bytes_of(setup.mine.files_of(pairs[i].mine));
+    });
+  }
+  work.compare = [&](std::size_t i) { return compare::compare_npu_pair(comparison, i, pairs[i]); };
   work.give_up = [&](std::size_t i, const std::string& why) {
-    return compare::give_up_npu_pair(comparison, pairs[i], why);
+    return compare::give_up_npu_pair(comparison, i, pairs[i], why);
   };
   return run_work(work, setup.arguments.share);
 }
 
-GroupResult compare_with_rules(const CompareSetup& setup) {
+WorkResult compare_with_rules(const CompareSetup& setup) {
   const auto groups = groups_of(setup);
   const compare::Comparison comparison = setup.comparison(groups.size());
   const bool is_map = setup.arguments.maps;
   CompareWork work;
   work.seen = files_of(setup);
-  work.bytes.resize(groups.size());
-  if (needs_sizes(setup))
-    parallel_for(groups.size(), 0, [&](std::size_t i) {
+  work.count = groups.size();
+  if (needs_sizes(setup)) {
+    work.bytes.resize(work.count);
+    parallel_for(work.count, 0, [&](std::size_t i) {
       for (const std::size_t member : groups[i]->members)
         work.bytes[i] += bytes_of(setup.mine.find(setup.rules.ops()[member].op.name, std::nullopt));
     });
+  }
   work.compare = [&](std::size_t i) {
     return is_map ? compare::map_group(comparison, *groups[i])
                   : compare::compare_group(comparison, *groups[i]);
@@ -103,7 +110,7 @@ GroupResult compare_with_rules(const CompareSetup& setup) {
   return run_work(work, setup.arguments.share);
 }
 
-constexpr std::size_t kRowsAtOnce = 512, kPartsAtOnce = 128;
+constexpr std::size_t kRowsAtOnce = 256, kPartsAtOnce = 64;
 
 // The lines of a part of a table, or the first cell that is a formula.
 struct TablePart {
@@ -121,40 +128,56 @@ TablePart format_part(std::span<const PackedRow> rows) {
   return part;
 }
 
-// Appends the lines of `rows` to `text`. The first cell that is a formula, if there is one.
-std::optional<std::string> format_rows(std::span<const PackedRow> rows, std::string& text) {
-  for (; !rows.empty(); rows = rows.subspan(std::min(rows.size(), kPartsAtOnce * kRowsAtOnce))) {
-    std::vector<TablePart> parts(std::min(kPartsAtOnce, (rows.size() + kRowsAtOnce - 1) / kRowsAtOnce));
+// Writes a table. A formula in it counts more than what is wrong with the disk, which it is looked for after.
+class TableWriter {
+ public:
+  TableWriter(const std::string& path, Journal& journal) : path_(path), journal_(journal) {}
+
+  Status write(const Row& header, const ResultRows& rows) {
+    const Result<> written = write_all(header, rows);
+    if (formula_) {
+      journal_.error("Please check the value written to the csv");
+      journal_.error("Malicious value is not allowed to be written to the csv: " + *formula_);
+      return Status::unknown;
+    }
+    if (written) return Status::ok;
+    journal_.error("Failed to open \"'" + path_ + "'\". " + written.error().message());
+    return Status::open_file;
+  }
+
+ private:
+  Result<> write_all(const Row& header, const ResultRows& rows) {
+    auto file = FileReplacement::begin(path_, kResultMode);
+    Result<> written = file ? file->append(report::csv_line(header)) : Result<>(Error(file.error()));
+    for (ResultRows::Reader reader(rows); !formula_;) {
+      OPDUMP_TRY(const std::vector<PackedRow> some, reader.next(kPartsAtOnce * kRowsAtOnce));
+      if (some.empty()) break;
+      const std::string text = format_rows(some);
+      if (written) written = file->append(text);
+    }
+    if (!written || formula_) return written;
+    return file->finish();
+  }
+
+  // Until there is a formula.
+  std::string format_rows(std::span<const PackedRow> rows) {
+    std::vector<TablePart> parts((rows.size() + kRowsAtOnce - 1) / kRowsAtOnce);
     parallel_for(parts.size(), 0, [&](std::size_t i) {
       const auto rest = rows.subspan(i * kRowsAtOnce);
       parts[i] = format_part(rest.first(std::min(kRowsAtOnce, rest.size())));
     });
+    std::string text;
     for (TablePart& part : parts) {
-      if (part.formula) return std::move(part.formula);
       text += part.lines;
+      if (part.formula && !formula_) formula_ = std::move(part.formula);
     }
+    return text;
   }
-  return std::nullopt;
-}
 
-// Errors: those of the disk; a cell that is a formula.
-Status write_table(const std::string& path, const Row& header, const std::vector<PackedRow>& rows,
-                   Journal& journal) {
-  std::string text = report::csv_line(header);
-  std::size_t size = text.size();
-  for (const PackedRow& row : rows) size += row.size();
-  text.reserve(size);
-  if (const auto formula = format_rows(rows, text)) {
-    journal.error("Please check the value written to the csv");
-    journal.error("Malicious value is not allowed to be written to the csv: " + *formula);
-    return Status::unknown;
-  }
-  if (const auto written = write_file_atomic(path, text, kResultMode); !written) {
-    journal.error("Failed to open \"'" + path + "'\". " + written.error().message());
-    return Status::open_file;
-  }
-  return Status::ok;
-}
+  const std::string& path_;
+  Journal& journal_;
+  std::optional<std::string> formula_;  // the first cell that is one
+};
 
 void tell_no_match(const CompareArguments& arguments, Journal& journal) {
   if (arguments.range)
@@ -166,10 +189,10 @@ void tell_no_match(const CompareArguments& arguments, Journal& journal) {
 }
 
 Status compare_all(const CompareSetup& setup, const std::string& prefix, Journal& journal) {
-  const GroupResult result = setup.has_rules ? compare_with_rules(setup) : compare_npu(setup);
+  const WorkResult result = setup.has_rules ? compare_with_rules(setup) : compare_npu(setup);
   if (!is_leader(setup.arguments)) return result.status;
   const std::string path = setup.output + "/" + prefix + "result_" + time_stamp() + ".csv";
-  const Status written = write_table(path, setup.comparison(1).columns.header(), result.rows, journal);
+  const Status written = TableWriter(path, journal).write(setup.comparison(1).columns.header(), result.rows);
   if (written != Status::ok) return written;
   if (!result.is_matched) {
     tell_no_match(setup.arguments, journal);
@@ -183,11 +206,11 @@ Status compare_all(const CompareSetup& setup, const std::string& prefix, Journal
 }
 
 Status map_all(const CompareSetup& setup, const std::string& prefix, Journal& journal) {
-  const GroupResult result = compare_with_rules(setup);
+  const WorkResult result = compare_with_rules(setup);
   if (!is_leader(setup.arguments)) return result.status;
   const std::string path = setup.output + "/" + prefix + "mapping_" + time_stamp() + ".csv";
   const Row header = compare::mapping_header(setup.tells_sequence());
-  const Status written = write_table(path, header, result.rows, journal);
+  const Status written = TableWriter(path, journal).write(header, result.rows);
   if (written == Status::ok)
     journal.info("The mapping table result have been written to \"'" + path + "'\".");
   return written == Status::ok && result.status == Status::incomplete ? result.status : written;
@@ -196,8 +219,7 @@ Status map_all(const CompareSetup& setup, const std::string& prefix, Journal& jo
 }  // namespace
 
 void write_advice(const std::string& folder, const std::string& table, const Row& header,
-                  const std::vector<PackedRow>& rows, const std::vector<std::string>& input_nodes,
-                  Journal& journal) {
+                  const ResultRows& rows, const std::vector<std::string>& input_nodes, Journal& journal) {
   journal.info("Start analyzing the comparison results: \"'" + table + "'\" .");
   const report::Advice advice = report::advise(header, rows, input_nodes, journal);
   journal.info("Comparison result analysis is over.");

@@ -9,7 +9,7 @@
 #include <span>
 #include <utility>
 
-#include "base/file.h"
+#include "base/file_replacement.h"
 #include "compare/dump_folder.h"
 #include "compare/result_table.h"
 #include "compare/torch_dump.h"
@@ -26,6 +26,7 @@ namespace fs = std::filesystem;
 using compare::Failure;
 using compare::Journal;
 using compare::PackedRow;
+using compare::ResultRows;
 using compare::Row;
 using compare::TensorData;
 using compare::TorchCall;
@@ -125,8 +126,7 @@ class TorchComparison {
     status_ = compare_calls(mine, golden, pairing);
     if (!is_leader(arguments_)) return std::monostate{};
     for (const auto& lost : pairing.unmatched())
-      add_failed({std::to_string(lost.order), lost.op, "NaN", lost.path}, lost.message, rows_, journal_);
-    std::ranges::stable_sort(rows_, {}, &PackedRow::index);
+      rows_.add(failed_row({std::to_string(lost.order), lost.op, "NaN", lost.path}, lost.message, journal_));
     return write(mine, golden);
   }
 
@@ -161,6 +161,7 @@ class TorchComparison {
   Status compare_calls(const TorchDump& mine, const TorchDump& golden, const compare::TorchPairing& pairing) {
     CompareWork work;
     work.seen = description(mine) + description(golden);
+    work.count = mine.calls().size();
     for (const TorchCall& call : mine.calls()) work.bytes.push_back(bytes_of(call));
     work.compare = [&](std::size_t i) {
       compare::GroupResult result;
@@ -173,7 +174,7 @@ class TorchComparison {
       add_failed({std::to_string(call.order), call.op, "NaN", "NaN"}, why, result.rows, result.journal);
       return result;
     };
-    compare::GroupResult result = run_work(work, arguments_.share);
+    WorkResult result = run_work(work, arguments_.share);
     rows_ = std::move(result.rows);
     return result.status;
   }
@@ -263,12 +264,16 @@ class TorchComparison {
   }
 
   void add_failed(Row row, const std::string& message, std::vector<PackedRow>& rows, Journal& journal) {
+    rows.emplace_back(failed_row(std::move(row), message, journal));
+  }
+
+  Row failed_row(Row row, const std::string& message, Journal& journal) const {
     row.insert(row.end(), {"NaN", "NaN"});
     const std::vector<std::string> values = algorithms_.failed_values();
     row.insert(row.end(), values.begin(), values.end());
     row.push_back(message);
     tell(row, journal);
-    rows.emplace_back(row);
+    return row;
   }
 
   static void tell(const Row& row, Journal& journal) {
@@ -284,9 +289,7 @@ class TorchComparison {
 
   Done write(const TorchDump& mine, const TorchDump& golden) {
     const std::string base = output_ + "/result_" + time_stamp();
-    std::string text = report::csv_line(header());
-    for (const PackedRow& row : rows_) text += report::csv_line(row.cells());
-    if (const auto written = write_file_atomic(base + ".csv", text, kResultMode); !written)
+    if (const auto written = write_table(base + ".csv"); !written)
       return journal_.fail(Status::open_file, written.error().message());
     journal_.info("The comparison result have been written to \"'" + base + ".csv'\".");
     if (arguments_.post_process == 1)
@@ -296,23 +299,35 @@ class TorchComparison {
     return std::monostate{};
   }
 
+  Result<> write_table(const std::string& path) {
+    OPDUMP_TRY(FileReplacement file, FileReplacement::begin(path, kResultMode));
+    OPDUMP_CHECK_OK(file.append(report::csv_line(header())));
+    OPDUMP_CHECK_OK(rows_.visit([&](const PackedRow& row) -> Result<bool> {
+      OPDUMP_CHECK_OK(file.append(report::csv_line(row.cells())));
+      return true;
+    }));
+    return file.finish();
+  }
+
   // -p 1: the rows that are not good, and their tensors.
   Result<> write_bad(const std::string& folder, const TorchDump& mine, const TorchDump& golden) {
     OPDUMP_CHECK_OK(make_directories(folder, kFolderMode));
     const Row names = header();
     const auto cosine =
         static_cast<std::size_t>(std::ranges::find(names, "CosineSimilarity") - names.begin());
-    std::string text = report::csv_line(names);
-    for (const PackedRow& packed : rows_) {
+    OPDUMP_TRY(FileReplacement file, FileReplacement::begin(folder + "/filtered_result.csv", kResultMode));
+    OPDUMP_CHECK_OK(file.append(report::csv_line(names)));
+    OPDUMP_CHECK_OK(rows_.visit([&](const PackedRow& packed) -> Result<bool> {
       const Row row = packed.cells();
       // "NaN" is no number and listed; "nan" is one that is not small.
       const std::string cell = cosine < row.size() ? row[cosine] : "NaN";
-      if (cell != "NaN" && !(std::strtod(cell.c_str(), nullptr) <= kGoodCosine)) continue;
-      text += report::csv_line(row);
+      if (cell != "NaN" && !(std::strtod(cell.c_str(), nullptr) <= kGoodCosine)) return true;
+      OPDUMP_CHECK_OK(file.append(report::csv_line(row)));
       OPDUMP_CHECK_OK(write_tensor(folder + "/my_dump", mine, row[2]));
       OPDUMP_CHECK_OK(write_tensor(folder + "/gold_dump", golden, row[3]));
-    }
-    return write_file_atomic(folder + "/filtered_result.csv", text, kResultMode);
+      return true;
+    }));
+    return file.finish();
   }
 
   Result<> write_tensor(const std::string& folder, const TorchDump& dump, const std::string& path) {
@@ -334,7 +349,7 @@ class TorchComparison {
   Journal journal_;
   std::string output_;
   compare::AlgorithmSet algorithms_;
-  std::vector<PackedRow> rows_;
+  ResultRows rows_;
   Status status_ = Status::ok;
 };
 

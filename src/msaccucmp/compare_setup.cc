@@ -1,7 +1,9 @@
 #include "msaccucmp/compare_setup.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/file.h"
@@ -22,17 +24,42 @@ using Done = compare::Outcome<std::monostate>;
 constexpr std::uint64_t kMaxRules = 1 << 30;
 constexpr std::int64_t kLeastLines = 10000, kMostLines = 1000000, kMostTop = 10000;
 
+// The text of a file of rules. A large one is mapped.
+class RulesText {
+ public:
+  static Result<RulesText> read(const std::string& path) {
+    constexpr std::uint64_t kRead = 1 << 20;
+    RulesText made;
+    std::error_code error;
+    const std::uintmax_t size = std::filesystem::file_size(path, error);
+    if (error || size <= kRead || size > kMaxRules) {
+      OPDUMP_TRY(made.text_, read_file(path, kMaxRules));
+    } else {
+      OPDUMP_TRY(made.file_, MappedFile::open(path));
+    }
+    return made;
+  }
+
+  std::string_view text() const {
+    if (!file_) return text_;
+    return {reinterpret_cast<const char*>(file_->bytes().data()), file_->bytes().size()};
+  }
+
+ private:
+  std::string text_;
+  std::optional<MappedFile> file_;
+};
+
 compare::Outcome<FusionRules> read_rules(const std::string& path, Journal& journal) {
   compare::warn_of_size(path, journal);
-  auto text = read_file(path, kMaxRules);
+  auto text = RulesText::read(path);
   if (!text) return journal.fail(Status::open_file, text.error().message());
-  auto file = format::decode_fusion_json(*text, path);
-  if (file) {
-    FusionRules rules(std::move(*file));
-    rules.filter_quantised(journal);
-    return rules;
-  }
-  return tell_bad_rules(file.error(), journal);
+  auto file = format::decode_fusion_json(text->text(), path);
+  if (!file) return tell_bad_rules(file.error(), journal);
+  text = RulesText();  // what is made of it needs the memory
+  FusionRules rules(std::move(*file));
+  rules.filter_quantised(journal);
+  return rules;
 }
 
 bool is_number(std::string_view text) {
@@ -192,7 +219,8 @@ class Preparation {
 
     // What was said is told now.
     compare::Outcome<T> take(Journal& to) {
-      for (const Journal::Line& line : journal.lines()) to.add(line.severity, line.text);
+      journal.visit([&](const Journal::Line& line) { to.add(line.severity, line.text); });
+      journal.clear();
       return std::move(*value);
     }
   };
@@ -219,8 +247,7 @@ class Preparation {
     });
     OPDUMP_TRY(setup_->mine, mine.take(journal_));
     OPDUMP_TRY(setup_->golden, golden.take(journal_));
-    if (setup_->mine.operators().front().paths.front().ends_with(".npy"))
-      setup_->arguments.detects_overflow = false;
+    if (setup_->mine.files_of(0).paths.front().ends_with(".npy")) setup_->arguments.detects_overflow = false;
     return KindCheck(arguments(), setup_->mine, setup_->golden, journal_).check();
   }
 

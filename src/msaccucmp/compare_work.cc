@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstdio>
-#include <iterator>
+#include <cstring>
+#include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -22,50 +24,74 @@ using compare::PackedRow;
 using compare::Row;
 using Json = nlohmann::json;
 
-// What is told while several pieces are compared at once, in their order.
+constexpr std::size_t kMostWaiting = 32 << 20;   // bytes of results whose turn has not come
+constexpr std::size_t kPiecesOfRound = 1 << 15;  // that several processes share at a time
+
+// A result, with what it says as it is printed.
+struct Told {
+  std::string text;
+  GroupResult result;
+
+  std::size_t size() const {
+    std::size_t bytes = sizeof(Told) + text.size();
+    for (const PackedRow& row : result.rows) bytes += sizeof(PackedRow) + row.bytes().size();
+    return bytes;
+  }
+};
+
+// Puts together what comes of pieces that are compared at once, in their order.
 class OrderedResults {
  public:
-  explicit OrderedResults(const std::vector<std::uint64_t>& bytes)
-      : results_(bytes.size()), texts_(bytes.size()), is_done_(bytes.size()), bytes_(bytes) {
+  explicit OrderedResults(const CompareWork& work) : bytes_(work.bytes), is_done_(work.count) {
     for (const std::uint64_t each : bytes_) total_bytes_ += each;
   }
 
-  void add(std::size_t i, GroupResult result) { add(Finished{{i, std::move(result)}}); }
+  void add(std::size_t i, GroupResult result) {
+    Finished finished;
+    finished.emplace_back(i, std::move(result));
+    add(std::move(finished), false);
+  }
 
-  // Of pieces in rising order.
+  // Of pieces in rising order. With `may_wait` a thread that is far ahead of the others waits for them: one
+  // of them must have the piece whose turn it is.
   using Finished = std::vector<std::pair<std::size_t, GroupResult>>;
-  void add(Finished finished) {
-    std::vector<std::string> texts;
-    for (auto& [i, result] : finished) texts.push_back(take_text(result.journal));
+  void add(Finished finished, bool may_wait) {
+    std::vector<Told> told;
+    for (auto& [i, result] : finished) told.push_back({take_text(result.journal), std::move(result)});
     std::unique_lock lock(mutex_);
+    if (may_wait)
+      has_room_.wait(lock, [&] { return waiting_bytes_ < kMostWaiting || finished.front().first == next_; });
     for (std::size_t n = 0; n < finished.size(); ++n) {
       const std::size_t i = finished[n].first;
-      results_[i] = std::move(finished[n].second);
-      texts_[i] = std::move(texts[n]);
+      waiting_bytes_ += told[n].size();
+      waiting_.emplace(i, std::move(told[n]));
       is_done_[i] = true;
-      done_bytes_ += bytes_[i];
+      if (!bytes_.empty()) done_bytes_ += bytes_[i];
     }
-    for (; next_ < results_.size() && is_done_[next_]; ++next_) ready_ += std::exchange(texts_[next_], {});
+    take_waiting();
     progress_.update(done_bytes_, total_bytes_);
     if (!is_writing_) write_ready(lock);
   }
 
   bool is_done(std::size_t i) const { return is_done_[i]; }
-  const GroupResult& result(std::size_t i) const { return results_[i]; }
 
-  GroupResult merge() {
-    GroupResult merged;
-    for (GroupResult& result : results_) {
-      if (merged.status == Status::ok) merged.status = result.status;
-      merged.is_matched = merged.is_matched || result.is_matched;
-      std::ranges::move(result.rows, std::back_inserter(merged.rows));
-    }
-    if (!std::ranges::is_sorted(merged.rows, {}, &PackedRow::index))
-      std::ranges::stable_sort(merged.rows, {}, &PackedRow::index);
-    return merged;
-  }
+  // When all pieces are there.
+  WorkResult take() { return std::move(merged_); }
 
  private:
+  void take_waiting() {
+    const std::size_t before = next_;
+    for (; !waiting_.empty() && waiting_.begin()->first == next_; ++next_) {
+      const Told told = std::move(waiting_.extract(waiting_.begin()).mapped());
+      waiting_bytes_ -= told.size();
+      ready_ += told.text;
+      if (merged_.status == Status::ok) merged_.status = told.result.status;
+      merged_.is_matched = merged_.is_matched || told.result.is_matched;
+      for (const PackedRow& row : told.result.rows) merged_.rows.add(row);
+    }
+    if (next_ != before) has_room_.notify_all();
+  }
+
   // One thread writes; the others leave what they have to it and go on.
   void write_ready(std::unique_lock<std::mutex>& lock) {
     is_writing_ = true;
@@ -79,40 +105,49 @@ class OrderedResults {
   }
 
   std::mutex mutex_;  // guards all below
-  std::vector<GroupResult> results_;
-  std::vector<std::string> texts_;  // of the log, as results_
-  std::string ready_;               // in order, to be written
+  std::condition_variable has_room_;
+  std::map<std::size_t, Told> waiting_;  // for their turn
+  std::size_t waiting_bytes_ = 0;
+  std::string ready_;  // in order, to be written
   bool is_writing_ = false;
-  std::vector<char> is_done_;
+  WorkResult merged_;
   const std::vector<std::uint64_t>& bytes_;
+  std::vector<bool> is_done_;
   std::uint64_t done_bytes_ = 0, total_bytes_ = 0;
   std::size_t next_ = 0;
   bool is_terminal_ = ::isatty(STDERR_FILENO) == 1;
   terminal::Progress progress_{"comparing operators"};
 };
 
-// Calls compare(n) for 0 ... count - 1.
+// Calls compare(n) for 0 ... count - 1; `may_wait` as in OrderedResults.
 template <typename Compare>
-void compare_all(std::size_t count, unsigned threads, OrderedResults& results, const Compare& compare) {
+void compare_all(std::size_t count, unsigned threads, bool may_wait, OrderedResults& results,
+                 const Compare& compare) {
   const std::size_t at_once = pieces_at_once(count, threads);
   parallel_for((count + at_once - 1) / at_once, threads, [&](std::size_t part) {
     OrderedResults::Finished finished;
     for (std::size_t n = part * at_once; n < std::min(count, (part + 1) * at_once); ++n)
       finished.push_back(compare(n));
-    results.add(std::move(finished));
+    results.add(std::move(finished), may_wait);
   });
 }
 
-Json to_json(std::size_t piece, const GroupResult& result) {
+// ---- Results as bytes, each after its length. The processes are the same program.
+
+std::string encode(std::size_t piece, const GroupResult& result) {
   Json lines = Json::array();
-  for (const Journal::Line& line : result.journal.lines())
+  result.journal.visit([&](const Journal::Line& line) {
     lines.push_back({static_cast<int>(line.severity), line.text});
+  });
   Json rows = Json::array();
   for (const PackedRow& row : result.rows) rows.push_back(row.cells());
-  return {piece, static_cast<int>(result.status), result.is_matched, std::move(rows), std::move(lines)};
+  const auto packed = Json::to_msgpack(
+      {piece, static_cast<int>(result.status), result.is_matched, std::move(rows), std::move(lines)});
+  const std::uint64_t length = packed.size();
+  std::string bytes(reinterpret_cast<const char*>(&length), sizeof length);
+  return bytes.append(packed.begin(), packed.end());
 }
 
-// Of a process that runs the same program.
 GroupResult from_json(const Json& json) {
   GroupResult result;
   result.status = static_cast<Status>(json[1].get<int>());
@@ -125,67 +160,89 @@ GroupResult from_json(const Json& json) {
   return result;
 }
 
+// Calls take(json) for each result in `bytes`.
+template <typename Take>
+void decode(std::string_view bytes, const Take& take) {
+  for (std::uint64_t length = 0; bytes.size() >= sizeof length;) {
+    std::memcpy(&length, bytes.data(), sizeof length);
+    const std::string_view packed = bytes.substr(sizeof length, length);
+    if (const Json json = Json::from_msgpack(packed, true, false); json.is_array()) take(json);
+    bytes.remove_prefix(sizeof length + packed.size());
+  }
+}
+
+// Several processes do the pieces in rounds, so that what they tell each other is not too much at a time.
 class SharedRun {
  public:
   SharedRun(const CompareWork& work, const compare::Share& share, OrderedResults& results)
-      : work_(work), share_(share), results_(results) {}
+      : work_(work), share_(share), results_(results), digest_(compare::digest_of(work.seen)) {
+    for (std::size_t rank = 0; rank < share.size; ++rank) workers_.push_back(rank);
+  }
 
   // Whether all processes answered; the leader says which did not.
   bool run() {
-    const auto shared =
-        compare::share_work(share_, compare::digest_of(work_.seen), work_.bytes,
-                            [&](std::span<const std::size_t> pieces) { return compare_own(pieces); });
-    if (!shared) {
-      log_line(Severity::error, shared.error().message());
-      return false;
-    }
-    for (const std::size_t rank : shared->workers)
-      if (rank != share_.rank) take_answers(shared->answers[rank]);
-    bool is_whole = shared->problems.empty();
-    for (const std::string& problem : shared->problems) log_line(Severity::error, problem + ".");
-    for (std::size_t i = 0; i < work_.bytes.size(); ++i) {
-      if (results_.is_done(i)) continue;
-      is_whole = false;
-      results_.add(
-          i, work_.give_up(i, "Process " + std::to_string(shared->owner[i]) + " gave no answer: it died."));
+    bool is_whole = true;
+    for (std::size_t first = 0; first == 0 || first < work_.count; first += kPiecesOfRound) {
+      const auto done = run_round(first, std::min(kPiecesOfRound, work_.count - first));
+      if (!done) log_line(Severity::error, done.error().message());
+      is_whole = is_whole && done && *done;
+      if (!done) break;
     }
     return is_whole;
   }
 
  private:
-  std::string compare_own(std::span<const std::size_t> pieces) {
-    std::vector<Json> answers(pieces.size());
-    compare_all(pieces.size(), share_.threads, results_, [&](std::size_t n) {
-      GroupResult result = work_.compare(pieces[n]);
-      if (share_.rank != 0) answers[n] = to_json(pieces[n], result);
-      return std::pair(pieces[n], std::move(result));
-    });
-    if (share_.rank == 0) return {};
-    const auto bytes = Json::to_msgpack(answers);
-    return {bytes.begin(), bytes.end()};
+  Result<bool> run_round(std::size_t first, std::size_t count) {
+    OPDUMP_TRY(
+        const auto shared,
+        compare::share_work(share_, digest_, std::span(work_.bytes).subspan(first, count),
+                            [&](std::span<const std::size_t> pieces) { return compare_own(first, pieces); }));
+    for (const std::size_t rank : shared.workers)
+      if (rank != share_.rank)
+        decode(shared.answers[rank],
+               [&](const Json& answer) { results_.add(answer[0].get<std::size_t>(), from_json(answer)); });
+    for (const std::string& problem : compare::new_problems(shared, workers_))
+      log_line(Severity::error, problem + ".");
+    bool is_whole = shared.problems.empty();
+    for (std::size_t i = first; i < first + count; ++i) {
+      if (results_.is_done(i)) continue;
+      is_whole = false;
+      const std::string owner = std::to_string(shared.owner[i - first]);
+      results_.add(i, work_.give_up(i, "Process " + owner + " gave no answer: it died."));
+    }
+    return is_whole;
   }
 
-  void take_answers(const std::string& bytes) {
-    const Json answers = Json::from_msgpack(bytes, true, false);
-    if (!answers.is_array()) return;
-    for (const Json& answer : answers) results_.add(answer[0].get<std::size_t>(), from_json(answer));
+  std::string compare_own(std::size_t first, std::span<const std::size_t> pieces) {
+    std::vector<std::string> answers(share_.rank == 0 ? 0 : pieces.size());
+    compare_all(pieces.size(), share_.threads, false, results_, [&](std::size_t n) {
+      const std::size_t piece = first + pieces[n];
+      GroupResult result = work_.compare(piece);
+      if (share_.rank != 0) answers[n] = encode(piece, result);
+      return std::pair(piece, std::move(result));
+    });
+    std::string bytes;
+    for (const std::string& answer : answers) bytes += answer;
+    return bytes;
   }
 
   const CompareWork& work_;
   const compare::Share& share_;
   OrderedResults& results_;
+  std::string digest_;
+  std::vector<std::size_t> workers_;  // of the last round
 };
 
 }  // namespace
 
-compare::GroupResult run_work(const CompareWork& work, const compare::Share* share) {
-  OrderedResults results(work.bytes);
+WorkResult run_work(const CompareWork& work, const compare::Share* share) {
+  OrderedResults results(work);
   bool is_whole = true;
   if (share == nullptr)
-    compare_all(work.bytes.size(), 0, results, [&](std::size_t i) { return std::pair(i, work.compare(i)); });
+    compare_all(work.count, 0, true, results, [&](std::size_t i) { return std::pair(i, work.compare(i)); });
   else
     is_whole = SharedRun(work, *share, results).run();
-  GroupResult merged = results.merge();
+  WorkResult merged = results.take();
   if (!is_whole) merged.status = Status::incomplete;
   return merged;
 }

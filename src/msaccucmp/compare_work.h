@@ -14,16 +14,23 @@
 namespace opdump::msaccucmp {
 
 struct CompareWork {
-  std::vector<std::uint64_t> bytes;  // of each piece
+  std::size_t count = 0;
+  std::vector<std::uint64_t> bytes;  // of each piece; empty if nobody needs to know
   std::string seen;                  // what processes must see alike to take part: names and sizes of files
   std::function<compare::GroupResult(std::size_t)> compare;  // by several threads at once
   // What is told of a piece of which the process that had it gave no answer.
   std::function<compare::GroupResult(std::size_t, const std::string& why)> give_up;
 };
 
-// All results as one; the rows sorted by the number of their group. What pieces say is printed in their
-// order. With `share` every process does a part and has the same result; its status is `incomplete` if one
-// took no part or died.
-compare::GroupResult run_work(const CompareWork& work, const compare::Share* share);
+// All results as one.
+struct WorkResult {
+  compare::Status status = compare::Status::ok;  // the first that is another
+  bool is_matched = false;
+  compare::ResultRows rows;
+};
+
+// What pieces say is printed in their order. With `share`, which needs `bytes`, every process does a part and
+// has the same result; its status is `incomplete` if one took no part or died.
+WorkResult run_work(const CompareWork& work, const compare::Share* share);
 
 }  // namespace opdump::msaccucmp

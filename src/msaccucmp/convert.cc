@@ -2,32 +2,18 @@
 #include "msaccucmp/convert.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <cstdio>
-#include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
-#include <numeric>
-#include <set>
-#include <span>
 #include <vector>
 
-#include "base/file_copy.h"
 #include "base/text.h"
 #include "base/worker_pool.h"
-#include "compare/shared_work.h"
 #include "format/mapping_csv.h"
+#include "msaccucmp/conversion.h"
 #include "terminal/progress.h"
 
 namespace opdump::msaccucmp {
 namespace fs = std::filesystem;
 namespace {
-
-using Json = nlohmann::json;
-
-constexpr std::string_view kFailedList = "convert_failed_file_list.txt";
-constexpr std::uint64_t kBigFile = 32 << 20;  // larger ones are converted one by one, each by all threads
 
 bool is_digits(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
@@ -40,176 +26,8 @@ bool is_other_file(const std::string& name) {
   return std::ranges::any_of(kSuffixes, [&](std::string_view suffix) { return name.ends_with(suffix); });
 }
 
-// The lines that tell how far it is: the first, then one a second, and the last.
-class ProgressLines {
- public:
-  explicit ProgressLines(std::size_t total) : total_(total) {}
-
-  void count_one() {
-    ++done_;
-    const double percent =
-        std::round(static_cast<double>(done_) * 10000.0 / static_cast<double>(total_)) / 100;
-    const auto now = std::chrono::steady_clock::now();
-    if (percent < 100 && now < next_) return;
-    next_ = now + std::chrono::seconds(1);
-    const auto filled = static_cast<std::size_t>(percent / 2);
-    log_line(Severity::info, "[ " + std::string(filled, '>') + std::string(kWidth - filled, ' ') + " " +
-                                 std::to_string(static_cast<int>(percent)) + "%]");
-  }
-
- private:
-  static constexpr std::size_t kWidth = 50;
-  std::size_t total_, done_ = 0;
-  std::chrono::steady_clock::time_point next_{};
-};
-
-class Conversion {
- public:
-  Conversion(ConvertOptions options, std::vector<fs::path> files, std::size_t total)
-      : options_(std::move(options)),
-        files_(std::move(files)),
-        progress_(total),
-        results_(files_.size()),
-        bytes_(files_.size()) {
-    parallel_for(files_.size(), 0, [&](std::size_t i) {
-      std::error_code error;
-      const std::uint64_t bytes = fs::file_size(files_[i], error);
-      if (!error) bytes_[i] = bytes;
-    });
-  }
-
-  Status run() {
-    std::vector<std::size_t> all(files_.size());
-    std::iota(all.begin(), all.end(), 0);
-    if (options_.group == nullptr) {
-      convert(all);
-    } else if (const Status status = share(all); status != Status::ok || !options_.group->is_leader()) {
-      return status;
-    }
-    const Status status = note_failures();
-    return status == Status::ok && !left_out_.empty() ? Status::invalid_path : status;
-  }
-
- private:
-  void convert(std::span<const std::size_t> indices) {
-    const std::size_t here = options_.group == nullptr ? 1 : options_.group->size_here();
-    const unsigned threads = std::max<unsigned>(1, worker_count(0) / static_cast<unsigned>(here));
-    std::vector<std::size_t> small, big;
-    for (const std::size_t i : indices) (bytes_[i] <= kBigFile ? small : big).push_back(i);
-    parallel_for(small.size(), threads, [&](std::size_t i) { convert(small[i], 1); });
-    for (const std::size_t i : big) convert(i, threads);
-  }
-
-  void convert(std::size_t i, unsigned threads) {
-    ConvertOptions options = options_;
-    if (options.format) options.format->threads = threads;
-    Log log(true);
-    results_[i] = convert_dump_file(files_[i], options, log);
-    const std::string text = log.text();
-    const std::lock_guard lock(mutex_);
-    if (options_.group != nullptr) note_answer(i, log);
-    std::fputs(text.c_str(), stderr);
-    progress_.count_one();
-  }
-
-  // Converts a part of the files and learns from the others what became of theirs. The leader tells it, and
-  // converts what a process that died has left.
-  Status share(std::span<const std::size_t> all) {
-    const group::Group& group = *options_.group;
-    const compare::Share share{group.rank(), group.size(), 0,
-                               [&](const std::string& mine) { return group.exchange(mine); }};
-    const auto work = [&](std::span<const std::size_t> own) {
-      convert(own);
-      const auto bytes = Json::to_msgpack(answers_);
-      return std::string(bytes.begin(), bytes.end());
-    };
-    auto shared = compare::share_work(share, compare::digest_of(description()), bytes_, work);
-    if (!shared) return fail(Status::invalid_path, shared.error().message());
-    if (!group.is_leader()) return Status::ok;
-    left_out_ = std::move(shared->problems);
-    std::vector<bool> is_done(files_.size());
-    std::vector<std::size_t> left;
-    for (const std::size_t i : all) is_done[i] = shared->owner[i] == 0;
-    for (const std::size_t rank : shared->workers) {
-      if (shared->answers[rank].empty() && std::ranges::count(shared->owner, rank) > 0)
-        left_out_.push_back("process " + std::to_string(rank) + ": it died, and process 0 did its part");
-      if (rank != 0) take_answers(shared->answers[rank], is_done);
-    }
-    for (const std::size_t i : all)
-      if (!is_done[i]) left.push_back(i);
-    convert(left);
-    for (const std::string& process : left_out_) log_line(Severity::error, process);
-    return Status::ok;
-  }
-
-  // Equal for processes that would convert the same.
-  std::string description() const {
-    std::string text;
-    for (std::size_t i = 0; i < files_.size(); ++i)
-      text += files_[i].filename().string() + " " + std::to_string(bytes_[i]) + "\n";
-    return text;
-  }
-
-  void note_answer(std::size_t i, const Log& log) {
-    Json lines = Json::array();
-    for (const auto& [severity, text] : log.lines()) lines.push_back({static_cast<int>(severity), text});
-    answers_.push_back({i, static_cast<int>(results_[i].status), results_[i].failure, std::move(lines)});
-  }
-
-  // Of a process that runs the same program.
-  void take_answers(const std::string& bytes, std::vector<bool>& is_done) {
-    const Json answers = Json::from_msgpack(bytes, true, false);
-    if (!answers.is_array()) return;
-    for (const Json& answer : answers) {
-      const auto i = answer[0].get<std::size_t>();
-      results_[i] = {static_cast<Status>(answer[1].get<int>()), answer[2].get<std::string>()};
-      for (const Json& line : answer[3])
-        log_line(static_cast<Severity>(line[0].get<int>()), line[1].get<std::string>());
-      progress_.count_one();
-      is_done[i] = true;
-    }
-  }
-
-  Status note_failures() const {
-    std::string text;
-    for (const ConvertedFile& result : results_)
-      if (result.status != Status::ok) text += result.failure + "\n";
-    const Status status = commonest_failure();
-    if (status == Status::ok) return status;
-    const fs::path path = options_.output / kFailedList;
-    if (auto written = append_file(path, text, 0600); !written)
-      return fail(status, "Failed to write data to " + in_quotes(path.string()) + ". " +
-                              python_os_error(written.error(), path) + " ");
-    log_line(Severity::info, "The list of files that failed to be converted has been written to " +
-                                 in_quotes(path.string()) + ".");
-    return status;
-  }
-
-  // The original's is that of the first file in the directory's order, which is any. Of equally common ones
-  // it is the first.
-  Status commonest_failure() const {
-    std::map<Status, std::size_t> counts;
-    for (const ConvertedFile& result : results_)
-      if (result.status != Status::ok) ++counts[result.status];
-    const auto is_commoner = [&](const ConvertedFile& left, const ConvertedFile& right) {
-      return counts[left.status] < counts[right.status];
-    };
-    const auto commonest = std::ranges::max_element(results_, is_commoner);
-    return counts.empty() ? Status::ok : commonest->status;
-  }
-
-  ConvertOptions options_;
-  std::vector<fs::path> files_;
-  std::mutex mutex_;  // guards progress_ and the order of the log's lines
-  ProgressLines progress_;
-  std::vector<ConvertedFile> results_;
-  std::vector<std::uint64_t> bytes_;   // of the files
-  std::vector<std::string> left_out_;  // processes that did not do their part
-  Json answers_ = Json::array();       // what this process tells the others: index, status, failure, log
-};
-
-Status convert_directory(ConvertOptions options, const fs::path& directory) {
-  std::vector<fs::path> files;
+Status convert_directory(const ConvertOptions& options, const fs::path& directory) {
+  FileList files(directory);
   std::size_t total = 0;
   std::error_code error;
   for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
@@ -217,13 +35,14 @@ Status convert_directory(ConvertOptions options, const fs::path& directory) {
     const std::string name = at->path().filename().string();
     const bool is_wanted =
         name != format::kMappingCsvName && (options.is_bug_compatible || !is_other_file(name));
-    if (is_wanted && at->is_regular_file(error)) files.push_back(at->path());
+    if (is_wanted && at->is_regular_file(error) && !files.add(name))
+      return fail(Status::invalid_path, directory.string() + ": too many files");
   }
   if (error) return fail(Status::invalid_path, directory.string() + ": " + error.message());
-  if (!options.is_bug_compatible && files.empty())
+  if (!options.is_bug_compatible && files.size() == 0)
     return fail(Status::no_dump_file, "There is no dump file in " + in_quotes(directory.string()) + ".");
-  std::ranges::sort(files);
-  return Conversion(std::move(options), std::move(files), total).run();
+  files.sort();
+  return convert_files(options, files, total);
 }
 
 // What is said comes at the end where a bar may be drawn meanwhile.
@@ -295,12 +114,12 @@ Status convert_all(const ParsedArguments& values, ConvertOptions options) {
              "\".");
   std::error_code error;
   if (inputs.paths.size() > 1) {
-    std::vector<fs::path> files;
+    FileList files;
     for (const fs::path& path : inputs.paths)
-      if (fs::is_regular_file(path, error)) files.push_back(path);
-    return Conversion(std::move(options), std::move(files), inputs.paths.size()).run();
+      if (fs::is_regular_file(path, error)) files.add(path.string());
+    return convert_files(options, files, inputs.paths.size());
   }
-  if (fs::is_directory(inputs.paths[0], error)) return convert_directory(std::move(options), inputs.paths[0]);
+  if (fs::is_directory(inputs.paths[0], error)) return convert_directory(options, inputs.paths[0]);
   return convert_one(std::move(options), inputs.paths[0]);
 }
 

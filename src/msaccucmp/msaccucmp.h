@@ -26,7 +26,8 @@ class LogText {
  public:
   LogText();
   void add(Severity severity, std::string_view text);
-  std::string take() { return std::move(text_); }
+  std::string take() { return std::exchange(text_, {}); }
+  std::size_t size() const { return text_.size(); }  // in bytes
 
  private:
   std::string start_;  // of each line

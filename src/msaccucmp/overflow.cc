@@ -67,9 +67,10 @@ void check_mapping(const format::MappingCsv& mapping, const fs::path& directory,
       log.warning("the file '" + name + "' in mapping.csv is not exist, dir: '" + directory.string() + "'.");
 }
 
-// The dump files below `directory`, by time. Names that are numbers are those of its mapping.csv.
-std::vector<NamedFile> list_files(const fs::path& directory, Log& log) {
-  std::vector<NamedFile> files;
+// Calls look(file) for each dump file below `directory`, in any order: there can be a million. Names that are
+// numbers are those of its mapping.csv.
+template <typename Look>
+void visit_files(const fs::path& directory, Log& log, const Look& look) {
   bool is_too_deep = false;
   const auto mapping_text = read_file(directory / format::kMappingCsvName, kLargestText);
   // The last line may lack its end, and all may have two.
@@ -88,15 +89,12 @@ std::vector<NamedFile> list_files(const fs::path& directory, Log& log) {
     const std::string name = at->path().filename().string();
     const auto original = mapping.originals.find(name);
     const bool is_mapped = original != mapping.originals.end() && at.depth() == 0;
-    if (auto file = parse_name(at->path(), is_mapped ? original->second : name))
-      files.push_back(std::move(*file));
+    if (const auto file = parse_name(at->path(), is_mapped ? original->second : name)) look(*file);
   }
   if (is_too_deep)
     log.warning("The current file depth has exceeded the maximum depth limit, which is set to " +
                 std::to_string(kDeepest) + ".");
   check_mapping(mapping, directory, log);
-  std::ranges::sort(files, is_before);
-  return files;
 }
 
 bool is_record(const NamedFile& file) {
@@ -121,17 +119,16 @@ class OverflowReport {
   OverflowReport(const fs::path& dumps, const fs::path& output) : dumps_(dumps) { options_.output = output; }
 
   Status write(std::size_t most) {
-    std::vector<NamedFile> records = list_files(dumps_, log_);
-    std::erase_if(records, [](const NamedFile& file) { return !is_record(file); });
+    std::size_t count = 0;
+    const std::vector<NamedFile> records = first_records(most, count);
     if (records.empty()) {
       log_.warning("[Overflow] Find [0] overflow node!");
       return Status::ok;
     }
-    const std::size_t shown = std::min(most, records.size());
-    log_.info("[Overflow] Find [" + std::to_string(records.size()) + "] overflow ops. Will show the top " +
-              std::to_string(shown) + ".");
+    log_.info("[Overflow] Find [" + std::to_string(count) + "] overflow ops. Will show the top " +
+              std::to_string(records.size()) + ".");
     std::string text;
-    for (std::size_t i = 0; i < shown; ++i) {
+    for (std::size_t i = 0; i < records.size(); ++i) {
       lines_.clear();
       const std::string bar(49, '=');
       lines_.push_back(bar + "[" + std::to_string(i + 1) + "]" + bar + "=");
@@ -143,6 +140,27 @@ class OverflowReport {
   }
 
  private:
+  // The first `most` of `count` records, by time.
+  std::vector<NamedFile> first_records(std::size_t most, std::size_t& count) {
+    std::vector<NamedFile> first;
+    visit_files(dumps_, log_, [&](const NamedFile& file) {
+      if (!is_record(file)) return;
+      ++count;
+      first.insert(std::ranges::upper_bound(first, file, is_before), file);
+      if (first.size() > most) first.pop_back();
+    });
+    return first;
+  }
+
+  // The first file of what overflowed.
+  std::optional<NamedFile> find_file(const fs::path& directory, const Culprit& culprit) {
+    std::optional<NamedFile> found;
+    visit_files(directory, log_, [&](const NamedFile& file) {
+      if (is_of(file, culprit) && (!found || is_before(file, *found))) found = file;
+    });
+    return found;
+  }
+
   Status describe(const NamedFile& record) {
     const std::string name = record.path.filename().string();
     const Status made = convert(record.path);
@@ -161,10 +179,8 @@ class OverflowReport {
     const Status status = json.contains("magic") ? read_newer(json, culprit) : read_older(json, culprit);
     if (status != Status::ok) return status;
     lines_.push_back(" [timestamp:" + record.timestamp + "]");
-    std::vector<NamedFile> files = list_files(record.path.parent_path(), log_);
-    const auto found =
-        std::ranges::find_if(files, [&](const NamedFile& file) { return is_of(file, culprit); });
-    if (found != files.end()) return describe_operator(*found);
+    const auto found = find_file(record.path.parent_path(), culprit);
+    if (found) return describe_operator(*found);
     log_.warning("[Overflow] Can't find the dump file corresponding to the debug file: " + name);
     return Status::ok;
   }

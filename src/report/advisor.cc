@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 namespace opdump::report {
@@ -12,6 +13,7 @@ namespace {
 
 using compare::Journal;
 using compare::PackedRow;
+using compare::ResultRows;
 using compare::Row;
 
 constexpr double kGoodCosine = 0.99;
@@ -34,14 +36,16 @@ constexpr std::string_view kDeviationText =
     "Ascend "
     "internal optimization. Ignore or contact Huawei for further diagnosis. ";
 
-struct Cosine {
-  const PackedRow* row = nullptr;
-  double value = 0;
+// What the rows that have a cosine tell.
+struct Cosines {
+  bool is_any = false, is_last_good = false;
+  std::optional<std::string> first_bad;    // the index of the row
+  std::optional<std::string> first_input;  // of that of the first bad input node
 };
 
 class Advisor {
  public:
-  Advisor(const Row& header, const std::vector<PackedRow>& rows, Journal& journal)
+  Advisor(const Row& header, const ResultRows& rows, Journal& journal)
       : header_(header), rows_(rows), journal_(journal) {}
 
   Advice advise(const std::vector<std::string>& input_nodes) {
@@ -77,46 +81,65 @@ class Advisor {
   std::optional<Advice> find_overflow() {
     const auto at = column("OverFlow");
     if (!at) return std::nullopt;
-    for (const PackedRow& packed : rows_)
-      if (const Row row = packed.cells(); row[*at] == "YES") return advice(row[0], kOverflowText);
+    std::optional<std::string> index;
+    visit([&](const Row& row) {
+      if (row[*at] == "YES") index = row[0];
+      return !index;
+    });
+    if (index) return advice(*index, kOverflowText);
     journal_.info("After analysis, input csv file does not have FP16 Overflow problem.");
     return std::nullopt;
   }
 
-  // The rows that have a cosine.
-  std::vector<Cosine> cosines() {
-    std::vector<Cosine> found;
+  Cosines cosines(const std::vector<std::string>& input_nodes) {
+    Cosines found;
     const auto at = column(kCosine);
     if (!at) return found;
-    for (const PackedRow& row : rows_)
-      if (const double value = std::strtod(row.cells()[*at].c_str(), nullptr); !std::isnan(value))
-        found.push_back({&row, value});
-    if (found.empty())
+    const auto name = static_cast<std::size_t>(std::ranges::find(header_, "NPUDump") - header_.begin());
+    std::unordered_map<std::string, std::size_t> nodes;
+    for (const std::string& node : input_nodes) nodes.try_emplace(node, nodes.size());
+    std::size_t first_node = SIZE_MAX;
+    visit([&](const Row& row) {
+      const double value = std::strtod(row[*at].c_str(), nullptr);
+      if (std::isnan(value)) return true;
+      found.is_any = true;
+      found.is_last_good = value >= kGoodCosine;
+      if (found.is_last_good) return true;
+      if (!found.first_bad) found.first_bad = row[0];
+      const auto node = nodes.empty() ? nodes.end() : nodes.find(row[name]);
+      if (node == nodes.end() || node->second >= first_node) return true;
+      first_node = node->second;
+      found.first_input = row[0];
+      return true;
+    });
+    if (!found.is_any)
       journal_.warn("After analysis, input csv file " + std::string(kCosine) +
                     " column, does not have valid value. May all values be NAN, please check.");
     return found;
   }
 
   std::optional<Advice> find_input(const std::vector<std::string>& input_nodes) {
-    const auto name = static_cast<std::size_t>(std::ranges::find(header_, "NPUDump") - header_.begin());
-    const std::vector<Cosine> rows = cosines();
-    for (const std::string& node : input_nodes)
-      for (const Cosine& each : rows)
-        if (each.value < kGoodCosine && each.row->cells()[name] == node)
-          return advice(each.row->cells()[0], kInputText);
-    return std::nullopt;
+    const Cosines found = cosines(input_nodes);
+    if (!found.first_input) return std::nullopt;
+    return advice(*found.first_input, kInputText);
   }
 
   std::optional<Advice> judge_network() {
-    const std::vector<Cosine> rows = cosines();
-    if (rows.empty()) return std::nullopt;
-    const auto bad = std::ranges::find_if(rows, [](const Cosine& each) { return each.value < kGoodCosine; });
-    if (bad == rows.end()) return advice("NA", kGoodText);
-    return advice(bad->row->cells()[0], rows.back().value < kGoodCosine ? kBadText : kDeviationText);
+    const Cosines found = cosines({});
+    if (!found.is_any) return std::nullopt;
+    if (!found.first_bad) return advice("NA", kGoodText);
+    return advice(*found.first_bad, found.is_last_good ? kDeviationText : kBadText);
+  }
+
+  // Calls `look` with each row until it returns false.
+  template <typename Look>
+  void visit(const Look& look) {
+    const auto visited = rows_.visit([&](const PackedRow& row) { return Result<bool>(look(row.cells())); });
+    if (!visited) journal_.error(visited.error().message());
   }
 
   const Row& header_;
-  const std::vector<PackedRow>& rows_;
+  const ResultRows& rows_;
   Journal& journal_;
   std::string type_;
 };
@@ -127,8 +150,8 @@ std::vector<std::string> Advice::lines() const {
   return {"Detection Type: " + type, "Operator Index: " + operator_index, "Expert Advice: " + text};
 }
 
-Advice advise(const Row& header, const std::vector<PackedRow>& rows,
-              const std::vector<std::string>& input_nodes, Journal& journal) {
+Advice advise(const Row& header, const ResultRows& rows, const std::vector<std::string>& input_nodes,
+              Journal& journal) {
   return Advisor(header, rows, journal).advise(input_nodes);
 }
 

@@ -16,8 +16,9 @@ struct Advice {
   std::vector<std::string> lines() const;
 };
 
-// `input_nodes` are the operators that feed the model. What is looked for is told.
-Advice advise(const compare::Row& header, const std::vector<compare::PackedRow>& rows,
+// `input_nodes` are the operators that feed the model. What is looked for is told, and rows that cannot be
+// read.
+Advice advise(const compare::Row& header, const compare::ResultRows& rows,
               const std::vector<std::string>& input_nodes, compare::Journal& journal);
 
 }  // namespace opdump::report

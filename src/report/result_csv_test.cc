@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "report/advisor.h"
 #include "report/element_lines.h"
@@ -18,6 +22,24 @@ TEST(ResultCsv, KeepsRowsWhole) {
   const compare::Row row = {"17", "", std::string("a\0b\r\n", 5), std::string(300, 'x')};
   EXPECT_EQ(compare::PackedRow(row).cells(), row);
   EXPECT_EQ(compare::PackedRow(row).index(), 17);
+}
+
+// More than is read at a time, and more than is kept in memory.
+TEST(ResultRows, AreReadByTheirIndex) {
+  for (const int step : {1, 7919}) {
+    compare::ResultRows rows;
+    constexpr int kCount = 20000;
+    for (int i = 0; i < kCount; ++i)
+      rows.add(compare::Row{std::to_string(i * step % kCount / 2), std::to_string(i), std::string(200, 'x')});
+    std::vector<std::pair<int, int>> seen;
+    ASSERT_TRUE(rows.visit([&](const compare::PackedRow& row) -> Result<bool> {
+      seen.emplace_back(std::stoi(row.cells()[0]), std::stoi(row.cells()[1]));
+      return true;
+    }));
+    ASSERT_EQ(seen.size(), 20000U);
+    EXPECT_TRUE(std::ranges::is_sorted(seen));  // equal ones as they came
+    EXPECT_EQ(seen.back().first, kCount / 2 - 1);
+  }
 }
 
 TEST(ResultCsv, FindsWhatASpreadsheetWouldExecute) {
@@ -47,8 +69,9 @@ TEST(ElementLines, TablesForPeopleAreAligned) {
 class AdvisorTest : public testing::Test {
  protected:
   Advice advise_on(const std::vector<compare::Row>& rows, const std::vector<std::string>& inputs = {}) {
-    return advise({"Index", "NPUDump", "OverFlow", "CosineSimilarity"},
-                  std::vector<compare::PackedRow>(rows.begin(), rows.end()), inputs, journal_);
+    compare::ResultRows kept;
+    for (const compare::Row& row : rows) kept.add(row);
+    return advise({"Index", "NPUDump", "OverFlow", "CosineSimilarity"}, kept, inputs, journal_);
   }
   compare::Journal journal_;
 };

@@ -1,0 +1,40 @@
+// Many dump files converted at once, by threads and by the processes that mpirun has started.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/text_blocks.h"
+#include "msaccucmp/convert.h"
+
+namespace opdump::msaccucmp {
+
+// The files of a conversion by number. There can be a million: names are kept, and little more.
+class FileList {
+ public:
+  // What is added lies in `folder`; "" for whole paths.
+  explicit FileList(std::filesystem::path folder = {}) : folder_(std::move(folder)) {}
+
+  // False if there are too many.
+  bool add(const std::string& name);
+  void sort();
+  std::size_t size() const { return places_.size(); }
+  std::filesystem::path at(std::size_t i) const { return folder_ / names_.at(places_[i]); }
+
+ private:
+  std::filesystem::path folder_;
+  TextBlocks names_;
+  std::vector<std::uint32_t> places_;  // in names_
+};
+
+// Converts them all, says how far it is out of `total`, and notes failures in the list of them. Returns the
+// commonest failure.
+Status convert_files(const ConvertOptions& options, const FileList& files, std::size_t total);
+
+// Larger files are converted one by one, each by all threads.
+inline constexpr std::uint64_t kBigFile = 32 << 20;
+
+}  // namespace opdump::msaccucmp
