@@ -226,6 +226,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/dump_folder.cc
   compare/dumped_tensor.cc
   compare/element_errors.cc
+  compare/file_times.cc
   compare/fusion_merge.cc
   compare/fusion_rules.cc
   compare/group_compare.cc
@@ -323,7 +324,6 @@ set(OPDUMP_CLI_SOURCES
   msaccucmp/file_compare.cc
   msaccucmp/groups.cc
   msaccucmp/msaccucmp.cc
-  msaccucmp/nano.cc
   msaccucmp/overflow.cc
   msaccucmp/paths.cc
   msaccucmp/python_plugin.cc

@@ -83,7 +83,8 @@ class Reader {
   Outcome<DumpedOperator> read() {
     OPDUMP_TRY([[maybe_unused]] const std::monostate mapped, map());
     if (bytes().empty()) return is_empty();
-    if (path_.ends_with(".npy")) return read_npy();
+    warn_of_size();
+    if (path_.ends_with(".npy")) return read_npy();  // warns once more
     DumpedOperator op;
     op.path = path_;
     if (bytes().size() <= kSmallest) {
@@ -91,6 +92,7 @@ class Reader {
                      std::to_string(bytes().size()) + ". Please check the dump file.");
       return op;
     }
+    if (!format::is_tlv_dump(bytes())) warn_of_size();  // twice there
     OPDUMP_TRY(const format::DumpData data, decode());
     op.name = data.op_name;
     if (!data.attributes.empty()) op.attributes = data.attributes[0].value;
@@ -107,6 +109,7 @@ class Reader {
 
   Outcome<TensorData> read_array() {
     if (bytes().empty()) return is_empty();
+    warn_of_size();
     auto header = format::decode_npy_header(bytes());
     const bool is_swapped = !header && read_big_endian_header(header);
     if (!header) {
@@ -125,6 +128,10 @@ class Reader {
 
  private:
   std::span<const std::byte> bytes() const { return file_->bytes(); }
+
+  void warn_of_size() {
+    if (auto remark = large_file_remark(path_, bytes().size())) journal_.warn(std::move(*remark));
+  }
 
   Failure is_empty() {
     return journal_.fail(Status::invalid_dump, "Failed to parse dump file '" + path_ +
@@ -268,6 +275,13 @@ Outcome<std::shared_ptr<std::byte>> make_memory(std::uint64_t bytes, Journal& jo
   if (!made) return journal.fail(Status::unknown, made.error().message());
   const auto scratch = std::make_shared<Scratch>(std::move(*made));
   return std::shared_ptr<std::byte>(scratch, scratch->data());
+}
+
+std::optional<std::string> large_file_remark(const std::string& path, std::uint64_t bytes) {
+  constexpr std::uint64_t kLarge = 1 << 30;
+  if (bytes <= kLarge) return std::nullopt;
+  return "The size (" + std::to_string(bytes) + ") of '" + path +
+         "' exceeds 1GB, it may task more time to run, please wait.";
 }
 
 Outcome<DumpedOperator> read_dumped_operator(const std::string& path, Journal& journal) {

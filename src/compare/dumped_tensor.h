@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,12 +48,15 @@ struct DumpedOperator {
   std::string name;        // in the message; "" in a .npy
   std::string attributes;  // the first attribute, JSON; "" if there is none
   bool is_whole = true;    // false: of slices that were put together, some were missing
-  bool is_joined = false;  // of slices, whose outputs were put together; the inputs are those of one slice
+  bool is_slice = false;   // executed in slices: the inputs are those of one; the outputs were put together
   std::vector<DumpedTensor> inputs, outputs;
 };
 
 // Failures: invalid_path, invalid_dump, invalid_dtype. What the original says of them is said.
 Outcome<DumpedOperator> read_dumped_operator(const std::string& path, Journal& journal);
+
+// What the original says of a file of more than 1 GiB before it reads it, or nothing.
+std::optional<std::string> large_file_remark(const std::string& path, std::uint64_t bytes);
 
 // The array of a .npy as it is shaped. Failure: invalid_dump.
 Outcome<TensorData> read_npy_array(const std::string& path, Journal& journal);

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "compare/file_times.h"
 #include "compare/overflow.h"
 #include "compare/slices.h"
 
@@ -42,6 +43,8 @@ class PairComparer {
       : comparison_(comparison), pair_(pair), key_((pair.mine != nullptr ? pair.mine : pair.golden)->key) {}
 
   GroupResult compare() {
+    for (const OperatorFiles* files : {pair_.mine, pair_.golden})
+      if (files != nullptr) warn_of_times(*files, journal());
     if (pair_.mine == nullptr || pair_.golden == nullptr) {
       add_alone();
       return std::move(result_);

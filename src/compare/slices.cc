@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "compare/fusion_rules.h"
 
 namespace opdump::compare {
 namespace {
@@ -71,7 +72,7 @@ class Joiner {
     DumpedOperator whole;
     DumpedOperator& first = slices_.front();
     whole.is_whole = first.is_whole;
-    whole.is_joined = true;
+    whole.is_slice = true;
     whole.name = first.name;
     whole.attributes = first.attributes;
     whole.path = joined_path();
@@ -164,8 +165,11 @@ std::string_view time_field(std::string_view path) {
 }  // namespace
 
 Outcome<DumpedOperator> read_slices(const OperatorFiles& files, Journal& journal) {
-  if (files.mode == TaskMode::normal || files.paths.size() == 1)
-    return read_dumped_operator(files.paths.back(), journal);
+  if (files.mode == TaskMode::normal || files.paths.size() == 1) {
+    OPDUMP_TRY(DumpedOperator op, read_dumped_operator(files.paths.back(), journal));
+    op.is_slice = files.mode != TaskMode::normal;
+    return op;
+  }
   std::vector<DumpedOperator> slices;
   for (const std::string& path : files.paths) {
     OPDUMP_TRY(DumpedOperator slice, read_dumped_operator(path, journal));
@@ -182,7 +186,8 @@ Outcome<DumpedOperator> read_slices(const OperatorFiles& files, Journal& journal
   const auto newest = std::ranges::max_element(
       slices, {}, [](const DumpedOperator& slice) { return time_field(slice.path); });
   journal.warn("The cut axis of Dump data is invalid. The current compare dump file is " + newest->path +
-               ".");
+               ". All dump files are " + join(files.paths, ","));
+  newest->is_slice = true;
   return std::move(*newest);
 }
 

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "base/text.h"
+#include "compare/dumped_tensor.h"
 #include "format/dump_names.h"
 #include "format/npy.h"
 #include "format/tlv_dump.h"
-#include "msaccucmp/nano.h"
 
 namespace opdump::msaccucmp {
 namespace {
@@ -59,10 +59,12 @@ class Reader {
                                                  ". Please check the dump file. " + mapped.error().message());
     file_.map = std::move(*mapped);
     bytes_ = file_.map->bytes();
+    warn_of_size();
     if (format::is_tlv_dump(bytes_)) return read_tlv();
     if (bytes_.empty())
       return log_.fail(Status::invalid_dump, "Failed to parse dump file " + quoted(file_.path) +
                                                  ". The file size is zero. Please check the dump file.");
+    warn_of_size();  // the original looks twice at what is no nano device's
     if (file_.path.extension() == ".npy") return read_array();
     if (bytes_.size() > kLengthBytes) return read_message();
     log_.fail(Status::ok, "The size of " + quoted(file_.path) +
@@ -72,6 +74,11 @@ class Reader {
   }
 
  private:
+  void warn_of_size() {
+    if (auto remark = compare::large_file_remark(file_.path.string(), bytes_.size()))
+      log_.warning(std::move(*remark));
+  }
+
   bool is_header_too_long(std::string_view name) {
     if (length_of(bytes_) <= bytes_.size() - kLengthBytes) return false;
     log_.warning("The header content size (" + std::to_string(length_of(bytes_)) + ") of " +
@@ -120,18 +127,31 @@ class Reader {
                                  std::to_string(static_cast<int>(status)));
   }
 
+  void tell_gap(const format::TlvGap& gap) {
+    constexpr std::string_view kDetails[] = {"shape_dims, ele_type: UINT64",
+                                             "original_shape_dims, ele_type: UINT64",
+                                             "origin_name, ele_type: CHAR"};
+    const std::string wanted = std::to_string(gap.wanted);
+    log_.fail(Status::ok, gap.found != gap.wanted ? "Failed to parse of tag_in_cfg: " + wanted +
+                                                        ", tag_in_stream: " + std::to_string(gap.found) + "."
+                                                  : "Failed to parse of tag: " + wanted + ". length:" +
+                                                        std::to_string(gap.length) + " < single ele_size:8");
+    log_.info("skip to parse tlv of ele name: " + std::string(kDetails[gap.wanted]));
+  }
+
   Status read_tlv() {
     const std::string name = file_.path.filename().string();
     if (static_cast<std::size_t>(std::ranges::count(name, '.')) + 1 < kTlvNameParts)
       return Status::invalid_dump;
     if (is_header_too_long("tlv header length")) return fail_tlv(Status::invalid_dump);
-    auto decoded = format::decode_tlv_dump(bytes_);
+    std::vector<format::TlvGap> gaps;
+    auto decoded = format::decode_tlv_dump(bytes_, &gaps);
     if (!decoded) {
       log_.warning("Failed to parse the serialized header content of " + quoted(file_.path) +
                    ". Please check the dump file. 47 ");
       return fail_tlv(Status::nano);
     }
-    tell_missing_details(bytes_, log_);
+    for (const format::TlvGap& gap : gaps) tell_gap(gap);
     if (decoded->announced_bytes != decoded->payload_bytes) {
       const auto sum = [](const std::vector<DumpTensor>& tensors) {
         std::uint64_t bytes = 0;

@@ -84,3 +84,49 @@ def test_a_wrong_task_type(tmp_path):
     [one, _] = sorted(mine.glob("Relu*"))
     one.rename(mine / "Relu.relu1.1.2.1700000000000000.9.7.0.0")
     assert compare("-m", mine, "-g", right, "-f", rules, "-out", tmp_path).returncode == 37
+
+
+def dtypes_and_errors(folder):
+    rows = rows_in(folder)
+    at = rows[0].index("MaxAbsoluteError")
+    return {row[at - 3]: [row[3], row[6], row[at - 2], row[at]] for row in rows[1:]}
+
+
+def chain(tmp_path):
+    """relu2 reads what relu1 wrote, through a Cast; both in two slices."""
+    mine = tmp_path / "my"
+    mine.mkdir()
+    attributes = {"slice_instance_num": 2, "threadMode": False, "outputCutList": [[1, 2, 1, 1]], "output_tensor_slice": []}
+    for number, name in enumerate(("relu1", "relu2")):
+        for i, part in enumerate(np.split(X, 2, 1)):
+            slice_file(mine / f"Relu.{name}_lxslice{i}.1.2.17000000000000{number}{i}.4.7.0.0", [part], [part], attributes)
+    ops = [operator("relu1", "Relu", 1, []), operator("cast", "Cast", 2, ["relu1:0"]), operator("relu2", "Relu", 3, ["cast:0"])]
+    return mine, golden(tmp_path / "gold", relu1=X + 1, relu2=X), graph(tmp_path / "model.json", *ops)
+
+
+def test_inputs_of_slices_are_what_slices_before_wrote(tmp_path):
+    """Through Cast; but the dtypes stay those of the input, which could not be compared."""
+    mine, right, rules = chain(tmp_path)
+    done = compare("-m", mine, "-g", right, "-f", rules, "-out", tmp_path)
+    assert done.returncode in (0, 2), done.stderr
+    rows = dtypes_and_errors(tmp_path)
+    assert rows["relu1:output:0"] == ["float16", "float32", "[1,4,3,4]", "1.000000"]
+    assert rows["relu2:input:0"] == ["NaN", "NaN", "[1,4,3,4]", "1.000000"]
+    assert rows["relu2:output:0"] == ["float16", "float32", "[1,4,3,4]", "0.000000"]
+
+
+def test_inputs_of_an_only_slice(tmp_path):
+    """One file of an operator in slices takes the result of slices before, too. What was executed as a whole stands
+    only for what could not be compared."""
+    mine, right, rules = chain(tmp_path)
+    for file in mine.glob("Relu.relu2_*"):
+        file.unlink()
+    attributes = {"slice_instance_num": 1, "threadMode": False, "outputCutList": [[1, 1, 1, 1]], "output_tensor_slice": []}
+    slice_file(mine / "Relu.relu2_lxslice0.1.2.1700000000000090.4.7.0.0", [X + 5], [X], attributes)
+    compare("-m", mine, "-g", right, "-f", rules, "-out", tmp_path)
+    assert dtypes_and_errors(tmp_path)["relu2:input:0"] == ["float16", "float32", "[1,4,3,4]", "1.000000"]
+    for file in (*mine.glob("Relu.relu1_*"), *tmp_path.glob("result_*")):
+        file.unlink()
+    slice_file(mine / "Relu.relu1.1.2.1700000000000000", [X], [X], {})
+    compare("-m", mine, "-g", right, "-f", rules, "-out", tmp_path)
+    assert dtypes_and_errors(tmp_path)["relu2:input:0"] == ["float16", "float32", "[1,4,3,4]", "4.000000"]
