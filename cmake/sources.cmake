@@ -224,6 +224,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/compare.cc
   compare/counterpart.cc
   compare/dump_folder.cc
+  compare/dump_header.cc
   compare/dumped_tensor.cc
   compare/element_errors.cc
   compare/file_times.cc

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,11 +51,8 @@ struct DumpedOperator {
   std::vector<DumpedTensor> inputs, outputs;
 };
 
-// Failures: invalid_path, invalid_dump, invalid_dtype. What the original says of them is said.
+// Failures: open_file, invalid_dtype, those of decode_header. What the original says of them is said.
 Outcome<DumpedOperator> read_dumped_operator(const std::string& path, Journal& journal);
-
-// What the original says of a file of more than 1 GiB before it reads it, or nothing.
-std::optional<std::string> large_file_remark(const std::string& path, std::uint64_t bytes);
 
 // The array of a .npy as it is shaped. Failure: invalid_dump.
 Outcome<TensorData> read_npy_array(const std::string& path, Journal& journal);

@@ -6,7 +6,7 @@
 #include "base/file_copy.h"
 #include "base/worker_pool.h"
 #include "compare/accuracy.h"
-#include "compare/dumped_tensor.h"
+#include "compare/dump_header.h"
 #include "dump/dump_set.h"
 #include "msaccucmp/msaccucmp.h"
 

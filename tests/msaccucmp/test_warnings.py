@@ -1,6 +1,7 @@
 """What `opdump msaccucmp` warns of as the original does: large files, and names that do not tell a time. Needs no
 reference data."""
 import os
+import struct
 
 import numpy as np
 import pytest
@@ -62,6 +63,35 @@ def test_large_files_in_a_comparison(tmp_path):
     assert done.returncode == 0, done.stderr
     assert large(done, tmp_path) == [size_warning("/my/Relu.op.1.2.1700000000000000")] * 2 + \
         [size_warning("/gold/op.0.1700000000000001.npy")] * 2
+
+
+def nano(sizes):
+    """A file of a nano device with one output, of `sizes[0]` bytes as it says and `sizes[1]` bytes in fact."""
+    item = struct.pack("<6i3QI", 0, ND, 0, 0, 0, ND, 0, 0, sizes[0], 0)
+    text = struct.pack("<6I", 0x5A5A5A5A, 0, 5, 4 + len(item), 1, 0)[:20] + item
+    return struct.pack("<Q", len(text)) + text + bytes(sizes[1])
+
+
+DAMAGED = [(b"", 11), (b"1234", 0), (struct.pack("<Q", 0) + b"x", 0), (struct.pack("<Q", 99) + b"x", 11),
+           (struct.pack("<Q", 3) + b"\xff\xff\xff", 11), (nano((4, 3)), 39), (nano((4, 9)), 39), (b"\xff" * 8 + nano((4, 4))[8:], 11),
+           (nano((4, 4))[:40], 11), (struct.pack("<QI", 5, 0x5A5A5A5A) + b"x", 47)]
+
+
+@pytest.mark.parametrize("content, status", DAMAGED, ids=range(len(DAMAGED)))
+def test_damaged_files_in_a_comparison(content, status, tmp_path):
+    """What is said of them is what `convert` says."""
+    mine = dump(tmp_path / "my", Relu__op=([], [X]), Add__sum=([], [X]))
+    [file] = mine.glob("Relu.*")
+    file.write_bytes(content)
+    rules = graph(tmp_path / "model.json", operator("op", "Relu", 1, [], ["op"], "op"), operator("sum", "Add", 2, [], ["sum"], "sum"))
+    done = compare("-m", mine, "-g", golden(tmp_path / "gold", op=X, sum=X), "-f", rules, "-out", tmp_path)
+    said = [STAMP.sub("", line) for line in done.stderr.splitlines()]
+    told = [STAMP.sub("", line) for line in convert("-d", file, "-out", tmp_path / "out").stderr.splitlines()]
+    told = [line for line in told if not line.startswith(("[INFO]", "[WARNING] There is no ", "[ERROR] Failed to parse dump file \"/"))]
+    assert [line for line in said if line in told] == told and (told or content[8:] == b"x")
+    [row, _] = rows_in(tmp_path)[1:]
+    assert row[-1] in ("", "[op] There is no dump file for my output operator \"op\". The type is Relu.")
+    assert done.returncode == status
 
 
 def times(done):
