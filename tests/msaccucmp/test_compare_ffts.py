@@ -71,6 +71,52 @@ def test_slices_of_two_runs(tmp_path):
     assert [row[-1] for row in rows_in(tmp_path)[1:]] == ["", "", ""]
 
 
+def renamed(path, old, new):
+    """The operator's name in the message, which has as many letters."""
+    path.write_bytes(path.read_bytes().replace(old, new))
+
+
+def test_names_of_slices_of_two_runs(tmp_path):
+    """What the message calls the operator counts if its slices were not put together."""
+    mine, _, _ = sliced(tmp_path, 1, True)
+    for file in mine.glob("Relu.*"):
+        renamed(file, b"relu1", b"reluX")
+    compare("-m", mine, "-g", mine, "-out", tmp_path)
+    assert {row[2] for row in rows_in(tmp_path)[1:]} == {"data1", "relu1"}
+    for file in (*tmp_path.glob("result_*"), sorted(mine.glob("Relu.*"))[1]):
+        file.unlink()
+    compare("-m", mine, "-g", mine, "-out", tmp_path)
+    assert {row[2] for row in rows_in(tmp_path)[1:]} == {"data1", "reluX"}
+
+
+def test_slices_that_do_not_fit(tmp_path):
+    mine, right, rules = sliced(tmp_path, 1, False)
+    half = np.ascontiguousarray(X[:, :2])
+    attributes = {"slice_instance_num": 2, "threadMode": False, "outputCutList": [[1, 2, 1, 1]], "output_tensor_slice": []}
+    last = sorted(mine.glob("Relu.*"))[1]
+    slice_file(last, [half], [half, half], attributes)
+    done = compare("-m", mine, "-g", right, "-f", rules, "-out", tmp_path)
+    assert done.returncode == 11 and "[ERROR] Inconsistent output length detected: expected 1, but got 2\n" in done.stderr
+    slice_file(last, [half], [half], attributes, told=(1, 2, 3, 5))
+    done = compare("-m", mine, "-g", right, "-f", rules, "-out", tmp_path)
+    assert done.returncode == 40
+    assert "[ERROR] The output_data shape 24 doesn't match the shape in dump file [1, 2, 3, 5]\n" in done.stderr
+
+
+def test_slices_without_an_axis(tmp_path):
+    """The newest one counts, of equal ones the last."""
+    mine, right, rules = sliced(tmp_path, 1, False)
+    attributes = {"slice_instance_num": 2, "threadMode": False, "outputCutList": [[1, 1, 1, 1]], "output_tensor_slice": []}
+    for file in mine.glob("Relu.*"):
+        file.unlink()
+    files = [mine / f"Relu.relu1_lxslice{i}.1.2.1700000000000000.4.7.0.0" for i in range(2)]
+    for i, file in enumerate(files):
+        slice_file(file, [X], [X * 2 + i], attributes)
+    done = compare("-m", mine, "-g", right, "-f", rules, "-out", tmp_path)
+    assert f"The cut axis of Dump data is invalid. The current compare dump file is {files[1]}. All dump files are {files[0]},{files[1]}\n" in done.stderr
+    assert dtypes_and_errors(tmp_path)["relu1:output:0"][3] == "1.000000"
+
+
 def test_slices_apart(tmp_path):
     mine, right, rules = sliced(tmp_path, 1, False)
     done = compare("-m", mine, "-g", mine, "-ffts", "-out", tmp_path)
