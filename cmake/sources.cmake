@@ -234,9 +234,11 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/compare.cc
   compare/counterpart.cc
   compare/dump_folder.cc
+  compare/dump_header.cc
   compare/dumped_tensor.cc
   compare/element_errors.cc
   compare/failure.cc
+  compare/file_times.cc
   compare/fusion_merge.cc
   compare/fusion_rules.cc
   compare/group_compare.cc
@@ -337,7 +339,6 @@ set(OPDUMP_CLI_SOURCES
   msaccucmp/file_compare.cc
   msaccucmp/groups.cc
   msaccucmp/msaccucmp.cc
-  msaccucmp/nano.cc
   msaccucmp/overflow.cc
   msaccucmp/paths.cc
   msaccucmp/python_plugin.cc

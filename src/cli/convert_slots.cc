@@ -117,7 +117,10 @@ Result<arrays::LayoutChange> shapes_of(model::DType dtype, const Shape& stored, 
   } else {
     return Error(padded.error().code(), padded.error().message());
   }
-  if (!math::is_plain_layout(to) || !origin || origin->shape.rank() != padded->rank()) return change;
+  if (!math::is_plain_layout(to) || !origin) return change;
+  if (origin->shape.rank() == 1 && math::holds_vector(stored, from, origin->shape[0]))
+    change.result = origin->shape;
+  if (origin->shape.rank() != padded->rank()) return change;
   bool is_cut = true;
   for (std::size_t i = 0; i < padded->rank(); ++i) is_cut = is_cut && origin->shape[i] <= (*padded)[i];
   if (is_cut) change.result = origin->shape;

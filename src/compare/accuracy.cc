@@ -70,7 +70,7 @@ void set_cosine(RowMaker& row, bool scalar, double actual_norm, double golden_no
     row.set(Accuracy::cosine, number(1));
     return row.complain(Accuracy::cosine, "This tensor is scalar.");
   }
-  if (actual_norm <= kTiny && golden_norm <= kTiny) return row.set(Accuracy::cosine, "1.0");
+  if (actual_norm <= kTiny && golden_norm < kTiny) return row.set(Accuracy::cosine, "1.0");
   const bool actual_zero = counts_as_zero(actual_norm);
   if (!actual_zero && !counts_as_zero(golden_norm)) return row.set(Accuracy::cosine, number(cosine));
   row.fail(Accuracy::cosine, "Cannot compare by Cosine Similarity. All the data is zero in " +

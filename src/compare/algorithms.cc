@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "compare/fusion_rules.h"
 
 namespace opdump::compare {
 namespace {
@@ -24,6 +25,12 @@ std::string supported(const AlgorithmRequest& request) {
   for (const std::string_view name : kListed) add(name);
   for (const auto& [name, run] : request.custom) add(name);
   return list + "]";
+}
+
+Failure none_of(const std::string& names, const AlgorithmRequest& request, Journal& journal) {
+  return journal.fail(Status::algorithm, "The algorithm in " + names + " does not supported. Just supports " +
+                                             supported(request) +
+                                             ". Please check the select algorithm name.");
 }
 
 std::optional<Accuracy> builtin_called(std::string_view name) {
@@ -54,32 +61,42 @@ Outcome<AlgorithmSet> AlgorithmSet::select(const AlgorithmRequest& request, Jour
   if (request.selection.empty())
     return journal.fail(Status::invalid_parameter,
                         "There is no algorithm to select. Please select at least one algorithm.");
-  const auto add = [&](std::string name, std::optional<Accuracy> builtin) {
-    if (std::ranges::find(set.names_, name) != set.names_.end()) return;
-    set.names_.push_back(std::move(name));
-    set.builtin_.push_back(builtin);
-  };
   const bool all = to_lower(request.selection) == "all";
-  for (std::size_t i = 0; all && i < kAccuracyCount; ++i)
-    add(std::string(kAccuracyNames[i]), static_cast<Accuracy>(i));
+  for (std::size_t i = 0; all && i < kAccuracyCount; ++i) set.add(std::string(kAccuracyNames[i]));
   const std::string selection = all ? std::string() : request.selection;
   for (const std::string_view piece : split(selection, ',')) {
     const std::string name(trim(piece));
     if (name.empty()) continue;
-    if (request.custom.contains(name))
-      add(name, std::nullopt);
-    else if (const auto builtin = builtin_called(name))
-      add(name_of(*builtin), builtin);
+    if (const auto builtin = builtin_called(name))
+      set.add(name_of(*builtin));
+    else if (request.custom.contains(name))
+      set.add(name);
     else
       journal.warn("The '" + name + "' does not supported in builtin or custom. Please check the algorithm " +
                    "name or algorithm index.");
   }
-  if (set.names_.empty())
-    return journal.fail(Status::algorithm, "The algorithm in '" + request.selection +
-                                               "' does not supported. Just supports " + supported(request) +
-                                               ". Please check the select algorithm name.");
+  if (set.names_.empty()) return none_of("'" + request.selection + "'", request, journal);
   OPDUMP_TRY([[maybe_unused]] const std::monostate parsed, set.parse_options(request.options, journal));
+  OPDUMP_TRY([[maybe_unused]] const std::monostate resolved, set.resolve(request, journal));
   return set;
+}
+
+void AlgorithmSet::add(std::string name) {
+  if (std::ranges::find(names_, name) == names_.end()) names_.push_back(std::move(name));
+}
+
+// Leaves out what is of no use, and tells the user's from the built-in ones.
+Outcome<std::monostate> AlgorithmSet::resolve(const AlgorithmRequest& request, Journal& journal) {
+  const std::vector<std::string> wanted = std::move(names_);
+  names_.clear();
+  for (const std::string& name : wanted) {
+    const auto custom = custom_.find(name);
+    if (custom != custom_.end() && !custom->second) continue;
+    names_.push_back(name);
+    builtin_.push_back(custom == custom_.end() ? builtin_called(name) : std::nullopt);
+  }
+  if (!names_.empty()) return std::monostate{};
+  return none_of("['" + join(wanted, "', '") + "']", request, journal);
 }
 
 Outcome<std::monostate> AlgorithmSet::parse_options(const std::string& text, Journal& journal) {

@@ -33,7 +33,7 @@ using CustomAlgorithm = std::function<Outcome<AlgorithmAnswer>(
 struct AlgorithmRequest {
   std::string selection = "all";                  // "0,MaxAbsoluteError,4,Custom"
   std::string options;                            // "Algorithm:name=value,name=value;Algorithm2:..."
-  std::map<std::string, CustomAlgorithm> custom;  // by name
+  std::map<std::string, CustomAlgorithm> custom;  // by name; an empty one is known but of no use
 };
 
 struct AlgorithmResults {
@@ -43,8 +43,8 @@ struct AlgorithmResults {
 
 class AlgorithmSet {
  public:
-  // "all" are the built-in ones. Failures: algorithm -- none of them exists; invalid_parameter -- the
-  // options.
+  // "all" are the built-in ones; one of the user's with the name of such one takes its place. Failures:
+  // algorithm -- none of them exists; invalid_parameter -- the options.
   static Outcome<AlgorithmSet> select(const AlgorithmRequest& request, Journal& journal);
 
   const std::vector<std::string>& names() const { return names_; }
@@ -55,7 +55,9 @@ class AlgorithmSet {
                                     std::uint64_t max_elements, unsigned threads, Journal& journal) const;
 
  private:
+  void add(std::string name);
   Outcome<std::monostate> parse_options(const std::string& text, Journal& journal);
+  Outcome<std::monostate> resolve(const AlgorithmRequest& request, Journal& journal);
 
   std::vector<std::string> names_;
   std::vector<std::optional<Accuracy>> builtin_;  // as names_

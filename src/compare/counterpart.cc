@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/concat.h"
+#include "compare/file_times.h"
 #include "compare/group_compare.h"
 #include "compare/slices.h"
 
@@ -10,12 +11,6 @@ namespace opdump::compare {
 namespace {
 
 using format::FusionOp;
-
-// An output of an operator of mine.
-struct Place {
-  const FusionOp* op = nullptr;
-  std::size_t index = 0;
-};
 
 Outcome<Place> source_of(const FusionRules& rules, const Place& place, Journal& journal) {
   OPDUMP_TRY(const InputEdge edge, input_edge(*place.op, place.index, journal));
@@ -30,8 +25,8 @@ bool only_moves(const FusionOp& op) { return op.type == "Cast" || op.type == "Tr
 
 }  // namespace
 
-Outcome<OriginTensor> find_origin(const Comparison& comparison, const FusionOp& op, std::size_t index,
-                                  bool is_input, Journal& journal) {
+Outcome<Place> find_source(const Comparison& comparison, const FusionOp& op, std::size_t index, bool is_input,
+                           Journal& journal) {
   Place place{&op, index};
   if (is_input) {
     OPDUMP_TRY(place, source_of(comparison.rules, place, journal));
@@ -42,6 +37,12 @@ Outcome<OriginTensor> find_origin(const Comparison& comparison, const FusionOp& 
       return journal.fail(Status::json_content, "The inputs of \"" + op.name + "\" run in a circle.");
     OPDUMP_TRY(place, source_of(comparison.rules, place, journal));
   }
+  return place;
+}
+
+Outcome<OriginTensor> find_origin(const Comparison& comparison, const FusionOp& op, std::size_t index,
+                                  bool is_input, Journal& journal) {
+  OPDUMP_TRY(const Place place, find_source(comparison, op, index, is_input, journal));
   OPDUMP_TRY(OriginTensor origin, origin_of(*place.op, place.index, journal));
   journal.info(
       concat({"[", op.name, "] Left(", op.name, is_input ? ":input:" : ":output:", std::to_string(index),
@@ -53,7 +54,7 @@ Outcome<DumpedOperator> read_operator(const DumpFolder& folder, const std::strin
                                       std::optional<std::int64_t> output, Journal& journal) {
   const auto files = folder.find(op, output);
   if (!files) return Failure{Status::no_dump_file, ""};
-  journal.info(concat({"[", op, "] [", folder.kind_word(), "] ", DumpFolder::list_of(files->paths)}));
+  tell_files(folder, op, *files, journal);
   return read_slices(*files, journal);
 }
 

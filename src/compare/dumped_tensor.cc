@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/resident.h"
 #include "base/scratch.h"
+#include "compare/dump_header.h"
 #include "format/dump_data.h"
 #include "format/dump_names.h"
 #include "format/npy.h"
@@ -20,7 +21,6 @@ using format::DumpTensor;
 using model::DType;
 using model::Shape;
 
-constexpr std::uint64_t kSmallest = 8;     // bytes: a file without more has no header
 constexpr std::uint64_t kPiece = 1 << 20;  // elements that are converted at a time
 constexpr std::size_t kMagicEnd = 12;      // what a .npy file begins with is not text
 constexpr std::int32_t kUndefined = 0, kInt8 = 3, kInt64 = 8, kResource = 23;  // of DumpData
@@ -83,15 +83,13 @@ class Reader {
   Outcome<DumpedOperator> read() {
     OPDUMP_TRY([[maybe_unused]] const std::monostate mapped, map());
     if (bytes().empty()) return is_empty();
-    if (path_.ends_with(".npy")) return read_npy();
+    warn_of_size();
+    if (path_.ends_with(".npy")) return read_npy();  // warns once more
     DumpedOperator op;
     op.path = path_;
-    if (bytes().size() <= kSmallest) {
-      journal_.error("The size of '" + path_ + "' must be greater than 8, but the file size is " +
-                     std::to_string(bytes().size()) + ". Please check the dump file.");
-      return op;
-    }
-    OPDUMP_TRY(const format::DumpData data, decode());
+    if (!format::is_tlv_dump(bytes())) warn_of_size();  // twice there
+    OPDUMP_TRY(const DumpHeader header, decode_header(path_, bytes(), false, journal_));
+    const format::DumpData& data = header.data;
     op.name = data.op_name;
     if (!data.attributes.empty()) op.attributes = data.attributes[0].value;
     for (const DumpTensor& tensor : data.outputs) {
@@ -107,6 +105,7 @@ class Reader {
 
   Outcome<TensorData> read_array() {
     if (bytes().empty()) return is_empty();
+    warn_of_size();
     auto header = format::decode_npy_header(bytes());
     const bool is_swapped = !header && read_big_endian_header(header);
     if (!header) {
@@ -125,6 +124,10 @@ class Reader {
 
  private:
   std::span<const std::byte> bytes() const { return file_->bytes(); }
+
+  void warn_of_size() {
+    if (auto remark = large_file_remark(path_, bytes().size())) journal_.warn(std::move(*remark));
+  }
 
   Failure is_empty() {
     return journal_.fail(Status::invalid_dump, "Failed to parse dump file '" + path_ +
@@ -182,20 +185,6 @@ class Reader {
     return op;
   }
 
-  Outcome<format::DumpData> decode() {
-    auto decoded =
-        format::is_tlv_dump(bytes()) ? format::decode_tlv_dump(bytes()) : format::decode_dump_data(bytes());
-    if (!decoded) {
-      journal_.error("Failed to parse dump file '" + path_ + "'. " + decoded.error().message());
-      return Failure{Status::invalid_dump, ""};
-    }
-    if (decoded->announced_bytes > decoded->payload_bytes) {
-      journal_.error("The size of " + path_ + " is invalid, please check the dump file.");
-      return Failure{Status::invalid_dump, ""};
-    }
-    return std::move(*decoded);
-  }
-
   Outcome<DumpedTensor> read_tensor(const DumpTensor& tensor) {
     DumpedTensor result;
     const auto shape = to_shape(tensor.shape);
@@ -225,7 +214,9 @@ class Reader {
     if (dtype == DType::undefined)
       return journal_.fail(
           Status::invalid_dtype,
-          "The output data type (" + std::to_string(tensor.data_type) + ") does not support.");
+          "The output data type (" +
+              (tensor.data_type < 0 ? std::string("None") : std::to_string(tensor.data_type)) +
+              ") does not support.");
     const std::uint64_t wanted = *model::element_count(shape);
     if (wanted == 0) return TensorData{DType::float64, shape, nullptr, nullptr};
     const format::Extent extent = tensor.data.value_or(format::Extent{});

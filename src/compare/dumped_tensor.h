@@ -47,11 +47,11 @@ struct DumpedOperator {
   std::string name;        // in the message; "" in a .npy
   std::string attributes;  // the first attribute, JSON; "" if there is none
   bool is_whole = true;    // false: of slices that were put together, some were missing
-  bool is_joined = false;  // of slices, whose outputs were put together; the inputs are those of one slice
+  bool is_slice = false;   // executed in slices: the inputs are those of one; the outputs were put together
   std::vector<DumpedTensor> inputs, outputs;
 };
 
-// Failures: invalid_path, invalid_dump, invalid_dtype. What the original says of them is said.
+// Failures: open_file, invalid_dtype, those of decode_header. What the original says of them is said.
 Outcome<DumpedOperator> read_dumped_operator(const std::string& path, Journal& journal);
 
 // The array of a .npy as it is shaped. Failure: invalid_dump.

@@ -28,6 +28,7 @@ enum class Status : int {
   invalid_dump = 11,
   out_of_bounds = 12,
   invalid_json = 13,
+  several_files = 17,
   dump_file = 18,
   write_file = 19,
   dump_kind = 20,

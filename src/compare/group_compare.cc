@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/concat.h"
+#include "compare/file_times.h"
 #include "compare/overflow.h"
 
 namespace opdump::compare {
@@ -125,7 +126,7 @@ class GroupComparer {
 
   // The first and the last operator of those that share the first-level buffer: their files are whole.
   void compare_l1() {
-    const std::vector<TimedOperator> sorted = by_time(comparison_, group_);
+    const std::vector<TimedOperator> sorted = by_time(comparison_, group_, journal());
     if (sorted.empty()) {
       result_.status = Status::no_dump_file;
       return add_failed(*members().front(), {"The fusion operator list is empty"});
@@ -191,22 +192,36 @@ class GroupComparer {
     const std::vector<DumpedTensor>& tensors = is_input ? dumped.inputs : dumped.outputs;
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       entries.push_back(compare_tensor(op, dumped.path, tensors[i], is_input, i));
-      if (is_input && dumped.is_joined) take_from_producer(op, i, entries.back());
+      if (is_input && dumped.is_slice) take_from_producer(op, i, entries.back());
     }
   }
 
-  // A slice has read a part of its input only. What all slices have read is what the operator before wrote;
-  // its result stands for theirs, as in the original.
+  // A slice has read a part of its input only. What all slices have read is what the operator before wrote,
+  // whose result stands for theirs, as in the original. There that operator must be one in slices as well;
+  // one that is not is better than nothing. The dtypes stay those of the input.
   void take_from_producer(const FusionOp& op, std::size_t index, ResultEntry& entry) {
-    const auto edge = input_edge(op, index, journal());
-    const RuleOp* producer = edge ? comparison_.rules.find(edge->name) : nullptr;
-    if (producer == nullptr) return;
-    const auto dumped = read_mine(producer->op);
-    if (!dumped || edge->index >= dumped->outputs.size()) return;
-    ResultEntry theirs = entry;
-    theirs.messages.clear();
-    if (!measure(producer->op, dumped->path, dumped->outputs[edge->index], false, edge->index, theirs))
-      entry = std::move(theirs);
+    Journal kept =
+        std::exchange(journal(), Journal());  // what is said of the operator before, it says itself
+    if (auto theirs = result_of_producer(op, index, entry)) {
+      entry.shape = std::move(theirs->shape);
+      entry.overflow = std::move(theirs->overflow);
+      entry.values = std::move(theirs->values);
+      entry.messages = std::move(theirs->messages);
+    }
+    journal() = std::move(kept);
+  }
+
+  std::optional<ResultEntry> result_of_producer(const FusionOp& op, std::size_t index,
+                                                const ResultEntry& entry) {
+    const auto place = find_source(comparison_, op, index, true, journal());
+    if (!place) return std::nullopt;
+    const auto dumped = read_mine(*place->op);
+    if (!dumped || place->index >= dumped->outputs.size()) return std::nullopt;
+    const bool is_theirs = dumped->is_slice && !comparison_.columns.has_golden_address;
+    if (!is_theirs && entry.is_compared) return std::nullopt;
+    ResultEntry theirs =
+        compare_tensor(*place->op, dumped->path, dumped->outputs[place->index], false, place->index);
+    return is_theirs || theirs.is_compared ? std::optional(std::move(theirs)) : std::nullopt;
   }
 
   ResultEntry compare_tensor(const FusionOp& op, const std::string& path, const DumpedTensor& tensor,
@@ -216,7 +231,9 @@ class GroupComparer {
     entry.tensor = tensor_name(op, is_input, index);
     entry.shape = shape_cell(tensor.shape);
     if (tensor.address != 0) entry.my_address = std::to_string(tensor.address);
-    if (auto failure = measure(op, path, tensor, is_input, index, entry)) {
+    const auto failure = measure(op, path, tensor, is_input, index, entry);
+    entry.is_compared = !failure;
+    if (failure) {
       entry.values = comparison_.algorithms.failed_values();
       entry.messages = {reason(*failure, op, entry.tensor)};
     }
@@ -282,8 +299,7 @@ class GroupComparer {
       journal().warn("[" + op.name + "] There is no left dump file for the op \"" + op.name + "\".");
       return add_mapping(rule, "NaN", "NaN", "NaN");
     }
-    journal().info("[" + op.name + "] [" + std::string(comparison_.mine.kind_word()) + "] " +
-                   DumpFolder::list_of(files->paths));
+    tell_files(comparison_.mine, op.name, *files, journal());
     const std::string& path = files->paths.back();
     const auto dumped = read_dumped_operator(path, journal());
     if (!dumped) {
@@ -304,8 +320,7 @@ class GroupComparer {
       std::optional<std::int64_t> output;
       if (comparison_.golden.kind() != DumpKind::npu) output = origin->index;
       if (const auto files = comparison_.golden.find(origin->name, output)) {
-        journal().info("[" + origin->name + "] [" + std::string(comparison_.golden.kind_word()) + "] " +
-                       DumpFolder::list_of(files->paths));
+        tell_files(comparison_.golden, origin->name, *files, journal());
         return files->paths.back();
       }
     }
@@ -334,12 +349,14 @@ GroupResult give_up_group(const Comparison& comparison, const RuleGroup& group, 
   return GroupComparer(comparison, group).give_up(is_map, why);
 }
 
-std::vector<TimedOperator> by_time(const Comparison& comparison, const RuleGroup& group) {
+std::vector<TimedOperator> by_time(const Comparison& comparison, const RuleGroup& group, Journal& journal) {
   std::vector<TimedOperator> sorted;
   for (const std::size_t member : group.members) {
     const RuleOp& rule = comparison.rules.ops()[member];
-    if (const auto files = comparison.mine.find(rule.op.name, std::nullopt))
+    if (const auto files = comparison.mine.find(rule.op.name, std::nullopt)) {
+      warn_of_times(*files, journal);
       sorted.push_back({files->time_us, &rule});
+    }
   }
   std::ranges::stable_sort(sorted, {}, &TimedOperator::time_us);
   return sorted;

@@ -50,8 +50,18 @@ struct GoldenTensor {
   DumpedTensor tensor;
 };
 
-// The counterpart of output `index` of `op`, or of what its input `index` is an output of: through Cast and
-// TransData, which the original model does not have. Failures: those of the file and of the rules.
+// An output of an operator of mine.
+struct Place {
+  const format::FusionOp* op = nullptr;
+  std::size_t index = 0;
+};
+
+// Output `index` of `op`, or what its input `index` is an output of: through Cast and TransData, which the
+// original model does not have. Failures: those of the rules.
+Outcome<Place> find_source(const Comparison& comparison, const format::FusionOp& op, std::size_t index,
+                           bool is_input, Journal& journal);
+
+// The counterpart of what find_source() finds.
 Outcome<OriginTensor> find_origin(const Comparison& comparison, const format::FusionOp& op, std::size_t index,
                                   bool is_input, Journal& journal);
 // What lies there. `op` is the operator of mine that is compared, for messages.
@@ -67,7 +77,7 @@ struct TimedOperator {
   std::uint64_t time_us = 0;
   const RuleOp* rule = nullptr;
 };
-std::vector<TimedOperator> by_time(const Comparison& comparison, const RuleGroup& group);
+std::vector<TimedOperator> by_time(const Comparison& comparison, const RuleGroup& group, Journal& journal);
 
 // "[op] There is no dump file for my output operator ..."
 std::string no_dump_message(const format::FusionOp& op);

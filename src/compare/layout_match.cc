@@ -246,13 +246,15 @@ TensorData restore_original(const DumpedTensor& tensor, const LayoutPlugin& plug
   Format to = from;
   if (wanted.rank() == 4) to = Format::nchw;
   if (wanted.rank() == 3 || wanted.rank() == 2) to = Format::nd;
-  if (from == to) {
-    auto same = reshaped(tensor.data, tensor.shape, journal);
-    return same ? std::move(*same) : tensor.data;
-  }
   const auto say = [&](const Failure& failure) {
     journal.error(std::to_string(static_cast<int>(failure.status)));
   };
+  if (from == to) {
+    auto same = reshaped(tensor.data, tensor.shape, journal);
+    if (same) return std::move(*same);
+    say(same.failure());
+    return tensor.data;
+  }
   auto restored =
       change_layout({from, to, tensor.shape, wanted, tensor.groups}, tensor.data, plugin, journal);
   if (!restored) {

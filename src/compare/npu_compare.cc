@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "compare/file_times.h"
 #include "compare/overflow.h"
 #include "compare/slices.h"
 
@@ -45,6 +46,8 @@ class PairComparer {
         key_(has_mine() ? comparison.mine.key_of(pair.mine) : comparison.golden.key_of(pair.golden)) {}
 
   GroupResult compare() {
+    if (has_mine()) warn_of_times(comparison_.mine.files_of(pair_.mine), journal());
+    if (pair_.golden != NpuPair::kNone) warn_of_times(comparison_.golden.files_of(pair_.golden), journal());
     if (!has_mine() || pair_.golden == NpuPair::kNone) {
       add_alone();
       return std::move(result_);
@@ -154,23 +157,14 @@ class PairComparer {
       return message;
     }
     for (std::size_t i = 0; i < mine.size(); ++i) {
-      const std::string difference = find_difference(mine[i], golden[i]);
-      if (difference.empty()) continue;
-      const std::string message =
-          begin + difference + " for " + key_ + ":" + side + ":" + std::to_string(i) + ".";
+      if (mine[i].shape == golden[i].shape) continue;
+      const std::string message = begin + "shape does not match (" + shape_text(mine[i].shape) + " vs " +
+                                  shape_text(golden[i].shape) + ") for " + key_ + ":" + side + ":" +
+                                  std::to_string(i) + ".";
       journal().error(message);
       return message;
     }
     return std::nullopt;
-  }
-
-  // Why two tensors are not the same one; "" if they are.
-  static std::string find_difference(const DumpedTensor& mine, const DumpedTensor& golden) {
-    if (mine.format != golden.format)
-      return "format does not match (" + std::string(model::format_name(mine.format)) + " vs " +
-             std::string(model::format_name(golden.format)) + ")";
-    if (mine.shape == golden.shape) return "";
-    return "shape does not match (" + shape_text(mine.shape) + " vs " + shape_text(golden.shape) + ")";
   }
 
   ResultEntry compare_tensors(const DumpedOperator& my_op, const DumpedOperator& golden_op,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/resident.h"
+#include "compare/file_times.h"
 #include "math/convert.h"
 
 namespace opdump::compare {
@@ -23,7 +24,7 @@ class OverflowReport {
     journal_.info("Checking " + op_ + " operator overflow");
     files_ = folder_.find(op_, std::nullopt);
     if (!files_) return Failure{Status::no_dump_file, ""};
-    tell_files();
+    tell_files(folder_, op_, *files_, journal_);
     OPDUMP_TRY(const DumpedOperator dumped, read_dumped_operator(path(), journal_));
     const bool has_inputs = has_halves(dumped.inputs, "input");
     const bool has_outputs = has_halves(dumped.outputs, "output");
@@ -36,11 +37,6 @@ class OverflowReport {
 
  private:
   const std::string& path() const { return files_->paths.back(); }
-
-  void tell_files() {
-    journal_.info("[" + op_ + "] [" + std::string(folder_.kind_word()) + "] " +
-                  DumpFolder::list_of(files_->paths));
-  }
 
   bool has_halves(const std::vector<DumpedTensor>& tensors, const std::string& side) {
     bool has_one = false;
@@ -58,7 +54,7 @@ class OverflowReport {
 
   void find_overflowed(const std::vector<DumpedTensor>& tensors, const std::string& side, bool has_halves) {
     if (!has_halves) {
-      tell_files();  // the original looks for them again
+      tell_files(folder_, op_, *files_, journal_);  // the original looks for them again
       journal_.warn("There is no " + side + " in \"'" + path() + "'\".");
     }
     for (std::size_t i = 0; i < tensors.size(); ++i)

@@ -22,6 +22,7 @@ struct ResultEntry {
   std::string overflow = "NaN";
   std::vector<std::string> values;    // of the algorithms
   std::vector<std::string> messages;  // why not
+  bool is_compared = false;           // the values are numbers
 };
 
 using Row = std::vector<std::string>;

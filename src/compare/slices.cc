@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "compare/fusion_rules.h"
 
 namespace opdump::compare {
 namespace {
@@ -71,10 +72,10 @@ class Joiner {
     DumpedOperator whole;
     DumpedOperator& first = slices_.front();
     whole.is_whole = first.is_whole;
-    whole.is_joined = true;
+    whole.is_slice = true;
     whole.name = first.name;
-    whole.attributes = first.attributes;
     whole.path = joined_path();
+    OPDUMP_TRY([[maybe_unused]] const std::monostate even, check_counts());
     for (std::size_t i = 0; i < first.outputs.size(); ++i) {
       OPDUMP_TRY(DumpedTensor output, join_output(i));
       whole.outputs.push_back(std::move(output));
@@ -94,11 +95,28 @@ class Joiner {
     return path + ".*";
   }
 
+  Outcome<std::monostate> check_counts() {
+    const std::size_t expected = slices_.front().outputs.size();
+    for (const DumpedOperator& slice : slices_)
+      if (slice.outputs.size() != expected) {
+        journal_.error("Inconsistent output length detected: expected " + std::to_string(expected) +
+                       ", but got " + std::to_string(slice.outputs.size()));
+        return Failure{Status::invalid_dump, ""};
+      }
+    return std::monostate{};
+  }
+
+  // "[2, 3]", as Python shows a list.
+  static std::string list_text(const Shape& shape) {
+    std::string text = shape_text(shape);
+    text.front() = '[';
+    text.back() = ']';
+    return text;
+  }
+
   Outcome<DumpedTensor> join_output(std::size_t index) {
     std::vector<TensorData> parts;
     for (std::size_t slice = 0; slice < slices_.size(); ++slice) {
-      if (index >= slices_[slice].outputs.size())
-        return journal_.fail(Status::invalid_dump, "Inconsistent output length detected");
       const DumpedTensor& tensor = slices_[slice].outputs[index];
       Shape shape = tensor.shape;
       if (cut_.by_threads)
@@ -107,7 +125,7 @@ class Joiner {
       parts.back().shape = shape;
       if (model::element_count(shape) == tensor.data.count()) continue;
       journal_.error("The output_data shape " + std::to_string(tensor.data.count()) +
-                     " doesn't match the shape in dump file " + shape_cell(shape));
+                     " doesn't match the shape in dump file " + list_text(shape));
       return Failure{Status::data_shape, ""};
     }
     DumpedTensor whole = slices_.front().outputs[index];
@@ -164,8 +182,11 @@ std::string_view time_field(std::string_view path) {
 }  // namespace
 
 Outcome<DumpedOperator> read_slices(const OperatorFiles& files, Journal& journal) {
-  if (files.mode == TaskMode::normal || files.paths.size() == 1)
-    return read_dumped_operator(files.paths.back(), journal);
+  if (files.mode == TaskMode::normal || files.paths.size() == 1) {
+    OPDUMP_TRY(DumpedOperator op, read_dumped_operator(files.paths.back(), journal));
+    op.is_slice = files.mode != TaskMode::normal;
+    return op;
+  }
   std::vector<DumpedOperator> slices;
   for (const std::string& path : files.paths) {
     OPDUMP_TRY(DumpedOperator slice, read_dumped_operator(path, journal));
@@ -179,10 +200,13 @@ Outcome<DumpedOperator> read_slices(const OperatorFiles& files, Journal& journal
   }
   if (std::ranges::any_of(cut.axes, [](std::size_t axis) { return axis != kUncut; }))
     return Joiner(files, std::move(slices), cut, journal).join();
-  const auto newest = std::ranges::max_element(
-      slices, {}, [](const DumpedOperator& slice) { return time_field(slice.path); });
+  // Of equal times the last one.
+  const auto newest = std::max_element(slices.rbegin(), slices.rend(), [](const auto& a, const auto& b) {
+    return time_field(a.path) < time_field(b.path);
+  });
   journal.warn("The cut axis of Dump data is invalid. The current compare dump file is " + newest->path +
-               ".");
+               ". All dump files are " + join(files.paths, ","));
+  newest->is_slice = true;
   return std::move(*newest);
 }
 

@@ -122,8 +122,11 @@ const H5Dataset* TorchDump::find_tensor(std::string_view path) const {
 
 Outcome<TensorData> TorchDump::read(const H5Dataset& dataset, Journal& journal) const {
   TensorData data{dataset.dtype, dataset.shape, nullptr, nullptr};
-  if (!dataset.fault.empty() || dataset.dtype == model::DType::undefined)
-    return journal.fail(Status::invalid_dump, "Read dataset:" + dataset.path + " failed!");
+  const auto failed = [&] {
+    journal.error("Read dataset:" + dataset.path + " failed!");
+    return Failure{Status::parse_dump, ""};
+  };
+  if (!dataset.fault.empty() || dataset.dtype == model::DType::undefined) return failed();
   if (dataset.extent) {
     auto mapped = MappedFile::open(path_);
     if (!mapped) return journal.fail(Status::invalid_dump, mapped.error().message());
@@ -135,15 +138,14 @@ Outcome<TensorData> TorchDump::read(const H5Dataset& dataset, Journal& journal) 
   if (dataset.stored_bytes == 0) {  // never written: zeros
     std::error_code error;
     const std::uint64_t in_file = std::filesystem::file_size(path_, error);
-    if (error || data.view().byte_count() / kMostZeros > in_file)
-      return journal.fail(Status::invalid_dump, "Read dataset:" + dataset.path + " failed!");
+    if (error || data.view().byte_count() / kMostZeros > in_file) return failed();
     OPDUMP_TRY(const auto memory, make_memory(data.view().byte_count(), journal));
     data.bytes = memory.get();
     data.owner = memory;
     return data;
   }
   auto elements = file_.read(dataset);
-  if (!elements) return journal.fail(Status::invalid_dump, "Read dataset:" + dataset.path + " failed!");
+  if (!elements) return failed();
   const auto memory = std::make_shared<Scratch>(std::move(*elements));
   data.bytes = memory->data();
   data.owner = memory;
@@ -183,9 +185,16 @@ std::string TorchPairing::path_in(const TorchDump& other, const TorchCall& call,
   return "";
 }
 
+std::string TorchPairing::golden_key(const TorchCall& call) const {
+  return golden_.find(call.key) != nullptr ? call.key : other_key(call.key, call.op, golden_.device());
+}
+
+bool TorchPairing::has_golden(const TorchCall& call) const {
+  return golden_.find(golden_key(call)) != nullptr;
+}
+
 const H5Dataset* TorchPairing::golden_of(const TorchCall& call, const H5Dataset& tensor) const {
-  std::string key = call.key;
-  if (golden_.find(key) == nullptr) key = other_key(call.key, call.op, golden_.device());
+  const std::string key = golden_key(call);
   if (golden_.find(key) == nullptr) return nullptr;
   return golden_.find_tensor(path_in(golden_, call, key, tensor));
 }

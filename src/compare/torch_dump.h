@@ -39,7 +39,7 @@ class TorchDump {
   // The tensor `path`, which belongs to the call or to another one of the same number.
   const format::H5Dataset* find_tensor(std::string_view path) const;
 
-  // The elements. Failure: invalid_dump.
+  // The elements. Failure: parse_dump; what it is is said and not for the table.
   Outcome<TensorData> read(const format::H5Dataset& dataset, Journal& journal) const;
 
  private:
@@ -61,6 +61,8 @@ class TorchPairing {
  public:
   TorchPairing(const TorchDump& mine, const TorchDump& golden) : mine_(mine), golden_(golden) {}
 
+  // Whether the other file has the same execution of the operator.
+  bool has_golden(const TorchCall& call) const;
   // The golden tensor of `tensor`, or nullptr.
   const format::H5Dataset* golden_of(const TorchCall& call, const format::H5Dataset& tensor) const;
 
@@ -73,6 +75,7 @@ class TorchPairing {
   std::vector<Unmatched> unmatched() const;
 
  private:
+  std::string golden_key(const TorchCall& call) const;
   std::string other_key(const std::string& key, const std::string& op, std::int64_t device) const;
   std::string path_in(const TorchDump& other, const TorchCall& call, const std::string& other_key,
                       const format::H5Dataset& tensor) const;

@@ -75,10 +75,37 @@ Result<std::vector<std::uint64_t>> take_dims(Cursor& bytes) {
   return dims;
 }
 
-Result<> take_details(Cursor bytes, DumpTensor& tensor) {
+using Gaps = std::vector<TlvGap>;
+
+// Notes what is not there while the details of a tensor are met, which come by their tags.
+class DetailOrder {
+ public:
+  DetailOrder(bool is_output, Gaps* gaps) : last_(is_output ? kOriginalName : kOriginalShape), gaps_(gaps) {}
+
+  void meet(const Tlv& tlv) {
+    const auto length = static_cast<std::uint32_t>(tlv.value.left());
+    for (; next_ <= last_ && next_ != tlv.tag; ++next_) note({next_, tlv.tag, length});
+    if (next_ > last_) return;
+    const bool is_short = next_ != kOriginalName && length > 0 && length < sizeof(std::uint64_t);
+    if (is_short) note({next_, tlv.tag, length});
+    ++next_;
+  }
+
+ private:
+  void note(TlvGap gap) {
+    if (gaps_ != nullptr) gaps_->push_back(gap);
+  }
+
+  std::uint32_t next_ = kShape, last_;
+  Gaps* gaps_;
+};
+
+Result<> take_details(Cursor bytes, DumpTensor& tensor, Gaps* gaps) {
   bool has_shape = false;
+  DetailOrder order(tensor.origin.has_value(), gaps);
   while (bytes.left() > 0) {
     OPDUMP_TRY(Tlv tlv, take_tlv(bytes));
+    order.meet(tlv);
     if (tlv.tag == kShape) {
       OPDUMP_TRY(tensor.shape, take_dims(tlv.value));
       has_shape = true;
@@ -106,7 +133,7 @@ Result<DumpOrigin> take_origin(Cursor& bytes) {
   return origin;
 }
 
-Result<DumpTensor> take_tensor(Cursor& bytes, bool is_output) {
+Result<DumpTensor> take_tensor(Cursor& bytes, bool is_output, Gaps* gaps) {
   DumpTensor tensor;
   OPDUMP_TRY(const std::uint32_t dtype, bytes.u32());
   OPDUMP_TRY(const std::uint32_t format, bytes.u32());
@@ -121,16 +148,16 @@ Result<DumpTensor> take_tensor(Cursor& bytes, bool is_output) {
   OPDUMP_TRY(tensor.size_bytes, bytes.number(8));
   OPDUMP_TRY(const std::uint32_t details, bytes.u32());
   OPDUMP_TRY(const auto rest, bytes.take(details));
-  OPDUMP_CHECK_OK(take_details(Cursor(rest), tensor));
+  OPDUMP_CHECK_OK(take_details(Cursor(rest), tensor, gaps));
   return tensor;
 }
 
-Result<std::vector<DumpTensor>> take_tensors(Cursor bytes, bool is_output) {
+Result<std::vector<DumpTensor>> take_tensors(Cursor bytes, bool is_output, Gaps* gaps) {
   std::vector<DumpTensor> tensors;
   OPDUMP_TRY(const std::uint32_t count, bytes.u32());
   if (count > kMaxDumpEntries) return Error(Code::limit, "header: too many tensors");
   for (std::uint32_t i = 0; i < count; ++i) {
-    OPDUMP_TRY(DumpTensor tensor, take_tensor(bytes, is_output));
+    OPDUMP_TRY(DumpTensor tensor, take_tensor(bytes, is_output, gaps));
     tensors.push_back(std::move(tensor));
   }
   return tensors;
@@ -158,7 +185,7 @@ bool is_tlv_dump(std::span<const std::byte> file) {
   return std::ranges::all_of(file.subspan(kLengthBytes, 4), [](std::byte b) { return b == std::byte{0x5A}; });
 }
 
-Result<DumpData> decode_tlv_dump(std::span<const std::byte> file) {
+Result<DumpData> decode_tlv_dump(std::span<const std::byte> file, std::vector<TlvGap>* gaps) {
   Cursor start(file);
   OPDUMP_TRY(const std::uint64_t length, start.number(kLengthBytes));
   if (length > kMaxDumpHeader) return Error(Code::limit, "header of " + std::to_string(length) + " bytes");
@@ -172,9 +199,9 @@ Result<DumpData> decode_tlv_dump(std::span<const std::byte> file) {
   while (header.left() > 0) {
     OPDUMP_TRY(const Tlv tlv, take_tlv(header));
     if (tlv.tag == kInputs) {
-      OPDUMP_TRY(data.inputs, take_tensors(tlv.value, false));
+      OPDUMP_TRY(data.inputs, take_tensors(tlv.value, false, gaps));
     } else if (tlv.tag == kOutputs) {
-      OPDUMP_TRY(data.outputs, take_tensors(tlv.value, true));
+      OPDUMP_TRY(data.outputs, take_tensors(tlv.value, true, gaps));
     }
   }
   place_payload(data, kLengthBytes + length, file.size());

@@ -10,7 +10,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <vector>
 
 #include "base/result.h"
 #include "format/dump_data.h"
@@ -20,9 +22,15 @@ namespace opdump::format {
 // True if the number behind the length says so.
 bool is_tlv_dump(std::span<const std::byte> file);
 
-// Reads the header at the start of `file`, all of its bytes. Every Extent lies in the file; where it is
-// shorter than announced there is none. Types that have no number in dump_data.h are -1.
-// Errors: corrupt, limit.
-Result<DumpData> decode_tlv_dump(std::span<const std::byte> file);
+// A detail of a tensor that does not come where it should: something else does, or too little for a value.
+struct TlvGap {
+  std::uint32_t wanted = 0, found = 0;  // tags
+  std::uint32_t length = 0;             // of what was found
+};
+
+// Reads the header at the start of `file`, all of its bytes; notes gaps if `gaps` is given. Every Extent lies
+// in the file; where it is shorter than announced there is none. Types that have no number in dump_data.h are
+// -1. Errors: corrupt, limit.
+Result<DumpData> decode_tlv_dump(std::span<const std::byte> file, std::vector<TlvGap>* gaps = nullptr);
 
 }  // namespace opdump::format

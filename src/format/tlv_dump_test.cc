@@ -73,6 +73,30 @@ TEST(TlvDump, WithoutAShapeAllBytesAreMeant) {
   }
 }
 
+TEST(TlvDump, GapsBetweenDetails) {
+  const std::string shape = tlv(0, number(6, 8)), original = tlv(1, number(6, 8)), name = tlv(2, "conv");
+  const auto gaps_of = [](const std::string& details, bool is_output) {
+    const std::string tensor = item(0, 24, details, is_output);
+    const std::string file = is_output ? file_of("", tensor, "") : file_of(tensor, item(0, 0, "", true), "");
+    std::vector<TlvGap> gaps;
+    EXPECT_TRUE(decode_tlv_dump(bytes_of(file), &gaps));
+    std::string text;
+    for (const TlvGap& gap : gaps)
+      text += std::to_string(gap.wanted) + "/" + std::to_string(gap.found) + ":" +
+              std::to_string(gap.length) + " ";
+    return text;
+  };
+  EXPECT_EQ(gaps_of(shape + original, false), "");
+  EXPECT_EQ(gaps_of(shape + original + name, true), "");
+  EXPECT_EQ(gaps_of("", true) + gaps_of(shape, true) + gaps_of(tlv(0, ""), false), "");  // an end is no gap
+  EXPECT_EQ(gaps_of(name, true), "0/2:4 1/2:4 ");
+  EXPECT_EQ(gaps_of(original, false), "0/1:8 ");
+  EXPECT_EQ(gaps_of(shape + name, false), "1/2:4 ");
+  EXPECT_EQ(gaps_of(original + shape, true), "0/1:8 2/0:8 ");
+  EXPECT_EQ(gaps_of(tlv(0, "xx") + original, false), "0/0:2 ");
+  EXPECT_EQ(gaps_of(tlv(7, "xx"), true), "0/7:2 1/7:2 2/7:2 ");
+}
+
 TEST(TlvDump, ShortFilesHaveNoData) {
   const std::string file = file_of("", item(0, 24, "", true), std::string(23, 'x'));
   const auto data = decode_tlv_dump(bytes_of(file));

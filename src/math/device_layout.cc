@@ -202,6 +202,17 @@ Result<Shape> convert_shape(const Shape& shape, Format from, Format to, const La
                           : stored_shape_of(*pair.stored, pair.plain, shape, options);
 }
 
+bool holds_vector(const Shape& stored, Format format, std::int64_t count) {
+  const LayoutRow* row = find_layout(format);
+  if (row == nullptr || row->special != Special::matrix || stored.rank() != 4) return false;
+  const LayoutOptions options{{stored[2], stored[3], stored[3]}, 1};
+  for (const Shape& matrix : {Shape{1, count}, Shape{count, 1}}) {
+    const auto blocked = convert_shape(matrix, Format::nd, format, options);
+    if (blocked && *blocked == stored) return true;
+  }
+  return false;
+}
+
 Result<PlannedLayout> plan_layout(const TensorView& in, Format from, Format to, const Shape& shape_to,
                                   std::int64_t groups) {
   OPDUMP_CHECK_OK(check_input(in));

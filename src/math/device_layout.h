@@ -60,6 +60,11 @@ struct LayoutOptions {
 Result<model::Shape> convert_shape(const model::Shape& shape, model::Format from, model::Format to,
                                    const LayoutOptions& options = {});
 
+// True if `stored` is the shape of a vector of `count` elements in FRACTAL_NZ, FRACTAL_ZZ or one of their
+// kind: of a matrix with one row, or with one column. Whatever it is, convert_layout takes it for a row where
+// it can be both.
+bool holds_vector(const model::Shape& stored, model::Format format, std::int64_t count);
+
 // Writes the elements of `in`, a contiguous tensor in layout `from`, to `out` in layout `to`, whose shape is
 // `shape_to`; padding of a blocked result is 0. From a blocked layout `shape_to` may be smaller than the
 // padded shape, which cuts the padding off (where a stored dimension is one dimension alone, also more than

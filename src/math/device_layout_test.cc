@@ -272,6 +272,22 @@ TEST(DeviceLayout, HostileShapesDoNotOverflow) {
   }
 }
 
+TEST(DeviceLayout, VectorsInBlocks) {
+  for (const Format format : {Format::fractal_nz, Format::fractal_nz_c0_16}) {
+    EXPECT_TRUE(holds_vector({3, 1, 16, 16}, format, 33));   // a row
+    EXPECT_TRUE(holds_vector({1, 3, 16, 16}, format, 48));   // a column
+    EXPECT_TRUE(holds_vector({1, 1, 16, 16}, format, 1));    // either
+    EXPECT_FALSE(holds_vector({3, 1, 16, 16}, format, 32));  // a block more than it needs
+    EXPECT_FALSE(holds_vector({3, 1, 16, 16}, format, 49));
+    EXPECT_FALSE(holds_vector({3, 2, 16, 16}, format, 33));
+    EXPECT_FALSE(holds_vector({1, 3, 1, 16, 16}, format, 33));
+  }
+  EXPECT_TRUE(holds_vector({1, 3, 16, 16}, Format::fractal_zz, 33));  // whose blocks of rows come first
+  EXPECT_FALSE(holds_vector({1, 1, 16, 16}, Format::nc1hwc0, 16));
+  EXPECT_FALSE(holds_vector({1, 1, 16, 0}, Format::fractal_nz, 16));
+  EXPECT_FALSE(holds_vector({1, 1, 16, 16}, Format::fractal_nz, -1));
+}
+
 TEST(DeviceLayout, BlockSizesByChip) {
   EXPECT_EQ(block_sizes(DType::float16, Chip::ascend).c0, 16);
   EXPECT_EQ(block_sizes(DType::int8, Chip::ascend).c0, 32);

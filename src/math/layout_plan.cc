@@ -211,9 +211,10 @@ std::int64_t set_strides(LayoutPlan& plan, const LayoutRow& row, const AtomExten
 }
 
 // A vector is one row of a matrix, unless the stored shape is that of a column.
-Shape matrix_of(const Shape& plain, const Shape& stored, std::int64_t c0) {
+Shape matrix_of(const LayoutRow& row, const Shape& plain, const Shape& stored, std::int64_t c0) {
   if (plain.rank() != 1) return join_front(plain, 2);
-  const bool is_row = stored.rank() == 0 || (stored[2] == 1 && ceil_div(plain[0], c0) <= stored[1]);
+  const std::size_t height = row.format == Format::fractal_zz ? 1 : 2, width = 3 - height;
+  const bool is_row = stored.rank() == 0 || (stored[height] == 1 && ceil_div(plain[0], c0) <= stored[width]);
   return is_row ? Shape{1, 1, plain[0]} : Shape{1, plain[0], 1};
 }
 
@@ -254,7 +255,7 @@ Result<LayoutPlan> make_plan(const LayoutRow& row, const Shape& stored_shape, Fo
   if (is_matrix ? stored_shape.rank() < 4 : stored_shape.rank() != row.rank) return no_fit;
   const Shape stored = is_matrix ? join_front(stored_shape, 4) : stored_shape;
   OPDUMP_TRY(const BlockSizes blocks, blocks_of(row, stored));
-  const Shape shape = is_matrix ? matrix_of(plain_shape, stored, blocks.c0) : plain_shape;
+  const Shape shape = is_matrix ? matrix_of(row, plain_shape, stored, blocks.c0) : plain_shape;
   OPDUMP_TRY(Logical logical, read_plain(row, plain, shape));
   LayoutPlan plan;
   plan.special = row.special;
@@ -281,7 +282,7 @@ Result<Shape> stored_shape_of(const LayoutRow& row, Format plain, const Shape& p
                               const LayoutOptions& options) {
   OPDUMP_CHECK_OK(check_shape(plain_shape));
   const bool is_matrix = row.special == Special::matrix;
-  const Shape shape = is_matrix ? matrix_of(plain_shape, {}, 1) : plain_shape;
+  const Shape shape = is_matrix ? matrix_of(row, plain_shape, {}, 1) : plain_shape;
   OPDUMP_TRY(Logical logical, read_plain(row, plain, shape));
   const std::int64_t c0 = row.fixed_c0 != 0 ? row.fixed_c0 : options.blocks.c0;
   const std::int64_t n0 = is_matrix ? options.blocks.m0 : options.blocks.n0;

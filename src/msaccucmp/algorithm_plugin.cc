@@ -1,6 +1,7 @@
 #include "msaccucmp/algorithm_plugin.h"
 
 #include <fcntl.h>
+#include <re2/re2.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,11 +34,13 @@ using compare::Failure;
 using compare::Journal;
 using compare::TensorData;
 
-constexpr std::string_view kFolder = "algorithm", kPrefix = "alg_", kSuffix = ".py";
+constexpr std::string_view kFolder = "algorithm";
+constexpr std::int64_t kLargestScript = 1 << 20;
 constexpr std::uint64_t kLargestAnswer = 1 << 20;
 constexpr std::size_t kBlock = 1 << 16;
 constexpr unsigned kFileMode = 0600;
 
+// Of an answer that is no text the original says no more than "compare".
 // argv: folder, name. A request is a list: file for the answer, my array, golden array, JSON of the
 // arguments; the first word alone asks whether the algorithm is usable.
 constexpr const char* kScript = R"(
@@ -82,10 +85,8 @@ def run(compare, left, right, text):
         value, message = compare(numpy.load(left), numpy.load(right), arguments)
     except Exception as error:
         return {"error": str(error)}
-    for text in value, message:
-        if not isinstance(text, str):
-            return {"error": "The return value (%s) of 'compare' in '%s' is not string. Please check the return value."
-                             % (text, name)}
+    if not isinstance(value, str) or not isinstance(message, str):
+        return {"error": "compare"}
     return {"value": value, "message": message}
 compare, problem = load()
 for line in open(3):
@@ -151,16 +152,11 @@ compare::Outcome<AlgorithmAnswer> run_algorithm(PythonServers& servers, const Te
   return AlgorithmAnswer{text_of(*said, "value"), text_of(*said, "message")};
 }
 
-// The name in "alg_NAME.py"; "" for another file.
+// The name in "alg_NAME.py" or "alg_NAME.pyc"; "" for another file.
 std::string name_of(const std::string& file) {
-  if (!file.starts_with(kPrefix) || !file.ends_with(kSuffix) ||
-      file.size() <= kPrefix.size() + kSuffix.size())
-    return "";
-  const std::string name = file.substr(kPrefix.size(), file.size() - kPrefix.size() - kSuffix.size());
-  const bool is_plain = std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  });
-  return is_plain ? name : "";
+  static const RE2 pattern("alg_([A-Za-z0-9_]+)\\.pyc?");
+  std::string name;
+  return RE2::FullMatch(file, pattern, &name) ? name : "";
 }
 
 bool is_usable(PythonServers& servers, Journal& journal) {
@@ -181,46 +177,68 @@ compare::Outcome<std::monostate> check_script(const std::string& path, Journal& 
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0)
     return journal.fail(Status::invalid_path, io_error(path, "stat").message());
-  if ((info.st_mode & S_IWOTH) == 0) return std::monostate{};
-  return journal.fail(Status::invalid_path,
-                      "File '" + path +
-                          "' is dangerous. Others have writing permission to this file. Please use chmod to "
-                          "dismiss the writing permission.");
+  if ((info.st_mode & S_IWOTH) != 0)
+    return journal.fail(Status::invalid_path,
+                        "File '" + path +
+                            "' is dangerous. Others have writing permission to this file. Please use chmod "
+                            "to dismiss the writing permission.");
+  if (info.st_size <= kLargestScript) return std::monostate{};
+  const std::string size = std::to_string(info.st_size);
+  journal.warn("The size (" + size + ") of '" + path +
+               "' exceeds 1MB, it may task more time to run, please wait.");
+  journal.error("'" + path + "' file size (" + size + ") exceeds " + std::to_string(kLargestScript));
+  return Failure{Status::unknown, ""};
+}
+
+// All below may be run or read by an algorithm.
+compare::Outcome<std::monostate> check_scripts(const fs::path& folder, Journal& journal) {
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (!it->is_regular_file(error)) continue;
+    OPDUMP_TRY([[maybe_unused]] const std::monostate safe, check_script(it->path().string(), journal));
+  }
+  return std::monostate{};
+}
+
+// Whether the words of -alg can mean `name`: numbers and "all" mean what has the name of a built-in one.
+bool can_mean(const std::string& selection, const std::string& name) {
+  const auto words = split(selection, ',');
+  return std::ranges::any_of(words, [&](std::string_view word) { return trim(word) == name; }) ||
+         std::ranges::find(compare::kAccuracyNames, name) != compare::kAccuracyNames.end();
 }
 
 }  // namespace
 
 compare::Outcome<std::map<std::string, compare::CustomAlgorithm>> find_algorithm_plugins(
-    const std::string& folder, const std::string& selection, Journal& journal) {
+    const std::string& custom, const std::string& selection, Journal& journal) {
   std::map<std::string, compare::CustomAlgorithm> found;
-  const std::string scripts = folder + "/" + std::string(kFolder);
+  const fs::path scripts = fs::path(custom) / kFolder;
+  const std::string shown = scripts.string(), folder = real_text(custom);
   std::error_code error;
-  if (!fs::is_directory(scripts, error)) {
-    journal.warn("There is no '" + std::string(kFolder) + "' in ''" + folder +
+  if (!fs::exists(scripts, error)) {
+    journal.warn("There is no '" + std::string(kFolder) + "' in ''" + scripts.parent_path().string() +
                  "'', please check the custom path.");
     return found;
   }
-  const auto wanted = split(selection, ',');
+  OPDUMP_TRY([[maybe_unused]] const std::monostate safe, check_scripts(scripts, journal));
   for (fs::directory_iterator it(scripts, error), end; !error && it != end; it.increment(error)) {
     if (!it->is_regular_file(error)) continue;
-    OPDUMP_TRY([[maybe_unused]] const std::monostate safe, check_script(it->path().string(), journal));
     const std::string file = it->path().filename().string(), name = name_of(file);
     if (name.empty()) {
-      journal.warn("The file ''" + file + "'' does not match 'alg_{algorithm_name}.py' in ''" + scripts +
+      journal.warn("The file ''" + file + "'' does not match 'alg_{algorithm_name}.py' in ''" + shown +
                    "'', please check the file.");
       continue;
     }
-    const bool is_wanted =
-        std::ranges::any_of(wanted, [&](std::string_view word) { return trim(word) == name; });
     const auto servers = std::make_shared<PythonServers>(kScript, std::vector<std::string>{folder, name});
-    if (is_wanted && !is_usable(*servers, journal)) continue;
-    found[name] = [servers](const TensorData& mine, const TensorData& golden, const compare::PairFacts& facts,
-                            const std::map<std::string, std::string>& options) {
+    compare::CustomAlgorithm& algorithm = found[name];
+    if (can_mean(selection, name) && !is_usable(*servers, journal)) continue;
+    algorithm = [servers](const TensorData& mine, const TensorData& golden, const compare::PairFacts& facts,
+                          const std::map<std::string, std::string>& options) {
       return run_algorithm(*servers, mine, golden, facts, options);
     };
   }
   if (found.empty())
-    journal.warn("There is no legal 'alg_{algorithm_name}.py' file in ''" + scripts +
+    journal.warn("There is no legal 'alg_{algorithm_name}.py' file in ''" + shown +
                  "'', please check the path.");
   return found;
 }
@@ -272,8 +290,7 @@ compare::Outcome<Plugins> find_plugins(const CompareArguments& arguments, bool w
   if (const Status status = check_input_path(arguments.custom, PathKind::directory, journal);
       status != Status::ok)
     return Failure{status, ""};
-  OPDUMP_TRY(plugins.algorithms,
-             find_algorithm_plugins(real_text(arguments.custom), arguments.algorithms, journal));
+  OPDUMP_TRY(plugins.algorithms, find_algorithm_plugins(arguments.custom, arguments.algorithms, journal));
   if (!with_layouts) return plugins;
   print_journal(journal);
   Log log;

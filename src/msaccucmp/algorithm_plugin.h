@@ -12,10 +12,10 @@
 
 namespace opdump::msaccucmp {
 
-// The algorithms in `folder` by name. Those that `selection` names are looked into: without a compare() of
-// three arguments they do not count. Says what is wrong with files that are none. Failure: invalid_path -- a
-// file that others may write, for it would run.
+// The algorithms of `custom`, as -c gives it, by name. Those that `selection` can mean are looked into:
+// without a compare() of three arguments they are empty. Says what is wrong with files that are none.
+// Failures: invalid_path -- a file that others may write, for it would run; unknown -- one above 1 MiB.
 compare::Outcome<std::map<std::string, compare::CustomAlgorithm>> find_algorithm_plugins(
-    const std::string& folder, const std::string& selection, compare::Journal& journal);
+    const std::string& custom, const std::string& selection, compare::Journal& journal);
 
 }  // namespace opdump::msaccucmp

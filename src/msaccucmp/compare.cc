@@ -59,9 +59,9 @@ Status check_single_options(const CompareArguments& arguments) {
   const std::pair<bool, std::string_view> options[] = {
       {arguments.output_index.has_value(), "\"-o\" or \"--output_tensor\""},
       {arguments.input_index.has_value(), "\"-i\" or \"--input_tensor\""},
-      {arguments.tells_top_count, "\"-n\" or \"--topn\""},
-      {arguments.ignores_details, "\"--ignore_single_op_result\""},
-      {arguments.max_lines.has_value(), "\"-ml\" or \"--max_line\""}};
+      {arguments.spells_top_count, "\"-n\" or \"--topn\""},
+      {arguments.spells_ignoring, "\"--ignore_single_op_result\""},
+      {arguments.spells_max_lines, "\"-ml\" or \"--max_line\""}};
   for (const auto& [is_given, names] : options)
     if (is_given && !arguments.op)
       return refuse("The argument '" + std::string(names) + "' takes effect only when the \"'-op'\" exists.");

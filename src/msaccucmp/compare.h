@@ -35,8 +35,9 @@ struct CompareArguments {
   std::optional<std::string> op, output_index, input_index;  // -op, -o, -i
   bool ignores_details = false;                              // --ignore_single_op_result
   std::int64_t top_count = 20;                               // -n
-  bool tells_top_count = false;
-  std::optional<std::int64_t> max_lines;  // -ml
+  std::optional<std::int64_t> max_lines;                     // -ml
+  // Whether the last three are spelled as words of their own, not as "-n5" or "--top".
+  bool spells_ignoring = false, spells_top_count = false, spells_max_lines = false;
   const compare::Share* share = nullptr;  // of the processes that mpirun has started; null if alone
 };
 

@@ -78,7 +78,13 @@ std::optional<std::string> given(const ParsedArguments& parsed, std::string_view
   return parsed.value(name);
 }
 
-CompareArguments to_arguments(const ParsedArguments& parsed) {
+// Whether one of the names is a word of its own: "-ml=1" and "--max" are not looked at by the original.
+bool is_spelled(std::span<const char* const> words, std::initializer_list<std::string_view> names) {
+  return std::ranges::any_of(
+      words, [&](std::string_view word) { return std::ranges::find(names, word) != names.end(); });
+}
+
+CompareArguments to_arguments(const ParsedArguments& parsed, std::span<const char* const> words) {
   CompareArguments arguments;
   arguments.mine = parsed.value("-m");
   arguments.golden = parsed.value("-g");
@@ -102,7 +108,9 @@ CompareArguments to_arguments(const ParsedArguments& parsed) {
   arguments.output_index = given(parsed, "-o");
   arguments.input_index = given(parsed, "-i");
   arguments.ignores_details = parsed.has("--ignore_single_op_result");
-  arguments.tells_top_count = parsed.has("-n");
+  arguments.spells_ignoring = is_spelled(words, {"--ignore_single_op_result"});
+  arguments.spells_top_count = is_spelled(words, {"-n", "--topn"});
+  arguments.spells_max_lines = is_spelled(words, {"-ml", "--max_line"});
   arguments.top_count = parsed.number("-n").value_or(arguments.top_count);
   arguments.max_lines = parsed.number("-ml");
   return arguments;
@@ -119,7 +127,7 @@ Result<std::optional<CompareArguments>> parse_compare_arguments(std::span<const 
   if (!parsed->unrecognized.empty())
     return Error(Code::usage, std::string(kMsaccucmpUsage) + "msaccucmp.py: error: unrecognized arguments: " +
                                   compare::join(parsed->unrecognized, " "));
-  return std::optional(to_arguments(*parsed));
+  return std::optional(to_arguments(*parsed, words));
 }
 
 }  // namespace opdump::msaccucmp

@@ -91,6 +91,7 @@ class Batch {
     for (const std::string& name : names_in(folder)) {
       if (!name.ends_with(".json")) continue;
       const std::string path = folder + "/" + name;
+      compare::warn_of_size(path, journal_);
       const auto text = read_file(path, kMaxRules);
       if (!text) return journal_.fail(Status::open_file, text.error().message());
       const auto graphs = format::decode_graph_names(*text, path);

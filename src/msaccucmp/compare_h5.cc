@@ -134,8 +134,11 @@ class TorchComparison {
     output_ = real_text(arguments_.output);
     if (const Status status = check_output_directory(output_, journal_); status != Status::ok)
       return Failure{status, ""};
-    OPDUMP_TRY(algorithms_, compare::AlgorithmSet::select(
-                                {arguments_.algorithms, arguments_.algorithm_options, {}}, journal_));
+    OPDUMP_TRY(Plugins plugins, find_plugins(arguments_, false, journal_));
+    OPDUMP_TRY(
+        algorithms_,
+        compare::AlgorithmSet::select(
+            {arguments_.algorithms, arguments_.algorithm_options, std::move(plugins.algorithms)}, journal_));
     if (arguments_.fusion.empty() && arguments_.quant_fusion.empty() && arguments_.custom.empty() &&
         !arguments_.op && arguments_.version == 2 && !arguments_.maps)
       return std::monostate{};
@@ -194,7 +197,7 @@ class TorchComparison {
         continue;
       }
       const std::string message = "No data match with " + tensor->path + " in golden dump data.";
-      journal.warn(message);
+      if (pairing.has_golden(call)) journal.warn(message);
       add_failed({order, call.op, tensor->path, "NaN"}, message, made, journal);
     }
     if (!has_match) {
@@ -242,23 +245,18 @@ class TorchComparison {
   }
 
   Done check_types(const H5Dataset& mine, const H5Dataset& golden, Journal& journal) {
-    const std::string paths =
-        "my_dataset_path is " + mine.path + ", golden_dataset_path is " + golden.path + ".";
     const auto left = mine.find_number("DataType"), right = golden.find_number("DataType");
-    Failure failure{Status::invalid_dump, ""};
-    if (!left || !right) {
-      failure.message =
-          "Get the attr 'DataType' of " + std::string(left ? "golden_dump" : "my_dump") + " failed! " + paths;
-    } else {
-      const std::string info = "my dump data path is " + mine.path + ", the data type of both sides is(" +
-                               std::string(type_name(*left)) + "," + std::string(type_name(*right)) + ").";
-      if (*left == *right) return std::monostate{};
-      if (comparable_type(*left) == comparable_type(*right)) {
-        journal.info("The DataType on both sides are Compatible, " + info);
-        return std::monostate{};
-      }
-      failure.message = "The DataType on both sides are different, " + info;
+    if (left && left == right) return std::monostate{};
+    for (const auto& type : {left, right})
+      if (!type || type_name(*type).empty())
+        return Failure{Status::invalid_dump, (type ? std::to_string(*type) : "None") + " is not in list"};
+    const std::string info = "my dump data path is " + mine.path + ", the data type of both sides is(" +
+                             std::string(type_name(*left)) + "," + std::string(type_name(*right)) + ").";
+    if (comparable_type(*left) == comparable_type(*right)) {
+      journal.info("The DataType on both sides are Compatible, " + info);
+      return std::monostate{};
     }
+    Failure failure{Status::invalid_dump, "The DataType on both sides are different, " + info};
     journal.warn(failure.message);
     return failure;
   }

@@ -236,7 +236,7 @@ class SingleOperator {
 
   // Of operators that share the first-level buffer the last one's output is whole.
   void tell_whole_output(const compare::RuleGroup& group) {
-    const auto sorted = compare::by_time(setup_.comparison(1), group);
+    const auto sorted = compare::by_time(setup_.comparison(1), group, journal_);
     if (sorted.empty() || sorted.back().rule->op.name == op_) return;
     const std::string& last = sorted.back().rule->op.name;
     journal_.warn("The dump data of " + op_ +

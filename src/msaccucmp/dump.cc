@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/text.h"
+#include "compare/dump_header.h"
 #include "format/dump_names.h"
 #include "format/npy.h"
 #include "format/tlv_dump.h"
-#include "msaccucmp/nano.h"
 
 namespace opdump::msaccucmp {
 namespace {
@@ -17,20 +16,12 @@ using format::DumpTensor;
 using model::DType;
 using model::Shape;
 
-constexpr std::uint64_t kLengthBytes = 8;
-constexpr std::size_t kTlvNameParts = 5;                // the fifth is the time
 constexpr std::int32_t kUndefined = 0, kResource = 23;  // dtypes
 constexpr std::int32_t kReserved = 40;                  // a format
 // What the original has a type for.
 constexpr std::int32_t kKnown[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 16, 17, 23, 27, 29, 33, 34, 35};
 
 std::string quoted(const std::filesystem::path& path) { return "'" + path.string() + "'"; }
-
-std::uint64_t length_of(std::span<const std::byte> file) {
-  std::uint64_t length = 0;
-  for (std::size_t i = 0; i < kLengthBytes; ++i) length |= std::to_integer<std::uint64_t>(file[i]) << 8 * i;
-  return length;
-}
 
 DType dtype_of(std::int32_t number) {
   if (number == kUndefined) return DType::int8;
@@ -59,25 +50,20 @@ class Reader {
                                                  ". Please check the dump file. " + mapped.error().message());
     file_.map = std::move(*mapped);
     bytes_ = file_.map->bytes();
-    if (format::is_tlv_dump(bytes_)) return read_tlv();
+    warn_of_size();
+    const bool is_nano = format::is_tlv_dump(bytes_);
     if (bytes_.empty())
       return log_.fail(Status::invalid_dump, "Failed to parse dump file " + quoted(file_.path) +
                                                  ". The file size is zero. Please check the dump file.");
-    if (file_.path.extension() == ".npy") return read_array();
-    if (bytes_.size() > kLengthBytes) return read_message();
-    log_.fail(Status::ok, "The size of " + quoted(file_.path) +
-                              " must be greater than 8, but the file size is " +
-                              std::to_string(bytes_.size()) + ". Please check the dump file.");
-    return Status::ok;
+    if (!is_nano) warn_of_size();  // the original looks twice
+    if (!is_nano && file_.path.extension() == ".npy") return read_array();
+    return read_header();
   }
 
  private:
-  bool is_header_too_long(std::string_view name) {
-    if (length_of(bytes_) <= bytes_.size() - kLengthBytes) return false;
-    log_.warning("The header content size (" + std::to_string(length_of(bytes_)) + ") of " +
-                 quoted(file_.path) + " must be less than or equal to " + std::to_string(bytes_.size()) +
-                 " (file size) - 8 (" + std::string(name) + "). Please check the dump file.");
-    return true;
+  void warn_of_size() {
+    if (auto remark = compare::large_file_remark(file_.path.string(), bytes_.size()))
+      log_.warning(std::move(*remark));
   }
 
   // An array is taken for an operator with one output.
@@ -99,55 +85,15 @@ class Reader {
     return check_tensors();
   }
 
-  Status read_message() {
-    if (length_of(bytes_) == 0) return Status::ok;  // an empty message is one
-    if (file_.is_bug_compatible && is_header_too_long("header length")) return Status::invalid_dump;
-    auto decoded = format::decode_dump_data(bytes_);
-    if (!decoded) {
-      if (is_header_too_long("header length")) return Status::invalid_dump;
-      return log_.fail(Status::invalid_dump, "Parse dump file to json failed.");
-    }
-    if (decoded->announced_bytes > decoded->payload_bytes)
-      return log_.fail(Status::invalid_dump,
-                       "The size of " + file_.path.string() + " is invalid, please check the dump file.");
-    file_.data = std::move(*decoded);
-    return check_tensors();
-  }
-
-  Status fail_tlv(Status status) {
-    return log_.fail(status, "Failed to parse the dump file " + quoted(file_.path) +
-                                 ", type is nano dump format. Please check the dump file. " +
-                                 std::to_string(static_cast<int>(status)));
-  }
-
-  Status read_tlv() {
-    const std::string name = file_.path.filename().string();
-    if (static_cast<std::size_t>(std::ranges::count(name, '.')) + 1 < kTlvNameParts)
-      return Status::invalid_dump;
-    if (is_header_too_long("tlv header length")) return fail_tlv(Status::invalid_dump);
-    auto decoded = format::decode_tlv_dump(bytes_);
-    if (!decoded) {
-      log_.warning("Failed to parse the serialized header content of " + quoted(file_.path) +
-                   ". Please check the dump file. 47 ");
-      return fail_tlv(Status::nano);
-    }
-    tell_missing_details(bytes_, log_);
-    if (decoded->announced_bytes != decoded->payload_bytes) {
-      const auto sum = [](const std::vector<DumpTensor>& tensors) {
-        std::uint64_t bytes = 0;
-        for (const DumpTensor& tensor : tensors) bytes += tensor.size_bytes;
-        return std::to_string(bytes);
-      };
-      log_.fail(Status::size_mismatch,
-                "The file size (" + std::to_string(bytes_.size()) + ") of " + quoted(file_.path) +
-                    " is not equal to " + std::to_string(length_of(bytes_)) + " (tlv_header_length)+ " +
-                    sum(decoded->inputs) + "(the sum of input data) + " + sum(decoded->outputs) +
-                    "(the sum of output data) . Please check the dump file.");
-      return fail_tlv(Status::size_mismatch);
-    }
-    file_.data = std::move(*decoded);
-    file_.data.op_name = split(name, '.')[kTlvNameParts - 1];  // what the original takes for it
-    file_.is_nano = true;
+  Status read_header() {
+    compare::Journal journal;
+    auto header = compare::decode_header(file_.path.string(), bytes_, file_.is_bug_compatible, journal);
+    journal.visit([&](const compare::Journal::Line& line) {
+      log_.say(static_cast<Severity>(line.severity), line.text);
+    });
+    if (!header) return header.failure().status;
+    file_.data = std::move(header->data);
+    file_.is_nano = header->is_nano;
     return check_tensors();
   }
 

@@ -6,6 +6,7 @@
 #include "base/file_copy.h"
 #include "base/worker_pool.h"
 #include "compare/accuracy.h"
+#include "compare/dump_header.h"
 #include "dump/dump_set.h"
 #include "msaccucmp/msaccucmp.h"
 
@@ -35,11 +36,14 @@ Status check_file(const std::string& file) {
 // The array of a .npy, or nothing once it is told why not.
 std::optional<dump::StoredTensor> read_array(const fs::path& file) {
   std::error_code error;
-  if (fs::file_size(file, error) == 0 && !error) {
+  const std::uintmax_t bytes = fs::file_size(file, error);
+  if (bytes == 0 && !error) {
     log_line(Severity::error, "Failed to parse dump file '" + file.string() +
                                   "'. The file size is zero. Please check the dump file.");
     return std::nullopt;
   }
+  if (const auto remark = compare::large_file_remark(file.string(), error ? 0 : bytes))
+    log_line(Severity::warning, *remark);
   auto tensor = dump::StoredTensor::read(file);
   const auto straight = tensor ? tensor->straighten() : Result<>(Error(tensor.error()));
   if (straight) return std::move(*tensor);

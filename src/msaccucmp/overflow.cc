@@ -163,13 +163,15 @@ class OverflowReport {
 
   Status describe(const NamedFile& record) {
     const std::string name = record.path.filename().string();
-    const Status made = convert(record.path);
-    if (made == kCrash) return made;
-    if (made != Status::ok) {
+    if (convert(record.path) == kCrash) return kCrash;
+    const fs::path path = options_.output / (name + std::string(dump::kOpDebugJsonEnd));
+    if (std::error_code error; !fs::exists(path, error)) {
       log_.warning("[Overflow] Parsed overflow debug file: " + name + " failed.");
       return Status::parse_dump;
     }
-    const fs::path path = options_.output / (name + std::string(dump::kOpDebugJsonEnd));
+    // A record is one output; of more it is not told which counts.
+    if (std::error_code error; fs::exists(options_.output / (name + ".output.1.json"), error))
+      return Status::several_files;
     const auto text = read_file(path, kLargestText);
     const Json json = text ? Json::parse(*text, nullptr, false) : Json();
     if (!json.is_object())

@@ -248,6 +248,16 @@ def from_matrix(rng, name, plain):
     return tensor(dtype, NUMBERS[name], stored.shape, packed(dtype, stored), shape), array
 
 
+def from_vector(rng, name):
+    """A dimension alone is a row, or a column where the blocks cannot be those of a row."""
+    dtype, is_row = rng.choice(list(DTYPES)), rng.random() < 0.6
+    m0, c0 = matrix_blocks(name, rng.choice([8, 16, 32]), 16)
+    count = rng.choice([1, 5, 15, 16, 17, 32, 40]) if is_row else rng.choice([m0 + 1, 2 * m0, 2 * m0 + 3])
+    _, array = random_elements(rng, dtype, (count,))
+    stored = matrix_to_stored(name, array.reshape((1, count) if is_row else (count, 1)), m0, c0)
+    return tensor(dtype, NUMBERS[name], stored.shape, packed(dtype, stored), (count,)), array
+
+
 def to_matrix(rng, name, plain):
     dtype, shape = rng.choice(list(DTYPES)), matrix_shape(rng, plain)
     m0, c0 = matrix_blocks(name, device_c0(dtype), 16)
@@ -299,6 +309,21 @@ def test_matrices(name, plain, tmp_path):
     check(tmp_path, lambda: from_matrix(rng, name, plain), plain)
     if plain != "ND":
         check(tmp_path, lambda: to_matrix(rng, name, plain), name)
+
+
+@pytest.mark.parametrize("name, plain", itertools.product(MATRICES, ["ND", "NCHW"]))
+def test_vectors(name, plain, tmp_path):
+    rng = random.Random(f"{name} vector {plain}")
+    check(tmp_path, lambda: from_vector(rng, name), plain)
+
+
+def test_a_vector_that_is_none(tmp_path):
+    """Blocks that are those of no vector of that length stay as they are."""
+    array = np.arange(2 * 3 * 16 * 16, dtype=np.float32).reshape(2, 3, 16, 16)
+    padded = array.transpose(1, 2, 0, 3).reshape(48, 32)
+    for count in (5, 33, 48, 49):
+        path = dump_file(tmp_path / "Op.op.1.2.1700000000000000", [tensor(1, NUMBERS["FRACTAL_NZ"], array.shape, array.tobytes(), (count,))])
+        assert np.array_equal(np.load(opdump(tmp_path / str(count), path, "ND")(0)), padded)
 
 
 @pytest.mark.parametrize("one, other", [(a, b) for group in (FOUR, FIVE[:4]) for a, b in itertools.permutations(group, 2)])

@@ -55,6 +55,31 @@ def test_of_two_recordings_the_last_one_is_read(tmp_path):
     assert (done.returncode, done.stderr) == (1, ""), "the other one if it is named"
 
 
+@pytest.mark.parametrize("verb, more", [("ls", ["--json"]), ("show", ["encoder/relu2", "--step", "1"]), ("convert", ["-o", "out"])])
+def test_every_verb_reads_the_last_recording(verb, more, tmp_path):
+    write(tmp_path / "a", "20260101000000", ("encoder", 1, 2))
+    write(tmp_path / "a", "20260102000000")
+    write(tmp_path / "a", "20251231000000")
+
+    def run(dump):
+        words = [os.environ["OPDUMP_BIN"], verb, dump, *more]
+        return subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
+    done = run("a")
+    assert done.returncode == 0
+    assert done.stderr == ("opdump: warning: a: of several recordings the last one is read; a/20251231000000 is one that is not, "
+                           "unless it is named\n")
+    if verb == "convert":
+        files = sorted((tmp_path / "out").rglob("*.npy"))
+        assert len(files) == 12 and max(np.load(file).max() for file in files) == 6
+        for file in files:
+            file.unlink()
+    named = run("a/20260102000000")
+    assert (named.returncode, named.stderr) == (0, "")
+    if verb == "show":
+        assert named.stdout == done.stdout
+        assert run("a/20260101000000").stdout != done.stdout
+
+
 def test_recordings_of_other_models_are_not_left_out(tmp_path):
     write(tmp_path / "a", "20260101000000")
     (tmp_path / "a/20260101000000/0/decoder").rename(tmp_path / "a/20260101000000/0/other")

@@ -71,6 +71,52 @@ def test_slices_of_two_runs(tmp_path):
     assert [row[-1] for row in rows_in(tmp_path)[1:]] == ["", "", ""]
 
 
+def renamed(path, old, new):
+    """The operator's name in the message, which has as many letters."""
+    path.write_bytes(path.read_bytes().replace(old, new))
+
+
+def test_names_of_slices_of_two_runs(tmp_path):
+    """What the message calls the operator counts if its slices were not put together."""
+    mine, _, _ = sliced(tmp_path, 1, True)
+    for file in mine.glob("Relu.*"):
+        renamed(file, b"relu1", b"reluX")
+    compare("-m", mine, "-g", mine, "-out", tmp_path)
+    assert {row[2] for row in rows_in(tmp_path)[1:]} == {"data1", "relu1"}
+    for file in (*tmp_path.glob("result_*"), sorted(mine.glob("Relu.*"))[1]):
+        file.unlink()
+    compare("-m", mine, "-g", mine, "-out", tmp_path)
+    assert {row[2] for row in rows_in(tmp_path)[1:]} == {"data1", "reluX"}
+
+
+def test_slices_that_do_not_fit(tmp_path):
+    mine, right, rules = sliced(tmp_path, 1, False)
+    half = np.ascontiguousarray(X[:, :2])
+    attributes = {"slice_instance_num": 2, "threadMode": False, "outputCutList": [[1, 2, 1, 1]], "output_tensor_slice": []}
+    last = sorted(mine.glob("Relu.*"))[1]
+    slice_file(last, [half], [half, half], attributes)
+    done = compare("-m", mine, "-g", right, "-f", rules, "-out", tmp_path)
+    assert done.returncode == 11 and "[ERROR] Inconsistent output length detected: expected 1, but got 2\n" in done.stderr
+    slice_file(last, [half], [half], attributes, told=(1, 2, 3, 5))
+    done = compare("-m", mine, "-g", right, "-f", rules, "-out", tmp_path)
+    assert done.returncode == 40
+    assert "[ERROR] The output_data shape 24 doesn't match the shape in dump file [1, 2, 3, 5]\n" in done.stderr
+
+
+def test_slices_without_an_axis(tmp_path):
+    """The newest one counts, of equal ones the last."""
+    mine, right, rules = sliced(tmp_path, 1, False)
+    attributes = {"slice_instance_num": 2, "threadMode": False, "outputCutList": [[1, 1, 1, 1]], "output_tensor_slice": []}
+    for file in mine.glob("Relu.*"):
+        file.unlink()
+    files = [mine / f"Relu.relu1_lxslice{i}.1.2.1700000000000000.4.7.0.0" for i in range(2)]
+    for i, file in enumerate(files):
+        slice_file(file, [X], [X * 2 + i], attributes)
+    done = compare("-m", mine, "-g", right, "-f", rules, "-out", tmp_path)
+    assert f"The cut axis of Dump data is invalid. The current compare dump file is {files[1]}. All dump files are {files[0]},{files[1]}\n" in done.stderr
+    assert dtypes_and_errors(tmp_path)["relu1:output:0"][3] == "1.000000"
+
+
 def test_slices_apart(tmp_path):
     mine, right, rules = sliced(tmp_path, 1, False)
     done = compare("-m", mine, "-g", mine, "-ffts", "-out", tmp_path)
@@ -84,3 +130,49 @@ def test_a_wrong_task_type(tmp_path):
     [one, _] = sorted(mine.glob("Relu*"))
     one.rename(mine / "Relu.relu1.1.2.1700000000000000.9.7.0.0")
     assert compare("-m", mine, "-g", right, "-f", rules, "-out", tmp_path).returncode == 37
+
+
+def dtypes_and_errors(folder):
+    rows = rows_in(folder)
+    at = rows[0].index("MaxAbsoluteError")
+    return {row[at - 3]: [row[3], row[6], row[at - 2], row[at]] for row in rows[1:]}
+
+
+def chain(tmp_path):
+    """relu2 reads what relu1 wrote, through a Cast; both in two slices."""
+    mine = tmp_path / "my"
+    mine.mkdir()
+    attributes = {"slice_instance_num": 2, "threadMode": False, "outputCutList": [[1, 2, 1, 1]], "output_tensor_slice": []}
+    for number, name in enumerate(("relu1", "relu2")):
+        for i, part in enumerate(np.split(X, 2, 1)):
+            slice_file(mine / f"Relu.{name}_lxslice{i}.1.2.17000000000000{number}{i}.4.7.0.0", [part], [part], attributes)
+    ops = [operator("relu1", "Relu", 1, []), operator("cast", "Cast", 2, ["relu1:0"]), operator("relu2", "Relu", 3, ["cast:0"])]
+    return mine, golden(tmp_path / "gold", relu1=X + 1, relu2=X), graph(tmp_path / "model.json", *ops)
+
+
+def test_inputs_of_slices_are_what_slices_before_wrote(tmp_path):
+    """Through Cast; but the dtypes stay those of the input, which could not be compared."""
+    mine, right, rules = chain(tmp_path)
+    done = compare("-m", mine, "-g", right, "-f", rules, "-out", tmp_path)
+    assert done.returncode in (0, 2), done.stderr
+    rows = dtypes_and_errors(tmp_path)
+    assert rows["relu1:output:0"] == ["float16", "float32", "[1,4,3,4]", "1.000000"]
+    assert rows["relu2:input:0"] == ["NaN", "NaN", "[1,4,3,4]", "1.000000"]
+    assert rows["relu2:output:0"] == ["float16", "float32", "[1,4,3,4]", "0.000000"]
+
+
+def test_inputs_of_an_only_slice(tmp_path):
+    """One file of an operator in slices takes the result of slices before, too. What was executed as a whole stands
+    only for what could not be compared."""
+    mine, right, rules = chain(tmp_path)
+    for file in mine.glob("Relu.relu2_*"):
+        file.unlink()
+    attributes = {"slice_instance_num": 1, "threadMode": False, "outputCutList": [[1, 1, 1, 1]], "output_tensor_slice": []}
+    slice_file(mine / "Relu.relu2_lxslice0.1.2.1700000000000090.4.7.0.0", [X + 5], [X], attributes)
+    compare("-m", mine, "-g", right, "-f", rules, "-out", tmp_path)
+    assert dtypes_and_errors(tmp_path)["relu2:input:0"] == ["float16", "float32", "[1,4,3,4]", "1.000000"]
+    for file in (*mine.glob("Relu.relu1_*"), *tmp_path.glob("result_*")):
+        file.unlink()
+    slice_file(mine / "Relu.relu1.1.2.1700000000000000", [X], [X], {})
+    compare("-m", mine, "-g", right, "-f", rules, "-out", tmp_path)
+    assert dtypes_and_errors(tmp_path)["relu2:input:0"] == ["float16", "float32", "[1,4,3,4]", "4.000000"]

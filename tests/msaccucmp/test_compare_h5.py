@@ -120,3 +120,55 @@ def test_numbers_that_are_none(tmp_path):
     [folder] = (tmp_path / "out").glob("*_filtered")
     with open(folder / "filtered_result.csv", newline="") as file:
         assert [row["CosineSimilarity"] for row in csv.DictReader(file)] == ["NaN", "NaN"]
+
+
+def test_what_pairs_cannot_be_compared(tmp_path):
+    """DataType has nine numbers; of others the original can tell nothing, here they are compared if they are equal."""
+    x = np.ones((2, 2), np.float32)
+    mine = {f"/op{i}/{i}/output/a": (x, kind) for i, kind in enumerate((4, 4, 1, 1, 1))}
+    right = {f"/op{i}/{i}/output/a": (x, kind) for i, kind in enumerate((4, 1, 15, 6, 10))}
+    mine, right = write(tmp_path / "npu.h5", NPU, mine), write(tmp_path / "cpu.h5", CPU, right)
+    with h5py.File(right, "r+") as file:
+        del file["/op4/4/output/a"].attrs["DataType"]
+    assert compare("-m", mine, "-g", right, "-out", tmp_path / "out").returncode == 0
+    assert [row["CompareFailReason"] for row in rows_in(tmp_path / "out")] == [
+        "", "4 is not in list", "15 is not in list",
+        "The DataType on both sides are different, my dump data path is /op3/3/output/a, the data type of both sides is(Float,Int).",
+        "None is not in list"]
+
+
+def test_what_is_said_of_what_has_no_counterpart(tmp_path):
+    """Of single tensors only if the other file has the operator."""
+    x = np.ones((2, 2), np.float32)
+    mine = write(tmp_path / "npu.h5", NPU, {"/add/1/output/a": x, "/add/1/output/b": x, "/mul/2/output/a": x})
+    right = write(tmp_path / "cpu.h5", CPU, {"/add/1/output/a": x})
+    done = compare("-m", mine, "-g", right, "-out", tmp_path / "out")
+    assert done.returncode == 0
+    assert [line.split("[WARNING] ")[1] for line in done.stderr.splitlines() if "[WARNING]" in line and "data match" in line] == [
+        "No data match with /add/1/output/b in golden dump data."]
+    assert [row["CompareFailReason"] for row in rows_in(tmp_path / "out")] == [
+        "", "No data match with /add/1/output/b in golden dump data.", "No data match with op:mul in golden dump data."]
+
+
+def test_elements_that_cannot_be_read(tmp_path):
+    """The reason stands on the log, not in the table."""
+    x = np.arange(64, dtype=np.float32)
+    mine = write(tmp_path / "npu.h5", NPU, {"/add/1/output/a": x, "/mul/2/output/a": x})
+    right = write(tmp_path / "cpu.h5", CPU, {"/mul/2/output/a": x})
+    with h5py.File(right, "r+") as file:
+        dataset = file.create_dataset("/add/1/output/a", data=x, chunks=(64,), compression="gzip")
+        for name, value in file["/mul/2/output/a"].attrs.items():
+            dataset.attrs[name] = value
+        place = dataset.id.get_chunk_info(0)
+    with open(right, "r+b") as file:
+        file.seek(place.byte_offset)
+        file.write(b"\xff" * place.size)
+    done = compare("-m", mine, "-g", right, "-out", tmp_path / "out")
+    assert done.returncode == 0 and "[ERROR] Read dataset:/add/1/output/a failed!" in done.stderr
+    assert [(row["CosineSimilarity"], row["CompareFailReason"]) for row in rows_in(tmp_path / "out")] == [("NaN", ""), ("1.000000", "")]
+
+
+def test_a_directory_of_algorithms_is_looked_at_first(sides, tmp_path):
+    arguments = ["-m", sides[0], "-g", sides[1], "-out", tmp_path / "out"]
+    assert compare(*arguments, "-c", tmp_path / "nothing").returncode == 3
+    assert compare(*arguments, "-c", tmp_path).returncode == 6

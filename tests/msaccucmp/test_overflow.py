@@ -220,3 +220,33 @@ def test_other_numbers(dtype, special, tmp_path):
         with numpy.errstate(all="ignore"):
             expected = f"[Max: {numpy.max(array)!s}] [Min: {numpy.min(array)!s}] [Mean: {array.mean()!s}]"
         assert summary(folder / "out")[-1].endswith(expected)
+
+
+def test_a_record_of_two_outputs(tmp_path):
+    """Both are converted; which one counts is not told, and ends `overflow` without a word."""
+    numpy = pytest.importorskip("numpy")
+    one, other = older_record(3, 5, core=1), older_record(4, 5, core=1)
+    outputs = [tensor(4, ND, [len(record)], record) for record in (one, other)]
+    file = dump_file(tmp_path / "Opdebug.Node_OpDebug.9.9.100", outputs)
+    done = convert("-d", file, "-out", tmp_path / "converted")
+    assert done.returncode == 0
+    tasks = [json.loads((tmp_path / f"converted/{file.name}.output.{i}.json").read_text())["AI Core"]["task_id"] for i in (0, 1)]
+    assert tasks == [3, 4]
+    done = msaccucmp("overflow", "-d", tmp_path, "-out", tmp_path / "out")
+    assert done.returncode == 17 and "WARNING" not in done.stderr and "ERROR" not in done.stderr and "took" in done.stderr
+    assert not list((tmp_path / "out").glob("*.txt"))
+    # Of a second one that cannot be read nothing is left to choose from.
+    outputs[1] = tensor(4, ND, [4], b"1234")
+    dump_file(file, outputs)
+    operator_file(tmp_path, "op", numpy.ones(1, "int8"))
+    done = msaccucmp("overflow", "-d", tmp_path, "-out", tmp_path / "out2")
+    assert done.returncode == 0 and "Failed to parse dump file" in done.stderr
+    assert summary(tmp_path / "out2")[1] == "[Add] scope/op"
+
+
+def test_a_record_by_a_number(tmp_path):
+    """Its name then does not tell that it is a record, and no JSON is made of it."""
+    record_file(tmp_path, older_record(3, 5, core=1)).rename(tmp_path / "12345")
+    (tmp_path / "mapping.csv").write_text("12345,Opdebug.Node_OpDebug.9.9.100\n")
+    done = msaccucmp("overflow", "-d", tmp_path, "-out", tmp_path / "out")
+    assert done.returncode == 4 and "[Overflow] Parsed overflow debug file: 12345 failed." in done.stderr

@@ -76,6 +76,10 @@ def test_nothing_is_an_option_behind_two_hyphens(tmp_path):
     (["-p", "1_0"], "argument -p/--post_process: invalid choice: 10 (choose from 0, 1)"),
     (["-ml", "1__0"], "argument -ml/--max_line: invalid int value: '1__0'"),
     (["-ml", "_1"], "argument -ml/--max_line: invalid int value: '_1'"),
+    (["-n=--"], "argument -n/--topn: invalid int value: '--'"),  # a value, if it is attached
+    (["-n--"], "argument -n/--topn: invalid int value: '--'"),
+    (["--range=--", "-p=--"], "argument -p/--post_process: invalid int value: '--'"),
+    (["-map=--"], "argument -map/--mapping: ignored explicit argument '--'"),
     (["-map=x"], "argument -map/--mapping: ignored explicit argument 'x'"),
     (["-map=p7"], "argument -p/--post_process: invalid choice: 7 (choose from 0, 1)"),  # letters of further options
     (["--mapping=p1"], "argument -map/--mapping: ignored explicit argument 'p1'")])
