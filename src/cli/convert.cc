@@ -29,7 +29,6 @@ using Json = nlohmann::json;
 
 constexpr std::uint64_t kBigFile = 32 << 20;    // converted alone, by all threads
 constexpr std::size_t kOperatorsAtOnce = 4096;  // whose names and places are in memory
-constexpr std::size_t kDigestBytes = 1 << 20;   // of what was seen, at a time
 
 struct ConvertArguments {
   std::string path, output, to = "npy", format, slot;
@@ -173,10 +172,8 @@ class Converter {
     OPDUMP_TRY(const compare::SharedAnswers shared, work.run(bytes, convert_own));
     if (!group_.is_leader()) return ok();
     for (const std::size_t rank : shared.workers) {
-      const std::string died = "process " + std::to_string(rank) + ": it died, and process 0 did its part";
-      if (shared.answers[rank].empty() && std::ranges::count(shared.owner, rank) > 0 &&
-          std::ranges::count(left_out_, died) == 0)
-        left_out_.push_back(died);
+      if (shared.answers[rank].empty() && std::ranges::count(shared.owner, rank) > 0)
+        left_out_.push_back("process " + std::to_string(rank) + ": it died, and process 0 did its part");
       if (rank != 0) take_answers(shared.answers[rank]);
     }
     std::vector<std::size_t> left;
@@ -262,18 +259,17 @@ Result<Plan> make_plan(const ConvertArguments& arguments, const ConvertTarget& t
       if (!is_wanted(slot, arguments.slot)) continue;
       ++count;
       bytes += slot.stored_bytes();
-      seen += place.string() + " " + run.name + " " + std::to_string(slot.index) + " " +
-              std::to_string(slot.stored_bytes()) + "\n";
+      compare::note_seen(seen, place.string() + " " + run.name + " " + std::to_string(slot.index) + " " +
+                                   std::to_string(slot.stored_bytes()));
       if (place == made) continue;
       OPDUMP_CHECK_OK(make_inside(target.output, target.is_file_each() ? place : place.parent_path()));
       made = place;
     }
-    if (seen.size() > kDigestBytes) seen = compare::digest_of(seen);
   }
   if (count == 0)
     return Error(Code::not_found,
                  arguments.path + ": no tensor to convert: statistics only, or another --slot");
-  for (const dump::Problem& problem : dump.problems()) seen += problem.what + "\n";
+  for (const dump::Problem& problem : dump.problems()) compare::note_seen(seen, problem.what);
   std::vector<Batch> batches = make_batches(dump.runs(), chosen);
   return Plan{std::move(dump), std::move(chosen), std::move(batches), bytes, compare::digest_of(seen)};
 }

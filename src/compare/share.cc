@@ -11,28 +11,20 @@
 namespace opdump::compare {
 namespace {
 
-constexpr std::size_t kDigestBytes = 1 << 20;  // of descriptions at a time
-
-void append_run(std::string& text, const dump::OperatorRun& run) {
-  text += std::to_string(run.rank) + " " + std::to_string(run.step) + " " + operator_name(run) + "\n";
-  for (const dump::Slot& slot : run.slots)
-    text +=
-        slot_name(slot) + " " + std::to_string(slot.stored_bytes()) + " " +
-        (slot.file.empty() ? slot.undumped_reason : std::filesystem::path(slot.file).filename().string()) +
-        "\n";
-}
-
 // Equal for processes that would measure the same.
 std::string digest_of_dumps(const std::array<const dump::DumpSet*, 2>& dumps) {
-  std::string text;
+  std::string seen;
   for (const dump::DumpSet* dump : dumps) {
     for (const dump::OperatorRun& run : dump->runs()) {
-      append_run(text, run);
-      if (text.size() > kDigestBytes) text = digest_of(text);
+      note_seen(seen, std::to_string(run.rank) + " " + std::to_string(run.step) + " " + operator_name(run));
+      for (const dump::Slot& slot : run.slots)
+        note_seen(seen, slot_name(slot) + " " + std::to_string(slot.stored_bytes()) + " " +
+                            (slot.file.empty() ? slot.undumped_reason
+                                               : std::filesystem::path(slot.file).filename().string()));
     }
-    for (const dump::Problem& problem : dump->problems()) text += problem.what + "\n";
+    for (const dump::Problem& problem : dump->problems()) note_seen(seen, problem.what);
   }
-  return digest_of(text);
+  return digest_of(seen);
 }
 
 // ---- Results as bytes. The processes are the same program on machines of the same kind.
@@ -83,11 +75,6 @@ bool take_results(std::span<Task> tasks, std::string_view bytes, std::vector<boo
   return true;
 }
 
-// Says it once, however many lists there are.
-void note(std::vector<std::string>& reasons, std::string reason) {
-  if (std::ranges::find(reasons, reason) == reasons.end()) reasons.push_back(std::move(reason));
-}
-
 }  // namespace
 
 Result<SharedWork> join_comparison(const Share& share, const dump::DumpSet& golden,
@@ -115,7 +102,7 @@ Result<> share_tasks(SharedWork& work, std::span<Task> tasks, const Options& opt
   std::vector<bool> is_done(tasks.size());
   for (const std::size_t rank : shared.workers)
     if (!take_results(tasks, shared.answers[rank], is_done))
-      note(incomplete, "process " + std::to_string(rank) + ": its answer is not whole");
+      incomplete.push_back("process " + std::to_string(rank) + ": its answer is not whole");
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (is_done[i]) continue;
     tasks[i].slot->verdict = Verdict::unreadable;

@@ -79,24 +79,20 @@ bool SharedWork::takes_part() const { return std::ranges::find(workers_, share_-
 Result<SharedAnswers> SharedWork::run(
     std::span<const std::uint64_t> bytes,
     const std::function<std::string(std::span<const std::size_t> pieces)>& work) {
-  SharedAnswers shared{workers_, divide(bytes, workers_), {}, problems_};
+  SharedAnswers shared{workers_, divide(bytes, workers_), {}};
   std::vector<std::size_t> own;
   for (std::size_t i = 0; i < bytes.size() && takes_part(); ++i)
     if (shared.owner[i] == share_->rank) own.push_back(i);
   OPDUMP_TRY(shared.answers, share_->exchange(work(own)));
+  std::erase_if(workers_, [&](std::size_t rank) {
+    return rank != 0 && shared.answers[rank].empty() && std::ranges::count(shared.owner, rank) > 0;
+  });
   return shared;
 }
 
 Result<> SharedWork::sit_out() {
   for (; rounds_ > 0; --rounds_) OPDUMP_CHECK_OK(share_->exchange({}));
   return ok();
-}
-
-Result<SharedAnswers> share_work(
-    const Share& share, const std::string& digest, std::span<const std::uint64_t> bytes,
-    const std::function<std::string(std::span<const std::size_t> pieces)>& work) {
-  OPDUMP_TRY(SharedWork shared, SharedWork::join(share, digest, 1));
-  return shared.run(bytes, work);
 }
 
 Result<> stay_out(const Share& share, const std::string& why) {
@@ -116,18 +112,6 @@ void note_seen(std::string& seen, std::string_view what) {
   constexpr std::size_t kLongest = 1 << 20;
   seen.append(what).append("\n");
   if (seen.size() > kLongest) seen = digest_of(seen);
-}
-
-std::vector<std::string> new_problems(const SharedAnswers& shared, std::vector<std::size_t>& workers) {
-  std::vector<std::string> told;
-  std::size_t missing = 0, rank = 0;
-  for (; missing < shared.problems.size(); ++rank) {
-    if (std::ranges::find(shared.workers, rank) != shared.workers.end()) continue;
-    if (std::ranges::find(workers, rank) != workers.end()) told.push_back(shared.problems[missing]);
-    ++missing;
-  }
-  workers = shared.workers;
-  return told;
 }
 
 }  // namespace opdump::compare

@@ -24,13 +24,13 @@ struct Share {
 
 // What became of one list.
 struct SharedAnswers {
-  std::vector<std::size_t> workers;   // the processes that take part
-  std::vector<std::size_t> owner;     // for each piece the process that has it
-  std::vector<std::string> answers;   // by process; empty of those that died or took no part
-  std::vector<std::string> problems;  // "process 2 on host7: it died"
+  std::vector<std::size_t> workers;  // the processes that took part
+  std::vector<std::size_t> owner;    // for each piece the process that has it
+  std::vector<std::string> answers;  // by process; empty of those that died or took no part
 };
 
-// Work that comes in several lists, one after the other.
+// Work that comes in several lists, one after the other, so that what the processes tell each other is not
+// too much at a time.
 class SharedWork {
  public:
   // Only processes with process 0's `digest` take part: they have the same `rounds` lists. Errors: those of
@@ -38,10 +38,12 @@ class SharedWork {
   static Result<SharedWork> join(const Share& share, const std::string& digest, std::uint64_t rounds);
 
   bool takes_part() const;
-  const std::vector<std::string>& problems() const { return problems_; }  // see SharedAnswers
+  // Why others take no part: "process 2 on host7: it died".
+  const std::vector<std::string>& problems() const { return problems_; }
 
   // Does this process's part of a list with `work`, which gets the numbers of its pieces and returns the
-  // results as text. Errors: those of exchange.
+  // results as text; they may be empty only in process 0. Who gives no answer gets no more work. Errors:
+  // those of exchange.
   Result<SharedAnswers> run(std::span<const std::uint64_t> bytes,
                             const std::function<std::string(std::span<const std::size_t> pieces)>& work);
   // What a process does that takes no part, instead of all its run().
@@ -50,22 +52,13 @@ class SharedWork {
  private:
   explicit SharedWork(const Share& share) : share_(&share) {}
   const Share* share_;
-  std::uint64_t rounds_ = 0;  // that are left of process 0's
+  std::uint64_t rounds_ = 0;  // process 0's
   std::vector<std::size_t> workers_;
   std::vector<std::string> problems_;
 };
 
-// Work in one list. Errors: as SharedWork.
-Result<SharedAnswers> share_work(const Share& share, const std::string& digest,
-                                 std::span<const std::uint64_t> bytes,
-                                 const std::function<std::string(std::span<const std::size_t> pieces)>& work);
-
 // What a process calls instead if it cannot start: `why` is told by the others.
 Result<> stay_out(const Share& share, const std::string& why);
-
-// Of several rounds of work: the problems of processes that took part in the round before, which are not told
-// yet. `workers` are those, and become those of this round.
-std::vector<std::string> new_problems(const SharedAnswers& shared, std::vector<std::size_t>& workers);
 
 // A short text that is equal for equal texts.
 std::string digest_of(std::string_view text);

@@ -175,35 +175,42 @@ void decode(std::string_view bytes, const Take& take) {
 class SharedRun {
  public:
   SharedRun(const CompareWork& work, const compare::Share& share, OrderedResults& results)
-      : work_(work), share_(share), results_(results), digest_(compare::digest_of(work.seen)) {
-    for (std::size_t rank = 0; rank < share.size; ++rank) workers_.push_back(rank);
-  }
+      : work_(work), share_(share), results_(results) {}
 
   // Whether all processes answered; the leader says which did not.
   bool run() {
-    bool is_whole = true;
-    for (std::size_t first = 0; first == 0 || first < work_.count; first += kPiecesOfRound) {
-      const auto done = run_round(first, std::min(kPiecesOfRound, work_.count - first));
-      if (!done) log_line(Severity::error, done.error().message());
-      is_whole = is_whole && done && *done;
-      if (!done) break;
+    const auto is_whole = run_rounds();
+    if (!is_whole) log_line(Severity::error, is_whole.error().message());
+    return is_whole && *is_whole;
+  }
+
+ private:
+  Result<bool> run_rounds() {
+    const std::size_t rounds = std::max<std::size_t>(1, (work_.count + kPiecesOfRound - 1) / kPiecesOfRound);
+    OPDUMP_TRY(auto shared, compare::SharedWork::join(share_, compare::digest_of(work_.seen), rounds));
+    if (!shared.takes_part()) {
+      OPDUMP_CHECK_OK(shared.sit_out());
+      return false;
+    }
+    for (const std::string& problem : shared.problems()) log_line(Severity::error, problem + ".");
+    bool is_whole = shared.problems().empty();
+    for (std::size_t round = 0; round < rounds; ++round) {
+      const std::size_t first = round * kPiecesOfRound;
+      OPDUMP_TRY(const bool is_done, run_round(shared, first, std::min(kPiecesOfRound, work_.count - first)));
+      is_whole = is_whole && is_done;
     }
     return is_whole;
   }
 
- private:
-  Result<bool> run_round(std::size_t first, std::size_t count) {
-    OPDUMP_TRY(
-        const auto shared,
-        compare::share_work(share_, digest_, std::span(work_.bytes).subspan(first, count),
-                            [&](std::span<const std::size_t> pieces) { return compare_own(first, pieces); }));
+  Result<bool> run_round(compare::SharedWork& work, std::size_t first, std::size_t count) {
+    OPDUMP_TRY(const auto shared,
+               work.run(std::span(work_.bytes).subspan(first, count),
+                        [&](std::span<const std::size_t> pieces) { return compare_own(first, pieces); }));
     for (const std::size_t rank : shared.workers)
       if (rank != share_.rank)
         decode(shared.answers[rank],
                [&](const Json& answer) { results_.add(answer[0].get<std::size_t>(), from_json(answer)); });
-    for (const std::string& problem : compare::new_problems(shared, workers_))
-      log_line(Severity::error, problem + ".");
-    bool is_whole = shared.problems.empty();
+    bool is_whole = true;
     for (std::size_t i = first; i < first + count; ++i) {
       if (results_.is_done(i)) continue;
       is_whole = false;
@@ -229,8 +236,6 @@ class SharedRun {
   const CompareWork& work_;
   const compare::Share& share_;
   OrderedResults& results_;
-  std::string digest_;
-  std::vector<std::size_t> workers_;  // of the last round
 };
 
 }  // namespace

@@ -152,19 +152,23 @@ class Conversion {
     const group::Group& group = *options_.group;
     const compare::Share share{group.rank(), group.size(), 0,
                                [&](const std::string& mine) { return group.exchange(mine); }};
-    const std::string digest = compare::digest_of(description());
-    std::vector<std::size_t> workers(group.size());
-    std::iota(workers.begin(), workers.end(), 0);
-    for (std::size_t first = 0; first == 0 || first < files_.size(); first += kFilesOfRound) {
+    const std::size_t rounds = std::max<std::size_t>(1, (files_.size() + kFilesOfRound - 1) / kFilesOfRound);
+    auto work = compare::SharedWork::join(share, compare::digest_of(description()), rounds);
+    if (!work) return fail(Status::invalid_path, work.error().message());
+    if (!work->takes_part()) {
+      const auto waited = work->sit_out();
+      return waited ? Status::ok : fail(Status::invalid_path, waited.error().message());
+    }
+    left_out_ = work->problems();
+    for (std::size_t first = 0, round = 0; round < rounds; ++round, first += kFilesOfRound) {
       const std::size_t count = std::min(kFilesOfRound, files_.size() - first);
       const auto shared =
-          compare::share_work(share, digest, std::span(bytes_).subspan(first, count),
-                              [&](std::span<const std::size_t> own) { return convert_own(first, own); });
+          work->run(std::span(bytes_).subspan(first, count),
+                    [&](std::span<const std::size_t> own) { return convert_own(first, own); });
       if (!shared) return fail(Status::invalid_path, shared.error().message());
-      if (!group.is_leader()) continue;
-      std::ranges::move(compare::new_problems(*shared, workers), std::back_inserter(left_out_));
-      take_round(first, *shared);
+      if (group.is_leader()) take_round(first, *shared);
     }
+    if (!group.is_leader()) return Status::ok;
     for (const std::string& process : left_out_) log_line(Severity::error, process);
     return Status::ok;
   }
