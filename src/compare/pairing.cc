@@ -87,7 +87,7 @@ struct Part {
 class Keys {
  public:
   void add(std::uint32_t index, std::int64_t graph, std::string_view text) {
-    keys_.push_back({graph, texts_.size(), text.size(), index});
+    keys_.push_back({graph, texts_.size(), static_cast<std::uint32_t>(text.size()), index});
     texts_ += text;
   }
   // In order of graph and text, of equal ones in order of execution.
@@ -110,8 +110,8 @@ class Keys {
  private:
   struct Key {
     std::int64_t graph;
-    std::size_t start, size;  // of the text
-    std::uint32_t index;
+    std::uint64_t start;  // of the text
+    std::uint32_t size, index;
   };
   std::pair<std::int64_t, std::string_view> order(const Key& key) const {
     return {key.graph, std::string_view(texts_).substr(key.start, key.size)};

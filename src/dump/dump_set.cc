@@ -223,8 +223,8 @@ bool DumpSetReader::walk(const fs::path& directory, std::size_t depth) {
   for (; !failed && entries != fs::directory_iterator(); entries.increment(failed))
     note_entry(*entries, files, subdirectories);
   if (failed) set_.problems_.push_back({directory, directory.string() + ": " + failed.message()});
-  std::ranges::sort(files.names);
-  if (std::ranges::any_of(files.names, is_dump_file)) read_step_directory(std::move(files));
+  files.names.sort();
+  if (have_dump_file(files.names)) read_step_directory(std::move(files));
   leave_out_older(directory, subdirectories);
   for (const std::string& name : subdirectories) {
     const fs::path path = directory / name;
@@ -273,14 +273,14 @@ void DumpSetReader::note_entry(const fs::directory_entry& entry, StepFiles& file
   else if (entry.is_directory(failed))
     subdirectories.insert(std::move(name));
   else if (entry.is_regular_file(failed))
-    files.names.push_back(std::move(name));
+    files.names.add(name);
 }
 
 // A file that the user has named, be it a link.
 void DumpSetReader::read_file_alone() {
   StepFiles files;
   files.directory = set_.path_.parent_path();
-  files.names = {set_.path_.filename().string()};
+  files.names.add(set_.path_.filename().string());
   files.is_alone = true;
   std::error_code failed;
   if (fs::is_regular_file(files.directory / format::kMappingCsvName, failed))

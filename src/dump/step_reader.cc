@@ -28,51 +28,85 @@ namespace {
 constexpr std::uint64_t kMaxTableBytes = std::uint64_t{1} << 30;
 constexpr std::size_t kCheckedByOneThread = 1000;  // files
 
-// The slots of all executions of an operator, or of one where the names tell which.
-struct OperatorSlots {
-  std::size_t order = 0;  // of those that were met
-  std::uint64_t task = 0;
+// All executions of an operator, or one where the names tell which.
+struct OperatorKey {
+  std::string type, name;
+  std::uint32_t execution = 0;
+  std::uint64_t task = 0;  // these two are those of the last slot
   std::int64_t stream = 0;
-  std::string slots;  // packed
 };
 
-// The slots of a directory, which may be very many.
+// The slots of a directory, which may be very many: up to 4 GiB of them, packed.
 class SlotsByOperator {
  public:
-  using Key = std::tuple<std::string, std::string, std::uint32_t>;  // type, name, execution
-
   explicit SlotsByOperator(const StepFiles& files) : directory_(files.directory.string()) {}
 
-  void add(Key key, std::uint64_t task, std::int64_t stream, const Slot& slot) {
-    const std::size_t order = operators_.size();
-    const auto [found, is_new] = operators_.try_emplace(std::move(key));
-    OperatorSlots& op = found->second;
-    if (is_new) op.order = order;
-    op.task = task;
-    op.stream = stream;
-    packer_.pack(op.slots, slot, directory_);
+  void add(const OperatorKey& op, const Slot& slot) {
+    key_.clear();
+    Packer key(key_);
+    key.text(op.type);
+    key.text(op.name);
+    key.number(op.execution);
+    const bool is_last = !records_.empty() && texts_.at(records_.back().op) == key_;
+    const auto op_place = is_last ? records_.back().op : texts_.add(key_);
+    packed_.clear();
+    Packer packed(packed_);
+    packed.number(op.task);
+    packed.signed_number(op.stream);
+    packer_.pack(packed_, slot, directory_);
+    const auto slot_place = texts_.add(packed_);
+    if (op_place && slot_place)
+      records_.push_back({*op_place, *slot_place});
+    else
+      ++left_out_;
   }
+  std::uint64_t left_out() const { return left_out_; }  // how many there was no room for
 
   // Calls `take` with each operator and its slots, in the order in which they were met: that of an archive or
-  // a table is often the order of execution. None is left.
+  // a table is often the order of execution. To be called once.
   template <typename Take>
   void drain(const Take& take) {
-    std::vector<decltype(operators_)::node_type> nodes;
-    nodes.reserve(operators_.size());
-    while (!operators_.empty()) nodes.push_back(operators_.extract(operators_.begin()));
-    std::ranges::sort(nodes, {}, [](const auto& node) { return node.mapped().order; });
-    for (auto& node : nodes) {
-      const auto op = std::move(node);  // and gone
+    std::ranges::sort(records_, {},
+                      [&](const Record& record) { return std::pair(texts_.at(record.op), record.slot); });
+    const auto is_first = [&](std::size_t i) {
+      return i == 0 || texts_.at(records_[i].op) != texts_.at(records_[i - 1].op);
+    };
+    std::vector<std::uint32_t> firsts;  // of each operator's records
+    for (std::size_t i = 0; i < records_.size(); ++i)
+      if (is_first(i)) firsts.push_back(static_cast<std::uint32_t>(i));
+    std::ranges::sort(firsts, {}, [&](std::uint32_t i) { return records_[i].slot; });
+    for (std::size_t i : firsts) {
+      OperatorKey op = unpack(texts_.at(records_[i].op));
       std::vector<Slot> slots;
-      for (Unpacker in(op.mapped().slots); !in.is_empty();) slots.push_back(packer_.unpack(in, directory_));
-      take(op.key(), op.mapped(), std::move(slots));
+      do {
+        Unpacker in(texts_.at(records_[i].slot));
+        op.task = in.number();
+        op.stream = in.signed_number();
+        slots.push_back(packer_.unpack(in, directory_));
+      } while (++i < records_.size() && !is_first(i));
+      take(op, std::move(slots));
     }
   }
 
  private:
+  struct Record {
+    std::uint32_t op = 0, slot = 0;  // in texts_; those of slots rise
+  };
+  static OperatorKey unpack(std::string_view bytes) {
+    Unpacker in(bytes);
+    OperatorKey op;
+    op.type = in.text();
+    op.name = in.text();
+    op.execution = static_cast<std::uint32_t>(in.number());
+    return op;
+  }
+
   std::string directory_;
-  std::map<Key, OperatorSlots> operators_;
+  std::vector<Record> records_;
+  TextBlocks texts_;
+  std::uint64_t left_out_ = 0;
   SlotPacker packer_;
+  std::string key_, packed_;  // kept for their memory
 };
 
 auto place(const Slot& slot) { return std::tuple(slot.side, slot.index); }
@@ -88,8 +122,7 @@ std::string read_table(const std::filesystem::path& path, std::vector<Problem>& 
 
 format::MappingCsv read_mapping(const StepFiles& files, std::vector<Problem>& problems) {
   std::filesystem::path path = files.mapping;
-  if (std::ranges::find(files.names, format::kMappingCsvName) != files.names.end())
-    path = files.directory / format::kMappingCsvName;
+  if (files.names.contains(format::kMappingCsvName)) path = files.directory / format::kMappingCsvName;
   if (path.empty()) return {};
   format::MappingCsv mapping = format::decode_mapping_csv(read_table(path, problems));
   if (mapping.damaged_lines > 0)
@@ -105,7 +138,7 @@ void collect_npy(FileName name, const std::filesystem::path& path, SlotsByOperat
   slot.format = std::move(name.format);
   slot.dtype = model::find_dtype(name.dtype).value_or(model::DType::undefined);
   slot.file = path;
-  slots.add({std::move(name.type), std::move(name.name), 0}, name.task, name.stream, slot);
+  slots.add({std::move(name.type), std::move(name.name), 0, name.task, name.stream}, slot);
 }
 
 // Raw elements: the name says all that is known of them.
@@ -136,7 +169,7 @@ void collect_legacy(LegacyName name, const std::filesystem::path& path, SlotsByO
     problems.push_back({path, slot.undumped_reason});
   }
   slot.shape = std::move(name.shape);
-  slots.add({std::move(name.type), std::move(name.name), 0}, 0, 0, slot);
+  slots.add({std::move(name.type), std::move(name.name)}, slot);
 }
 
 void collect_call(const CallName& name, const std::filesystem::path& path, SlotsByOperator& slots,
@@ -149,12 +182,12 @@ void collect_call(const CallName& name, const std::filesystem::path& path, Slots
     return;
   }
   for (const Slot& slot : read_call_file(path, name.timestamp_us, problems))
-    slots.add({name.type, name.name, 0}, name.task, name.stream, slot);
+    slots.add({name.type, name.name, 0, name.task, name.stream}, slot);
 }
 
 void collect_named(NamedSlot named, SlotsByOperator& slots) {
   TensorName& name = named.name;
-  slots.add({std::move(name.type), std::move(name.name), name.execution}, name.task, name.stream, named.slot);
+  slots.add({std::move(name.type), std::move(name.name), name.execution, name.task, name.stream}, named.slot);
 }
 
 // A .npy file that is not named as MindSpore names them.
@@ -198,7 +231,7 @@ void collect_op_statistics(const CallName& name, const std::filesystem::path& pa
     slot.shape = std::move(row.shape);
     slot.statistics = row.values;
     if (slot.statistics.empty()) slot.undumped_reason = "no statistics of its dtype";
-    slots.add({name.type, name.name, 0}, name.task, name.stream, slot);
+    slots.add({name.type, name.name, 0, name.task, name.stream}, slot);
   }
 }
 
@@ -267,7 +300,7 @@ void collect_file(FileKind kind, std::string_view name, const std::filesystem::p
     case FileKind::h5:
       return collect_h5(path, to, problems);
     case FileKind::onnx:
-      to.slots.add({{}, "model", 0}, 0, 0,
+      to.slots.add({{}, "model"},
                    read_onnx_file(path, parse_test_data_name(name).value_or(TestDataName()), problems));
       return;
     case FileKind::op_statistics:
@@ -281,7 +314,8 @@ void collect_file(FileKind kind, std::string_view name, const std::filesystem::p
 
 void collect_files(const StepFiles& files, Collected& to, std::vector<Problem>& problems) {
   const format::MappingCsv mapping = read_mapping(files, problems);
-  for (const std::string& file : files.names) {
+  for (std::size_t i = 0; i < files.names.size(); ++i) {
+    const std::string file(files.names[i]);
     const auto original = mapping.originals.find(file);
     const std::string& name = original == mapping.originals.end() ? file : original->second;
     const std::filesystem::path path = files.directory / file;
@@ -338,7 +372,7 @@ void collect_rows(const std::filesystem::path& path, SlotsByOperator& slots, std
     }
     const std::uint64_t task = parse_uint64(row.task_id).value_or(0);
     const std::int64_t stream = parse_int64(row.stream_id).value_or(0);
-    slots.add({std::move(row.op_type), std::move(row.op_name), 0}, task, stream, *slot);
+    slots.add({std::move(row.op_type), std::move(row.op_name), 0, task, stream}, *slot);
   };
   const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
   const auto csv = format::decode_statistic_csv(text, take);
@@ -373,8 +407,8 @@ void join_files_and_rows(std::vector<Slot>& slots) {
 }
 
 // Slots in order of time: a place that is taken already means that the operator ran again.
-void split_executions(const SlotsByOperator::Key& key, const OperatorSlots& op, std::vector<Slot> slots,
-                      std::int64_t step, const TakeRun& take) {
+void split_executions(const OperatorKey& op, std::vector<Slot> slots, std::int64_t step,
+                      const TakeRun& take) {
   OperatorRun run;
   const auto finish = [&] {
     std::ranges::sort(run.slots, {}, place);
@@ -388,8 +422,8 @@ void split_executions(const SlotsByOperator::Key& key, const OperatorSlots& op, 
     }
     if (taken.empty()) {
       run.step = step;
-      run.type = std::get<0>(key);
-      run.name = std::get<1>(key);
+      run.type = op.type;
+      run.name = op.name;
       run.task = op.task;
       run.stream = op.stream;
     }
@@ -400,9 +434,9 @@ void split_executions(const SlotsByOperator::Key& key, const OperatorSlots& op, 
 }
 
 void take_runs(SlotsByOperator& slots, std::int64_t step, const TakeRun& take) {
-  slots.drain([&](const SlotsByOperator::Key& key, const OperatorSlots& op, std::vector<Slot> of_operator) {
+  slots.drain([&](const OperatorKey& op, std::vector<Slot> of_operator) {
     join_files_and_rows(of_operator);
-    split_executions(key, op, std::move(of_operator), step, take);
+    split_executions(op, std::move(of_operator), step, take);
   });
 }
 
@@ -441,18 +475,42 @@ std::string check_tensor_file(Slot& slot) {
 
 }  // namespace
 
-bool is_dump_file(std::string_view name) {
-  return name == format::kStatisticCsvName || name == format::kMappingCsvName ||
-         find_kind(name) != FileKind::none;
+void FileNames::add(std::string_view name) {
+  if (const auto place = texts_.add(name))
+    places_.push_back(*place);
+  else
+    ++left_out_;
+}
+
+void FileNames::sort() {
+  std::ranges::sort(places_, {}, [&](std::uint32_t place) { return texts_.at(place); });
+}
+
+bool FileNames::contains(std::string_view name) const {
+  return std::ranges::any_of(places_, [&](std::uint32_t place) { return texts_.at(place) == name; });
+}
+
+bool have_dump_file(const FileNames& names) {
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (names[i] == format::kStatisticCsvName || names[i] == format::kMappingCsvName ||
+        find_kind(names[i]) != FileKind::none)
+      return true;
+  return false;
 }
 
 std::vector<Overflow> read_step(const StepFiles& files, std::vector<Problem>& problems, const TakeRun& take) {
   Collected collected{take, SlotsByOperator(files)};
   collect_files(files, collected, problems);
-  if (std::ranges::find(files.names, format::kStatisticCsvName) != files.names.end())
+  if (files.names.contains(format::kStatisticCsvName))
     collect_rows(files.directory / format::kStatisticCsvName, collected.slots, problems);
+  std::uint64_t left_out = files.names.left_out() + collected.slots.left_out();
   take_runs(collected.slots, 0, take);
-  for (auto& [step, slots] : collected.archives) take_runs(slots, step, take);
+  for (auto& [step, slots] : collected.archives) {
+    left_out += slots.left_out();
+    take_runs(slots, step, take);
+  }
+  if (left_out > 0)
+    problems.push_back({files.directory, counted(left_out, "file") + " or tensors more than can be read"});
   return std::move(collected.overflows);
 }
 

@@ -2,6 +2,8 @@
 // mapping.csv and tables of statistics are brought together.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -9,14 +11,31 @@
 #include <string>
 #include <vector>
 
+#include "base/text_blocks.h"
 #include "dump/dump_set.h"
 
 namespace opdump::dump {
 
+// The names of a directory's files, which may be very many: up to 4 GiB of them.
+class FileNames {
+ public:
+  void add(std::string_view name);
+  void sort();
+  std::size_t size() const { return places_.size(); }
+  std::string_view operator[](std::size_t index) const { return texts_.at(places_[index]); }
+  bool contains(std::string_view name) const;
+  std::uint64_t left_out() const { return left_out_; }  // how many there was no room for
+
+ private:
+  TextBlocks texts_;
+  std::vector<std::uint32_t> places_;
+  std::uint64_t left_out_ = 0;
+};
+
 // The regular files of a step directory that may matter here.
 struct StepFiles {
   std::filesystem::path directory;
-  std::vector<std::string> names;
+  FileNames names;
   // In front of the names of operators that are named by their files: "block1/". Nothing in a tree whose
   // files have names that say more: others are then a problem.
   std::optional<std::string> prefix;
@@ -25,8 +44,8 @@ struct StepFiles {
   std::filesystem::path mapping;  // the directory's mapping.csv, if it is not among `names`
 };
 
-// True for names that make a directory a step directory.
-bool is_dump_file(std::string_view name);
+// Whether one of them makes a directory a step directory.
+bool have_dump_file(const FileNames& names);
 
 // Hears of each execution by itself, without rank and graph; its step counts from that of the directory.
 using TakeRun = std::function<void(OperatorRun run)>;
