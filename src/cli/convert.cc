@@ -107,8 +107,8 @@ class Converter {
  private:
   Result<> convert(const Batch& batch, std::optional<compare::SharedWork>& shared) {
     const auto chosen = std::span(plan_.chosen).subspan(batch.first, batch.last - batch.first);
-    const std::vector<StepSlots> steps = list_slots(plan_.dump.runs(), chosen, arguments_.slot);
-    items_ = list_items(steps, target_);
+    OPDUMP_TRY(const SlotList list, list_slots(plan_.dump.runs(), chosen, arguments_.slot));
+    items_ = list_items(list.steps, target_);
     results_.assign(items_.size(), {});
     is_done_.assign(items_.size(), false);
     if (shared) {

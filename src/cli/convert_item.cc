@@ -5,6 +5,7 @@
 
 #include "arrays/file.h"
 #include "arrays/text.h"
+#include "base/concat.h"
 #include "format/npy.h"
 #include "format/safetensors.h"
 #include "format/zip_writer.h"
@@ -15,14 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kAlignment = 64;  // of arrays in .npz
-
-// What a .safetensors file says of a tensor before all elements. These are read when it is their turn, so
-// that one tensor at a time is in memory.
-struct Entry {
-  const NamedSlot* slot = nullptr;
-  model::DType dtype = model::DType::undefined;
-  model::Shape shape;
-};
 
 class ItemConverter {
  public:
@@ -42,11 +35,11 @@ class ItemConverter {
     if (written)
       ++result_.converted;
     else
-      result_.failures.push_back(slot.name + ": " + written.error().message());
+      result_.failures.push_back(concat({slot.name, ": ", written.error().message()}));
   }
 
   Result<> write_slot() const {
-    const fs::path path = target_.output / item_.step->place / (item_.slot->name + "." + target_.to);
+    const fs::path path = target_.output / item_.step->place / concat({item_.slot->name, ".", target_.to});
     OPDUMP_TRY(arrays::Array array, open_slot(item_.step->at(*item_.slot), target_.format, threads_));
     const double share = static_cast<double>(item_.bytes) / static_cast<double>(array.byte_count() + 1);
     array.on_written = [&](std::uint64_t bytes) {
@@ -91,7 +84,7 @@ class ItemConverter {
   static Result<> add_to_archive(format::ZipWriter& zip, const NamedSlot& slot, arrays::Array& array) {
     OPDUMP_TRY(const std::string header,
                format::encode_npy_header(array.dtype, array.shape, format::NpySpelling::numpy));
-    OPDUMP_CHECK_OK(zip.begin(slot.name + ".npy", header.size() + array.byte_count(), kAlignment));
+    OPDUMP_CHECK_OK(zip.begin(concat({slot.name, ".npy"}), header.size() + array.byte_count(), kAlignment));
     OPDUMP_CHECK_OK(zip.add(std::as_bytes(std::span(header))));
     for (;;) {
       OPDUMP_TRY(const auto piece, array.pieces->next());
@@ -100,34 +93,28 @@ class ItemConverter {
     }
   }
 
-  // The tensors of a step that can be opened; the others are told.
-  std::vector<Entry> list_entries() {
-    std::vector<Entry> entries;
+  // Dtypes and shapes of all come first in the file. The elements are read when it is their turn, so that one
+  // tensor at a time is in memory.
+  Result<> write_safetensors(const Fd& fd, const fs::path& path, std::vector<const NamedSlot*>& slots) {
+    format::SafetensorsHeader header;
     for (const NamedSlot& slot : item_.step->slots) {
       const auto array = open_slot(item_.step->at(slot), target_.format, 1);
-      if (array && !format::safetensors_dtype(array->dtype).empty())
-        entries.push_back({&slot, array->dtype, array->shape});
-      else
-        note(slot, array ? Error(Code::unsupported, "." + target_.to + " has no " +
-                                                        std::string(model::dtype_info(array->dtype).name))
-                         : array.error());
+      if (!array) {
+        note(slot, array.error());
+      } else if (format::safetensors_dtype(array->dtype).empty()) {
+        const std::string dtype(model::dtype_info(array->dtype).name);
+        note(slot, Error(Code::unsupported, ".safetensors has no " + dtype));
+      } else {
+        slots.push_back(&slot);
+        OPDUMP_CHECK_OK(header.add(std::string(slot.name), array->dtype, array->shape));
+      }
     }
-    return entries;
-  }
-
-  Result<> write_safetensors(const Fd& fd, const fs::path& path, std::vector<const NamedSlot*>& slots) {
-    const std::vector<Entry> entries = list_entries();
-    std::vector<format::SafetensorsEntry> header;
-    for (const Entry& entry : entries) {
-      slots.push_back(entry.slot);
-      header.push_back({entry.slot->name, entry.dtype, entry.shape});
-    }
-    OPDUMP_TRY(const std::string text, format::encode_safetensors_header(header));
+    OPDUMP_TRY(const std::string text, header.finish());
     OPDUMP_CHECK_OK(write_all(fd, std::as_bytes(std::span(text)), path));
-    for (const Entry& entry : entries) {
-      OPDUMP_TRY(arrays::Array array, open_slot(item_.step->at(*entry.slot), target_.format, 1));
+    for (const NamedSlot* slot : slots) {
+      OPDUMP_TRY(arrays::Array array, open_slot(item_.step->at(*slot), target_.format, 1));
       OPDUMP_CHECK_OK(arrays::write_pieces(array, fd, path));
-      on_done_(entry.slot->bytes);
+      on_done_(slot->bytes);
     }
     return ok();
   }

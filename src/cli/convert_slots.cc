@@ -1,7 +1,7 @@
 #include "cli/convert_slots.h"
 
 #include <algorithm>
-#include <set>
+#include <unordered_set>
 #include <utility>
 
 #include "dump/tensor_names.h"
@@ -138,10 +138,11 @@ bool is_wanted(const dump::Slot& slot, const std::string& wanted) {
   return !slot.file.empty() && (wanted.empty() || wanted == slot_part(slot));
 }
 
-std::vector<StepSlots> list_slots(const dump::Runs& runs, std::span<const std::uint32_t> chosen,
-                                  const std::string& wanted) {
-  std::vector<StepSlots> steps;
-  std::set<std::string> names;  // of the last step
+Result<SlotList> list_slots(const dump::Runs& runs, std::span<const std::uint32_t> chosen,
+                            const std::string& wanted) {
+  SlotList list;
+  std::vector<StepSlots>& steps = list.steps;
+  std::unordered_set<std::string_view> names;  // of the last step
   for (const std::uint32_t i : chosen) {
     const fs::path place = place_of(runs.section_of(i));
     if (steps.empty() || steps.back().place != place) {
@@ -153,13 +154,17 @@ std::vector<StepSlots> list_slots(const dump::Runs& runs, std::span<const std::u
       const dump::Slot& slot = run.slots[s];
       if (!is_wanted(slot, wanted)) continue;
       std::string name = file_part(run.name) + "." + slot_part(slot);
-      for (std::uint32_t again = 1; !names.insert(name).second; ++again)
+      for (std::uint32_t again = 1; names.contains(name); ++again)
         name = dump::execution_name(file_part(run.name), again) + "." + slot_part(slot);
-      steps.back().slots.push_back({i, s, slot.stored_bytes(), std::move(name)});
+      const auto kept = list.names.add(name);
+      if (!kept)
+        return Error(Code::limit, place.string() + ": the names of its tensors have more than 4 GiB");
+      steps.back().slots.push_back({i, s, slot.stored_bytes(), list.names.at(*kept)});
+      names.insert(steps.back().slots.back().name);
     }
   }
   std::erase_if(steps, [](const StepSlots& step) { return step.slots.empty(); });
-  return steps;
+  return list;
 }
 
 Result<arrays::Array> open_slot(const dump::Slot& slot, std::optional<Format> format, unsigned threads) {

@@ -6,10 +6,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "arrays/pieces.h"
 #include "base/result.h"
+#include "base/text_blocks.h"
 #include "dump/dump_set.h"
 #include "model/format.h"
 
@@ -19,7 +21,7 @@ namespace opdump::cli {
 struct NamedSlot {
   std::uint32_t run = 0, slot = 0;  // by index
   std::uint64_t bytes = 0;          // as dump::Slot::stored_bytes
-  std::string name;
+  std::string_view name;            // of SlotList::names
 };
 
 // The tensors of one step of one graph, and the path below the output that is theirs: see place_of.
@@ -38,9 +40,15 @@ std::filesystem::path place_of(const dump::Runs::Section& section);
 // is empty.
 bool is_wanted(const dump::Slot& slot, const std::string& wanted);
 
+struct SlotList {
+  std::vector<StepSlots> steps;
+  TextBlocks names;
+};
+
 // The tensors that are wanted of `chosen`, by step: some of `runs`, in order, of each step all or none.
-std::vector<StepSlots> list_slots(const dump::Runs& runs, std::span<const std::uint32_t> chosen,
-                                  const std::string& wanted);
+// Errors: limit -- names of more than 4 GiB.
+Result<SlotList> list_slots(const dump::Runs& runs, std::span<const std::uint32_t> chosen,
+                            const std::string& wanted);
 
 // An array in the layout `format`, where the dump says in which it is; else as it lies. What the padding of a
 // layout added is cut off where the dump says how large the tensor was. Errors: as dump::StoredTensor::read

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/text.h"
 #include "model/tensor_view.h"
 
 namespace opdump::format {
@@ -25,6 +26,7 @@ constexpr std::pair<DType, std::string_view> kDTypes[] = {
 constexpr std::size_t kAlignment = 8;
 constexpr std::size_t kLengthBytes = 8;
 constexpr std::uint64_t kMaxHeader = 32 << 20;
+constexpr std::uint64_t kMaxHeaderElsewhere = 100'000'000;  // that the format's own library reads
 constexpr int kMaxDepth = 3;  // of {name: {"shape": [4]}}: deeper values are not kept
 constexpr std::string_view kMetadata = "__metadata__";
 
@@ -89,26 +91,38 @@ std::string_view safetensors_dtype(DType dtype) {
   return {};
 }
 
-Result<std::string> encode_safetensors_header(std::span<const SafetensorsEntry> entries) {
-  nlohmann::ordered_json header = nlohmann::ordered_json::object();
-  std::uint64_t offset = 0;
-  for (const SafetensorsEntry& entry : entries) {
-    const std::string_view dtype = safetensors_dtype(entry.dtype);
-    if (dtype.empty())
-      return Error(Code::unsupported,
-                   entry.name + ": .safetensors has no " + std::string(model::dtype_info(entry.dtype).name));
-    const std::uint64_t begin = offset;
-    const std::uint64_t bytes = model::TensorView{entry.dtype, entry.shape, {}, nullptr}.byte_count();
-    if (__builtin_add_overflow(offset, bytes, &offset)) return Error(Code::limit, entry.name + ": too large");
-    nlohmann::ordered_json shape = nlohmann::ordered_json::array();
-    for (const std::int64_t dim : entry.shape.dims()) shape.push_back(dim);
-    header[entry.name] = {{"dtype", dtype}, {"shape", shape}, {"data_offsets", {begin, offset}}};
-  }
-  std::string text = header.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-  text.append((kAlignment - text.size() % kAlignment) % kAlignment, ' ');
-  std::string result;
-  for (std::size_t i = 0; i < 8; ++i) result.push_back(static_cast<char>(text.size() >> 8 * i & 0xFF));
-  return result + text;
+// Piece by piece: in an object of the library very many names would be searched one by one.
+Result<> SafetensorsHeader::add(const std::string& name, model::DType dtype, const model::Shape& shape) {
+  const std::string_view dtype_name = safetensors_dtype(dtype);
+  if (dtype_name.empty())
+    return Error(Code::unsupported,
+                 name + ": .safetensors has no " + std::string(model::dtype_info(dtype).name));
+  const std::uint64_t begin = offset_;
+  const std::uint64_t bytes = model::TensorView{dtype, shape, {}, nullptr}.byte_count();
+  if (__builtin_add_overflow(offset_, bytes, &offset_)) return Error(Code::limit, name + ": too large");
+  using Json = nlohmann::ordered_json;
+  const auto text_of = [](const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  };
+  Json dims = Json::array();
+  for (const std::int64_t dim : shape.dims()) dims.push_back(dim);
+  text_ += count_++ == 0 ? std::string(kLengthBytes, '\0') + "{" : std::string(",");
+  text_ += text_of(name) + ":" +
+           text_of({{"dtype", dtype_name}, {"shape", dims}, {"data_offsets", {begin, offset_}}});
+  return ok();
+}
+
+Result<std::string> SafetensorsHeader::finish() {
+  if (count_ == 0) text_ = std::string(kLengthBytes, '\0') + "{";
+  text_ += '}';
+  text_.append((kAlignment - (text_.size() - kLengthBytes) % kAlignment) % kAlignment, ' ');
+  const std::uint64_t length = text_.size() - kLengthBytes;
+  if (length > kMaxHeaderElsewhere)
+    return Error(Code::limit, "the names and shapes of " + counted(count_, "tensor") + " take " +
+                                  std::to_string(length) + " bytes; .safetensors has room for " +
+                                  std::to_string(kMaxHeaderElsewhere));
+  for (std::size_t i = 0; i < kLengthBytes; ++i) text_[i] = static_cast<char>(length >> 8 * i & 0xFF);
+  return std::move(text_);
 }
 
 bool is_safetensors(std::span<const std::byte> start) {

@@ -25,9 +25,19 @@ struct SafetensorsEntry {
 // "F32"; empty for dtypes that the format has not (complex128 among them).
 std::string_view safetensors_dtype(model::DType dtype);
 
-// All that comes before the first tensor. Names must differ. Errors: unsupported -- a dtype; limit -- the
-// tensors are larger than any file.
-Result<std::string> encode_safetensors_header(std::span<const SafetensorsEntry> entries);
+// All that comes before the first tensor.
+class SafetensorsHeader {
+ public:
+  // The next tensor; names must differ. Errors: unsupported -- a dtype; limit -- the tensors are larger than
+  // any file.
+  Result<> add(const std::string& name, model::DType dtype, const model::Shape& shape);
+  // To be called once. Errors: limit -- names and shapes of more than 100 MB, which others do not read.
+  Result<std::string> finish();
+
+ private:
+  std::string text_;  // behind the bytes for its length
+  std::uint64_t offset_ = 0, count_ = 0;
+};
 
 // A tensor of a file.
 struct StoredSafetensors {

@@ -20,11 +20,24 @@ std::string file_of(const std::string& header, std::size_t data) {
 
 auto decode(const std::string& file) { return decode_safetensors(std::as_bytes(std::span(file))); }
 
+TEST(Safetensors, WritesNoMoreThanOthersRead) {
+  const std::string start = *SafetensorsHeader().finish();
+  EXPECT_EQ(start.substr(8, 2), "{}");
+  EXPECT_EQ(decode(start)->size(), 0u);
+  SafetensorsHeader header;
+  EXPECT_FALSE(header.add("c", DType::complex128, Shape{2}));
+  for (char c = 'a'; c < 'c'; ++c)
+    ASSERT_TRUE(header.add(std::string(50'000'000, c), DType::float32, Shape{2}));
+  EXPECT_EQ(header.finish().error().code(), Code::limit);
+}
+
 TEST(Safetensors, ReadsWhatItWrites) {
   const SafetensorsEntry entries[] = {{"b", DType::bfloat16, Shape{2, 3}},
                                       {"a", DType::float32, Shape{}},
                                       {"empty", DType::int8, Shape{0, 4}}};
-  const std::string file = *encode_safetensors_header(entries) + std::string(16, '\0');
+  SafetensorsHeader header;
+  for (const SafetensorsEntry& entry : entries) ASSERT_TRUE(header.add(entry.name, entry.dtype, entry.shape));
+  const std::string file = *header.finish() + std::string(16, '\0');
   const auto read = decode(file);
   ASSERT_TRUE(read) << read.error().message();
   ASSERT_EQ(read->size(), 3u);

@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/file_copy.h"
 #include "base/worker_pool.h"
@@ -49,7 +50,7 @@ Result<> ZipWriter::put(std::string_view text) {
 
 Result<> ZipWriter::begin(std::string_view name, std::uint64_t bytes, std::size_t alignment) {
   if (name.size() > 0xFFFF) return Error(Code::limit, path_.string() + ": a name of an entry is too long");
-  entries_.push_back({std::string(name), bytes, position_, 0});
+  entry_ = {std::string(name), bytes, position_, 0};
   left_ = bytes;
   const bool is_large = bytes >= kNoZip64;
   std::string extra;
@@ -88,16 +89,17 @@ Result<> ZipWriter::add(std::span<const std::byte> bytes) {
 }
 
 void ZipWriter::add_to_sum(std::span<const std::byte> bytes) {
-  std::uint32_t& crc = entries_.back().crc;
-  crc = static_cast<std::uint32_t>(
-      ::crc32_z(crc, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
+  entry_.crc = static_cast<std::uint32_t>(
+      ::crc32_z(entry_.crc, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
 }
 
 Result<> ZipWriter::end() {
   if (left_ > 0) return Error(Code::internal, path_.string() + ": an entry is too short");
   std::string crc;
-  put_number(crc, entries_.back().crc, 4);
-  return write_at(fd_, entries_.back().offset + kCrcOffset, std::as_bytes(std::span(crc)), path_);
+  put_number(crc, entry_.crc, 4);
+  directory_.append(directory_entry(entry_));
+  ++count_;
+  return write_at(fd_, entry_.offset + kCrcOffset, std::as_bytes(std::span(crc)), path_);
 }
 
 std::string ZipWriter::directory_entry(const Entry& entry) {
@@ -124,10 +126,14 @@ std::string ZipWriter::directory_entry(const Entry& entry) {
 }
 
 Result<> ZipWriter::finish() {
-  const std::uint64_t start = position_, count = entries_.size();
+  const std::uint64_t start = position_, count = count_, size = directory_.size();
+  std::array<char, 64 << 10> piece;
+  for (std::uint64_t at = 0; at < size; at += piece.size()) {
+    const auto bytes = std::span(piece).first(std::min<std::uint64_t>(piece.size(), size - at));
+    OPDUMP_CHECK_OK(directory_.read(at, bytes));
+    OPDUMP_CHECK_OK(put({bytes.data(), bytes.size()}));
+  }
   std::string text;
-  for (const Entry& entry : entries_) text += directory_entry(entry);
-  const std::uint64_t size = text.size();
   if (start + size >= kNoZip64 || count >= 0xFFFF) {
     put_number(text, kEnd64, 4);
     put_number(text, 44, 8);  // of what follows in this record

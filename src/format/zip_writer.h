@@ -9,10 +9,10 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/file.h"
 #include "base/result.h"
+#include "base/spill.h"
 
 namespace opdump::format {
 
@@ -41,8 +41,9 @@ class ZipWriter {
 
   const Fd& fd_;
   std::filesystem::path path_;
-  std::vector<Entry> entries_;
-  std::uint64_t position_ = 0, left_ = 0;
+  Entry entry_;      // that is being written
+  Spill directory_;  // of those before it
+  std::uint64_t count_ = 0, position_ = 0, left_ = 0;
 };
 
 }  // namespace opdump::format
