@@ -12,7 +12,7 @@
 namespace opdump::compare {
 namespace {
 
-using Length = std::uint32_t;  // longer cells are cut
+using Length = std::uint32_t;  // of a row
 
 constexpr std::uint64_t kFetchedBytes = 1 << 20, kFetchedBytesOfOne = 4096;
 
@@ -20,37 +20,9 @@ void put_length(std::string& bytes, Length length) {
   bytes.append(reinterpret_cast<const char*>(&length), sizeof(length));
 }
 
-std::string_view take_cell(std::string_view& bytes) {
-  Length length = 0;
-  std::memcpy(&length, bytes.data(), sizeof(length));
-  const std::string_view cell = bytes.substr(sizeof(length), length);
-  bytes.remove_prefix(sizeof(length) + length);
-  return cell;
-}
-
 }  // namespace
 
-PackedRow::PackedRow(const Row& cells) {
-  std::size_t size = 0;
-  for (const std::string& cell : cells) size += sizeof(Length) + cell.size();
-  bytes_.reserve(size);
-  for (const std::string& cell : cells) {
-    const auto length = static_cast<Length>(cell.size());
-    put_length(bytes_, length);
-    bytes_.append(cell, 0, length);
-  }
-}
-
-Row PackedRow::cells() const {
-  Row cells;
-  for (std::string_view bytes = bytes_; !bytes.empty();) cells.emplace_back(take_cell(bytes));
-  return cells;
-}
-
-std::int64_t PackedRow::index() const {
-  std::string_view bytes = bytes_;
-  return bytes.empty() ? 0 : parse_int64(take_cell(bytes)).value_or(0);
-}
+std::int64_t PackedRow::index() const { return parse_int64(cells_.front()).value_or(0); }
 
 void ResultRows::add(const PackedRow& row) {
   const std::int64_t index = row.index();

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/packed_texts.h"
 #include "base/result.h"
 #include "base/spill.h"
 
@@ -30,15 +32,15 @@ using Row = std::vector<std::string>;
 // A finished row in one piece.
 class PackedRow {
  public:
-  PackedRow(const Row& cells);  // NOLINT: a row, kept
-  static PackedRow of_bytes(std::string bytes) { return PackedRow(std::move(bytes)); }
-  Row cells() const;
+  PackedRow(const Row& cells) : cells_(cells) {}  // NOLINT: a row, kept
+  static PackedRow of_bytes(std::string bytes) { return PackedRow(PackedTexts::of_bytes(std::move(bytes))); }
+  Row cells() const { return cells_.texts(); }
   std::int64_t index() const;  // the first cell
-  const std::string& bytes() const { return bytes_; }
+  std::string_view bytes() const { return cells_.bytes(); }
 
  private:
-  explicit PackedRow(std::string bytes) : bytes_(std::move(bytes)) {}
-  std::string bytes_;  // each cell after its length
+  explicit PackedRow(PackedTexts cells) : cells_(std::move(cells)) {}
+  PackedTexts cells_;
 };
 
 // The rows of a table: there can be millions, so they are put aside.
