@@ -9,8 +9,11 @@ list(APPEND OPDUMP_CORE_SOURCES
   base/file_copy.cc
   base/file_replacement.cc
   base/json.cc
+  base/key_numbers.cc
+  base/map_room.cc
   base/nameless_file.cc
   base/packed_texts.cc
+  base/record_sorter.cc
   base/resident.cc
   base/scratch.cc
   base/spill.cc
@@ -18,8 +21,9 @@ list(APPEND OPDUMP_CORE_SOURCES
   base/text_blocks.cc
   base/worker_pool.cc
 )
-set(OPDUMP_TESTS_base base/base_test.cc base/divide_test.cc base/isolated_test.cc base/resident_test.cc base/scratch_test.cc
-    base/spill_test.cc base/text_blocks_test.cc base/worker_pool_test.cc)
+set(OPDUMP_TESTS_base base/base_test.cc base/divide_test.cc base/isolated_test.cc base/key_numbers_test.cc base/record_sorter_test.cc base/resident_test.cc
+    base/scratch_test.cc base/scratch_vector_test.cc base/spill_test.cc base/text_blocks_test.cc
+    base/worker_pool_test.cc)
 
 list(APPEND OPDUMP_CORE_SOURCES
   model/dtype.cc
@@ -46,6 +50,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   math/numpy_divergence_kernel.cc
   math/numpy_metrics.cc
   math/numpy_metrics_kernels.cc
+  math/simd_targets.cc
   math/small_floats.cc
   math/stats.cc
   math/stats_kernels.cc
@@ -168,12 +173,16 @@ list(APPEND OPDUMP_CORE_SOURCES
   dump/operator_run.cc
   dump/runs.cc
   dump/slot_packer.cc
+  dump/slots_by_operator.cc
+  dump/executions.cc
   dump/file_kind.cc
   dump/file_name.cc
+  dump/file_names.cc
   dump/ge_graph_files.cc
   dump/ge_graph_find.cc
   dump/graph_files.cc
   dump/layout.cc
+  dump/log_index.cc
   dump/model_tree.cc
   dump/npy_file.cc
   dump/operator_log.cc
@@ -199,7 +208,7 @@ set(OPDUMP_TESTS_dump
   dump/model_tree_test.cc
   dump/operator_log_test.cc
   dump/rank_tree_test.cc
-  dump/runs_test.cc
+  dump/runs_test.cc dump/slots_by_operator_test.cc
   dump/tensor_names_test.cc
   dump/tensor_stream_test.cc
   dump/trees_test.cc
@@ -248,6 +257,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/names.cc
   compare/npu_compare.cc
   compare/numbered_names.cc
+  compare/operator_files.cc
   compare/overflow.cc
   compare/pairing.cc
   compare/quant_filter.cc
@@ -267,8 +277,11 @@ set(OPDUMP_TESTS_compare
   compare/element_errors_test.cc
   compare/failure_test.cc
   compare/fusion_rules_test.cc
+  compare/npu_compare_test.cc
+  compare/operator_files_test.cc
   compare/pairing_test.cc
   compare/statistics_test.cc
+  compare/torch_dump_test.cc
   compare/verdict_test.cc
 )
 
@@ -299,6 +312,8 @@ set(OPDUMP_CLI_SOURCES
   cli/compare.cc
   cli/convert.cc
   cli/convert_item.cc
+  cli/convert_log.cc
+  cli/convert_plan.cc
   cli/convert_slots.cc
   cli/graph.cc
   cli/graph_convert.cc
@@ -334,6 +349,7 @@ set(OPDUMP_CLI_SOURCES
   msaccucmp/conversion.cc
   msaccucmp/convert.cc
   msaccucmp/cut.cc
+  msaccucmp/detail_files.cc
   msaccucmp/dump.cc
   msaccucmp/file.cc
   msaccucmp/file_compare.cc

@@ -9,8 +9,13 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace opdump::dump;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const OperatorLog log = decode_operator_log(text);
-  if (log.operators.size() + log.undumped.size() + log.damaged_lines > size) std::abort();
+  std::size_t lines = 0;
+  const auto count = [&](const auto&) {
+    ++lines;
+    return opdump::ok();
+  };
+  const auto damaged = decode_operator_log(text, {count, count});
+  if (!damaged || lines + *damaged > size) std::abort();
   if (const auto name = parse_file_name(text)) {
     const auto again = parse_file_name(format_file_name(*name));
     if (!again || again->type != name->type || again->name != name->name || again->index != name->index)

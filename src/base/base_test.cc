@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/file_replacement.h"
+#include "base/first_index.h"
 #include "base/json.h"
 #include "base/packed_texts.h"
 #include "base/packing.h"
@@ -35,6 +36,12 @@ TEST(Text, NearestNeedsToBeNear) {
   EXPECT_EQ(find_nearest("Net_Nam", keys), "net_name");
   EXPECT_EQ(find_nearest("pa", keys), std::nullopt);
   EXPECT_EQ(find_nearest("entirely_different", keys), std::nullopt);
+}
+
+TEST(FirstIndex, OfThoseThatHold) {
+  for (std::size_t first = 3; first <= 8; ++first)
+    EXPECT_EQ(first_index(3, 8, [&](std::size_t i) { return i >= first; }), first);
+  EXPECT_EQ(first_index(5, 5, [](std::size_t) { return true; }), 5U);
 }
 
 TEST(Text, Pieces) {
@@ -113,6 +120,27 @@ TEST(File, ReplacesWholeFilesAndReportsErrors) {
   EXPECT_EQ(mapped->bytes().size(), 3u);
   EXPECT_FALSE(MappedFile::open(directory));
   std::filesystem::remove_all(directory);
+}
+
+TEST(File, IsTheSameMappedAndRead) {
+  const auto path =
+      std::filesystem::temp_directory_path() / ("opdump_file_test" + std::to_string(::getpid()));
+  for (const std::size_t size : {std::size_t{1}, std::size_t{300} << 10, std::size_t{1} << 20}) {
+    std::string text(size, 'a');
+    text.back() = 'z';
+    ASSERT_TRUE(write_file_atomic(path, text, 0600));
+    std::vector<MappedFile> files;  // more than one room has place for
+    for (int i = 0; i < 40; ++i) {
+      auto file = MappedFile::open(path);
+      ASSERT_TRUE(file);
+      files.push_back(std::move(*file));
+    }
+    for (const MappedFile& file : files) {
+      const auto bytes = file.bytes();
+      EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()), text);
+    }
+  }
+  std::filesystem::remove(path);
 }
 
 TEST(Packing, GivesBackWhatItWasGiven) {

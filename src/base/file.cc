@@ -15,12 +15,13 @@
 #include <vector>
 
 #include "base/file_replacement.h"
+#include "base/map_room.h"
 #include "base/resident.h"
 
 namespace opdump {
 namespace {
 
-constexpr std::size_t kCopiedBytes = 128 << 10;  // smaller files are read: mapping and unmapping costs more
+constexpr std::size_t kCopiedBytes = 32 << 10;  // smaller files are read: mapping and unmapping costs more
 constexpr std::size_t kLeastCopy = 4 << 10;
 
 // The memory of copies that this thread has no more use for: asking for new one with each file costs more
@@ -140,6 +141,8 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
     OPDUMP_TRY(const auto bytes, read_copy(fd, size, path));
     return MappedFile(bytes);
   }
+  if (size < kMostInRoom)
+    if (auto mapping = map_into_room(fd, size)) return MappedFile(mapping->bytes, std::move(mapping->room));
   void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
   if (address == MAP_FAILED) return io_error(path, "map");
   const std::span mapped(static_cast<const std::byte*>(address), size);
@@ -149,12 +152,13 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(bytes_, other.bytes_);
+  std::swap(room_, other.room_);
   return *this;
 }
 
 MappedFile::~MappedFile() {
   auto* const address = const_cast<std::byte*>(bytes_.data());
-  if (bytes_.empty()) return;
+  if (bytes_.empty() || room_) return;
   if (bytes_.size() <= kCopiedBytes) {
     spare_copies.give(std::unique_ptr<std::byte[]>(address), bytes_.size());
     return;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,7 +51,8 @@ Result<> make_directories(const std::filesystem::path& path, unsigned mode);
 class MappedFile {
  public:
   static Result<MappedFile> open(const std::string& path);
-  MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+  MappedFile(MappedFile&& other) noexcept
+      : bytes_(std::exchange(other.bytes_, {})), room_(std::move(other.room_)) {}
   MappedFile& operator=(MappedFile&& other) noexcept;
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
@@ -59,8 +61,10 @@ class MappedFile {
   std::span<const std::byte> bytes() const { return bytes_; }
 
  private:
-  explicit MappedFile(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  explicit MappedFile(std::span<const std::byte> bytes, std::shared_ptr<const void> room = nullptr)
+      : bytes_(bytes), room_(std::move(room)) {}
   std::span<const std::byte> bytes_;
+  std::shared_ptr<const void> room_;  // base/map_room.h; null for copies and large files
 };
 
 }  // namespace opdump

@@ -29,7 +29,8 @@ FileReplacement::~FileReplacement() {
 
 Result<FileReplacement> FileReplacement::begin(const std::filesystem::path& path, unsigned mode) {
   std::filesystem::path temporary = path.string() + ".tmp" + std::to_string(::getpid());
-  Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
+  ::unlink(temporary.c_str());  // of a process that was killed, or a link that leads elsewhere
+  Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (!fd) return io_error(temporary, "create");
   return FileReplacement(path, std::move(temporary), std::move(fd));
 }

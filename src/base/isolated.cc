@@ -10,19 +10,21 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <string_view>
+#include <string>
+#include <utility>
 
 #include "base/file.h"
 
 namespace opdump {
 namespace {
 
-// In front of the bytes of a reply. A reply without all of its bytes was not finished.
+// In front of the bytes that the child tells.
 struct Frame {
   std::uint64_t bytes = 0;
-  std::uint64_t code = 0;  // 0: a value; else 1 + the Code of an error, whose message follows
+  std::uint64_t kind = 0;
 };
-
+constexpr std::uint64_t kPiece = 0, kEnd = 1;
+constexpr std::uint64_t kError = 2;  // and the Code of the error, whose message follows
 constexpr std::uint64_t kMaxMessage = 64 * 1024;
 
 // Address space in use, in bytes.
@@ -53,13 +55,18 @@ bool send(const Fd& pipe, const void* data, std::size_t bytes) {
   return static_cast<bool>(write_all(pipe, {static_cast<const std::byte*>(data), bytes}, "reply"));
 }
 
+bool tell(const Fd& pipe, std::uint64_t kind, std::string_view bytes) {
+  const Frame frame{bytes.size(), kind};
+  return send(pipe, &frame, sizeof frame) && send(pipe, bytes.data(), bytes.size());
+}
+
 [[noreturn]] void run_child(const IsolationLimits& limits, const Fd& pipe,
-                            const std::function<Result<std::string>()>& body) {
+                            const std::function<Result<>(const IsolatedTell&)>& body) {
   become_expendable(limits);
-  const Result<std::string> result = body();
-  const std::string_view text = result ? std::string_view(*result) : result.error().message();
-  const Frame frame{text.size(), result ? 0 : 1 + static_cast<std::uint64_t>(result.error().code())};
-  const bool sent = send(pipe, &frame, sizeof frame) && send(pipe, text.data(), text.size());
+  const Result<> result = body([&](std::string_view bytes) { return tell(pipe, kPiece, bytes); });
+  const bool sent = result ? tell(pipe, kEnd, {})
+                           : tell(pipe, kError + static_cast<std::uint64_t>(result.error().code()),
+                                  result.error().message());
   ::_exit(sent ? 0 : 1);
 }
 
@@ -80,23 +87,32 @@ Error crashed() {
   return {Code::corrupt, "reading it crashed, or took more memory or time than its size justifies"};
 }
 
-Result<IsolatedReply> receive_reply(const Fd& pipe, const IsolationLimits& limits) {
-  Frame frame;
-  if (!receive(pipe, &frame, sizeof frame)) return crashed();
-  if (frame.bytes > (frame.code == 0 ? limits.reply_bytes : kMaxMessage))
-    return Error(Code::limit, "more to tell than a file of this size should have");
-  IsolatedReply reply{std::make_unique_for_overwrite<std::byte[]>(frame.bytes), frame.bytes};
-  if (!receive(pipe, reply.bytes.get(), reply.size)) return crashed();
-  if (frame.code == 0) return reply;
-  const auto code = std::min<std::uint64_t>(frame.code - 1, static_cast<std::uint64_t>(Code::internal));
-  return Error(static_cast<Code>(code),
-               std::string(reinterpret_cast<const char*>(reply.bytes.get()), reply.size));
+// Hands on what the child tells until it is done.
+Result<> receive_all(const Fd& pipe, const IsolationLimits& limits,
+                     const std::function<Result<>(std::string_view)>& take) {
+  std::string bytes;
+  for (std::uint64_t left = limits.reply_bytes;;) {
+    Frame frame;
+    if (!receive(pipe, &frame, sizeof frame)) return crashed();
+    if (frame.bytes > (frame.kind == kPiece ? left : kMaxMessage))
+      return Error(Code::limit, "more to tell than a file of this size should have");
+    bytes.resize(frame.bytes);
+    if (!receive(pipe, bytes.data(), bytes.size())) return crashed();
+    if (frame.kind == kEnd) return ok();
+    if (frame.kind != kPiece) {
+      const auto code = std::min(frame.kind - kError, static_cast<std::uint64_t>(Code::internal));
+      return Error(static_cast<Code>(code), std::move(bytes));
+    }
+    left -= frame.bytes;
+    OPDUMP_CHECK_OK(take(bytes));
+  }
 }
 
 }  // namespace
 
-Result<IsolatedReply> run_isolated(const IsolationLimits& limits,
-                                   const std::function<Result<std::string>()>& body) {
+Result<> run_isolated(const IsolationLimits& limits,
+                      const std::function<Result<>(const IsolatedTell& tell)>& body,
+                      const std::function<Result<>(std::string_view bytes)>& take) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return io_error("pipe", "create");
   const Fd read_end(ends[0]);
@@ -105,12 +121,12 @@ Result<IsolatedReply> run_isolated(const IsolationLimits& limits,
   if (child < 0) return io_error("process", "create");
   if (child == 0) run_child(limits, write_end, body);
   write_end = Fd();
-  auto reply = receive_reply(read_end, limits);
-  if (!reply) ::kill(child, SIGKILL);  // what it still does is of no use
+  auto done = receive_all(read_end, limits, take);
+  if (!done) ::kill(child, SIGKILL);  // what it still does is of no use
   // A host that collects all children itself is no error.
   while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
-  return reply;
+  return done;
 }
 
 }  // namespace opdump

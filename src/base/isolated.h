@@ -3,35 +3,30 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <span>
-#include <string>
+#include <string_view>
 
 #include "base/result.h"
 
 namespace opdump {
 
 struct IsolationLimits {
-  std::uint64_t reply_bytes = 0;
+  std::uint64_t reply_bytes = 0;   // that it may tell
   std::uint64_t memory_bytes = 0;  // beyond what the process has now
   std::chrono::seconds cpu{0};
 };
 
-struct IsolatedReply {
-  std::unique_ptr<std::byte[]> bytes;  // aligned for any element
-  std::size_t size = 0;
+// In the child: tells the parent some bytes. False if it listens no more.
+using IsolatedTell = std::function<bool(std::string_view bytes)>;
 
-  std::span<const std::byte> span() const { return {bytes.get(), size}; }
-};
-
-// What `body` returns, from a child that sees all memory and changes none. What the body needs of other
-// libraries should be loaded before: a lock that another thread holds now is never released in the child.
-// Errors: those of `body`; corrupt (it crashed or used up its time or memory: the input is to blame); limit
-// (a longer reply); io (no process to be had).
-Result<IsolatedReply> run_isolated(const IsolationLimits& limits,
-                                   const std::function<Result<std::string>()>& body);
+// Runs `body` in a child that sees all memory and changes none; `take` gets what it tells, in the same
+// pieces, while it goes on. All of it is worth nothing if the result is an error. What the body needs of
+// other libraries should be loaded before: a lock that another thread holds now is never released in the
+// child. Errors: those of `body` and `take`; corrupt (it crashed or used up its time or memory: the input is
+// to blame); limit (more to tell than it may); io (no process to be had).
+Result<> run_isolated(const IsolationLimits& limits,
+                      const std::function<Result<>(const IsolatedTell& tell)>& body,
+                      const std::function<Result<>(std::string_view bytes)>& take);
 
 }  // namespace opdump

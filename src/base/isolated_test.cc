@@ -6,61 +6,90 @@
 #include <csignal>
 #include <memory>
 #include <new>
+#include <string>
 
 namespace opdump {
 namespace {
 
 constexpr IsolationLimits kLimits{1 << 20, 64 << 20, std::chrono::seconds(1)};
 
-std::string text_of(const IsolatedReply& reply) {
-  return {reinterpret_cast<const char*>(reply.bytes.get()), reply.size};
+// All that `body` tells.
+Result<std::string> ask(const std::function<Result<>(const IsolatedTell& tell)>& body) {
+  std::string told;
+  OPDUMP_CHECK_OK(run_isolated(kLimits, body, [&](std::string_view bytes) {
+    told += bytes;
+    return ok();
+  }));
+  return told;
 }
 
 TEST(Isolated, BringsBackBytesOrTheError) {
   int touched = 0;
-  const auto reply = run_isolated(kLimits, [&]() -> Result<std::string> {
+  const auto reply = ask([&](const IsolatedTell& tell) -> Result<> {
     touched = 1;
-    return std::string(500'000, 'x');
+    tell(std::string(500'000, 'x'));
+    tell("y");
+    return ok();
   });
   ASSERT_TRUE(reply) << reply.error().message();
-  EXPECT_EQ(text_of(*reply), std::string(500'000, 'x'));
+  EXPECT_EQ(*reply, std::string(500'000, 'x') + "y");
   EXPECT_EQ(touched, 0);  // in the child only
 
-  const auto error =
-      run_isolated(kLimits, []() -> Result<std::string> { return Error(Code::unsupported, "old version"); });
+  const auto error = ask([](const IsolatedTell& tell) -> Result<> {
+    tell("a part");
+    return Error(Code::unsupported, "old version");
+  });
   ASSERT_FALSE(error);
   EXPECT_EQ(error.error().code(), Code::unsupported);
   EXPECT_EQ(error.error().message(), "old version");
 }
 
+TEST(Isolated, EndsWithTheErrorOfWhoListens) {
+  const auto endless = [](const IsolatedTell& tell) -> Result<> {
+    while (tell("more")) {
+    }
+    return ok();
+  };
+  const auto done = run_isolated(
+      kLimits, endless, [](std::string_view) -> Result<> { return Error(Code::not_found, "enough"); });
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().message(), "enough");
+  const auto longer = ask(endless);
+  ASSERT_FALSE(longer);
+  EXPECT_EQ(longer.error().code(), Code::limit);
+}
+
 TEST(Isolated, SurvivesWhatTheChildDoesNot) {
-  const auto crash = run_isolated(kLimits, []() -> Result<std::string> {
+  const auto crash = ask([](const IsolatedTell&) -> Result<> {
     std::raise(SIGSEGV);
-    return std::string();
+    return ok();
   });
   ASSERT_FALSE(crash);
   EXPECT_EQ(crash.error().code(), Code::corrupt);
 
-  const auto endless = run_isolated(kLimits, []() -> Result<std::string> {
+  const auto endless = ask([](const IsolatedTell&) -> Result<> {
     for (std::atomic<int> i = 0;; ++i) {
     }
   });
   ASSERT_FALSE(endless);
   EXPECT_EQ(endless.error().code(), Code::corrupt);
 
-  const auto longer =
-      run_isolated(kLimits, []() -> Result<std::string> { return std::string(2 << 20, 'x'); });
+  const auto longer = ask([](const IsolatedTell& tell) -> Result<> {
+    tell(std::string(2 << 20, 'x'));
+    return ok();
+  });
   ASSERT_FALSE(longer);
   EXPECT_EQ(longer.error().code(), Code::limit);
 }
 
 TEST(Isolated, MemoryIsLimited) {
-  const auto reply = run_isolated(kLimits, []() -> Result<std::string> {
+  const auto reply = ask([](const IsolatedTell& tell) -> Result<> {
     const std::unique_ptr<std::byte[]> much(new (std::nothrow) std::byte[std::size_t{1} << 30]);
-    return much ? std::string("granted") : std::string("refused");
+    tell(much ? "granted" : "refused");
+    return ok();
   });
   if (reply) {  // a sanitizer's allocator ends the child instead
-    EXPECT_EQ(text_of(*reply), "refused");
+    EXPECT_EQ(*reply, "refused");
   }
 }
 

@@ -22,7 +22,9 @@ PackedTexts PackedTexts::of_bytes(std::string bytes) {
 }
 
 std::vector<std::string> PackedTexts::texts() const {
+  constexpr std::size_t kUsualCount = 24;
   std::vector<std::string> texts;
+  texts.reserve(kUsualCount);
   for (Unpacker in(bytes_); !in.is_empty();) texts.emplace_back(in.text());
   return texts;
 }

@@ -19,9 +19,8 @@
 namespace opdump {
 namespace {
 
-constexpr std::size_t kLeastMapping = 1 << 20;
 constexpr std::size_t kLargeMapping = 64 << 20;  // whose file stays open
-constexpr std::uint64_t kUsualBytes = 64 << 20;  // that a process has without mapped files
+constexpr std::uint64_t kUsualBytes = 64 << 20;  // of libraries, that every process has mapped
 
 struct Mapping {
   std::span<const std::byte> bytes;
@@ -29,11 +28,12 @@ struct Mapping {
 };
 
 struct Mappings {
-  std::mutex mutex;  // guards `list`
+  std::mutex mutex;  // guards `list` and `has_given_back`
   std::vector<Mapping> list;
   std::atomic<std::size_t> count{0};
   std::atomic<std::uint64_t> walked{0};
-  std::atomic<std::uint64_t> kept{kUsualBytes};  // what the process had when all was given back
+  std::atomic<std::uint64_t> kept{kUsualBytes};  // what was mapped when all was given back
+  bool has_given_back = false;
 };
 
 // The memory of the process is one thing, whoever maps a file. Never destroyed: threads may outlive main().
@@ -42,14 +42,14 @@ Mappings& mappings() {
   return *all;
 }
 
-// How much memory this process has; 0 if the system does not tell.
-std::uint64_t resident_bytes() {
+// How much of mapped files is memory of this process; 0 if the system does not tell.
+std::uint64_t mapped_bytes() {
   const Fd fd(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));  // "total resident shared ...", in pages
   std::array<char, 64> text{};
   if (!fd || ::read(fd.get(), text.data(), text.size() - 1) <= 0) return 0;
-  char* resident = nullptr;
-  std::strtoull(text.data(), &resident, 10);
-  return std::strtoull(resident, nullptr, 10) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  char* rest = text.data();
+  for (int skipped = 0; skipped < 2; ++skipped) std::strtoull(rest, &rest, 10);
+  return std::strtoull(rest, nullptr, 10) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
 // With the lock held.
@@ -89,11 +89,20 @@ void note_walk(std::uint64_t bytes) {
 
 void note_jumps() {
   Mappings& all = mappings();
-  if (all.count.load(std::memory_order_relaxed) == 0 || resident_bytes() < all.kept + kResidentBytes) return;
+  if (all.count.load(std::memory_order_relaxed) == 0 || mapped_bytes() < all.kept + kResidentBytes) return;
   const std::unique_lock lock(all.mutex, std::try_to_lock);
   if (!lock) return;
   give_back(all);
-  all.kept = std::max(kUsualBytes, resident_bytes());
+  // Other threads may have taken some again meanwhile: the least is what libraries have.
+  const std::uint64_t left = std::max(kUsualBytes, mapped_bytes());
+  all.kept = all.has_given_back ? std::min<std::uint64_t>(all.kept, left) : left;
+  all.has_given_back = true;
+}
+
+void note_touch() {
+  constexpr unsigned kBetween = 64;
+  thread_local unsigned touches = 0;
+  if (++touches % kBetween == 0) note_jumps();
 }
 
 std::optional<MappingReader> MappingReader::find(std::span<const std::byte> bytes) {

@@ -12,11 +12,14 @@
 
 namespace opdump {
 
+// Smaller mappings are not worth it.
+inline constexpr std::uint64_t kLeastMapping = 1 << 20;
+
 // Bytes that are walked over before pages are given back: about what mapped files take of the process.
 inline constexpr std::uint64_t kResidentBytes = 128 << 20;
 
 // From here on until forget_mapping() the pages of the mapping may be given back at any time: it must be of
-// the file `fd` from its start, whose contents come again. Small ones are not worth it and ignored.
+// the file `fd` from its start, whose contents come again. Small ones are ignored.
 void note_mapping(std::span<const std::byte> mapped, const Fd& fd);
 void forget_mapping(std::span<const std::byte> mapped);
 
@@ -26,6 +29,9 @@ void note_walk(std::uint64_t bytes);
 // Some thread has read or written here and there, so that more pages are taken than bytes tell: the system is
 // asked how much the process has. Cheap enough for some hundred kilobytes.
 void note_jumps();
+
+// The same, cheap enough for each look at some bytes.
+void note_touch();
 
 // Reads of a large mapping here and there, past it: a page that is touched may bring two megabytes with it,
 // whatever it was told (Linux 6.18).

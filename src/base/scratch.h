@@ -36,6 +36,7 @@ class Scratch {
   std::byte* data() const { return bytes_.data(); }
   std::span<std::byte> bytes() const { return bytes_; }
   explicit operator bool() const { return kind_ != Kind::none; }
+  bool is_mapped() const { return kind_ == Kind::file; }
 
  private:
   enum class Kind : std::uint8_t { none, heap, shared, file };

@@ -1,6 +1,9 @@
 #include "base/text_blocks.h"
 
 #include <cstring>
+#include <utility>
+
+#include "base/resident.h"
 
 namespace opdump {
 namespace {
@@ -24,10 +27,17 @@ bool TextBlocks::make_room(std::uint64_t bytes) {
   const std::uint64_t count = (bytes + kBlockBytes - 1) / kBlockBytes;
   if (end + count * kBlockBytes > kMostBytes) return false;
   used_ = end;
-  std::unique_ptr<char[]> memory(new char[count * kBlockBytes]);
-  char* const begin = memory.get();
-  for (std::uint64_t i = 0; i < count; ++i) blocks_.push_back({std::move(memory), begin + i * kBlockBytes});
+  auto memory = Scratch::make(count * kBlockBytes);
+  if (!memory) return false;
+  is_mapped_ = is_mapped_ || memory->is_mapped();
+  char* const begin = reinterpret_cast<char*>(memory->data());
+  for (std::uint64_t i = 0; i < count; ++i) blocks_.push_back({std::move(*memory), begin + i * kBlockBytes});
   return true;
+}
+
+const char* TextBlocks::pointer(std::uint32_t place) const {
+  if (is_mapped_) note_touch();
+  return blocks_[place / kBlockBytes].begin + place % kBlockBytes;
 }
 
 std::optional<std::uint32_t> TextBlocks::add(std::string_view text) {
@@ -39,6 +49,7 @@ std::optional<std::uint32_t> TextBlocks::add(std::string_view text) {
   std::memcpy(to, length, length_bytes);
   if (!text.empty()) std::memcpy(to + length_bytes, text.data(), text.size());
   used_ += length_bytes + text.size();
+  note_walk(length_bytes + text.size());
   return place;
 }
 

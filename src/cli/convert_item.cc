@@ -1,5 +1,6 @@
 #include "cli/convert_item.h"
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
@@ -19,28 +20,29 @@ constexpr std::size_t kAlignment = 64;  // of arrays in .npz
 
 class ItemConverter {
  public:
-  ItemConverter(const ConvertItem& item, const ConvertTarget& target, unsigned threads, const OnDone& on_done)
-      : item_(item), target_(target), threads_(threads), on_done_(on_done) {}
+  ItemConverter(const dump::Runs& runs, const ConvertItem& item, const ConvertTarget& target,
+                unsigned threads, const OnDone& on_done)
+      : runs_(runs), item_(item), target_(target), threads_(threads), on_done_(on_done) {}
 
   ItemResult convert() {
-    if (item_.slot != nullptr)
-      note(*item_.slot, write_slot());
-    else
+    if (item_.name.empty())
       convert_step();
+    else if (auto written = write_slot(); !written)
+      note_failure(item_.name, written.error());
+    else
+      ++result_.converted;
     return std::move(result_);
   }
 
  private:
-  void note(const NamedSlot& slot, const Result<>& written) {
-    if (written)
-      ++result_.converted;
-    else
-      result_.failures.push_back(concat({slot.name, ": ", written.error().message()}));
+  void note_failure(std::string_view name, const Error& error) {
+    result_.failures.add(concat({name, ": ", error.message()}));
   }
 
   Result<> write_slot() const {
-    const fs::path path = target_.output / item_.step->place / concat({item_.slot->name, ".", target_.to});
-    OPDUMP_TRY(arrays::Array array, open_slot(item_.step->at(*item_.slot), target_.format, threads_));
+    const fs::path path = target_.output / item_.place / concat({item_.name, ".", target_.to});
+    const dump::OperatorRun run = runs_[item_.runs.front()];
+    OPDUMP_TRY(arrays::Array array, open_slot(run.slots[item_.slot], target_.format, threads_));
     const double share = static_cast<double>(item_.bytes) / static_cast<double>(array.byte_count() + 1);
     array.on_written = [&](std::uint64_t bytes) {
       on_done_(static_cast<std::uint64_t>(static_cast<double>(bytes) * share));
@@ -51,40 +53,72 @@ class ItemConverter {
     return arrays::write_torch(array, path);
   }
 
+  // Calls take(slot, name) -> Result<> with each tensor of the step. Errors: the first of `take`'s, or as
+  // SlotNames.
+  template <typename Take>
+  Result<> visit_slots(const Take& take) const {
+    SlotNames names;
+    for (const std::uint32_t i : item_.runs) {
+      const dump::OperatorRun run = runs_[i];
+      for (const dump::Slot& slot : run.slots) {
+        if (!is_wanted(slot, target_.slot)) continue;
+        OPDUMP_TRY(const std::string name, names.next(run, slot));
+        OPDUMP_CHECK_OK(take(slot, name));
+      }
+    }
+    return ok();
+  }
+
   void convert_step() {
-    const fs::path path = target_.output / (item_.step->place.string() + "." + target_.to);
-    std::vector<const NamedSlot*> slots;  // that are in the file, or would be
+    const fs::path path = target_.output / concat({item_.place, ".", target_.to});
     const auto write = [&]() -> Result<> {
       OPDUMP_TRY(const Fd fd, create_file(path, 0600));
-      return target_.to == "npz" ? write_archive(fd, path, slots) : write_safetensors(fd, path, slots);
+      return target_.to == "npz" ? write_archive(fd, path) : write_safetensors(fd, path);
     };
     const auto written = write();
-    for (const NamedSlot* slot : slots) note(*slot, written);
-    std::error_code error;
-    if (!written) fs::remove(path, error);
-  }
-
-  Result<> write_archive(const Fd& fd, const fs::path& path, std::vector<const NamedSlot*>& slots) {
-    format::ZipWriter zip(fd, path);
-    Result<> written = ok();
-    for (const NamedSlot& slot : item_.step->slots) {
-      auto array = open_slot(item_.step->at(slot), target_.format, 1);
-      if (!array) {
-        note(slot, array.error());
-        continue;
-      }
-      slots.push_back(&slot);
-      if (!written) continue;  // there will be no archive to be in
-      written = add_to_archive(zip, slot, *array);
-      on_done_(slot.bytes);
+    if (written) {
+      result_.converted = static_cast<std::uint64_t>(std::ranges::count(is_refused_, false));
+      return;
     }
-    return written ? zip.finish() : std::move(written);
+    std::error_code error;
+    fs::remove(path, error);
+    note_lost(written.error());
   }
 
-  static Result<> add_to_archive(format::ZipWriter& zip, const NamedSlot& slot, arrays::Array& array) {
+  // Of each tensor that would be in the file.
+  void note_lost(const Error& why) {
+    std::size_t next = 0;
+    const auto visited = visit_slots([&](const dump::Slot&, const std::string& name) {
+      const std::size_t i = next++;
+      if (i >= is_refused_.size() || !is_refused_[i]) note_failure(name, why);
+      return ok();
+    });
+    if (!visited) note_failure(item_.place, visited.error());
+  }
+
+  // Notes whether the next tensor of the step will be in the file; else why not.
+  bool takes(const std::string& name, const Result<>& opened) {
+    is_refused_.push_back(!opened);
+    if (!opened) note_failure(name, opened.error());
+    return !is_refused_.back();
+  }
+
+  Result<> write_archive(const Fd& fd, const fs::path& path) {
+    format::ZipWriter zip(fd, path);
+    OPDUMP_CHECK_OK(visit_slots([&](const dump::Slot& slot, const std::string& name) -> Result<> {
+      auto array = open_slot(slot, target_.format, 1);
+      if (!takes(name, array ? ok() : Result<>(array.error()))) return ok();
+      OPDUMP_CHECK_OK(add_to_archive(zip, name, *array));
+      on_done_(slot.stored_bytes());
+      return ok();
+    }));
+    return zip.finish();
+  }
+
+  static Result<> add_to_archive(format::ZipWriter& zip, const std::string& name, arrays::Array& array) {
     OPDUMP_TRY(const std::string header,
                format::encode_npy_header(array.dtype, array.shape, format::NpySpelling::numpy));
-    OPDUMP_CHECK_OK(zip.begin(concat({slot.name, ".npy"}), header.size() + array.byte_count(), kAlignment));
+    OPDUMP_CHECK_OK(zip.begin(name + ".npy", header.size() + array.byte_count(), kAlignment));
     OPDUMP_CHECK_OK(zip.add(std::as_bytes(std::span(header))));
     for (;;) {
       OPDUMP_TRY(const auto piece, array.pieces->next());
@@ -95,55 +129,85 @@ class ItemConverter {
 
   // Dtypes and shapes of all come first in the file. The elements are read when it is their turn, so that one
   // tensor at a time is in memory.
-  Result<> write_safetensors(const Fd& fd, const fs::path& path, std::vector<const NamedSlot*>& slots) {
+  Result<> write_safetensors(const Fd& fd, const fs::path& path) {
     format::SafetensorsHeader header;
-    for (const NamedSlot& slot : item_.step->slots) {
-      const auto array = open_slot(item_.step->at(slot), target_.format, 1);
-      if (!array) {
-        note(slot, array.error());
-      } else if (format::safetensors_dtype(array->dtype).empty()) {
-        const std::string dtype(model::dtype_info(array->dtype).name);
-        note(slot, Error(Code::unsupported, ".safetensors has no " + dtype));
-      } else {
-        slots.push_back(&slot);
-        OPDUMP_CHECK_OK(header.add(std::string(slot.name), array->dtype, array->shape));
-      }
-    }
-    OPDUMP_TRY(const std::string text, header.finish());
-    OPDUMP_CHECK_OK(write_all(fd, std::as_bytes(std::span(text)), path));
-    for (const NamedSlot* slot : slots) {
-      OPDUMP_TRY(arrays::Array array, open_slot(item_.step->at(*slot), target_.format, 1));
+    OPDUMP_CHECK_OK(visit_slots([&](const dump::Slot& slot, const std::string& name) -> Result<> {
+      const auto array = open_slot(slot, target_.format, 1);
+      Result<> opened = ok();
+      if (!array)
+        opened = array.error();
+      else if (format::safetensors_dtype(array->dtype).empty())
+        opened =
+            Error(Code::unsupported, concat({".safetensors has no ", model::dtype_info(array->dtype).name}));
+      return takes(name, opened) ? header.add(name, array->dtype, array->shape) : ok();
+    }));
+    OPDUMP_CHECK_OK(header.finish(
+        [&](std::string_view text) { return write_all(fd, std::as_bytes(std::span(text)), path); }));
+    std::size_t next = 0;
+    return visit_slots([&](const dump::Slot& slot, const std::string&) -> Result<> {
+      if (is_refused_[next++]) return ok();
+      OPDUMP_TRY(arrays::Array array, open_slot(slot, target_.format, 1));
       OPDUMP_CHECK_OK(arrays::write_pieces(array, fd, path));
-      on_done_(slot->bytes);
-    }
-    return ok();
+      on_done_(slot.stored_bytes());
+      return ok();
+    });
   }
 
+  const dump::Runs& runs_;
   const ConvertItem& item_;
   const ConvertTarget& target_;
   unsigned threads_;
   const OnDone& on_done_;
   ItemResult result_;
+  std::vector<bool> is_refused_;  // of each tensor of the step whose turn has come
 };
 
 }  // namespace
 
-std::vector<ConvertItem> list_items(const std::vector<StepSlots>& steps, const ConvertTarget& target) {
+Result<std::vector<ConvertItem>> ItemLister::list(std::span<const std::uint32_t> chosen) {
   std::vector<ConvertItem> items;
-  for (const StepSlots& step : steps) {
-    std::uint64_t bytes = 0;
-    for (const NamedSlot& slot : step.slots) {
-      bytes += slot.bytes;
-      if (target.is_file_each()) items.push_back({&step, &slot, slot.bytes});
+  for (std::size_t first = 0, last = 0; first < chosen.size(); first = last) {
+    const dump::Runs::Section& section = runs_->section_of(chosen[first]);
+    if (target_->is_file_each()) {
+      if (section_ == nullptr || !have_same_place(*section_, section)) names_ = {};
+      section_ = &section;
+      last = first + 1;
+      OPDUMP_CHECK_OK(list_tensors(chosen.subspan(first, 1), items));
+      continue;
     }
-    if (!target.is_file_each()) items.push_back({&step, nullptr, bytes});
+    while (last < chosen.size() && have_same_place(runs_->section_of(chosen[last]), section)) ++last;
+    list_step(chosen.subspan(first, last - first), items);
   }
   return items;
 }
 
-ItemResult convert_item(const ConvertItem& item, const ConvertTarget& target, unsigned threads,
-                        const OnDone& on_done) {
-  return ItemConverter(item, target, threads, on_done).convert();
+Result<> ItemLister::list_tensors(std::span<const std::uint32_t> run, std::vector<ConvertItem>& items) {
+  const dump::OperatorRun unpacked = (*runs_)[run.front()];
+  const std::string place = place_of(*section_).string();
+  for (std::uint32_t i = 0; i < unpacked.slots.size(); ++i) {
+    const dump::Slot& slot = unpacked.slots[i];
+    if (!is_wanted(slot, target_->slot)) continue;
+    OPDUMP_TRY(std::string name, names_.next(unpacked, slot));
+    items.push_back({place, run, std::move(name), i, slot.stored_bytes()});
+  }
+  return ok();
+}
+
+void ItemLister::list_step(std::span<const std::uint32_t> step, std::vector<ConvertItem>& items) const {
+  ConvertItem item{place_of(runs_->section_of(step.front())).string(), step, {}, 0, 0};
+  bool is_empty = true;
+  for (const std::uint32_t i : step)
+    for (const dump::Slot& slot : (*runs_)[i].slots) {
+      if (!is_wanted(slot, target_->slot)) continue;
+      is_empty = false;
+      item.bytes += slot.stored_bytes();
+    }
+  if (!is_empty) items.push_back(std::move(item));
+}
+
+ItemResult convert_item(const dump::Runs& runs, const ConvertItem& item, const ConvertTarget& target,
+                        unsigned threads, const OnDone& on_done) {
+  return ItemConverter(runs, item, target, threads, on_done).convert();
 }
 
 }  // namespace opdump::cli

@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "base/spilled_texts.h"
 #include "cli/convert_slots.h"
 #include "model/format.h"
 
@@ -17,25 +19,46 @@ struct ConvertTarget {
   std::filesystem::path output;
   std::string to;  // "npy", "bin", "txt", "pt"; "npz", "safetensors": a file for each step
   std::optional<model::Format> format;  // the layout to bring tensors into
+  std::string slot;                     // the only one of each operator: see is_meant
 
+  bool is_dump() const { return to != "bin" && to != "txt" && to != "pt"; }  // that opdump reads
   bool is_file_each() const { return to != "npz" && to != "safetensors"; }
 };
 
 // A file to write.
 struct ConvertItem {
-  const StepSlots* step = nullptr;
-  const NamedSlot* slot = nullptr;  // null: all of the step
-  std::uint64_t bytes = 0;          // of the dump's files
+  std::string place;                    // below the output: see place_of
+  std::span<const std::uint32_t> runs;  // the executions of the step, or the one of the tensor
+  std::string name;                     // of the tensor; empty: all of the step
+  std::uint32_t slot = 0;               // of the execution
+  std::uint64_t bytes = 0;              // of the dump's files
 };
-std::vector<ConvertItem> list_items(const std::vector<StepSlots>& steps, const ConvertTarget& target);
+
+// The files of a dump's executions, some at a time.
+class ItemLister {
+ public:
+  ItemLister(const dump::Runs& runs, const ConvertTarget& target) : runs_(&runs), target_(&target) {}
+
+  // Of the next ones, which must stay where they are; of each step all, unless each tensor is a file. Errors:
+  // as SlotNames.
+  Result<std::vector<ConvertItem>> list(std::span<const std::uint32_t> chosen);
+
+ private:
+  Result<> list_tensors(std::span<const std::uint32_t> run, std::vector<ConvertItem>& items);
+  void list_step(std::span<const std::uint32_t> step, std::vector<ConvertItem>& items) const;
+  const dump::Runs* runs_;
+  const ConvertTarget* target_;
+  const dump::Runs::Section* section_ = nullptr;  // of the last one
+  SlotNames names_;                               // of its step
+};
 
 struct ItemResult {
   std::uint64_t converted = 0;
-  std::vector<std::string> failures;  // "NAME: why", one for each tensor that could not be
+  SpilledTexts failures;  // "NAME: why", one for each tensor that could not be
 };
 // `on_done` is told how many of the item's bytes more are done, from any thread, and need not learn of all.
 using OnDone = std::function<void(std::uint64_t bytes)>;
-ItemResult convert_item(const ConvertItem& item, const ConvertTarget& target, unsigned threads,
-                        const OnDone& on_done);
+ItemResult convert_item(const dump::Runs& runs, const ConvertItem& item, const ConvertTarget& target,
+                        unsigned threads, const OnDone& on_done);
 
 }  // namespace opdump::cli

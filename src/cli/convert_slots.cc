@@ -1,7 +1,6 @@
 #include "cli/convert_slots.h"
 
 #include <algorithm>
-#include <unordered_set>
 #include <utility>
 
 #include "dump/tensor_names.h"
@@ -16,19 +15,6 @@ namespace {
 
 using model::Format;
 using model::Shape;
-
-constexpr std::size_t kLongestName = 180;  // in bytes; file names may have 255, with ends
-
-// A name that is one part of a path on every system. Not reversible.
-std::string file_part(const std::string& name) {
-  std::string part = name.substr(0, kLongestName);
-  for (char& c : part)
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f' ||
-        std::string_view("/\\:*?\"<>|").find(c) != std::string_view::npos)
-      c = '_';
-  if (part.empty() || part.front() == '.') part.insert(0, 1, '_');
-  return part;
-}
 
 std::string slot_part(const dump::Slot& slot) {
   return (slot.side == model::Side::input ? "input." : "output.") + std::to_string(slot.index);
@@ -134,37 +120,33 @@ fs::path place_of(const dump::Runs::Section& section) {
          (section.step < 0 ? "constants" : "step_" + std::to_string(section.step));
 }
 
-bool is_wanted(const dump::Slot& slot, const std::string& wanted) {
-  return !slot.file.empty() && (wanted.empty() || wanted == slot_part(slot));
+bool have_same_place(const dump::Runs::Section& a, const dump::Runs::Section& b) {
+  return a.rank == b.rank && a.graph_id == b.graph_id && (a.step == b.step || (a.step < 0 && b.step < 0));
 }
 
-Result<SlotList> list_slots(const dump::Runs& runs, std::span<const std::uint32_t> chosen,
-                            const std::string& wanted) {
-  SlotList list;
-  std::vector<StepSlots>& steps = list.steps;
-  std::unordered_set<std::string_view> names;  // of the last step
-  for (const std::uint32_t i : chosen) {
-    const fs::path place = place_of(runs.section_of(i));
-    if (steps.empty() || steps.back().place != place) {
-      steps.push_back({&runs, place, {}});
-      names.clear();
+bool is_meant(const dump::Slot& slot, const std::string& wanted) {
+  return wanted.empty() || wanted == slot_part(slot);
+}
+
+bool is_wanted(const dump::Slot& slot, const std::string& wanted) {
+  return !slot.file.empty() && is_meant(slot, wanted);
+}
+
+Result<std::string> SlotNames::next(const dump::OperatorRun& run, const dump::Slot& slot) {
+  const std::string part = dump::converted_name(run.name), end = "." + slot_part(slot);
+  const std::uint64_t key = KeyNumbers::key_of(part + end);
+  OPDUMP_TRY(std::uint64_t * count, counts_.at(key));
+  for (std::uint64_t again = *count;; ++again) {
+    std::string name = dump::execution_name(part, static_cast<std::uint32_t>(again)) + end;
+    if (again > 0) {
+      OPDUMP_TRY(count, counts_.at(KeyNumbers::key_of(name)));
+      if (*count > 0) continue;  // an operator is called so
+      *count = 1;
+      OPDUMP_TRY(count, counts_.at(key));
     }
-    const dump::OperatorRun run = runs[i];
-    for (std::uint32_t s = 0; s < run.slots.size(); ++s) {
-      const dump::Slot& slot = run.slots[s];
-      if (!is_wanted(slot, wanted)) continue;
-      std::string name = file_part(run.name) + "." + slot_part(slot);
-      for (std::uint32_t again = 1; names.contains(name); ++again)
-        name = dump::execution_name(file_part(run.name), again) + "." + slot_part(slot);
-      const auto kept = list.names.add(name);
-      if (!kept)
-        return Error(Code::limit, place.string() + ": the names of its tensors have more than 4 GiB");
-      steps.back().slots.push_back({i, s, slot.stored_bytes(), list.names.at(*kept)});
-      names.insert(steps.back().slots.back().name);
-    }
+    *count = again + 1;
+    return name;
   }
-  std::erase_if(steps, [](const StepSlots& step) { return step.slots.empty(); });
-  return list;
 }
 
 Result<arrays::Array> open_slot(const dump::Slot& slot, std::optional<Format> format, unsigned threads) {

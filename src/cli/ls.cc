@@ -5,6 +5,7 @@
 #include <string>
 #include <tuple>
 
+#include "base/record_sorter.h"
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/select.h"
@@ -41,25 +42,40 @@ struct Totals {
   std::set<std::uint32_t> ranks;
   std::set<std::int64_t> graphs;
   std::vector<std::int64_t> steps;
-  std::set<std::string> operators;
-  std::uint64_t tensors = 0, statistics = 0, bytes = 0;
+  std::uint64_t operators = 0, tensors = 0, statistics = 0, bytes = 0;
+};
 
-  Totals(const dump::DumpSet& dump, const Chosen& chosen) {
-    for (const std::uint32_t i : chosen) {
-      const OperatorRun run = dump.runs()[i];
-      ranks.insert(run.rank);
-      graphs.insert(run.graph_id);
-      if (steps.empty() || steps.back() != run.step) steps.push_back(run.step);
-      if (const std::string& name = compare::operator_name(run); !operators.contains(name))
-        operators.insert(name);
-      for (const dump::Slot& slot : run.slots) {
-        tensors += !slot.file.empty();
-        statistics += !slot.statistics.empty();
-        bytes += slot.stored_bytes();
-      }
+Result<std::uint64_t> count_different(RecordSorter& records) {
+  std::uint64_t count = 0;
+  std::string last;
+  RecordSorter::Reader reader = records.sorted();
+  for (;;) {
+    OPDUMP_TRY(const bool has_more, reader.next());
+    if (!has_more) return count;
+    if (count > 0 && reader.record() == last) continue;
+    last = reader.record();
+    ++count;
+  }
+}
+
+Result<Totals> add_up(const dump::DumpSet& dump, const Chosen& chosen) {
+  Totals totals;
+  RecordSorter operators;
+  for (const std::uint32_t i : chosen) {
+    const OperatorRun run = dump.runs()[i];
+    totals.ranks.insert(run.rank);
+    totals.graphs.insert(run.graph_id);
+    if (totals.steps.empty() || totals.steps.back() != run.step) totals.steps.push_back(run.step);
+    operators.add(compare::operator_name(run));
+    for (const dump::Slot& slot : run.slots) {
+      totals.tensors += !slot.file.empty();
+      totals.statistics += !slot.statistics.empty();
+      totals.bytes += slot.stored_bytes();
     }
   }
-};
+  OPDUMP_TRY(totals.operators, count_different(operators));
+  return totals;
+}
 
 // The operator that a record is about: by name if it is in the dump, else as the record tells it.
 std::string overflowed(const dump::DumpSet& dump, const dump::Overflow& overflow) {
@@ -77,7 +93,7 @@ std::string summary(const dump::DumpSet& dump, const Totals& totals, std::size_t
   std::string text = counted(totals.ranks.size(), "rank") + ", " + counted(totals.graphs.size(), "graph");
   if (!steps.empty())
     text += (steps.find_first_of(",-") == std::string::npos ? ", step " : ", steps ") + steps;
-  text += ": " + counted(totals.operators.size(), "operator") + " in " + counted(run_count, "run") + ", " +
+  text += ": " + counted(totals.operators, "operator") + " in " + counted(run_count, "run") + ", " +
           counted(totals.tensors, "tensor") + " (" + format_bytes(totals.bytes) + ")";
   if (totals.statistics > 0) text += ", " + counted(totals.statistics, "row") + " of statistics";
   text += "\n";
@@ -136,7 +152,7 @@ void list_json(const dump::DumpSet& dump, const Chosen& chosen, const Totals& to
   record["ranks"] = totals.ranks;
   record["graphs"] = totals.graphs;
   record["steps"] = std::set(totals.steps.begin(), totals.steps.end());
-  record["operators"] = totals.operators.size();
+  record["operators"] = totals.operators;
   record["runs"] = chosen.size();
   record["tensors"] = totals.tensors;
   record["bytes"] = totals.bytes;
@@ -166,7 +182,7 @@ Result<int> run_ls(std::span<const char* const> args) {
   if (auto done = parse_arguments(app, args)) return *done;
   OPDUMP_TRY(const dump::DumpSet dump, dump::DumpSet::open(arguments.path, terminal::print_remark));
   OPDUMP_TRY(const Chosen chosen, select_runs(dump, arguments.filter));
-  const Totals totals(dump, chosen);
+  OPDUMP_TRY(const Totals totals, add_up(dump, chosen));
   if (arguments.json) {
     list_json(dump, chosen, totals);
     return 0;

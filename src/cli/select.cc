@@ -1,9 +1,8 @@
 #include "cli/select.h"
 
 #include <algorithm>
-#include <map>
+#include <iterator>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "base/text.h"
@@ -36,51 +35,85 @@ bool is_part_in_any_case(const OperatorName& name, const std::string& text) {
          to_lower(name.sanitised).find(to_lower(model::sanitise_name(text))) != std::string::npos;
 }
 
-// The words of a name that somebody may have meant: itself, its scopes, and these without their class.
-void add_words(std::string_view name, std::set<std::string_view>& words) {
-  words.insert(name);
-  for (const std::string_view piece : split(name, '/')) {
-    words.insert(piece);
-    words.insert(piece.substr(0, piece.find('-')));
-  }
-}
+constexpr Test kTests[] = {is_name, is_name_end, is_part, is_part_in_any_case};
 
-Error no_operator(std::span<const OperatorName> all, const std::string& text) {
-  std::set<std::string_view> words, names;
-  for (const OperatorName& name : all) {
-    names.insert(name.name);
-    add_words(name.name, words);
-  }
-  const std::vector<std::string_view> candidates(words.begin(), words.end());
-  const auto word = find_nearest(text, candidates);
-  std::vector<std::string_view> shown;
-  for (const std::string_view name : names)
-    if (shown.size() < 3 && (!word || name.find(*word) != std::string_view::npos)) shown.push_back(name);
-  return Error(Code::not_found, "no operator matches '" + text + "'; " +
-                                    (word ? "nearest: " : "there are, for example: ") + join_or(shown));
-}
+// Which of very many names a text means; none of them is kept.
+class Selection {
+ public:
+  explicit Selection(const std::string& text) : text_(text) {}
 
-// Those of `candidates` whose operators `text` means. An operator is looked at once, however often it ran.
-Result<std::vector<std::uint32_t>> select_named(const dump::Runs& runs,
-                                                std::span<const std::uint32_t> candidates,
-                                                const std::string& text) {
-  std::map<std::tuple<std::string, std::string, bool>, std::size_t> known;  // name, sanitised, is full
-  std::vector<std::size_t> operators;                                       // of the candidates
-  std::vector<OperatorName> names;
-  for (const std::uint32_t i : candidates) {
-    const OperatorRun run = runs.without_slots(i);
-    const auto [found, is_new] =
-        known.try_emplace({compare::operator_name(run), run.name, run.op != nullptr}, names.size());
-    operators.push_back(found->second);
-    const auto& [name, sanitised, is_full] = found->first;
-    if (is_new) names.push_back({name, sanitised, is_full});
+  void look(std::uint32_t number, const OperatorName& name) {
+    for (std::size_t i = 0; i < std::min(best_ + 1, std::size(kTests)); ++i) {
+      if (!kTests[i](name, text_)) continue;
+      if (i < best_) found_.clear();
+      best_ = i;
+      found_.push_back(number);
+      return;
+    }
   }
-  OPDUMP_TRY(const std::vector<std::size_t> chosen, select_names(names, text));
-  const std::set<std::size_t> wanted(chosen.begin(), chosen.end());
-  std::vector<std::uint32_t> found;
-  for (std::size_t i = 0; i < candidates.size(); ++i)
-    if (wanted.contains(operators[i])) found.push_back(candidates[i]);
-  return found;
+  std::vector<std::uint32_t> take() { return std::move(found_); }
+
+ private:
+  const std::string& text_;
+  std::size_t best_ = std::size(kTests);  // the first test that anything passed
+  std::vector<std::uint32_t> found_;
+};
+
+// What to tell of a text that means none of the names. They are looked at twice: for the word that is meant,
+// and for names with it.
+class Suggestion {
+ public:
+  explicit Suggestion(const std::string& text) : text_(text) {}
+
+  // The words that somebody may have meant: a name itself, its scopes, and these without their class.
+  void look_for_word(std::string_view name) {
+    add_word(name);
+    for (const std::string_view piece : split(name, '/')) {
+      add_word(piece);
+      add_word(piece.substr(0, piece.find('-')));
+    }
+  }
+
+  void look_for_name(std::string_view name) {
+    if (word_ && name.find(*word_) == std::string_view::npos) return;
+    if (shown_.size() == kShown && *shown_.rbegin() <= name) return;
+    shown_.emplace(name);
+    if (shown_.size() > kShown) shown_.erase(std::prev(shown_.end()));
+  }
+
+  Error error() const {
+    return Error(Code::not_found, "no operator matches '" + text_ + "'; " +
+                                      (word_ ? "nearest: " : "there are, for example: ") +
+                                      join_or(std::vector<std::string_view>(shown_.begin(), shown_.end())));
+  }
+
+ private:
+  static constexpr std::size_t kShown = 3;
+
+  // Of equally near words the first one in the order of letters.
+  void add_word(std::string_view word) {
+    if (word_ == word) return;
+    std::vector<std::string_view> words{word};
+    if (word_) words.insert(*word_ < word ? words.begin() : words.end(), *word_);
+    if (const auto nearest = find_nearest(text_, words)) word_ = std::string(*nearest);
+  }
+
+  const std::string& text_;
+  std::optional<std::string> word_;
+  std::set<std::string> shown_;
+};
+
+// visit(look) calls look(number, name) for each name.
+template <typename Visit>
+Result<std::vector<std::uint32_t>> select(const Visit& visit, const std::string& text) {
+  Selection selection(text);
+  visit([&](std::uint32_t number, const OperatorName& name) { selection.look(number, name); });
+  std::vector<std::uint32_t> found = selection.take();
+  if (!found.empty()) return found;
+  Suggestion suggestion(text);
+  visit([&](std::uint32_t, const OperatorName& name) { suggestion.look_for_word(name.name); });
+  visit([&](std::uint32_t, const OperatorName& name) { suggestion.look_for_name(name.name); });
+  return suggestion.error();
 }
 
 }  // namespace
@@ -90,14 +123,12 @@ void add_filter(CLI::App& app, RunFilter& filter) {
   app.add_option("--step", filter.step, "Only this step");
 }
 
-Result<std::vector<std::size_t>> select_names(std::span<const OperatorName> names, const std::string& text) {
-  for (const Test test : {is_name, is_name_end, is_part, is_part_in_any_case}) {
-    std::vector<std::size_t> found;
-    for (std::size_t i = 0; i < names.size(); ++i)
-      if (test(names[i], text)) found.push_back(i);
-    if (!found.empty()) return found;
-  }
-  return no_operator(names, text);
+Result<std::vector<std::uint32_t>> select_names(std::span<const OperatorName> names,
+                                                const std::string& text) {
+  const auto visit = [&](const auto& look) {
+    for (std::uint32_t i = 0; i < names.size(); ++i) look(i, names[i]);
+  };
+  return select(visit, text);
 }
 
 Result<std::vector<std::uint32_t>> select_runs(const dump::DumpSet& dump, const RunFilter& filter) {
@@ -113,7 +144,13 @@ Result<std::vector<std::uint32_t>> select_runs(const dump::DumpSet& dump, const 
                                       compare::format_ranges(std::move(steps)));
   }
   if (filter.op.empty() || in_step.empty()) return in_step;
-  return select_named(runs, in_step, filter.op);
+  const auto visit = [&](const auto& look) {
+    for (const std::uint32_t i : in_step) {
+      const OperatorRun run = runs.without_slots(i);
+      look(i, OperatorName{compare::operator_name(run), run.name, run.op != nullptr});
+    }
+  };
+  return select(visit, filter.op);
 }
 
 }  // namespace opdump::cli

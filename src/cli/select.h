@@ -31,7 +31,7 @@ struct OperatorName {
 // Which of `names` TEXT means: the first of these that means anything. A full or sanitised name; what follows
 // a '/' in names; a part of names; a part of names in upper or lower case. Errors: not_found -- with the
 // nearest names.
-Result<std::vector<std::size_t>> select_names(std::span<const OperatorName> names, const std::string& text);
+Result<std::vector<std::uint32_t>> select_names(std::span<const OperatorName> names, const std::string& text);
 
 // Which of dump.runs() `filter` means, in order. Errors: as select_names; not_found -- with the steps that
 // exist.

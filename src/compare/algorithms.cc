@@ -146,6 +146,7 @@ Outcome<AlgorithmResults> AlgorithmSet::measure(const TensorData& mine, const Te
   }
   const bool are_bool = left.dtype == model::DType::boolean && right.dtype == model::DType::boolean;
   AlgorithmResults results;
+  results.values.reserve(names_.size());
   for (std::size_t i = 0; i < names_.size(); ++i) {
     AlgorithmAnswer answer;
     if (builtin_[i]) {

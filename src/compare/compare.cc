@@ -74,8 +74,12 @@ class OpenQuestions {
     }
     if (op.golden == nullptr || op.actual == nullptr) return;
     for (const SlotComparison& slot : op.slots) {
-      if (slot.verdict == Verdict::unreadable && !is_told(slot.golden) && !is_told(slot.actual))
-        unreadable_.push_back(operator_name(*op.golden) + " " + slot_name(slot) + ": " + slot.reason);
+      if (slot.verdict == Verdict::unreadable && !is_told(slot.golden) && !is_told(slot.actual)) {
+        if (unreadable_.size() < dump::Problems::kKept)
+          unreadable_.push_back(operator_name(*op.golden) + " " + slot_name(slot) + ": " + slot.reason);
+        else
+          ++more_unreadable_;
+      }
       only_golden_ += slot.verdict == Verdict::missing && slot.golden->side == model::Side::input;
       only_actual_ += slot.verdict == Verdict::extra && slot.actual->side == model::Side::input;
     }
@@ -91,6 +95,7 @@ class OpenQuestions {
                         (is_one ? " is" : " are") + " only in " + (key.second ? "golden" : "actual"));
     }
     std::ranges::move(unreadable_, std::back_inserter(reasons));
+    if (more_unreadable_ > 0) reasons.push_back(counted(more_unreadable_, "more tensor") + " cannot be read");
     for (const auto& [count, side] : {std::pair(only_golden_, "golden"), std::pair(only_actual_, "actual")})
       if (count > 0)
         reasons.push_back(counted(count, "input") + (count == 1 ? " is" : " are") + " only in " + side);
@@ -103,7 +108,7 @@ class OpenQuestions {
   std::set<std::string_view> told_;
   std::map<std::pair<std::uint32_t, bool>, std::vector<std::int64_t>> absent_steps_;  // by rank, is in golden
   std::vector<std::string> unreadable_;
-  std::uint64_t only_golden_ = 0, only_actual_ = 0;
+  std::uint64_t more_unreadable_ = 0, only_golden_ = 0, only_actual_ = 0;
 };
 
 // A single rank is compared with a single rank, whatever their numbers.
@@ -169,7 +174,7 @@ math::Tolerance default_tolerance(model::DType dtype) {
 Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                  const Options& options) {
   Comparison comparison;
-  const Pairing pairing = pair_operators(golden.runs(), actual.runs());
+  OPDUMP_TRY(const Pairing pairing, pair_operators(golden.runs(), actual.runs()));
   comparison.notes = pairing.notes;
   std::optional<SharedWork> shared;
   if (options.share != nullptr) {
@@ -183,10 +188,9 @@ Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSe
   std::uint64_t done = 0;
   const std::uint64_t total = golden.runs().stored_bytes() + actual.runs().stored_bytes();
   for (std::size_t first = 0; first < pairing.pairs.size(); first += kOperatorsAtOnce) {
-    const std::size_t count = std::min(kOperatorsAtOnce, pairing.pairs.size() - first);
     std::vector<OperatorComparison> operators;
-    for (const OperatorPair& pair : std::span(pairing.pairs).subspan(first, count))
-      operators.push_back(make_operator(pair, golden, actual));
+    for (std::size_t i = first; i < std::min(first + kOperatorsAtOnce, pairing.pairs.size()); ++i)
+      operators.push_back(make_operator(pairing.pairs[i], golden, actual));
     OPDUMP_CHECK_OK(measure(operators, shared, options, done, total, comparison.incomplete));
     for (OperatorComparison& op : operators) {
       judge.judge(op);

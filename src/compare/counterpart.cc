@@ -52,10 +52,9 @@ Outcome<OriginTensor> find_origin(const Comparison& comparison, const FusionOp& 
 
 Outcome<DumpedOperator> read_operator(const DumpFolder& folder, const std::string& op,
                                       std::optional<std::int64_t> output, Journal& journal) {
-  const auto files = folder.find(op, output);
-  if (!files) return Failure{Status::no_dump_file, ""};
-  tell_files(folder, op, *files, journal);
-  return read_slices(*files, journal);
+  OPDUMP_TRY(const OperatorFiles files, folder.find(op, output, journal));
+  tell_files(folder, op, files, journal);
+  return read_slices(files, journal);
 }
 
 Outcome<GoldenTensor> read_golden(const Comparison& comparison, const std::string& op, OriginTensor origin,

@@ -3,16 +3,14 @@
 #include <re2/re2.h>
 
 #include <algorithm>
-#include <bit>
 #include <filesystem>
-#include <functional>
 #include <span>
 #include <system_error>
-#include <tuple>
 #include <utility>
 
 #include "base/concat.h"
 #include "base/file.h"
+#include "base/record_sorter.h"
 #include "base/resident.h"
 #include "base/text.h"
 #include "format/fusion_json.h"
@@ -121,58 +119,57 @@ std::uint64_t slice_in(Fields fields, TaskMode mode) {
   return parse_uint64(op.substr(at + kSlice.size())).value_or(0);
 }
 
-// Lines of a mapping file: a name, and what it stands for. The file is not copied; it may have a line for
-// each of a million files.
+// Lines of a mapping file: a name, and what it stands for. There may be one for each of millions of files,
+// and both are gone through in the order of names.
 class OriginalNames {
  public:
-  OriginalNames() = default;
-  // Calls tell_damaged(line) for lines that are not such.
+  // Calls tell_damaged(line) for lines that are not such. Errors: io.
   template <typename Tell>
-  OriginalNames(MappedFile file, const Tell& tell_damaged) : file_(std::move(file)) {
-    for (std::size_t at = 0; at < text().size(); at += whole_line(at).size() + 1) {
-      const std::string_view line = line_at(at);
-      if (std::ranges::count(line, ',') == 1)
-        lines_.push_back(at);
-      else
+  Result<> read(std::string_view text, const Tell& tell_damaged) {
+    std::string record;
+    for (std::uint64_t number = 0; !text.empty(); ++number) {
+      std::string_view line = text.substr(0, text.find('\n'));
+      text.remove_prefix(std::min(text.size(), line.size() + 1));
+      note_walk(line.size());
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      if (std::ranges::count(line, ',') != 1) {
         tell_damaged(line);
+        continue;
+      }
+      const std::size_t comma = line.find(',');
+      record.clear();
+      SortKey(record).text(line.substr(0, comma)).number(number);
+      lines_.add(record.append(line.substr(comma + 1)));
     }
-    note_walk(text().size());
-    std::ranges::stable_sort(lines_, {}, [&](std::size_t at) { return name_at(at); });
-    note_jumps();
+    sorted_ = lines_.sorted();
+    return advance();
   }
 
-  // That of the last line with that name.
-  std::optional<std::string_view> find(std::string_view name) const {
-    constexpr std::size_t kBetweenNotes = 16;
-    if (++finds_ % kBetweenNotes == 0) note_jumps();
-    const auto after =
-        std::ranges::upper_bound(lines_, name, {}, [&](std::size_t at) { return name_at(at); });
-    if (after == lines_.begin() || name_at(*(after - 1)) != name) return std::nullopt;
-    return line_at(*(after - 1)).substr(name.size() + 1);
+  // That of the last line with that name; who asks for several asks in their order. Errors: io.
+  Result<std::optional<std::string>> find(std::string_view name) {
+    std::optional<std::string> found;
+    while (has_line_ && name_ <= name) {
+      if (name_ == name) found = original_;
+      OPDUMP_CHECK_OK(advance());
+    }
+    return found;
   }
 
  private:
-  std::string_view text() const {
-    if (!file_) return {};
-    return {reinterpret_cast<const char*>(file_->bytes().data()), file_->bytes().size()};
-  }
-  std::string_view whole_line(std::size_t at) const {
-    const std::string_view rest = text().substr(at);
-    return rest.substr(0, rest.find('\n'));
-  }
-  std::string_view line_at(std::size_t at) const {
-    std::string_view line = whole_line(at);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    return line;
-  }
-  std::string_view name_at(std::size_t at) const {
-    const std::string_view line = whole_line(at);
-    return line.substr(0, line.find(','));
+  Result<> advance() {
+    OPDUMP_TRY(has_line_, sorted_->next());
+    if (!has_line_) return ok();
+    SortKeyReader in(sorted_->record());
+    name_ = in.text();
+    in.number();
+    original_ = in.rest();
+    return ok();
   }
 
-  std::optional<MappedFile> file_;
-  std::vector<std::size_t> lines_;  // where they begin, by name
-  mutable std::size_t finds_ = 0;
+  RecordSorter lines_;
+  std::optional<RecordSorter::Reader> sorted_;
+  bool has_line_ = false;
+  std::string name_, original_;  // of the line that comes next
 };
 
 }  // namespace
@@ -183,58 +180,56 @@ class DumpFolder::Scanner {
       : folder_(folder), in_slices_(in_slices), has_rules_(has_rules), journal_(journal) {}
 
   Outcome<std::monostate> scan() {
-    OPDUMP_TRY(const std::vector<std::uint32_t> names, list());
-    read_mapping();
-    folder_.files_.reserve(names.size());
-    folder_.operators_.reserve(names.size());
-    folder_.slots_.resize(std::bit_ceil(names.size() + names.size() / 2 + 1));
-    for (const std::uint32_t name : names) {
-      OPDUMP_TRY([[maybe_unused]] const std::monostate added, add(name));
+    RecordSorter names;
+    OPDUMP_CHECK_OK(list(names));
+    OPDUMP_CHECK_OK(read_mapping());
+    for (RecordSorter::Reader sorted = names.sorted();;) {
+      OPDUMP_TRY(const bool has_name, checked(sorted.next()));
+      if (!has_name) break;
+      OPDUMP_CHECK_OK(add(std::string(sorted.record())));
     }
     if (!has_kind_)
       return journal_.fail(Status::dump_file, "No valid dump files in the path \"'" + folder_.path_ + "'\".");
     if (folder_.kind_ == DumpKind::original && only_npy_ && folder_.is_quantised_)
       folder_.kind_ = DumpKind::quantised;
-    finish();
-    return std::monostate{};
+    return checked(folder_.files_.finish());
   }
 
  private:
-  // The names of the files in the folder, sorted; each is the place of a text.
-  Outcome<std::vector<std::uint32_t>> list() {
+  // A value, or says why there is none: no room on the disk.
+  template <typename T>
+  Outcome<T> checked(Result<T> result) {
+    if (result) return std::move(*result);
+    return journal_.fail(Status::open_file, "\"'" + folder_.path_ + "'\": " + result.error().message());
+  }
+
+  // The names of the files in the folder.
+  Outcome<std::monostate> list(RecordSorter& names) {
     std::error_code error;
-    std::vector<std::uint32_t> names;
     for (fs::directory_iterator it(folder_.path_, error), end; !error && it != end; it.increment(error)) {
       const std::string& path = it->path().native();
       const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
       folder_.holds_npy_ = folder_.holds_npy_ || name.ends_with(".npy");
       if (!it->is_regular_file(error) || name == format::kMappingCsvName || name == kFailedList) continue;
-      OPDUMP_TRY(const std::uint32_t place, keep_text(name));
-      names.push_back(place);
+      names.add(name);
     }
     if (error) return journal_.fail(Status::open_file, "Failed to read \"'" + folder_.path_ + "'\".");
-    std::ranges::sort(names, {}, [&](std::uint32_t name) { return folder_.texts_.at(name); });
-    return names;
+    return std::monostate{};
   }
 
-  Outcome<std::uint32_t> keep_text(std::string_view text) {
-    if (const auto place = folder_.texts_.add(text)) return *place;
-    return journal_.fail(Status::open_file,
-                         "The names of the files in \"'" + folder_.path_ + "'\" take more than 4 GiB.");
-  }
-
-  void read_mapping() {
+  Outcome<std::monostate> read_mapping() {
     std::error_code error;
     has_mapping_ = fs::exists(mapping_path(), error);
-    if (!has_mapping_) return;
+    if (!has_mapping_) return std::monostate{};
     warn_of_size(mapping_path(), journal_);
-    auto file = MappedFile::open(mapping_path());
-    if (!file || file->bytes().size() > kMaxMapping) return;
-    originals_ = OriginalNames(std::move(*file), [&](std::string_view line) {
+    const auto file = MappedFile::open(mapping_path());
+    if (!file || file->bytes().size() > kMaxMapping) return std::monostate{};
+    const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+    return checked(originals_.read(text, [&](std::string_view line) {
       const std::vector<std::string_view> cells = split(line, ',');
       tell_damaged(line.empty() ? std::vector<std::string>()
                                 : std::vector<std::string>(cells.begin(), cells.end()));
-    });
+    }));
   }
 
   void tell_damaged(const std::vector<std::string>& cells) {
@@ -243,19 +238,20 @@ class DumpFolder::Scanner {
   }
 
   // What the file was called before its name was too long, or nothing if that is not known.
-  std::optional<std::string> full_name(const std::string& name) {
+  Outcome<std::optional<std::string>> full_name(const std::string& name) {
     const bool is_hash =
         is_number(name) || (name.ends_with(".npy") && is_number(name.substr(0, name.size() - 4)));
-    if (!is_hash) return name;
+    if (!is_hash) return std::optional(name);
     const std::string mapping = mapping_path();
     if (!has_mapping_) {
       journal_.warn("The file name \"" + name + "\" corresponding mapping file \"" + mapping +
                     "\" is not exist.");
-      return std::nullopt;
+      return std::optional<std::string>();
     }
-    if (const auto original = originals_.find(name)) return std::string(*original);
-    journal_.warn("The file name \"" + name + "\" in the file \"" + mapping + "\" is not exist.");
-    return std::nullopt;
+    OPDUMP_TRY(std::optional<std::string> original, checked(originals_.find(name)));
+    if (!original)
+      journal_.warn("The file name \"" + name + "\" in the file \"" + mapping + "\" is not exist.");
+    return original;
   }
 
   void tell_invalid(const std::string& name, bool is_mapped) {
@@ -269,9 +265,8 @@ class DumpFolder::Scanner {
 
   std::string mapping_path() const { return folder_.path_ + "/" + std::string(format::kMappingCsvName); }
 
-  Outcome<std::monostate> add(std::uint32_t place) {
-    const std::string file(folder_.texts_.at(place));
-    const auto name = full_name(file);
+  Outcome<std::monostate> add(const std::string& file) {
+    OPDUMP_TRY(const std::optional<std::string> name, full_name(file));
     if (!name) return std::monostate{};
     const std::vector<std::string_view> fields = split(*name, '.');
     auto found = recognise(*name, fields);
@@ -292,9 +287,7 @@ class DumpFolder::Scanner {
     has_kind_ = true;
     folder_.kind_ = found->kind;
     only_npy_ = found->is_npy;
-    OPDUMP_TRY(const std::uint32_t op, operator_of(found->key, place));
-    folder_.operators_[op].mode = mode;
-    folder_.files_.push_back({place, op, time_in(fields, mode), slice_in(fields, mode)});
+    folder_.files_.add({found->key, file, mode, slice_in(fields, mode), time_in(fields, mode)});
     return std::monostate{};
   }
 
@@ -312,34 +305,6 @@ class DumpFolder::Scanner {
     return name.find(kSlice) != std::string::npos ? TaskMode::manual : TaskMode::automatic;
   }
 
-  // The number of the operator with that key; a new one if there is none. The key is most often a part of the
-  // file's name, which lies at `place`.
-  Outcome<std::uint32_t> operator_of(const std::string& key, std::uint32_t place) {
-    const std::size_t slot = folder_.slot_of(key);
-    if (folder_.slots_[slot] != 0) return folder_.slots_[slot] - 1;
-    std::string_view kept = folder_.texts_.at(place);
-    const std::size_t at = kept.find(key);
-    if (at == std::string_view::npos) {
-      OPDUMP_TRY(place, keep_text(key));
-      kept = folder_.texts_.at(place);
-    } else {
-      kept = kept.substr(at, key.size());
-    }
-    const std::uint32_t number = folder_.size();
-    const std::uint32_t begin = folder_.texts_.place_of_part(place, kept);
-    folder_.operators_.push_back({begin, static_cast<std::uint32_t>(key.size()), 0, TaskMode::normal});
-    folder_.slots_[slot] = number + 1;
-    return number;
-  }
-
-  void finish() {
-    std::vector<File>& files = folder_.files_;
-    const auto order = [](const File& file) { return std::tuple(file.op, file.slice, file.time_us); };
-    if (!std::ranges::is_sorted(files, {}, order)) std::ranges::stable_sort(files, {}, order);
-    for (std::size_t i = files.size(); i-- > 0;)
-      folder_.operators_[files[i].op].first_file = static_cast<std::uint32_t>(i);
-  }
-
   DumpFolder& folder_;
   bool in_slices_, has_rules_;
   Journal& journal_;
@@ -351,46 +316,22 @@ Outcome<DumpFolder> DumpFolder::scan(const std::string& path, bool in_slices, bo
                                      Journal& journal) {
   DumpFolder folder;
   folder.path_ = path;
+  folder.files_ = FilesByOperator(path);
   OPDUMP_TRY([[maybe_unused]] const std::monostate done,
              Scanner(folder, in_slices, has_rules, journal).scan());
   return folder;
 }
 
-OperatorFiles DumpFolder::files_of(std::uint32_t number) const {
-  OperatorFiles files{std::string(key_of(number)), {}, operators_[number].mode, time_of(number)};
-  for (const File& file : files_at(number)) files.paths.push_back(concat({path_, "/", texts_.at(file.name)}));
-  return files;
-}
-
-std::string_view DumpFolder::key_of(std::uint32_t number) const { return key_of(operators_[number]); }
-
-std::uint64_t DumpFolder::time_of(std::uint32_t number) const { return files_at(number).back().time_us; }
-
-std::span<const DumpFolder::File> DumpFolder::files_at(std::uint32_t number) const {
-  const std::size_t first = operators_[number].first_file;
-  const std::size_t end = number + 1 < size() ? operators_[number + 1].first_file : files_.size();
-  return std::span(files_).subspan(first, end - first);
-}
-
-std::size_t DumpFolder::slot_of(std::string_view key) const {
-  std::size_t slot = std::hash<std::string_view>()(key) % slots_.size();
-  while (slots_[slot] != 0 && key_of(operators_[slots_[slot] - 1]) != key) slot = (slot + 1) % slots_.size();
-  return slot;
-}
-
-std::optional<std::uint32_t> DumpFolder::find_key(std::string_view key) const {
-  if (slots_.empty()) return std::nullopt;
-  const std::uint32_t found = slots_[slot_of(key)];
-  return found == 0 ? std::nullopt : std::optional(found - 1);
-}
-
-std::optional<OperatorFiles> DumpFolder::find(std::string_view op, std::optional<std::int64_t> output) const {
+Outcome<OperatorFiles> DumpFolder::find(std::string_view op, std::optional<std::int64_t> output,
+                                        Journal& journal) const {
   std::string key(op);
   for (char& c : key)
     if (c == '/' || c == '.') c = '_';
   if (output) key += "." + std::to_string(*output);
-  const auto found = find_key(key);
-  return found ? std::optional(files_of(*found)) : std::nullopt;
+  auto files = files_.find(key);
+  if (!files) return journal.fail(Status::open_file, files.error().message());
+  if (!*files) return Failure{Status::no_dump_file, ""};
+  return std::move(**files);
 }
 
 std::string DumpFolder::list_of(const std::vector<std::string>& paths) {

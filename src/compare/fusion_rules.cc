@@ -27,7 +27,10 @@ void name_origins(std::vector<FusionOutput>& outputs, const std::string& name) {
 }  // namespace
 
 std::string join(const std::vector<std::string>& words, std::string_view separator) {
+  std::size_t size = 0;
+  for (const std::string& word : words) size += separator.size() + word.size();
   std::string text;
+  text.reserve(size);
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (i > 0) text += separator;
     text += words[i];

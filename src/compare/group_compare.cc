@@ -294,7 +294,7 @@ class GroupComparer {
     const FusionOp& op = rule.op;
     std::optional<std::int64_t> output;
     if (comparison_.mine.kind() == DumpKind::quantised) output = 0;
-    const auto files = comparison_.mine.find(op.name, output);
+    const auto files = comparison_.mine.find(op.name, output, journal());
     if (!files) {
       journal().warn("[" + op.name + "] There is no left dump file for the op \"" + op.name + "\".");
       return add_mapping(rule, "NaN", "NaN", "NaN");
@@ -319,7 +319,7 @@ class GroupComparer {
     if (const auto origin = find_origin(comparison_, op, index, is_input, journal())) {
       std::optional<std::int64_t> output;
       if (comparison_.golden.kind() != DumpKind::npu) output = origin->index;
-      if (const auto files = comparison_.golden.find(origin->name, output)) {
+      if (const auto files = comparison_.golden.find(origin->name, output, journal())) {
         tell_files(comparison_.golden, origin->name, *files, journal());
         return files->paths.back();
       }
@@ -353,7 +353,7 @@ std::vector<TimedOperator> by_time(const Comparison& comparison, const RuleGroup
   std::vector<TimedOperator> sorted;
   for (const std::size_t member : group.members) {
     const RuleOp& rule = comparison.rules.ops()[member];
-    if (const auto files = comparison.mine.find(rule.op.name, std::nullopt)) {
+    if (const auto files = comparison.mine.find(rule.op.name, std::nullopt, journal)) {
       warn_of_times(*files, journal);
       sorted.push_back({files->time_us, &rule});
     }

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <iterator>
-#include <numeric>
 #include <string_view>
 #include <utility>
 
+#include "base/packing.h"
+#include "base/record_sorter.h"
 #include "compare/file_times.h"
 #include "compare/overflow.h"
 #include "compare/slices.h"
@@ -40,21 +41,20 @@ TensorData as_numbers(TensorData data) {
 class PairComparer {
  public:
   PairComparer(const Comparison& comparison, std::size_t index, const NpuPair& pair)
-      : comparison_(comparison),
-        index_(index),
-        pair_(pair),
-        key_(has_mine() ? comparison.mine.key_of(pair.mine) : comparison.golden.key_of(pair.golden)) {}
+      : comparison_(comparison), index_(index), pair_(pair) {}
 
   GroupResult compare() {
-    if (has_mine()) warn_of_times(comparison_.mine.files_of(pair_.mine), journal());
-    if (pair_.golden != NpuPair::kNone) warn_of_times(comparison_.golden.files_of(pair_.golden), journal());
-    if (!has_mine() || pair_.golden == NpuPair::kNone) {
+    if (const auto opened = open(); !opened)
+      return failed(journal().fail(Status::open_file, opened.error().message()));
+    for (const OperatorFiles* files : {&mine_, &golden_})
+      if (!files->paths.empty()) warn_of_times(*files, journal());
+    if (pair_.mine.is_none() || pair_.golden.is_none()) {
       add_alone();
       return std::move(result_);
     }
-    auto mine = read(pair_.mine, comparison_.mine, "Left");
+    auto mine = read(mine_, comparison_.mine, "Left");
     if (!mine) return failed(mine.failure());
-    auto golden = read(pair_.golden, comparison_.golden, "Right");
+    auto golden = read(golden_, comparison_.golden, "Right");
     if (!golden) return failed(golden.failure());
     result_.is_matched = true;
     compare_operators(*mine, *golden);
@@ -62,6 +62,7 @@ class PairComparer {
   }
 
   GroupResult give_up(const std::string& why) {
+    if (const auto opened = open(); !opened) journal().error(opened.error().message());
     name_ = key_;
     journal().error("[" + name_ + "] " + why);
     return failed({Status::incomplete, why});
@@ -69,7 +70,18 @@ class PairComparer {
 
  private:
   Journal& journal() { return result_.journal; }
-  bool has_mine() const { return pair_.mine != NpuPair::kNone; }
+  bool has_mine() const { return !pair_.mine.is_none(); }
+
+  Result<> open() {
+    if (has_mine()) {
+      OPDUMP_TRY(mine_, comparison_.mine.files().at(pair_.mine));
+    }
+    if (!pair_.golden.is_none()) {
+      OPDUMP_TRY(golden_, comparison_.golden.files().at(pair_.golden));
+    }
+    key_ = has_mine() ? mine_.key : golden_.key;
+    return ok();
+  }
 
   void add_row(const ResultEntry& entry, const std::string& my_op, const std::string& golden_op) {
     const Row row = comparison_.columns.row(static_cast<int>(index_), 0, my_op, golden_op, entry);
@@ -103,9 +115,8 @@ class PairComparer {
   }
 
   // The operator in `files`. What it is called in the message counts only if that has attributes.
-  Outcome<DumpedOperator> read(std::uint32_t number, const DumpFolder& folder, std::string_view side) {
+  Outcome<DumpedOperator> read(const OperatorFiles& files, const DumpFolder& folder, std::string_view side) {
     if (name_.empty()) name_ = key_;
-    const OperatorFiles files = folder.files_of(number);
     OPDUMP_TRY(DumpedOperator op, read_slices(files, journal()));
     if (files.mode != TaskMode::normal)
       journal().info("The \"" + key_ + "\" in the path \"" + folder.path() +
@@ -211,27 +222,47 @@ class PairComparer {
   const Comparison& comparison_;
   std::size_t index_;
   const NpuPair& pair_;
+  OperatorFiles mine_, golden_;
   std::string key_, name_;
   GroupResult result_;
 };
 
-std::vector<std::uint32_t> in_time(const DumpFolder& folder) {
-  std::vector<std::uint32_t> sorted(folder.size());
-  std::iota(sorted.begin(), sorted.end(), 0);
-  std::ranges::stable_sort(sorted, {}, [&](std::uint32_t number) { return folder.time_of(number); });
-  return sorted;
+Result<ScratchVector<NpuPair>> take_pairs(RecordSorter& sorter) {
+  ScratchVector<NpuPair> pairs;
+  for (RecordSorter::Reader sorted = sorter.sorted();;) {
+    OPDUMP_TRY(const bool has_more, sorted.next());
+    if (!has_more) return pairs;
+    SortKeyReader in(sorted.record());
+    for (int i = 0; i < 3; ++i) in.number();
+    OPDUMP_CHECK_OK(pairs.push_back(Unpacker(in.rest()).object<NpuPair>()));
+  }
 }
 
 }  // namespace
 
-std::vector<NpuPair> pair_operators(const DumpFolder& mine, const DumpFolder& golden) {
-  std::vector<NpuPair> pairs;
-  pairs.reserve(std::max(mine.size(), golden.size()));
-  for (const std::uint32_t number : in_time(mine))
-    pairs.push_back({number, golden.find_key(mine.key_of(number)).value_or(NpuPair::kNone)});
-  for (const std::uint32_t number : in_time(golden))
-    if (!mine.find_key(golden.key_of(number))) pairs.push_back({NpuPair::kNone, number});
-  return pairs;
+Result<ScratchVector<NpuPair>> pair_operators(const DumpFolder& mine, const DumpFolder& golden) {
+  RecordSorter sorter;
+  FilesByOperator::Reader left(mine.files()), right(golden.files());
+  OPDUMP_TRY(bool has_left, left.next());
+  OPDUMP_TRY(bool has_right, right.next());
+  std::string record;
+  while (has_left || has_right) {
+    const bool is_mine = has_left && (!has_right || left.order() <= right.order());
+    const bool is_golden = has_right && (!has_left || right.order() <= left.order());
+    const FilesByOperator::Reader& first = is_mine ? left : right;
+    record.clear();
+    SortKey(record).number(is_mine ? 0 : 1).number(first.time_us()).number(first.first_file());
+    Packer(record).object(NpuPair{is_mine ? left.place() : FilesByOperator::Place(),
+                                  is_golden ? right.place() : FilesByOperator::Place()});
+    sorter.add(record);
+    if (is_mine) {
+      OPDUMP_TRY(has_left, left.next());
+    }
+    if (is_golden) {
+      OPDUMP_TRY(has_right, right.next());
+    }
+  }
+  return take_pairs(sorter);
 }
 
 GroupResult compare_npu_pair(const Comparison& comparison, std::size_t index, const NpuPair& pair) {

@@ -5,20 +5,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
+#include "base/scratch_vector.h"
 #include "compare/group_compare.h"
 
 namespace opdump::compare {
 
-// An operator that one or both runs have: its number in each.
+// An operator that one or both runs have.
 struct NpuPair {
-  static constexpr std::uint32_t kNone = UINT32_MAX;
-  std::uint32_t mine = kNone, golden = kNone;
+  FilesByOperator::Place mine, golden;
 };
 
-// By the time of mine; those that only the golden run has come after.
-std::vector<NpuPair> pair_operators(const DumpFolder& mine, const DumpFolder& golden);
+// By the time of mine, those of equal time by their first files' names; those that only the golden run has
+// come after. Errors: io -- no room for the list.
+Result<ScratchVector<NpuPair>> pair_operators(const DumpFolder& mine, const DumpFolder& golden);
 
 // `index` is the number of the pair.
 GroupResult compare_npu_pair(const Comparison& comparison, std::size_t index, const NpuPair& pair);

@@ -22,9 +22,8 @@ class OverflowReport {
 
   Outcome<std::monostate> tell() {
     journal_.info("Checking " + op_ + " operator overflow");
-    files_ = folder_.find(op_, std::nullopt);
-    if (!files_) return Failure{Status::no_dump_file, ""};
-    tell_files(folder_, op_, *files_, journal_);
+    OPDUMP_TRY(files_, folder_.find(op_, std::nullopt, journal_));
+    tell_files(folder_, op_, files_, journal_);
     OPDUMP_TRY(const DumpedOperator dumped, read_dumped_operator(path(), journal_));
     const bool has_inputs = has_halves(dumped.inputs, "input");
     const bool has_outputs = has_halves(dumped.outputs, "output");
@@ -36,7 +35,7 @@ class OverflowReport {
   }
 
  private:
-  const std::string& path() const { return files_->paths.back(); }
+  const std::string& path() const { return files_.paths.back(); }
 
   bool has_halves(const std::vector<DumpedTensor>& tensors, const std::string& side) {
     bool has_one = false;
@@ -54,7 +53,7 @@ class OverflowReport {
 
   void find_overflowed(const std::vector<DumpedTensor>& tensors, const std::string& side, bool has_halves) {
     if (!has_halves) {
-      tell_files(folder_, op_, *files_, journal_);  // the original looks for them again
+      tell_files(folder_, op_, files_, journal_);  // the original looks for them again
       journal_.warn("There is no " + side + " in \"'" + path() + "'\".");
     }
     for (std::size_t i = 0; i < tensors.size(); ++i)
@@ -79,7 +78,7 @@ class OverflowReport {
   const DumpFolder& folder_;
   const std::string& op_;
   Journal& journal_;
-  std::optional<OperatorFiles> files_;
+  OperatorFiles files_;
   std::vector<std::string> overflowed_;
 };
 

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/record_sorter.h"
 #include "dump/file_name.h"
 
 namespace opdump::compare {
@@ -77,77 +78,80 @@ std::string signature(const OperatorRun& run) {
 struct Part {
   const Runs* runs = nullptr;
   std::uint32_t first = 0, last = 0;
-  std::vector<std::uint32_t> partners{};  // of each: from the first of the other part, or kNone
+  ScratchVector<std::uint32_t> partners{};  // of each: from the first of the other part, or kNone
 
   std::uint32_t size() const { return last - first; }
   const Runs::Section& section_of(std::uint32_t i) const { return runs->section_of(first + i); }
 };
 
-// Keys of executions, one behind the other.
+// Executions by graph and a text; of equal ones in order.
 class Keys {
  public:
   void add(std::uint32_t index, std::int64_t graph, std::string_view text) {
-    keys_.push_back({graph, texts_.size(), static_cast<std::uint32_t>(text.size()), index});
-    texts_ += text;
-  }
-  // In order of graph and text, of equal ones in order of execution.
-  void sort() {
-    std::ranges::sort(keys_, {}, [&](const Key& key) { return std::pair(order(key), key.index); });
+    record_.clear();
+    SortKey(record_).signed_number(graph).text(text).number(index);
+    records_.add(record_);
   }
 
-  // Calls `take` with those of both that are equal, in order.
+  // Calls `take` with those of both that are equal, in order. To be called once. Errors: io.
   template <typename Take>
-  static void match(const Keys& a, const Keys& b, const Take& take) {
-    for (auto left = a.keys_.begin(), right = b.keys_.begin();
-         left != a.keys_.end() && right != b.keys_.end();) {
-      const auto relation = a.order(*left) <=> b.order(*right);
-      if (relation == 0) take(left->index, right->index);
-      if (relation <= 0) ++left;
-      if (relation >= 0) ++right;
+  static Result<> match(Keys& a, Keys& b, const Take& take) {
+    RecordSorter::Reader left = a.records_.sorted(), right = b.records_.sorted();
+    OPDUMP_TRY(bool has_left, left.next());
+    OPDUMP_TRY(bool has_right, right.next());
+    while (has_left && has_right) {
+      const auto relation = key_of(left.record()) <=> key_of(right.record());
+      if (relation == 0) take(index_of(left.record()), index_of(right.record()));
+      if (relation <= 0) {
+        OPDUMP_TRY(has_left, left.next());
+      }
+      if (relation >= 0) {
+        OPDUMP_TRY(has_right, right.next());
+      }
     }
+    return ok();
   }
 
  private:
-  struct Key {
-    std::int64_t graph;
-    std::uint64_t start;  // of the text
-    std::uint32_t size, index;
-  };
-  std::pair<std::int64_t, std::string_view> order(const Key& key) const {
-    return {key.graph, std::string_view(texts_).substr(key.start, key.size)};
+  static constexpr std::size_t kIndexBytes = sizeof(std::uint64_t);
+  static std::string_view key_of(std::string_view record) {
+    return record.substr(0, record.size() - kIndexBytes);
   }
-  std::string texts_;
-  std::vector<Key> keys_;
+  static std::uint32_t index_of(std::string_view record) {
+    return static_cast<std::uint32_t>(SortKeyReader(record.substr(record.size() - kIndexBytes)).number());
+  }
+  RecordSorter records_;
+  std::string record_;  // kept for its memory
 };
 
 // Pairs what two dumps have in one frame.
 class FramePairing {
  public:
-  FramePairing(Part golden, Part actual, const FrameRule& rule)
-      : golden_(std::move(golden)), actual_(std::move(actual)), rule_(rule) {
-    golden_.partners.assign(golden_.size(), kNone);
-    actual_.partners.assign(actual_.size(), kNone);
+  static Result<FramePairing> make(Part golden, Part actual, const FrameRule& rule) {
+    OPDUMP_CHECK_OK(golden.partners.resize(golden.size(), kNone));
+    OPDUMP_CHECK_OK(actual.partners.resize(actual.size(), kNone));
+    return FramePairing(std::move(golden), std::move(actual), rule);
   }
 
-  void join_names() {
+  Result<> join_names() {
     const auto name = [](const Part& part, std::uint32_t i) {
       return part.runs->without_slots(part.first + i).name;
     };
-    join_equal(rule_.graph, name);
+    OPDUMP_CHECK_OK(join_equal(rule_->graph, name));
     // Layouts spell a name with more or with fewer characters of the program's.
-    join_equal(rule_.graph,
-               [&](const Part& part, std::uint32_t i) { return dump::plain_name(name(part, i)); });
+    OPDUMP_CHECK_OK(join_equal(
+        rule_->graph, [&](const Part& part, std::uint32_t i) { return dump::plain_name(name(part, i)); }));
     // A model that is loaded in another order has another number.
-    join_equal(false, name);
+    return join_equal(false, name);
   }
 
   // Shapes may have to be read from files: only for what names did not settle.
-  void join_signatures() {
+  Result<> join_signatures() {
     std::set<std::int64_t> graphs;  // that are open
     for (std::uint32_t g = 0; g < golden_.size(); ++g)
-      if (golden_.partners[g] == kNone) graphs.insert(rule_.graph_of(golden_.section_of(g)));
-    join_equal(rule_.graph, [&](const Part& part, std::uint32_t i) {
-      const bool is_open = graphs.contains(rule_.graph_of(part.section_of(i)));
+      if (golden_.partners[g] == kNone) graphs.insert(rule_->graph_of(golden_.section_of(g)));
+    return join_equal(rule_->graph, [&](const Part& part, std::uint32_t i) {
+      const bool is_open = graphs.contains(rule_->graph_of(part.section_of(i)));
       return is_open ? signature((*part.runs)[part.first + i]) : std::string();
     });
   }
@@ -158,49 +162,61 @@ class FramePairing {
   }
   bool is_joined(std::uint32_t g) const { return golden_.partners[g] != kNone; }
 
-  void append_pairs(std::vector<OperatorPair>& pairs) const;
+  Result<> append_pairs(ScratchVector<OperatorPair>& pairs) const;
 
  private:
+  FramePairing(Part golden, Part actual, const FrameRule& rule)
+      : golden_(std::move(golden)), actual_(std::move(actual)), rule_(&rule) {}
+
   // Joins what has no partner yet and agrees in its key, in order of execution.
   template <typename KeyOf>
-  void join_equal(bool by_graph, const KeyOf& key_of) {
+  Result<> join_equal(bool by_graph, const KeyOf& key_of) {
     Keys golden, actual;
-    for (const auto& [part, keys] : {std::pair(&golden_, &golden), std::pair(&actual_, &actual)}) {
+    for (const auto& [part, keys] : {std::pair(&golden_, &golden), std::pair(&actual_, &actual)})
       for (std::uint32_t i = 0; i < part->size(); ++i)
         if (part->partners[i] == kNone)
           keys->add(i, by_graph ? part->section_of(i).graph_id : 0, key_of(*part, i));
-      keys->sort();
-    }
-    Keys::match(golden, actual, [&](std::uint32_t g, std::uint32_t a) { join(g, a); });
+    return Keys::match(golden, actual, [&](std::uint32_t g, std::uint32_t a) { join(g, a); });
   }
 
   Part golden_, actual_;
-  const FrameRule& rule_;
+  const FrameRule* rule_;
 };
 
 // Golden in order; before each of it the extras that ran after the partner of the one before it.
-void FramePairing::append_pairs(std::vector<OperatorPair>& pairs) const {
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> extras;  // before which of golden, which
+Result<> FramePairing::append_pairs(ScratchVector<OperatorPair>& pairs) const {
+  RecordSorter extras;  // before which of golden, which
+  std::string record;
   std::uint32_t anchor = 0;
   for (std::uint32_t a = 0; a < actual_.size(); ++a) {
-    const std::int64_t graph = rule_.graph_of(actual_.section_of(a));
-    if (a == 0 || graph != rule_.graph_of(actual_.section_of(a - 1)))
-      for (anchor = 0; anchor < golden_.size() && rule_.graph_of(golden_.section_of(anchor)) < graph;)
+    const std::int64_t graph = rule_->graph_of(actual_.section_of(a));
+    if (a == 0 || graph != rule_->graph_of(actual_.section_of(a - 1)))
+      for (anchor = 0; anchor < golden_.size() && rule_->graph_of(golden_.section_of(anchor)) < graph;)
         ++anchor;
-    if (actual_.partners[a] == kNone)
-      extras.emplace_back(anchor, a);
-    else
+    if (actual_.partners[a] != kNone) {
       anchor = actual_.partners[a] + 1;
+      continue;
+    }
+    record.clear();
+    SortKey(record).number(anchor).number(a);
+    extras.add(record);
   }
-  std::ranges::sort(extras);
-  auto extra = extras.begin();
+  RecordSorter::Reader reader = extras.sorted();
+  OPDUMP_TRY(bool has_extra, reader.next());
   for (std::uint32_t g = 0; g <= golden_.size(); ++g) {
-    for (; extra != extras.end() && extra->first == g; ++extra)
-      pairs.push_back({kNone, actual_.first + extra->second, golden_.size() == 0});
+    while (has_extra) {
+      SortKeyReader extra(reader.record());
+      if (extra.number() != g) break;
+      const std::uint32_t a = actual_.first + static_cast<std::uint32_t>(extra.number());
+      OPDUMP_CHECK_OK(pairs.push_back({kNone, a, golden_.size() == 0}));
+      OPDUMP_TRY(has_extra, reader.next());
+    }
     if (g == golden_.size()) break;
     const std::uint32_t a = golden_.partners[g];
-    pairs.push_back({golden_.first + g, a == kNone ? kNone : actual_.first + a, actual_.size() == 0});
+    OPDUMP_CHECK_OK(
+        pairs.push_back({golden_.first + g, a == kNone ? kNone : actual_.first + a, actual_.size() == 0}));
   }
+  return ok();
 }
 
 // A single tensor, which is called as its file happens to be.
@@ -278,7 +294,7 @@ FrameRule make_rule(const Runs& golden, const Runs& actual, std::vector<std::str
 
 }  // namespace
 
-Pairing pair_operators(const Runs& golden, const Runs& actual) {
+Result<Pairing> pair_operators(const Runs& golden, const Runs& actual) {
   Pairing pairing;
   const FrameRule rule = make_rule(golden, actual, pairing.notes);
   for (std::uint32_t g = 0, a = 0; g < golden.size() || a < actual.size();) {
@@ -292,13 +308,13 @@ Pairing pair_operators(const Runs& golden, const Runs& actual) {
     g = of_golden.last;
     a = of_actual.last;
     const bool is_in_both = of_golden.size() > 0 && of_actual.size() > 0;
-    FramePairing frame(std::move(of_golden), std::move(of_actual), rule);
+    OPDUMP_TRY(FramePairing frame, FramePairing::make(std::move(of_golden), std::move(of_actual), rule));
     if (is_in_both) {
-      frame.join_names();
+      OPDUMP_CHECK_OK(frame.join_names());
       join_loose(golden, actual, frame, pairing.notes);
-      frame.join_signatures();
+      OPDUMP_CHECK_OK(frame.join_signatures());
     }
-    frame.append_pairs(pairing.pairs);
+    OPDUMP_CHECK_OK(frame.append_pairs(pairing.pairs));
   }
   return pairing;
 }

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
+#include "base/scratch_vector.h"
 #include "dump/dump_set.h"
 
 namespace opdump::compare {
@@ -22,15 +24,16 @@ struct SlotPair {
 };
 
 struct Pairing {
-  std::vector<OperatorPair> pairs;  // golden's order; an extra one follows what ran before it
-  std::vector<std::string> notes;   // see Comparison::notes
+  ScratchVector<OperatorPair> pairs;  // golden's order; an extra one follows what ran before it
+  std::vector<std::string> notes;     // see Comparison::notes
 };
 
 // Pairs runs of the same (rank, graph, step): first by equal names (as layouts spell them; of what is left,
 // in whatever graph), then, of what is left, by equal scope, type and slot shapes. Several of the same kind
 // pair in order. A rank, graph or step that is the only one on each side need not be equal: a note says so.
-// So does one where each dump is a single tensor. Both arguments are in the order of DumpSet::runs.
-Pairing pair_operators(const dump::Runs& golden, const dump::Runs& actual);
+// So does one where each dump is a single tensor. Both arguments are in the order of DumpSet::runs. Errors:
+// io -- there is no room for what is sorted outside of memory.
+Result<Pairing> pair_operators(const dump::Runs& golden, const dump::Runs& actual);
 
 // Pairs by side and index, or by what operands are called if both sides know that; several of the same in
 // order. Inputs first, by index.

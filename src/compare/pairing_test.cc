@@ -31,16 +31,21 @@ dump::Runs make_runs(const std::vector<OperatorRun>& list) {
 }
 
 Pairing pair(const std::vector<OperatorRun>& golden, const std::vector<OperatorRun>& actual) {
-  return pair_operators(make_runs(golden), make_runs(actual));
+  auto pairing = pair_operators(make_runs(golden), make_runs(actual));
+  EXPECT_TRUE(pairing);
+  return std::move(*pairing);
 }
 
 // "a=b" for a pair, "a=" for what is only in golden, "=b" for what is only in actual.
 std::vector<std::string> pair_names(const std::vector<OperatorRun>& golden,
                                     const std::vector<OperatorRun>& actual) {
   std::vector<std::string> names;
-  for (const OperatorPair& pair : pair(golden, actual).pairs)
+  const Pairing pairing = pair(golden, actual);
+  for (std::size_t i = 0; i < pairing.pairs.size(); ++i) {
+    const OperatorPair& pair = pairing.pairs[i];
     names.push_back((pair.golden != OperatorPair::kNone ? golden[pair.golden].name : "") + "=" +
                     (pair.actual != OperatorPair::kNone ? actual[pair.actual].name : ""));
+  }
   return names;
 }
 
@@ -140,7 +145,7 @@ TEST(Pairing, Scopes) {
   EXPECT_EQ(scope_of(make_run("plain", "x")), "");
   model::Operator op;
   op.name = "Default/a_b/c-op1";
-  run.op = &op;
+  run.op = std::make_shared<const model::Operator>(op);
   EXPECT_EQ(scope_of(run), "Default_a_b");
 }
 

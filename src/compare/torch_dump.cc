@@ -3,15 +3,20 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <span>
 #include <system_error>
-#include <utility>
+#include <vector>
 
 #include "base/file.h"
+#include "base/first_index.h"
+#include "base/packing.h"
+#include "base/record_sorter.h"
 #include "base/text.h"
 
 namespace opdump::compare {
 namespace {
 
+using format::H5Attribute;
 using format::H5Dataset;
 
 constexpr std::size_t kMostOperators = 1000000;
@@ -64,60 +69,184 @@ std::string replaced(const std::string& text, std::string_view what, std::string
   return std::string(by) + text.substr(what.size());
 }
 
+// The order of list_h5.
+bool is_before(std::string_view left, std::string_view right) {
+  const auto rank = [](char c) { return c == '/' ? 0U : static_cast<unsigned char>(c); };
+  return std::ranges::lexicographical_compare(left, right, {}, rank, rank);
+}
+
+std::string pack(const H5Dataset& dataset) {
+  std::string bytes;
+  Packer out(bytes);
+  const auto put = [&](std::span<const std::int64_t> values) {
+    out.number(values.size());
+    for (const std::int64_t value : values) out.signed_number(value);
+  };
+  out.text(dataset.path);
+  out.object(dataset.dtype);
+  put(dataset.shape.dims());
+  out.number(dataset.stored_bytes);
+  out.number(dataset.extent ? 1 : 0);
+  if (dataset.extent) out.object(*dataset.extent);
+  out.text(dataset.fault);
+  for (const H5Attribute& attribute : dataset.attributes) {
+    out.text(attribute.name);
+    out.number(attribute.is_list ? 1 : 0);
+    put(attribute.values);
+  }
+  return bytes;
+}
+
+std::string_view path_of(std::string_view packed) { return Unpacker(packed).text(); }
+
+H5Dataset unpack(std::string_view packed) {
+  Unpacker in(packed);
+  const auto numbers = [&] {
+    std::vector<std::int64_t> values(in.number());
+    for (std::int64_t& value : values) value = in.signed_number();
+    return values;
+  };
+  H5Dataset dataset;
+  dataset.path = in.text();
+  dataset.dtype = in.object<model::DType>();
+  dataset.shape = model::Shape(numbers());
+  dataset.stored_bytes = in.number();
+  if (in.number() != 0) dataset.extent = in.object<format::Extent>();
+  dataset.fault = in.text();
+  while (!in.is_empty()) {
+    H5Attribute& attribute = dataset.attributes.emplace_back();
+    attribute.name = in.text();
+    attribute.is_list = in.number() != 0;
+    attribute.values = numbers();
+  }
+  return dataset;
+}
+
 }  // namespace
 
 Outcome<TorchDump> TorchDump::open(const std::string& path, bool with_inputs, Journal& journal) {
-  auto file = format::H5File::open(path);
-  if (!file) {
+  TorchDump dump(path);
+  if (const auto added = dump.add_all(with_inputs); !added) {
     journal.error("Open " + path + " failed!");
-    journal.error(file.error().message());
+    journal.error(added.error().message());
     return Failure{Status::open_file, ""};
   }
-  TorchDump dump(path, std::move(*file));
-  dump.add_calls(with_inputs);
-  if (dump.calls_.size() <= kMostOperators) return dump;
+  if (dump.call_count() <= kMostOperators) return dump;
   return journal.fail(Status::out_of_bounds, "The number of ops in " + path + " exceeds the range!");
 }
 
-void TorchDump::add_calls(bool with_inputs) {
-  std::map<std::string, std::map<std::int64_t, std::string>, std::less<>> orders;  // by what is counted
-  for (const H5Dataset& dataset : file_.datasets())
-    if (const auto place = place_of(dataset.path)) {
-      orders[std::string(counted_as(place->op))][place->order] = place->op;
-      has_inputs_ = has_inputs_ || place->side == "input";
-    }
-  for (const auto& [counted, executions] : orders) {
-    std::size_t index = 0;
-    for (const auto& [order, op] : executions) {
-      std::string key = op + ":" + std::to_string(index++);
-      by_key_[key] = calls_.size();
-      calls_.push_back({std::move(key), op, order, {}});
-      last_order_ = std::max(last_order_, order);
-    }
-  }
-  std::map<std::pair<std::string, std::int64_t>, std::size_t> by_place;
-  for (std::size_t i = 0; i < calls_.size(); ++i) by_place[{calls_[i].op, calls_[i].order}] = i;
-  for (const H5Dataset& dataset : file_.datasets()) {
+// Puts the datasets in the order of calls. If several operators that are counted together have the same
+// number in the file, the last one has it.
+Result<> TorchDump::add_all(bool with_inputs) {
+  RecordSorter sorter;
+  std::uint64_t number = 0;
+  std::string record;
+  OPDUMP_CHECK_OK(format::list_h5(path_, [&](const H5Dataset& dataset) {
     const auto place = place_of(dataset.path);
-    if (!place || dataset.find_number("Type") != kTensor || (place->side == "input" && !with_inputs))
-      continue;
-    const auto call = by_place.find({place->op, place->order});
-    if (call == by_place.end()) continue;
-    calls_[call->second].tensors.push_back(&dataset);
-    tensors_[dataset.path] = &dataset;
-    if (device_ == kCpuDevice) device_ = dataset.find_number("DeviceType").value_or(device_);
+    if (!place) return;
+    const bool is_input = place->side == "input";
+    has_inputs_ = has_inputs_ || is_input;
+    const bool is_kept = dataset.find_number("Type") == kTensor && (!is_input || with_inputs);
+    const std::string_view counted = counted_as(place->op);
+    record.clear();
+    SortKey(record).text(counted).signed_number(place->order).number(place->op == counted ? 1 : 0);
+    SortKey(record).number(++number);
+    Packer out(record);
+    out.text(place->op);
+    out.text(is_kept ? pack(dataset) : "");
+    sorter.add(record);
+  }));
+  RecordSorter::Reader reader = sorter.sorted();
+  for (;;) {
+    OPDUMP_TRY(const bool is_any, reader.next());
+    if (!is_any || call_count() > kMostOperators) return ok();
+    OPDUMP_CHECK_OK(add(reader.record()));
   }
 }
 
-const TorchCall* TorchDump::find(std::string_view key) const {
-  const auto found = by_key_.find(key);
-  if (found == by_key_.end() || calls_[found->second].tensors.empty()) return nullptr;
-  return &calls_[found->second];
+// Adds a dataset of the last call, or of a new one behind it.
+Result<> TorchDump::add(std::string_view record) {
+  SortKeyReader key(record);
+  key.text();
+  const std::int64_t order = key.signed_number();
+  key.number();
+  const std::uint64_t number = key.number();
+  Unpacker in(key.rest());
+  const std::string_view op = in.text(), packed = in.text();
+  if (call_from(op, order) == call_count()) OPDUMP_CHECK_OK(add_call(op, order));
+  Call& call = calls_[call_count() - 1];
+  if (packed.empty() || texts_.at(call.op) != op) return ok();
+  OPDUMP_TRY(const std::uint32_t place, keep(packed));
+  OPDUMP_CHECK_OK(tensors_.push_back(place));
+  const H5Dataset dataset = unpack(packed);
+  call.stored_bytes += dataset.stored_bytes;
+  const std::int64_t device = dataset.find_number("DeviceType").value_or(kCpuDevice);
+  if (device == kCpuDevice || (device_from_ != 0 && device_from_ < number)) return ok();
+  device_ = device;
+  device_from_ = number;
+  return ok();
 }
 
-const H5Dataset* TorchDump::find_tensor(std::string_view path) const {
-  const auto found = tensors_.find(path);
-  return found == tensors_.end() ? nullptr : found->second;
+Result<> TorchDump::add_call(std::string_view op, std::int64_t order) {
+  Call call{0, 0, order, tensors_.size(), 0};
+  OPDUMP_TRY(call.op, keep(op));
+  if (!calls_.empty()) {
+    const Call& last = calls_[call_count() - 1];
+    if (counted_as(texts_.at(last.op)) == counted_as(op)) call.index = last.index + 1;
+  }
+  last_order_ = std::max(last_order_, order);
+  return calls_.push_back(call);
+}
+
+Result<std::uint32_t> TorchDump::keep(std::string_view text) {
+  if (const auto place = texts_.add(text)) return *place;
+  return Error(Code::limit, path_ + ": too many tensors");
+}
+
+std::size_t TorchDump::tensors_end(std::size_t call) const {
+  return call + 1 < call_count() ? calls_[call + 1].begin : tensor_count();
+}
+
+// The first call of those that are counted with `op` that has the number `order` or a later one, or the one
+// behind them.
+std::size_t TorchDump::call_from(std::string_view op, std::int64_t order) const {
+  const std::pair wanted(counted_as(op), order);
+  return first_index(0, call_count(), [&](std::size_t i) {
+    const Call& call = calls_[i];
+    return std::pair(counted_as(texts_.at(call.op)), call.order) >= wanted;
+  });
+}
+
+TorchCall TorchDump::call(std::size_t i) const {
+  const Call& call = calls_[i];
+  const std::string op(texts_.at(call.op));
+  return {
+      op + ":" + std::to_string(call.index), op, call.order, call.begin, tensors_end(i), call.stored_bytes};
+}
+
+H5Dataset TorchDump::tensor(std::size_t i) const { return unpack(texts_.at(tensors_[i])); }
+
+std::optional<TorchCall> TorchDump::find(std::string_view key) const {
+  const std::size_t colon = key.rfind(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  const auto index = parse_int64(key.substr(colon + 1));
+  const std::size_t first = call_from(key.substr(0, colon), 0);
+  if (!index || static_cast<std::uint64_t>(*index) >= call_count() - first) return std::nullopt;
+  TorchCall found = call(first + static_cast<std::uint64_t>(*index));
+  if (found.key != key || found.is_empty()) return std::nullopt;
+  return found;
+}
+
+std::optional<H5Dataset> TorchDump::find_tensor(std::string_view path) const {
+  const auto place = place_of(path);
+  const std::size_t call = place ? call_from(place->op, place->order) : call_count();
+  if (call == call_count()) return std::nullopt;
+  const auto path_at = [&](std::size_t i) { return path_of(texts_.at(tensors_[i])); };
+  const std::size_t end = tensors_end(call);
+  const std::size_t found =
+      first_index(calls_[call].begin, end, [&](std::size_t i) { return !is_before(path_at(i), path); });
+  if (found == end || path_at(found) != path) return std::nullopt;
+  return tensor(found);
 }
 
 Outcome<TensorData> TorchDump::read(const H5Dataset& dataset, Journal& journal) const {
@@ -144,7 +273,7 @@ Outcome<TensorData> TorchDump::read(const H5Dataset& dataset, Journal& journal) 
     data.owner = memory;
     return data;
   }
-  auto elements = file_.read(dataset);
+  auto elements = format::read_h5_elements(path_, dataset);
   if (!elements) return failed();
   const auto memory = std::make_shared<Scratch>(std::move(*elements));
   data.bytes = memory->data();
@@ -158,7 +287,7 @@ std::string TorchPairing::other_key(const std::string& key, const std::string& o
   const TorchDump& other = device == kNpuDevice ? mine_ : golden_;
   for (const auto& [from, to] : kOperators)
     if (from == op)
-      if (std::string changed = replaced(key, from, to); other.find(changed) != nullptr) return changed;
+      if (std::string changed = replaced(key, from, to); other.find(changed)) return changed;
   if (key.starts_with("Npu") && device == kCpuDevice) return replaced(key, "Npu", "Thnn");
   if (key.starts_with("Npu") && device == kGpuDevice) return replaced(key, "Npu", "Cudnn");
   if (key.starts_with("Thnn")) return replaced(key, "Thnn", "Npu");
@@ -171,12 +300,12 @@ std::string TorchPairing::path_in(const TorchDump& other, const TorchCall& call,
                                   const H5Dataset& tensor) const {
   const auto place = place_of(tensor.path);
   if (!place) return "";
-  const TorchCall* target = other.find(other_key);
-  std::int64_t order = target == nullptr ? other.order_after_all() : target->order;
+  const auto target = other.find(other_key);
+  std::int64_t order = target ? target->order : other.order_after_all();
   if (!mine_.has_inputs()) order = place->order;  // mine was loaded: the numbers are the same
   const std::string op = other_key.substr(0, other_key.find(':'));
   const std::string begin = "/" + op + "/" + std::to_string(order) + "/" + place->side + "/";
-  if (other.find_tensor(begin + place->argument) != nullptr) return begin + place->argument;
+  if (other.find_tensor(begin + place->argument)) return begin + place->argument;
   const std::string name = place->argument.substr(place->argument.rfind('/') + 1);
   for (const Parameter& parameter : kParameters)
     if (parameter.op == call.op && parameter.name == name)
@@ -186,44 +315,45 @@ std::string TorchPairing::path_in(const TorchDump& other, const TorchCall& call,
 }
 
 std::string TorchPairing::golden_key(const TorchCall& call) const {
-  return golden_.find(call.key) != nullptr ? call.key : other_key(call.key, call.op, golden_.device());
+  return golden_.find(call.key) ? call.key : other_key(call.key, call.op, golden_.device());
 }
 
 bool TorchPairing::has_golden(const TorchCall& call) const {
-  return golden_.find(golden_key(call)) != nullptr;
+  return golden_.find(golden_key(call)).has_value();
 }
 
-const H5Dataset* TorchPairing::golden_of(const TorchCall& call, const H5Dataset& tensor) const {
+std::optional<H5Dataset> TorchPairing::golden_of(const TorchCall& call, const H5Dataset& tensor) const {
   const std::string key = golden_key(call);
-  if (golden_.find(key) == nullptr) return nullptr;
+  if (!golden_.find(key)) return std::nullopt;
   return golden_.find_tensor(path_in(golden_, call, key, tensor));
 }
 
-std::vector<TorchPairing::Unmatched> TorchPairing::unmatched() const {
-  std::vector<Unmatched> all;
-  for (const TorchCall& call : golden_.calls()) {
-    if (call.tensors.empty()) continue;
-    std::string key = call.key;
-    if (mine_.find(key) == nullptr) key = other_key(call.key, call.op, kNpuDevice);
-    const TorchCall* mine = mine_.find(key);
-    std::vector<Unmatched> failed;
-    for (const H5Dataset* tensor : call.tensors) {
-      const std::string message = "No data match with " + tensor->path + " in my dump data.";
-      if (mine == nullptr && mine_.has_inputs()) {
-        failed.push_back({mine_.order_after_all(), "NaN", tensor->path, message});
-        continue;
-      }
-      if (mine_.find_tensor(path_in(mine_, call, key, *tensor)) != nullptr) continue;
-      failed.push_back({mine == nullptr ? mine_.order_after_all() : mine->order, key.substr(0, key.find(':')),
-                        tensor->path, message});
-    }
-    if (failed.size() == call.tensors.size()) {
+void TorchPairing::visit_unmatched(const std::function<void(const Unmatched&)>& take) const {
+  const auto message = [](const std::string& path) {
+    return "No data match with " + path + " in my dump data.";
+  };
+  for (std::size_t i = 0; i < golden_.call_count(); ++i) {
+    const TorchCall call = golden_.call(i);
+    if (call.is_empty()) continue;
+    const std::string key = mine_.find(call.key) ? call.key : other_key(call.key, call.op, kNpuDevice);
+    const auto mine = mine_.find(key);
+    const auto is_matched = [&](std::size_t tensor) {
+      return (mine || !mine_.has_inputs()) &&
+             mine_.find_tensor(path_in(mine_, call, key, golden_.tensor(tensor)));
+    };
+    bool any_matched = false;
+    for (std::size_t i = call.begin; i < call.end && !any_matched; ++i) any_matched = is_matched(i);
+    if (!any_matched) {
       const std::string path = "/" + call.op + "/" + std::to_string(call.order);
-      failed = {{mine_.order_after_all(), "NaN", path, "No data match with " + path + " in my dump data."}};
+      take({mine_.order_after_all(), "NaN", path, message(path)});
+      continue;
     }
-    all.insert(all.end(), failed.begin(), failed.end());
+    for (std::size_t tensor = call.begin; tensor < call.end; ++tensor) {
+      if (is_matched(tensor)) continue;
+      const std::string path = golden_.tensor(tensor).path;
+      take({mine ? mine->order : mine_.order_after_all(), key.substr(0, key.find(':')), path, message(path)});
+    }
   }
-  return all;
 }
 
 }  // namespace opdump::compare

@@ -126,7 +126,7 @@ TEST(Verdict, ASilentDumpCannotSayThatATensorHasNoData) {
   dump::Slot undumped, dumped;
   dumped.file = "x.npy";
   dump::OperatorRun run;
-  run.op = &op;
+  run.op = std::make_shared<const model::Operator>(op);
   OperatorComparison comparison;
   comparison.golden = std::make_shared<const dump::OperatorRun>(run);
   comparison.slots.resize(1);

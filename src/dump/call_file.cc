@@ -27,7 +27,7 @@ bool is_absent(const format::DumpTensor& tensor) {
 
 // `fault` is what is wrong with the whole file; empty if nothing is.
 Slot make_slot(const format::DumpTensor& tensor, const std::filesystem::path& path, const std::string& fault,
-               std::vector<Problem>& problems) {
+               Problems& problems) {
   Slot slot;
   slot.format = format_name(tensor.format);
   slot.dtype = format::dump_dtype(tensor.data_type);
@@ -48,7 +48,7 @@ Slot make_slot(const format::DumpTensor& tensor, const std::filesystem::path& pa
 }  // namespace
 
 std::vector<Slot> read_call_file(const std::filesystem::path& path, std::uint64_t timestamp_us,
-                                 std::vector<Problem>& problems) {
+                                 Problems& problems) {
   std::vector<Slot> slots;
   const auto file = MappedFile::open(path);
   const auto data = file ? decode(file->bytes()) : Result<format::DumpData>(file.error());

@@ -12,7 +12,7 @@ namespace opdump::dump {
 // The tensors of a file. A tensor whose data cannot be had says why in undumped_reason; what is wrong with
 // the file is added to `problems`.
 std::vector<Slot> read_call_file(const std::filesystem::path& path, std::uint64_t timestamp_us,
-                                 std::vector<Problem>& problems);
+                                 Problems& problems);
 
 // The record of an operator that overflowed, as container or as JSON; rank, graph and step are not filled in.
 // Errors: io, corrupt, limit.

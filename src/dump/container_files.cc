@@ -1,11 +1,13 @@
 #include "dump/container_files.h"
 
 #include <algorithm>
-#include <map>
-#include <tuple>
+#include <utility>
 
+#include "base/packing.h"
+#include "base/record_sorter.h"
 #include "base/text.h"
 #include "dump/file_name.h"
+#include "dump/slot_packer.h"
 #include "format/h5.h"
 #include "format/npz.h"
 #include "format/onnx_tensor.h"
@@ -21,7 +23,7 @@ using model::DType;
 constexpr std::string_view kExtension = ".npy";
 
 void refuse(Slot& slot, const fs::path& path, const std::string& member, std::string reason,
-            std::vector<Problem>& problems) {
+            Problems& problems) {
   problems.push_back({path, member + ": " + reason});
   slot.undumped_reason = std::move(reason);
 }
@@ -107,8 +109,7 @@ std::string_view list_of(const H5Place& place, std::string_view path) {
   return split(path.substr(1), '/').size() == 5 ? above.substr(above.rfind('/') + 1) : place.argument;
 }
 
-void set_elements(Slot& slot, const format::H5Dataset& dataset, const fs::path& path,
-                  std::vector<Problem>& problems) {
+void set_elements(Slot& slot, const format::H5Dataset& dataset, const fs::path& path, Problems& problems) {
   const DType told = dumper_dtype(dataset);
   const DType original = dataset.find_number("Type") == kBooleanType ? DType::boolean : told;
   const bool is_complex = holds_complex(original, dataset);
@@ -133,10 +134,71 @@ void set_elements(Slot& slot, const format::H5Dataset& dataset, const fs::path& 
   slot.member = dataset.path;
 }
 
+// The datasets of a file, of which there may be very many, put together by call.
+class H5Runs {
+ public:
+  void add(const H5Place& place, std::string_view list, const Slot& slot) {
+    record_.clear();
+    SortKey(record_).number(place.call).text(place.op).number(static_cast<std::uint64_t>(place.side));
+    SortKey(record_).text(list).number(place.part).number(slots_.size());
+    packer_.pack(record_, slot, {});
+    slots_.add(record_);
+  }
+
+  // Gives the calls in order, with their operands in the order of their names. Errors: io.
+  Result<> drain(const TakeRun& take) {
+    RecordSorter::Reader reader = slots_.sorted();
+    OperatorRun run;
+    std::string last;  // operand
+    for (;;) {
+      OPDUMP_TRY(const bool has_more, reader.next());
+      const Record record(has_more ? reader.record() : std::string_view());
+      if (!run.slots.empty() && (!has_more || run.task != record.call || run.name != record.op))
+        finish(run, take);
+      if (!has_more) return ok();
+      if (record.operand == last) continue;  // another name of it
+      last = record.operand;
+      run.task = record.call;
+      if (record.call != 0) run.type = record.op;
+      run.name = record.op;
+      Unpacker packed(record.slot);
+      run.slots.push_back(packer_.unpack(packed, {}));
+    }
+  }
+
+ private:
+  struct Record {
+    explicit Record(std::string_view record) {
+      SortKeyReader in(record);
+      call = in.number();
+      op = in.text();
+      in.number();  // side
+      in.text();
+      in.number();
+      operand = record.substr(0, record.size() - in.rest().size());
+      in.number();
+      slot = in.rest();
+    }
+    std::uint64_t call = 0;
+    std::string op;
+    std::string_view operand, slot;
+  };
+
+  static void finish(OperatorRun& run, const TakeRun& take) {
+    std::uint32_t next[] = {0, 0};
+    for (Slot& slot : run.slots) slot.index = next[static_cast<std::size_t>(slot.side)]++;
+    take(std::exchange(run, {}));
+  }
+
+  RecordSorter slots_;  // call, operator, operand, when it was added; the slot
+  SlotPacker packer_;
+  std::string record_;  // kept for its memory
+};
+
 // ---- .npz
 
 Slot read_npz_member(std::span<const std::byte> file, const format::NpzMember& member, const fs::path& path,
-                     const TensorName& name, std::vector<Problem>& problems) {
+                     const TensorName& name, Problems& problems) {
   Slot slot = make_slot(name);
   auto header = format::read_npz_header(file, member);
   if (!header) {
@@ -186,36 +248,23 @@ TensorName name_tensor(std::string_view stem, std::string_view prefix) {
   return name;
 }
 
-std::vector<NamedSlot> read_npz_file(const fs::path& path, std::string_view prefix,
-                                     std::vector<Problem>& problems) {
-  std::vector<NamedSlot> slots;
+void read_npz_file(const fs::path& path, std::string_view prefix, Problems& problems,
+                   const TakeNamedSlot& take) {
   const auto file = MappedFile::open(path);
-  const auto members =
-      file ? format::list_npz(file->bytes()) : Result<std::vector<format::NpzMember>>(file.error());
-  if (!members) {
-    problems.push_back({path, members.error().message()});
-    return slots;
-  }
-  for (const format::NpzMember& member : *members) {
+  const auto add = [&](const format::NpzMember& member) {
     TensorName name =
         name_tensor(std::string_view(member.name).substr(0, member.name.size() - kExtension.size()), prefix);
     Slot slot = read_npz_member(file->bytes(), member, path, name, problems);
-    slots.push_back({std::move(name), std::move(slot)});
-  }
-  return slots;
+    take({std::move(name), std::move(slot)});
+  };
+  const auto listed = file ? format::list_npz(file->bytes(), add) : Result<>(file.error());
+  if (!listed) problems.push_back({path, listed.error().message()});
 }
 
-std::vector<NamedSlot> read_safetensors_file(const fs::path& path, std::string_view prefix,
-                                             std::vector<Problem>& problems) {
-  std::vector<NamedSlot> slots;
+void read_safetensors_file(const fs::path& path, std::string_view prefix, Problems& problems,
+                           const TakeNamedSlot& take) {
   const auto file = MappedFile::open(path);
-  auto tensors = file ? format::decode_safetensors(file->bytes())
-                      : Result<std::vector<format::StoredSafetensors>>(file.error());
-  if (!tensors) {
-    problems.push_back({path, tensors.error().message()});
-    return slots;
-  }
-  for (format::StoredSafetensors& tensor : *tensors) {
+  const auto add = [&](format::StoredSafetensors tensor) {
     TensorName name = name_tensor(tensor.entry.name, prefix);
     Slot slot = make_slot(name);
     slot.dtype = tensor.entry.dtype;
@@ -226,21 +275,16 @@ std::vector<NamedSlot> read_safetensors_file(const fs::path& path, std::string_v
     } else {
       refuse(slot, path, tensor.entry.name, std::move(tensor.fault), problems);
     }
-    slots.push_back({std::move(name), std::move(slot)});
-  }
-  return slots;
+    take({std::move(name), std::move(slot)});
+  };
+  const auto decoded = file ? format::decode_safetensors(file->bytes(), add) : Result<>(file.error());
+  if (!decoded) problems.push_back({path, decoded.error().message()});
 }
 
-std::vector<OperatorRun> read_h5_file(const fs::path& path, std::vector<Problem>& problems) {
-  const auto file = format::H5File::open(path);
-  if (!file) {
-    problems.push_back({path, file.error().message()});
-    return {};
-  }
-  using Key = std::tuple<model::Side, std::string, std::uint64_t>;  // side, argument or list, part
-  std::map<std::pair<std::uint64_t, std::string>, std::map<Key, Slot>> calls;
-  for (const format::H5Dataset& dataset : file->datasets()) {
-    if (dataset.find_number("Type") == kOptionsType) continue;
+void read_h5_file(const fs::path& path, Problems& problems, const TakeRun& take) {
+  H5Runs runs;
+  const auto add = [&](const format::H5Dataset& dataset) {
+    if (dataset.find_number("Type") == kOptionsType) return;
     auto place = parse_h5_path(dataset.path);
     if (!place) place = H5Place{0, dataset.path.substr(1), model::Side::output, {}, 0};
     Slot slot;
@@ -248,25 +292,14 @@ std::vector<OperatorRun> read_h5_file(const fs::path& path, std::vector<Problem>
     slot.format = "DefaultFormat";
     slot.argument = place->argument;
     set_elements(slot, dataset, path, problems);
-    calls[{place->call, place->op}].emplace(
-        Key{place->side, std::string(list_of(*place, dataset.path)), place->part}, std::move(slot));
-  }
-  std::vector<OperatorRun> runs;
-  for (auto& [call, slots] : calls) {
-    OperatorRun& run = runs.emplace_back();
-    run.task = call.first;
-    run.name = call.second;
-    if (call.first != 0) run.type = call.second;
-    std::uint32_t next[] = {0, 0};
-    for (auto& [key, slot] : slots) {
-      slot.index = next[static_cast<std::size_t>(slot.side)]++;
-      run.slots.push_back(std::move(slot));
-    }
-  }
-  return runs;
+    runs.add(*place, list_of(*place, dataset.path), slot);
+  };
+  auto done = format::list_h5(path, add);
+  if (done) done = runs.drain(take);
+  if (!done) problems.push_back({path, done.error().message()});
 }
 
-Slot read_onnx_file(const fs::path& path, const TestDataName& name, std::vector<Problem>& problems) {
+Slot read_onnx_file(const fs::path& path, const TestDataName& name, Problems& problems) {
   Slot slot;
   slot.side = name.side;
   slot.index = name.index;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,21 +27,22 @@ Slot make_slot(const TensorName& name);
 // output of an operator of the name `prefix` + `stem`.
 TensorName name_tensor(std::string_view stem, std::string_view prefix);
 
-// The arrays of an .npz archive, named by their members. Appends to `problems`.
-std::vector<NamedSlot> read_npz_file(const std::filesystem::path& path, std::string_view prefix,
-                                     std::vector<Problem>& problems);
+// The arrays of an .npz archive, named by their members, one after the other. Appends to `problems`.
+using TakeNamedSlot = std::function<void(NamedSlot named)>;
+void read_npz_file(const std::filesystem::path& path, std::string_view prefix, Problems& problems,
+                   const TakeNamedSlot& take);
 
 // The tensors of a .safetensors file, named like the arrays of an archive. Appends to `problems`.
-std::vector<NamedSlot> read_safetensors_file(const std::filesystem::path& path, std::string_view prefix,
-                                             std::vector<Problem>& problems);
+void read_safetensors_file(const std::filesystem::path& path, std::string_view prefix, Problems& problems,
+                           const TakeNamedSlot& take);
 
 // The operators of an HDF5 file, in order of their calls: /{operator}/{call}/{input|output}/{argument} as
 // PyTorch's dumper writes them (docs/formats/h5.md); any other dataset is the only output of an operator
-// named by its path. Arguments that are no tensors are left out. Appends to `problems`.
-std::vector<OperatorRun> read_h5_file(const std::filesystem::path& path, std::vector<Problem>& problems);
+// named by its path. Arguments that are no tensors are left out. Hands each to `take`. Appends to
+// `problems`.
+void read_h5_file(const std::filesystem::path& path, Problems& problems, const TakeRun& take);
 
 // A TensorProto, slot `name` of the model. Appends to `problems`.
-Slot read_onnx_file(const std::filesystem::path& path, const TestDataName& name,
-                    std::vector<Problem>& problems);
+Slot read_onnx_file(const std::filesystem::path& path, const TestDataName& name, Problems& problems);
 
 }  // namespace opdump::dump

@@ -6,9 +6,12 @@
 #include <tuple>
 #include <utility>
 
+#include "base/record_sorter.h"
 #include "base/text.h"
 #include "dump/file_name.h"
+#include "dump/log_index.h"
 #include "dump/step_reader.h"
+#include "dump/tensor_names.h"
 #include "dump/tree_location.h"
 #include "format/mapping_csv.h"
 
@@ -39,38 +42,15 @@ bool is_by_device(const Location& location) {
          (location.scheme == Scheme::model_tree || location.scheme == Scheme::time_tree);
 }
 
-// The operators of a log by the names that files and lines have for them. Numbers are those of Runs.
-class LogIndex {
- public:
-  // Adds them to `runs`.
-  LogIndex(const OperatorLog& log, Runs& runs) : log_(log) {
-    for (const model::Operator& op : log.operators) {
-      const std::uint32_t number = runs.add_operator(op);
-      if (first_ == 0) first_ = number;
-      by_file_name_.try_emplace({op.graph_id, file_type(op), file_op_name(op)}, number);
-      by_file_name_.try_emplace({op.graph_id, plain_name(op.type), plain_name(op.name)}, number);
-      by_full_name_[{op.graph_id, op.name}] = number;
-    }
-  }
+// The directories in a directory.
+struct Subdirectories {
+  RecordSorter names;
+  std::set<std::string> times;  // those that are
 
-  // 0 if there is none.
-  std::uint32_t find(const OperatorRun& run) const {
-    for (const std::int64_t graph_id : {run.graph_id, model::kAnyGraph})
-      if (const auto op = by_file_name_.find({graph_id, run.type, run.name}); op != by_file_name_.end())
-        return op->second;
-    return 0;
+  void add(const std::string& name) {
+    names.add(name);
+    if (is_time(name)) times.insert(name);
   }
-  std::uint32_t find(const UndumpedSlot& slot) const {
-    const auto op = by_full_name_.find({slot.graph_id, slot.operator_name});
-    return op == by_full_name_.end() ? 0 : op->second;
-  }
-  const model::Operator& operator_of(std::uint32_t number) const { return log_.operators[number - first_]; }
-
- private:
-  const OperatorLog& log_;
-  std::uint32_t first_ = 0;
-  std::map<std::tuple<std::int64_t, std::string, std::string>, std::uint32_t> by_file_name_;
-  std::map<std::pair<std::int64_t, std::string_view>, std::uint32_t> by_full_name_;
 };
 
 }  // namespace
@@ -87,9 +67,10 @@ class DumpSetReader {
   Result<> read_all();
   std::string prefix_of(const Location& location) const;
   void find_ranks_beside();
-  bool walk(const fs::path& directory, std::size_t depth);
-  void leave_out_older(const fs::path& directory, const std::set<std::string>& subdirectories);
-  void note_entry(const fs::directory_entry& entry, StepFiles& files, std::set<std::string>& subdirectories);
+  Result<> read_files_in(const fs::path& directory, Subdirectories& inside);
+  Result<> walk(const fs::path& directory, std::size_t depth);
+  void leave_out_older(const fs::path& directory, const std::set<std::string>& times);
+  void note_entry(const fs::directory_entry& entry, StepFiles& files, Subdirectories& inside);
   void read_file_alone();
   void read_step_directory(StepFiles files);
   void note_section(std::uint32_t section, const Location& location, const std::string& net);
@@ -97,9 +78,8 @@ class DumpSetReader {
   fs::path note_net(const Location& location);
   void place_devices();
   void place_constants();
-  void read_rank(std::uint32_t rank, const fs::path& directory);
-  void join_log(std::uint32_t rank, const OperatorLog& log);
-  void add_run(Runs::Section section, const model::Operator& op, std::uint32_t number);
+  Result<> read_rank(std::uint32_t rank, const fs::path& directory);
+  Result<> join_log(std::uint32_t rank, LogIndex& log);
   void tell_models_apart();
   void report_several_nets();
 
@@ -130,11 +110,11 @@ Result<DumpSet> DumpSetReader::read() {
   find_ranks_beside();
   place_devices();
   place_constants();
-  for (const auto& [rank, directory] : set_.rank_directories_) read_rank(rank, directory);
+  for (const auto& [rank, directory] : set_.rank_directories_) OPDUMP_CHECK_OK(read_rank(rank, directory));
   OPDUMP_CHECK_OK(std::move(packed_));
   tell_models_apart();
   report_several_nets();
-  set_.runs_.sort();
+  OPDUMP_CHECK_OK(set_.runs_.sort());
   std::ranges::sort(set_.overflows_, {}, [](const Overflow& overflow) {
     return std::tuple(overflow.rank, overflow.graph_id, overflow.step, overflow.file);
   });
@@ -144,20 +124,20 @@ Result<DumpSet> DumpSetReader::read() {
 Result<> DumpSetReader::read_all() {
   if (is_file_)
     read_file_alone();
-  else if (!walk(set_.path_, 0))
-    return Error(Code::io, std::ranges::find(set_.problems_, set_.path_, &Problem::path)->what);
+  else
+    OPDUMP_CHECK_OK(walk(set_.path_, 0));
   pack_pending();
   if (!set_.runs_.empty() || !packed_ || !set_.overflows_.empty() || !set_.rank_directories_.empty())
     return ok();
   std::string text = set_.path_.string() + ": no dump";
-  if (is_file_ && !set_.problems_.empty())
-    return Error(Code::not_found, text + ": " + set_.problems_[0].what);
+  const std::vector<Problem>& problems = set_.problems();
+  if (is_file_ && !problems.empty()) return Error(Code::not_found, text + ": " + problems[0].what);
   text +=
       ": expected rank_N/net/graph/step or another tree of MindSpore's or CANN's, .npy, .npz, .safetensors "
       "or .h5 files, "
       "or "
       "statistic.csv";
-  if (!set_.problems_.empty()) text += "; " + set_.problems_[0].path.string() + ": " + set_.problems_[0].what;
+  if (!problems.empty()) text += "; " + problems[0].path.string() + ": " + problems[0].what;
   return Error(Code::not_found, std::move(text));
 }
 
@@ -213,20 +193,29 @@ void DumpSetReader::place_devices() {
   for (const std::size_t i : device_overflows_) set_.overflows_[i].rank = rank;
 }
 
-// Reads the step directories below. False if `directory` cannot be listed, which is then a problem.
-bool DumpSetReader::walk(const fs::path& directory, std::size_t depth) {
+// Reads the files right in `directory`, if it is a step's. Errors: io -- it cannot be listed.
+Result<> DumpSetReader::read_files_in(const fs::path& directory, Subdirectories& inside) {
   std::error_code failed;
   StepFiles files;
   files.directory = directory;
-  std::set<std::string> subdirectories;
   fs::directory_iterator entries(directory, failed);
   for (; !failed && entries != fs::directory_iterator(); entries.increment(failed))
-    note_entry(*entries, files, subdirectories);
-  if (failed) set_.problems_.push_back({directory, directory.string() + ": " + failed.message()});
-  files.names.sort();
-  if (have_dump_file(files.names)) read_step_directory(std::move(files));
-  leave_out_older(directory, subdirectories);
-  for (const std::string& name : subdirectories) {
+    note_entry(*entries, files, inside);
+  if (files.names.have_dump_file()) read_step_directory(std::move(files));
+  if (failed) return Error(Code::io, directory.string() + ": " + failed.message());
+  return ok();
+}
+
+// Reads the step directories below. Errors: io -- `directory` cannot be listed.
+Result<> DumpSetReader::walk(const fs::path& directory, std::size_t depth) {
+  Subdirectories inside;
+  auto listed = read_files_in(directory, inside);
+  leave_out_older(directory, inside.times);
+  RecordSorter::Reader reader = inside.names.sorted();
+  for (;;) {
+    OPDUMP_TRY(const bool has_more, reader.next());
+    if (!has_more) return listed;
+    const std::string name(reader.record());
     const fs::path path = directory / name;
     if (older_.contains(path)) continue;
     if (const auto rank = find_rank(name)) set_.rank_directories_.try_emplace(*rank, path);
@@ -235,18 +224,16 @@ bool DumpSetReader::walk(const fs::path& directory, std::size_t depth) {
       continue;
     }
     trail_.push_back(name);
-    walk(path, depth + 1);
+    if (auto done = walk(path, depth + 1); !done) set_.problems_.push_back({path, done.error().message()});
     trail_.pop_back();
   }
-  return !failed;
 }
 
 // Of what lies in several {time}/{device}/{net} the last one is read.
-void DumpSetReader::leave_out_older(const fs::path& directory, const std::set<std::string>& subdirectories) {
-  if (std::ranges::count_if(subdirectories, is_time) < 2) return;
+void DumpSetReader::leave_out_older(const fs::path& directory, const std::set<std::string>& times) {
+  if (times.size() < 2) return;
   std::map<fs::path, fs::path> last;  // by {device}/{net}
-  for (const std::string& time : subdirectories) {
-    if (!is_time(time)) continue;
+  for (const std::string& time : times) {
     for (const std::string& device : directories_in(directory / time))
       for (const std::string& net : directories_in(directory / time / device)) {
         const fs::path path = directory / time / device / net;
@@ -263,15 +250,14 @@ void DumpSetReader::tell_older(const fs::path& opened, const LogSink& tell) cons
                               recording.string() + " is one that is not, unless it is named");
 }
 
-void DumpSetReader::note_entry(const fs::directory_entry& entry, StepFiles& files,
-                               std::set<std::string>& subdirectories) {
+void DumpSetReader::note_entry(const fs::directory_entry& entry, StepFiles& files, Subdirectories& inside) {
   std::error_code failed;
   std::string name = entry.path().filename().string();
   // In this order nothing is looked up: the directory itself told the types.
   if (entry.is_symlink(failed))
     set_.problems_.push_back({entry.path(), "symbolic link; links inside a dump are not followed"});
   else if (entry.is_directory(failed))
-    subdirectories.insert(std::move(name));
+    inside.add(name);
   else if (entry.is_regular_file(failed))
     files.names.add(name);
 }
@@ -302,14 +288,15 @@ std::string DumpSetReader::prefix_of(const Location& location) const {
 void DumpSetReader::read_step_directory(StepFiles files) {
   const Location location = locate(trail_, first_inside_);
   if (!location.is_tree || files.is_alone) files.prefix = prefix_of(location);
+  const std::string directory = files.directory.string();
   std::string net;
   std::map<std::int64_t, std::uint32_t> sections;  // by step
   const auto take = [&](OperatorRun run) {
     if (sections.empty()) net = note_net(location).filename().string();
     const auto [section, is_new] = sections.try_emplace(run.step);
     if (is_new) {
-      section->second = set_.runs_.add_section(
-          {location.rank, location.graph_id, location.step + run.step, {}, files.directory.string()});
+      section->second =
+          set_.runs_.add_section({location.rank, location.graph_id, location.step + run.step, {}, directory});
       note_section(section->second, location, net);
     }
     pending_slots_ += run.slots.size();
@@ -317,7 +304,7 @@ void DumpSetReader::read_step_directory(StepFiles files) {
     pending_.push_back(std::move(run));
     if (pending_slots_ >= kSlotsAtOnce) pack_pending();
   };
-  std::vector<Overflow> overflows = read_step(files, set_.problems_, take);
+  std::vector<Overflow> overflows = read_step(std::move(files), set_.problems_, take);
   if (sections.empty() && !overflows.empty()) note_net(location);
   for (Overflow& overflow : overflows) {
     overflow.rank = location.rank;
@@ -377,59 +364,49 @@ void DumpSetReader::place_constants() {
   }
 }
 
-void DumpSetReader::read_rank(std::uint32_t rank, const fs::path& directory) {
+Result<> DumpSetReader::read_rank(std::uint32_t rank, const fs::path& directory) {
   if (auto status = read_status(directory))
     set_.statuses_[rank] = std::move(*status);
   else if (status.error().code() != Code::not_found)
     set_.problems_.push_back({directory / kStatusFileName, status.error().message()});
 
-  auto log = read_operator_log(directory);
-  if (!log) {
-    if (log.error().code() != Code::not_found)
-      set_.problems_.push_back({directory / kOperatorLogName, log.error().message()});
-    return;
+  LogIndex log(set_.runs_);
+  const auto damaged = log.read(directory);
+  if (!damaged) {
+    if (damaged.error().code() != Code::not_found)
+      set_.problems_.push_back({directory / kOperatorLogName, damaged.error().message()});
+    return ok();
   }
-  if (log->damaged_lines > 0)
-    set_.problems_.push_back(
-        {directory / kOperatorLogName, std::to_string(log->damaged_lines) + " damaged lines"});
-  set_.logs_.push_back(std::make_unique<OperatorLog>(std::move(*log)));
-  join_log(rank, *set_.logs_.back());
+  if (*damaged > 0)
+    set_.problems_.push_back({directory / kOperatorLogName, std::to_string(*damaged) + " damaged lines"});
+  return join_log(rank, log);
 }
 
-// Tells runs which operator they are, and adds the slots that have no data.
-void DumpSetReader::join_log(std::uint32_t rank, const OperatorLog& log) {
-  const LogIndex index(log, set_.runs_);
-  using OperatorStep = std::pair<std::uint32_t, std::int64_t>;
-  std::map<OperatorStep, bool> first_seen;  // where a slot without data was: is there a run?
-  for (const UndumpedSlot& slot : log.undumped)
-    if (const std::uint32_t op = index.find(slot); op != 0) {
-      set_.runs_.add_undumped(op, slot);
-      first_seen.emplace(OperatorStep(op, slot.step), false);
-    }
+// Tells runs which operator they are, and adds those of which nothing was dumped.
+Result<> DumpSetReader::join_log(std::uint32_t rank, LogIndex& log) {
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> graphs;  // of {graph or any, step}
   for (std::size_t i = 0; i < set_.runs_.size(); ++i) {
     const Runs::Section& section = set_.runs_.section_of(i);
     if (section.rank != rank) continue;
     for (const std::int64_t graph_id : {section.graph_id, model::kAnyGraph})
       graphs.emplace(std::pair(graph_id, section.step), section.graph_id);
-    const std::uint32_t op = index.find(set_.runs_.without_slots(i));
+    OPDUMP_TRY(const std::uint32_t op, log.find(set_.runs_.without_slots(i)));
     set_.runs_.set_operator(i, op);
-    if (const auto seen = first_seen.find({op, section.step}); seen != first_seen.end()) seen->second = true;
   }
-  for (const auto& [at, has_run] : first_seen) {
-    const model::Operator& op = index.operator_of(at.first);
-    const auto graph = graphs.find({op.graph_id, at.second});
-    if (!has_run && graph != graphs.end()) add_run({rank, graph->second, at.second, {}, {}}, op, at.first);
-  }
-}
-
-// An operator of which nothing was dumped.
-void DumpSetReader::add_run(Runs::Section section, const model::Operator& op, std::uint32_t number) {
-  OperatorRun run;
-  run.type = file_type(op);
-  run.name = file_op_name(op);
-  if (packed_) packed_ = set_.runs_.add(set_.runs_.add_section(std::move(section)), run);
-  if (packed_) set_.runs_.set_operator(set_.runs_.size() - 1, number);
+  std::map<std::pair<std::int64_t, std::int64_t>, std::uint32_t> sections;  // by graph and step
+  return log.visit_absent([&](std::uint32_t number, std::int64_t step) -> Result<> {
+    const model::Operator op = set_.runs_.operator_of(number);
+    const auto graph = graphs.find({op.graph_id, step});
+    if (graph == graphs.end()) return ok();
+    const auto [section, is_new] = sections.try_emplace({graph->second, step});
+    if (is_new) section->second = set_.runs_.add_section({rank, graph->second, step, {}, {}});
+    OperatorRun run;
+    run.type = file_type(op);
+    run.name = file_op_name(op);
+    OPDUMP_CHECK_OK(set_.runs_.add(section->second, run));
+    set_.runs_.set_operator(set_.runs_.size() - 1, number);
+    return ok();
+  });
 }
 
 // Of several models in one recording of CANN, operators are told apart by the model's name.

@@ -22,6 +22,7 @@
 #include "dump/layout.h"
 #include "dump/operator_log.h"
 #include "dump/operator_run.h"
+#include "dump/problems.h"
 #include "dump/runs.h"
 #include "dump/status_file.h"
 #include "model/tensor_view.h"
@@ -38,12 +39,6 @@ struct Overflow {
   std::uint64_t status = 0;  // of the AI Core; other than 0
 };
 
-// Something in the dump that could not be used.
-struct Problem {
-  std::filesystem::path path;
-  std::string what;  // "header announces 4096 bytes, 100 in file"
-};
-
 class DumpSet {
  public:
   // Of several recordings of a network by a device only the last one is read, which `tell` hears of. Errors:
@@ -56,7 +51,7 @@ class DumpSet {
   const Runs& runs() const { return runs_; }
   // In order of rank, graph, step and file name.
   const std::vector<Overflow>& overflows() const { return overflows_; }
-  const std::vector<Problem>& problems() const { return problems_; }
+  const std::vector<Problem>& problems() const { return problems_.list(); }
   // How each rank's recording ended; absent for dumps of other tools.
   const std::map<std::uint32_t, Status>& statuses() const { return statuses_; }
   const std::filesystem::path& path() const { return path_; }
@@ -69,10 +64,9 @@ class DumpSet {
   std::filesystem::path path_;
   Runs runs_;
   std::vector<Overflow> overflows_;
-  std::vector<Problem> problems_;
+  Problems problems_;
   std::map<std::uint32_t, Status> statuses_;
   std::map<std::uint32_t, std::filesystem::path> rank_directories_;
-  std::vector<std::unique_ptr<OperatorLog>> logs_;  // runs point into these
 };
 
 // What is asked of the addresses of elements.

@@ -7,9 +7,11 @@
 #include <cstring>
 #include <fstream>
 
+#include "dump/file_name.h"
 #include "dump/rank_tree.h"
 #include "dump/summary_test.h"
 #include "dump/temp_directory_test.h"
+#include "dump/tensor_names.h"
 #include "format/npy.h"
 
 namespace opdump::dump {
@@ -47,8 +49,8 @@ class DumpSetTest : public testing::Test {
     return std::move(*set);
   }
   // Files of one step by name, each a small tensor.
-  void write_files(const fs::path& directory, std::initializer_list<std::string_view> names) {
-    for (const std::string_view name : names) write_text(directory / name, npy_text());
+  void write_files(const fs::path& directory, std::initializer_list<std::string> names) {
+    for (const std::string& name : names) write_text(directory / name, npy_text());
   }
 
   TempDirectory directory_;
@@ -114,6 +116,25 @@ TEST_F(DumpSetTest, ReadsWhatTheRankTreeWrites) {
   auto tensor = StoredTensor::read(slot.file);
   ASSERT_TRUE(tensor) << tensor.error().message();
   EXPECT_EQ(std::memcmp(tensor->view().data, values.data(), 12), 0);
+}
+
+// The log tells which operator it was; what two operators would be called is left as it is.
+TEST_F(DumpSetTest, WhatOpdumpConverted) {
+  const model::Operator add = make_op("Add.int", "Default/a(1).b-op0");
+  const model::Operator mul = make_op("Mul", "Default/" + std::string(300, 'x') + "-op1");
+  fs::create_directories(root_ / "rank_2");
+  auto log = OperatorLogWriter::open(root_ / "rank_2");
+  ASSERT_TRUE(log);
+  for (const model::Operator& op : {mul, add, make_op("Neg", "c/d"), make_op("Neg", "c.d")}) log->add(op);
+  ASSERT_TRUE(log->flush());
+  write_files(root_ / "rank_2/graph_0/step_3",
+              {"Default_a(1)_b-op0.run1.output.0.npy", "Default_a(1)_b-op0.output.0.npy", "c_d.output.0.npy",
+               converted_name(file_op_name(mul)) + ".output.0.npy"});
+  const DumpSet set = read(root_);
+  EXPECT_TRUE(set.problems().empty());
+  EXPECT_EQ(summary(set), (Lines{"2/0/3 Mul " + mul.name + ": o0f", "2/0/3 Add.int " + add.name + ": o0f",
+                                 "2/0/3 Add.int " + add.name + ": o0f", "2/0/3  c_d: o0f"}));
+  EXPECT_EQ(set.runs()[0].name, file_op_name(mul));
 }
 
 TEST_F(DumpSetTest, OlderNamesParametersAndConstants) {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <utility>
 
+#include "base/resident.h"
 #include "dump/tree_file.h"
 
 namespace opdump::dump {
@@ -13,12 +13,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t kMaxLogBytes = std::uint64_t{1} << 30;
-
 // Names come from programs and may be any bytes; a JSON text may not.
-void append_line(std::string& out, const json& object) {
-  out += object.dump(-1, ' ', false, json::error_handler_t::replace);
-  out += '\n';
+std::string line_of(const json& object) {
+  return object.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
 }
 
 // Nothing where the key is missing or its value has another type or is too large for T.
@@ -114,7 +111,7 @@ Result<OperatorLogWriter> OperatorLogWriter::open(const std::filesystem::path& r
   return writer;
 }
 
-void OperatorLogWriter::add(const model::Operator& op) {
+std::string format_log_line(const model::Operator& op) {
   json object{{"kind", "operator"},      {"type", op.type},
               {"name", op.name},         {"phase", model::kPhaseNames[static_cast<int>(op.phase)]},
               {"graph_id", op.graph_id}, {"stream", op.stream}};
@@ -123,20 +120,23 @@ void OperatorLogWriter::add(const model::Operator& op) {
     object["source_line"] = op.source_line;
   }
   if (op.original_names) object["original_names"] = *op.original_names;
-  append_line(buffer_, object);
+  return line_of(object);
 }
 
-void OperatorLogWriter::add(const UndumpedSlot& slot) {
-  append_line(buffer_, {{"kind", "slot"},
-                        {"name", slot.operator_name},
-                        {"graph_id", slot.graph_id},
-                        {"step", slot.step},
-                        {"side", model::kSideNames[static_cast<int>(slot.side)]},
-                        {"index", slot.index},
-                        {"dtype", model::dtype_info(slot.dtype).name},
-                        {"shape", slot.shape.dims()},
-                        {"reason", slot.reason}});
+std::string format_log_line(const UndumpedSlot& slot) {
+  return line_of({{"kind", "slot"},
+                  {"name", slot.operator_name},
+                  {"graph_id", slot.graph_id},
+                  {"step", slot.step},
+                  {"side", model::kSideNames[static_cast<int>(slot.side)]},
+                  {"index", slot.index},
+                  {"dtype", model::dtype_info(slot.dtype).name},
+                  {"shape", slot.shape.dims()},
+                  {"reason", slot.reason}});
 }
+
+void OperatorLogWriter::add(const model::Operator& op) { buffer_ += format_log_line(op); }
+void OperatorLogWriter::add(const UndumpedSlot& slot) { buffer_ += format_log_line(slot); }
 
 Result<> OperatorLogWriter::flush() {
   Result<> written = fd_ ? write_all(fd_, std::as_bytes(std::span(buffer_)), path_) : ok();
@@ -144,29 +144,38 @@ Result<> OperatorLogWriter::flush() {
   return written;
 }
 
-OperatorLog decode_operator_log(std::string_view text) {
-  OperatorLog log;
-  std::set<std::pair<std::int64_t, std::string>> known;
+LogLine decode_log_line(std::string_view line) {
+  const json object = json::parse(line, nullptr, false);
+  const std::string kind = object.is_object() ? find_text(object, "kind").value_or("") : "";
+  if (auto op = kind == "operator" ? parse_operator(object) : std::nullopt) return std::move(*op);
+  if (auto slot = kind == "slot" ? parse_slot(object) : std::nullopt) return std::move(*slot);
+  return {};
+}
+
+Result<std::uint64_t> decode_operator_log(std::string_view text, const TakeLogLine& take) {
+  std::uint64_t damaged = 0;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const bool torn = end == text.size();
-    const json object = torn ? json() : json::parse(text.substr(0, end), nullptr, false);
+    LogLine line = torn ? LogLine() : decode_log_line(text.substr(0, end));
     text.remove_prefix(torn ? end : end + 1);
-    const std::string kind = object.is_object() ? find_text(object, "kind").value_or("") : "";
-    if (auto op = kind == "operator" ? parse_operator(object) : std::nullopt) {
-      if (known.emplace(op->graph_id, op->name).second) log.operators.push_back(std::move(*op));
-    } else if (auto slot = kind == "slot" ? parse_slot(object) : std::nullopt) {
-      log.undumped.push_back(std::move(*slot));
+    note_walk(end);
+    if (auto* const op = std::get_if<model::Operator>(&line)) {
+      OPDUMP_CHECK_OK(take.op(std::move(*op)));
+    } else if (auto* const slot = std::get_if<UndumpedSlot>(&line)) {
+      OPDUMP_CHECK_OK(take.slot(std::move(*slot)));
     } else {
-      ++log.damaged_lines;
+      ++damaged;
     }
   }
-  return log;
+  return damaged;
 }
 
-Result<OperatorLog> read_operator_log(const std::filesystem::path& rank_directory) {
-  OPDUMP_TRY(const std::string text, read_file(rank_directory / kOperatorLogName, kMaxLogBytes));
-  return decode_operator_log(text);
+Result<std::uint64_t> read_operator_log(const std::filesystem::path& rank_directory,
+                                        const TakeLogLine& take) {
+  OPDUMP_TRY(const MappedFile file, MappedFile::open(rank_directory / kOperatorLogName));
+  const auto bytes = file.bytes();
+  return decode_operator_log({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, take);
 }
 
 }  // namespace opdump::dump

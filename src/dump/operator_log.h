@@ -7,9 +7,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <variant>
 
 #include "base/file.h"
 #include "base/result.h"
@@ -33,6 +34,10 @@ struct UndumpedSlot {
   std::string reason;
 };
 
+// A line of the log, with its line feed.
+std::string format_log_line(const model::Operator& op);
+std::string format_log_line(const UndumpedSlot& slot);
+
 class OperatorLogWriter {
  public:
   // Keeps nothing.
@@ -50,16 +55,20 @@ class OperatorLogWriter {
   std::string buffer_;
 };
 
-struct OperatorLog {
-  std::vector<model::Operator>
-      operators;  // in order of first execution; a later line of the same name replaces nothing
-  std::vector<UndumpedSlot> undumped;
-  std::uint64_t damaged_lines = 0;  // a torn last line after a kill, for example
-};
-// Never fails: damaged lines are counted.
-OperatorLog decode_operator_log(std::string_view text);
+// What a line without its line feed says; nothing if it is damaged.
+using LogLine = std::variant<std::monostate, model::Operator, UndumpedSlot>;
+LogLine decode_log_line(std::string_view line);
 
-// The log of a rank. Errors: not_found, io, limit (1 GiB).
-Result<OperatorLog> read_operator_log(const std::filesystem::path& rank_directory);
+// What is told of an operator first is what counts.
+struct TakeLogLine {
+  std::function<Result<>(model::Operator op)> op;
+  std::function<Result<>(UndumpedSlot slot)> slot;
+};
+// Hands on the lines of a log in their order, which is that of first execution. Returns how many lines are
+// damaged, a torn last one after a kill, for example. Errors: those of `take`.
+Result<std::uint64_t> decode_operator_log(std::string_view text, const TakeLogLine& take);
+
+// The same of the log of a rank, which may be of any size. Errors: not_found, io.
+Result<std::uint64_t> read_operator_log(const std::filesystem::path& rank_directory, const TakeLogLine& take);
 
 }  // namespace opdump::dump

@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "dump/operator_lines_test.h"
 #include "dump/status_file.h"
 #include "dump/temp_directory_test.h"
 
@@ -59,25 +60,27 @@ TEST(OperatorLog, ReadsWhatItWritesAndCountsDamage) {
     ASSERT_TRUE(writer->flush());
   }
   append_text(path, "[]\n{\"kind\":\"slot\"}\n{\"kind\":\"operator\",\"type\":1}\n[[[[\n{\"kind\"");
-  auto log = read_operator_log(directory.path());
-  ASSERT_TRUE(log) << log.error().message();
-  EXPECT_EQ(log->damaged_lines, 6u);
-  ASSERT_EQ(log->operators.size(), 3u);
-  EXPECT_EQ(log->operators[0].name, kConv.name);
-  EXPECT_EQ(log->operators[0].type, "convolution");
-  EXPECT_EQ(log->operators[0].phase, model::Phase::backward);
-  EXPECT_EQ(log->operators[0].stream, 1);
-  EXPECT_EQ(model::format_source(log->operators[0]), "tra\"in.py:31");
-  EXPECT_EQ(log->operators[1].name, "Default/\xEF\xBF\xBD-op1");
-  EXPECT_EQ(log->operators[2].graph_id, 3);
-  ASSERT_EQ(log->undumped.size(), 1u);
-  EXPECT_EQ(log->undumped[0].reason, "view");
-  EXPECT_EQ(log->undumped[0].dtype, model::DType::float16);
-  EXPECT_EQ(log->undumped[0].shape, (model::Shape{2, 3}));
+  OperatorLines lines;
+  const auto damaged = read_operator_log(directory.path(), lines.taker());
+  ASSERT_TRUE(damaged) << damaged.error().message();
+  EXPECT_EQ(*damaged, 6u);
+  ASSERT_EQ(lines.operators.size(), 4u);
+  EXPECT_EQ(lines.operators[0].name, kConv.name);
+  EXPECT_EQ(lines.operators[0].type, "convolution");
+  EXPECT_EQ(lines.operators[0].phase, model::Phase::backward);
+  EXPECT_EQ(lines.operators[0].stream, 1);
+  EXPECT_EQ(model::format_source(lines.operators[0]), "tra\"in.py:31");
+  EXPECT_EQ(lines.operators[1].name, "Default/\xEF\xBF\xBD-op1");
+  EXPECT_EQ(lines.operators[2].name, kConv.name);  // again
+  EXPECT_EQ(lines.operators[3].graph_id, 3);
+  ASSERT_EQ(lines.undumped.size(), 1u);
+  EXPECT_EQ(lines.undumped[0].reason, "view");
+  EXPECT_EQ(lines.undumped[0].dtype, model::DType::float16);
+  EXPECT_EQ(lines.undumped[0].shape, (model::Shape{2, 3}));
 }
 
 TEST(OperatorLog, MissingFileIsNotFound) {
-  EXPECT_EQ(read_operator_log("/nonexistent").error().code(), Code::not_found);
+  EXPECT_EQ(read_operator_log("/nonexistent", OperatorLines().taker()).error().code(), Code::not_found);
 }
 
 TEST(StatusFile, ReadsWhatItWrites) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -82,12 +83,15 @@ struct Slot {
 struct OperatorRun {
   std::uint32_t rank = 0;
   std::int64_t graph_id = 0, step = 0;
-  std::string type;                     // empty where the dump does not say
-  std::string name;                     // as in file names: sanitise_name(full name)
-  const model::Operator* op = nullptr;  // full name, phase, source; null in dumps of other tools
+  std::string type;                           // empty where the dump does not say
+  std::string name;                           // as in file names: sanitise_name(full name)
+  std::shared_ptr<const model::Operator> op;  // full name, phase, source; null in dumps of other tools
   std::uint64_t task = 0;  // as in file names; 0 in layout (A); in .h5 files the number of the call
   std::int64_t stream = 0;
   std::vector<Slot> slots;  // inputs by index, then outputs by index
 };
+
+// Hears of executions, one after the other.
+using TakeRun = std::function<void(OperatorRun run)>;
 
 }  // namespace opdump::dump

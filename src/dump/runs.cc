@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <map>
-#include <numeric>
 #include <tuple>
 #include <utility>
 
 #include "base/resident.h"
+#include "dump/file_name.h"
 
 namespace opdump::dump {
 namespace {
@@ -38,6 +39,39 @@ void insert_undumped(OperatorRun& run, const UndumpedSlot& from) {
   slot.undumped_reason = from.reason;
 }
 
+void pack(const model::Operator& op, std::string& bytes) {
+  Packer out(bytes);
+  out.text(op.type);
+  out.text(op.name);
+  out.number(static_cast<std::uint64_t>(op.phase));
+  out.signed_number(op.graph_id);
+  out.signed_number(op.stream);
+  out.text(op.source_file);
+  out.signed_number(op.source_line);
+  out.number(op.task);
+  out.number(op.original_names ? 1 + op.original_names->size() : 0);
+  if (op.original_names)
+    for (const std::string& name : *op.original_names) out.text(name);
+}
+
+model::Operator unpack_operator(std::string_view bytes) {
+  Unpacker in(bytes);
+  model::Operator op;
+  op.type = in.text();
+  op.name = in.text();
+  op.phase = static_cast<model::Phase>(in.number());
+  op.graph_id = in.signed_number();
+  op.stream = in.signed_number();
+  op.source_file = in.text();
+  op.source_line = static_cast<int>(in.signed_number());
+  op.task = in.number();
+  const std::uint64_t names = in.number();
+  if (names == 0) return op;
+  op.original_names.emplace();
+  for (std::uint64_t i = 1; i < names; ++i) op.original_names->emplace_back(in.text());
+  return op;
+}
+
 }  // namespace
 
 std::uint32_t Runs::add_section(Section section) {
@@ -45,13 +79,52 @@ std::uint32_t Runs::add_section(Section section) {
   return static_cast<std::uint32_t>(sections_.size() - 1);
 }
 
-std::uint32_t Runs::add_operator(const model::Operator& op) {
-  operators_.push_back({&op, {}});
-  return static_cast<std::uint32_t>(operators_.size() - 1);
+Result<std::uint32_t> Runs::add_operator(const model::Operator& op) {
+  packed_.clear();
+  pack(op, packed_);
+  OPDUMP_TRY(const std::uint64_t at, store(packed_));
+  OPDUMP_CHECK_OK(operators_.push_back({at}));
+  return last_operator();
 }
 
-void Runs::add_undumped(std::uint32_t number, const UndumpedSlot& slot) {
-  operators_[number].undumped.push_back(&slot);
+model::Operator Runs::operator_of(std::uint32_t number) const {
+  return unpack_operator(stored_from(operators_[number - 1].at));
+}
+
+Result<> Runs::add_undumped(std::uint32_t number, const UndumpedSlot& slot) {
+  LoggedOperator& op = operators_[number - 1];
+  packed_.clear();
+  Packer out(packed_);
+  out.object(op.undumped);
+  out.signed_number(slot.step);
+  out.number(static_cast<std::uint64_t>(slot.side));
+  out.number(slot.index);
+  out.number(static_cast<std::uint64_t>(slot.dtype));
+  out.number(slot.shape.rank());
+  for (const std::int64_t dim : slot.shape.dims()) out.signed_number(dim);
+  out.text(slot.reason);
+  OPDUMP_TRY(op.undumped, store(packed_));
+  return ok();
+}
+
+// In the order in which they were added, without what tells their operator.
+std::vector<UndumpedSlot> Runs::undumped_of(std::uint32_t number) const {
+  std::vector<UndumpedSlot> slots;
+  for (std::uint64_t at = operators_[number - 1].undumped; at != kNowhere;) {
+    Unpacker in(stored_from(at));
+    at = in.object<std::uint64_t>();
+    UndumpedSlot& slot = slots.emplace_back();
+    slot.step = in.signed_number();
+    slot.side = static_cast<model::Side>(in.number());
+    slot.index = static_cast<std::uint32_t>(in.number());
+    slot.dtype = static_cast<model::DType>(in.number());
+    std::vector<std::int64_t> dims(in.number());
+    for (std::int64_t& dim : dims) dim = in.signed_number();
+    slot.shape = model::Shape(dims);
+    slot.reason = in.text();
+  }
+  std::ranges::reverse(slots);
+  return slots;
 }
 
 // Returns where it is from now on.
@@ -71,6 +144,7 @@ Result<std::uint64_t> Runs::store(std::string_view bytes) {
 // What lies at `at`, and all behind it.
 std::string_view Runs::stored_from(std::uint64_t at) const {
   const auto next = std::ranges::upper_bound(blocks_, at, {}, &Block::start);
+  if (std::prev(next)->memory.is_mapped()) note_touch();
   const auto bytes = std::prev(next)->memory.bytes().subspan(at - std::prev(next)->start);
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -88,9 +162,7 @@ Result<> Runs::add(std::uint32_t section, const OperatorRun& run) {
     stored_bytes_ += slot.stored_bytes();
   }
   OPDUMP_TRY(const std::uint64_t at, store(packed_));
-  entries_.push_back({at, section, 0});
-  times_.push_back(first_timestamp(run));
-  return ok();
+  return entries_.push_back({at, first_timestamp(run), section, 0});
 }
 
 OperatorRun Runs::unpack_head(const Entry& entry, Unpacker& in) const {
@@ -99,21 +171,23 @@ OperatorRun Runs::unpack_head(const Entry& entry, Unpacker& in) const {
   run.rank = section.rank;
   run.graph_id = section.graph_id;
   run.step = section.step;
-  run.op = operators_[entry.op].op;
+  if (entry.op != 0) run.op = std::make_shared<const model::Operator>(operator_of(entry.op));
   run.type = in.text();
   if (!section.model.empty()) run.name = section.model + "/";
   run.name += in.text();
   run.task = in.number();
   run.stream = in.signed_number();
+  if (run.type.empty() && run.op != nullptr) {  // a converted dump, whose names may be cut
+    run.type = file_type(*run.op);
+    run.name = file_op_name(*run.op);
+  }
   return run;
 }
 
 OperatorRun Runs::without_slots(std::size_t index) const {
   const std::string_view bytes = stored_from(entries_[index].at);
   Unpacker in(bytes);
-  OperatorRun run = unpack_head(entries_[index], in);
-  note_walk(bytes.size() - in.left());
-  return run;
+  return unpack_head(entries_[index], in);
 }
 
 OperatorRun Runs::operator[](std::size_t index) const {
@@ -121,48 +195,85 @@ OperatorRun Runs::operator[](std::size_t index) const {
   const std::string_view bytes = stored_from(entry.at);
   Unpacker in(bytes);
   OperatorRun run = unpack_head(entry, in);
-  const std::vector<const UndumpedSlot*>& undumped = operators_[entry.op].undumped;
   const std::uint64_t count = in.number();
-  run.slots.reserve(count + undumped.size());
+  run.slots.reserve(count);
   for (std::uint64_t i = 0; i < count; ++i)
     run.slots.push_back(packer_.unpack(in, sections_[entry.section].directory));
-  for (const UndumpedSlot* slot : undumped) insert_undumped(run, *slot);
-  note_walk(bytes.size() - in.left());
+  if (entry.op != 0)
+    for (const UndumpedSlot& slot : undumped_of(entry.op)) insert_undumped(run, slot);
   return run;
 }
 
-// `order` is of one step of one graph, in the order in which they were read.
-void Runs::sort_step(std::span<std::uint32_t> order) const {
-  // An operator without a time ran just before the next one of the log that has one.
-  const auto log_order = [&](std::uint32_t i) { return entries_[i].op == 0 ? UINT32_MAX : entries_[i].op; };
-  std::map<std::uint32_t, std::uint64_t> logged;  // the first time of each operator, by its place in the log
-  for (const std::uint32_t i : order)
-    if (entries_[i].op != 0 && times_[i] != kNoTime) logged.try_emplace(log_order(i), times_[i]);
-  const auto time = [&](std::uint32_t i) {
-    if (times_[i] != kNoTime) return times_[i];
-    const auto next = logged.upper_bound(log_order(i));
-    return next == logged.end() ? kNoTime : next->second;
-  };
-  std::ranges::sort(order, {}, [&](std::uint32_t i) { return std::tuple(time(i), log_order(i), i); });
-}
-
-void Runs::sort() {
-  std::vector<std::uint32_t> order(entries_.size());
-  std::iota(order.begin(), order.end(), 0);
-  const auto step_of = [&](std::uint32_t i) {
-    const Section& section = section_of(i);
+// Of each section: which step of a graph it belongs to, counted in their order.
+std::vector<std::uint32_t> Runs::number_steps() const {
+  const auto step_of = [](const Section& section) {
     return std::tuple(section.rank, section.step, section.graph_id);
   };
-  std::ranges::sort(order, {}, [&](std::uint32_t i) { return std::pair(step_of(i), i); });
-  for (std::size_t first = 0, last = 0; first < order.size(); first = last) {
-    while (last < order.size() && step_of(order[last]) == step_of(order[first])) ++last;
-    sort_step(std::span(order).subspan(first, last - first));
+  std::map<std::tuple<std::uint32_t, std::int64_t, std::int64_t>, std::uint32_t> steps;
+  for (const Section& section : sections_) steps.try_emplace(step_of(section), 0);
+  std::uint32_t count = 0;
+  for (auto& [step, number] : steps) number = count++;
+  std::vector<std::uint32_t> numbers;
+  numbers.reserve(sections_.size());
+  for (const Section& section : sections_) numbers.push_back(steps.at(step_of(section)));
+  return numbers;
+}
+
+// Puts all entries, by the place that is theirs, into `by_time`. An operator without a time ran just before
+// the next one of the log that has one.
+Result<> Runs::find_times(RecordSorter& by_time) const {
+  const std::vector<std::uint32_t> step_of = number_steps();
+  const auto log_order = [](const Entry& entry) { return entry.op == 0 ? UINT32_MAX : entry.op; };
+  RecordSorter by_log;  // of each step the last of the log first
+  std::string record;
+  for (std::size_t i = 0; i < size(); ++i) {
+    record.clear();
+    SortKey(record)
+        .number(step_of[entries_[i].section])
+        .number(~std::uint64_t{log_order(entries_[i])})
+        .number(i);
+    by_log.add(record);
   }
-  times_ = {};
-  std::vector<Entry> sorted;
-  sorted.reserve(order.size());
-  for (const std::uint32_t i : order) sorted.push_back(entries_[i]);
+  RecordSorter::Reader reader = by_log.sorted();
+  std::uint64_t step = UINT64_MAX;
+  std::uint32_t op = 0;                             // its place in the log
+  std::uint64_t op_time = kNoTime, next = kNoTime;  // of `op`, and of what follows it
+  for (;;) {
+    OPDUMP_TRY(const bool has_more, reader.next());
+    if (!has_more) return ok();
+    SortKeyReader in(reader.record());
+    const std::uint64_t of_step = in.number();
+    in.number();
+    const std::uint64_t i = in.number();
+    const Entry& entry = entries_[i];
+    if (of_step != std::exchange(step, of_step)) {
+      op_time = next = kNoTime;
+      op = log_order(entry);
+    }
+    if (op != std::exchange(op, log_order(entry)) && op_time != kNoTime)
+      next = std::exchange(op_time, kNoTime);
+    if (entry.op != 0 && op_time == kNoTime) op_time = entry.time;
+    record.clear();
+    SortKey key(record);
+    key.number(step).number(entry.time == kNoTime ? next : entry.time).number(op).number(i);
+    by_time.add(record);
+  }
+}
+
+Result<> Runs::sort() {
+  RecordSorter by_time;
+  OPDUMP_CHECK_OK(find_times(by_time));
+  ScratchVector<Entry> sorted;
+  RecordSorter::Reader reader = by_time.sorted();
+  for (;;) {
+    OPDUMP_TRY(const bool has_more, reader.next());
+    if (!has_more) break;
+    SortKeyReader in(reader.record());
+    for (int skipped = 0; skipped < 3; ++skipped) in.number();
+    OPDUMP_CHECK_OK(sorted.push_back(entries_[in.number()]));
+  }
   entries_ = std::move(sorted);
+  return ok();
 }
 
 }  // namespace opdump::dump

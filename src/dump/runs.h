@@ -1,8 +1,7 @@
-// The executions in a dump, which may be millions: each is kept packed, beyond some megabytes in files that
-// the system may put on the disk (base/scratch.h), and taken out when somebody asks for it.
+// The executions in a dump, of which there may be very many: each is kept packed, beyond some megabytes in
+// files that the system may put on the disk (base/scratch.h), and taken out when somebody asks for it.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -11,8 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/record_sorter.h"
 #include "base/result.h"
 #include "base/scratch.h"
+#include "base/scratch_vector.h"
 #include "dump/operator_log.h"
 #include "dump/operator_run.h"
 #include "dump/slot_packer.h"
@@ -57,9 +58,7 @@ class Runs {
 
   const std::vector<Section>& sections() const { return sections_; }
   // Whether a log says of any which operator it is.
-  bool have_operators() const {
-    return std::ranges::any_of(entries_, [](const Entry& entry) { return entry.op != 0; });
-  }
+  bool have_operators() const { return has_operators_; }
   std::uint64_t stored_bytes() const { return stored_bytes_; }  // of all tensors
 
   // ---- For who reads a dump.
@@ -70,19 +69,26 @@ class Runs {
   // Rank, graph, step and operator of `run` are not looked at: the section and set_operator tell them.
   // Errors: io -- there is no room.
   Result<> add(std::uint32_t section, const OperatorRun& run);
-  // Operators in the order of a log. Returns its number. It must stay.
-  std::uint32_t add_operator(const model::Operator& op);
-  void set_operator(std::size_t index, std::uint32_t number) { entries_[index].op = number; }
+  // Operators in the order of a log. Returns its number. Errors: io -- there is no room.
+  Result<std::uint32_t> add_operator(const model::Operator& op);
+  std::uint32_t last_operator() const { return static_cast<std::uint32_t>(operators_.size()); }
+  // With a number that add_operator has returned.
+  model::Operator operator_of(std::uint32_t number) const;
+  void set_operator(std::size_t index, std::uint32_t number) {
+    entries_[index].op = number;
+    has_operators_ = has_operators_ || number != 0;
+  }
   // A slot that the executions of an operator have, too, from the step on in which it was seen, unless they
-  // have data for it. It must stay.
-  void add_undumped(std::uint32_t number, const UndumpedSlot& slot);
+  // have data for it. Errors: io -- there is no room.
+  Result<> add_undumped(std::uint32_t number, const UndumpedSlot& slot);
   // By rank, step and graph; then by time; operators of one microsecond, and those without data, as the log
-  // has them. To be called once, when all is known.
-  void sort();
+  // has them. To be called once, when all is known. Errors: io.
+  Result<> sort();
 
  private:
   struct Entry {
-    std::uint64_t at = 0;  // of its bytes: see Block
+    std::uint64_t at = 0;    // of its bytes: see Block
+    std::uint64_t time = 0;  // the first of its slots
     std::uint32_t section = 0, op = 0;
   };
   struct Block {
@@ -90,18 +96,22 @@ class Runs {
     Scratch memory;
   };
   struct LoggedOperator {
-    const model::Operator* op = nullptr;
-    std::vector<const UndumpedSlot*> undumped;
+    std::uint64_t at = 0;
+    std::uint64_t undumped =
+        kNowhere;  // the last slot that was added; each is behind the place of the one before
   };
+  static constexpr std::uint64_t kNowhere = UINT64_MAX;
   Result<std::uint64_t> store(std::string_view bytes);
   std::string_view stored_from(std::uint64_t at) const;
   OperatorRun unpack_head(const Entry& entry, Unpacker& in) const;
-  void sort_step(std::span<std::uint32_t> order) const;
+  std::vector<UndumpedSlot> undumped_of(std::uint32_t number) const;
+  std::vector<std::uint32_t> number_steps() const;
+  Result<> find_times(RecordSorter& by_time) const;
 
-  std::vector<Entry> entries_;
-  std::vector<std::uint64_t> times_;  // of each entry, the first of its slots; none after sort()
+  ScratchVector<Entry> entries_;
+  bool has_operators_ = false;
   std::vector<Section> sections_;
-  std::vector<LoggedOperator> operators_{1};  // the first is none
+  ScratchVector<LoggedOperator> operators_;  // the first has the number 1: 0 is none
   SlotPacker packer_;
   std::vector<Block> blocks_;  // in order of their starts
   std::uint64_t used_ = 0;     // of the last block

@@ -7,14 +7,15 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <map>
 #include <thread>
 #include <tuple>
 #include <utility>
 
+#include "base/resident.h"
 #include "base/text.h"
 #include "dump/call_file.h"
 #include "dump/container_files.h"
+#include "dump/executions.h"
 #include "dump/file_kind.h"
 #include "dump/file_name.h"
 #include "dump/slots_by_operator.h"
@@ -26,31 +27,39 @@
 namespace opdump::dump {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr std::uint64_t kMaxTableBytes = std::uint64_t{1} << 30;
 constexpr std::size_t kCheckedByOneThread = 1000;  // files
 
-auto place(const Slot& slot) { return std::tuple(slot.side, slot.index); }
-auto moment(const Slot& slot) { return std::tuple(slot.timestamp_us, slot.side, slot.index); }
-
 // The text of a table in the directory; empty, with a problem, if it cannot be read.
-std::string read_table(const std::filesystem::path& path, std::vector<Problem>& problems) {
+std::string read_table(const fs::path& path, Problems& problems) {
   auto text = read_file(path, kMaxTableBytes);
   if (text) return std::move(*text);
   problems.push_back({path, text.error().message()});
   return {};
 }
 
-format::MappingCsv read_mapping(const StepFiles& files, std::vector<Problem>& problems) {
-  std::filesystem::path path = files.mapping;
-  if (files.names.contains(format::kMappingCsvName)) path = files.directory / format::kMappingCsvName;
-  if (path.empty()) return {};
-  format::MappingCsv mapping = format::decode_mapping_csv(read_table(path, problems));
-  if (mapping.damaged_lines > 0)
-    problems.push_back({path, std::to_string(mapping.damaged_lines) + " damaged lines"});
-  return mapping;
+// Tells `files.names` what files were called before.
+void read_mapping(StepFiles& files, Problems& problems) {
+  fs::path path = files.mapping;
+  if (files.names.have_mapping()) path = files.directory / format::kMappingCsvName;
+  if (path.empty()) return;
+  const auto file = MappedFile::open(path);
+  if (!file) {
+    problems.push_back({path, file.error().message()});
+    return;
+  }
+  const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+  const std::uint64_t damaged =
+      format::decode_mapping_csv(text, [&](std::string_view name, std::string_view original) {
+        files.names.add_original(name, original);
+        note_walk(name.size() + original.size());
+      });
+  if (damaged > 0) problems.push_back({path, std::to_string(damaged) + " damaged lines"});
 }
 
-void collect_npy(FileName name, const std::filesystem::path& path, SlotsByOperator& slots) {
+void collect_npy(FileName name, const fs::path& path, SlotsByOperator& slots) {
   Slot slot;
   slot.side = name.side;
   slot.index = name.index;
@@ -58,19 +67,18 @@ void collect_npy(FileName name, const std::filesystem::path& path, SlotsByOperat
   slot.format = std::move(name.format);
   slot.dtype = model::find_dtype(name.dtype).value_or(model::DType::undefined);
   slot.file = path;
-  slots.add({std::move(name.type), std::move(name.name), 0, name.task, name.stream}, slot);
+  slots.add({std::move(name.type), std::move(name.name)}, {std::move(slot), name.task, name.stream});
 }
 
 // Raw elements: the name says all that is known of them.
-void collect_legacy(LegacyName name, const std::filesystem::path& path, SlotsByOperator& slots,
-                    std::vector<Problem>& problems) {
+void collect_legacy(LegacyName name, const fs::path& path, SlotsByOperator& slots, Problems& problems) {
   Slot slot;
   slot.side = name.side;
   slot.index = name.index;
   slot.format = std::move(name.format);
   slot.dtype = name.dtype;
   std::error_code failed;
-  const std::uintmax_t bytes = std::filesystem::file_size(path, failed);
+  const std::uintmax_t bytes = fs::file_size(path, failed);
   const auto count = model::element_count(name.shape);
   const std::uint64_t needed =
       count ? model::TensorView{name.dtype, name.shape, {}, nullptr}.byte_count() : UINT64_MAX;
@@ -89,11 +97,11 @@ void collect_legacy(LegacyName name, const std::filesystem::path& path, SlotsByO
     problems.push_back({path, slot.undumped_reason});
   }
   slot.shape = std::move(name.shape);
-  slots.add({std::move(name.type), std::move(name.name)}, slot);
+  slots.add({std::move(name.type), std::move(name.name)}, {std::move(slot)});
 }
 
-void collect_call(const CallName& name, const std::filesystem::path& path, SlotsByOperator& slots,
-                  std::vector<Overflow>& overflows, std::vector<Problem>& problems) {
+void collect_call(const CallName& name, const fs::path& path, SlotsByOperator& slots,
+                  std::vector<Overflow>& overflows, Problems& problems) {
   if (is_overflow_record(name)) {
     if (auto overflow = read_overflow_file(path))
       overflows.push_back(std::move(*overflow));
@@ -101,18 +109,19 @@ void collect_call(const CallName& name, const std::filesystem::path& path, Slots
       problems.push_back({path, overflow.error().message()});
     return;
   }
-  for (const Slot& slot : read_call_file(path, name.timestamp_us, problems))
-    slots.add({name.type, name.name, 0, name.task, name.stream}, slot);
+  for (Slot& slot : read_call_file(path, name.timestamp_us, problems))
+    slots.add({name.type, name.name}, {std::move(slot), name.task, name.stream});
 }
 
-void collect_named(NamedSlot named, SlotsByOperator& slots) {
+void collect_named(NamedSlot named, std::optional<std::int64_t> step, SlotsByOperator& slots) {
   TensorName& name = named.name;
-  slots.add({std::move(name.type), std::move(name.name), name.execution, name.task, name.stream}, named.slot);
+  slots.add({std::move(name.type), std::move(name.name), name.execution, step},
+            {std::move(named.slot), name.task, name.stream});
 }
 
 // A .npy file that is not named as MindSpore names them.
-void collect_other_npy(std::string_view name, const std::filesystem::path& path, const StepFiles& files,
-                       SlotsByOperator& slots, std::vector<Problem>& problems) {
+void collect_other_npy(std::string_view name, const fs::path& path, const StepFiles& files,
+                       SlotsByOperator& slots, Problems& problems) {
   if (name.ends_with(kNpyExtension)) name.remove_suffix(kNpyExtension.size());
   if (!files.prefix && !parse_tensor_name(name)) {
     problems.push_back({path, "not a tensor's name, and mapping.csv has no other for it"});
@@ -122,7 +131,7 @@ void collect_other_npy(std::string_view name, const std::filesystem::path& path,
   named.name = name_tensor(name, files.prefix.value_or(""));
   named.slot = make_slot(named.name);
   named.slot.file = path;
-  collect_named(std::move(named), slots);
+  collect_named(std::move(named), std::nullopt, slots);
 }
 
 // Names of what msaccucmp converted look alike, but for those of parts of an execution.
@@ -133,8 +142,8 @@ std::optional<FileName> find_mindspore_name(std::string_view name) {
 }
 
 // The table of one execution's statistics: a row is a slot.
-void collect_op_statistics(const CallName& name, const std::filesystem::path& path, SlotsByOperator& slots,
-                           std::vector<Problem>& problems) {
+void collect_op_statistics(const CallName& name, const fs::path& path, SlotsByOperator& slots,
+                           Problems& problems) {
   auto csv = format::decode_op_statistic_csv(read_table(path, problems));
   if (!csv) {
     problems.push_back({path, csv.error().message()});
@@ -151,7 +160,7 @@ void collect_op_statistics(const CallName& name, const std::filesystem::path& pa
     slot.shape = std::move(row.shape);
     slot.statistics = row.values;
     if (slot.statistics.empty()) slot.undumped_reason = "no statistics of its dtype";
-    slots.add({name.type, name.name, 0, name.task, name.stream}, slot);
+    slots.add({name.type, name.name}, {std::move(slot), name.task, name.stream});
   }
 }
 
@@ -178,33 +187,31 @@ std::string archive_prefix(std::string_view name, const StepFiles& files) {
 struct Collected {
   const TakeRun& take;
   SlotsByOperator slots;
-  std::map<std::int64_t, SlotsByOperator> archives{};  // by step
   std::int64_t h5_files = 0;
   std::vector<Overflow> overflows{};
 };
 
-void collect_h5(const std::filesystem::path& path, Collected& to, std::vector<Problem>& problems) {
-  std::vector<OperatorRun> runs = read_h5_file(path, problems);
+void collect_h5(const fs::path& path, Collected& to, Problems& problems) {
   // Each is a recording of its own: they follow one another like steps.
-  for (OperatorRun& run : runs) {
+  bool is_empty = true;
+  read_h5_file(path, problems, [&](OperatorRun run) {
+    is_empty = false;
     run.step = to.h5_files;
     to.take(std::move(run));
-  }
-  to.h5_files += !runs.empty();
+  });
+  to.h5_files += !is_empty;
 }
 
-void collect_archive(decltype(read_npz_file) read, std::string_view name, const std::filesystem::path& path,
-                     const StepFiles& files, Collected& to, std::vector<Problem>& problems) {
+void collect_archive(decltype(read_npz_file) read, std::string_view name, const fs::path& path,
+                     const StepFiles& files, Collected& to, Problems& problems) {
   const auto step = find_step(name);
-  SlotsByOperator& slots =
-      step ? to.archives.try_emplace(*step, files.directory.string()).first->second : to.slots;
-  for (NamedSlot& slot : read(path, step ? "" : archive_prefix(name, files), problems))
-    collect_named(std::move(slot), slots);
+  read(path, step ? "" : archive_prefix(name, files), problems,
+       [&](NamedSlot slot) { collect_named(std::move(slot), step, to.slots); });
 }
 
 // `name` is the file's, or what mapping.csv has for it.
-void collect_file(FileKind kind, std::string_view name, const std::filesystem::path& path,
-                  const StepFiles& files, Collected& to, std::vector<Problem>& problems) {
+void collect_file(FileKind kind, std::string_view name, const fs::path& path, const StepFiles& files,
+                  Collected& to, Problems& problems) {
   switch (kind) {
     case FileKind::none:
       return;
@@ -222,7 +229,7 @@ void collect_file(FileKind kind, std::string_view name, const std::filesystem::p
       return collect_h5(path, to, problems);
     case FileKind::onnx:
       to.slots.add({{}, "model"},
-                   read_onnx_file(path, parse_test_data_name(name).value_or(TestDataName()), problems));
+                   {read_onnx_file(path, parse_test_data_name(name).value_or(TestDataName()), problems)});
       return;
     case FileKind::op_statistics:
       return collect_op_statistics(call_name_of(without_csv(name)), path, to.slots, problems);
@@ -233,15 +240,14 @@ void collect_file(FileKind kind, std::string_view name, const std::filesystem::p
   }
 }
 
-void collect_files(const StepFiles& files, Collected& to, std::vector<Problem>& problems) {
-  const format::MappingCsv mapping = read_mapping(files, problems);
-  for (std::size_t i = 0; i < files.names.size(); ++i) {
-    const std::string file(files.names[i]);
-    const auto original = mapping.originals.find(file);
-    const std::string& name = original == mapping.originals.end() ? file : original->second;
-    const std::filesystem::path path = files.directory / file;
+void collect_files(StepFiles& files, Collected& to, Problems& problems) {
+  read_mapping(files, problems);
+  const auto collect = [&](const std::string& file, const std::string& name) {
+    const fs::path path = files.directory / file;
     collect_file(files.is_alone ? sniff_kind(path, name) : find_kind(name), name, path, files, to, problems);
-  }
+  };
+  if (const auto done = files.names.drain(collect); !done)
+    problems.push_back({files.directory, done.error().message()});
 }
 
 // "(2,3)", "(3)" or "()".
@@ -275,7 +281,7 @@ std::optional<Slot> parse_row(const format::StatisticCsvRow& row,
   return slot;
 }
 
-void collect_rows(const std::filesystem::path& path, SlotsByOperator& slots, std::vector<Problem>& problems) {
+void collect_rows(const fs::path& path, SlotsByOperator& slots, Problems& problems) {
   const auto file = MappedFile::open(path);
   if (!file) {
     problems.push_back({path, file.error().message()});
@@ -293,7 +299,7 @@ void collect_rows(const std::filesystem::path& path, SlotsByOperator& slots, std
     }
     const std::uint64_t task = parse_uint64(row.task_id).value_or(0);
     const std::int64_t stream = parse_int64(row.stream_id).value_or(0);
-    slots.add({std::move(row.op_type), std::move(row.op_name), 0, task, stream}, *slot);
+    slots.add({std::move(row.op_type), std::move(row.op_name)}, {std::move(*slot), task, stream});
   };
   const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
   const auto csv = format::decode_statistic_csv(text, take);
@@ -303,62 +309,6 @@ void collect_rows(const std::filesystem::path& path, SlotsByOperator& slots, std
   }
   damaged += csv->damaged_rows;
   if (damaged > 0) problems.push_back({path, std::to_string(damaged) + " damaged rows"});
-}
-
-// Of equal moments, a file and a row become one slot.
-void join_files_and_rows(std::vector<Slot>& slots) {
-  const auto is_row = [](const Slot& slot) { return slot.file.empty() && slot.undumped_reason.empty(); };
-  std::ranges::stable_sort(slots, {}, [](const Slot& slot) { return moment(slot); });
-  std::vector<Slot> joined;
-  joined.reserve(slots.size());
-  bool last_wants_row = false;
-  for (Slot& slot : slots) {
-    if (!last_wants_row || moment(joined.back()) != moment(slot) || !is_row(slot)) {
-      last_wants_row = !is_row(slot);
-      joined.push_back(std::move(slot));
-      continue;
-    }
-    Slot& last = joined.back();
-    if (!last.part) last.shape = std::move(slot.shape);
-    last.statistics = std::move(slot.statistics);
-    if (last.dtype == model::DType::undefined) last.dtype = slot.dtype;
-    last_wants_row = false;
-  }
-  slots = std::move(joined);
-}
-
-// Slots in order of time: a place that is taken already means that the operator ran again.
-void split_executions(const OperatorKey& op, std::vector<Slot> slots, std::int64_t step,
-                      const TakeRun& take) {
-  OperatorRun run;
-  const auto finish = [&] {
-    std::ranges::sort(run.slots, {}, place);
-    take(std::exchange(run, {}));
-  };
-  std::vector<std::tuple<model::Side, std::uint32_t>> taken;
-  for (Slot& slot : slots) {
-    if (std::ranges::find(taken, place(slot)) != taken.end()) {
-      finish();
-      taken.clear();
-    }
-    if (taken.empty()) {
-      run.step = step;
-      run.type = op.type;
-      run.name = op.name;
-      run.task = op.task;
-      run.stream = op.stream;
-    }
-    taken.push_back(place(slot));
-    run.slots.push_back(std::move(slot));
-  }
-  finish();
-}
-
-void take_runs(SlotsByOperator& slots, std::int64_t step, const TakeRun& take) {
-  slots.drain([&](const OperatorKey& op, std::vector<Slot> of_operator) {
-    join_files_and_rows(of_operator);
-    split_executions(op, std::move(of_operator), step, take);
-  });
 }
 
 // Also notes what the system knows of the file.
@@ -396,46 +346,20 @@ std::string check_tensor_file(Slot& slot) {
 
 }  // namespace
 
-void FileNames::add(std::string_view name) {
-  if (const auto place = texts_.add(name))
-    places_.push_back(*place);
-  else
-    ++left_out_;
-}
-
-void FileNames::sort() {
-  std::ranges::sort(places_, {}, [&](std::uint32_t place) { return texts_.at(place); });
-}
-
-bool FileNames::contains(std::string_view name) const {
-  return std::ranges::any_of(places_, [&](std::uint32_t place) { return texts_.at(place) == name; });
-}
-
-bool have_dump_file(const FileNames& names) {
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (names[i] == format::kStatisticCsvName || names[i] == format::kMappingCsvName ||
-        find_kind(names[i]) != FileKind::none)
-      return true;
-  return false;
-}
-
-std::vector<Overflow> read_step(const StepFiles& files, std::vector<Problem>& problems, const TakeRun& take) {
+std::vector<Overflow> read_step(StepFiles files, Problems& problems, const TakeRun& take) {
   Collected collected{take, SlotsByOperator(files.directory.string())};
   collect_files(files, collected, problems);
-  if (files.names.contains(format::kStatisticCsvName))
+  if (files.names.have_statistics())
     collect_rows(files.directory / format::kStatisticCsvName, collected.slots, problems);
-  std::uint64_t left_out = files.names.left_out() + collected.slots.left_out();
-  take_runs(collected.slots, 0, take);
-  for (auto& [step, slots] : collected.archives) {
-    left_out += slots.left_out();
-    take_runs(slots, step, take);
-  }
-  if (left_out > 0)
-    problems.push_back({files.directory, counted(left_out, "file") + " or tensors more than can be read"});
+  Executions executions(take);
+  const auto done = collected.slots.drain(
+      [&](const OperatorKey& op, PlacedSlot placed) { executions.add(op, std::move(placed)); });
+  executions.finish();
+  if (!done) problems.push_back({files.directory, done.error().message()});
   return std::move(collected.overflows);
 }
 
-void check_tensor_files(std::span<OperatorRun> runs, std::vector<Problem>& problems) {
+void check_tensor_files(std::span<OperatorRun> runs, Problems& problems) {
   std::vector<Slot*> slots;
   for (OperatorRun& run : runs)
     for (Slot& slot : run.slots)

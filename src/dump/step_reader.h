@@ -11,26 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "base/text_blocks.h"
 #include "dump/dump_set.h"
+#include "dump/file_names.h"
 
 namespace opdump::dump {
-
-// The names of a directory's files, which may be very many: up to 4 GiB of them.
-class FileNames {
- public:
-  void add(std::string_view name);
-  void sort();
-  std::size_t size() const { return places_.size(); }
-  std::string_view operator[](std::size_t index) const { return texts_.at(places_[index]); }
-  bool contains(std::string_view name) const;
-  std::uint64_t left_out() const { return left_out_; }  // how many there was no room for
-
- private:
-  TextBlocks texts_;
-  std::vector<std::uint32_t> places_;
-  std::uint64_t left_out_ = 0;
-};
 
 // The regular files of a step directory that may matter here.
 struct StepFiles {
@@ -41,23 +25,18 @@ struct StepFiles {
   std::optional<std::string> prefix;
   // The user has asked for this file: it is looked into, whatever it is called.
   bool is_alone = false;
-  std::filesystem::path mapping;  // the directory's mapping.csv, if it is not among `names`
+  std::filesystem::path mapping{};  // the directory's mapping.csv, if it is not among `names`
 };
-
-// Whether one of them makes a directory a step directory.
-bool have_dump_file(const FileNames& names);
-
-// Hears of each execution by itself, without rank and graph; its step counts from that of the directory.
-using TakeRun = std::function<void(OperatorRun run)>;
 
 // .npy files are told by their names only: whether they hold what their header says is not looked at (see
 // check_tensor_files). A file and a row are the same slot if type, name, side, index and timestamp agree.
-// Returns records of overflows, also without rank, graph and step. Appends to `problems`.
-std::vector<Overflow> read_step(const StepFiles& files, std::vector<Problem>& problems, const TakeRun& take);
+// `take` gets executions without rank and graph; their steps count from that of the directory. Returns
+// records of overflows, also without rank, graph and step. Appends to `problems`.
+std::vector<Overflow> read_step(StepFiles files, Problems& problems, const TakeRun& take);
 
 // Reads the header of every .npy file, on several threads if they are many. Fills in shapes that no row
 // told. A slot whose file is torn or no tensor loses it and, unless it has statistics, says so in
 // undumped_reason. Appends to `problems`.
-void check_tensor_files(std::span<OperatorRun> runs, std::vector<Problem>& problems);
+void check_tensor_files(std::span<OperatorRun> runs, Problems& problems);
 
 }  // namespace opdump::dump

@@ -5,6 +5,8 @@
 
 #include "base/text.h"
 #include "dump/file_name.h"
+#include "math/hash.h"
+#include "model/tensor_view.h"
 
 namespace opdump::dump {
 namespace {
@@ -110,6 +112,8 @@ std::optional<TensorName> parse_golden(std::string_view stem) {
 }
 
 constexpr std::string_view kRun = ".run";
+constexpr std::size_t kLongestName = 180;  // in bytes; file names may have 255, with ends
+constexpr std::size_t kDigestDigits = 16;
 
 std::optional<TensorName> parse_own(std::string_view stem) {
   const std::vector<std::string_view> fields = split(stem, '.');
@@ -132,6 +136,24 @@ std::optional<TensorName> parse_own(std::string_view stem) {
 }
 
 }  // namespace
+
+std::string converted_name(std::string_view operator_name) {
+  std::string name(operator_name);
+  if (name.size() > kLongestName) {
+    const model::Shape shape{static_cast<std::int64_t>(name.size())};
+    const std::string digest =
+        math::md5_hex(model::TensorView::row_major(model::DType::uint8, shape, name.data()));
+    std::size_t end = kLongestName - 1 - kDigestDigits;
+    while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0) == 0x80) --end;  // no half characters
+    name = name.substr(0, end) + "_" + digest.substr(0, kDigestDigits);
+  }
+  for (char& c : name)
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f' ||
+        std::string_view("/\\:*?\"<>|").find(c) != std::string_view::npos)
+      c = '_';
+  if (name.empty() || name.front() == '.') name.insert(0, 1, '_');
+  return name;
+}
 
 std::string execution_name(std::string_view operator_name, std::uint32_t execution) {
   std::string name(operator_name);

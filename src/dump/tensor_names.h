@@ -35,6 +35,10 @@ std::optional<TensorName> parse_tensor_name(std::string_view stem);
 // W and R of "worldsize{W}_global_rank{R}": the rank.
 std::optional<std::uint32_t> find_global_rank(std::string_view directory_name);
 
+// What `opdump convert` makes of an operator's name in files: one part of a path on every system. A long one
+// is cut, and ends in a part of its MD5 then. Not reversible.
+std::string converted_name(std::string_view operator_name);
+
 // What comes before the slot in a name that `opdump convert` makes: "relu-op0", "relu-op0.run1".
 std::string execution_name(std::string_view operator_name, std::uint32_t execution);
 

@@ -83,5 +83,22 @@ TEST(TensorNames, RanksAndTestData) {
     EXPECT_FALSE(parse_test_data_name(name)) << name;
 }
 
+// What `opdump convert` calls an operator is one part of a path, and of no other operator.
+TEST(TensorNames, ConvertedNames) {
+  EXPECT_EQ(converted_name("Default_conv1-Conv2d_conv-op0"), "Default_conv1-Conv2d_conv-op0");
+  EXPECT_EQ(converted_name("a/b\\c:d*e?f\"g<h>i|j\nk\x7fl m"), "a_b_c_d_e_f_g_h_i_j_k_l m");
+  EXPECT_EQ(converted_name(""), "_");
+  EXPECT_EQ(converted_name("../a"), "_.._a");
+  EXPECT_EQ(converted_name(std::string(180, 'x')), std::string(180, 'x'));
+  const std::string one = converted_name(std::string(181, 'x')),
+                    other = converted_name(std::string(182, 'x'));
+  EXPECT_EQ(one.size(), 180U);
+  EXPECT_EQ(one, std::string(163, 'x') + "_d5d8d839fa546b88");
+  EXPECT_NE(one, other);
+  std::string wide;
+  for (int i = 0; i < 100; ++i) wide += "\xC3\xA4";
+  EXPECT_EQ(converted_name(wide).substr(160, 3), "\xC3\xA4_");
+}
+
 }  // namespace
 }  // namespace opdump::dump

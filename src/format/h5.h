@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -45,10 +46,14 @@ struct H5Dataset {
   std::optional<std::int64_t> find_number(std::string_view attribute) const;
 };
 
+// Hands each dataset to `take`, in alphabetical order of paths by each level; they are worth nothing if the
+// result is an error. Every extent lies in the file. `take` must not read HDF5 files. Errors: not_found, io,
+// corrupt (no HDF5 file, or a damaged one), limit, unsupported (HDF5 is not installed).
+Result<> list_h5(const std::filesystem::path& path, const std::function<void(H5Dataset dataset)>& take);
+
 class H5File {
  public:
-  // Lists the datasets, in alphabetical order of paths by each level. Every extent lies in the file. Errors:
-  // not_found, io, corrupt (no HDF5 file, or a damaged one), limit, unsupported (HDF5 is not installed).
+  // Keeps what list_h5 gives. Errors: its.
   static Result<H5File> open(const std::filesystem::path& path);
 
   const std::vector<H5Dataset>& datasets() const { return datasets_; }

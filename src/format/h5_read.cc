@@ -28,8 +28,8 @@ class Encoder {
     put(text.size());
     text_.append(text);
   }
-  std::size_t size() const { return text_.size(); }
-  std::string take() { return std::move(text_); }
+  std::string_view text() const { return text_; }
+  void clear() { text_.clear(); }
 
  private:
   std::string text_;
@@ -38,13 +38,13 @@ class Encoder {
 // The child has met hostile bytes: what it says is checked like a file.
 class Decoder {
  public:
-  explicit Decoder(std::span<const std::byte> bytes) : rest_(bytes) {}
+  explicit Decoder(std::string_view bytes) : rest_(bytes) {}
 
   std::uint64_t number() {
     std::uint64_t value = 0;
     if (rest_.size() < sizeof value) return fail();
     std::memcpy(&value, rest_.data(), sizeof value);
-    rest_ = rest_.subspan(sizeof value);
+    rest_.remove_prefix(sizeof value);
     return value;
   }
   // A count of things that take at least eight bytes each.
@@ -58,8 +58,8 @@ class Decoder {
       fail();
       return {};
     }
-    std::string value(reinterpret_cast<const char*>(rest_.data()), size);
-    rest_ = rest_.subspan(size);
+    std::string value(rest_.substr(0, size));
+    rest_.remove_prefix(size);
     return value;
   }
   bool is_ok() const { return ok_; }
@@ -71,7 +71,7 @@ class Decoder {
     rest_ = {};
     return 0;
   }
-  std::span<const std::byte> rest_;
+  std::string_view rest_;
   bool ok_ = true;
 };
 
@@ -234,28 +234,30 @@ H5Dataset describe(const H5Library& h5, hid_t location, const std::string& path)
 
 struct Listing {
   const H5Library& h5;
-  std::uint64_t limit;
+  const IsolatedTell& tell;
   Encoder out;
-  bool is_full = false;
 };
 
 // Called for every object once, whatever its number of names: only hard links are followed.
 herr_t list_object(hid_t root, const char* name, const H5O_info_t* info, void* data) {
-  auto& listing = *static_cast<Listing*>(data);
+  constexpr std::size_t kToldAtOnce = 64 << 10;  // bytes
+  auto& [h5, tell, out] = *static_cast<Listing*>(data);
   if (info->type != H5O_TYPE_DATASET) return 0;
-  encode(describe(listing.h5, root, "/" + std::string(name)), listing.out);
-  listing.is_full = listing.out.size() > listing.limit;
-  return listing.is_full ? -1 : 0;
+  encode(describe(h5, root, "/" + std::string(name)), out);
+  if (out.text().size() < kToldAtOnce) return 0;
+  if (!tell(out.text())) return -1;
+  out.clear();
+  return 0;
 }
 
-Result<std::string> list(const H5Library& h5, const std::filesystem::path& path, std::uint64_t limit) {
+// Tells the datasets, each of them as a whole.
+Result<> list(const H5Library& h5, const std::filesystem::path& path, const IsolatedTell& tell) {
   OPDUMP_TRY(const OpenFile opened, open_file(h5, path));
-  Listing listing{h5, limit, {}};
-  const bool is_done =
-      h5.H5Ovisit2(opened.file.get(), H5_INDEX_NAME, H5_ITER_INC, list_object, &listing, H5O_INFO_BASIC) >= 0;
-  if (listing.is_full) return Error(Code::limit, "more names than a file of this size should have");
-  if (!is_done) return Error(Code::corrupt, h5_reason(h5));
-  return listing.out.take();
+  Listing listing{h5, tell, {}};
+  if (h5.H5Ovisit2(opened.file.get(), H5_INDEX_NAME, H5_ITER_INC, list_object, &listing, H5O_INFO_BASIC) < 0)
+    return Error(Code::corrupt, h5_reason(h5));
+  tell(listing.out.text());
+  return ok();
 }
 
 // How large the boxes are in which elements are read: whole chunks, so that each is taken out once, and as
@@ -303,8 +305,8 @@ Result<> read_boxes(const H5Library& h5, hid_t dataset, hid_t type, std::span<co
 }
 
 // Into `out`, which the parent sees.
-Result<std::string> read_elements(const H5Library& h5, const std::filesystem::path& path,
-                                  const H5Dataset& wanted, std::span<std::byte> out) {
+Result<> read_elements(const H5Library& h5, const std::filesystem::path& path, const H5Dataset& wanted,
+                       std::span<std::byte> out) {
   OPDUMP_TRY(const OpenFile opened, open_file(h5, path));
   const H5Id dataset(h5.H5Dopen2(opened.file.get(), wanted.path.c_str(), H5P_DEFAULT), h5.H5Dclose);
   const H5Id stored(dataset ? h5.H5Dget_type(dataset.get()) : -1, h5.H5Tclose);
@@ -320,11 +322,10 @@ Result<std::string> read_elements(const H5Library& h5, const std::filesystem::pa
   if (sizes.empty()) {
     if (h5.H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, out.data()) < 0)
       return Error(Code::corrupt, h5_reason(h5));
-  } else {
-    const std::uint64_t element_bytes = out.size() / *model::element_count(shape);
-    OPDUMP_CHECK_OK(read_boxes(h5, dataset.get(), type.get(), sizes, out, element_bytes));
+    return ok();
   }
-  return std::string("whole");
+  const std::uint64_t element_bytes = out.size() / *model::element_count(shape);
+  return read_boxes(h5, dataset.get(), type.get(), sizes, out, element_bytes);
 }
 
 // ---- In the parent.
@@ -335,13 +336,14 @@ IsolationLimits limits_for(std::uint64_t file_bytes, std::uint64_t reply_bytes) 
           std::chrono::seconds(30 + (file_bytes + reply_bytes) / (4 << 20))};
 }
 
-// The child's answer to `body`, in which the library may be used.
-Result<IsolatedReply> ask(const H5Library& h5, const std::filesystem::path& path,
-                          const IsolationLimits& limits, const std::function<Result<std::string>()>& body) {
+// Runs `body`, in which the library may be used, and hands on what it tells to `take`, which may not.
+Result<> ask(const H5Library& h5, const std::filesystem::path& path, const IsolationLimits& limits,
+             const std::function<Result<>(const IsolatedTell&)>& body,
+             const std::function<Result<>(std::string_view)>& take) {
   const H5Lock lock(h5);  // the child must not find the library in use by another thread
-  auto reply = run_isolated(limits, body);
-  if (!reply) return reply.take_error().within(path.string());
-  return reply;
+  auto done = run_isolated(limits, body, take);
+  if (!done) return done.take_error().within(path.string());
+  return done;
 }
 
 }  // namespace
@@ -369,19 +371,27 @@ Result<std::uint64_t> file_bytes(const std::filesystem::path& path) {
 
 }  // namespace
 
-Result<H5File> H5File::open(const std::filesystem::path& path) {
+Result<> list_h5(const std::filesystem::path& path, const std::function<void(H5Dataset)>& take) {
   OPDUMP_TRY(const std::uint64_t bytes, file_bytes(path));
   OPDUMP_TRY(const H5Library* const h5, load_h5());
-  const std::uint64_t limit = 16 * std::max(bytes, kSmallFile);
-  OPDUMP_TRY(const IsolatedReply reply,
-             ask(*h5, path, limits_for(bytes, limit), [&] { return list(*h5, path, limit); }));
+  const auto take_piece = [&](std::string_view piece) -> Result<> {
+    Decoder in(piece);
+    while (!in.is_empty()) {
+      H5Dataset dataset = decode_dataset(in);
+      if (!in.is_ok()) return Error(Code::corrupt, "reading it went astray");
+      check_elements(dataset, bytes);
+      take(std::move(dataset));
+    }
+    return ok();
+  };
+  return ask(
+      *h5, path, limits_for(bytes, 16 * std::max(bytes, kSmallFile)),
+      [&](const IsolatedTell& tell) { return list(*h5, path, tell); }, take_piece);
+}
+
+Result<H5File> H5File::open(const std::filesystem::path& path) {
   std::vector<H5Dataset> datasets;
-  Decoder in(reply.span());
-  while (!in.is_empty()) {
-    datasets.push_back(decode_dataset(in));
-    if (!in.is_ok()) return Error(Code::corrupt, path.string() + ": reading it went astray");
-    check_elements(datasets.back(), bytes);
-  }
+  OPDUMP_CHECK_OK(list_h5(path, [&](H5Dataset dataset) { datasets.push_back(std::move(dataset)); }));
   return H5File(path, std::move(datasets));
 }
 
@@ -398,8 +408,8 @@ Result<Scratch> read_h5_elements(const std::filesystem::path& path, const H5Data
     return Error(Code::corrupt, where + "more elements than the file can hold");
   OPDUMP_TRY(const H5Library* const h5, load_h5());
   OPDUMP_TRY(Scratch elements, Scratch::make(bytes, Scratch::Sharing::children));
-  const auto read = [&] { return read_elements(*h5, path, dataset, elements.bytes()); };
-  OPDUMP_TRY([[maybe_unused]] const IsolatedReply reply, ask(*h5, path, limits_for(in_file, bytes), read));
+  const auto read = [&](const IsolatedTell&) { return read_elements(*h5, path, dataset, elements.bytes()); };
+  OPDUMP_CHECK_OK(ask(*h5, path, limits_for(in_file, bytes), read, [](std::string_view) { return ok(); }));
   return elements;
 }
 

@@ -105,10 +105,27 @@ class Cutter {
   bool skip_word() {
     const std::size_t begin = at_;
     if (at_ < text_.size() && (text_[at_] == ',' || text_[at_] == ':')) ++at_;
-    while (at_ < text_.size() &&
-           std::string_view("\"{}[],: \t\r\n").find(text_[at_]) == std::string_view::npos)
-      ++at_;
+    while (at_ < text_.size() && !ends_word(text_[at_])) ++at_;
     return at_ > begin;
+  }
+
+  static bool ends_word(char c) {
+    switch (c) {
+      case '"':
+      case '{':
+      case '}':
+      case '[':
+      case ']':
+      case ',':
+      case ':':
+      case ' ':
+      case '\t':
+      case '\r':
+      case '\n':
+        return true;
+      default:
+        return false;
+    }
   }
 
   std::string_view text_;

@@ -6,8 +6,8 @@ void append_mapping_line(std::string& out, std::string_view short_name, std::str
   out.append(short_name).append(",").append(original_name).append("\n");
 }
 
-MappingCsv decode_mapping_csv(std::string_view text) {
-  MappingCsv mapping;
+std::uint64_t decode_mapping_csv(std::string_view text, const TakeMapping& take) {
+  std::uint64_t damaged_lines = 0;
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     const std::string_view line = text.substr(0, end);
@@ -16,12 +16,19 @@ MappingCsv decode_mapping_csv(std::string_view text) {
     const std::size_t comma = line.find(',');
     const bool names_missing = comma == std::string_view::npos || comma == 0 || comma + 1 == line.size();
     if (torn || names_missing || line.find('/') != std::string_view::npos ||
-        line.find('\0') != std::string_view::npos) {
-      ++mapping.damaged_lines;
-      continue;
-    }
-    mapping.originals[std::string(line.substr(0, comma))] = line.substr(comma + 1);
+        line.find('\0') != std::string_view::npos)
+      ++damaged_lines;
+    else
+      take(line.substr(0, comma), line.substr(comma + 1));
   }
+  return damaged_lines;
+}
+
+MappingCsv decode_mapping_csv(std::string_view text) {
+  MappingCsv mapping;
+  mapping.damaged_lines = decode_mapping_csv(text, [&](std::string_view name, std::string_view original) {
+    mapping.originals[std::string(name)] = original;
+  });
   return mapping;
 }
 

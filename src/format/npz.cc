@@ -7,6 +7,7 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/resident.h"
 
@@ -177,18 +178,19 @@ bool is_npz(std::span<const std::byte> start) {
   return start.size() >= 4 && number_at<std::uint32_t>(start, 0) == kLocalHeader;
 }
 
-Result<std::vector<NpzMember>> list_npz(std::span<const std::byte> file) {
+Result<> list_npz(std::span<const std::byte> file, const TakeNpzMember& take) {
   OPDUMP_TRY(const Directory directory, find_directory(file));
   const auto bytes = slice(file, directory.offset, directory.bytes);
   if (!bytes) return corrupt("its directory ends beyond the file");
-  std::vector<NpzMember> members;
-  for (auto rest = *bytes; !rest.empty();) {
-    OPDUMP_TRY(Entry entry, take_entry(rest));
-    if (!entry.member.name.ends_with(kExtension)) continue;
-    OPDUMP_CHECK_OK(place_member(file, entry));
-    members.push_back(std::move(entry.member));
-  }
-  return members;
+  for (const bool is_checked : {false, true})
+    for (auto rest = *bytes; !rest.empty();) {
+      OPDUMP_TRY(Entry entry, take_entry(rest));
+      if (!entry.member.name.ends_with(kExtension)) continue;
+      OPDUMP_CHECK_OK(place_member(file, entry));
+      note_touch();
+      if (is_checked) take(entry.member);
+    }
+  return ok();
 }
 
 Result<NpyHeader> read_npz_header(std::span<const std::byte> file, const NpzMember& member) {

@@ -5,9 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "base/scratch.h"
@@ -26,9 +26,11 @@ struct NpzMember {
 // True for the first bytes of a zip archive that has members.
 bool is_npz(std::span<const std::byte> start);
 
-// The members whose names end in ".npy", in the order of the archive. `file` is all of it; every Extent lies
-// in it, and no member is announced larger than its bytes can become. Errors: corrupt, unsupported, limit.
-Result<std::vector<NpzMember>> list_npz(std::span<const std::byte> file);
+// Calls take(member) for each member whose name ends in ".npy", in the order of the archive. `file` is all of
+// it; every Extent lies in it, and no member is announced larger than its bytes can become. Nothing is kept:
+// there may be a million. Errors: corrupt, unsupported, limit; nothing is taken then.
+using TakeNpzMember = std::function<void(const NpzMember& member)>;
+Result<> list_npz(std::span<const std::byte> file, const TakeNpzMember& take);
 
 // The header of the array; its data_offset counts from the start of the .npy file. Errors: as
 // decode_npy_header; corrupt.

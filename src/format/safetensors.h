@@ -4,12 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
+#include "base/spill.h"
 #include "format/dump_data.h"
 #include "model/dtype.h"
 #include "model/shape.h"
@@ -31,11 +32,12 @@ class SafetensorsHeader {
   // The next tensor; names must differ. Errors: unsupported -- a dtype; limit -- the tensors are larger than
   // any file.
   Result<> add(const std::string& name, model::DType dtype, const model::Shape& shape);
-  // To be called once. Errors: limit -- names and shapes of more than 100 MB, which others do not read.
-  Result<std::string> finish();
+  // Calls put(text) with one piece after the other. To be called once. Errors: limit -- names and shapes of
+  // more than 100 MB, which the format does not allow; those of `put`.
+  Result<> finish(const std::function<Result<>(std::string_view)>& put);
 
  private:
-  std::string text_;  // behind the bytes for its length
+  Spill text_;  // behind the bytes for its length
   std::uint64_t offset_ = 0, count_ = 0;
 };
 
@@ -49,8 +51,10 @@ struct StoredSafetensors {
 // True for the first bytes (9 or more) of a file that can be one.
 bool is_safetensors(std::span<const std::byte> start);
 
-// The tensors in the order of their data. Every Extent without a fault lies in `file` and is what dtype and
-// shape need. Errors: corrupt; limit -- a header of more than 32 MiB.
-Result<std::vector<StoredSafetensors>> decode_safetensors(std::span<const std::byte> file);
+// Calls take(tensor) for each tensor in the order of the header, which is mostly that of their data. Every
+// Extent without a fault lies in `file` and is what dtype and shape need. Nothing is kept: a header may name
+// a million. Errors: corrupt, and nothing is taken; limit -- a header of more than 100 MB.
+using TakeSafetensors = std::function<void(StoredSafetensors tensor)>;
+Result<> decode_safetensors(std::span<const std::byte> file, const TakeSafetensors& take);
 
 }  // namespace opdump::format

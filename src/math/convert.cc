@@ -185,8 +185,8 @@ bool is_small_type(model::DType dtype) {
 
 }  // namespace
 
-HWY_EXPORT(convert_to_float);
-HWY_EXPORT(convert_to_double);
+OPDUMP_SIMD_EXPORT(convert_to_float);
+OPDUMP_SIMD_EXPORT(convert_to_double);
 
 float float_from_half(std::uint16_t bits) {
   const std::uint32_t sign = std::uint32_t{bits & 0x8000u} << 16;
@@ -258,14 +258,14 @@ void convert_elements(model::DType dtype, const std::byte* in, float* out, std::
   if (is_small_type(dtype))
     convert_small_types(dtype, in, out, count);
   else
-    HWY_DYNAMIC_DISPATCH(convert_to_float)(dtype, in, out, count);
+    OPDUMP_SIMD(convert_to_float)(dtype, in, out, count);
 }
 
 void convert_elements(model::DType dtype, const std::byte* in, double* out, std::size_t count) {
   if (is_small_type(dtype))
     convert_small_types(dtype, in, out, count);
   else
-    HWY_DYNAMIC_DISPATCH(convert_to_double)(dtype, in, out, count);
+    OPDUMP_SIMD(convert_to_double)(dtype, in, out, count);
 }
 
 void widen_bfloat16(const std::uint16_t* in, float* out, std::size_t count) {

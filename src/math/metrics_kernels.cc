@@ -106,8 +106,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace opdump::math {
 
-HWY_EXPORT(sum_float_pairs);
-HWY_EXPORT(sum_double_pairs);
+OPDUMP_SIMD_EXPORT(sum_float_pairs);
+OPDUMP_SIMD_EXPORT(sum_double_pairs);
 
 void PairSums::add(double actual, double golden, Tolerance tolerance) {
   const double abs = std::abs(actual - golden), size = std::abs(golden);
@@ -133,11 +133,11 @@ void PairSums::add(const PairSums& other) {
 }
 
 PairSums sum_pairs(const float* actual, const float* golden, std::size_t count, Tolerance tolerance) {
-  return HWY_DYNAMIC_DISPATCH(sum_float_pairs)(actual, golden, count, tolerance);
+  return OPDUMP_SIMD(sum_float_pairs)(actual, golden, count, tolerance);
 }
 
 PairSums sum_pairs(const double* actual, const double* golden, std::size_t count, Tolerance tolerance) {
-  return HWY_DYNAMIC_DISPATCH(sum_double_pairs)(actual, golden, count, tolerance);
+  return OPDUMP_SIMD(sum_double_pairs)(actual, golden, count, tolerance);
 }
 
 }  // namespace opdump::math

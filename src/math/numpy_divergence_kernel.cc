@@ -176,11 +176,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace opdump::math {
 
-HWY_EXPORT(sum_divergence_simd);
+OPDUMP_SIMD_EXPORT(sum_divergence_simd);
 
 Divergence sum_divergence(const float* actual, const float* golden, std::size_t count,
                           const PairScale& scale) {
-  return HWY_DYNAMIC_DISPATCH(sum_divergence_simd)(actual, golden, count, scale);
+  return OPDUMP_SIMD(sum_divergence_simd)(actual, golden, count, scale);
 }
 
 }  // namespace opdump::math

@@ -295,8 +295,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace opdump::math {
 
-HWY_EXPORT(sum_errors_simd);
-HWY_EXPORT(sum_spread_simd);
+OPDUMP_SIMD_EXPORT(sum_errors_simd);
+OPDUMP_SIMD_EXPORT(sum_spread_simd);
 
 void ErrorSums::add(const ErrorSums& right) {
   difference += right.difference;
@@ -323,12 +323,12 @@ void SpreadSums::add(const SpreadSums& right) {
 }
 
 ErrorSums sum_errors(const float* actual, const float* golden, std::size_t count) {
-  return HWY_DYNAMIC_DISPATCH(sum_errors_simd)(actual, golden, count);
+  return OPDUMP_SIMD(sum_errors_simd)(actual, golden, count);
 }
 
 SpreadSums sum_spread(const float* actual, const float* golden, std::size_t count, const PairScale& scale,
                       NumpyMetricNeeds needs) {
-  return HWY_DYNAMIC_DISPATCH(sum_spread_simd)(actual, golden, count, scale, needs);
+  return OPDUMP_SIMD(sum_spread_simd)(actual, golden, count, scale, needs);
 }
 
 }  // namespace opdump::math

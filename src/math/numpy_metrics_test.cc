@@ -102,7 +102,7 @@ float numpy_log(float x, bool is_fused) {
 }
 
 Floats divergence_terms(const Floats& a, const Floats& g) {
-  const bool is_fused = (hwy::SupportedTargets() & (HWY_AVX2 | HWY_AVX3)) != 0;
+  const bool is_fused = (simd_targets() & (HWY_AVX2 | HWY_AVX3)) != 0;
   return map_pairs(probabilities(a), probabilities(g),
                    [&](float p, float q) { return p * numpy_log(p / q, is_fused); });
 }

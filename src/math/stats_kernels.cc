@@ -287,11 +287,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace opdump::math {
 
-HWY_EXPORT(add_dense_simd);
+OPDUMP_SIMD_EXPORT(add_dense_simd);
 
 void add_dense(model::DType dtype, const std::byte* data, std::size_t count, StatNeeds needs,
                StatPartial& total) {
-  HWY_DYNAMIC_DISPATCH(add_dense_simd)(dtype, data, count, needs, total);
+  OPDUMP_SIMD(add_dense_simd)(dtype, data, count, needs, total);
 }
 
 }  // namespace opdump::math

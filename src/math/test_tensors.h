@@ -128,15 +128,11 @@ inline model::TensorView view_of(model::DType dtype, const Layout& layout,
 // Calls test() once for each instruction set of this machine that the library has code for.
 template <typename Test>
 void for_each_instruction_set(Test test) {
-  const auto choose = [](std::int64_t targets) {
-    hwy::SetSupportedTargetsForTest(targets);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  };
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    choose(target);
+  for (std::int64_t rest = simd_targets() & HWY_TARGETS; rest != 0; rest &= rest - 1) {
+    choose_targets(rest & -rest);
     test();
   }
-  choose(0);
+  choose_targets(0);
 }
 
 // Every layout with every content, for one dtype: calls visit(name, view).

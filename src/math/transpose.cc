@@ -159,11 +159,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace opdump::math {
 
-HWY_EXPORT(transpose_simd);
+OPDUMP_SIMD_EXPORT(transpose_simd);
 
 void transpose(std::size_t element_bytes, const std::byte* in, std::ptrdiff_t in_step, std::byte* out,
                std::ptrdiff_t out_step, std::size_t rows, std::size_t columns) {
-  HWY_DYNAMIC_DISPATCH(transpose_simd)(element_bytes, in, in_step, out, out_step, rows, columns);
+  OPDUMP_SIMD(transpose_simd)(element_bytes, in, in_step, out, out_step, rows, columns);
 }
 
 }  // namespace opdump::math

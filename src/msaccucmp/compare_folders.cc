@@ -32,12 +32,11 @@ bool needs_sizes(const CompareSetup& setup) {
   return setup.arguments.share != nullptr || terminal::Progress::is_shown();
 }
 
-std::uint64_t bytes_of(const std::optional<compare::OperatorFiles>& files) {
-  std::uint64_t bytes = 0;
+// Of the newest one.
+std::uint64_t bytes_of(const compare::OperatorFiles& files) {
   std::error_code error;
-  if (files)
-    if (const auto size = std::filesystem::file_size(files->paths.back(), error); !error) bytes = size;
-  return bytes;
+  const std::uintmax_t size = std::filesystem::file_size(files.paths.back(), error);
+  return error ? 0 : size;
 }
 
 std::vector<const compare::RuleGroup*> groups_of(const CompareSetup& setup) {
@@ -48,37 +47,40 @@ std::vector<const compare::RuleGroup*> groups_of(const CompareSetup& setup) {
 }
 
 // Names and sizes: equal for processes that would compare the same.
-void note_files(std::string& seen, const compare::DumpFolder& folder) {
-  for (std::uint32_t number = 0; number < folder.size(); ++number)
-    for (const std::string& path : folder.files_of(number).paths) {
+Result<> note_files(std::string& seen, const compare::DumpFolder& folder) {
+  for (compare::FilesByOperator::Reader reader(folder.files());;) {
+    OPDUMP_TRY(const bool has_more, reader.next());
+    if (!has_more) return ok();
+    for (const std::string& path : reader.files().paths) {
       std::error_code error;
       compare::note_seen(seen, path.substr(path.rfind('/') + 1) + " " +
                                    std::to_string(std::filesystem::file_size(path, error)));
     }
+  }
 }
 
-std::string files_of(const CompareSetup& setup) {
+// Empty if only one process works.
+Result<std::string> digest_of_files(const CompareSetup& setup) {
   std::string seen;
   if (setup.arguments.share == nullptr) return seen;
-  note_files(seen, setup.mine);
-  note_files(seen, setup.golden);
+  OPDUMP_CHECK_OK(note_files(seen, setup.mine));
+  OPDUMP_CHECK_OK(note_files(seen, setup.golden));
   for (const compare::RuleOp& rule : setup.rules.ops()) compare::note_seen(seen, rule.op.name);
-  return seen;
+  return compare::digest_of(seen);
 }
 
-WorkResult compare_npu(const CompareSetup& setup) {
-  const std::vector<compare::NpuPair> pairs = compare::pair_operators(setup.mine, setup.golden);
+Result<WorkResult> compare_npu(const CompareSetup& setup) {
+  OPDUMP_TRY(const auto pairs, compare::pair_operators(setup.mine, setup.golden));
   const compare::Comparison comparison = setup.comparison(pairs.size());
   CompareWork work;
-  work.seen = files_of(setup);
+  OPDUMP_TRY(work.digest, digest_of_files(setup));
   work.count = pairs.size();
-  if (needs_sizes(setup)) {
-    work.bytes.resize(work.count);
-    parallel_for(work.count, 0, [&](std::size_t i) {
-      if (pairs[i].mine != compare::NpuPair::kNone)
-        work.bytes[i] = bytes_of(setup.mine.files_of(pairs[i].mine));
-    });
-  }
+  if (needs_sizes(setup))
+    work.bytes_of = [&](std::size_t i) -> std::uint64_t {
+      if (pairs[i].mine.is_none()) return 0;
+      const auto files = setup.mine.files().at(pairs[i].mine);
+      return files ? bytes_of(*files) : 0;  // comparing says what is wrong
+    };
   work.compare = [&](std::size_t i) { return compare::compare_npu_pair(comparison, i, pairs[i]); };
   work.give_up = [&](std::size_t i, const std::string& why) {
     return compare::give_up_npu_pair(comparison, i, pairs[i], why);
@@ -86,20 +88,22 @@ WorkResult compare_npu(const CompareSetup& setup) {
   return run_work(work, setup.arguments.share);
 }
 
-WorkResult compare_with_rules(const CompareSetup& setup) {
+Result<WorkResult> compare_with_rules(const CompareSetup& setup) {
   const auto groups = groups_of(setup);
   const compare::Comparison comparison = setup.comparison(groups.size());
   const bool is_map = setup.arguments.maps;
   CompareWork work;
-  work.seen = files_of(setup);
+  OPDUMP_TRY(work.digest, digest_of_files(setup));
   work.count = groups.size();
-  if (needs_sizes(setup)) {
-    work.bytes.resize(work.count);
-    parallel_for(work.count, 0, [&](std::size_t i) {
+  if (needs_sizes(setup))
+    work.bytes_of = [&](std::size_t i) {
+      std::uint64_t bytes = 0;
+      Journal unheard;  // comparing says what is wrong
       for (const std::size_t member : groups[i]->members)
-        work.bytes[i] += bytes_of(setup.mine.find(setup.rules.ops()[member].op.name, std::nullopt));
-    });
-  }
+        if (const auto files = setup.mine.find(setup.rules.ops()[member].op.name, std::nullopt, unheard))
+          bytes += bytes_of(*files);
+      return bytes;
+    };
   work.compare = [&](std::size_t i) {
     return is_map ? compare::map_group(comparison, *groups[i])
                   : compare::compare_group(comparison, *groups[i]);
@@ -189,7 +193,9 @@ void tell_no_match(const CompareArguments& arguments, Journal& journal) {
 }
 
 Status compare_all(const CompareSetup& setup, const std::string& prefix, Journal& journal) {
-  const WorkResult result = setup.has_rules ? compare_with_rules(setup) : compare_npu(setup);
+  const auto done = setup.has_rules ? compare_with_rules(setup) : compare_npu(setup);
+  if (!done) return journal.fail(Status::open_file, done.error().message()).status;
+  const WorkResult& result = *done;
   if (!is_leader(setup.arguments)) return result.status;
   const std::string path = setup.output + "/" + prefix + "result_" + time_stamp() + ".csv";
   const Status written = TableWriter(path, journal).write(setup.comparison(1).columns.header(), result.rows);
@@ -206,7 +212,9 @@ Status compare_all(const CompareSetup& setup, const std::string& prefix, Journal
 }
 
 Status map_all(const CompareSetup& setup, const std::string& prefix, Journal& journal) {
-  const WorkResult result = compare_with_rules(setup);
+  const auto done = compare_with_rules(setup);
+  if (!done) return journal.fail(Status::open_file, done.error().message()).status;
+  const WorkResult& result = *done;
   if (!is_leader(setup.arguments)) return result.status;
   const std::string path = setup.output + "/" + prefix + "mapping_" + time_stamp() + ".csv";
   const Row header = compare::mapping_header(setup.tells_sequence());

@@ -51,25 +51,21 @@ std::string_view type_name(std::int64_t number) {
 std::int64_t comparable_type(std::int64_t number) { return number == 7 ? 6 : number == 10 ? 1 : number; }
 
 struct Pair {
-  const TorchCall* call = nullptr;
-  const H5Dataset* mine = nullptr;
-  const H5Dataset* golden = nullptr;
+  const TorchCall& call;
+  const H5Dataset& mine;
+  const H5Dataset& golden;
 };
 
-std::uint64_t bytes_of(const TorchCall& call) {
-  std::uint64_t bytes = 0;
-  for (const H5Dataset* tensor : call.tensors) bytes += tensor->stored_bytes;
-  return bytes;
-}
-
 // Equal for processes that would compare the same.
-std::string description(const TorchDump& dump) {
-  std::string text;
-  for (const TorchCall& call : dump.calls()) {
-    text += call.key + " " + std::to_string(bytes_of(call)) + "\n";
-    for (const H5Dataset* tensor : call.tensors) text += tensor->path + "\n";
-  }
-  return text;
+std::string digest_of_calls(const TorchDump& mine, const TorchDump& golden) {
+  std::string seen;
+  for (const TorchDump* dump : {&mine, &golden})
+    for (std::size_t i = 0; i < dump->call_count(); ++i) {
+      const TorchCall call = dump->call(i);
+      compare::note_seen(seen, call.key + " " + std::to_string(call.stored_bytes));
+      for (std::size_t n = call.begin; n < call.end; ++n) compare::note_seen(seen, dump->tensor(n).path);
+    }
+  return compare::digest_of(seen);
 }
 
 // A tensor as its strides arrange it, which the file keeps in an attribute.
@@ -125,8 +121,9 @@ class TorchComparison {
     const compare::TorchPairing pairing(mine, golden);
     status_ = compare_calls(mine, golden, pairing);
     if (!is_leader(arguments_)) return std::monostate{};
-    for (const auto& lost : pairing.unmatched())
+    pairing.visit_unmatched([&](const compare::TorchPairing::Unmatched& lost) {
       rows_.add(failed_row({std::to_string(lost.order), lost.op, "NaN", lost.path}, lost.message, journal_));
+    });
     return write(mine, golden);
   }
 
@@ -148,9 +145,7 @@ class TorchComparison {
   }
 
   Done check_mine(const TorchDump& mine) {
-    const bool has_tensors =
-        std::ranges::any_of(mine.calls(), [](const TorchCall& call) { return !call.tensors.empty(); });
-    if (!has_tensors) {
+    if (mine.tensor_count() == 0) {
       journal_.warn("my dump file is empty!");
       return Failure{Status::invalid_dump, ""};
     }
@@ -163,42 +158,44 @@ class TorchComparison {
 
   Status compare_calls(const TorchDump& mine, const TorchDump& golden, const compare::TorchPairing& pairing) {
     CompareWork work;
-    work.seen = description(mine) + description(golden);
-    work.count = mine.calls().size();
-    for (const TorchCall& call : mine.calls()) work.bytes.push_back(bytes_of(call));
+    if (arguments_.share != nullptr) work.digest = digest_of_calls(mine, golden);
+    work.count = mine.call_count();
+    work.bytes_of = [&](std::size_t i) { return mine.call(i).stored_bytes; };
     work.compare = [&](std::size_t i) {
       compare::GroupResult result;
-      compare_call(mine, golden, pairing, mine.calls()[i], result.rows, result.journal);
+      compare_call(mine, golden, pairing, mine.call(i), result.rows, result.journal);
       return result;
     };
     work.give_up = [&](std::size_t i, const std::string& why) {
       compare::GroupResult result;
-      const TorchCall& call = mine.calls()[i];
+      const TorchCall call = mine.call(i);
       add_failed({std::to_string(call.order), call.op, "NaN", "NaN"}, why, result.rows, result.journal);
       return result;
     };
-    WorkResult result = run_work(work, arguments_.share);
-    rows_ = std::move(result.rows);
-    return result.status;
+    auto result = run_work(work, arguments_.share);
+    if (!result) return journal_.fail(Status::open_file, result.error().message()).status;
+    rows_ = std::move(result->rows);
+    return result->status;
   }
 
   void compare_call(const TorchDump& mine, const TorchDump& golden, const compare::TorchPairing& pairing,
                     const TorchCall& call, std::vector<PackedRow>& rows, Journal& journal) {
     const std::string order = std::to_string(call.order);
     journal.info("[" + call.op + "] Start to compare \"/" + call.op + "/" + order + "\".");
-    if (call.tensors.empty()) return journal.warn("[" + call.op + "] has no comparable data.");
+    if (call.is_empty()) return journal.warn("[" + call.op + "] has no comparable data.");
     std::vector<PackedRow> made;
     bool has_match = false;
-    for (const H5Dataset* tensor : call.tensors) {
-      const H5Dataset* counterpart = pairing.golden_of(call, *tensor);
-      has_match = has_match || counterpart != nullptr;
-      if (counterpart != nullptr) {
-        compare_tensors(mine, golden, {&call, tensor, counterpart}, made, journal);
+    for (std::size_t i = call.begin; i < call.end; ++i) {
+      const H5Dataset tensor = mine.tensor(i);
+      const auto counterpart = pairing.golden_of(call, tensor);
+      has_match = has_match || counterpart;
+      if (counterpart) {
+        compare_tensors(mine, golden, {call, tensor, *counterpart}, made, journal);
         continue;
       }
-      const std::string message = "No data match with " + tensor->path + " in golden dump data.";
+      const std::string message = "No data match with " + tensor.path + " in golden dump data.";
       if (pairing.has_golden(call)) journal.warn(message);
-      add_failed({order, call.op, tensor->path, "NaN"}, message, made, journal);
+      add_failed({order, call.op, tensor.path, "NaN"}, message, made, journal);
     }
     if (!has_match) {
       made.clear();
@@ -210,7 +207,7 @@ class TorchComparison {
 
   void compare_tensors(const TorchDump& mine, const TorchDump& golden, const Pair& pair,
                        std::vector<PackedRow>& rows, Journal& journal) {
-    const Row begin = {std::to_string(pair.call->order), pair.call->op, pair.mine->path, pair.golden->path};
+    const Row begin = {std::to_string(pair.call.order), pair.call.op, pair.mine.path, pair.golden.path};
     auto row = measured(mine, golden, pair, begin, journal);
     if (!row) return add_failed(begin, row.failure().message, rows, journal);
     tell(*row, journal);
@@ -219,13 +216,13 @@ class TorchComparison {
 
   compare::Outcome<Row> measured(const TorchDump& mine, const TorchDump& golden, const Pair& pair, Row row,
                                  Journal& journal) {
-    OPDUMP_TRY([[maybe_unused]] const std::monostate same, check_types(*pair.mine, *pair.golden, journal));
-    OPDUMP_TRY(const TensorData left, mine.read(*pair.mine, journal));
-    OPDUMP_TRY(TensorData right, golden.read(*pair.golden, journal));
-    OPDUMP_TRY(right, arranged(*pair.golden, std::move(right), journal));
+    OPDUMP_TRY([[maybe_unused]] const std::monostate same, check_types(pair.mine, pair.golden, journal));
+    OPDUMP_TRY(const TensorData left, mine.read(pair.mine, journal));
+    OPDUMP_TRY(TensorData right, golden.read(pair.golden, journal));
+    OPDUMP_TRY(right, arranged(pair.golden, std::move(right), journal));
     if (left.count() != right.count()) {
       Failure failure{Status::invalid_shape,
-                      "[" + pair.call->op +
+                      "[" + pair.call.op +
                           "] Due to the different shapes on the left and right,the left dump data(" +
                           std::to_string(left.count()) + ") can not be compared to the right dump data(" +
                           std::to_string(right.count()) +
@@ -234,7 +231,7 @@ class TorchComparison {
       journal.warn(failure.message);
       return failure;
     }
-    const compare::PairFacts facts{pair.mine->path, pair.golden->path, compare::is_scalar_shape(left.shape)};
+    const compare::PairFacts facts{pair.mine.path, pair.golden.path, compare::is_scalar_shape(left.shape)};
     OPDUMP_TRY(const compare::AlgorithmResults results,
                algorithms_.measure(left, right, facts, 0, 1, journal));
     row.push_back(left.numpy_name());
@@ -329,8 +326,8 @@ class TorchComparison {
   }
 
   Result<> write_tensor(const std::string& folder, const TorchDump& dump, const std::string& path) {
-    const H5Dataset* dataset = dump.find_tensor(path);
-    if (dataset == nullptr || path.find("/../") != std::string::npos || path.ends_with("/..")) return ok();
+    const auto dataset = dump.find_tensor(path);
+    if (!dataset || path.find("/../") != std::string::npos || path.ends_with("/..")) return ok();
     const auto data = dump.read(*dataset, journal_);
     if (!data) return ok();
     const fs::path file = folder + path + ".npy";

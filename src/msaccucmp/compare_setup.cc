@@ -247,7 +247,7 @@ class Preparation {
     });
     OPDUMP_TRY(setup_->mine, mine.take(journal_));
     OPDUMP_TRY(setup_->golden, golden.take(journal_));
-    if (setup_->mine.files_of(0).paths.front().ends_with(".npy")) setup_->arguments.detects_overflow = false;
+    if (setup_->mine.files().first_path().ends_with(".npy")) setup_->arguments.detects_overflow = false;
     return KindCheck(arguments(), setup_->mine, setup_->golden, journal_).check();
   }
 

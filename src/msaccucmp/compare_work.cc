@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstdio>
-#include <cstring>
 #include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/packing.h"
+#include "base/scratch_vector.h"
 #include "base/worker_pool.h"
 #include "msaccucmp/compare.h"
 #include "terminal/progress.h"
@@ -21,10 +21,8 @@ namespace {
 using compare::GroupResult;
 using compare::Journal;
 using compare::PackedRow;
-using compare::Row;
-using Json = nlohmann::json;
 
-constexpr std::size_t kMostWaiting = 32 << 20;   // bytes of results whose turn has not come
+constexpr std::size_t kMostWaiting = 32 << 20;   // bytes of results whose turn has not come, or of lines
 constexpr std::size_t kPiecesOfRound = 1 << 15;  // that several processes share at a time
 
 // A result, with what it says as it is printed.
@@ -42,8 +40,10 @@ struct Told {
 // Puts together what comes of pieces that are compared at once, in their order.
 class OrderedResults {
  public:
-  explicit OrderedResults(const CompareWork& work) : bytes_(work.bytes), is_done_(work.count) {
-    for (const std::uint64_t each : bytes_) total_bytes_ += each;
+  // `bytes` of each piece, or empty.
+  OrderedResults(std::size_t count, ScratchVector<std::uint64_t> bytes)
+      : bytes_(std::move(bytes)), is_done_(count) {
+    for (std::size_t i = 0; i < bytes_.size(); ++i) total_bytes_ += bytes_[i];
   }
 
   void add(std::size_t i, GroupResult result) {
@@ -52,15 +52,18 @@ class OrderedResults {
     add(std::move(finished), false);
   }
 
-  // Of pieces in rising order. With `may_wait` a thread that is far ahead of the others waits for them: one
-  // of them must have the piece whose turn it is.
+  // Of pieces in rising order. With `may_wait` a thread that is far ahead of the others waits for them -- one
+  // of them must have the piece whose turn it is -- or for whoever reads the lines.
   using Finished = std::vector<std::pair<std::size_t, GroupResult>>;
   void add(Finished finished, bool may_wait) {
     std::vector<Told> told;
     for (auto& [i, result] : finished) told.push_back({take_text(result.journal), std::move(result)});
     std::unique_lock lock(mutex_);
     if (may_wait)
-      has_room_.wait(lock, [&] { return waiting_bytes_ < kMostWaiting || finished.front().first == next_; });
+      has_room_.wait(lock, [&] {
+        return ready_.size() < kMostWaiting &&
+               (waiting_bytes_ < kMostWaiting || finished.front().first == next_);
+      });
     for (std::size_t n = 0; n < finished.size(); ++n) {
       const std::size_t i = finished[n].first;
       waiting_bytes_ += told[n].size();
@@ -74,6 +77,7 @@ class OrderedResults {
   }
 
   bool is_done(std::size_t i) const { return is_done_[i]; }
+  std::uint64_t bytes_of(std::size_t i) const { return bytes_[i]; }
 
   // When all pieces are there.
   WorkResult take() { return std::move(merged_); }
@@ -97,6 +101,7 @@ class OrderedResults {
     is_writing_ = true;
     while (!ready_.empty()) {
       const std::string text = (is_terminal_ ? "\r\033[K" : "") + std::exchange(ready_, {});  // over the bar
+      has_room_.notify_all();
       lock.unlock();
       std::fputs(text.c_str(), stderr);
       lock.lock();
@@ -111,7 +116,7 @@ class OrderedResults {
   std::string ready_;  // in order, to be written
   bool is_writing_ = false;
   WorkResult merged_;
-  const std::vector<std::uint64_t>& bytes_;
+  ScratchVector<std::uint64_t> bytes_;
   std::vector<bool> is_done_;
   std::uint64_t done_bytes_ = 0, total_bytes_ = 0;
   std::size_t next_ = 0;
@@ -132,43 +137,34 @@ void compare_all(std::size_t count, unsigned threads, bool may_wait, OrderedResu
   });
 }
 
-// ---- Results as bytes, each after its length. The processes are the same program.
+// ---- Results as bytes. The processes are the same program.
 
-std::string encode(std::size_t piece, const GroupResult& result) {
-  Json lines = Json::array();
+void encode(std::size_t piece, const GroupResult& result, std::string& bytes) {
+  Packer out(bytes);
+  out.number(piece);
+  out.signed_number(static_cast<int>(result.status));
+  out.number(result.is_matched ? 1 : 0);
+  out.number(result.rows.size());
+  for (const PackedRow& row : result.rows) out.text(row.bytes());
   result.journal.visit([&](const Journal::Line& line) {
-    lines.push_back({static_cast<int>(line.severity), line.text});
+    out.number(1);  // there is a line
+    out.signed_number(static_cast<int>(line.severity));
+    out.text(line.text);
   });
-  Json rows = Json::array();
-  for (const PackedRow& row : result.rows) rows.push_back(row.cells());
-  const auto packed = Json::to_msgpack(
-      {piece, static_cast<int>(result.status), result.is_matched, std::move(rows), std::move(lines)});
-  const std::uint64_t length = packed.size();
-  std::string bytes(reinterpret_cast<const char*>(&length), sizeof length);
-  return bytes.append(packed.begin(), packed.end());
+  out.number(0);
 }
 
-GroupResult from_json(const Json& json) {
+GroupResult decode_result(Unpacker& in) {
   GroupResult result;
-  result.status = static_cast<Status>(json[1].get<int>());
-  result.is_matched = json[2].get<bool>();
-  for (const Json& row : json[3]) result.rows.emplace_back(row.get<Row>());
-  for (const Json& line : json[4]) {
-    const auto severity = static_cast<Journal::Severity>(line[0].get<int>());
-    result.journal.add(severity, line[1].get<std::string>());
+  result.status = static_cast<Status>(in.signed_number());
+  result.is_matched = in.number() != 0;
+  for (std::uint64_t left = in.number(); left > 0 && in.is_ok(); --left)
+    result.rows.push_back(PackedRow::of_bytes(std::string(in.text())));
+  while (in.number() != 0) {
+    const auto severity = static_cast<Journal::Severity>(in.signed_number());
+    result.journal.add(severity, std::string(in.text()));
   }
   return result;
-}
-
-// Calls take(json) for each result in `bytes`.
-template <typename Take>
-void decode(std::string_view bytes, const Take& take) {
-  for (std::uint64_t length = 0; bytes.size() >= sizeof length;) {
-    std::memcpy(&length, bytes.data(), sizeof length);
-    const std::string_view packed = bytes.substr(sizeof length, length);
-    if (const Json json = Json::from_msgpack(packed, true, false); json.is_array()) take(json);
-    bytes.remove_prefix(sizeof length + packed.size());
-  }
 }
 
 // Several processes do the pieces in rounds, so that what they tell each other is not too much at a time.
@@ -187,7 +183,7 @@ class SharedRun {
  private:
   Result<bool> run_rounds() {
     const std::size_t rounds = std::max<std::size_t>(1, (work_.count + kPiecesOfRound - 1) / kPiecesOfRound);
-    OPDUMP_TRY(auto shared, compare::SharedWork::join(share_, compare::digest_of(work_.seen), rounds));
+    OPDUMP_TRY(auto shared, compare::SharedWork::join(share_, work_.digest, rounds));
     if (!shared.takes_part()) {
       OPDUMP_CHECK_OK(shared.sit_out());
       return false;
@@ -203,13 +199,13 @@ class SharedRun {
   }
 
   Result<bool> run_round(compare::SharedWork& work, std::size_t first, std::size_t count) {
-    OPDUMP_TRY(const auto shared,
-               work.run(std::span(work_.bytes).subspan(first, count),
-                        [&](std::span<const std::size_t> pieces) { return compare_own(first, pieces); }));
+    std::vector<std::uint64_t> bytes(count);
+    for (std::size_t i = 0; i < count; ++i) bytes[i] = results_.bytes_of(first + i);
+    OPDUMP_TRY(const auto shared, work.run(bytes, [&](std::span<const std::size_t> pieces) {
+      return compare_own(first, pieces);
+    }));
     for (const std::size_t rank : shared.workers)
-      if (rank != share_.rank)
-        decode(shared.answers[rank],
-               [&](const Json& answer) { results_.add(answer[0].get<std::size_t>(), from_json(answer)); });
+      if (rank != share_.rank) take_answers(shared.answers[rank]);
     bool is_whole = true;
     for (std::size_t i = first; i < first + count; ++i) {
       if (results_.is_done(i)) continue;
@@ -220,12 +216,20 @@ class SharedRun {
     return is_whole;
   }
 
+  void take_answers(std::string_view answers) {
+    for (Unpacker in(answers); !in.is_empty();) {
+      const std::uint64_t piece = in.number();
+      GroupResult result = decode_result(in);
+      if (in.is_ok() && piece < work_.count) results_.add(piece, std::move(result));
+    }
+  }
+
   std::string compare_own(std::size_t first, std::span<const std::size_t> pieces) {
     std::vector<std::string> answers(share_.rank == 0 ? 0 : pieces.size());
     compare_all(pieces.size(), share_.threads, false, results_, [&](std::size_t n) {
       const std::size_t piece = first + pieces[n];
       GroupResult result = work_.compare(piece);
-      if (share_.rank != 0) answers[n] = encode(piece, result);
+      if (share_.rank != 0) encode(piece, result, answers[n]);
       return std::pair(piece, std::move(result));
     });
     std::string bytes;
@@ -240,8 +244,13 @@ class SharedRun {
 
 }  // namespace
 
-WorkResult run_work(const CompareWork& work, const compare::Share* share) {
-  OrderedResults results(work);
+Result<WorkResult> run_work(const CompareWork& work, const compare::Share* share) {
+  ScratchVector<std::uint64_t> bytes;
+  if (work.bytes_of) {
+    OPDUMP_CHECK_OK(bytes.resize(work.count, 0));
+    parallel_for(work.count, 0, [&](std::size_t i) { bytes[i] = work.bytes_of(i); });
+  }
+  OrderedResults results(work.count, std::move(bytes));
   bool is_whole = true;
   if (share == nullptr)
     compare_all(work.count, 0, true, results, [&](std::size_t i) { return std::pair(i, work.compare(i)); });

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <vector>
 
+#include "base/result.h"
 #include "compare/group_compare.h"
 #include "compare/shared_work.h"
 
@@ -15,8 +15,8 @@ namespace opdump::msaccucmp {
 
 struct CompareWork {
   std::size_t count = 0;
-  std::vector<std::uint64_t> bytes;  // of each piece; empty if nobody needs to know
-  std::string seen;                  // what processes must see alike to take part: names and sizes of files
+  std::string digest;  // of what processes must see alike to take part: names and sizes of files
+  std::function<std::uint64_t(std::size_t)> bytes_of;        // a piece; empty if nobody needs to know
   std::function<compare::GroupResult(std::size_t)> compare;  // by several threads at once
   // What is told of a piece of which the process that had it gave no answer.
   std::function<compare::GroupResult(std::size_t, const std::string& why)> give_up;
@@ -29,8 +29,9 @@ struct WorkResult {
   compare::ResultRows rows;
 };
 
-// What pieces say is printed in their order. With `share`, which needs `bytes`, every process does a part and
-// has the same result; its status is `incomplete` if one took no part or died.
-WorkResult run_work(const CompareWork& work, const compare::Share* share);
+// What pieces say is printed in their order. With `share`, which needs `bytes_of`, every process does a part
+// and has the same result; its status is `incomplete` if one took no part or died. Errors: io -- no room for
+// a list of the pieces.
+Result<WorkResult> run_work(const CompareWork& work, const compare::Share* share);
 
 }  // namespace opdump::msaccucmp

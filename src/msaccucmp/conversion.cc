@@ -4,25 +4,21 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <iterator>
 #include <map>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <span>
 #include <utility>
 
 #include "base/file_copy.h"
-#include "base/spill.h"
+#include "base/packing.h"
 #include "base/worker_pool.h"
 #include "compare/shared_work.h"
 
 namespace opdump::msaccucmp {
 namespace fs = std::filesystem;
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::string_view kFailedList = "convert_failed_file_list.txt";
 constexpr std::size_t kFilesOfRound = 1 << 15;  // that several processes share at a time
@@ -50,71 +46,70 @@ class ProgressLines {
   std::chrono::steady_clock::time_point next_{};
 };
 
-// The files that failed: their lines are put aside.
+// The files that failed: their lines are put in order outside of memory.
 class Failures {
  public:
   void add(std::size_t file, const ConvertedFile& converted) {
     if (converted.status == Status::ok) return;
-    const std::string line = converted.failure + "\n";
-    failed_.push_back({file, lines_.size(), static_cast<std::uint32_t>(line.size()), converted.status});
-    lines_.append(line);
+    std::string record;
+    SortKey(record).number(file);
+    lines_.add(record + converted.failure + "\n");
+    auto& [count, first] = statuses_.try_emplace(converted.status, 0, file).first->second;
+    ++count;
+    first = std::min(first, file);
   }
 
-  void sort() { std::ranges::sort(failed_, {}, &Failed::file); }
-
-  // Of equally common ones that of the first file, when they are sorted. The original's is that of the first
-  // in the directory's order, which is any.
+  // Of equally common ones that of the first file. The original's is that of the first in the directory's
+  // order, which is any.
   Status commonest() const {
-    std::map<Status, std::size_t> counts;
-    for (const Failed& each : failed_) ++counts[each.status];
-    const auto is_commoner = [&](const Failed& a, const Failed& b) {
-      return counts[a.status] < counts[b.status];
+    const auto is_less = [](const auto& a, const auto& b) {
+      return a.second.count != b.second.count ? a.second.count < b.second.count
+                                              : a.second.first > b.second.first;
     };
-    const auto found = std::ranges::max_element(failed_, is_commoner);
-    return found == failed_.end() ? Status::ok : found->status;
+    const auto found = std::ranges::max_element(statuses_, is_less);
+    return found == statuses_.end() ? Status::ok : found->first;
   }
 
-  // Appends the lines to `path`. Errors: io.
-  Result<> append_to(const fs::path& path) const {
+  // Appends the lines to `path`, by file. To be called once. Errors: io.
+  Result<> append_to(const fs::path& path) {
     constexpr std::size_t kAtOnce = 4 << 20;
+    RecordSorter::Reader reader = lines_.sorted();
     std::string text;
-    for (std::size_t i = 0; i < failed_.size(); ++i) {
-      std::string line(failed_[i].bytes, '\0');
-      OPDUMP_CHECK_OK(lines_.read(failed_[i].line, line));
-      text += line;
-      if (text.size() < kAtOnce && i + 1 < failed_.size()) continue;
+    for (;;) {
+      OPDUMP_TRY(const bool is_any, reader.next());
+      if (is_any) {
+        SortKeyReader record(reader.record());
+        record.number();
+        text += record.rest();
+      }
+      if (text.size() < kAtOnce && is_any) continue;
       OPDUMP_CHECK_OK(append_file(path, text, 0600));
+      if (!is_any) return ok();
       text.clear();
     }
-    return ok();
   }
 
  private:
-  struct Failed {
-    std::uint64_t file = 0, line = 0;  // the line's place in lines_
-    std::uint32_t bytes = 0;
-    Status status = Status::ok;
+  struct Files {
+    std::size_t count = 0, first = 0;
   };
-  std::vector<Failed> failed_;
-  Spill lines_;
+  RecordSorter lines_;
+  std::map<Status, Files> statuses_;
 };
 
 class Conversion {
  public:
   Conversion(const ConvertOptions& options, const FileList& files, std::size_t total)
-      : options_(options), files_(files), progress_(total), bytes_(files_.size()) {
-    parallel_for(files_.size(), 0, [&](std::size_t i) {
-      std::error_code error;
-      const std::uint64_t bytes = fs::file_size(files_.at(i), error);
-      if (!error) bytes_[i] = bytes;
-    });
-  }
+      : options_(options), files_(files), progress_(total) {}
 
   Status run() {
+    if (auto kept = find_sizes(); !kept) return fail(Status::invalid_path, kept.error().message());
     if (options_.group == nullptr) {
-      std::vector<std::size_t> all(files_.size());
-      std::iota(all.begin(), all.end(), 0);
-      convert(all);
+      for (std::size_t first = 0; first < files_.size(); first += kFilesOfRound) {
+        std::vector<std::size_t> indices(std::min(kFilesOfRound, files_.size() - first));
+        std::iota(indices.begin(), indices.end(), first);
+        convert(indices);
+      }
     } else if (const Status status = share(); status != Status::ok || !options_.group->is_leader()) {
       return status;
     }
@@ -123,6 +118,17 @@ class Conversion {
   }
 
  private:
+  // Errors: io -- there is no room to keep them.
+  Result<> find_sizes() {
+    OPDUMP_CHECK_OK(bytes_.resize(files_.size(), 0));
+    parallel_for(files_.size(), 0, [&](std::size_t i) {
+      std::error_code error;
+      const std::uint64_t bytes = fs::file_size(files_.at(i), error);
+      if (!error) bytes_[i] = bytes;
+    });
+    return ok();
+  }
+
   void convert(std::span<const std::size_t> indices) {
     const std::size_t here = options_.group == nullptr ? 1 : options_.group->size_here();
     const unsigned threads = std::max<unsigned>(1, worker_count(0) / static_cast<unsigned>(here));
@@ -153,7 +159,7 @@ class Conversion {
     const compare::Share share{group.rank(), group.size(), 0,
                                [&](const std::string& mine) { return group.exchange(mine); }};
     const std::size_t rounds = std::max<std::size_t>(1, (files_.size() + kFilesOfRound - 1) / kFilesOfRound);
-    auto work = compare::SharedWork::join(share, compare::digest_of(description()), rounds);
+    auto work = compare::SharedWork::join(share, digest(), rounds);
     if (!work) return fail(Status::invalid_path, work.error().message());
     if (!work->takes_part()) {
       const auto waited = work->sit_out();
@@ -162,9 +168,10 @@ class Conversion {
     left_out_ = work->problems();
     for (std::size_t first = 0, round = 0; round < rounds; ++round, first += kFilesOfRound) {
       const std::size_t count = std::min(kFilesOfRound, files_.size() - first);
+      std::vector<std::uint64_t> bytes(count);
+      for (std::size_t n = 0; n < count; ++n) bytes[n] = bytes_[first + n];
       const auto shared =
-          work->run(std::span(bytes_).subspan(first, count),
-                    [&](std::span<const std::size_t> own) { return convert_own(first, own); });
+          work->run(bytes, [&](std::span<const std::size_t> own) { return convert_own(first, own); });
       if (!shared) return fail(Status::invalid_path, shared.error().message());
       if (group.is_leader()) take_round(first, *shared);
     }
@@ -196,43 +203,46 @@ class Conversion {
   }
 
   // Equal for processes that would convert the same.
-  std::string description() const {
+  std::string digest() const {
     std::string seen;
     for (std::size_t i = 0; i < files_.size(); ++i)
       compare::note_seen(seen, files_.at(i).filename().string() + " " + std::to_string(bytes_[i]));
-    return seen;
+    return compare::digest_of(seen);
   }
 
-  // Each answer is behind its length.
+  // What this process tells of a file: number, status, failure and what was said.
   void note_answer(std::size_t i, const ConvertedFile& converted, const Log& log) {
-    Json lines = Json::array();
-    for (const auto& [severity, text] : log.lines()) lines.push_back({static_cast<int>(severity), text});
-    const auto packed =
-        Json::to_msgpack({i, static_cast<int>(converted.status), converted.failure, std::move(lines)});
-    const std::uint64_t length = packed.size();
-    answers_.append(reinterpret_cast<const char*>(&length), sizeof length);
-    answers_.append(packed.begin(), packed.end());
+    Packer out(answers_);
+    out.number(i);
+    out.signed_number(static_cast<int>(converted.status));
+    out.text(converted.failure);
+    out.number(log.lines().size());
+    for (const auto& [severity, text] : log.lines()) {
+      out.signed_number(static_cast<int>(severity));
+      out.text(text);
+    }
   }
 
   // Of a process that runs the same program.
-  void take_answers(std::string_view bytes, std::size_t first, std::vector<bool>& is_done) {
-    for (std::uint64_t length = 0; bytes.size() >= sizeof length;) {
-      std::memcpy(&length, bytes.data(), sizeof length);
-      const std::string_view packed = bytes.substr(sizeof length, length);
-      bytes.remove_prefix(sizeof length + packed.size());
-      const Json answer = Json::from_msgpack(packed, true, false);
-      if (!answer.is_array()) continue;
-      const auto i = answer[0].get<std::size_t>();
-      failures_.add(i, {static_cast<Status>(answer[1].get<int>()), answer[2].get<std::string>()});
-      for (const Json& line : answer[3])
-        log_line(static_cast<Severity>(line[0].get<int>()), line[1].get<std::string>());
+  void take_answers(std::string_view answers, std::size_t first, std::vector<bool>& is_done) {
+    for (Unpacker in(answers); !in.is_empty();) {
+      const std::uint64_t i = in.number();
+      const auto status = static_cast<Status>(in.signed_number());
+      const std::string failure(in.text());
+      std::vector<std::pair<Severity, std::string_view>> lines;
+      for (std::uint64_t left = in.number(); left > 0 && in.is_ok(); --left) {
+        const auto severity = static_cast<Severity>(in.signed_number());
+        lines.emplace_back(severity, in.text());
+      }
+      if (!in.is_ok() || i < first || i - first >= is_done.size()) continue;
+      failures_.add(i, {status, failure});
+      for (const auto& [severity, text] : lines) log_line(severity, text);
       progress_.count_one();
       is_done[i - first] = true;
     }
   }
 
   Status note_failures() {
-    failures_.sort();
     const Status status = failures_.commonest();
     if (status == Status::ok) return status;
     const fs::path path = options_.output / kFailedList;
@@ -249,21 +259,26 @@ class Conversion {
   std::mutex mutex_;  // guards progress_, failures_, answers_ and the order of the log's lines
   ProgressLines progress_;
   Failures failures_;
-  std::vector<std::uint64_t> bytes_;   // of the files
-  std::vector<std::string> left_out_;  // processes that did not do their part
-  std::string answers_;                // what this process tells the others: index, status, failure, log
+  ScratchVector<std::uint64_t> bytes_;  // of the files
+  std::vector<std::string> left_out_;   // processes that did not do their part
+  std::string answers_;                 // what this process tells the others
 };
 
 }  // namespace
 
-bool FileList::add(const std::string& name) {
+Result<> FileList::add(std::string_view name) {
   const auto place = names_.add(name);
-  if (place) places_.push_back(*place);
-  return place.has_value();
+  if (!place) return Error(Code::limit, folder_.string() + ": too many files");
+  return places_.push_back(*place);
 }
 
-void FileList::sort() {
-  std::ranges::sort(places_, {}, [&](std::uint32_t place) { return names_.at(place); });
+Result<> FileList::add_sorted(RecordSorter names) {
+  RecordSorter::Reader reader = names.sorted();
+  for (;;) {
+    OPDUMP_TRY(const bool is_any, reader.next());
+    if (!is_any) return ok();
+    OPDUMP_CHECK_OK(add(reader.record()));
+  }
 }
 
 Status convert_files(const ConvertOptions& options, const FileList& files, std::size_t total) {

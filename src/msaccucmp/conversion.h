@@ -4,30 +4,35 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <string>
-#include <vector>
+#include <string_view>
+#include <utility>
 
+#include "base/record_sorter.h"
+#include "base/result.h"
+#include "base/scratch_vector.h"
 #include "base/text_blocks.h"
 #include "msaccucmp/convert.h"
 
 namespace opdump::msaccucmp {
 
-// The files of a conversion by number. There can be a million: names are kept, and little more.
+// The files of a conversion by number. There can be millions: they are put in order outside of memory, and
+// little more than their names is kept.
 class FileList {
  public:
   // What is added lies in `folder`; "" for whole paths.
   explicit FileList(std::filesystem::path folder = {}) : folder_(std::move(folder)) {}
 
-  // False if there are too many.
-  bool add(const std::string& name);
-  void sort();
+  // Errors: limit -- names of more than 4 GiB; io.
+  Result<> add(std::string_view name);
+  // By name.
+  Result<> add_sorted(RecordSorter names);
   std::size_t size() const { return places_.size(); }
   std::filesystem::path at(std::size_t i) const { return folder_ / names_.at(places_[i]); }
 
  private:
   std::filesystem::path folder_;
   TextBlocks names_;
-  std::vector<std::uint32_t> places_;  // in names_
+  ScratchVector<std::uint32_t> places_;  // in names_
 };
 
 // Converts them all, says how far it is out of `total`, and notes failures in the list of them. Returns the

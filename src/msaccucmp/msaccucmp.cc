@@ -111,12 +111,24 @@ bool has_control(std::string_view text) {
 }  // namespace
 
 LogText::LogText() {
+  // Each operator has a text, and to tell the time takes longer than all else of it.
+  thread_local std::time_t last_time = -1;
+  thread_local ::pid_t last_process = -1;
+  thread_local std::string last_start;
   const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  ::localtime_r(&now, &local);
-  std::array<char, 32> time{};
-  std::strftime(time.data(), time.size(), "%Y-%m-%d %H:%M:%S", &local);
-  start_.append(time.data()).append(" (").append(std::to_string(::getpid())).append(") - [");
+  const ::pid_t process = ::getpid();
+  if (now != last_time || process != last_process) {
+    std::tm local{};
+    ::localtime_r(&now, &local);
+    std::array<char, 32> time{};
+    std::strftime(time.data(), time.size(), "%Y-%m-%d %H:%M:%S", &local);
+    last_start = std::string(time.data()) + " (" + std::to_string(process) + ") - [";
+    last_time = now;
+    last_process = process;
+  }
+  start_ = last_start;
+  constexpr std::size_t kUsualLength = 1 << 10;
+  text_.reserve(kUsualLength);
 }
 
 void LogText::add(Severity severity, std::string_view text) {

@@ -49,7 +49,7 @@ struct Made {
     runs.emplace_back();
     runs.back().name = model::sanitise_name(name);
     runs.back().type = "convolution";
-    runs.back().op = &ops.back();
+    runs.back().op = {std::shared_ptr<void>(), &ops.back()};  // which `ops` owns
     OperatorComparison& op = operators.emplace_back();
     op.golden = op.actual = {std::shared_ptr<void>(), &runs.back()};  // which `runs` owns
     op.verdict = verdict;

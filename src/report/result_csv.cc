@@ -35,7 +35,9 @@ bool is_formula(const std::string& cell) {
 }  // namespace
 
 std::string csv_line(const compare::Row& row) {
+  constexpr std::size_t kUsualLength = 400;
   std::string line;
+  line.reserve(kUsualLength);
   for (std::size_t i = 0; i < row.size(); ++i) {
     if (i > 0) line += ',';
     if (std::ranges::none_of(row[i], [](char c) { return c == ',' || c == '"' || c == '\r' || c == '\n'; })) {

@@ -109,6 +109,31 @@ def second_runs(dump, step):
     return {name.replace("op0.", "op0.run1."): array for name, array in arrays_of(dump, step).items() if "relu-op0" in name}
 
 
+def test_more_runs_than_are_listed_at_a_time(tmp_path):
+    """One step; what one is called must not depend on where it is cut."""
+    folder = tmp_path / "dump/rank_0/net/0/0"
+    folder.mkdir(parents=True)
+    count, made = 4500, {}
+    for i in range(count):
+        name, run = ("relu", i // 2) if i % 2 else (f"relu{i}", 0)
+        numpy.save(folder / f"ReLU.{name}.0.0.{1700000000000000 + i}.output.0.DefaultFormat.float32.npy", numpy.float32(i))
+        made[f"{name}{f'.run{run}' if run else ''}.output.0"] = numpy.float32(i)
+    for to in ("npy", "npz"):
+        done = convert(tmp_path / "dump", "-o", tmp_path / to, "--to", to)
+        assert done.returncode == 0 and f"converted {count} tensors" in done.stdout, done.stderr
+    step = tmp_path / "npy/rank_0/graph_0/step_0"
+    assert {file.stem: numpy.load(file) for file in step.iterdir()} == made
+    assert dict(numpy.load(tmp_path / "npz/rank_0/graph_0/step_0.npz")) == made
+
+
+@pytest.mark.parametrize("to", ["npz", "safetensors"])
+def test_a_file_that_cannot_be_written_is_told_of_each_tensor(dump, to, tmp_path):
+    (tmp_path / f"out/rank_0/graph_0/step_0.{to}/full").mkdir(parents=True)
+    done = convert(dump, "-o", tmp_path / "out", "--to", to)
+    assert done.returncode == 3 and "converted 12 tensors" in done.stdout and "12 could not be" in done.stdout
+    assert len(done.stderr.splitlines()) == 12 and f"{FIRST}: " in done.stderr
+
+
 def test_selected(dump, tmp_path):
     assert convert(dump, "-o", tmp_path / "a", "--op", "relu", "--slot", "output.0", "--step", 0).returncode == 0
     assert [file.name for file in (tmp_path / "a").rglob("*.npy")] == ["Default_relu-ReLU_relu-op0.output.0.npy"]

@@ -161,6 +161,22 @@ def test_convert_with_a_process_that_dies(whole, tmp_path):
     assert done.stdout == f"converted 20 tensors into {tmp_path}/out\n" and len(files_of(tmp_path / "out")) == 20
 
 
+@pytest.mark.parametrize("to", ["txt", "npz"])
+def test_convert_with_a_process_that_dies_at_work(tmp_path, to):
+    for i in range(9):
+        folder = tmp_path / f"dump/rank_0/graph_0/step_{i}"
+        folder.mkdir(parents=True)
+        np.save(folder / "add.output.0.npy", np.random.default_rng(i).standard_normal(1 << (18 if to == "txt" else 23)).astype("f4"))
+    command = convert(tmp_path / "dump", tmp_path / "out", "--to", to)
+    kill = [sys.executable, HERE / "kill_worker.py", "--when", tmp_path / "out", OPDUMP]
+    done = mpirun((2, OPDUMP, *command), (1, *kill, *command))
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert done.stderr.count("process 2") == 1 and "process 2: it died, and process 0 did its part" in done.stderr
+    assert done.stdout == f"converted 9 tensors into {tmp_path}/out\n"
+    subprocess.run([OPDUMP, *convert(tmp_path / "dump", tmp_path / "alone", "--to", to)], check=True)
+    assert files_of(tmp_path / "out") == files_of(tmp_path / "alone")
+
+
 # ---- msaccucmp convert, and verbs that know nothing of other processes
 
 

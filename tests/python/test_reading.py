@@ -63,7 +63,7 @@ def test_finding(dumps):
 
 
 def test_large_arrays_are_the_mapped_file(tmp_path):
-    path, values = tmp_path / "conv1.npy", np.arange(1 << 16, dtype="f4").reshape(2, -1)
+    path, values = tmp_path / "conv1.npy", np.arange(1 << 18, dtype="f4").reshape(2, -1)
     np.save(path, values)
     slot = opdump.open(tmp_path)["conv1"]["output.0"]
     array = slot.numpy()

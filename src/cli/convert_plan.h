@@ -1,0 +1,41 @@
+// What `opdump convert` is asked for, and what is known of it before there is work to divide.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "cli/convert_item.h"
+#include "cli/select.h"
+#include "dump/dump_set.h"
+
+namespace opdump::cli {
+
+struct ConvertArguments {
+  std::string path, output, to = "npy", format, slot;
+  RunFilter filter;
+};
+
+struct ConvertPlan {
+  // Some thousand executions, from `first` to before `last` of `chosen`: whole steps, unless each tensor is a
+  // file.
+  struct Batch {
+    std::size_t first = 0, last = 0;
+  };
+  dump::DumpSet dump;
+  std::vector<std::uint32_t> chosen;  // of its runs
+  std::vector<Batch> batches;
+  std::uint64_t bytes = 0;
+  std::string digest;  // of what decides about the files that are made
+};
+
+// Looks at everything once, and makes the directories: what can go wrong before there is work to divide does.
+// Errors: as DumpSet::open and select_runs; not_found -- there is no tensor; io -- a directory cannot be
+// made, or leads elsewhere.
+Result<ConvertPlan> make_convert_plan(const ConvertArguments& arguments, const ConvertTarget& target,
+                                      const LogSink& tell);
+
+}  // namespace opdump::cli

@@ -1,0 +1,37 @@
+// The names of the files of a directory, of which there may be very many, and what they were called before
+// their names were too long.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/record_sorter.h"
+#include "base/result.h"
+
+namespace opdump::dump {
+
+class FileNames {
+ public:
+  void add(std::string_view name);
+  // Whether one of them makes a directory a step directory.
+  bool have_dump_file() const { return has_dump_file_; }
+  bool have_mapping() const { return has_mapping_; }        // mapping.csv
+  bool have_statistics() const { return has_statistics_; }  // statistic.csv
+
+  // Tells what a file was called, if there is one of that name.
+  void add_original(std::string_view name, std::string_view original);
+
+  // Calls `take` with each name in order, and what the file was called: what was told last, or else its name.
+  // To be called once. Errors: io.
+  using Take = std::function<void(const std::string& name, const std::string& original)>;
+  Result<> drain(const Take& take);
+
+ private:
+  RecordSorter names_;  // each after what was told of it
+  bool has_dump_file_ = false, has_mapping_ = false, has_statistics_ = false;
+  std::string record_;  // kept for its memory
+};
+
+}  // namespace opdump::dump
