@@ -147,6 +147,15 @@ def op_debug(folder, side, size):
     sparse(folder / "Opdebug.Node_OpDebug.1.2.1600000000000000", struct.pack("<Q", len(header)) + header, size, side)
 
 
+def overflow_record():
+    """As it should be: of stream 1, task 2."""
+    record = bytearray(2048)
+    struct.pack_into("<4Q", record, 256, 1, 2, 1, 0)
+    struct.pack_into("<3Q", record, 1024, 0xabc, 0, 16)
+    header = message([described(BYTE, ND, (2048,), 2048, None)])
+    return struct.pack("<Q", len(header)) + header + record
+
+
 def onnx(folder, side, size, raw=True):
     place = folder / "test_data_set_0"
     place.mkdir()
@@ -292,12 +301,7 @@ class Bench:
         with tempfile.TemporaryDirectory(dir=self.args.dir) as folder:
             root = pathlib.Path(folder)
             (root / "golden").mkdir()
-            record = bytearray(2048)
-            struct.pack_into("<4Q", record, 256, 1, 2, 1, 0)
-            struct.pack_into("<3Q", record, 1024, 0xabc, 0, 16)
-            header = message([described(BYTE, ND, (2048,), 2048, None)])
-            (root / "golden/Opdebug.Node_OpDebug.1.2.1600000000000000").write_bytes(
-                struct.pack("<Q", len(header)) + header + record)
+            (root / "golden/Opdebug.Node_OpDebug.1.2.1600000000000000").write_bytes(overflow_record())
             dump(root / "golden", "golden", self.args.mib << 20, dtype)
             self.convert(name, root, "msaccucmp overflow", "msaccucmp", "overflow", "-d", root / "golden", "-out", root / "out")
 
@@ -375,6 +379,29 @@ class Bench:
             self.row(name, "ls", "ls", root / "golden")
             self.row(name, "compare", "compare", root / "golden", root / "actual")
 
+    def steps(self):
+        """Memory for each directory; one overflow in each."""
+        name = f"{self.args.files} steps"
+        if not self.is_wanted(name):
+            return
+        with tempfile.TemporaryDirectory(dir=self.args.dir) as folder:
+            root = pathlib.Path(folder)
+            header = message([described(FLOAT, ND, (16,), 64, None)])
+            for side in ("golden", "actual"):
+                contents = {"Relu.relu.2.1.1700000000000000": struct.pack("<Q", len(header)) + header + start_of(side)[:64],
+                            "Opdebug.Node_OpDebug.1.2.1600000000000000": overflow_record()}
+                for step in range(self.args.files):
+                    place = root / side / f"20240101000000/0/net/1/{step}"
+                    place.mkdir(parents=True)
+                    for file, content in contents.items():
+                        first = root / f"{side}.{file}.{step // 30000}"  # a file has at most 65000 names on ext4
+                        if step % 30000 == 0:
+                            first.write_bytes(content)
+                        os.link(first, place / file)
+            self.row(name, "ls", "ls", root / "golden")
+            self.row(name, "ls --json", "ls", root / "golden", "--json")
+            self.row(name, "compare", "compare", root / "golden", root / "actual")
+
     def many(self):
         """Memory for each file."""
         name = f"{self.args.files} files"
@@ -419,6 +446,7 @@ def main():
     large = bench.worst
     if args.files > 0:
         bench.many()
+        bench.steps()
         bench.table()
     print(f"at most {large} MiB for a tensor of {args.mib} MiB, {bench.worst} MiB in all")
     return bench.failed or bench.worst > args.limit

@@ -24,6 +24,9 @@ class RecordSorter {
 
   // All records in order, equal ones too. The sorter must stay where it is, and takes no more.
   Reader sorted();
+  // Calls take(record) -> Result<> for each in order. Errors: io, and those of `take`.
+  template <typename Take>
+  Result<> visit(const Take& take);
 
  private:
   struct Place {  // in newest_
@@ -75,6 +78,15 @@ class RecordSorter::Reader {
   bool is_started_ = false;
   std::size_t current_ = 0;  // whose record was given last
 };
+
+template <typename Take>
+Result<> RecordSorter::visit(const Take& take) {
+  for (Reader reader = sorted();;) {
+    OPDUMP_TRY(const bool has_more, reader.next());
+    if (!has_more) return ok();
+    OPDUMP_CHECK_OK(take(reader.record()));
+  }
+}
 
 // Appends values to a record. Texts come in order as strings do, whatever stands behind them.
 class SortKey {

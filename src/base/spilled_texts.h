@@ -19,7 +19,7 @@ class SpilledTexts {
   }
   std::uint64_t count() const { return count_; }
 
-  // Calls take(text) for each in their order. Errors: io.
+  // Calls take(text) -> Result<> for each in their order. Errors: io, and those of `take`.
   template <typename Take>
   Result<> visit(const Take& take) const {
     std::string text;
@@ -27,7 +27,7 @@ class SpilledTexts {
       OPDUMP_CHECK_OK(bytes_.read(at, {reinterpret_cast<char*>(&size), sizeof size}));
       text.resize(size);
       OPDUMP_CHECK_OK(bytes_.read(at + sizeof size, text));
-      take(std::string_view(text));
+      OPDUMP_CHECK_OK(take(std::string_view(text)));
     }
     return ok();
   }

@@ -84,7 +84,8 @@ class Converter {
     }
     for (const ItemResult& result : results_) {
       converted_ += result.converted;
-      OPDUMP_CHECK_OK(result.failures.visit([&](std::string_view failure) { failures_.add(failure); }));
+      OPDUMP_CHECK_OK(
+          result.failures.visit([&](std::string_view failure) { return failures_.add(failure), ok(); }));
     }
     return ok();
   }
@@ -157,7 +158,8 @@ class Converter {
       out.number(i);
       out.number(results_[i].converted);
       out.number(results_[i].failures.count());
-      if (!results_[i].failures.visit([&](std::string_view failure) { out.text(failure); })) return {};
+      const auto add = [&](std::string_view failure) { return out.text(failure), ok(); };
+      if (!results_[i].failures.visit(add)) return {};
     }
     return answers;
   }
@@ -190,7 +192,8 @@ class Converter {
 Result<int> report(const Converter& converter, const dump::DumpSet& dump, const Result<>& logged,
                    const std::string& output) {
   std::string text = "converted " + counted(converter.converted(), "tensor") + " into " + output;
-  OPDUMP_CHECK_OK(converter.failures().visit(terminal::print_error));
+  OPDUMP_CHECK_OK(converter.failures().visit(
+      [](std::string_view failure) { return terminal::print_error(failure), ok(); }));
   for (const dump::Problem& problem : dump.problems())
     terminal::print_error(problem.path.string() + ": " + problem.what);
   for (const std::string& process : converter.left_out()) terminal::print_error(process);

@@ -5,6 +5,7 @@
 #include <string>
 #include <tuple>
 
+#include "base/key_numbers.h"
 #include "base/record_sorter.h"
 #include "base/text.h"
 #include "cli/arguments.h"
@@ -48,14 +49,13 @@ struct Totals {
 Result<std::uint64_t> count_different(RecordSorter& records) {
   std::uint64_t count = 0;
   std::string last;
-  RecordSorter::Reader reader = records.sorted();
-  for (;;) {
-    OPDUMP_TRY(const bool has_more, reader.next());
-    if (!has_more) return count;
-    if (count > 0 && reader.record() == last) continue;
-    last = reader.record();
+  OPDUMP_CHECK_OK(records.visit([&](std::string_view record) {
+    if (count > 0 && record == last) return ok();
+    last = record;
     ++count;
-  }
+    return ok();
+  }));
+  return count;
 }
 
 Result<Totals> add_up(const dump::DumpSet& dump, const Chosen& chosen) {
@@ -77,18 +77,42 @@ Result<Totals> add_up(const dump::DumpSet& dump, const Chosen& chosen) {
   return totals;
 }
 
-// The operator that a record is about: by name if it is in the dump, else as the record tells it.
-std::string overflowed(const dump::DumpSet& dump, const dump::Overflow& overflow) {
-  const auto place = [](const auto& of) { return std::tuple(of.rank, of.graph_id, of.step); };
-  for (std::size_t i = 0; i < dump.runs().size(); ++i) {
-    if (place(dump.runs().section_of(i)) != place(overflow)) continue;
-    const OperatorRun run = dump.runs().without_slots(i);
-    if (run.task == overflow.task && run.stream == overflow.stream) return compare::operator_name(run);
+// The operators that records of overflows are about.
+class Overflowed {
+ public:
+  // Errors: io -- there is no room.
+  static Result<Overflowed> make(const dump::DumpSet& dump) {
+    Overflowed overflowed(dump);
+    if (dump.overflow_count() == 0) return overflowed;
+    for (std::size_t i = 0; i < dump.runs().size(); ++i) {
+      OPDUMP_TRY(std::uint64_t* const number, overflowed.numbers_.at(key_of(dump.runs().without_slots(i))));
+      if (*number == 0) *number = i + 1;
+    }
+    return overflowed;
   }
-  return "task " + std::to_string(overflow.task) + " of stream " + std::to_string(overflow.stream);
-}
 
-std::string summary(const dump::DumpSet& dump, const Totals& totals, std::size_t run_count) {
+  // By name if it is in the dump, else as the record tells it. Errors: io -- there is no room.
+  Result<std::string> name(const dump::Overflow& overflow) {
+    OPDUMP_TRY(const std::uint64_t* const number, numbers_.at(key_of(overflow)));
+    if (*number == 0)
+      return "task " + std::to_string(overflow.task) + " of stream " + std::to_string(overflow.stream);
+    return compare::operator_name(dump_->runs().without_slots(*number - 1));
+  }
+
+ private:
+  explicit Overflowed(const dump::DumpSet& dump) : dump_(&dump) {}
+  template <typename Of>
+  static std::uint64_t key_of(const Of& of) {
+    std::string key;
+    SortKey(key).number(of.rank).signed_number(of.graph_id).signed_number(of.step);
+    SortKey(key).number(of.task).signed_number(of.stream);
+    return KeyNumbers::key_of(key);
+  }
+  const dump::DumpSet* dump_;
+  KeyNumbers numbers_;  // of the first execution of each task, from 1 on
+};
+
+Result<> print_summary(const dump::DumpSet& dump, const Totals& totals, std::size_t run_count) {
   const std::string steps = compare::format_ranges(totals.steps);
   std::string text = counted(totals.ranks.size(), "rank") + ", " + counted(totals.graphs.size(), "graph");
   if (!steps.empty())
@@ -106,12 +130,18 @@ std::string summary(const dump::DumpSet& dump, const Totals& totals, std::size_t
     for (const dump::Loss& loss : status.losses)
       text += "  missing: " + std::to_string(loss.count) + " x " + loss.what + " (" + loss.reason + ")\n";
   }
-  for (const dump::Overflow& overflow : dump.overflows())
-    text += "overflow: step " + std::to_string(overflow.step) + ", " + overflowed(dump, overflow) +
-            " (status " + std::to_string(overflow.status) + ")\n";
+  terminal::print(text);
+  OPDUMP_TRY(Overflowed overflowed, Overflowed::make(dump));
+  OPDUMP_CHECK_OK(dump.visit_overflows([&](const dump::Overflow& overflow) -> Result<> {
+    OPDUMP_TRY(const std::string op, overflowed.name(overflow));
+    terminal::print("overflow: step " + std::to_string(overflow.step) + ", " + op + " (status " +
+                    std::to_string(overflow.status) + ")\n");
+    return ok();
+  }));
   for (const dump::Problem& problem : dump.problems())
-    text += "problem: " + problem.path.string() + ": " + problem.what + "\n";
-  return text;
+    terminal::print("problem: " + problem.path.string() + ": " + problem.what + "\n");
+  terminal::print("\n");
+  return ok();
 }
 
 // The operators of one step under a heading; slots are indented once more than operators.
@@ -134,7 +164,7 @@ void list_text(const dump::DumpSet& dump, const Chosen& chosen) {
   }
 }
 
-void list_json(const dump::DumpSet& dump, const Chosen& chosen, const Totals& totals) {
+Result<> list_json(const dump::DumpSet& dump, const Chosen& chosen, const Totals& totals) {
   for (const std::uint32_t i : chosen) {
     const OperatorRun run = dump.runs()[i];
     Json record = run_json(run);
@@ -160,17 +190,22 @@ void list_json(const dump::DumpSet& dump, const Chosen& chosen, const Totals& to
   record["states"] = Json::object();
   for (const auto& [rank, status] : dump.statuses()) record["states"][std::to_string(rank)] = status.state;
   record["overflows"] = Json::array();
-  for (const dump::Overflow& overflow : dump.overflows())
+  OPDUMP_TRY(Overflowed overflowed, Overflowed::make(dump));
+  OPDUMP_CHECK_OK(dump.visit_overflows([&](const dump::Overflow& overflow) -> Result<> {
+    OPDUMP_TRY(const std::string op, overflowed.name(overflow));
     record["overflows"].push_back({{"rank", overflow.rank},
                                    {"graph", overflow.graph_id},
                                    {"step", overflow.step},
-                                   {"operator", overflowed(dump, overflow)},
+                                   {"operator", op},
                                    {"status", overflow.status},
                                    {"file", overflow.file.string()}});
+    return ok();
+  }));
   record["problems"] = Json::array();
   for (const dump::Problem& problem : dump.problems())
     record["problems"].push_back(problem.path.string() + ": " + problem.what);
   terminal::print(json_line(record));
+  return ok();
 }
 
 }  // namespace
@@ -184,10 +219,10 @@ Result<int> run_ls(std::span<const char* const> args) {
   OPDUMP_TRY(const Chosen chosen, select_runs(dump, arguments.filter));
   OPDUMP_TRY(const Totals totals, add_up(dump, chosen));
   if (arguments.json) {
-    list_json(dump, chosen, totals);
+    OPDUMP_CHECK_OK(list_json(dump, chosen, totals));
     return 0;
   }
-  terminal::print(summary(dump, totals, chosen.size()) + "\n");
+  OPDUMP_CHECK_OK(print_summary(dump, totals, chosen.size()));
   list_text(dump, chosen);
   return 0;
 }

@@ -138,7 +138,7 @@ Result<std::vector<std::uint32_t>> select_runs(const dump::DumpSet& dump, const 
     if (!filter.step || runs.section_of(i).step == *filter.step) in_step.push_back(i);
   if (filter.step && in_step.empty()) {
     std::vector<std::int64_t> steps;
-    for (const dump::Runs::Section& section : runs.sections()) steps.push_back(section.step);
+    for (std::uint32_t i = 0; i < runs.section_count(); ++i) steps.push_back(runs.section(i).step);
     return Error(Code::not_found, dump.path().string() + ": there is no step " +
                                       std::to_string(*filter.step) + "; the dump has " +
                                       compare::format_ranges(std::move(steps)));

@@ -229,13 +229,12 @@ class PairComparer {
 
 Result<ScratchVector<NpuPair>> take_pairs(RecordSorter& sorter) {
   ScratchVector<NpuPair> pairs;
-  for (RecordSorter::Reader sorted = sorter.sorted();;) {
-    OPDUMP_TRY(const bool has_more, sorted.next());
-    if (!has_more) return pairs;
-    SortKeyReader in(sorted.record());
+  OPDUMP_CHECK_OK(sorter.visit([&](std::string_view record) {
+    SortKeyReader in(record);
     for (int i = 0; i < 3; ++i) in.number();
-    OPDUMP_CHECK_OK(pairs.push_back(Unpacker(in.rest()).object<NpuPair>()));
-  }
+    return pairs.push_back(Unpacker(in.rest()).object<NpuPair>());
+  }));
+  return pairs;
 }
 
 }  // namespace

@@ -77,11 +77,7 @@ class FilesByOperator::Grouper {
 Result<> FilesByOperator::finish() {
   bucket_count_ = added_.size() / kFilesOfBucket + 1;
   Grouper grouper(*this);
-  for (RecordSorter::Reader sorted = added_.sorted();;) {
-    OPDUMP_TRY(const bool has_file, sorted.next());
-    if (!has_file) break;
-    OPDUMP_CHECK_OK(grouper.add(sorted.record()));
-  }
+  OPDUMP_CHECK_OK(added_.visit([&](std::string_view file) { return grouper.add(file); }));
   OPDUMP_CHECK_OK(grouper.finish());
   added_ = RecordSorter();
   return begin_bucket(bucket_count_);

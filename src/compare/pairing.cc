@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/first_index.h"
 #include "base/record_sorter.h"
 #include "dump/file_name.h"
 
@@ -40,9 +41,10 @@ struct FrameRule {
 template <typename Field>
 std::optional<std::int64_t> single_value(const Runs& runs, Field field) {
   if (runs.empty()) return std::nullopt;
-  const std::int64_t first = field(runs.sections()[0]);
-  const auto is_first = [&](const Runs::Section& section) { return field(section) == first; };
-  return std::ranges::all_of(runs.sections(), is_first) ? std::optional(first) : std::nullopt;
+  const std::int64_t first = field(runs.section(0));
+  for (std::uint32_t i = 1; i < runs.section_count(); ++i)
+    if (field(runs.section(i)) != first) return std::nullopt;
+  return first;
 }
 
 // True if the field must be equal. Adds a note where two single values differ.
@@ -147,11 +149,17 @@ class FramePairing {
 
   // Shapes may have to be read from files: only for what names did not settle.
   Result<> join_signatures() {
-    std::set<std::int64_t> graphs;  // that are open
-    for (std::uint32_t g = 0; g < golden_.size(); ++g)
-      if (golden_.partners[g] == kNone) graphs.insert(rule_->graph_of(golden_.section_of(g)));
+    ScratchVector<std::int64_t> graphs;  // that are open, in order: that of the executions of a frame
+    for (std::uint32_t g = 0; g < golden_.size(); ++g) {
+      if (golden_.partners[g] != kNone) continue;
+      const std::int64_t graph = rule_->graph_of(golden_.section_of(g));
+      if (graphs.empty() || graphs[graphs.size() - 1] != graph) OPDUMP_CHECK_OK(graphs.push_back(graph));
+    }
     return join_equal(rule_->graph, [&](const Part& part, std::uint32_t i) {
-      const bool is_open = graphs.contains(rule_->graph_of(part.section_of(i)));
+      const std::int64_t graph = rule_->graph_of(part.section_of(i));
+      const std::size_t at =
+          first_index(0, graphs.size(), [&](std::size_t open) { return graphs[open] >= graph; });
+      const bool is_open = at < graphs.size() && graphs[at] == graph;
       return is_open ? signature((*part.runs)[part.first + i]) : std::string();
     });
   }
@@ -273,11 +281,11 @@ namespace {
 // Whether graphs are parts of a step. Otherwise each step is an execution of one graph, and which number a
 // graph has depends on the steps that were run before.
 bool have_graphs_in_common_steps(const Runs& runs) {
-  std::map<std::pair<std::uint32_t, std::int64_t>, std::int64_t> graphs;
-  return std::ranges::any_of(runs.sections(), [&](const Runs::Section& section) {
-    return graphs.try_emplace({section.rank, section.step}, section.graph_id).first->second !=
-           section.graph_id;
-  });
+  for (std::size_t i = 1; i < runs.size(); ++i) {
+    const Runs::Section &last = runs.section_of(i - 1), &next = runs.section_of(i);
+    if (last.rank == next.rank && last.step == next.step && last.graph_id != next.graph_id) return true;
+  }
+  return false;
 }
 
 FrameRule make_rule(const Runs& golden, const Runs& actual, std::vector<std::string>& notes) {

@@ -26,7 +26,8 @@ OperatorRun make_run(std::string name, std::string type = "add", model::Shape sh
 dump::Runs make_runs(const std::vector<OperatorRun>& list) {
   dump::Runs runs;
   for (const OperatorRun& run : list)
-    EXPECT_TRUE(runs.add(runs.add_section({run.rank, run.graph_id, run.step, {}, {}}), run));
+    EXPECT_TRUE(runs.add(*runs.add_section({run.rank, run.graph_id, run.step}), run));
+  EXPECT_TRUE(runs.sort());
   return runs;
 }
 

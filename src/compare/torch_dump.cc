@@ -156,12 +156,8 @@ Result<> TorchDump::add_all(bool with_inputs) {
     out.text(is_kept ? pack(dataset) : "");
     sorter.add(record);
   }));
-  RecordSorter::Reader reader = sorter.sorted();
-  for (;;) {
-    OPDUMP_TRY(const bool is_any, reader.next());
-    if (!is_any || call_count() > kMostOperators) return ok();
-    OPDUMP_CHECK_OK(add(reader.record()));
-  }
+  return sorter.visit(
+      [&](std::string_view dataset) { return call_count() > kMostOperators ? ok() : add(dataset); });
 }
 
 // Adds a dataset of the last call, or of a new one behind it.

@@ -147,23 +147,22 @@ class H5Runs {
 
   // Gives the calls in order, with their operands in the order of their names. Errors: io.
   Result<> drain(const TakeRun& take) {
-    RecordSorter::Reader reader = slots_.sorted();
     OperatorRun run;
     std::string last;  // operand
-    for (;;) {
-      OPDUMP_TRY(const bool has_more, reader.next());
-      const Record record(has_more ? reader.record() : std::string_view());
-      if (!run.slots.empty() && (!has_more || run.task != record.call || run.name != record.op))
-        finish(run, take);
-      if (!has_more) return ok();
-      if (record.operand == last) continue;  // another name of it
+    OPDUMP_CHECK_OK(slots_.visit([&](std::string_view bytes) {
+      const Record record(bytes);
+      if (run.task != record.call || run.name != record.op) finish(run, take);
+      if (record.operand == last) return ok();  // another name of it
       last = record.operand;
       run.task = record.call;
       if (record.call != 0) run.type = record.op;
       run.name = record.op;
       Unpacker packed(record.slot);
       run.slots.push_back(packer_.unpack(packed, {}));
-    }
+      return ok();
+    }));
+    finish(run, take);
+    return ok();
   }
 
  private:
@@ -185,6 +184,7 @@ class H5Runs {
   };
 
   static void finish(OperatorRun& run, const TakeRun& take) {
+    if (run.slots.empty()) return;
     std::uint32_t next[] = {0, 0};
     for (Slot& slot : run.slots) slot.index = next[static_cast<std::size_t>(slot.side)]++;
     take(std::exchange(run, {}));

@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr std::uint32_t kNoSection = UINT32_MAX;
 constexpr std::size_t kMaxWalkDepth = 32;  // of directories below what was opened
 constexpr std::size_t kSlotsAtOnce =
     1 << 15;  // read before they are packed; their headers are checked together
@@ -53,6 +54,45 @@ struct Subdirectories {
   }
 };
 
+// Where executions were found.
+struct SectionOrigin {
+  std::uint32_t rank = 0;  // as the path has it
+  bool is_by_device = false, is_constants = false;
+};
+
+// What was recorded into one place at once: of layout (B) that is a step, of the others all of a rank. There
+// should be one network.
+class Recording {
+ public:
+  Recording() = default;
+  Recording(Scheme scheme, std::uint32_t rank)
+      : rank_(rank), of_models_(scheme == Scheme::model_tree || scheme == Scheme::time_tree) {}
+
+  // Equal ones one after the other.
+  void add(std::string_view network) {
+    if (count_ > 0 && network == last_) return;
+    const fs::path parent = fs::path(network).parent_path();
+    if (count_ == 0) parent_ = parent;
+    of_models_ = of_models_ && parent == parent_;
+    last_ = network;
+    if (++count_ <= kTold) names_ += (count_ > 1 ? ", " : "") + last_;
+  }
+  std::uint64_t count() const { return count_; }
+  bool are_models() const { return of_models_ && count_ > 1; }
+  std::string names() const {
+    return count_ <= kTold ? names_ : names_ + " and " + std::to_string(count_ - kTold) + " more";
+  }
+  std::uint32_t rank() const { return rank_; }
+
+ private:
+  static constexpr std::uint64_t kTold = 20;
+  std::uint32_t rank_ = 0;
+  bool of_models_ = false;
+  std::uint64_t count_ = 0;
+  std::string last_, names_;
+  fs::path parent_;
+};
+
 }  // namespace
 
 // Builds a DumpSet: walks the directories, reads each step, then brings in what the rank's own files know.
@@ -73,20 +113,19 @@ class DumpSetReader {
   void note_entry(const fs::directory_entry& entry, StepFiles& files, Subdirectories& inside);
   void read_file_alone();
   void read_step_directory(StepFiles files);
-  void note_section(std::uint32_t section, const Location& location, const std::string& net);
+  Result<std::uint32_t> add_section(const Location& location, std::int64_t step, const std::string& directory,
+                                    const std::string& network);
+  void note_overflow(const Location& location, const Overflow& overflow);
   void pack_pending();
-  fs::path note_net(const Location& location);
-  void place_devices();
-  void place_constants();
+  std::string note_network(const Location& location);
+  Result<> place_devices();
+  Result<> place_constants();
   Result<> read_rank(std::uint32_t rank, const fs::path& directory);
   Result<> join_log(std::uint32_t rank, LogIndex& log);
-  void tell_models_apart();
-  void report_several_nets();
+  Result<> tell_networks();
+  void report(const Recording& recording);
 
   DumpSet set_;
-  // What was recorded into one place at once: of layout (B) that is a step, of the others all of a rank.
-  using Recording = std::tuple<Scheme, std::uint32_t, std::int64_t>;
-
   std::vector<std::string> trail_;               // names of the directories that lead to the one being read
   std::size_t first_inside_ = 0;                 // of these, the first below what the user opened
   bool is_file_ = false;                         // what the user opened is no directory
@@ -94,30 +133,30 @@ class DumpSetReader {
   std::vector<std::uint32_t> pending_sections_;  // of each
   std::size_t pending_slots_ = 0;
   Result<> packed_ = ok();                // why runs could not be kept
-  std::vector<std::uint32_t> constants_;  // sections of constants
-  // Whose rank is a device so far.
-  std::vector<std::uint32_t> device_sections_;
-  std::vector<std::size_t> device_overflows_;
+  ScratchVector<SectionOrigin> origins_;  // of each section
+  bool has_constants_ = false;
+  RecordSorter overflows_, device_overflows_;  // by rank, or device; graph, step, file; packed
+  std::set<std::uint32_t> devices_;            // that are taken for ranks so far
   std::set<fs::path> older_;        // directories of networks of which a later recording has the same
   std::optional<fs::path> beside_;  // the root of a tree whose ranks do not lead to its steps
-  std::map<Recording, std::set<std::string>> nets_;                            // paths below what was opened
-  std::vector<std::tuple<std::uint32_t, std::uint32_t, std::string>> models_;  // section, rank, network
+  RecordSorter networks_;  // scheme, rank and step of a Recording; a network's path below what was opened
+  std::set<std::uint32_t> told_ranks_;
 };
 
 Result<DumpSet> DumpSetReader::read() {
   OPDUMP_CHECK_OK(find_ancestors());
   OPDUMP_CHECK_OK(read_all());
-  find_ranks_beside();
-  place_devices();
-  place_constants();
-  for (const auto& [rank, directory] : set_.rank_directories_) OPDUMP_CHECK_OK(read_rank(rank, directory));
   OPDUMP_CHECK_OK(std::move(packed_));
-  tell_models_apart();
-  report_several_nets();
+  find_ranks_beside();
+  OPDUMP_CHECK_OK(place_devices());
+  OPDUMP_CHECK_OK(place_constants());
+  for (const auto& [rank, directory] : set_.rank_directories_) OPDUMP_CHECK_OK(read_rank(rank, directory));
+  OPDUMP_CHECK_OK(tell_networks());
   OPDUMP_CHECK_OK(set_.runs_.sort());
-  std::ranges::sort(set_.overflows_, {}, [](const Overflow& overflow) {
-    return std::tuple(overflow.rank, overflow.graph_id, overflow.step, overflow.file);
-  });
+  OPDUMP_CHECK_OK(overflows_.visit([&](std::string_view overflow) {
+    set_.overflows_.add(overflow);
+    return ok();
+  }));
   return std::move(set_);
 }
 
@@ -127,7 +166,8 @@ Result<> DumpSetReader::read_all() {
   else
     OPDUMP_CHECK_OK(walk(set_.path_, 0));
   pack_pending();
-  if (!set_.runs_.empty() || !packed_ || !set_.overflows_.empty() || !set_.rank_directories_.empty())
+  if (!set_.runs_.empty() || !packed_ || overflows_.size() + device_overflows_.size() > 0 ||
+      !set_.rank_directories_.empty())
     return ok();
   std::string text = set_.path_.string() + ": no dump";
   const std::vector<Problem>& problems = set_.problems();
@@ -183,14 +223,20 @@ void DumpSetReader::find_ranks_beside() {
 
 // A tree that knows devices only: of a single rank, the single device is its own; otherwise they bear the
 // same number.
-void DumpSetReader::place_devices() {
-  std::set<std::uint32_t> devices;
-  for (const std::uint32_t i : device_sections_) devices.insert(set_.runs_.sections()[i].rank);
-  for (const std::size_t i : device_overflows_) devices.insert(set_.overflows_[i].rank);
-  if (devices.size() != 1 || set_.rank_directories_.size() != 1) return;
-  const std::uint32_t rank = set_.rank_directories_.begin()->first;
-  for (const std::uint32_t i : device_sections_) set_.runs_.section(i).rank = rank;
-  for (const std::size_t i : device_overflows_) set_.overflows_[i].rank = rank;
+Result<> DumpSetReader::place_devices() {
+  std::optional<std::uint32_t> rank;
+  if (devices_.size() == 1 && set_.rank_directories_.size() == 1)
+    rank = set_.rank_directories_.begin()->first;
+  for (std::uint32_t i = 0; rank && i < set_.runs_.section_count(); ++i)
+    if (origins_[i].is_by_device) set_.runs_.section(i).rank = *rank;
+  return device_overflows_.visit([&](std::string_view overflow) {
+    SortKeyReader in(overflow);
+    const std::uint64_t device = in.number();
+    std::string record;
+    SortKey(record).number(rank.value_or(device));
+    overflows_.add(record.append(in.rest()));
+    return ok();
+  });
 }
 
 // Reads the files right in `directory`, if it is a step's. Errors: io -- it cannot be listed.
@@ -211,22 +257,20 @@ Result<> DumpSetReader::walk(const fs::path& directory, std::size_t depth) {
   Subdirectories inside;
   auto listed = read_files_in(directory, inside);
   leave_out_older(directory, inside.times);
-  RecordSorter::Reader reader = inside.names.sorted();
-  for (;;) {
-    OPDUMP_TRY(const bool has_more, reader.next());
-    if (!has_more) return listed;
-    const std::string name(reader.record());
+  OPDUMP_CHECK_OK(inside.names.visit([&](std::string_view name) {
     const fs::path path = directory / name;
-    if (older_.contains(path)) continue;
+    if (older_.contains(path)) return ok();
     if (const auto rank = find_rank(name)) set_.rank_directories_.try_emplace(*rank, path);
     if (depth == kMaxWalkDepth) {
       set_.problems_.push_back({path, "deeper than any dump; not looked into"});
-      continue;
+      return ok();
     }
-    trail_.push_back(name);
+    trail_.emplace_back(name);
     if (auto done = walk(path, depth + 1); !done) set_.problems_.push_back({path, done.error().message()});
     trail_.pop_back();
-  }
+    return ok();
+  }));
+  return listed;
 }
 
 // Of what lies in several {time}/{device}/{net} the last one is read.
@@ -289,36 +333,48 @@ void DumpSetReader::read_step_directory(StepFiles files) {
   const Location location = locate(trail_, first_inside_);
   if (!location.is_tree || files.is_alone) files.prefix = prefix_of(location);
   const std::string directory = files.directory.string();
-  std::string net;
-  std::map<std::int64_t, std::uint32_t> sections;  // by step
+  std::optional<std::string> network;
+  const auto find_network = [&] {
+    if (!network) network = note_network(location);
+  };
+  std::optional<std::int64_t> step;  // of the execution that came last
+  std::uint32_t section = 0;         // the same one's
   const auto take = [&](OperatorRun run) {
-    if (sections.empty()) net = note_net(location).filename().string();
-    const auto [section, is_new] = sections.try_emplace(run.step);
-    if (is_new) {
-      section->second =
-          set_.runs_.add_section({location.rank, location.graph_id, location.step + run.step, {}, directory});
-      note_section(section->second, location, net);
+    find_network();
+    if (step != run.step) {
+      step = run.step;
+      auto added = add_section(location, run.step, directory, *network);
+      if (!added) packed_ = added.take_error();
+      if (!packed_) return;
+      section = *added;
     }
     pending_slots_ += run.slots.size();
-    pending_sections_.push_back(section->second);
+    pending_sections_.push_back(section);
     pending_.push_back(std::move(run));
     if (pending_slots_ >= kSlotsAtOnce) pack_pending();
   };
-  std::vector<Overflow> overflows = read_step(std::move(files), set_.problems_, take);
-  if (sections.empty() && !overflows.empty()) note_net(location);
-  for (Overflow& overflow : overflows) {
-    overflow.rank = location.rank;
-    overflow.graph_id = location.graph_id;
-    overflow.step = location.step;
-    if (is_by_device(location)) device_overflows_.push_back(set_.overflows_.size());
-    set_.overflows_.push_back(std::move(overflow));
-  }
+  read_step(std::move(files), set_.problems_, take, [&](const Overflow& overflow) {
+    find_network();
+    note_overflow(location, overflow);
+  });
 }
 
-void DumpSetReader::note_section(std::uint32_t section, const Location& location, const std::string& net) {
-  if (!net.empty()) models_.emplace_back(section, location.rank, net);
-  if (location.constants) constants_.push_back(section);
-  if (is_by_device(location)) device_sections_.push_back(section);
+// Of a step of `location`, counted from its own. Errors: io.
+Result<std::uint32_t> DumpSetReader::add_section(const Location& location, std::int64_t step,
+                                                 const std::string& directory, const std::string& network) {
+  has_constants_ = has_constants_ || location.constants;
+  if (is_by_device(location)) devices_.insert(location.rank);
+  OPDUMP_CHECK_OK(origins_.push_back({location.rank, is_by_device(location), location.constants}));
+  return set_.runs_.add_section({location.rank, location.graph_id, location.step + step}, directory, network);
+}
+
+void DumpSetReader::note_overflow(const Location& location, const Overflow& overflow) {
+  std::string record;
+  SortKey(record).number(location.rank).signed_number(location.graph_id).signed_number(location.step);
+  SortKey(record).text(overflow.file.native()).number(overflow.task).signed_number(overflow.stream);
+  SortKey(record).number(overflow.status);
+  (is_by_device(location) ? device_overflows_ : overflows_).add(record);
+  if (is_by_device(location)) devices_.insert(location.rank);
 }
 
 void DumpSetReader::pack_pending() {
@@ -330,8 +386,8 @@ void DumpSetReader::pack_pending() {
   pending_slots_ = 0;
 }
 
-// Returns the path of the network as nets_ has it; nothing if the directory is of none.
-fs::path DumpSetReader::note_net(const Location& location) {
+// Returns the name of the network; nothing if the directory is of none.
+std::string DumpSetReader::note_network(const Location& location) {
   const auto joined = [&](std::size_t first, std::size_t last) {
     fs::path path;
     for (std::size_t i = first; i < last; ++i) path /= trail_[i];
@@ -341,27 +397,44 @@ fs::path DumpSetReader::note_net(const Location& location) {
   // Of any folder only {net}/{graph}/{step} is taken for a recording.
   const auto is_number = [&](std::size_t up) { return parse_int64(trail_[trail_.size() - up]).has_value(); };
   if (location.net_length == 0 || (!location.is_tree && !(is_number(1) && is_number(2)))) return {};
+  // What is recorded into one place at once is a step of layout (B), of the others all of a rank.
   const std::int64_t step = location.scheme == Scheme::model_tree ? location.step : -1;
-  fs::path net = joined(std::min(first_inside_, location.net_length - 1), location.net_length);
-  nets_[{location.scheme, location.rank, step}].insert(net.string());
-  return net;
+  const fs::path network = joined(std::min(first_inside_, location.net_length - 1), location.net_length);
+  std::string record;
+  SortKey(record).number(static_cast<std::uint64_t>(location.scheme)).number(location.rank);
+  SortKey(record).signed_number(step);
+  networks_.add(record.append(network.native()));
+  return network.filename();
 }
 
 // Constants are written once for a graph: they belong to the first of its steps.
-void DumpSetReader::place_constants() {
-  std::map<std::pair<std::uint32_t, std::int64_t>, std::int64_t> first_steps;
-  const std::set<std::uint32_t> constants(constants_.begin(), constants_.end());
-  for (std::uint32_t i = 0; i < set_.runs_.sections().size(); ++i) {
-    const Runs::Section& section = set_.runs_.sections()[i];
-    if (constants.contains(i)) continue;
-    const auto [found, added] = first_steps.try_emplace({section.rank, section.graph_id}, section.step);
-    if (!added) found->second = std::min(found->second, section.step);
+Result<> DumpSetReader::place_constants() {
+  if (!has_constants_) return ok();
+  RecordSorter by_graph;  // constants last
+  std::string record;
+  for (std::uint32_t i = 0; i < set_.runs_.section_count(); ++i) {
+    const Runs::Section& section = set_.runs_.section(i);
+    record.clear();
+    SortKey(record).number(section.rank).signed_number(section.graph_id).number(origins_[i].is_constants);
+    SortKey(record).signed_number(section.step).number(i);
+    by_graph.add(record);
   }
-  for (const std::uint32_t i : constants_) {
-    Runs::Section& section = set_.runs_.section(i);
-    const auto found = first_steps.find({section.rank, section.graph_id});
-    section.step = found == first_steps.end() ? 0 : found->second;
-  }
+  std::string graph;
+  std::int64_t first_step = 0;
+  return by_graph.visit([&](std::string_view section) {
+    SortKeyReader in(section);
+    in.number();
+    in.signed_number();
+    const std::string_view of_graph = section.substr(0, section.size() - in.rest().size());
+    const bool is_constants = in.number() == 1;
+    const std::int64_t step = in.signed_number();
+    if (of_graph != graph) {
+      graph = of_graph;
+      first_step = is_constants ? 0 : step;
+    }
+    if (is_constants) set_.runs_.section(static_cast<std::uint32_t>(in.number())).step = first_step;
+    return ok();
+  });
 }
 
 Result<> DumpSetReader::read_rank(std::uint32_t rank, const fs::path& directory) {
@@ -384,58 +457,107 @@ Result<> DumpSetReader::read_rank(std::uint32_t rank, const fs::path& directory)
 
 // Tells runs which operator they are, and adds those of which nothing was dumped.
 Result<> DumpSetReader::join_log(std::uint32_t rank, LogIndex& log) {
-  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> graphs;  // of {graph or any, step}
   for (std::size_t i = 0; i < set_.runs_.size(); ++i) {
-    const Runs::Section& section = set_.runs_.section_of(i);
-    if (section.rank != rank) continue;
-    for (const std::int64_t graph_id : {section.graph_id, model::kAnyGraph})
-      graphs.emplace(std::pair(graph_id, section.step), section.graph_id);
+    if (set_.runs_.section_of(i).rank != rank) continue;
     OPDUMP_TRY(const std::uint32_t op, log.find(set_.runs_.without_slots(i)));
     set_.runs_.set_operator(i, op);
   }
-  std::map<std::pair<std::int64_t, std::int64_t>, std::uint32_t> sections;  // by graph and step
-  return log.visit_absent([&](std::uint32_t number, std::int64_t step) -> Result<> {
+  constexpr std::uint64_t kSection = 0, kOperator = 1;
+  RecordSorter by_step;  // sections of {graph or any, step}, then operators that are absent from it
+  const auto add = [&](std::int64_t graph_id, std::int64_t step, std::uint64_t kind, std::uint32_t number) {
+    std::string record;
+    SortKey(record).signed_number(graph_id).signed_number(step).number(kind).number(number);
+    by_step.add(record);
+  };
+  for (std::uint32_t i = 0; i < set_.runs_.section_count(); ++i) {
+    const Runs::Section& section = set_.runs_.section(i);
+    if (section.rank != rank) continue;
+    for (const std::int64_t graph_id : {section.graph_id, model::kAnyGraph})
+      add(graph_id, section.step, kSection, i);
+  }
+  OPDUMP_CHECK_OK(log.visit_absent([&](std::uint32_t number, std::int64_t step) {
+    add(set_.runs_.operator_of(number).graph_id, step, kOperator, number);
+    return ok();
+  }));
+  std::tuple<std::int64_t, std::int64_t> last;
+  std::optional<Runs::Section> recorded;  // there
+  std::uint32_t added = kNoSection;       // for what is absent from it
+  return by_step.visit([&](std::string_view record) -> Result<> {
+    SortKeyReader in(record);
+    const std::int64_t graph_id = in.signed_number(), step = in.signed_number();
+    const bool is_section = in.number() == kSection;
+    const auto number = static_cast<std::uint32_t>(in.number());
+    if (const std::tuple place(graph_id, step); place != last) {
+      last = place;
+      recorded.reset();
+      added = kNoSection;
+    }
+    if (is_section && !recorded) recorded = set_.runs_.section(number);
+    if (is_section || !recorded) return ok();
+    if (added == kNoSection) {
+      OPDUMP_TRY(added, set_.runs_.add_section(*recorded));
+    }
     const model::Operator op = set_.runs_.operator_of(number);
-    const auto graph = graphs.find({op.graph_id, step});
-    if (graph == graphs.end()) return ok();
-    const auto [section, is_new] = sections.try_emplace({graph->second, step});
-    if (is_new) section->second = set_.runs_.add_section({rank, graph->second, step, {}, {}});
     OperatorRun run;
     run.type = file_type(op);
     run.name = file_op_name(op);
-    OPDUMP_CHECK_OK(set_.runs_.add(section->second, run));
+    OPDUMP_CHECK_OK(set_.runs_.add(added, run));
     set_.runs_.set_operator(set_.runs_.size() - 1, number);
     return ok();
   });
 }
 
 // Of several models in one recording of CANN, operators are told apart by the model's name.
-void DumpSetReader::tell_models_apart() {
-  std::set<std::uint32_t> ranks;
-  std::erase_if(nets_, [&](const auto& entry) {
-    const auto& [recording, nets] = entry;
-    const auto [scheme, rank, step] = recording;
-    const fs::path parent = fs::path(*nets.begin()).parent_path();
-    const bool are_models =
-        (scheme == Scheme::model_tree || scheme == Scheme::time_tree) && nets.size() > 1 &&
-        std::ranges::all_of(nets, [&](const fs::path& net) { return net.parent_path() == parent; });
-    if (are_models) ranks.insert(rank);
-    return are_models;
-  });
-  for (const auto& [section, rank, model] : models_)
-    if (ranks.contains(rank)) set_.runs_.section(section).model = model;
+Result<> DumpSetReader::tell_networks() {
+  std::set<std::uint32_t> ranks_of_models;
+  Recording recording;
+  const auto finish = [&] {
+    if (recording.are_models())
+      ranks_of_models.insert(recording.rank());
+    else
+      report(recording);
+  };
+  std::string place;
+  OPDUMP_CHECK_OK(networks_.visit([&](std::string_view record) {
+    SortKeyReader in(record);
+    const auto scheme = static_cast<Scheme>(in.number());
+    const auto rank = static_cast<std::uint32_t>(in.number());
+    in.signed_number();
+    const std::string_view of_record = record.substr(0, record.size() - in.rest().size());
+    if (of_record != place) {
+      finish();
+      recording = Recording(scheme, rank);
+      place = of_record;
+    }
+    recording.add(in.rest());
+    return ok();
+  }));
+  finish();
+  for (std::uint32_t i = 0; i < origins_.size(); ++i)
+    if (ranks_of_models.contains(origins_[i].rank)) set_.runs_.tell_model(i);
+  return ok();
 }
 
-void DumpSetReader::report_several_nets() {
-  std::set<std::uint32_t> told;
-  for (const auto& [recording, nets] : nets_) {
-    const std::uint32_t rank = std::get<1>(recording);
-    if (nets.size() < 2 || !told.insert(rank).second) continue;
-    std::string names;
-    for (const std::string& net : nets) names += (names.empty() ? "" : ", ") + net;
-    set_.problems_.push_back({set_.path_, "several recordings of rank " + std::to_string(rank) +
-                                              ", read as one; expected one of these directories: " + names});
-  }
+void DumpSetReader::report(const Recording& recording) {
+  if (recording.count() < 2 || !told_ranks_.insert(recording.rank()).second) return;
+  set_.problems_.push_back(
+      {set_.path_, "several recordings of rank " + std::to_string(recording.rank()) +
+                       ", read as one; expected one of these directories: " + recording.names()});
+}
+
+Result<> DumpSet::visit_overflows(const std::function<Result<>(const Overflow&)>& take) const {
+  return overflows_.visit([&](std::string_view record) {
+    SortKeyReader in(record);
+    Overflow overflow;
+    overflow.rank = static_cast<std::uint32_t>(in.number());
+    overflow.graph_id = in.signed_number();
+    overflow.step = in.signed_number();
+    overflow.file = in.text();
+    overflow.task = in.number();
+    overflow.stream = in.signed_number();
+    overflow.status = in.number();
+    return take(overflow);
+  });
 }
 
 Result<DumpSet> DumpSet::open(const fs::path& path, const LogSink& tell) {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,6 +20,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "base/scratch.h"
+#include "base/spilled_texts.h"
 #include "dump/layout.h"
 #include "dump/operator_log.h"
 #include "dump/operator_run.h"
@@ -49,8 +51,9 @@ class DumpSet {
 
   // By rank, step, graph, then in order of execution.
   const Runs& runs() const { return runs_; }
-  // In order of rank, graph, step and file name.
-  const std::vector<Overflow>& overflows() const { return overflows_; }
+  // Calls `take` for each, in order of rank, graph, step and file name. Errors: io, and those of `take`.
+  Result<> visit_overflows(const std::function<Result<>(const Overflow& overflow)>& take) const;
+  std::uint64_t overflow_count() const { return overflows_.count(); }
   const std::vector<Problem>& problems() const { return problems_.list(); }
   // How each rank's recording ended; absent for dumps of other tools.
   const std::map<std::uint32_t, Status>& statuses() const { return statuses_; }
@@ -63,7 +66,7 @@ class DumpSet {
   DumpSet() = default;
   std::filesystem::path path_;
   Runs runs_;
-  std::vector<Overflow> overflows_;
+  SpilledTexts overflows_;  // packed
   Problems problems_;
   std::map<std::uint32_t, Status> statuses_;
   std::map<std::uint32_t, std::filesystem::path> rank_directories_;

@@ -245,6 +245,12 @@ TEST_F(DumpSetTest, SeveralNetsAreTold) {
   EXPECT_EQ(summary(set), (Lines{"0/0/0 A a: o0f", "0/0/0 A a: o0f"}));
   ASSERT_EQ(set.problems().size(), 1u);
   EXPECT_NE(set.problems()[0].what.find("rank_0/One, rank_0/Two"), std::string::npos);
+  for (int i = 0; i < 30; ++i)
+    write_files(root_ / "rank_0" / std::to_string(i) / "0/0", {"A.a.0.0.1.output.0.F.npy"});
+  const DumpSet many = read(root_);
+  ASSERT_EQ(many.problems().size(), 1u);
+  EXPECT_NE(many.problems()[0].what.find("rank_0/0, rank_0/1, "), std::string::npos);
+  EXPECT_TRUE(many.problems()[0].what.ends_with(" and 12 more"));
 }
 
 TEST_F(DumpSetTest, UnreadableDirectory) {

@@ -27,12 +27,9 @@ void FileNames::add_original(std::string_view name, std::string_view original) {
 }
 
 Result<> FileNames::drain(const Take& take) {
-  RecordSorter::Reader reader = names_.sorted();
   std::string told, original;  // last
-  for (;;) {
-    OPDUMP_TRY(const bool has_more, reader.next());
-    if (!has_more) return ok();
-    SortKeyReader in(reader.record());
+  return names_.visit([&](std::string_view record) {
+    SortKeyReader in(record);
     std::string name = in.text();
     if (in.number() == kFile) {
       take(name, told == name ? original : name);
@@ -40,7 +37,8 @@ Result<> FileNames::drain(const Take& take) {
       told = std::move(name);
       original = in.rest();
     }
-  }
+    return ok();
+  });
 }
 
 }  // namespace opdump::dump

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
-#include <map>
 #include <tuple>
 #include <utility>
 
@@ -74,9 +73,19 @@ model::Operator unpack_operator(std::string_view bytes) {
 
 }  // namespace
 
-std::uint32_t Runs::add_section(Section section) {
-  sections_.push_back(std::move(section));
-  return static_cast<std::uint32_t>(sections_.size() - 1);
+Result<std::uint32_t> Runs::add_section(const Section& section, std::string_view directory,
+                                        std::string_view model) {
+  StoredSection stored;
+  if (!sections_.empty()) stored = sections_[sections_.size() - 1];  // mostly has the same texts
+  for (const auto& [place, value] :
+       {std::pair(&stored.directory, directory), std::pair(&stored.model, model)})
+    if (text(*place) != value) {
+      OPDUMP_TRY(*place, store_text(value));
+    }
+  stored.place = section;
+  stored.tells_model = false;
+  OPDUMP_CHECK_OK(sections_.push_back(stored));
+  return section_count() - 1;
 }
 
 Result<std::uint32_t> Runs::add_operator(const model::Operator& op) {
@@ -149,6 +158,11 @@ std::string_view Runs::stored_from(std::uint64_t at) const {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+Result<Runs::Text> Runs::store_text(std::string_view text) {
+  OPDUMP_TRY(const std::uint64_t at, store(text));
+  return Text{at, text.size()};
+}
+
 Result<> Runs::add(std::uint32_t section, const OperatorRun& run) {
   packed_.clear();
   Packer out(packed_);
@@ -157,8 +171,9 @@ Result<> Runs::add(std::uint32_t section, const OperatorRun& run) {
   out.number(run.task);
   out.signed_number(run.stream);
   out.number(run.slots.size());
+  const std::string_view directory = text(sections_[section].directory);
   for (const Slot& slot : run.slots) {
-    packer_.pack(packed_, slot, sections_[section].directory);
+    packer_.pack(packed_, slot, directory);
     stored_bytes_ += slot.stored_bytes();
   }
   OPDUMP_TRY(const std::uint64_t at, store(packed_));
@@ -166,14 +181,14 @@ Result<> Runs::add(std::uint32_t section, const OperatorRun& run) {
 }
 
 OperatorRun Runs::unpack_head(const Entry& entry, Unpacker& in) const {
-  const Section& section = sections_[entry.section];
+  const StoredSection& section = sections_[entry.section];
   OperatorRun run;
-  run.rank = section.rank;
-  run.graph_id = section.graph_id;
-  run.step = section.step;
+  run.rank = section.place.rank;
+  run.graph_id = section.place.graph_id;
+  run.step = section.place.step;
   if (entry.op != 0) run.op = std::make_shared<const model::Operator>(operator_of(entry.op));
   run.type = in.text();
-  if (!section.model.empty()) run.name = section.model + "/";
+  if (section.tells_model) run.name = std::string(text(section.model)) + "/";
   run.name += in.text();
   run.task = in.number();
   run.stream = in.signed_number();
@@ -197,32 +212,47 @@ OperatorRun Runs::operator[](std::size_t index) const {
   OperatorRun run = unpack_head(entry, in);
   const std::uint64_t count = in.number();
   run.slots.reserve(count);
-  for (std::uint64_t i = 0; i < count; ++i)
-    run.slots.push_back(packer_.unpack(in, sections_[entry.section].directory));
+  const std::string_view directory = text(sections_[entry.section].directory);
+  for (std::uint64_t i = 0; i < count; ++i) run.slots.push_back(packer_.unpack(in, directory));
   if (entry.op != 0)
     for (const UndumpedSlot& slot : undumped_of(entry.op)) insert_undumped(run, slot);
   return run;
 }
 
 // Of each section: which step of a graph it belongs to, counted in their order.
-std::vector<std::uint32_t> Runs::number_steps() const {
-  const auto step_of = [](const Section& section) {
-    return std::tuple(section.rank, section.step, section.graph_id);
-  };
-  std::map<std::tuple<std::uint32_t, std::int64_t, std::int64_t>, std::uint32_t> steps;
-  for (const Section& section : sections_) steps.try_emplace(step_of(section), 0);
+Result<ScratchVector<std::uint32_t>> Runs::number_steps() const {
+  RecordSorter by_step;
+  std::string record;
+  for (std::uint32_t i = 0; i < section_count(); ++i) {
+    const Section& section = this->section(i);
+    record.clear();
+    SortKey(record)
+        .number(section.rank)
+        .signed_number(section.step)
+        .signed_number(section.graph_id)
+        .number(i);
+    by_step.add(record);
+  }
+  ScratchVector<std::uint32_t> numbers;
+  OPDUMP_CHECK_OK(numbers.resize(section_count(), 0));
   std::uint32_t count = 0;
-  for (auto& [step, number] : steps) number = count++;
-  std::vector<std::uint32_t> numbers;
-  numbers.reserve(sections_.size());
-  for (const Section& section : sections_) numbers.push_back(steps.at(step_of(section)));
+  std::string last;
+  OPDUMP_CHECK_OK(by_step.visit([&](std::string_view section) {
+    const std::size_t step_bytes = section.size() - sizeof(std::uint64_t);
+    if (section.substr(0, step_bytes) != last) {
+      last = section.substr(0, step_bytes);
+      ++count;
+    }
+    numbers[SortKeyReader(section.substr(step_bytes)).number()] = count;
+    return ok();
+  }));
   return numbers;
 }
 
 // Puts all entries, by the place that is theirs, into `by_time`. An operator without a time ran just before
 // the next one of the log that has one.
 Result<> Runs::find_times(RecordSorter& by_time) const {
-  const std::vector<std::uint32_t> step_of = number_steps();
+  OPDUMP_TRY(const ScratchVector<std::uint32_t> step_of, number_steps());
   const auto log_order = [](const Entry& entry) { return entry.op == 0 ? UINT32_MAX : entry.op; };
   RecordSorter by_log;  // of each step the last of the log first
   std::string record;
@@ -234,44 +264,38 @@ Result<> Runs::find_times(RecordSorter& by_time) const {
         .number(i);
     by_log.add(record);
   }
-  RecordSorter::Reader reader = by_log.sorted();
   std::uint64_t step = UINT64_MAX;
   std::uint32_t op = 0;                             // its place in the log
   std::uint64_t op_time = kNoTime, next = kNoTime;  // of `op`, and of what follows it
-  for (;;) {
-    OPDUMP_TRY(const bool has_more, reader.next());
-    if (!has_more) return ok();
-    SortKeyReader in(reader.record());
+  return by_log.visit([&](std::string_view logged) {
+    SortKeyReader in(logged);
     const std::uint64_t of_step = in.number();
     in.number();
     const std::uint64_t i = in.number();
     const Entry& entry = entries_[i];
-    if (of_step != std::exchange(step, of_step)) {
+    const std::uint32_t last_op = std::exchange(op, log_order(entry));
+    if (of_step != std::exchange(step, of_step))
       op_time = next = kNoTime;
-      op = log_order(entry);
-    }
-    if (op != std::exchange(op, log_order(entry)) && op_time != kNoTime)
+    else if (op != last_op && op_time != kNoTime)
       next = std::exchange(op_time, kNoTime);
     if (entry.op != 0 && op_time == kNoTime) op_time = entry.time;
     record.clear();
     SortKey key(record);
     key.number(step).number(entry.time == kNoTime ? next : entry.time).number(op).number(i);
     by_time.add(record);
-  }
+    return ok();
+  });
 }
 
 Result<> Runs::sort() {
   RecordSorter by_time;
   OPDUMP_CHECK_OK(find_times(by_time));
   ScratchVector<Entry> sorted;
-  RecordSorter::Reader reader = by_time.sorted();
-  for (;;) {
-    OPDUMP_TRY(const bool has_more, reader.next());
-    if (!has_more) break;
-    SortKeyReader in(reader.record());
+  OPDUMP_CHECK_OK(by_time.visit([&](std::string_view record) {
+    SortKeyReader in(record);
     for (int skipped = 0; skipped < 3; ++skipped) in.number();
-    OPDUMP_CHECK_OK(sorted.push_back(entries_[in.number()]));
-  }
+    return sorted.push_back(entries_[in.number()]);
+  }));
   entries_ = std::move(sorted);
   return ok();
 }

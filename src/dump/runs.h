@@ -26,8 +26,6 @@ class Runs {
   struct Section {
     std::uint32_t rank = 0;
     std::int64_t graph_id = 0, step = 0;
-    std::string model;      // in front of the names, where several models are told apart; mostly empty
-    std::string directory;  // where the files are, all or most of them
   };
 
   // Takes them one after the other: what it gives is its own.
@@ -52,20 +50,27 @@ class Runs {
   OperatorRun operator[](std::size_t index) const;
   // The same without its slots, which takes less time.
   OperatorRun without_slots(std::size_t index) const;
-  const Section& section_of(std::size_t index) const { return sections_[entries_[index].section]; }
+  const Section& section_of(std::size_t index) const { return section(entries_[index].section); }
   Iterator begin() const { return {this, 0}; }
   Iterator end() const { return {this, size()}; }
 
-  const std::vector<Section>& sections() const { return sections_; }
+  std::uint32_t section_count() const { return static_cast<std::uint32_t>(sections_.size()); }
+  const Section& section(std::uint32_t number) const { return sections_[number].place; }
   // Whether a log says of any which operator it is.
   bool have_operators() const { return has_operators_; }
   std::uint64_t stored_bytes() const { return stored_bytes_; }  // of all tensors
 
   // ---- For who reads a dump.
 
-  // Returns its number.
-  std::uint32_t add_section(Section section);
-  Section& section(std::uint32_t number) { return sections_[number]; }
+  // Of executions whose files are, all or most of them, in `directory`. Returns its number. Errors: io --
+  // there is no room.
+  Result<std::uint32_t> add_section(const Section& section, std::string_view directory = {},
+                                    std::string_view model = {});
+  Section& section(std::uint32_t number) { return sections_[number].place; }
+  // Puts "{model}/" in front of the names from now on.
+  void tell_model(std::uint32_t section) {
+    sections_[section].tells_model = sections_[section].model.size > 0;
+  }
   // Rank, graph, step and operator of `run` are not looked at: the section and set_operator tell them.
   // Errors: io -- there is no room.
   Result<> add(std::uint32_t section, const OperatorRun& run);
@@ -91,9 +96,17 @@ class Runs {
     std::uint64_t time = 0;  // the first of its slots
     std::uint32_t section = 0, op = 0;
   };
+  struct Text {  // in the blocks
+    std::uint64_t at = 0, size = 0;
+  };
   struct Block {
     std::uint64_t start = 0;
     Scratch memory;
+  };
+  struct StoredSection {
+    Section place;
+    Text directory, model;
+    bool tells_model = false;
   };
   struct LoggedOperator {
     std::uint64_t at = 0;
@@ -103,14 +116,18 @@ class Runs {
   static constexpr std::uint64_t kNowhere = UINT64_MAX;
   Result<std::uint64_t> store(std::string_view bytes);
   std::string_view stored_from(std::uint64_t at) const;
+  Result<Text> store_text(std::string_view text);
+  std::string_view text(Text text) const {
+    return text.size == 0 ? std::string_view() : stored_from(text.at).substr(0, text.size);
+  }
   OperatorRun unpack_head(const Entry& entry, Unpacker& in) const;
   std::vector<UndumpedSlot> undumped_of(std::uint32_t number) const;
-  std::vector<std::uint32_t> number_steps() const;
+  Result<ScratchVector<std::uint32_t>> number_steps() const;
   Result<> find_times(RecordSorter& by_time) const;
 
   ScratchVector<Entry> entries_;
   bool has_operators_ = false;
-  std::vector<Section> sections_;
+  ScratchVector<StoredSection> sections_;
   ScratchVector<LoggedOperator> operators_;  // the first has the number 1: 0 is none
   SlotPacker packer_;
   std::vector<Block> blocks_;  // in order of their starts

@@ -79,8 +79,11 @@ TEST(Runs, GiveBackWhatTheyWereGiven) {
   run.slots = {Slot(), full_slot(), make_run("x").slots[0]};
   run.slots[0].format = "DefaultFormat";
   Runs runs;
-  ASSERT_TRUE(runs.add(runs.add_section({3, 4, 5, "net", "/dump/rank_0/net/0/0"}), run));
+  const std::uint32_t section = *runs.add_section({3, 4, 5}, "/dump/rank_0/net/0/0", "net");
+  ASSERT_TRUE(runs.add(section, run));
   ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0].name, "Default_conv-op0");
+  runs.tell_model(section);
   const OperatorRun got = runs[0];
   EXPECT_EQ(got.rank, 3u);
   EXPECT_EQ(got.graph_id, 4);
@@ -102,8 +105,8 @@ TEST(Runs, KnowTheirFiles) {
     OperatorRun run = make_run("x");
     run.slots[0].file = file;
     Runs runs;
-    ASSERT_TRUE(runs.add(runs.add_section({0, 0, 0, {}, "/d"}), run));
-    ASSERT_TRUE(runs.add(runs.add_section({0, 0, 0, {}, ""}), run));
+    ASSERT_TRUE(runs.add(*runs.add_section({0, 0, 0}, "/d"), run));
+    ASSERT_TRUE(runs.add(*runs.add_section({0, 0, 0}), run));
     EXPECT_EQ(runs[0].slots[0].file, file);
     EXPECT_EQ(runs[1].slots[0].file, file);
   }
@@ -111,8 +114,8 @@ TEST(Runs, KnowTheirFiles) {
 
 TEST(Runs, AreInOrderOfStepsAndTime) {
   Runs runs;
-  const std::uint32_t late = runs.add_section({0, 0, 1, {}, {}}), early = runs.add_section({0, 1, 0, {}, {}}),
-                      earlier = runs.add_section({0, 0, 0, {}, {}});
+  const std::uint32_t late = *runs.add_section({0, 0, 1}), early = *runs.add_section({0, 1, 0}),
+                      earlier = *runs.add_section({0, 0, 0});
   ASSERT_TRUE(runs.add(late, make_run("e", 1)));
   ASSERT_TRUE(runs.add(early, make_run("d", 1)));
   ASSERT_TRUE(runs.add(earlier, make_run("c")));  // at no known time
@@ -129,7 +132,7 @@ TEST(Runs, OfOneMomentAreAsInTheLog) {
       second{.type = {}, .name = "second", .source_file = {}},
       third{.type = {}, .name = "third", .source_file = {}};
   Runs runs;
-  const std::uint32_t section = runs.add_section({0, 0, 0, {}, {}});
+  const std::uint32_t section = *runs.add_section({0, 0, 0});
   const std::uint32_t numbers[] = {*runs.add_operator(first), *runs.add_operator(second),
                                    *runs.add_operator(third)};
   ASSERT_TRUE(runs.add(section, make_run("third", 5)));
@@ -149,7 +152,7 @@ TEST(Runs, HaveTheSlotsThatTheLogSaysHaveNoData) {
   const UndumpedSlot known{"a", 0, 0, model::Side::output, 0, model::DType::float32, {2}, "view"};
   Runs runs;
   for (std::int64_t step = 0; step < 2; ++step)
-    ASSERT_TRUE(runs.add(runs.add_section({0, 0, step, {}, {}}), make_run("a")));
+    ASSERT_TRUE(runs.add(*runs.add_section({0, 0, step}), make_run("a")));
   const std::uint32_t number = *runs.add_operator(op);
   for (std::size_t i = 0; i < 2; ++i) runs.set_operator(i, number);
   ASSERT_TRUE(runs.add_undumped(number, view));
@@ -160,10 +163,33 @@ TEST(Runs, HaveTheSlotsThatTheLogSaysHaveNoData) {
   EXPECT_EQ(runs[1].slots[1].undumped_reason, "");  // it has data
 }
 
+// A dump may have a directory for each of very many steps.
+TEST(Runs, OfManySteps) {
+  Runs runs;
+  constexpr std::int64_t kSteps = 100'000;
+  const auto directory_of = [](std::int64_t step) { return "/dump/rank_0/net/0/" + std::to_string(step); };
+  for (std::int64_t step = kSteps - 1; step >= 0; --step) {
+    OperatorRun run = make_run("a");
+    run.slots[0].file = directory_of(step) + "/a.npy";
+    const auto section = runs.add_section({0, 0, step}, directory_of(step), "net" + std::to_string(step % 2));
+    ASSERT_TRUE(section);
+    ASSERT_TRUE(runs.add(*section, run));
+    if (step % 3 == 0) runs.tell_model(*section);
+  }
+  ASSERT_EQ(runs.section_count(), kSteps);
+  ASSERT_TRUE(runs.sort());
+  for (std::int64_t step = 0; step < kSteps; ++step) {
+    const OperatorRun run = runs[static_cast<std::size_t>(step)];
+    ASSERT_EQ(run.step, step);
+    ASSERT_EQ(run.slots[0].file, directory_of(step) + "/a.npy");
+    ASSERT_EQ(run.name, step % 3 != 0 ? "a" : step % 2 == 0 ? "net0/a" : "net1/a");
+  }
+}
+
 // More than lies in memory, and one that is larger than the blocks of it.
 TEST(Runs, MayBeMany) {
   Runs runs;
-  const std::uint32_t section = runs.add_section({0, 0, 0, {}, "/dump"});
+  const std::uint32_t section = *runs.add_section({0, 0, 0}, "/dump");
   constexpr std::size_t kCount = 40'000;
   const std::string long_text(2'000, 'x');
   for (std::size_t i = 0; i < kCount; ++i) {

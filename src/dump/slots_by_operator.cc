@@ -41,14 +41,10 @@ void SlotsByOperator::add(const OperatorKey& op, const PlacedSlot& placed) {
 
 // Of each operator the slot that was added first is the first of its records.
 Result<> SlotsByOperator::note_firsts() {
-  RecordSorter::Reader reader = by_name_.sorted();
   std::string operator_bytes, packed_operator;
   std::optional<std::int64_t> step;
   std::uint64_t first = 0;
-  for (;;) {
-    OPDUMP_TRY(const bool has_more, reader.next());
-    if (!has_more) return ok();
-    const std::string_view record = reader.record();
+  return by_name_.visit([&](std::string_view record) {
     if (operator_bytes.empty() || !record.starts_with(operator_bytes)) {
       SortKeyReader in(record);
       step = take_step(in);
@@ -70,17 +66,15 @@ Result<> SlotsByOperator::note_firsts() {
     key.number(added);
     record_.append(packed_operator).append(in.rest().substr(kOrderBytes));
     by_operator_.add(record_);
-  }
+    return ok();
+  });
 }
 
 Result<> SlotsByOperator::drain(const Take& take) {
   OPDUMP_CHECK_OK(note_firsts());
   by_name_ = {};
-  RecordSorter::Reader reader = by_operator_.sorted();
-  for (;;) {
-    OPDUMP_TRY(const bool has_more, reader.next());
-    if (!has_more) return ok();
-    SortKeyReader key(reader.record());
+  return by_operator_.visit([&](std::string_view record) {
+    SortKeyReader key(record);
     OperatorKey op;
     op.step = take_step(key);
     key.number();  // when the operator was met, the slot's order, when it was added
@@ -93,7 +87,8 @@ Result<> SlotsByOperator::drain(const Take& take) {
     placed.stream = in.signed_number();
     placed.slot = packer_.unpack(in, directory_);
     take(op, std::move(placed));
-  }
+    return ok();
+  });
 }
 
 }  // namespace opdump::dump

@@ -101,10 +101,10 @@ void collect_legacy(LegacyName name, const fs::path& path, SlotsByOperator& slot
 }
 
 void collect_call(const CallName& name, const fs::path& path, SlotsByOperator& slots,
-                  std::vector<Overflow>& overflows, Problems& problems) {
+                  const TakeOverflow& take_overflow, Problems& problems) {
   if (is_overflow_record(name)) {
     if (auto overflow = read_overflow_file(path))
-      overflows.push_back(std::move(*overflow));
+      take_overflow(std::move(*overflow));
     else
       problems.push_back({path, overflow.error().message()});
     return;
@@ -186,9 +186,9 @@ std::string archive_prefix(std::string_view name, const StepFiles& files) {
 
 struct Collected {
   const TakeRun& take;
+  const TakeOverflow& take_overflow;
   SlotsByOperator slots;
   std::int64_t h5_files = 0;
-  std::vector<Overflow> overflows{};
 };
 
 void collect_h5(const fs::path& path, Collected& to, Problems& problems) {
@@ -236,7 +236,7 @@ void collect_file(FileKind kind, std::string_view name, const fs::path& path, co
     case FileKind::legacy:
       return collect_legacy(*parse_legacy_name(name), path, to.slots, problems);
     case FileKind::call:
-      return collect_call(call_name_of(name), path, to.slots, to.overflows, problems);
+      return collect_call(call_name_of(name), path, to.slots, to.take_overflow, problems);
   }
 }
 
@@ -346,8 +346,8 @@ std::string check_tensor_file(Slot& slot) {
 
 }  // namespace
 
-std::vector<Overflow> read_step(StepFiles files, Problems& problems, const TakeRun& take) {
-  Collected collected{take, SlotsByOperator(files.directory.string())};
+void read_step(StepFiles files, Problems& problems, const TakeRun& take, const TakeOverflow& take_overflow) {
+  Collected collected{take, take_overflow, SlotsByOperator(files.directory.string())};
   collect_files(files, collected, problems);
   if (files.names.have_statistics())
     collect_rows(files.directory / format::kStatisticCsvName, collected.slots, problems);
@@ -356,7 +356,6 @@ std::vector<Overflow> read_step(StepFiles files, Problems& problems, const TakeR
       [&](const OperatorKey& op, PlacedSlot placed) { executions.add(op, std::move(placed)); });
   executions.finish();
   if (!done) problems.push_back({files.directory, done.error().message()});
-  return std::move(collected.overflows);
 }
 
 void check_tensor_files(std::span<OperatorRun> runs, Problems& problems) {

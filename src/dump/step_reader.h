@@ -30,9 +30,10 @@ struct StepFiles {
 
 // .npy files are told by their names only: whether they hold what their header says is not looked at (see
 // check_tensor_files). A file and a row are the same slot if type, name, side, index and timestamp agree.
-// `take` gets executions without rank and graph; their steps count from that of the directory. Returns
-// records of overflows, also without rank, graph and step. Appends to `problems`.
-std::vector<Overflow> read_step(StepFiles files, Problems& problems, const TakeRun& take);
+// `take` gets executions without rank and graph; their steps count from that of the directory.
+// `take_overflow` gets records of overflows, also without rank, graph and step. Appends to `problems`.
+using TakeOverflow = std::function<void(Overflow overflow)>;
+void read_step(StepFiles files, Problems& problems, const TakeRun& take, const TakeOverflow& take_overflow);
 
 // Reads the header of every .npy file, on several threads if they are many. Fills in shapes that no row
 // told. A slot whose file is torn or no tensor loses it and, unless it has statistics, says so in

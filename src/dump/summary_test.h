@@ -1,6 +1,8 @@
 // A dump as text, for tests to compare.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <string>
 #include <vector>
 
@@ -25,6 +27,12 @@ inline std::vector<std::string> summary(const DumpSet& set) {
     lines.push_back(line);
   }
   return lines;
+}
+
+inline std::vector<Overflow> overflows(const DumpSet& set) {
+  std::vector<Overflow> list;
+  EXPECT_TRUE(set.visit_overflows([&](const Overflow& overflow) { return list.push_back(overflow), ok(); }));
+  return list;
 }
 
 }  // namespace opdump::dump

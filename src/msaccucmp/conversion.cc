@@ -73,20 +73,15 @@ class Failures {
   // Appends the lines to `path`, by file. To be called once. Errors: io.
   Result<> append_to(const fs::path& path) {
     constexpr std::size_t kAtOnce = 4 << 20;
-    RecordSorter::Reader reader = lines_.sorted();
     std::string text;
-    for (;;) {
-      OPDUMP_TRY(const bool is_any, reader.next());
-      if (is_any) {
-        SortKeyReader record(reader.record());
-        record.number();
-        text += record.rest();
-      }
-      if (text.size() < kAtOnce && is_any) continue;
-      OPDUMP_CHECK_OK(append_file(path, text, 0600));
-      if (!is_any) return ok();
-      text.clear();
-    }
+    OPDUMP_CHECK_OK(lines_.visit([&](std::string_view record) -> Result<> {
+      SortKeyReader in(record);
+      in.number();
+      text += in.rest();
+      if (text.size() < kAtOnce) return ok();
+      return append_file(path, std::exchange(text, {}), 0600);
+    }));
+    return append_file(path, text, 0600);
   }
 
  private:
@@ -273,12 +268,7 @@ Result<> FileList::add(std::string_view name) {
 }
 
 Result<> FileList::add_sorted(RecordSorter names) {
-  RecordSorter::Reader reader = names.sorted();
-  for (;;) {
-    OPDUMP_TRY(const bool is_any, reader.next());
-    if (!is_any) return ok();
-    OPDUMP_CHECK_OK(add(reader.record()));
-  }
+  return names.visit([&](std::string_view name) { return add(name); });
 }
 
 Status convert_files(const ConvertOptions& options, const FileList& files, std::size_t total) {

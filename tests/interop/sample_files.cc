@@ -195,8 +195,10 @@ Result<> list(const std::filesystem::path& root) {
       print(tensor);
     }
   }
-  for (const dump::Overflow& overflow : set.overflows())
+  OPDUMP_CHECK_OK(set.visit_overflows([](const dump::Overflow& overflow) {
     std::printf("overflow of task %llu\n", static_cast<unsigned long long>(overflow.task));
+    return ok();
+  }));
   for (const dump::Problem& problem : set.problems()) std::printf("problem: %s\n", problem.what.c_str());
   return ok();
 }
