@@ -6,15 +6,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace opdump;
   const std::string text(reinterpret_cast<const char*>(data), size);
   static_cast<void>(format::decode_graph_names(text, "fuzz"));
-  const auto file = format::decode_fusion_json(text, "fuzz");
-  if (!file) return 0;
+  compare::FusionRules rules, same;
+  const auto read = format::decode_fusion_json(text, "fuzz", [&](std::size_t graph, format::FusionOp op) {
+    OPDUMP_CHECK_OK(same.add(graph, op));
+    return rules.add(graph, std::move(op));
+  });
+  if (!read || !rules.finish() || !same.finish()) return 0;
   compare::Journal journal;
-  compare::FusionRules rules(*file);
-  rules.filter_quantised(journal);
-  for (const compare::RuleOp& rule : rules.ops())
+  static_cast<void>(rules.filter_quantised(journal));
+  for (std::uint32_t op = 0; op < rules.op_count(); ++op) {
+    const compare::RuleOp rule = rules.op(op);
     for (std::size_t i = 0; i < rule.op.inputs.size(); ++i)
       static_cast<void>(compare::input_edge(rule.op, i, journal));
+  }
   static_cast<void>(compare::merge_unfused(rules, rules, journal));
-  static_cast<void>(compare::merge_quantised(compare::FusionRules(*file), rules, journal));
+  static_cast<void>(compare::merge_quantised(std::move(same), rules, journal));
   return 0;
 }

@@ -12,10 +12,9 @@ namespace {
 
 using format::FusionOp;
 
-Outcome<Place> source_of(const FusionRules& rules, const Place& place, Journal& journal) {
-  OPDUMP_TRY(const InputEdge edge, input_edge(*place.op, place.index, journal));
-  const RuleOp* found = rules.find(edge.name);
-  if (found != nullptr) return Place{&found->op, edge.index};
+Outcome<Place> source_of(const FusionRules& rules, const FusionOp& op, std::size_t index, Journal& journal) {
+  OPDUMP_TRY(const InputEdge edge, input_edge(op, index, journal));
+  if (auto found = rules.find(edge.name)) return Place{std::move(*found), edge.index};
   Failure failure{Status::invalid_parameter, "There is no \"" + edge.name + "\" in the fusion rule file."};
   journal.warn(failure.message);
   return failure;
@@ -25,28 +24,28 @@ bool only_moves(const FusionOp& op) { return op.type == "Cast" || op.type == "Tr
 
 }  // namespace
 
-Outcome<Place> find_source(const Comparison& comparison, const FusionOp& op, std::size_t index, bool is_input,
+Outcome<Place> find_source(const Comparison& comparison, const RuleOp& rule, std::size_t index, bool is_input,
                            Journal& journal) {
-  Place place{&op, index};
+  Place place{rule, index};
   if (is_input) {
-    OPDUMP_TRY(place, source_of(comparison.rules, place, journal));
+    OPDUMP_TRY(place, source_of(comparison.rules, rule.op, index, journal));
   }
-  std::set<std::pair<const FusionOp*, std::size_t>> seen;
-  while (only_moves(*place.op)) {
-    if (!seen.emplace(place.op, place.index).second)
-      return journal.fail(Status::json_content, "The inputs of \"" + op.name + "\" run in a circle.");
-    OPDUMP_TRY(place, source_of(comparison.rules, place, journal));
+  std::set<std::pair<std::uint32_t, std::size_t>> seen;
+  while (only_moves(place.rule.op)) {
+    if (!seen.emplace(place.rule.number, place.index).second)
+      return journal.fail(Status::json_content, "The inputs of \"" + rule.op.name + "\" run in a circle.");
+    OPDUMP_TRY(place, source_of(comparison.rules, place.rule.op, place.index, journal));
   }
   return place;
 }
 
-Outcome<OriginTensor> find_origin(const Comparison& comparison, const FusionOp& op, std::size_t index,
+Outcome<OriginTensor> find_origin(const Comparison& comparison, const RuleOp& rule, std::size_t index,
                                   bool is_input, Journal& journal) {
-  OPDUMP_TRY(const Place place, find_source(comparison, op, index, is_input, journal));
-  OPDUMP_TRY(OriginTensor origin, origin_of(*place.op, place.index, journal));
-  journal.info(
-      concat({"[", op.name, "] Left(", op.name, is_input ? ":input:" : ":output:", std::to_string(index),
-              ") <======> Right(", origin.name, ":output:", std::to_string(origin.index), ")"}));
+  OPDUMP_TRY(const Place place, find_source(comparison, rule, index, is_input, journal));
+  OPDUMP_TRY(OriginTensor origin, origin_of(place.rule.op, place.index, journal));
+  const std::string& op = rule.op.name;
+  journal.info(concat({"[", op, "] Left(", op, is_input ? ":input:" : ":output:", std::to_string(index),
+                       ") <======> Right(", origin.name, ":output:", std::to_string(origin.index), ")"}));
   return origin;
 }
 

@@ -1,13 +1,10 @@
 // Two sets of fusion rules made one: -q and -cf of the original (cann.md 4.5).
 #include <algorithm>
-#include <map>
-#include <memory>
-#include <set>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/packing.h"
 #include "compare/fusion_rules.h"
 
 namespace opdump::compare {
@@ -15,137 +12,223 @@ namespace opdump::compare {
 using format::FusionOp;
 using format::FusionOutput;
 
-class RuleMerger {
+// Changes the rules of the quantised model.
+class QuantisedMerger {
  public:
-  RuleMerger(const FusionRules& other, Journal& journal) : other_(other), journal_(journal) {}
+  QuantisedMerger(FusionRules& rules, const FusionRules& other, Journal& journal)
+      : rules_(rules), other_(other), journal_(journal) {}
 
-  FusionRules quantised(FusionRules offline) {
-    FusionRules merged;
-    merged.ops_ = std::move(offline.ops_);
-    merged.in_sequence_ = std::move(offline.in_sequence_);
-    merged.input_nodes_ = std::move(offline.input_nodes_);
-    std::vector<std::vector<SharedOutput>> outputs(merged.ops_.size());
-    for (const RuleGroup& group : offline.groups_)
-      for (const std::size_t member : group.members) {
-        FusionOp& op = merged.ops_[member].op;
-        if (auto names = originals_of(op); !names.empty()) op.original_names = std::move(names);
-        outputs[member] = outputs_of(op);
-        RuleGroup& target = merged.group_at(merged.set_group(op.name, merged.key_of_originals(op)));
-        merged.ops_[member].index = static_cast<int>(&target - merged.groups_.data());
-        target.members.push_back(member);
+  Result<> merge() {
+    OPDUMP_CHECK_OK(number_outputs());
+    for (std::uint32_t group = 0; group < rules_.group_count(); ++group)
+      for (const RuleOp& rule : rules_.group(group)) OPDUMP_CHECK_OK(tell_formats(rule.op));
+    const auto old_groups = std::exchange(rules_.groups_, {});
+    for (std::uint32_t text = 0; text < rules_.texts_.size(); ++text) rules_.text_facts_[text] = {};
+    rules_.names_ = {};
+    for (std::size_t group = 0; group < old_groups.size(); ++group)
+      for (std::uint32_t op = old_groups[group].first; op != FusionRules::kNone;) {
+        const std::uint32_t next = rules_.ops_[op].next;
+        OPDUMP_CHECK_OK(change(op));
+        op = next;
       }
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      if (outputs[i].empty()) continue;
-      merged.ops_[i].op.outputs.clear();
-      for (const SharedOutput& output : outputs[i]) merged.ops_[i].op.outputs.push_back(*output);
-    }
-    return merged;
-  }
-
-  FusionRules unfused(const FusionRules& fused) {
-    for (const std::size_t i : other_.in_sequence())
-      for (const std::string& origin : other_.ops()[i].op.original_names)
-        unfused_by_origin_[origin] = other_.ops()[i].op.name;
-    FusionRules merged;
-    std::vector<bool> seen(fused.keys_.size());
-    for (std::uint32_t name = fused.names_.size(); name-- > 0;) {
-      const std::uint32_t key = fused.key_of_name_[name];
-      if (seen[key]) continue;
-      seen[key] = true;
-      const std::uint32_t merged_key = merged.set_group(fused.names_.at(name), fused.keys_.at(key));
-      const std::uint32_t group = fused.group_of_key_[key];
-      if (group == FusionRules::kNone) continue;
-      for (const std::size_t member : fused.groups_[group].members)
-        add_unfused(merged, merged_key, fused.ops_[member]);
-    }
-    drop_empty_groups(merged);
-    std::ranges::reverse(merged.in_sequence_);
-    return merged;
+    return ok();
   }
 
  private:
+  Result<> number_outputs() {
+    std::uint32_t count = 0;
+    for (std::uint32_t op = 0; op < other_.op_count(); ++op) {
+      OPDUMP_CHECK_OK(first_output_.push_back(count));
+      count += static_cast<std::uint32_t>(other_.op(op).op.outputs.size());
+    }
+    return formats_.resize(count, FusionRules::kNone);
+  }
+
+  Result<> change(std::uint32_t number) {
+    FusionOp op = rules_.op(number).op;
+    if (auto names = originals_of(op); !names.empty()) op.original_names = std::move(names);
+    if (auto outputs = outputs_of(op); !outputs.empty()) op.outputs = std::move(outputs);
+    OPDUMP_CHECK_OK(rules_.pack(number, op));
+    OPDUMP_TRY(const std::uint32_t key, rules_.add_text(FusionRules::key_of_originals(op)));
+    OPDUMP_CHECK_OK(rules_.set_key(rules_.ops_[number].name, key));
+    OPDUMP_TRY(const std::uint32_t group, rules_.group_at(key));
+    rules_.ops_[number].index = group;
+    rules_.put_into(group, number);
+    return ok();
+  }
+
   // The original names that `op`'s names have in the other rules, each once.
   std::vector<std::string> originals_of(const FusionOp& op) const {
     std::vector<std::string> names;
     for (const std::string& name : op.original_names) {
-      const RuleGroup* group = other_.find_group(name);
-      if (group == nullptr) continue;
-      for (const std::size_t member : group->members)
-        for (const std::string& origin : other_.ops()[member].op.original_names)
+      const auto group = other_.find_group(name);
+      if (!group) continue;
+      for (const RuleOp& rule : other_.group(*group))
+        for (const std::string& origin : rule.op.original_names)
           if (std::ranges::find(names, origin) == names.end()) names.push_back(origin);
     }
     return names;
   }
 
+  // Calls take(rule, index) for the outputs in the other rules that `output` stands for; an index may be
+  // beyond those that the operator has. False if there is no such operator.
+  template <typename Take>
+  bool visit_origins(const FusionOutput& output, const Take& take) const {
+    const auto group = other_.find_group(output.origin_name);
+    if (!group) return false;
+    for (const std::uint32_t member : other_.members(*group)) {
+      if (output.origin_index && other_.name_of(member) != output.origin_name) continue;
+      const RuleOp rule = other_.op(member);
+      if (output.origin_index)
+        take(rule, static_cast<std::size_t>(*output.origin_index));
+      else
+        for (std::size_t i = 0; i < rule.op.outputs.size(); ++i) take(rule, i);
+    }
+    return true;
+  }
+
   // Operators that stand for the same output share it, as in the original: what the last of them tells of its
   // format counts for all.
-  using SharedOutput = std::shared_ptr<FusionOutput>;
+  Result<> tell_formats(const FusionOp& op) {
+    for (const FusionOutput& output : op.outputs) {
+      if (output.origin_name.empty() || output.origin_format.empty()) continue;
+      const auto told = told_.add(packed_format(output));
+      if (!told) return Error(Code::limit, "there is no room for so many formats");
+      visit_origins(output, [&](const RuleOp& rule, std::size_t index) {
+        if (index < rule.op.outputs.size()) formats_[first_output_[rule.number] + index] = *told;
+      });
+    }
+    return ok();
+  }
 
-  std::vector<SharedOutput> outputs_of(const FusionOp& op) {
-    std::vector<SharedOutput> outputs;
+  std::vector<FusionOutput> outputs_of(const FusionOp& op) const {
+    std::vector<FusionOutput> outputs;
     for (const FusionOutput& output : op.outputs) {
       if (output.origin_name.empty()) continue;
-      const RuleGroup* group = other_.find_group(output.origin_name);
-      if (group == nullptr) {
-        journal_.warn("The name \"" + output.origin_name + "\" is not in quant fusion rule.");
-        continue;
-      }
-      for (const std::size_t member : group->members) add_outputs(output, member, outputs);
+      const bool is_known = visit_origins(output, [&](const RuleOp& rule, std::size_t index) {
+        outputs.push_back(index < rule.op.outputs.size() ? shared_output(rule, index) : FusionOutput());
+      });
+      if (!is_known) journal_.warn("The name \"" + output.origin_name + "\" is not in quant fusion rule.");
     }
     return outputs;
   }
 
-  // The outputs of operator `member` that `output` stands for, in the format that `output` tells.
-  void add_outputs(const FusionOutput& output, std::size_t member, std::vector<SharedOutput>& outputs) {
-    const FusionOp& origin = other_.ops()[member].op;
-    const auto add = [&](std::size_t index) {
-      SharedOutput& shared = shared_[{member, index}];
-      if (!shared) shared = std::make_shared<FusionOutput>(origin.outputs[index]);
-      if (!output.origin_format.empty()) {
-        shared->origin_format = output.origin_format;
-        shared->origin_shape = output.origin_shape;
-      }
-      outputs.push_back(shared);
-    };
-    if (!output.origin_index) {
-      for (std::size_t i = 0; i < origin.outputs.size(); ++i) add(i);
-    } else if (origin.name == output.origin_name) {
-      const auto index = static_cast<std::size_t>(*output.origin_index);
-      if (index < origin.outputs.size())
-        add(index);
-      else
-        outputs.push_back(std::make_shared<FusionOutput>());
+  FusionOutput shared_output(const RuleOp& rule, std::size_t index) const {
+    FusionOutput output = rule.op.outputs[index];
+    const std::uint32_t told = formats_[first_output_[rule.number] + index];
+    if (told != FusionRules::kNone) take_format(told_.at(told), output);
+    return output;
+  }
+
+  static std::string packed_format(const FusionOutput& output) {
+    std::string bytes;
+    Packer out(bytes);
+    out.text(output.origin_format);
+    for (const std::int64_t extent : output.origin_shape) out.signed_number(extent);
+    return bytes;
+  }
+
+  static void take_format(std::string_view packed, FusionOutput& output) {
+    Unpacker in(packed);
+    output.origin_format = in.text();
+    output.origin_shape.clear();
+    while (!in.is_empty()) output.origin_shape.push_back(in.signed_number());
+  }
+
+  FusionRules& rules_;
+  const FusionRules& other_;
+  Journal& journal_;
+  ScratchVector<std::uint32_t> first_output_;  // of each operator of other_, by number
+  ScratchVector<std::uint32_t> formats_;       // of each output, in told_
+  TextBlocks told_;
+};
+
+class UnfusedMerger {
+ public:
+  UnfusedMerger(const FusionRules& fused, const FusionRules& other, Journal& journal)
+      : fused_(fused), other_(other), journal_(journal), seen_unfused_(other.texts_.size()) {}
+
+  Result<FusionRules> merge() {
+    OPDUMP_CHECK_OK(note_origins());
+    std::vector<bool> seen(fused_.texts_.size());
+    for (std::size_t i = fused_.names_.size(); i-- > 0;) {
+      const std::uint32_t name = fused_.names_[i], key = fused_.text_facts_[name].key;
+      if (seen[key]) continue;
+      seen[key] = true;
+      OPDUMP_TRY(const std::uint32_t merged_name, merged_.add_text(fused_.texts_.at(name)));
+      OPDUMP_TRY(const std::uint32_t merged_key, merged_.add_text(fused_.texts_.at(key)));
+      OPDUMP_CHECK_OK(merged_.set_key(merged_name, merged_key));
+      const std::uint32_t group = fused_.text_facts_[key].group;
+      if (group == FusionRules::kNone) continue;
+      for (const RuleOp& rule : fused_.group(group)) OPDUMP_CHECK_OK(add(merged_key, rule));
     }
+    for (std::uint32_t i = merged_.op_count(); i-- > 0;) OPDUMP_CHECK_OK(merged_.in_sequence_.push_back(i));
+    return std::move(merged_);
+  }
+
+ private:
+  struct Origin {                                // an original operator
+    std::uint32_t unfused = FusionRules::kNone;  // the last operator of other_ that is made of it
+    bool is_seen = false;
+  };
+
+  Result<std::uint32_t> add_origin(std::string_view name) {
+    OPDUMP_TRY(const std::uint32_t number, origins_.add(name));
+    OPDUMP_CHECK_OK(origin_facts_.resize(origins_.size(), {}));
+    return number;
+  }
+
+  Result<> note_origins() {
+    for (std::uint32_t i = 0; i < other_.op_count(); ++i)
+      for (const std::string& origin : other_.op(other_.in_sequence(i)).op.original_names) {
+        OPDUMP_TRY(const std::uint32_t number, add_origin(origin));
+        origin_facts_[number].unfused = other_.in_sequence(i);
+      }
+    return ok();
+  }
+
+  // The unfused operator that is made of an original one, or kNone.
+  std::uint32_t unfused_of(std::string_view origin) const {
+    const auto number = origins_.find(origin);
+    return number ? origin_facts_[*number].unfused : FusionRules::kNone;
   }
 
   // Of operators that stand for the same first original operator, one is kept.
-  bool is_new(const FusionOp& op) {
-    const std::string& first = op.original_names.front();
-    if (!seen_origins_.insert(first).second) return false;
-    const auto found = unfused_by_origin_.find(first);
-    return found == unfused_by_origin_.end() || seen_unfused_.insert(found->second).second;
+  Result<bool> is_new(const FusionOp& op) {
+    OPDUMP_TRY(const std::uint32_t number, add_origin(op.original_names.front()));
+    if (std::exchange(origin_facts_[number].is_seen, true)) return false;
+    const std::uint32_t unfused = origin_facts_[number].unfused;
+    if (unfused == FusionRules::kNone) return true;
+    const std::uint32_t name = other_.ops_[unfused].name;
+    if (seen_unfused_[name]) return false;
+    seen_unfused_[name] = true;
+    return true;
   }
 
-  void add_unfused(FusionRules& merged, std::uint32_t key, const RuleOp& rule) {
-    if (!is_new(rule.op)) return;
-    RuleOp made = rule;
-    made.op.original_names = unfused_names(rule.op);
-    for (std::size_t i = 0; i < made.op.outputs.size(); ++i) set_unfused_origin(made.op, i);
-    merged.group_at(key).members.push_back(merged.ops_.size());
-    merged.in_sequence_.push_back(merged.ops_.size());
-    merged.ops_.push_back(std::move(made));
+  Result<> add(std::uint32_t key, const RuleOp& rule) {
+    OPDUMP_TRY(const bool is_kept, is_new(rule.op));
+    if (!is_kept) return ok();
+    FusionOp op = rule.op;
+    op.original_names = unfused_names(rule.op);
+    for (std::size_t i = 0; i < op.outputs.size(); ++i) set_unfused_origin(op, i);
+    OPDUMP_TRY(const std::uint32_t group, merged_.group_at(key));
+    OPDUMP_TRY(const std::uint32_t name, merged_.add_text(op.name));
+    OPDUMP_TRY(const std::uint32_t number, merged_.add_op(name, static_cast<std::uint32_t>(rule.index), op));
+    merged_.ops_[number].is_filtered = rule.is_filtered;
+    merged_.put_into(group, number);
+    return ok();
   }
 
   std::vector<std::string> unfused_names(const FusionOp& op) const {
     std::vector<std::string> names;
     if (op.original_names.size() == 1 && op.original_names[0].empty()) return {""};
     for (const std::string& origin : op.original_names) {
-      const auto found = unfused_by_origin_.find(origin);
-      if (found == unfused_by_origin_.end())
+      const std::uint32_t unfused = unfused_of(origin);
+      if (unfused == FusionRules::kNone)
         journal_.warn("There is no original operator associated with the operator \"" + origin +
                       "\" in original op names.");
-      else if (std::ranges::find(names, found->second) == names.end())
-        names.push_back(found->second);
+      else if (std::ranges::find(names, other_.name_of(unfused)) == names.end())
+        names.emplace_back(other_.name_of(unfused));
     }
     return names;
   }
@@ -153,19 +236,20 @@ class RuleMerger {
   void set_unfused_origin(FusionOp& op, std::size_t index) const {
     FusionOutput& output = op.outputs[index];
     if (output.origin_name.empty()) return;
-    const auto found = unfused_by_origin_.find(output.origin_name);
-    if (found == unfused_by_origin_.end() || !set_unfused_index(output, found->second))
+    const std::uint32_t unfused = unfused_of(output.origin_name);
+    const bool is_known = unfused != FusionRules::kNone;
+    if (!is_known || !set_unfused_index(output, other_.name_of(unfused)))
       journal_.warn("There is no valid output desc associated with \"" + op.name +
                     ":output:" + std::to_string(index) + "\".");
-    if (found != unfused_by_origin_.end()) output.origin_name = found->second;
+    if (is_known) output.origin_name = other_.name_of(unfused);
   }
 
   // The output of the unfused operator that is the same output of the original model.
-  bool set_unfused_index(FusionOutput& output, const std::string& unfused) const {
-    const RuleGroup* group = other_.find_group(unfused);
-    if (group == nullptr) return false;
-    for (const std::size_t member : group->members) {
-      const std::vector<FusionOutput>& outputs = other_.ops()[member].op.outputs;
+  bool set_unfused_index(FusionOutput& output, std::string_view unfused) const {
+    const auto group = other_.find_group(unfused);
+    if (!group) return false;
+    for (const RuleOp& rule : other_.group(*group)) {
+      const std::vector<FusionOutput>& outputs = rule.op.outputs;
       for (std::size_t i = 0; i < outputs.size(); ++i)
         if (outputs[i].origin_name == output.origin_name && outputs[i].origin_index == output.origin_index) {
           output.origin_index = static_cast<std::int64_t>(i);
@@ -175,26 +259,22 @@ class RuleMerger {
     return false;
   }
 
-  static void drop_empty_groups(FusionRules& merged) {
-    std::erase_if(merged.groups_, [](const RuleGroup& group) { return group.members.empty(); });
-    std::ranges::fill(merged.group_of_key_, FusionRules::kNone);
-    for (std::size_t i = 0; i < merged.groups_.size(); ++i)
-      merged.group_of_key_[merged.groups_[i].key] = static_cast<std::uint32_t>(i);
-  }
-
+  const FusionRules& fused_;
   const FusionRules& other_;
   Journal& journal_;
-  std::map<std::pair<std::size_t, std::size_t>, SharedOutput> shared_;  // by operator and output
-  std::unordered_map<std::string, std::string> unfused_by_origin_;
-  std::set<std::string> seen_origins_, seen_unfused_;
+  FusionRules merged_;
+  NumberedNames origins_;
+  ScratchVector<Origin> origin_facts_;  // by number
+  std::vector<bool> seen_unfused_;      // by the number of the operator's name in other_
 };
 
-FusionRules merge_quantised(FusionRules offline, const FusionRules& quantised, Journal& journal) {
-  return RuleMerger(quantised, journal).quantised(std::move(offline));
+Result<FusionRules> merge_quantised(FusionRules offline, const FusionRules& quantised, Journal& journal) {
+  OPDUMP_CHECK_OK(QuantisedMerger(offline, quantised, journal).merge());
+  return offline;
 }
 
-FusionRules merge_unfused(const FusionRules& fused, const FusionRules& unfused, Journal& journal) {
-  return RuleMerger(unfused, journal).unfused(fused);
+Result<FusionRules> merge_unfused(const FusionRules& fused, const FusionRules& unfused, Journal& journal) {
+  return UnfusedMerger(fused, unfused, journal).merge();
 }
 
 }  // namespace opdump::compare

@@ -4,10 +4,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
+#include "base/scratch_vector.h"
+#include "base/text_blocks.h"
 #include "compare/failure.h"
 #include "compare/numbered_names.h"
 #include "format/fusion_json.h"
@@ -16,18 +21,14 @@
 namespace opdump::compare {
 
 struct RuleOp {
-  int index = 0;  // of its group, in the result
+  std::uint32_t number = 0;  // of FusionRules
+  int index = 0;             // of its group, in the result
   format::FusionOp op;
   bool is_filtered = false;  // lies between a quantisation and its inverse: not compared
 };
 
 // How the operators of a group relate to those of the original model.
 enum class Relation : std::uint8_t { one_to_one, many_to_one, one_to_many, many_to_many, l1 };
-
-struct RuleGroup {
-  std::uint32_t key = 0;             // a number of FusionRules
-  std::vector<std::size_t> members;  // of FusionRules::ops
-};
 
 // An output of the original model: where the ground truth of a tensor is.
 struct OriginTensor {
@@ -40,55 +41,91 @@ struct OriginTensor {
   void prefer_shape(const model::Shape& told);
 };
 
+// There may be more operators than memory has room for: they are packed and put aside (base/text_blocks.h),
+// and unpacked when they are asked for, by several threads at once. Operators and groups are numbers.
 class FusionRules {
  public:
-  FusionRules() = default;
-  explicit FusionRules(format::FusionFile file);
+  // Takes the operators of a file in their order, graph after graph. Errors: limit, io -- there is no room.
+  Result<> add(std::size_t graph, format::FusionOp op);
+  // To be called when all are there, once and before all that follows. Errors: io.
+  Result<> finish();
 
-  const std::vector<RuleOp>& ops() const { return ops_; }
-  const std::vector<RuleGroup>& groups() const { return groups_; }
-  // Operators by "id", those of equal ids as they come in the file.
-  const std::vector<std::size_t>& in_sequence() const { return in_sequence_; }
+  std::uint32_t op_count() const { return static_cast<std::uint32_t>(ops_.size()); }
+  RuleOp op(std::uint32_t number) const;
+  std::string_view name_of(std::uint32_t op) const { return texts_.at(ops_[op].name); }
+  std::int64_t sequence_of(std::uint32_t op) const;  // its "id"
+  // Operator `i` of all by "id", those of equal ids as they come in the file.
+  std::uint32_t in_sequence(std::size_t i) const { return in_sequence_[i]; }
+
+  std::uint32_t group_count() const { return static_cast<std::uint32_t>(groups_.size()); }
+  std::vector<RuleOp> group(std::uint32_t number) const;          // its operators
+  std::vector<std::uint32_t> members(std::uint32_t group) const;  // the same, by number
+
   // Names of the Data operators.
   const std::vector<std::string>& input_nodes() const { return input_nodes_; }
 
-  // The operator called `name`, or nullptr.
-  const RuleOp* find(std::string_view name) const;
-  // The group of the operator `name`, or nullptr. An operator may be in a group that does not know it by
-  // name: then find() gives nothing.
-  const RuleGroup* find_group(std::string_view name) const;
-  Relation relation_of(const RuleGroup& group) const;
+  // The operator called `name`.
+  std::optional<RuleOp> find(std::string_view name) const;
+  // The group of the operator `name`. An operator may be in a group that does not know it by name: then
+  // find() gives nothing.
+  std::optional<std::uint32_t> find_group(std::string_view name) const;
 
-  // Marks what is_filtered says. Operators that look like a quantisation and are none are told.
-  void filter_quantised(Journal& journal);
+  // Marks what is_filtered says. Operators that look like a quantisation and are none are told. Errors: io.
+  Result<> filter_quantised(Journal& journal);
 
  private:
-  friend class RuleMerger;
-  void add(format::FusionOp op);
-  // The operator `name` is in the group of `key`, whose number is returned; that may not be there yet.
-  std::uint32_t set_group(std::string_view name, std::string_view key);
+  friend class QuantisedMerger;
+  friend class UnfusedMerger;
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+  struct Op {
+    std::uint32_t name = 0;      // in texts_
+    std::uint32_t packed = 0;    // in packed_: all else of it
+    std::uint32_t index = 0;     // RuleOp::index
+    std::uint32_t next = kNone;  // of its group
+    bool is_filtered = false;
+    bool has_only_origin = false;  // outputs without an origin are those of its only original operator
+  };
+  struct Group {
+    std::uint32_t first = kNone, last = kNone;  // of its operators
+  };
+  // A name of an operator, the key of a group, or both.
+  struct Text {
+    std::uint32_t key = kNone;    // of the operator's group, which may not be there; in texts_
+    std::uint32_t group = kNone;  // that has this key
+  };
+
   static std::string key_of(const format::FusionOp& op);
   static std::string key_of_originals(const format::FusionOp& op);  // whatever buffer it shares
-  RuleGroup& group_at(std::uint32_t key);
+  Result<std::uint32_t> add_text(std::string_view text);
+  // The operator `name` is in the group of `key`, which may not be there yet. Both are in texts_.
+  Result<> set_key(std::uint32_t name, std::uint32_t key);
+  Result<std::uint32_t> group_at(std::uint32_t key);
+  void put_into(std::uint32_t group, std::uint32_t op);  // at the end
+  bool holds(std::uint32_t group, std::uint32_t name) const;
+  Result<std::uint32_t> add_op(std::uint32_t name, std::uint32_t index, const format::FusionOp& op);
+  Result<> pack(std::uint32_t number, const format::FusionOp& op);
   void complete_origins();
-  void sort_sequence();
+  Result<> sort_sequence();
 
-  std::vector<RuleOp> ops_;
-  std::vector<RuleGroup> groups_;
-  static constexpr std::uint32_t kNone = UINT32_MAX;
-  NumberedNames names_, keys_;               // of operators and of groups
-  std::vector<std::uint32_t> key_of_name_;   // by the number of the name
-  std::vector<std::uint32_t> group_of_key_;  // by the number of the key; kNone: there is no such group
-  std::vector<std::size_t> in_sequence_;
+  ScratchVector<Op> ops_;
+  ScratchVector<Group> groups_;
+  NumberedNames texts_;
+  ScratchVector<Text> text_facts_;      // by number
+  ScratchVector<std::uint32_t> names_;  // of operators, in texts_, in the order in which they first came
+  TextBlocks packed_;
+  ScratchVector<std::uint32_t> in_sequence_;
   std::vector<std::string> input_nodes_;
+  std::size_t graph_ = 0;  // of the operator that was added last
 };
 
-// The rules of a quantised offline model against the original model: `quantised` leads from the model that
-// was quantised to the original one (-q).
-FusionRules merge_quantised(FusionRules offline, const FusionRules& quantised, Journal& journal);
+Relation relation_of(std::span<const RuleOp> group);
 
-// The rules of a model against the same model built without fusion (-cf).
-FusionRules merge_unfused(const FusionRules& fused, const FusionRules& unfused, Journal& journal);
+// The rules of a quantised offline model against the original model: `quantised` leads from the model that
+// was quantised to the original one (-q). Errors: limit, io -- there is no room.
+Result<FusionRules> merge_quantised(FusionRules offline, const FusionRules& quantised, Journal& journal);
+
+// The rules of a model against the same model built without fusion (-cf). Errors: as above.
+Result<FusionRules> merge_unfused(const FusionRules& fused, const FusionRules& unfused, Journal& journal);
 
 // An operator that has no part in the comparison of its group: one of several that several were made of, none
 // of whose outputs the original model has.

@@ -27,8 +27,8 @@ std::string tensor_name(const FusionOp& op, bool is_input, std::size_t index) {
 
 class GroupComparer {
  public:
-  GroupComparer(const Comparison& comparison, const RuleGroup& group)
-      : comparison_(comparison), group_(group), relation_(comparison.rules.relation_of(group)) {}
+  GroupComparer(const Comparison& comparison, std::uint32_t group)
+      : comparison_(comparison), members_(comparison.rules.group(group)), relation_(relation_of(members_)) {}
 
   GroupResult compare() {
     if (relation_ == Relation::one_to_one || relation_ == Relation::many_to_one)
@@ -36,22 +36,22 @@ class GroupComparer {
     else if (relation_ == Relation::l1)
       compare_l1();
     else
-      compare_several(members());
+      compare_several(all());
     return std::move(result_);
   }
 
   GroupResult map() {
-    for (const RuleOp* rule : members()) map_operator(*rule);
+    for (const RuleOp& rule : members_) map_operator(rule);
     return std::move(result_);
   }
 
   GroupResult give_up(bool is_map, const std::string& why) {
     result_.status = Status::incomplete;
-    journal().error("[" + members().front()->op.name + "] " + why);
+    journal().error("[" + members_.front().op.name + "] " + why);
     if (is_map)
-      for (const RuleOp* rule : members()) add_mapping(*rule, "NaN", "NaN", "NaN");
+      for (const RuleOp& rule : members_) add_mapping(rule, "NaN", "NaN", "NaN");
     else
-      add_failed(*members().front(), {why});
+      add_failed(members_.front(), {why});
     return std::move(result_);
   }
 
@@ -59,9 +59,9 @@ class GroupComparer {
   Journal& journal() { return result_.journal; }
   const Comparison& comparison() const { return comparison_; }
 
-  std::vector<const RuleOp*> members() const {
+  std::vector<const RuleOp*> all() const {
     std::vector<const RuleOp*> rules;
-    for (const std::size_t member : group_.members) rules.push_back(&comparison_.rules.ops()[member]);
+    for (const RuleOp& rule : members_) rules.push_back(&rule);
     return rules;
   }
 
@@ -75,14 +75,14 @@ class GroupComparer {
     }
     // As the original sorts them: by what they were, in the order in which that first comes.
     std::vector<std::string> originals;
-    for (const RuleOp* rule : members()) {
-      const std::string each = join(rule->op.original_names, ",");
+    for (const RuleOp& rule : members_) {
+      const std::string each = join(rule.op.original_names, ",");
       if (std::ranges::find(originals, each) == originals.end()) originals.push_back(each);
     }
     std::vector<std::string> mine;
     for (const std::string& each : originals)
-      for (const RuleOp* rule : members())
-        if (join(rule->op.original_names, ",") == each) mine.push_back(rule->op.name);
+      for (const RuleOp& rule : members_)
+        if (join(rule.op.original_names, ",") == each) mine.push_back(rule.op.name);
     return {join(mine, ","), join(originals, ",")};
   }
 
@@ -113,7 +113,7 @@ class GroupComparer {
   }
 
   void compare_single() {
-    const RuleOp& rule = *members().front();
+    const RuleOp& rule = members_.front();
     if (skips(rule)) return;
     auto entries = compare_operator(rule);
     if (!entries) {
@@ -126,10 +126,10 @@ class GroupComparer {
 
   // The first and the last operator of those that share the first-level buffer: their files are whole.
   void compare_l1() {
-    const std::vector<TimedOperator> sorted = by_time(comparison_, group_, journal());
+    const std::vector<TimedOperator> sorted = by_time(comparison_, members_, journal());
     if (sorted.empty()) {
       result_.status = Status::no_dump_file;
-      return add_failed(*members().front(), {"The fusion operator list is empty"});
+      return add_failed(members_.front(), {"The fusion operator list is empty"});
     }
     const RuleOp* first = sorted.front().rule;
     const RuleOp* last = sorted.back().rule;
@@ -160,7 +160,7 @@ class GroupComparer {
       has_rows = result_.is_matched = true;
       add_rows(*rule, entries ? std::move(*entries) : std::vector<ResultEntry>());
     }
-    if (!has_rows) add_failed(*members().front(), std::move(messages));
+    if (!has_rows) add_failed(members_.front(), std::move(messages));
   }
 
   Outcome<std::vector<ResultEntry>> compare_operator(const RuleOp& rule) {
@@ -173,8 +173,8 @@ class GroupComparer {
       return failure;
     }
     std::vector<ResultEntry> entries;
-    if (!undoes_quantisation(op)) compare_side(op, *dumped, true, entries);
-    if (op.type != "AscendQuant") compare_side(op, *dumped, false, entries);
+    if (!undoes_quantisation(op)) compare_side(rule, *dumped, true, entries);
+    if (op.type != "AscendQuant") compare_side(rule, *dumped, false, entries);
     if (!dumped->is_whole && !entries.empty())
       entries.back().messages.emplace_back(
           "This is a FFTS+ mode dump data, The number of files does not match the number of thread");
@@ -187,22 +187,22 @@ class GroupComparer {
     return read_operator(comparison_.mine, op.name, output, journal());
   }
 
-  void compare_side(const FusionOp& op, const DumpedOperator& dumped, bool is_input,
+  void compare_side(const RuleOp& rule, const DumpedOperator& dumped, bool is_input,
                     std::vector<ResultEntry>& entries) {
     const std::vector<DumpedTensor>& tensors = is_input ? dumped.inputs : dumped.outputs;
     for (std::size_t i = 0; i < tensors.size(); ++i) {
-      entries.push_back(compare_tensor(op, dumped.path, tensors[i], is_input, i));
-      if (is_input && dumped.is_slice) take_from_producer(op, i, entries.back());
+      entries.push_back(compare_tensor(rule, dumped.path, tensors[i], is_input, i));
+      if (is_input && dumped.is_slice) take_from_producer(rule, i, entries.back());
     }
   }
 
   // A slice has read a part of its input only. What all slices have read is what the operator before wrote,
   // whose result stands for theirs, as in the original. There that operator must be one in slices as well;
   // one that is not is better than nothing. The dtypes stay those of the input.
-  void take_from_producer(const FusionOp& op, std::size_t index, ResultEntry& entry) {
+  void take_from_producer(const RuleOp& rule, std::size_t index, ResultEntry& entry) {
     Journal kept =
         std::exchange(journal(), Journal());  // what is said of the operator before, it says itself
-    if (auto theirs = result_of_producer(op, index, entry)) {
+    if (auto theirs = result_of_producer(rule, index, entry)) {
       entry.shape = std::move(theirs->shape);
       entry.overflow = std::move(theirs->overflow);
       entry.values = std::move(theirs->values);
@@ -211,27 +211,28 @@ class GroupComparer {
     journal() = std::move(kept);
   }
 
-  std::optional<ResultEntry> result_of_producer(const FusionOp& op, std::size_t index,
+  std::optional<ResultEntry> result_of_producer(const RuleOp& rule, std::size_t index,
                                                 const ResultEntry& entry) {
-    const auto place = find_source(comparison_, op, index, true, journal());
+    const auto place = find_source(comparison_, rule, index, true, journal());
     if (!place) return std::nullopt;
-    const auto dumped = read_mine(*place->op);
+    const auto dumped = read_mine(place->rule.op);
     if (!dumped || place->index >= dumped->outputs.size()) return std::nullopt;
     const bool is_theirs = dumped->is_slice && !comparison_.columns.has_golden_address;
     if (!is_theirs && entry.is_compared) return std::nullopt;
     ResultEntry theirs =
-        compare_tensor(*place->op, dumped->path, dumped->outputs[place->index], false, place->index);
+        compare_tensor(place->rule, dumped->path, dumped->outputs[place->index], false, place->index);
     return is_theirs || theirs.is_compared ? std::optional(std::move(theirs)) : std::nullopt;
   }
 
-  ResultEntry compare_tensor(const FusionOp& op, const std::string& path, const DumpedTensor& tensor,
+  ResultEntry compare_tensor(const RuleOp& rule, const std::string& path, const DumpedTensor& tensor,
                              bool is_input, std::size_t index) {
+    const FusionOp& op = rule.op;
     ResultEntry entry;
     entry.op_type = op.type;
     entry.tensor = tensor_name(op, is_input, index);
     entry.shape = shape_cell(tensor.shape);
     if (tensor.address != 0) entry.my_address = std::to_string(tensor.address);
-    const auto failure = measure(op, path, tensor, is_input, index, entry);
+    const auto failure = measure(rule, path, tensor, is_input, index, entry);
     entry.is_compared = !failure;
     if (failure) {
       entry.values = comparison_.algorithms.failed_values();
@@ -256,17 +257,17 @@ class GroupComparer {
   }
 
   // Fills in what comparing gives.
-  std::optional<Failure> measure(const FusionOp& op, const std::string& path, const DumpedTensor& tensor,
+  std::optional<Failure> measure(const RuleOp& rule, const std::string& path, const DumpedTensor& tensor,
                                  bool is_input, std::size_t index, ResultEntry& entry) {
-    auto origin = find_origin(comparison_, op, index, is_input, journal());
+    auto origin = find_origin(comparison_, rule, index, is_input, journal());
     if (!origin) return origin.failure();
-    auto golden = read_golden(comparison_, op.name, std::move(*origin), journal());
+    auto golden = read_golden(comparison_, rule.op.name, std::move(*origin), journal());
     if (!golden) return golden.failure();
     golden->origin.prefer_shape(tensor.original_shape);
     const bool is_unchanged =
         comparison_.mine.kind() == DumpKind::quantised && comparison_.golden.kind() == DumpKind::original;
     auto pair = match_layouts(
-        {op.name, tensor, golden->tensor, golden->origin, false, is_unchanged, comparison_.plugin},
+        {rule.op.name, tensor, golden->tensor, golden->origin, false, is_unchanged, comparison_.plugin},
         journal());
     if (!pair) return pair.failure();
     const PairFacts facts{path, golden->path, is_scalar_shape(pair->shape)};
@@ -312,11 +313,11 @@ class GroupComparer {
 
   void map_side(const RuleOp& rule, const std::string& path, std::size_t count, bool is_input) {
     for (std::size_t i = 0; i < count; ++i)
-      add_mapping(rule, tensor_name(rule.op, is_input, i), path, golden_path(rule.op, is_input, i));
+      add_mapping(rule, tensor_name(rule.op, is_input, i), path, golden_path(rule, is_input, i));
   }
 
-  std::string golden_path(const FusionOp& op, bool is_input, std::size_t index) {
-    if (const auto origin = find_origin(comparison_, op, index, is_input, journal())) {
+  std::string golden_path(const RuleOp& rule, bool is_input, std::size_t index) {
+    if (const auto origin = find_origin(comparison_, rule, index, is_input, journal())) {
       std::optional<std::int64_t> output;
       if (comparison_.golden.kind() != DumpKind::npu) output = origin->index;
       if (const auto files = comparison_.golden.find(origin->name, output, journal())) {
@@ -324,40 +325,40 @@ class GroupComparer {
         return files->paths.back();
       }
     }
-    journal().warn("[" + op.name + "] There is no right dump file for the op \"" + op.name + "\".");
+    const std::string& op = rule.op.name;
+    journal().warn("[" + op + "] There is no right dump file for the op \"" + op + "\".");
     return "NaN";
   }
 
   const Comparison& comparison_;
-  const RuleGroup& group_;
+  std::vector<RuleOp> members_;
   Relation relation_;
   GroupResult result_;
 };
 
 }  // namespace
 
-GroupResult compare_group(const Comparison& comparison, const RuleGroup& group) {
+GroupResult compare_group(const Comparison& comparison, std::uint32_t group) {
   return GroupComparer(comparison, group).compare();
 }
 
-GroupResult map_group(const Comparison& comparison, const RuleGroup& group) {
+GroupResult map_group(const Comparison& comparison, std::uint32_t group) {
   return GroupComparer(comparison, group).map();
 }
 
-GroupResult give_up_group(const Comparison& comparison, const RuleGroup& group, bool is_map,
+GroupResult give_up_group(const Comparison& comparison, std::uint32_t group, bool is_map,
                           const std::string& why) {
   return GroupComparer(comparison, group).give_up(is_map, why);
 }
 
-std::vector<TimedOperator> by_time(const Comparison& comparison, const RuleGroup& group, Journal& journal) {
+std::vector<TimedOperator> by_time(const Comparison& comparison, std::span<const RuleOp> group,
+                                   Journal& journal) {
   std::vector<TimedOperator> sorted;
-  for (const std::size_t member : group.members) {
-    const RuleOp& rule = comparison.rules.ops()[member];
+  for (const RuleOp& rule : group)
     if (const auto files = comparison.mine.find(rule.op.name, std::nullopt, journal)) {
       warn_of_times(*files, journal);
       sorted.push_back({files->time_us, &rule});
     }
-  }
   std::ranges::stable_sort(sorted, {}, &TimedOperator::time_us);
   return sorted;
 }

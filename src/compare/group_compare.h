@@ -2,6 +2,7 @@
 // (cann.md 4.4-4.6). Groups are independent of each other and may be compared at once.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,14 +35,15 @@ struct GroupResult {
   Journal journal;
 };
 
-GroupResult compare_group(const Comparison& comparison, const RuleGroup& group);
+// `group` is one of comparison.rules.
+GroupResult compare_group(const Comparison& comparison, std::uint32_t group);
 
 // What is told of a group that was not compared; `is_map`: by map_group().
-GroupResult give_up_group(const Comparison& comparison, const RuleGroup& group, bool is_map,
+GroupResult give_up_group(const Comparison& comparison, std::uint32_t group, bool is_map,
                           const std::string& why);
 
 // -map: a row for each tensor with the files that hold it and its counterpart.
-GroupResult map_group(const Comparison& comparison, const RuleGroup& group);
+GroupResult map_group(const Comparison& comparison, std::uint32_t group);
 
 // A tensor of the other run, and what is told of it.
 struct GoldenTensor {
@@ -52,17 +54,17 @@ struct GoldenTensor {
 
 // An output of an operator of mine.
 struct Place {
-  const format::FusionOp* op = nullptr;
+  RuleOp rule;
   std::size_t index = 0;
 };
 
-// Output `index` of `op`, or what its input `index` is an output of: through Cast and TransData, which the
+// Output `index` of `rule`, or what its input `index` is an output of: through Cast and TransData, which the
 // original model does not have. Failures: those of the rules.
-Outcome<Place> find_source(const Comparison& comparison, const format::FusionOp& op, std::size_t index,
-                           bool is_input, Journal& journal);
+Outcome<Place> find_source(const Comparison& comparison, const RuleOp& rule, std::size_t index, bool is_input,
+                           Journal& journal);
 
 // The counterpart of what find_source() finds.
-Outcome<OriginTensor> find_origin(const Comparison& comparison, const format::FusionOp& op, std::size_t index,
+Outcome<OriginTensor> find_origin(const Comparison& comparison, const RuleOp& rule, std::size_t index,
                                   bool is_input, Journal& journal);
 // What lies there. `op` is the operator of mine that is compared, for messages.
 Outcome<GoldenTensor> read_golden(const Comparison& comparison, const std::string& op, OriginTensor origin,
@@ -75,9 +77,10 @@ Outcome<DumpedOperator> read_operator(const DumpFolder& folder, const std::strin
 // Operators with files in an L1 group, the oldest first.
 struct TimedOperator {
   std::uint64_t time_us = 0;
-  const RuleOp* rule = nullptr;
+  const RuleOp* rule = nullptr;  // of `group`
 };
-std::vector<TimedOperator> by_time(const Comparison& comparison, const RuleGroup& group, Journal& journal);
+std::vector<TimedOperator> by_time(const Comparison& comparison, std::span<const RuleOp> group,
+                                   Journal& journal);
 
 // "[op] There is no dump file for my output operator ..."
 std::string no_dump_message(const format::FusionOp& op);

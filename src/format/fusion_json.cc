@@ -18,7 +18,6 @@ using nlohmann::json;
 
 constexpr std::string_view kSlice = "_lxslice";
 constexpr int kMaxDepth = 100;
-constexpr std::size_t kNotedBytes = 1 << 20;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -70,40 +69,71 @@ class Value {
   simdjson::dom::element element_;
 };
 
+// `text` as simdjson takes it: without numbers and depths beyond its limits, which nothing here looks at; the
+// text that atc would make JSON of as JSON.
+Result<std::string> plain_json(std::string_view text, const std::string& name) {
+  const auto is_kept = [](int depth, json::parse_event_t, const json&) { return depth < kMaxDepth; };
+  json root = json::parse(text, is_kept, false);
+  if (root.is_discarded())
+    if (const auto model = decode_ge_graph(text)) root = ge_graph_json(*model);
+  if (root.is_discarded())
+    return Error(Code::corrupt,
+                 "Failed to load json object. The content of the json file \"'" + name + "'\" is invalid.");
+  return root.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+// The root lives as long as `parser`.
+Result<Value> parse(simdjson::dom::parser& parser, std::string_view text, const std::string& name) {
+  simdjson::dom::element root;
+  if (parser.parse(text.data(), text.size()).get(root) == simdjson::SUCCESS) return Value(root);
+  OPDUMP_TRY(const std::string plain, plain_json(text, name));
+  if (const auto failed = parser.parse(plain).get(root); failed != simdjson::SUCCESS)
+    return Error(Code::corrupt, name + ": " + simdjson::error_message(failed));
+  return Value(root);
+}
+
+// Calls look(graph, op) for each operator, one at a time.
+template <typename Look>
+Result<> parse_pieces(std::string_view text, const JsonPieces& pieces, const std::string& name,
+                      const Look& look) {
+  simdjson::dom::parser parser;
+  std::size_t i = 0;
+  for (std::size_t graph = 0; graph < pieces.graph_ends.size(); ++graph)
+    for (; i < pieces.graph_ends[graph]; ++i) {
+      const std::string_view op = text.substr(pieces.ops[i].begin, pieces.ops[i].size);
+      OPDUMP_TRY(const Value value, parse(parser, op, name));
+      look(graph, value);
+      note_walk(op.size());
+    }
+  return ok();
+}
+
 // Reads one file; the messages name it.
 class Decoder {
  public:
   explicit Decoder(const std::string& file) : file_(file) {}
 
-  Result<FusionFile> decode(const Value& root) const {
-    FusionFile result;
+  Result<> decode(const Value& root, const TakeFusionOp& take) const {
     OPDUMP_TRY(const Value graphs, member(root, "graph", Kind::array));
+    std::size_t number = 0;
     for (const Value graph : graphs.items()) {
       OPDUMP_TRY(const Value ops, member(graph, "op", Kind::array));
-      FusionGraph& made = result.graphs.emplace_back();
-      for (const Value op : ops.items()) OPDUMP_CHECK_OK(decode_op(op, made.ops.emplace_back()));
+      for (const Value op : ops.items()) OPDUMP_CHECK_OK(decode_op(op, number, take));
+      ++number;
     }
-    return result;
+    return ok();
   }
 
-  // As decode(), a graph and an operator at a time. Nothing if there is any doubt that it is the same.
-  std::optional<FusionFile> decode(const JsonPieces& pieces) const {
-    FusionFile result;
+  // As decode(), an operator at a time. What is no JSON counts more than what is wrong with an operator
+  // before.
+  Result<> decode(std::string_view text, const JsonPieces& pieces, const TakeFusionOp& take) const {
     simdjson::dom::parser parser;
-    simdjson::dom::element parsed;
-    std::size_t walked = 0;  // of the text
-    if (parser.parse(pieces.rest).get(parsed) != simdjson::SUCCESS) return std::nullopt;
-    for (const std::vector<std::string_view>& ops : pieces.ops) {
-      FusionGraph& made = result.graphs.emplace_back();
-      for (const std::string_view op : ops) {
-        const bool is_parsed = parser.parse(op.data(), op.size()).get(parsed) == simdjson::SUCCESS;
-        if (!is_parsed || !decode_op(Value(parsed), made.ops.emplace_back())) return std::nullopt;
-        walked += op.size();
-        if (walked < kNotedBytes) continue;
-        note_walk(std::exchange(walked, 0));
-      }
-    }
-    return result;
+    OPDUMP_CHECK_OK(parse(parser, pieces.rest, file_));
+    Result<> done = ok();
+    OPDUMP_CHECK_OK(parse_pieces(text, pieces, file_, [&](std::size_t graph, const Value& op) {
+      if (done) done = decode_op(op, graph, take);
+    }));
+    return done;
   }
 
   Result<std::vector<std::string>> decode_names(const Value& root) const {
@@ -256,6 +286,12 @@ class Decoder {
     return decode_original_names(attributes, op);
   }
 
+  Result<> decode_op(const Value& object, std::size_t graph, const TakeFusionOp& take) const {
+    FusionOp op;
+    OPDUMP_CHECK_OK(decode_op(object, op));
+    return take(graph, std::move(op));
+  }
+
   Result<> decode_op(const Value& object, FusionOp& op) const {
     OPDUMP_TRY(const Value name, member(object, "name", Kind::text));
     op.name = without_slices(name.text());
@@ -278,29 +314,6 @@ class Decoder {
   const std::string& file_;
 };
 
-// `text` as simdjson takes it: without numbers and depths beyond its limits, which nothing here looks at; the
-// text that atc would make JSON of as JSON.
-Result<std::string> plain_json(std::string_view text, const std::string& name) {
-  const auto is_kept = [](int depth, json::parse_event_t, const json&) { return depth < kMaxDepth; };
-  json root = json::parse(text, is_kept, false);
-  if (root.is_discarded())
-    if (const auto model = decode_ge_graph(text)) root = ge_graph_json(*model);
-  if (root.is_discarded())
-    return Error(Code::corrupt,
-                 "Failed to load json object. The content of the json file \"'" + name + "'\" is invalid.");
-  return root.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-// The root lives as long as `parser`.
-Result<Value> parse(simdjson::dom::parser& parser, std::string_view text, const std::string& name) {
-  simdjson::dom::element root;
-  if (parser.parse(text.data(), text.size()).get(root) == simdjson::SUCCESS) return Value(root);
-  OPDUMP_TRY(const std::string plain, plain_json(text, name));
-  if (const auto failed = parser.parse(plain).get(root); failed != simdjson::SUCCESS)
-    return Error(Code::corrupt, name + ": " + simdjson::error_message(failed));
-  return Value(root);
-}
-
 }  // namespace
 
 std::string without_slices(std::string_view name) {
@@ -317,19 +330,19 @@ std::string without_slices(std::string_view name) {
   return result;
 }
 
-Result<FusionFile> decode_fusion_json(std::string_view text, const std::string& name) {
-  const auto pieces = cut_graphs(text);
-  note_walk(text.size());
-  if (pieces)
-    if (auto file = Decoder(name).decode(*pieces)) return std::move(*file);
-  simdjson::dom::parser parser;  // all of it at once, and what is wrong is said
+Result<> decode_fusion_json(std::string_view text, const std::string& name, const TakeFusionOp& take) {
+  OPDUMP_TRY(const std::optional<JsonPieces> pieces, cut_graphs(text));
+  if (pieces) return Decoder(name).decode(text, *pieces, take);
+  simdjson::dom::parser parser;
   OPDUMP_TRY(const Value root, parse(parser, text, name));
-  return Decoder(name).decode(root);
+  return Decoder(name).decode(root, take);
 }
 
 Result<std::vector<std::string>> decode_graph_names(std::string_view text, const std::string& name) {
+  OPDUMP_TRY(const std::optional<JsonPieces> pieces, cut_graphs(text));
+  if (pieces) OPDUMP_CHECK_OK(parse_pieces(text, *pieces, name, [](std::size_t, const Value&) {}));
   simdjson::dom::parser parser;
-  OPDUMP_TRY(const Value root, parse(parser, text, name));
+  OPDUMP_TRY(const Value root, parse(parser, pieces ? std::string_view(pieces->rest) : text, name));
   return Decoder(name).decode_names(root);
 }
 

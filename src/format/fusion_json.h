@@ -3,8 +3,9 @@
 // stands for.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,21 +37,17 @@ struct FusionOp {
   bool operator==(const FusionOp&) const = default;
 };
 
-struct FusionGraph {
-  std::deque<FusionOp> ops;  // there can be many, and they are taken out one by one
-};
+// Takes an operator; `graph` is the number of its graph. An error of it is one of reading.
+using TakeFusionOp = std::function<Result<>(std::size_t graph, FusionOp op)>;
 
-struct FusionFile {
-  std::vector<FusionGraph> graphs;
-};
+// Calls take(graph, op) for each operator in the order of the file. The text of a ge_proto file is taken,
+// too, as if atc had made JSON of it. Errors, with the original's words: not_found -- something that must be
+// there is missing; corrupt -- no JSON, or not of this kind; io -- no room for a list of the operators.
+// `name` is what messages call the file. Slices of operators ("_lxslice0") lose that suffix. Operators are
+// parsed one by one; `text` may be a file that is mapped.
+Result<> decode_fusion_json(std::string_view text, const std::string& name, const TakeFusionOp& take);
 
-// The text of a ge_proto file is taken, too, as if atc had made JSON of it.
-// Errors, with the original's words: not_found -- something that must be there is missing; corrupt -- no
-// JSON, or not of this kind. `name` is what messages call the file. Slices of operators ("_lxslice0") lose
-// that suffix. Operators are parsed one by one; `text` may be a file that is mapped.
-Result<FusionFile> decode_fusion_json(std::string_view text, const std::string& name);
-
-// The names of the graphs in such a file; operators are not looked at. Errors: as above.
+// The names of the graphs in such a file; of operators it is seen only that they are JSON. Errors: as above.
 Result<std::vector<std::string>> decode_graph_names(std::string_view text, const std::string& name);
 
 // `name` without the "_lxslice{number}" parts that slicing for FFTS+ adds.

@@ -9,6 +9,18 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
+using Graphs = std::vector<std::vector<FusionOp>>;
+
+Result<Graphs> decode(const std::string& text, const std::string& name = "m.json") {
+  Graphs graphs;
+  OPDUMP_CHECK_OK(decode_fusion_json(text, name, [&](std::size_t graph, FusionOp op) {
+    graphs.resize(graph + 1);
+    graphs[graph].push_back(std::move(op));
+    return ok();
+  }));
+  return graphs;
+}
+
 constexpr const char* kGraph = R"({"name": "net", "graph": [{"name": "ge_default", "op": [
   {"name": "conv_lxslice1", "type": "Conv2D", "id": 3,
    "input": ["data_lxslice0:0", "", "ctrl:-1", "w:0"],
@@ -27,10 +39,10 @@ constexpr const char* kGraph = R"({"name": "net", "graph": [{"name": "ge_default
   {"name": "plain", "type": "Relu"}]}]})";
 
 TEST(FusionJson, ReadsWhatTellsOfTheOriginalModel) {
-  const auto file = decode_fusion_json(kGraph, "m.json");
-  ASSERT_TRUE(file);
-  ASSERT_EQ(file->graphs.size(), 1U);
-  const std::deque<FusionOp>& ops = file->graphs[0].ops;
+  const auto graphs = decode(kGraph);
+  ASSERT_TRUE(graphs);
+  ASSERT_EQ(graphs->size(), 1U);
+  const std::vector<FusionOp>& ops = graphs->front();
   ASSERT_EQ(ops.size(), 3U);
   EXPECT_EQ(ops[0].name, "conv");
   EXPECT_EQ(ops[0].sequence, 3);
@@ -48,8 +60,9 @@ TEST(FusionJson, ReadsWhatTellsOfTheOriginalModel) {
 
 TEST(FusionJson, SaysWhatIsMissingOrWrong) {
   const auto error_of = [](const char* text) {
-    const auto file = decode_fusion_json(text, "m.json");
-    return file ? "" : std::to_string(static_cast<int>(file.error().code())) + " " + file.error().message();
+    const auto graphs = decode(text);
+    return graphs ? ""
+                  : std::to_string(static_cast<int>(graphs.error().code())) + " " + graphs.error().message();
   };
   const std::string missing = std::to_string(static_cast<int>(Code::not_found)),
                     corrupt = std::to_string(static_cast<int>(Code::corrupt));
@@ -73,8 +86,8 @@ TEST(FusionJson, SaysWhatIsMissingOrWrong) {
 
 TEST(FusionJson, TakesWhateverIsJson) {
   const auto op_of = [](const std::string& members) {
-    const auto file = decode_fusion_json(R"({"graph": [{"op": [{)" + members + "}]}]}", "m.json");
-    return file ? file->graphs.at(0).ops.at(0) : FusionOp{};
+    const auto graphs = decode(R"({"graph": [{"op": [{)" + members + "}]}]}");
+    return graphs ? graphs->at(0).at(0) : FusionOp{};
   };
   // Of equal keys the last one counts, of equal attributes the first.
   const FusionOp twice = op_of(R"("name": "a", "name": "b", "type": "A", "attr": [
@@ -89,9 +102,31 @@ TEST(FusionJson, TakesWhateverIsJson) {
   EXPECT_EQ(op_of(R"("name": "a", "type": "A", "x": 123456789012345678901234567890)").name, "a");
   const std::string deep = std::string(5000, '[') + std::string(5000, ']');
   EXPECT_EQ(op_of(R"("name": "a", "type": "A", "x": )" + deep).name, "a");
-  EXPECT_TRUE(decode_fusion_json("\xef\xbb\xbf{\"graph\": []}", "m.json"));
-  EXPECT_FALSE(decode_fusion_json("{\"graph\": [], \"x\": \"\xff\"}", "m.json"));
-  EXPECT_FALSE(decode_fusion_json("{\"graph\": []} x", "m.json"));
+  EXPECT_TRUE(decode("\xef\xbb\xbf{\"graph\": []}"));
+  EXPECT_FALSE(decode("{\"graph\": [], \"x\": \"\xff\"}"));
+  EXPECT_FALSE(decode("{\"graph\": []} x"));
+}
+
+TEST(FusionJson, OperatorsComeWithTheNumberOfTheirGraph) {
+  // Whether the text is cut into operators or, after a byte order mark, is not.
+  const std::string text =
+      R"({"graph": [{"op": [{"name": "a", "type": "A"}]}, {"op": []}, {"op": [{"name": "b", "type": "B"}]}]})";
+  for (const std::string begin : {"", "\xef\xbb\xbf"}) {
+    const auto graphs = decode(begin + text);
+    ASSERT_TRUE(graphs);
+    ASSERT_EQ(graphs->size(), 3U);
+    EXPECT_EQ(graphs->at(0).at(0).name, "a");
+    EXPECT_TRUE(graphs->at(1).empty());
+    EXPECT_EQ(graphs->at(2).at(0).name, "b");
+    std::size_t count = 0;  // until one is refused
+    const auto refused = decode_fusion_json(begin + text, "m.json", [&](std::size_t, const FusionOp&) {
+      ++count;
+      return Result<>(Error(Code::io, "no room"));
+    });
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().message(), "no room");
+    EXPECT_EQ(count, 1U);
+  }
 }
 
 TEST(FusionJson, NamesOfSlices) {
@@ -114,14 +149,14 @@ graph { name: "b" })"}) {
 }
 
 TEST(FusionJson, TheTextThatAtcWouldConvertIsTakenToo) {
-  const auto file =
-      decode_fusion_json(R"(graph { name: "ge_default" op { name: "relu" type: "Relu" input: "conv:0" id: 3
+  const auto graphs =
+      decode(R"(graph { name: "ge_default" op { name: "relu" type: "Relu" input: "conv:0" id: 3
     attr { key: "_datadump_original_op_names" value { list { s: "net/relu" val_type: VT_LIST_STRING } } }
     output_desc { dtype: DT_FLOAT attr { key: "origin_format" value { s: "NHWC" } } } } })",
-                         "ge_proto_00001_Build.txt");
-  ASSERT_TRUE(file);
-  ASSERT_EQ(file->graphs.size(), 1U);
-  const FusionOp& op = file->graphs[0].ops.at(0);
+             "ge_proto_00001_Build.txt");
+  ASSERT_TRUE(graphs);
+  ASSERT_EQ(graphs->size(), 1U);
+  const FusionOp& op = graphs->at(0).at(0);
   EXPECT_EQ(op.sequence, 3);
   EXPECT_THAT(op.inputs, ElementsAre("conv:0"));
   EXPECT_THAT(op.original_names, ElementsAre("net/relu"));

@@ -1,6 +1,8 @@
 #include "format/json_pieces.h"
 
-#include <cstddef>
+#include <utility>
+
+#include "base/resident.h"
 
 namespace opdump::format {
 namespace {
@@ -11,10 +13,12 @@ class Cutter {
  public:
   explicit Cutter(std::string_view text) : text_(text) {}
 
-  std::optional<JsonPieces> cut() {
-    if (!cut_members("graph", &Cutter::cut_graphs)) return std::nullopt;
+  Result<std::optional<JsonPieces>> cut() {
+    const bool is_cut = text_.size() <= UINT32_MAX && cut_members("graph", &Cutter::cut_graphs);
+    if (!added_) return added_.take_error();
+    if (!is_cut) return std::optional<JsonPieces>();
     pieces_.rest.append(text_.substr(kept_));
-    return std::move(pieces_);
+    return std::optional(std::move(pieces_));
   }
 
  private:
@@ -48,8 +52,8 @@ class Cutter {
   bool cut_graphs() {
     if (!take('[') || next() == ']') return false;
     do {
-      pieces_.ops.emplace_back();
       if (!cut_members("op", &Cutter::cut_ops)) return false;
+      pieces_.graph_ends.push_back(pieces_.ops.size());
     } while (take(','));
     return take(']');
   }
@@ -61,7 +65,10 @@ class Cutter {
         if (next() != '{') return false;
         const std::size_t begin = at_;
         if (!skip_value()) return false;
-        pieces_.ops.back().push_back(text_.substr(begin, at_ - begin));
+        const std::size_t size = at_ - begin;
+        added_ = pieces_.ops.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(size)});
+        if (!added_) return false;
+        note_walk(size);
       } while (take(','));
     kept_ = at_;
     return take(']');
@@ -131,10 +138,11 @@ class Cutter {
   std::string_view text_;
   std::size_t at_ = 0, kept_ = 0;  // what is before kept_ is in a piece
   JsonPieces pieces_;
+  Result<> added_ = ok();  // to them
 };
 
 }  // namespace
 
-std::optional<JsonPieces> cut_graphs(std::string_view text) { return Cutter(text).cut(); }
+Result<std::optional<JsonPieces>> cut_graphs(std::string_view text) { return Cutter(text).cut(); }
 
 }  // namespace opdump::format

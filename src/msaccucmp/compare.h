@@ -76,8 +76,7 @@ compare::Outcome<SequenceChoice> parse_choice(const CompareArguments& arguments,
 // Fits the choice to operators numbered up to `last`.
 compare::Status check_choice(SequenceChoice& choice, std::int64_t last, compare::Journal& journal);
 // The groups of the operators that are chosen, in the order of their numbers.
-std::vector<const compare::RuleGroup*> chosen_groups(const SequenceChoice& choice,
-                                                     const compare::FusionRules& rules);
+std::vector<std::uint32_t> chosen_groups(const SequenceChoice& choice, const compare::FusionRules& rules);
 
 // What a user has added with -c.
 struct Plugins {

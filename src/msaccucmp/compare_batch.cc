@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/file.h"
 #include "base/text.h"
 #include "format/fusion_json.h"
 #include "msaccucmp/compare.h"
 #include "msaccucmp/compare_setup.h"
+#include "msaccucmp/rules_text.h"
 
 namespace opdump::msaccucmp {
 namespace {
@@ -20,7 +20,6 @@ using compare::Failure;
 using compare::Journal;
 using Done = compare::Outcome<std::monostate>;
 
-constexpr std::uint64_t kMaxRules = 1 << 30;
 constexpr std::string_view kPathFormat = "dump_path/time/device_id/model_name/model_id/dump_step/dump_file";
 
 // What lies directly in `path`, sorted.
@@ -92,9 +91,9 @@ class Batch {
       if (!name.ends_with(".json")) continue;
       const std::string path = folder + "/" + name;
       compare::warn_of_size(path, journal_);
-      const auto text = read_file(path, kMaxRules);
+      const auto text = RulesText::read(path);
       if (!text) return journal_.fail(Status::open_file, text.error().message());
-      const auto graphs = format::decode_graph_names(*text, path);
+      const auto graphs = format::decode_graph_names(text->text(), path);
       if (!graphs) return tell_bad_rules(graphs.error(), journal_);
       for (const std::string& graph : *graphs) rules_[graph] = path;
     }

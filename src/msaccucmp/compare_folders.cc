@@ -1,6 +1,7 @@
 // Two dumps, operator by operator: the table of results, or of the files that belong together.
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <system_error>
@@ -39,10 +40,10 @@ std::uint64_t bytes_of(const compare::OperatorFiles& files) {
   return error ? 0 : size;
 }
 
-std::vector<const compare::RuleGroup*> groups_of(const CompareSetup& setup) {
+std::vector<std::uint32_t> groups_of(const CompareSetup& setup) {
   if (setup.choice) return chosen_groups(*setup.choice, setup.rules);
-  std::vector<const compare::RuleGroup*> groups;
-  for (const compare::RuleGroup& group : setup.rules.groups()) groups.push_back(&group);
+  std::vector<std::uint32_t> groups(setup.rules.group_count());
+  std::iota(groups.begin(), groups.end(), 0U);
   return groups;
 }
 
@@ -65,7 +66,8 @@ Result<std::string> digest_of_files(const CompareSetup& setup) {
   if (setup.arguments.share == nullptr) return seen;
   OPDUMP_CHECK_OK(note_files(seen, setup.mine));
   OPDUMP_CHECK_OK(note_files(seen, setup.golden));
-  for (const compare::RuleOp& rule : setup.rules.ops()) compare::note_seen(seen, rule.op.name);
+  for (std::uint32_t op = 0; op < setup.rules.op_count(); ++op)
+    compare::note_seen(seen, setup.rules.name_of(op));
   return compare::digest_of(seen);
 }
 
@@ -99,17 +101,16 @@ Result<WorkResult> compare_with_rules(const CompareSetup& setup) {
     work.bytes_of = [&](std::size_t i) {
       std::uint64_t bytes = 0;
       Journal unheard;  // comparing says what is wrong
-      for (const std::size_t member : groups[i]->members)
-        if (const auto files = setup.mine.find(setup.rules.ops()[member].op.name, std::nullopt, unheard))
+      for (const std::uint32_t op : setup.rules.members(groups[i]))
+        if (const auto files = setup.mine.find(setup.rules.name_of(op), std::nullopt, unheard))
           bytes += bytes_of(*files);
       return bytes;
     };
   work.compare = [&](std::size_t i) {
-    return is_map ? compare::map_group(comparison, *groups[i])
-                  : compare::compare_group(comparison, *groups[i]);
+    return is_map ? compare::map_group(comparison, groups[i]) : compare::compare_group(comparison, groups[i]);
   };
   work.give_up = [&](std::size_t i, const std::string& why) {
-    return compare::give_up_group(comparison, *groups[i], is_map, why);
+    return compare::give_up_group(comparison, groups[i], is_map, why);
   };
   return run_work(work, setup.arguments.share);
 }

@@ -196,17 +196,19 @@ Status check_choice(SequenceChoice& choice, std::int64_t last, Journal& journal)
   return check_select(std::get<std::vector<std::int64_t>>(choice), last, journal);
 }
 
-std::vector<const compare::RuleGroup*> chosen_groups(const SequenceChoice& choice,
-                                                     const compare::FusionRules& rules) {
-  std::vector<const compare::RuleGroup*> groups;
-  std::set<const compare::RuleGroup*> seen;
-  for (const std::size_t i : rules.in_sequence()) {
-    const compare::RuleOp& rule = rules.ops()[i];
+std::vector<std::uint32_t> chosen_groups(const SequenceChoice& choice, const compare::FusionRules& rules) {
+  std::vector<std::uint32_t> groups;
+  std::vector<bool> seen(rules.group_count());
+  for (std::uint32_t i = 0; i < rules.op_count(); ++i) {
+    const std::uint32_t op = rules.in_sequence(i);
+    const std::int64_t sequence = rules.sequence_of(op);
     // Rules that were merged (-cf) are in no order; the original ends here all the same.
-    if (const auto* range = std::get_if<RangeChoice>(&choice); range && rule.op.sequence > range->end) break;
-    if (!is_chosen(choice, rule.op.sequence)) continue;
-    const compare::RuleGroup* group = rules.find_group(rule.op.name);
-    if (group != nullptr && seen.insert(group).second) groups.push_back(group);
+    if (const auto* range = std::get_if<RangeChoice>(&choice); range && sequence > range->end) break;
+    if (!is_chosen(choice, sequence)) continue;
+    const auto group = rules.find_group(rules.name_of(op));
+    if (!group || seen[*group]) continue;
+    seen[*group] = true;
+    groups.push_back(*group);
   }
   return groups;
 }

@@ -1,15 +1,13 @@
 #include "msaccucmp/compare_setup.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
-#include "base/file.h"
 #include "base/text.h"
 #include "base/worker_pool.h"
 #include "format/fusion_json.h"
+#include "msaccucmp/rules_text.h"
 
 namespace opdump::msaccucmp {
 namespace {
@@ -21,45 +19,31 @@ using compare::FusionRules;
 using compare::Journal;
 using Done = compare::Outcome<std::monostate>;
 
-constexpr std::uint64_t kMaxRules = 1 << 30;
 constexpr std::int64_t kLeastLines = 10000, kMostLines = 1000000, kMostTop = 10000;
 
-// The text of a file of rules. A large one is mapped.
-class RulesText {
- public:
-  static Result<RulesText> read(const std::string& path) {
-    constexpr std::uint64_t kRead = 1 << 20;
-    RulesText made;
-    std::error_code error;
-    const std::uintmax_t size = std::filesystem::file_size(path, error);
-    if (error || size <= kRead || size > kMaxRules) {
-      OPDUMP_TRY(made.text_, read_file(path, kMaxRules));
-    } else {
-      OPDUMP_TRY(made.file_, MappedFile::open(path));
-    }
-    return made;
-  }
-
-  std::string_view text() const {
-    if (!file_) return text_;
-    return {reinterpret_cast<const char*>(file_->bytes().data()), file_->bytes().size()};
-  }
-
- private:
-  std::string text_;
-  std::optional<MappedFile> file_;
-};
+Failure tell_no_room(const Error& error, Journal& journal) {
+  return journal.fail(Status::open_file, error.message());
+}
 
 compare::Outcome<FusionRules> read_rules(const std::string& path, Journal& journal) {
   compare::warn_of_size(path, journal);
   auto text = RulesText::read(path);
   if (!text) return journal.fail(Status::open_file, text.error().message());
-  auto file = format::decode_fusion_json(text->text(), path);
-  if (!file) return tell_bad_rules(file.error(), journal);
-  text = RulesText();  // what is made of it needs the memory
-  FusionRules rules(std::move(*file));
-  rules.filter_quantised(journal);
+  FusionRules rules;
+  const auto read = format::decode_fusion_json(
+      text->text(), path,
+      [&](std::size_t graph, format::FusionOp op) { return rules.add(graph, std::move(op)); });
+  if (!read) return tell_bad_rules(read.error(), journal);
+  text = RulesText();  // what was read of it counts as memory
+  if (const auto finished = rules.finish(); !finished) return tell_no_room(finished.error(), journal);
+  if (const auto done = rules.filter_quantised(journal); !done) return tell_no_room(done.error(), journal);
   return rules;
+}
+
+// Rules, or says why there are none.
+compare::Outcome<FusionRules> checked(Result<FusionRules> rules, Journal& journal) {
+  if (rules) return std::move(*rules);
+  return tell_no_room(rules.error(), journal);
 }
 
 bool is_number(std::string_view text) {
@@ -258,10 +242,11 @@ class Preparation {
     if (arguments().fusion.empty()) return std::monostate{};
     if (!quantised.empty()) {
       OPDUMP_TRY(const FusionRules other, read_rules(quantised, journal_));
-      setup_->rules = compare::merge_quantised(std::move(setup_->rules), other, journal_);
+      OPDUMP_TRY(setup_->rules,
+                 checked(compare::merge_quantised(std::move(setup_->rules), other, journal_), journal_));
     } else if (!arguments().no_fusion.empty()) {
       OPDUMP_TRY(const FusionRules other, read_rules(arguments().no_fusion, journal_));
-      setup_->rules = compare::merge_unfused(setup_->rules, other, journal_);
+      OPDUMP_TRY(setup_->rules, checked(compare::merge_unfused(setup_->rules, other, journal_), journal_));
     }
     return std::monostate{};
   }
@@ -269,8 +254,8 @@ class Preparation {
   Done choose() {
     if (!setup_->choice) return std::monostate{};
     const FusionRules& rules = setup_->rules;
-    const std::int64_t last =
-        rules.in_sequence().empty() ? 0 : rules.ops()[rules.in_sequence().back()].op.sequence;
+    const std::uint32_t count = rules.op_count();
+    const std::int64_t last = count == 0 ? 0 : rules.sequence_of(rules.in_sequence(count - 1));
     const Status status = check_choice(*setup_->choice, last, journal_);
     if (status != Status::ok) return Failure{status, ""};
     return std::monostate{};
@@ -284,6 +269,7 @@ class Preparation {
 }  // namespace
 
 compare::Failure tell_bad_rules(const Error& error, Journal& journal) {
+  if (error.code() == Code::io || error.code() == Code::limit) return tell_no_room(error, journal);
   if (error.code() == Code::not_found)
     journal.warn(error.message());
   else

@@ -90,16 +90,15 @@ class SingleOperator {
   void say_start() { journal_.info("[" + op_ + "] Start to compare detail for " + tensor_name() + "."); }
 
   compare::Outcome<Detail> find_by_rules() {
-    const compare::RuleGroup* group = setup_.rules.find_group(op_);
-    if (group == nullptr)
+    const auto group = setup_.rules.find_group(op_);
+    if (!group)
       return fail(Status::invalid_parameter, "There is no \"" + op_ + "\" in the fusion rule file.");
     if (setup_.arguments.detects_overflow) {
       OPDUMP_TRY([[maybe_unused]] const std::monostate told, tell_overflow());
     }
     say_start();
-    const compare::RuleOp* rule = setup_.rules.find(op_);
-    if (rule == nullptr)
-      return fail(Status::invalid_parameter, "There is no \"" + op_ + "\" in the fusion rule file.");
+    const auto rule = setup_.rules.find(op_);
+    if (!rule) return fail(Status::invalid_parameter, "There is no \"" + op_ + "\" in the fusion rule file.");
     if (compare::is_inner(rule->op))
       return fail(Status::unsupported_compare,
                   "[" + op_ + "] The op \"" + op_ +
@@ -107,14 +106,15 @@ class SingleOperator {
     if (rule->is_filtered)
       return fail(Status::unsupported_compare,
                   "[" + op_ + "] The -op param should not specify an operator in quant/dequant pair.");
-    OPDUMP_TRY(const compare::DumpedOperator dumped, read_mine(*rule, *group));
+    const std::vector<compare::RuleOp> members = setup_.rules.group(*group);
+    OPDUMP_TRY(const compare::DumpedOperator dumped, read_mine(*rule, members));
     const std::vector<DumpedTensor>& tensors = is_input_ ? dumped.inputs : dumped.outputs;
     files_.remove_old();
-    return match(*rule, *group, tensors[index_], dumped.path);
+    return match(*rule, members, tensors[index_], dumped.path);
   }
 
   compare::Outcome<compare::DumpedOperator> read_mine(const compare::RuleOp& rule,
-                                                      const compare::RuleGroup& group) {
+                                                      std::span<const compare::RuleOp> group) {
     std::optional<std::int64_t> output;
     if (setup_.mine.kind() == compare::DumpKind::quantised) output = 0;
     auto dumped = compare::read_operator(setup_.mine, op_, output, journal_);
@@ -124,12 +124,12 @@ class SingleOperator {
     }
     OPDUMP_TRY([[maybe_unused]] const std::monostate fits,
                check_index(op_, is_input_ ? dumped->inputs.size() : dumped->outputs.size()));
-    if (!is_input_ && setup_.rules.relation_of(group) == compare::Relation::l1) tell_whole_output(group);
+    if (!is_input_ && compare::relation_of(group) == compare::Relation::l1) tell_whole_output(group);
     return std::move(*dumped);
   }
 
   // Of operators that share the first-level buffer the last one's output is whole.
-  void tell_whole_output(const compare::RuleGroup& group) {
+  void tell_whole_output(std::span<const compare::RuleOp> group) {
     const auto sorted = compare::by_time(setup_.comparison(1), group, journal_);
     if (sorted.empty() || sorted.back().rule->op.name == op_) return;
     const std::string& last = sorted.back().rule->op.name;
@@ -138,10 +138,10 @@ class SingleOperator {
                   " may be complete, It is best to use " + last + " for comparison.");
   }
 
-  compare::Outcome<Detail> match(const compare::RuleOp& rule, const compare::RuleGroup& group,
+  compare::Outcome<Detail> match(const compare::RuleOp& rule, std::span<const compare::RuleOp> group,
                                  const DumpedTensor& mine, const std::string& path) {
     const compare::Comparison comparison = setup_.comparison(1);
-    auto golden = find_golden(comparison, rule.op);
+    auto golden = find_golden(comparison, rule);
     if (!golden) {
       if (golden.failure().status == Status::no_dump_file)
         journal_.error(compare::no_golden_message(op_, tensor_name()));
@@ -174,22 +174,21 @@ class SingleOperator {
   }
 
   compare::Outcome<compare::GoldenTensor> find_golden(const compare::Comparison& comparison,
-                                                      const format::FusionOp& op) {
+                                                      const compare::RuleOp& rule) {
     OPDUMP_TRY(compare::OriginTensor origin,
-               compare::find_origin(comparison, op, index_, is_input_, journal_));
+               compare::find_origin(comparison, rule, index_, is_input_, journal_));
     return compare::read_golden(comparison, op_, std::move(origin), journal_);
   }
 
-  void name_operators(const compare::RuleGroup& group, Detail& detail) const {
+  static void name_operators(std::span<const compare::RuleOp> group, Detail& detail) {
     std::vector<std::string> originals, mine;
-    for (const std::size_t member : group.members) {
-      const std::string each = compare::join(setup_.rules.ops()[member].op.original_names, ",");
+    for (const compare::RuleOp& rule : group) {
+      const std::string each = compare::join(rule.op.original_names, ",");
       if (std::ranges::find(originals, each) == originals.end()) originals.push_back(each);
     }
     for (const std::string& each : originals)
-      for (const std::size_t member : group.members)
-        if (compare::join(setup_.rules.ops()[member].op.original_names, ",") == each)
-          mine.push_back(setup_.rules.ops()[member].op.name);
+      for (const compare::RuleOp& rule : group)
+        if (compare::join(rule.op.original_names, ",") == each) mine.push_back(rule.op.name);
     const std::string golden = compare::join(originals, " ");
     detail.my_ops = with_blanks(compare::join(mine, " "));
     detail.golden_ops = golden.empty() ? "*" : with_blanks(golden);
