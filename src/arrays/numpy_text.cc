@@ -220,7 +220,10 @@ std::uint64_t extreme(const TensorView& view, const Beyond& beyond) {
     const std::uint64_t some = std::min(kBufferElements, count - first);
     take_elements(view, first, some, buffer.data());
     bool is_any = false;  // mostly not, which takes less time to find out than where it is
-    for (std::uint64_t i = 0; i < some; ++i) is_any |= beyond(buffer[i], value) | (buffer[i] != buffer[i]);
+    for (std::uint64_t i = 0; i < some; ++i) {
+      is_any |= beyond(buffer[i], value);
+      is_any |= buffer[i] != buffer[i];
+    }
     for (std::uint64_t i = 0; is_any && i < some && value == value; ++i)
       if (beyond(buffer[i], value) || buffer[i] != buffer[i]) {
         value = buffer[i];
@@ -264,6 +267,13 @@ std::uint64_t extreme_index(const TensorView& view, bool is_max) {
   }
 }
 
+// "()", "(4,)", "(2, 3)"
+std::string python_tuple(const model::Shape& shape) {
+  std::string text = "(";
+  for (std::size_t i = 0; i < shape.rank(); ++i) text += (i > 0 ? ", " : "") + std::to_string(shape[i]);
+  return text + (shape.rank() == 1 ? ",)" : ")");
+}
+
 }  // namespace
 
 std::string numpy_text(DType dtype, const std::byte* at) {
@@ -293,12 +303,6 @@ std::string numpy_text(DType dtype, const std::byte* at) {
   if (info.kind == DTypeKind::signed_integer)
     value = static_cast<std::int64_t>(static_cast<std::uint64_t>(value) << unused) >> unused;
   return std::to_string(value);
-}
-
-std::string python_tuple(const model::Shape& shape) {
-  std::string text = "(";
-  for (std::size_t i = 0; i < shape.rank(); ++i) text += (i > 0 ? ", " : "") + std::to_string(shape[i]);
-  return text + (shape.rank() == 1 ? ",)" : ")");
 }
 
 std::string numpy_summary(const TensorView& view) {

@@ -16,7 +16,4 @@ std::string numpy_text(model::DType dtype, const std::byte* element);
 // real parts.
 std::string numpy_summary(const model::TensorView& view);
 
-// A shape as Python shows a tuple: "()", "(4,)", "(2, 3)".
-std::string python_tuple(const model::Shape& shape);
-
 }  // namespace opdump::arrays

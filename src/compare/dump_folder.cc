@@ -48,9 +48,11 @@ using Fields = std::span<const std::string_view>;  // of a name, between its poi
 // The operator that slices of it are named after.
 std::string unsliced(std::string name, bool has_rules) {
   if (has_rules && name.find(kSlice) != std::string::npos) return format::without_slices(name);
-  static const RE2 last_slice(R"(_lxslice[0-9]+$)"), graph(R"(^.*sgt_graph_[0-9]+.)");
+  static const RE2 last_slice(R"(_lxslice[0-9]+$)"), graph(R"(.*sgt_graph_[0-9]+[^0-9](.+))");
+  static const RE2 ends_in_graph(R"(.*sgt_graph_[0-9]+)");  // and is that graph, whatever comes before
   if (name.find(kSlice) != std::string::npos) RE2::Replace(&name, last_slice, "");
-  if (name.find(kSliceGraph) != std::string::npos) RE2::Replace(&name, graph, "");
+  if (name.find(kSliceGraph) != std::string::npos && !RE2::FullMatch(name, ends_in_graph))
+    RE2::FullMatch(std::string(name), graph, &name);
   return name;
 }
 

@@ -124,5 +124,19 @@ TEST(DumpFolder, SlicesOfAnOperatorAreInOrder) {
   EXPECT_THAT(last_name(all[0]), HasSubstr("lxslice1"));
 }
 
+TEST(DumpFolder, NamesLoseTheGraphThatTheyBeginWith) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"p_sgt_graph_1_conv", "conv"},
+      {"p_sgt_graph_12", "p_sgt_graph_12"},
+      {"p_sgt_graph_1_sgt_graph_12", "p_sgt_graph_1_sgt_graph_12"},
+      {"p_sgt_graph_1_q_sgt_graph_12_3", "3"}};
+  for (const auto& [name, key] : cases) {
+    const std::string file = std::string("Relu.") + name + ".1.2.1700000000000002";
+    const auto scanned = Folder({file.c_str()}).scan();
+    ASSERT_TRUE(scanned);
+    EXPECT_EQ(all_of(*scanned)[0].key, key) << name;
+  }
+}
+
 }  // namespace
 }  // namespace opdump::compare

@@ -51,11 +51,11 @@ class Selection {
   }
 
   // The positions of the values from rank `rank` on.
-  std::vector<std::size_t> select(std::size_t rank) {
+  std::vector<std::size_t> select(std::size_t rank, ErrorType type) {
     const std::size_t last = order_.size() - 1;
     if (rank < 3)
       select_smallest(rank);
-    else if (rank == last)
+    else if (rank == last && type == ErrorType::wide)
       std::swap(order_[rank], order_[last_maximum()]);
     else
       narrow(rank);
@@ -160,8 +160,8 @@ void sort_as_python(std::vector<Entry>& entries) {
 // The largest errors of one kind, as they come by.
 class TopErrors {
  public:
-  TopErrors(std::uint64_t count, std::size_t top_count)
-      : top_count_(top_count), keeps_all_(count <= kMostSorted) {
+  TopErrors(std::uint64_t count, std::size_t top_count, ErrorType type)
+      : top_count_(top_count), type_(type), keeps_all_(count <= kMostSorted) {
     if (keeps_all_) values_.reserve(count);
   }
 
@@ -186,7 +186,7 @@ class TopErrors {
   std::vector<std::size_t> positions() {
     std::vector<Entry> top;
     if (keeps_all_)
-      for (const std::size_t position : largest_positions(values_, top_count_))
+      for (const std::size_t position : largest_positions(values_, top_count_, type_))
         top.emplace_back(values_[position], position);
     for (; !heap_.empty(); heap_.pop()) top.push_back(heap_.top());
     sort_as_python(top);
@@ -197,6 +197,7 @@ class TopErrors {
 
  private:
   std::size_t top_count_;
+  ErrorType type_;
   bool keeps_all_;
   std::vector<double> values_;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> heap_;
@@ -213,6 +214,9 @@ ElementErrors::ElementErrors(const TensorData& mine, const TensorData& golden)
   const bool is_float = is_floating(mine.dtype) || is_floating(golden.dtype);
   if (is_float && rank == 1) precision_ = Precision::half;
   if (is_float && rank == 2) precision_ = Precision::single;
+  const bool is_half = precision_ == Precision::half;
+  relative_type_ = is_half ? ErrorType::narrow : ErrorType::wide;
+  absolute_type_ = is_half || !is_float ? ErrorType::narrow : ErrorType::wide;
 }
 
 void ElementErrors::read(std::uint64_t first, std::span<ElementError> out) const {
@@ -241,11 +245,12 @@ void ElementErrors::read(std::uint64_t first, std::span<ElementError> out) const
   note_walk(out.size() * (model::dtype_info(mine_.dtype).bits + model::dtype_info(golden_.dtype).bits) / 8);
 }
 
-std::vector<std::size_t> largest_positions(std::span<const double> values, std::size_t count) {
+std::vector<std::size_t> largest_positions(std::span<const double> values, std::size_t count,
+                                           ErrorType type) {
   if (values.empty()) return {};
   // Python's slice [-0:] is everything.
   const std::size_t rank = count == 0 ? 0 : values.size() - std::min(count, values.size());
-  return Selection(values).select(rank);
+  return Selection(values).select(rank, type);
 }
 
 ErrorSummary summarise(const ElementErrors& errors, std::size_t top_count) {
@@ -259,7 +264,8 @@ ErrorSummary summarise(const ElementErrors& errors, std::size_t top_count) {
     summary.top_relative = summary.top_absolute;
     return summary;
   }
-  TopErrors absolute(count, top_count), relative(count, top_count);
+  TopErrors absolute(count, top_count, errors.absolute_type()),
+      relative(count, top_count, errors.relative_type());
   std::vector<ElementError> block(kBlock);
   for (std::uint64_t first = 0; first < count; first += kBlock) {
     const std::span part(block.data(),

@@ -17,6 +17,10 @@ struct ElementError {
   double absolute = 0, relative = 0;  // NaN also for an infinite error
 };
 
+// What NumPy has errors in: it looks for the largest of float32 and float64 in another way than for that of
+// integers and float16.
+enum class ErrorType : std::uint8_t { narrow, wide };
+
 class ElementErrors {
  public:
   // Two rows of as many elements, which outlive this.
@@ -24,6 +28,8 @@ class ElementErrors {
 
   std::uint64_t count() const { return count_; }
   bool are_bool() const { return are_bool_; }  // then there are no errors: both are NaN
+  ErrorType absolute_type() const { return absolute_type_; }
+  ErrorType relative_type() const { return relative_type_; }
   // Elements `first` and following, as many as `out` has room for.
   void read(std::uint64_t first, std::span<ElementError> out) const;
 
@@ -34,11 +40,12 @@ class ElementErrors {
   std::uint64_t count_ = 0;
   bool are_bool_ = false;
   Precision precision_ = Precision::both_double;
+  ErrorType absolute_type_ = ErrorType::wide, relative_type_ = ErrorType::wide;
 };
 
 // The positions of the `count` largest values; of equal ones those that numpy.argpartition leaves at the end.
 // In no order.
-std::vector<std::size_t> largest_positions(std::span<const double> values, std::size_t count);
+std::vector<std::size_t> largest_positions(std::span<const double> values, std::size_t count, ErrorType type);
 
 struct ErrorSummary {
   double least_absolute = 0, most_absolute = 0, least_relative = 0, most_relative = 0;

@@ -23,18 +23,21 @@ TensorData floats(const std::vector<float>& values) {
 TEST(ElementErrors, EqualErrorsAreThoseThatNumpyChooses) {
   // numpy.argpartition(numpy.zeros(320), -3)[-3:]
   const std::vector<double> zeros(320);
-  EXPECT_THAT(largest_positions(zeros, 3), UnorderedElementsAre(108, 107, 319));
+  EXPECT_THAT(largest_positions(zeros, 3, ErrorType::wide), UnorderedElementsAre(108, 107, 319));
   const std::vector<double> few = {1, 3, 2, 3};
-  EXPECT_THAT(largest_positions(few, 1), ElementsAre(3));
-  EXPECT_THAT(largest_positions(few, 2), UnorderedElementsAre(1, 3));
-  EXPECT_THAT(largest_positions(few, 0), UnorderedElementsAre(0, 1, 2, 3));
-  EXPECT_TRUE(largest_positions({}, 3).empty());
+  EXPECT_THAT(largest_positions(few, 1, ErrorType::wide), ElementsAre(3));
+  const std::vector<double> more = {2, 0, 2, 1, 2, 0};  // as float32, and as float16 or int64
+  EXPECT_THAT(largest_positions(more, 1, ErrorType::wide), ElementsAre(4));
+  EXPECT_THAT(largest_positions(more, 1, ErrorType::narrow), ElementsAre(2));
+  EXPECT_THAT(largest_positions(few, 2, ErrorType::wide), UnorderedElementsAre(1, 3));
+  EXPECT_THAT(largest_positions(few, 0, ErrorType::wide), UnorderedElementsAre(0, 1, 2, 3));
+  EXPECT_TRUE(largest_positions({}, 3, ErrorType::wide).empty());
 }
 
 TEST(ElementErrors, LargestOfManyValues) {
   std::vector<double> values(10007);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i * 7919 % 10007);
-  std::vector<std::size_t> top = largest_positions(values, 50);
+  std::vector<std::size_t> top = largest_positions(values, 50, ErrorType::wide);
   ASSERT_EQ(top.size(), 50U);
   EXPECT_TRUE(std::ranges::all_of(top, [&](std::size_t i) { return values[i] >= 10007 - 50; }));
 }

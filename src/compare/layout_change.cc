@@ -73,13 +73,15 @@ Outcome<TensorData> cut_filters(const LayoutChange& change, const TensorData& wh
 
 Result<Shape> made_shape(const LayoutChange& change) {
   if (change.from == Format::fractal_nz) return matrix_shape(change.to_shape);
+  if (change.to == Format::ncdhw && change.to_shape.rank() < 2)
+    return Error(Code::corrupt, "list index out of range");  // the original looks for the channels
   if (change.from == Format::fractal_z) return change.groups > 1 ? change.to_shape : padded_filters(change);
   OPDUMP_TRY(Shape shape,
              math::convert_shape(change.from_shape, change.from, change.to, {{}, change.groups}));
   const bool cuts_channels = change.from == Format::ndc1hwc0 && shape.rank() == 5 &&
                              change.to_shape.rank() > 1 &&
                              (change.to == Format::ncdhw || change.to_shape.rank() == 5);
-  if (cuts_channels) shape.dims()[1] = std::min(shape[1], change.to_shape[1]);
+  if (cuts_channels) shape.dims()[1] = without_padding(change.to_shape[1], shape[1]);
   return shape;
 }
 

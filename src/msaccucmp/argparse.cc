@@ -48,7 +48,10 @@ std::optional<std::int64_t> parse_python_int(std::string_view text) {
     const bool is_between = i > 0 && i + 1 < text.size() && text[i - 1] != '_' && text[i - 1] != '-';
     if (text[i] != '_' || !is_between || text[i + 1] == '_') digits += text[i];
   }
-  return parse_int64(digits);
+  const std::string_view number = std::string_view(digits).substr(digits.starts_with('-') ? 1 : 0);
+  const bool is_number = !number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos;
+  if (const auto value = parse_int64(digits); value || !is_number) return value;
+  return digits.starts_with('-') ? INT64_MIN : INT64_MAX;  // beyond all bounds
 }
 
 // What a word of the command line is: a value, or an option that may carry its value.
@@ -77,6 +80,16 @@ class Parser {
     }
     OPDUMP_CHECK_OK(check_required());
     return std::move(parsed_);
+  }
+
+  // Before anything else "--" is an option only if nothing is behind it.
+  std::size_t count_options(std::span<const char* const> words) const {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const auto word = classify(words[i]);
+      const bool is_end = word && word->option == kEnd && i + 1 < words.size();
+      if (word && (!word->is_option || is_end)) return i;
+    }
+    return words.size();
   }
 
  private:
@@ -258,6 +271,10 @@ std::optional<std::int64_t> ParsedArguments::number(std::string_view name) const
 Result<ParsedArguments> parse_arguments(std::span<const ArgumentSpec> specs,
                                         std::span<const char* const> words) {
   return Parser(specs).parse(words);
+}
+
+std::size_t count_leading_options(std::span<const char* const> words) {
+  return Parser({}).count_options(words);
 }
 
 std::string python_quoted(std::string_view text) {

@@ -3,6 +3,7 @@
 // unique.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -41,6 +42,9 @@ struct ParsedArguments {
 // Errors: usage -- what argparse says after "error: ".
 Result<ParsedArguments> parse_arguments(std::span<const ArgumentSpec> specs,
                                         std::span<const char* const> words);
+
+// How many words come before the first one that is no option.
+std::size_t count_leading_options(std::span<const char* const> words);
 
 // `text` as Python's repr() shows a string: 'text'.
 std::string python_quoted(std::string_view text);

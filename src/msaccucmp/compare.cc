@@ -178,9 +178,9 @@ void print_journal(Journal& journal) {
   std::fputs(text.take().c_str(), stderr);
 }
 
-Result<int> run_compare(std::span<const char* const> words) {
+Result<int> run_compare(std::span<const char* const> words, std::vector<std::string> unrecognized) {
   const auto begin = std::chrono::steady_clock::now();
-  const auto arguments = parse_compare_arguments(words);
+  const auto arguments = parse_compare_arguments(words, std::move(unrecognized));
   if (!(arguments && *arguments) && group::process_rank() != 0) return 0;  // the first one says it
   if (!arguments) {
     std::fputs((arguments.error().message() + "\n").c_str(), stderr);

@@ -44,12 +44,13 @@ struct CompareArguments {
 // Whether this process says and writes what came of the comparison.
 bool is_leader(const CompareArguments& arguments);
 
-// Reads the words after "compare". Errors: usage -- what argparse prints, with the usage. Nothing: -h was
-// asked.
-Result<std::optional<CompareArguments>> parse_compare_arguments(std::span<const char* const> words);
+// Reads the words after "compare". Before it were words that nobody knows. Errors: usage -- what argparse
+// prints, with the usage. Nothing: -h was asked.
+Result<std::optional<CompareArguments>> parse_compare_arguments(std::span<const char* const> words,
+                                                                std::vector<std::string> unrecognized);
 
 // Runs it all; the status is the program's.
-Result<int> run_compare(std::span<const char* const> words);
+Result<int> run_compare(std::span<const char* const> words, std::vector<std::string> unrecognized);
 
 // ---- shared by the parts of the verb ----
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <numeric>
 #include <string_view>
 
@@ -118,15 +119,17 @@ CompareArguments to_arguments(const ParsedArguments& parsed, std::span<const cha
 
 }  // namespace
 
-Result<std::optional<CompareArguments>> parse_compare_arguments(std::span<const char* const> words) {
+Result<std::optional<CompareArguments>> parse_compare_arguments(std::span<const char* const> words,
+                                                                std::vector<std::string> unrecognized) {
   auto parsed = parse_arguments(specs(has_number_list(words)), words);
   if (!parsed)
     return Error(Code::usage,
                  std::string(kCompareUsage) + "msaccucmp.py compare: error: " + parsed.error().message());
   if (parsed->wants_help) return std::optional<CompareArguments>();
-  if (!parsed->unrecognized.empty())
+  std::ranges::move(parsed->unrecognized, std::back_inserter(unrecognized));
+  if (!unrecognized.empty())
     return Error(Code::usage, std::string(kMsaccucmpUsage) + "msaccucmp.py: error: unrecognized arguments: " +
-                                  compare::join(parsed->unrecognized, " "));
+                                  compare::join(unrecognized, " "));
   return std::optional(to_arguments(*parsed, words));
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/file_replacement.h"
 #include "base/worker_pool.h"
+#include "compare/dump_folder.h"
 #include "compare/group_compare.h"
 #include "compare/npu_compare.h"
 #include "msaccucmp/compare.h"
@@ -201,6 +202,7 @@ Status compare_all(const CompareSetup& setup, const std::string& prefix, Journal
   const std::string path = setup.output + "/" + prefix + "result_" + time_stamp() + ".csv";
   const Status written = TableWriter(path, journal).write(setup.comparison(1).columns.header(), result.rows);
   if (written != Status::ok) return written;
+  compare::warn_of_size(path, journal);
   if (!result.is_matched) {
     tell_no_match(setup.arguments, journal);
     return result.status == Status::incomplete ? result.status : Status::no_dump_file;

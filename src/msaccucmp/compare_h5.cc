@@ -112,6 +112,7 @@ class TorchComparison {
     for (const std::string& path : {arguments_.mine, arguments_.golden})
       compare::warn_of_size(path, journal_);
     journal_.info("start parse dump file!");
+    OPDUMP_TRY([[maybe_unused]] const std::monostate begun, begin_table());
     OPDUMP_TRY(const TorchDump mine, TorchDump::open(real_text(arguments_.mine), true, journal_));
     OPDUMP_TRY([[maybe_unused]] const std::monostate valid, check_mine(mine));
     OPDUMP_TRY(const TorchDump golden,
@@ -142,6 +143,12 @@ class TorchComparison {
     return journal_.fail(
         Status::invalid_parameter,
         "The argument [-f|-q|-c|-op|-map|-v] is not supported in pytorch precision comparison scenarios.");
+  }
+
+  // The table has its header before the files are looked at, and keeps it if they cannot be compared.
+  Done begin_table() {
+    base_ = output_ + "/result_" + time_stamp();
+    return is_leader(arguments_) ? write_table() : Done(std::monostate{});
   }
 
   Done check_mine(const TorchDump& mine) {
@@ -283,18 +290,24 @@ class TorchComparison {
   }
 
   Done write(const TorchDump& mine, const TorchDump& golden) {
-    const std::string base = output_ + "/result_" + time_stamp();
-    if (const auto written = write_table(base + ".csv"); !written)
-      return journal_.fail(Status::open_file, written.error().message());
-    journal_.info("The comparison result have been written to \"'" + base + ".csv'\".");
+    OPDUMP_TRY([[maybe_unused]] const std::monostate written, write_table());
+    const std::string path = base_ + ".csv";
+    compare::warn_of_size(path, journal_);
+    journal_.info("The comparison result have been written to \"'" + path + "'\".");
     if (arguments_.post_process == 1)
-      if (const auto written = write_bad(base + "_filtered", mine, golden); !written)
+      if (const auto written = write_bad(base_ + "_filtered", mine, golden); !written)
         journal_.error("Failed to filtering pytorch compare result!, " + written.error().message());
-    if (arguments_.advises) write_advice(output_, base + ".csv", header(), rows_, {}, journal_);
+    if (arguments_.advises) write_advice(output_, path, header(), rows_, {}, journal_);
     return std::monostate{};
   }
 
-  Result<> write_table(const std::string& path) {
+  Done write_table() {
+    if (const auto written = write_rows(base_ + ".csv"); !written)
+      return journal_.fail(Status::open_file, written.error().message());
+    return std::monostate{};
+  }
+
+  Result<> write_rows(const std::string& path) {
     OPDUMP_TRY(FileReplacement file, FileReplacement::begin(path, kResultMode));
     OPDUMP_CHECK_OK(file.append(report::csv_line(header())));
     OPDUMP_CHECK_OK(rows_.visit([&](const PackedRow& row) -> Result<bool> {
@@ -342,7 +355,7 @@ class TorchComparison {
 
   const CompareArguments& arguments_;
   Journal journal_;
-  std::string output_;
+  std::string output_, base_;  // the directory, and the table's path up to ".csv"
   compare::AlgorithmSet algorithms_;
   ResultRows rows_;
   Status status_ = Status::ok;

@@ -150,7 +150,7 @@ class SingleOperator {
     if (golden->origin.shape.empty() && needs_shape(mine.format))
       golden->origin.prefer_shape(mine.original_shape);
     Detail detail;
-    detail.axes = axes_of(mine, golden->origin.format);
+    detail.axes = mine.format == model::Format::fractal_z ? spaced(golden->origin.format) : axes_of(mine);
     const bool is_unchanged = setup_.mine.kind() == compare::DumpKind::quantised;
     auto pair = compare::match_layouts(
         {op_, mine, golden->tensor, golden->origin, true, is_unchanged, comparison.plugin}, journal_);
@@ -194,15 +194,20 @@ class SingleOperator {
     detail.golden_ops = golden.empty() ? "*" : with_blanks(golden);
   }
 
-  static std::string axes_of(const DumpedTensor& mine, const std::string& golden_format) {
+  static std::string axes_of(const DumpedTensor& tensor) {
     using model::Format;
-    if (mine.format == Format::ndhwc || mine.format == Format::ncdhw || mine.format == Format::dhwcn ||
-        mine.format == Format::ndc1hwc0)
+    const Format format = tensor.format;
+    if (format == Format::ndhwc || format == Format::ncdhw || format == Format::dhwcn ||
+        format == Format::ndc1hwc0)
       return "N C D H W";
-    if (mine.format != Format::fractal_z) return mine.shape.rank() == 0 ? "ID" : "N C H W";
-    std::string axes;
-    for (const char c : golden_format) axes.append(axes.empty() ? "" : " ").append(1, c);
-    return axes;
+    return tensor.shape.rank() == 0 ? "ID" : "N C H W";
+  }
+
+  // "HWCN": "H W C N".
+  static std::string spaced(const std::string& letters) {
+    std::string text;
+    for (const char c : letters) text.append(text.empty() ? "" : " ").append(1, c);
+    return text;
   }
 
   // Two runs on the accelerator: the tensors as they lie.
@@ -230,10 +235,7 @@ class SingleOperator {
       return fail(Status::invalid_format,
                   "NPUDump tensor format not match Ground truth tensor format!Cannot be directly compared.");
     files_.remove_old();
-    Detail detail{
-        a.data, b.data, a.shape, axes_of(a, "NCHW"), op_, op_, mine.path.substr(mine.path.rfind('/') + 1)};
-    if (a.format == model::Format::fractal_z) detail.axes = "N C H W";
-    return detail;
+    return Detail{a.data, b.data, a.shape, axes_of(a), op_, op_, mine.path.substr(mine.path.rfind('/') + 1)};
   }
 
   compare::Outcome<compare::DumpedOperator> read_side(const compare::DumpFolder& folder,

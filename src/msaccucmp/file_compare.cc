@@ -2,12 +2,11 @@
 #include <algorithm>
 #include <ctime>
 
-#include "arrays/numpy_text.h"
 #include "base/file_copy.h"
 #include "base/worker_pool.h"
 #include "compare/accuracy.h"
-#include "compare/dump_header.h"
-#include "dump/dump_set.h"
+#include "compare/dumped_tensor.h"
+#include "msaccucmp/compare.h"
 #include "msaccucmp/msaccucmp.h"
 
 namespace opdump::msaccucmp {
@@ -34,23 +33,12 @@ Status check_file(const std::string& file) {
 }
 
 // The array of a .npy, or nothing once it is told why not.
-std::optional<dump::StoredTensor> read_array(const fs::path& file) {
-  std::error_code error;
-  const std::uintmax_t bytes = fs::file_size(file, error);
-  if (bytes == 0 && !error) {
-    log_line(Severity::error, "Failed to parse dump file '" + file.string() +
-                                  "'. The file size is zero. Please check the dump file.");
-    return std::nullopt;
-  }
-  if (const auto remark = compare::large_file_remark(file.string(), error ? 0 : bytes))
-    log_line(Severity::warning, *remark);
-  auto tensor = dump::StoredTensor::read(file);
-  const auto straight = tensor ? tensor->straighten() : Result<>(Error(tensor.error()));
-  if (straight) return std::move(*tensor);
-  log_line(Severity::error, "Failed to parse dump file " + in_quotes(file.string()) +
-                                ". Only data of the numpy format is supported. " +
-                                straight.error().message());
-  return std::nullopt;
+std::optional<compare::TensorData> read_array(const fs::path& file) {
+  compare::Journal journal;
+  auto array = compare::read_npy_array(file.string(), journal);
+  print_journal(journal);
+  if (!array) return std::nullopt;
+  return std::move(*array);
 }
 
 // What the original warns of while it computes.
@@ -117,12 +105,11 @@ Status run_file_compare(const ParsedArguments& values) {
   const auto left = read_array(mine);
   const auto right = left ? read_array(golden) : std::nullopt;
   if (!right) return Status::invalid_dump;
-  if (!(left->view().shape == right->view().shape))
-    return fail(Status::invalid_shape, "My output shape " + arrays::python_tuple(left->view().shape) +
-                                           " in '" + python_quoted(mine.string()) +
-                                           "' does not match the ground truth shape " +
-                                           arrays::python_tuple(right->view().shape) + " in '" +
-                                           python_quoted(golden.string()) + "'.");
+  if (!(left->shape == right->shape))
+    return fail(Status::invalid_shape,
+                "My output shape " + compare::tuple_text(left->shape) + " in '" +
+                    python_quoted(mine.string()) + "' does not match the ground truth shape " +
+                    compare::tuple_text(right->shape) + " in '" + python_quoted(golden.string()) + "'.");
   compare::AccuracyOptions options;
   options.wanted.reset();
   for (const Accuracy metric : kMetrics) options.wanted.set(static_cast<std::size_t>(metric));
@@ -131,7 +118,7 @@ Status run_file_compare(const ParsedArguments& values) {
   options.threads = worker_count(0);
   const auto row = compare::measure_accuracy(left->view(), right->view(), options);
   if (!row) return fail(Status::invalid_dump, row.error().message());
-  say_warnings(*row, left->view().element_count() == 0, options);
+  say_warnings(*row, left->count() == 0, options);
   say_table(*row);
   return write_result(*row, output);
 }

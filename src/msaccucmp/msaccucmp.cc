@@ -76,7 +76,13 @@ int finish(Status status, std::chrono::steady_clock::time_point begin) {
   return static_cast<int>(status);
 }
 
-int run_verb(const Verb& verb, std::span<const char* const> args) {
+int wrong_words(const std::vector<std::string>& unrecognized) {
+  std::string words;
+  for (const std::string& word : unrecognized) words += " " + word;
+  return wrong_use(std::string(kMsaccucmpUsage) + "msaccucmp.py: error: unrecognized arguments:" + words);
+}
+
+int run_verb(const Verb& verb, std::span<const char* const> args, std::vector<std::string> unrecognized) {
   if (!verb.is_shared && group::process_rank() != 0) return 0;
   const auto begin = std::chrono::steady_clock::now();
   const auto values = parse_arguments(verb.options, args);
@@ -88,10 +94,13 @@ int run_verb(const Verb& verb, std::span<const char* const> args) {
     terminal::print(verb.help);
     return 0;
   }
-  if (values->unrecognized.empty()) return finish(verb.run(*values), begin);
-  std::string words;
-  for (const std::string& word : values->unrecognized) words += " " + word;
-  return wrong_use(std::string(kMsaccucmpUsage) + "msaccucmp.py: error: unrecognized arguments:" + words);
+  unrecognized.insert(unrecognized.end(), values->unrecognized.begin(), values->unrecognized.end());
+  return unrecognized.empty() ? finish(verb.run(*values), begin) : wrong_words(unrecognized);
+}
+
+void print_help() {
+  terminal::print(kMsaccucmpUsage);
+  terminal::print(kMsaccucmpHelp);
 }
 
 bool is_control(char c) { return (c >= '\0' && c < ' ') || c == '\x7f'; }
@@ -181,21 +190,27 @@ void Log::flush() {
 }
 
 Result<int> run(std::span<const char* const> args) {
-  const std::string_view word = args.empty() ? "-h" : args[0];
-  if (word == "-h" || word == "--help") {
-    terminal::print(kMsaccucmpUsage);
-    terminal::print(kMsaccucmpHelp);
-    if (!args.empty()) return 0;
+  if (args.empty()) {
+    print_help();
     OPDUMP_CHECK_OK(terminal::flush_output());
     return finish(Status::invalid_parameter, std::chrono::steady_clock::now());
   }
-  if (word == "compare") return run_compare(args.subspan(1));
+  const std::string mistake = std::string(kMsaccucmpUsage) + "msaccucmp.py: error: ";
+  const std::size_t before = count_leading_options(args);  // the verb
+  const auto options = parse_arguments({}, args.first(before));
+  if (!options) return wrong_use(mistake + options.error().message());
+  if (options->wants_help) {
+    print_help();
+    return 0;
+  }
+  if (before == args.size()) return wrong_words(options->unrecognized);
+  const std::string_view word = args[before];
+  const auto rest = args.subspan(before + 1);
+  if (word == "compare") return run_compare(rest, options->unrecognized);
   for (const Verb& verb : kVerbs)
-    if (verb.name == word) return run_verb(verb, args.subspan(1));
-  return wrong_use(
-      std::string(kMsaccucmpUsage) +
-      "msaccucmp.py: error: argument {compare,convert,overflow,file_compare}: invalid choice: '" +
-      std::string(word) + "' (choose from 'compare', 'convert', 'overflow', 'file_compare')");
+    if (verb.name == word) return run_verb(verb, rest, options->unrecognized);
+  return wrong_use(mistake + "argument {compare,convert,overflow,file_compare}: invalid choice: " +
+                   python_quoted(word) + " (choose from 'compare', 'convert', 'overflow', 'file_compare')");
 }
 
 }  // namespace opdump::msaccucmp

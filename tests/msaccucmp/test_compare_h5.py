@@ -107,6 +107,21 @@ def test_wrong_use(sides, tmp_path):
     assert compare("-m", arrays[0], "-g", arrays[1], "-p", "1").returncode == 6
 
 
+def test_a_table_is_begun_before_the_files_are_looked_at(sides, tmp_path):
+    """What could not be compared leaves its header, as in the original."""
+    (tmp_path / "bad.h5").write_bytes(b"\x89HDF\r\n\x1a\nnothing")
+    empty = write(tmp_path / "empty.h5", NPU, {})
+    for number, (mine, golden, status) in enumerate([(sides[1], sides[0], 11), (empty, sides[1], 11), (tmp_path / "bad.h5", sides[1], 7),
+                                                     (sides[0], tmp_path / "bad.h5", 7)]):
+        out = tmp_path / f"out{number}"
+        assert compare("-m", mine, "-g", golden, "-alg", "1", "-out", out).returncode == status
+        [table] = out.iterdir()
+        assert table.name.startswith("result_") and table.stat().st_mode & 0o777 == 0o600
+        assert table.read_bytes() == b"Index,NPUDump,NPUDumpPath,GroundTruthPath,DataType,Shape,MaxAbsoluteError,CompareFailReason\r\n"
+    assert compare("-m", sides[0], "-g", sides[1], "-op", "x", "-out", tmp_path / "no").returncode == 6
+    assert list((tmp_path / "no").iterdir()) == []
+
+
 def test_numbers_that_are_none(tmp_path):
     """-p 1 leaves out "nan", which is a number and not small; strides that do not fit are not followed."""
     x = np.array([[1, np.nan, 3]], np.float32)

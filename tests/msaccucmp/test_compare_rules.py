@@ -140,6 +140,24 @@ def test_filters_whose_shape_is_told_in_another_order(tmp_path):
     assert done.returncode == 0 and rows_in(tmp_path)[1][-3:] == ["[1,1,2,2]", f"{largest:.6f}", ""]
 
 
+@pytest.mark.parametrize("told, reason", [
+    (None, ""), ((1, 17, 1, 2, 2), "left dump data(1, 1, 1, 2, 2) can not be compared to the right dump data(1, 17, 1, 2, 2)"),
+    ((1, 12, 1, 2, 2), "")])
+def test_channels_of_volumes(told, reason, tmp_path):
+    """NumPy's array[:told - stored] is what the original cuts them with, and without a shape it fails."""
+    stored = np.arange(64, dtype=np.float16).reshape(1, 1, 1, 2, 2, 16)
+    rules = operator("v", "Conv3D", 1, [], ["v"], "v")
+    rules["output_desc"][0]["attr"][1]["value"]["s"] = "NCDHW"
+    right = golden(tmp_path / "gold", v=np.zeros(told or (1, 16, 1, 2, 2)))
+    mine = tmp_path / "my"
+    mine.mkdir()
+    write_dump(mine / "Conv3D.v.1.2.1700000000000000", [], [(stored, told or (), 32)])
+    done = compare("-m", mine, "-g", right, "-f", graph(tmp_path / "r.json", rules), "-alg", "1", "-out", tmp_path)
+    assert done.returncode == 0 and reason in rows_in(tmp_path)[1][-1]
+    assert ("Failed to execute 'convert' in 'convert_NDC1HWC0_to_NCDHW'. list index out of range" in done.stderr) == (told is None)
+    assert rows_in(tmp_path)[1][-2] == ("59.000000" if told == (1, 12, 1, 2, 2) else "NaN")
+
+
 def in_blocks(matrix):
     """FRACTAL_NZ of a matrix."""
     height, width = (-(-n // 16) for n in matrix.shape)

@@ -10,6 +10,7 @@ from test_compare_rules import compare, dump, golden, graph, operator
 X = np.array([0, 1, 2, 0, 3, 5, 0, 2, 1, 4, 0, 6], np.float16).reshape(1, 2, 3, 2)
 Y = np.array([0, 1.5, 0, 0, 2, 5, 1, 0, 1, 4, 0, 0], np.float16).reshape(1, 2, 3, 2)
 LONG = "a" * 225
+ND, FRACTAL_Z = 2, 4
 
 
 def one(folder, op="r"):
@@ -69,3 +70,32 @@ def test_indices(option, status, tmp_path):
     (["-map", "-o", "0"], 6), (["-o", ""], 6)])
 def test_numbers_beyond_all_operators(option, status, tmp_path):
     assert run(tmp_path, *one(tmp_path), *option).returncode == status
+
+
+@pytest.mark.parametrize("option, status", [("-n", 12), ("-ml", 6), ("-max", 0)])
+def test_numbers_beyond_all_bounds(option, status, tmp_path):
+    assert run(tmp_path, *one(tmp_path), "-op", "r", option, "9" * 30).returncode == status
+
+
+def two_dumps(folder, dtype, fmt, left, right):
+    for name, array in (("my", left), ("npu2", right)):
+        (folder / name).mkdir()
+        dump_file(folder / name / "Relu.r.1.2.1700000000000001", [tensor(dtype, fmt, array.shape, array.tobytes())])
+    done = compare("-m", folder / "my", "-g", folder / "npu2", "-op", "r", "-n", 1, "-out", folder / "out")
+    assert done.returncode == 0, done.stderr
+    return (folder / "out/r_output_0_absolute_error_topn.csv").read_text().splitlines()
+
+
+@pytest.mark.parametrize("dtype, number, position", [("f4", 1, 4), ("f2", 2, 2), ("i4", 7, 2)])
+def test_the_largest_of_equal_errors(dtype, number, position, tmp_path):
+    """NumPy looks for it otherwise among float32 than among float16 and integers."""
+    errors = np.array([2, 0, 2, 1, 2, 0], dtype)
+    assert np.argpartition(errors, -1)[-1] == position
+    lines = two_dumps(tmp_path, number, ND, errors, np.zeros_like(errors))
+    assert lines[1].split(",")[0] == str(position)
+
+
+@pytest.mark.parametrize("shape, axes", [((), "ID"), ((1, 1, 16, 16), "N C H W")])
+def test_axes_of_filters_without_rules(shape, axes, tmp_path):
+    array = np.ones(shape, np.float32)
+    assert two_dumps(tmp_path, 1, FRACTAL_Z, array, array)[0].startswith(f"Index,{axes},NPUDump")

@@ -72,6 +72,27 @@ def test_nothing_is_an_option_behind_two_hyphens(tmp_path):
 
 
 @pytest.mark.parametrize("words, said", [
+    (["-m", "my", "-g", "golden"], "invalid choice: 'my'"),  # the verb is the first word that is no option
+    (["-v", "convert", "-d", "x"], "unrecognized arguments: -v"),
+    (["-v", "compare", "-m", "x", "-g", "y", "z"], "unrecognized arguments: -v z"),
+    (["--verbose", "-d"], "unrecognized arguments: --verbose -d"),
+    (["-1", "convert"], "invalid choice: '-1'"), (["--", "convert"], "invalid choice: '--'"), (["--"], "unrecognized arguments: --"),
+    (["--help=x"], "argument -h/--help: ignored explicit argument 'x'"), (["it's"], "invalid choice: \"it's\"")])
+def test_words_before_the_verb(words, said):
+    done = msaccucmp(*words)
+    if said.startswith("invalid"):
+        verbs = "'compare', 'convert', 'overflow', 'file_compare'"
+        said = f"argument {{compare,convert,overflow,file_compare}}: {said} (choose from {verbs})"
+    assert done.returncode == 2 and done.stderr.endswith(f"msaccucmp.py: error: {said}\n")
+    assert done.stderr.startswith("usage: msaccucmp.py [-h]")
+
+
+def test_help_before_the_verb():
+    done = msaccucmp("-v", "--he", "convert")
+    assert done.returncode == 0 and done.stdout == msaccucmp("-h").stdout
+
+
+@pytest.mark.parametrize("words, said", [
     (["-alg", "12", "1", "all"], "argument -alg/--algorithm: invalid int value: 'all'"),  # all numbers before any choice
     (["-p", "1_0"], "argument -p/--post_process: invalid choice: 10 (choose from 0, 1)"),
     (["-ml", "1__0"], "argument -ml/--max_line: invalid int value: '1__0'"),

@@ -2,6 +2,7 @@
 reference data."""
 import os
 import struct
+import subprocess
 
 import numpy as np
 import pytest
@@ -146,3 +147,20 @@ def test_slices(names, said, tmp_path):
                   operator("op_a", "Relu", 2, [], ["op_a"], "op_a"))
     done = compare("-m", mine, "-g", golden(tmp_path / "gold", op=X, op_a=X), "-f", rules, "-out", tmp_path)
     assert [line for line in times(done) if "axis" not in line] == [f'The file name "{text} is invalid.' for text in said]
+
+
+def test_large_tables(tmp_path):
+    """An operator stands for one with a very long name, in each of its rows."""
+    mine = dump(tmp_path / "my", Relu__op=([], [X] * 3))
+    right = golden(tmp_path / "gold", op=X)
+    for size, count in ((1 << 20, 0), (36 << 20, 1)):
+        rules = graph(tmp_path / "model.json", operator("op", "Relu", 1, [], ["o" * size], "op"))
+        out = tmp_path / f"out{size}"
+        with open(tmp_path / "said", "wb") as said:
+            words = [os.environ["OPDUMP_BIN"], "msaccucmp", "compare", "-m", mine, "-g", right, "-f", rules, "-alg", "1", "-out", out]
+            assert subprocess.run(words, stderr=said, check=False).returncode == 0
+        with open(tmp_path / "said", encoding="ascii") as said:
+            told = [line for line in said if "exceeds 100MB" in line]
+        [table] = out.iterdir()
+        expected = f"The size ({table.stat().st_size}) of '{table}' exceeds 100MB, it may task more time to run, please wait.\n"
+        assert [STAMP.sub("", line) for line in told] == [f"[WARNING] {expected}"] * count
