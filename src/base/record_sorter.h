@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,9 @@ class RecordSorter {
   // Calls take(record) -> Result<> for each in order. Errors: io, and those of `take`.
   template <typename Take>
   Result<> visit(const Take& take);
+  // The same, once for equal records.
+  template <typename Take>
+  Result<> visit_different(const Take& take);
 
  private:
   struct Place {  // in newest_
@@ -86,6 +90,16 @@ Result<> RecordSorter::visit(const Take& take) {
     if (!has_more) return ok();
     OPDUMP_CHECK_OK(take(reader.record()));
   }
+}
+
+template <typename Take>
+Result<> RecordSorter::visit_different(const Take& take) {
+  std::optional<std::string> last;
+  return visit([&](std::string_view record) -> Result<> {
+    if (last == record) return ok();
+    last = record;
+    return take(record);
+  });
 }
 
 // Appends values to a record. Texts come in order as strings do, whatever stands behind them.

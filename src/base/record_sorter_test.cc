@@ -49,6 +49,25 @@ TEST(RecordSorter, SortsWhatDoesNot) {
   EXPECT_TRUE(drain(sorter) == records);
 }
 
+TEST(RecordSorter, IsVisited) {
+  RecordSorter sorter;
+  for (const char* record : {"b", "", "c", "", "b", "a"}) sorter.add(record);
+  std::vector<std::string> all, different;
+  const auto into = [](std::vector<std::string>& list) {
+    return [&list](std::string_view record) { return list.emplace_back(record), ok(); };
+  };
+  EXPECT_TRUE(sorter.visit(into(all)));
+  EXPECT_EQ(all, (std::vector<std::string>{"", "", "a", "b", "b", "c"}));
+  EXPECT_TRUE(sorter.visit_different(into(different)));
+  EXPECT_EQ(different, (std::vector<std::string>{"", "a", "b", "c"}));
+
+  std::size_t count = 0;
+  const auto done = sorter.visit(
+      [&](std::string_view) -> Result<> { return ++count < 3 ? ok() : Error(Code::limit, "enough"); });
+  EXPECT_EQ(done.error().message(), "enough");
+  EXPECT_EQ(count, 3U);
+}
+
 TEST(SortKey, ComesInOrderAsItsValuesDo) {
   using Values = std::tuple<std::string, std::int64_t, std::uint64_t>;
   const std::string zeros("a\0b\0", 4);

@@ -48,13 +48,7 @@ struct Totals {
 
 Result<std::uint64_t> count_different(RecordSorter& records) {
   std::uint64_t count = 0;
-  std::string last;
-  OPDUMP_CHECK_OK(records.visit([&](std::string_view record) {
-    if (count > 0 && record == last) return ok();
-    last = record;
-    ++count;
-    return ok();
-  }));
+  OPDUMP_CHECK_OK(records.visit_different([&](std::string_view) { return ++count, ok(); }));
   return count;
 }
 

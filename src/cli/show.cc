@@ -2,6 +2,7 @@
 #include <set>
 #include <string>
 
+#include "base/record_sorter.h"
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/graphs.h"
@@ -147,18 +148,26 @@ Result<> show_runs(const dump::DumpSet& dump, const Chosen& chosen, const Graphs
   return Error(Code::not_found, "there is no slot '" + arguments.slot + "'; it has " + join_or(names));
 }
 
-void list_names(const dump::DumpSet& dump, const Chosen& chosen, const std::string& text) {
-  std::set<std::string> names;
-  std::set<std::int64_t> steps;
+// Errors: io.
+Result<> list_names(const dump::DumpSet& dump, const Chosen& chosen, const std::string& text) {
+  RecordSorter names;
+  std::vector<std::int64_t> steps;
   for (const std::uint32_t i : chosen) {
-    names.insert(compare::operator_name(dump.runs().without_slots(i)));
-    steps.insert(dump.runs().section_of(i).step);
+    names.add(compare::operator_name(dump.runs().without_slots(i)));
+    const std::int64_t step = dump.runs().section_of(i).step;
+    if (steps.empty() || steps.back() != step) steps.push_back(step);
   }
-  for (const std::string& name : names) terminal::print(name + "\n");
-  const std::string what = counted(chosen.size(), "execution") + " of " + counted(names.size(), "operator") +
-                           " in steps " + compare::format_ranges({steps.begin(), steps.end()});
+  std::uint64_t count = 0;
+  OPDUMP_CHECK_OK(names.visit_different([&](std::string_view name) {
+    ++count;
+    terminal::print(std::string(name) + "\n");
+    return ok();
+  }));
+  const std::string what = counted(chosen.size(), "execution") + " of " + counted(count, "operator") +
+                           " in steps " + compare::format_ranges(std::move(steps));
   terminal::print(text.empty() ? "the dump has " + what + "; name one, or --step\n"
                                : "'" + text + "' means " + what + "; say more of the name, or --step\n");
+  return ok();
 }
 
 }  // namespace
@@ -171,7 +180,7 @@ Result<int> run_show(std::span<const char* const> args) {
   OPDUMP_TRY(const dump::DumpSet dump, dump::DumpSet::open(arguments.path, terminal::print_remark));
   OPDUMP_TRY(const Chosen chosen, select_runs(dump, arguments.filter));
   if (chosen.size() > kMaxShown) {
-    list_names(dump, chosen, arguments.filter.op);
+    OPDUMP_CHECK_OK(list_names(dump, chosen, arguments.filter.op));
     return 0;
   }
   OPDUMP_TRY(const Graphs graphs, Graphs::read(dump));

@@ -68,14 +68,12 @@ class Recording {
   Recording(Scheme scheme, std::uint32_t rank)
       : rank_(rank), of_models_(scheme == Scheme::model_tree || scheme == Scheme::time_tree) {}
 
-  // Equal ones one after the other.
+  // Each once.
   void add(std::string_view network) {
-    if (count_ > 0 && network == last_) return;
     const fs::path parent = fs::path(network).parent_path();
     if (count_ == 0) parent_ = parent;
     of_models_ = of_models_ && parent == parent_;
-    last_ = network;
-    if (++count_ <= kTold) names_ += (count_ > 1 ? ", " : "") + last_;
+    if (++count_ <= kTold) names_ += (count_ > 1 ? ", " : "") + std::string(network);
   }
   std::uint64_t count() const { return count_; }
   bool are_models() const { return of_models_ && count_ > 1; }
@@ -89,7 +87,7 @@ class Recording {
   std::uint32_t rank_ = 0;
   bool of_models_ = false;
   std::uint64_t count_ = 0;
-  std::string last_, names_;
+  std::string names_;
   fs::path parent_;
 };
 
@@ -518,7 +516,7 @@ Result<> DumpSetReader::tell_networks() {
       report(recording);
   };
   std::string place;
-  OPDUMP_CHECK_OK(networks_.visit([&](std::string_view record) {
+  OPDUMP_CHECK_OK(networks_.visit_different([&](std::string_view record) {
     SortKeyReader in(record);
     const auto scheme = static_cast<Scheme>(in.number());
     const auto rank = static_cast<std::uint32_t>(in.number());
