@@ -70,6 +70,12 @@ class Failures {
     return found == statuses_.end() ? Status::ok : found->first;
   }
 
+  Status first() const {
+    const auto found =
+        std::ranges::min_element(statuses_, {}, [](const auto& status) { return status.second.first; });
+    return found == statuses_.end() ? Status::ok : found->first;
+  }
+
   // Appends the lines to `path`, by file. To be called once. Errors: io.
   Result<> append_to(const fs::path& path) {
     constexpr std::size_t kAtOnce = 4 << 20;
@@ -243,7 +249,7 @@ class Conversion {
   }
 
   Status note_failures() {
-    const Status status = failures_.commonest();
+    const Status status = files_.is_listed() ? failures_.first() : failures_.commonest();
     if (status == Status::ok) return status;
     const fs::path path = options_.output / kFailedList;
     if (auto written = failures_.append_to(path); !written)
