@@ -54,7 +54,7 @@ class Failures {
     std::string record;
     SortKey(record).number(file);
     lines_.add(record + converted.failure + "\n");
-    auto& [count, first] = statuses_.try_emplace(converted.status, 0, file).first->second;
+    auto& [count, first] = statuses_.try_emplace(converted.status, Files{0, file}).first->second;
     ++count;
     first = std::min(first, file);
   }
