@@ -54,7 +54,7 @@ class Failures {
     std::string record;
     SortKey(record).number(file);
     lines_.add(record + converted.failure + "\n");
-    auto& [count, first] = statuses_.try_emplace(converted.status, 0, file).first->second;
+    auto& [count, first] = statuses_.try_emplace(converted.status, Files{0, file}).first->second;
     ++count;
     first = std::min(first, file);
   }
@@ -67,6 +67,12 @@ class Failures {
                                               : a.second.first > b.second.first;
     };
     const auto found = std::ranges::max_element(statuses_, is_less);
+    return found == statuses_.end() ? Status::ok : found->first;
+  }
+
+  Status first() const {
+    const auto found =
+        std::ranges::min_element(statuses_, {}, [](const auto& status) { return status.second.first; });
     return found == statuses_.end() ? Status::ok : found->first;
   }
 
@@ -238,7 +244,7 @@ class Conversion {
   }
 
   Status note_failures() {
-    const Status status = failures_.commonest();
+    const Status status = files_.is_listed() ? failures_.first() : failures_.commonest();
     if (status == Status::ok) return status;
     const fs::path path = options_.output / kFailedList;
     if (auto written = failures_.append_to(path); !written)

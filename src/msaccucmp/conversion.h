@@ -27,6 +27,7 @@ class FileList {
   // By name.
   Result<> add_sorted(RecordSorter names);
   std::size_t size() const { return places_.size(); }
+  bool is_listed() const { return folder_.empty(); }  // by the user, who gave them an order
   std::filesystem::path at(std::size_t i) const { return folder_ / names_.at(places_[i]); }
 
  private:
@@ -36,7 +37,7 @@ class FileList {
 };
 
 // Converts them all, says how far it is out of `total`, and notes failures in the list of them. Returns the
-// commonest failure.
+// commonest failure of a folder, and the first one of a list.
 Status convert_files(const ConvertOptions& options, const FileList& files, std::size_t total);
 
 // Larger files are converted one by one, each by all threads.

@@ -92,7 +92,8 @@ Inputs find_inputs(const std::string& text) {
   }
   Inputs inputs;
   for (const std::string_view piece : split(text, ',')) {
-    const fs::path path = real_path(std::string(trim(piece)));
+    const std::string_view name = trim(piece);
+    const fs::path path = real_path(name.empty() ? "." : std::string(name));  // which has no files of a list
     if (check_path(path.string(), PathKind::any, log) == Status::ok) inputs.paths.push_back(path);
   }
   if (inputs.paths.empty())

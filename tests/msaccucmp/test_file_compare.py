@@ -16,7 +16,7 @@ def cases():
 
 
 @needs_data
-@pytest.mark.parametrize("row", cases(), ids=lambda row: row["case"])
+@pytest.mark.parametrize("row", cases(), ids=lambda row: row["case"] if isinstance(row, dict) else "")
 def test_pairs(row, tmp_path):
     folder = DATA / "metric_pairs" / row["case"]
     done = msaccucmp("file_compare", "-m", folder / "a.npy", "-g", folder / "b.npy", "-out", tmp_path)

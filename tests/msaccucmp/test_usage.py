@@ -2,7 +2,7 @@
 import re
 
 import pytest
-from conftest import DATA, NEW, STAMP, msaccucmp, needs_data
+from conftest import DATA, NEW, STAMP, dump_file, msaccucmp, needs_data, tensor
 
 VERBS = ("convert", "overflow", "file_compare")
 
@@ -50,6 +50,21 @@ def test_more_wrong_use(tmp_path):
              (["-d", f"{tmp_path}/no,{tmp_path}/nothing"], 3), (["-d", file, "-f", "NCHW", "-c", tmp_path / "no"], 3)]
     for arguments, status in cases:
         assert msaccucmp("convert", *arguments, "-out", tmp_path / "o").returncode == status, arguments
+
+
+def test_lists_of_files(tmp_path):
+    """The first failure counts, as the user has ordered them; nothing between two commas is the current directory."""
+    (tmp_path / "data").mkdir()
+    files = {"good": [tensor(1, 0, (1, 1, 1, 1), bytes(4))], "format": [tensor(1, 30, (1, 1, 1, 1), bytes(4))], "none": None}
+    for name, outputs in files.items():
+        path = tmp_path / f"data/A.{name}.1.2.3"
+        dump_file(path, outputs) if outputs else path.write_bytes(b"")
+    good, unsupported, empty = (f"data/A.{name}.1.2.3" for name in files)
+    for names, status, percent in [([unsupported, empty, empty], 22, 100), ([empty, unsupported, unsupported], 11, 100),
+                                   ([good, empty, unsupported], 11, 100), ([good, ""], 0, 50), (["", good, ""], 0, 33), (["", ""], 0, None)]:
+        done = msaccucmp("convert", "-d", ",".join(names), "-f", "NHWC", "-out", "out", cwd=tmp_path)
+        assert done.returncode == status, names
+        assert percent is None or f" {percent}%]" in done.stderr, names
 
 
 def test_long_options_may_be_cut_short(tmp_path):
