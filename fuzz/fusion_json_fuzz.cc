@@ -7,10 +7,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(reinterpret_cast<const char*>(data), size);
   static_cast<void>(format::decode_graph_names(text, "fuzz"));
   compare::FusionRules rules, same;
-  const auto read = format::decode_fusion_json(text, "fuzz", [&](std::size_t graph, format::FusionOp op) {
+  const auto add = [&](std::size_t graph, format::FusionOp op) -> Result<> {
     OPDUMP_CHECK_OK(same.add(graph, op));
     return rules.add(graph, std::move(op));
-  });
+  };
+  const auto read = format::decode_fusion_json(text, "fuzz", add);
   if (!read || !rules.finish() || !same.finish()) return 0;
   compare::Journal journal;
   static_cast<void>(rules.filter_quantised(journal));
