@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """How much memory opdump needs at most for one large tensor, for each kind of file that it reads, each verb and each change of
-layout; and for many files.
+layout; and for many files, steps, rows and rules.
 
 Usage: bench/memory.py [--dir DIRECTORY] [--mib M] [--files N] [--limit M] [--build build/release] [--only TEXT]
 
@@ -195,6 +195,7 @@ KINDS = {
 }
 SMALLER = {"dump, int4": 8, "dump, uint1": 16, "dump, hifloat8": 4, "ONNX, raw": 2, "ONNX, numbers": 2, "dump, version 1": 2}
 DONE = 0, 1, 11  # 1: a difference; 11: the record that is too long
+NO_DUMP = 2  # for some operator of the rules
 TEXT_IS_LONGER = 8  # than what it tells, so that a part of it is enough
 
 
@@ -216,14 +217,14 @@ def changes(count):
     ]
 
 
-def peak_mib(command):
+def peak_mib(command, done):
     """The most memory that the command or a child of it had at a time, how long it took, and its exit status."""
     begin = time.perf_counter()
     with tempfile.TemporaryFile() as log:  # not read: it can be long, and what this script has counts
         process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL, stderr=log)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode not in DONE:
+        if process.returncode not in done:
             log.seek(max(0, log.seek(0, os.SEEK_END) - 2000))
             print(log.read().decode(errors="replace"), file=sys.stderr)
     return usage.ru_maxrss >> 10, time.perf_counter() - begin, process.returncode
@@ -238,12 +239,12 @@ class Bench:
         in_kind, _, in_verb = self.args.only.partition(":")
         return in_kind in kind and (not verb or in_verb.strip() in verb)
 
-    def row(self, kind, verb, *command):
+    def row(self, kind, verb, *command, done=DONE):
         if not self.is_wanted(kind, verb):
             return
-        peak, seconds, status = peak_mib([self.opdump, *command])
+        peak, seconds, status = peak_mib([self.opdump, *command], done)
         self.worst = max(self.worst, peak)
-        self.failed |= status not in DONE
+        self.failed |= status not in done
         print(f"{kind:20} {verb:38} {peak:5} MiB {seconds:6.1f} s", flush=True)
 
     def kind(self, name, make):
@@ -402,6 +403,29 @@ class Bench:
             self.row(name, "ls --json", "ls", root / "golden", "--json")
             self.row(name, "compare", "compare", root / "golden", root / "actual")
 
+    def rules(self):
+        """Memory for each operator of an offline model."""
+        name = f"{self.args.files} rules"
+        if not self.is_wanted(name):
+            return
+        with tempfile.TemporaryDirectory(dir=self.args.dir) as folder:
+            root = pathlib.Path(folder)
+            for side in ("my", "golden", "npu", "out"):
+                (root / side).mkdir()
+            dump(root / "my", "actual", 4096, shape=(32, 32))
+            dump(root / "npu", "golden", 4096, shape=(32, 32))
+            golden_npy(root / "golden", (32, 32))
+            model = root / "model.json"
+            with open(model, "w") as file:
+                file.write('{"name": "net", "graph": [{"name": "net", "op": [' + json.dumps(operator("op", "Op", 0, [])))
+                for i in range(1, self.args.files):
+                    before = f"network/layer_{i - 1}/relu:0" if i > 1 else "op:0"
+                    file.write(",\n" + json.dumps(operator(f"network/layer_{i}/relu", "Relu", i, [before])))
+                file.write("]}]}")
+            sides = ["msaccucmp", "compare", "-m", root / "my", "-out", root / "out", "-f", model]
+            self.row(name, "msaccucmp compare -f", *sides, "-g", root / "golden", done=[NO_DUMP])
+            self.row(name, "msaccucmp compare -f -cf", *sides, "-g", root / "npu", "-cf", model, done=[NO_DUMP])
+
     def many(self):
         """Memory for each file."""
         name = f"{self.args.files} files"
@@ -448,6 +472,7 @@ def main():
         bench.many()
         bench.steps()
         bench.table()
+        bench.rules()
     print(f"at most {large} MiB for a tensor of {args.mib} MiB, {bench.worst} MiB in all")
     return bench.failed or bench.worst > args.limit
 

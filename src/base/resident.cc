@@ -33,6 +33,7 @@ struct Mappings {
   std::atomic<std::size_t> count{0};
   std::atomic<std::uint64_t> walked{0};
   std::atomic<std::uint64_t> kept{kUsualBytes};  // what was mapped when all was given back
+  std::atomic<std::uint64_t> times{1};           // that all was given back, and one
   bool has_given_back = false;
 };
 
@@ -53,9 +54,10 @@ std::uint64_t mapped_bytes() {
 }
 
 // With the lock held.
-void give_back(const Mappings& all) {
+void give_back(Mappings& all) {
   for (const auto& [bytes, fd] : all.list)
     ::madvise(const_cast<std::byte*>(bytes.data()), bytes.size(), MADV_DONTNEED);
+  all.times.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -99,10 +101,26 @@ void note_jumps() {
   all.has_given_back = true;
 }
 
-void note_touch() {
-  constexpr unsigned kBetween = 64;
-  thread_local unsigned touches = 0;
-  if (++touches % kBetween == 0) note_jumps();
+// A page that is touched brings the 2 MiB around it at most, and mostly much less. So a touch of 2 MiB that
+// the thread has not touched since pages were given back counts as many.
+void note_touch(const void* place) {
+  constexpr unsigned kBetween = 1024, kFar = 16, kRegionBits = 21;
+  constexpr std::size_t kRegions = 128;
+  struct Touches {
+    std::uint64_t times = 0;                         // Mappings::times
+    std::array<std::uintptr_t, kRegions> regions{};  // some that were touched since
+    unsigned count = 0;
+  };
+  thread_local Touches mine;
+  if (const auto times = mappings().times.load(std::memory_order_relaxed); mine.times != times) {
+    mine.times = times;
+    mine.regions = {};
+  }
+  const std::uintptr_t region = reinterpret_cast<std::uintptr_t>(place) >> kRegionBits;
+  mine.count += std::exchange(mine.regions[region % kRegions], region) == region ? 1 : kFar;
+  if (mine.count < kBetween) return;
+  mine.count = 0;
+  note_jumps();
 }
 
 std::optional<MappingReader> MappingReader::find(std::span<const std::byte> bytes) {

@@ -30,8 +30,8 @@ void note_walk(std::uint64_t bytes);
 // asked how much the process has. Cheap enough for some hundred kilobytes.
 void note_jumps();
 
-// The same, cheap enough for each look at some bytes.
-void note_touch();
+// The same, cheap enough for each look at some bytes, which are at `place`.
+void note_touch(const void* place);
 
 // Reads of a large mapping here and there, past it: a page that is touched may bring two megabytes with it,
 // whatever it was told (Linux 6.18).

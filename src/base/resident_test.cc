@@ -51,5 +51,29 @@ TEST(Resident, WalkedPagesAreGivenBackAndComeAgain) {
   std::filesystem::remove(path);
 }
 
+TEST(Resident, OfPagesThatAreTouchedManyAreGivenBack) {
+  const auto path = std::filesystem::temp_directory_path() / ("touched" + std::to_string(::getpid()));
+  ASSERT_TRUE(write_file_atomic(path, "x", 0600));
+  constexpr std::size_t kPage = 4096;
+  std::filesystem::resize_file(path, 3 * kResidentBytes);
+  {
+    const auto mapped = MappedFile::open(path);
+    ASSERT_TRUE(mapped);
+    std::size_t most = 0, sum = 0;
+    const auto touch = [&](std::size_t at) {
+      sum += std::to_integer<std::size_t>(mapped->bytes()[at]);
+      note_touch(mapped->bytes().data() + at);
+      if (at % (4 << 20) == 0) most = std::max(most, resident_pages(mapped->bytes()));
+    };
+    for (std::size_t at = 0; at < mapped->bytes().size(); at += kPage) touch(at);
+    constexpr std::size_t kFar = 5 << 20;
+    for (std::size_t begin = 0; begin < kFar; begin += kPage)
+      for (std::size_t at = begin; at < mapped->bytes().size(); at += kFar) touch(at);
+    EXPECT_EQ(sum, 2U * 'x');
+    EXPECT_LT(most * kPage, 2 * kResidentBytes);
+  }
+  std::filesystem::remove(path);
+}
+
 }  // namespace
 }  // namespace opdump

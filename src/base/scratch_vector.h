@@ -48,8 +48,9 @@ class ScratchVector {
   // Smaller mappings are not given back: see note_mapping.
   static constexpr std::size_t kInBlock = std::bit_ceil(kLeastMapping / sizeof(T));
   T* place(std::size_t i) const {
-    if (is_mapped_) note_touch();
-    return reinterpret_cast<T*>(blocks_[i / kInBlock].data()) + i % kInBlock;
+    T* const found = reinterpret_cast<T*>(blocks_[i / kInBlock].data()) + i % kInBlock;
+    if (is_mapped_) note_touch(found);
+    return found;
   }
   std::vector<Scratch> blocks_;
   std::size_t size_ = 0;

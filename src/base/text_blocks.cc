@@ -36,8 +36,9 @@ bool TextBlocks::make_room(std::uint64_t bytes) {
 }
 
 const char* TextBlocks::pointer(std::uint32_t place) const {
-  if (is_mapped_) note_touch();
-  return blocks_[place / kBlockBytes].begin + place % kBlockBytes;
+  const char* const text = blocks_[place / kBlockBytes].begin + place % kBlockBytes;
+  if (is_mapped_) note_touch(text);
+  return text;
 }
 
 std::optional<std::uint32_t> TextBlocks::add(std::string_view text) {

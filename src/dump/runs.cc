@@ -153,8 +153,8 @@ Result<std::uint64_t> Runs::store(std::string_view bytes) {
 // What lies at `at`, and all behind it.
 std::string_view Runs::stored_from(std::uint64_t at) const {
   const auto next = std::ranges::upper_bound(blocks_, at, {}, &Block::start);
-  if (std::prev(next)->memory.is_mapped()) note_touch();
   const auto bytes = std::prev(next)->memory.bytes().subspan(at - std::prev(next)->start);
+  if (std::prev(next)->memory.is_mapped()) note_touch(bytes.data());
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 

@@ -137,7 +137,9 @@ TEST(FusionJson, NamesOfSlices) {
 }
 
 TEST(FusionJson, NamesOfGraphsAreReadWithoutTheirOperators) {
-  for (const char* text : {R"({"graph": [{"name": "a", "op": 5}, {"name": "b"}]})", R"(graph { name: "a" }
+  for (const char* text : {R"({"graph": [{"name": "a", "op": 5}, {"name": "b"}]})",
+                           R"({"graph": [{"name": "a", "op": [{"name": 1}, {}]}, {"op": [], "name": "b"}]})",
+                           R"(graph { name: "a" }
 graph { name: "b" })"}) {
     const auto names = decode_graph_names(text, "m.json");
     ASSERT_TRUE(names) << text;
@@ -146,6 +148,8 @@ graph { name: "b" })"}) {
   EXPECT_EQ(decode_graph_names(R"({"graph": [{}]})", "m.json").error().code(), Code::not_found);
   EXPECT_EQ(decode_graph_names(R"({"graph": [{"name": 5}]})", "m.json").error().code(), Code::corrupt);
   EXPECT_EQ(decode_graph_names("[", "m.json").error().code(), Code::corrupt);
+  EXPECT_EQ(decode_graph_names(R"({"graph": [{"name": "a", "op": [{"x": }]}]})", "m.json").error().code(),
+            Code::corrupt);
 }
 
 TEST(FusionJson, TheTextThatAtcWouldConvertIsTakenToo) {

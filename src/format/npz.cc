@@ -187,7 +187,7 @@ Result<> list_npz(std::span<const std::byte> file, const TakeNpzMember& take) {
       OPDUMP_TRY(Entry entry, take_entry(rest));
       if (!entry.member.name.ends_with(kExtension)) continue;
       OPDUMP_CHECK_OK(place_member(file, entry));
-      note_touch();
+      note_touch(file.data() + entry.member.stored.offset);
       if (is_checked) take(entry.member);
     }
   return ok();
