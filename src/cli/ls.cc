@@ -158,6 +158,12 @@ void list_text(const dump::DumpSet& dump, const Chosen& chosen) {
   }
 }
 
+std::vector<std::int64_t> different(std::vector<std::int64_t> numbers) {
+  std::ranges::sort(numbers);
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  return numbers;
+}
+
 Result<> list_json(const dump::DumpSet& dump, const Chosen& chosen, const Totals& totals) {
   for (const std::uint32_t i : chosen) {
     const OperatorRun run = dump.runs()[i];
@@ -175,7 +181,7 @@ Result<> list_json(const dump::DumpSet& dump, const Chosen& chosen, const Totals
   record["dump"] = dump.path().string();
   record["ranks"] = totals.ranks;
   record["graphs"] = totals.graphs;
-  record["steps"] = std::set(totals.steps.begin(), totals.steps.end());
+  record["steps"] = different(totals.steps);
   record["operators"] = totals.operators;
   record["runs"] = chosen.size();
   record["tensors"] = totals.tensors;
@@ -183,22 +189,27 @@ Result<> list_json(const dump::DumpSet& dump, const Chosen& chosen, const Totals
   record["statistics"] = totals.statistics;
   record["states"] = Json::object();
   for (const auto& [rank, status] : dump.statuses()) record["states"][std::to_string(rank)] = status.state;
-  record["overflows"] = Json::array();
+  // There may be very many overflows: they are told one by one.
+  std::string text = json_text(record);
+  text.back() = ',';
+  terminal::print(text + "\"overflows\":[");
+  std::string separator;
   OPDUMP_TRY(Overflowed overflowed, Overflowed::make(dump));
   OPDUMP_CHECK_OK(dump.visit_overflows([&](const dump::Overflow& overflow) -> Result<> {
     OPDUMP_TRY(const std::string op, overflowed.name(overflow));
-    record["overflows"].push_back({{"rank", overflow.rank},
-                                   {"graph", overflow.graph_id},
-                                   {"step", overflow.step},
-                                   {"operator", op},
-                                   {"status", overflow.status},
-                                   {"file", overflow.file.string()}});
+    terminal::print(separator + json_text({{"rank", overflow.rank},
+                                           {"graph", overflow.graph_id},
+                                           {"step", overflow.step},
+                                           {"operator", op},
+                                           {"status", overflow.status},
+                                           {"file", overflow.file.string()}}));
+    separator = ",";
     return ok();
   }));
-  record["problems"] = Json::array();
+  Json problems = Json::array();
   for (const dump::Problem& problem : dump.problems())
-    record["problems"].push_back(problem.path.string() + ": " + problem.what);
-  terminal::print(json_line(record));
+    problems.push_back(problem.path.string() + ": " + problem.what);
+  terminal::print("],\"problems\":" + json_text(problems) + "}\n");
   return ok();
 }
 

@@ -76,8 +76,10 @@ Json slot_json(const dump::Slot& slot, const SlotFacts& facts) {
   return record;
 }
 
-std::string json_line(const Json& record) {
-  return record.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+std::string json_text(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
+
+std::string json_line(const Json& record) { return json_text(record) + "\n"; }
 
 }  // namespace opdump::cli

@@ -38,7 +38,8 @@ Json run_json(const dump::OperatorRun& run);
 // slot, dtype, shape, file, format, timestamp_us, reason.
 Json slot_json(const dump::Slot& slot, const SlotFacts& facts);
 
-// One line of JSON; bytes that are not UTF-8 become U+FFFD.
+// JSON without line feeds, and a line of it; bytes that are not UTF-8 become U+FFFD.
+std::string json_text(const Json& value);
 std::string json_line(const Json& record);
 
 }  // namespace opdump::cli
