@@ -159,6 +159,7 @@ std::string_view Runs::stored_from(std::uint64_t at) const {
 }
 
 Result<Runs::Text> Runs::store_text(std::string_view text) {
+  if (text.empty()) return Text();
   OPDUMP_TRY(const std::uint64_t at, store(text));
   return Text{at, text.size()};
 }
