@@ -257,8 +257,10 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/names.cc
   compare/npu_compare.cc
   compare/numbered_names.cc
+  compare/operator_parts.cc
   compare/operator_files.cc
   compare/overflow.cc
+  compare/packed_result.cc
   compare/pairing.cc
   compare/quant_filter.cc
   compare/result_table.cc
@@ -267,6 +269,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/shared_work.cc
   compare/statistics.cc
   compare/tasks.cc
+  compare/telling_slots.cc
   compare/torch_dump.cc
   compare/verdict.cc
 )

@@ -8,6 +8,7 @@
 #include "bindings.h"
 #include "compare/compare.h"
 #include "compare/names.h"
+#include "compare/telling_slots.h"
 #include "report/csv.h"
 #include "report/jsonl.h"
 #include "report/summary.h"
@@ -38,6 +39,7 @@ Shared compare_dumps(Dump golden, Dump actual, std::optional<double> rtol, std::
   options.atol = atol;
   options.threads = threads;
   auto comparison = std::make_shared<Comparison>();
+  options.slots_at_once = UINT64_MAX;  // a Finding has all of its operator
   options.take = [&](const compare::OperatorComparison& op) { comparison->operators.push_back(op); };
   comparison->result = unwrap(compare::compare_dumps(*golden, *actual, options));
   comparison->golden = std::move(golden);
@@ -94,7 +96,7 @@ std::string_view verdict_name(compare::Verdict verdict) {
 
 // What is said of the slot that tells most.
 std::string reason_of(const Finding& finding) {
-  const compare::SlotComparison* slot = report::telling_slot(*finding.op);
+  const compare::SlotComparison* slot = compare::telling_slot(*finding.op);
   return slot == nullptr ? std::string() : report::describe_slot(*slot);
 }
 

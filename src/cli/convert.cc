@@ -49,17 +49,18 @@ class Converter {
       : target_(target),
         plan_(plan),
         group_(group),
-        lister_(plan.dump.runs(), target),
+        lister_(plan.dump.runs(), plan.chosen, target),
         progress_("converting") {}
 
   Result<> run(const compare::Share& among) {
     std::optional<compare::SharedWork> shared;
+    const std::uint64_t rounds = lister_.rounds(plan_.tensors);
     if (among.size > 1) {
-      OPDUMP_TRY(shared, compare::SharedWork::join(among, plan_.digest, plan_.batches.size()));
+      OPDUMP_TRY(shared, compare::SharedWork::join(among, plan_.digest, rounds));
       if (!shared->takes_part()) return shared->sit_out();
       left_out_ = shared->problems();
     }
-    for (const ConvertPlan::Batch& batch : plan_.batches) OPDUMP_CHECK_OK(convert(batch, shared));
+    for (std::uint64_t round = 0; round < rounds; ++round) OPDUMP_CHECK_OK(convert_next(shared));
     return ok();
   }
 
@@ -70,9 +71,8 @@ class Converter {
   const std::vector<std::string>& left_out() const { return left_out_; }
 
  private:
-  Result<> convert(const ConvertPlan::Batch& batch, std::optional<compare::SharedWork>& shared) {
-    const auto chosen = std::span(plan_.chosen).subspan(batch.first, batch.last - batch.first);
-    OPDUMP_TRY(items_, lister_.list(chosen));
+  Result<> convert_next(std::optional<compare::SharedWork>& shared) {
+    OPDUMP_TRY(items_, lister_.next());
     results_ = std::vector<ItemResult>(items_.size());
     is_done_.assign(items_.size(), false);
     if (shared) {
@@ -179,7 +179,7 @@ class Converter {
   ItemLister lister_;
   std::uint64_t converted_ = 0;
   SpilledTexts failures_;
-  std::vector<ConvertItem> items_;  // of the batch
+  std::vector<ConvertItem> items_;  // some of all
   std::vector<ItemResult> results_;
   std::vector<bool> is_done_;
   std::vector<std::string> left_out_;

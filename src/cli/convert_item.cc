@@ -17,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kAlignment = 64;  // of arrays in .npz
+constexpr std::size_t kAtOnce = 4096;   // tensors, or executions of steps
 
 class ItemConverter {
  public:
@@ -41,8 +42,7 @@ class ItemConverter {
 
   Result<> write_slot() const {
     const fs::path path = target_.output / item_.place / concat({item_.name, ".", target_.to});
-    const dump::OperatorRun run = runs_[item_.runs.front()];
-    OPDUMP_TRY(arrays::Array array, open_slot(run.slots[item_.slot], target_.format, threads_));
+    OPDUMP_TRY(arrays::Array array, open_slot(item_.slot, target_.format, threads_));
     const double share = static_cast<double>(item_.bytes) / static_cast<double>(array.byte_count() + 1);
     array.on_written = [&](std::uint64_t bytes) {
       on_done_(static_cast<std::uint64_t>(static_cast<double>(bytes) * share));
@@ -59,10 +59,10 @@ class ItemConverter {
   Result<> visit_slots(const Take& take) const {
     SlotNames names;
     for (const std::uint32_t i : item_.runs) {
-      const dump::OperatorRun run = runs_[i];
-      for (const dump::Slot& slot : run.slots) {
+      const std::string op = runs_.without_slots(i).name;
+      for (const dump::Slot& slot : runs_.slots(i)) {
         if (!is_wanted(slot, target_.slot)) continue;
-        OPDUMP_TRY(const std::string name, names.next(run, slot));
+        OPDUMP_TRY(const std::string name, names.next(op, slot));
         OPDUMP_CHECK_OK(take(slot, name));
       }
     }
@@ -164,40 +164,64 @@ class ItemConverter {
 
 }  // namespace
 
-Result<std::vector<ConvertItem>> ItemLister::list(std::span<const std::uint32_t> chosen) {
+std::uint64_t ItemLister::rounds(std::uint64_t tensors) const {
+  if (target_->is_file_each()) return (tensors + kAtOnce - 1) / kAtOnce;
+  std::uint64_t rounds = 0;
+  for (std::size_t first = 0, last = 0; last < chosen_.size(); last = step_end(last)) {
+    if (rounds > 0 && last - first < kAtOnce) continue;
+    first = last;
+    ++rounds;
+  }
+  return rounds;
+}
+
+Result<std::vector<ConvertItem>> ItemLister::next() {
+  if (target_->is_file_each()) return next_tensors();
   std::vector<ConvertItem> items;
-  for (std::size_t first = 0, last = 0; first < chosen.size(); first = last) {
-    const dump::Runs::Section& section = runs_->section_of(chosen[first]);
-    if (target_->is_file_each()) {
-      if (section_ == nullptr || !have_same_place(*section_, section)) names_ = {};
-      section_ = &section;
-      last = first + 1;
-      OPDUMP_CHECK_OK(list_tensors(chosen.subspan(first, 1), items));
-      continue;
-    }
-    while (last < chosen.size() && have_same_place(runs_->section_of(chosen[last]), section)) ++last;
-    list_step(chosen.subspan(first, last - first), items);
+  const std::size_t first = next_;
+  while (next_ < chosen_.size() && next_ - first < kAtOnce) {
+    const std::size_t step = std::exchange(next_, step_end(next_));
+    list_step(chosen_.subspan(step, next_ - step), items);
   }
   return items;
 }
 
-Result<> ItemLister::list_tensors(std::span<const std::uint32_t> run, std::vector<ConvertItem>& items) {
-  const dump::OperatorRun unpacked = (*runs_)[run.front()];
-  const std::string place = place_of(*section_).string();
-  for (std::uint32_t i = 0; i < unpacked.slots.size(); ++i) {
-    const dump::Slot& slot = unpacked.slots[i];
-    if (!is_wanted(slot, target_->slot)) continue;
-    OPDUMP_TRY(std::string name, names_.next(unpacked, slot));
-    items.push_back({place, run, std::move(name), i, slot.stored_bytes()});
+std::size_t ItemLister::step_end(std::size_t first) const {
+  std::size_t last = first + 1;
+  const dump::Runs::Section& section = runs_->section_of(chosen_[first]);
+  while (last < chosen_.size() && have_same_place(runs_->section_of(chosen_[last]), section)) ++last;
+  return last;
+}
+
+Result<std::vector<ConvertItem>> ItemLister::next_tensors() {
+  std::vector<ConvertItem> items;
+  while (items.size() < kAtOnce) {
+    dump::Slot* const slot = slots_ ? slots_->next() : nullptr;
+    if (slot == nullptr) {
+      if (next_ == chosen_.size()) break;
+      enter(chosen_[next_++]);
+    } else if (is_wanted(*slot, target_->slot)) {
+      OPDUMP_TRY(std::string name, names_.next(op_, *slot));
+      const std::uint64_t bytes = slot->stored_bytes();
+      items.push_back({place_of(*section_).string(), {}, std::move(name), std::move(*slot), bytes});
+    }
   }
-  return ok();
+  return items;
+}
+
+void ItemLister::enter(std::uint32_t run) {
+  const dump::Runs::Section& section = runs_->section_of(run);
+  if (section_ == nullptr || !have_same_place(*section_, section)) names_ = {};
+  section_ = &section;
+  op_ = runs_->without_slots(run).name;
+  slots_.emplace(runs_->slots(run));
 }
 
 void ItemLister::list_step(std::span<const std::uint32_t> step, std::vector<ConvertItem>& items) const {
-  ConvertItem item{place_of(runs_->section_of(step.front())).string(), step, {}, 0, 0};
+  ConvertItem item{place_of(runs_->section_of(step.front())).string(), step, {}, {}, 0};
   bool is_empty = true;
   for (const std::uint32_t i : step)
-    for (const dump::Slot& slot : (*runs_)[i].slots) {
+    for (const dump::Slot& slot : runs_->slots(i)) {
       if (!is_wanted(slot, target_->slot)) continue;
       is_empty = false;
       item.bytes += slot.stored_bytes();

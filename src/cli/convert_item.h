@@ -28,26 +28,36 @@ struct ConvertTarget {
 // A file to write.
 struct ConvertItem {
   std::string place;                    // below the output: see place_of
-  std::span<const std::uint32_t> runs;  // the executions of the step, or the one of the tensor
-  std::string name;                     // of the tensor; empty: all of the step
-  std::uint32_t slot = 0;               // of the execution
-  std::uint64_t bytes = 0;              // of the dump's files
+  std::span<const std::uint32_t> runs;  // the executions of the step
+  std::string name;                     // of a tensor, which is `slot`; empty: all of the step
+  dump::Slot slot;
+  std::uint64_t bytes = 0;  // of the dump's files
 };
 
 // The files of a dump's executions, some at a time.
 class ItemLister {
  public:
-  ItemLister(const dump::Runs& runs, const ConvertTarget& target) : runs_(&runs), target_(&target) {}
+  // `chosen` must stay where they are.
+  ItemLister(const dump::Runs& runs, std::span<const std::uint32_t> chosen, const ConvertTarget& target)
+      : runs_(&runs), chosen_(chosen), target_(&target) {}
 
-  // Of the next ones, which must stay where they are; of each step all, unless each tensor is a file. Errors:
-  // as SlotNames.
-  Result<std::vector<ConvertItem>> list(std::span<const std::uint32_t> chosen);
+  // How often to call next(), `tensors` being how many are wanted.
+  std::uint64_t rounds(std::uint64_t tensors) const;
+  // The next ones: some thousand tensors, or the steps of some thousand executions. Errors: as SlotNames.
+  Result<std::vector<ConvertItem>> next();
 
  private:
-  Result<> list_tensors(std::span<const std::uint32_t> run, std::vector<ConvertItem>& items);
+  Result<std::vector<ConvertItem>> next_tensors();
+  void enter(std::uint32_t run);
+  std::size_t step_end(std::size_t first) const;
   void list_step(std::span<const std::uint32_t> step, std::vector<ConvertItem>& items) const;
+
   const dump::Runs* runs_;
+  std::span<const std::uint32_t> chosen_;
   const ConvertTarget* target_;
+  std::size_t next_ = 0;                          // of chosen_
+  std::optional<dump::RunSlots> slots_;           // of the one before it, if it is not done
+  std::string op_;                                // its name
   const dump::Runs::Section* section_ = nullptr;  // of the last one
   SlotNames names_;                               // of its step
 };

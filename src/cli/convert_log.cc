@@ -91,10 +91,10 @@ class LogMerger {
   template <typename TakeOperator, typename TakeSlot>
   Result<> visit(const TakeOperator& take_operator, const TakeSlot& take_slot) const {
     for (const std::uint32_t i : chosen_) {
-      const dump::OperatorRun run = runs_[i];
+      const dump::OperatorRun run = runs_.without_slots(i);
       if (run.op == nullptr) continue;
       OPDUMP_CHECK_OK(take_operator(*run.op));
-      for (const dump::Slot& slot : run.slots) {
+      for (const dump::Slot& slot : runs_.slots(i)) {
         if (slot.undumped_reason.empty() || !is_meant(slot, wanted_)) continue;
         OPDUMP_CHECK_OK(
             take_slot(UndumpedSlot{run.op->name, run.op->graph_id, run.step, slot.side, slot.index,

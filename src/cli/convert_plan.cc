@@ -13,8 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kOperatorsAtOnce = 4096;  // whose names and places are in memory
-
 // Makes `directory` below `root`. What is a link already leads elsewhere, and is refused.
 Result<> make_inside(const fs::path& root, const fs::path& directory) {
   OPDUMP_CHECK_OK(make_directories(root, 0700));
@@ -36,13 +34,13 @@ class Survey {
 
   // Errors: io -- the directory of the tensor's step cannot be made.
   Result<> add(std::uint32_t run) {
-    const dump::OperatorRun unpacked = runs_[run];
-    for (const dump::Slot& slot : unpacked.slots) {
+    const std::string name = runs_.without_slots(run).name;
+    for (const dump::Slot& slot : runs_.slots(run)) {
       if (!is_wanted(slot, target_.slot)) continue;
       OPDUMP_CHECK_OK(enter(runs_.section_of(run)));
       ++count_;
       bytes_ += slot.stored_bytes();
-      note_slot(unpacked.name, slot);
+      note_slot(name, slot);
     }
     return ok();
   }
@@ -78,19 +76,6 @@ class Survey {
   std::string seen_, piece_;
 };
 
-std::vector<ConvertPlan::Batch> make_batches(const dump::Runs& runs, std::span<const std::uint32_t> chosen,
-                                             bool is_file_each) {
-  std::vector<ConvertPlan::Batch> batches;
-  for (std::size_t i = 0; i < chosen.size(); ++i) {
-    const bool may_begin = i == 0 || is_file_each ||
-                           !have_same_place(runs.section_of(chosen[i]), runs.section_of(chosen[i - 1]));
-    if (batches.empty() || (may_begin && i - batches.back().first >= kOperatorsAtOnce))
-      batches.push_back({i, i});
-    batches.back().last = i + 1;
-  }
-  return batches;
-}
-
 }  // namespace
 
 Result<ConvertPlan> make_convert_plan(const ConvertArguments& arguments, const ConvertTarget& target,
@@ -103,8 +88,7 @@ Result<ConvertPlan> make_convert_plan(const ConvertArguments& arguments, const C
     return Error(Code::not_found,
                  arguments.path + ": no tensor to convert: statistics only, or another --slot");
   for (const dump::Problem& problem : dump.problems()) survey.add(problem);
-  auto batches = make_batches(dump.runs(), chosen, target.is_file_each());
-  return ConvertPlan{std::move(dump), std::move(chosen), std::move(batches), survey.bytes(), survey.digest()};
+  return ConvertPlan{std::move(dump), std::move(chosen), survey.count(), survey.bytes(), survey.digest()};
 }
 
 }  // namespace opdump::cli

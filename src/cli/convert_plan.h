@@ -20,15 +20,9 @@ struct ConvertArguments {
 };
 
 struct ConvertPlan {
-  // Some thousand executions, from `first` to before `last` of `chosen`: whole steps, unless each tensor is a
-  // file.
-  struct Batch {
-    std::size_t first = 0, last = 0;
-  };
   dump::DumpSet dump;
   std::vector<std::uint32_t> chosen;  // of its runs
-  std::vector<Batch> batches;
-  std::uint64_t bytes = 0;
+  std::uint64_t tensors = 0, bytes = 0;
   std::string digest;  // of what decides about the files that are made
 };
 

@@ -132,8 +132,8 @@ bool is_wanted(const dump::Slot& slot, const std::string& wanted) {
   return !slot.file.empty() && is_meant(slot, wanted);
 }
 
-Result<std::string> SlotNames::next(const dump::OperatorRun& run, const dump::Slot& slot) {
-  const std::string part = dump::converted_name(run.name), end = "." + slot_part(slot);
+Result<std::string> SlotNames::next(const std::string& op, const dump::Slot& slot) {
+  const std::string part = dump::converted_name(op), end = "." + slot_part(slot);
   const std::uint64_t key = KeyNumbers::key_of(part + end);
   OPDUMP_TRY(std::uint64_t * count, counts_.at(key));
   for (std::uint64_t again = *count;; ++again) {

@@ -26,8 +26,8 @@ bool is_wanted(const dump::Slot& slot, const std::string& wanted);
 // What the tensors of one step are called: "convolution-op0.output.0", each unlike any other of the step.
 class SlotNames {
  public:
-  // Of the next tensor. Errors: io -- there is no room to remember it.
-  Result<std::string> next(const dump::OperatorRun& run, const dump::Slot& slot);
+  // Of the next tensor, of an execution called `op`. Errors: io -- there is no room to remember it.
+  Result<std::string> next(const std::string& op, const dump::Slot& slot);
 
  private:
   KeyNumbers counts_;  // of each name, how often it was wanted

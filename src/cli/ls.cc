@@ -3,7 +3,9 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "base/key_numbers.h"
 #include "base/record_sorter.h"
@@ -56,12 +58,12 @@ Result<Totals> add_up(const dump::DumpSet& dump, const Chosen& chosen) {
   Totals totals;
   RecordSorter operators;
   for (const std::uint32_t i : chosen) {
-    const OperatorRun run = dump.runs()[i];
+    const OperatorRun run = dump.runs().without_slots(i);
     totals.ranks.insert(run.rank);
     totals.graphs.insert(run.graph_id);
     if (totals.steps.empty() || totals.steps.back() != run.step) totals.steps.push_back(run.step);
     operators.add(compare::operator_name(run));
-    for (const dump::Slot& slot : run.slots) {
+    for (const dump::Slot& slot : dump.runs().slots(i)) {
       totals.tensors += !slot.file.empty();
       totals.statistics += !slot.statistics.empty();
       totals.bytes += slot.stored_bytes();
@@ -142,14 +144,14 @@ Result<> print_summary(const dump::DumpSet& dump, const Totals& totals, std::siz
 void list_text(const dump::DumpSet& dump, const Chosen& chosen) {
   std::optional<std::tuple<std::uint32_t, std::int64_t, std::int64_t>> previous;
   for (const std::uint32_t i : chosen) {
-    const OperatorRun run = dump.runs()[i];
+    const OperatorRun run = dump.runs().without_slots(i);
     const std::tuple frame(run.rank, run.graph_id, run.step);
     if (previous != frame)
       terminal::print("rank " + std::to_string(run.rank) + ", graph " + std::to_string(run.graph_id) +
                       ", step " + std::to_string(run.step) + "\n");
     previous = frame;
     terminal::print("  " + heading(run) + "\n");
-    for (const dump::Slot& slot : run.slots) {
+    for (const dump::Slot& slot : dump.runs().slots(i)) {
       const SlotFacts facts = slot_facts(slot);
       std::string name = compare::one_line(compare::slot_name(slot));
       name.resize(std::max<std::size_t>(name.size(), 9), ' ');
@@ -164,16 +166,21 @@ std::vector<std::int64_t> different(std::vector<std::int64_t> numbers) {
   return numbers;
 }
 
+// Prints `record` without its end, and the beginning of an array in it whose elements, which may be very
+// many, are told one by one.
+void print_open(const Json& record, std::string_view array) {
+  std::string text = json_text(record);
+  text.back() = ',';
+  terminal::print(text + "\"" + std::string(array) + "\":[");
+}
+
 Result<> list_json(const dump::DumpSet& dump, const Chosen& chosen, const Totals& totals) {
   for (const std::uint32_t i : chosen) {
-    const OperatorRun run = dump.runs()[i];
-    Json record = run_json(run);
-    record["slots"] = Json::array();
-    for (const dump::Slot& slot : run.slots) {
-      const SlotFacts facts = slot_facts(slot);
-      record["slots"].push_back(slot_json(slot, facts));
-    }
-    terminal::print(json_line(record));
+    print_open(run_json(dump.runs().without_slots(i)), "slots");
+    std::string separator;
+    for (const dump::Slot& slot : dump.runs().slots(i))
+      terminal::print(std::exchange(separator, ",") + json_text(slot_json(slot, slot_facts(slot))));
+    terminal::print("]}\n");
   }
   Json record;
   record["schema_version"] = 1;
@@ -189,21 +196,17 @@ Result<> list_json(const dump::DumpSet& dump, const Chosen& chosen, const Totals
   record["statistics"] = totals.statistics;
   record["states"] = Json::object();
   for (const auto& [rank, status] : dump.statuses()) record["states"][std::to_string(rank)] = status.state;
-  // There may be very many overflows: they are told one by one.
-  std::string text = json_text(record);
-  text.back() = ',';
-  terminal::print(text + "\"overflows\":[");
+  print_open(record, "overflows");
   std::string separator;
   OPDUMP_TRY(Overflowed overflowed, Overflowed::make(dump));
   OPDUMP_CHECK_OK(dump.visit_overflows([&](const dump::Overflow& overflow) -> Result<> {
     OPDUMP_TRY(const std::string op, overflowed.name(overflow));
-    terminal::print(separator + json_text({{"rank", overflow.rank},
-                                           {"graph", overflow.graph_id},
-                                           {"step", overflow.step},
-                                           {"operator", op},
-                                           {"status", overflow.status},
-                                           {"file", overflow.file.string()}}));
-    separator = ",";
+    terminal::print(std::exchange(separator, ",") + json_text({{"rank", overflow.rank},
+                                                               {"graph", overflow.graph_id},
+                                                               {"step", overflow.step},
+                                                               {"operator", op},
+                                                               {"status", overflow.status},
+                                                               {"file", overflow.file.string()}}));
     return ok();
   }));
   Json problems = Json::array();

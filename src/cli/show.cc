@@ -23,6 +23,7 @@ using Chosen = std::vector<std::uint32_t>;  // of the dump's runs
 
 // More than this many executions are listed by name instead of shown.
 constexpr std::size_t kMaxShown = 10;
+constexpr std::size_t kMaxNamed = 100;  // slots
 
 struct ShowArguments {
   std::string path, slot;
@@ -122,17 +123,17 @@ void print_slot_json(const OperatorRun& run, const dump::Slot& slot, const SlotF
 // The slots that the user wants; --slot may mean none.
 Result<> show_runs(const dump::DumpSet& dump, const Chosen& chosen, const Graphs& graphs,
                    const ShowArguments& arguments) {
-  std::set<std::string> known;
+  std::set<std::string> known;  // slots, as many as an error tells
   bool found = false;
   for (const std::uint32_t i : chosen) {
-    const OperatorRun run = dump.runs()[i];
+    const OperatorRun run = dump.runs().without_slots(i);
     if (!arguments.json)
       terminal::print(heading(run) + "\n  rank " + std::to_string(run.rank) + ", graph " +
                       std::to_string(run.graph_id) + ", step " + std::to_string(run.step) + "\n");
     const Graphs::Place place = graphs.find(run);
-    for (const dump::Slot& slot : run.slots) {
+    for (const dump::Slot& slot : dump.runs().slots(i)) {
       const std::string name = compare::slot_name(slot);
-      known.insert(name);
+      if (known.size() <= kMaxNamed) known.insert(name);
       if (!arguments.slot.empty() && arguments.slot != name) continue;
       found = true;
       SlotFacts facts = slot_facts(slot);
@@ -144,7 +145,8 @@ Result<> show_runs(const dump::DumpSet& dump, const Chosen& chosen, const Graphs
     }
   }
   if (found || arguments.slot.empty()) return ok();
-  const std::vector<std::string_view> names(known.begin(), known.end());
+  std::vector<std::string_view> names(known.begin(), known.end());
+  if (names.size() > kMaxNamed) names.back() = "others";
   return Error(Code::not_found, "there is no slot '" + arguments.slot + "'; it has " + join_or(names));
 }
 

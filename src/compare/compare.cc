@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "compare/names.h"
+#include "compare/operator_parts.h"
 #include "compare/pairing.h"
 #include "compare/share.h"
 #include "compare/tasks.h"
@@ -17,24 +18,6 @@ namespace opdump::compare {
 namespace {
 
 constexpr std::size_t kOperatorsAtOnce = 4096;  // that are compared, before they are judged and forgotten
-
-OperatorComparison make_operator(const OperatorPair& pair, const dump::DumpSet& golden,
-                                 const dump::DumpSet& actual) {
-  OperatorComparison op;
-  op.is_alone = pair.is_alone;
-  if (pair.golden != OperatorPair::kNone)
-    op.golden = std::make_shared<const dump::OperatorRun>(golden.runs()[pair.golden]);
-  if (pair.actual != OperatorPair::kNone)
-    op.actual = std::make_shared<const dump::OperatorRun>(actual.runs()[pair.actual]);
-  static const dump::OperatorRun kNothing;
-  for (const SlotPair& slots : pair_slots(op.golden != nullptr ? *op.golden : kNothing,
-                                          op.actual != nullptr ? *op.actual : kNothing)) {
-    SlotComparison& slot = op.slots.emplace_back();
-    slot.golden = slots.golden;
-    slot.actual = slots.actual;
-  }
-  return op;
-}
 
 // Why `dump` may not be whole; adds the ranks that stopped early to `unfinished`.
 void add_incomplete(std::string_view side, const dump::DumpSet& dump, std::set<std::uint32_t>& unfinished,
@@ -136,22 +119,6 @@ std::uint64_t stored_bytes(const SlotComparison& slot) {
          (slot.actual != nullptr ? slot.actual->stored_bytes() : 0);
 }
 
-// Measures the slots of `operators`.
-Result<> measure(std::vector<OperatorComparison>& operators, std::optional<SharedWork>& shared,
-                 const Options& options, std::uint64_t done, std::uint64_t total,
-                 std::vector<std::string>& incomplete) {
-  std::vector<Task> tasks = make_tasks(operators);
-  if (shared) {
-    OPDUMP_CHECK_OK(share_tasks(*shared, tasks, options, done, total, incomplete));
-  } else {
-    std::vector<Task*> all;
-    for (Task& task : tasks) all.push_back(&task);
-    run_tasks(all, options, done, total);
-  }
-  copy_results(tasks);
-  return ok();
-}
-
 }  // namespace
 
 math::Tolerance default_tolerance(model::DType dtype) {
@@ -171,39 +138,137 @@ math::Tolerance default_tolerance(model::DType dtype) {
   }
 }
 
+namespace {
+
+// Compares the operators of a pairing in their order.
+class Comparer {
+ public:
+  Comparer(const dump::DumpSet& golden, const dump::DumpSet& actual, const Pairing& pairing,
+           const Options& options)
+      : golden_(golden),
+        actual_(actual),
+        pairs_(pairing.pairs),
+        options_(options),
+        judge_(find_unfinished(golden, actual, unfinished_reasons_)),
+        questions_(golden, actual),
+        total_(golden.runs().stored_bytes() + actual.runs().stored_bytes()) {
+    comparison_.notes = pairing.notes;
+  }
+
+  Result<Comparison> compare() {
+    if (options_.share != nullptr) {
+      OPDUMP_TRY(shared_, join_comparison(*options_.share, golden_, actual_, count_rounds()));
+      comparison_.incomplete = shared_->problems();
+    }
+    for (Batch batch = next_batch(0); batch.first < pairs_.size(); batch = next_batch(batch.last)) {
+      OPDUMP_CHECK_OK(batch.rounds == 1 ? compare_batch(batch) : compare_in_parts(batch));
+      if (options_.progress && total_ > 0) options_.progress(done_, total_);
+    }
+    std::ranges::move(unfinished_reasons_, std::back_inserter(comparison_.incomplete));
+    questions_.append_to(comparison_.incomplete);
+    judge_.conclude(comparison_);
+    return std::move(comparison_);
+  }
+
+ private:
+  // Of pairs. Several rounds are the parts of a single one.
+  struct Batch {
+    std::size_t first = 0, last = 0;
+    std::uint64_t rounds = 1;
+  };
+
+  std::uint64_t slot_count(const OperatorPair& pair) const {
+    return (pair.golden != OperatorPair::kNone ? golden_.runs().slot_count(pair.golden) : 0) +
+           (pair.actual != OperatorPair::kNone ? actual_.runs().slot_count(pair.actual) : 0);
+  }
+
+  Batch next_batch(std::size_t first) const {
+    Batch batch{first, first};
+    for (std::uint64_t slots = 0; batch.last < pairs_.size() && batch.last - first < kOperatorsAtOnce;) {
+      slots += slot_count(pairs_[batch.last]);
+      if (slots > options_.slots_at_once && batch.last > first) break;
+      ++batch.last;
+      if (slots <= options_.slots_at_once) continue;
+      batch.rounds = (slots - 1) / options_.slots_at_once + 1;
+      break;
+    }
+    return batch;
+  }
+
+  std::uint64_t count_rounds() const {
+    std::uint64_t rounds = 0;
+    for (Batch batch = next_batch(0); batch.first < pairs_.size(); batch = next_batch(batch.last))
+      rounds += batch.rounds;
+    return rounds;
+  }
+
+  Result<> measure(std::span<OperatorComparison> operators) {
+    std::vector<Task> tasks = make_tasks(operators);
+    if (shared_) {
+      OPDUMP_CHECK_OK(share_tasks(*shared_, tasks, options_, done_, total_, comparison_.incomplete));
+    } else {
+      std::vector<Task*> all;
+      for (Task& task : tasks) all.push_back(&task);
+      run_tasks(all, options_, done_, total_);
+    }
+    copy_results(tasks);
+    for (const OperatorComparison& op : operators)
+      for (const SlotComparison& slot : op.slots) done_ += stored_bytes(slot);
+    return ok();
+  }
+
+  void conclude(OperatorComparison& op, const Evidence& evidence) {
+    judge_.judge(op, evidence);
+    questions_.add(op);
+    if (options_.take) options_.take(op);
+  }
+
+  Result<> compare_batch(const Batch& batch) {
+    std::vector<OperatorComparison> operators;
+    for (std::size_t i = batch.first; i < batch.last; ++i)
+      operators.push_back(make_operator(pairs_[i], golden_, actual_));
+    OPDUMP_CHECK_OK(measure(operators));
+    for (OperatorComparison& op : operators) {
+      Evidence evidence;
+      judge_.look(op, evidence);
+      conclude(op, evidence);
+    }
+    return ok();
+  }
+
+  Result<> compare_in_parts(const Batch& batch) {
+    OPDUMP_TRY(OperatorParts parts, OperatorParts::make(pairs_[batch.first], golden_, actual_, batch.rounds));
+    MeasuredParts measured;
+    Evidence evidence;
+    for (std::uint64_t round = 0; round < batch.rounds; ++round) {
+      OPDUMP_TRY(OperatorComparison part, parts.next());
+      OPDUMP_CHECK_OK(measure({&part, 1}));
+      judge_.look(part, evidence);
+      measured.add(part);
+    }
+    return measured.visit([&](OperatorComparison part) {
+      conclude(part, evidence);
+      return ok();
+    });
+  }
+
+  const dump::DumpSet &golden_, &actual_;
+  const ScratchVector<OperatorPair>& pairs_;
+  const Options& options_;
+  Comparison comparison_;
+  std::vector<std::string> unfinished_reasons_;
+  Judge judge_;
+  OpenQuestions questions_;
+  std::optional<SharedWork> shared_;
+  std::uint64_t done_ = 0, total_;  // bytes of tensors
+};
+
+}  // namespace
+
 Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                  const Options& options) {
-  Comparison comparison;
   OPDUMP_TRY(const Pairing pairing, pair_operators(golden.runs(), actual.runs()));
-  comparison.notes = pairing.notes;
-  std::optional<SharedWork> shared;
-  if (options.share != nullptr) {
-    const std::size_t rounds = (pairing.pairs.size() + kOperatorsAtOnce - 1) / kOperatorsAtOnce;
-    OPDUMP_TRY(shared, join_comparison(*options.share, golden, actual, rounds));
-    comparison.incomplete = shared->problems();
-  }
-  std::vector<std::string> unfinished_reasons;
-  Judge judge(find_unfinished(golden, actual, unfinished_reasons));
-  OpenQuestions questions(golden, actual);
-  std::uint64_t done = 0;
-  const std::uint64_t total = golden.runs().stored_bytes() + actual.runs().stored_bytes();
-  for (std::size_t first = 0; first < pairing.pairs.size(); first += kOperatorsAtOnce) {
-    std::vector<OperatorComparison> operators;
-    for (std::size_t i = first; i < std::min(first + kOperatorsAtOnce, pairing.pairs.size()); ++i)
-      operators.push_back(make_operator(pairing.pairs[i], golden, actual));
-    OPDUMP_CHECK_OK(measure(operators, shared, options, done, total, comparison.incomplete));
-    for (OperatorComparison& op : operators) {
-      judge.judge(op);
-      questions.add(op);
-      if (options.take) options.take(op);
-      for (const SlotComparison& slot : op.slots) done += stored_bytes(slot);
-    }
-    if (options.progress && total > 0) options.progress(done, total);
-  }
-  std::ranges::move(unfinished_reasons, std::back_inserter(comparison.incomplete));
-  questions.append_to(comparison.incomplete);
-  judge.conclude(comparison);
-  return comparison;
+  return Comparer(golden, actual, pairing, options).compare();
 }
 
 }  // namespace opdump::compare

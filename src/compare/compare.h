@@ -50,11 +50,12 @@ struct SlotComparison {
 };
 
 struct OperatorComparison {
-  std::shared_ptr<const dump::OperatorRun> golden, actual;  // the slots below are theirs
+  std::shared_ptr<const dump::OperatorRun> golden, actual;  // with the slots below
   Verdict verdict = Verdict::match;
   // Missing or extra, as is all else of its rank and step: that step was not recorded on the other side,
   // which is no fault of an operator.
   bool is_alone = false;
+  bool has_more = false;  // slots: they come with the next one that is taken (Options::take)
   std::vector<SlotComparison> slots;
 
   // The side to describe it by: golden where there is one.
@@ -85,7 +86,8 @@ struct Comparison {
   // The first operator with an output that differs, else the first difference of another kind. "First" means
   // the lowest step, then golden's order of execution. Usually it is an own_error. If it is inherited, the
   // fault lies in what no recorded operator made: weights, data, or an operator that only one side has; later
-  // own_errors are then mostly small differences that grew, and not the answer.
+  // own_errors are then mostly small differences that grew, and not the answer. Of one that was taken in
+  // parts, it has the slots that tell most.
   std::optional<OperatorComparison> first_bad;
   Strangers before_first_bad;  // just before it, if it has a partner itself
   bool has_ranks = false;      // several
@@ -102,15 +104,17 @@ struct Options {
   unsigned threads = 0;              // 0: all cores
   std::function<void(std::uint64_t done, std::uint64_t total)>
       progress;  // bytes; may be empty; one thread at a time
+  // An operator with more slots than this, of both dumps together, is compared and taken in parts.
+  std::uint64_t slots_at_once = 1 << 15;
   // Gets every operator once it is judged, in golden's order of execution, extras where they ran; may be
-  // empty.
+  // empty. One that comes in parts has its verdict in each.
   std::function<void(const OperatorComparison& op)> take;
 };
 
-// Compares some thousand operators at a time, so that what it needs does not grow with the dumps. Errors:
-// only internal, and those of options.share; data that cannot be compared becomes verdicts. With a share,
-// every process that sees the same dumps gets the whole result; one that does not is left out with an error,
-// and the result of the others says so.
+// Compares some thousand slots at a time, so that what it needs does not grow with the dumps. Errors: only
+// internal, io (no room for what lies outside of memory), and those of options.share; data that cannot be
+// compared becomes verdicts. With a share, every process that sees the same dumps gets the whole result; one
+// that does not is left out with an error, and the result of the others says so.
 Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                  const Options& options);
 

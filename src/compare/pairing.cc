@@ -11,6 +11,7 @@
 
 #include "base/first_index.h"
 #include "base/record_sorter.h"
+#include "compare/shared_work.h"
 #include "dump/file_name.h"
 
 namespace opdump::compare {
@@ -66,12 +67,12 @@ std::string shape_text(const Slot& slot) {
 }
 
 // What two operators of different names must have in common to be taken for the same one.
-std::string signature(const OperatorRun& run) {
-  std::string text = scope_of(run) + '\n' + run.type;
-  for (const Slot& slot : run.slots) {
-    text += slot.side == model::Side::input ? "\ni" : "\no";
-    text += std::to_string(slot.index) + shape_text(slot);
-  }
+std::string signature(const Runs& runs, std::size_t index) {
+  const OperatorRun run = runs.without_slots(index);
+  std::string text = scope_of(run) + '\n' + run.type + '\n';
+  for (const Slot& slot : runs.slots(index))
+    note_seen(text,
+              (slot.side == model::Side::input ? "i" : "o") + std::to_string(slot.index) + shape_text(slot));
   return text;
 }
 
@@ -159,7 +160,7 @@ class FramePairing {
       const std::size_t at =
           first_index(0, graphs.size(), [&](std::size_t open) { return graphs[open] >= graph; });
       const bool is_open = at < graphs.size() && graphs[at] == graph;
-      return is_open ? signature((*part.runs)[part.first + i]) : std::string();
+      return is_open ? signature(*part.runs, part.first + i) : std::string();
     });
   }
 
@@ -228,9 +229,9 @@ Result<> FramePairing::append_pairs(ScratchVector<OperatorPair>& pairs) const {
 
 // A single tensor, which is called as its file happens to be.
 bool is_loose(const Runs& runs) {
-  if (runs.size() != 1) return false;
-  const OperatorRun run = runs[0];
-  return run.op == nullptr && run.type.empty() && run.slots.size() == 1;
+  if (runs.size() != 1 || runs.slot_count(0) != 1) return false;
+  const OperatorRun run = runs.without_slots(0);
+  return run.op == nullptr && run.type.empty();
 }
 
 // Two files that hold a tensor each are about the same one.
@@ -326,12 +327,7 @@ Result<Pairing> pair_operators(const Runs& golden, const Runs& actual) {
   return pairing;
 }
 
-std::vector<SlotPair> pair_slots(const OperatorRun& golden, const OperatorRun& actual) {
-  // Where both sides know what operands are called, an absent one does not shift those after it.
-  const auto has_names = [](const OperatorRun& run) {
-    return std::ranges::any_of(run.slots, [](const Slot& slot) { return !slot.argument.empty(); });
-  };
-  const bool by_name = has_names(golden) && has_names(actual);
+std::vector<SlotPair> pair_slots(const OperatorRun& golden, const OperatorRun& actual, bool by_name) {
   using Place = std::tuple<model::Side, std::string_view, std::uint32_t>;
   // place, how many of the same came before
   std::map<std::pair<Place, std::size_t>, SlotPair> pairs;

@@ -35,9 +35,11 @@ struct Pairing {
 // io -- there is no room for what is sorted outside of memory.
 Result<Pairing> pair_operators(const dump::Runs& golden, const dump::Runs& actual);
 
-// Pairs by side and index, or by what operands are called if both sides know that; several of the same in
-// order. Inputs first, by index.
-std::vector<SlotPair> pair_slots(const dump::OperatorRun& golden, const dump::OperatorRun& actual);
+// Pairs by side and index, or `by_name`, what operands are called, where they have one: if both sides know
+// that, an absent one does not shift those after it. Several of the same pair in order. Inputs first, by
+// name, then by index.
+std::vector<SlotPair> pair_slots(const dump::OperatorRun& golden, const dump::OperatorRun& actual,
+                                 bool by_name);
 
 // The scope of an operator, sanitised: its full name up to the last '/'. Of a dump that knows only sanitised
 // names, the name without its last piece, "_{type}-op12".

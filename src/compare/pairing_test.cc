@@ -160,7 +160,7 @@ TEST(Pairing, SlotsBySideAndIndex) {
   };
   golden.slots = {slot(model::Side::input, 0), slot(model::Side::input, 2), slot(model::Side::output, 0)};
   actual.slots = {slot(model::Side::input, 2), slot(model::Side::output, 0), slot(model::Side::output, 0)};
-  const auto pairs = pair_slots(golden, actual);
+  const auto pairs = pair_slots(golden, actual, true);
   ASSERT_EQ(pairs.size(), 4u);
   EXPECT_EQ(pairs[0].golden, &golden.slots[0]);
   EXPECT_EQ(pairs[0].actual, nullptr);

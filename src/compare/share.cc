@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <utility>
 
 #include "base/packing.h"
 #include "compare/names.h"
+#include "compare/packed_result.h"
 
 namespace opdump::compare {
 namespace {
@@ -15,9 +15,10 @@ namespace {
 std::string digest_of_dumps(const std::array<const dump::DumpSet*, 2>& dumps) {
   std::string seen;
   for (const dump::DumpSet* dump : dumps) {
-    for (const dump::OperatorRun& run : dump->runs()) {
+    for (std::size_t i = 0; i < dump->runs().size(); ++i) {
+      const dump::OperatorRun run = dump->runs().without_slots(i);
       note_seen(seen, std::to_string(run.rank) + " " + std::to_string(run.step) + " " + operator_name(run));
-      for (const dump::Slot& slot : run.slots)
+      for (const dump::Slot& slot : dump->runs().slots(i))
         note_seen(seen, slot_name(slot) + " " + std::to_string(slot.stored_bytes()) + " " +
                             (slot.file.empty() ? slot.undumped_reason
                                                : std::filesystem::path(slot.file).filename().string()));
@@ -27,44 +28,12 @@ std::string digest_of_dumps(const std::array<const dump::DumpSet*, 2>& dumps) {
   return digest_of(seen);
 }
 
-// ---- Results as bytes. The processes are the same program on machines of the same kind.
-
-void put_result(std::string& bytes, std::uint64_t index, const SlotComparison& slot) {
-  Packer out(bytes);
-  out.number(index);
-  out.object(slot.verdict);
-  out.object(slot.from_statistics);
-  out.object(slot.dtype);
-  out.number(slot.bytes);
-  out.object(slot.shape.has_value());
-  out.number(slot.shape ? slot.shape->rank() : 0);
-  if (slot.shape)
-    for (const std::int64_t dim : slot.shape->dims()) out.signed_number(dim);
-  out.object(slot.metrics.has_value());
-  if (slot.metrics) out.object(*slot.metrics);
-  out.text(slot.reason);
-}
-
-std::optional<model::Shape> take_shape(Unpacker& in) {
-  const bool is_known = in.object<bool>();
-  std::vector<std::int64_t> dims;
-  for (auto left = in.number(); left > 0 && in.is_ok(); --left) dims.push_back(in.signed_number());
-  return is_known ? std::optional(model::Shape(dims)) : std::nullopt;
-}
-
 // Fills in the results of one process. False if they are not whole.
 bool take_results(std::span<Task> tasks, std::string_view bytes, std::vector<bool>& is_done) {
   Unpacker in(bytes);
   while (!in.is_empty()) {
     const auto index = in.number();
-    SlotComparison result;
-    result.verdict = in.object<Verdict>();
-    result.from_statistics = in.object<bool>();
-    result.dtype = in.object<model::DType>();
-    result.bytes = in.number();
-    result.shape = take_shape(in);
-    if (in.object<bool>()) result.metrics = in.object<math::Metrics>();
-    result.reason = in.text();
+    SlotComparison result = unpack_result(in);
     if (!in.is_ok() || index >= tasks.size()) return false;
     SlotComparison& slot = *tasks[index].slot;
     result.golden = slot.golden;
@@ -92,7 +61,10 @@ Result<> share_tasks(SharedWork& work, std::span<Task> tasks, const Options& opt
     for (const std::size_t i : pieces) own.push_back(&tasks[i]);
     run_tasks(own, options, done, total);
     std::string results;
-    for (const std::size_t i : pieces) put_result(results, i, *tasks[i].slot);
+    for (const std::size_t i : pieces) {
+      Packer(results).number(i);
+      pack_result(results, *tasks[i].slot);
+    }
     return results;
   };
   std::vector<std::uint64_t> bytes;

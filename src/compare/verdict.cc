@@ -1,6 +1,8 @@
 #include "compare/verdict.h"
 
-#include <algorithm>
+#include <utility>
+
+#include "compare/telling_slots.h"
 
 namespace opdump::compare {
 namespace {
@@ -10,37 +12,19 @@ bool is_difference(Verdict verdict) {
          verdict == Verdict::input_differs || verdict == Verdict::not_comparable;
 }
 
-bool is_output(const SlotComparison& slot) {
-  return (slot.golden != nullptr ? slot.golden : slot.actual)->side == model::Side::output;
-}
-
-bool any(const OperatorComparison& op, bool output, bool (*test)(Verdict)) {
-  return std::ranges::any_of(
-      op.slots, [&](const SlotComparison& slot) { return is_output(slot) == output && test(slot.verdict); });
-}
-
-bool is_unpaired(Verdict verdict) { return verdict == Verdict::missing || verdict == Verdict::extra; }
-bool is_unreadable(Verdict verdict) { return verdict == Verdict::unreadable; }
-bool is_compared(Verdict verdict) { return verdict != Verdict::skipped; }
-
-bool has_compared(const OperatorComparison& op) {
-  return op.slots.empty() || any(op, true, is_compared) || any(op, false, is_compared);
-}
-
 // The recording says that there is no data.
 bool is_undumped(const dump::OperatorRun& run, const dump::Slot& slot) {
   return run.op != nullptr && !slot.has_data();
 }
 
-Verdict verdict_of(const OperatorComparison& op) {
-  const bool inputs_differ = any(op, false, is_difference);
-  if (any(op, true, is_difference)) return inputs_differ ? Verdict::inherited : Verdict::own_error;
-  if (any(op, true, is_unpaired)) return Verdict::not_comparable;
-  if (inputs_differ) return Verdict::input_differs;
+Verdict verdict_of(const Evidence& evidence) {
+  const Evidence::OfSide &inputs = evidence.inputs, &outputs = evidence.outputs;
+  if (outputs.differs) return inputs.differs ? Verdict::inherited : Verdict::own_error;
+  if (outputs.is_unpaired) return Verdict::not_comparable;
+  if (inputs.differs) return Verdict::input_differs;
   // An input that one side did not record says nothing about the operator.
-  if (any(op, true, is_unreadable) || any(op, false, is_unreadable) || any(op, false, is_unpaired))
-    return Verdict::unreadable;
-  return any(op, true, is_compared) || any(op, false, is_compared) ? Verdict::match : Verdict::skipped;
+  if (outputs.is_unreadable || inputs.is_unreadable || inputs.is_unpaired) return Verdict::unreadable;
+  return outputs.is_compared || inputs.is_compared ? Verdict::match : Verdict::skipped;
 }
 
 // Absence is a difference only where the other side recorded that step, and was recorded to its end.
@@ -61,30 +45,48 @@ auto urgency(const OperatorComparison& op) { return std::pair(!has_bad_output(op
 
 }  // namespace
 
-void judge_operator(OperatorComparison& op, const Unfinished& unfinished) {
-  for (SlotComparison& slot : op.slots)
+void add_evidence(OperatorComparison& op, const Unfinished& unfinished, Evidence& evidence) {
+  const bool is_paired = op.golden != nullptr && op.actual != nullptr;
+  for (SlotComparison& slot : op.slots) {
     if ((slot.actual == nullptr && unfinished.actual_is_silent && is_undumped(*op.golden, *slot.golden)) ||
         (slot.golden == nullptr && unfinished.golden_is_silent && is_undumped(*op.actual, *slot.actual)))
       slot.verdict = Verdict::skipped;
-  if (op.golden != nullptr && op.actual != nullptr)
-    for (SlotComparison& slot : op.slots) {
-      if (slot.verdict == Verdict::missing && unfinished.actual.contains(op.actual->rank))
-        slot.verdict = Verdict::unreadable;
-      if (slot.verdict == Verdict::extra && unfinished.golden.contains(op.golden->rank))
-        slot.verdict = Verdict::unreadable;
-    }
-  const bool is_paired = op.golden != nullptr && op.actual != nullptr;
-  op.verdict = is_paired || !has_compared(op) ? verdict_of(op)
-               : op.golden == nullptr         ? Verdict::extra
-                                              : Verdict::missing;
-  for (SlotComparison& slot : op.slots)
-    if (slot.verdict == Verdict::own_error)
-      slot.verdict = is_output(slot) ? op.verdict : Verdict::input_differs;
+    if (is_paired && ((slot.verdict == Verdict::missing && unfinished.actual.contains(op.actual->rank)) ||
+                      (slot.verdict == Verdict::extra && unfinished.golden.contains(op.golden->rank))))
+      slot.verdict = Verdict::unreadable;
+    Evidence::OfSide& side = side_of(slot) == model::Side::output ? evidence.outputs : evidence.inputs;
+    side.differs |= is_difference(slot.verdict);
+    side.is_unpaired |= slot.verdict == Verdict::missing || slot.verdict == Verdict::extra;
+    side.is_unreadable |= slot.verdict == Verdict::unreadable;
+    side.is_compared |= slot.verdict != Verdict::skipped;
+    evidence.has_slots = true;
+  }
 }
 
-void Judge::judge(OperatorComparison& op) {
-  judge_operator(op, unfinished_);
+void judge_operator(OperatorComparison& op, const Evidence& evidence) {
+  const bool is_paired = op.golden != nullptr && op.actual != nullptr;
+  const bool is_skipped = evidence.has_slots && !evidence.inputs.is_compared && !evidence.outputs.is_compared;
+  op.verdict = is_paired || is_skipped ? verdict_of(evidence)
+               : op.golden == nullptr  ? Verdict::extra
+                                       : Verdict::missing;
+  for (SlotComparison& slot : op.slots)
+    if (slot.verdict == Verdict::own_error)
+      slot.verdict = side_of(slot) == model::Side::output ? op.verdict : Verdict::input_differs;
+}
+
+void Judge::judge(OperatorComparison& op, const Evidence& evidence) {
+  judge_operator(op, evidence);
   count(op);
+  if (!op.has_more && !parts_) return note_whole(op);
+  keep_telling(parts_, op);
+  if (!op.has_more) note_whole(*std::exchange(parts_, std::nullopt));
+}
+
+void Judge::note_whole(const OperatorComparison& op) {
+  Coverage& coverage = so_far_.coverage;
+  if (op.golden != nullptr) ++coverage.golden_operators;
+  if (op.actual != nullptr) ++coverage.actual_operators;
+  if (op.golden != nullptr && op.actual != nullptr) ++coverage.paired_operators;
   ++so_far_.verdicts[static_cast<std::size_t>(op.verdict)];
   measured_difference_ |= is_difference(op.verdict);
   open_question_ |= op.verdict == Verdict::unreadable;
@@ -95,9 +97,6 @@ void Judge::judge(OperatorComparison& op) {
 
 void Judge::count(const OperatorComparison& op) {
   Coverage& coverage = so_far_.coverage;
-  if (op.golden != nullptr) ++coverage.golden_operators;
-  if (op.actual != nullptr) ++coverage.actual_operators;
-  if (op.golden != nullptr && op.actual != nullptr) ++coverage.paired_operators;
   for (const SlotComparison& slot : op.slots) {
     if (slot.verdict == Verdict::skipped) {
       ++coverage.skipped_slots;

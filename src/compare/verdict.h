@@ -17,26 +17,41 @@ struct Unfinished {
   bool golden_is_silent = false, actual_is_silent = false;
 };
 
-// Sets the operator's verdict from its slots, and tells apart the differences of its slots (see Verdict):
-// outputs that differ get the operator's verdict, inputs input_differs. A slot that is absent from an
-// unfinished recording becomes unreadable; one that is absent from a silent dump, and has no data in the
-// other, skipped.
-void judge_operator(OperatorComparison& op, const Unfinished& unfinished);
+// What the slots of an operator say together.
+struct Evidence {
+  struct OfSide {
+    bool differs = false, is_unpaired = false, is_unreadable = false, is_compared = false;
+  };
+  OfSide inputs, outputs;
+  bool has_slots = false;
+};
 
-// Judges operators one after the other, in the order of Options::take, and keeps what they say together.
+// Adds the slots of an operator, or of a part of it. A slot that is absent from an unfinished recording
+// becomes unreadable; one that is absent from a silent dump, and has no data in the other, skipped.
+void add_evidence(OperatorComparison& op, const Unfinished& unfinished, Evidence& evidence);
+
+// Sets the operator's verdict, and tells apart the differences of its slots (see Verdict): outputs that
+// differ get the operator's verdict, inputs input_differs.
+void judge_operator(OperatorComparison& op, const Evidence& evidence);
+
+// Judges operators one after the other, in the order of Options::take, and keeps what they say together. Of
+// one that comes in parts, each is looked at before the first is judged.
 class Judge {
  public:
   explicit Judge(Unfinished unfinished) : unfinished_(std::move(unfinished)) {}
-  void judge(OperatorComparison& op);
+  void look(OperatorComparison& op, Evidence& evidence) { add_evidence(op, unfinished_, evidence); }
+  void judge(OperatorComparison& op, const Evidence& evidence);
   // Everything of `comparison` but notes and `incomplete`, which must be filled in already.
   void conclude(Comparison& comparison);
 
  private:
   void count(const OperatorComparison& op);
+  void note_whole(const OperatorComparison& op);
   void note_bad(const OperatorComparison& op);
 
   Unfinished unfinished_;
   Comparison so_far_;
+  std::optional<OperatorComparison> parts_;  // what is kept of those that were judged
   bool measured_difference_ = false, open_question_ = false;
   std::optional<std::uint32_t> rank_;  // of the first
   std::optional<std::int64_t> last_step_;

@@ -7,6 +7,12 @@
 namespace opdump::compare {
 namespace {
 
+void judge_one(OperatorComparison& op, const Unfinished& unfinished) {
+  Evidence evidence;
+  add_evidence(op, unfinished, evidence);
+  judge_operator(op, evidence);
+}
+
 // Keeps the slots that comparisons point to.
 struct Fixture {
   std::deque<dump::Slot> slots;
@@ -45,7 +51,7 @@ struct Fixture {
 
   Verdict verdict(std::string_view verdicts, const Unfinished& unfinished = {}) {
     OperatorComparison op = make(verdicts);
-    judge_operator(op, unfinished);
+    judge_one(op, unfinished);
     return op.verdict;
   }
 
@@ -60,7 +66,11 @@ struct Fixture {
         *side = std::make_shared<const dump::OperatorRun>(std::move(run));
       }
     Judge judge(unfinished);
-    for (OperatorComparison& op : operators) judge.judge(op);
+    for (OperatorComparison& op : operators) {
+      Evidence evidence;
+      judge.look(op, evidence);
+      judge.judge(op, evidence);
+    }
     Comparison comparison;
     comparison.incomplete = std::move(incomplete);
     judge.conclude(comparison);
@@ -102,7 +112,7 @@ TEST(Verdict, Operators) {
 TEST(Verdict, SlotsTellInputsFromOutputs) {
   Fixture f;
   OperatorComparison op = f.make(".x>xs");
-  judge_operator(op, {});
+  judge_one(op, {});
   EXPECT_EQ(op.slots[0].verdict, Verdict::match);
   EXPECT_EQ(op.slots[1].verdict, Verdict::input_differs);
   EXPECT_EQ(op.slots[2].verdict, Verdict::inherited);
@@ -136,7 +146,7 @@ TEST(Verdict, ASilentDumpCannotSayThatATensorHasNoData) {
     copy.slots[0].golden = &slot;
     Unfinished unfinished;
     unfinished.actual_is_silent = is_silent;
-    judge_operator(copy, unfinished);
+    judge_one(copy, unfinished);
     return copy.verdict;
   };
   EXPECT_EQ(judged(undumped, true), Verdict::skipped);

@@ -148,20 +148,29 @@ class H5Runs {
   // Gives the calls in order, with their operands in the order of their names. Errors: io.
   Result<> drain(const TakeRun& take) {
     OperatorRun run;
-    std::string last;  // operand
+    std::string last;               // operand
+    std::uint32_t next[] = {0, 0};  // index of each side
     OPDUMP_CHECK_OK(slots_.visit([&](std::string_view bytes) {
       const Record record(bytes);
-      if (run.task != record.call || run.name != record.op) finish(run, take);
+      if (run.task != record.call || run.name != record.op) {
+        give(std::exchange(run, {}), take);
+        next[0] = next[1] = 0;
+      }
       if (record.operand == last) return ok();  // another name of it
       last = record.operand;
+      if (run.slots.size() == kSlotsInPart) {
+        run.has_more = true;
+        give(std::exchange(run, {}), take);
+      }
       run.task = record.call;
       if (record.call != 0) run.type = record.op;
       run.name = record.op;
       Unpacker packed(record.slot);
-      run.slots.push_back(packer_.unpack(packed, {}));
+      Slot& slot = run.slots.emplace_back(packer_.unpack(packed, {}));
+      slot.index = next[static_cast<std::size_t>(slot.side)]++;
       return ok();
     }));
-    finish(run, take);
+    give(std::move(run), take);
     return ok();
   }
 
@@ -183,11 +192,8 @@ class H5Runs {
     std::string_view operand, slot;
   };
 
-  static void finish(OperatorRun& run, const TakeRun& take) {
-    if (run.slots.empty()) return;
-    std::uint32_t next[] = {0, 0};
-    for (Slot& slot : run.slots) slot.index = next[static_cast<std::size_t>(slot.side)]++;
-    take(std::exchange(run, {}));
+  static void give(OperatorRun run, const TakeRun& take) {
+    if (!run.slots.empty()) take(std::move(run));
   }
 
   RecordSorter slots_;  // call, operator, operand, when it was added; the slot

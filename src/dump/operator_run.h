@@ -1,6 +1,7 @@
 // What a dump knows of one execution of an operator, and of each tensor that it read or wrote.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -79,7 +80,10 @@ struct Slot {
   std::uint64_t stored_bytes() const { return part ? part->bytes : file.empty() ? 0 : file_bytes; }
 };
 
-// One execution of an operator in one step.
+// Executions with more slots are told in parts.
+inline constexpr std::size_t kSlotsInPart = 4096;
+
+// One execution of an operator in one step, or some of its slots if they are very many.
 struct OperatorRun {
   std::uint32_t rank = 0;
   std::int64_t graph_id = 0, step = 0;
@@ -89,6 +93,7 @@ struct OperatorRun {
   std::uint64_t task = 0;  // as in file names; 0 in layout (A); in .h5 files the number of the call
   std::int64_t stream = 0;
   std::vector<Slot> slots;  // inputs by index, then outputs by index
+  bool has_more = false;    // slots, which come with the next one that is told
 };
 
 // Hears of executions, one after the other.

@@ -24,18 +24,16 @@ std::uint64_t first_timestamp(const OperatorRun& run) {
   return first;
 }
 
-// The log names a slot once, at the first step it was seen: it has no data in later steps either, unless they
-// do have it.
-void insert_undumped(OperatorRun& run, const UndumpedSlot& from) {
-  const auto wanted = std::tuple(from.side, from.index);
-  const auto place = std::ranges::lower_bound(run.slots, wanted, {}, place_of);
-  if (run.step < from.step || (place != run.slots.end() && place_of(*place) == wanted)) return;
-  Slot& slot = *run.slots.emplace(place);
+std::tuple<model::Side, std::uint32_t> place_of(const UndumpedSlot& slot) { return {slot.side, slot.index}; }
+
+Slot as_slot(const UndumpedSlot& from) {
+  Slot slot;
   slot.side = from.side;
   slot.index = from.index;
   slot.dtype = from.dtype;
   slot.shape = from.shape;
   slot.undumped_reason = from.reason;
+  return slot;
 }
 
 void pack(const model::Operator& op, std::string& bytes) {
@@ -51,6 +49,14 @@ void pack(const model::Operator& op, std::string& bytes) {
   out.number(op.original_names ? 1 + op.original_names->size() : 0);
   if (op.original_names)
     for (const std::string& name : *op.original_names) out.text(name);
+}
+
+// Of an execution: what stands before its slots.
+void skip_head(Unpacker& in) {
+  in.text();
+  in.text();
+  in.number();
+  in.signed_number();
 }
 
 model::Operator unpack_operator(std::string_view bytes) {
@@ -116,14 +122,19 @@ Result<> Runs::add_undumped(std::uint32_t number, const UndumpedSlot& slot) {
   return ok();
 }
 
-// In the order in which they were added, without what tells their operator.
-std::vector<UndumpedSlot> Runs::undumped_of(std::uint32_t number) const {
+// Those that an execution has unless it has data for them, each once and the first last; without what tells
+// their operator. The log names a slot once, at the first step it was seen: it has no data in later steps
+// either.
+std::vector<UndumpedSlot> Runs::undumped_of(const Entry& entry) const {
   std::vector<UndumpedSlot> slots;
-  for (std::uint64_t at = operators_[number - 1].undumped; at != kNowhere;) {
+  if (entry.op == 0) return slots;
+  const std::int64_t step = sections_[entry.section].place.step;
+  for (std::uint64_t at = operators_[entry.op - 1].undumped; at != kNowhere;) {
     Unpacker in(stored_from(at));
     at = in.object<std::uint64_t>();
-    UndumpedSlot& slot = slots.emplace_back();
+    UndumpedSlot slot;
     slot.step = in.signed_number();
+    if (step < slot.step) continue;
     slot.side = static_cast<model::Side>(in.number());
     slot.index = static_cast<std::uint32_t>(in.number());
     slot.dtype = static_cast<model::DType>(in.number());
@@ -131,7 +142,13 @@ std::vector<UndumpedSlot> Runs::undumped_of(std::uint32_t number) const {
     for (std::int64_t& dim : dims) dim = in.signed_number();
     slot.shape = model::Shape(dims);
     slot.reason = in.text();
+    slots.push_back(std::move(slot));
   }
+  // What was added last stands first, and the first that was added is meant.
+  std::ranges::reverse(slots);
+  const auto place = [](const UndumpedSlot& slot) { return place_of(slot); };
+  std::ranges::stable_sort(slots, {}, place);
+  slots.erase(std::ranges::unique(slots, {}, place).begin(), slots.end());
   std::ranges::reverse(slots);
   return slots;
 }
@@ -151,10 +168,15 @@ Result<std::uint64_t> Runs::store(std::string_view bytes) {
 }
 
 // What lies at `at`, and all behind it.
-std::string_view Runs::stored_from(std::uint64_t at) const {
+std::span<std::byte> Runs::bytes_from(std::uint64_t at) const {
   const auto next = std::ranges::upper_bound(blocks_, at, {}, &Block::start);
   const auto bytes = std::prev(next)->memory.bytes().subspan(at - std::prev(next)->start);
   if (std::prev(next)->memory.is_mapped()) note_touch(bytes.data());
+  return bytes;
+}
+
+std::string_view Runs::stored_from(std::uint64_t at) const {
+  const auto bytes = bytes_from(at);
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -165,20 +187,35 @@ Result<Runs::Text> Runs::store_text(std::string_view text) {
 }
 
 Result<> Runs::add(std::uint32_t section, const OperatorRun& run) {
+  const std::uint64_t told_at = std::exchange(next_part_, kNowhere);  // of a part; nowhere: it is a new one
   packed_.clear();
   Packer out(packed_);
-  out.text(run.type);
-  out.text(run.name);
-  out.number(run.task);
-  out.signed_number(run.stream);
-  out.number(run.slots.size());
+  if (told_at == kNowhere) {
+    out.text(run.type);
+    out.text(run.name);
+    out.number(run.task);
+    out.signed_number(run.stream);
+  }
+  out.number(run.slots.size() * 2 + (run.has_more ? 1 : 0));
+  const std::uint64_t next_in_packed = packed_.size();
+  if (run.has_more) out.object(kNowhere);
   const std::string_view directory = text(sections_[section].directory);
   for (const Slot& slot : run.slots) {
     packer_.pack(packed_, slot, directory);
     stored_bytes_ += slot.stored_bytes();
   }
   OPDUMP_TRY(const std::uint64_t at, store(packed_));
-  return entries_.push_back({at, first_timestamp(run), section, 0});
+  if (run.has_more) next_part_ = at + next_in_packed;
+  if (told_at == kNowhere) return entries_.push_back({at, first_timestamp(run), section, 0});
+  std::memcpy(bytes_from(told_at).data(), &at, sizeof at);
+  std::uint64_t& time = entries_[entries_.size() - 1].time;
+  time = std::min(time, first_timestamp(run));
+  return ok();
+}
+
+Runs::Part Runs::unpack_part(Unpacker& in) {
+  const std::uint64_t told = in.number();
+  return {told / 2, told % 2 == 1 ? in.object<std::uint64_t>() : kNowhere};
 }
 
 OperatorRun Runs::unpack_head(const Entry& entry, Unpacker& in) const {
@@ -207,17 +244,62 @@ OperatorRun Runs::without_slots(std::size_t index) const {
 }
 
 OperatorRun Runs::operator[](std::size_t index) const {
-  const Entry& entry = entries_[index];
-  const std::string_view bytes = stored_from(entry.at);
-  Unpacker in(bytes);
-  OperatorRun run = unpack_head(entry, in);
-  const std::uint64_t count = in.number();
-  run.slots.reserve(count);
-  const std::string_view directory = text(sections_[entry.section].directory);
-  for (std::uint64_t i = 0; i < count; ++i) run.slots.push_back(packer_.unpack(in, directory));
-  if (entry.op != 0)
-    for (const UndumpedSlot& slot : undumped_of(entry.op)) insert_undumped(run, slot);
+  OperatorRun run = without_slots(index);
+  for (Slot& slot : slots(index)) run.slots.push_back(std::move(slot));
   return run;
+}
+
+std::uint64_t Runs::slot_count(std::size_t index) const {
+  Unpacker in(stored_from(entries_[index].at));
+  skip_head(in);
+  Part part = unpack_part(in);
+  std::uint64_t count = part.slots;
+  while (part.next != kNowhere) {
+    Unpacker next(stored_from(part.next));
+    part = unpack_part(next);
+    count += part.slots;
+  }
+  return count;
+}
+
+RunSlots::RunSlots(const Runs& runs, std::size_t index)
+    : runs_(runs), in_(runs.stored_from(runs.entries_[index].at)) {
+  const Runs::Entry& entry = runs.entries_[index];
+  directory_ = runs.text(runs.sections_[entry.section].directory);
+  undumped_ = runs.undumped_of(entry);
+  skip_head(in_);
+  begin_part();
+  unpack_next();
+}
+
+void RunSlots::begin_part() {
+  const Runs::Part part = Runs::unpack_part(in_);
+  left_ = part.slots;
+  next_part_ = part.next;
+}
+
+void RunSlots::unpack_next() {
+  stored_.reset();
+  while (left_ == 0 && next_part_ != Runs::kNowhere) {
+    in_ = Unpacker(runs_.stored_from(next_part_));
+    begin_part();
+  }
+  if (left_ == 0) return;
+  --left_;
+  stored_ = runs_.packer_.unpack(in_, directory_);
+}
+
+Slot* RunSlots::next() {
+  if (undumped_.empty() && !stored_) return nullptr;
+  if (!undumped_.empty() && (!stored_ || place_of(undumped_.back()) < place_of(*stored_))) {
+    slot_ = as_slot(undumped_.back());
+    undumped_.pop_back();
+  } else {
+    if (!undumped_.empty() && place_of(undumped_.back()) == place_of(*stored_)) undumped_.pop_back();
+    slot_ = std::move(*stored_);
+    unpack_next();
+  }
+  return &slot_;
 }
 
 // Of each section: which step of a graph it belongs to, counted in their order.

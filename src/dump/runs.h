@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,43 @@
 #include "dump/slot_packer.h"
 
 namespace opdump::dump {
+
+class Runs;
+
+// The slots of an execution, of which there may be very many: each is unpacked when its turn comes. To be
+// gone through once, by next() or as `for (const Slot& slot : runs.slots(index))`.
+class RunSlots {
+ public:
+  class Iterator {
+   public:
+    explicit Iterator(RunSlots* slots) : slots_(slots), slot_(slots->next()) {}
+    Slot& operator*() const { return *slot_; }
+    Iterator& operator++() { return slot_ = slots_->next(), *this; }
+    bool operator==(std::default_sentinel_t) const { return slot_ == nullptr; }
+
+   private:
+    RunSlots* slots_;
+    Slot* slot_;
+  };
+  Iterator begin() { return Iterator(this); }
+  std::default_sentinel_t end() const { return {}; }
+  // Null behind the last one. Stays until the next call.
+  Slot* next();
+
+ private:
+  friend class Runs;
+  RunSlots(const Runs& runs, std::size_t index);
+  void begin_part();
+  void unpack_next();
+
+  const Runs& runs_;
+  std::string_view directory_;
+  Unpacker in_;                         // of the part
+  std::uint64_t left_ = 0, next_part_;  // slots in the part; where the part behind it is
+  Slot slot_;                           // whose turn it is
+  std::optional<Slot> stored_;          // the next one that is not only in the log
+  std::vector<UndumpedSlot> undumped_;  // the next one last
+};
 
 class Runs {
  public:
@@ -50,6 +88,9 @@ class Runs {
   OperatorRun operator[](std::size_t index) const;
   // The same without its slots, which takes less time.
   OperatorRun without_slots(std::size_t index) const;
+  RunSlots slots(std::size_t index) const { return {*this, index}; }
+  // How many it has, but for those that only the log knows.
+  std::uint64_t slot_count(std::size_t index) const;
   const Section& section_of(std::size_t index) const { return section(entries_[index].section); }
   Iterator begin() const { return {this, 0}; }
   Iterator end() const { return {this, size()}; }
@@ -71,8 +112,8 @@ class Runs {
   void tell_model(std::uint32_t section) {
     sections_[section].tells_model = sections_[section].model.size > 0;
   }
-  // Rank, graph, step and operator of `run` are not looked at: the section and set_operator tell them.
-  // Errors: io -- there is no room.
+  // Rank, graph, step and operator of `run` are not looked at: the section and set_operator tell them. Behind
+  // one that has more slots it is a further part of it. Errors: io -- there is no room.
   Result<> add(std::uint32_t section, const OperatorRun& run);
   // Operators in the order of a log. Returns its number. Errors: io -- there is no room.
   Result<std::uint32_t> add_operator(const model::Operator& op);
@@ -91,11 +132,13 @@ class Runs {
   Result<> sort();
 
  private:
+  friend class RunSlots;
   struct Entry {
     std::uint64_t at = 0;    // of its bytes: see Block
     std::uint64_t time = 0;  // the first of its slots
     std::uint32_t section = 0, op = 0;
   };
+  static constexpr std::uint64_t kNowhere = UINT64_MAX;
   struct Text {  // in the blocks
     std::uint64_t at = 0, size = 0;
   };
@@ -108,20 +151,24 @@ class Runs {
     Text directory, model;
     bool tells_model = false;
   };
+  struct Part {  // of the slots of an execution
+    std::uint64_t slots = 0, next = kNowhere;
+  };
   struct LoggedOperator {
     std::uint64_t at = 0;
     std::uint64_t undumped =
         kNowhere;  // the last slot that was added; each is behind the place of the one before
   };
-  static constexpr std::uint64_t kNowhere = UINT64_MAX;
   Result<std::uint64_t> store(std::string_view bytes);
+  std::span<std::byte> bytes_from(std::uint64_t at) const;
   std::string_view stored_from(std::uint64_t at) const;
   Result<Text> store_text(std::string_view text);
   std::string_view text(Text text) const {
     return text.size == 0 ? std::string_view() : stored_from(text.at).substr(0, text.size);
   }
   OperatorRun unpack_head(const Entry& entry, Unpacker& in) const;
-  std::vector<UndumpedSlot> undumped_of(std::uint32_t number) const;
+  static Part unpack_part(Unpacker& in);
+  std::vector<UndumpedSlot> undumped_of(const Entry& entry) const;
   Result<ScratchVector<std::uint32_t>> number_steps() const;
   Result<> find_times(RecordSorter& by_time) const;
 
@@ -133,7 +180,8 @@ class Runs {
   std::vector<Block> blocks_;  // in order of their starts
   std::uint64_t used_ = 0;     // of the last block
   std::uint64_t stored_bytes_ = 0;
-  std::string packed_;  // kept for its memory
+  std::uint64_t next_part_ = kNowhere;  // where the place of the next part is to be written
+  std::string packed_;                  // kept for its memory
 };
 
 }  // namespace opdump::dump

@@ -163,6 +163,40 @@ TEST(Runs, HaveTheSlotsThatTheLogSaysHaveNoData) {
   EXPECT_EQ(runs[1].slots[1].undumped_reason, "");  // it has data
 }
 
+TEST(Runs, TakeVeryManySlotsInParts) {
+  Runs runs;
+  const std::uint32_t section = *runs.add_section({0, 0, 0}, "/dump/rank_0/net/0/0");
+  ASSERT_TRUE(runs.add(section, make_run("before", 1)));
+  constexpr std::uint32_t kParts = 4, kInPart = 3;
+  for (std::uint32_t part = 0; part < kParts; ++part) {
+    OperatorRun run = make_run(part == 0 ? "large" : "", part == 2 ? 0 : 9 - part);
+    run.slots.resize(part == 1 ? 0 : kInPart, run.slots[0]);
+    for (std::uint32_t i = 0; i < run.slots.size(); ++i) run.slots[i].index = 2 * (part * kInPart + i);
+    run.has_more = part + 1 < kParts;
+    ASSERT_TRUE(runs.add(section, run));
+  }
+  ASSERT_TRUE(runs.add(section, make_run("between", 8)));
+  const std::uint32_t number = *runs.add_operator(model::Operator());
+  for (const std::uint32_t index : {1, 2, 7, 99})
+    ASSERT_TRUE(runs.add_undumped(
+        number, {"", 0, 0, model::Side::output, index, model::DType::float32, {2}, "view"}));
+  runs.set_operator(1, number);
+  ASSERT_TRUE(runs.sort());
+  ASSERT_EQ(runs.size(), 3u);
+  EXPECT_EQ(runs[2].name, "between");  // the last part of the one before has time 6
+  EXPECT_EQ(runs.slot_count(0), 1u);
+  EXPECT_EQ(runs.slot_count(1), 9u);
+  std::vector<std::uint32_t> indices;
+  for (const Slot& slot : runs.slots(1)) indices.push_back(slot.index);
+  EXPECT_THAT(indices, ElementsAre(0, 1, 2, 4, 7, 12, 14, 16, 18, 20, 22, 99));
+  const OperatorRun large = runs[1];
+  EXPECT_EQ(large.name, "large");
+  ASSERT_EQ(large.slots.size(), 12u);
+  EXPECT_EQ(large.slots[2].undumped_reason, "");  // it has data
+  EXPECT_EQ(large.slots[1].undumped_reason, "view");
+  EXPECT_EQ(large.slots[10].file, "/dump/rank_0/net/0/0/.npy");
+}
+
 // A dump may have a directory for each of very many steps.
 TEST(Runs, OfManySteps) {
   Runs runs;

@@ -86,8 +86,7 @@ Result<> SlotsByOperator::drain(const Take& take) {
     placed.task = in.number();
     placed.stream = in.signed_number();
     placed.slot = packer_.unpack(in, directory_);
-    take(op, std::move(placed));
-    return ok();
+    return take(op, std::move(placed));
   });
 }
 

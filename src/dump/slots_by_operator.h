@@ -39,8 +39,9 @@ class SlotsByOperator {
 
   // Calls `take` with all slots, those of an operator one after the other: by time, side and index, and as
   // they were added. Operators come in the order in which they were met, which in an archive or a table is
-  // often that of execution; those of another step after the others. To be called once. Errors: io.
-  using Take = std::function<void(const OperatorKey& op, PlacedSlot placed)>;
+  // often that of execution; those of another step after the others. To be called once. Errors: io, and those
+  // of `take`.
+  using Take = std::function<Result<>(const OperatorKey& op, PlacedSlot placed)>;
   Result<> drain(const Take& take);
 
  private:

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ std::vector<std::string> drained(SlotsByOperator& slots) {
   std::vector<std::string> names;
   EXPECT_TRUE(slots.drain([&](const OperatorKey& op, const PlacedSlot& placed) {
     names.push_back(op.name + "@" + std::to_string(placed.slot.timestamp_us));
+    return ok();
   }));
   return names;
 }
@@ -52,13 +54,13 @@ TEST(SlotsByOperator, HasMoreThanMemoryHasRoomFor) {
       slots.add({"t", "op" + std::to_string(i * 7919 % kOperators)}, placed);
     }
   std::uint64_t met = 0;
-  ASSERT_TRUE(slots.drain([&](const OperatorKey& op, const PlacedSlot& placed) {
+  ASSERT_TRUE(slots.drain([&](const OperatorKey& op, const PlacedSlot& placed) -> Result<> {
     const std::uint64_t i = met / 2;
-    ASSERT_EQ(op.name, "op" + std::to_string(i * 7919 % kOperators));
-    ASSERT_EQ(placed.task, i);
-    ASSERT_EQ(placed.slot.timestamp_us, met % 2);
-    ASSERT_EQ(placed.slot.file, "/dump/" + std::to_string(met % 2) + ".npy");
+    const bool is_right = op.name == "op" + std::to_string(i * 7919 % kOperators) && placed.task == i &&
+                          placed.slot.timestamp_us == met % 2 &&
+                          placed.slot.file == "/dump/" + std::to_string(met % 2) + ".npy";
     ++met;
+    return is_right ? ok() : Result<>(Error(Code::internal, "slot " + std::to_string(met)));
   }));
   EXPECT_EQ(met, 2 * kOperators);
 }
@@ -69,12 +71,34 @@ TEST(Executions, EndWhereAPlaceIsTakenAgain) {
     runs.push_back(run.name + " " + std::to_string(run.task) + " " + std::to_string(run.slots.size()));
   };
   Executions executions(take);
-  executions.add({"t", "a"}, at(1, 1));
-  executions.add({"t", "a"}, at(1, 0));
-  executions.add({"t", "a"}, at(2, 0));
-  executions.add({"t", "b"}, at(2, 0));
-  executions.finish();
+  EXPECT_TRUE(executions.add({"t", "a"}, at(1, 1)));
+  EXPECT_TRUE(executions.add({"t", "a"}, at(1, 0)));
+  EXPECT_TRUE(executions.add({"t", "a"}, at(2, 0)));
+  EXPECT_TRUE(executions.add({"t", "b"}, at(2, 0)));
+  EXPECT_TRUE(executions.finish());
   EXPECT_THAT(runs, ElementsAre("a 1 2", "a 2 1", "b 2 1"));
+}
+
+TEST(Executions, ComeInPartsIfTheirSlotsAreVeryMany) {
+  constexpr std::uint32_t kSlots = 3 * kSlotsInPart + 1;
+  std::vector<std::uint32_t> indices;
+  std::vector<std::string> ends;  // of executions
+  const TakeRun take = [&](const OperatorRun& run) {
+    EXPECT_LE(run.slots.size(), kSlotsInPart);
+    for (const Slot& slot : run.slots) indices.push_back(slot.index);
+    if (run.has_more) return;
+    ends.push_back(run.name + " " + std::to_string(run.task) + " " + std::to_string(indices.size()));
+    EXPECT_TRUE(std::ranges::is_sorted(indices));
+    EXPECT_EQ(std::ranges::adjacent_find(indices), indices.end());
+    indices.clear();
+  };
+  Executions executions(take);
+  for (std::uint32_t i = kSlots; i-- > 0;) EXPECT_TRUE(executions.add({"t", "a"}, at(kSlots - i, i)));
+  EXPECT_TRUE(executions.add({"t", "a"}, at(kSlots + 1, kSlots - 1)));  // ran again
+  EXPECT_TRUE(executions.add({"t", "a"}, at(kSlots + 2, 0)));
+  for (std::uint32_t i = 0; i < kSlotsInPart; ++i) EXPECT_TRUE(executions.add({"t", "b"}, at(7, i)));
+  EXPECT_TRUE(executions.finish());
+  EXPECT_THAT(ends, ElementsAre("a 1 12289", "a 12290 2", "b 7 4096"));
 }
 
 TEST(FileNames, AreSortedAndKnowWhatTheyStandFor) {

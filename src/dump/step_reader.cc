@@ -352,9 +352,9 @@ void read_step(StepFiles files, Problems& problems, const TakeRun& take, const T
   if (files.names.have_statistics())
     collect_rows(files.directory / format::kStatisticCsvName, collected.slots, problems);
   Executions executions(take);
-  const auto done = collected.slots.drain(
-      [&](const OperatorKey& op, PlacedSlot placed) { executions.add(op, std::move(placed)); });
-  executions.finish();
+  auto done = collected.slots.drain(
+      [&](const OperatorKey& op, PlacedSlot placed) { return executions.add(op, std::move(placed)); });
+  if (done) done = executions.finish();
   if (!done) problems.push_back({files.directory, done.error().message()});
 }
 

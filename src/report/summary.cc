@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "compare/names.h"
+#include "compare/telling_slots.h"
 
 namespace opdump::report {
 namespace {
@@ -13,25 +14,10 @@ using compare::OperatorComparison;
 using compare::SlotComparison;
 using compare::Verdict;
 
-bool is_side(const SlotComparison& slot, model::Side side) {
-  return (slot.golden != nullptr ? slot.golden : slot.actual)->side == side;
-}
-
-bool differs(const SlotComparison& slot) {
-  return slot.verdict != Verdict::match && slot.verdict != Verdict::skipped &&
-         slot.verdict != Verdict::unreadable;
-}
-
-const SlotComparison* first_difference(const OperatorComparison& op, model::Side side) {
-  const auto found = std::ranges::find_if(
-      op.slots, [&](const SlotComparison& slot) { return is_side(slot, side) && differs(slot); });
-  return found == op.slots.end() ? nullptr : &*found;
-}
-
 std::string inputs_of_own_error(const OperatorComparison& op) {
   bool any = false;
   for (const SlotComparison& slot : op.slots) {
-    if (!is_side(slot, model::Side::input)) continue;
+    if (compare::side_of(slot) != model::Side::input) continue;
     any = true;
     if (slot.verdict == Verdict::match) return "inputs match";
   }
@@ -40,7 +26,7 @@ std::string inputs_of_own_error(const OperatorComparison& op) {
 
 // "output differs (cosine 0.981, max abs 0.37)"
 std::string output_difference(const OperatorComparison& op) {
-  const SlotComparison* slot = first_difference(op, model::Side::output);
+  const SlotComparison* slot = compare::first_difference(op, model::Side::output);
   if (slot == nullptr) return "outputs match";
   const model::Side side = model::Side::output;
   const bool is_first = (slot->golden != nullptr ? slot->golden : slot->actual)->index == 0;
@@ -94,17 +80,6 @@ std::string first_bad_line(const Comparison& comparison) {
 }
 
 }  // namespace
-
-const SlotComparison* telling_slot(const OperatorComparison& op) {
-  for (const model::Side side : {model::Side::output, model::Side::input})
-    if (const SlotComparison* slot = first_difference(op, side)) return slot;
-  const SlotComparison* best = nullptr;
-  for (const SlotComparison& slot : op.slots) {
-    if (slot.verdict == Verdict::unreadable) return &slot;
-    if (slot.metrics && (best == nullptr || slot.metrics->max_abs >= best->metrics->max_abs)) best = &slot;
-  }
-  return best;
-}
 
 std::string describe_slot(const SlotComparison& slot) {
   std::string text = slot.reason;

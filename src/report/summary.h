@@ -23,8 +23,4 @@ std::string conclusion(const compare::Comparison& comparison);
 // nothing to say.
 std::string describe_slot(const compare::SlotComparison& slot);
 
-// The slot that tells most about an operator: the first output that differs, else the first input that
-// differs, else the first one with metrics; null if there is none.
-const compare::SlotComparison* telling_slot(const compare::OperatorComparison& op);
-
 }  // namespace opdump::report

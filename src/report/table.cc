@@ -7,6 +7,7 @@
 #include "base/packing.h"
 #include "base/text.h"
 #include "compare/names.h"
+#include "compare/telling_slots.h"
 #include "report/summary.h"
 
 namespace opdump::report {
@@ -53,7 +54,7 @@ Row make_row(const OperatorComparison& op) {
     row[kNote] = op.actual == nullptr ? "only in golden" : "only in actual";
     return row;
   }
-  const SlotComparison* slot = telling_slot(op);
+  const SlotComparison* slot = compare::telling_slot(op);
   if (slot == nullptr) return row;
   row[4] = compare::slot_name(*slot);
   if (slot->metrics) {
@@ -88,6 +89,12 @@ bool is_shown(const OperatorComparison& op, bool all) {
 }  // namespace
 
 void Table::add(const OperatorComparison& op) {
+  if (!op.has_more && !parts_) return add_row(op);
+  compare::keep_telling(parts_, op);
+  if (!op.has_more) add_row(*std::exchange(parts_, std::nullopt));
+}
+
+void Table::add_row(const OperatorComparison& op) {
   if (!is_shown(op, style_.all)) return;
   if (!style_.all && row_count_ == style_.row_limit) {
     ++left_out_;

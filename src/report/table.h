@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,14 +24,17 @@ struct TableStyle {
 class Table {
  public:
   explicit Table(const TableStyle& style) : style_(style) {}
-  void add(const compare::OperatorComparison& op);
+  void add(const compare::OperatorComparison& op);  // or a part of one, until it has no more
   // Line by line; nothing if every operator matches and not `all`. `with_rank`: there are several.
   void print(bool with_rank, const std::function<void(std::string_view line)>& write) const;
 
   static constexpr std::size_t kColumns = 9;
 
  private:
+  void add_row(const compare::OperatorComparison& op);
+
   TableStyle style_;
+  std::optional<compare::OperatorComparison> parts_;  // what is kept of those of the operator
   std::size_t row_count_ = 0;
   std::uint64_t left_out_ = 0;
   std::array<std::size_t, kColumns> widths_{};

@@ -1,0 +1,23 @@
+// Which slots of an operator a reader wants to hear of.
+#pragma once
+
+#include <optional>
+
+#include "compare/compare.h"
+
+namespace opdump::compare {
+
+model::Side side_of(const SlotComparison& slot);
+
+// The first slot of `side` that differs or has no partner; null if there is none.
+const SlotComparison* first_difference(const OperatorComparison& op, model::Side side);
+
+// The slot that tells most about an operator: the first output that differs, else the first input that
+// differs, else the first one with metrics; null if there is none.
+const SlotComparison* telling_slot(const OperatorComparison& op);
+
+// Puts the next part of an operator (OperatorComparison::has_more) to those before: what is kept has the few
+// slots by which a report describes all of them. `kept` is empty before the first part.
+void keep_telling(std::optional<OperatorComparison>& kept, const OperatorComparison& part);
+
+}  // namespace opdump::compare
