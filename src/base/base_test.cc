@@ -139,6 +139,15 @@ TEST(File, IsTheSameMappedAndRead) {
       const auto bytes = file.bytes();
       EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()), text);
     }
+    for (const std::size_t part : {std::size_t{0}, std::size_t{1}, size / 2, size - 1, size}) {
+      const auto file = MappedFile::open_part(path, size - part, part);
+      ASSERT_TRUE(file);
+      const auto bytes = file->bytes();
+      EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
+                std::string_view(text).substr(size - part));
+    }
+    EXPECT_EQ(MappedFile::open_part(path, size, 1).error().code(), Code::corrupt);
+    EXPECT_EQ(MappedFile::open_part(path, 1, UINT64_MAX).error().code(), Code::corrupt);
   }
   std::filesystem::remove(path);
 }

@@ -52,17 +52,34 @@ class SpareCopies {
 };
 thread_local SpareCopies spare_copies;
 
-// A new copy of a file, which may have become shorter.
-Result<std::span<const std::byte>> read_copy(const Fd& fd, std::size_t size, const std::string& path) {
+Error became_shorter(const std::string& path) { return Error(Code::corrupt, path + ": it became shorter"); }
+
+// A new copy of `size` bytes of a file, which may have become shorter.
+Result<std::span<const std::byte>> read_copy(const Fd& fd, std::uint64_t offset, std::size_t size,
+                                             const std::string& path) {
   std::unique_ptr<std::byte[]> copy = spare_copies.take(size);
   for (std::size_t at = 0; at < size;) {
-    const ssize_t n = ::read(fd.get(), copy.get() + at, size - at);
+    const ssize_t n = ::pread(fd.get(), copy.get() + at, size - at, static_cast<off_t>(offset + at));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return io_error(path, "read");
-    if (n == 0) return Error(Code::corrupt, path + ": it became shorter");
+    if (n == 0) return became_shorter(path);
     at += static_cast<std::size_t>(n);
   }
   return std::span<const std::byte>(copy.release(), size);
+}
+
+struct OpenFile {
+  Fd fd;
+  std::size_t size = 0;
+};
+
+Result<OpenFile> open_regular(const std::string& path) {
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return io_error(path, "open");
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0) return io_error(path, "stat");
+  if (!S_ISREG(info.st_mode)) return Error(Code::io, path + ": not a regular file");
+  return OpenFile{std::move(fd), static_cast<std::size_t>(info.st_size)};
 }
 
 }  // namespace
@@ -130,17 +147,27 @@ Result<> make_directories(const std::filesystem::path& path, unsigned mode) {
 }
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) return io_error(path, "open");
-  struct stat info {};
-  if (::fstat(fd.get(), &info) != 0) return io_error(path, "stat");
-  if (!S_ISREG(info.st_mode)) return Error(Code::io, path + ": not a regular file");
-  const auto size = static_cast<std::size_t>(info.st_size);
+  OPDUMP_TRY(const OpenFile file, open_regular(path));
+  if (file.size == 0) return MappedFile({});
+  if (file.size > kCopiedBytes) return map(file.fd, file.size, path);
+  OPDUMP_TRY(const auto bytes, read_copy(file.fd, 0, file.size, path));
+  return MappedFile(bytes);
+}
+
+Result<MappedFile> MappedFile::open_part(const std::string& path, std::uint64_t offset, std::uint64_t size) {
+  OPDUMP_TRY(const OpenFile file, open_regular(path));
+  if (offset > file.size || size > file.size - offset) return became_shorter(path);
   if (size == 0) return MappedFile({});
   if (size <= kCopiedBytes) {
-    OPDUMP_TRY(const auto bytes, read_copy(fd, size, path));
+    OPDUMP_TRY(const auto bytes, read_copy(file.fd, offset, size, path));
     return MappedFile(bytes);
   }
+  OPDUMP_TRY(MappedFile mapped, map(file.fd, file.size, path));
+  mapped.bytes_ = mapped.whole_.subspan(offset, size);
+  return mapped;
+}
+
+Result<MappedFile> MappedFile::map(const Fd& fd, std::size_t size, const std::string& path) {
   if (size < kMostInRoom)
     if (auto mapping = map_into_room(fd, size)) return MappedFile(mapping->bytes, std::move(mapping->room));
   void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
@@ -152,19 +179,20 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(bytes_, other.bytes_);
+  std::swap(whole_, other.whole_);
   std::swap(room_, other.room_);
   return *this;
 }
 
 MappedFile::~MappedFile() {
-  auto* const address = const_cast<std::byte*>(bytes_.data());
-  if (bytes_.empty() || room_) return;
-  if (bytes_.size() <= kCopiedBytes) {
-    spare_copies.give(std::unique_ptr<std::byte[]>(address), bytes_.size());
+  auto* const address = const_cast<std::byte*>(whole_.data());
+  if (whole_.empty() || room_) return;
+  if (whole_.size() <= kCopiedBytes) {
+    spare_copies.give(std::unique_ptr<std::byte[]>(address), whole_.size());
     return;
   }
-  forget_mapping(bytes_);
-  ::munmap(address, bytes_.size());
+  forget_mapping(whole_);
+  ::munmap(address, whole_.size());
 }
 
 }  // namespace opdump

@@ -47,12 +47,16 @@ Result<> write_file_atomic(const std::filesystem::path& path, std::string_view t
 // Creates `path` and its missing parents with `mode`. An existing directory is fine.
 Result<> make_directories(const std::filesystem::path& path, unsigned mode);
 
-// A file mapped read-only; a small one is read. Empty files give an empty span.
+// A file, or a part of one, mapped read-only; a small one is read. No bytes give an empty span.
 class MappedFile {
  public:
   static Result<MappedFile> open(const std::string& path);
+  // `size` bytes at `offset`. Errors: corrupt -- the file does not have them.
+  static Result<MappedFile> open_part(const std::string& path, std::uint64_t offset, std::uint64_t size);
   MappedFile(MappedFile&& other) noexcept
-      : bytes_(std::exchange(other.bytes_, {})), room_(std::move(other.room_)) {}
+      : bytes_(std::exchange(other.bytes_, {})),
+        whole_(std::exchange(other.whole_, {})),
+        room_(std::move(other.room_)) {}
   MappedFile& operator=(MappedFile&& other) noexcept;
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
@@ -62,9 +66,10 @@ class MappedFile {
 
  private:
   explicit MappedFile(std::span<const std::byte> bytes, std::shared_ptr<const void> room = nullptr)
-      : bytes_(bytes), room_(std::move(room)) {}
-  std::span<const std::byte> bytes_;
-  std::shared_ptr<const void> room_;  // base/map_room.h; null for copies and large files
+      : bytes_(bytes), whole_(bytes), room_(std::move(room)) {}
+  static Result<MappedFile> map(const Fd& fd, std::size_t size, const std::string& path);
+  std::span<const std::byte> bytes_, whole_;  // of which bytes_ are a part
+  std::shared_ptr<const void> room_;          // base/map_room.h; null for copies and large files
 };
 
 }  // namespace opdump

@@ -96,9 +96,9 @@ class StoredTensor {
  private:
   StoredTensor(MappedFile file, Scratch copy, model::TensorView view)
       : file_(std::move(file)), copy_(std::move(copy)), view_(std::move(view)) {}
-  static Result<StoredTensor> read_npy(MappedFile file, std::span<const std::byte> npy, std::size_t offset);
-  static Result<StoredTensor> read_part(const Slot& slot, MappedFile file, Alignment alignment);
-  static Result<StoredTensor> read_deflated(const Slot& slot, MappedFile file);
+  static Result<StoredTensor> read_npy(MappedFile file, std::span<const std::byte> npy);
+  static Result<StoredTensor> read_part(const Slot& slot, MappedFile part, Alignment alignment);
+  static Result<StoredTensor> read_deflated(const Slot& slot, MappedFile part);
   static Result<StoredTensor> read_numbers(MappedFile file);
   static Result<StoredTensor> read_hdf5(const Slot& slot);
   MappedFile file_;

@@ -44,8 +44,8 @@ Result<Scratch> unpack(const model::TensorView& packed) {
 }
 
 // A copy of the elements at an aligned address; nothing if they are aligned where they lie.
-Result<Scratch> align(std::span<const std::byte> elements, std::size_t offset, std::size_t element_bytes) {
-  if (offset % element_bytes == 0) return Scratch();
+Result<Scratch> align(std::span<const std::byte> elements, std::size_t element_bytes) {
+  if (reinterpret_cast<std::uintptr_t>(elements.data()) % element_bytes == 0) return Scratch();
   OPDUMP_TRY(Scratch copy, Scratch::make(elements.size()));
   for (std::uint64_t at = 0; at < elements.size(); at += kPiece) {
     const std::uint64_t piece = std::min<std::uint64_t>(kPiece, elements.size() - at);
@@ -65,15 +65,16 @@ model::DType stored_dtype(const Slot& slot) {
 Result<StoredTensor> StoredTensor::read(const Slot& slot, Alignment alignment) {
   if (slot.packing == Packing::hdf5) return read_hdf5(slot);
   if (!slot.part && slot.packing == Packing::none) return read(slot.file);
-  OPDUMP_TRY(MappedFile mapped, MappedFile::open(slot.file));
-  if (slot.packing == Packing::onnx) return read_numbers(std::move(mapped));
-  const auto [offset, bytes] = slot.part.value_or(format::Extent());
-  if (offset > mapped.bytes().size() || bytes > mapped.bytes().size() - offset)
-    return Error(Code::corrupt, slot.file + ": it is shorter than when the dump was opened");
-  const auto part = mapped.bytes().subspan(offset, bytes);
-  auto tensor = slot.packing == Packing::npy        ? read_npy(std::move(mapped), part, offset)
-                : slot.packing == Packing::deflated ? read_deflated(slot, std::move(mapped))
-                                                    : read_part(slot, std::move(mapped), alignment);
+  if (slot.packing == Packing::onnx) {
+    OPDUMP_TRY(MappedFile mapped, MappedFile::open(slot.file));
+    return read_numbers(std::move(mapped));
+  }
+  const auto [offset, size] = slot.part.value_or(format::Extent());
+  OPDUMP_TRY(MappedFile part, MappedFile::open_part(slot.file, offset, size));
+  const auto bytes = part.bytes();
+  auto tensor = slot.packing == Packing::npy        ? read_npy(std::move(part), bytes)
+                : slot.packing == Packing::deflated ? read_deflated(slot, std::move(part))
+                                                    : read_part(slot, std::move(part), alignment);
   if (!tensor) return tensor.take_error().within(slot.file);
   return tensor;
 }
@@ -81,20 +82,17 @@ Result<StoredTensor> StoredTensor::read(const Slot& slot, Alignment alignment) {
 Result<StoredTensor> StoredTensor::read(const std::filesystem::path& file) {
   OPDUMP_TRY(MappedFile mapped, MappedFile::open(file));
   const auto bytes = mapped.bytes();
-  auto tensor = read_npy(std::move(mapped), bytes, 0);
+  auto tensor = read_npy(std::move(mapped), bytes);
   if (!tensor) return tensor.take_error().within(file.string());
   return tensor;
 }
 
-// `npy` lies at `offset` of an aligned address.
-Result<StoredTensor> StoredTensor::read_npy(MappedFile file, std::span<const std::byte> npy,
-                                            std::size_t offset) {
+Result<StoredTensor> StoredTensor::read_npy(MappedFile file, std::span<const std::byte> npy) {
   OPDUMP_TRY(const format::NpyHeader header, format::decode_npy_header(npy));
   const auto data = npy.subspan(header.data_offset, header.data_bytes());
   auto view = model::TensorView::row_major(header.dtype, header.shape, data.data());
   if (header.fortran_order) view.strides = column_major_strides(header.shape);
-  OPDUMP_TRY(Scratch copy,
-             align(data, offset + header.data_offset, model::dtype_info(header.dtype).bits / 8));
+  OPDUMP_TRY(Scratch copy, align(data, model::dtype_info(header.dtype).bits / 8));
   if (copy) view.data = copy.data();
   return StoredTensor(std::move(file), std::move(copy), std::move(view));
 }
@@ -109,29 +107,28 @@ Result<> StoredTensor::straighten() {
   return ok();
 }
 
-Result<StoredTensor> StoredTensor::read_part(const Slot& slot, MappedFile file, Alignment alignment) {
+Result<StoredTensor> StoredTensor::read_part(const Slot& slot, MappedFile part, Alignment alignment) {
   const model::DType dtype = stored_dtype(slot);
   model::TensorView view = model::TensorView::row_major(dtype, slot.shape.value_or(model::Shape()), nullptr);
-  if (slot.part->bytes < view.byte_count())
+  if (part.bytes().size() < view.byte_count())
     return Error(Code::corrupt, "it is shorter than when the dump was opened");
   const std::size_t bits = model::dtype_info(dtype).bits;
   if (bits == 0) return Error(Code::unsupported, "elements of an unknown dtype");
-  const auto elements = file.bytes().subspan(slot.part->offset, slot.part->bytes);
-  view.data = elements.data();
+  view.data = part.bytes().data();
   Scratch copy;
   if (bits < 8) {
     OPDUMP_TRY(copy, unpack(view));
   } else if (alignment == Alignment::natural) {
-    OPDUMP_TRY(copy, align(elements, slot.part->offset, bits / 8));
+    OPDUMP_TRY(copy, align(part.bytes(), bits / 8));
   }
   if (bits < 8) view.dtype = dtype == model::DType::int4 ? model::DType::int8 : model::DType::uint8;
   if (copy) view.data = copy.data();
-  return StoredTensor(std::move(file), std::move(copy), std::move(view));
+  return StoredTensor(std::move(part), std::move(copy), std::move(view));
 }
 
-Result<StoredTensor> StoredTensor::read_deflated(const Slot& slot, MappedFile file) {
-  OPDUMP_TRY(Scratch npy, format::inflate(file.bytes(), *slot.part, slot.unpacked_bytes));
-  OPDUMP_TRY(StoredTensor tensor, read_npy(std::move(file), npy.bytes(), 0));
+Result<StoredTensor> StoredTensor::read_deflated(const Slot& slot, MappedFile part) {
+  OPDUMP_TRY(Scratch npy, format::inflate(part.bytes(), slot.unpacked_bytes));
+  OPDUMP_TRY(StoredTensor tensor, read_npy(std::move(part), npy.bytes()));
   if (!tensor.copy_) tensor.copy_ = std::move(npy);  // the view points into it
   return tensor;
 }

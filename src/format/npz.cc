@@ -201,11 +201,11 @@ Result<NpyHeader> read_npz_header(std::span<const std::byte> file, const NpzMemb
   return decode_npy_header(start, member.bytes);
 }
 
-Result<Scratch> inflate(std::span<const std::byte> file, const Extent& stored, std::uint64_t bytes) {
-  if (auto possible = check_expansion(stored.bytes, bytes); !possible)
+Result<Scratch> inflate(std::span<const std::byte> stored, std::uint64_t bytes) {
+  if (auto possible = check_expansion(stored.size(), bytes); !possible)
     return corrupt("a member: " + possible.error().message());
   OPDUMP_TRY(Scratch output, Scratch::make(bytes));
-  const std::size_t filled = Inflater(file.subspan(stored.offset, stored.bytes)).fill(output.bytes());
+  const std::size_t filled = Inflater(stored).fill(output.bytes());
   if (filled != bytes)
     return corrupt("a member ends after " + std::to_string(filled) + " of " + std::to_string(bytes) +
                    " bytes");

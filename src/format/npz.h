@@ -36,8 +36,8 @@ Result<> list_npz(std::span<const std::byte> file, const TakeNpzMember& take);
 // decode_npy_header; corrupt.
 Result<NpyHeader> read_npz_header(std::span<const std::byte> file, const NpzMember& member);
 
-// All bytes of the member, taken out of the archive, aligned for any element. `stored` lies in `file`.
-// Errors: corrupt -- other than `bytes` bytes come out, or cannot; as Scratch::make.
-Result<Scratch> inflate(std::span<const std::byte> file, const Extent& stored, std::uint64_t bytes);
+// All bytes of a member that is `stored` so in the archive, aligned for any element. Errors: corrupt -- other
+// than `bytes` bytes come out, or cannot; as Scratch::make.
+Result<Scratch> inflate(std::span<const std::byte> stored, std::uint64_t bytes);
 
 }  // namespace opdump::format
