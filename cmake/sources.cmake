@@ -359,6 +359,7 @@ set(OPDUMP_CLI_SOURCES
   msaccucmp/paths.cc
   msaccucmp/python_plugin.cc
   msaccucmp/python_process.cc
+  msaccucmp/python_text.cc
   msaccucmp/rules_text.cc
   msaccucmp/shapes.cc
   msaccucmp/tensor.cc
