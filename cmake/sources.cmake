@@ -178,6 +178,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   dump/file_kind.cc
   dump/file_name.cc
   dump/file_names.cc
+  dump/original_names.cc
   dump/ge_graph_files.cc
   dump/ge_graph_find.cc
   dump/graph_files.cc
