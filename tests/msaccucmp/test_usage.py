@@ -45,6 +45,7 @@ def test_more_wrong_use(tmp_path):
     cases = [(["-d", empty], 6), (["-d", file, "-s", "1,2"], 6), (["-d", file, "-c", "x"], 6),
              (["-d", file, "-f", "NCHW", "-s", "12"], 23), (["-d", file, "-f", "NCHW", "-s", "1,0"], 23),
              (["-d", file, "-f", "NCHW", "-o", "x"], 6), (["-d", file, "-f", "NCHW", "-o", "0"], 12),
+             (["-d", file, "-f", "NCHW", "-i", "99999999999999999999"], 12),
              (["-d", file, "-o", "0", "-i", "0"], 2), (["-d", file, "-v", "3"], 2), (["-d", file, "extra"], 2),
              (["-d", file, "--unknown"], 2), (["-d"], 2), ([], 2), (["-d", f"{file},{tmp_path}/no"], 0),
              (["-d", f"{tmp_path}/no,{tmp_path}/nothing"], 3), (["-d", file, "-f", "NCHW", "-c", tmp_path / "no"], 3)]
