@@ -178,6 +178,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   dump/file_kind.cc
   dump/file_name.cc
   dump/file_names.cc
+  dump/original_names.cc
   dump/ge_graph_files.cc
   dump/ge_graph_find.cc
   dump/graph_files.cc
@@ -362,6 +363,7 @@ set(OPDUMP_CLI_SOURCES
   msaccucmp/paths.cc
   msaccucmp/python_plugin.cc
   msaccucmp/python_process.cc
+  msaccucmp/python_text.cc
   msaccucmp/rules_text.cc
   msaccucmp/shapes.cc
   msaccucmp/tensor.cc

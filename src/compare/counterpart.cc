@@ -62,10 +62,11 @@ Outcome<GoldenTensor> read_golden(const Comparison& comparison, const std::strin
   std::optional<std::int64_t> output;
   if (!is_npu) output = origin.index;
   OPDUMP_TRY(DumpedOperator dumped, read_operator(comparison.golden, origin.name, output, journal));
-  const auto index = is_npu ? static_cast<std::size_t>(origin.index) : 0;
+  const std::size_t index = is_npu ? place_of(origin.index, dumped.outputs.size()) : 0;
   if (index >= dumped.outputs.size()) {
-    journal.error("[" + op + "] The output index (" + std::to_string(index) + ") is out of range [0, " +
-                  std::to_string(dumped.outputs.size()) + "). Please check the index.");
+    journal.error("[" + op + "] The output index (" + std::to_string(origin.index) +
+                  ") is out of range [0, " + std::to_string(dumped.outputs.size()) +
+                  "). Please check the index.");
     return Failure{Status::out_of_bounds, ""};
   }
   GoldenTensor golden{std::move(origin), dumped.path, std::move(dumped.outputs[index])};

@@ -13,6 +13,7 @@
 #include "base/record_sorter.h"
 #include "base/resident.h"
 #include "base/text.h"
+#include "dump/original_names.h"
 #include "format/fusion_json.h"
 #include "format/mapping_csv.h"
 
@@ -121,59 +122,6 @@ std::uint64_t slice_in(Fields fields, TaskMode mode) {
   return parse_uint64(op.substr(at + kSlice.size())).value_or(0);
 }
 
-// Lines of a mapping file: a name, and what it stands for. There may be one for each of millions of files,
-// and both are gone through in the order of names.
-class OriginalNames {
- public:
-  // Calls tell_damaged(line) for lines that are not such. Errors: io.
-  template <typename Tell>
-  Result<> read(std::string_view text, const Tell& tell_damaged) {
-    std::string record;
-    for (std::uint64_t number = 0; !text.empty(); ++number) {
-      std::string_view line = text.substr(0, text.find('\n'));
-      text.remove_prefix(std::min(text.size(), line.size() + 1));
-      note_walk(line.size());
-      if (line.ends_with('\r')) line.remove_suffix(1);
-      if (std::ranges::count(line, ',') != 1) {
-        tell_damaged(line);
-        continue;
-      }
-      const std::size_t comma = line.find(',');
-      record.clear();
-      SortKey(record).text(line.substr(0, comma)).number(number);
-      lines_.add(record.append(line.substr(comma + 1)));
-    }
-    sorted_ = lines_.sorted();
-    return advance();
-  }
-
-  // That of the last line with that name; who asks for several asks in their order. Errors: io.
-  Result<std::optional<std::string>> find(std::string_view name) {
-    std::optional<std::string> found;
-    while (has_line_ && name_ <= name) {
-      if (name_ == name) found = original_;
-      OPDUMP_CHECK_OK(advance());
-    }
-    return found;
-  }
-
- private:
-  Result<> advance() {
-    OPDUMP_TRY(has_line_, sorted_->next());
-    if (!has_line_) return ok();
-    SortKeyReader in(sorted_->record());
-    name_ = in.text();
-    in.number();
-    original_ = in.rest();
-    return ok();
-  }
-
-  RecordSorter lines_;
-  std::optional<RecordSorter::Reader> sorted_;
-  bool has_line_ = false;
-  std::string name_, original_;  // of the line that comes next
-};
-
 }  // namespace
 
 class DumpFolder::Scanner {
@@ -226,12 +174,23 @@ class DumpFolder::Scanner {
     warn_of_size(mapping_path(), journal_);
     const auto file = MappedFile::open(mapping_path());
     if (!file || file->bytes().size() > kMaxMapping) return std::monostate{};
-    const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
-    return checked(originals_.read(text, [&](std::string_view line) {
-      const std::vector<std::string_view> cells = split(line, ',');
-      tell_damaged(line.empty() ? std::vector<std::string>()
-                                : std::vector<std::string>(cells.begin(), cells.end()));
-    }));
+    std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+    while (!text.empty()) {
+      std::string_view line = text.substr(0, text.find('\n'));
+      text.remove_prefix(std::min(text.size(), line.size() + 1));
+      note_walk(line.size());
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      add_mapping(line);
+    }
+    return std::monostate{};
+  }
+
+  // Of a line: a name, and what it stands for.
+  void add_mapping(std::string_view line) {
+    const std::vector<std::string_view> cells = split(line, ',');
+    if (cells.size() == 2) return originals_.add(cells[0], cells[1]);
+    tell_damaged(line.empty() ? std::vector<std::string>()
+                              : std::vector<std::string>(cells.begin(), cells.end()));
   }
 
   void tell_damaged(const std::vector<std::string>& cells) {
@@ -311,7 +270,7 @@ class DumpFolder::Scanner {
   bool in_slices_, has_rules_;
   Journal& journal_;
   bool has_kind_ = false, only_npy_ = false, has_mapping_ = false;
-  OriginalNames originals_;
+  dump::OriginalNames originals_;
 };
 
 Outcome<DumpFolder> DumpFolder::scan(const std::string& path, bool in_slices, bool has_rules,

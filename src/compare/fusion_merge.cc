@@ -80,7 +80,7 @@ class QuantisedMerger {
       if (output.origin_index && other_.name_of(member) != output.origin_name) continue;
       const RuleOp rule = other_.op(member);
       if (output.origin_index)
-        take(rule, static_cast<std::size_t>(*output.origin_index));
+        take(rule, place_of(*output.origin_index, rule.op.outputs.size()));
       else
         for (std::size_t i = 0; i < rule.op.outputs.size(); ++i) take(rule, i);
     }

@@ -271,6 +271,10 @@ bool is_inner(const FusionOp& op) {
          });
 }
 
+std::size_t place_of(std::int64_t index, std::size_t count) {
+  return static_cast<std::size_t>(index < 0 ? index + static_cast<std::int64_t>(count) : index);
+}
+
 Outcome<OriginTensor> origin_of(const FusionOp& op, std::size_t index, Journal& journal) {
   std::string problem;
   if (op.outputs.empty()) {

@@ -131,6 +131,10 @@ Result<FusionRules> merge_unfused(const FusionRules& fused, const FusionRules& u
 // of whose outputs the original model has.
 bool is_inner(const format::FusionOp& op);
 
+// Where the output that rules call `index` is among `count`: a negative one counts from the end, as in
+// Python. `count` or more if there is none.
+std::size_t place_of(std::int64_t index, std::size_t count);
+
 // What output `index` of `op` is in the original model. Failure: no_dump_file -- that is not told.
 Outcome<OriginTensor> origin_of(const format::FusionOp& op, std::size_t index, Journal& journal);
 

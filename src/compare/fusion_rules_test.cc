@@ -192,6 +192,17 @@ TEST(FusionRules, WhatTheLastOperatorTellsOfAQuantisedOutputCountsForAll) {
   EXPECT_THAT(merged->op(3).op.outputs, ElementsAre(FusionOutput()));
 }
 
+TEST(FusionRules, NegativeOutputsCountFromTheEnd) {
+  FusionOp two = with_output(with_output(op("c1", {"x", "y"}), "x"), "y");
+  Journal journal;
+  const auto merged = merge_quantised(
+      rules_of({with_output(op("a", {"c1"}), "c1", -1), with_output(op("b", {"c1"}), "c1", -3)}),
+      rules_of({two}), journal);
+  ASSERT_TRUE(merged);
+  EXPECT_EQ(merged->op(0).op.outputs.at(0).origin_name, "y");
+  EXPECT_THAT(merged->op(1).op.outputs, ElementsAre(FusionOutput()));
+}
+
 TEST(FusionRules, UnfusedRulesNameTheOperatorsOfTheOtherModel) {
   const FusionRules fused = rules_of(
       {with_output(op("data", {"data"}), "data"), with_output(op("convrelu", {"conv", "relu"}), "relu")});

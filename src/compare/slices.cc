@@ -75,8 +75,10 @@ class Joiner {
     whole.is_slice = true;
     whole.name = first.name;
     whole.path = joined_path();
+    OPDUMP_TRY([[maybe_unused]] const std::monostate fit, check_shapes());
     OPDUMP_TRY([[maybe_unused]] const std::monostate even, check_counts());
-    for (std::size_t i = 0; i < first.outputs.size(); ++i) {
+    // Outputs of which nothing is told are lost, as in the original.
+    for (std::size_t i = 0; i < std::min(first.outputs.size(), cut_.axes.size()); ++i) {
       OPDUMP_TRY(DumpedTensor output, join_output(i));
       whole.outputs.push_back(std::move(output));
     }
@@ -114,26 +116,32 @@ class Joiner {
     return text;
   }
 
+  // Gives what threads have written its shapes.
+  Outcome<std::monostate> check_shapes() {
+    for (std::size_t slice = 0; slice < slices_.size(); ++slice)
+      for (std::size_t i = 0; i < slices_[slice].outputs.size(); ++i) {
+        DumpedTensor& tensor = slices_[slice].outputs[i];
+        if (cut_.by_threads)
+          if (const auto told = thread_shape(cut_.thread_ranges, slice, i)) tensor.shape = *told;
+        if (model::element_count(tensor.shape) == tensor.data.count()) {
+          tensor.data.shape = tensor.shape;
+          continue;
+        }
+        journal_.error("The output_data shape " + std::to_string(tensor.data.count()) +
+                       " doesn't match the shape in dump file " + list_text(tensor.shape));
+        return Failure{Status::data_shape, ""};
+      }
+    return std::monostate{};
+  }
+
   Outcome<DumpedTensor> join_output(std::size_t index) {
-    std::vector<TensorData> parts;
-    for (std::size_t slice = 0; slice < slices_.size(); ++slice) {
-      const DumpedTensor& tensor = slices_[slice].outputs[index];
-      Shape shape = tensor.shape;
-      if (cut_.by_threads)
-        if (const auto told = thread_shape(cut_.thread_ranges, slice, index)) shape = *told;
-      parts.push_back(tensor.data);
-      parts.back().shape = shape;
-      if (model::element_count(shape) == tensor.data.count()) continue;
-      journal_.error("The output_data shape " + std::to_string(tensor.data.count()) +
-                     " doesn't match the shape in dump file " + list_text(shape));
-      return Failure{Status::data_shape, ""};
-    }
     DumpedTensor whole = slices_.front().outputs[index];
     whole.groups = 0;
-    const std::size_t axis = index < cut_.axes.size() ? cut_.axes[index] : kUncut;
-    TensorData joined = parts.front();
-    if (axis != kUncut) {
-      OPDUMP_TRY(joined, concatenated(parts, axis));
+    TensorData joined = whole.data;
+    if (cut_.axes[index] != kUncut) {
+      std::vector<TensorData> parts;
+      for (const DumpedOperator& slice : slices_) parts.push_back(slice.outputs[index].data);
+      OPDUMP_TRY(joined, concatenated(parts, cut_.axes[index]));
     }
     whole.shape = joined.shape;
     whole.data = joined.flat();

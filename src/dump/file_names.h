@@ -9,6 +9,7 @@
 
 #include "base/record_sorter.h"
 #include "base/result.h"
+#include "dump/original_names.h"
 
 namespace opdump::dump {
 
@@ -29,9 +30,9 @@ class FileNames {
   Result<> drain(const Take& take);
 
  private:
-  RecordSorter names_;  // each after what was told of it
+  RecordSorter names_;
+  OriginalNames originals_;
   bool has_dump_file_ = false, has_mapping_ = false, has_statistics_ = false;
-  std::string record_;  // kept for its memory
 };
 
 }  // namespace opdump::dump

@@ -9,6 +9,7 @@
 
 #include "dump/executions.h"
 #include "dump/file_names.h"
+#include "dump/original_names.h"
 #include "dump/problems.h"
 
 namespace opdump::dump {
@@ -113,6 +114,22 @@ TEST(FileNames, AreSortedAndKnowWhatTheyStandFor) {
   ASSERT_TRUE(names.drain(
       [&](const std::string& name, const std::string& original) { pairs.push_back(name + "=" + original); }));
   EXPECT_THAT(pairs, ElementsAre("7.npy=new.npy", "a.txt=a.txt", "b.npy=b.npy"));
+}
+
+TEST(OriginalNames, AreFoundInTheOrderOfNames) {
+  OriginalNames none;
+  EXPECT_EQ(*none.find("1"), std::nullopt);
+  OriginalNames names;
+  for (int i = 0; i < 12; ++i)
+    names.add("7", "old" + std::to_string(i));  // the last one counts, not the largest
+  names.add("7", "new");
+  names.add("5", "five");
+  names.add("9", "");
+  EXPECT_EQ(*names.find("6"), std::nullopt);
+  EXPECT_EQ(*names.find("7"), "new");
+  EXPECT_EQ(*names.find("8"), std::nullopt);
+  EXPECT_EQ(*names.find("9"), "");
+  EXPECT_EQ(*names.find("99"), std::nullopt);
 }
 
 TEST(Problems, OfVeryManyTheFirstAreKept) {

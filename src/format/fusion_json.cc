@@ -56,11 +56,39 @@ class Value {
     return found;
   }
 
+  // To Python, true and false are integers.
+  bool is(Kind wanted) const {
+    return kind() == wanted || (wanted == Kind::integer && kind() == Kind::truth);
+  }
+  bool is_empty() const {  // an array, an object or a string
+    if (kind() == Kind::text) return text().empty();
+    return kind() == Kind::array ? items().size() == 0 : element_.get_object().value_unsafe().size() == 0;
+  }
+
+  // Whether Python can look for `word` in it, and does not find it.
+  bool lacks(std::string_view word) const {
+    if (kind() == Kind::text) return text().find(word) == std::string_view::npos;
+    if (kind() == Kind::object) return !find(word);
+    if (kind() != Kind::array) return false;
+    for (const Value item : items())
+      if (item.kind() == Kind::text && item.text() == word) return false;
+    return true;
+  }
+
+  // The keys of an object, as strings.
+  std::vector<std::string_view> keys() const {
+    std::vector<std::string_view> keys;
+    const simdjson::dom::object object = element_.get_object().value_unsafe();
+    for (const auto& field : object) keys.push_back(field.key);
+    return keys;
+  }
+
   // What an array, a string, a bool, an integer holds.
   simdjson::dom::array items() const { return element_.get_array().value_unsafe(); }
   std::string_view text() const { return element_.get_string().value_unsafe(); }
   bool truth() const { return element_.get_bool().value_unsafe(); }
   std::int64_t integer() const {
+    if (element_.is_bool()) return truth() ? 1 : 0;
     return element_.is_int64() ? element_.get_int64().value_unsafe()
                                : static_cast<std::int64_t>(element_.get_uint64().value_unsafe());
   }
@@ -167,21 +195,28 @@ class Decoder {
     }
   }
 
+  static Error missing(std::string_view key) {
+    return {Code::not_found, "There is no \"" + std::string(key) + "\" element in fusion rule file."};
+  }
+
   // A member that must be there.
   Result<Value> any_member(const Value& object, const char* key) const {
     const Found found = object.kind() == Kind::object ? object.find(key) : std::nullopt;
     if (found) return *found;
-    return Error(Code::not_found, "There is no \"" + std::string(key) + "\" element in fusion rule file.");
+    return missing(key);
   }
 
   Result<Value> member(const Value& object, const char* key, Kind kind) const {
     OPDUMP_TRY(const Value value, any_member(object, key));
-    if (value.kind() != kind) return not_a(key, kind_name(kind));
+    if (!value.is(kind)) return not_a(key, kind_name(kind));
     return value;
   }
 
   // The value of attribute `key` of [{"key": ..., "value": {KIND: ...}}], or nothing. The first one counts.
+  // The keys of an object and the letters of a string are items, too, but have no members.
   Result<Found> attribute(const Value& attributes, std::string_view key) const {
+    if (attributes.kind() != Kind::array && !attributes.is_empty()) return missing("key");
+    if (attributes.kind() != Kind::array) return Found();
     for (const Value attribute : attributes.items()) {
       OPDUMP_TRY(const Value name, member(attribute, "key", Kind::text));
       if (name.text() != key) continue;
@@ -210,8 +245,8 @@ class Decoder {
     is_told = value.has_value();
     if (!value) return Found();
     OPDUMP_TRY(const Value list, any_member(*value, "list"));
+    if (list.lacks(field)) return Found();
     if (list.kind() != Kind::object) return not_a("list", "an object");
-    if (!list.find(field)) return Found();
     OPDUMP_TRY(const Value items, member(list, field, Kind::array));
     return Found(items);
   }
@@ -240,29 +275,47 @@ class Decoder {
     OPDUMP_TRY(const Found shape, list_attribute(attributes, "origin_shape", "i", is_told));
     if (!shape) return ok();
     for (const Value dim : shape->items()) {
-      if (dim.kind() != Kind::integer) return not_a("i", "an array");
+      if (!dim.is(Kind::integer)) {  // nobody looks at it before it is needed, which it hardly is
+        output.origin_shape.clear();
+        break;
+      }
       output.origin_shape.push_back(dim.integer());
     }
     return ok();
   }
 
+  // Items that are no objects tell nothing, but they count; so do the keys of an object, while the letters of
+  // a string can tell nothing.
   Result<> decode_outputs(const Value& op, std::vector<FusionOutput>& outputs) const {
     const Found found = op.find("output_desc");
-    if (!found) return ok();
+    if (!found || found->kind() == Kind::text) return ok();
+    if (found->kind() == Kind::object) return check_keys(*found);
     if (found->kind() != Kind::array) return not_a("output_desc", "an array");
     std::int64_t position = 0;
     for (const Value description : found->items()) {
       const std::int64_t index = position++;
-      if (description.kind() != Kind::object) return not_a("output_desc", "an array");
+      if (description.kind() != Kind::object) {
+        if (!description.lacks("attr") || !description.lacks("dtype"))
+          return not_a("output_desc", "an array");
+        continue;
+      }
       const Found attributes = description.find("attr");
       if (!attributes) continue;
-      if (attributes->kind() != Kind::array) return not_a("attr", "an array");
+      if (!attributes->is(Kind::array) && !attributes->is(Kind::object) && !attributes->is(Kind::text))
+        return not_a("attr", "an array");
       FusionOutput output;
       OPDUMP_CHECK_OK(decode_output(*attributes, index, output));
       if (const Found dtype = description.find("dtype"); dtype && dtype->kind() == Kind::text)
         output.dtype = dtype->text();
       outputs.push_back(std::move(output));
     }
+    return ok();
+  }
+
+  Result<> check_keys(const Value& outputs) const {
+    for (const std::string_view key : outputs.keys())
+      if (key.find("attr") != std::string_view::npos || key.find("dtype") != std::string_view::npos)
+        return not_a("output_desc", "an array");
     return ok();
   }
 

@@ -107,6 +107,46 @@ TEST(FusionJson, TakesWhateverIsJson) {
   EXPECT_FALSE(decode("{\"graph\": []} x"));
 }
 
+TEST(FusionJson, WhatTheOriginalDoesNotLookAtMayBeAnything) {
+  const auto read = [](const std::string& members) {
+    return decode(R"({"graph": [{"op": [{"name": "a", "type": "A", )" + members + "}]}]}");
+  };
+  EXPECT_EQ(read(R"("id": true)")->at(0).at(0).sequence, 1);
+  for (const char* outputs : {"{}", R"({"x": 1})", R"("attr")", R"(["x", [], [1, "y"], {}])", R"([""])"})
+    EXPECT_TRUE(read(R"("output_desc": )" + std::string(outputs))->at(0).at(0).outputs.empty()) << outputs;
+  const std::string output = R"("attr": [{"key": "_datadump_origin_output_index", "value": {"i": false}},
+      {"key": "origin_shape", "value": {"list": {"i": [1, "2"]}}}])";
+  EXPECT_THAT(
+      read(R"("output_desc": ["x", {"attr": {}}, {"attr": ""}, {)" + output + "}]")->at(0).at(0).outputs,
+      ElementsAre(FusionOutput{"", 1, "", {}, ""}, FusionOutput{"", 2, "", {}, ""},
+                  FusionOutput{"", 0, "", {}, ""}));
+  for (const char* list : {"[]", R"(["x", 1])", R"("")", R"("al")"}) {
+    const auto graphs = read(R"("attr": [{"key": "_datadump_original_op_names", "value": {"list": )" +
+                             std::string(list) + "}}]");
+    ASSERT_TRUE(graphs) << list;
+    EXPECT_TRUE(graphs->at(0).at(0).tells_original_names);
+    EXPECT_THAT(graphs->at(0).at(0).original_names, ElementsAre(""));
+  }
+  for (const char* attributes : {R"({"x": 1})", R"("x")", R"(["x"])"})
+    EXPECT_EQ(read(R"("output_desc": [{"attr": )" + std::string(attributes) + "}]").error().message(),
+              "There is no \"key\" element in fusion rule file.");
+}
+
+TEST(FusionJson, WhatEndsTheOriginalIsAnError) {
+  for (const char* members :
+       {R"("output_desc": 1)", R"("output_desc": null)", R"("output_desc": [1])",
+        R"("output_desc": ["my attr"])", R"("output_desc": [["dtype"]])", R"("output_desc": {"attr": 1})",
+        R"("output_desc": [{"attr": 1}])", R"("input": [1])",
+        R"("attr": [{"key": "_datadump_original_op_names", "value": {"list": 1}}])",
+        R"("attr": [{"key": "_datadump_original_op_names", "value": {"list": ["s"]}}])",
+        R"("attr": [{"key": "_datadump_original_op_names", "value": {"list": {"s": [1]}}}])"}) {
+    const auto graphs =
+        decode(R"({"graph": [{"op": [{"name": "a", "type": "A", )" + std::string(members) + "}]}]}");
+    ASSERT_FALSE(graphs) << members;
+    EXPECT_EQ(graphs.error().code(), Code::corrupt) << members;
+  }
+}
+
 TEST(FusionJson, OperatorsComeWithTheNumberOfTheirGraph) {
   // Whether the text is cut into operators or, after a byte order mark, is not.
   const std::string text =

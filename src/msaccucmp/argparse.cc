@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "msaccucmp/python_text.h"
 
 namespace opdump::msaccucmp {
 namespace {
@@ -24,34 +25,11 @@ Error argument_error(const ArgumentSpec& spec, const std::string& message) {
   return {Code::usage, "argument " + shown_name(spec) + ": " + message};
 }
 
-bool is_negative_number(std::string_view word) {
-  std::string_view digits = word.substr(1);
-  const std::size_t dot = digits.find('.');
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  if (dot == std::string_view::npos) return !digits.empty() && std::ranges::all_of(digits, is_digit);
-  return dot + 1 < digits.size() && std::ranges::all_of(digits.substr(0, dot), is_digit) &&
-         std::ranges::all_of(digits.substr(dot + 1), is_digit);
-}
-
 bool is_safe_path(std::string_view value) {
   return std::ranges::all_of(value, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            std::string_view("_/.,-").find(c) != std::string_view::npos;
   });
-}
-
-// "+10", "1_000".
-std::optional<std::int64_t> parse_python_int(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  std::string digits;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool is_between = i > 0 && i + 1 < text.size() && text[i - 1] != '_' && text[i - 1] != '-';
-    if (text[i] != '_' || !is_between || text[i + 1] == '_') digits += text[i];
-  }
-  const std::string_view number = std::string_view(digits).substr(digits.starts_with('-') ? 1 : 0);
-  const bool is_number = !number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos;
-  if (const auto value = parse_int64(digits); value || !is_number) return value;
-  return digits.starts_with('-') ? INT64_MIN : INT64_MAX;  // beyond all bounds
 }
 
 // What a word of the command line is: a value, or an option that may carry its value.
@@ -118,7 +96,7 @@ class Parser {
       std::optional<std::string_view> attached;
       if (equals != std::string_view::npos) attached = word.substr(equals + 1);
       for_each_name([&](const ArgumentSpec& spec, std::string_view name) {
-        if (name.starts_with(prefix)) found.push_back({true, &spec, name, attached});
+        if (name.starts_with(prefix) && !spec.is_ours) found.push_back({true, &spec, name, attached});
       });
     } else {
       for_each_name([&](const ArgumentSpec& spec, std::string_view name) {
@@ -161,43 +139,55 @@ class Parser {
     return take_option(word, i);
   }
 
-  Result<std::size_t> take_option(const Word& word, std::size_t i) {
-    const ArgumentSpec& spec = *word.spec;
-    if (spec.kind == Kind::flag) {
-      if (word.attached) return take_behind_flag(word, i);
-      parsed_.wants_help = &spec == &kHelp;
-      if (&spec != &kHelp) OPDUMP_CHECK_OK(store(spec, {}));
-      return i + 1;
-    }
+  // An option and its values.
+  struct Action {
+    const ArgumentSpec* spec = nullptr;
     std::vector<std::string> values;
-    if (word.attached) {
-      values.emplace_back(*word.attached);
-      ++i;
-    } else {
-      for (++i; i < words_.size() && !words_[i].is_option && (spec.takes_many || values.empty()); ++i)
-        values.push_back(texts_[i]);
-      if (values.empty())
-        return argument_error(spec,
-                              spec.takes_many ? "expected at least one argument" : "expected one argument");
+  };
+
+  // An option, and those behind a flag in the same word: they are done when all of them are known.
+  Result<std::size_t> take_option(Word word, std::size_t i) {
+    std::vector<Action> actions;
+    while (word.spec->kind == Kind::flag && word.attached) {
+      actions.push_back({word.spec, {}});
+      OPDUMP_TRY(word, behind_flag(word));
     }
-    OPDUMP_CHECK_OK(store(spec, std::move(values)));
+    ++i;
+    Action last{word.spec, {}};
+    if (word.attached) {
+      last.values.emplace_back(*word.attached);
+    } else if (word.spec->kind != Kind::flag) {
+      OPDUMP_TRY(i, take_values(*word.spec, i, last.values));
+    }
+    actions.push_back(std::move(last));
+    for (Action& action : actions) {
+      parsed_.wants_help = action.spec == &kHelp;
+      if (parsed_.wants_help) break;
+      OPDUMP_CHECK_OK(store(*action.spec, std::move(action.values)));
+    }
     return i;
   }
 
   // What a flag cannot take are letters of further options, as in "-xvf".
-  Result<std::size_t> take_behind_flag(const Word& word, std::size_t i) {
+  Result<Word> behind_flag(const Word& word) const {
     const std::string_view letters = *word.attached;
     const std::string option = "-" + std::string(letters.substr(0, 1));
     const bool is_short = !word.option.starts_with("--") && !letters.empty();
     const ArgumentSpec* next = is_short ? find(option) : nullptr;
     if (next == nullptr)
       return argument_error(*word.spec, "ignored explicit argument " + python_quoted(letters));
-    if (word.spec != &kHelp) OPDUMP_CHECK_OK(store(*word.spec, {}));
-    parsed_.wants_help = word.spec == &kHelp;
-    if (parsed_.wants_help) return i + 1;
     Word rest{true, next, next->name, std::nullopt};
     if (letters.size() > 1) rest.attached = letters.substr(1);
-    return take_option(rest, i);
+    return rest;
+  }
+
+  // The words from `i` on that are the option's values; where to go on.
+  Result<std::size_t> take_values(const ArgumentSpec& spec, std::size_t i,
+                                  std::vector<std::string>& values) const {
+    for (; i < words_.size() && !words_[i].is_option && (spec.takes_many || values.empty()); ++i)
+      values.push_back(texts_[i]);
+    if (!values.empty()) return i;
+    return argument_error(spec, spec.takes_many ? "expected at least one argument" : "expected one argument");
   }
 
   Result<> store(const ArgumentSpec& spec, std::vector<std::string> values) {
@@ -215,9 +205,9 @@ class Parser {
     if (spec.kind == Kind::path && !is_safe_path(value))
       return argument_error(spec, "invalid safe_path_string value: " + python_quoted(value));
     if (spec.kind != Kind::integer) return ok();
-    const auto number = parse_python_int(trim(value));
+    auto number = python_int(value);
     if (!number) return argument_error(spec, "invalid int value: " + python_quoted(value));
-    value = std::to_string(*number);
+    value = std::move(*number);
     return ok();
   }
 
@@ -265,7 +255,10 @@ std::string ParsedArguments::value(std::string_view name, std::string_view other
 }
 
 std::optional<std::int64_t> ParsedArguments::number(std::string_view name) const {
-  return parse_int64(value(name));
+  if (!has(name)) return std::nullopt;
+  const std::string digits = value(name);
+  if (const auto number = parse_int64(digits)) return number;
+  return digits.starts_with('-') ? INT64_MIN : INT64_MAX;  // beyond all bounds
 }
 
 Result<ParsedArguments> parse_arguments(std::span<const ArgumentSpec> specs,
@@ -275,20 +268,6 @@ Result<ParsedArguments> parse_arguments(std::span<const ArgumentSpec> specs,
 
 std::size_t count_leading_options(std::span<const char* const> words) {
   return Parser({}).count_options(words);
-}
-
-std::string python_quoted(std::string_view text) {
-  const bool has_single = text.find('\'') != std::string_view::npos;
-  const char quote = has_single && text.find('"') == std::string_view::npos ? '"' : '\'';
-  std::string quoted(1, quote);
-  for (const char c : text) {
-    if (c == '\\' || c == quote) quoted += '\\';
-    if (c == '\n' || c == '\t' || c == '\r')
-      quoted.append(c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\r");
-    else
-      quoted += c;
-  }
-  return quoted + quote;
 }
 
 }  // namespace opdump::msaccucmp

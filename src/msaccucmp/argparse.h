@@ -26,6 +26,7 @@ struct ArgumentSpec {
   int exclusive_group = 0;       // of options that have the same number, but 0, one may be given
   bool takes_many = false;       // one value or more
   std::span<const std::string_view> words = {};  // of a text; empty for any
+  bool is_ours = false;                          // the original has no such option: not to be cut short
 };
 
 struct ParsedArguments {
@@ -36,6 +37,7 @@ struct ParsedArguments {
   bool has(std::string_view name) const { return values.contains(name); }
   // The last value given, or `otherwise`.
   std::string value(std::string_view name, std::string_view otherwise = "") const;
+  // Of an integer; the nearest one if it has more than 64 bits.
   std::optional<std::int64_t> number(std::string_view name) const;
 };
 
@@ -45,8 +47,5 @@ Result<ParsedArguments> parse_arguments(std::span<const ArgumentSpec> specs,
 
 // How many words come before the first one that is no option.
 std::size_t count_leading_options(std::span<const char* const> words);
-
-// `text` as Python's repr() shows a string: 'text'.
-std::string python_quoted(std::string_view text);
 
 }  // namespace opdump::msaccucmp

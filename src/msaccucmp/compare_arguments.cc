@@ -63,15 +63,15 @@ const std::vector<ArgumentSpec>& specs(bool has_numbers) {
   return has_numbers ? numbers : texts;
 }
 
-// "-alg 1 2": two numbers or more, as words of their own.
+// "-alg 1 2": two numbers or more, as words of their own. The original looks behind the first of each name.
 bool has_number_list(std::span<const char* const> words) {
-  for (std::size_t i = 0; i + 2 < words.size(); ++i) {
-    const std::string_view word = words[i], second = words[i + 2];
-    if ((word == "-alg" || word == "--algorithm") && second.size() == 1 && second[0] >= '0' &&
-        second[0] <= '9')
-      return true;
-  }
-  return false;
+  return std::ranges::any_of(std::array<std::string_view, 2>{"-alg", "--algorithm"}, [&](auto name) {
+    const auto found =
+        std::ranges::find(words, name, [](const char* word) { return std::string_view(word); });
+    if (words.end() - found < 3) return false;
+    const std::string_view second = found[2];
+    return second.size() == 1 && second[0] >= '0' && second[0] <= '9';
+  });
 }
 
 std::optional<std::string> given(const ParsedArguments& parsed, std::string_view name) {
@@ -121,10 +121,11 @@ CompareArguments to_arguments(const ParsedArguments& parsed, std::span<const cha
 
 Result<std::optional<CompareArguments>> parse_compare_arguments(std::span<const char* const> words,
                                                                 std::vector<std::string> unrecognized) {
-  auto parsed = parse_arguments(specs(has_number_list(words)), words);
+  const bool has_numbers = has_number_list(words);
+  auto parsed = parse_arguments(specs(has_numbers), words);
   if (!parsed)
-    return Error(Code::usage,
-                 std::string(kCompareUsage) + "msaccucmp.py compare: error: " + parsed.error().message());
+    return Error(Code::usage, std::string(has_numbers ? kCompareNumbersUsage : kCompareUsage) +
+                                  "msaccucmp.py compare: error: " + parsed.error().message());
   if (parsed->wants_help) return std::optional<CompareArguments>();
   std::ranges::move(parsed->unrecognized, std::back_inserter(unrecognized));
   if (!unrecognized.empty())

@@ -7,8 +7,8 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "msaccucmp/argparse.h"
 #include "msaccucmp/compare.h"
+#include "msaccucmp/python_text.h"
 
 namespace opdump::msaccucmp {
 namespace {

@@ -144,11 +144,11 @@ Status set_selection(const ParsedArguments& values, ConvertOptions& options) {
   for (const std::string_view name : {"-i", "-o"}) {
     const std::string text = values.value(name);
     if (text.empty()) continue;
-    const auto index = parse_uint64(text);
-    if (!index)
+    if (!is_digits(text))
       return fail(Status::invalid_parameter,
                   "The tensor index '" + text + "' is invalid. It only supports 'natural number'.");
-    options.only = {name == "-i", static_cast<std::size_t>(*index)};
+    // No file has as many tensors as what is too large here says.
+    options.only = {name == "-i", static_cast<std::size_t>(parse_int64(text).value_or(INT64_MAX))};
   }
   const std::string text = values.value("-s");
   if (text.empty()) return Status::ok;

@@ -8,6 +8,7 @@
 #include "compare/dumped_tensor.h"
 #include "msaccucmp/compare.h"
 #include "msaccucmp/msaccucmp.h"
+#include "msaccucmp/python_text.h"
 
 namespace opdump::msaccucmp {
 namespace fs = std::filesystem;

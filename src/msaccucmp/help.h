@@ -35,6 +35,20 @@ inline constexpr std::string_view kCompareUsage =
                             [-ml MAX_LINE] [-ffts]
 )";
 
+// With -alg as a list of numbers.
+inline constexpr std::string_view kCompareNumbersUsage =
+    R"(usage: msaccucmp.py compare [-h] -m MY_DUMP_PATH -g GOLDEN_DUMP_PATH
+                            [-f FUSION_RULE_FILE] [-q QUANT_FUSION_RULE_FILE]
+                            [-cf CLOSE_FUSION_RULE_FILE] [-out OUTPUT_PATH]
+                            [-c CUSTOM_SCRIPT_PATH] [-a ALGORITHM_OPTIONS]
+                            [-alg {0,1,2,3,4,5,6,7,8,9} [{0,1,2,3,4,5,6,7,8,9} ...]]
+                            [-map] [-overflow_detection] [-r RANGE]
+                            [-s SELECT] [-p {0,1}] [-max MAX_CMP_SIZE]
+                            [-advisor] [-v {1,2}] [-op OP_NAME]
+                            [-o OUTPUT | -i INPUT] [--ignore_single_op_result]
+                            [-n TOPN] [-ml MAX_LINE] [-ffts]
+)";
+
 inline constexpr std::string_view kCompareHelp = R"help(
 [Powered by MindStudio]
 

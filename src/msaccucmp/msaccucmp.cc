@@ -14,6 +14,7 @@
 #include "group/group.h"
 #include "msaccucmp/compare.h"
 #include "msaccucmp/help.h"
+#include "msaccucmp/python_text.h"
 #include "terminal/output.h"
 
 namespace opdump::msaccucmp {
@@ -34,7 +35,7 @@ constexpr ArgumentSpec kConvertOptions[] = {
     {"-out", "--output", Kind::text, false, {}},
     {"-v", "--version", Kind::integer, false, kVersions},
     {"-t", "--type", Kind::text, false, {}, 0, false, kConvertTypes},
-    {"--bug-compatible", "", Kind::flag, false, {}},  // ours
+    {"--bug-compatible", "", Kind::flag, false, {}, 0, false, {}, true},
 };
 constexpr ArgumentSpec kOverflowOptions[] = {
     {"-d", "--dump_path", Kind::path, true, {}},

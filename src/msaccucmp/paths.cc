@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "msaccucmp/msaccucmp.h"
+#include "msaccucmp/python_text.h"
 
 namespace opdump::msaccucmp {
 namespace fs = std::filesystem;

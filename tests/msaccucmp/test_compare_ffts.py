@@ -103,6 +103,23 @@ def test_slices_that_do_not_fit(tmp_path):
     assert "[ERROR] The output_data shape 24 doesn't match the shape in dump file [1, 2, 3, 5]\n" in done.stderr
 
 
+@pytest.mark.parametrize("cuts, outputs", [(1, [0]), (2, [0, 1]), (3, [0, 1])])
+def test_outputs_of_which_no_cut_is_told(cuts, outputs, tmp_path):
+    """They are lost, after their shapes have been looked at."""
+    mine, right, rules = sliced(tmp_path, 1, False)
+    attributes = {"slice_instance_num": 2, "threadMode": False, "outputCutList": [[1, 2, 1, 1]] * cuts, "output_tensor_slice": []}
+    for file, part in zip(sorted(mine.glob("Relu.*")), np.split(X, 2, 1)):
+        slice_file(file, [part], [np.ascontiguousarray(part * 2)] * 2, attributes)
+    done = compare("-m", mine, "-g", right, "-f", rules, "-out", tmp_path)
+    assert done.returncode == 0, done.stderr
+    rows = dtypes_and_errors(tmp_path)
+    assert [name for name in rows if name.startswith("relu1:output")] == [f"relu1:output:{i}" for i in outputs]
+    assert all(rows[f"relu1:output:{i}"][2:] == ["[1,4,3,4]", "0.000000"] for i in outputs)
+    slice_file(file, [part], [np.ascontiguousarray(part), part[:, :1].copy()], attributes, told=part.shape)
+    done = compare("-m", mine, "-g", right, "-f", rules, "-out", tmp_path)
+    assert done.returncode == 40 and "[ERROR] The output_data shape 12 doesn't match the shape in dump file [1, 2, 3, 4]\n" in done.stderr
+
+
 def test_slices_without_an_axis(tmp_path):
     """The newest one counts, of equal ones the last."""
     mine, right, rules = sliced(tmp_path, 1, False)

@@ -104,6 +104,21 @@ def test_fused_model_against_the_unfused_one(tmp_path):
     assert compare("-m", mine, "-g", other, "-f", fused, "-out", tmp_path).returncode == 6
 
 
+def test_outputs_that_are_counted_from_the_end(tmp_path):
+    """Rules may tell a negative index, which means to Python what it means to it everywhere."""
+    rules = operator("relu", "Relu", 1, [], ["relu"], "relu")
+    mine = dump(tmp_path / "my", Relu__relu=([], [X]))
+    other = dump(tmp_path / "npu", Relu__relu=([], [X + 1, X]))
+    for number, (index, expected) in enumerate([(-1, "0.000000"), (-2, "1.000000"), (-3, "NaN")]):
+        told = json.loads(json.dumps(rules))
+        told["output_desc"][0]["attr"].append({"key": "_datadump_origin_output_index", "value": {"i": index}})
+        out = tmp_path / str(number)
+        fused = graph(tmp_path / "fused.json", told)
+        done = compare("-m", mine, "-g", other, "-f", fused, "-cf", graph(tmp_path / "unfused.json", rules), "-alg", "1", "-out", out)
+        assert rows_in(out)[1][-2] == expected, done.stderr
+        assert index != -3 or "The output index (-3) is out of range [0, 2)" in done.stderr
+
+
 def test_what_has_no_original_in_a_group(tmp_path):
     """Of operators in a buffer one is compared if their originals read the same: [] and [""] do. A range ends at the first
     operator behind its end, although merged rules are in no order."""

@@ -139,6 +139,17 @@ def test_groups_that_do_not_divide_the_filters(tmp_path):
     assert status == 0 and files == {"0.1x1x16x16.npy": saved(expected)}
 
 
+@pytest.mark.parametrize("more", [[], ["--bug-compatible"]])
+def test_stored_filters_that_the_groups_do_not_divide(more, tmp_path):
+    """The original converts no tensor with groups, so that there is no way of its own to divide them."""
+    data = numpy.arange(256, dtype="float32")
+    for original, fits in [((5, 2, 1, 1), False), ((4, 2, 1, 1), not more)]:
+        output = [tensor(FLOAT, FRACTAL_Z, (1, 1, 16, 16), data.tobytes(), original, groups=2)]
+        status, files, log = run(tmp_path, output, "-f", "NCHW", *more)
+        assert (status, list(files)) == ((0, ["0.4x2x1x1.npy"]) if fits else (26, []))
+        assert fits or any("[ERROR] Failed to execute 'convert' in 'convert_FRACTAL_Z_to_NCHW'. " in line for line in log)
+
+
 @pytest.mark.parametrize("options, status, text", [
     (["-t", "bin"], 1, CRASH + "data type 'float8_e5m2' not understood"),
     (["-t", "bin", "-f", "ND"], 1, ". data type 'float8_e5m2' not understood"),

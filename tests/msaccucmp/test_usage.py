@@ -45,6 +45,7 @@ def test_more_wrong_use(tmp_path):
     cases = [(["-d", empty], 6), (["-d", file, "-s", "1,2"], 6), (["-d", file, "-c", "x"], 6),
              (["-d", file, "-f", "NCHW", "-s", "12"], 23), (["-d", file, "-f", "NCHW", "-s", "1,0"], 23),
              (["-d", file, "-f", "NCHW", "-o", "x"], 6), (["-d", file, "-f", "NCHW", "-o", "0"], 12),
+             (["-d", file, "-f", "NCHW", "-i", "99999999999999999999"], 12),
              (["-d", file, "-o", "0", "-i", "0"], 2), (["-d", file, "-v", "3"], 2), (["-d", file, "extra"], 2),
              (["-d", file, "--unknown"], 2), (["-d"], 2), ([], 2), (["-d", f"{file},{tmp_path}/no"], 0),
              (["-d", f"{tmp_path}/no,{tmp_path}/nothing"], 3), (["-d", file, "-f", "NCHW", "-c", tmp_path / "no"], 3)]
@@ -118,7 +119,28 @@ def test_help_before_the_verb():
     (["-map=--"], "argument -map/--mapping: ignored explicit argument '--'"),
     (["-map=x"], "argument -map/--mapping: ignored explicit argument 'x'"),
     (["-map=p7"], "argument -p/--post_process: invalid choice: 7 (choose from 0, 1)"),  # letters of further options
-    (["--mapping=p1"], "argument -map/--mapping: ignored explicit argument 'p1'")])
+    (["--mapping=p1"], "argument -map/--mapping: ignored explicit argument 'p1'"),
+    (["-hp"], "argument -p/--post_process: expected one argument"),  # before -h
+    (["-p", "\u0662"], "argument -p/--post_process: invalid choice: 2 (choose from 0, 1)"),  # digits of other scripts
+    (["-p", "\uff11_\u0660\u00a0"], "argument -p/--post_process: invalid choice: 10 (choose from 0, 1)"),
+    (["-p", "\u00b2"], "argument -p/--post_process: invalid int value: '\u00b2'"),
+    (["-op", "-\u0663", "-p", "7"], "argument -p/--post_process: invalid choice: 7 (choose from 0, 1)"),  # and no option
+    (["-op", "-1\n", "-p", "7"], "argument -p/--post_process: invalid choice: 7 (choose from 0, 1)"),
+    (["-p", "-099999999999999999999"], "argument -p/--post_process: invalid choice: -99999999999999999999 (choose from 0, 1)"),
+    (["-f", "\x0b\u3000\udcff'\u00e9"], "argument -f/--fusion_rule_file: invalid safe_path_string value: \"\\x0b\\u3000\\udcff'\u00e9\""),
+    (["-alg", ":", "-alg", "1", "2"], "argument -alg/--algorithm: invalid safe_path_string value: ':'")])  # the first one decides
 def test_words_as_argparse_reads_them(words, said):
     done = msaccucmp("compare", "-m", "x", "-g", "y", *words)
     assert done.returncode == 2 and done.stderr.endswith(f"msaccucmp.py compare: error: {said}\n")
+
+
+def test_usage_with_a_list_of_numbers():
+    done = msaccucmp("compare", "-alg", "1", "2", "-m")
+    assert "[-alg {0,1,2,3,4,5,6,7,8,9} [{0,1,2,3,4,5,6,7,8,9} ...]]\n" in done.stderr
+    assert "[-alg ALGORITHM]" in msaccucmp("compare", "-alg", "1", "-m").stderr
+
+
+def test_an_option_of_ours_is_not_cut_short():
+    done = msaccucmp("convert", "-d", "x", "--bug")
+    assert done.returncode == 2 and done.stderr.endswith("error: unrecognized arguments: --bug\n")
+    assert "--bug" not in msaccucmp("convert", "-d", "x", "--=1").stderr
