@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """How much memory opdump needs at most for one large tensor, for each kind of file that it reads, each verb and each change of
-layout; and for many files, steps, rows and rules.
+layout; and for many files, slots, steps, rows and rules.
 
 Usage: bench/memory.py [--dir DIRECTORY] [--mib M] [--files N] [--limit M] [--build build/release] [--only TEXT]
 
@@ -10,6 +10,7 @@ touches: some 45 MiB. Exits with 1 if a command needs more than --limit MiB, or 
 """
 import argparse
 import json
+import multiprocessing
 import os
 import pathlib
 import shutil
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 import zlib
 
 import numpy as np
@@ -93,6 +95,14 @@ def npz(folder, side, size):
     with open(folder / "op.npz", "wb") as file:
         file.write(struct.pack("<I", 0x04034b50) + facts + name + body)
         file.write(entry + struct.pack("<I4H2IH", 0x06054b50, 0, 0, 1, 1, len(entry), 30 + len(name) + len(body), 0))
+
+
+def archive(path, side, count):
+    """One execution with so many tensors."""
+    content = npy_header("<f4", (32,)) + start_of(side)
+    with zipfile.ZipFile(path, "w") as file:
+        for i in range(count):
+            file.writestr(f"Relu.op.1.2.1700000000000000.output.{i}.DefaultFormat.npy", content)
 
 
 def h5(folder, side, size, **more):
@@ -380,6 +390,25 @@ class Bench:
             self.row(name, "ls", "ls", root / "golden")
             self.row(name, "compare", "compare", root / "golden", root / "actual")
 
+    def slots(self):
+        """Memory for each tensor of one execution."""
+        name = f"{self.args.files} slots"
+        if not self.is_wanted(name):
+            return
+        with tempfile.TemporaryDirectory(dir=self.args.dir) as folder:
+            root = pathlib.Path(folder)
+            for side in ("golden", "actual"):  # each in a process of its own: what this one has counts
+                maker = multiprocessing.Process(target=archive, args=(root / f"{side}.npz", side, self.args.files))
+                maker.start()
+                maker.join()
+            golden, actual = root / "golden.npz", root / "actual.npz"
+            self.row(name, "ls", "ls", golden)
+            self.row(name, "ls --json", "ls", golden, "--json")
+            self.row(name, "show", "show", golden, "--slot", "output.0")
+            self.row(name, "compare", "compare", golden, actual, "--csv", root / "slots.csv")
+            for end in ("npy", "npz", "safetensors"):
+                self.convert(name, root, f"convert --to {end}", "convert", golden, "-o", root / "out", "--to", end)
+
     def steps(self):
         """Memory for each directory; one overflow in each."""
         name = f"{self.args.files} steps"
@@ -470,6 +499,7 @@ def main():
     large = bench.worst
     if args.files > 0:
         bench.many()
+        bench.slots()
         bench.steps()
         bench.table()
         bench.rules()

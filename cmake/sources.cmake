@@ -21,7 +21,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   base/text_blocks.cc
   base/worker_pool.cc
 )
-set(OPDUMP_TESTS_base base/base_test.cc base/divide_test.cc base/isolated_test.cc base/key_numbers_test.cc base/record_sorter_test.cc base/resident_test.cc
+set(OPDUMP_TESTS_base base/base_test.cc base/divide_test.cc base/isolated_test.cc base/key_numbers_test.cc base/number_set_test.cc base/record_sorter_test.cc base/resident_test.cc
     base/scratch_test.cc base/scratch_vector_test.cc base/spill_test.cc base/text_blocks_test.cc
     base/worker_pool_test.cc)
 

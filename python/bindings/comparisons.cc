@@ -74,7 +74,7 @@ std::string table_of(const Comparison& comparison, bool all) {
   report::Table table(style);
   for (const compare::OperatorComparison& op : comparison.operators) table.add(op);
   std::string text;
-  table.print(comparison.result.has_ranks, [&](std::string_view line) { text += line; });
+  unwrap(table.print(comparison.result.has_ranks, [&](std::string_view line) { text += line; }));
   return (text.empty() ? text : text + "\n") + report::format_summary(comparison.result, style);
 }
 

@@ -105,10 +105,10 @@ class Reporter {
       terminal::print(report::summary_json_line(comparison, arguments_.golden, arguments_.actual));
     } else {
       bool has_table = false;
-      table_.print(comparison.has_ranks, [&](std::string_view line) {
+      OPDUMP_CHECK_OK(table_.print(comparison.has_ranks, [&](std::string_view line) {
         has_table = true;
         terminal::print(line);
-      });
+      }));
       if (has_table) terminal::print("\n");
       terminal::print(report::format_summary(comparison, style_));
     }

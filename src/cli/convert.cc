@@ -49,7 +49,7 @@ class Converter {
       : target_(target),
         plan_(plan),
         group_(group),
-        lister_(plan.dump.runs(), plan.chosen, target),
+        lister_(plan.dump.runs(), plan.chosen.span(), target),
         progress_("converting") {}
 
   Result<> run(const compare::Share& among) {
@@ -221,7 +221,7 @@ Result<int> convert_in(const group::Group& group, const ConvertArguments& argume
   if (!group.is_leader()) return 0;
   Result<> logged = ok();
   if (target.is_dump())
-    logged = write_operator_logs(plan->dump.runs(), plan->chosen, target.slot, target.output);
+    logged = write_operator_logs(plan->dump.runs(), plan->chosen.span(), target.slot, target.output);
   return report(converter, plan->dump, logged, arguments.output);
 }
 

@@ -81,7 +81,7 @@ class Survey {
 Result<ConvertPlan> make_convert_plan(const ConvertArguments& arguments, const ConvertTarget& target,
                                       const LogSink& tell) {
   OPDUMP_TRY(dump::DumpSet dump, dump::DumpSet::open(arguments.path, tell));
-  OPDUMP_TRY(std::vector<std::uint32_t> chosen, select_runs(dump, arguments.filter));
+  OPDUMP_TRY(Chosen chosen, select_runs(dump, arguments.filter));
   Survey survey(dump.runs(), target);
   for (const std::uint32_t run : chosen) OPDUMP_CHECK_OK(survey.add(run));
   if (survey.count() == 0)

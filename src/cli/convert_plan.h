@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "base/log.h"
 #include "base/result.h"
@@ -21,7 +20,7 @@ struct ConvertArguments {
 
 struct ConvertPlan {
   dump::DumpSet dump;
-  std::vector<std::uint32_t> chosen;  // of its runs
+  Chosen chosen;  // of its runs
   std::uint64_t tensors = 0, bytes = 0;
   std::string digest;  // of what decides about the files that are made
 };

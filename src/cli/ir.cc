@@ -260,7 +260,7 @@ Result<Chosen> choose_by_name(const Chosen& all, const std::string& text) {
   std::vector<OperatorName> names;
   for (std::size_t i = 0; i < all.size(); ++i)
     names.push_back({all[i].first->graph.nodes[all[i].second].op.name, sanitised[i], true});
-  OPDUMP_TRY(const std::vector<std::uint32_t> found, select_names(names, text));
+  OPDUMP_TRY(const auto found, select_names(names, text));
   Chosen named;
   for (const std::size_t index : found) named.push_back(all[index]);
   return named;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/key_numbers.h"
+#include "base/number_set.h"
 #include "base/record_sorter.h"
 #include "base/text.h"
 #include "cli/arguments.h"
@@ -21,7 +22,6 @@ namespace opdump::cli {
 namespace {
 
 using dump::OperatorRun;
-using Chosen = std::vector<std::uint32_t>;  // of the dump's runs
 
 struct LsArguments {
   std::string path;
@@ -43,8 +43,7 @@ void declare(CLI::App& app, LsArguments& arguments) {
 
 struct Totals {
   std::set<std::uint32_t> ranks;
-  std::set<std::int64_t> graphs;
-  std::vector<std::int64_t> steps;
+  NumberSet graphs, steps;
   std::uint64_t operators = 0, tensors = 0, statistics = 0, bytes = 0;
 };
 
@@ -60,8 +59,8 @@ Result<Totals> add_up(const dump::DumpSet& dump, const Chosen& chosen) {
   for (const std::uint32_t i : chosen) {
     const OperatorRun run = dump.runs().without_slots(i);
     totals.ranks.insert(run.rank);
-    totals.graphs.insert(run.graph_id);
-    if (totals.steps.empty() || totals.steps.back() != run.step) totals.steps.push_back(run.step);
+    totals.graphs.add(run.graph_id);
+    totals.steps.add(run.step);
     operators.add(compare::operator_name(run));
     for (const dump::Slot& slot : dump.runs().slots(i)) {
       totals.tensors += !slot.file.empty();
@@ -108,9 +107,14 @@ class Overflowed {
   KeyNumbers numbers_;  // of the first execution of each task, from 1 on
 };
 
-Result<> print_summary(const dump::DumpSet& dump, const Totals& totals, std::size_t run_count) {
-  const std::string steps = compare::format_ranges(totals.steps);
-  std::string text = counted(totals.ranks.size(), "rank") + ", " + counted(totals.graphs.size(), "graph");
+Result<> print_summary(const dump::DumpSet& dump, Totals& totals, std::size_t run_count) {
+  OPDUMP_TRY(const std::string steps, compare::format_ranges(totals.steps));
+  std::uint64_t graphs = 0;
+  OPDUMP_CHECK_OK(totals.graphs.visit_rows([&](std::int64_t first, std::int64_t last) {
+    graphs += static_cast<std::uint64_t>(last - first) + 1;
+    return ok();
+  }));
+  std::string text = counted(totals.ranks.size(), "rank") + ", " + counted(graphs, "graph");
   if (!steps.empty())
     text += (steps.find_first_of(",-") == std::string::npos ? ", step " : ", steps ") + steps;
   text += ": " + counted(totals.operators, "operator") + " in " + counted(run_count, "run") + ", " +
@@ -160,21 +164,25 @@ void list_text(const dump::DumpSet& dump, const Chosen& chosen) {
   }
 }
 
-std::vector<std::int64_t> different(std::vector<std::int64_t> numbers) {
-  std::ranges::sort(numbers);
-  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
-  return numbers;
-}
-
 // Prints `record` without its end, and the beginning of an array in it whose elements, which may be very
-// many, are told one by one.
-void print_open(const Json& record, std::string_view array) {
+// many, are told one by one. `begin` is what it begins with.
+void print_open(const Json& record, std::string_view array, std::string_view begin = "{") {
   std::string text = json_text(record);
   text.back() = ',';
-  terminal::print(text + "\"" + std::string(array) + "\":[");
+  terminal::print(std::string(begin) + text.substr(1) + "\"" + std::string(array) + "\":[");
 }
 
-Result<> list_json(const dump::DumpSet& dump, const Chosen& chosen, const Totals& totals) {
+Result<> print_numbers(NumberSet& numbers) {
+  std::string separator;
+  return numbers.visit_rows([&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t number = first;; ++number) {
+      terminal::print(std::exchange(separator, ",") + std::to_string(number));
+      if (number == last) return ok();
+    }
+  });
+}
+
+Result<> list_json(const dump::DumpSet& dump, const Chosen& chosen, Totals& totals) {
   for (const std::uint32_t i : chosen) {
     print_open(run_json(dump.runs().without_slots(i)), "slots");
     std::string separator;
@@ -187,8 +195,11 @@ Result<> list_json(const dump::DumpSet& dump, const Chosen& chosen, const Totals
   record["record"] = "summary";
   record["dump"] = dump.path().string();
   record["ranks"] = totals.ranks;
-  record["graphs"] = totals.graphs;
-  record["steps"] = different(totals.steps);
+  print_open(record, "graphs");
+  OPDUMP_CHECK_OK(print_numbers(totals.graphs));
+  terminal::print("],\"steps\":[");
+  OPDUMP_CHECK_OK(print_numbers(totals.steps));
+  record = Json();
   record["operators"] = totals.operators;
   record["runs"] = chosen.size();
   record["tensors"] = totals.tensors;
@@ -196,7 +207,7 @@ Result<> list_json(const dump::DumpSet& dump, const Chosen& chosen, const Totals
   record["statistics"] = totals.statistics;
   record["states"] = Json::object();
   for (const auto& [rank, status] : dump.statuses()) record["states"][std::to_string(rank)] = status.state;
-  print_open(record, "overflows");
+  print_open(record, "overflows", "],");
   std::string separator;
   OPDUMP_TRY(Overflowed overflowed, Overflowed::make(dump));
   OPDUMP_CHECK_OK(dump.visit_overflows([&](const dump::Overflow& overflow) -> Result<> {
@@ -225,7 +236,7 @@ Result<int> run_ls(std::span<const char* const> args) {
   if (auto done = parse_arguments(app, args)) return *done;
   OPDUMP_TRY(const dump::DumpSet dump, dump::DumpSet::open(arguments.path, terminal::print_remark));
   OPDUMP_TRY(const Chosen chosen, select_runs(dump, arguments.filter));
-  OPDUMP_TRY(const Totals totals, add_up(dump, chosen));
+  OPDUMP_TRY(Totals totals, add_up(dump, chosen));
   if (arguments.json) {
     OPDUMP_CHECK_OK(list_json(dump, chosen, totals));
     return 0;

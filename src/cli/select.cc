@@ -40,7 +40,7 @@ constexpr Test kTests[] = {is_name, is_name_end, is_part, is_part_in_any_case};
 // Which of very many names a text means; none of them is kept.
 class Selection {
  public:
-  explicit Selection(const std::string& text) : text_(text) {}
+  Selection(const std::string& text, Chosen found) : text_(text), found_(std::move(found)) {}
 
   void look(std::uint32_t number, const OperatorName& name) {
     for (std::size_t i = 0; i < std::min(best_ + 1, std::size(kTests)); ++i) {
@@ -51,12 +51,12 @@ class Selection {
       return;
     }
   }
-  std::vector<std::uint32_t> take() { return std::move(found_); }
+  Chosen take() { return std::move(found_); }
 
  private:
   const std::string& text_;
   std::size_t best_ = std::size(kTests);  // the first test that anything passed
-  std::vector<std::uint32_t> found_;
+  Chosen found_;
 };
 
 // What to tell of a text that means none of the names. They are looked at twice: for the word that is meant,
@@ -103,12 +103,13 @@ class Suggestion {
   std::set<std::string> shown_;
 };
 
-// visit(look) calls look(number, name) for each name.
+// visit(look) calls look(number, name) for each of `count` names.
 template <typename Visit>
-Result<std::vector<std::uint32_t>> select(const Visit& visit, const std::string& text) {
-  Selection selection(text);
+Result<Chosen> select(const Visit& visit, std::size_t count, const std::string& text) {
+  OPDUMP_TRY(Chosen none, Chosen::make(count));
+  Selection selection(text, std::move(none));
   visit([&](std::uint32_t number, const OperatorName& name) { selection.look(number, name); });
-  std::vector<std::uint32_t> found = selection.take();
+  Chosen found = selection.take();
   if (!found.empty()) return found;
   Suggestion suggestion(text);
   visit([&](std::uint32_t, const OperatorName& name) { suggestion.look_for_word(name.name); });
@@ -123,25 +124,24 @@ void add_filter(CLI::App& app, RunFilter& filter) {
   app.add_option("--step", filter.step, "Only this step");
 }
 
-Result<std::vector<std::uint32_t>> select_names(std::span<const OperatorName> names,
-                                                const std::string& text) {
+Result<Chosen> select_names(std::span<const OperatorName> names, const std::string& text) {
   const auto visit = [&](const auto& look) {
     for (std::uint32_t i = 0; i < names.size(); ++i) look(i, names[i]);
   };
-  return select(visit, text);
+  return select(visit, names.size(), text);
 }
 
-Result<std::vector<std::uint32_t>> select_runs(const dump::DumpSet& dump, const RunFilter& filter) {
+Result<Chosen> select_runs(const dump::DumpSet& dump, const RunFilter& filter) {
   const dump::Runs& runs = dump.runs();
-  std::vector<std::uint32_t> in_step;
+  OPDUMP_TRY(Chosen in_step, Chosen::make(runs.size()));
   for (std::uint32_t i = 0; i < runs.size(); ++i)
     if (!filter.step || runs.section_of(i).step == *filter.step) in_step.push_back(i);
   if (filter.step && in_step.empty()) {
-    std::vector<std::int64_t> steps;
-    for (std::uint32_t i = 0; i < runs.section_count(); ++i) steps.push_back(runs.section(i).step);
+    NumberSet steps;
+    for (std::uint32_t i = 0; i < runs.section_count(); ++i) steps.add(runs.section(i).step);
+    OPDUMP_TRY(const std::string ranges, compare::format_ranges(steps));
     return Error(Code::not_found, dump.path().string() + ": there is no step " +
-                                      std::to_string(*filter.step) + "; the dump has " +
-                                      compare::format_ranges(std::move(steps)));
+                                      std::to_string(*filter.step) + "; the dump has " + ranges);
   }
   if (filter.op.empty() || in_step.empty()) return in_step;
   const auto visit = [&](const auto& look) {
@@ -150,7 +150,7 @@ Result<std::vector<std::uint32_t>> select_runs(const dump::DumpSet& dump, const 
       look(i, OperatorName{compare::operator_name(run), run.name, run.op != nullptr});
     }
   };
-  return select(visit, filter.op);
+  return select(visit, in_step.size(), filter.op);
 }
 
 }  // namespace opdump::cli

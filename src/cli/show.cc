@@ -2,6 +2,7 @@
 #include <set>
 #include <string>
 
+#include "base/number_set.h"
 #include "base/record_sorter.h"
 #include "base/text.h"
 #include "cli/arguments.h"
@@ -19,7 +20,6 @@ namespace opdump::cli {
 namespace {
 
 using dump::OperatorRun;
-using Chosen = std::vector<std::uint32_t>;  // of the dump's runs
 
 // More than this many executions are listed by name instead of shown.
 constexpr std::size_t kMaxShown = 10;
@@ -153,11 +153,10 @@ Result<> show_runs(const dump::DumpSet& dump, const Chosen& chosen, const Graphs
 // Errors: io.
 Result<> list_names(const dump::DumpSet& dump, const Chosen& chosen, const std::string& text) {
   RecordSorter names;
-  std::vector<std::int64_t> steps;
+  NumberSet steps;
   for (const std::uint32_t i : chosen) {
     names.add(compare::operator_name(dump.runs().without_slots(i)));
-    const std::int64_t step = dump.runs().section_of(i).step;
-    if (steps.empty() || steps.back() != step) steps.push_back(step);
+    steps.add(dump.runs().section_of(i).step);
   }
   std::uint64_t count = 0;
   OPDUMP_CHECK_OK(names.visit_different([&](std::string_view name) {
@@ -165,8 +164,9 @@ Result<> list_names(const dump::DumpSet& dump, const Chosen& chosen, const std::
     terminal::print(std::string(name) + "\n");
     return ok();
   }));
-  const std::string what = counted(chosen.size(), "execution") + " of " + counted(count, "operator") +
-                           " in steps " + compare::format_ranges(std::move(steps));
+  OPDUMP_TRY(const std::string ranges, compare::format_ranges(steps));
+  const std::string what =
+      counted(chosen.size(), "execution") + " of " + counted(count, "operator") + " in steps " + ranges;
   terminal::print(text.empty() ? "the dump has " + what + "; name one, or --step\n"
                                : "'" + text + "' means " + what + "; say more of the name, or --step\n");
   return ok();

@@ -51,10 +51,7 @@ class OpenQuestions {
 
   // Of an operator that is judged.
   void add(const OperatorComparison& op) {
-    if (op.is_alone) {
-      std::vector<std::int64_t>& steps = absent_steps_[{op.run().rank, op.golden != nullptr}];
-      if (steps.empty() || steps.back() != op.run().step) steps.push_back(op.run().step);
-    }
+    if (op.is_alone) absent_steps_[{op.run().rank, op.golden != nullptr}].add(op.run().step);
     if (op.golden == nullptr || op.actual == nullptr) return;
     for (const SlotComparison& slot : op.slots) {
       if (slot.verdict == Verdict::unreadable && !is_told(slot.golden) && !is_told(slot.actual)) {
@@ -69,10 +66,10 @@ class OpenQuestions {
   }
 
   // "rank 0: steps 1-11 are only in actual"; slots that cannot be read by name, inputs that only one side
-  // recorded by number -- a whole dump may be without inputs.
-  void append_to(std::vector<std::string>& reasons) {
+  // recorded by number -- a whole dump may be without inputs. Errors: io.
+  Result<> append_to(std::vector<std::string>& reasons) {
     for (auto& [key, numbers] : absent_steps_) {
-      const std::string ranges = format_ranges(std::move(numbers));
+      OPDUMP_TRY(const std::string ranges, format_ranges(numbers));
       const bool is_one = ranges.find_first_of(",-") == std::string::npos;
       reasons.push_back("rank " + std::to_string(key.first) + ": " + (is_one ? "step " : "steps ") + ranges +
                         (is_one ? " is" : " are") + " only in " + (key.second ? "golden" : "actual"));
@@ -82,6 +79,7 @@ class OpenQuestions {
     for (const auto& [count, side] : {std::pair(only_golden_, "golden"), std::pair(only_actual_, "actual")})
       if (count > 0)
         reasons.push_back(counted(count, "input") + (count == 1 ? " is" : " are") + " only in " + side);
+    return ok();
   }
 
  private:
@@ -89,7 +87,7 @@ class OpenQuestions {
     return slot != nullptr && told_.contains(slot->undumped_reason);
   }
   std::set<std::string_view> told_;
-  std::map<std::pair<std::uint32_t, bool>, std::vector<std::int64_t>> absent_steps_;  // by rank, is in golden
+  std::map<std::pair<std::uint32_t, bool>, NumberSet> absent_steps_;  // by rank, is in golden
   std::vector<std::string> unreadable_;
   std::uint64_t more_unreadable_ = 0, only_golden_ = 0, only_actual_ = 0;
 };
@@ -165,7 +163,7 @@ class Comparer {
       if (options_.progress && total_ > 0) options_.progress(done_, total_);
     }
     std::ranges::move(unfinished_reasons_, std::back_inserter(comparison_.incomplete));
-    questions_.append_to(comparison_.incomplete);
+    OPDUMP_CHECK_OK(questions_.append_to(comparison_.incomplete));
     judge_.conclude(comparison_);
     return std::move(comparison_);
   }

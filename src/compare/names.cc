@@ -4,6 +4,16 @@
 
 namespace opdump::compare {
 
+namespace {
+
+void append_row(std::string& text, std::int64_t first, std::int64_t last) {
+  if (!text.empty()) text += ",";
+  text += std::to_string(first);
+  if (last > first) text += "-" + std::to_string(last);
+}
+
+}  // namespace
+
 const std::string& operator_name(const dump::OperatorRun& run) {
   return run.op != nullptr ? run.op->name : run.name;
 }
@@ -29,10 +39,15 @@ std::string format_ranges(std::vector<std::int64_t> numbers) {
   std::string text;
   for (std::size_t i = 0, j = 0; i < numbers.size(); i = j) {
     for (j = i + 1; j < numbers.size() && numbers[j] == numbers[j - 1] + 1;) ++j;
-    if (!text.empty()) text += ",";
-    text += std::to_string(numbers[i]);
-    if (j > i + 1) text += "-" + std::to_string(numbers[j - 1]);
+    append_row(text, numbers[i], numbers[j - 1]);
   }
+  return text;
+}
+
+Result<std::string> format_ranges(NumberSet& numbers) {
+  std::string text;
+  OPDUMP_CHECK_OK(numbers.visit_rows(
+      [&](std::int64_t first, std::int64_t last) { return append_row(text, first, last), ok(); }));
   return text;
 }
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/number_set.h"
+#include "base/result.h"
 #include "compare/compare.h"
 
 namespace opdump::compare {
@@ -19,7 +21,9 @@ std::string slot_name(const SlotComparison& slot);
 // `name` with "\n" for a line feed, so that no name looks like a line of its own.
 std::string one_line(std::string name);
 
-// "0-3,7": the different ones of `numbers` in rising order.
+// "0-3,7": the different ones of `numbers` in rising order. Errors: io -- they are very many, and those that
+// were put aside cannot be read.
 std::string format_ranges(std::vector<std::int64_t> numbers);
+Result<std::string> format_ranges(NumberSet& numbers);
 
 }  // namespace opdump::compare

@@ -96,12 +96,12 @@ void Table::add(const OperatorComparison& op) {
 
 void Table::add_row(const OperatorComparison& op) {
   if (!is_shown(op, style_.all)) return;
-  if (!style_.all && row_count_ == style_.row_limit) {
+  if (!style_.all && rows_.count() == style_.row_limit) {
     ++left_out_;
     return;
   }
-  ++row_count_;
-  Packer out(rows_);
+  row_.clear();
+  Packer out(row_);
   out.object(op.verdict);
   Row row = make_row(op);
   for (std::size_t c = 0; c < kColumns; ++c) {
@@ -109,11 +109,12 @@ void Table::add_row(const OperatorComparison& op) {
     widths_[c] = std::max(widths_[c], cell.size());
     out.text(cell);
   }
+  rows_.add(row_);
 }
 
 // Columns that no row fills are left out, and so is the rank where there is only one.
-void Table::print(bool with_rank, const std::function<void(std::string_view line)>& write) const {
-  if (row_count_ == 0) return;
+Result<> Table::print(bool with_rank, const std::function<void(std::string_view line)>& write) const {
+  if (rows_.count() == 0) return ok();
   std::array<std::size_t, kColumns> widths = widths_;
   if (!with_rank) widths[kRank] = 0;
   for (std::size_t c = 0; c < kColumns; ++c)
@@ -121,13 +122,16 @@ void Table::print(bool with_rank, const std::function<void(std::string_view line
   Row row;
   std::ranges::copy(kHeader, row.begin());
   write(format_row(row, widths, {}));
-  for (Unpacker in(rows_); !in.is_empty();) {
+  OPDUMP_CHECK_OK(rows_.visit([&](std::string_view packed) {
+    Unpacker in(packed);
     const auto verdict = in.object<Verdict>();
     for (std::string& cell : row) cell = in.text();
     write(format_row(row, widths, style_.colour ? colour_of(verdict) : std::string_view()));
-  }
+    return ok();
+  }));
   if (left_out_ > 0)
     write("... and " + std::to_string(left_out_) + " more that do not match; --all shows every operator\n");
+  return ok();
 }
 
 std::string format_summary(const compare::Comparison& comparison, const TableStyle& style) {

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
+#include "base/spilled_texts.h"
 #include "compare/compare.h"
 
 namespace opdump::report {
@@ -25,8 +27,9 @@ class Table {
  public:
   explicit Table(const TableStyle& style) : style_(style) {}
   void add(const compare::OperatorComparison& op);  // or a part of one, until it has no more
-  // Line by line; nothing if every operator matches and not `all`. `with_rank`: there are several.
-  void print(bool with_rank, const std::function<void(std::string_view line)>& write) const;
+  // Line by line; nothing if every operator matches and not `all`. `with_rank`: there are several. Errors: io
+  // -- rows are very many, and those that were put aside cannot be read.
+  Result<> print(bool with_rank, const std::function<void(std::string_view line)>& write) const;
 
   static constexpr std::size_t kColumns = 9;
 
@@ -35,10 +38,10 @@ class Table {
 
   TableStyle style_;
   std::optional<compare::OperatorComparison> parts_;  // what is kept of those of the operator
-  std::size_t row_count_ = 0;
   std::uint64_t left_out_ = 0;
   std::array<std::size_t, kColumns> widths_{};
-  std::string rows_;  // packed: there may be very many
+  SpilledTexts rows_;  // packed
+  std::string row_;    // kept for its memory
 };
 
 // Notes, reasons why the answer may not be whole, coverage, conclusion: one line each, conclusion last.

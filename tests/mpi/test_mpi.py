@@ -94,27 +94,30 @@ def test_a_process_that_dies_with_its_supervisor(whole):
     assert done.returncode not in (0, 1) and done.stdout == ""
 
 
-def table(root, count):
-    """A dump of so many operators, of which there are statistics only."""
+def table(root, count, of_one=False):
+    """A dump of so many operators, or tensors of one, of which there are statistics only."""
     folder = root / "rank_0/net/0/0"
     folder.mkdir(parents=True)
-    rows = [f"Add,Default/add-op{i},0,0,{1700000000000000 + i},output,0,8,float32,\"(2,)\",{i % 777}.5\n" for i in range(count)]
+    places = [(0, 0, i) if of_one else (i, i, 0) for i in range(count)]
+    rows = [f"Add,Default/add-op{op},0,0,{1700000000000000 + time},output,{index},8,float32,\"(2,)\",{(op + index) % 777}.5\n"
+            for op, time, index in places]
     header = "Op Type,Op Name,Task ID,Stream ID,Timestamp,IO,Slot,Data Size,Data Type,Shape,Max Value\n"
     (folder / "statistic.csv").write_text(header + "".join(rows))
     return root
 
 
-def test_more_operators_than_are_shared_at_a_time(tmp_path):
-    many, few = table(tmp_path / "many", 9000), table(tmp_path / "few", 10)
+@pytest.mark.parametrize("count, of_one", [(9000, False), (40000, True)])
+def test_more_than_is_shared_at_a_time(tmp_path, count, of_one):
+    many, few = table(tmp_path / "many", count, of_one), table(tmp_path / "few", 10)
     command = ["compare", many, many, "--csv"]
     alone = subprocess.run([OPDUMP, *command, tmp_path / "1.csv"], capture_output=True, text=True)
     together = mpirun((3, OPDUMP, *command, tmp_path / "n.csv"))
     assert together.stdout == alone.stdout and together.returncode == alone.returncode == 0, together.stderr
-    assert "9000 of 9000 tensors" in alone.stdout
+    assert f"{count} of {count} tensors" in alone.stdout
     assert (tmp_path / "n.csv").read_bytes() == (tmp_path / "1.csv").read_bytes()
     for other in [few, "nowhere"]:  # fewer rounds, and none
         done = mpirun((2, OPDUMP, *command, tmp_path / "n.csv"), (1, OPDUMP, "compare", many, other))
-        assert done.returncode == 3 and "9000 of 9000 tensors" in done.stdout, done.stdout + done.stderr
+        assert done.returncode == 3 and f"{count} of {count} tensors" in done.stdout, done.stdout + done.stderr
         done = mpirun((1, OPDUMP, "compare", few, few), (1, OPDUMP, "compare", many, many))
         assert done.returncode == 3 and "10 of 10 tensors" in done.stdout, done.stdout + done.stderr
 
