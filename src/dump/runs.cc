@@ -146,9 +146,11 @@ std::vector<UndumpedSlot> Runs::undumped_of(const Entry& entry) const {
   }
   // What was added last stands first, and the first that was added is meant.
   std::ranges::reverse(slots);
-  const auto place = [](const UndumpedSlot& slot) { return place_of(slot); };
-  std::ranges::stable_sort(slots, {}, place);
-  slots.erase(std::ranges::unique(slots, {}, place).begin(), slots.end());
+  std::ranges::stable_sort(slots, {}, [](const UndumpedSlot& slot) { return place_of(slot); });
+  const auto have_one_place = [](const UndumpedSlot& a, const UndumpedSlot& b) {
+    return place_of(a) == place_of(b);
+  };
+  slots.erase(std::unique(slots.begin(), slots.end(), have_one_place), slots.end());
   std::ranges::reverse(slots);
   return slots;
 }
