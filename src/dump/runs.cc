@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <iterator>
-#include <tuple>
 #include <utility>
 
 #include "base/resident.h"
@@ -15,25 +14,14 @@ namespace {
 constexpr std::uint64_t kBlockBytes = 4 << 20;
 constexpr std::uint64_t kNoTime = UINT64_MAX;
 
-std::tuple<model::Side, std::uint32_t> place_of(const Slot& slot) { return {slot.side, slot.index}; }
+// In the order of slots.
+std::uint64_t place_of(const Slot& slot) { return static_cast<std::uint64_t>(slot.side) << 32 | slot.index; }
 
 std::uint64_t first_timestamp(const OperatorRun& run) {
   std::uint64_t first = kNoTime;
   for (const Slot& slot : run.slots)
     if (slot.timestamp_us != 0) first = std::min(first, slot.timestamp_us);
   return first;
-}
-
-std::tuple<model::Side, std::uint32_t> place_of(const UndumpedSlot& slot) { return {slot.side, slot.index}; }
-
-Slot as_slot(const UndumpedSlot& from) {
-  Slot slot;
-  slot.side = from.side;
-  slot.index = from.index;
-  slot.dtype = from.dtype;
-  slot.shape = from.shape;
-  slot.undumped_reason = from.reason;
-  return slot;
 }
 
 void pack(const model::Operator& op, std::string& bytes) {
@@ -119,40 +107,43 @@ Result<> Runs::add_undumped(std::uint32_t number, const UndumpedSlot& slot) {
   for (const std::int64_t dim : slot.shape.dims()) out.signed_number(dim);
   out.text(slot.reason);
   OPDUMP_TRY(op.undumped, store(packed_));
+  ++op.undumped_count;
   return ok();
 }
 
-// Those that an execution has unless it has data for them, each once and the first last; without what tells
-// their operator. The log names a slot once, at the first step it was seen: it has no data in later steps
-// either.
-std::vector<UndumpedSlot> Runs::undumped_of(const Entry& entry) const {
-  std::vector<UndumpedSlot> slots;
+// Those that an execution has unless it has data for them, the first last. The log names a slot once, at the
+// first step it was seen: it has no data in later steps either.
+std::vector<UndumpedPlace> Runs::undumped_of(const Entry& entry) const {
+  std::vector<UndumpedPlace> slots;
   if (entry.op == 0) return slots;
   const std::int64_t step = sections_[entry.section].place.step;
-  for (std::uint64_t at = operators_[entry.op - 1].undumped; at != kNowhere;) {
+  for (std::uint64_t at = operators_[entry.op - 1].undumped, next = 0; at != kNowhere; at = next) {
     Unpacker in(stored_from(at));
-    at = in.object<std::uint64_t>();
-    UndumpedSlot slot;
-    slot.step = in.signed_number();
-    if (step < slot.step) continue;
-    slot.side = static_cast<model::Side>(in.number());
-    slot.index = static_cast<std::uint32_t>(in.number());
-    slot.dtype = static_cast<model::DType>(in.number());
-    std::vector<std::int64_t> dims(in.number());
-    for (std::int64_t& dim : dims) dim = in.signed_number();
-    slot.shape = model::Shape(dims);
-    slot.reason = in.text();
-    slots.push_back(std::move(slot));
+    next = in.object<std::uint64_t>();
+    if (step < in.signed_number()) continue;
+    const std::uint64_t side = in.number();
+    slots.push_back({side << 32 | in.number(), at});
   }
-  // What was added last stands first, and the first that was added is meant.
-  std::ranges::reverse(slots);
-  std::ranges::stable_sort(slots, {}, [](const UndumpedSlot& slot) { return place_of(slot); });
-  const auto have_one_place = [](const UndumpedSlot& a, const UndumpedSlot& b) {
-    return place_of(a) == place_of(b);
-  };
+  std::ranges::sort(slots);  // what was added first lies in front
+  const auto have_one_place = [](const UndumpedPlace& a, const UndumpedPlace& b) { return a.slot == b.slot; };
   slots.erase(std::unique(slots.begin(), slots.end(), have_one_place), slots.end());
   std::ranges::reverse(slots);
   return slots;
+}
+
+Slot Runs::undumped_at(std::uint64_t at) const {
+  Unpacker in(stored_from(at));
+  in.object<std::uint64_t>();
+  in.signed_number();
+  Slot slot;
+  slot.side = static_cast<model::Side>(in.number());
+  slot.index = static_cast<std::uint32_t>(in.number());
+  slot.dtype = static_cast<model::DType>(in.number());
+  std::vector<std::int64_t> dims(in.number());
+  for (std::int64_t& dim : dims) dim = in.signed_number();
+  slot.shape = model::Shape(dims);
+  slot.undumped_reason = in.text();
+  return slot;
 }
 
 // Returns where it is from now on.
@@ -252,10 +243,11 @@ OperatorRun Runs::operator[](std::size_t index) const {
 }
 
 std::uint64_t Runs::slot_count(std::size_t index) const {
-  Unpacker in(stored_from(entries_[index].at));
+  const Entry& entry = entries_[index];
+  Unpacker in(stored_from(entry.at));
   skip_head(in);
   Part part = unpack_part(in);
-  std::uint64_t count = part.slots;
+  std::uint64_t count = part.slots + (entry.op != 0 ? operators_[entry.op - 1].undumped_count : 0);
   while (part.next != kNowhere) {
     Unpacker next(stored_from(part.next));
     part = unpack_part(next);
@@ -293,11 +285,11 @@ void RunSlots::unpack_next() {
 
 Slot* RunSlots::next() {
   if (undumped_.empty() && !stored_) return nullptr;
-  if (!undumped_.empty() && (!stored_ || place_of(undumped_.back()) < place_of(*stored_))) {
-    slot_ = as_slot(undumped_.back());
+  if (!undumped_.empty() && (!stored_ || undumped_.back().slot < place_of(*stored_))) {
+    slot_ = runs_.undumped_at(undumped_.back().at);
     undumped_.pop_back();
   } else {
-    if (!undumped_.empty() && place_of(undumped_.back()) == place_of(*stored_)) undumped_.pop_back();
+    if (!undumped_.empty() && undumped_.back().slot == place_of(*stored_)) undumped_.pop_back();
     slot_ = std::move(*stored_);
     unpack_next();
   }

@@ -2,6 +2,7 @@
 // files that the system may put on the disk (base/scratch.h), and taken out when somebody asks for it.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -22,6 +23,12 @@
 namespace opdump::dump {
 
 class Runs;
+
+// Where a slot without data is kept: by what slots are ordered, and its place in Runs.
+struct UndumpedPlace {
+  std::uint64_t slot = 0, at = 0;
+  auto operator<=>(const UndumpedPlace&) const = default;  // NOLINT(modernize-use-nullptr): not a pointer
+};
 
 // The slots of an execution, of which there may be very many: each is unpacked when its turn comes. To be
 // gone through once, by next() or as `for (const Slot& slot : runs.slots(index))`.
@@ -51,11 +58,11 @@ class RunSlots {
 
   const Runs& runs_;
   std::string_view directory_;
-  Unpacker in_;                         // of the part
-  std::uint64_t left_ = 0, next_part_;  // slots in the part; where the part behind it is
-  Slot slot_;                           // whose turn it is
-  std::optional<Slot> stored_;          // the next one that is not only in the log
-  std::vector<UndumpedSlot> undumped_;  // the next one last
+  Unpacker in_;                          // of the part
+  std::uint64_t left_ = 0, next_part_;   // slots in the part; where the part behind it is
+  Slot slot_;                            // whose turn it is
+  std::optional<Slot> stored_;           // the next one that is not only in the log
+  std::vector<UndumpedPlace> undumped_;  // the next one last
 };
 
 class Runs {
@@ -89,7 +96,7 @@ class Runs {
   // The same without its slots, which takes less time.
   OperatorRun without_slots(std::size_t index) const;
   RunSlots slots(std::size_t index) const { return {*this, index}; }
-  // How many it has, but for those that only the log knows.
+  // How many it has at most: the log may know some of them, too.
   std::uint64_t slot_count(std::size_t index) const;
   const Section& section_of(std::size_t index) const { return section(entries_[index].section); }
   Iterator begin() const { return {this, 0}; }
@@ -158,6 +165,7 @@ class Runs {
     std::uint64_t at = 0;
     std::uint64_t undumped =
         kNowhere;  // the last slot that was added; each is behind the place of the one before
+    std::uint64_t undumped_count = 0;
   };
   Result<std::uint64_t> store(std::string_view bytes);
   std::span<std::byte> bytes_from(std::uint64_t at) const;
@@ -168,7 +176,8 @@ class Runs {
   }
   OperatorRun unpack_head(const Entry& entry, Unpacker& in) const;
   static Part unpack_part(Unpacker& in);
-  std::vector<UndumpedSlot> undumped_of(const Entry& entry) const;
+  std::vector<UndumpedPlace> undumped_of(const Entry& entry) const;
+  Slot undumped_at(std::uint64_t at) const;
   Result<ScratchVector<std::uint32_t>> number_steps() const;
   Result<> find_times(RecordSorter& by_time) const;
 

@@ -185,7 +185,7 @@ TEST(Runs, TakeVeryManySlotsInParts) {
   ASSERT_EQ(runs.size(), 3u);
   EXPECT_EQ(runs[2].name, "between");  // the last part of the one before has time 6
   EXPECT_EQ(runs.slot_count(0), 1u);
-  EXPECT_EQ(runs.slot_count(1), 9u);
+  EXPECT_EQ(runs.slot_count(1), 13u);
   std::vector<std::uint32_t> indices;
   for (const Slot& slot : runs.slots(1)) indices.push_back(slot.index);
   EXPECT_THAT(indices, ElementsAre(0, 1, 2, 4, 7, 12, 14, 16, 18, 20, 22, 99));
