@@ -117,27 +117,6 @@ std::uint64_t stored_bytes(const SlotComparison& slot) {
          (slot.actual != nullptr ? slot.actual->stored_bytes() : 0);
 }
 
-}  // namespace
-
-math::Tolerance default_tolerance(model::DType dtype) {
-  switch (dtype) {
-    case model::DType::float16:
-      return {1e-3, 1e-5};
-    case model::DType::bfloat16:
-      return {1.6e-2, 1e-5};
-    case model::DType::float32:
-    case model::DType::complex64:
-      return {1.3e-6, 1e-5};
-    case model::DType::float64:
-    case model::DType::complex128:
-      return {1e-7, 1e-7};
-    default:
-      return {0, 0};
-  }
-}
-
-namespace {
-
 // Compares the operators of a pairing in their order.
 class Comparer {
  public:
@@ -262,6 +241,23 @@ class Comparer {
 };
 
 }  // namespace
+
+math::Tolerance default_tolerance(model::DType dtype) {
+  switch (dtype) {
+    case model::DType::float16:
+      return {1e-3, 1e-5};
+    case model::DType::bfloat16:
+      return {1.6e-2, 1e-5};
+    case model::DType::float32:
+    case model::DType::complex64:
+      return {1.3e-6, 1e-5};
+    case model::DType::float64:
+    case model::DType::complex128:
+      return {1e-7, 1e-7};
+    default:
+      return {0, 0};
+  }
+}
 
 Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                  const Options& options) {

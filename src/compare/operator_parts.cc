@@ -1,6 +1,5 @@
 #include "compare/operator_parts.h"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -15,7 +14,7 @@ using dump::Slot;
 
 constexpr std::size_t kOrderBytes = sizeof(std::uint64_t);
 
-std::shared_ptr<const OperatorRun> share(bool is_there, OperatorRun run) {
+std::shared_ptr<const OperatorRun> as_shared(bool is_there, OperatorRun run) {
   return is_there ? std::make_shared<const OperatorRun>(std::move(run)) : nullptr;
 }
 
@@ -30,16 +29,21 @@ void fill_slots(OperatorComparison& op, bool by_name) {
   }
 }
 
-bool have_names(const dump::Runs& runs, std::uint32_t index) {
-  if (index == OperatorPair::kNone) return false;
-  for (const Slot& slot : runs.slots(index))
+// Whether the dump knows what operands are called.
+template <typename Slots>
+bool have_names(Slots&& slots) {
+  for (const Slot& slot : slots)
     if (!slot.argument.empty()) return true;
   return false;
 }
 
-bool have_names(const std::shared_ptr<const OperatorRun>& run) {
-  return run != nullptr &&
-         std::ranges::any_of(run->slots, [](const Slot& slot) { return !slot.argument.empty(); });
+// The place of a slot in its record.
+std::string_view place_of(std::string_view record) {
+  SortKeyReader in(record);
+  in.number();
+  in.text();
+  in.number();
+  return record.substr(0, record.size() - in.rest().size());
 }
 
 }  // namespace
@@ -52,7 +56,8 @@ OperatorComparison make_operator(const OperatorPair& pair, const dump::DumpSet& 
     op.golden = std::make_shared<const OperatorRun>(golden.runs()[pair.golden]);
   if (pair.actual != OperatorPair::kNone)
     op.actual = std::make_shared<const OperatorRun>(actual.runs()[pair.actual]);
-  fill_slots(op, have_names(op.golden) && have_names(op.actual));
+  const bool is_paired = op.golden != nullptr && op.actual != nullptr;
+  fill_slots(op, is_paired && have_names(op.golden->slots) && have_names(op.actual->slots));
   return op;
 }
 
@@ -61,7 +66,9 @@ Result<OperatorParts> OperatorParts::make(const OperatorPair& pair, const dump::
   OperatorParts made;
   made.parts_ = parts;
   made.is_alone_ = pair.is_alone;
-  made.by_name_ = have_names(golden.runs(), pair.golden) && have_names(actual.runs(), pair.actual);
+  const bool is_paired = pair.golden != OperatorPair::kNone && pair.actual != OperatorPair::kNone;
+  made.by_name_ = is_paired && have_names(golden.runs().slots(pair.golden)) &&
+                  have_names(actual.runs().slots(pair.actual));
   OPDUMP_CHECK_OK(made.fill(made.golden_, golden.runs(), pair.golden));
   OPDUMP_CHECK_OK(made.fill(made.actual_, actual.runs(), pair.actual));
   return made;
@@ -88,19 +95,6 @@ Result<> OperatorParts::fill(Source& source, const dump::Runs& runs, std::uint32
   OPDUMP_TRY(source.has_next, source.reader->next());
   return ok();
 }
-
-namespace {
-
-// Where the place of a slot ends in its record.
-std::string_view place_of(std::string_view record) {
-  SortKeyReader in(record);
-  in.number();
-  in.text();
-  in.number();
-  return record.substr(0, record.size() - in.rest().size());
-}
-
-}  // namespace
 
 // Moves the slots of a place to `run`: mostly one.
 Result<> OperatorParts::take(Source& source, std::string_view place, OperatorRun& run) {
@@ -130,8 +124,8 @@ Result<OperatorComparison> OperatorParts::next() {
   OperatorComparison part;
   part.is_alone = is_alone_;
   part.has_more = !is_last;
-  part.golden = share(golden_.slots != nullptr, std::move(golden));
-  part.actual = share(actual_.slots != nullptr, std::move(actual));
+  part.golden = as_shared(golden_.slots != nullptr, std::move(golden));
+  part.actual = as_shared(actual_.slots != nullptr, std::move(actual));
   fill_slots(part, by_name_);
   return part;
 }

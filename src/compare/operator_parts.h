@@ -49,7 +49,6 @@ class OperatorParts {
 class MeasuredParts {
  public:
   void add(const OperatorComparison& part);
-  std::uint64_t count() const { return parts_.count(); }
   // Calls take(part) -> Result<> with each. Errors: io, and those of `take`.
   Result<> visit(const std::function<Result<>(OperatorComparison part)>& take) const;
 

@@ -13,7 +13,7 @@ model::Side side_of(const SlotComparison& slot);
 const SlotComparison* first_difference(const OperatorComparison& op, model::Side side);
 
 // The slot that tells most about an operator: the first output that differs, else the first input that
-// differs, else the first one with metrics; null if there is none.
+// differs, else the first that cannot be read, else the one that is off by most; null if there is none.
 const SlotComparison* telling_slot(const OperatorComparison& op);
 
 // Puts the next part of an operator (OperatorComparison::has_more) to those before: what is kept has the few
