@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -119,6 +120,26 @@ TEST(File, ReplacesWholeFilesAndReportsErrors) {
   ASSERT_TRUE(mapped);
   EXPECT_EQ(mapped->bytes().size(), 3u);
   EXPECT_FALSE(MappedFile::open(directory));
+  std::filesystem::remove_all(directory);
+}
+
+// Opening a pipe without a writer would wait for ever.
+TEST(File, WhatIsNoRegularFileIsRefusedAtOnce) {
+  const auto directory =
+      std::filesystem::temp_directory_path() / ("opdump_file_test" + std::to_string(::getpid()));
+  ASSERT_TRUE(make_directories(directory, 0700));
+  const std::filesystem::path pipe = directory / "pipe", link = directory / "link";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::filesystem::create_symlink(pipe, link);
+  for (const auto& [path, kind] : {std::pair(pipe, "this is a pipe"), std::pair(link, "this is a pipe"),
+                                   std::pair(directory, "this is a directory"),
+                                   std::pair(std::filesystem::path("/dev/zero"), "this is a device")}) {
+    EXPECT_NE(read_file(path, 100).error().message().find(kind), std::string::npos) << path;
+    EXPECT_EQ(MappedFile::open(path).error().code(), Code::io) << path;
+    EXPECT_EQ(MappedFile::open_part(path, 0, 1).error().code(), Code::io) << path;
+    EXPECT_EQ(open_input(path).error().code(), Code::io) << path;
+  }
+  EXPECT_EQ(open_input(directory / "nothing").error().code(), Code::not_found);
   std::filesystem::remove_all(directory);
 }
 

@@ -68,18 +68,16 @@ Result<std::span<const std::byte>> read_copy(const Fd& fd, std::uint64_t offset,
   return std::span<const std::byte>(copy.release(), size);
 }
 
-struct OpenFile {
-  Fd fd;
-  std::size_t size = 0;
-};
+// What a path that is no regular file leads to.
+std::string_view kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "a directory";
+  if (S_ISFIFO(mode)) return "a pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
+}
 
-Result<OpenFile> open_regular(const std::string& path) {
-  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) return io_error(path, "open");
-  struct stat info {};
-  if (::fstat(fd.get(), &info) != 0) return io_error(path, "stat");
-  if (!S_ISREG(info.st_mode)) return Error(Code::io, path + ": not a regular file");
-  return OpenFile{std::move(fd), static_cast<std::size_t>(info.st_size)};
+Error not_regular(const std::filesystem::path& path, mode_t mode) {
+  return {Code::io, path.string() + ": this is " + std::string(kind_of(mode)) + "; expected a regular file"};
 }
 
 }  // namespace
@@ -99,9 +97,23 @@ Error io_error(const std::filesystem::path& path, std::string_view what) {
   return {code, path.string() + ": " + std::string(what) + ": " + std::generic_category().message(number)};
 }
 
+Result<InputFile> open_input(const std::filesystem::path& path, int flags) {
+  Fd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | flags));
+  struct stat info {};
+  if (!fd) {
+    const int number = errno;
+    if (::stat(path.c_str(), &info) == 0 && S_ISSOCK(info.st_mode)) return not_regular(path, info.st_mode);
+    errno = number;
+    return io_error(path, "open");
+  }
+  if (::fstat(fd.get(), &info) != 0) return io_error(path, "stat");
+  if (!S_ISREG(info.st_mode)) return not_regular(path, info.st_mode);
+  return InputFile{std::move(fd), static_cast<std::uint64_t>(info.st_size)};
+}
+
 Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t limit_bytes) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) return io_error(path, "open");
+  OPDUMP_TRY(const InputFile file, open_input(path));
+  const Fd& fd = file.fd;
   std::string text;
   char buffer[64 * 1024];
   for (;;) {
@@ -147,7 +159,7 @@ Result<> make_directories(const std::filesystem::path& path, unsigned mode) {
 }
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
-  OPDUMP_TRY(const OpenFile file, open_regular(path));
+  OPDUMP_TRY(const InputFile file, open_input(path));
   if (file.size == 0) return MappedFile({});
   if (file.size > kCopiedBytes) return map(file.fd, file.size, path);
   OPDUMP_TRY(const auto bytes, read_copy(file.fd, 0, file.size, path));
@@ -155,7 +167,7 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
 }
 
 Result<MappedFile> MappedFile::open_part(const std::string& path, std::uint64_t offset, std::uint64_t size) {
-  OPDUMP_TRY(const OpenFile file, open_regular(path));
+  OPDUMP_TRY(const InputFile file, open_input(path));
   if (offset > file.size || size > file.size - offset) return became_shorter(path);
   if (size == 0) return MappedFile({});
   if (size <= kCopiedBytes) {

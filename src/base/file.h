@@ -35,7 +35,18 @@ class Fd {
 // "No space left on device" and the like for the current errno. `what` names the call's object.
 Error io_error(const std::filesystem::path& path, std::string_view what);
 
-// All of a file. Errors: not_found, io, limit (larger than `limit_bytes`).
+// A file that is open for reading, and its size in bytes as the system states it (0 for files of /proc).
+struct InputFile {
+  Fd fd;
+  std::uint64_t size = 0;
+};
+
+// Opens a regular file for reading; every reader of a file that somebody else made begins here. A directory,
+// a device, a socket or a named pipe is refused at once: opening a pipe would wait for ever for its writer.
+// `flags` are further flags of open(2). Errors: not_found; io.
+Result<InputFile> open_input(const std::filesystem::path& path, int flags = 0);
+
+// All of a regular file. Errors: not_found, io, limit (larger than `limit_bytes`).
 Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t limit_bytes);
 
 // Writes all of `bytes` at the descriptor's position, through short writes and EINTR.

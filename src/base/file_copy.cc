@@ -66,8 +66,8 @@ Result<> write_both(const Fd& fd, std::span<const std::byte> first, std::span<co
 }
 
 Result<> copy_range(const FileRange& range, const Fd& to, const std::filesystem::path& path) {
-  const Fd from(::open(range.file.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!from) return io_error(range.file, "open");
+  OPDUMP_TRY(const InputFile file, open_input(range.file));
+  const Fd& from = file.fd;
   FileRange left = range;
   while (left.bytes > 0) {
     auto offset = static_cast<off_t>(left.offset);

@@ -1,6 +1,5 @@
 #include "dump/file_kind.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
@@ -51,8 +50,8 @@ FileKind find_kind(std::string_view name) {
 
 FileKind sniff_kind(const std::filesystem::path& path, std::string_view name) {
   std::array<std::byte, 16> buffer{};
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  const ssize_t count = fd ? ::read(fd.get(), buffer.data(), buffer.size()) : 0;
+  const auto file = open_input(path);
+  const ssize_t count = file ? ::read(file->fd.get(), buffer.data(), buffer.size()) : 0;
   const auto start = std::span(buffer).first(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
   const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
   if (text.starts_with(kNpyMagic)) return FileKind::npy;

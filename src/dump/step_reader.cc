@@ -314,8 +314,8 @@ void collect_rows(const fs::path& path, SlotsByOperator& slots, Problems& proble
 // Also notes what the system knows of the file.
 Result<format::NpyHeader> read_npy_header(Slot& slot) {
   const std::string& path = slot.file;
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!fd) return io_error(path, "open");
+  OPDUMP_TRY(const InputFile file, open_input(path, O_NOFOLLOW));
+  const Fd& fd = file.fd;
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) return io_error(path, "stat");
   slot.file_bytes = static_cast<std::uint64_t>(info.st_size);

@@ -1,6 +1,3 @@
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -360,13 +357,10 @@ bool is_h5(std::span<const std::byte> start) {
 
 namespace {
 
+// Closed again: the library opens the file by its name.
 Result<std::uint64_t> file_bytes(const std::filesystem::path& path) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  if (!fd) return io_error(path, "open");
-  struct stat info {};
-  if (::fstat(fd.get(), &info) != 0) return io_error(path, "stat");
-  if (!S_ISREG(info.st_mode)) return Error(Code::io, path.string() + ": not a regular file");
-  return static_cast<std::uint64_t>(info.st_size);
+  OPDUMP_TRY(const InputFile file, open_input(path));
+  return file.size;
 }
 
 }  // namespace
