@@ -216,6 +216,7 @@ set(OPDUMP_TESTS_dump
 )
 
 list(APPEND OPDUMP_CORE_SOURCES
+  capture/footprint.cc
   capture/graph_recorder.cc
   capture/job.cc
   capture/pipeline.cc
@@ -229,6 +230,7 @@ list(APPEND OPDUMP_CORE_SOURCES
 )
 set(OPDUMP_TESTS_capture
   capture/container_job_test.cc
+  capture/footprint_test.cc
   capture/graph_recorder_test.cc
   capture/pipeline_test.cc
   capture/session_graph_test.cc

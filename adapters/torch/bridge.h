@@ -52,6 +52,8 @@ OPDUMP_API void opdump_torch_count_optimizer_steps(void);
 OPDUMP_API void opdump_torch_join_thread(void);
 /* The program is about to get at the memory of a tensor (a c10::StorageImpl*) behind torch's back. */
 OPDUMP_API void opdump_torch_settle(void* storage);
+/* The program has written to a c10::StorageImpl* without an operator. */
+OPDUMP_API void opdump_torch_written(void* storage);
 OPDUMP_API void opdump_torch_report_unseen(const char* what, const char* reason);
 OPDUMP_API int64_t opdump_torch_current_step(void);
 

@@ -3,15 +3,36 @@
 #include <c10/core/CPUAllocator.h>
 
 #include <algorithm>
+#include <atomic>
+#include <utility>
 
 namespace opdump::torch_adapter {
 namespace {
 
-// Tensor.numpy() makes its storage fixed-size; memory from numpy, shared memory and foreign buffers have
-// other allocators.
-bool only_torch_writes(const c10::StorageImpl* storage) {
-  return storage->resizable() && storage->allocator() == c10::GetDefaultCPUAllocator();
+// For contents, blocks and epochs of all recordings of the process: blocks outlive these.
+std::uint64_t next_number() {
+  static std::atomic<std::uint64_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
 }
+
+void let_go(void* block) { BlockPointer::reclaim(static_cast<Block*>(block)); }
+
+// The block that hangs between a storage and its memory, hung now if there is none. Null for memory of others
+// than torch's CPU allocator: who made it may know it again by its deleter, as torch does with shared memory.
+// The pointer to the data stays what it is: threads may be reading there.
+Block* hang_block(c10::StorageImpl* storage) {
+  const at::DataPtr& memory = storage->data_ptr();
+  if (auto* block = memory.cast_context<Block>(&let_go)) return block;
+  if (!memory.get() || memory.get_deleter() != c10::GetDefaultCPUAllocator()->raw_deleter()) return nullptr;
+  auto fresh = c10::make_intrusive<Block>();
+  fresh->id = next_number();
+  Block* block = fresh.release();
+  block->memory = storage->set_data_ptr(at::DataPtr(memory.get(), block, &let_go, memory.device()));
+  return block;
+}
+
+// Tensor.numpy() makes its storage fixed-size.
+bool only_torch_writes(const c10::StorageImpl* storage) { return storage->resizable(); }
 
 }  // namespace
 
@@ -22,41 +43,98 @@ Contents::Entry& Contents::entry(c10::StorageImpl* storage) {
     prune_at_ = std::max<std::size_t>(4096, entries_.size() * 2);
   }
   c10::raw::weak_intrusive_ptr::incref(storage);
-  Entry fresh{c10::weak_intrusive_ptr<c10::StorageImpl>::reclaim(storage), {}};
-  if (only_torch_writes(storage)) fresh.content.number = next_number_++;
+  Entry fresh{c10::weak_intrusive_ptr<c10::StorageImpl>::reclaim(storage)};
   return entries_.emplace(storage, std::move(fresh)).first->second;
 }
 
+// What is known of it is of this epoch.
+Block* Contents::block_of(c10::StorageImpl* storage) {
+  Block* block = hang_block(storage);
+  if (!block || block->epoch == epoch_) return block;
+  block->epoch = epoch_;
+  block->number = next_number();
+  block->uninitialised = false;
+  block->name = nullptr;
+  if (const auto named = entries_.find(storage); named != entries_.end()) {
+    block->name = named->second.name;
+    block->is_weight = named->second.is_weight;
+  }
+  return block;
+}
+
 Contents::Content Contents::find(c10::StorageImpl* storage) {
-  const bool is_ours = only_torch_writes(storage);  // that can change: a tensor becomes a numpy array
   const std::lock_guard lock(mutex_);
-  Content& content = entry(storage).content;
-  if (!is_ours) content.number = 0;
-  return content;
+  if (Block* block = block_of(storage)) {
+    // That can change: a tensor becomes a numpy array.
+    const bool is_known = only_torch_writes(storage) && block->writers == 0 && unknown_writers_ == 0;
+    return {.number = is_known ? block->number : 0,
+            .uninitialised = is_known && block->uninitialised,
+            .name = block->name,
+            .is_weight = block->is_weight,
+            .block = block->id,
+            .owner = block};
+  }
+  Entry& foreign = entry(storage);
+  if (foreign.block == 0 || foreign.data != storage->data_ptr().get()) {
+    foreign.block = next_number();
+    foreign.data = storage->data_ptr().get();
+  }
+  return {.name = foreign.name, .is_weight = foreign.is_weight, .block = foreign.block};
 }
 
 void Contents::name(c10::StorageImpl* storage, const char* name, bool is_weight) {
   const std::lock_guard lock(mutex_);
-  Content& content = entry(storage).content;
-  content.name = name;
-  content.is_weight = is_weight;
+  Entry& named = entry(storage);
+  named.name = name;
+  named.is_weight = is_weight;
+  if (Block* block = block_of(storage)) {
+    block->name = name;
+    block->is_weight = is_weight;
+  }
 }
 
 void Contents::changed(c10::StorageImpl* storage, bool uninitialised) {
-  const bool is_ours = only_torch_writes(storage);
   const std::lock_guard lock(mutex_);
-  Content& content = entry(storage).content;
-  content.number = is_ours ? next_number_++ : 0;
-  content.uninitialised = is_ours && uninitialised;
+  if (Block* block = block_of(storage)) {
+    block->number = next_number();
+    block->uninitialised = uninitialised;
+  }
+}
+
+BlockPointer Contents::begin_write(c10::StorageImpl* storage) {
+  const std::lock_guard lock(mutex_);
+  Block* block = block_of(storage);
+  if (!block) return {};
+  ++block->writers;
+  retain(block);
+  return BlockPointer::reclaim(block);
+}
+
+void Contents::end_write(Block& block) {
+  const std::lock_guard lock(mutex_);
+  --block.writers;
+  block.number = next_number();
+  block.uninitialised = false;
+}
+
+void Contents::begin_unknown_write() {
+  const std::lock_guard lock(mutex_);
+  ++unknown_writers_;
+}
+
+void Contents::end_unknown_write() {
+  const std::lock_guard lock(mutex_);
+  --unknown_writers_;
+  epoch_ = next_number();
 }
 
 void Contents::clear() {
   const std::lock_guard lock(mutex_);
-  std::erase_if(entries_, [](const auto& e) { return !e.second.content.name; });
-  for (auto& [storage, entry] : entries_) {
-    if (entry.content.number != 0) entry.content.number = next_number_++;
-    entry.content.uninitialised = false;
-  }
+  std::erase_if(entries_, [](const auto& e) { return !e.second.name; });
+  epoch_ = next_number();
 }
+
+void Contents::retain(void* owner) { c10::raw::intrusive_ptr::incref(static_cast<Block*>(owner)); }
+void Contents::release(void* owner) { let_go(owner); }
 
 }  // namespace opdump::torch_adapter

@@ -1,27 +1,49 @@
-// Tells whether the bytes behind a tensor may have changed: every block of memory (StorageImpl) has a content
-// number, and gets a new one with every write that the observer sees. That is what lets the recorder read a
-// tensor once although ten operators use it. Memory that others may write unseen -- shared with numpy, with
-// another process, or not torch's own -- has number 0.
+// Whether the bytes behind a tensor may have changed: every block of memory has a content number, and
+// gets a new one with every write that the observer sees. That is what lets the recorder read a tensor once
+// although ten operators use it. Memory that others may write unseen -- shared with numpy, with another
+// process, or not torch's own -- has number 0, and so has memory that is being written right now.
+//
+// The number hangs on the memory, not on the storage: a Block takes the place of torch's pointer to the
+// allocation and owns that. Whoever gives a storage other memory -- share_memory_(), resize_(), FSDP, an
+// operator with out= -- takes the Block away with the old one, so that the exchange cannot be missed; and
+// memory that is lent lives until it is given back, whatever the storage does meanwhile.
 #pragma once
 
 #include <c10/core/StorageImpl.h>
 #include <c10/util/intrusive_ptr.h>
 
 #include <cstdint>
-#include <memory_resource>
 #include <mutex>
 #include <unordered_map>
 
 namespace opdump::torch_adapter {
 
+// An allocation of torch's CPU allocator. Its owner for opdump_tensor.owner.
+struct Block : c10::intrusive_ptr_target {
+  at::DataPtr memory;
+  std::uint64_t id = 0;  // never used twice in a process
+  // Guarded by the mutex of the Contents that looks at it.
+  std::uint64_t epoch = 0;     // of what is below
+  std::uint64_t number = 0;    // of the content
+  bool uninitialised = false;  // nothing was written to it since it was allocated by an `empty` operator
+  int writers = 0;             // that write to it after their operators have returned
+  const char* name = nullptr;
+  bool is_weight = false;
+};
+using BlockPointer = c10::intrusive_ptr<Block>;
+
 // Thread-safe.
 class Contents {
  public:
+  Contents() { clear(); }
+
   struct Content {
     std::uint64_t number = 0;    // 0: unknown, not to be borrowed
-    bool uninitialised = false;  // nothing was written to it since it was allocated by an `empty` operator
+    bool uninitialised = false;  // see Block
     const char* name = nullptr;  // of the weight or input it holds; lives for ever
     bool is_weight = false;
+    std::uint64_t block = 0;  // identity of the memory
+    Block* owner = nullptr;   // of the memory; null: it cannot be kept alive
   };
   Content find(c10::StorageImpl* storage);
 
@@ -31,20 +53,38 @@ class Contents {
   // To be called after an operator wrote to it.
   void changed(c10::StorageImpl* storage, bool uninitialised = false);
 
+  // Around a write that goes on after its operator has returned: the number is 0 meanwhile, and a new one
+  // then. Null if the memory always has number 0.
+  BlockPointer begin_write(c10::StorageImpl* storage);
+  void end_write(Block& block);
+
+  // Around writes of which nobody says where they go: all numbers are 0 meanwhile, and new ones then.
+  void begin_unknown_write();
+  void end_unknown_write();
+
   // Forgets everything but names: after a time in which writes were not observed.
   void clear();
 
+  // For opdump_options; `owner` is a Block.
+  static void retain(void* owner);
+  static void release(void* owner);
+
  private:
+  // Of a storage that has a name, or memory that no Block can hang on.
   struct Entry {
     c10::weak_intrusive_ptr<c10::StorageImpl> storage;  // holds the address, not the memory
-    Content content;
+    const void* data = nullptr;
+    std::uint64_t block = 0;
+    const char* name = nullptr;
+    bool is_weight = false;
   };
   Entry& entry(c10::StorageImpl* storage);
+  Block* block_of(c10::StorageImpl* storage);
 
-  std::mutex mutex_;                               // guards the rest
-  std::pmr::unsynchronized_pool_resource memory_;  // entries come and go by the thousand in each step
-  std::pmr::unordered_map<c10::StorageImpl*, Entry> entries_{&memory_};
-  std::uint64_t next_number_ = 1;
+  std::mutex mutex_;  // guards the rest
+  std::unordered_map<c10::StorageImpl*, Entry> entries_;
+  std::uint64_t epoch_ = 0;  // blocks of another one have unknown contents
+  int unknown_writers_ = 0;
   std::size_t prune_at_ = 4096;
 };
 

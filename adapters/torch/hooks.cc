@@ -88,12 +88,18 @@ void tell_run(const char* mark) {
 }
 
 struct Mark : at::ObserverContext {};  // an end callback comes only if the start callback returned a context
+struct WorkMark : at::ObserverContext {
+  Observer* observer = nullptr;  // lives for ever
+  Collectives::Pointer collective;
+};
 
 // The way of an operator that nobody intercepts.
 void run_below(const c10::OperatorHandle& op, c10::DispatchKeySet below, torch::jit::Stack* stack) {
   const Visit visit;
   Observer* o = observer.load(std::memory_order_acquire);
-  if (!o || !(o->is_active() || o->begins_recorded_step())) return op.redispatchBoxed(below, stack);
+  bool is_recorded = o && o->is_active();
+  if (o && !is_recorded) o->guarded([&] { is_recorded = o->begins_recorded_step(); });
+  if (!is_recorded) return op.redispatchBoxed(below, stack);
   o->run(op, below, stack);
 }
 
@@ -116,7 +122,7 @@ std::unique_ptr<at::ObserverContext> on_backward_start(const at::RecordFunction&
   Observer* o = observer;
   if (!o || !o->is_watching()) return nullptr;
   hook_thread(true);  // an autograd thread that was there before recording began
-  o->enter_backward(node);
+  o->guarded([&] { o->enter_backward(node); });
   return std::make_unique<Mark>();
 }
 
@@ -125,14 +131,26 @@ void on_backward_end(const at::RecordFunction&, at::ObserverContext* mark) {
 }
 
 std::unique_ptr<at::ObserverContext> on_user_start(const at::RecordFunction& record) {
+  const Visit visit;
   Observer* o = observer;
   if (!o) return nullptr;
-  o->enter_optimizer(record.name());
+  if (const auto title = find_work_title(record)) {
+    auto work = std::make_unique<WorkMark>();
+    work->observer = o;
+    o->guarded([&] { work->collective = o->begin_work(record, *title); });
+    return work;
+  }
+  o->guarded([&] { o->enter_optimizer(record.name()); });
   return std::make_unique<Mark>();
 }
 
 void on_user_end(const at::RecordFunction& record, at::ObserverContext* mark) {
-  if (Observer* o = observer; o && mark) o->leave_optimizer(record.name());
+  Observer* o = observer;
+  if (auto* work = dynamic_cast<WorkMark*>(mark)) {
+    if (work->collective) work->observer->guarded([&] { work->observer->end_work(work->collective); });
+  } else if (o && mark) {
+    o->guarded([&] { o->leave_optimizer(record.name()); });
+  }
 }
 
 // A thread that was there before somebody intercepts takes part from its second operator on: the way of the
@@ -153,11 +171,6 @@ void on_first_operator_end(const at::RecordFunction&, at::ObserverContext* mark)
   hook_thread(interceptor != nullptr);
 }
 
-void retain(void* storage) { c10::raw::intrusive_ptr::incref(static_cast<c10::StorageImpl*>(storage)); }
-void release(void* storage) {
-  c10::intrusive_ptr<c10::StorageImpl>::reclaim(static_cast<c10::StorageImpl*>(storage));
-}
-
 // The session's threads are gone and its locks may be held: the child must not touch it.
 void after_fork_in_child() {
   Observer* o = observer.exchange(nullptr);
@@ -172,8 +185,9 @@ void after_fork_in_child() {
 void install_hooks() {
   static std::once_flag once;
   std::call_once(once, [] {
-    user_callback = at::addGlobalCallback(
-        at::RecordFunctionCallback(on_user_start, on_user_end).scopes({at::RecordScope::USER_SCOPE}));
+    user_callback = at::addGlobalCallback(at::RecordFunctionCallback(on_user_start, on_user_end)
+                                              .scopes({at::RecordScope::USER_SCOPE})
+                                              .needsInputs(true));
     backward_callback = at::addGlobalCallback(at::RecordFunctionCallback(on_backward_start, on_backward_end)
                                                   .scopes({at::RecordScope::BACKWARD_FUNCTION}));
     backward_on = true;
@@ -227,8 +241,8 @@ opdump_status opdump_torch_start(const opdump_options* options, int64_t first_st
   static const std::string runtime = std::string("torch ") + TORCH_VERSION;
   filled.runtime = runtime.c_str();
   filled.tells_graph = options->process || single_operators ? 0 : 1;  // the graph is that of the main process
-  filled.retain = retain;
-  filled.release = release;
+  filled.retain = Contents::retain;
+  filled.release = Contents::release;
   if (!filled.log) filled.log = print_to_stderr;
   opdump_session* session = nullptr;
   if (const opdump_status status = opdump_open(&filled, &session); status != OPDUMP_OK) {
@@ -256,7 +270,9 @@ opdump_status opdump_torch_stop(void) {
   hook_backward(false);
   // The observer itself stays for threads that still hold a pointer to it or to a scope. It is small, once
   // per recording.
-  const opdump_status status = wait_for_visitors() ? opdump_close(o->session()) : opdump_flush(o->session());
+  const bool can_close = wait_for_visitors();
+  o->give_up_work();
+  const opdump_status status = can_close ? opdump_close(o->session()) : opdump_flush(o->session());
   tell_run("-");
   return status;
 }
@@ -331,6 +347,10 @@ void opdump_torch_settle(void* storage) {
   if (!o || !o->is_active()) return;
   const std::uint64_t number = o->contents().find(static_cast<c10::StorageImpl*>(storage)).number;
   opdump_before_write(o->session(), &number, 1);
+}
+
+void opdump_torch_written(void* storage) {
+  if (Observer* o = observer) o->contents().changed(static_cast<c10::StorageImpl*>(storage));
 }
 
 void opdump_torch_report_unseen(const char* what, const char* reason) {

@@ -104,20 +104,27 @@ bool find_script_source(Source& source) {
   return false;
 }
 
-// What an operator makes that returns nothing: the arguments it writes to (torch._foreach_add_).
+c10::SmallVector<c10::IValue, 2> written_of(const OperatorKind& kind, c10::ArrayRef<c10::IValue> arguments) {
+  c10::SmallVector<c10::IValue, 2> written;
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (kind.arguments[i].written) written.push_back(arguments[i]);
+  return written;
+}
+
+// What an operator makes that returns no tensors: the arguments it writes to (torch._foreach_add_).
 c10::SmallVector<c10::IValue, 2> find_changed(const c10::OperatorHandle& op, const OperatorKind& kind,
                                               c10::ArrayRef<c10::IValue> arguments) {
-  c10::SmallVector<c10::IValue, 2> changed;
-  if (!op.schema().returns().empty()) return changed;
-  for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (kind.arguments[i].written) changed.push_back(arguments[i]);
-  return changed;
+  if (op.schema().returns().size() > (kind.collective ? 1 : 0)) return {};
+  return written_of(kind, arguments);
 }
 
 }  // namespace
 
 Observer::Observer(opdump_session* session, std::string root, std::int64_t first_step, std::int64_t graph_id)
-    : session_(session), names_(session, std::move(root), graph_id), step_(first_step) {
+    : session_(session),
+      names_(session, std::move(root), graph_id),
+      collectives_(session, contents_),
+      step_(first_step) {
   forward_places().clear();
   begin_step(first_step);
 }
@@ -129,6 +136,7 @@ Observer::~Observer() {
 
 void Observer::begin_step(std::int64_t step) {
   const bool was_active = active_;
+  collectives_.give_up("not there when the step ended");
   step_ = step;
   const bool active = opdump_set_step(session_, step) != 0;
   names_.begin_step();
@@ -259,6 +267,21 @@ Observer::Storages Observer::settle_written(const OperatorKind& kind, c10::Array
 void Observer::run(const c10::OperatorHandle& op, c10::DispatchKeySet below, torch::jit::Stack* stack) {
   const OperatorKind& kind = operator_kind(op);
   if (kind.skipped) return op.redispatchBoxed(below, stack);
+  Execution execution;
+  guarded([&] { before(op, kind, *stack, execution); });
+  try {
+    const c10::DebugInfoGuard carrier(Collectives::kCarrier, execution.collective);
+    op.redispatchBoxed(below, stack);
+  } catch (...) {
+    guarded([&] { failed(execution); });
+    throw;
+  }
+  guarded([&] { after(op, kind, *stack, execution); });
+  if (execution.call) end_call(execution, nullptr);  // what came after the operator has failed
+}
+
+void Observer::before(const c10::OperatorHandle& op, const OperatorKind& kind, const torch::jit::Stack& stack,
+                      Execution& execution) {
   const Place place = locate();
   note_pass(place);
   const auto [known, source] =
@@ -266,39 +289,88 @@ void Observer::run(const c10::OperatorHandle& op, c10::DispatchKeySet below, tor
   note_forward(place.scope, source);
 
   const std::size_t count = kind.arguments.size();
-  const auto arguments = torch::jit::last(*stack, count);
-  opdump_call* call = nullptr;
+  const auto arguments = torch::jit::last(stack, count);
   if (const int wants = opdump_wants(session_, known)) {
     Operands inputs(contents_);
     for (std::size_t i = 0; i < count; ++i)
       inputs.add(arguments[i], kind.view ? kView : kind.arguments[i].out ? "out= argument" : nullptr);
-    call = opdump_begin(session_, known, inputs.data(), inputs.size());
+    execution.call = opdump_begin(session_, known, inputs.data(), inputs.size());
     if (wants & OPDUMP_WANTS_ARGUMENTS) {
       const Arguments told(op.schema(), arguments);
-      opdump_set_arguments(session_, call, told.data(), told.size());
+      opdump_set_arguments(session_, execution.call, told.data(), told.size());
     }
   }
-  Storages written;
-  if (kind.writes) written = settle_written(kind, arguments);
-  const auto changed = find_changed(op, kind, arguments);
-  try {
-    op.redispatchBoxed(below, stack);
-  } catch (...) {
-    for (const auto& storage : written) contents_.changed(storage.get());
-    opdump_end(session_, call, nullptr, 0, 1);
-    throw;
-  }
-  for (const auto& storage : written) contents_.changed(storage.get());
-  const auto returns = torch::jit::last(*stack, op.schema().returns().size());
-  if (kind.uninitialised)
-    for (const c10::IValue& value : returns)
-      for_each_storage(value, [&](c10::StorageImpl* storage) { contents_.changed(storage, true); });
-  if (!call) return;
+  if (kind.writes) execution.written = settle_written(kind, arguments);
+  execution.changed = find_changed(op, kind, arguments);
+  if (kind.collective) execution.collective = collectives_.begin(written_of(kind, arguments));
+}
+
+void Observer::failed(Execution& execution) {
+  for (const auto& storage : execution.written) contents_.changed(storage.get());
+  if (execution.collective) collectives_.failed(execution.collective);
+  end_call(execution, nullptr);
+}
+
+void Observer::after(const c10::OperatorHandle& op, const OperatorKind& kind, const torch::jit::Stack& stack,
+                     Execution& execution) {
+  for (const auto& storage : execution.written) contents_.changed(storage.get());
+  const auto returns = torch::jit::last(stack, op.schema().returns().size());
+  if (execution.collective) return returned(returns, execution);
+  for (std::size_t i = 0; i < returns.size(); ++i)
+    if (kind.leaves_uninitialised(i))
+      for_each_storage(returns[i], [&](c10::StorageImpl* storage) { contents_.changed(storage, true); });
+  if (!execution.call) return;
   Operands outputs(contents_);
-  for (const c10::IValue& value : returns)
-    outputs.add(value, kind.view ? kView : kind.uninitialised ? "uninitialised" : nullptr);
-  for (const c10::IValue& value : changed) outputs.add(value, nullptr);
-  opdump_end(session_, call, outputs.data(), outputs.size(), 0);
+  for (std::size_t i = 0; i < returns.size(); ++i)
+    outputs.add(returns[i], kind.view ? kView : kind.leaves_uninitialised(i) ? "uninitialised" : nullptr);
+  for (const c10::IValue& value : execution.changed) outputs.add(value, nullptr);
+  end_call(execution, &outputs);
+}
+
+// No outputs: the operator threw, or they cannot be seen.
+void Observer::end_call(Execution& execution, const Operands* outputs) {
+  opdump_end(session_, std::exchange(execution.call, nullptr), outputs ? outputs->data() : nullptr,
+             outputs ? outputs->size() : 0, outputs ? 0 : 1);
+}
+
+// A collective, which is not complete yet. What it returns beside tensors is what the program waits for.
+void Observer::returned(c10::ArrayRef<c10::IValue> returns, Execution& execution) {
+  const c10::IValue work = returns.empty() ? c10::IValue() : returns.back();
+  const bool returns_tensors = returns.size() > 1;
+  collectives_.returned(std::exchange(execution.collective, nullptr), std::exchange(execution.call, nullptr),
+                        returns_tensors ? returns.slice(0, 1) : execution.changed, work);
+}
+
+// Of what an operator began, or of its own.
+Collectives::Pointer Observer::begin_work(const at::RecordFunction& record, const WorkTitle& title) {
+  Collectives::Pointer collective = Collectives::current();
+  if (collective && Collectives::add_piece(*collective)) return collective;
+  if (title.writes == WorkTitle::Writes::nothing) return nullptr;
+  if (is_active()) opdump_report_unseen(session_, record.name(), "torch runs it without an operator");
+  c10::ArrayRef<c10::IValue> written;
+  if (title.writes == WorkTitle::Writes::inputs)
+    written = c10::ArrayRef<c10::IValue>(record.inputs().data(), record.inputs().size());
+  for (const c10::IValue& value : written) settle(value);
+  const bool writes_anywhere = title.writes == WorkTitle::Writes::unknown;
+  collective = collectives_.begin(written, writes_anywhere);
+  if (writes_anywhere) opdump_before_any_write(session_);
+  return collective;  // which runs until its only piece ends
+}
+
+void Observer::settle(const c10::IValue& value) {
+  for_each_storage(value, [&](c10::StorageImpl* storage) {
+    const std::uint64_t number = contents_.find(storage).number;
+    opdump_before_write(session_, &number, 1);
+  });
+}
+
+void Observer::note_failure(const char* text) noexcept {
+  const std::string_view all = text;
+  try {
+    opdump_report_unseen(session_, "something of an operator",
+                         std::string(all.substr(0, all.find('\n'))).c_str());
+  } catch (...) {  // no memory for a sentence
+  }
 }
 
 }  // namespace opdump::torch_adapter

@@ -10,6 +10,7 @@
 #include <ATen/core/stack.h>
 #include <ATen/record_function.h>
 #include <c10/util/ArrayRef.h>
+#include <c10/util/Exception.h>
 #include <c10/util/SmallVector.h>
 
 #include <atomic>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "bridge.h"
+#include "collectives.h"
 #include "contents.h"
 #include "names.h"
 #include "operands.h"
@@ -32,7 +34,7 @@ class Observer {
   Observer(opdump_session* session, std::string root, std::int64_t first_step, std::int64_t graph_id);
   ~Observer();
 
-  // Runs the operator on top of the stack, recorded.
+  // Runs the operator on top of the stack, recorded. Nothing but the operator itself throws.
   void run(const c10::OperatorHandle& op, c10::DispatchKeySet below, torch::jit::Stack* stack);
 
   // For an operator of a step that is not recorded: it may begin the next step. True if it is to be recorded.
@@ -49,6 +51,26 @@ class Observer {
   void enter_backward(const at::RecordFunction& node);
   void leave_backward();
 
+  // A piece of work begins that may go on after its operator has returned, or that no operator began.
+  Collectives::Pointer begin_work(const at::RecordFunction& record, const WorkTitle& title);
+  void end_work(const Collectives::Pointer& collective) { collectives_.end_piece(collective); }
+  // Before the session is closed.
+  void give_up_work() { collectives_.give_up("not there when the recording ended"); }
+
+  // Calls `f`. What is thrown there is a loss, and not the program's concern.
+  template <typename F>
+  void guarded(F&& f) noexcept {
+    try {
+      f();
+    } catch (const c10::Error& error) {
+      note_failure(error.what_without_backtrace());
+    } catch (const std::exception& error) {
+      note_failure(error.what());
+    } catch (...) {
+      note_failure("unknown exception");
+    }
+  }
+
   Names& names() { return names_; }
   Contents& contents() { return contents_; }
   opdump_session* session() { return session_; }
@@ -64,9 +86,26 @@ class Observer {
     bool is_backward;
   };
   using Storages = c10::SmallVector<c10::intrusive_ptr<c10::StorageImpl>, 4>;
+  // An operator on its way.
+  struct Execution {
+    opdump_call* call = nullptr;
+    Storages written;
+    c10::SmallVector<c10::IValue, 2> changed;
+    Collectives::Pointer collective;
+  };
+  void before(const c10::OperatorHandle& op, const OperatorKind& kind, const torch::jit::Stack& stack,
+              Execution& execution);
+  void after(const c10::OperatorHandle& op, const OperatorKind& kind, const torch::jit::Stack& stack,
+             Execution& execution);
+  void failed(Execution& execution);
+  void returned(c10::ArrayRef<c10::IValue> returns, Execution& execution);
+  void end_call(Execution& execution, const Operands* outputs);
+  void note_failure(const char* text) noexcept;
   Place locate();
   // The memory that an operator is about to write, kept alive. Waits until nothing of it is pending.
   Storages settle_written(const OperatorKind& kind, c10::ArrayRef<c10::IValue> arguments);
+  // Waits until nobody reads what the tensors in `value` have lent.
+  void settle(const c10::IValue& value);
   Source find_source(const Place& place) const;
   void note_pass(const Place& place);
   void note_forward(Scope* scope, Source source);
@@ -75,6 +114,7 @@ class Observer {
   opdump_session* session_;
   Names names_;
   Contents contents_;
+  Collectives collectives_;
   std::atomic<std::int64_t> step_;
   std::atomic<bool> active_{false};
   std::atomic<Clock> clock_{Clock::backward_passes};

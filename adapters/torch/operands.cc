@@ -42,6 +42,7 @@ opdump_dtype to_dtype(at::ScalarType type) {
 
 // Why the memory behind `tensor` is not its value, or null if it is.
 const char* find_obstacle(const at::Tensor& tensor) {
+  if (tensor.is_nested()) return "nested";  // which has neither sizes nor strides
   if (tensor.is_sparse()) return "sparse";
   if (tensor.layout() != at::kStrided) return "not a strided tensor";
   if (tensor.is_meta()) return "meta tensor";
@@ -52,26 +53,14 @@ const char* find_obstacle(const at::Tensor& tensor) {
   return nullptr;
 }
 
-// Equal for tensors that are the same elements of the same content.
-std::uint64_t value_of(const at::Tensor& tensor, std::uint64_t content) {
-  std::uint64_t h = content * 0x9E3779B97F4A7C15u ^ static_cast<std::uint64_t>(tensor.storage_offset());
-  const auto add = [&h](std::int64_t number) {
-    h = (h ^ static_cast<std::uint64_t>(number)) * 0x100000001B3u;
-    h ^= h >> 29;
-  };
-  add(static_cast<std::int64_t>(tensor.scalar_type()));
-  for (const std::int64_t size : tensor.sizes()) add(size);
-  for (const std::int64_t stride : tensor.strides()) add(stride);
-  return h | 1;  // 0 means unknown
-}
-
 }  // namespace
 
 void Operands::add(const c10::IValue& value, const char* undumped) {
   if (value.isTensor()) {
     add_tensor(value.toTensor(), undumped);
   } else if (value.isTensorList() || (value.isList() && value.toListRef().size() > 0 &&
-                                      (value.toListRef()[0].isTensor() || value.toListRef()[0].isNone()))) {
+                                      (value.toListRef()[0].isTensor() || value.toListRef()[0].isNone() ||
+                                       value.toListRef()[0].isList()))) {
     for (const c10::IValue& item : value.toListRef()) add(item, undumped);
   } else if (value.isNone()) {
     ++next_index_;
@@ -95,36 +84,49 @@ void Operands::add_tensor(const at::Tensor& tensor, const char* undumped) {
   opdump_tensor operand{};
   operand.size = sizeof operand;
   operand.index = index;
+  try {
+    describe(tensor, undumped, operand);
+  } catch (const std::exception&) {  // there are kinds of tensors that answer no question
+    operand = {};
+    operand.size = sizeof operand;
+    operand.index = index;
+    operand.undumped = "unknown kind of tensor";
+  }
+  tensors_.push_back(operand);
+}
+
+void Operands::describe(const at::Tensor& tensor, const char* undumped, opdump_tensor& operand) {
   const char* obstacle = find_obstacle(tensor);
   operand.undumped = undumped ? undumped : obstacle;
   operand.dtype = to_dtype(tensor.scalar_type());
+  if (tensor.is_nested()) return;
   const at::Tensor* host = operand.undumped || tensor.device().is_cpu() ? &tensor : to_host(tensor, operand);
   if (tensor.layout() == at::kStrided || tensor.is_sparse()) {
     operand.rank = static_cast<std::uint32_t>(host->dim());
     operand.shape = host->sizes().data();
   }
-  const bool has_memory = tensor.layout() == at::kStrided && tensor.unsafeGetTensorImpl()->has_storage();
-  if (has_memory) add_content(tensor, operand);
+  if (tensor.layout() != at::kStrided || !tensor.unsafeGetTensorImpl()->has_storage()) return;
+  operand.strides = host->strides().data();
+  Block* owner = add_content(tensor, operand);
   const bool is_parameter = undumped == kView && !obstacle && operand.name && tensor.device().is_cpu();
-  if (!operand.undumped || is_parameter) {
-    operand.strides = host->strides().data();
-    operand.data = host->numel() > 0 ? host->data_ptr() : nullptr;
-    if (operand.content != 0) operand.owner = host->unsafeGetTensorImpl()->storage().unsafeGetStorageImpl();
-  }
-  tensors_.push_back(operand);
+  if (operand.undumped && !is_parameter) return;
+  operand.data = host->numel() > 0 ? host->data_ptr() : nullptr;
+  if (host == &tensor) operand.owner = owner;
 }
 
-void Operands::add_content(const at::Tensor& tensor, opdump_tensor& operand) {
-  c10::StorageImpl* storage = tensor.unsafeGetTensorImpl()->storage().unsafeGetStorageImpl();
-  const Contents::Content content = contents_.find(storage);
+// The owner of its memory, or null.
+Block* Operands::add_content(const at::Tensor& tensor, opdump_tensor& operand) {
+  const Contents::Content content =
+      contents_.find(tensor.unsafeGetTensorImpl()->storage().unsafeGetStorageImpl());
   operand.content = content.number;
   operand.name = content.name;
   operand.role = content.is_weight                                   ? OPDUMP_WEIGHT
                  : tensor.unsafeGetTensorImpl()->is_wrapped_number() ? OPDUMP_CONSTANT
                                                                      : OPDUMP_INPUT;
-  operand.value = value_of(
-      tensor, content.number != 0 ? content.number : reinterpret_cast<std::uintptr_t>(storage) << 1 | 1);
+  operand.block = content.block;
+  operand.block_offset = tensor.storage_offset() * static_cast<std::int64_t>(tensor.itemsize());
   if (content.uninitialised && !operand.undumped) operand.undumped = "uninitialised";
+  return content.owner;
 }
 
 }  // namespace opdump::torch_adapter

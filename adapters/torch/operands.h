@@ -31,7 +31,8 @@ class Operands {
 
  private:
   void add_tensor(const at::Tensor& tensor, const char* undumped);
-  void add_content(const at::Tensor& tensor, opdump_tensor& operand);
+  void describe(const at::Tensor& tensor, const char* undumped, opdump_tensor& operand);
+  Block* add_content(const at::Tensor& tensor, opdump_tensor& operand);
   const at::Tensor* to_host(const at::Tensor& tensor, opdump_tensor& operand);
 
   Contents& contents_;
@@ -50,8 +51,7 @@ void for_each_storage(const c10::IValue& value, F&& f) {
   if (value.isTensor()) {
     visit(value.toTensor());
   } else if (value.isList()) {
-    for (const c10::IValue& item : value.toListRef())
-      if (item.isTensor()) visit(item.toTensor());
+    for (const c10::IValue& item : value.toListRef()) for_each_storage(item, f);
   }
 }
 

@@ -18,6 +18,24 @@ bool writes_undeclared(std::string_view type, std::string_view argument) {
   return argument == "noise" && type.starts_with("rrelu_with_noise");
 }
 
+// Collectives declare nothing. All of them write to their first argument and to no other; those that do not
+// take it for an input, too, are left with `out`.
+void describe_collective(std::string_view type, OperatorKind& kind) {
+  kind.collective = true;
+  if (kind.arguments.empty() || type.starts_with("send") || type.find("barrier") != std::string_view::npos)
+    return;
+  kind.writes = kind.arguments[0].written = true;
+  kind.arguments[0].out =
+      !type.starts_with("allreduce") && !type.starts_with("broadcast") && type != "reduce_";
+}
+
+// The tensor gets other memory, and none is written to: what lies there may come later, as in torch.load.
+void look_elsewhere(OperatorKind& kind) {
+  kind.view = true;
+  kind.writes = false;
+  for (OperatorKind::Argument& argument : kind.arguments) argument.written = false;
+}
+
 OperatorKind describe(const c10::OperatorHandle& op) {
   const c10::FunctionSchema& schema = op.schema();
   OperatorKind kind;
@@ -28,20 +46,23 @@ OperatorKind describe(const c10::OperatorHandle& op) {
   kind.skipped = space == "profiler" || space == "prim" || space == "opdump_dumper";
   kind.uninitialised = type.starts_with("empty") || type.starts_with("new_empty") ||
                        type.starts_with("_empty") || type.starts_with("resize");
+  if (type == "_ctc_loss") kind.partly = 1;  // log_alpha, beyond the lengths of the targets
 
   // Operators from elsewhere often do not declare what they write to.
-  const bool trusted = space == "aten" || space == "prims";
+  const bool trusted = space == "aten" || space == "prims", is_collective = space == "c10d";
   for (const c10::Argument& argument : schema.arguments()) {
     OperatorKind::Argument a;
     a.out = argument.is_out();
-    a.written = a.out || (argument.alias_info() && argument.alias_info()->isWrite()) || !trusted ||
-                writes_undeclared(type, argument.name());
+    a.written = a.out || (argument.alias_info() && argument.alias_info()->isWrite()) ||
+                (!trusted && !is_collective) || writes_undeclared(type, argument.name());
     kind.writes = kind.writes || a.written;
     kind.arguments.push_back(a);
   }
+  if (is_collective) describe_collective(type, kind);
   kind.view = !schema.returns().empty() && std::ranges::all_of(schema.returns(), [](const c10::Argument& r) {
     return r.alias_info() && !r.alias_info()->isWrite();
   });
+  if (type == "set_") look_elsewhere(kind);
   if (!trusted && !space.empty()) type = space + "_" + type;
   std::ranges::replace(type, '/', '_');
   kind.type = intern(type);

@@ -3,6 +3,7 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -13,12 +14,18 @@ struct OperatorKind {
   bool skipped = false;        // not an operator on data (profiler marks)
   bool view = false;           // moves no data
   bool uninitialised = false;  // its outputs are memory nobody has written to
+  int partly = -1;             // the output of which it writes a part only
   bool writes = false;         // some argument is written to
+  bool collective = false;     // of several processes: it may go on after it has returned
   struct Argument {
     bool written = false;
     bool out = false;  // only written to: its value before the call means nothing
   };
   std::vector<Argument> arguments;
+
+  bool leaves_uninitialised(std::size_t output) const {
+    return uninitialised || static_cast<int>(output) == partly;
+  }
 };
 
 // Thread-safe; the reference is valid for ever.

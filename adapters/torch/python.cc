@@ -320,6 +320,13 @@ PyObject* settle(PyObject*, PyObject* storage) {
   Py_RETURN_NONE;
 }
 
+PyObject* written(PyObject*, PyObject* storage) {
+  void* address = PyLong_AsVoidPtr(storage);
+  if (!address && PyErr_Occurred()) return nullptr;
+  opdump_torch_written(address);
+  Py_RETURN_NONE;
+}
+
 PyObject* name_tensor(PyObject*, PyObject* args) {
   PyObject* storage = nullptr;
   const char* name = nullptr;
@@ -394,6 +401,8 @@ PyMethodDef methods[] = {
     {"flag_module", as_function(flag_module), METH_O, "set_dump() was called for a module."},
     {"flag_name", as_function(flag_name), METH_VARARGS, "set_dump() was called for a name."},
     {"settle", as_function(settle), METH_O, "Waits until a storage, given by address, is not being read."},
+    {"written", as_function(written), METH_O,
+     "A storage, given by address, was written to without an operator."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition{

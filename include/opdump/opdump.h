@@ -131,9 +131,9 @@ typedef struct opdump_options {
   int32_t device_id;   /* checked against the plan's device list */
   uint64_t memory_limit_bytes; /* held by the recorder at most; 0: OPDUMP_MEMORY_LIMIT, else 1 GiB */
   uint32_t threads;            /* of the pipeline; 0: a share of the cores */
-  /* Not 0: the engine tells the graph. It sets opdump_tensor.value, name and role, and asks opdump_wants()
-   * for every operator it runs in a selected step. The session then finds out which steps executed the same
-   * operators, numbers these graphs, and takes no notice of opdump_op_info.graph_id. */
+  /* Not 0: the engine tells the graph. It sets opdump_tensor.block or value, name and role, and asks
+   * opdump_wants() for every operator it runs in a selected step. The session then finds out which steps
+   * executed the same operators, numbers these graphs, and takes no notice of opdump_op_info.graph_id. */
   uint32_t tells_graph;
   void (*log)(void* user, int level,
               const char* line); /* one line, no line feed; NULL is silence; any thread */
@@ -166,9 +166,9 @@ typedef struct opdump_tensor {
    * then reuse what it knows of it. Give a block a new number whenever it may have changed. 0: unknown, never
    * reused. */
   uint64_t content;
-  /* Not NULL: the block behind `data` may be read after the call as long as it is retained, and
-   * before_write() is called before anything writes to it. NULL: the recorder is done with the data when the
-   * call returns. */
+  /* Not NULL: the block behind `data` may be read after the call as long as it is retained. If `content` is
+   * not 0, before_write() is called before anything writes to it. NULL: the recorder is done with the data
+   * when the call returns. */
   void* owner;
   /* Not NULL: it is not dumped as an operand, for this reason ("sparse", "view", "uninitialised"). If `data`
    * is given nevertheless, that is for what `name` says: a parameter. */
@@ -185,6 +185,11 @@ typedef struct opdump_tensor {
   uint32_t original_rank;
   uint32_t reserved;
   const int64_t* original_shape; /* original_rank elements */
+  /* Not 0: the block of memory that the elements lie in, the same number as long as it is that block, and
+   * where in it element 0 is, in bytes. An input then came from the operator that was the last to write to
+   * its elements, and `value` is not looked at. */
+  uint64_t block;
+  int64_t block_offset;
 } opdump_tensor;
 
 /* An argument of an operator, tensors among them, in the order of its schema. Names and texts are borrowed
@@ -276,6 +281,9 @@ OPDUMP_API int opdump_wants(const opdump_session* session, const opdump_op* op);
  * after begin, before an operator writes to them, selected or not. Returns at once if nothing is pending. */
 OPDUMP_API void opdump_before_write(opdump_session* session, const uint64_t* contents, size_t count);
 
+/* The same before something writes of which nobody says where. */
+OPDUMP_API void opdump_before_any_write(opdump_session* session);
+
 /* Takes the inputs, before the operator runs. NULL if there is nothing to record. May block while the memory
  * limit is reached. */
 OPDUMP_API opdump_call* opdump_begin(opdump_session* session, const opdump_op* op,
@@ -284,6 +292,12 @@ OPDUMP_API opdump_call* opdump_begin(opdump_session* session, const opdump_op* o
 /* Takes the arguments of a call, where opdump_wants() asked for them. */
 OPDUMP_API void opdump_set_arguments(opdump_session* session, opdump_call* call,
                                      const opdump_argument* arguments, size_t count);
+
+/* The operator has returned, but what it makes is not there yet, as with a collective between processes:
+ * notes which outputs these will be, and looks at no data. opdump_end() follows when they are there, on any
+ * thread. */
+OPDUMP_API void opdump_returned(opdump_session* session, opdump_call* call, const opdump_tensor* outputs,
+                                size_t count);
 
 /* Takes the outputs, after the operator ran, and ends the call. `failed` not 0: the operator threw, there are
  * none. */

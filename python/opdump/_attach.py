@@ -19,6 +19,9 @@ from opdump import _torch as hooks
 # Ways for a program to get at the memory of a tensor without an operator.
 _EXPORTS = ("numpy", "data_ptr", "storage", "untyped_storage", "_storage", "_typed_storage", "__dlpack__")
 
+# And ways to write to it: methods of storages.
+_FILLS = ("_set_from_file", "byteswap", "_byteswap")
+
 _settings: dict | None = None  # of the recording under way
 _model_named = False
 _root_names: dict[str, int] = {}
@@ -136,6 +139,21 @@ def _settle_first(function):
     return settled
 
 
+def _settle_and_note(function):
+    """Around a method of a storage that fills its memory without an operator: torch.load reads a file into it."""
+
+    @functools.wraps(function)
+    def noted(self, *args, **kwargs):
+        if hooks.active():
+            hooks.settle(self._cdata)
+        try:
+            return function(self, *args, **kwargs)
+        finally:
+            hooks.written(self._cdata)
+
+    return noted
+
+
 _storage_of = getattr(torch.Tensor, "untyped_storage", None) or torch.Tensor.storage
 
 
@@ -180,6 +198,10 @@ def _install() -> None:
     for name in _EXPORTS:
         if hasattr(torch.Tensor, name):
             setattr(torch.Tensor, name, _settle_first(getattr(torch.Tensor, name)))
+    storage = getattr(torch, "UntypedStorage", None) or getattr(torch, "_UntypedStorage", None)
+    for name in _FILLS:
+        if hasattr(storage, name):
+            setattr(storage, name, _settle_and_note(getattr(storage, name)))
     if hasattr(torch, "compile"):
         _warn_of_compile()
     atexit.register(stop)

@@ -104,6 +104,7 @@ Result<std::uint64_t> memory_limit(const opdump_options& options) {
 constexpr std::size_t kFirstOptionsSize = offsetof(opdump_options, config_text);
 constexpr std::size_t kFirstTensorSize = offsetof(opdump_tensor, value);
 constexpr std::size_t kSecondTensorSize = offsetof(opdump_tensor, original_rank);
+constexpr std::size_t kThirdTensorSize = offsetof(opdump_tensor, block);
 constexpr std::size_t kFirstGraphInfoSize = offsetof(opdump_graph_info, outputs);
 constexpr std::size_t kFirstOpInfoSize = offsetof(opdump_op_info, task);
 
@@ -214,8 +215,12 @@ capture::Operand to_operand(const opdump_tensor& tensor) {
     if (tensor.format != 0)
       operand.format = model::format_name(static_cast<model::Format>(tensor.format - 1));
   }
-  if (tensor.size >= sizeof(opdump_tensor) && tensor.original_rank > 0 && tensor.original_shape)
+  if (tensor.size >= kThirdTensorSize && tensor.original_rank > 0 && tensor.original_shape)
     operand.original_shape = model::Shape(std::span(tensor.original_shape, tensor.original_rank));
+  if (tensor.size >= sizeof(opdump_tensor)) {
+    operand.block = tensor.block;
+    operand.block_offset = tensor.block_offset;
+  }
   if (tensor.rank > 0 && !tensor.shape) {
     if (operand.undumped.empty()) operand.undumped = "no shape";
     return operand;
@@ -328,6 +333,11 @@ void opdump_before_write(opdump_session* session, const uint64_t* contents, size
   });
 }
 
+void opdump_before_any_write(opdump_session* session) {
+  if (!session) return;
+  guarded_value(0, [&] { return session->session->before_any_write(), 0; });
+}
+
 opdump_call* opdump_begin(opdump_session* session, const opdump_op* op, const opdump_tensor* inputs,
                           size_t count) {
   if (!opdump_wants(session, op)) return nullptr;
@@ -343,6 +353,14 @@ void opdump_set_arguments(opdump_session* session, opdump_call* call, const opdu
     session->session->set_arguments(*reinterpret_cast<capture::Call*>(call),
                                     opdump::abi::to_arguments(arguments, count),
                                     opdump::abi::to_bodies(arguments, count));
+    return 0;
+  });
+}
+
+void opdump_returned(opdump_session* session, opdump_call* call, const opdump_tensor* outputs, size_t count) {
+  if (!session || !call) return;
+  guarded_value(0, [&] {
+    session->session->returned(*reinterpret_cast<capture::Call*>(call), Operands(outputs, count));
     return 0;
   });
 }

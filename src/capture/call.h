@@ -33,6 +33,8 @@ struct RecordedSlot {
 inline GraphTensor to_graph_tensor(const Operand& operand) {
   GraphTensor tensor{.value = operand.value,
                      .content = operand.content,
+                     .where = make_footprint(operand.block, operand.block_offset, operand.view),
+                     .is_view = operand.undumped == "view",
                      .name = operand.name,
                      .index = operand.index,
                      .role = operand.role,
@@ -53,6 +55,7 @@ struct Call {
 
   std::vector<GraphTensor> inputs, outputs;
   bool is_first = false;  // of its operator: the graph wants its detail
+  bool is_noted = false;  // in the graph, before its outputs are there
   NodeDetail detail;
   std::optional<std::uint32_t> overflowed;  // index of its first output with an infinity or NaN
   std::vector<model::Argument> arguments;   // for the file of arguments

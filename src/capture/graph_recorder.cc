@@ -31,6 +31,7 @@ class EdgeFinder {
   }
 
   Source find(const GraphTensor& tensor) {
+    if (tensor.where.block != 0) return find_in_memory(tensor);
     if (const auto known = by_value_.find(tensor.value); tensor.value != 0 && known != by_value_.end())
       return known->second;
     // A view that nobody made while we looked: the operator that wrote the memory.
@@ -43,6 +44,7 @@ class EdgeFinder {
   }
 
   void add(const GraphTensor& output, Source source, std::span<const GraphTensor> inputs) {
+    if (output.where.block != 0) return add_in_memory(output, source, inputs);
     // What has the value already keeps its maker: detach() makes nothing.
     if (output.value != 0) by_value_.try_emplace(output.value, source);
     const bool is_view = std::ranges::any_of(
@@ -51,6 +53,52 @@ class EdgeFinder {
   }
 
  private:
+  // Who made the elements in a part of a block, or a view of them.
+  struct Mark {
+    const Footprint* where;
+    Source source;
+    bool is_write;
+  };
+  struct Block {
+    std::vector<Mark> marks;                              // in order of execution
+    std::unordered_map<std::uint64_t, std::size_t> last;  // of each view, by Footprint::view
+
+    void add(const Mark& mark) {
+      last.insert_or_assign(mark.where->view, marks.size());
+      marks.push_back(mark);
+    }
+    // The last that wrote to any of these elements, or saw them alike since. Null: nobody did.
+    const Mark* find(const Footprint& where) const {
+      const auto known = last.find(where.view);
+      const std::size_t alike = known == last.end() ? 0 : known->second;
+      for (std::size_t i = marks.size(); i-- > alike;)
+        if ((marks[i].is_write && overlap(*marks[i].where, where)) || marks[i].where->view == where.view)
+          return &marks[i];
+      return nullptr;
+    }
+  };
+
+  Source find_in_memory(const GraphTensor& tensor) {
+    Block& block = blocks_[tensor.where.block];
+    if (const Mark* mark = block.find(tensor.where)) return mark->source;
+    const Source source{Source::Kind::parameter, add_parameter(tensor), 0};
+    block.add({&tensor.where, source, false});
+    return source;
+  }
+
+  void add_in_memory(const GraphTensor& output, Source source, std::span<const GraphTensor> inputs) {
+    Block& block = blocks_[output.where.block];
+    const bool is_view = output.is_view || std::ranges::any_of(inputs, [&](const GraphTensor& input) {
+                           return input.where.block == output.where.block && output.content != 0 &&
+                                  input.content == output.content;
+                         });
+    // A view that is there already keeps its maker: detach() makes nothing.
+    if (!is_view)
+      block.add({&output.where, source, true});
+    else if (const Mark* mark = block.find(output.where); !mark || mark->where->view != output.where.view)
+      block.add({&output.where, source, false});
+  }
+
   std::uint32_t add_parameter(const GraphTensor& tensor) {
     GraphParameter parameter{.name = {}, .type = tensor.type, .role = tensor.role};
     const auto number = static_cast<std::uint32_t>(graph_.parameters.size());
@@ -68,6 +116,7 @@ class EdgeFinder {
   std::vector<GraphRecorder::Constant>& constants_;
   std::size_t unnamed_ = 0;
   std::unordered_map<std::uint64_t, Source> by_value_, by_content_;
+  std::unordered_map<std::uint64_t, Block> blocks_;
 };
 
 // What both shapes are: a dimension that differs is -1, and if their number differs nothing is known.

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "capture/footprint.h"
 #include "model/graph.h"
 
 namespace opdump::capture {
@@ -29,6 +30,8 @@ struct DefinedOperator;
 // A tensor of an executed operator, as far as the graph needs it.
 struct GraphTensor {
   std::uint64_t value = 0, content = 0;  // see opdump_tensor; 0: unknown
+  Footprint where = {};                  // if its block is known, `value` means nothing
+  bool is_view = false;                  // its operator moved no data
   const char* name = nullptr;            // of a parameter; lives as long as the session
   std::uint32_t index = 0;               // operand index
   model::GraphParameter::Role role = model::GraphParameter::Role::input;

@@ -111,6 +111,54 @@ TEST_F(GraphRecorderTest, AViewIsNotTheWriterOfItsMemory) {
   EXPECT_EQ(graph.nodes[2].inputs[1].source, node(0)) << "another view of the same memory";
 }
 
+// A tensor of four floats, `chunk` of them in a buffer.
+GraphTensor part(std::uint64_t block, std::int64_t chunk, std::uint64_t content, std::int64_t count = 4) {
+  return {.content = content,
+          .where = make_footprint(block, chunk * 16, {DType::float32, {count}, {1}, nullptr})};
+}
+
+TEST_F(GraphRecorderTest, DisjointPartsOfOneBufferHaveWritersOfTheirOwn) {
+  const auto &exp = define("exp-op0"), &sin = define("sin_-op0"), &cos = define("cos_-op0"),
+             &neg = define("neg-op0");
+  note(exp, {}, {part(5, 0, 1, 16)});
+  note(sin, {part(5, 0, 1)}, {part(5, 0, 2)});
+  note(cos, {part(5, 1, 2)}, {part(5, 1, 3)});
+  note(neg, {part(5, 0, 3), part(5, 1, 3), part(5, 2, 3), part(5, 0, 3, 16)}, {});
+  const model::Graph graph = end_step();
+  EXPECT_EQ(graph.nodes[2].inputs[0].source, node(0)) << "not the sine, which wrote elsewhere";
+  EXPECT_EQ(graph.nodes[3].inputs[0].source, node(1));
+  EXPECT_EQ(graph.nodes[3].inputs[1].source, node(2));
+  EXPECT_EQ(graph.nodes[3].inputs[2].source, node(0));
+  EXPECT_EQ(graph.nodes[3].inputs[3].source, node(2)) << "of several writers the last";
+}
+
+TEST_F(GraphRecorderTest, AViewInMemoryIsMadeByItsOperatorUntilSomebodyWrites) {
+  const auto &exp = define("exp-op0"), &view = define("view-op0"), &detach = define("detach-op0"),
+             &neg = define("neg-op0"), &mul = define("mul_-op0"), &sin = define("sin-op0");
+  GraphTensor column = part(5, 0, 1, 2), again = part(5, 0, 1, 2), late = part(5, 0, 0, 2);
+  column.is_view = again.is_view = true;
+  note(exp, {}, {part(5, 0, 1)});
+  note(view, {part(5, 0, 1)}, {column});
+  note(detach, {column}, {again});
+  note(neg, {part(5, 0, 1, 2), part(5, 0, 1)}, {});
+  note(mul, {part(5, 0, 1)}, {part(5, 0, 0)});  // memory whose content nobody knows
+  note(sin, {late}, {});
+  const model::Graph graph = end_step();
+  EXPECT_EQ(graph.nodes[3].inputs[0].source, node(1)) << "detach() makes nothing";
+  EXPECT_EQ(graph.nodes[3].inputs[1].source, node(0));
+  EXPECT_EQ(graph.nodes[5].inputs[0].source, node(4));
+}
+
+TEST_F(GraphRecorderTest, MemoryThatNobodyWroteIsOneParameterForEachView) {
+  const auto &a = define("a-op0"), &b = define("b-op0");
+  note(a, {part(5, 0, 0), part(5, 1, 0)}, {});
+  note(b, {part(5, 1, 0), part(5, 0, 0)}, {});
+  const model::Graph graph = end_step();
+  EXPECT_EQ(graph.parameters.size(), 2u);
+  EXPECT_EQ(graph.nodes[1].inputs[0].source, parameter(1));
+  EXPECT_EQ(graph.nodes[1].inputs[1].source, parameter(0));
+}
+
 TEST_F(GraphRecorderTest, WhatIsWrittenInPlaceComesFromTheWriter) {
   const auto &exp = define("exp-op0"), &mul = define("mul_-op0"), &neg = define("neg-op0");
   note(exp, {tensor(1, 1)}, {tensor(20, 2)});

@@ -73,6 +73,8 @@ struct Operand {
   model::GraphParameter::Role role = model::GraphParameter::Role::input;
   std::string_view format;      // of its dimensions, as model::format_name spells it; empty if not told
   model::Shape original_shape;  // see dump::SlotAddress
+  std::uint64_t block = 0;      // and where in it: see opdump_tensor; 0: unknown
+  std::int64_t block_offset = 0;
 };
 
 // An operator as the session knows it. What is mutable belongs to the session.
@@ -123,9 +125,12 @@ class Session {
     if (watcher_) watcher_->note_write(content);
     pipeline_->before_write(content);
   }
+  void before_any_write() { pipeline_->before_any_write(); }
   Call* begin(const DefinedOperator* op, std::span<const Operand> inputs);
   void set_arguments(Call& call, std::vector<model::Argument> arguments,
                      std::vector<model::Body> bodies = {});
+  // The operator has returned before its outputs are there; end() follows when they are.
+  void returned(Call& call, std::span<const Operand> outputs);
   void end(Call* call, std::span<const Operand> outputs, bool failed);
   void set_dump(std::string_view name, bool enabled);
   void report_unseen(std::string_view what, std::string_view reason);
@@ -186,15 +191,19 @@ class Session {
 
   // session_graph.cc
   void note_graph(Call& call, std::span<const Operand> outputs);
-  void note_parameters(const Call& call, std::span<const Operand> inputs);
   void take_parameter(const char* name, const Operand& operand, std::int64_t graph_id);
   void end_step();
   struct Parameter {
     const char* name;
     Operand operand;
+    model::Shape strides;  // of the program's tensor
     KeepAlive keep_alive;
     std::vector<std::byte> copy;  // of what is not lent
   };
+  bool keeps_parameters() const { return (graph_ && plan_.parameters) || graph_wants_weights_; }
+  void note_parameters(std::span<const Operand> operands, model::Side side);
+  static bool is_renewed(const Parameter& known, const Operand& operand, model::Side side);
+  bool keep_parameter(Parameter& parameter, const Operand& operand);
   GraphRecorder* recorder() const { return graph_ ? graph_.get() : model_graphs_.get(); }
   std::vector<Parameter> take_parameters();
   void open_ge_graphs();
@@ -247,12 +256,12 @@ class Session {
   bool graph_wants_weights_ = false;
   // Of engines that execute models, if ge_graphs_ wants the graphs of these. An execution is a step.
   std::unique_ptr<GraphRecorder> model_graphs_;
-  std::int64_t model_ = model::kAnyGraph;               // that is under way
-  std::map<std::int64_t, std::size_t> written_models_;  // with the number of their operators
-  std::mutex parameters_mutex_;                         // guards the next two
-  std::unordered_set<const char*> seen_parameters_;
-  std::vector<Parameter> parameters_;       // of the step under way, written at its end
-  std::atomic<std::int64_t> steps_run_{0};  // for the summary: the last one + 1
+  std::int64_t model_ = model::kAnyGraph;                         // that is under way
+  std::map<std::int64_t, std::size_t> written_models_;            // with the number of their operators
+  std::mutex parameters_mutex_;                                   // guards the next two
+  std::unordered_map<const char*, std::size_t> seen_parameters_;  // places in parameters_
+  std::vector<Parameter> parameters_;                             // of the step under way, written at its end
+  std::atomic<std::int64_t> steps_run_{0};                        // for the summary: the last one + 1
 
   std::unique_ptr<Watcher> watcher_;   // null: nothing is watched
   std::unique_ptr<ReuseTable> reuse_;  // null: nothing can be shared

@@ -13,6 +13,7 @@
 namespace opdump::capture {
 
 void Session::note_graph(Call& call, std::span<const Operand> outputs) {
+  if (std::exchange(call.is_noted, true)) return;
   if (!graph_ && call.op->op.graph_id == model::kAnyGraph) return;  // an operator of no model
   for (const Operand& output : outputs) call.outputs.push_back(to_graph_tensor(output));
   std::optional<NodeDetail> detail;
@@ -21,32 +22,51 @@ void Session::note_graph(Call& call, std::span<const Operand> outputs) {
 }
 
 // What enters the graph is saved at the end of the step: weights with what the step made of them. An operator
-// that only makes a view of a parameter is the one that has it as it is.
-void Session::note_parameters(const Call& call, std::span<const Operand> inputs) {
-  for (const Operand& given : inputs) {
+// that only makes a view of a parameter is the one that has it as it is. Memory that cannot be kept is
+// copied, anew with each operator that returns it: then it may have been written to.
+void Session::note_parameters(std::span<const Operand> operands, model::Side side) {
+  for (const Operand& given : operands) {
     const bool is_weight = given.role == model::GraphParameter::Role::weight;
     if (!given.name || !given.view.data || !(is_weight || plan_.input_parameters)) continue;
     Operand operand = given;
     operand.undumped = {};
     if (!reason_not_to_dump(operand).empty()) continue;
-    const bool is_lent = operand.owner && options_.retain;
-    {
-      const std::lock_guard lock(parameters_mutex_);
-      if (!seen_parameters_.insert(operand.name).second) continue;
-      if (is_lent) {
-        options_.retain(operand.owner);
-        parameters_.push_back({operand.name, operand, KeepAlive(operand.owner, options_.release), {}});
-      } else if (graph_wants_weights_ && operand.view.byte_count() <= dump::GeGraphWriter::kMaxWeightBytes) {
-        std::vector<std::byte> copy(operand.view.byte_count());
-        math::copy_row_major(operand.view, copy);
-        Operand copied = operand;
-        copied.view = model::TensorView::row_major(operand.view.dtype, operand.view.shape, copy.data());
-        parameters_.push_back({operand.name, copied, KeepAlive(), std::move(copy)});
-      }
+    const std::lock_guard lock(parameters_mutex_);
+    const auto known = seen_parameters_.find(operand.name);
+    if (known != seen_parameters_.end()) {
+      Parameter& parameter = parameters_[known->second];
+      if (is_renewed(parameter, operand, side)) (void)keep_parameter(parameter, operand);
+    } else if (Parameter parameter; side == model::Side::input && keep_parameter(parameter, operand)) {
+      seen_parameters_.emplace(operand.name, parameters_.size());
+      parameters_.push_back(std::move(parameter));
     }
-    if (!is_lent && plan_.parameters)
-      take_parameter(operand.name, operand, call.graph_id);  // it may not be there later
   }
+}
+
+// Whether a parameter has other memory than before, or may have another value in memory that was copied.
+bool Session::is_renewed(const Parameter& known, const Operand& operand, model::Side side) {
+  const model::TensorView &before = known.operand.view, &now = operand.view;
+  if (before.dtype != now.dtype || !(before.shape == now.shape) || !(known.strides == now.strides))
+    return false;
+  return known.operand.block != operand.block || (!known.copy.empty() && side == model::Side::output);
+}
+
+// False if it is too large for a copy.
+bool Session::keep_parameter(Parameter& parameter, const Operand& operand) {
+  const bool is_lent = operand.owner && options_.retain;
+  const bool is_small = operand.view.byte_count() <= dump::GeGraphWriter::kMaxWeightBytes;
+  if (!is_lent && !(graph_ && plan_.parameters) && !(graph_wants_weights_ && is_small)) return false;
+  parameter = {operand.name, operand, operand.view.strides, {}, {}};
+  if (is_lent) {
+    options_.retain(operand.owner);
+    parameter.keep_alive = KeepAlive(operand.owner, options_.release);
+  } else {
+    parameter.copy.resize(operand.view.byte_count());
+    math::copy_row_major(operand.view, parameter.copy);
+    parameter.operand.view =
+        model::TensorView::row_major(operand.view.dtype, operand.view.shape, parameter.copy.data());
+  }
+  return true;
 }
 
 void Session::take_parameter(const char* name, const Operand& operand, std::int64_t graph_id) {
@@ -75,8 +95,7 @@ void Session::end_step() {
   const std::vector<Parameter> parameters = take_parameters();
   const std::int64_t expected = graph_->expected_graph();
   if (plan_.parameters)
-    for (const Parameter& parameter : parameters)
-      if (parameter.copy.empty()) take_parameter(parameter.name, parameter.operand, expected);
+    for (const Parameter& parameter : parameters) take_parameter(parameter.name, parameter.operand, expected);
   const auto ended = graph_->end_step();
   if (!ended || stopped_) return;
   if (!ended->loss.empty()) report_unseen("the graph of a step", ended->loss);

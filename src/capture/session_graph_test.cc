@@ -105,7 +105,7 @@ TEST_F(SessionGraphTest, ParametersAreThoseOfTheEndOfTheStep) {
     Operand w = lend(weight, 0, 7), in = x.operand(1), two = x.operand(2);
     w.name = "fc.weight";
     w.role = GraphParameter::Role::weight;
-    in.name = "x";  // not lent: taken when it is met
+    in.name = "x";  // not lent: copied when it is met
     in.value = 5;
     two.role = GraphParameter::Role::constant;
     two.view.shape = model::Shape{};
@@ -133,6 +133,52 @@ TEST_F(SessionGraphTest, ParametersAreThoseOfTheEndOfTheStep) {
     EXPECT_THAT(fs::directory_iterator(constants)->path().filename().string(),
                 HasSubstr("Parameter.data-0.0.0."));
   }
+}
+
+// Memory that cannot be kept is copied when an operator returns it; and a weight may get other memory.
+TEST_F(SessionGraphTest, ParametersThatCannotBeKeptOrMove) {
+  plan::DumpPlan plan = graph_plan();
+  plan.parameters = true;
+  auto session = open(std::move(plan), graph_options());
+  Floats foreign({8}, 1), before({8}, 1), after({8}, 2);
+  const auto weight = [](Operand operand, const char* name, std::uint64_t block) {
+    operand.name = name;
+    operand.role = GraphParameter::Role::weight;
+    operand.block = block;
+    return operand;
+  };
+  const Operand f = weight(foreign.operand(0), "foreign", 1);
+  const Operand b = weight(lend(before, 1, 7), "moved", 2), a = weight(lend(after, 1, 8), "moved", 3);
+  run(*session, define(*session, "use"), {f, b}, {});
+  std::ranges::fill(foreign.values, 3.0f);
+  run(*session, define(*session, "optimizer"), {f, a}, {f, a});
+  std::ranges::fill(foreign.values, -1.0f);  // it is gone
+  std::ranges::fill(after.values, 4.0f);
+  session->set_step(1);
+  ASSERT_TRUE(session->close());
+  EXPECT_EQ(lent, 0);
+  std::map<std::string, float> parameters;
+  const dump::DumpSet set = read();
+  for (const dump::OperatorRun& run : set.runs())
+    if (run.type == "Parameter") parameters.emplace(run.name, values_of(run.slots.at(0))[0]);
+  EXPECT_EQ(parameters, (std::map<std::string, float>{{"foreign", 3}, {"moved", 4}}));
+}
+
+TEST_F(SessionGraphTest, AnOperatorWhoseOutputsComeLater) {
+  auto session = open(graph_plan(), graph_options());
+  Floats x({4}, 1), sum({4}, 0);
+  Call* call = session->begin(define(*session, "reduce"), std::vector<Operand>{x.operand(0)});
+  session->returned(*call, std::vector<Operand>{sum.operand(0)});
+  run(*session, define(*session, "other"), {x.operand(0)}, {});
+  std::ranges::fill(sum.values, 2.0f);
+  session->end(call, std::vector<Operand>{sum.operand(0)}, false);
+  ASSERT_TRUE(session->close());
+  EXPECT_THAT(dump::read_graphs(root_ / "rank_0")->files.at(0).order, ElementsAre("reduce", "other"));
+  const dump::DumpSet set = read();
+  for (const dump::OperatorRun& run : set.runs())
+    if (run.name == "reduce") {
+      EXPECT_EQ(values_of(run.slots.at(1))[0], 2);
+    }
 }
 
 TEST_F(SessionGraphTest, ParametersAndConstantsAreChosenByTheirNames) {

@@ -80,6 +80,7 @@ void Session::give_back(Call* raw) {
   call->inputs.clear();
   call->outputs.clear();
   call->arguments.clear();
+  call->is_noted = false;
   call->overflowed.reset();
   call->container.reset();
   call->detail = {};
@@ -99,7 +100,7 @@ Call* Session::begin(const DefinedOperator* op, std::span<const Operand> inputs)
   call->is_first = recorder() && !op->is_in_graph.load(std::memory_order_relaxed);
   if (recorder())
     for (const Operand& input : inputs) call->inputs.push_back(to_graph_tensor(input));
-  if ((graph_ && plan_.parameters) || graph_wants_weights_) note_parameters(*call, inputs);
+  if (keeps_parameters()) note_parameters(inputs, model::Side::input);
   if (call->takes_data && plan_.sides != plan::Sides::outputs) take_side(*call, model::Side::input, inputs);
   return call.release();
 }
@@ -110,10 +111,15 @@ void Session::set_arguments(Call& call, std::vector<model::Argument> arguments,
   if (plan_.operator_arguments && call.takes_data) call.arguments = std::move(arguments);
 }
 
+void Session::returned(Call& call, std::span<const Operand> outputs) {
+  if (recorder()) note_graph(call, outputs);
+}
+
 void Session::end(Call* raw, std::span<const Operand> outputs, bool failed) {
   CallPointer call(raw, GiveBack{this});
   if (!call) return;
   if (recorder() && !failed) note_graph(*call, outputs);
+  if (keeps_parameters() && !failed) note_parameters(outputs, model::Side::output);
   if (watcher_ && !failed) watch(*call, outputs);
   if (call->takes_data) finish(std::move(call), outputs, failed);
 }

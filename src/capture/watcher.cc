@@ -28,7 +28,7 @@ std::size_t Watcher::keep(const model::Operator& op, std::int64_t graph_id, std:
   std::size_t lost = 0;
   for (const Operand& operand : outputs) {
     if (!operand.undumped.empty() || !operand.view.data || operand.view.byte_count() == 0) continue;
-    if (!operand.owner || !retain) {
+    if (!operand.owner || operand.content == 0 || !retain) {
       ++lost;
       continue;
     }

@@ -1,0 +1,91 @@
+// What processes do together -- reductions, broadcasts, sending and receiving -- goes on after the operator
+// that began it has returned: the value is there when the program has waited for it. Nothing is blocked here,
+// since another process may be waiting for what this one does next. Instead, RecordFunction says of each
+// piece of such work ("gloo:all_reduce") when it begins, often on another thread and after the operator has
+// returned, and when it ends, before those who wait for it go on: then the outputs are taken. Until then the
+// memory has no known content. What torch hands on to the threads that do the work leads back to the
+// operator.
+//
+// Work that no operator began (all_to_all_single) is reported in the same way. Of some of it nobody says
+// where it writes: then nothing is known of any memory until it ends.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/record_function.h>
+#include <c10/util/ArrayRef.h>
+#include <c10/util/Optional.h>
+#include <c10/util/ThreadLocalDebugInfo.h>
+
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "contents.h"
+#include "opdump/opdump.h"
+
+namespace opdump::torch_adapter {
+
+struct Collective : c10::DebugInfoBase, std::enable_shared_from_this<Collective> {
+  std::mutex mutex;  // guards the rest
+  opdump_call* call = nullptr;
+  std::vector<at::Tensor> outputs;
+  std::vector<BlockPointer> blocks;  // that it writes to
+  bool writes_anywhere = false;
+  int running = 1;            // pieces of work, and the operator itself until it has returned
+  int pieces = 0;             // that have begun
+  bool awaits_piece = false;  // the operator has returned, and counts as the first piece until that begins
+  const c10::intrusive_ptr_target* work = nullptr;  // what was returned; valid while its only piece ends
+};
+
+// What a record says of a piece of work.
+struct WorkTitle {
+  std::string_view name;  // "all_reduce"
+  enum class Writes { nothing, inputs, unknown } writes;
+};
+// Nothing for records of other things.
+c10::optional<WorkTitle> find_work_title(const at::RecordFunction& record);
+
+// Those of one recording. Thread-safe.
+class Collectives {
+ public:
+  using Pointer = std::shared_ptr<Collective>;
+  Collectives(opdump_session* session, Contents& contents) : session_(session), contents_(contents) {}
+
+  // What torch carries from the thread that runs the operator to those that do the work.
+  static constexpr c10::DebugInfoKind kCarrier =
+      c10::DebugInfoKind::TEST_INFO_2;  // torch itself has no use for it
+
+  // What writes to the tensors in `written`, or may write to any, is about to run: inside of a
+  // c10::DebugInfoGuard of kCarrier and this.
+  Pointer begin(c10::ArrayRef<c10::IValue> written, bool writes_anywhere = false);
+
+  // The operator has returned, or thrown. `call` may be null. `outputs` are what it will have made; `work` is
+  // what it returned to be waited for.
+  void returned(const Pointer& collective, opdump_call* call, c10::ArrayRef<c10::IValue> outputs,
+                const c10::IValue& work);
+  void failed(const Pointer& collective);
+
+  // The operator that what this thread does belongs to, or null.
+  static Pointer current();
+
+  // A piece of work of it begins, and ends on whatever thread. False if it is complete already: a callback of
+  // the program runs there.
+  static bool add_piece(Collective& collective);
+  void end_piece(const Pointer& collective);
+
+  // Ends the calls of those that are not complete without their outputs.
+  void give_up(const char* reason);
+
+ private:
+  void finish(Collective& collective);
+  void forget(const Collective& collective);
+
+  opdump_session* session_;
+  Contents& contents_;
+  std::mutex mutex_;  // guards pending_
+  std::vector<Pointer> pending_;
+};
+
+}  // namespace opdump::torch_adapter
