@@ -9,6 +9,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   base/file_copy.cc
   base/file_replacement.cc
   base/json.cc
+  base/kept_file.cc
   base/key_numbers.cc
   base/map_room.cc
   base/nameless_file.cc

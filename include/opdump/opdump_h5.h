@@ -55,7 +55,9 @@ typedef struct opdump_h5_dataset {
       attributes; /* in the order of their creation; read, only the integers among them */
 } opdump_h5_dataset;
 
-/* Creates the file or empties it, for writing. Release *file with opdump_h5_close. */
+/* Creates the file or empties it, for writing. Release *file with opdump_h5_close. Until then the file says
+ * that it is being recorded (attributes of its root, docs/formats/h5.md), which remains so if the process is
+ * killed. */
 OPDUMP_API opdump_status opdump_h5_create(const char* path, opdump_h5** file);
 
 /* Adds a dataset, or a group, and the groups that lead to it. Fails if the dataset exists; a group may. */
@@ -64,6 +66,10 @@ OPDUMP_API opdump_status opdump_h5_write(opdump_h5* file, const opdump_h5_datase
 /* Hands all that was written to the system: whatever becomes of the process, the file is readable up to here.
  */
 OPDUMP_API opdump_status opdump_h5_flush(opdump_h5* file);
+
+/* The file lacks something that it should have: once closed, it says that it is incomplete, and the first
+ * `what`. A failure of the functions above does the same. */
+OPDUMP_API opdump_status opdump_h5_lose(opdump_h5* file, const char* what);
 
 /* Opens the file for reading and lists its datasets. Release *file with opdump_h5_close. */
 OPDUMP_API opdump_status opdump_h5_open(const char* path, opdump_h5** file);

@@ -119,6 +119,15 @@ opdump_status opdump_h5_flush(opdump_h5* file) {
   });
 }
 
+opdump_status opdump_h5_lose(opdump_h5* file, const char* what) {
+  return opdump::abi::call([&]() -> Result<> {
+    if (!file || !file->writer || !what)
+      return usage("opdump_h5_lose: a file that is written and a text are needed");
+    file->writer->lose(what);
+    return opdump::ok();
+  });
+}
+
 opdump_status opdump_h5_open(const char* path, opdump_h5** file) {
   return opdump::abi::call([&] { return open(path, file); });
 }

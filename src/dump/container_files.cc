@@ -287,9 +287,19 @@ void read_safetensors_file(const fs::path& path, std::string_view prefix, Proble
   if (!decoded) problems.push_back({path, decoded.error().message()});
 }
 
-void read_h5_file(const fs::path& path, Problems& problems, const TakeRun& take) {
+void read_h5_file(const fs::path& path, Problems& problems, const TakeRun& take,
+                  const TakeStatus& take_status) {
   H5Runs runs;
+  Status status;
+  status.state.clear();
+  const auto keep = [&](format::H5State state) {
+    status.state = std::move(state.state);
+    status.opdump_version = std::move(state.version);
+    if (!state.loss.empty()) status.losses.push_back({"dataset not written", std::move(state.loss), 1, path});
+  };
+  bool is_begun = false;
   const auto add = [&](const format::H5Dataset& dataset) {
+    is_begun = true;
     if (dataset.find_number("Type") == kOptionsType) return;
     auto place = parse_h5_path(dataset.path);
     if (!place) place = H5Place{0, dataset.path.substr(1), model::Side::output, {}, 0};
@@ -300,9 +310,15 @@ void read_h5_file(const fs::path& path, Problems& problems, const TakeRun& take)
     set_elements(slot, dataset, path, problems);
     runs.add(*place, list_of(*place, dataset.path), slot);
   };
-  auto done = format::list_h5(path, add);
-  if (done) done = runs.drain(take);
-  if (!done) problems.push_back({path, done.error().message()});
+  const auto listed = format::list_h5(path, add, keep);
+  const auto drained = runs.drain(take);
+  for (const auto* done : {&listed, &drained}) {
+    if (*done) continue;
+    problems.push_back({path, done->error().message()});
+    if (is_begun && status.state != "recording")
+      status.state = "incomplete";  // what is absent may have been there
+  }
+  if (!status.state.empty()) take_status(std::move(status));
 }
 
 Slot read_onnx_file(const fs::path& path, const TestDataName& name, Problems& problems) {

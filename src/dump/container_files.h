@@ -40,7 +40,10 @@ void read_safetensors_file(const std::filesystem::path& path, std::string_view p
 // PyTorch's dumper writes them (docs/formats/h5.md); any other dataset is the only output of an operator
 // named by its path. Arguments that are no tensors are left out. Hands each to `take`. Appends to
 // `problems`.
-void read_h5_file(const std::filesystem::path& path, Problems& problems, const TakeRun& take);
+// `take_status` hears how the file ended, unless its writer was none of ours and it is whole.
+using TakeStatus = std::function<void(Status status)>;
+void read_h5_file(const std::filesystem::path& path, Problems& problems, const TakeRun& take,
+                  const TakeStatus& take_status);
 
 // A TensorProto, slot `name` of the model. Appends to `problems`.
 Slot read_onnx_file(const std::filesystem::path& path, const TestDataName& name, Problems& problems);

@@ -1,6 +1,7 @@
 #include "dump/dump_set.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <system_error>
 #include <tuple>
@@ -114,6 +115,7 @@ class DumpSetReader {
   Result<std::uint32_t> add_section(const Location& location, std::int64_t step, const std::string& directory,
                                     const std::string& network);
   void note_overflow(const Location& location, const Overflow& overflow);
+  void note_status(std::uint32_t rank, Status status);
   void pack_pending();
   std::string note_network(const Location& location);
   Result<> place_devices();
@@ -351,10 +353,21 @@ void DumpSetReader::read_step_directory(StepFiles files) {
     pending_.push_back(std::move(run));
     if (pending_slots_ >= kSlotsAtOnce) pack_pending();
   };
-  read_step(std::move(files), set_.problems_, take, [&](const Overflow& overflow) {
+  const auto take_overflow = [&](const Overflow& overflow) {
     find_network();
     note_overflow(location, overflow);
-  });
+  };
+  read_step(std::move(files), set_.problems_, take, take_overflow,
+            [&](Status status) { note_status(location.rank, std::move(status)); });
+}
+
+// Of one file of a rank; of several, what any of them lost is lost.
+void DumpSetReader::note_status(std::uint32_t rank, Status status) {
+  const auto [known, is_new] = set_.statuses_.try_emplace(rank, status);
+  if (is_new) return;
+  Status& all = known->second;
+  std::ranges::move(status.losses, std::back_inserter(all.losses));
+  if (all.state == "complete") all.state = status.state;
 }
 
 // Of a step of `location`, counted from its own. Errors: io.

@@ -14,7 +14,6 @@
 #include "base/resident.h"
 #include "base/text.h"
 #include "dump/call_file.h"
-#include "dump/container_files.h"
 #include "dump/executions.h"
 #include "dump/file_kind.h"
 #include "dump/file_name.h"
@@ -187,6 +186,7 @@ std::string archive_prefix(std::string_view name, const StepFiles& files) {
 struct Collected {
   const TakeRun& take;
   const TakeOverflow& take_overflow;
+  const TakeStatus& take_status;
   SlotsByOperator slots;
   std::int64_t h5_files = 0;
 };
@@ -194,11 +194,12 @@ struct Collected {
 void collect_h5(const fs::path& path, Collected& to, Problems& problems) {
   // Each is a recording of its own: they follow one another like steps.
   bool is_empty = true;
-  read_h5_file(path, problems, [&](OperatorRun run) {
+  const auto take = [&](OperatorRun run) {
     is_empty = false;
     run.step = to.h5_files;
     to.take(std::move(run));
-  });
+  };
+  read_h5_file(path, problems, take, to.take_status);
   to.h5_files += !is_empty;
 }
 
@@ -346,8 +347,9 @@ std::string check_tensor_file(Slot& slot) {
 
 }  // namespace
 
-void read_step(StepFiles files, Problems& problems, const TakeRun& take, const TakeOverflow& take_overflow) {
-  Collected collected{take, take_overflow, SlotsByOperator(files.directory.string())};
+void read_step(StepFiles files, Problems& problems, const TakeRun& take, const TakeOverflow& take_overflow,
+               const TakeStatus& take_status) {
+  Collected collected{take, take_overflow, take_status, SlotsByOperator(files.directory.string())};
   collect_files(files, collected, problems);
   if (files.names.have_statistics())
     collect_rows(files.directory / format::kStatisticCsvName, collected.slots, problems);

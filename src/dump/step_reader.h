@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "dump/container_files.h"
 #include "dump/dump_set.h"
 #include "dump/file_names.h"
 
@@ -31,9 +32,11 @@ struct StepFiles {
 // .npy files are told by their names only: whether they hold what their header says is not looked at (see
 // check_tensor_files). A file and a row are the same slot if type, name, side, index and timestamp agree.
 // `take` gets executions without rank and graph; their steps count from that of the directory.
-// `take_overflow` gets records of overflows, also without rank, graph and step. Appends to `problems`.
+// `take_overflow` gets records of overflows, also without rank, graph and step; `take_status` how files that
+// are a recording each came to their end. Appends to `problems`.
 using TakeOverflow = std::function<void(Overflow overflow)>;
-void read_step(StepFiles files, Problems& problems, const TakeRun& take, const TakeOverflow& take_overflow);
+void read_step(StepFiles files, Problems& problems, const TakeRun& take, const TakeOverflow& take_overflow,
+               const TakeStatus& take_status);
 
 // Reads the header of every .npy file, on several threads if they are many. Fills in shapes that no row
 // told. A slot whose file is torn or no tensor loses it and, unless it has statistics, says so in

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/kept_file.h"
 #include "base/result.h"
 #include "base/scratch.h"
 #include "format/dump_data.h"
@@ -46,10 +47,19 @@ struct H5Dataset {
   std::optional<std::int64_t> find_number(std::string_view attribute) const;
 };
 
-// Hands each dataset to `take`, in alphabetical order of paths by each level; they are worth nothing if the
-// result is an error. Every extent lies in the file. `take` must not read HDF5 files. Errors: not_found, io,
-// corrupt (no HDF5 file, or a damaged one), limit, unsupported (HDF5 is not installed).
-Result<> list_h5(const std::filesystem::path& path, const std::function<void(H5Dataset dataset)>& take);
+// How a file came to its end: attributes of the root group, in files that opdump wrote.
+struct H5State {
+  std::string state;    // "recording", "complete" or "incomplete"; empty in files of other writers
+  std::string loss;     // of an incomplete one: the first thing that is not in it
+  std::string version;  // of opdump
+};
+
+// Hands each dataset to `take`, in alphabetical order of paths by each level; if the result is an error,
+// those that came before the damage. Every extent lies in the file. `take_state` gets the state before them,
+// also an empty one. Neither may read HDF5 files. Errors: not_found, io, corrupt (no HDF5 file, or a damaged
+// one), limit, unsupported (HDF5 is not installed).
+Result<> list_h5(const std::filesystem::path& path, const std::function<void(H5Dataset dataset)>& take,
+                 const std::function<void(H5State state)>& take_state = {});
 
 class H5File {
  public:
@@ -77,14 +87,17 @@ Result<Scratch> read_h5_elements(const std::filesystem::path& path, const H5Data
 bool is_h5(std::span<const std::byte> start);
 
 // Writes a file, in this process. One thread at a time. What was written before an error is a valid file once
-// the writer is closed, unless the disk is full.
+// the writer is closed, unless the disk is full. The file's state is "recording" until close().
+//
+// The host may close descriptors that are not its own, and open files that get their numbers. Each call
+// therefore makes sure first that the descriptors are still those of the file, and opens it again if not.
 class H5Writer {
  public:
   // Creates the file or empties it. Errors: io, unsupported (HDF5 is not installed).
   static Result<H5Writer> create(const std::filesystem::path& path);
   H5Writer(H5Writer&& other) noexcept;
   H5Writer& operator=(H5Writer&& other) noexcept;
-  ~H5Writer();  // closes, and says nothing of a failure
+  ~H5Writer();  // gives the file up if it was not closed: its state stays "recording"
 
   // Adds a dataset and the groups that lead to it. `elements` are row-major and in the dtype that the file
   // shall have: integers of 8 to 64 bits (booleans are int8 in the file, as PyTorch's dumper has them),
@@ -101,15 +114,30 @@ class H5Writer {
   // Hands everything to the system. Errors: io.
   Result<> flush();
 
-  // Finishes the file; after it only destruction is allowed. Errors: io.
+  // Something is not in the file that should be: close() will call it incomplete. The first one is kept.
+  void lose(std::string what);
+
+  // Finishes the file: it is complete if nothing was lost and nothing failed. After it only destruction is
+  // allowed. Errors: io.
   Result<> close();
 
  private:
-  H5Writer(std::filesystem::path path, std::int64_t file, WriteBehind large)
-      : path_(std::move(path)), file_(file), large_(std::move(large)) {}
+  H5Writer() = default;
+  explicit H5Writer(std::filesystem::path path) : path_(std::move(path)) {}
+  Result<> begin();
+  Result<> add_dataset(const std::string& path, const model::TensorView& elements,
+                       std::span<const H5Attribute> attributes);
+  Result<> add_groups(const std::string& path);
+  Result<> take_descriptor();
+  Result<> hold_descriptor();
+  Result<> noting_loss(Result<> done);
+  Result<> finish();
   std::filesystem::path path_;
-  std::int64_t file_ = -1;  // HDF5's identifier; -1 when closed
-  WriteBehind large_;       // elements of large datasets
+  std::int64_t file_ = -1;     // HDF5's identifier; -1 when closed
+  int* descriptor_ = nullptr;  // the library's, inside of it: that of kept_
+  KeptFile kept_;
+  WriteBehind large_;  // elements of large datasets
+  std::string loss_;
 };
 
 }  // namespace opdump::format

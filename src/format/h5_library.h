@@ -31,11 +31,11 @@ inline constexpr unsigned kH5ReadOnly = 0x0000, kH5Truncate = 0x0002;
   X(H5Tget_precision) X(H5Tget_offset) X(H5Tget_fields) X(H5Tget_ebias) X(H5Tget_norm) X(H5Tget_super) \
   X(H5Tget_nmembers) X(H5Tget_member_type) X(H5Tget_member_name) X(H5Tget_member_offset) X(H5free_memory) \
   X(H5Acreate2) X(H5Aopen) X(H5Aclose) X(H5Aread) X(H5Awrite) X(H5Aget_type) X(H5Aget_space) \
-  X(H5Aiterate2)
+  X(H5Aiterate2) X(H5Aexists) X(H5Tset_size) X(H5Tis_variable_str) X(H5Fget_vfd_handle)
 // Its variables: types, and classes of property lists.
 #define OPDUMP_H5_VARIABLES(X) \
   X(H5T_STD_I8LE_g) X(H5T_STD_I16LE_g) X(H5T_STD_I32LE_g) X(H5T_STD_I64LE_g) X(H5T_STD_U8LE_g) \
-  X(H5T_STD_U16LE_g) X(H5T_STD_U32LE_g) X(H5T_STD_U64LE_g) X(H5T_IEEE_F32LE_g) X(H5T_IEEE_F64LE_g) \
+  X(H5T_STD_U16LE_g) X(H5T_STD_U32LE_g) X(H5T_STD_U64LE_g) X(H5T_IEEE_F32LE_g) X(H5T_IEEE_F64LE_g) X(H5T_C_S1_g) \
   X(H5P_CLS_FILE_ACCESS_ID_g) X(H5P_CLS_LINK_CREATE_ID_g) X(H5P_CLS_DATASET_CREATE_ID_g)
 // clang-format on
 

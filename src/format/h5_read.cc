@@ -173,6 +173,22 @@ bool read_shape(const H5Library& h5, hid_t space, model::Shape& shape) {
   return true;
 }
 
+// A text of a fixed size; empty if there is none.
+std::string read_text(const H5Library& h5, hid_t object, const char* name) {
+  constexpr std::size_t kMostBytes = 4096;
+  if (h5.H5Aexists(object, name) <= 0) return {};
+  const H5Id id(h5.H5Aopen(object, name, H5P_DEFAULT), h5.H5Aclose);
+  const H5Id type(id ? h5.H5Aget_type(id.get()) : -1, h5.H5Tclose);
+  const H5Id space(id ? h5.H5Aget_space(id.get()) : -1, h5.H5Sclose);
+  if (!type || !space || h5.H5Tget_class(type.get()) != H5T_STRING ||
+      h5.H5Tis_variable_str(type.get()) != 0 || h5.H5Sget_simple_extent_type(space.get()) != H5S_SCALAR ||
+      h5.H5Tget_size(type.get()) > kMostBytes)
+    return {};
+  std::string text(h5.H5Tget_size(type.get()), '\0');
+  if (h5.H5Aread(id.get(), type.get(), text.data()) < 0) return {};
+  return text.substr(0, text.find('\0'));
+}
+
 struct AttributeReader {
   const H5Library& h5;
   std::vector<H5Attribute>& attributes;
@@ -247,14 +263,19 @@ herr_t list_object(hid_t root, const char* name, const H5O_info_t* info, void* d
   return 0;
 }
 
-// Tells the datasets, each of them as a whole.
+// Tells the state, then the datasets, each of them as a whole.
 Result<> list(const H5Library& h5, const std::filesystem::path& path, const IsolatedTell& tell) {
   OPDUMP_TRY(const OpenFile opened, open_file(h5, path));
   Listing listing{h5, tell, {}};
-  if (h5.H5Ovisit2(opened.file.get(), H5_INDEX_NAME, H5_ITER_INC, list_object, &listing, H5O_INFO_BASIC) < 0)
-    return Error(Code::corrupt, h5_reason(h5));
+  for (const char* name : {"opdump_state", "opdump_loss", "opdump_version"})
+    listing.out.put(read_text(h5, opened.file.get(), name));
   tell(listing.out.text());
-  return ok();
+  listing.out.clear();
+  const bool is_whole =
+      h5.H5Ovisit2(opened.file.get(), H5_INDEX_NAME, H5_ITER_INC, list_object, &listing, H5O_INFO_BASIC) >= 0;
+  Result<> result = is_whole ? ok() : Result<>(Error(Code::corrupt, h5_reason(h5)));
+  tell(listing.out.text());
+  return result;
 }
 
 // How large the boxes are in which elements are read: whole chunks, so that each is taken out once, and as
@@ -365,11 +386,19 @@ Result<std::uint64_t> file_bytes(const std::filesystem::path& path) {
 
 }  // namespace
 
-Result<> list_h5(const std::filesystem::path& path, const std::function<void(H5Dataset)>& take) {
+Result<> list_h5(const std::filesystem::path& path, const std::function<void(H5Dataset)>& take,
+                 const std::function<void(H5State)>& take_state) {
   OPDUMP_TRY(const std::uint64_t bytes, file_bytes(path));
   OPDUMP_TRY(const H5Library* const h5, load_h5());
+  bool has_state = false;
   const auto take_piece = [&](std::string_view piece) -> Result<> {
     Decoder in(piece);
+    if (!std::exchange(has_state, true)) {
+      H5State state;
+      for (std::string* text : {&state.state, &state.loss, &state.version}) *text = in.text();
+      if (take_state) take_state(std::move(state));
+      return ok();
+    }
     while (!in.is_empty()) {
       H5Dataset dataset = decode_dataset(in);
       if (!in.is_ok()) return Error(Code::corrupt, "reading it went astray");

@@ -1,7 +1,10 @@
 #include <fcntl.h>
+#include <sys/file.h>
 
 #include <array>
+#include <utility>
 
+#include "base/version.h"
 #include "format/h5.h"
 #include "format/h5_types.h"
 
@@ -41,6 +44,33 @@ bool write_attribute(const H5Library& h5, hid_t dataset, const H5Attribute& attr
   return attribute.values.empty() || h5.H5Awrite(id.get(), h5.H5T_STD_I64LE_g, attribute.values.data()) >= 0;
 }
 
+// The state of the file, in texts of fixed sizes: they are changed where they are, in one write.
+struct StateText {
+  const char* name;
+  std::size_t size;
+  std::string H5State::*text;
+};
+constexpr std::array kStateTexts = {StateText{"opdump_state", 16, &H5State::state},
+                                    StateText{"opdump_loss", 256, &H5State::loss},
+                                    StateText{"opdump_version", 16, &H5State::version}};
+
+bool write_state(const H5Library& h5, hid_t file, const H5State& state, bool is_new) {
+  for (const StateText& part : kStateTexts) {
+    std::string text = state.*part.text;
+    text.resize(part.size - 1);  // filled up with zeros, of which the last is the end
+    text.push_back('\0');
+    const H5Id type(h5.H5Tcopy(h5.H5T_C_S1_g), h5.H5Tclose);
+    if (!type || h5.H5Tset_size(type.get(), part.size) < 0) return false;
+    const H5Id space = make_space(h5, {});
+    const H5Id attribute(
+        is_new ? h5.H5Acreate2(file, part.name, type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT)
+               : h5.H5Aopen(file, part.name, H5P_DEFAULT),
+        h5.H5Aclose);
+    if (!attribute || h5.H5Awrite(attribute.get(), type.get(), text.data()) < 0) return false;
+  }
+  return true;
+}
+
 // Properties of new links: groups on the way are made.
 H5Id make_link_properties(const H5Library& h5) {
   H5Id properties(h5.H5Pcreate(h5.H5P_CLS_LINK_CREATE_ID_g), h5.H5Pclose);
@@ -67,29 +97,70 @@ Error write_error(const H5Library& h5, const std::filesystem::path& file, const 
 }  // namespace
 
 Result<H5Writer> H5Writer::create(const std::filesystem::path& path) {
+  H5Writer writer(path);
+  OPDUMP_CHECK_OK(writer.begin());
+  return writer;
+}
+
+Result<> H5Writer::begin() {
   OPDUMP_TRY(const H5Library* const h5, load_h5());
   const H5Lock lock(*h5);
   const H5Id access(h5->H5Pcreate(h5->H5P_CLS_FILE_ACCESS_ID_g), h5->H5Pclose);
   h5->H5Pset_fclose_degree(access.get(), H5F_CLOSE_STRONG);
   h5->H5Pset_file_locking(access.get(), true, true);  // file systems without locks are fine
-  H5Id file(h5->H5Fcreate(path.c_str(), kH5Truncate, H5P_DEFAULT, access.get()), h5->H5Fclose);
-  if (!file) return Error(Code::io, path.string() + ": " + h5_reason(*h5));
-  Fd large(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!large) return io_error(path, "open");
-  return H5Writer(path, file.release(), WriteBehind(std::move(large)));
+  file_ = h5->H5Fcreate(path_.c_str(), kH5Truncate, H5P_DEFAULT, access.get());
+  if (file_ < 0) return Error(Code::io, path_.string() + ": " + h5_reason(*h5));
+  OPDUMP_CHECK_OK(take_descriptor());
+  // Before the first data: whatever becomes of the process, the file does not look whole.
+  const H5State begun{"recording", "", std::string(kVersion)};
+  if (!write_state(*h5, file_, begun, true) || h5->H5Fflush(file_, H5F_SCOPE_LOCAL) < 0)
+    return Error(Code::io, path_.string() + ": " + h5_reason(*h5));
+  return ok();
 }
 
-H5Writer::H5Writer(H5Writer&& other) noexcept
-    : path_(std::move(other.path_)), file_(std::exchange(other.file_, -1)), large_(std::move(other.large_)) {}
+H5Writer::H5Writer(H5Writer&& other) noexcept { *this = std::move(other); }
 
 H5Writer& H5Writer::operator=(H5Writer&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(file_, other.file_);
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(kept_, other.kept_);
   std::swap(large_, other.large_);
+  std::swap(loss_, other.loss_);
   return *this;
 }
 
-H5Writer::~H5Writer() { [[maybe_unused]] const auto closed = close(); }
+H5Writer::~H5Writer() {
+  if (file_ < 0) return;
+  if (const auto h5 = load_h5()) {
+    const H5Lock lock(**h5);
+    [[maybe_unused]] const auto held = hold_descriptor();
+    (*h5)->H5Fclose(file_);
+  }
+}
+
+// The descriptor is inside of the library, which tells where: it may be exchanged.
+Result<> H5Writer::take_descriptor() {
+  OPDUMP_TRY(const H5Library* const h5, load_h5());
+  void* handle = nullptr;
+  if (h5->H5Fget_vfd_handle(file_, H5P_DEFAULT, &handle) < 0 || handle == nullptr)
+    return Error(Code::io, path_.string() + ": " + h5_reason(*h5));
+  descriptor_ = static_cast<int*>(handle);
+  kept_ = KeptFile(Fd(*descriptor_), path_, O_RDWR);
+  *descriptor_ = kept_.get();
+  return ok();
+}
+
+// To be called before the library is, which would write into whatever has the descriptor's number now. The
+// number is the library's to close.
+Result<> H5Writer::hold_descriptor() {
+  if (descriptor_ == nullptr || kept_.is_held()) return ok();
+  *descriptor_ = -1;
+  OPDUMP_TRY(const Fd* const again, kept_.use());
+  ::flock(again->get(), LOCK_EX | LOCK_NB);  // as the library does; file systems without locks are fine
+  *descriptor_ = again->get();
+  return ok();
+}
 
 Result<> H5Writer::write_dataset(const std::string& path, const model::TensorView& elements,
                                  std::span<const H5Attribute> attributes) {
@@ -103,8 +174,15 @@ Result<> H5Writer::write_dataset(const std::string& path, const model::TensorVie
     return Error(Code::usage,
                  path + ": elements that are not row by row, or a shape that HDF5 does not have");
   const H5Lock lock(*h5);
+  OPDUMP_CHECK_OK(noting_loss(hold_descriptor()));
   if (h5->H5Lexists(file_, path.c_str(), H5P_DEFAULT) > 0)
     return Error(Code::usage, path_.string() + ": " + path + " exists");
+  return noting_loss(add_dataset(path, elements, attributes));
+}
+
+Result<> H5Writer::add_dataset(const std::string& path, const model::TensorView& elements,
+                               std::span<const H5Attribute> attributes) {
+  OPDUMP_TRY(const H5Library* const h5, load_h5());
   const H5Id space = make_space(*h5, elements.shape.dims());
   const H5Id links = make_link_properties(*h5);
   const hid_t type = file_type_of(*h5, elements.dtype);
@@ -116,7 +194,7 @@ Result<> H5Writer::write_dataset(const std::string& path, const model::TensorVie
   if (!dataset) return write_error(*h5, path_, path);
   const haddr_t offset = is_large ? h5->H5Dget_offset(dataset.get()) : HADDR_UNDEF;
   if (offset != HADDR_UNDEF) {
-    if (auto written = large_.write({elements.data, elements.byte_count()}, offset); !written)
+    if (auto written = large_.write(*descriptor_, {elements.data, elements.byte_count()}, offset); !written)
       return written.take_error().within(path_.string() + ": " + path);
   } else if (elements.data != nullptr && elements.element_count() > 0 &&
              h5->H5Dwrite(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, elements.data) < 0) {
@@ -131,6 +209,12 @@ Result<> H5Writer::make_group(const std::string& path) {
   OPDUMP_CHECK_OK(check_path(path));
   OPDUMP_TRY(const H5Library* const h5, load_h5());
   const H5Lock lock(*h5);
+  OPDUMP_CHECK_OK(noting_loss(hold_descriptor()));
+  return noting_loss(add_groups(path));
+}
+
+Result<> H5Writer::add_groups(const std::string& path) {
+  OPDUMP_TRY(const H5Library* const h5, load_h5());
   for (std::size_t end = 0; end < path.size();) {
     end = std::min(path.find('/', end + 1), path.size());
     const std::string prefix = path.substr(0, end);
@@ -145,8 +229,29 @@ Result<> H5Writer::make_group(const std::string& path) {
 Result<> H5Writer::flush() {
   OPDUMP_TRY(const H5Library* const h5, load_h5());
   const H5Lock lock(*h5);
+  OPDUMP_CHECK_OK(noting_loss(hold_descriptor()));
   if (h5->H5Fflush(file_, H5F_SCOPE_LOCAL) < 0)
-    return Error(Code::io, path_.string() + ": " + h5_reason(*h5));
+    return noting_loss(Error(Code::io, path_.string() + ": " + h5_reason(*h5)));
+  return ok();
+}
+
+void H5Writer::lose(std::string what) {
+  if (loss_.empty()) loss_ = std::move(what);
+}
+
+Result<> H5Writer::noting_loss(Result<> done) {
+  if (!done) lose(done.error().message());
+  return done;
+}
+
+// The state comes last, after everything that it vouches for.
+Result<> H5Writer::finish() {
+  OPDUMP_TRY(const H5Library* const h5, load_h5());
+  OPDUMP_CHECK_OK(noting_loss(hold_descriptor()));
+  if (h5->H5Fflush(file_, H5F_SCOPE_LOCAL) < 0)
+    return noting_loss(Error(Code::io, path_.string() + ": " + h5_reason(*h5)));
+  const H5State ended{loss_.empty() ? "complete" : "incomplete", loss_, std::string(kVersion)};
+  if (!write_state(*h5, file_, ended, false)) return Error(Code::io, path_.string() + ": " + h5_reason(*h5));
   return ok();
 }
 
@@ -154,7 +259,9 @@ Result<> H5Writer::close() {
   if (file_ < 0) return ok();
   OPDUMP_TRY(const H5Library* const h5, load_h5());
   const H5Lock lock(*h5);
+  auto finished = finish();
   const bool is_closed = h5->H5Fclose(std::exchange(file_, -1)) >= 0;
+  if (!finished) return finished;
   return is_closed ? ok() : Result<>(Error(Code::io, path_.string() + ": " + h5_reason(*h5)));
 }
 

@@ -7,23 +7,19 @@
 #include <cstdint>
 #include <span>
 
-#include "base/file.h"
 #include "base/result.h"
 
 namespace opdump::format {
 
 class WriteBehind {
  public:
-  WriteBehind() = default;
-  explicit WriteBehind(Fd fd) : fd_(std::move(fd)) {}
-
-  // Writes at `offset`, which is usually behind what was written before. Errors: io, with the system's words.
-  Result<> write(std::span<const std::byte> bytes, std::uint64_t offset);
+  // Writes at `offset`, which is usually behind what was written before, into the file behind `descriptor`,
+  // which is the same in each call. Errors: io, with the system's words.
+  Result<> write(int descriptor, std::span<const std::byte> bytes, std::uint64_t offset);
 
  private:
-  void start_disk(std::uint64_t begin, std::uint64_t end);
+  void start_disk(int descriptor, std::uint64_t begin, std::uint64_t end);
 
-  Fd fd_;
   std::uint64_t done_ = 0;  // up to here on the disk, and out of memory
 };
 
