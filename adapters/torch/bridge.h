@@ -57,6 +57,12 @@ OPDUMP_API void opdump_torch_written(void* storage);
 OPDUMP_API void opdump_torch_report_unseen(const char* what, const char* reason);
 OPDUMP_API int64_t opdump_torch_current_step(void);
 
+/* What this thread asks of torch from here on is ours: no mode, subclass or profiler of the program sees it.
+ * They nest.
+ */
+OPDUMP_API void opdump_torch_hide(void);
+OPDUMP_API void opdump_torch_unhide(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,9 +1,12 @@
 #include "dumper.h"
 
+#include <poll.h>
 #include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <cerrno>
 #include <exception>
 #include <utility>
 
@@ -32,22 +35,68 @@ void Dumper::start(const Options& options) {
   }
   options_ = options;
   flushes_ = {};
-  loss_.clear();
+  fault_.clear();
+  losses_.clear();
+  console_ = find_console();
 }
 
 std::string Dumper::stop() {
   const std::lock_guard lock(mutex_);
   options_.mode = Mode::off;
   load_file_.reset();
-  if (opdump_h5_close(std::exchange(file_, nullptr)) != OPDUMP_OK && loss_.empty())
-    loss_ = opdump_last_error();
-  return std::exchange(loss_, {});
+  if (file_ && !losses_.empty()) opdump_h5_lose(file_, losses_.c_str());
+  if (opdump_h5_close(std::exchange(file_, nullptr)) != OPDUMP_OK && fault_.empty())
+    fault_ = opdump_last_error();
+  if (fault_.empty()) fault_ = std::move(losses_);
+  losses_.clear();
+  return std::exchange(fault_, {});
+}
+
+void Dumper::lose(const std::string& name, const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  if (losses_.empty()) losses_ = name + ": " + reason;
+}
+
+// The program runs on, whatever becomes of its record.
+template <typename Observe>
+void Dumper::guard(const std::string& name, const Observe& observe) noexcept {
+  try {
+    const Unobserved unobserved;
+    observe();
+  } catch (const c10::Error& error) {
+    lose(name, error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    lose(name, error.what());
+  }
+}
+
+std::optional<Dumper::Console> Dumper::find_console() {
+  struct stat info {};
+  if (::fstat(STDOUT_FILENO, &info) != 0) return std::nullopt;
+  return Console{info.st_dev, info.st_ino};
+}
+
+// Past the buffer of stdio: a child that is forked at any moment would print what it holds once more. A
+// program that closes its standard output and opens a file of its own there must not find lines of ours in
+// it.
+void Dumper::say(const std::string& line) const {
+  if (!console_ || find_console() != console_) return;
+  for (std::size_t done = 0; done < line.size();) {
+    const ssize_t n = ::write(STDOUT_FILENO, line.data() + done, line.size() - done);
+    if (n >= 0) {
+      done += static_cast<std::size_t>(n);
+    } else if (errno == EAGAIN) {
+      pollfd wait{STDOUT_FILENO, POLLOUT, 0};
+      ::poll(&wait, 1, -1);
+    } else if (errno != EINTR) {
+      return;
+    }
+  }
 }
 
 // The original's console lines.
 void Dumper::say(const Record& record, const char* what) const {
-  std::printf("IR: %s SeqId: %lld %s\n", record.name.c_str(), static_cast<long long>(record.id), what);
-  std::fflush(stdout);
+  say("IR: " + record.name + " SeqId: " + std::to_string(record.id) + " " + what + "\n");
 }
 
 // A program that is killed leaves what was flushed. That takes HDF5 half a millisecond even if there is
@@ -66,15 +115,17 @@ opdump_status Dumper::flush_at_times() {
 }
 
 void Dumper::write(const Record& record, const char* side, const NamedValues& values) {
-  if (!loss_.empty()) return;
+  if (!fault_.empty()) return;
   const bool is_open = file_ || opdump_h5_create(options_.dump_path.c_str(), &file_) == OPDUMP_OK;
   const std::string group = "/" + record.name + "/" + std::to_string(record.id) + "/" + side;
   try {
     if (!is_open || write_values(file_, group, values, options_.style) != OPDUMP_OK ||
         flush_at_times() != OPDUMP_OK)
-      loss_ = opdump_last_error();
-  } catch (const std::exception& error) {  // no memory for a copy: not the program's concern
-    loss_ = group + ": " + error.what();
+      fault_ = opdump_last_error();
+  } catch (const c10::Error& error) {  // no memory for a copy, a kind of tensor that nobody knows
+    lose(group, error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    lose(group, error.what());
   }
 }
 
@@ -94,7 +145,7 @@ Dumper::Record Dumper::begin(const std::string& name, NamedValues inputs) {
     case Mode::load:
       record.id = load_file_->load(name, inputs);
       if (record.id < 0) break;
-      std::printf("IR: %s load inputs\n", name.c_str());
+      say("IR: " + name + " load inputs\n");
       break;
     case Mode::off:
       break;
@@ -130,35 +181,39 @@ void Dumper::run(const c10::OperatorHandle& op, torch::jit::Stack* stack, const 
   } inside(thread.inside);
 
   const std::size_t count = kind.arguments.size();
-  Record record;
+  std::optional<Record> record;
   std::vector<c10::IValue> changed;  // the stack loses its arguments
-  {
-    const Unobserved unobserved;
+  guard(kind.name, [&] {
     const auto arguments = torch::jit::last(*stack, count);
     record = begin(kind.name, arguments_of(kind, arguments));
     if (!kind.changed.empty()) changed = arguments.vec();
-  }
-  call(!options_.with_acl || record.id >= 0);
-  const Unobserved unobserved;
-  end(record, results_of(kind, torch::jit::last(*stack, kind.returns.size()), changed));
+  });
+  call(!options_.with_acl || (record && record->id >= 0));
+  if (!record) return;
+  guard(kind.name,
+        [&] { end(*record, results_of(kind, torch::jit::last(*stack, kind.returns.size()), changed)); });
 }
 
 void Dumper::begin_node(const std::string& name, NamedValues inputs) {
-  const Unobserved unobserved;
   Thread& thread = this_thread();
-  thread.inside = true;
-  thread.node = begin(name, std::move(inputs));
+  guard(name, [&] {
+    thread.node = begin(name, std::move(inputs));
+    thread.inside = true;
+  });
 }
 
 bool Dumper::end_node(const at::ArrayRef<c10::IValue>& grad_inputs) {
-  const Unobserved unobserved;
   Thread& thread = this_thread();
   thread.inside = false;
   if (!thread.node) return false;
   Record record = *std::exchange(thread.node, std::nullopt);
-  NamedValues outputs;
-  add_list("grad_inputs", grad_inputs, outputs);
-  return end(record, outputs);
+  bool overflowed = false;
+  guard(record.name, [&] {
+    NamedValues outputs;
+    add_list("grad_inputs", grad_inputs, outputs);
+    overflowed = end(record, outputs);
+  });
+  return overflowed;
 }
 
 void Dumper::abandon_node() { this_thread() = {}; }

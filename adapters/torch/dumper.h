@@ -50,6 +50,9 @@ class Dumper : public Interceptor {
   // In a forked child: the file is the parent's, and so are its threads.
   void abandon();
 
+  // Part of a record is not in the file: the program goes on, and the file says that it is incomplete.
+  void lose(const std::string& name, const std::string& reason);
+
  private:
   struct Record {
     std::string name;
@@ -59,6 +62,9 @@ class Dumper : public Interceptor {
   Record begin(const std::string& name, NamedValues inputs);
   bool end(Record& record, const NamedValues& outputs);
   bool end_checked(Record& record, const NamedValues& outputs);
+  template <typename Observe>
+  void guard(const std::string& name, const Observe& observe) noexcept;
+  void say(const std::string& line) const;
   void say(const Record& record, const char* what) const;
   void write(const Record& record, const char* side, const NamedValues& values);
   opdump_status flush_at_times();
@@ -74,7 +80,14 @@ class Dumper : public Interceptor {
     std::chrono::steady_clock::time_point next{};
   } flushes_;
   std::unique_ptr<LoadFile> load_file_;
-  std::string loss_;  // not empty: nothing more is written
+  std::string fault_;   // of the file; not empty: nothing more is written
+  std::string losses_;  // the first one
+  struct Console {
+    std::uint64_t device = 0, inode = 0;
+    bool operator==(const Console&) const = default;
+  };
+  static std::optional<Console> find_console();
+  std::optional<Console> console_;  // where the lines go; nothing: nowhere
 };
 
 // The one of this process.

@@ -1,7 +1,13 @@
 // What opdump/dumper.py calls: operators of the namespace opdump_dumper. Not a module of Python, because
 // torch hands them tensors without this library having to know torch's Python objects.
+#include <ATen/PythonTorchFunctionTLS.h>
+#include <ATen/SavedTensorHooks.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/autograd/anomaly_mode.h>
 #include <torch/library.h>
+
+#include <memory>
+#include <vector>
 
 #include "dumper.h"
 
@@ -56,12 +62,42 @@ void begin_node(const c10::OperatorHandle&, torch::jit::Stack* stack) {
   dumper().begin_node(node, to_values(names, types, values.toListRef()));
 }
 
-void end_node(const std::string& node, const c10::List<c10::optional<at::Tensor>>& grad_inputs) {
+// Whether the program wants to hear of its overflow.
+bool end_node(const c10::List<c10::optional<at::Tensor>>& grad_inputs) {
   const c10::IValue list(grad_inputs);
-  const bool overflowed = dumper().end_node(list.toListRef());
-  TORCH_CHECK(!overflowed || !torch::autograd::AnomalyMode::is_enabled(), "Function '", node,
-              "' has overflow.");
+  return dumper().end_node(list.toListRef()) && torch::autograd::AnomalyMode::is_enabled();
 }
+
+// What is excluded while the calling thread is hidden stays visible in what is included.
+bool is_transformed() {
+  return c10::impl::tls_is_dispatch_key_included(c10::DispatchKey::FuncTorchDynamicLayerFrontMode);
+}
+
+// torch knows whether the process ever had default hooks for saved tensors, and hands out a stack of them
+// only then.
+bool has_saved_tensor_hooks() {
+  using Hooks = at::SavedTensorDefaultHooks;
+  const auto own = Hooks::get_stack();
+  auto probe = own;
+  auto* const any = reinterpret_cast<PyObject*>(&probe);  // never looked into
+  probe.emplace(any, any);
+  Hooks::set_stack(std::move(probe));
+  const bool found = Hooks::get_hooks().first != nullptr;
+  Hooks::set_stack(own);
+  return found;
+}
+
+// Of torch functions: those of modes and of subclasses are the program's.
+struct Hidden {
+  Unobserved unobserved;
+  at::impl::PythonTorchFunctionTLS functions = at::impl::PythonTorchFunctionTLS::get_state();
+  Hidden() {
+    at::impl::PythonTorchFunctionTLS::set_state(at::impl::PythonTorchFunctionTLS());
+    at::impl::PythonTorchFunctionTLS::set_disabled(true);
+  }
+  ~Hidden() { at::impl::PythonTorchFunctionTLS::set_state(functions); }
+};
+thread_local std::vector<std::unique_ptr<Hidden>> hidden;
 
 }  // namespace
 
@@ -73,9 +109,21 @@ TORCH_LIBRARY(opdump_dumper, m) {
   m.def("stop() -> str", stop);
   m.def("begin_node(str node, str[] names, int[] types, Any[] values) -> ()",
         torch::CppFunction::makeFromBoxedFunction<&begin_node>());
-  m.def("end_node(str node, Tensor?[] grad_inputs) -> ()", end_node);
+  m.def("end_node(Tensor?[] grad_inputs) -> bool", end_node);
+  m.def("lose(str name, str reason) -> ()",
+        [](std::string name, std::string reason) { dumper().lose(name, reason); });
+  m.def("is_transformed() -> bool", is_transformed);
+  m.def("has_saved_tensor_hooks() -> bool", has_saved_tensor_hooks);
   m.def("abandon_node() -> ()", [] { dumper().abandon_node(); });
   m.def("is_skipped_node(str node) -> bool", [](std::string node) { return is_skipped_node(node); });
 }
 
 }  // namespace opdump::torch_adapter
+
+void opdump_torch_hide(void) {
+  opdump::torch_adapter::hidden.push_back(std::make_unique<opdump::torch_adapter::Hidden>());
+}
+
+void opdump_torch_unhide(void) {
+  if (!opdump::torch_adapter::hidden.empty()) opdump::torch_adapter::hidden.pop_back();
+}

@@ -63,7 +63,8 @@ bool has_overflow(const NamedValues& inputs, const NamedValues& outputs) {
 
 NamedValues keep(NamedValues values) {
   for (NamedValue& value : values)
-    if (value.written && value.type == ValueType::tensor) value.value = value.value.toTensor().clone();
+    if (value.written && value.type == ValueType::tensor && has_elements(value.value.toTensor()))
+      value.value = value.value.toTensor().clone();
   return values;
 }
 

@@ -2,6 +2,7 @@
 
 #include <ATen/ATen.h>
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/NamedTensor.h>
 #include <ATen/record_function.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
@@ -91,7 +92,8 @@ opdump_status write_tensor(opdump_h5* file, const std::string& path, const at::T
   const std::int64_t data_type = data_type_of(tensor.scalar_type(), style);
   Dataset dataset;
   dataset.add("DeviceType", device);
-  if (data_type < 0) {  // a dataset of the right shape, without data
+  if (data_type < 0 &&
+      tensor.unsafeGetTensorImpl()->has_storage()) {  // a dataset of the right shape, without data
     dataset.shape = tensor.sizes();
     return write(file, path, dataset);
   }
@@ -234,8 +236,14 @@ NamedValues results_of(const DumperKind& kind, at::ArrayRef<c10::IValue> returns
   return values;
 }
 
+// Asks nothing that the program's own kind of tensor may answer itself before it is known to be none.
 bool has_elements(const at::Tensor& tensor) {
-  return tensor.layout() == at::kStrided && !tensor.is_meta() && tensor.unsafeGetTensorImpl()->has_storage();
+  const c10::TensorImpl* const impl = tensor.unsafeGetTensorImpl();
+  if (!impl->has_storage() || tensor.is_nested() || tensor.is_meta() || tensor.layout() != at::kStrided)
+    return false;
+  if (impl->storage().data()) return true;
+  // A subclass without memory of its own; memory that was given back; or an empty tensor.
+  return !impl->key_set().has(c10::DispatchKey::Python) && tensor.numel() == 0;
 }
 
 at::Tensor elements_of(const at::Tensor& tensor) {
@@ -298,10 +306,13 @@ opdump_status write_values(opdump_h5* file, const std::string& group, const Name
 
 struct Unobserved::Guards {
   c10::impl::ExcludeDispatchKeyGuard hooks{
-      c10::DispatchKeySet{
-          c10::DispatchKey::Fake, c10::DispatchKey::Python, c10::DispatchKey::PythonTLSSnapshot,
-          c10::DispatchKey::FuncTorchDynamicLayerFrontMode, c10::DispatchKey::FuncTorchDynamicLayerBackMode} |
+      c10::DispatchKeySet{c10::DispatchKey::Fake, c10::DispatchKey::Python,
+                          c10::DispatchKey::PythonTLSSnapshot, c10::DispatchKey::Named,
+                          c10::DispatchKey::Functionalize, c10::DispatchKey::FuncTorchVmapMode,
+                          c10::DispatchKey::VmapMode, c10::DispatchKey::FuncTorchDynamicLayerFrontMode,
+                          c10::DispatchKey::FuncTorchDynamicLayerBackMode} |
       c10::autocast_dispatch_keyset};
+  at::NoNamesGuard nameless;
   at::AutoDispatchBelowADInplaceOrView below_autograd;
   at::DisableRecordFunctionGuard silent;
 };

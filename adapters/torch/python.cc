@@ -169,6 +169,9 @@ PyObject* leave_backward(PyObject*, PyObject*) {
   return opdump_torch_leave_backward_call(), Py_NewRef(Py_None);
 }
 
+PyObject* hide(PyObject*, PyObject*) { return opdump_torch_hide(), Py_NewRef(Py_None); }
+PyObject* unhide(PyObject*, PyObject*) { return opdump_torch_unhide(), Py_NewRef(Py_None); }
+
 // ------------------------------------------------------------------ source lines
 
 // The file of a user's function, which lives for ever; null for those of torch and the standard library.
@@ -381,6 +384,9 @@ PyMethodDef methods[] = {
     {"enter_backward", as_function(enter_backward), METH_NOARGS,
      "A backward pass is asked for on this thread."},
     {"leave_backward", as_function(leave_backward), METH_NOARGS, "It has ended, in whatever way."},
+    {"hide", as_function(hide), METH_NOARGS,
+     "No mode of the program sees what this thread does, until unhide()."},
+    {"unhide", as_function(unhide), METH_NOARGS, "Ends the last hide()."},
     {"start", as_function(start), METH_VARARGS | METH_KEYWORDS,
      "Starts recording. ValueError: the configuration is wrong."},
     {"record_single_operators", as_function(record_single_operators), METH_O,

@@ -31,7 +31,23 @@ _TENSOR, _TENSORS, _INT_VECTOR, _INTEGER, _BOOLEAN, _FLOATING, _SCALAR = 0, 1, 2
 
 _engine = None  # torch's own, while ours is in its place
 _bootstrap = None  # of threads, likewise
+_SavedTensor = torch._C._autograd.SavedTensor
+_register_hooks = None  # its own, likewise
+_registered_hooks = False  # the program gave hooks to saved tensors, at any time
 _owns_recording = False  # the recording of acl.json
+
+
+class _Hidden:
+    """What is done inside is not the program's: its modes, subclasses and profilers do not see it."""
+
+    def __enter__(self) -> None:
+        _torch.hide()
+
+    def __exit__(self, *exception: object) -> None:
+        _torch.unhide()
+
+
+_hidden = _Hidden()
 
 
 class _Engine:
@@ -46,17 +62,29 @@ class _Engine:
 
     def run_backward(self, tensors, *args, **kwargs):
         handles = []
-        for node in _find_nodes(tensors):
-            name = _node_name(node, self._native_names)
-            if name is not None:
-                handles.append(node.register_prehook(functools.partial(_begin, node, name, self._native_names)))
-                handles.append(node.register_hook(functools.partial(_end, name)))
+        with _hidden:
+            try:
+                self._hook_nodes(tensors, handles)
+            except Exception as error:  # the program's backward pass goes on
+                _operators.lose("backward", str(error))
         try:
             return self._engine.run_backward(tensors, *args, **kwargs)
         finally:
-            _operators.abandon_node()
-            for handle in handles:
-                handle.remove()
+            with _hidden:
+                _operators.abandon_node()
+                for handle in handles:
+                    handle.remove()
+
+    def _hook_nodes(self, tensors, handles: list) -> None:
+        if _operators.is_transformed():  # functorch: gradients without memory; what the nodes run is recorded instead
+            return
+        has_hooks = _has_saved_tensor_hooks()
+        for node in _find_nodes(tensors):
+            name = _node_name(node, self._native_names)
+            if name is not None:
+                begin = functools.partial(_begin, node, name, self._native_names, has_hooks)
+                handles.append(node.register_prehook(begin))
+                handles.append(node.register_hook(functools.partial(_end, name)))
 
 
 def _find_nodes(tensors):
@@ -86,13 +114,40 @@ def _node_name(node, native: bool) -> str | None:
 
 
 @functools.lru_cache(maxsize=None)
-def _saved_names(node_type: type) -> tuple[str, ...]:
-    return tuple(name for name in dir(node_type) if name.startswith("_saved_"))
+def _saved_names(node_type: type, has_hooks: bool) -> tuple[str, ...]:
+    """The attributes to be read. With `has_hooks` none that are tensors: reading them would call the program's hooks once
+    more, which may count, or give a tensor away only once (torch.utils.checkpoint)."""
+    names = [name for name in dir(node_type) if name.startswith("_saved_")]
+    return tuple(name for name in names if not (has_hooks and hasattr(node_type, "_raw" + name)))
 
 
-def _begin(node, name: str, native: bool, grads) -> None:
+def _has_saved_tensor_hooks() -> bool:
+    global _registered_hooks
+    _registered_hooks = _registered_hooks or _operators.has_saved_tensor_hooks()
+    return _registered_hooks
+
+
+def _noting(register):
+    @functools.wraps(register)
+    def noted(self, *args):
+        global _registered_hooks
+        _registered_hooks = True
+        return register(self, *args)
+
+    return noted
+
+
+def _begin(node, name: str, native: bool, has_hooks: bool, grads) -> None:
+    with _hidden:
+        try:
+            _begin_node(node, name, native, has_hooks, grads)
+        except Exception as error:  # likewise
+            _operators.lose(name, str(error))
+
+
+def _begin_node(node, name: str, native: bool, has_hooks: bool, grads) -> None:
     names, types, values = ["grads"], [_TENSORS], [tuple(grads)]
-    for attribute in _saved_names(type(node)):
+    for attribute in _saved_names(type(node), has_hooks):
         try:
             value = getattr(node, attribute)
         except RuntimeError:  # it was written to since, which the node will say itself
@@ -109,7 +164,14 @@ def _begin(node, name: str, native: bool, grads) -> None:
 
 
 def _end(name: str, grad_inputs, grad_outputs) -> None:
-    _operators.end_node(name, list(grad_inputs))
+    overflowed = False
+    with _hidden:
+        try:
+            overflowed = _operators.end_node(list(grad_inputs))
+        except Exception as error:  # likewise
+            _operators.lose(name, str(error))
+    if overflowed:
+        raise RuntimeError(f"Function '{name}' has overflow.")
 
 
 def _classify(name: str, value):
@@ -137,15 +199,18 @@ def _signed(number: int) -> int:
 
 def start(mode, *, dump_path, load_path, with_acl, bug_compatible, node_names, device_type) -> None:
     """Begins a mode; the one that is under way ends."""
-    global _engine, _bootstrap
+    global _engine, _bootstrap, _register_hooks
     stop()
     if with_acl:
         _start_recording()
     try:
-        _operators.start(mode, dump_path, load_path, with_acl, bug_compatible, device_type)
+        with _hidden:
+            _operators.start(mode, dump_path, load_path, with_acl, bug_compatible, device_type)
     except RuntimeError:
         _stop_recording()
         raise
+    _register_hooks = _SavedTensor.register_hooks
+    _SavedTensor.register_hooks = _noting(_register_hooks)
     _engine = Variable._execution_engine
     Variable._execution_engine = _Engine(_engine, node_names == "native")
     _bootstrap = threading.Thread._bootstrap_inner
@@ -158,8 +223,10 @@ def stop() -> str:
     if _engine is not None:
         Variable._execution_engine = _engine
         threading.Thread._bootstrap_inner = _bootstrap
+        _SavedTensor.register_hooks = _register_hooks
         _engine = None
-    loss = _operators.stop()
+    with _hidden:
+        loss = _operators.stop()
     _stop_recording()
     return loss
 
