@@ -1,0 +1,39 @@
+"""A TorchDispatchMode of the program's own that counts and replaces, around forward and backward."""
+
+import torch
+from told import *
+
+torch.manual_seed(0)
+from torch.utils._python_dispatch import TorchDispatchMode
+
+
+class Counting(TorchDispatchMode):
+    def __init__(self):
+        self.names = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.names.append(str(func))
+        return func(*args, **(kwargs or {}))
+
+
+class Doubling(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        return out * 2 if "mul" in str(func) else out
+
+
+model = Net()
+with watched():
+    with Counting() as counting:
+        model(torch.randn(5, 4)).sum().backward()
+    tell("count", len(counting.names), counting.names, model)
+    with Doubling():
+        tell("doubled", torch.full((3,), 1e30) * 3)
+    with Counting() as outer, Counting() as inner:
+        tell("overflow", torch.full((3,), 1e30) * 1e30)
+    tell("nested", outer.names, inner.names)
+with Counting() as around:
+    with watched():
+        train(Net(), steps=1)
+tell("around", around.names)
+tell_state()

@@ -1,0 +1,18 @@
+"""A child that leaves the block that it was forked in, and begins a training of its own."""
+
+import os
+import torch
+from told import *
+
+torch.manual_seed(0)
+child = 1
+with watched():
+    tell("before", torch.ones(3) + 1)
+    child = os.fork()
+    if child == 0:
+        train(Net(), steps=1)
+if child == 0:
+    tell("outside", torch.ones(3) * 2, torch.get_rng_state())  # Python gives its own a new seed
+    sys.exit(3)
+tell("status", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+tell_state()
