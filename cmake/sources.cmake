@@ -6,6 +6,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   base/divide.cc
   base/file.cc
   base/isolated.cc
+  base/expansion.cc
   base/file_copy.cc
   base/file_replacement.cc
   base/json.cc
@@ -14,15 +15,17 @@ list(APPEND OPDUMP_CORE_SOURCES
   base/map_room.cc
   base/nameless_file.cc
   base/packed_texts.cc
+  base/printable.cc
   base/record_sorter.cc
   base/resident.cc
   base/scratch.cc
   base/spill.cc
   base/text.cc
   base/text_blocks.cc
+  base/utf8.cc
   base/worker_pool.cc
 )
-set(OPDUMP_TESTS_base base/base_test.cc base/divide_test.cc base/isolated_test.cc base/key_numbers_test.cc base/number_set_test.cc base/record_sorter_test.cc base/resident_test.cc
+set(OPDUMP_TESTS_base base/base_test.cc base/divide_test.cc base/expansion_test.cc base/isolated_test.cc base/key_numbers_test.cc base/number_set_test.cc base/printable_test.cc base/record_sorter_test.cc base/resident_test.cc
     base/scratch_test.cc base/scratch_vector_test.cc base/spill_test.cc base/text_blocks_test.cc
     base/worker_pool_test.cc)
 

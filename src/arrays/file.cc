@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <functional>
 #include <string>
-#include <system_error>
 #include <utility>
 
+#include "base/file_replacement.h"
 #include "format/npy.h"
 #include "format/torch_file.h"
 
@@ -17,14 +17,11 @@ constexpr unsigned kMode = 0600;
 constexpr std::uint64_t kSmallBytes = 1 << 20;    // fewer are written in one piece
 constexpr std::uint64_t kCopiedBytes = 64 << 20;  // in one step
 
-// Creates `path`, lets `write` fill it, and removes it if that fails.
+// Lets `write` fill a file that is called `path` once it is whole.
 Result<> write_new(const fs::path& path, const std::function<Result<>(const Fd&)>& write) {
-  OPDUMP_TRY(const Fd fd, create_file(path, kMode));
-  auto written = write(fd);
-  if (written) return written;
-  std::error_code error;
-  fs::remove(path, error);
-  return written;
+  OPDUMP_TRY(FileReplacement file, FileReplacement::begin(path, kMode));
+  OPDUMP_CHECK_OK(write(file.fd()));
+  return file.finish();
 }
 
 Result<> write_small(const std::string& header, Array& array, const Fd& fd, const fs::path& path) {

@@ -5,9 +5,9 @@
 #include <charconv>
 #include <cmath>
 #include <string>
-#include <system_error>
 #include <vector>
 
+#include "base/file_replacement.h"
 #include "base/worker_pool.h"
 #include "math/convert.h"
 
@@ -63,15 +63,21 @@ void make_lines(DType part, bool is_complex, const std::byte* in, std::size_t co
 
 }  // namespace
 
+std::uint64_t text_bytes(const Array& array) {
+  constexpr std::uint64_t kLine = 25, kComplexLine = 54;
+  const std::uint64_t line = part_of(array.dtype) == array.dtype ? kLine : kComplexLine;
+  return model::element_count(array.shape).value_or(0) * line;
+}
+
 Result<> write_text(Array& array, const std::filesystem::path& path, unsigned threads) {
   const DType dtype = part_of(array.dtype);
   const std::size_t size = model::dtype_info(dtype).bits / 8;
   if (size == 0) return Error(Code::unsupported, path.string() + ": elements of an unknown dtype");
-  OPDUMP_TRY(const Fd fd, create_file(path, 0600));
+  OPDUMP_TRY(FileReplacement file, FileReplacement::begin(path, 0600));
   std::vector<std::string> texts;
   for (;;) {
     OPDUMP_TRY(const auto piece, array.pieces->next());
-    if (piece.empty()) return ok();
+    if (piece.empty()) return file.finish();
     const std::size_t count = piece.size() / size;
     texts.resize((count + kTaskNumbers - 1) / kTaskNumbers);
     parallel_for(texts.size(), threads, [&](std::size_t i) {
@@ -79,8 +85,7 @@ Result<> write_text(Array& array, const std::filesystem::path& path, unsigned th
       make_lines(dtype, dtype != array.dtype, piece.data() + first * size,
                  std::min(kTaskNumbers, count - first), texts[i]);
     });
-    for (const std::string& text : texts)
-      OPDUMP_CHECK_OK(write_all(fd, std::as_bytes(std::span(text)), path));
+    for (const std::string& text : texts) OPDUMP_CHECK_OK(file.append(text));
     array.note_written(piece.size());
   }
 }

@@ -8,6 +8,9 @@
 
 namespace opdump::arrays {
 
+// How long the text of an array becomes, about.
+std::uint64_t text_bytes(const Array& array);
+
 // By up to `threads` threads. Errors: unsupported -- a dtype without numbers; io.
 Result<> write_text(Array& array, const std::filesystem::path& path, unsigned threads);
 

@@ -1,7 +1,9 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <climits>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -228,6 +230,41 @@ TEST(FileReplacement, IsThereOnceItIsWhole) {
   ASSERT_TRUE(file->finish());
   EXPECT_EQ(*text(), std::string(50'000, 'a') + std::string(50'000, 'b') + std::string(50'000, 'c'));
   std::filesystem::remove(path);
+}
+
+// A name of the user's own choice may be anything; only a file is replaced.
+TEST(FileReplacement, WritesThroughWhatIsNoFile) {
+  const std::filesystem::path directory =
+      std::filesystem::temp_directory_path() / ("opdump_named_" + std::to_string(::getpid()));
+  ASSERT_TRUE(make_directories(directory, 0700));
+  const std::filesystem::path pipe = directory / "pipe", file = directory / "file";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const Fd reader(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK));
+  ASSERT_TRUE(write_named_file(pipe, "to the pipe", 0600));
+  char said[32] = {};
+  EXPECT_EQ(::read(reader.get(), said, sizeof said), 11);
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  ASSERT_TRUE(write_named_file("/dev/null", "to nowhere", 0600));
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  EXPECT_FALSE(write_named_file(directory, "", 0600));
+  EXPECT_FALSE(write_named_file("/dev/full", "x", 0600));
+
+  std::filesystem::create_symlink("file", directory / "link");  // relative, and to nothing yet
+  std::filesystem::create_symlink("link", directory / "chain");
+  for (const char* const text : {"new", "old"}) {
+    ASSERT_TRUE(write_named_file(directory / "chain", text, 0600));
+    EXPECT_EQ(*read_file(file, 100), text);
+    EXPECT_TRUE(std::filesystem::is_symlink(directory / "link"));
+  }
+  ASSERT_TRUE(write_file_atomic(directory / "link", "mine", 0600));  // not a name of the user's: replaced
+  EXPECT_FALSE(std::filesystem::is_symlink(directory / "link"));
+  EXPECT_EQ(*read_file(file, 100), "old");
+
+  const std::filesystem::path longest = directory / std::string(NAME_MAX, 'n');
+  ASSERT_TRUE(write_file_atomic(longest, "text", 0600));
+  EXPECT_EQ(*read_file(longest, 100), "text");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory), {}), 5);  // nothing temporary
+  std::filesystem::remove_all(directory);
 }
 
 TEST(PackedTexts, GivesBackWhatItWasGiven) {

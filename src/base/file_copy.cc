@@ -47,7 +47,8 @@ Result<Fd> create_file(const std::filesystem::path& path, unsigned mode) {
 }
 
 Result<> append_file(const std::filesystem::path& path, std::string_view text, unsigned mode) {
-  const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, mode));
+  const Fd fd(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, mode));
   if (!fd) return io_error(path, "open");
   return write_all(fd, std::as_bytes(std::span(text)), path);
 }

@@ -1,14 +1,60 @@
 #include "base/file_replacement.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <climits>
 #include <cstdio>
+#include <functional>
 #include <span>
 #include <string>
+#include <system_error>
 #include <utility>
 
+#include "base/file_copy.h"
+
 namespace opdump {
+namespace {
+
+// Beside `path`, with its name where that leaves room.
+std::filesystem::path temporary_for(const std::filesystem::path& path) {
+  std::string name = path.filename().string();
+  const std::string end = ".tmp" + std::to_string(::getpid());
+  if (name.size() + end.size() > NAME_MAX) {
+    const std::size_t hash = std::hash<std::string>{}(name);
+    name.resize(NAME_MAX / 2);
+    name += std::to_string(hash);
+  }
+  return path.parent_path() / (name + end);
+}
+
+bool is_same(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+// Our stdout or stderr, if `file` is one of them. Both are written where they are: what the shell has opened
+// for them would otherwise be a file without a name.
+Fd own_output(const struct stat& file) {
+  for (const int number : {STDOUT_FILENO, STDERR_FILENO})
+    if (struct stat own{}; ::fstat(number, &own) == 0 && is_same(own, file))
+      return Fd(::fcntl(number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  return {};
+}
+
+// Where a chain of links ends; what that leads to need not exist.
+std::filesystem::path follow_links(std::filesystem::path path) {
+  constexpr int kMostLinks = 40;  // as the system has it
+  std::error_code failed;
+  for (int i = 0; i < kMostLinks && std::filesystem::is_symlink(path, failed); ++i) {
+    const std::filesystem::path target = std::filesystem::read_symlink(path, failed);
+    if (failed) break;
+    path = path.parent_path() / target;  // which is `target` if that is absolute
+  }
+  return path;
+}
+
+}  // namespace
 
 FileReplacement::FileReplacement(std::filesystem::path path, std::filesystem::path temporary, Fd fd)
     : path_(std::move(path)), temporary_(std::move(temporary)), fd_(std::move(fd)) {}
@@ -28,28 +74,43 @@ FileReplacement::~FileReplacement() {
 }
 
 Result<FileReplacement> FileReplacement::begin(const std::filesystem::path& path, unsigned mode) {
-  std::filesystem::path temporary = path.string() + ".tmp" + std::to_string(::getpid());
-  ::unlink(temporary.c_str());  // of a process that was killed, or a link that leads elsewhere
-  Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
-  if (!fd) return io_error(temporary, "create");
+  std::filesystem::path temporary = temporary_for(path);
+  OPDUMP_TRY(Fd fd, create_file(temporary, mode));  // one may be left of a process that was killed
   return FileReplacement(path, std::move(temporary), std::move(fd));
+}
+
+Result<FileReplacement> FileReplacement::begin_named(const std::filesystem::path& path, unsigned mode) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) != 0) return begin(follow_links(path), mode);
+  if (Fd fd = own_output(found)) return FileReplacement(path, {}, std::move(fd));
+  if (S_ISREG(found.st_mode)) return begin(follow_links(path), mode);
+  Fd fd(::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
+  if (!fd) return io_error(path, "open");
+  return FileReplacement(path, {}, std::move(fd));
 }
 
 Result<> FileReplacement::append(std::string_view text) {
   constexpr std::size_t kBuffered = 64 << 10;
   buffer_ += text;
   if (buffer_.size() < kBuffered) return ok();
-  OPDUMP_CHECK_OK(write_all(fd_, std::as_bytes(std::span(buffer_)), temporary_));
+  OPDUMP_CHECK_OK(write_all(fd_, std::as_bytes(std::span(buffer_)), path_));
   buffer_.clear();
   return ok();
 }
 
 Result<> FileReplacement::finish() {
-  OPDUMP_CHECK_OK(write_all(fd_, std::as_bytes(std::span(buffer_)), temporary_));
+  OPDUMP_CHECK_OK(write_all(fd_, std::as_bytes(std::span(buffer_)), path_));
   fd_ = Fd();
+  if (temporary_.empty()) return ok();
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) return io_error(path_, "rename");
   temporary_.clear();
   return ok();
+}
+
+Result<> write_named_file(const std::filesystem::path& path, std::string_view text, unsigned mode) {
+  OPDUMP_TRY(FileReplacement file, FileReplacement::begin_named(path, mode));
+  OPDUMP_CHECK_OK(file.append(text));
+  return file.finish();
 }
 
 }  // namespace opdump

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/expansion.h"
+#include "base/text.h"
 #include "terminal/output.h"
 
 namespace opdump::cli {
@@ -18,6 +20,19 @@ std::optional<Result<int>> parse_arguments(CLI::App& app, std::span<const char* 
   } catch (const CLI::Error& e) {
     return Result<int>(Error(Code::usage, std::string(e.what()) + "; see " + app.get_name() + " --help"));
   }
+}
+
+void add_expansion_limit(CLI::App& app) {
+  const auto check = [](const std::string& text) -> std::string {
+    return parse_bytes(text) ? "" : "is " + text + "; expected a size, as 512M or 4G";
+  };
+  const auto set = [](const std::string& text) { set_most_expanded(parse_bytes(text).value_or(0)); };
+  app.add_option_function<std::string>(
+         "--max-expand", set,
+         "How much may become of what lies compressed, and of a tensor as text: "
+         "4G; default: 1G, for large files 256 times their size")
+      ->type_name("SIZE")
+      ->check(CLI::Validator(check, ""));
 }
 
 CLI::Validator not_negative() {

@@ -13,6 +13,9 @@ namespace opdump::cli {
 // --help (printed to stdout), or a usage error.
 std::optional<Result<int>> parse_arguments(CLI::App& app, std::span<const char* const> args);
 
+// --max-expand, of verbs that read tensors (base/expansion.h).
+void add_expansion_limit(CLI::App& app);
+
 // For Option::check: refuses what is not a finite number of 0 or more.
 CLI::Validator not_negative();
 

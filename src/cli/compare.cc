@@ -54,6 +54,7 @@ void declare(CLI::App& app, CompareArguments& arguments) {
       ->check(not_negative());
   app.add_option("--threads", arguments.options.threads, "Threads to compare with; default: one per core")
       ->check(not_negative());
+  add_expansion_limit(app);
   app.footer(std::string(kFooter));
 }
 
@@ -81,7 +82,7 @@ class Reporter {
 
   Result<> open() {
     if (arguments_.csv_path.empty()) return ok();
-    OPDUMP_TRY(csv_, FileReplacement::begin(arguments_.csv_path, 0644));
+    OPDUMP_TRY(csv_, FileReplacement::begin_named(arguments_.csv_path, 0644));
     return csv_->append(report::csv_header());
   }
 
@@ -94,7 +95,7 @@ class Reporter {
     if (!arguments_.json) return table_.add(op);
     text_.clear();
     report::append_json_lines(text_, op);
-    terminal::print(text_);
+    terminal::print_json(text_);
   }
 
   // Returns the exit status.
@@ -102,7 +103,7 @@ class Reporter {
     OPDUMP_CHECK_OK(std::move(written_));
     if (csv_) OPDUMP_CHECK_OK(csv_->finish());
     if (arguments_.json) {
-      terminal::print(report::summary_json_line(comparison, arguments_.golden, arguments_.actual));
+      terminal::print_json(report::summary_json_line(comparison, arguments_.golden, arguments_.actual));
     } else {
       bool has_table = false;
       OPDUMP_CHECK_OK(table_.print(comparison.has_ranks, [&](std::string_view line) {

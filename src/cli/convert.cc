@@ -35,6 +35,7 @@ void declare(CLI::App& app, ConvertArguments& arguments) {
                  "The layout to bring accelerator's tensors into: NCHW, ND, ...");
   add_filter(app, arguments.filter);
   app.add_option("--slot", arguments.slot, "Only this slot of each: input.0, output.1, ...");
+  add_expansion_limit(app);
   app.footer(
       "Examples:\n"
       "  opdump convert golden -o arrays\n"

@@ -1,12 +1,13 @@
 #include "cli/convert_item.h"
 
 #include <algorithm>
-#include <system_error>
 #include <utility>
 
 #include "arrays/file.h"
 #include "arrays/text.h"
 #include "base/concat.h"
+#include "base/expansion.h"
+#include "base/file_replacement.h"
 #include "format/npy.h"
 #include "format/safetensors.h"
 #include "format/zip_writer.h"
@@ -43,6 +44,8 @@ class ItemConverter {
   Result<> write_slot() const {
     const fs::path path = target_.output / item_.place / concat({item_.name, ".", target_.to});
     OPDUMP_TRY(arrays::Array array, open_slot(item_.slot, target_.format, threads_));
+    OPDUMP_CHECK_OK(target_.to == "txt" ? check_expansion(item_.bytes, arrays::text_bytes(array), "text")
+                                        : check_expansion(item_.bytes, array.byte_count(), "elements"));
     const double share = static_cast<double>(item_.bytes) / static_cast<double>(array.byte_count() + 1);
     array.on_written = [&](std::uint64_t bytes) {
       on_done_(static_cast<std::uint64_t>(static_cast<double>(bytes) * share));
@@ -72,17 +75,14 @@ class ItemConverter {
   void convert_step() {
     const fs::path path = target_.output / concat({item_.place, ".", target_.to});
     const auto write = [&]() -> Result<> {
-      OPDUMP_TRY(const Fd fd, create_file(path, 0600));
-      return target_.to == "npz" ? write_archive(fd, path) : write_safetensors(fd, path);
+      OPDUMP_TRY(FileReplacement file, FileReplacement::begin(path, 0600));
+      OPDUMP_CHECK_OK(target_.to == "npz" ? write_archive(file.fd(), path)
+                                          : write_safetensors(file.fd(), path));
+      return file.finish();
     };
     const auto written = write();
-    if (written) {
-      result_.converted = static_cast<std::uint64_t>(std::ranges::count(is_refused_, false));
-      return;
-    }
-    std::error_code error;
-    fs::remove(path, error);
-    note_lost(written.error());
+    if (!written) return note_lost(written.error());
+    result_.converted = static_cast<std::uint64_t>(std::ranges::count(is_refused_, false));
   }
 
   // Of each tensor that would be in the file.

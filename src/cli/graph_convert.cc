@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/file.h"
+#include "base/file_replacement.h"
 #include "cli/arguments.h"
 #include "cli/graph.h"
 #include "format/ge_graph.h"
@@ -25,9 +26,9 @@ Result<int> run_graph_convert(std::span<const char* const> args) {
   const std::string json =
       format::ge_graph_json(*model).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
   if (output.empty())
-    terminal::print(json + "\n");
+    terminal::print_json(json + "\n");
   else
-    OPDUMP_CHECK_OK(write_file_atomic(output, json, 0600));
+    OPDUMP_CHECK_OK(write_named_file(output, json, 0600));
   return 0;
 }
 

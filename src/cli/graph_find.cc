@@ -74,7 +74,7 @@ Result<int> run_graph_find(std::span<const char* const> args) {
   const std::string& where = arguments.dump.empty() ? arguments.directory : arguments.dump;
   const auto dumps = dump::find_model_directories(where, chosen);
   if (arguments.json) {
-    terminal::print(json_line(to_json(search, dumps)));
+    terminal::print_json(json_line(to_json(search, dumps)));
   } else {
     terminal::print("graph    " + chosen.path.string() + "\nname     " + chosen.graph_name +
                     "\nbecause  it " + search.reason + "\n");

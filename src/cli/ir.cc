@@ -84,7 +84,7 @@ void list_graphs(const Entries& entries, bool json) {
     record["operators"] = graph.nodes.size();
     record["parameters"] = graph.parameters.size();
     record["steps"] = std::set(entry.history.begin(), entry.history.end());
-    terminal::print(json_line(record));
+    terminal::print_json(json_line(record));
   }
 }
 
@@ -204,7 +204,7 @@ void print_operator_json(const GraphEntry& entry, std::size_t index, const std::
         {{"file", span.file}, {"first", span.first_line}, {"last", span.last_line}, {"code", span.code}});
   record["slots"] = Json::array();
   for (const SlotView& slot : slots) record["slots"].push_back(slot_record(entry, index, slot));
-  terminal::print(json_line(record));
+  terminal::print_json(json_line(record));
 }
 
 using Chosen = std::vector<std::pair<const GraphEntry*, std::size_t>>;

@@ -34,6 +34,7 @@ void declare(CLI::App& app, LsArguments& arguments) {
       ->required();
   add_filter(app, arguments.filter);
   app.add_flag("--json", arguments.json, "Print one JSON record for each operator, a summary last");
+  add_expansion_limit(app);
   app.footer(
       "Examples:\n"
       "  opdump ls golden\n"
@@ -169,14 +170,14 @@ void list_text(const dump::DumpSet& dump, const Chosen& chosen) {
 void print_open(const Json& record, std::string_view array, std::string_view begin = "{") {
   std::string text = json_text(record);
   text.back() = ',';
-  terminal::print(std::string(begin) + text.substr(1) + "\"" + std::string(array) + "\":[");
+  terminal::print_json(std::string(begin) + text.substr(1) + "\"" + std::string(array) + "\":[");
 }
 
 Result<> print_numbers(NumberSet& numbers) {
   std::string separator;
   return numbers.visit_rows([&](std::int64_t first, std::int64_t last) {
     for (std::int64_t number = first;; ++number) {
-      terminal::print(std::exchange(separator, ",") + std::to_string(number));
+      terminal::print_json(std::exchange(separator, ",") + std::to_string(number));
       if (number == last) return ok();
     }
   });
@@ -187,8 +188,8 @@ Result<> list_json(const dump::DumpSet& dump, const Chosen& chosen, Totals& tota
     print_open(run_json(dump.runs().without_slots(i)), "slots");
     std::string separator;
     for (const dump::Slot& slot : dump.runs().slots(i))
-      terminal::print(std::exchange(separator, ",") + json_text(slot_json(slot, slot_facts(slot))));
-    terminal::print("]}\n");
+      terminal::print_json(std::exchange(separator, ",") + json_text(slot_json(slot, slot_facts(slot))));
+    terminal::print_json("]}\n");
   }
   Json record;
   record["schema_version"] = 1;
@@ -197,7 +198,7 @@ Result<> list_json(const dump::DumpSet& dump, const Chosen& chosen, Totals& tota
   record["ranks"] = totals.ranks;
   print_open(record, "graphs");
   OPDUMP_CHECK_OK(print_numbers(totals.graphs));
-  terminal::print("],\"steps\":[");
+  terminal::print_json("],\"steps\":[");
   OPDUMP_CHECK_OK(print_numbers(totals.steps));
   record = Json();
   record["operators"] = totals.operators;
@@ -212,19 +213,26 @@ Result<> list_json(const dump::DumpSet& dump, const Chosen& chosen, Totals& tota
   OPDUMP_TRY(Overflowed overflowed, Overflowed::make(dump));
   OPDUMP_CHECK_OK(dump.visit_overflows([&](const dump::Overflow& overflow) -> Result<> {
     OPDUMP_TRY(const std::string op, overflowed.name(overflow));
-    terminal::print(std::exchange(separator, ",") + json_text({{"rank", overflow.rank},
-                                                               {"graph", overflow.graph_id},
-                                                               {"step", overflow.step},
-                                                               {"operator", op},
-                                                               {"status", overflow.status},
-                                                               {"file", overflow.file.string()}}));
+    terminal::print_json(std::exchange(separator, ",") + json_text({{"rank", overflow.rank},
+                                                                    {"graph", overflow.graph_id},
+                                                                    {"step", overflow.step},
+                                                                    {"operator", op},
+                                                                    {"status", overflow.status},
+                                                                    {"file", overflow.file.string()}}));
     return ok();
   }));
   Json problems = Json::array();
   for (const dump::Problem& problem : dump.problems())
     problems.push_back(problem.path.string() + ": " + problem.what);
-  terminal::print("],\"problems\":" + json_text(problems) + "}\n");
+  terminal::print_json("],\"problems\":" + json_text(problems) + "}\n");
   return ok();
+}
+
+// What was not recorded to its end is no whole answer.
+Exit exit_of(const dump::DumpSet& dump) {
+  const bool is_cut = std::ranges::any_of(
+      dump.statuses(), [](const auto& status) { return status.second.state == "recording"; });
+  return is_cut ? Exit::incomplete : Exit::match;
 }
 
 }  // namespace
@@ -239,11 +247,11 @@ Result<int> run_ls(std::span<const char* const> args) {
   OPDUMP_TRY(Totals totals, add_up(dump, chosen));
   if (arguments.json) {
     OPDUMP_CHECK_OK(list_json(dump, chosen, totals));
-    return 0;
+    return static_cast<int>(exit_of(dump));
   }
   OPDUMP_CHECK_OK(print_summary(dump, totals, chosen.size()));
   list_text(dump, chosen);
-  return 0;
+  return static_cast<int>(exit_of(dump));
 }
 
 }  // namespace opdump::cli

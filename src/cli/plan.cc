@@ -26,7 +26,10 @@ Result<int> run_plan(std::span<const char* const> args) {
   OPDUMP_TRY(options.mode, dialect::parse_mode(mode));
   OPDUMP_TRY(const plan::DumpPlan plan, dialect::load_plan(file, dialect, options));
   for (const std::string& warning : plan.warnings) terminal::print_error("warning: " + warning);
-  terminal::print(json ? plan::describe_json(plan) : plan::describe(plan));
+  if (json)
+    terminal::print_json(plan::describe_json(plan));
+  else
+    terminal::print(plan::describe(plan));
   return 0;
 }
 

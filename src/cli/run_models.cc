@@ -1,7 +1,5 @@
 #include "cli/run_models.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -11,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file_replacement.h"
 #include "cli/arguments.h"
 #include "cli/model_inputs.h"
 #include "cli/run_config.h"
@@ -129,9 +128,9 @@ Result<> write_output(const opdump_tensor& tensor, const fs::path& path) {
   auto header = dump::npy_header_for(view);
   if (!header) return header.take_error().within(path.string());
   OPDUMP_CHECK_OK(make_directories(path.parent_path(), 0777));
-  const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (!fd) return io_error(path, "create");
-  return dump::write_npy(fd, *header, view, path);
+  OPDUMP_TRY(FileReplacement file, FileReplacement::begin(path, 0666));
+  OPDUMP_CHECK_OK(dump::write_npy(file.fd(), *header, view, path));
+  return file.finish();
 }
 
 // One model: its executions, one after the other.

@@ -42,6 +42,7 @@ void declare(CLI::App& app, ShowArguments& arguments) {
   app.add_option("--values", arguments.edge, "How many of the first and of the last values; default 6")
       ->check(not_negative());
   app.add_flag("--json", arguments.json, "Print one JSON record for each slot");
+  add_expansion_limit(app);
   app.footer(
       "Examples:\n"
       "  opdump show golden Default/conv2-Conv2d/convolution-op0\n"
@@ -117,7 +118,7 @@ void print_slot_json(const OperatorRun& run, const dump::Slot& slot, const SlotF
   else if (place.entry != nullptr)
     if (const auto* input = format::find_input(place.entry->graph.nodes[place.node], slot.index))
       record["from"] = source_json(*place.entry, input->source);
-  terminal::print(json_line(record));
+  terminal::print_json(json_line(record));
 }
 
 // The slots that the user wants; --slot may mean none.

@@ -2,6 +2,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/expansion.h"
 #include "base/file.h"
 #include "base/isolated.h"
 #include "base/resident.h"
@@ -142,6 +143,17 @@ void check_elements(H5Dataset& dataset, std::uint64_t file_bytes) {
                     std::to_string(dataset.stored_bytes) + " bytes";
   if (!dataset.fault.empty()) dataset.extent.reset();
   if (dataset.extent) dataset.extent->bytes = bytes_of(dataset);
+}
+
+// The elements that do not lie in the file as they are, of all datasets so far: datasets may share them.
+void check_unpacked(H5Dataset& dataset, std::uint64_t file_bytes, std::uint64_t& unpacked) {
+  if (!dataset.fault.empty() || dataset.extent || dataset.stored_bytes == 0) return;
+  std::uint64_t sum = 0;
+  if (__builtin_add_overflow(unpacked, bytes_of(dataset), &sum)) sum = UINT64_MAX;
+  if (const auto allowed = check_expansion(file_bytes, sum, "elements"); !allowed)
+    dataset.fault = allowed.error().message();
+  else
+    unpacked = sum;
 }
 
 // ---- In the child: everything below may crash.
@@ -391,6 +403,7 @@ Result<> list_h5(const std::filesystem::path& path, const std::function<void(H5D
   OPDUMP_TRY(const std::uint64_t bytes, file_bytes(path));
   OPDUMP_TRY(const H5Library* const h5, load_h5());
   bool has_state = false;
+  std::uint64_t unpacked = 0;
   const auto take_piece = [&](std::string_view piece) -> Result<> {
     Decoder in(piece);
     if (!std::exchange(has_state, true)) {
@@ -403,6 +416,7 @@ Result<> list_h5(const std::filesystem::path& path, const std::function<void(H5D
       H5Dataset dataset = decode_dataset(in);
       if (!in.is_ok()) return Error(Code::corrupt, "reading it went astray");
       check_elements(dataset, bytes);
+      check_unpacked(dataset, bytes, unpacked);
       take(std::move(dataset));
     }
     return ok();

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/expansion.h"
 #include "base/resident.h"
 
 namespace opdump::format {
@@ -109,7 +110,7 @@ Result<Entry> take_entry(std::span<const std::byte>& rest) {
 }
 
 // Whether so few bytes can become so many.
-Result<> check_expansion(std::uint64_t stored, std::uint64_t bytes) {
+Result<> check_deflated(std::uint64_t stored, std::uint64_t bytes) {
   if (bytes / kMaxExpansion <= stored) return ok();
   return Error(Code::corrupt, std::to_string(bytes) + " bytes cannot come of " + std::to_string(stored));
 }
@@ -130,7 +131,7 @@ Result<> place_member(std::span<const std::byte> file, Entry& entry) {
   member.is_deflated = entry.method == 8;
   if (!member.is_deflated && member.bytes != entry.stored_bytes)
     return corrupt(member.name + " has two sizes");
-  if (auto possible = check_expansion(entry.stored_bytes, member.bytes); !possible)
+  if (auto possible = check_deflated(entry.stored_bytes, member.bytes); !possible)
     return corrupt(member.name + ": " + possible.error().message());
   return ok();
 }
@@ -182,13 +183,18 @@ Result<> list_npz(std::span<const std::byte> file, const TakeNpzMember& take) {
   OPDUMP_TRY(const Directory directory, find_directory(file));
   const auto bytes = slice(file, directory.offset, directory.bytes);
   if (!bytes) return corrupt("its directory ends beyond the file");
+  std::uint64_t unpacked = 0;  // members may share what is stored
   for (const bool is_checked : {false, true})
     for (auto rest = *bytes; !rest.empty();) {
       OPDUMP_TRY(Entry entry, take_entry(rest));
       if (!entry.member.name.ends_with(kExtension)) continue;
       OPDUMP_CHECK_OK(place_member(file, entry));
       note_touch(file.data() + entry.member.stored.offset);
-      if (is_checked) take(entry.member);
+      if (is_checked)
+        take(entry.member);
+      else if (__builtin_add_overflow(unpacked, entry.member.bytes, &unpacked))
+        unpacked = UINT64_MAX;
+      OPDUMP_CHECK_OK(check_expansion(file.size(), unpacked, "arrays"));
     }
   return ok();
 }
@@ -202,7 +208,7 @@ Result<NpyHeader> read_npz_header(std::span<const std::byte> file, const NpzMemb
 }
 
 Result<Scratch> inflate(std::span<const std::byte> stored, std::uint64_t bytes) {
-  if (auto possible = check_expansion(stored.size(), bytes); !possible)
+  if (auto possible = check_deflated(stored.size(), bytes); !possible)
     return corrupt("a member: " + possible.error().message());
   OPDUMP_TRY(Scratch output, Scratch::make(bytes));
   const std::size_t filled = Inflater(stored).fill(output.bytes());

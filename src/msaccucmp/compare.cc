@@ -172,10 +172,10 @@ void print_journal(Journal& journal) {
   LogText text;
   journal.visit([&](const Journal::Line& line) {
     text.add(static_cast<Severity>(line.severity), line.text);
-    if (text.size() >= kAtOnce) std::fputs(text.take().c_str(), stderr);
+    if (text.size() >= kAtOnce) terminal::print_log(text.take());
   });
   journal.clear();
-  std::fputs(text.take().c_str(), stderr);
+  terminal::print_log(text.take());
 }
 
 Result<int> run_compare(std::span<const char* const> words, std::vector<std::string> unrecognized) {
@@ -183,7 +183,7 @@ Result<int> run_compare(std::span<const char* const> words, std::vector<std::str
   const auto arguments = parse_compare_arguments(words, std::move(unrecognized));
   if (!(arguments && *arguments) && group::process_rank() != 0) return 0;  // the first one says it
   if (!arguments) {
-    std::fputs((arguments.error().message() + "\n").c_str(), stderr);
+    terminal::print_log((arguments.error().message() + "\n"));
     return kWrongUse;
   }
   if (!*arguments) {

@@ -1,5 +1,4 @@
 // Two HDF5 files of PyTorch's dumper (torch_tf_frontends.md D.8).
-#include <fcntl.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "base/file_copy.h"
 #include "base/file_replacement.h"
 #include "compare/dump_folder.h"
 #include "compare/result_table.h"
@@ -347,10 +347,10 @@ class TorchComparison {
     OPDUMP_CHECK_OK(make_directories(file.parent_path(), kFolderMode));
     OPDUMP_TRY(const std::string header,
                format::encode_npy_header(data->dtype, data->shape, format::NpySpelling::numpy));
-    const Fd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kResultMode));
-    if (!fd) return io_error(file, "create");
-    OPDUMP_CHECK_OK(write_all(fd, std::as_bytes(std::span(header)), file));
-    return write_all(fd, {data->bytes, data->view().byte_count()}, file);
+    OPDUMP_TRY(FileReplacement written, FileReplacement::begin(file, kResultMode));
+    OPDUMP_CHECK_OK(write_both(written.fd(), std::as_bytes(std::span(header)),
+                               {data->bytes, data->view().byte_count()}, file));
+    return written.finish();
   }
 
   const CompareArguments& arguments_;

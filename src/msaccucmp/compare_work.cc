@@ -13,6 +13,7 @@
 #include "base/scratch_vector.h"
 #include "base/worker_pool.h"
 #include "msaccucmp/compare.h"
+#include "terminal/output.h"
 #include "terminal/progress.h"
 
 namespace opdump::msaccucmp {
@@ -100,10 +101,11 @@ class OrderedResults {
   void write_ready(std::unique_lock<std::mutex>& lock) {
     is_writing_ = true;
     while (!ready_.empty()) {
-      const std::string text = (is_terminal_ ? "\r\033[K" : "") + std::exchange(ready_, {});  // over the bar
+      const std::string text = std::exchange(ready_, {});
       has_room_.notify_all();
       lock.unlock();
-      std::fputs(text.c_str(), stderr);
+      if (is_terminal_) std::fputs("\r\033[K", stderr);  // over the bar
+      terminal::print_log(text);
       lock.lock();
     }
     is_writing_ = false;

@@ -15,6 +15,7 @@
 #include "base/packing.h"
 #include "base/worker_pool.h"
 #include "compare/shared_work.h"
+#include "terminal/output.h"
 
 namespace opdump::msaccucmp {
 namespace fs = std::filesystem;
@@ -149,7 +150,7 @@ class Conversion {
     const std::lock_guard lock(mutex_);
     failures_.add(i, converted);
     if (options_.group != nullptr) note_answer(i, converted, log);
-    std::fputs(text.c_str(), stderr);
+    terminal::print_log(text);
     progress_.count_one();
   }
 

@@ -48,6 +48,14 @@ class FileConverter {
       : path_(path), options_(options), log_(log), shown_(path.string()), failure_(shown_) {}
 
   ConvertedFile convert() {
+    ConvertedFile converted = convert_tensors();
+    if (converted.status == Status::ok && is_lost_ && !options_.is_bug_compatible)
+      converted.status = Status::write_file;
+    return converted;
+  }
+
+ private:
+  ConvertedFile convert_tensors() {
     if (options_.format) log_.info("Start to transfer format for the dump file " + in_quotes(shown_) + ".");
     if (const Status status = check_path(real_path(path_.string()).string(), PathKind::file, log_);
         status != Status::ok) {
@@ -63,7 +71,6 @@ class FileConverter {
     return {parse_all(), failure_};
   }
 
- private:
   // The first failure ends the file, as in the original.
   Status parse_all() {
     const FoundThread thread = find_thread_shapes(file_, log_);
@@ -296,6 +303,7 @@ class FileConverter {
   // `end` is what the original's message has behind it.
   bool told_writing(const Result<>& written, const fs::path& path, std::string_view end = "") {
     if (written) return true;
+    is_lost_ = true;
     log_.fail(Status::write_file, "Failed to write data to " + in_quotes(path.string()) + ". " +
                                       python_os_error(written.error(), path) + std::string(end));
     return false;
@@ -315,7 +323,8 @@ class FileConverter {
   const ConvertOptions& options_;
   Log& log_;
   std::string shown_, failure_;
-  std::string reason_;  // what Python raised where the original goes on with the next tensor
+  std::string reason_;    // what Python raised where the original goes on with the next tensor
+  bool is_lost_ = false;  // a file could not be written: the original tells it and goes on as if it had been
   DumpFile file_;
 };
 

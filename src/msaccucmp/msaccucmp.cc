@@ -64,7 +64,7 @@ constexpr Verb kVerbs[] = {
 constexpr int kWrongUse = 2;
 
 int wrong_use(const std::string& text) {
-  std::fputs((text + "\n").c_str(), stderr);
+  terminal::print_log((text + "\n"));
   return kWrongUse;
 }
 
@@ -154,7 +154,7 @@ void LogText::add(Severity severity, std::string_view text) {
 void log_line(Severity severity, std::string_view text) {
   LogText line;
   line.add(severity, text);
-  std::fputs(line.take().c_str(), stderr);
+  terminal::print_log(line.take());
 }
 
 Status fail(Status status, std::string_view message) {
@@ -186,7 +186,7 @@ std::string Log::text() const {
 }
 
 void Log::flush() {
-  std::fputs(text().c_str(), stderr);
+  terminal::print_log(text());
   lines_.clear();
 }
 

@@ -7,31 +7,10 @@
 #include <cstdio>
 #include <iterator>
 
+#include "base/utf8.h"
+
 namespace opdump::msaccucmp {
 namespace {
-
-// A character of a text.
-struct Character {
-  char32_t point = 0;
-  std::size_t size = 1;     // in bytes
-  bool is_damaged = false;  // a byte that is no UTF-8
-};
-
-Character first_of(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const Character damaged{byte(0), 1, true};
-  if (byte(0) < 0x80) return {byte(0), 1, false};
-  constexpr char32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};  // by size
-  const std::size_t size = byte(0) >= 0xF0 ? 4 : byte(0) >= 0xE0 ? 3 : 2;
-  if (byte(0) < 0xC0 || byte(0) > 0xF7 || text.size() < size) return damaged;
-  char32_t point = byte(0) & (0x7Fu >> size);
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xC0u) != 0x80) return damaged;
-    point = (point << 6u) | (byte(i) & 0x3Fu);
-  }
-  const bool is_surrogate = point >= 0xD800 && point <= 0xDFFF;
-  return point < kLeast[size] || point > 0x10FFFF || is_surrogate ? damaged : Character{point, size, false};
-}
 
 // The zeros of the decimal digits of Unicode 14, each followed by its one to nine.
 constexpr char32_t kZeros[] = {
@@ -61,7 +40,7 @@ bool is_wide_blank(const Character& character) {
 std::string in_ascii(std::string_view text) {
   std::string plain;
   while (!text.empty()) {
-    const Character character = first_of(text);
+    const Character character = first_character(text);
     if (const auto digit = digit_of(character))
       plain += *digit;
     else if (is_wide_blank(character))
@@ -90,7 +69,7 @@ std::string python_quoted(std::string_view text) {
   std::string quoted(1, quote);
   while (!text.empty()) {
     const char c = text.front();
-    const Character character = first_of(text);
+    const Character character = first_character(text);
     const char32_t point = character.point;
     if (c == '\\' || c == quote)
       quoted.append({'\\', c});

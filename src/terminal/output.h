@@ -9,11 +9,16 @@
 namespace opdump::terminal {
 
 // Appends to stdout (buffered). Errors are kept until flush_output. Names in dumps are anything: what would
-// steer a terminal is shown as "\x1b" -- all control characters but line feeds, tabs and the colours of our
-// own tables.
+// harm who reads it is escaped (base/printable.h), except for the colours of our own tables.
 void print(std::string_view text);
 
-// "opdump: message" and a line feed on stderr, without control characters as print().
+// The same for JSON, a line of which stays one.
+void print_json(std::string_view text);
+
+// The same for whole lines on stderr that begin in their own way.
+void print_log(std::string_view text);
+
+// "opdump: message" and a line feed on stderr, escaped as print() does it.
 void print_error(std::string_view message);
 
 // The same for what a library says meanwhile: a LogSink.

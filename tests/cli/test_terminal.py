@@ -1,4 +1,5 @@
 """Names in dumps are anything; what `opdump` prints of them steers no terminal."""
+import json
 import os
 import re
 import subprocess
@@ -6,12 +7,12 @@ import subprocess
 import numpy as np
 import pytest
 
-EVIL = "a\x1b[31mb\x1b]0;title\x07c\x9bd\nrank 9\x7f"
-SHOWN = r"b\x1b]0;title\x07c\u009bd\nrank 9\x7f"
+EVIL = "a\x1b[31mb\x1b]0;title\x07c\x9bd\nrank 9\x7f\u202egnp\u2028\u2066\u061c\u200f\x85größe"
+SHOWN = r"b\x1b]0;title\x07c\u009bd\nrank 9\x7f\u202egnp\u2028\u2066\u061c\u200f\u0085größe"
 
 
 def opdump(*words):
-    done = subprocess.run([os.environ["OPDUMP_BIN"], *map(str, words)], capture_output=True, text=True)
+    done = subprocess.run([os.environ["OPDUMP_BIN"], *map(str, words)], capture_output=True, text=True, errors="surrogateescape")
     return done.stdout + done.stderr
 
 
@@ -23,7 +24,23 @@ def dumps(tmp_path):
 
 
 def is_tame(text):
-    return not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", text)
+    return not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\udc80-\udcff]", text)
+
+
+@pytest.mark.parametrize("verb", ["ls", "show", "compare"])
+def test_names_in_json(dumps, verb):
+    words = [dumps / "golden.npz"] + ([dumps / "actual.npz"] if verb == "compare" else [])
+    said = opdump(verb, *words, "--json")
+    assert is_tame(said), ascii(said)
+    assert any(EVIL in str(json.loads(line).get("operator", "")) for line in said.splitlines()), ascii(said)
+
+
+def test_bytes_that_are_no_text(tmp_path):
+    path = os.fsencode(tmp_path) + b"/x\x9b2Jy.npy"
+    np.save(os.fsdecode(path), np.ones(2))
+    for words in (["ls", os.fsdecode(path)], ["show", os.fsdecode(path)], ["ls", os.fsdecode(path) + "no"]):
+        said = opdump(*words)
+        assert said and is_tame(said) and r"x\x9b2Jy" in said, ascii(said)
 
 
 @pytest.mark.parametrize("verb", ["ls", "show", "compare", "convert"])

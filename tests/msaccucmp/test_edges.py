@@ -1,6 +1,9 @@
 """`opdump msaccucmp convert` at the edges: empty tensors, tensors without dimensions, what does not fit, and what the
 original says where Python raises."""
 import json
+import re
+import resource
+import signal
 import struct
 
 import pytest
@@ -316,7 +319,30 @@ def test_output_that_cannot_be_written(tmp_path):
         done = convert("-d", file, "-f", "ND", "-out", wall, *options)
         assert done.returncode == status and ("[ERROR] Check arguments Failed. Please recheck the arguments" in said(done)) == (status == 0)
     (tmp_path / f"out/{NAME}.output.0.npy").mkdir(parents=True)
-    done = convert("-d", file, "-out", tmp_path / "out")  # a tensor that cannot be written is told, a buffer fails
-    assert done.returncode == 0 and f"[Errno 21] Is a directory: '{tmp_path}/out/{NAME}.output.0.npy'" in done.stderr
+    for options, status in ([], 19), (["--bug-compatible"], 0):  # as if nothing had happened, there
+        done = convert("-d", file, "-out", tmp_path / "out", *options)
+        assert done.returncode == status and f"[Errno 21] Is a directory: '{tmp_path}/out/{NAME}.output.0.npy'" in done.stderr
     (tmp_path / f"out2/{NAME}.l1buffer.0.bin").mkdir(parents=True)
     assert convert("-d", file, "-out", tmp_path / "out2").returncode == 19
+
+
+@pytest.mark.parametrize("options", [[], ["-t", "bin"], ["-t", "pt"], ["-f", "ND"]], ids=" ".join)
+def test_a_disk_that_is_full(options, tmp_path):
+    def leave_little_room():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    file = dump_file(tmp_path / NAME, [tensor(FLOAT, ND, (4096,), bytes(16384))])
+    done = convert("-d", file, "-out", tmp_path / "out", *options, preexec_fn=leave_little_room)
+    assert done.returncode == 19 and "[ERROR] Failed to write data to" in done.stderr, done.stderr
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_names_that_would_steer_a_terminal(tmp_path):
+    """In the log as in what argparse says; other characters stay."""
+    odd = "größe\x1b[2J\u009b31m\u202egnp\u2028x\udc9b"
+    for words in (["-d", tmp_path / odd, "-out", tmp_path], ["-d", tmp_path, "-out", tmp_path, "-t", odd], ["-d", tmp_path, "--" + odd]):
+        done = convert(*words, errors="surrogateescape")
+        said = done.stdout + done.stderr
+        assert done.returncode != 0 and "größe" in said, said
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\udc80-\udcff]", said), ascii(said)
