@@ -12,6 +12,11 @@ extern "C" {
 typedef struct opdump_torch_bridge {
   /* The user's line that runs now on this thread. 0 if there is none. *file lives for ever. */
   int (*find_source)(const char** file, int* line);
+  /* The place in the user's program that runs now on this thread, with its callers: equal numbers are the
+   * same instruction of the same calls. 0 if there is none. */
+  uint64_t (*find_place)(void);
+  /* Whether the program that runs now on this thread has an optimizer and mentions its step(). */
+  int (*steps_optimizer)(void);
   /* Called once in a forked child before its first operator: starts a recording of its own, or not. */
   void (*start_in_child)(void);
 } opdump_torch_bridge;
@@ -44,10 +49,26 @@ OPDUMP_API void opdump_torch_leave_backward_call(void);
  */
 OPDUMP_API void opdump_torch_record_single_operators(int on);
 
-/* A model is called that no other module called: a step, if nothing better counts them. */
-OPDUMP_API void opdump_torch_outermost_call(void);
-/* An optimizer exists: its steps count. */
-OPDUMP_API void opdump_torch_count_optimizer_steps(void);
+/* Recordings that start from now on: only what runs in executions of a compiled model is recorded, and each
+ * is a step of the model with id 1 (1); or everything is (0). */
+OPDUMP_API void opdump_torch_record_executions(int on);
+OPDUMP_API void opdump_torch_enter_execution(void);
+OPDUMP_API void opdump_torch_leave_execution(void);
+/* Whether the recording is of executions only; then, whether this thread is in one. */
+OPDUMP_API int opdump_torch_records_executions(void);
+OPDUMP_API int opdump_torch_is_executing(void);
+
+/* Around a call of a module that no other module called. `counts`: its calls are steps if nothing better
+ * counts them; `repeats`: the step under way has called it before; `trains`: it is in training mode. */
+OPDUMP_API void opdump_torch_enter_call(int counts, int repeats, int trains);
+OPDUMP_API void opdump_torch_leave_call(void);
+/* The recording is about to be stopped because the program was: the step under way is cut short. */
+OPDUMP_API void opdump_torch_cut_short(void);
+/* What this thread runs between the two is not recorded. They nest. */
+OPDUMP_API void opdump_torch_pause(void);
+OPDUMP_API void opdump_torch_resume(void);
+/* See opdump_rest. */
+OPDUMP_API void opdump_torch_rest(void);
 /* Makes this thread take part (a new thread does not inherit it). */
 OPDUMP_API void opdump_torch_join_thread(void);
 /* The program is about to get at the memory of a tensor (a c10::StorageImpl*) behind torch's back. */

@@ -3,6 +3,7 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/record_function.h>
+#include <c10/core/GradMode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <pthread.h>
 #include <torch/library.h>
@@ -24,12 +25,16 @@
 namespace opdump::torch_adapter {
 namespace {
 
+constexpr std::int64_t kCompiledModel = 1;  // the id of the model whose executions are recorded
+
 constexpr c10::DispatchKey kKey = c10::DispatchKey::Fake;  // reserved for use outside of torch itself
 
 std::atomic<Observer*> observer{nullptr};
 std::atomic<Interceptor*> interceptor{nullptr};
 std::int64_t step_at_fork = 0;
 std::atomic<bool> single_operators{false};
+std::atomic<bool> executions{false};
+std::atomic<bool> is_cut_short{false};   // the recording that is about to stop
 std::atomic<bool> child_pending{false};  // forked while recording; the child has not decided yet
 std::atomic<const opdump_torch_bridge*> bridge{nullptr};
 std::mutex start_mutex;  // guards starting and stopping
@@ -93,14 +98,17 @@ struct WorkMark : at::ObserverContext {
   Collectives::Pointer collective;
 };
 
+thread_local int pauses = 0;  // that this thread is in
+
 // The way of an operator that nobody intercepts.
 void run_below(const c10::OperatorHandle& op, c10::DispatchKeySet below, torch::jit::Stack* stack) {
   const Visit visit;
   Observer* o = observer.load(std::memory_order_acquire);
-  bool is_recorded = o && o->is_active();
-  if (o && !is_recorded) o->guarded([&] { is_recorded = o->begins_recorded_step(); });
-  if (!is_recorded) return op.redispatchBoxed(below, stack);
-  o->run(op, below, stack);
+  const bool is_seen = o && pauses == 0 && o->sees_thread();
+  bool is_active = o && o->is_active();
+  if (is_seen && !is_active) o->guarded([&] { is_active = o->begins_recorded_step(); });
+  if (!is_active) return op.redispatchBoxed(below, stack);
+  o->run(op, below, stack, is_seen);
 }
 
 // The boxed fallback: every operator of a thread whose set includes the key.
@@ -240,7 +248,9 @@ opdump_status opdump_torch_start(const opdump_options* options, int64_t first_st
   fill_from_environment(filled);
   static const std::string runtime = std::string("torch ") + TORCH_VERSION;
   filled.runtime = runtime.c_str();
-  filled.tells_graph = options->process || single_operators ? 0 : 1;  // the graph is that of the main process
+  const bool only_executions = executions && !single_operators;
+  // The graph is that of the main process, or that of the compiled model.
+  filled.tells_graph = options->process || single_operators || only_executions ? 0 : 1;
   filled.retain = Contents::retain;
   filled.release = Contents::release;
   if (!filled.log) filled.log = print_to_stderr;
@@ -253,19 +263,27 @@ opdump_status opdump_torch_start(const opdump_options* options, int64_t first_st
   const std::string name = program_name();
   opdump_graph_info model{};
   model.size = sizeof model;
+  model.graph_id = only_executions ? kCompiledModel : 0;
   model.name = model.file_name = name.c_str();
   opdump_define_graph(session, &model);
   install_hooks();
   const std::string root = options->process ? std::string("Default/") + options->process : "Default";
-  observer = new Observer(session, root, first_step, single_operators ? OPDUMP_NO_GRAPH : 0);
+  observer = new Observer(session, root, first_step,
+                          single_operators  ? OPDUMP_NO_GRAPH
+                          : only_executions ? kCompiledModel
+                                            : 0,
+                          only_executions);
+  observer.load()->join_thread();
   tell_run("+");
   return OPDUMP_OK;
 }
 
 opdump_status opdump_torch_stop(void) {
   const std::lock_guard lock(start_mutex);
+  const bool was_cut_short = is_cut_short.exchange(false);
   Observer* o = observer.exchange(nullptr);
   if (!o) return OPDUMP_OK;
+  opdump_mark_step(o->session(), was_cut_short ? OPDUMP_STEP_CUT : o->open_step());
   hook_thread(false);
   hook_backward(false);
   // The observer itself stays for threads that still hold a pointer to it or to a scope. It is small, once
@@ -297,6 +315,26 @@ void opdump_torch_set_bridge(const opdump_torch_bridge* b) { bridge = b; }
 
 void opdump_torch_record_single_operators(int on) { single_operators = on != 0; }
 
+void opdump_torch_record_executions(int on) { executions = on != 0; }
+
+void opdump_torch_enter_execution(void) {
+  if (Observer* o = observer) o->enter_execution();
+}
+
+void opdump_torch_leave_execution(void) {
+  if (Observer* o = observer) o->leave_execution();
+}
+
+int opdump_torch_records_executions(void) {
+  const Observer* o = observer;
+  return o && o->records_executions();
+}
+
+int opdump_torch_is_executing(void) {
+  const Observer* o = observer;
+  return o && o->sees_thread();
+}
+
 void* opdump_torch_root(void) {
   Observer* o = observer;
   return o ? o->names().root() : nullptr;
@@ -326,21 +364,35 @@ void opdump_torch_name_model(const char* name) {
   if (!o || !name) return;
   opdump_graph_info info{};
   info.size = sizeof info;
+  info.graph_id = o->records_executions() ? kCompiledModel : 0;
   info.name = name;
   opdump_define_graph(o->session(), &info);
 }
 
 void opdump_torch_mark(const char* mark) { set_mark(mark ? intern(mark) : nullptr); }
 
-void opdump_torch_outermost_call(void) {
-  if (Observer* o = observer) o->outermost_call();
+void opdump_torch_enter_call(int counts, int repeats, int trains) {
+  if (Observer* o = observer)
+    o->enter_call({counts != 0, repeats != 0, trains != 0 && c10::GradMode::is_enabled()});
 }
 
-void opdump_torch_count_optimizer_steps(void) {
-  if (Observer* o = observer) o->count_by(Observer::Clock::optimizers);
+void opdump_torch_leave_call(void) {
+  if (Observer* o = observer) o->leave_call();
 }
 
-void opdump_torch_join_thread(void) { hook_thread(observer != nullptr); }
+void opdump_torch_pause(void) { ++pauses; }
+void opdump_torch_resume(void) { --pauses; }
+
+void opdump_torch_rest(void) {
+  if (Observer* o = observer) opdump_rest(o->session());
+}
+
+void opdump_torch_cut_short(void) { is_cut_short = true; }
+
+void opdump_torch_join_thread(void) {
+  Observer* o = observer;
+  o ? o->join_thread() : hook_thread(false);
+}
 
 void opdump_torch_settle(void* storage) {
   Observer* o = observer;

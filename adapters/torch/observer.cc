@@ -18,6 +18,7 @@ namespace {
 
 // What this thread is doing.
 struct Thread {
+  const Observer* recording = nullptr;  // that the rest is about
   struct Entry {
     Scope* scope;
     Source source;  // of backward nodes: the line of the forward operator
@@ -27,12 +28,31 @@ struct Thread {
   Scope* last_backward = nullptr;  // the node that ran last: sums of gradients come between nodes
   Source last_backward_source;
   std::uint64_t sequence_number = 0;  // of autograd, as far as note_forward() has seen it
-  int backward_calls = 0;             // of Python's backward() and grad() that this thread is inside of
+  bool is_in_model = false;           // in a call that counts
+  int executions = 0;                 // of compiled models that this thread is in
+  int backward_calls = 0;  // of Python's backward() and grad() that this thread is inside of, recorded or not
 };
 
+// Begins anew with each recording: scopes and numbers of the one before mean nothing to it.
 Thread& this_thread() {
   thread_local Thread thread;
+  if (const Observer* now = current_observer(); now && now != thread.recording) {
+    Thread fresh;
+    fresh.recording = now;
+    fresh.sequence_number = at::sequence_number::peek();
+    fresh.backward_calls = thread.backward_calls;
+    thread = std::move(fresh);
+  }
   return thread;
+}
+
+// More than any program has; one that makes code as it runs must not fill memory.
+constexpr std::size_t kMaxPlaces = 1 << 16;
+
+// The place in the program that runs now on this thread; 0 where nobody knows.
+std::uint64_t find_place() {
+  const opdump_torch_bridge* bridge = current_bridge();
+  return bridge && bridge->find_place ? bridge->find_place() : 0;
 }
 
 // Where the operator ran that made the autograd node with this (thread, sequence number). A ring: nodes that
@@ -120,12 +140,34 @@ c10::SmallVector<c10::IValue, 2> find_changed(const c10::OperatorHandle& op, con
 
 }  // namespace
 
-Observer::Observer(opdump_session* session, std::string root, std::int64_t first_step, std::int64_t graph_id)
+bool Rounds::note_operator(std::uint64_t place, bool is_called) {
+  const std::lock_guard lock(mutex_);
+  const bool begins = is_called && preparations_.contains(place);
+  if (begins) {
+    if (followers_.size() < kMaxPlaces) followers_.insert(since_call_.begin(), since_call_.end());
+    since_call_.clear();
+  }
+  if (since_call_.size() < kMaxPlaces) since_call_.insert(place);
+  return begins;
+}
+
+void Rounds::note_call(std::uint64_t place) {
+  const std::lock_guard lock(mutex_);
+  if (calls_.size() < kMaxPlaces && calls_.insert(place).second && preparations_.size() < kMaxPlaces)
+    for (const std::uint64_t other : since_call_)
+      if (!followers_.contains(other)) preparations_.insert(other);
+  since_call_.clear();
+}
+
+Observer::Observer(opdump_session* session, std::string root, std::int64_t first_step, std::int64_t graph_id,
+                   bool only_executions)
     : session_(session),
+      only_executions_(only_executions),
       names_(session, std::move(root), graph_id),
       collectives_(session, contents_),
       step_(first_step) {
   forward_places().clear();
+  if (only_executions) clock_ = Clock::explicit_calls;
   begin_step(first_step);
 }
 
@@ -140,7 +182,7 @@ void Observer::begin_step(std::int64_t step) {
   step_ = step;
   const bool active = opdump_set_step(session_, step) != 0;
   names_.begin_step();
-  backward_seen_ = false;
+  backward_seen_ = model_called_ = trains_ = false;
   if (active && !was_active) contents_.clear();  // writes were not observed
   active_ = active;
   hook_thread(is_watching());
@@ -150,25 +192,71 @@ void Observer::begin_step(std::int64_t step) {
 void Observer::count_by(Clock clock) {
   if (clock <= clock_.load()) return;
   clock_ = clock;
-  if (active_) return;
+  if (is_watching()) return;
   hook_thread(false);
   hook_backward(false);
 }
 
 void Observer::tick(Clock clock) {
+  if (only_executions_) return;
   count_by(clock);
-  if (clock_ == clock) begin_step(step_ + 1);
+  if (clock_ != clock) return;
+  ++ended_steps_;
+  begin_step(step_ + 1);
 }
 
-void Observer::outermost_call() {
-  count_by(Clock::outermost_calls);
-  if (calls_.fetch_add(1) > 0) tick(Clock::outermost_calls);  // the first call belongs to the first step
+void Observer::enter_execution() {
+  Thread& thread = this_thread();
+  if (thread.executions++ > 0 || !only_executions_) return;
+  if (has_executed_.exchange(true)) begin_step(step_ + 1);
+  thread.sequence_number =
+      at::sequence_number::peek();  // autograd's nodes since the last one are not its own
 }
+
+void Observer::leave_execution() {
+  Thread& thread = this_thread();
+  if (thread.executions > 0) --thread.executions;
+}
+
+bool Observer::sees_thread() const { return !only_executions_ || this_thread().executions > 0; }
+
+void Observer::join_thread() {
+  this_thread();
+  hook_thread(is_watching());
+}
+
+opdump_step_end Observer::open_step() const {
+  if (ended_steps_ == 0 || only_executions_) return OPDUMP_STEP_WHOLE;
+  if (clock_ == Clock::model_calls) return model_called_ ? OPDUMP_STEP_WHOLE : OPDUMP_STEP_TAIL;
+  if (clock_ == Clock::backward_passes) return backward_seen_ ? OPDUMP_STEP_WHOLE : OPDUMP_STEP_TAIL;
+  return OPDUMP_STEP_TAIL;
+}
+
+// Before the first Optimizer.step of a recording nobody knows how many calls of the model it takes: several
+// batches whose gradients add up, or the two halves of a GAN.
+bool Observer::waits_for_optimizer() const {
+  const opdump_torch_bridge* bridge = current_bridge();
+  return (trains_ || backward_seen_) && bridge && bridge->steps_optimizer && bridge->steps_optimizer() != 0;
+}
+
+void Observer::enter_call(const ModuleCall& call) {
+  Thread& thread = this_thread();
+  // Inside of Optimizer.step (a closure) or of a backward pass (checkpoints) a model is called again.
+  if (clock_ > Clock::model_calls || !thread.stack.empty() || thread.backward_calls > 0) return;
+  if (!call.counts) return note_pass({names_.root(), {}, false});  // before it runs anything
+  count_by(Clock::model_calls);
+  caller_ = &thread;
+  if (model_called_ && call.repeats && !waits_for_optimizer()) tick(Clock::model_calls);
+  if (!model_called_) rounds_.note_call(find_place());
+  thread.is_in_model = model_called_ = true;
+  if (call.trains) trains_ = true;
+}
+
+void Observer::leave_call() { this_thread().is_in_model = false; }
 
 void Observer::enter_optimizer(std::string_view record_name) {
   const std::string component = optimizer_component(record_name);
   if (component.empty()) return;
-  count_by(Clock::optimizers);
   Scope* scope = names_.child(names_.root(), component, OPDUMP_OPTIMIZER);
   this_thread().stack.push_back({scope, {}, false});
 }
@@ -181,7 +269,7 @@ void Observer::leave_optimizer(std::string_view record_name) {
 
 void Observer::enter_backward(const at::RecordFunction& node) {
   Thread& thread = this_thread();
-  backward_seen_ = true;
+  if (!backward_seen_.exchange(true) && clock_ == Clock::backward_passes) rounds_.note_call(0);
   ForwardPlaces::Place place;
   if (node.seqNr() >= 0)
     place = forward_places().find(node.forwardThreadId(), static_cast<std::uint64_t>(node.seqNr()));
@@ -222,12 +310,21 @@ Source Observer::find_source(const Place& place) const {
   return source;
 }
 
-// In a program whose steps are only known by its passes, a forward operator after a backward pass begins the
-// next one.
+// In a program whose steps are only known by its calls and passes an operator may begin the next one.
 void Observer::note_pass(const Place& place) {
-  if (clock_ == Clock::backward_passes && backward_seen_ && place.scope->phase() == OPDUMP_FORWARD &&
-      at::sequence_number::peek() != this_thread().sequence_number)
-    tick(Clock::backward_passes);
+  const Clock clock = clock_;
+  if (clock > Clock::model_calls || place.is_backward || place.scope->phase() != OPDUMP_FORWARD) return;
+  const Thread& thread = this_thread();
+  const void* const caller = caller_;
+  if (thread.is_in_model || (caller && caller != &thread)) return;
+  const bool is_called = clock == Clock::model_calls ? model_called_ : backward_seen_;
+  const std::uint64_t from = find_place();
+  bool begins = from != 0 && rounds_.note_operator(from, is_called);
+  // Where no lines are known: an operator with a gradient after a backward pass.
+  if (clock == Clock::backward_passes && backward_seen_ &&
+      at::sequence_number::peek() != thread.sequence_number)
+    begins = true;
+  if (begins && !waits_for_optimizer()) tick(clock);
 }
 
 // Autograd has made its nodes before the operator comes here: they belong to the operator that comes next.
@@ -243,8 +340,8 @@ void Observer::note_forward(Scope* scope, Source source) {
 }
 
 bool Observer::begins_recorded_step() {
-  if (clock_ != Clock::backward_passes) return false;
-  if (backward_seen_) note_pass(locate());
+  if (clock_ > Clock::model_calls) return false;
+  note_pass(locate());
   if (!active_) this_thread().sequence_number = at::sequence_number::peek();
   return active_;
 }
@@ -264,10 +361,12 @@ Observer::Storages Observer::settle_written(const OperatorKind& kind, c10::Array
   return written;
 }
 
-void Observer::run(const c10::OperatorHandle& op, c10::DispatchKeySet below, torch::jit::Stack* stack) {
+void Observer::run(const c10::OperatorHandle& op, c10::DispatchKeySet below, torch::jit::Stack* stack,
+                   bool is_recorded) {
   const OperatorKind& kind = operator_kind(op);
   if (kind.skipped) return op.redispatchBoxed(below, stack);
   Execution execution;
+  execution.is_recorded = is_recorded;
   guarded([&] { before(op, kind, *stack, execution); });
   try {
     const c10::DebugInfoGuard carrier(Collectives::kCarrier, execution.collective);
@@ -282,17 +381,23 @@ void Observer::run(const c10::OperatorHandle& op, c10::DispatchKeySet below, tor
 
 void Observer::before(const c10::OperatorHandle& op, const OperatorKind& kind, const torch::jit::Stack& stack,
                       Execution& execution) {
+  const auto arguments = torch::jit::last(stack, kind.arguments.size());
+  if (execution.is_recorded) begin_call(op, kind, arguments, execution);
+  if (kind.writes) execution.written = settle_written(kind, arguments);
+  execution.changed = find_changed(op, kind, arguments);
+  if (kind.collective) execution.collective = collectives_.begin(written_of(kind, arguments));
+}
+
+void Observer::begin_call(const c10::OperatorHandle& op, const OperatorKind& kind,
+                          c10::ArrayRef<c10::IValue> arguments, Execution& execution) {
   const Place place = locate();
   note_pass(place);
   const auto [known, source] =
       names_.next_operator(place.scope, kind.type, [&] { return find_source(place); });
   note_forward(place.scope, source);
-
-  const std::size_t count = kind.arguments.size();
-  const auto arguments = torch::jit::last(stack, count);
   if (const int wants = opdump_wants(session_, known)) {
     Operands inputs(contents_);
-    for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t i = 0; i < arguments.size(); ++i)
       inputs.add(arguments[i], kind.view ? kView : kind.arguments[i].out ? "out= argument" : nullptr);
     execution.call = opdump_begin(session_, known, inputs.data(), inputs.size());
     if (wants & OPDUMP_WANTS_ARGUMENTS) {
@@ -300,9 +405,6 @@ void Observer::before(const c10::OperatorHandle& op, const OperatorKind& kind, c
       opdump_set_arguments(session_, execution.call, told.data(), told.size());
     }
   }
-  if (kind.writes) execution.written = settle_written(kind, arguments);
-  execution.changed = find_changed(op, kind, arguments);
-  if (kind.collective) execution.collective = collectives_.begin(written_of(kind, arguments));
 }
 
 void Observer::failed(Execution& execution) {

@@ -2,8 +2,8 @@
 // and above the backends, is put into the set of included keys of each thread while a step is recorded.
 // RecordFunction adds what the dispatcher cannot know: which backward node runs, and when an optimizer steps.
 // While no step is recorded the key is not included and nothing is hooked, with two exceptions: a program
-// whose steps are only known by its passes is watched for the next one, and threads that begin then keep the
-// key for the steps to come.
+// whose steps are only known by its calls and passes is watched for the next one, and threads that begin then
+// keep the key for the steps to come.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -16,8 +16,9 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
-#include <vector>
+#include <unordered_set>
 
 #include "bridge.h"
 #include "collectives.h"
@@ -28,23 +29,65 @@
 
 namespace opdump::torch_adapter {
 
+// Knows when the loop that calls a model comes round. Thread-safe. What prepares a call -- makes its input,
+// fetches a batch -- belongs to the step of that call, and what follows from it, too. Which is which is known
+// by the place in the program that an operator is called from: what ran before the first call of that place
+// in the loop prepared it, and when it runs again the next round has begun.
+class Rounds {
+ public:
+  // An operator outside of the model's calls, from `place`. True if it begins a round; `is_called`: there was
+  // a call in the round under way.
+  bool note_operator(std::uint64_t place, bool is_called);
+  // The first call of a round.
+  void note_call(std::uint64_t place);
+
+ private:
+  std::mutex mutex_;  // guards the rest
+  std::unordered_set<std::uint64_t> calls_, preparations_, followers_;
+  std::unordered_set<std::uint64_t> since_call_;
+};
+
 // One recording of this process.
 class Observer {
  public:
-  Observer(opdump_session* session, std::string root, std::int64_t first_step, std::int64_t graph_id);
+  // `only_executions`: see enter_execution().
+  Observer(opdump_session* session, std::string root, std::int64_t first_step, std::int64_t graph_id,
+           bool only_executions);
   ~Observer();
 
-  // Runs the operator on top of the stack, recorded. Nothing but the operator itself throws.
-  void run(const c10::OperatorHandle& op, c10::DispatchKeySet below, torch::jit::Stack* stack);
+  // Runs the operator on top of the stack; not recorded, what it writes is seen all the same. Nothing but the
+  // operator itself throws.
+  void run(const c10::OperatorHandle& op, c10::DispatchKeySet below, torch::jit::Stack* stack,
+           bool is_recorded);
 
   // For an operator of a step that is not recorded: it may begin the next step. True if it is to be recorded.
   bool begins_recorded_step();
 
-  // Who counts the steps; a later one in this list replaces an earlier one.
-  enum class Clock { backward_passes, outermost_calls, optimizers, explicit_calls };
-  void count_by(Clock clock);
+  // Who counts the steps; a later one in this list replaces an earlier one when it ends its first step.
+  enum class Clock { backward_passes, model_calls, optimizers, explicit_calls };
   void tick(Clock clock);
-  void outermost_call();
+
+  // Around a call of a module that no other module called.
+  struct ModuleCall {
+    bool counts = false;   // it is what the program's steps are about
+    bool repeats = false;  // the step under way has called it already
+    bool trains = false;   // a backward pass may follow
+  };
+  void enter_call(const ModuleCall& call);
+  void leave_call();
+
+  // Around an execution of a compiled model. Where only these are recorded, each is a step.
+  void enter_execution();
+  void leave_execution();
+  bool records_executions() const { return only_executions_; }
+  // Whether what this thread runs now is to be recorded, as far as that goes.
+  bool sees_thread() const;
+
+  // This thread takes part, as of now.
+  void join_thread();
+
+  // What the step under way is if the recording ends now.
+  opdump_step_end open_step() const;
 
   void enter_optimizer(std::string_view record_name);
   void leave_optimizer(std::string_view record_name);
@@ -75,8 +118,9 @@ class Observer {
   Contents& contents() { return contents_; }
   opdump_session* session() { return session_; }
   bool is_active() const { return active_.load(std::memory_order_relaxed); }
-  // Whether backward passes have to be seen.
-  bool is_watching() const { return is_active() || clock_ == Clock::backward_passes; }
+  // Whether operators and backward passes have to be seen: some clocks know by them when the next step
+  // begins.
+  bool is_watching() const { return is_active() || clock_ <= Clock::model_calls; }
   std::int64_t step() const { return step_.load(std::memory_order_relaxed); }
 
  private:
@@ -88,6 +132,7 @@ class Observer {
   using Storages = c10::SmallVector<c10::intrusive_ptr<c10::StorageImpl>, 4>;
   // An operator on its way.
   struct Execution {
+    bool is_recorded = true;  // else only what it writes matters
     opdump_call* call = nullptr;
     Storages written;
     c10::SmallVector<c10::IValue, 2> changed;
@@ -95,6 +140,8 @@ class Observer {
   };
   void before(const c10::OperatorHandle& op, const OperatorKind& kind, const torch::jit::Stack& stack,
               Execution& execution);
+  void begin_call(const c10::OperatorHandle& op, const OperatorKind& kind,
+                  c10::ArrayRef<c10::IValue> arguments, Execution& execution);
   void after(const c10::OperatorHandle& op, const OperatorKind& kind, const torch::jit::Stack& stack,
              Execution& execution);
   void failed(Execution& execution);
@@ -108,18 +155,29 @@ class Observer {
   void settle(const c10::IValue& value);
   Source find_source(const Place& place) const;
   void note_pass(const Place& place);
+  bool waits_for_optimizer() const;
+  void count_by(Clock clock);
   void note_forward(Scope* scope, Source source);
   void begin_step(std::int64_t step);
 
   opdump_session* session_;
+  bool only_executions_;
+  std::atomic<bool> has_executed_{false};
   Names names_;
   Contents contents_;
   Collectives collectives_;
   std::atomic<std::int64_t> step_;
   std::atomic<bool> active_{false};
   std::atomic<Clock> clock_{Clock::backward_passes};
+  std::atomic<std::int64_t> ended_steps_{0};
+
+  // Of the step under way.
   std::atomic<bool> backward_seen_{false};
-  std::atomic<std::uint64_t> calls_{0};
+  std::atomic<bool> model_called_{false};
+  std::atomic<bool> trains_{false};  // what the model gave may be trained with
+
+  std::atomic<const void*> caller_{nullptr};  // the thread that calls the model
+  Rounds rounds_;
 };
 
 // The recording under way, or null.

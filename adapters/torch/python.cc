@@ -4,11 +4,14 @@
 #include <Python.h>
 #include <frameobject.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -36,10 +39,13 @@ class Ref {
 // What the package gave to setup(); owned for ever. Guarded by the GIL, as is everything below but
 // thread-locals.
 struct Package {
-  PyObject* find_path = nullptr;              // (ancestor, module) -> "features-Sequential/6-Conv2d" or None
-  PyObject* name_root = nullptr;              // (module) -> "" for the model, "CrossEntropyLoss" for others
-  PyObject* start_in_child = nullptr;         // () -> None
-  PyObject* find_flag = nullptr;              // (module) -> what set_dump() said of it, or None
+  PyObject* find_path = nullptr;  // (ancestor, module) -> "features-Sequential/6-Conv2d" or None
+  // (module) -> ("", 2) for the model, ("CrossEntropyLoss", 0) for others: the name, and how much of a model
+  // it is
+  PyObject* name_root = nullptr;
+  PyObject* steps_optimizer = nullptr;  // () -> whether the code that runs mentions an optimizer's step()
+  PyObject* start_in_child = nullptr;   // () -> None
+  PyObject* find_flag = nullptr;        // (module) -> what set_dump() said of it, or None
   std::vector<std::string> library_prefixes;  // directories whose lines are not the user's
   std::string working_directory;
 };
@@ -53,6 +59,7 @@ Package& package() {
 struct ModuleScope {
   void* scope = nullptr;
   bool is_model = false;
+  int rank = 0;   // of an outermost module: the calls of those that rank highest are steps
   Ref reference;  // weak; an address may be used again by another module
 };
 
@@ -78,8 +85,42 @@ struct Frame {
   void* scope;
 };
 thread_local std::vector<Frame> frames;
-// Every call this thread is inside of, also while nothing is recorded; true for those in `frames`.
-thread_local std::vector<bool> calls;
+// Every call this thread is inside of, also while nothing is recorded.
+struct ModuleCall {
+  bool has_scope = false;  // it is in `frames`, too
+  bool is_execution = false;
+};
+thread_local std::vector<ModuleCall> calls;
+
+// Modules whose calls are executions of a compiled model, with weak references to them.
+std::unordered_map<PyObject*, Ref>& compiled() {
+  static auto* modules = new std::unordered_map<PyObject*, Ref>;
+  return *modules;
+}
+
+bool is_compiled(PyObject* module) {
+  const auto found = compiled().find(module);
+  return found != compiled().end() && PyWeakref_GetObject(found->second.get()) == module;
+}
+
+// Of the recording under way: which outermost modules count, and which of these its current step has called.
+struct Counted {
+  void* recording = nullptr;
+  std::int64_t step = -1;
+  int rank = -1;
+  std::unordered_set<PyObject*> modules;  // addresses only
+};
+Counted counted;
+
+// Begins anew with each recording, whose root is its own: what is under way belongs to none.
+void join_recording(void* root) {
+  thread_local void* recording = nullptr;
+  if (recording == root) return;
+  recording = root;
+  frames.clear();
+  calls.assign(calls.size(), {});
+  opdump_torch_join_thread();
+}
 
 void* descend(void* scope, const char* path) {
   for (std::string_view rest = path; !rest.empty();) {
@@ -114,10 +155,12 @@ ModuleScope name_module(void* parent, PyObject* module) {
     }
     result.scope = opdump_torch_child(parent, Py_TYPE(module)->tp_name);
   } else {
-    const Ref component(PyObject_CallFunctionObjArgs(package().name_root, module, nullptr));
-    const char* text = component ? PyUnicode_AsUTF8(component.get()) : nullptr;
-    result.is_model = text && !*text;
-    if (text) result.scope = descend(result.scope, text);
+    const Ref named(PyObject_CallFunctionObjArgs(package().name_root, module, nullptr));
+    const char* text = nullptr;
+    if (named && PyArg_ParseTuple(named.get(), "si", &text, &result.rank)) {
+      result.is_model = !*text;
+      result.scope = descend(result.scope, text);
+    }
   }
   PyErr_Clear();
   return result;
@@ -131,34 +174,77 @@ const ModuleScope& scope_of(PyObject* module) {
   return known;
 }
 
+// A module that no other module called is called.
+void enter_outermost(void* root, const ModuleScope& known, PyObject* module) {
+  if (counted.recording != root) {
+    counted = {};
+    counted.recording = root;
+  }
+  if (known.rank > counted.rank) counted.modules.clear();
+  counted.rank = std::max(counted.rank, known.rank);
+  if (known.rank < counted.rank) return opdump_torch_enter_call(0, 0, 0);
+  if (counted.step != opdump_torch_current_step()) counted.modules.clear();
+  const Ref training(PyObject_GetAttrString(module, "training"));
+  PyErr_Clear();
+  opdump_torch_enter_call(1, counted.modules.contains(module), training.get() == Py_True);
+  if (counted.step != opdump_torch_current_step()) counted.modules.clear();  // the call began a step
+  counted.step = opdump_torch_current_step();
+  counted.modules.insert(module);
+}
+
+// What fails in here is a loss, and nothing that a caller should see.
+template <typename F>
+void run_guarded(F&& body) {
+  try {
+    body();
+  } catch (const std::exception& e) {
+    opdump_torch_report_unseen("a call of a module", e.what());
+  }
+}
+
 // Before and after every call of a module, by the function that takes the place of torch.nn.Module.__call__.
 // True if the call is one of a model, in a recorded step: its tensors want names.
 PyObject* enter_module(PyObject*, PyObject* module) {
   void* scope = nullptr;
   bool wants_names = false;
-  if (opdump_torch_root()) {
-    if (calls.empty()) {
-      wants_names = scope_of(module).is_model;
-      if (wants_names) opdump_torch_outermost_call();
+  ModuleCall call;
+  run_guarded([&] {
+    void* const root = opdump_torch_root();
+    if (!root) return;
+    join_recording(root);
+    if (opdump_torch_records_executions()) {
+      call.is_execution = is_compiled(module);
+      if (call.is_execution) opdump_torch_enter_execution();
+      if (!opdump_torch_is_executing()) return;
+      wants_names = call.is_execution && scope_of(module).is_model;
+    } else if (calls.empty()) {
       opdump_torch_join_thread();
+      const ModuleScope& known = scope_of(module);
+      wants_names = known.is_model;
+      enter_outermost(root, known, module);
     }
     if (opdump_torch_active()) scope = scope_of(module).scope;
-  }
-  calls.push_back(scope != nullptr);
-  if (scope) {
+  });
+  call.has_scope = scope != nullptr;
+  run_guarded([&] {
+    calls.push_back(call);
+    if (!scope) return;
     frames.push_back({module, scope});
     opdump_torch_push_scope(scope);
-  }
+  });
   return PyBool_FromLong(wants_names && scope);
 }
 
 PyObject* leave_module(PyObject*, PyObject*) {
-  const bool has_scope = !calls.empty() && calls.back();
-  if (!calls.empty()) calls.pop_back();
-  if (has_scope) {
+  if (calls.empty()) Py_RETURN_NONE;
+  const ModuleCall call = calls.back();
+  calls.pop_back();
+  if (call.has_scope) {
     opdump_torch_pop();
-    frames.pop_back();
+    if (!frames.empty()) frames.pop_back();
   }
+  if (call.is_execution) opdump_torch_leave_execution();
+  if (calls.empty()) opdump_torch_leave_call();
   Py_RETURN_NONE;
 }
 
@@ -223,13 +309,54 @@ bool is_finalizing() {
 #endif
 }
 
-int find_source(const char** file, int* line) {
-  // A thread that Python does not know runs no Python line, and must not wait for the GIL.
-  if (!PyGILState_GetThisThreadState() || is_finalizing()) return 0;
+int last_instruction(PyFrameObject* frame) {
+#if PY_VERSION_HEX >= 0x030B0000
+  return PyFrame_GetLasti(frame);
+#else
+  return frame->f_lasti;
+#endif
+}
+
+// The instructions that the innermost frames of the user are at.
+std::uint64_t find_place_with_gil() {
+  constexpr int kMaxFrames = 64;
+  std::uint64_t place = 0;
+  Ref frame(reinterpret_cast<PyObject*>(PyThreadState_GetFrame(PyThreadState_Get())));
+  for (int i = 0; frame && i < kMaxFrames; ++i) {
+    auto* f = reinterpret_cast<PyFrameObject*>(frame.get());
+    const Ref code(reinterpret_cast<PyObject*>(PyFrame_GetCode(f)));
+    if (user_file(reinterpret_cast<PyCodeObject*>(code.get())))
+      place = (place ^ (reinterpret_cast<std::uintptr_t>(code.get()) +
+                        static_cast<std::uint64_t>(last_instruction(f)))) *
+              0x9E3779B97F4A7C15u;
+    frame = Ref(reinterpret_cast<PyObject*>(PyFrame_GetBack(f)));
+  }
+  return place;
+}
+
+// `body` with the GIL, or nothing. A thread that Python does not know runs no Python line, and must not wait
+// for the GIL.
+template <typename F>
+auto with_gil(F&& body) -> decltype(body()) {
+  if (!PyGILState_GetThisThreadState() || is_finalizing()) return {};
   const PyGILState_STATE state = PyGILState_Ensure();
-  const int found = find_source_with_gil(file, line);
+  const auto result = body();
   PyGILState_Release(state);
-  return found;
+  return result;
+}
+
+int find_source(const char** file, int* line) {
+  return with_gil([&] { return find_source_with_gil(file, line); });
+}
+
+std::uint64_t find_place() { return with_gil(find_place_with_gil); }
+
+int steps_optimizer() {
+  return with_gil([] {
+    const Ref answer(PyObject_CallNoArgs(package().steps_optimizer));
+    PyErr_Clear();
+    return answer.get() == Py_True ? 1 : 0;
+  });
 }
 
 void start_in_child() {
@@ -240,21 +367,22 @@ void start_in_child() {
   PyGILState_Release(state);
 }
 
-const opdump_torch_bridge kBridge{find_source, start_in_child};
+const opdump_torch_bridge kBridge{find_source, find_place, steps_optimizer, start_in_child};
 
 // ------------------------------------------------------------------ functions of the module
 
 PyObject* setup(PyObject*, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"find_path",        "name_root",         "start_in_child", "find_flag",
-                                "library_prefixes", "working_directory", nullptr};
+  static const char* names[] = {"find_path", "name_root",        "steps_optimizer",   "start_in_child",
+                                "find_flag", "library_prefixes", "working_directory", nullptr};
   Package& p = package();
   PyObject* prefixes = nullptr;
   const char* working_directory = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOO!s", const_cast<char**>(names), &p.find_path,
-                                   &p.name_root, &p.start_in_child, &p.find_flag, &PyList_Type, &prefixes,
-                                   &working_directory))
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOO!s", const_cast<char**>(names), &p.find_path,
+                                   &p.name_root, &p.steps_optimizer, &p.start_in_child, &p.find_flag,
+                                   &PyList_Type, &prefixes, &working_directory))
     return nullptr;
-  for (PyObject* object : {p.find_path, p.name_root, p.start_in_child, p.find_flag}) Py_INCREF(object);
+  for (PyObject* object : {p.find_path, p.name_root, p.steps_optimizer, p.start_in_child, p.find_flag})
+    Py_INCREF(object);
   for (Py_ssize_t i = 0; i < PyList_Size(prefixes); ++i) {
     const char* prefix = PyUnicode_AsUTF8(PyList_GetItem(prefixes, i));
     if (!prefix) return nullptr;
@@ -304,6 +432,30 @@ PyObject* stop(PyObject*, PyObject*) {
   Py_END_ALLOW_THREADS return PyBool_FromLong(status == OPDUMP_OK);
 }
 
+PyObject* record_executions(PyObject*, PyObject* on) {
+  const int is_on = PyObject_IsTrue(on);
+  if (is_on < 0) return nullptr;
+  opdump_torch_record_executions(is_on);
+  Py_RETURN_NONE;
+}
+
+PyObject* note_compiled(PyObject*, PyObject* module) {
+  Ref reference(PyWeakref_NewRef(module, nullptr));
+  if (!reference) return nullptr;
+  compiled()[module] = std::move(reference);
+  Py_RETURN_NONE;
+}
+
+PyObject* enter_execution(PyObject*, PyObject*) { return opdump_torch_enter_execution(), Py_NewRef(Py_None); }
+PyObject* leave_execution(PyObject*, PyObject*) { return opdump_torch_leave_execution(), Py_NewRef(Py_None); }
+
+PyObject* pause(PyObject*, PyObject*) { return opdump_torch_pause(), Py_NewRef(Py_None); }
+PyObject* resume(PyObject*, PyObject*) { return opdump_torch_resume(), Py_NewRef(Py_None); }
+PyObject* rest(PyObject*, PyObject*) {
+  Py_BEGIN_ALLOW_THREADS opdump_torch_rest();
+  Py_END_ALLOW_THREADS Py_RETURN_NONE;
+}
+
 PyObject* step(PyObject*, PyObject*) {
   Py_INCREF(Py_None);
   opdump_torch_step();
@@ -312,9 +464,7 @@ PyObject* step(PyObject*, PyObject*) {
 PyObject* current_step(PyObject*, PyObject*) { return PyLong_FromLongLong(opdump_torch_current_step()); }
 PyObject* active(PyObject*, PyObject*) { return PyBool_FromLong(opdump_torch_active()); }
 PyObject* join_thread(PyObject*, PyObject*) { return opdump_torch_join_thread(), Py_NewRef(Py_None); }
-PyObject* count_optimizer_steps(PyObject*, PyObject*) {
-  return opdump_torch_count_optimizer_steps(), Py_NewRef(Py_None);
-}
+PyObject* cut_short(PyObject*, PyObject*) { return opdump_torch_cut_short(), Py_NewRef(Py_None); }
 
 PyObject* settle(PyObject*, PyObject* storage) {
   void* address = PyLong_AsVoidPtr(storage);
@@ -392,12 +542,21 @@ PyMethodDef methods[] = {
     {"record_single_operators", as_function(record_single_operators), METH_O,
      "Whether operators of recordings that start from now on belong to no model."},
     {"stop", as_function(stop), METH_NOARGS, "Stops recording; False if something was lost."},
+    {"record_executions", as_function(record_executions), METH_O,
+     "Whether recordings that start from now on are of executions of compiled models only."},
+    {"note_compiled", as_function(note_compiled), METH_O, "Calls of this module are executions of a model."},
+    {"enter_execution", as_function(enter_execution), METH_NOARGS, "A compiled function is called."},
+    {"leave_execution", as_function(leave_execution), METH_NOARGS, "The call has ended, in whatever way."},
+    {"pause", as_function(pause), METH_NOARGS, "What this thread runs from here on is not recorded."},
+    {"resume", as_function(resume), METH_NOARGS, "Ends the last pause."},
+    {"rest", as_function(rest), METH_NOARGS,
+     "Everything is on disk and the status says so: the process may end from outside."},
     {"step", as_function(step), METH_NOARGS, "Ends the current step."},
     {"current_step", as_function(current_step), METH_NOARGS, "Number of the current step."},
     {"active", as_function(active), METH_NOARGS, "Whether the current step is recorded."},
     {"join_thread", as_function(join_thread), METH_NOARGS, "Makes the calling thread take part."},
-    {"count_optimizer_steps", as_function(count_optimizer_steps), METH_NOARGS,
-     "Counts steps by Optimizer.step."},
+    {"cut_short", as_function(cut_short), METH_NOARGS,
+     "Recording is about to be stopped because the program was: the step under way is cut short."},
     {"mark", as_function(mark), METH_VARARGS,
      "Lets a configuration name the operators that this thread runs from here on; None ends that."},
     {"report_unseen", as_function(report_unseen), METH_VARARGS,

@@ -234,6 +234,12 @@ typedef struct opdump_graph_info {
   size_t output_count;
 } opdump_graph_info;
 
+typedef enum opdump_step_end {
+  OPDUMP_STEP_WHOLE = 0,
+  OPDUMP_STEP_TAIL = 1,
+  OPDUMP_STEP_CUT = 2
+} opdump_step_end;
+
 /* "0.1.0" */
 OPDUMP_API const char* opdump_version(void);
 
@@ -308,11 +314,20 @@ OPDUMP_API void opdump_end(opdump_session* session, opdump_call* call, const opd
  * the scope `name` ("Default/conv1-Conv2d"), with their gradients. The longest name that fits decides. */
 OPDUMP_API void opdump_set_dump(opdump_session* session, const char* name, int enabled);
 
+/* Right before opdump_close: what the step under way is. OPDUMP_STEP_TAIL: not a step, but what ran after the
+ * last one. OPDUMP_STEP_CUT: the program was stopped in the middle of it. The status file says so, and
+ * comparing leaves out or excuses what it must. Without this call it is a step like the others. */
+OPDUMP_API void opdump_mark_step(opdump_session* session, opdump_step_end end);
+
 /* Tells that something ran and could not be seen ("torch.compile graph"): recorded as a loss, said once. */
 OPDUMP_API void opdump_report_unseen(opdump_session* session, const char* what, const char* reason);
 
 /* Waits until everything begun so far is on disk. Fails if recording has stopped. */
 OPDUMP_API opdump_status opdump_flush(opdump_session* session);
+
+/* As opdump_flush, and the status file says that nothing is missing if the process ends now: for one that
+ * waits for work and may be ended from outside meanwhile. The next opdump_begin takes that back. */
+OPDUMP_API opdump_status opdump_rest(opdump_session* session);
 
 /* The directory of the plan, absolute: everything that is recorded lies in it. "" for NULL. Lives as long as
  * the session. */

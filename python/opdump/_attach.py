@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
+import dis
 import functools
+import gc
 import inspect
 import os
 import sys
 import sysconfig
 import threading
+import types
 import weakref
 
 import torch
 
-from opdump import _on_import
+from opdump import _loader, _on_import
 from opdump import _torch as hooks
 
 # Ways for a program to get at the memory of a tensor without an operator.
@@ -23,6 +27,9 @@ _EXPORTS = ("numpy", "data_ptr", "storage", "untyped_storage", "_storage", "_typ
 _FILLS = ("_set_from_file", "byteswap", "_byteswap")
 
 _settings: dict | None = None  # of the recording under way
+_last_failure: BaseException | None = None  # of the program, before it
+_spawning = False  # this process is one that multiprocessing still builds, and will be recorded
+_worker_name: str | None = None  # if this process is a loader's worker
 _model_named = False
 _root_names: dict[str, int] = {}
 _flags: weakref.WeakKeyDictionary[torch.nn.Module, bool] = weakref.WeakKeyDictionary()  # set_dump() by module
@@ -43,15 +50,38 @@ def _find_path(ancestor: torch.nn.Module, module: torch.nn.Module) -> str | None
     return None
 
 
-def _name_root(module: torch.nn.Module) -> str:
-    """The name of a module that nobody called: "" for the model -- the first one with children -- else its class."""
+def _name_root(module: torch.nn.Module) -> tuple[str, int]:
+    """The name of a module that nobody called: "" for the model -- the first one with children -- else its class; and how
+    much of a model it is."""
     global _model_named
-    if not _model_named and next(module.children(), None) is not None:
+    rank = 2 if next(module.children(), None) is not None else 1 if next(module.parameters(), None) is not None else 0
+    if not _model_named and rank == 2:
         _model_named = True
-        return ""
+        return "", rank
     name = type(module).__name__
     number = _root_names[name] = _root_names.get(name, -1) + 1
-    return f"{name}_{number}" if number else name
+    return (f"{name}_{number}" if number else name), rank
+
+
+def _steps_optimizer() -> bool:
+    """Whether there is an optimizer and a function of the program that runs now mentions its step()."""
+    if not _optimizers:
+        return False
+    frame = sys._getframe()
+    while frame:
+        if not frame.f_code.co_filename.startswith(_LIBRARIES) and _mentions_step(frame.f_code):
+            return True
+        frame = frame.f_back
+    return False
+
+
+@functools.lru_cache(maxsize=1024)
+def _mentions_step(code: types.CodeType) -> bool:
+    return "step" in code.co_names and any(
+        instruction.opname in ("LOAD_METHOD", "LOAD_ATTR") and instruction.argval == "step" for instruction in dis.get_instructions(code))
+
+
+_LIBRARIES = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(__file__) + os.sep)
 
 
 def _tell_calls(call):
@@ -61,9 +91,10 @@ def _tell_calls(call):
 
     @functools.wraps(call)
     def __call__(self, *args, **kwargs):
-        if enter(self):
-            _name_tensors(self, args, kwargs)
+        wants_names = enter(self)
         try:
+            if wants_names:
+                _name_tensors(self, args, kwargs)
             return call(self, *args, **kwargs)
         finally:
             leave()
@@ -88,16 +119,14 @@ def _tell_backward(function):
 
 def _name_tensors(model: torch.nn.Module, args: tuple, kwargs: dict) -> None:
     """Tells what the program calls the weights of a model and its inputs of this call."""
-    try:
+    with _nothing_reaches_the_program("names of inputs and weights"):
         calls = _naming_calls[model] = _naming_calls.get(model, 0) + 1
         if calls <= 3:  # gradients and an optimizer's state come into being during the first steps, and then stay
             _name_weights(model)
-        inputs = dict(zip(_input_names(type(model)), args)) | kwargs
+        inputs = dict(zip(_input_names(model), args)) | kwargs
         for name, value in inputs.items():
             if isinstance(value, torch.Tensor):
                 _name_tensor(value, name, False)
-    except Exception as error:  # a name is not worth the program
-        hooks.report_unseen("names of inputs and weights", repr(error))
 
 
 def _name_weights(model: torch.nn.Module) -> None:
@@ -121,9 +150,10 @@ def _name_tensor(tensor: torch.Tensor, name: str, is_weight: bool) -> None:
         hooks.name_tensor(_storage_of(tensor)._cdata, name, is_weight)
 
 
-@functools.lru_cache
-def _input_names(model: type) -> tuple[str, ...]:
-    return tuple(inspect.signature(model.forward).parameters)[1:]
+def _input_names(model: torch.nn.Module) -> tuple[str, ...]:
+    if isinstance(model, torch.jit.ScriptModule):  # its forward has no signature, and its class no forward
+        return tuple(argument.name for argument in model.forward.schema.arguments[1:])
+    return tuple(inspect.signature(model.forward).parameters)
 
 
 def _settle_first(function):
@@ -157,14 +187,30 @@ def _settle_and_note(function):
 _storage_of = getattr(torch.Tensor, "untyped_storage", None) or torch.Tensor.storage
 
 
-def _count_optimizer_steps(init):
+def _note_optimizers(init):
     @functools.wraps(init)
-    def counted(self, *args, **kwargs):
-        hooks.count_optimizer_steps()
-        _optimizers.add(self)
+    def noted(self, *args, **kwargs):
         init(self, *args, **kwargs)
+        with _nothing_reaches_the_program("the state of an optimizer"):
+            _optimizers.add(self)
 
-    return counted
+    return noted
+
+
+def _find_optimizers() -> None:
+    """Those that were there before us. By type(): an object may pretend to be of a class, and do so by running code."""
+    for thing in gc.get_objects():
+        if issubclass(type(thing), torch.optim.Optimizer):
+            _optimizers.add(thing)
+
+
+@contextlib.contextmanager
+def _nothing_reaches_the_program(what: str):
+    """A failure of ours is a loss, said once, and none of the program's business."""
+    try:
+        yield
+    except Exception as error:
+        hooks.report_unseen(what, repr(error))
 
 
 def _join(bootstrap):
@@ -176,8 +222,15 @@ def _join(bootstrap):
     return joined
 
 
+def _install_once() -> None:
+    if not getattr(_install, "done", False):
+        _install.done = True
+        with _nothing_reaches_the_program("names, steps and lines of the program"):
+            _install()
+
+
 def _install() -> None:
-    """Puts the hooks in place, once per process."""
+    """Puts the hooks in place."""
     prefixes = [os.path.dirname(torch.__file__), os.path.dirname(__file__), sysconfig.get_path("stdlib")]
     packages = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
     # The standard library's directory may contain the packages: those are the user's, so it is listed file by file.
@@ -185,6 +238,7 @@ def _install() -> None:
     hooks.setup(
         find_path=_find_path,
         name_root=_name_root,
+        steps_optimizer=_steps_optimizer,
         start_in_child=_start_in_child,
         find_flag=_flags.get,
         library_prefixes=[p + os.sep for p in prefixes] + stdlib,
@@ -193,7 +247,8 @@ def _install() -> None:
     torch.nn.Module.__call__ = _tell_calls(torch.nn.Module.__call__)
     for name in ("backward", "grad"):
         setattr(torch.autograd, name, _tell_backward(getattr(torch.autograd, name)))
-    torch.optim.Optimizer.__init__ = _count_optimizer_steps(torch.optim.Optimizer.__init__)
+    torch.optim.Optimizer.__init__ = _note_optimizers(torch.optim.Optimizer.__init__)
+    _find_optimizers()
     threading.Thread._bootstrap_inner = _join(threading.Thread._bootstrap_inner)
     for name in _EXPORTS:
         if hasattr(torch.Tensor, name):
@@ -204,7 +259,8 @@ def _install() -> None:
             setattr(storage, name, _settle_and_note(getattr(storage, name)))
     if hasattr(torch, "compile"):
         _warn_of_compile()
-    atexit.register(stop)
+    atexit.register(_stop_at_exit)
+    _loader.install(_begin_worker)
 
 
 def _standard_library(directory: str) -> list[str]:
@@ -228,28 +284,38 @@ def _warn_of_compile() -> None:
 
 
 def start(config: str | None, *, text: str | None = None, dialect: str | None = None, model_name: str | None = None,
-          mode: str | None = None, strict: bool = False, process: str | None = None, first_step: int = 0) -> None:
+          mode: str | None = None, strict: bool = False, executions: bool = False, process: str | None = None,
+          first_step: int = 0) -> None:
     """See opdump.start. What is None comes from the environment. With `text`, which is the configuration itself, `config` is
-    what messages call it. `model_name` is the model's in directories that bear one. `process` tells apart those that record
-    into one rank."""
+    what messages call it. `model_name` is the model's in directories that bear one. `executions`: only those of compiled
+    models are recorded. `process` tells apart those that record into one rank."""
     global _settings
     if _settings is not None and not process:
         raise RuntimeError("a recording is under way: stop it first")
     settings = {"config": config and (config if text else os.path.abspath(config)), "text": text, "dialect": dialect,
                 "model_name": model_name, "mode": mode, "strict": strict}
+    _forget()
+    hooks.record_executions(executions)
     hooks.start(**settings, process=process, first_step=first_step)
     if process:
         # Such a process ends with os._exit: atexit functions do not run there.
         from multiprocessing import util
 
-        util.Finalize(None, stop, exitpriority=10)
-    _settings = settings
-    _naming_calls.clear()
+        util.Finalize(None, _stop_at_exit, exitpriority=10)
+    _settings = {**settings, "executions": executions}
     for name, enabled in _name_flags.items():
         hooks.flag_name(name, enabled)
-    if not getattr(_install, "done", False):
-        _install.done = True
-        _install()
+    _install_once()
+
+
+def _forget() -> None:
+    """Nothing of one recording reaches the next: the same program has the same names and steps in each."""
+    global _model_named, _last_failure
+    _model_named = False
+    _root_names.clear()
+    _naming_calls.clear()
+    _loader.forget()
+    _last_failure = getattr(sys, "last_value", None)
 
 
 def set_dump(target: torch.nn.Module | str, enabled: bool) -> None:
@@ -270,7 +336,13 @@ def set_dump(target: torch.nn.Module | str, enabled: bool) -> None:
         hooks.flag_module(module)
 
 
-def _spawned_name() -> str | None:
+def _is_being_spawned() -> bool:
+    """Whether multiprocessing is still building this process, or keeps it to fork others from."""
+    process = sys.modules.get("multiprocessing.process")
+    return bool(process and getattr(process.current_process(), "_inheriting", False))
+
+
+def _process_name() -> str | None:
     """The name of a process that multiprocessing started, or None in others: they share the environment and so the rank."""
     process = sys.modules.get("multiprocessing.process")
     name = process.current_process().name if process else "MainProcess"
@@ -279,28 +351,70 @@ def _spawned_name() -> str | None:
 
 def start_from_environment() -> None:
     """Starts with the configuration the environment names; a wrong one ends the program before it begins."""
+    global _spawning
+    if not _is_being_spawned():
+        return _start_from_environment(_process_name())
+    from multiprocessing import util
+
+    _spawning = True
+    _install_once()
+    util.register_after_fork(_begin_spawned, lambda begin: begin())  # called when the process gets to its function
+
+
+def _begin_spawned() -> None:
+    from multiprocessing import process
+
+    if _spawning and not isinstance(getattr(process.current_process(), "_target", None), _loader.WorkerLoop):
+        _end_spawning(_process_name())
+
+
+def _begin_worker(name: str, step: int) -> None:
+    """In a loader's worker. One that was forked begins with its first operator."""
+    global _worker_name
+    _worker_name = name
+    if _spawning:
+        _end_spawning(name, step)
+
+
+def _end_spawning(name: str | None, step: int = 0) -> None:
+    global _spawning
+    _spawning = False
+    _start_from_environment(name, step)
+
+
+def _start_from_environment(process: str | None, first_step: int = 0) -> None:
     try:
-        start(None, process=_spawned_name())
+        start(None, process=process, first_step=first_step)
     except ValueError as error:
         print(f"opdump: {error}", file=sys.stderr)
         raise SystemExit(2) from None
-    except RuntimeError as error:
+    except Exception as error:
         print(f"opdump: nothing is recorded: {error}", file=sys.stderr)
 
 
-def stop() -> bool:
-    """See opdump.stop."""
+def stop(cut_short: bool = False) -> bool:
+    """See opdump.stop. `cut_short`: an exception ended what is recorded."""
     global _settings
     _settings = None
+    if cut_short:
+        hooks.cut_short()
     return hooks.stop()
+
+
+def _stop_at_exit() -> None:
+    """An exception that nobody caught was printed before; in a process of multiprocessing it is still under way."""
+    failure = sys.exc_info()[1] or getattr(sys, "last_value", None)
+    stop(cut_short=failure is not None and failure is not _last_failure and not isinstance(failure, SystemExit))
 
 
 def _start_in_child() -> None:
     """Called in a forked process before its first operator: it records on its own, under its own name."""
     import multiprocessing
 
-    worker = torch.utils.data.get_worker_info()
-    name = f"worker{worker.id}" if worker else multiprocessing.current_process().name
-    if _settings is None or (worker is None and multiprocessing.parent_process() is None):
+    name = _worker_name or multiprocessing.current_process().name
+    if _settings is None or multiprocessing.parent_process() is None:
         return  # os.fork() by hand: nobody would close the recording
-    start(**_settings, process=name, first_step=hooks.current_step())
+    try:
+        start(**_settings, process=name, first_step=hooks.current_step())
+    except Exception as error:
+        print(f"opdump: nothing is recorded of {name}: {error}", file=sys.stderr)

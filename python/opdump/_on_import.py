@@ -36,16 +36,24 @@ class _TorchFinder:
 
         def exec_module(module):
             execute(module)
-            self.then()
+            _run_safely(self.then)
 
         spec.loader.exec_module = exec_module
         return spec
 
 
+def _run_safely(then):
+    """What fails in us must not fail the program's import. SystemExit passes: the configuration is wrong."""
+    try:
+        then()
+    except Exception as error:
+        print(f"opdump: nothing is recorded: {error}", file=sys.stderr)
+
+
 def call_after_torch(then):
     """With the import of torch, or at once if torch is there."""
     if "torch" in sys.modules:
-        then()
+        _run_safely(then)
     else:
         sys.meta_path.insert(0, _TorchFinder(then))
 

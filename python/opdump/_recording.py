@@ -38,9 +38,9 @@ class Recording:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        from opdump import stop
+        from opdump import _attach
 
-        self.complete = stop()
+        self.complete = _attach.stop(cut_short=kind is not None and issubclass(kind, (Exception, KeyboardInterrupt)))
 
     def open(self) -> DumpSet:
         """All that is in the configuration's directory, when it is written."""

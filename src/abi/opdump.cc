@@ -379,6 +379,14 @@ void opdump_set_dump(opdump_session* session, const char* name, int enabled) {
   guarded_value(0, [&] { return session->session->set_dump(name, enabled != 0), 0; });
 }
 
+void opdump_mark_step(opdump_session* session, opdump_step_end end) {
+  if (!session) return;
+  using StepEnd = capture::Session::StepEnd;
+  session->session->mark_step(end == OPDUMP_STEP_TAIL  ? StepEnd::tail
+                              : end == OPDUMP_STEP_CUT ? StepEnd::cut
+                                                       : StepEnd::whole);
+}
+
 void opdump_report_unseen(opdump_session* session, const char* what, const char* reason) {
   if (!session || !what || !reason) return;
   guarded_value(0, [&] { return session->session->report_unseen(what, reason), 0; });
@@ -387,6 +395,11 @@ void opdump_report_unseen(opdump_session* session, const char* what, const char*
 opdump_status opdump_flush(opdump_session* session) {
   if (!session) return OPDUMP_OK;
   return guarded([&] { return session->session->flush(); });
+}
+
+opdump_status opdump_rest(opdump_session* session) {
+  if (!session) return OPDUMP_OK;
+  return guarded([&] { return session->session->rest(); });
 }
 
 const char* opdump_directory(const opdump_session* session) {

@@ -135,6 +135,12 @@ class Session {
   void set_dump(std::string_view name, bool enabled);
   void report_unseen(std::string_view what, std::string_view reason);
   Result<> flush();
+  // Flushes, and lets the status say that nothing is missing so far, until the next begin(). Errors: as
+  // close().
+  Result<> rest();
+  // Right before close().
+  enum class StepEnd : std::uint8_t { whole, tail, cut };
+  void mark_step(StepEnd end) { step_end_ = end; }
   const std::filesystem::path& root() const { return plan_.root; }
 
  private:
@@ -225,6 +231,9 @@ class Session {
   void say(LogLevel level, std::string_view line) const;
   void say_what_was_missed(const dump::Status& status);
   void note_step(std::int64_t step);
+  void note_step_end();
+  void count_into_status();
+  void wake();
   dump::Status final_status();
 
   plan::DumpPlan plan_;
@@ -241,6 +250,8 @@ class Session {
   std::atomic<bool> recording_{false};  // the current step is selected and nothing has failed
   std::atomic<bool> stopped_{false};
   std::atomic<std::int64_t> step_{0};
+  StepEnd step_end_ = StepEnd::whole;  // of the step under way
+  std::atomic<bool> resting_{false};
 
   std::mutex operators_mutex_;  // guards the next seven and plan_.models
   plan::OpSelector selector_;
@@ -272,8 +283,9 @@ class Session {
   std::mutex drain_mutex_;  // guards layout rows and last_flush_us_: one thread writes rows at a time
   std::uint64_t last_flush_us_ = 0;
 
-  std::mutex status_mutex_;  // guards the next three
+  std::mutex status_mutex_;  // guards the next four
   dump::Status status_;
+  std::int64_t step_before_last_ = -1;       // that was recorded, as status_.last_step
   std::optional<Error> failure_;             // why recording stopped
   std::optional<std::size_t> failure_loss_;  // its place in status_.losses
   std::atomic<std::uint64_t> overflow_count_{0};

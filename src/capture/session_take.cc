@@ -90,6 +90,7 @@ void Session::give_back(Call* raw) {
 
 Call* Session::begin(const DefinedOperator* op, std::span<const Operand> inputs) {
   if (!wants(op).call) return nullptr;
+  if (resting_.load(std::memory_order_relaxed)) wake();
   if (model_graphs_) enter_model(op->op.graph_id);
   CallPointer call = fresh_call();
   call->op = op;

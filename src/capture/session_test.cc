@@ -494,5 +494,49 @@ TEST_F(SessionTest, ThreadsRecordTogether) {
   }
 }
 
+TEST_F(SessionTest, WhatRanAfterTheLastStep) {
+  auto session = open(make_plan(plan::Content::tensor));
+  const Floats x({4});
+  for (const std::int64_t step : {0, 1, 2}) {
+    session->set_step(step);
+    run(*session, define(*session, "op"), {x.operand(0)}, {x.operand(0)});
+  }
+  session->mark_step(Session::StepEnd::tail);
+  ASSERT_TRUE(session->close());
+  EXPECT_EQ(status().last_step, 1);
+  EXPECT_EQ(status().tail_step, 2);
+  EXPECT_EQ(status().cut_step, -1);
+}
+
+TEST_F(SessionTest, AStepUnderWayWithoutOperatorsIsNeitherTailNorCut) {
+  for (const auto end : {Session::StepEnd::tail, Session::StepEnd::cut}) {
+    auto session = open(make_plan(plan::Content::tensor));
+    const Floats x({4});
+    run(*session, define(*session, "op"), {x.operand(0)}, {x.operand(0)});
+    session->set_step(1);
+    session->mark_step(end);
+    ASSERT_TRUE(session->close());
+    EXPECT_EQ(status().last_step, 0);
+    EXPECT_EQ(status().tail_step, -1);
+    EXPECT_EQ(status().cut_step, -1);
+    session.reset();
+    fs::remove_all(root_);
+  }
+}
+
+TEST_F(SessionTest, WhoWaitsHasEverythingOnDisk) {
+  auto session = open(make_plan(plan::Content::tensor));
+  const Floats x({4});
+  run(*session, define(*session, "op"), {x.operand(0)}, {x.operand(0)});
+  ASSERT_TRUE(session->rest());
+  EXPECT_EQ(status().state, "idle");
+  EXPECT_EQ(status().tensor_count, 2u);
+  EXPECT_EQ(read().runs().size(), 1u);
+  run(*session, define(*session, "op"), {x.operand(0)}, {x.operand(0)});
+  EXPECT_EQ(status().state, "recording") << "something is under way again";
+  ASSERT_TRUE(session->close());
+  EXPECT_EQ(status().state, "complete");
+}
+
 }  // namespace
 }  // namespace opdump::capture

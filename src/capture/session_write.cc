@@ -85,7 +85,18 @@ Result<> Session::write_overflow(const Call& call) {
 
 void Session::note_step(std::int64_t step) {
   if (status_.first_step < 0 || step < status_.first_step) status_.first_step = step;
-  status_.last_step = std::max(status_.last_step, step);
+  if (step <= status_.last_step) return;
+  step_before_last_ = status_.last_step;
+  status_.last_step = step;
+}
+
+// A step under way that recorded nothing needs no word.
+void Session::note_step_end() {
+  if (status_.last_step != step_ + static_cast<std::int64_t>(plan_.initial_step)) return;
+  if (step_end_ == StepEnd::cut) status_.cut_step = status_.last_step;
+  if (step_end_ != StepEnd::tail) return;
+  status_.tail_step = std::exchange(status_.last_step, step_before_last_);
+  if (status_.last_step < 0) status_.first_step = -1;
 }
 
 Result<> Session::write(const RecordedSlot& slot) {
@@ -140,6 +151,26 @@ Result<> Session::flush() {
   return failure_ ? Result<>(*failure_) : ok();
 }
 
+Result<> Session::rest() {
+  if (resting_ || !keeps_files()) return ok();
+  OPDUMP_CHECK_OK(flush());
+  const std::lock_guard lock(status_mutex_);
+  count_into_status();
+  dump::Status so_far = status_;
+  so_far.state = "idle";
+  OPDUMP_CHECK_OK(dump::write_status(rank_directory_, so_far));
+  resting_ = true;
+  return ok();
+}
+
+// Before anything is recorded that would be missing.
+void Session::wake() {
+  const std::lock_guard lock(status_mutex_);
+  if (!resting_.exchange(false)) return;
+  if (auto told = dump::write_status(rank_directory_, status_); !told)
+    status_.warnings.push_back(told.error().message());
+}
+
 Result<> Session::close() {
   if (graph_) end_step();
   if (model_graphs_) end_model();
@@ -178,8 +209,14 @@ void Session::say_what_was_missed(const dump::Status& status) {
 
 dump::Status Session::final_status() {
   const std::lock_guard lock(status_mutex_);
+  note_step_end();
   status_.ended_us = now_us();
   status_.state = status_.losses.empty() ? "complete" : "incomplete";
+  count_into_status();
+  return status_;
+}
+
+void Session::count_into_status() {
   status_.call_count = call_count_;
   status_.tensor_count = tensor_count_;
   status_.tensor_bytes = tensor_bytes_;
@@ -187,7 +224,6 @@ dump::Status Session::final_status() {
   const std::lock_guard operators(operators_mutex_);
   status_.operator_count = static_cast<std::uint64_t>(
       std::ranges::count_if(operators_, [](const auto& entry) { return entry.second->selected.load(); }));
-  return status_;
 }
 
 void Session::say(LogLevel level, std::string_view line) const {

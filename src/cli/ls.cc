@@ -128,6 +128,10 @@ Result<> print_summary(const dump::DumpSet& dump, Totals& totals, std::size_t ru
     if (!status.runtime.empty()) text += ", " + status.runtime;
     if (!status.opdump_version.empty()) text += ", opdump " + status.opdump_version;
     text += "\n";
+    if (status.tail_step >= 0)
+      text += "  what is listed as step " + std::to_string(status.tail_step) + " ran after the last step\n";
+    if (status.cut_step >= 0)
+      text += "  the program was stopped in step " + std::to_string(status.cut_step) + "\n";
     for (const dump::Loss& loss : status.losses)
       text += "  missing: " + std::to_string(loss.count) + " x " + loss.what + " (" + loss.reason + ")\n";
   }

@@ -363,7 +363,7 @@ TEST_F(CompareTest, StepsThatOneSideDidNotRecordAreNoFault) {
   const Comparison& c = compare();
   EXPECT_EQ(c.outcome, Outcome::incomplete);
   EXPECT_FALSE(c.first_bad);
-  EXPECT_THAT(c.incomplete, ElementsAre("rank 0: steps 2-3 are only in golden"));
+  EXPECT_THAT(c.incomplete, ElementsAre("rank 0: steps 2-3 are only in golden: left out"));
   EXPECT_EQ(c.coverage.compared_slots, 14u);
   EXPECT_EQ(c.coverage.golden_slots, 28u);
 }

@@ -18,6 +18,10 @@ const std::string& operator_name(const dump::OperatorRun& run);
 std::string slot_name(const dump::Slot& slot);
 std::string slot_name(const SlotComparison& slot);
 
+// Whether it ran in a data-loading process, "Default/worker0/...": these prepare batches ahead of the
+// program, and how many of them that nobody takes is a matter of time.
+bool runs_ahead(const dump::OperatorRun& run);
+
 // `name` with "\n" for a line feed, so that no name looks like a line of its own.
 std::string one_line(std::string name);
 

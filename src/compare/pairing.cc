@@ -11,6 +11,7 @@
 
 #include "base/first_index.h"
 #include "base/record_sorter.h"
+#include "base/text.h"
 #include "compare/shared_work.h"
 #include "dump/file_name.h"
 
@@ -27,31 +28,41 @@ constexpr std::uint32_t kNone = OperatorPair::kNone;
 // same for all.
 struct Frame {
   std::int64_t rank = 0, step = 0;                 // the order of a dump
+  bool is_tail = false;                            // it is what ran after the last step
   auto operator<=>(const Frame&) const = default;  // NOLINT(modernize-use-nullptr): not a pointer
 };
+bool is_tail(const Runs::Section& section, const Tails& tails) {
+  const auto tail = tails.find(section.rank);
+  return tail != tails.end() && tail->second >= 0 && section.step >= tail->second;
+}
+
 struct FrameRule {
   bool rank = true, graph = true, step = true;
 
-  Frame of(const Runs::Section& section) const {
-    return {rank ? static_cast<std::int64_t>(section.rank) : 0, step ? section.step : 0};
+  Frame of(const Runs::Section& section, const Tails& tails) const {
+    return {rank ? static_cast<std::int64_t>(section.rank) : 0, step ? section.step : 0,
+            is_tail(section, tails)};
   }
   std::int64_t graph_of(const Runs::Section& section) const { return graph ? section.graph_id : 0; }
 };
 
 template <typename Field>
-std::optional<std::int64_t> single_value(const Runs& runs, Field field) {
-  if (runs.empty()) return std::nullopt;
-  const std::int64_t first = field(runs.section(0));
-  for (std::uint32_t i = 1; i < runs.section_count(); ++i)
-    if (field(runs.section(i)) != first) return std::nullopt;
-  return first;
+std::optional<std::int64_t> single_value(const Runs& runs, const Tails& tails, Field field) {
+  std::optional<std::int64_t> single;
+  for (std::uint32_t i = 0; i < runs.section_count(); ++i) {
+    if (is_tail(runs.section(i), tails)) continue;
+    const std::int64_t value = field(runs.section(i));
+    if (single.value_or(value) != value) return std::nullopt;
+    single = value;
+  }
+  return single;
 }
 
 // True if the field must be equal. Adds a note where two single values differ.
 template <typename Field>
-bool needs_equal(std::string_view name, const Runs& golden, const Runs& actual, Field field,
-                 std::vector<std::string>& notes) {
-  const auto g = single_value(golden, field), a = single_value(actual, field);
+bool needs_equal(std::string_view name, const Runs& golden, const Runs& actual, const TailsOfBoth& tails,
+                 Field field, std::vector<std::string>& notes) {
+  const auto g = single_value(golden, tails.golden, field), a = single_value(actual, tails.actual, field);
   if (!g || !a) return true;
   if (*g != *a)
     notes.push_back(std::string(name) + " " + std::to_string(*g) + " of golden is compared with " +
@@ -169,6 +180,13 @@ class FramePairing {
     actual_.partners[a] = g;
   }
   bool is_joined(std::uint32_t g) const { return golden_.partners[g] != kNone; }
+  // Everything has a partner.
+  bool is_whole() const {
+    if (golden_.size() != actual_.size()) return false;
+    for (std::uint32_t g = 0; g < golden_.size(); ++g)
+      if (!is_joined(g)) return false;
+    return true;
+  }
 
   Result<> append_pairs(ScratchVector<OperatorPair>& pairs) const;
 
@@ -244,11 +262,22 @@ void join_loose(const Runs& golden, const Runs& actual, FramePairing& pairing,
 }
 
 // The executions of the frame that the one at `first` belongs to.
-Part part_at(const Runs& runs, std::uint32_t first, const FrameRule& rule) {
+Part part_at(const Runs& runs, std::uint32_t first, const FrameRule& rule, const Tails& tails) {
   Part part{&runs, first, first};
-  while (part.last < runs.size() && rule.of(runs.section_of(part.last)) == rule.of(runs.section_of(first)))
+  while (part.last < runs.size() &&
+         rule.of(runs.section_of(part.last), tails) == rule.of(runs.section_of(first), tails))
     ++part.last;
   return part;
+}
+
+// Of a frame that is left out: what ran after the last step.
+std::string describe_tail(std::int64_t rank, std::uint32_t golden, std::uint32_t actual) {
+  const std::string where = "rank " + std::to_string(rank) + ": after the last step ";
+  if (golden > 0 && actual > 0)
+    return where + "golden ran " + counted(golden, "operator") + " and actual " + std::to_string(actual) +
+           ", not the same ones: left out";
+  return where + (golden > 0 ? "golden" : "actual") + " ran " + counted(golden + actual, "operator") +
+         ", and " + (golden > 0 ? "actual" : "golden") + " none there: left out";
 }
 
 std::string_view without_number(std::string_view name) {
@@ -288,41 +317,49 @@ bool have_graphs_in_common_steps(const Runs& runs) {
   return false;
 }
 
-FrameRule make_rule(const Runs& golden, const Runs& actual, std::vector<std::string>& notes) {
+FrameRule make_rule(const Runs& golden, const Runs& actual, const TailsOfBoth& tails,
+                    std::vector<std::string>& notes) {
   const auto rank = [](const Runs::Section& section) { return std::int64_t{section.rank}; };
   const auto graph = [](const Runs::Section& section) { return section.graph_id; };
   const auto step = [](const Runs::Section& section) { return section.step; };
   FrameRule rule;
-  rule.rank = needs_equal("rank", golden, actual, rank, notes);
-  rule.graph = needs_equal("graph", golden, actual, graph, notes) &&
+  rule.rank = needs_equal("rank", golden, actual, tails, rank, notes);
+  rule.graph = needs_equal("graph", golden, actual, tails, graph, notes) &&
                (have_graphs_in_common_steps(golden) || have_graphs_in_common_steps(actual));
-  rule.step = needs_equal("step", golden, actual, step, notes);
+  rule.step = needs_equal("step", golden, actual, tails, step, notes);
   return rule;
 }
 
 }  // namespace
 
-Result<Pairing> pair_operators(const Runs& golden, const Runs& actual) {
+Result<Pairing> pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth& tails) {
   Pairing pairing;
-  const FrameRule rule = make_rule(golden, actual, pairing.notes);
+  const FrameRule rule = make_rule(golden, actual, tails, pairing.notes);
   for (std::uint32_t g = 0, a = 0; g < golden.size() || a < actual.size();) {
     // Both are in order of their frames: the lower one is next.
-    Part of_golden = part_at(golden, g, rule), of_actual = part_at(actual, a, rule);
+    Part of_golden = part_at(golden, g, rule, tails.golden);
+    Part of_actual = part_at(actual, a, rule, tails.actual);
     if (of_golden.size() > 0 && of_actual.size() > 0) {
-      const Frame next_golden = rule.of(golden.section_of(g)), next_actual = rule.of(actual.section_of(a));
+      const Frame next_golden = rule.of(golden.section_of(g), tails.golden);
+      const Frame next_actual = rule.of(actual.section_of(a), tails.actual);
       if (next_golden > next_actual) of_golden.last = g;
       if (next_actual > next_golden) of_actual.last = a;
     }
     g = of_golden.last;
     a = of_actual.last;
-    const bool is_in_both = of_golden.size() > 0 && of_actual.size() > 0;
+    const std::uint32_t golden_size = of_golden.size(), actual_size = of_actual.size();
+    const Runs::Section& section = golden_size > 0 ? golden.section_of(g - 1) : actual.section_of(a - 1);
+    const bool is_after_steps = is_tail(section, golden_size > 0 ? tails.golden : tails.actual);
     OPDUMP_TRY(FramePairing frame, FramePairing::make(std::move(of_golden), std::move(of_actual), rule));
-    if (is_in_both) {
+    if (golden_size > 0 && actual_size > 0) {
       OPDUMP_CHECK_OK(frame.join_names());
       join_loose(golden, actual, frame, pairing.notes);
       OPDUMP_CHECK_OK(frame.join_signatures());
     }
-    OPDUMP_CHECK_OK(frame.append_pairs(pairing.pairs));
+    if (is_after_steps && !frame.is_whole())
+      pairing.notes.push_back(describe_tail(section.rank, golden_size, actual_size));
+    else
+      OPDUMP_CHECK_OK(frame.append_pairs(pairing.pairs));
   }
   return pairing;
 }

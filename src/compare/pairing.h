@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -28,12 +29,22 @@ struct Pairing {
   std::vector<std::string> notes;     // see Comparison::notes
 };
 
+// By rank: from which step on what was recorded is no step, but what ran after the last one
+// (dump::Status::tail_step).
+using Tails = std::map<std::uint32_t, std::int64_t>;
+struct TailsOfBoth {
+  Tails golden, actual;
+};
+
 // Pairs runs of the same (rank, graph, step): first by equal names (as layouts spell them; of what is left,
 // in whatever graph), then, of what is left, by equal scope, type and slot shapes. Several of the same kind
 // pair in order. A rank, graph or step that is the only one on each side need not be equal: a note says so.
-// So does one where each dump is a single tensor. Both arguments are in the order of DumpSet::runs. Errors:
-// io -- there is no room for what is sorted outside of memory.
-Result<Pairing> pair_operators(const dump::Runs& golden, const dump::Runs& actual);
+// So does one where each dump is a single tensor. What ran after the last step is paired where both dumps
+// have it after the same step and ran the same operators there; else it is left out, and a note says so. Both
+// arguments are in the order of DumpSet::runs. Errors: io -- there is no room for what is sorted outside of
+// memory.
+Result<Pairing> pair_operators(const dump::Runs& golden, const dump::Runs& actual,
+                               const TailsOfBoth& tails = {});
 
 // Pairs by side and index, or `by_name`, what operands are called, where they have one: if both sides know
 // that, an absent one does not shift those after it. Several of the same pair in order. Inputs first, by

@@ -170,5 +170,54 @@ TEST(Pairing, SlotsBySideAndIndex) {
   EXPECT_EQ(pairs[3].golden, nullptr);
 }
 
+// Steps 0 and 1 with an operator each, and `behind` after them.
+std::vector<OperatorRun> make_program(std::vector<std::string> behind, std::int64_t steps = 2) {
+  std::vector<OperatorRun> list;
+  for (std::int64_t step = 0; step < steps; ++step) list.push_back(make_run("a", "add", {2, 3}, step));
+  for (std::string& name : behind) list.push_back(make_run(std::move(name), "item", {}, steps));
+  return list;
+}
+
+Pairing pair_programs(const std::vector<OperatorRun>& golden, const std::vector<OperatorRun>& actual,
+                      const TailsOfBoth& tails) {
+  auto pairing = pair_operators(make_runs(golden), make_runs(actual), tails);
+  EXPECT_TRUE(pairing);
+  return std::move(*pairing);
+}
+
+TEST(Pairing, WhatRanAfterTheLastStepIsNoStep) {
+  // Two steps against three: what follows the second is not the third.
+  const Pairing pairing =
+      pair_programs(make_program({"loss"}), make_program({"loss"}, 3), {{{0, 2}}, {{0, 3}}});
+  ASSERT_EQ(pairing.pairs.size(), 3u);
+  EXPECT_EQ(pairing.pairs[2].golden, OperatorPair::kNone);
+  EXPECT_TRUE(pairing.pairs[2].is_alone);
+  EXPECT_THAT(
+      pairing.notes,
+      ElementsAre("rank 0: after the last step golden ran 1 operator, and actual none there: left out",
+                  "rank 0: after the last step actual ran 1 operator, and golden none there: left out"));
+}
+
+TEST(Pairing, TailsOfTheSameOperatorsArePaired) {
+  const TailsOfBoth tails{{{0, 2}}, {{0, 2}}};
+  const Pairing same = pair_programs(make_program({"loss"}), make_program({"loss"}), tails);
+  EXPECT_EQ(same.pairs.size(), 3u);
+  EXPECT_TRUE(same.notes.empty());
+  const Pairing other = pair_programs(make_program({"loss"}), make_program({"loss", "print"}), tails);
+  EXPECT_EQ(other.pairs.size(), 2u);
+  EXPECT_THAT(
+      other.notes,
+      ElementsAre("rank 0: after the last step golden ran 1 operator and actual 2, not the same ones: "
+                  "left out"));
+}
+
+TEST(Pairing, ATailIsNotTheOnlyStep) {
+  std::vector<OperatorRun> golden{make_run("a"), make_run("loss", "item", {}, 1)};
+  std::vector<OperatorRun> actual{make_run("a", "add", {2, 3}, 5)};
+  const Pairing pairing = pair_programs(golden, actual, {{{0, 1}}, {{0, -1}}});
+  ASSERT_EQ(pairing.pairs.size(), 1u);
+  EXPECT_EQ(pairing.notes.front(), "step 0 of golden is compared with step 5 of actual, the only one there");
+}
+
 }  // namespace
 }  // namespace opdump::compare

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "compare/names.h"
 #include "compare/telling_slots.h"
 
 namespace opdump::compare {
@@ -29,9 +30,10 @@ Verdict verdict_of(const Evidence& evidence) {
 
 // Absence is a difference only where the other side recorded that step, and was recorded to its end.
 bool is_bad(const OperatorComparison& op, const Unfinished& unfinished) {
-  if (op.is_alone) return false;
-  if (op.verdict == Verdict::missing) return !unfinished.actual.contains(op.golden->rank);
-  if (op.verdict == Verdict::extra) return !unfinished.golden.contains(op.actual->rank);
+  const bool is_absent = op.verdict == Verdict::missing || op.verdict == Verdict::extra;
+  if (op.is_alone || (is_absent && runs_ahead(op.run()))) return false;
+  if (op.verdict == Verdict::missing) return !unfinished.excuses_actual(*op.golden);
+  if (op.verdict == Verdict::extra) return !unfinished.excuses_golden(*op.actual);
   return is_difference(op.verdict);
 }
 
@@ -51,8 +53,8 @@ void add_evidence(OperatorComparison& op, const Unfinished& unfinished, Evidence
     if ((slot.actual == nullptr && unfinished.actual_is_silent && is_undumped(*op.golden, *slot.golden)) ||
         (slot.golden == nullptr && unfinished.golden_is_silent && is_undumped(*op.actual, *slot.actual)))
       slot.verdict = Verdict::skipped;
-    if (is_paired && ((slot.verdict == Verdict::missing && unfinished.actual.contains(op.actual->rank)) ||
-                      (slot.verdict == Verdict::extra && unfinished.golden.contains(op.golden->rank))))
+    if (is_paired && ((slot.verdict == Verdict::missing && unfinished.excuses_actual(*op.actual)) ||
+                      (slot.verdict == Verdict::extra && unfinished.excuses_golden(*op.golden))))
       slot.verdict = Verdict::unreadable;
     Evidence::OfSide& side = side_of(slot) == model::Side::output ? evidence.outputs : evidence.inputs;
     side.differs |= is_difference(slot.verdict);

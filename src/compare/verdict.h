@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -13,8 +14,20 @@ namespace opdump::compare {
 // Where absence proves nothing.
 struct Unfinished {
   std::set<std::uint32_t> golden, actual;  // ranks whose recording stopped early or lost something
+  std::map<std::uint32_t, std::int64_t> golden_cut, actual_cut;  // the step in which the program was stopped
   // The dump cannot say that a tensor has no data: it just is not there, as in what `opdump convert` makes.
   bool golden_is_silent = false, actual_is_silent = false;
+
+  // Of an operator or slot that is not in golden, or not in actual, of a rank and step.
+  bool excuses_golden(const dump::OperatorRun& run) const { return excuses(golden, golden_cut, run); }
+  bool excuses_actual(const dump::OperatorRun& run) const { return excuses(actual, actual_cut, run); }
+
+ private:
+  static bool excuses(const std::set<std::uint32_t>& ranks, const std::map<std::uint32_t, std::int64_t>& cut,
+                      const dump::OperatorRun& run) {
+    const auto step = cut.find(run.rank);
+    return ranks.contains(run.rank) || (step != cut.end() && step->second == run.step);
+  }
 };
 
 // What the slots of an operator say together.

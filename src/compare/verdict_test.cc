@@ -62,7 +62,7 @@ struct Fixture {
       for (auto* side : {&operators[i].golden, &operators[i].actual}) {
         if (*side == nullptr) continue;
         dump::OperatorRun run = **side;
-        run.name = std::to_string(i);
+        if (run.name.empty()) run.name = std::to_string(i);
         *side = std::make_shared<const dump::OperatorRun>(std::move(run));
       }
     Judge judge(unfinished);
@@ -216,6 +216,33 @@ TEST(Verdict, Coverage) {
   EXPECT_EQ(comparison.coverage.golden_slots, 6u);
   EXPECT_EQ(comparison.coverage.compared_slots, 3u);
   EXPECT_EQ(comparison.coverage.skipped_slots, 1u);
+}
+
+TEST(Verdict, InACutStepAbsenceIsNoFault) {
+  Fixture fixture;
+  Unfinished unfinished;
+  unfinished.actual_cut[0] = 2;
+  OperatorComparison in_step_1 = fixture.make(".>.", 1), in_step_2 = fixture.make(".>.", 2);
+  for (OperatorComparison* op : {&in_step_1, &in_step_2}) op->actual = nullptr;
+  EXPECT_FALSE(fixture.judge({fixture.make(".>."), in_step_2}, unfinished, {"cut"}).first_bad);
+  EXPECT_TRUE(fixture.judge({fixture.make(".>."), in_step_1}, unfinished, {"cut"}).first_bad);
+}
+
+TEST(Verdict, WorkersRunAhead) {
+  Fixture fixture;
+  const auto alone = [&](std::string name) {
+    OperatorComparison op = fixture.make(">.");
+    auto run = std::make_shared<dump::OperatorRun>(*op.golden);
+    run->name = std::move(name);
+    op.golden = run;
+    op.actual = nullptr;
+    return op;
+  };
+  for (const char* name :
+       {"Default/worker0/stack-op3", "Default_worker12_stack-op3", "Default/worker0_1/sin-op0"})
+    EXPECT_FALSE(fixture.judge({fixture.make(".>."), alone(name)}).first_bad) << name;
+  for (const char* name : {"Default/worker-Linear/mm-op0", "Default/workers/mm-op0", "Default/stack-op3"})
+    EXPECT_TRUE(fixture.judge({fixture.make(".>."), alone(name)}).first_bad) << name;
 }
 
 }  // namespace

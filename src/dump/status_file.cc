@@ -34,7 +34,12 @@ void for_each_field(S& status, const F& visit) {
   visit("row_count", status.row_count);
   visit("first_step", status.first_step);
   visit("last_step", status.last_step);
+  visit("tail_step", status.tail_step);
+  visit("cut_step", status.cut_step);
 }
+
+// What recordings of a process that knew less do not have.
+bool may_be_absent(std::string_view key) { return key == "tail_step" || key == "cut_step"; }
 
 // False if `value` has another type or does not fit.
 bool assign(const json& value, std::string& field) {
@@ -90,7 +95,8 @@ Result<Status> read_status_file(const std::filesystem::path& path) {
   Status status;
   const char* failed = nullptr;
   const auto visit = [&](const char* key, auto& field) {
-    if (!assign(root.value(key, json()), field)) failed = key;
+    const auto value = root.find(key);
+    if (value == root.end() ? !may_be_absent(key) : !assign(*value, field)) failed = key;
   };
   for_each_field(status, visit);
   visit("losses", status.losses);

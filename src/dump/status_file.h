@@ -23,7 +23,9 @@ struct Loss {
 };
 
 struct Status {
-  std::string state = "recording";  // "recording", "complete" (nothing lost), "incomplete" (see losses)
+  // "recording", "complete" (nothing lost), "incomplete" (see losses), "idle" (nothing lost so far, and
+  // nothing under way: a process that waits for work)
+  std::string state = "recording";
   std::string opdump_version;
   std::string process;  // empty, or "worker0": its file is opdump_status.worker0.json
   std::string runtime;  // "torch 1.13.0"
@@ -34,6 +36,9 @@ struct Status {
   std::uint64_t call_count = 0;                // their executions
   std::uint64_t tensor_count = 0, tensor_bytes = 0, row_count = 0;
   std::int64_t first_step = -1, last_step = -1;  // recorded; -1 for none
+  // What ran after the last step lies where this step would: it is none. -1: nothing did.
+  std::int64_t tail_step = -1;
+  std::int64_t cut_step = -1;  // in which the program was stopped, or -1
   std::vector<Loss> losses;
   std::vector<std::string> warnings;
 };

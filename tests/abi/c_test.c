@@ -64,6 +64,8 @@ static void test_wrong_calls(const char* directory) {
   CHECK(strstr(opdump_last_error(), "bad.json:2:"));
 
   CHECK(opdump_close(NULL) == OPDUMP_OK && opdump_flush(NULL) == OPDUMP_OK);
+  CHECK(opdump_rest(NULL) == OPDUMP_OK);
+  opdump_mark_step(NULL, OPDUMP_STEP_TAIL);
   CHECK(strcmp(opdump_directory(NULL), "") == 0);
   CHECK(!opdump_define(NULL, NULL) && !opdump_wants(NULL, NULL) && !opdump_begin(NULL, NULL, NULL, 0));
   CHECK(!opdump_set_step(NULL, 0) && !opdump_selects_step(NULL, 0));
@@ -169,9 +171,10 @@ static void test_recording(const char* directory) {
   test_odd_arguments(session, &info);
   test_longer_struct(session, &info);
   opdump_report_unseen(session, "a fused graph", "it has no operators");
-  CHECK(opdump_flush(session) == OPDUMP_OK);
+  CHECK(opdump_flush(session) == OPDUMP_OK && opdump_rest(session) == OPDUMP_OK);
   CHECK(opdump_directory(session)[0] == '/' && strstr(opdump_directory(session), "/dump"));
   CHECK(__atomic_load_n(&retained, __ATOMIC_SEQ_CST) == 0);
+  opdump_mark_step(session, OPDUMP_STEP_WHOLE);
   CHECK(opdump_close(session) == OPDUMP_OK);
   CHECK(strstr(log_text, "dumped") && strstr(log_text, "a fused graph"));
 }

@@ -96,14 +96,47 @@ def test_modes(opdump, run, mode, sides):
     assert {slot.side for op in dump for slot in op.slots if slot.file} == sides
 
 
-def test_every_step_by_default(opdump, run):
-    run("config.dump_config.enable_dump = True")
-    assert sorted(steps(opdump)) == [0, 1, 2]
+def test_every_execution_of_the_compiled_model_and_nothing_else(opdump, run):
+    """An evaluation before and after training takes another path through the program, and its executions count."""
+    run("config.dump_config.enable_dump = True", text=NET.replace("losses = []", """losses = []
+    with torch.no_grad():
+        opt_model(torch.zeros(2, 3)).erf()""") + """
+    model(torch.zeros(2, 3)).erfc()
+    torch.ones(7).cos()
+""")
+    found = steps(opdump)
+    assert sorted(found) == [0, 1, 2, 3, 4]
+    assert {(path.parts[-3], path.parts[-2]) for path in found.values()} == {("graph_1", "1")}
+    for directory in found.values():
+        assert names(directory) == {"addmm.Default_fc1-Linear_addmm-op0", "relu.Default_relu-op0", "addmm.Default_fc2-Linear_addmm-op0"}
 
 
-@pytest.mark.parametrize("layer", ["Default/fc1_Linear/addmm_op0 Default_relu_op0", "Default_fc1_Linear_addmm_op0 Default/relu_op0"])
+def test_executions_of_a_function(opdump, run):
+    run("""
+        config.dump_config.enable_dump = True
+        config.dump_config.dump_step = "1"
+        function = torchair.compile(lambda x: x.sin() + x.cos(), config)
+        for _ in range(3):
+            function(torch.ones(3)).exp()
+        raise SystemExit
+    """)
+    (step, directory), = steps(opdump).items()
+    assert step == 1 and names(directory) == {"sin.Default_sin-op0", "cos.Default_cos-op0", "add.Default_add-op0"}
+
+
+def test_a_compiled_model_inside_of_another_has_its_own_names(opdump, run):
+    run("config.dump_config.enable_dump = True; config.dump_config.dump_step = '1'", text=NET.replace(
+        "optimizer =", "outer = torch.nn.Sequential(torch.nn.Linear(3, 3), opt_model); optimizer =").replace(
+        "loss = opt_model(", "loss = outer("))
+    (step, directory), = steps(opdump).items()
+    assert step == 1
+    assert names(directory) == {"addmm.Default_fc1-Linear_addmm-op0", "relu.Default_relu-op0", "addmm.Default_fc2-Linear_addmm-op0"}
+
+
+@pytest.mark.parametrize("layer", ["Default/fc1_Linear/addmm_op0 Default_relu_op0", "Default_fc1_Linear_addmm_op0 Default/relu_op0",
+                                   "Default/fc1-Linear/addmm-op0 Default/relu-op0"])
 def test_layers(opdump, run, layer):
-    """The grammar has no hyphen, so names may be written with "_" in its place."""
+    """Names as they are shown; TorchAir's own grammar has no hyphen, so they may be written with "_" in its place."""
     run(f"config.dump_config.enable_dump = True; config.dump_config.dump_layer = '{layer}'")
     for directory in steps(opdump).values():
         assert names(directory) == {"addmm.Default_fc1-Linear_addmm-op0", "relu.Default_relu-op0"}
@@ -165,7 +198,7 @@ def with_file(json, more=""):
 def test_a_file_of_models(opdump, run):
     run(with_file('{"dump": {"dump_path": "dump", "dump_mode": "output", "dump_list": '
                   '[{"layer": ["Default/fc1-Linear/addmm-op0"]}]}}'))
-    found = steps(opdump, "dump", "*")
+    found = steps(opdump, "dump")
     assert sorted(found) == [0, 1, 2] and names(found[0]) == {"addmm.Default_fc1-Linear_addmm-op0"}
 
 

@@ -40,7 +40,7 @@ def test_torchair_defaults(config):
     ("dump_step", "0 | 5", ValueError, "0 | 5 is Illegal format, correct example:0|1|2-5|6."),
     ("dump_step", None, TypeError, "expected string"),
     ("dump_step", 3, TypeError, "expected string"),
-    ("dump_layer", "Add-op1", ValueError, "Add-op1 is Illegal format, correct example:Mul_1 Add1 Conv2D_1."),
+    ("dump_layer", "Add:op1", ValueError, "Add:op1 is Illegal format, correct example:Mul_1 Add1 Conv2D_1."),
     ("dump_layer", "a,b", ValueError, "Illegal format"),
     ("dump_layer", "a\tb", ValueError, "Illegal format"),
     ("dump_layer", 3, TypeError, "expected string"),
@@ -66,7 +66,7 @@ def test_torchair_accepts(config):
     assert dump.enable_dump.value == "1" and dump.enable_dump
     dump.enable_dump = True
     assert dump.enable_dump.value == "1"
-    dump.dump_step, dump.dump_layer = "0|1|2-5|6", 'Add_1Mul_1 Add2 a/b.c\\d "x"'
+    dump.dump_step, dump.dump_layer = "0|1|2-5|6", 'Add_1Mul_1 Add2 a/b.c\\d "x" a-b'
     assert dump.dump_step.value == "0|1|2-5|6"
     dump.dump_step = ""
     assert not dump.dump_step

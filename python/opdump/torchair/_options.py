@@ -64,7 +64,8 @@ def steps(default: str) -> Option:
     return _matched(default, r"^(((\d+)|(\d+-{0,1}\d+))\|{0,1})*$", "0|1|2-5|6", _steps.is_torchair)
 
 
-_LAYERS = re.compile(r'^[0-9a-zA-Z_" "/\\.]*$')  # linear: a single class
+# TorchAir's own has no hyphen, which the names of PyTorch's operators contain. Linear: a single class.
+_LAYERS = re.compile(r'^[0-9a-zA-Z_" "/\\.\-]*$')
 
 
 def layers(default: str) -> Option:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import warnings
 from collections.abc import Callable
@@ -44,9 +45,31 @@ def start(config: CompilerConfig, model: Model) -> Model:
         from opdump.torchair import _eager
 
         return _eager.watch(model, _eager.PtDump(config))
-    if options:
-        _record(config, options, model)
-    return model
+    if not options:
+        return model
+    _record(config, options, model)
+    return _executions(model)
+
+
+def _executions(model: Any) -> Any:
+    """`model` with each call of it an execution, which is what is recorded. A module is the same one afterwards."""
+    import torch
+
+    from opdump import _torch as hooks
+
+    if isinstance(model, torch.nn.Module):
+        hooks.note_compiled(model)
+        return model
+
+    @functools.wraps(model)
+    def executed(*args: Any, **kwargs: Any) -> Any:
+        hooks.enter_execution()
+        try:
+            return model(*args, **kwargs)
+        finally:
+            hooks.leave_execution()
+
+    return executed
 
 
 def _record(config: CompilerConfig, options: dict[str, str], model: Any) -> None:
@@ -66,14 +89,14 @@ def _begin(config: CompilerConfig, options: dict[str, str], regions: bool) -> No
     from opdump import _attach
 
     if not config.dump_config.enable_dump:
-        _attach.start(options["ge_dump_with_acl_config"], dialect="acl")
+        _attach.start(options["ge_dump_with_acl_config"], dialect="acl", model_name=MODEL_NAME, executions=True)
         return
     if config.dump_config.dump_config_path:
         warnings.warn("dump_config_path has no effect together with enable_dump: the other options decide", stacklevel=4)
     if regions:
         scope.restrict()
     text = json.dumps(acl_config(options, regions), indent=2)
-    _attach.start("dump_config", text=text, dialect="acl", model_name=MODEL_NAME)
+    _attach.start("dump_config", text=text, dialect="acl", model_name=MODEL_NAME, executions=True)
 
 
 class Backend:
@@ -88,7 +111,8 @@ class Backend:
         return start(self.config, model)
 
     def __call__(self, graph_module: Any, example_inputs: Any) -> Callable[..., Any]:
-        return self.start(graph_module).forward
+        forward = self.start(graph_module).forward
+        return _executions(forward) if _started else forward
 
 
 def get_npu_backend(*, compiler_config: CompilerConfig | None = None, **unused: Any) -> Backend:
