@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -366,10 +367,12 @@ void Observer::run(const c10::OperatorHandle& op, c10::DispatchKeySet below, tor
   const OperatorKind& kind = operator_kind(op);
   if (kind.skipped) return op.redispatchBoxed(below, stack);
   Execution execution;
-  execution.is_recorded = is_recorded;
-  guarded([&] { before(op, kind, *stack, execution); });
+  const auto arguments = torch::jit::last(*stack, kind.arguments.size());
+  if (is_recorded) guarded([&] { begin_call(op, kind, arguments, execution); });
+  guarded([&] { announce_writes(op, kind, arguments, execution); });
   try {
-    const c10::DebugInfoGuard carrier(Collectives::kCarrier, execution.collective);
+    std::optional<c10::DebugInfoGuard> carrier;
+    if (execution.collective) carrier.emplace(Collectives::kCarrier, execution.collective);
     op.redispatchBoxed(below, stack);
   } catch (...) {
     guarded([&] { failed(execution); });
@@ -379,15 +382,6 @@ void Observer::run(const c10::OperatorHandle& op, c10::DispatchKeySet below, tor
   if (execution.call) end_call(execution, nullptr);  // what came after the operator has failed
 }
 
-void Observer::before(const c10::OperatorHandle& op, const OperatorKind& kind, const torch::jit::Stack& stack,
-                      Execution& execution) {
-  const auto arguments = torch::jit::last(stack, kind.arguments.size());
-  if (execution.is_recorded) begin_call(op, kind, arguments, execution);
-  if (kind.writes) execution.written = settle_written(kind, arguments);
-  execution.changed = find_changed(op, kind, arguments);
-  if (kind.collective) execution.collective = collectives_.begin(written_of(kind, arguments));
-}
-
 void Observer::begin_call(const c10::OperatorHandle& op, const OperatorKind& kind,
                           c10::ArrayRef<c10::IValue> arguments, Execution& execution) {
   const Place place = locate();
@@ -395,16 +389,24 @@ void Observer::begin_call(const c10::OperatorHandle& op, const OperatorKind& kin
   const auto [known, source] =
       names_.next_operator(place.scope, kind.type, [&] { return find_source(place); });
   note_forward(place.scope, source);
-  if (const int wants = opdump_wants(session_, known)) {
-    Operands inputs(contents_);
-    for (std::size_t i = 0; i < arguments.size(); ++i)
-      inputs.add(arguments[i], kind.view ? kView : kind.arguments[i].out ? "out= argument" : nullptr);
-    execution.call = opdump_begin(session_, known, inputs.data(), inputs.size());
-    if (wants & OPDUMP_WANTS_ARGUMENTS) {
-      const Arguments told(op.schema(), arguments);
-      opdump_set_arguments(session_, execution.call, told.data(), told.size());
-    }
+
+  const int wants = opdump_wants(session_, known);
+  if (wants == 0) return;
+  Operands inputs(contents_);
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    inputs.add(arguments[i], kind.view ? kView : kind.arguments[i].out ? "out= argument" : nullptr);
+  execution.call = opdump_begin(session_, known, inputs.data(), inputs.size());
+  if (wants & OPDUMP_WANTS_ARGUMENTS) {
+    const Arguments told(op.schema(), arguments);
+    opdump_set_arguments(session_, execution.call, told.data(), told.size());
   }
+}
+
+void Observer::announce_writes(const c10::OperatorHandle& op, const OperatorKind& kind,
+                               c10::ArrayRef<c10::IValue> arguments, Execution& execution) {
+  if (kind.writes) execution.written = settle_written(kind, arguments);
+  execution.changed = find_changed(op, kind, arguments);
+  if (kind.collective) execution.collective = collectives_.begin(written_of(kind, arguments));
 }
 
 void Observer::failed(Execution& execution) {

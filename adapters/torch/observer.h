@@ -132,16 +132,15 @@ class Observer {
   using Storages = c10::SmallVector<c10::intrusive_ptr<c10::StorageImpl>, 4>;
   // An operator on its way.
   struct Execution {
-    bool is_recorded = true;  // else only what it writes matters
     opdump_call* call = nullptr;
     Storages written;
     c10::SmallVector<c10::IValue, 2> changed;
     Collectives::Pointer collective;
   };
-  void before(const c10::OperatorHandle& op, const OperatorKind& kind, const torch::jit::Stack& stack,
-              Execution& execution);
   void begin_call(const c10::OperatorHandle& op, const OperatorKind& kind,
                   c10::ArrayRef<c10::IValue> arguments, Execution& execution);
+  void announce_writes(const c10::OperatorHandle& op, const OperatorKind& kind,
+                       c10::ArrayRef<c10::IValue> arguments, Execution& execution);
   void after(const c10::OperatorHandle& op, const OperatorKind& kind, const torch::jit::Stack& stack,
              Execution& execution);
   void failed(Execution& execution);

@@ -46,7 +46,7 @@ const char* find_obstacle(const at::Tensor& tensor) {
   if (tensor.is_sparse()) return "sparse";
   if (tensor.layout() != at::kStrided) return "not a strided tensor";
   if (tensor.is_meta()) return "meta tensor";
-  if (!tensor.unsafeGetTensorImpl()->has_storage()) return "no storage";
+  if (!find_storage(tensor)) return "no storage";
   if (tensor.is_conj()) return "conjugate view";
   if (tensor.is_neg()) return "negated view";
   if (to_dtype(tensor.scalar_type()) == OPDUMP_DTYPE_UNDEFINED) return "dtype is not known";
@@ -54,6 +54,15 @@ const char* find_obstacle(const at::Tensor& tensor) {
 }
 
 }  // namespace
+
+c10::StorageImpl* find_storage(const at::Tensor& tensor) noexcept {
+  try {
+    const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
+    return tensor.defined() && impl->has_storage() ? impl->storage().unsafeGetStorageImpl() : nullptr;
+  } catch (...) {
+    return nullptr;
+  }
+}
 
 void Operands::add(const c10::IValue& value, const char* undumped) {
   if (value.isTensor()) {
@@ -105,9 +114,10 @@ void Operands::describe(const at::Tensor& tensor, const char* undumped, opdump_t
     operand.rank = static_cast<std::uint32_t>(host->dim());
     operand.shape = host->sizes().data();
   }
-  if (tensor.layout() != at::kStrided || !tensor.unsafeGetTensorImpl()->has_storage()) return;
+  c10::StorageImpl* storage = tensor.layout() == at::kStrided ? find_storage(tensor) : nullptr;
+  if (!storage) return;
   operand.strides = host->strides().data();
-  Block* owner = add_content(tensor, operand);
+  Block* owner = add_content(tensor, storage, operand);
   const bool is_parameter = undumped == kView && !obstacle && operand.name && tensor.device().is_cpu();
   if (operand.undumped && !is_parameter) return;
   operand.data = host->numel() > 0 ? host->data_ptr() : nullptr;
@@ -115,9 +125,8 @@ void Operands::describe(const at::Tensor& tensor, const char* undumped, opdump_t
 }
 
 // The owner of its memory, or null.
-Block* Operands::add_content(const at::Tensor& tensor, opdump_tensor& operand) {
-  const Contents::Content content =
-      contents_.find(tensor.unsafeGetTensorImpl()->storage().unsafeGetStorageImpl());
+Block* Operands::add_content(const at::Tensor& tensor, c10::StorageImpl* storage, opdump_tensor& operand) {
+  const Contents::Content content = contents_.find(storage);
   operand.content = content.number;
   operand.name = content.name;
   operand.role = content.is_weight                                   ? OPDUMP_WEIGHT

@@ -32,7 +32,7 @@ class Operands {
  private:
   void add_tensor(const at::Tensor& tensor, const char* undumped);
   void describe(const at::Tensor& tensor, const char* undumped, opdump_tensor& operand);
-  Block* add_content(const at::Tensor& tensor, opdump_tensor& operand);
+  Block* add_content(const at::Tensor& tensor, c10::StorageImpl* storage, opdump_tensor& operand);
   const at::Tensor* to_host(const at::Tensor& tensor, opdump_tensor& operand);
 
   Contents& contents_;
@@ -41,15 +41,14 @@ class Operands {
   std::vector<at::Tensor> copies_;              // of tensors on other devices
 };
 
+// Null: it has none, or is of a kind that throws when it is asked.
+c10::StorageImpl* find_storage(const at::Tensor& tensor) noexcept;
+
 // Calls `f` with the StorageImpl of each tensor in `value` that has one.
 template <typename F>
 void for_each_storage(const c10::IValue& value, F&& f) {
-  const auto visit = [&](const at::Tensor& tensor) {
-    if (tensor.defined() && tensor.unsafeGetTensorImpl()->has_storage())
-      if (auto* storage = tensor.unsafeGetTensorImpl()->storage().unsafeGetStorageImpl()) f(storage);
-  };
   if (value.isTensor()) {
-    visit(value.toTensor());
+    if (c10::StorageImpl* storage = find_storage(value.toTensor())) f(storage);
   } else if (value.isList()) {
     for (const c10::IValue& item : value.toListRef()) for_each_storage(item, f);
   }
