@@ -217,6 +217,7 @@ Result<int> convert_in(const group::Group& group, const ConvertArguments& argume
     if (group.size() > 1) OPDUMP_CHECK_OK(compare::stay_out(share, plan.error().message()));
     return plan.take_error();
   }
+  if (group.is_leader()) remark_unfinished(plan->dump);
   Converter converter(target, *plan, group);
   OPDUMP_CHECK_OK(converter.run(share));
   if (!group.is_leader()) return 0;

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "compare/names.h"
+#include "terminal/output.h"
 
 namespace opdump::cli {
 namespace {
@@ -151,6 +152,16 @@ Result<Chosen> select_runs(const dump::DumpSet& dump, const RunFilter& filter) {
     }
   };
   return select(visit, in_step.size(), filter.op);
+}
+
+void remark_unfinished(const dump::DumpSet& dump) {
+  for (const auto& [rank, status] : dump.statuses()) {
+    if (status.state == "complete") continue;
+    const std::string what =
+        status.state == "recording" ? "did not end: it was interrupted, or still runs" : "is " + status.state;
+    terminal::print_remark(LogLevel::warning, dump.path().string() + ": rank " + std::to_string(rank) +
+                                                  ": the recording " + what);
+  }
 }
 
 }  // namespace opdump::cli

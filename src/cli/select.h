@@ -39,4 +39,7 @@ Result<Chosen> select_names(std::span<const OperatorName> names, const std::stri
 // exist.
 Result<Chosen> select_runs(const dump::DumpSet& dump, const RunFilter& filter);
 
+// Says of each rank whose recording did not come to its end, or lost something, that it is not whole.
+void remark_unfinished(const dump::DumpSet& dump);
+
 }  // namespace opdump::cli

@@ -182,6 +182,7 @@ Result<int> run_show(std::span<const char* const> args) {
   if (auto done = parse_arguments(app, args)) return *done;
   OPDUMP_TRY(const dump::DumpSet dump, dump::DumpSet::open(arguments.path, terminal::print_remark));
   OPDUMP_TRY(const Chosen chosen, select_runs(dump, arguments.filter));
+  remark_unfinished(dump);
   if (chosen.size() > kMaxShown) {
     OPDUMP_CHECK_OK(list_names(dump, chosen, arguments.filter.op));
     return 0;

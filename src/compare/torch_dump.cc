@@ -131,6 +131,10 @@ Outcome<TorchDump> TorchDump::open(const std::string& path, bool with_inputs, Jo
     journal.error(added.error().message());
     return Failure{Status::open_file, ""};
   }
+  if (dump.state_ == "recording")
+    journal.warn("The recording of " + path + " did not end, what it lacks may have been there.");
+  else if (!dump.state_.empty() && dump.state_ != "complete")
+    journal.warn("The recording of " + path + " is incomplete, what it lacks may have been there.");
   if (dump.call_count() <= kMostOperators) return dump;
   return journal.fail(Status::out_of_bounds, "The number of ops in " + path + " exceeds the range!");
 }
@@ -141,7 +145,7 @@ Result<> TorchDump::add_all(bool with_inputs) {
   RecordSorter sorter;
   std::uint64_t number = 0;
   std::string record;
-  OPDUMP_CHECK_OK(format::list_h5(path_, [&](const H5Dataset& dataset) {
+  const auto add_dataset = [&](const H5Dataset& dataset) {
     const auto place = place_of(dataset.path);
     if (!place) return;
     const bool is_input = place->side == "input";
@@ -155,7 +159,9 @@ Result<> TorchDump::add_all(bool with_inputs) {
     out.text(place->op);
     out.text(is_kept ? pack(dataset) : "");
     sorter.add(record);
-  }));
+  };
+  OPDUMP_CHECK_OK(format::list_h5(path_, add_dataset,
+                                  [&](format::H5State state) { state_ = std::move(state.state); }));
   return sorter.visit(
       [&](std::string_view dataset) { return call_count() > kMostOperators ? ok() : add(dataset); });
 }

@@ -79,6 +79,7 @@ class TorchDump {
   std::int64_t device_ = kCpuDevice, last_order_ = -1;
   std::uint64_t device_from_ = 0;  // the dataset that says it, by number
   bool has_inputs_ = false;
+  std::string state_;  // how the file ended: see format::H5State
 };
 
 // Which tensors of the two files belong together.
