@@ -1,5 +1,6 @@
 #include "format/h5.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -190,6 +191,87 @@ TEST_F(H5, CreatingEmptiesTheFile) {
   const auto opened = H5File::open(file("a.h5"));
   ASSERT_TRUE(opened);
   EXPECT_TRUE(opened->datasets().empty());
+}
+
+H5State state_of(const std::filesystem::path& path) {
+  H5State state;
+  const auto listed = list_h5(
+      path, [](const H5Dataset&) {}, [&](H5State s) { state = std::move(s); });
+  EXPECT_TRUE(listed) << listed.error().message();
+  return state;
+}
+
+TEST_F(H5, AFileThatWasNotClosedIsBeingRecorded) {
+  const TensorView matrix = TensorView::row_major(DType::float32, {2, 3}, matrix_.data());
+  {
+    auto writer = H5Writer::create(file("a.h5"));
+    ASSERT_TRUE(writer);
+    EXPECT_EQ(state_of(file("a.h5")).state, "recording");
+    ASSERT_TRUE(writer->write_dataset("/a", matrix, {}));
+    ASSERT_TRUE(writer->flush());
+    EXPECT_EQ(state_of(file("a.h5")).state, "recording");
+  }
+  EXPECT_EQ(state_of(file("a.h5")).state, "recording");
+
+  auto whole = H5Writer::create(file("b.h5"));
+  ASSERT_TRUE(whole && whole->write_dataset("/a", matrix, {}) && whole->close());
+  EXPECT_EQ(state_of(file("b.h5")).state, "complete");
+  EXPECT_FALSE(state_of(file("b.h5")).version.empty());
+
+  auto lossy = H5Writer::create(file("c.h5"));
+  ASSERT_TRUE(lossy);
+  lossy->lose("/mm/3: " + std::string(1000, 'x'));
+  lossy->lose("/add/4: another one");
+  ASSERT_TRUE(lossy->close());
+  EXPECT_EQ(state_of(file("c.h5")).state, "incomplete");
+  EXPECT_EQ(state_of(file("c.h5")).loss.substr(0, 8), "/mm/3: x");
+}
+
+// The numbers of the descriptors that lead to a file.
+std::vector<int> descriptors_of(const std::filesystem::path& path) {
+  std::vector<int> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code closed;
+    if (std::filesystem::read_symlink(entry.path(), closed) == path)
+      found.push_back(std::stoi(entry.path().filename()));
+  }
+  return found;
+}
+
+// os.closerange, and files of the program's own under the same numbers.
+TEST_F(H5, AHostThatTakesTheDescriptorKeepsItsFile) {
+  const std::vector<float> many(1 << 19, 3);
+  const TensorView large = TensorView::row_major(DType::float32, {1 << 19}, many.data());
+  const TensorView small = TensorView::row_major(DType::float32, {2, 3}, matrix_.data());
+  auto writer = H5Writer::create(file("a.h5"));
+  ASSERT_TRUE(writer && writer->write_dataset("/before", small, {}));
+  const std::vector<int> taken = descriptors_of(file("a.h5"));
+  ASSERT_FALSE(taken.empty());
+  const Fd own(::open(file("own").c_str(), O_RDWR | O_CREAT, 0600));
+  for (const int descriptor : taken) ASSERT_EQ(::dup2(own.get(), descriptor), descriptor);
+  EXPECT_TRUE(writer->write_dataset("/small", small, {}));
+  EXPECT_TRUE(writer->write_dataset("/large", large, {}));
+  EXPECT_TRUE(writer->flush());
+  EXPECT_TRUE(writer->close());
+  EXPECT_EQ(std::filesystem::file_size(file("own")), 0u);
+  for (const int descriptor : taken) EXPECT_EQ(::close(descriptor), 0) << "it is not the program's any more";
+  EXPECT_EQ(state_of(file("a.h5")).state, "complete");
+  const auto opened = H5File::open(file("a.h5"));
+  ASSERT_TRUE(opened);
+  EXPECT_EQ(opened->datasets().size(), 3u);
+}
+
+// Nothing can be written any more, and the program's file is left alone.
+TEST_F(H5, AFileThatIsGoneIsALoss) {
+  const TensorView small = TensorView::row_major(DType::float32, {2, 3}, matrix_.data());
+  auto writer = H5Writer::create(file("a.h5"));
+  ASSERT_TRUE(writer);
+  for (const int descriptor : descriptors_of(file("a.h5"))) ::close(descriptor);
+  std::filesystem::remove(file("a.h5"));
+  std::ofstream(file("a.h5")) << "another file";
+  EXPECT_FALSE(writer->write_dataset("/small", small, {}));
+  EXPECT_FALSE(writer->close());
+  EXPECT_EQ(std::filesystem::file_size(file("a.h5")), 12u);
 }
 
 TEST_F(H5, OtherFilesAreRefused) {

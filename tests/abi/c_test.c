@@ -297,6 +297,9 @@ static void test_h5(const char* directory) {
   opdump_h5_dataset group = {sizeof group, OPDUMP_DTYPE_UNDEFINED, "/add/1/output", 0, 0, NULL, NULL, NULL};
   CHECK(opdump_h5_write(file, &group) == OPDUMP_OK);
   CHECK(opdump_h5_flush(file) == OPDUMP_OK && opdump_h5_flush(NULL) == OPDUMP_ERROR_ARGUMENT);
+  CHECK(opdump_h5_lose(NULL, "x") == OPDUMP_ERROR_ARGUMENT &&
+        opdump_h5_lose(file, NULL) == OPDUMP_ERROR_ARGUMENT);
+  CHECK(opdump_h5_lose(file, "/mm/2: no memory") == OPDUMP_OK);
   CHECK(opdump_h5_close(file) == OPDUMP_OK);
 
   CHECK(opdump_h5_open(path, &file) == OPDUMP_OK);
