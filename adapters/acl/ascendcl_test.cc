@@ -2,11 +2,15 @@
 #include <acl/acl_dump.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <protozero/pbf_writer.hpp>
 #include <string>
 #include <thread>
 #include <vector>
@@ -198,6 +202,108 @@ TEST_F(Initialised, ModelsThatCannotBeLoadedSayWhy) {
   EXPECT_EQ(aclmdlDestroyDataset(dataset), ACL_SUCCESS);
   EXPECT_EQ(aclmdlCreateAndGetOpDesc(0, 0, 0, nullptr, 0, nullptr, nullptr, nullptr, nullptr),
             ACL_ERROR_INVALID_PARAM);
+}
+
+void add_value(protozero::pbf_writer& graph, protozero::pbf_tag_type tag, const std::string& name,
+               const std::vector<std::int64_t>& dims) {
+  protozero::pbf_writer value(graph, tag);
+  value.add_string(1, name);
+  protozero::pbf_writer type(value, 2), tensor(type, 1);
+  tensor.add_int32(1, 1);
+  protozero::pbf_writer shape(tensor, 2);
+  for (const std::int64_t size : dims) {
+    protozero::pbf_writer dim(shape, 1);
+    if (size < 0)
+      dim.add_string(2, "batch");
+    else
+      dim.add_int64(1, size);
+  }
+}
+
+// A model of one Relu on floats; -1 leaves a dimension open.
+std::string relu_model(const std::string& input, const std::vector<std::int64_t>& dims) {
+  std::string bytes;
+  protozero::pbf_writer model(bytes);
+  model.add_int64(1, 8);
+  protozero::pbf_writer(model, 8).add_int64(2, 17);
+  protozero::pbf_writer graph(model, 7);
+  {
+    protozero::pbf_writer node(graph, 1);
+    node.add_string(1, input);
+    node.add_string(2, "y");
+    node.add_string(3, "relu");
+    node.add_string(4, "Relu");
+  }
+  graph.add_string(2, "small");
+  add_value(graph, 11, input, dims);
+  add_value(graph, 12, "y", dims);
+  return bytes;
+}
+
+aclError run_model(std::uint32_t id, std::vector<float>& input, std::vector<float>& output) {
+  aclmdlDataset* in = aclmdlCreateDataset();
+  aclmdlDataset* out = aclmdlCreateDataset();
+  aclDataBuffer* from = aclCreateDataBuffer(input.data(), input.size() * sizeof(float));
+  aclDataBuffer* to = aclCreateDataBuffer(output.data(), output.size() * sizeof(float));
+  aclmdlAddDatasetBuffer(in, from);
+  aclmdlAddDatasetBuffer(out, to);
+  const aclError code = aclmdlExecute(id, in, out);
+  aclDestroyDataBuffer(from);
+  aclDestroyDataBuffer(to);
+  aclmdlDestroyDataset(in);
+  aclmdlDestroyDataset(out);
+  return code;
+}
+
+// The graph of a model is written when the recording ends, which is after the program has let go of it.
+TEST(AclModel, AnUnloadedModelKeepsItsNamesInTheGraph) {
+  const fs::path folder = fs::temp_directory_path() / ("opdump_acl_test." + std::to_string(::getpid()));
+  fs::create_directories(folder / "dump");
+  const std::string config =
+      write_file("opdump_acl_test.json",
+                 R"({"dump": {"dump_list": [{}], "dump_path": ")" + (folder / "dump").string() + "\"}}");
+  ::setenv("DUMP_GE_GRAPH", "1", 1);
+  ::setenv("ASCEND_WORK_PATH", folder.c_str(), 1);
+  ASSERT_EQ(aclInit(config.c_str()), ACL_SUCCESS) << recent();
+  const std::string name = "the_name_of_an_input_that_is_too_long_for_a_small_string";
+  const std::string model = relu_model(name, {2});
+  std::uint32_t id = 0;
+  ASSERT_EQ(aclmdlLoadFromMem(model.data(), model.size(), &id), ACL_SUCCESS) << recent();
+  std::vector<float> x{-1, 2}, y{0, 0};
+  EXPECT_EQ(run_model(id, x, y), ACL_SUCCESS) << recent();
+  EXPECT_EQ(y, (std::vector<float>{0, 2}));
+  EXPECT_EQ(aclmdlUnload(id), ACL_SUCCESS);
+  const std::vector<std::string> reused(64, std::string(name.size(), '?'));  // memory that was just freed
+  EXPECT_EQ(aclFinalize(), ACL_SUCCESS);
+  ::unsetenv("DUMP_GE_GRAPH");
+  ::unsetenv("ASCEND_WORK_PATH");
+  std::size_t graphs = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (!entry.path().filename().string().starts_with("ge_")) continue;
+    std::ifstream file(entry.path(), std::ios::binary);
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    EXPECT_NE(text.find(name), std::string::npos) << entry.path();
+    ++graphs;
+  }
+  EXPECT_GT(graphs, 0u);
+  fs::remove_all(folder);
+  fs::remove(config);
+}
+
+// A dimension that the model leaves open follows from the buffer's size, and only from one that fits.
+TEST_F(Initialised, ABufferThatIsTooShortForAnOpenDimensionIsRefused) {
+  const std::string model = relu_model("x", {-1, 4});
+  std::uint32_t id = 0;
+  ASSERT_EQ(aclmdlLoadFromMem(model.data(), model.size(), &id), ACL_SUCCESS) << recent();
+  std::vector<float> half(2, 1), one_and_a_half(6, 1), two(8, 1), y(8, 0), nothing;
+  EXPECT_EQ(run_model(id, half, y), ACL_ERROR_MODEL_INPUT_NOT_MATCH);
+  EXPECT_EQ(recent(),
+            "input x has 8 bytes; its dimension 0 is open and nobody set it, and one of it takes 16 bytes");
+  EXPECT_EQ(run_model(id, one_and_a_half, y), ACL_ERROR_MODEL_INPUT_NOT_MATCH);
+  EXPECT_EQ(run_model(id, nothing, y), ACL_ERROR_MODEL_INPUT_NOT_MATCH);
+  EXPECT_EQ(run_model(id, two, y), ACL_SUCCESS) << recent();
+  EXPECT_EQ(y, two);
+  EXPECT_EQ(aclmdlUnload(id), ACL_SUCCESS);
 }
 
 // A single operator on vectors of float.

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 #include "failure.h"
@@ -49,16 +50,30 @@ opdump_options make_options(const std::string& path, const char* text) {
   return options;
 }
 
-// Opens with files going nowhere, so that nothing is created. `root` is empty if nothing is asked for.
-aclError check_config(const std::string& path, const char* text, std::string& root) {
+using Lines = std::set<std::string>;
+
+void note_log(void* lines, int, const char* line) { static_cast<Lines*>(lines)->insert(line); }
+
+// What was said of the configuration when it was checked is not said again by the recording of each device.
+void write_new_log(void* said, int level, const char* line) {
+  if (!static_cast<const Lines*>(said)->contains(line)) write_log(nullptr, level, line);
+}
+
+// Opens with files going nowhere, so that nothing is created. `root` is empty if nothing is asked for;
+// `warnings` are those of the configuration.
+aclError check_config(const std::string& path, const char* text, std::string& root, Lines& warnings) {
   opdump_options options = make_options(path, text);
   options.write_file = drop_chunk;
+  Lines lines;
+  options.log = note_log;
+  options.log_user = &lines;
   opdump_session* session = nullptr;
   if (opdump_open(&options, &session) != OPDUMP_OK) {
     const int code = opdump_last_error_code();
     return fail(code != 0 ? code : ACL_ERROR_INTERNAL_ERROR, opdump_last_error());
   }
   root = opdump_directory(session);
+  warnings = lines;  // closing says how much was dumped, which is nothing
   opdump_close(session);
   return ACL_SUCCESS;
 }
@@ -81,7 +96,8 @@ bool waits_for_failures(const std::string& text) {
 // What is checked is what is used.
 aclError Dump::read(const char* path, DumpCallback callback, std::shared_ptr<Dump>& dump) {
   std::string root;
-  if (const aclError code = check_config(path, nullptr, root); code != ACL_SUCCESS) return code;
+  Lines warnings;
+  if (const aclError code = check_config(path, nullptr, root, warnings); code != ACL_SUCCESS) return code;
   std::ifstream file(path, std::ios::binary);
   return make(path, std::string(std::istreambuf_iterator<char>(file), {}), callback, dump);
 }
@@ -89,14 +105,18 @@ aclError Dump::read(const char* path, DumpCallback callback, std::shared_ptr<Dum
 aclError Dump::make(std::string path, std::string text, DumpCallback callback, std::shared_ptr<Dump>& dump) {
   dump.reset();
   std::string root;
-  if (const aclError code = check_config(path, text.c_str(), root); code != ACL_SUCCESS || root.empty())
+  Lines warnings;
+  if (const aclError code = check_config(path, text.c_str(), root, warnings); code != ACL_SUCCESS)
     return code;
+  for (const std::string& line : warnings) write_log(nullptr, OPDUMP_WARNING, line.c_str());
+  if (root.empty()) return ACL_SUCCESS;
   dump.reset(new Dump);
   dump->is_exception_ = waits_for_failures(text);
   dump->path_ = std::move(path);
   dump->text_ = std::move(text);
   dump->root_ = std::move(root);
   dump->callback_ = callback;
+  dump->said_ = std::move(warnings);
   return ACL_SUCCESS;
 }
 
@@ -111,7 +131,8 @@ opdump_session* Dump::find_session(std::int32_t device) {
   opdump_options options = make_options(path_, text_.c_str());
   opdump_onnx_prepare(&options);
   options.device_id = device;
-  options.log = write_log;
+  options.log = write_new_log;
+  options.log_user = &said_;
   if (callback_) {
     options.write_file = pass_chunk;
     options.write_file_user = reinterpret_cast<void*>(callback_);

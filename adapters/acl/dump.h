@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 
 #include "opdump/opdump.h"
@@ -59,7 +60,8 @@ class Dump {
 
   std::string path_, text_, root_;
   bool is_exception_ = false;
-  std::mutex mutex_;  // guards the rest
+  std::set<std::string> said_;  // of the configuration, when it was checked
+  std::mutex mutex_;            // guards the rest
   DumpCallback callback_ = nullptr;
   bool closed_ = false;
   std::map<std::int32_t, opdump_session*> sessions_;

@@ -43,14 +43,23 @@ constexpr std::size_t kWorkBytes = 1 << 20;
 // The buffer of the input that CANN adds to models with open dimensions.
 constexpr std::size_t kDynamicInputBytes = ACL_MAX_DIM_CNT * sizeof(std::int64_t);
 
-// One dimension that is not told follows from the size of the buffer.
-void fill_open_dimension(std::vector<std::int64_t>& dims, aclDataType type, std::size_t bytes) {
+// One dimension that is not told follows from the size of the buffer, which must then be a multiple of what
+// one of it takes.
+aclError fill_open_dimension(const Port& port, Argument& input) {
+  std::vector<std::int64_t>& dims = input.dims;
   const auto open = std::ranges::find_if(dims, [](std::int64_t dim) { return dim < 0; });
   if (open == dims.end() || std::count_if(dims.begin(), dims.end(), [](auto dim) { return dim < 0; }) > 1)
-    return;
+    return ACL_SUCCESS;
   *open = 1;
-  const std::size_t one = opdump::acl::byte_count(type, dims.data(), dims.size());
-  if (one > 0) *open = static_cast<std::int64_t>(bytes / one);
+  const std::size_t one = opdump::acl::byte_count(port.type, dims.data(), dims.size());
+  if (one == 0) return ACL_SUCCESS;
+  if (input.size < one || input.size % one != 0)
+    return fail(ACL_ERROR_MODEL_INPUT_NOT_MATCH,
+                "input " + port.name + " has " + std::to_string(input.size) + " bytes; its dimension " +
+                    std::to_string(open - dims.begin()) + " is open and nobody set it, and one of it takes " +
+                    std::to_string(one) + " bytes");
+  *open = static_cast<std::int64_t>(input.size / one);
+  return ACL_SUCCESS;
 }
 
 aclError find_input(const Port& port, const aclmdlDataset::Entry& entry,
@@ -59,7 +68,7 @@ aclError find_input(const Port& port, const aclmdlDataset::Entry& entry,
   input = {entry.buffer->data, entry.buffer->size, entry.has_dims ? entry.dims : port.dims};
   for (std::int64_t& dim : input.dims)
     if (dim < 0 && open != end) dim = *open++;
-  fill_open_dimension(input.dims, port.type, input.size);
+  if (const aclError code = fill_open_dimension(port, input); code != ACL_SUCCESS) return code;
   const std::string what = "input " + port.name;
   if (std::ranges::any_of(input.dims, [](std::int64_t dim) { return dim < 0; }) ||
       (!port.has_shape && !entry.has_dims))

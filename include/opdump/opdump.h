@@ -176,7 +176,7 @@ typedef struct opdump_tensor {
   /* Identity of the value in the graph: an input came from the operator that had an output of the same value.
    * 0: unknown; then `content` decides. */
   uint64_t value;
-  const char* name; /* "conv1.weight", "x", or NULL; lives as long as the session */
+  const char* name; /* "conv1.weight", "x", or NULL */
   uint32_t role;    /* opdump_role */
   uint32_t format;  /* how its dimensions are named: 1 + CANN's aclFormat (NCHW 1, NHWC 2, ND 3, NCDHW 31);
                        0: NCHW if there are four, else ND */

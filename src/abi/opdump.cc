@@ -201,7 +201,7 @@ model::GraphParameter::Role to_role(std::uint32_t number) {
                                    : model::GraphParameter::Role::input;
 }
 
-capture::Operand to_operand(const opdump_tensor& tensor) {
+capture::Operand to_operand(capture::Session& session, const opdump_tensor& tensor) {
   capture::Operand operand;
   operand.view.dtype = to_dtype(tensor.dtype);
   operand.index = tensor.index;
@@ -210,7 +210,7 @@ capture::Operand to_operand(const opdump_tensor& tensor) {
   if (tensor.undumped) operand.undumped = tensor.undumped;
   if (tensor.size >= kSecondTensorSize) {
     operand.value = tensor.value;
-    operand.name = tensor.name;
+    operand.name = session.keep_name(tensor.name);
     operand.role = to_role(tensor.role);
     if (tensor.format != 0)
       operand.format = model::format_name(static_cast<model::Format>(tensor.format - 1));
@@ -254,12 +254,12 @@ model::Operator to_operator(const opdump_op_info& info) {
 // size, there are none.
 class Operands {
  public:
-  Operands(const opdump_tensor* tensors, std::size_t count) {
+  Operands(capture::Session& session, const opdump_tensor* tensors, std::size_t count) {
     if (!tensors || count == 0 || tensors->size < kFirstTensorSize) return;
     operands_.reserve(count);
     const auto* at = reinterpret_cast<const std::byte*>(tensors);
     for (std::size_t i = 0; i < count; ++i, at += tensors->size)
-      operands_.push_back(to_operand(*reinterpret_cast<const opdump_tensor*>(at)));
+      operands_.push_back(to_operand(session, *reinterpret_cast<const opdump_tensor*>(at)));
   }
   operator std::span<const capture::Operand>() const { return operands_; }
 
@@ -342,7 +342,8 @@ opdump_call* opdump_begin(opdump_session* session, const opdump_op* op, const op
                           size_t count) {
   if (!opdump_wants(session, op)) return nullptr;
   return guarded_value(static_cast<opdump_call*>(nullptr), [&] {
-    return reinterpret_cast<opdump_call*>(session->session->begin(unwrap(op), Operands(inputs, count)));
+    capture::Session& recording = *session->session;
+    return reinterpret_cast<opdump_call*>(recording.begin(unwrap(op), Operands(recording, inputs, count)));
   });
 }
 
@@ -360,7 +361,8 @@ void opdump_set_arguments(opdump_session* session, opdump_call* call, const opdu
 void opdump_returned(opdump_session* session, opdump_call* call, const opdump_tensor* outputs, size_t count) {
   if (!session || !call) return;
   guarded_value(0, [&] {
-    session->session->returned(*reinterpret_cast<capture::Call*>(call), Operands(outputs, count));
+    capture::Session& recording = *session->session;
+    recording.returned(*reinterpret_cast<capture::Call*>(call), Operands(recording, outputs, count));
     return 0;
   });
 }
@@ -369,7 +371,8 @@ void opdump_end(opdump_session* session, opdump_call* call, const opdump_tensor*
                 int failed) {
   if (!session || !call) return;
   guarded_value(0, [&] {
-    session->session->end(reinterpret_cast<capture::Call*>(call), Operands(outputs, count), failed != 0);
+    capture::Session& recording = *session->session;
+    recording.end(reinterpret_cast<capture::Call*>(call), Operands(recording, outputs, count), failed != 0);
     return 0;
   });
 }

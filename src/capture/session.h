@@ -25,6 +25,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -69,7 +70,7 @@ struct Operand {
   void* owner = nullptr;
   std::string_view undumped;
   std::uint64_t value = 0;
-  const char* name = nullptr;
+  const char* name = nullptr;  // lives as long as the session: see Session::keep_name
   model::GraphParameter::Role role = model::GraphParameter::Role::input;
   std::string_view format;      // of its dimensions, as model::format_name spells it; empty if not told
   model::Shape original_shape;  // see dump::SlotAddress
@@ -126,6 +127,9 @@ class Session {
     pipeline_->before_write(content);
   }
   void before_any_write() { pipeline_->before_any_write(); }
+  // The session's own copy of the name of an operand: graphs show it when the engine may have let go of its
+  // own. Null if there is none, or no graph.
+  const char* keep_name(const char* name);
   Call* begin(const DefinedOperator* op, std::span<const Operand> inputs);
   void set_arguments(Call& call, std::vector<model::Argument> arguments,
                      std::vector<model::Body> bodies = {});
@@ -269,7 +273,8 @@ class Session {
   std::unique_ptr<GraphRecorder> model_graphs_;
   std::int64_t model_ = model::kAnyGraph;                         // that is under way
   std::map<std::int64_t, std::size_t> written_models_;            // with the number of their operators
-  std::mutex parameters_mutex_;                                   // guards the next two
+  std::mutex parameters_mutex_;                                   // guards the next three
+  std::set<std::string, std::less<>> names_;                      // of operands
   std::unordered_map<const char*, std::size_t> seen_parameters_;  // places in parameters_
   std::vector<Parameter> parameters_;                             // of the step under way, written at its end
   std::atomic<std::int64_t> steps_run_{0};                        // for the summary: the last one + 1

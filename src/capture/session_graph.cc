@@ -12,6 +12,13 @@
 
 namespace opdump::capture {
 
+const char* Session::keep_name(const char* name) {
+  if (name == nullptr || recorder() == nullptr) return nullptr;
+  const std::lock_guard lock(parameters_mutex_);
+  const auto known = names_.find(std::string_view(name));
+  return (known != names_.end() ? known : names_.emplace(name).first)->c_str();
+}
+
 void Session::note_graph(Call& call, std::span<const Operand> outputs) {
   if (std::exchange(call.is_noted, true)) return;
   if (!graph_ && call.op->op.graph_id == model::kAnyGraph) return;  // an operator of no model

@@ -59,7 +59,7 @@ OPDUMP_API void opdump_onnx_prepare(opdump_options* options);
 /* Loads a model. On success *model is owned by the caller: release it with opdump_onnx_unload. */
 OPDUMP_API opdump_status opdump_onnx_load(const opdump_onnx_options* options, opdump_onnx_model** model);
 
-/* NULL is allowed. Before the session that recorded it is closed, flush that. */
+/* NULL is allowed. A session that recorded the model may still be open: it keeps what it needs. */
 OPDUMP_API void opdump_onnx_unload(opdump_onnx_model* model);
 
 OPDUMP_API size_t opdump_onnx_input_count(const opdump_onnx_model* model);
