@@ -58,14 +58,14 @@ void declare(CLI::App& app, CompareArguments& arguments) {
   app.footer(std::string(kFooter));
 }
 
-Exit exit_of(compare::Outcome outcome) {
+Exit exit_of(compare::Answer outcome) {
   switch (outcome) {
-    case compare::Outcome::same:
+    case compare::Answer::same:
       return Exit::match;
-    case compare::Outcome::differs:
+    case compare::Answer::differs:
       return Exit::mismatch;
-    case compare::Outcome::incomplete:
-    case compare::Outcome::nothing_compared:
+    case compare::Answer::incomplete:
+    case compare::Answer::nothing_compared:
       break;
   }
   return Exit::incomplete;

@@ -55,6 +55,8 @@ struct OperatorComparison {
   // Missing or extra, as is all else of its rank and step: that step was not recorded on the other side,
   // which is no fault of an operator.
   bool is_alone = false;
+  // Not empty: why nothing is said of its inputs, or of the operator if it has no partner.
+  std::string left_out;
   bool has_more = false;  // slots: they come with the next one that is taken (Options::take)
   std::vector<SlotComparison> slots;
 
@@ -69,7 +71,7 @@ struct Coverage {
 };
 
 // The answer in one word. Something that differs is certain even if other things could not be compared.
-enum class Outcome : std::uint8_t {
+enum class Answer : std::uint8_t {
   same,
   differs,
   incomplete,        // no difference found, but not everything could be looked at
@@ -93,7 +95,7 @@ struct Comparison {
   bool has_ranks = false;      // several
   std::array<std::uint64_t, std::size(kVerdictNames)> verdicts{};  // how many operators have which
   Coverage coverage;
-  Outcome outcome = Outcome::nothing_compared;
+  Answer outcome = Answer::nothing_compared;
   std::vector<std::string> incomplete;  // why the answer may not be whole: torn files, an interrupted run
   std::vector<std::string> notes;  // what was assumed: "golden's step 3 is compared with actual's step 5"
 };

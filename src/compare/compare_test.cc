@@ -220,7 +220,7 @@ TEST_F(CompareTest, Identical) {
   fill(*actual_);
   const Comparison& c = compare();
   EXPECT_THAT(verdicts(), ElementsAre("a:match", "b:match", "c:match"));
-  EXPECT_EQ(c.outcome, Outcome::same);
+  EXPECT_EQ(c.outcome, Answer::same);
   EXPECT_EQ(c.coverage.compared_slots, 7u);
   EXPECT_EQ(c.coverage.golden_slots, 7u);
   EXPECT_EQ(c.coverage.compared_bytes, 56u);
@@ -236,7 +236,7 @@ TEST_F(CompareTest, OneOperatorIsAtFaultTheNextInherit) {
   const Comparison& c = compare();
   EXPECT_THAT(verdicts(), ElementsAre("a:match", "b:own_error", "c:inherited"));
   EXPECT_EQ(first_bad(), 1u);
-  EXPECT_EQ(c.outcome, Outcome::differs);
+  EXPECT_EQ(c.outcome, Answer::differs);
   const SlotComparison& bad = slot("b", model::Side::output);
   ASSERT_TRUE(bad.metrics);
   EXPECT_DOUBLE_EQ(bad.metrics->max_abs, 1);
@@ -271,7 +271,7 @@ TEST_F(CompareTest, TolerancesByGoldenDtypeAndByOption) {
   loose.rtol = 1e-2;
   compare(loose);
   EXPECT_THAT(verdicts(), ElementsAre("a:match"));
-  EXPECT_EQ(comparison_.outcome, Outcome::same);
+  EXPECT_EQ(comparison_.outcome, Answer::same);
 }
 
 TEST_F(CompareTest, DroppedPrecisionIsADifferenceOfValues) {
@@ -298,7 +298,7 @@ TEST_F(CompareTest, MissingAndExtraOperators) {
   const Comparison& c = compare();
   EXPECT_THAT(verdicts(), ElementsAre("a:match", "x:extra", "b:missing", "c:match"));
   EXPECT_EQ(first_bad(), 1u);
-  EXPECT_EQ(c.outcome, Outcome::differs);
+  EXPECT_EQ(c.outcome, Answer::differs);
   EXPECT_EQ(c.coverage.golden_operators, 3u);
   EXPECT_EQ(c.coverage.paired_operators, 2u);
   EXPECT_EQ(c.coverage.golden_slots, 7u);
@@ -351,7 +351,7 @@ TEST_F(CompareTest, TornFileLeavesTheAnswerOpen) {
   fill(*actual_);
   fs::resize_file(actual_->last(), fs::file_size(actual_->last()) - 1);
   const Comparison& c = compare();
-  EXPECT_EQ(c.outcome, Outcome::incomplete);
+  EXPECT_EQ(c.outcome, Answer::incomplete);
   EXPECT_FALSE(c.first_bad);
   EXPECT_EQ(c.incomplete.size(), 1u);
   EXPECT_EQ(c.coverage.compared_slots, 6u);
@@ -361,7 +361,7 @@ TEST_F(CompareTest, StepsThatOneSideDidNotRecordAreNoFault) {
   for (int step = 0; step < 4; ++step) fill(golden_->step(step));
   for (int step = 0; step < 2; ++step) fill(actual_->step(step));
   const Comparison& c = compare();
-  EXPECT_EQ(c.outcome, Outcome::incomplete);
+  EXPECT_EQ(c.outcome, Answer::incomplete);
   EXPECT_FALSE(c.first_bad);
   EXPECT_THAT(c.incomplete, ElementsAre("rank 0: steps 2-3 are only in golden: left out"));
   EXPECT_EQ(c.coverage.compared_slots, 14u);
@@ -372,7 +372,7 @@ TEST_F(CompareTest, NothingInCommon) {
   golden_->tensor("add.a.output.0", {1});
   actual_->tensor("mul.b.output.0", {1});
   const Comparison& c = compare();
-  EXPECT_EQ(c.outcome, Outcome::nothing_compared);
+  EXPECT_EQ(c.outcome, Answer::nothing_compared);
   EXPECT_EQ(c.coverage.paired_operators, 0u);
 }
 
@@ -382,11 +382,11 @@ TEST_F(CompareTest, AnInterruptedRecordingIsNotASuccessNorItsEndADifference) {
   actual_->tensor("add.a.input.0", {1, 2}).tensor("add.a.input.1", {3, 4}).tensor("add.a.output.0", {4, 6});
   actual_->state("recording");
   const Comparison& c = compare();
-  EXPECT_EQ(c.outcome, Outcome::incomplete);
+  EXPECT_EQ(c.outcome, Answer::incomplete);
   EXPECT_THAT(c.incomplete,
               ElementsAre("actual rank 0: the recording did not end: it was interrupted, or still runs"));
   actual_->tensor("relu.b.input.0", {4, 6}).tensor("relu.b.output.0", {5, 6});
-  EXPECT_EQ(compare().outcome, Outcome::differs);
+  EXPECT_EQ(compare().outcome, Answer::differs);
   EXPECT_THAT(verdicts(), ElementsAre("a:match", "b:own_error", "c:missing"));
 }
 
@@ -396,7 +396,7 @@ TEST_F(CompareTest, InputsThatOneSideDidNotRecord) {
       .tensor("relu.b.output.0", {4, 6})
       .tensor("mul.c.output.0", {8, 12});
   const Comparison& c = compare();
-  EXPECT_EQ(c.outcome, Outcome::incomplete);
+  EXPECT_EQ(c.outcome, Answer::incomplete);
   EXPECT_THAT(c.incomplete, ElementsAre("4 inputs are only in golden"));
 }
 
@@ -458,7 +458,7 @@ TEST_F(CompareTest, SlotsWithoutDataOnBothSidesAreSkipped) {
     ASSERT_TRUE(log->flush());
   }
   const Comparison& c = compare();
-  EXPECT_EQ(c.outcome, Outcome::same);
+  EXPECT_EQ(c.outcome, Answer::same);
   EXPECT_EQ(c.coverage.skipped_slots, 1u);
   EXPECT_EQ(c.coverage.golden_slots, 1u);
 }
@@ -521,9 +521,9 @@ TEST(CompareTreesTest, LayoutsOfOneRunAreEqual) {
   values[4] = 500;
   record(**dump::open_model_tree(options), 3);
 
-  EXPECT_EQ(result(directory / "a", directory / "b"), Outcome::same);
-  EXPECT_EQ(result(directory / "b", directory / "a"), Outcome::same);
-  EXPECT_EQ(result(directory / "b", directory / "c"), Outcome::differs);
+  EXPECT_EQ(result(directory / "a", directory / "b"), Answer::same);
+  EXPECT_EQ(result(directory / "b", directory / "a"), Answer::same);
+  EXPECT_EQ(result(directory / "b", directory / "c"), Answer::differs);
   fs::remove_all(directory);
 }
 

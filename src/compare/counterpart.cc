@@ -24,8 +24,8 @@ bool only_moves(const FusionOp& op) { return op.type == "Cast" || op.type == "Tr
 
 }  // namespace
 
-Outcome<Place> find_source(const Comparison& comparison, const RuleOp& rule, std::size_t index, bool is_input,
-                           Journal& journal) {
+Outcome<Place> find_source(const GroupComparison& comparison, const RuleOp& rule, std::size_t index,
+                           bool is_input, Journal& journal) {
   Place place{rule, index};
   if (is_input) {
     OPDUMP_TRY(place, source_of(comparison.rules, rule.op, index, journal));
@@ -39,7 +39,7 @@ Outcome<Place> find_source(const Comparison& comparison, const RuleOp& rule, std
   return place;
 }
 
-Outcome<OriginTensor> find_origin(const Comparison& comparison, const RuleOp& rule, std::size_t index,
+Outcome<OriginTensor> find_origin(const GroupComparison& comparison, const RuleOp& rule, std::size_t index,
                                   bool is_input, Journal& journal) {
   OPDUMP_TRY(const Place place, find_source(comparison, rule, index, is_input, journal));
   OPDUMP_TRY(OriginTensor origin, origin_of(place.rule.op, place.index, journal));
@@ -56,8 +56,8 @@ Outcome<DumpedOperator> read_operator(const DumpFolder& folder, const std::strin
   return read_slices(files, journal);
 }
 
-Outcome<GoldenTensor> read_golden(const Comparison& comparison, const std::string& op, OriginTensor origin,
-                                  Journal& journal) {
+Outcome<GoldenTensor> read_golden(const GroupComparison& comparison, const std::string& op,
+                                  OriginTensor origin, Journal& journal) {
   const bool is_npu = comparison.golden.kind() == DumpKind::npu;
   std::optional<std::int64_t> output;
   if (!is_npu) output = origin.index;

@@ -27,7 +27,7 @@ std::string tensor_name(const FusionOp& op, bool is_input, std::size_t index) {
 
 class GroupComparer {
  public:
-  GroupComparer(const Comparison& comparison, std::uint32_t group)
+  GroupComparer(const GroupComparison& comparison, std::uint32_t group)
       : comparison_(comparison), members_(comparison.rules.group(group)), relation_(relation_of(members_)) {}
 
   GroupResult compare() {
@@ -57,7 +57,7 @@ class GroupComparer {
 
  private:
   Journal& journal() { return result_.journal; }
-  const Comparison& comparison() const { return comparison_; }
+  const GroupComparison& comparison() const { return comparison_; }
 
   std::vector<const RuleOp*> all() const {
     std::vector<const RuleOp*> rules;
@@ -330,7 +330,7 @@ class GroupComparer {
     return "NaN";
   }
 
-  const Comparison& comparison_;
+  const GroupComparison& comparison_;
   std::vector<RuleOp> members_;
   Relation relation_;
   GroupResult result_;
@@ -338,20 +338,20 @@ class GroupComparer {
 
 }  // namespace
 
-GroupResult compare_group(const Comparison& comparison, std::uint32_t group) {
+GroupResult compare_group(const GroupComparison& comparison, std::uint32_t group) {
   return GroupComparer(comparison, group).compare();
 }
 
-GroupResult map_group(const Comparison& comparison, std::uint32_t group) {
+GroupResult map_group(const GroupComparison& comparison, std::uint32_t group) {
   return GroupComparer(comparison, group).map();
 }
 
-GroupResult give_up_group(const Comparison& comparison, std::uint32_t group, bool is_map,
+GroupResult give_up_group(const GroupComparison& comparison, std::uint32_t group, bool is_map,
                           const std::string& why) {
   return GroupComparer(comparison, group).give_up(is_map, why);
 }
 
-std::vector<TimedOperator> by_time(const Comparison& comparison, std::span<const RuleOp> group,
+std::vector<TimedOperator> by_time(const GroupComparison& comparison, std::span<const RuleOp> group,
                                    Journal& journal) {
   std::vector<TimedOperator> sorted;
   for (const RuleOp& rule : group)

@@ -16,7 +16,7 @@
 namespace opdump::compare {
 
 // Two dumps and how they are compared. The objects live as long as this.
-struct Comparison {
+struct GroupComparison {
   const DumpFolder& mine;
   const DumpFolder& golden;
   const FusionRules& rules;
@@ -36,14 +36,14 @@ struct GroupResult {
 };
 
 // `group` is one of comparison.rules.
-GroupResult compare_group(const Comparison& comparison, std::uint32_t group);
+GroupResult compare_group(const GroupComparison& comparison, std::uint32_t group);
 
 // What is told of a group that was not compared; `is_map`: by map_group().
-GroupResult give_up_group(const Comparison& comparison, std::uint32_t group, bool is_map,
+GroupResult give_up_group(const GroupComparison& comparison, std::uint32_t group, bool is_map,
                           const std::string& why);
 
 // -map: a row for each tensor with the files that hold it and its counterpart.
-GroupResult map_group(const Comparison& comparison, std::uint32_t group);
+GroupResult map_group(const GroupComparison& comparison, std::uint32_t group);
 
 // A tensor of the other run, and what is told of it.
 struct GoldenTensor {
@@ -60,15 +60,15 @@ struct Place {
 
 // Output `index` of `rule`, or what its input `index` is an output of: through Cast and TransData, which the
 // original model does not have. Failures: those of the rules.
-Outcome<Place> find_source(const Comparison& comparison, const RuleOp& rule, std::size_t index, bool is_input,
-                           Journal& journal);
+Outcome<Place> find_source(const GroupComparison& comparison, const RuleOp& rule, std::size_t index,
+                           bool is_input, Journal& journal);
 
 // The counterpart of what find_source() finds.
-Outcome<OriginTensor> find_origin(const Comparison& comparison, const RuleOp& rule, std::size_t index,
+Outcome<OriginTensor> find_origin(const GroupComparison& comparison, const RuleOp& rule, std::size_t index,
                                   bool is_input, Journal& journal);
 // What lies there. `op` is the operator of mine that is compared, for messages.
-Outcome<GoldenTensor> read_golden(const Comparison& comparison, const std::string& op, OriginTensor origin,
-                                  Journal& journal);
+Outcome<GoldenTensor> read_golden(const GroupComparison& comparison, const std::string& op,
+                                  OriginTensor origin, Journal& journal);
 
 // The dump of `op` in `folder`; slices of it are put together. Failures: no_dump_file; those of the file.
 Outcome<DumpedOperator> read_operator(const DumpFolder& folder, const std::string& op,
@@ -79,7 +79,7 @@ struct TimedOperator {
   std::uint64_t time_us = 0;
   const RuleOp* rule = nullptr;  // of `group`
 };
-std::vector<TimedOperator> by_time(const Comparison& comparison, std::span<const RuleOp> group,
+std::vector<TimedOperator> by_time(const GroupComparison& comparison, std::span<const RuleOp> group,
                                    Journal& journal);
 
 // "[op] There is no dump file for my output operator ..."

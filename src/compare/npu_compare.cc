@@ -40,7 +40,7 @@ TensorData as_numbers(TensorData data) {
 
 class PairComparer {
  public:
-  PairComparer(const Comparison& comparison, std::size_t index, const NpuPair& pair)
+  PairComparer(const GroupComparison& comparison, std::size_t index, const NpuPair& pair)
       : comparison_(comparison), index_(index), pair_(pair) {}
 
   GroupResult compare() {
@@ -219,7 +219,7 @@ class PairComparer {
     return result;
   }
 
-  const Comparison& comparison_;
+  const GroupComparison& comparison_;
   std::size_t index_;
   const NpuPair& pair_;
   OperatorFiles mine_, golden_;
@@ -264,11 +264,11 @@ Result<ScratchVector<NpuPair>> pair_operators(const DumpFolder& mine, const Dump
   return take_pairs(sorter);
 }
 
-GroupResult compare_npu_pair(const Comparison& comparison, std::size_t index, const NpuPair& pair) {
+GroupResult compare_npu_pair(const GroupComparison& comparison, std::size_t index, const NpuPair& pair) {
   return PairComparer(comparison, index, pair).compare();
 }
 
-GroupResult give_up_npu_pair(const Comparison& comparison, std::size_t index, const NpuPair& pair,
+GroupResult give_up_npu_pair(const GroupComparison& comparison, std::size_t index, const NpuPair& pair,
                              const std::string& why) {
   return PairComparer(comparison, index, pair).give_up(why);
 }

@@ -21,10 +21,10 @@ struct NpuPair {
 Result<ScratchVector<NpuPair>> pair_operators(const DumpFolder& mine, const DumpFolder& golden);
 
 // `index` is the number of the pair.
-GroupResult compare_npu_pair(const Comparison& comparison, std::size_t index, const NpuPair& pair);
+GroupResult compare_npu_pair(const GroupComparison& comparison, std::size_t index, const NpuPair& pair);
 
 // What is told of a pair that was not compared.
-GroupResult give_up_npu_pair(const Comparison& comparison, std::size_t index, const NpuPair& pair,
+GroupResult give_up_npu_pair(const GroupComparison& comparison, std::size_t index, const NpuPair& pair,
                              const std::string& why);
 
 }  // namespace opdump::compare

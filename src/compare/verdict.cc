@@ -50,6 +50,11 @@ auto urgency(const OperatorComparison& op) { return std::pair(!has_bad_output(op
 void add_evidence(OperatorComparison& op, const Unfinished& unfinished, Evidence& evidence) {
   const bool is_paired = op.golden != nullptr && op.actual != nullptr;
   for (SlotComparison& slot : op.slots) {
+    if (!op.left_out.empty() && (!is_paired || side_of(slot) == model::Side::input)) {
+      slot.verdict = Verdict::skipped;
+      slot.metrics.reset();
+      slot.reason = op.left_out;
+    }
     if ((slot.actual == nullptr && unfinished.actual_is_silent && is_undumped(*op.golden, *slot.golden)) ||
         (slot.golden == nullptr && unfinished.golden_is_silent && is_undumped(*op.actual, *slot.actual)))
       slot.verdict = Verdict::skipped;
@@ -132,12 +137,11 @@ void Judge::conclude(Comparison& comparison) {
   so_far_.notes = std::move(comparison.notes);
   comparison = std::move(so_far_);
   if (comparison.coverage.compared_slots == 0 && !measured_difference_)
-    comparison.outcome = Outcome::nothing_compared;
+    comparison.outcome = Answer::nothing_compared;
   else if (comparison.first_bad)
-    comparison.outcome = Outcome::differs;
+    comparison.outcome = Answer::differs;
   else
-    comparison.outcome =
-        open_question_ || !comparison.incomplete.empty() ? Outcome::incomplete : Outcome::same;
+    comparison.outcome = open_question_ || !comparison.incomplete.empty() ? Answer::incomplete : Answer::same;
 }
 
 }  // namespace opdump::compare

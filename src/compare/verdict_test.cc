@@ -127,7 +127,7 @@ TEST(Verdict, WhatAnUnfinishedRecordingLacksIsNoDifference) {
 
   EXPECT_EQ(f.first_bad({f.make(".>."), f.only_golden()}, {{}, {0}}), "");
   EXPECT_EQ(f.first_bad({f.make(".>."), f.only_golden()}), "1");
-  EXPECT_EQ(f.judge({f.make(".>."), f.only_golden()}).outcome, Outcome::differs);
+  EXPECT_EQ(f.judge({f.make(".>."), f.only_golden()}).outcome, Answer::differs);
 }
 
 TEST(Verdict, ASilentDumpCannotSayThatATensorHasNoData) {
@@ -167,21 +167,21 @@ TEST(Verdict, FirstBadIsTheFirstOutputThatDiffersInTheLowestStep) {
 
 TEST(Verdict, Outcomes) {
   Fixture f;
-  EXPECT_EQ(f.judge({f.make(".>.")}).outcome, Outcome::same);
-  EXPECT_EQ(f.judge({f.make(".>."), f.make("x>x")}).outcome, Outcome::differs);
-  EXPECT_EQ(f.judge({f.make(".>."), f.make(".>?")}).outcome, Outcome::incomplete);
-  EXPECT_EQ(f.judge({f.make(".>?"), f.make(".>x")}).outcome, Outcome::differs);
-  EXPECT_EQ(f.judge({}).outcome, Outcome::nothing_compared);
-  EXPECT_EQ(f.judge({f.make("_>_")}).outcome, Outcome::nothing_compared);
-  EXPECT_EQ(f.judge({f.make(">?")}).outcome, Outcome::nothing_compared);
-  EXPECT_EQ(f.judge({f.only_golden()}).outcome, Outcome::nothing_compared);
-  EXPECT_EQ(f.judge({f.make(">s")}).outcome, Outcome::differs);
+  EXPECT_EQ(f.judge({f.make(".>.")}).outcome, Answer::same);
+  EXPECT_EQ(f.judge({f.make(".>."), f.make("x>x")}).outcome, Answer::differs);
+  EXPECT_EQ(f.judge({f.make(".>."), f.make(".>?")}).outcome, Answer::incomplete);
+  EXPECT_EQ(f.judge({f.make(".>?"), f.make(".>x")}).outcome, Answer::differs);
+  EXPECT_EQ(f.judge({}).outcome, Answer::nothing_compared);
+  EXPECT_EQ(f.judge({f.make("_>_")}).outcome, Answer::nothing_compared);
+  EXPECT_EQ(f.judge({f.make(">?")}).outcome, Answer::nothing_compared);
+  EXPECT_EQ(f.judge({f.only_golden()}).outcome, Answer::nothing_compared);
+  EXPECT_EQ(f.judge({f.make(">s")}).outcome, Answer::differs);
 }
 
 TEST(Verdict, AReasonToDoubtMakesASameIncomplete) {
   Fixture f;
   const Comparison comparison = f.judge({f.make(".>.")}, {}, {"actual rank 0: the recording did not end"});
-  EXPECT_EQ(comparison.outcome, Outcome::incomplete);
+  EXPECT_EQ(comparison.outcome, Answer::incomplete);
 }
 
 TEST(Verdict, StrangersJustBeforeTheFirstBad) {

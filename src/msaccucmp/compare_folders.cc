@@ -74,7 +74,7 @@ Result<std::string> digest_of_files(const CompareSetup& setup) {
 
 Result<WorkResult> compare_npu(const CompareSetup& setup) {
   OPDUMP_TRY(const auto pairs, compare::pair_operators(setup.mine, setup.golden));
-  const compare::Comparison comparison = setup.comparison(pairs.size());
+  const compare::GroupComparison comparison = setup.comparison(pairs.size());
   CompareWork work;
   OPDUMP_TRY(work.digest, digest_of_files(setup));
   work.count = pairs.size();
@@ -93,7 +93,7 @@ Result<WorkResult> compare_npu(const CompareSetup& setup) {
 
 Result<WorkResult> compare_with_rules(const CompareSetup& setup) {
   const auto groups = groups_of(setup);
-  const compare::Comparison comparison = setup.comparison(groups.size());
+  const compare::GroupComparison comparison = setup.comparison(groups.size());
   const bool is_map = setup.arguments.maps;
   CompareWork work;
   OPDUMP_TRY(work.digest, digest_of_files(setup));

@@ -279,7 +279,7 @@ compare::Failure tell_bad_rules(const Error& error, Journal& journal) {
 
 bool CompareSetup::tells_sequence() const { return arguments.range || arguments.select; }
 
-compare::Comparison CompareSetup::comparison(std::size_t tasks) const {
+compare::GroupComparison CompareSetup::comparison(std::size_t tasks) const {
   compare::TableColumns columns;
   columns.has_sequence = tells_sequence();
   columns.has_overflow = arguments.detects_overflow;

@@ -26,7 +26,7 @@ struct CompareSetup {
   bool tells_sequence() const;
 
   // How a pair is compared; `tasks` are the pieces of work that are done at once.
-  compare::Comparison comparison(std::size_t tasks) const;
+  compare::GroupComparison comparison(std::size_t tasks) const;
 };
 
 // Does all that comes before comparing, in the original's order, and says what is wrong. Failures: all that

@@ -140,7 +140,7 @@ class SingleOperator {
 
   compare::Outcome<Detail> match(const compare::RuleOp& rule, std::span<const compare::RuleOp> group,
                                  const DumpedTensor& mine, const std::string& path) {
-    const compare::Comparison comparison = setup_.comparison(1);
+    const compare::GroupComparison comparison = setup_.comparison(1);
     auto golden = find_golden(comparison, rule);
     if (!golden) {
       if (golden.failure().status == Status::no_dump_file)
@@ -173,7 +173,7 @@ class SingleOperator {
            format == model::Format::ndc1hwc0;
   }
 
-  compare::Outcome<compare::GoldenTensor> find_golden(const compare::Comparison& comparison,
+  compare::Outcome<compare::GoldenTensor> find_golden(const compare::GroupComparison& comparison,
                                                       const compare::RuleOp& rule) {
     OPDUMP_TRY(compare::OriginTensor origin,
                compare::find_origin(comparison, rule, index_, is_input_, journal_));

@@ -14,9 +14,9 @@
 namespace opdump::report {
 namespace {
 
+using compare::Answer;
 using compare::Comparison;
 using compare::OperatorComparison;
-using compare::Outcome;
 using compare::SlotComparison;
 using compare::Verdict;
 using ::testing::EndsWith;
@@ -82,7 +82,7 @@ Made typical() {
     op.slots.push_back(made.slot(model::Side::output, Verdict::inherited, metrics(0.97, 0.5)));
   }
   made.comparison.first_bad = bad;
-  made.comparison.outcome = Outcome::differs;
+  made.comparison.outcome = Answer::differs;
   made.comparison.coverage = {412, 412, 412, 1304, 1304, 1288490188, 0};
   return made;
 }
@@ -132,12 +132,12 @@ TEST(Summary, OtherKindsOfFirstBad) {
 TEST(Summary, NoDifference) {
   Made made = typical();
   made.comparison.first_bad.reset();
-  made.comparison.outcome = Outcome::same;
+  made.comparison.outcome = Answer::same;
   EXPECT_EQ(conclusion(made.comparison), "no difference: 412 operators, 1304 tensors compared");
-  made.comparison.outcome = Outcome::incomplete;
+  made.comparison.outcome = Answer::incomplete;
   EXPECT_EQ(conclusion(made.comparison),
             "no difference found, but the answer is not whole: 412 operators, 1304 tensors compared");
-  made.comparison.outcome = Outcome::nothing_compared;
+  made.comparison.outcome = Answer::nothing_compared;
   made.comparison.coverage = {1, 0, 0, 1, 0, 0, 0};
   EXPECT_EQ(conclusion(made.comparison),
             "nothing compared: of 1 operator in golden and 0 in actual none is in both");

@@ -110,13 +110,13 @@ std::string conclusion(const Comparison& comparison) {
   const std::string compared =
       counted(c.paired_operators, "operator") + ", " + counted(c.compared_slots, "tensor") + " compared";
   switch (comparison.outcome) {
-    case compare::Outcome::differs:
+    case compare::Answer::differs:
       return first_bad_line(comparison);
-    case compare::Outcome::same:
+    case compare::Answer::same:
       return "no difference: " + compared;
-    case compare::Outcome::incomplete:
+    case compare::Answer::incomplete:
       return "no difference found, but the answer is not whole: " + compared;
-    case compare::Outcome::nothing_compared:
+    case compare::Answer::nothing_compared:
       break;
   }
   if (c.paired_operators == 0)
