@@ -3,6 +3,7 @@
 set(OPDUMP_CORE_SOURCES)
 
 list(APPEND OPDUMP_CORE_SOURCES
+  base/content.cc
   base/divide.cc
   base/file.cc
   base/isolated.cc

@@ -10,6 +10,7 @@
 #include <limits>
 #include <sstream>
 
+#include "base/content.h"
 #include "base/file.h"
 #include "base/file_replacement.h"
 #include "base/first_index.h"
@@ -105,6 +106,32 @@ TEST(Json, SyntaxErrorsSayWhere) {
   ASSERT_FALSE(document);
   EXPECT_EQ(document.error().code(), Code::config);
   EXPECT_EQ(document.error().message().rfind("c.json:3:", 0), 0u) << document.error().message();
+}
+
+TEST(Json, KeysThatAreRepeated) {
+  const auto document = JsonDocument::parse(
+      "c.json", R"({"a": [{"b": 1, "b": 2}, "b", {"b": "\"b\": 3,"}], "b": {}, "\u0061": 1})");
+  ASSERT_TRUE(document);
+  EXPECT_EQ(document->find_repeated_keys(9),
+            (std::vector<std::string>{"c.json:1:17: the key \"b\" is repeated; the last one counts",
+                                      "c.json:1:61: the key \"\\u0061\" is repeated; the last one counts"}));
+  EXPECT_EQ(document->find_repeated_keys(1).size(), 1u);
+}
+
+TEST(Content, IsRecognisedByItsFirstBytes) {
+  using namespace std::literals;
+  EXPECT_EQ(recognise_content(""), "empty");
+  EXPECT_EQ(recognise_content("IMOD\0\0"sv), "an offline model of CANN (.om)");
+  EXPECT_EQ(recognise_content("\x80\x04\x95\x20"), "a pickle of Python, which opdump does not run");
+  EXPECT_EQ(recognise_content("\x80\x02}q"), "a pickle of Python, which opdump does not run");
+  EXPECT_EQ(recognise_content("\x80\x02\0\0\0\0\0\0"sv), "") << "the length of a dump file's header";
+  EXPECT_EQ(recognise_content("\x08\x08\x12\x07pytorch"), "an ONNX model (.onnx)");
+  EXPECT_EQ(recognise_content("Op Type,Op Name\nconv,\"a\"\n"), "a table as text (CSV)");
+  EXPECT_EQ(recognise_content("{\"a\": 1}"), "");
+  const auto tell = [](std::string_view text) { return tell_content(std::as_bytes(std::span(text))); };
+  EXPECT_EQ(tell("hello\n"), "; it is text");
+  EXPECT_EQ(tell(" {}"), "; it is JSON");
+  EXPECT_EQ(tell("\x93\x01\x7f"), "");
 }
 
 TEST(File, ReplacesWholeFilesAndReportsErrors) {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
+#include "base/content.h"
 #include "base/text.h"
 
 namespace opdump {
@@ -84,6 +86,13 @@ class Walker {
   std::size_t at_ = 0;
 };
 
+// The key, as written, that begins at `at`, the offset of a quotation mark of valid JSON.
+std::string_view quoted_at(std::string_view text, std::size_t at) {
+  std::size_t end = at + 1;
+  while (text[end] != '"') end += text[end] == '\\' ? 2 : 1;
+  return text.substr(at, end + 1 - at);
+}
+
 Place find_place(std::string_view text, std::string_view pointer) {
   Walker walker(text);
   Place place{walker.at(), walker.at()};
@@ -112,9 +121,13 @@ std::string format_position(std::string_view name, std::string_view text, std::s
 
 Result<JsonDocument> JsonDocument::parse(std::string name, std::string text) {
   JsonDocument document(std::move(name), std::move(text));
+  if (trim(document.text_).empty())
+    return Error(Code::config, document.name_ + ":1:1: not JSON: the file is empty");
   try {
     document.root_ = nlohmann::json::parse(document.text_);
   } catch (const nlohmann::json::parse_error& error) {
+    if (const std::string_view content = recognise_content(document.text_); !content.empty())
+      return Error(Code::config, document.name_ + ":1:1: not JSON: the file is " + std::string(content));
     // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while ..."
     std::string_view reason = error.what();
     if (const auto colon = reason.find(": "); colon != std::string_view::npos)
@@ -138,6 +151,33 @@ Result<JsonDocument> JsonDocument::parse(std::string name, std::string text) {
                                    ": not JSON: a number too large for a double");
   }
   return document;
+}
+
+std::vector<std::string> JsonDocument::find_repeated_keys(std::size_t most) const {
+  struct Container {
+    bool is_object = false, expects_key = false;
+    std::set<std::string> keys;
+  };
+  std::vector<Container> open;
+  std::vector<std::string> found;
+  for (std::size_t at = 0; at < text_.size() && found.size() < most; ++at) {
+    const char c = text_[at];
+    if (c == '{' || c == '[') {
+      open.push_back({c == '{', c == '{', {}});
+    } else if (c == '}' || c == ']') {
+      open.pop_back();
+    } else if (c == ',') {
+      open.back().expects_key = open.back().is_object;
+    } else if (c == '"') {
+      const std::string_view quoted = quoted_at(text_, at);
+      if (!open.empty() && std::exchange(open.back().expects_key, false) &&
+          !open.back().keys.insert(nlohmann::json::parse(quoted).get<std::string>()).second)
+        found.push_back(format_position(name_, text_, at) + ": the key " + std::string(quoted.substr(0, 80)) +
+                        " is repeated; the last one counts");
+      at += quoted.size() - 1;
+    }
+  }
+  return found;
 }
 
 std::string JsonDocument::where(std::string_view pointer) const {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/result.h"
 
@@ -16,7 +17,8 @@ namespace opdump {
 class JsonDocument {
  public:
   // Parses `text`. `name` is what messages call the document, usually its path.
-  // Errors: config -- not JSON; the message is name:line:column and what was expected.
+  // Errors: config -- not JSON; the message is name:line:column and what was expected, or what the text is
+  // instead (nothing, a gzip archive, ...).
   static Result<JsonDocument> parse(std::string name, std::string text);
 
   const nlohmann::json& root() const { return root_; }
@@ -29,6 +31,10 @@ class JsonDocument {
 
   // The same for the key of an object member instead of its value.
   std::string where_key(std::string_view pointer) const;
+
+  // "name:line:column: the key "x" is repeated; the last one counts" for keys that their object has had
+  // before, at most `most` of them.
+  std::vector<std::string> find_repeated_keys(std::size_t most) const;
 
   // A config error at `pointer`: "name:line:column: message".
   Error error(std::string_view pointer, std::string_view message) const;

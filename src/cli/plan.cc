@@ -1,14 +1,40 @@
 // `opdump plan FILE`: what a configuration means, before anything runs.
 #include "plan/dump_plan.h"
 
-#include <string>
+#include <unistd.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include "base/file.h"
 #include "cli/arguments.h"
 #include "cli/verb.h"
 #include "dialect/dialects.h"
 #include "terminal/output.h"
 
 namespace opdump::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Why nothing can be written to `root`, empty if something can: tried in it, or in the directory in which it
+// would be made.
+std::string find_hindrance(const fs::path& root) {
+  std::error_code error;
+  fs::path place = root;
+  while (!place.empty() && !fs::exists(place, error) && place.has_parent_path() &&
+         place.parent_path() != place)
+    place = place.parent_path();
+  if (!fs::is_directory(place, error)) return place.string() + " is not a directory";
+  std::string probe = (place / ".opdump-plan-XXXXXX").string();
+  if (::mkdtemp(probe.data()) == nullptr) return io_error(place, "create a directory in it").message();
+  ::rmdir(probe.c_str());
+  return {};
+}
+
+}  // namespace
 
 Result<int> run_plan(std::span<const char* const> args) {
   std::string file, dialect, mode = "auto";
@@ -26,6 +52,8 @@ Result<int> run_plan(std::span<const char* const> args) {
   OPDUMP_TRY(options.mode, dialect::parse_mode(mode));
   OPDUMP_TRY(const plan::DumpPlan plan, dialect::load_plan(file, dialect, options));
   for (const std::string& warning : plan.warnings) terminal::print_error("warning: " + warning);
+  if (const std::string why = plan.root.empty() ? "" : find_hindrance(plan.root); !why.empty())
+    terminal::print_error("warning: nothing can be dumped to " + plan.root.string() + " here: " + why);
   if (json)
     terminal::print_json(plan::describe_json(plan));
   else

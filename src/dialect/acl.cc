@@ -128,6 +128,7 @@ void AclCompiler::note_disregarded(std::string_view key, std::string_view why) {
 }
 
 Result<plan::DumpPlan> AclCompiler::compile() {
+  warn_unknown_keys();
   const nlohmann::json& root = document_.root();
   const bool has_dump = root.is_object() && root.contains("dump");
   plan_.is_empty = !has_dump || (root["dump"].is_object() && root["dump"].empty());

@@ -19,6 +19,9 @@ inline constexpr int kAclInternalError = 500000;
 // An object with the member "dump".
 bool recognises_acl(const nlohmann::json& root);
 
+// Its objects and what belongs in them.
+std::span<const KeyPlace> acl_keys();
+
 // JSON of at most 10 MiB and 10 nested braces or brackets; blank text is {}. Errors: config, with number.
 Result<JsonDocument> parse_acl(std::string name, std::string text);
 

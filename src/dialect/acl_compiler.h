@@ -19,6 +19,8 @@ class AclCompiler {
 
  private:
   // acl_types.cc
+  void warn_unknown_keys();
+  void warn_unknown_keys_of_item(const nlohmann::json& item, const std::string& pointer);
   Result<> check_types();
   Result<> check_list_types(const nlohmann::json& list) const;
   Result<> check_item_types(const nlohmann::json& item, const std::string& pointer) const;

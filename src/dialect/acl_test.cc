@@ -72,6 +72,22 @@ TEST(Acl, MessagesSayWhereWhatAndWhatElse) {
                              HasSubstr("is a comma missing before it?")));
 }
 
+TEST(Acl, UnknownKeysAreToldWithTheirPlace) {
+  EXPECT_THAT(must_compile(R"({"dumps": {}, "profiler": {}})").warnings,
+              ElementsAre("acl.json:1:2: unknown key \"dumps\"; did you mean \"dump\"?"));
+  EXPECT_THAT(must_compile(R"({"dump_path": "/tmp"})").warnings,
+              ElementsAre("acl.json:1:2: unknown key \"dump_path\"; it belongs in the object dump"));
+  EXPECT_THAT(must_compile(in_tmp(R"("dump_level": "op", "layer": [], "dump_list": [{"model_nam": "a",
+          "dump_mode": "all", "opname_blacklist": [{"nam": "x", "pos": ["input0"]}]}])"))
+                  .warnings,
+              testing::IsSupersetOf({HasSubstr("unknown key \"layer\"; it belongs in an item of dump_list"),
+                                     HasSubstr("unknown key \"dump_mode\"; it belongs in the object dump"),
+                                     HasSubstr("unknown key \"model_nam\"; did you mean \"model_name\"?"),
+                                     HasSubstr("unknown key \"nam\"; did you mean \"name\"?")}));
+  EXPECT_THAT(must_compile(in_tmp("\"dump_list\": [{}],\n\"dump_path\": \"/tmp\"")).warnings,
+              ElementsAre("acl.json:2:1: the key \"dump_path\" is repeated; the last one counts"));
+}
+
 TEST(Acl, PathsAreExpandedUnlessStrict) {
   const std::string text = R"({"dump": {"dump_path": "${BASE}/../tmp", "dump_list": [{}]}})";
   EXPECT_EQ(must_compile(text, false, {{"BASE", "/usr"}}).root, "/tmp");

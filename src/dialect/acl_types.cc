@@ -11,6 +11,12 @@ namespace {
 constexpr std::array<std::string_view, 11> kKeys{
     "dump_path",  "dump_mode", "dump_level", "dump_data", "dump_stats",      "dump_op_switch",
     "dump_debug", "dump_step", "dump_scene", "dump_list", "dump_kernel_data"};
+constexpr std::array<std::string_view, 6> kItemKeys{"model_name",       "layer",        "optype_blacklist",
+                                                    "opname_blacklist", "opname_range", "watcher_nodes"};
+constexpr std::array<std::string_view, 2> kExclusionKeys{"name", "pos"};
+constexpr std::array<std::string_view, 2> kRangeKeys{"begin", "end"};
+constexpr std::array kKeyPlaces{KeyPlace{"the object dump", kKeys},
+                                KeyPlace{"an item of dump_list", kItemKeys}};
 constexpr std::array<std::string_view, 9> kTextKeys{"dump_path",  "dump_mode",  "dump_level",
                                                     "dump_data",  "dump_step",  "dump_op_switch",
                                                     "dump_debug", "dump_scene", "dump_kernel_data"};
@@ -55,6 +61,41 @@ std::string wrong_type(std::string_view item, const nlohmann::json& value, std::
 
 }  // namespace
 
+std::span<const KeyPlace> acl_keys() { return kKeyPlaces; }
+
+// Of the root only what belongs elsewhere: an acl.json configures other things too. Without an object dump
+// what looks like one is told.
+void AclCompiler::warn_unknown_keys() {
+  warnings_.add_repeated_keys();
+  const nlohmann::json& root = document_.root();
+  if (!root.is_object()) return;
+  constexpr std::string_view kDump = "dump";
+  const std::span known(&kDump, 1);
+  for (const auto& [key, value] : root.items()) {
+    const bool looks_like_it = !root.contains(kDump) && key.size() < 100 && find_nearest(key, known);
+    if (looks_like_it || !place_of(key, kKeyPlaces).empty())
+      warn_unknown_key(key, "", known, kKeyPlaces, warnings_);
+  }
+  dump_.warn_unknown(kKeys, kKeyPlaces, warnings_);
+  const nlohmann::json* list = dump_.find("dump_list");
+  for (std::size_t i = 0; list && list->is_array() && i < list->size(); ++i)
+    warn_unknown_keys_of_item((*list)[i], dump_.pointer("dump_list", i));
+}
+
+void AclCompiler::warn_unknown_keys_of_item(const nlohmann::json& item, const std::string& pointer) {
+  dialect::warn_unknown_keys(item, pointer, kItemKeys, kKeyPlaces, warnings_);
+  if (!item.is_object()) return;
+  for (const std::string_view key : {"optype_blacklist", "opname_blacklist", "opname_range"}) {
+    const auto list = item.find(key);
+    if (list == item.end() || !list->is_array()) continue;
+    const std::span<const std::string_view> known =
+        key == "opname_range" ? std::span<const std::string_view>(kRangeKeys) : kExclusionKeys;
+    for (std::size_t i = 0; i < list->size(); ++i)
+      dialect::warn_unknown_keys((*list)[i], pointer + "/" + std::string(key) + "/" + std::to_string(i),
+                                 known, {}, warnings_);
+  }
+}
+
 Result<> AclCompiler::check_text(const nlohmann::json& object, std::string_view key,
                                  const std::string& pointer) const {
   const auto found = object.find(key);
@@ -75,7 +116,6 @@ Result<> AclCompiler::check_texts(const nlohmann::json& object, std::string_view
 }
 
 Result<> AclCompiler::check_types() {
-  dump_.warn_unknown(kKeys, warnings_);
   const nlohmann::json& object = document_.root()["dump"];
   for (const std::string_view key : kTextKeys) OPDUMP_CHECK_OK(check_text(object, key, "/dump"));
   OPDUMP_CHECK_OK(check_texts(object, "dump_stats", "/dump"));

@@ -1,5 +1,6 @@
 #include "dialect/dialects.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <system_error>
@@ -9,6 +10,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "dialect/acl.h"
+#include "dialect/json_section.h"
 #include "dialect/mindspore.h"
 
 namespace opdump::dialect {
@@ -37,11 +39,14 @@ Result<const Dialect*> recognise(const JsonDocument& document) {
     signs.push_back(dialect.sign);
   }
   std::string message = "no configuration we know: expected the key " + join_or(signs);
-  if (document.root().is_object())
-    for (const auto& [key, value] : document.root().items())
-      if (key.size() < 100 && find_nearest(key, signs))
-        return document.error("", message.append("; is \"").append(key).append("\" meant to be it?"));
-  return document.error("", message);
+  if (!document.root().is_object() || document.root().empty())
+    return document.error("", message + "; this is " + describe_value(document.root()));
+  for (const auto& [key, value] : document.root().items())
+    if (key.size() < 100 && find_nearest(key, signs))
+      return document.error("", message.append("; is \"").append(key).append("\" meant to be it?"));
+  const auto likely = std::ranges::max_element(
+      dialects(), {}, [&](const Dialect& dialect) { return count_keys(document.root(), dialect.keys); });
+  return document.error("", message + tell_place(document.root(), likely->keys));
 }
 
 // The language that a text looks like though it may not be JSON; null if none.
@@ -73,8 +78,8 @@ Result<plan::DumpPlan> compile_text(const std::filesystem::path& path, const std
 std::span<const Dialect> dialects() {
   static const std::array table{
       Dialect{"mindspore", "common_dump_settings", recognises_mindspore, check_mindspore_path,
-              JsonDocument::parse, compile_mindspore},
-      Dialect{"acl", "dump", recognises_acl, nullptr, parse_acl, compile_acl, kAclInvalidFile},
+              JsonDocument::parse, compile_mindspore, mindspore_keys()},
+      Dialect{"acl", "dump", recognises_acl, nullptr, parse_acl, compile_acl, acl_keys(), kAclInvalidFile},
   };
   return table;
 }

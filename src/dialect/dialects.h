@@ -39,6 +39,12 @@ struct Options {
   std::function<std::optional<std::string>(std::string_view)> environment = process_environment;
 };
 
+// A part of a configuration, and the keys that belong there.
+struct KeyPlace {
+  std::string_view name;  // "e2e_dump_settings", "an item of dump_list"
+  std::span<const std::string_view> keys;
+};
+
 struct Dialect {
   std::string_view name;                           // as in --dialect=NAME
   std::string_view sign;                           // the key by which people recognise it
@@ -47,6 +53,7 @@ struct Dialect {
   Result<> (*check_path)(const std::filesystem::path& resolved);
   Result<JsonDocument> (*parse)(std::string name, std::string text);
   Result<plan::DumpPlan> (*compile)(const JsonDocument& document, const Options& options);
+  std::span<const KeyPlace> keys;
   int missing_file_number = 0;  // Error::number() for a file that cannot be read
 };
 std::span<const Dialect> dialects();

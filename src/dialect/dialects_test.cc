@@ -78,6 +78,23 @@ TEST_F(LoadPlan, WhatCannotBeRead) {
   EXPECT_THAT(other.error().message(), HasSubstr("is \"common_dump_setting\" meant to be it?"));
 }
 
+TEST_F(LoadPlan, WhatIsThereInPlaceOfAConfiguration) {
+  const auto complaint = [&](std::string_view text) {
+    const auto plan = load_plan(write("w.json", std::string(text)), "", make_options(false));
+    return plan ? std::string() : plan.error().message().substr((folder / "w.json").string().size());
+  };
+  using namespace std::literals;
+  EXPECT_EQ(complaint(" \n"), ":1:1: not JSON: the file is empty");
+  EXPECT_EQ(complaint("\x1f\x8b\x08\0\0"sv), ":1:1: not JSON: the file is a gzip archive");
+  EXPECT_EQ(complaint("\xff\xfe{\0}\0"sv), ":1:1: not JSON: the file is text in UTF-16; UTF-8 is expected");
+  EXPECT_EQ(complaint("Op Type,Op Name\nAdd,x\n"), ":1:1: not JSON: the file is a table as text (CSV)");
+  EXPECT_THAT(complaint("{}"), HasSubstr("; this is an empty object"));
+  EXPECT_THAT(complaint(R"({"dump_mode": 0, "path": "/d", "net_name": "n"})"),
+              HasSubstr("; \"dump_mode\" belongs in common_dump_settings"));
+  EXPECT_THAT(complaint(R"({"dump_mode": "all", "dump_path": "/d", "dump_list": []})"),
+              HasSubstr("; \"dump_list\" belongs in the object dump"));
+}
+
 TEST_F(LoadPlan, StrictLooksAtTheSuffixBehindSymbolicLinks) {
   const auto config = write("c.cfg", std::string(kConfig));
   EXPECT_TRUE(load_plan(config, "", make_options(false)));

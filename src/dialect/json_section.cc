@@ -33,17 +33,6 @@ std::string shorten(std::string text) {
 
 std::string quote_key(std::string_view key) { return shorten(nlohmann::json(key).dump()); }
 
-void warn_unknown_keys(const nlohmann::json& object, const std::string& parent,
-                       std::span<const std::string_view> known, Warnings& warnings) {
-  for (const auto& [key, value] : object.items()) {
-    if (std::ranges::find(known, key) != known.end() || !warnings.has_room()) continue;
-    std::string message = "unknown key " + quote_key(key);
-    const std::string suggestion = suggest(key, known);
-    message += suggestion.empty() ? "; ignored" : suggestion;
-    warnings.add_at_key(parent + "/" + escape(key), message);
-  }
-}
-
 }  // namespace
 
 std::string describe_value(const nlohmann::json& value) {
@@ -69,6 +58,11 @@ void Warnings::add(std::string_view pointer, std::string_view message) {
 
 void Warnings::add_at_key(std::string_view pointer, std::string_view message) {
   if (has_room()) lines_.push_back(document_.where_key(pointer) + ": " + std::string(message));
+}
+
+void Warnings::add_repeated_keys() {
+  for (std::string& line : document_.find_repeated_keys(kMax + 1))
+    if (has_room()) lines_.push_back(std::move(line));
 }
 
 std::vector<std::string> Warnings::take() {
@@ -121,11 +115,19 @@ Error JsonSection::missing(std::string_view key, std::span<const std::string_vie
     return {Code::config, document_.where_key(pointer(candidate)) + ": " + message + "; is " +
                               quote_key(candidate) + " meant to be it?"};
   }
+  if (document_.root().contains(key))
+    return {Code::config,
+            document_.where_key("/" + escape(key)) + ": " + message + "; here it is outside of it"};
+  for (const auto& [other, value] : document_.root().items())
+    if (value.is_object() && value.contains(key))
+      return {Code::config, document_.where_key("/" + escape(other) + "/" + escape(key)) + ": " + message +
+                                "; here it is in " + quote_key(other)};
   return document_.error("/" + name_, message);
 }
 
-void JsonSection::warn_unknown(std::span<const std::string_view> known, Warnings& warnings) const {
-  if (is_object()) warn_unknown_keys(*value_, "/" + name_, known, warnings);
+void JsonSection::warn_unknown(std::span<const std::string_view> known, std::span<const KeyPlace> others,
+                               Warnings& warnings) const {
+  if (is_object()) warn_unknown_keys(*value_, "/" + name_, known, others, warnings);
 }
 
 Error JsonSection::wrong_type(std::string_view key, std::string_view type, std::string_view allowed) const {
@@ -158,9 +160,45 @@ Result<const nlohmann::json*> JsonSection::read_array(std::string_view key, std:
   return value;
 }
 
-void warn_unknown_root_keys(const JsonDocument& document, std::span<const std::string_view> known,
-                            Warnings& warnings) {
-  if (document.root().is_object()) warn_unknown_keys(document.root(), "", known, warnings);
+std::string_view place_of(std::string_view key, std::span<const KeyPlace> places) {
+  for (const KeyPlace& place : places)
+    if (std::ranges::find(place.keys, key) != place.keys.end()) return place.name;
+  return {};
+}
+
+void warn_unknown_key(std::string_view key, const std::string& pointer,
+                      std::span<const std::string_view> known, std::span<const KeyPlace> others,
+                      Warnings& warnings) {
+  if (std::ranges::find(known, key) != known.end() || !warnings.has_room()) return;
+  std::string message = "unknown key " + quote_key(key);
+  const std::string_view place = place_of(key, others);
+  const std::string suggestion = suggest(key, known);
+  if (!place.empty())
+    message += "; it belongs in " + std::string(place);
+  else
+    message += suggestion.empty() ? "; ignored" : suggestion;
+  warnings.add_at_key(pointer + "/" + escape(key), message);
+}
+
+void warn_unknown_keys(const nlohmann::json& object, const std::string& pointer,
+                       std::span<const std::string_view> known, std::span<const KeyPlace> others,
+                       Warnings& warnings) {
+  if (!object.is_object()) return;
+  for (const auto& [key, value] : object.items()) warn_unknown_key(key, pointer, known, others, warnings);
+}
+
+std::size_t count_keys(const nlohmann::json& object, std::span<const KeyPlace> places) {
+  std::size_t count = 0;
+  for (const auto& [key, value] : object.items()) count += place_of(key, places).empty() ? 0 : 1;
+  return count;
+}
+
+std::string tell_place(const nlohmann::json& object, std::span<const KeyPlace> places) {
+  if (!object.is_object()) return {};
+  for (const auto& [key, value] : object.items())
+    if (const std::string_view place = place_of(key, places); !place.empty())
+      return "; " + quote_key(key) + " belongs in " + std::string(place);
+  return {};
 }
 
 }  // namespace opdump::dialect

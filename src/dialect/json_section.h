@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "dialect/dialects.h"
 
 namespace opdump::dialect {
 
@@ -31,6 +32,9 @@ class Warnings {
   // At the value, or at the key, that `pointer` (RFC 6901) names.
   void add(std::string_view pointer, std::string_view message);
   void add_at_key(std::string_view pointer, std::string_view message);
+
+  // For keys that an object of the document has twice.
+  void add_repeated_keys();
 
   // False if a further line would only be counted, and counts it.
   bool has_room();
@@ -67,11 +71,13 @@ class JsonSection {
   // `choices`.
   Error wrong_choice(std::string_view key, std::span<const std::string_view> choices) const;
 
-  // "key not found in name", with a hint if a member that is not in `known` looks like it.
+  // "key not found in name", with a hint if a member that is not in `known` looks like it, or if it is
+  // elsewhere in the document.
   Error missing(std::string_view key, std::span<const std::string_view> known) const;
 
-  // A warning for each member that is not in `known`, with the nearest known key.
-  void warn_unknown(std::span<const std::string_view> known, Warnings& warnings) const;
+  // A warning for each member that is not in `known`, with the nearest known key, or where it belongs.
+  void warn_unknown(std::span<const std::string_view> known, std::span<const KeyPlace> others,
+                    Warnings& warnings) const;
 
   // The value of `key`, which must exist. `allowed` completes the message for a wrong type: "0, 1 or 2".
   Result<std::uint64_t> read_unsigned(std::string_view key, std::string_view allowed) const;
@@ -87,8 +93,24 @@ class JsonSection {
   const nlohmann::json* value_ = nullptr;
 };
 
-// A warning for each member of the root that is not in `known`, with the nearest known key.
-void warn_unknown_root_keys(const JsonDocument& document, std::span<const std::string_view> known,
-                            Warnings& warnings);
+// The name of the place where `key` belongs; empty if it is none of `places`.
+std::string_view place_of(std::string_view key, std::span<const KeyPlace> places);
+
+// A warning if `key` of the object at `pointer` ("" for the root) is not in `known`.
+void warn_unknown_key(std::string_view key, const std::string& pointer,
+                      std::span<const std::string_view> known, std::span<const KeyPlace> others,
+                      Warnings& warnings);
+
+// The same for all keys of `object`.
+void warn_unknown_keys(const nlohmann::json& object, const std::string& pointer,
+                       std::span<const std::string_view> known, std::span<const KeyPlace> others,
+                       Warnings& warnings);
+
+// How many keys of `object` belong in one of `places`.
+std::size_t count_keys(const nlohmann::json& object, std::span<const KeyPlace> places);
+
+// "; "enable" belongs in e2e_dump_settings", if one of the keys of `object` belongs in one of `places`; else
+// "".
+std::string tell_place(const nlohmann::json& object, std::span<const KeyPlace> places);
 
 }  // namespace opdump::dialect

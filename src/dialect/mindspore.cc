@@ -1,5 +1,6 @@
 #include "dialect/mindspore.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -11,7 +12,11 @@ namespace {
 
 constexpr std::string_view kCommon = "common_dump_settings";
 constexpr std::string_view kE2e = "e2e_dump_settings";
-constexpr std::array kSections{kCommon, kE2e};
+constexpr std::string_view kAsync = "async_dump_settings";
+constexpr std::array kSections{kCommon, kE2e, kAsync};
+constexpr std::string_view kAsyncHint =
+    "async_dump_settings is of MindSpore before 1.3 and is ignored: without e2e_dump_settings a dump is "
+    "asynchronous, and op_debug_mode belongs in common_dump_settings";
 constexpr std::array<std::string_view, 13> kCommonKeys{
     "dump_mode",        "path",          "net_name",    "iteration",  "input_output",    "kernels",
     "support_device",   "op_debug_mode", "file_format", "saved_data", "overflow_number", "statistic_category",
@@ -19,6 +24,7 @@ constexpr std::array<std::string_view, 13> kCommonKeys{
 constexpr std::array<std::string_view, 7> kE2eKeys{
     "enable",      "trans_flag", "save_kernel_args", "stat_calc_mode", "device_stat_precision_mode",
     "sample_mode", "sample_num"};
+constexpr std::array kKeyPlaces{KeyPlace{kCommon, kCommonKeys}, KeyPlace{kE2e, kE2eKeys}};
 constexpr std::array<std::string_view, 2> kPlaces{"host", "device"};
 constexpr std::array<std::string_view, 2> kPrecisions{"high", "low"};
 // In the order in which the original looks for them.
@@ -28,8 +34,11 @@ constexpr std::array<std::string_view, 6> kMandatoryKeys{"dump_mode",    "net_na
 }  // namespace
 
 bool recognises_mindspore(const nlohmann::json& root) {
-  return root.is_object() && (root.contains(kCommon) || root.contains(kE2e));
+  return root.is_object() &&
+         std::ranges::any_of(kSections, [&](std::string_view section) { return root.contains(section); });
 }
+
+std::span<const KeyPlace> mindspore_keys() { return kKeyPlaces; }
 
 Result<> check_mindspore_path(const std::filesystem::path& resolved) {
   const std::string text = resolved.string();
@@ -76,9 +85,7 @@ Result<std::optional<std::uint64_t>> MindsporeCompiler::read_number(const JsonSe
 }
 
 Result<plan::DumpPlan> MindsporeCompiler::compile() {
-  warn_unknown_root_keys(document_, kSections, warnings_);
-  common_.warn_unknown(kCommonKeys, warnings_);
-  e2e_.warn_unknown(kE2eKeys, warnings_);
+  warn_unknown_keys();
   OPDUMP_CHECK_OK(read_e2e());
   OPDUMP_CHECK_OK(check_presence());
   OPDUMP_CHECK_OK(read_dump_mode());
@@ -100,6 +107,18 @@ Result<plan::DumpPlan> MindsporeCompiler::compile() {
   if (nothing_) plan_.steps = plan::StepSet::none();
   plan_.warnings = warnings_.take();
   return std::move(plan_);
+}
+
+bool MindsporeCompiler::has_async() const {
+  return document_.root().is_object() && document_.root().contains(kAsync);
+}
+
+void MindsporeCompiler::warn_unknown_keys() {
+  warnings_.add_repeated_keys();
+  if (has_async()) warnings_.add_at_key("/" + std::string(kAsync), kAsyncHint);
+  dialect::warn_unknown_keys(document_.root(), "", kSections, kKeyPlaces, warnings_);
+  common_.warn_unknown(kCommonKeys, kKeyPlaces, warnings_);
+  e2e_.warn_unknown(kE2eKeys, kKeyPlaces, warnings_);
 }
 
 Result<> MindsporeCompiler::read_e2e() {
@@ -152,6 +171,8 @@ Error MindsporeCompiler::missing_section() const {
     for (const auto& [key, value] : document_.root().items())
       if (key != kE2e && key.size() < 100 && find_nearest(key, std::span(&kCommon, 1)))
         return document_.error("", message.append("; is \"").append(key).append("\" meant to be it?"));
+  message += tell_place(document_.root(), kKeyPlaces);
+  if (has_async()) message.append("; ").append(kAsyncHint);
   return document_.error("", message);
 }
 

@@ -10,8 +10,11 @@
 
 namespace opdump::dialect {
 
-// An object with one of the two sections.
+// An object with one of the two sections, or with the one that old releases had.
 bool recognises_mindspore(const nlohmann::json& root);
+
+// Its sections and what belongs in them.
+std::span<const KeyPlace> mindspore_keys();
 
 // The resolved path must end in ".json". Errors: config.
 Result<> check_mindspore_path(const std::filesystem::path& resolved);

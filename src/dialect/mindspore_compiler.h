@@ -33,6 +33,8 @@ class MindsporeCompiler {
   // common_dump_settings
   Result<> check_presence();
   Error missing_section() const;
+  bool has_async() const;
+  void warn_unknown_keys();
   Result<> read_dump_mode();
   Result<> read_path();
   Result<> read_net_name();

@@ -58,6 +58,44 @@ TEST(MindsporePositions, OfWhatIsMissing) {
     EXPECT_FALSE(compile(text, make_options(true))) << text;
 }
 
+TEST(MindsporePositions, OfKeysInAnotherSection) {
+  Config config;
+  config.set("enable", "true").set("e2e.saved_data", "\"tensor\"");
+  EXPECT_THAT(must_compile(config, make_options(false)).warnings,
+              ElementsAre(HasSubstr("unknown key \"enable\"; it belongs in e2e_dump_settings"),
+                          HasSubstr("unknown key \"saved_data\"; it belongs in common_dump_settings")));
+  config.set("dump_mode", "").set("e2e.dump_mode", "0");
+  EXPECT_EQ(complaint(config, make_options(false)),
+            "f.json:11:1: dump_mode not found in common_dump_settings, which needs it; here it is in "
+            "\"e2e_dump_settings\"");
+  const auto outside = compile("{\"common_dump_settings\": {},\n\"dump_mode\": 0}", make_options(false));
+  ASSERT_FALSE(outside);
+  EXPECT_EQ(
+      outside.error().message(),
+      "f.json:2:1: dump_mode not found in common_dump_settings, which needs it; here it is outside of it");
+}
+
+TEST(MindsporePositions, OfKeysThatAreRepeated) {
+  std::string text = Config().text();
+  text.insert(text.find("\"path\""), "\"path\": \"/other\", ");
+  const auto plan = compile(text, make_options(false));
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->root, "/data");
+  EXPECT_THAT(plan->warnings, ElementsAre("f.json:8:19: the key \"path\" is repeated; the last one counts"));
+}
+
+TEST(MindsporePositions, OfTheSectionThatOldReleasesHad) {
+  std::string text = Config().offline().text();
+  text.insert(text.rfind('}'), ", \"async_dump_settings\": {\"enable\": true}");
+  const auto plan = compile(text, make_options(false));
+  ASSERT_TRUE(plan);
+  EXPECT_THAT(plan->warnings, testing::Contains(HasSubstr("async_dump_settings is of MindSpore before 1.3")));
+  const auto alone =
+      make_plan("f.json", R"({"async_dump_settings": {"enable": true}})", "", make_options(false));
+  ASSERT_FALSE(alone);
+  EXPECT_THAT(alone.error().message(), HasSubstr("async_dump_settings is of MindSpore before 1.3"));
+}
+
 TEST(MindsporePositions, E2eMustBeAnObjectUnlessStrict) {
   Config config;
   config.has_e2e = false;

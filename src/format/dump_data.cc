@@ -5,6 +5,7 @@
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 
+#include "base/content.h"
 #include "format/dump_names.h"
 
 namespace opdump::format {
@@ -288,7 +289,8 @@ Result<DumpData> read_message(std::span<const std::byte> file, Extent message) {
     if (!reader.is_too_large()) return data;
     return Error(Code::limit, "header: more than " + std::to_string(kMaxDumpEntries) + " entries");
   } catch (const std::exception& e) {
-    return Error(Code::corrupt, std::string("header: not a DumpData message: ") + e.what());
+    return Error(Code::corrupt,
+                 std::string("header: not a DumpData message: ") + e.what() + tell_content(file));
   }
 }
 
@@ -348,11 +350,11 @@ std::string encode_dump_header(const DumpData& data) {
 
 Result<DumpData> decode_dump_data(std::span<const std::byte> file) {
   if (file.size() < kLengthBytes)
-    return Error(Code::corrupt,
-                 "header: a length of 8 bytes expected, " + std::to_string(file.size()) + " bytes in file");
+    return Error(Code::corrupt, "header: a length of 8 bytes expected, " + std::to_string(file.size()) +
+                                    " bytes in file" + tell_content(file));
   const std::uint64_t length = decode_length(file);
   const std::uint64_t available = file.size() - kLengthBytes;
-  if (length == 0) return Error(Code::corrupt, "header: 0 bytes announced");
+  if (length == 0) return Error(Code::corrupt, "header: 0 bytes announced" + tell_content(file));
   if (length > available) {
     // The first bytes of a version 1 file are its version, and as a length far too large.
     auto first_version = read_message(file, {0, file.size()});
@@ -360,6 +362,8 @@ Result<DumpData> decode_dump_data(std::span<const std::byte> file) {
       place_payload(*first_version, file.size(), file.size());
       return first_version;
     }
+    const std::string content = tell_content(file);
+    if (!content.empty()) return Error(Code::corrupt, "no dump of an operator" + content);
     return Error(Code::corrupt, "header: " + std::to_string(length) + " bytes announced, " +
                                     std::to_string(available) + " in file");
   }

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/content.h"
 #include "base/text.h"
 #include "format/graph_ir.h"
 #include "format/ir_text.h"
@@ -43,12 +44,15 @@ std::vector<std::string_view> find_list(std::string_view attributes, std::string
 class IrReader {
  public:
   Result<std::vector<model::Graph>> read(std::string_view text) {
+    const std::string_view content = recognise_content(text);
     while (!text.empty()) {
       const std::size_t end = text.find('\n');
       read_line(text.substr(0, end));
       text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     }
-    if (!has_entry_ && graphs_.empty()) return Error(Code::corrupt, "there is no graph in it");
+    if (!has_entry_ && graphs_.empty())
+      return Error(Code::corrupt, std::string("there is no graph in it") +
+                                      (content.empty() ? "" : "; it is " + std::string(content)));
     if (graphs_.empty()) begin_graph(entry_);
     const auto entry = std::ranges::find(graphs_, entry_, &model::Graph::name);
     if (entry != graphs_.end()) std::rotate(graphs_.begin(), entry, entry + 1);

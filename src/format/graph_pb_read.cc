@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <map>
+#include <span>
 #include <utility>
 
+#include "base/content.h"
 #include "base/text.h"
 #include "format/graph_pb.h"
 #include "format/graph_proto.h"
@@ -190,9 +192,11 @@ Result<model::Graph> decode_graph_pb(std::string_view bytes) {
   auto model = proto::decode_model(bytes);
   if (model && model->graph) return PbReader(*model->graph).read();
   auto graph = proto::decode_graph(bytes);
+  const std::string content = tell_content(std::as_bytes(std::span(bytes)));
+  if (!graph && !content.empty()) return Error(Code::corrupt, "there is no graph in it" + content);
   if (!graph) return model ? graph.take_error() : model.take_error();
   if (graph->node.empty() && graph->parameters.empty())
-    return Error(Code::corrupt, "there is no graph in it");
+    return Error(Code::corrupt, "there is no graph in it" + content);
   return PbReader(*graph).read();
 }
 
