@@ -46,6 +46,7 @@ std::string read_all(const fs::path& path) {
 }
 
 constexpr const char* kNoTask = "no task";
+constexpr const char* kBlocked = "blocked layout";
 
 bool is_model_output(const ModelFile& model, std::string_view name) {
   return std::ranges::find(model.outputs, name, &NamedValue::name) != model.outputs.end();
@@ -82,8 +83,43 @@ void Network::take_optimized() {
   options.save_optimized = path.string();
   const Engine engine(runtime_, bytes_, options);
   std::string optimized = read_all(path);
-  original_names_ = find_original_names(model_, read_model(optimized));
+  const ModelFile file = read_model(optimized);
+  original_names_ = find_original_names(model_, file);
+  note_blocked(file);
   adopt(std::move(optimized), {});
+}
+
+// What of `optimized` lies in blocks. How many channels a value has follows from the operators that made it,
+// up to those that bring one into blocks: what these read, ONNX Runtime is asked.
+void Network::note_blocked(const ModelFile& optimized) {
+  if (!has_blocks(optimized)) return;
+  block_ = find_block(runtime_);
+  std::vector<std::string_view> asked;
+  std::map<std::string, std::int64_t, std::less<>> channels;
+  const auto note = [&](const auto& value) {
+    if (value.dims.size() > 1) channels[std::string(value.name)] = value.dims[1];
+  };
+  for (const NamedValue& input : model_.inputs) note(input);
+  for (const std::string_view value : find_reordered(optimized))
+    if (model_.producers.contains(value) && std::ranges::find(asked, value) == asked.end())
+      asked.push_back(value);
+  for (const ExpectedOutput& output : find_types(asked)) note(output);
+  blocked_ = find_blocked(model_, optimized, original_names_, std::max<std::size_t>(block_, 1),
+                          [&](std::string_view value) {
+                            const auto known = channels.find(value);
+                            return known == channels.end() ? -1 : known->second;
+                          });
+}
+
+// Of values that operators make.
+std::vector<ExpectedOutput> Network::find_types(std::span<const std::string_view> values) {
+  if (values.empty()) return {};
+  const std::vector<std::size_t> nodes = find_ancestors(model_, model_.nodes.size(), values);
+  const std::string part = encode_part(model_, nodes, values);
+  std::vector<std::string_view> used;
+  const ModelFile file = read_model(part);
+  for (const StoredTensor& tensor : file.initializers) used.push_back(tensor.name);
+  return Engine(runtime_, part, engine_options(used)).find_outputs();
 }
 
 std::optional<std::size_t> Network::find_node(std::string_view name) const {
@@ -110,12 +146,7 @@ ExpectedOutput Network::find_type(std::string_view value) {
   const auto maker = model_.producers.find(value);
   if (maker == model_.producers.end()) throw Failure("the model has no value " + found.name);
   const std::lock_guard lock(mutex_);
-  const std::vector<std::size_t> nodes = find_ancestors(model_, maker->second + 1, {&value, 1});
-  const std::string part = encode_part(model_, nodes, {&value, 1});
-  std::vector<std::string_view> used;
-  const ModelFile file = read_model(part);
-  for (const StoredTensor& tensor : file.initializers) used.push_back(tensor.name);
-  std::vector<ExpectedOutput> outputs = Engine(runtime_, part, engine_options(used)).find_outputs();
+  std::vector<ExpectedOutput> outputs = find_types({&value, 1});
   return outputs.empty() ? found : std::move(outputs.front());
 }
 
@@ -340,11 +371,29 @@ opdump_tensor Network::describe(std::string_view name, std::uint32_t index, cons
   result.undumped = tensor.undumped;
   if (!tensor.undumped && tensor.dtype == OPDUMP_DTYPE_UNDEFINED)
     result.undumped = element_type(tensor.element_type).name;
+  if (const auto blocking = blocked_.find(name); blocking != blocked_.end() && result.data)
+    unblock(tensor, blocking->second, result);
   return result;
+}
+
+// What was recorded of the same bytes before was in this form too: the number of the contents stays.
+void Network::unblock(const Tensor& tensor, const Blocking& blocking, opdump_tensor& result) {
+  auto restored = restore(tensor, blocking, block_);
+  if (!restored) {
+    result.undumped = kBlocked;
+    result.data = nullptr;
+    return;
+  }
+  const Restored& kept = restored_.emplace_back(std::move(*restored));
+  result.rank = static_cast<std::uint32_t>(kept.dims.size());
+  result.shape = kept.dims.data();
+  result.data = kept.bytes.data();
+  result.owner = nullptr;
 }
 
 void Network::report(const Work& work, std::size_t index, const Values& values, bool failed) {
   const Node& node = model_.nodes[index];
+  restored_.clear();
   const auto describe_all = [&](const std::vector<std::string_view>& names, int want) {
     std::vector<opdump_tensor> tensors;
     if (!work.has(index, want)) return tensors;

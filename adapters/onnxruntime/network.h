@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -19,6 +20,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "blocked.h"
 #include "engine.h"
 #include "failure.h"
 #include "fused.h"
@@ -101,6 +103,9 @@ class Network {
   void report_until(std::size_t end, Work& work, const Values& values);
   void report(const Work& work, std::size_t index, const Values& values, bool failed);
   const std::pair<const std::string, std::uint64_t>& number_of(std::string_view name);
+  void note_blocked(const ModelFile& optimized);
+  std::vector<ExpectedOutput> find_types(std::span<const std::string_view> values);
+  void unblock(const Tensor& tensor, const Blocking& blocking, opdump_tensor& result);
   opdump_tensor describe(std::string_view name, std::uint32_t index, const Values& values);
   std::size_t find_failing(std::size_t first, std::span<const Tensor> inputs);
   [[noreturn]] void tell_failing(Work work, std::span<const Tensor> inputs, const Failure& failure);
@@ -112,6 +117,9 @@ class Network {
   std::string bytes_;
   ModelFile model_;
   std::vector<std::vector<std::string>> original_names_;  // of as_executed, for each operator
+  Blockings blocked_;                                     // of as_executed
+  std::size_t block_ = 0;                                 // channels in one
+  std::deque<Restored> restored_;  // what the operator that is being told of has of these
   std::vector<std::string> input_names_;
   std::unique_ptr<Initializers> initializers_;
   std::map<std::size_t, Tensor> constants_;

@@ -37,6 +37,20 @@ bool have_names(Slots&& slots) {
   return false;
 }
 
+std::string tell_left_out(Fusion fusion) {
+  switch (fusion) {
+    case Fusion::fused:
+      return "of several operators that were fused only what the last one makes is compared";
+    case Fusion::part:
+      return "part of an operator that was fused";
+    case Fusion::added:
+      return "put in by the engine";
+    case Fusion::none:
+      break;
+  }
+  return {};
+}
+
 // The place of a slot in its record.
 std::string_view place_of(std::string_view record) {
   SortKeyReader in(record);
@@ -52,6 +66,7 @@ OperatorComparison make_operator(const OperatorPair& pair, const dump::DumpSet& 
                                  const dump::DumpSet& actual) {
   OperatorComparison op;
   op.is_alone = pair.is_alone;
+  op.left_out = tell_left_out(pair.fusion);
   if (pair.golden != OperatorPair::kNone)
     op.golden = std::make_shared<const OperatorRun>(golden.runs()[pair.golden]);
   if (pair.actual != OperatorPair::kNone)
@@ -66,6 +81,7 @@ Result<OperatorParts> OperatorParts::make(const OperatorPair& pair, const dump::
   OperatorParts made;
   made.parts_ = parts;
   made.is_alone_ = pair.is_alone;
+  made.left_out_ = tell_left_out(pair.fusion);
   const bool is_paired = pair.golden != OperatorPair::kNone && pair.actual != OperatorPair::kNone;
   made.by_name_ = is_paired && have_names(golden.runs().slots(pair.golden)) &&
                   have_names(actual.runs().slots(pair.actual));
@@ -123,6 +139,7 @@ Result<OperatorComparison> OperatorParts::next() {
   }
   OperatorComparison part;
   part.is_alone = is_alone_;
+  part.left_out = left_out_;
   part.has_more = !is_last;
   part.golden = as_shared(golden_.slots != nullptr, std::move(golden));
   part.actual = as_shared(actual_.slots != nullptr, std::move(actual));
@@ -141,6 +158,7 @@ void MeasuredParts::add(const OperatorComparison& part) {
     heads_.golden = head(part.golden);
     heads_.actual = head(part.actual);
     heads_.is_alone = part.is_alone;
+    heads_.left_out = part.left_out;
   }
   packed_.clear();
   Packer out(packed_);
@@ -161,6 +179,7 @@ Result<> MeasuredParts::visit(const std::function<Result<>(OperatorComparison pa
     Unpacker in(packed);
     OperatorComparison part;
     part.is_alone = heads_.is_alone;
+    part.left_out = heads_.left_out;
     part.has_more = in.object<bool>();
     const std::uint64_t count = in.number();
     const auto copy = [&](const std::shared_ptr<const OperatorRun>& head) {

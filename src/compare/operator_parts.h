@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "base/record_sorter.h"
@@ -40,6 +41,7 @@ class OperatorParts {
   Result<> take(Source& source, std::string_view place, dump::OperatorRun& run);
 
   bool by_name_ = false, is_alone_ = false;
+  std::string left_out_;
   Source golden_, actual_;
   dump::SlotPacker packer_;
   std::uint64_t parts_ = 0, given_ = 0, count_ = 0, taken_ = 0;  // parts; slots of both dumps

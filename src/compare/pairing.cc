@@ -92,6 +92,7 @@ struct Part {
   const Runs* runs = nullptr;
   std::uint32_t first = 0, last = 0;
   ScratchVector<std::uint32_t> partners{};  // of each: from the first of the other part, or kNone
+  ScratchVector<Fusion> fusions{};          // of each; empty: none
 
   std::uint32_t size() const { return last - first; }
   const Runs::Section& section_of(std::uint32_t i) const { return runs->section_of(first + i); }
@@ -148,7 +149,7 @@ class FramePairing {
 
   Result<> join_names() {
     const auto name = [](const Part& part, std::uint32_t i) {
-      return part.runs->without_slots(part.first + i).name;
+      return name_of(part.runs->without_slots(part.first + i));
     };
     OPDUMP_CHECK_OK(join_equal(rule_->graph, name));
     // Layouts spell a name with more or with fewer characters of the program's.
@@ -156,6 +157,13 @@ class FramePairing {
         rule_->graph, [&](const Part& part, std::uint32_t i) { return dump::plain_name(name(part, i)); }));
     // A model that is loaded in another order has another number.
     return join_equal(false, name);
+  }
+
+  // Errors: io.
+  Result<> note_fusions(bool& has_fused) {
+    if (!has_open(golden_) && !has_open(actual_)) return ok();
+    OPDUMP_CHECK_OK(note_fusions(golden_, actual_, has_fused));
+    return note_fusions(actual_, golden_, has_fused);
   }
 
   // Shapes may have to be read from files: only for what names did not settle.
@@ -170,7 +178,7 @@ class FramePairing {
       const std::int64_t graph = rule_->graph_of(part.section_of(i));
       const std::size_t at =
           first_index(0, graphs.size(), [&](std::size_t open) { return graphs[open] >= graph; });
-      const bool is_open = at < graphs.size() && graphs[at] == graph;
+      const bool is_open = at < graphs.size() && graphs[at] == graph && !tells_originals(part, i);
       return is_open ? signature(*part.runs, part.first + i) : std::string();
     });
   }
@@ -193,6 +201,46 @@ class FramePairing {
  private:
   FramePairing(Part golden, Part actual, const FrameRule& rule)
       : golden_(std::move(golden)), actual_(std::move(actual)), rule_(&rule) {}
+
+  static bool tells_originals(const OperatorRun& run) { return run.op != nullptr && run.op->original_names; }
+  static bool tells_originals(const Part& part, std::uint32_t i) {
+    return tells_originals(part.runs->without_slots(part.first + i));
+  }
+  static bool has_open(const Part& part) {
+    for (std::uint32_t i = 0; i < part.size(); ++i)
+      if (part.partners[i] == kNone) return true;
+    return false;
+  }
+  // What an engine made of others goes by the last of these, which gives what it gives.
+  static std::string name_of(const OperatorRun& run) {
+    return tells_originals(run) && !run.op->original_names->empty() ? run.op->original_names->back()
+                                                                    : run.name;
+  }
+
+  // Which operators of `made` an engine made of several in `whole`, or put in, and which of these have no
+  // partner because of that.
+  Result<> note_fusions(Part& made, Part& whole, bool& has_fused) {
+    for (Part* part : {&made, &whole})
+      if (part->fusions.empty()) OPDUMP_CHECK_OK(part->fusions.resize(part->size(), Fusion::none));
+    Keys originals, open;
+    for (std::uint32_t i = 0; i < made.size(); ++i) {
+      const OperatorRun run = made.runs->without_slots(made.first + i);
+      if (!tells_originals(run)) continue;
+      if (run.op->original_names->empty() && made.partners[i] == kNone) made.fusions[i] = Fusion::added;
+      for (const std::string& name : *run.op->original_names) originals.add(i, 0, dump::plain_name(name));
+    }
+    for (std::uint32_t i = 0; i < whole.size(); ++i)
+      if (whole.partners[i] == kNone)
+        open.add(i, 0, dump::plain_name(whole.runs->without_slots(whole.first + i).name));
+    return Keys::match(originals, open, [&](std::uint32_t fused, std::uint32_t part) {
+      made.fusions[fused] = Fusion::fused;
+      whole.fusions[part] = Fusion::part;
+      has_fused = true;
+    });
+  }
+  static Fusion fusion_of(const Part& part, std::uint32_t i) {
+    return i == kNone || part.fusions.empty() ? Fusion::none : part.fusions[i];
+  }
 
   // Joins what has no partner yet and agrees in its key, in order of execution.
   template <typename KeyOf>
@@ -234,13 +282,15 @@ Result<> FramePairing::append_pairs(ScratchVector<OperatorPair>& pairs) const {
       SortKeyReader extra(reader.record());
       if (extra.number() != g) break;
       const std::uint32_t a = actual_.first + static_cast<std::uint32_t>(extra.number());
-      OPDUMP_CHECK_OK(pairs.push_back({kNone, a, golden_.size() == 0}));
+      OPDUMP_CHECK_OK(
+          pairs.push_back({kNone, a, golden_.size() == 0, fusion_of(actual_, a - actual_.first)}));
       OPDUMP_TRY(has_extra, reader.next());
     }
     if (g == golden_.size()) break;
     const std::uint32_t a = golden_.partners[g];
     OPDUMP_CHECK_OK(
-        pairs.push_back({golden_.first + g, a == kNone ? kNone : actual_.first + a, actual_.size() == 0}));
+        pairs.push_back({golden_.first + g, a == kNone ? kNone : actual_.first + a, actual_.size() == 0,
+                         std::max(fusion_of(golden_, g), fusion_of(actual_, a))}));
   }
   return ok();
 }
@@ -335,6 +385,7 @@ FrameRule make_rule(const Runs& golden, const Runs& actual, const TailsOfBoth& t
 Result<Pairing> pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth& tails) {
   Pairing pairing;
   const FrameRule rule = make_rule(golden, actual, tails, pairing.notes);
+  bool has_fused = false;
   for (std::uint32_t g = 0, a = 0; g < golden.size() || a < actual.size();) {
     // Both are in order of their frames: the lower one is next.
     Part of_golden = part_at(golden, g, rule, tails.golden);
@@ -353,6 +404,7 @@ Result<Pairing> pair_operators(const Runs& golden, const Runs& actual, const Tai
     OPDUMP_TRY(FramePairing frame, FramePairing::make(std::move(of_golden), std::move(of_actual), rule));
     if (golden_size > 0 && actual_size > 0) {
       OPDUMP_CHECK_OK(frame.join_names());
+      OPDUMP_CHECK_OK(frame.note_fusions(has_fused));
       join_loose(golden, actual, frame, pairing.notes);
       OPDUMP_CHECK_OK(frame.join_signatures());
     }
@@ -361,6 +413,8 @@ Result<Pairing> pair_operators(const Runs& golden, const Runs& actual, const Tai
     else
       OPDUMP_CHECK_OK(frame.append_pairs(pairing.pairs));
   }
+  if (has_fused)
+    pairing.notes.emplace_back("operators that an engine fused are compared by what the last of them makes");
   return pairing;
 }
 

@@ -12,11 +12,20 @@
 
 namespace opdump::compare {
 
+// What became of an operator where an engine executed other operators than the other dump has.
+enum class Fusion : std::uint8_t {
+  none,
+  fused,  // it stands for several of the other dump, and has the last of them for its partner
+  part,   // another one stands for it
+  added,  // the engine put it in
+};
+
 // Executions by their index in dump::Runs.
 struct OperatorPair {
   static constexpr std::uint32_t kNone = UINT32_MAX;  // at most one of the two: it has no partner
   std::uint32_t golden = kNone, actual = kNone;
   bool is_alone = false;  // has no partner, as has nothing else of its rank and step
+  Fusion fusion = Fusion::none;
 };
 // One of the two may be null: the slot has no partner.
 struct SlotPair {
@@ -37,7 +46,8 @@ struct TailsOfBoth {
 };
 
 // Pairs runs of the same (rank, graph, step): first by equal names (as layouts spell them; of what is left,
-// in whatever graph), then, of what is left, by equal scope, type and slot shapes. Several of the same kind
+// in whatever graph), then, of what is left, by equal scope, type and slot shapes. An operator that an engine
+// made of others bears the name of the last of them. Several of the same kind
 // pair in order. A rank, graph or step that is the only one on each side need not be equal: a note says so.
 // So does one where each dump is a single tensor. What ran after the last step is paired where both dumps
 // have it after the same step and ran the same operators there; else it is left out, and a note says so. Both

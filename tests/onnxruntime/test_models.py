@@ -1,4 +1,5 @@
 """What `opdump run MODEL.onnx` dumps: every operator's inputs and outputs, of all kinds of models."""
+import json
 import os
 import pathlib
 import subprocess
@@ -6,7 +7,10 @@ import sys
 
 import numpy as np
 import onnx
+import onnx.helper
+import onnx.numpy_helper
 import pytest
+from conftest import OPDUMP
 from onnx import numpy_helper
 
 EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples/onnx"
@@ -241,6 +245,43 @@ def test_as_executed(run, models):
     scores = run.output("digits", "scores")
     run.model(models, "digits", settings={"path": str(run.directory / "plain")})
     assert np.allclose(scores, run.output("digits", "scores"), atol=1e-4)
+
+
+@pytest.fixture
+def blocks(tmp_path):
+    """What ONNX Runtime executes with channels in blocks: 20 of them fill no whole number of these."""
+    random = np.random.default_rng(0)
+    weights = {"w": (20, 3, 3, 3), "b": (20,), "w2": (16, 20, 3, 3), "w3": (16, 1, 3, 3)}
+    pads = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
+    node = onnx.helper.make_node
+    nodes = [node("Conv", ["x", "w", "b"], ["c"], "conv", **pads), node("Relu", ["c"], ["r"], "relu"),
+             node("MaxPool", ["r"], ["p"], "pool", kernel_shape=[2, 2], strides=[2, 2]),
+             node("Conv", ["p", "w2"], ["d"], "conv2", **pads), node("Conv", ["d", "w3"], ["e"], "depthwise", group=16, **pads),
+             node("Sigmoid", ["e"], ["s"], "sigmoid"), node("Add", ["s", "d"], ["a"], "add"),
+             node("Concat", ["a", "d"], ["k"], "concat", axis=1), node("AveragePool", ["k"], ["q"], "average", kernel_shape=[2, 2]),
+             node("GlobalAveragePool", ["q"], ["g"], "global")]
+    value = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph(nodes, "blocks", [value("x", 1, ["n", 3, 8, 8])], [value("g", 1, ["n", 32, 1, 1])],
+                                   [onnx.numpy_helper.from_array(random.standard_normal(shape).astype("f4"), name) for name, shape in weights.items()])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), tmp_path / "blocks.onnx")
+    np.save(tmp_path / "x.npy", random.standard_normal((2, 3, 8, 8)).astype("f4"))
+    return tmp_path / "blocks.onnx"
+
+
+def test_blocked_layouts_are_not_accused(run, blocks):
+    """The graph as executed against the graph as written: fused operators by what the last of them makes."""
+    arguments = [blocks, "--input", f"x={blocks.parent / 'x.npy'}"]
+    run.run(*arguments, settings={"path": str(run.directory / "written")})
+    run.run(*arguments, "--as-executed", settings={"path": str(run.directory / "executed")})
+    done = subprocess.run([OPDUMP, "compare", "written", "executed", "--json", "--rtol", "1e-4", "--atol", "1e-4"],
+                          cwd=run.directory, capture_output=True, text=True)
+    *slots, summary = map(json.loads, done.stdout.splitlines())
+    assert done.returncode == 0, done.stdout
+    seen = {(slot["operator"].split(" ")[0], slot["slot"]): slot for slot in slots}
+    assert {seen[name, "output.0"]["verdict"] for name in ("relu", "pool", "conv2", "sigmoid", "concat", "average", "global")} == {"match"}
+    assert seen["pool", "output.0"]["shape"] == "(2,20,4,4)"
+    assert {seen["conv2", f"input.{i}"]["verdict"] for i in range(2)} == {"match"}, "also the weights"
+    assert seen["conv", "output.0"]["verdict"] == "skipped" and seen["conv", "output.0"]["reason"] == "part of an operator that was fused"
 
 
 def test_the_operator_that_fails_is_named(run, models):
