@@ -71,6 +71,17 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             module.__class__ = _Callable
 
 
+def advise(error: BaseException | None) -> str | None:
+    """What would have helped a program that ended with `error`; None if that is not one of these modules' absence."""
+    name = getattr(error, "name", None)
+    if isinstance(error, AttributeError) and isinstance(getattr(error, "obj", None), ModuleType):
+        name = f"{error.obj.__name__}.{name}"
+    elif not isinstance(error, ImportError):
+        return None
+    family = next((family for family, names in FAMILIES.items() if name in names), None)
+    return family and f"{name} is not installed; `opdump run --compat {family}` provides it"
+
+
 def install(families: Iterable[str]) -> None:
     """Raises ValueError for an unknown family."""
     names: dict[str, str] = {}

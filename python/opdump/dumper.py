@@ -20,6 +20,7 @@ import warnings
 __all__ = ["dumper", "get_op_map"]
 
 _OFF, _DUMP, _LOAD, _CHECK_OVERFLOW = range(4)
+_NPU = 10  # as DeviceType
 
 
 class dumper:  # noqa: N801  (the original's name)
@@ -31,7 +32,8 @@ class dumper:  # noqa: N801  (the original's name)
 
     `bug_compatible`: files with the bytes of the original, and its refusals. `node_names`: "1.5" calls backward nodes as
     that version did (AddmmBackward), "native" as the installed one does (AddmmBackward0). `device_type`: what the
-    attribute DeviceType says of every tensor; 10 is an NPU, the only device that CANN's comparison takes for its -m file.
+    attribute DeviceType says of every tensor; 10 is an NPU, the only device that CANN's comparison takes for its -m file,
+    and the default under ``opdump run --compat dumper``.
     """
 
     def __init__(
@@ -59,7 +61,7 @@ class dumper:  # noqa: N801  (the original's name)
         self._with_acl = load_with_acl_dump
         self._bug_compatible = _is_strict() if bug_compatible is None else bug_compatible
         self._node_names = node_names
-        self._device_type = -1 if device_type is None else device_type
+        self._device_type = self._default_device() if device_type is None else device_type
         self._entered = False
 
     def __enter__(self) -> dumper | None:
@@ -81,6 +83,11 @@ class dumper:  # noqa: N801  (the original's name)
         loss = _dumper.stop()
         if loss:
             warnings.warn(f"the file is not complete: {loss}", RuntimeWarning, stacklevel=2)
+
+    def _default_device(self) -> int:
+        """-1: where the tensor is. A script for NPUs that runs as it is makes files that are an NPU's."""
+        families = os.environ.get("OPDUMP_COMPAT", "").split(",")
+        return _NPU if "dumper" in families and not self._bug_compatible else -1
 
     def _begin(self, mode: int) -> None:
         with_acl = self._with_acl and mode == _LOAD

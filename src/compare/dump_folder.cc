@@ -261,9 +261,21 @@ class DumpFolder::Scanner {
   Outcome<TaskMode> mode_of(const std::string& name, Fields fields) {
     if (fields.back() == "npy" || fields.size() <= kShortNameFields) return TaskMode::normal;
     const std::string_view type = fields[fields.size() - 4];
-    if (type.size() != 1 || type[0] < '0' || type[0] > '4') return Failure{Status::task_type, ""};
+    if (type.size() != 1 || type[0] < '0' || type[0] > '4') return tell_task_type(name, type, fields.back());
     if (type[0] != '4') return TaskMode::normal;
     return name.find(kSlice) != std::string::npos ? TaskMode::manual : TaskMode::automatic;
+  }
+
+  // The original ends here without a word.
+  Failure tell_task_type(const std::string& name, std::string_view type, std::string_view suffix) {
+    const std::string file = "The file \"" + name + "\" in the path \"" + folder_.path_ + "\" ";
+    if (suffix == "csv")
+      return journal_.fail(Status::task_type,
+                           file +
+                               "is a table of statistics (\"dump_data\": \"stats\"), and tensors are "
+                               "compared here. \"opdump compare\" compares statistics.");
+    return journal_.fail(Status::task_type, file + "has the task type \"" + std::string(type) +
+                                                "\" in its name, which is none of 0 to 4.");
   }
 
   DumpFolder& folder_;

@@ -160,7 +160,8 @@ class TorchComparison {
     return journal_.fail(
         Status::invalid_dump,
         "My dump file is not the dump data of the model executed on the AI processor, please "
-        "check -m param!");
+        "check -m param! A script that is recorded with \"opdump run --compat dumper\", or by a dumper with "
+        "device_type=10, makes a file that can be compared.");
   }
 
   Status compare_calls(const TorchDump& mine, const TorchDump& golden, const compare::TorchPairing& pairing) {

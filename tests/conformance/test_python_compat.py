@@ -1,6 +1,9 @@
 """opdump run --compat: modules under the names of the originals."""
 
+import subprocess
+
 import pytest
+from conftest import BUILD, OPDUMP
 
 
 @pytest.mark.parametrize("line", [
@@ -32,6 +35,30 @@ def test_the_dumper_of_torch_utils(opdump):
     assert (opdump.directory / "a.h5").stat().st_size > 0 and "nothing was dumped" not in done.stderr
 
 
+def test_files_of_the_dumper_are_those_of_an_npu(opdump):
+    """CANN's comparison takes no others for -m."""
+    opdump.plain("""
+        import torch
+        for path in ("a.h5", "b.h5"):
+            with torch.utils.dumper(use_dump=True, dump_path=path):
+                torch.arange(6.).reshape(2, 3).t().cos()
+    """, under=("--compat", "dumper"))
+    compare = [OPDUMP, "msaccucmp", "compare", "-m", "a.h5", "-g", "b.h5", "-out", "result"]
+    done = subprocess.run(compare, cwd=opdump.directory, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    [table] = (opdump.directory / "result").glob("*.csv")
+    cells = [line.split(",") for line in table.read_text().splitlines()]
+    assert {row[6] for row in cells[1:] if row[1] == "cos"} == {"1.000000"}
+    opdump.plain("""
+        import torch
+        from opdump.dumper import dumper
+        with dumper(use_dump=True, dump_path="a.h5"):
+            torch.ones(2).cos()
+    """, env={"PYTHONPATH": str(BUILD / "python")})
+    refused = subprocess.run(compare, cwd=opdump.directory, capture_output=True, text=True)
+    assert refused.returncode == 11 and "opdump run --compat dumper" in refused.stderr
+
+
 def test_one_state(opdump):
     """Under whatever name."""
     opdump.plain("""
@@ -46,6 +73,14 @@ def test_one_state(opdump):
 def test_only_what_is_asked_for(opdump):
     done = opdump.plain("import npu_device", under=("--compat", "torchair"), expect=1)
     assert "No module named 'npu_device'" in done.stderr
+    assert "opdump: npu_device is not installed; `opdump run --compat npu_device` provides it\n" in done.stderr
+
+
+def test_what_would_help_is_said(opdump):
+    done = opdump.plain("import torch; torch.utils.dumper(use_dump=True)", under=("--compat", "torchair"), expect=1)
+    assert "opdump: torch.utils.dumper is not installed; `opdump run --compat dumper` provides it\n" in done.stderr
+    caught = "try:\n    import npu_device\nexcept ImportError:\n    pass\nimport nothing_of_this_name"
+    assert "--compat" not in opdump.plain(caught, under=("--compat", "torchair"), expect=1).stderr
 
 
 @pytest.mark.parametrize("name", ["torchair", "npu_device", "torch_npu"])

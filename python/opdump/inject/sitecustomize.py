@@ -1,5 +1,6 @@
 """Loaded by every Python under `opdump run`, because its directory comes first in PYTHONPATH."""
 
+import atexit
 import importlib.util
 import os
 import sys
@@ -22,7 +23,18 @@ def _run_hidden_sitecustomize():
             return
 
 
+def _advise():
+    """Says what would have helped a program that ended because a module was not there."""
+    error = getattr(sys, "last_value", None)
+    if isinstance(error, (ImportError, AttributeError)):
+        from opdump import _compat
+
+        if advice := _compat.advise(error):
+            print(f"opdump: {advice}", file=sys.stderr)
+
+
 try:
+    atexit.register(_advise)
     from opdump import _on_import
 
     _on_import.start_with_torch()
