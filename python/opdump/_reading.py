@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import io
 import json
+import numbers
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Union
@@ -61,6 +62,8 @@ class DumpSet:
     def find(self, name: str | None = None, *, type: str | None = None, rank: int | None = None,
              step: int | None = None) -> list[_core.Operator]:
         """The executions of operators called `name`, or whose name ends with "/" + `name`, or else contains it."""
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"name must be a str, not {_kind(name)}")
         found = [op for op in self.operators
                  if (type is None or op.type == type) and (rank is None or op.rank == rank) and (step is None or op.step == step)]
         if name is None:
@@ -70,6 +73,8 @@ class DumpSet:
 
     def __getitem__(self, name: str) -> _core.Operator:
         """The first execution of the operator that find() means. KeyError if there is none."""
+        if not isinstance(name, str):
+            raise TypeError(f"operators are found by their names, not by {_kind(name)}; the first one is operators[0]")
         found = self.find(name)
         if not found:
             raise KeyError(f"{name} is no operator of {self.path}")
@@ -170,13 +175,35 @@ def compare(golden: DumpSet | StrPath, actual: DumpSet | StrPath, *, rtol: float
             threads: int = 0) -> Comparison:
     """Judges `actual` against `golden`, each a DumpSet or a path. Without `rtol` and `atol` the golden tensor's dtype decides;
     `threads` 0 means one for each core."""
+    for argument, value in (("rtol", rtol), ("atol", atol)):
+        if value is not None and not isinstance(value, numbers.Real):
+            raise TypeError(f"{argument} must be a number or None, not {_kind(value)}")
+        if value is not None and not value >= 0:
+            raise ValueError(f"{argument} is {value}; expected a number that is not negative")
+    if not isinstance(threads, int):
+        raise TypeError(f"threads must be an int, not {_kind(threads)}")
+    if not 0 <= threads < 2**31:
+        raise ValueError(f"threads is {threads}; expected 0 or the number of threads")
     sides = [side if isinstance(side, DumpSet) else open(side) for side in (golden, actual)]
     return Comparison(_core.compare(sides[0]._core, sides[1]._core, rtol, atol, threads))
 
 
-def plan(config: StrPath, *, dialect: str = "", mode: str = "auto", strict: bool = False) -> dict[str, Any]:
-    """What the configuration file asks for, as `opdump plan --json` prints it. Raises ConfigError."""
-    return read_plan(os.fspath(config), None, dialect=dialect, mode=mode, strict=strict)
+def plan(config: StrPath | dict[str, Any], *, dialect: str = "", mode: str = "auto", strict: bool = False) -> dict[str, Any]:
+    """What the configuration, a file or the same as a dict, asks for, as `opdump plan --json` prints it. Raises ConfigError."""
+    return read_plan(*name_and_text(config), dialect=dialect, mode=mode, strict=strict)
+
+
+def name_and_text(config: StrPath | dict[str, Any]) -> tuple[str, str | None]:
+    """What messages call a configuration, and its text if it is no file."""
+    if isinstance(config, dict):
+        return "configuration", json.dumps(config, indent=2)
+    if not isinstance(config, (str, os.PathLike)):
+        raise TypeError(f"config must be the path of a configuration or a dict, not {_kind(config)}")
+    return os.fspath(config), None
+
+
+def _kind(value: object) -> str:
+    return type(value).__name__
 
 
 def read_plan(name: str, text: str | None, *, dialect: str = "", mode: str = "auto", strict: bool = False) -> dict[str, Any]:

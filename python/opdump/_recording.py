@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Union
@@ -30,9 +29,9 @@ class Recording:
 
         if self.path is not None:
             raise RuntimeError("a recording is used once: call opdump.dump() again")
-        is_dict = isinstance(self._config, dict)
-        name = "configuration" if is_dict else os.path.abspath(self._config)
-        text = json.dumps(self._config, indent=2) if is_dict else None
+        name, text = _reading.name_and_text(self._config)
+        if text is None:
+            name = os.path.abspath(name)
         self.path = _reading.read_plan(name, text, mode=self._mode or "auto", strict=self._strict)["root"]
         _attach.start(name, text=text, mode=self._mode, strict=self._strict)
         return self

@@ -52,6 +52,27 @@ def test_operators_and_slots(dumps):
     assert dump.statuses[0]["state"] == "complete"
 
 
+def test_mistakes_are_python_errors(dumps, tmp_path):
+    dump = opdump.open(dumps / "golden")
+    for key in (0, None, 1.5):
+        with pytest.raises(TypeError, match=r"by their names, not by \w+; the first one is operators\[0\]"):
+            dump[key]
+    with pytest.raises(TypeError, match="name must be a str, not int"):
+        dump.find(0)
+    for argument in ({"rtol": "x"}, {"atol": []}, {"threads": "2"}):
+        with pytest.raises(TypeError, match=f"{next(iter(argument))} must be"):
+            opdump.compare(dump, dump, **argument)
+    for argument in ({"rtol": -1}, {"atol": float("nan")}, {"threads": -1}):
+        with pytest.raises(ValueError, match=f"{next(iter(argument))} is"):
+            opdump.compare(dump, dump, **argument)
+    with pytest.raises(ValueError, match="configuration:1:1: no configuration we know.*; this is an empty object"):
+        opdump.plan({})
+    with pytest.raises(TypeError, match="must be the path of a configuration or a dict, not int"):
+        opdump.plan(5)
+    common = {"dump_mode": 0, "path": str(tmp_path), "net_name": "n", "iteration": "0|2"}
+    assert opdump.plan({"common_dump_settings": common, "e2e_dump_settings": {"enable": True}})["steps"] == "0|2"
+
+
 def test_finding(dumps):
     dump = opdump.open(dumps / "golden")
     assert [op.step for op in dump.find("0-Linear/addmm-op0")] == [0, 1, 2]
