@@ -26,7 +26,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   base/utf8.cc
   base/worker_pool.cc
 )
-set(OPDUMP_TESTS_base base/base_test.cc base/divide_test.cc base/expansion_test.cc base/isolated_test.cc base/key_numbers_test.cc base/number_set_test.cc base/printable_test.cc base/record_sorter_test.cc base/resident_test.cc
+set(OPDUMP_TESTS_base base/base_test.cc base/divide_test.cc base/expansion_test.cc base/isolated_test.cc base/kept_file_test.cc base/key_numbers_test.cc base/number_set_test.cc base/printable_test.cc base/record_sorter_test.cc base/resident_test.cc
     base/scratch_test.cc base/scratch_vector_test.cc base/spill_test.cc base/text_blocks_test.cc
     base/worker_pool_test.cc)
 
@@ -180,6 +180,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   dump/slot_packer.cc
   dump/slots_by_operator.cc
   dump/executions.cc
+  dump/existing_dump.cc
   dump/file_kind.cc
   dump/file_name.cc
   dump/file_names.cc
@@ -193,6 +194,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   dump/npy_file.cc
   dump/operator_log.cc
   dump/rank_tree.cc
+  dump/recording_place.cc
   dump/run_metadata.cc
   dump/statistic_tables.cc
   dump/status_file.cc
@@ -214,6 +216,7 @@ set(OPDUMP_TESTS_dump
   dump/model_tree_test.cc
   dump/operator_log_test.cc
   dump/rank_tree_test.cc
+  dump/recording_place_test.cc
   dump/runs_test.cc dump/slots_by_operator_test.cc
   dump/tensor_names_test.cc
   dump/tensor_stream_test.cc
@@ -226,6 +229,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   capture/job.cc
   capture/pipeline.cc
   capture/reuse_table.cc
+  capture/run_identity.cc
   capture/session.cc
   capture/session_graph.cc
   capture/session_take.cc

@@ -47,6 +47,7 @@ opdump_options make_options(const std::string& path, const char* text) {
   options.config_path = path.c_str();
   options.config_text = text;
   options.dialect = "acl";
+  options.existing = OPDUMP_EXISTING_ORIGINAL;
   return options;
 }
 

@@ -5,9 +5,12 @@
 #include <ATen/record_function.h>
 #include <c10/core/GradMode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <sys/stat.h>
 #include <torch/library.h>
 #include <torch/version.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -56,7 +59,13 @@ std::uint32_t find_number(std::initializer_list<const char*> names) {
 
 // What the caller left open is taken from where `opdump run`, launchers and users put it.
 void fill_from_environment(opdump_options& options) {
-  if (!options.config_path) options.config_path = find_variable({"OPDUMP_CONFIG", "MINDSPORE_DUMP_CONFIG"});
+  if (!options.config_path) {
+    options.config_path = find_variable({"OPDUMP_CONFIG"});
+    if (!options.config_path) {  // the original's own door: it adds to a dump that is there
+      options.config_path = find_variable({"MINDSPORE_DUMP_CONFIG"});
+      if (options.existing == OPDUMP_EXISTING_DEFAULT) options.existing = OPDUMP_EXISTING_ORIGINAL;
+    }
+  }
   if (!options.mode) options.mode = find_variable({"OPDUMP_MODE"});
   if (!options.dialect) options.dialect = find_variable({"OPDUMP_DIALECT"});
   if (const char* strict = find_variable({"OPDUMP_STRICT"}); strict && std::string_view(strict) != "0")
@@ -64,7 +73,8 @@ void fill_from_environment(opdump_options& options) {
   if (options.rank == 0)
     options.rank = find_number({"RANK_ID", "RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"});
   if (options.device_id == 0)
-    options.device_id = static_cast<std::int32_t>(find_number({"DEVICE_ID", "LOCAL_RANK"}));
+    options.device_id = static_cast<std::int32_t>(
+        find_number({"DEVICE_ID", "LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}));
 }
 
 // Threads inside an operator; a recording is not closed under their feet.
@@ -80,7 +90,36 @@ bool wait_for_visitors() {
   return visits.load() == 0;
 }
 
-void print_to_stderr(void*, int, const char* line) { std::fprintf(stderr, "opdump: %s\n", line); }
+// The stderr that the program had when recording began. It may close the descriptor later and open a file of
+// its own under the number, in which nothing of ours may appear.
+class OriginalStderr {
+ public:
+  void keep() {
+    if (fd_ >= 0) return;
+    constexpr int kHigh = 768;  // what programs open seldom has such a number
+    fd_ = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, kHigh);
+    if (fd_ < 0) fd_ = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (fd_ >= 0 && ::fstat(fd_, &file_) != 0) fd_ = -1;
+  }
+
+  void print(const char* line) const {
+    const std::string text = std::string("opdump: ") + line + "\n";
+    for (const int fd : {fd_, STDERR_FILENO}) {
+      struct stat now {};
+      if (fd < 0 || ::fstat(fd, &now) != 0 || now.st_dev != file_.st_dev || now.st_ino != file_.st_ino)
+        continue;
+      if (::write(fd, text.data(), text.size()) < 0) continue;
+      return;
+    }
+  }
+
+ private:
+  int fd_ = -1;
+  struct stat file_ {};
+};
+OriginalStderr original_stderr;
+
+void print_to_stderr(void*, int, const char* line) { original_stderr.print(line); }
 
 // `opdump run` reads from this file whether a recording began ('+') and whether it was closed ('-').
 void tell_run(const char* mark) {
@@ -253,6 +292,7 @@ opdump_status opdump_torch_start(const opdump_options* options, int64_t first_st
   filled.tells_graph = options->process || single_operators || only_executions ? 0 : 1;
   filled.retain = Contents::retain;
   filled.release = Contents::release;
+  original_stderr.keep();
   if (!filled.log) filled.log = print_to_stderr;
   opdump_session* session = nullptr;
   if (const opdump_status status = opdump_open(&filled, &session); status != OPDUMP_OK) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -394,22 +395,40 @@ PyObject* setup(PyObject*, PyObject* args, PyObject* keywords) {
 }
 
 PyObject* raise(opdump_status status) {
-  PyErr_SetString(status == OPDUMP_ERROR_CONFIG ? PyExc_ValueError : PyExc_RuntimeError, opdump_last_error());
+  PyErr_SetString(status == OPDUMP_ERROR_CONFIG   ? PyExc_ValueError
+                  : status == OPDUMP_ERROR_EXISTS ? PyExc_FileExistsError
+                                                  : PyExc_RuntimeError,
+                  opdump_last_error());
   return nullptr;
+}
+
+// The number of opdump_existing; a Python error, and nothing, for a word that is none.
+std::optional<std::uint32_t> parse_existing(const char* word) {
+  if (!word) return OPDUMP_EXISTING_DEFAULT;
+  const std::string_view text = word;
+  if (text == "refuse") return OPDUMP_EXISTING_REFUSE;
+  if (text == "replace") return OPDUMP_EXISTING_REPLACE;
+  if (text == "append") return OPDUMP_EXISTING_APPEND;
+  if (text == "original") return OPDUMP_EXISTING_ORIGINAL;  // of the front ends that stand for one
+  PyErr_Format(PyExc_ValueError, "existing is '%s'; expected 'refuse', 'replace' or 'append'", word);
+  return std::nullopt;
 }
 
 PyObject* start(PyObject*, PyObject* args, PyObject* keywords) {
   static const char* names[] = {"config", "text",   "dialect",    "model_name", "process",
-                                "mode",   "strict", "first_step", nullptr};
+                                "mode",   "strict", "first_step", "existing",   nullptr};
   opdump_options options{};
-  const char* model_name = nullptr;
+  const char *model_name = nullptr, *existing = nullptr;
   options.size = sizeof options;
   int strict = 0;
   long long first_step = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "z|zzzzzpL", const_cast<char**>(names),
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "z|zzzzzpLz", const_cast<char**>(names),
                                    &options.config_path, &options.config_text, &options.dialect, &model_name,
-                                   &options.process, &options.mode, &strict, &first_step))
+                                   &options.process, &options.mode, &strict, &first_step, &existing))
     return nullptr;
+  const auto on_existing = parse_existing(existing);
+  if (!on_existing) return nullptr;
+  options.existing = *on_existing;
   options.strict = strict;
   const opdump_status status = opdump_torch_start(&options, first_step);
   if (status != OPDUMP_OK) return raise(status);

@@ -45,7 +45,8 @@ typedef enum opdump_status {
   OPDUMP_ERROR_CONFIG = 1,   /* the configuration file; the text starts with file:line:column */
   OPDUMP_ERROR_IO = 2,       /* the system refused: permission, disk full */
   OPDUMP_ERROR_ARGUMENT = 3, /* a NULL or a wrong size */
-  OPDUMP_ERROR_INTERNAL = 4  /* a bug of this library */
+  OPDUMP_ERROR_INTERNAL = 4, /* a bug of this library */
+  OPDUMP_ERROR_EXISTS = 5    /* the folder has a dump already, or another program is recording there */
 } opdump_status;
 
 typedef enum opdump_dtype {
@@ -70,6 +71,17 @@ typedef enum opdump_dtype {
   OPDUMP_FLOAT8_E4M3 = 18,
   OPDUMP_FLOAT8_E5M2 = 19
 } opdump_dtype;
+
+/* What a recording does with a dump that is in its folder already. A dump of the same run, by another of its
+ * processes, is none: a run has an id, OPDUMP_RUN_ID in the environment, which the first recording sets if
+ * nobody has. */
+typedef enum opdump_existing {
+  OPDUMP_EXISTING_DEFAULT = 0, /* as the variable OPDUMP_EXISTING says ("refuse", ...), else refuse */
+  OPDUMP_EXISTING_REFUSE = 1,  /* opdump_open fails with OPDUMP_ERROR_EXISTS */
+  OPDUMP_EXISTING_REPLACE = 2, /* the dump of this rank and device is removed; files of others stay */
+  OPDUMP_EXISTING_APPEND = 3,  /* the recording is added to it */
+  OPDUMP_EXISTING_ORIGINAL = 4 /* as the variable says, else added as the originals do, which is logged */
+} opdump_existing;
 
 typedef enum opdump_phase { OPDUMP_FORWARD = 0, OPDUMP_BACKWARD = 1, OPDUMP_OPTIMIZER = 2 } opdump_phase;
 
@@ -151,6 +163,8 @@ typedef struct opdump_options {
    */
   int (*write_file)(void* user, const opdump_file_chunk* chunk);
   void* write_file_user;
+  uint32_t existing; /* opdump_existing */
+  uint32_t reserved;
 } opdump_options;
 
 /* One input or output of an operator. The memory stays the caller's. */

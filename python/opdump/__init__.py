@@ -59,33 +59,35 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__, *_MODULES})
 
 
-def dump(config: Config, *, mode: str | None = None, strict: bool = False) -> Recording:
+def dump(config: Config, *, mode: str | None = None, strict: bool = False, existing: str | None = None) -> Recording:
     """Records what runs inside a with statement, as the configuration says: a file, or the same as a dict::
 
         with opdump.dump("data_dump.json") as recording:
             train()
         print(recording.complete, recording.open().statistics())
 
-    `mode` and `strict` are those of start(). Steps count from 0. Entering raises ConfigError (a ValueError) with file, line
+    `mode`, `strict` and `existing` are those of start(). Steps count from 0. Entering raises ConfigError (a ValueError) with file, line
     and column if the configuration is wrong, RuntimeError if a recording is under way.
     """
     from opdump._recording import Recording
 
-    return Recording(config, mode=mode, strict=strict)
+    return Recording(config, mode=mode, strict=strict, existing=existing)
 
 
-def start(config: str, *, mode: str | None = None, strict: bool = False) -> None:
+def start(config: str, *, mode: str | None = None, strict: bool = False, existing: str | None = None) -> None:
     """Starts recording as the configuration file `config` says (data_dump.json).
 
     `mode` is the machine the file was written for: "o0", "o2", "cpu" or "gpu"; None follows the file. `strict` refuses
-    what the original system refuses. Raises ValueError with file, line and column if the configuration is wrong,
-    RuntimeError if a recording is under way.
+    what the original system refuses. `existing` is what becomes of a dump that the folder has already: "refuse" raises
+    FileExistsError, "replace" removes it, "append" adds to it as the original does; None follows OPDUMP_EXISTING, else
+    refuses. Raises ValueError with file, line and column if the configuration is wrong, RuntimeError if a recording is
+    under way.
     """
     import torch  # noqa: F401  (recording hooks a complete torch)
 
     from opdump import _attach
 
-    _attach.start(config, mode=mode, strict=strict)
+    _attach.start(config, mode=mode, strict=strict, existing=existing)
 
 
 def stop() -> bool:

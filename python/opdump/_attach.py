@@ -184,7 +184,8 @@ def _settle_and_note(function):
     return noted
 
 
-_storage_of = getattr(torch.Tensor, "untyped_storage", None) or torch.Tensor.storage
+# As torch has it, before it is wrapped: Tensor.storage would come back to the wrapper of Tensor._storage.
+_storage_of = getattr(torch.Tensor, "untyped_storage", None) or torch.Tensor._storage
 
 
 def _note_optimizers(init):
@@ -284,8 +285,8 @@ def _warn_of_compile() -> None:
 
 
 def start(config: str | None, *, text: str | None = None, dialect: str | None = None, model_name: str | None = None,
-          mode: str | None = None, strict: bool = False, executions: bool = False, process: str | None = None,
-          first_step: int = 0) -> None:
+          mode: str | None = None, strict: bool = False, existing: str | None = None, executions: bool = False,
+          process: str | None = None, first_step: int = 0) -> None:
     """See opdump.start. What is None comes from the environment. With `text`, which is the configuration itself, `config` is
     what messages call it. `model_name` is the model's in directories that bear one. `executions`: only those of compiled
     models are recorded. `process` tells apart those that record into one rank."""
@@ -293,7 +294,7 @@ def start(config: str | None, *, text: str | None = None, dialect: str | None = 
     if _settings is not None and not process:
         raise RuntimeError("a recording is under way: stop it first")
     settings = {"config": config and (config if text else os.path.abspath(config)), "text": text, "dialect": dialect,
-                "model_name": model_name, "mode": mode, "strict": strict}
+                "model_name": model_name, "mode": mode, "strict": strict, "existing": existing}
     _forget()
     hooks.record_executions(executions)
     hooks.start(**settings, process=process, first_step=first_step)

@@ -248,7 +248,7 @@ def _start_recording() -> None:
     global _owns_recording
     _torch.record_single_operators(True)
     try:
-        _attach.start("acl.json")
+        _attach.start("acl.json", existing="original")
     finally:
         _torch.record_single_operators(False)
     _owns_recording = True

@@ -15,8 +15,8 @@ Config = Union[str, "os.PathLike[str]", "dict[str, Any]"]
 class Recording:
     """A part of a program that is recorded; usable once. Made by opdump.dump()."""
 
-    def __init__(self, config: Config, *, mode: str | None, strict: bool) -> None:
-        self._config, self._mode, self._strict = config, mode, strict
+    def __init__(self, config: Config, *, mode: str | None, strict: bool, existing: str | None) -> None:
+        self._config, self._mode, self._strict, self._existing = config, mode, strict, existing
         self.path: str | None = None
         """The directory that the configuration names; None before the beginning."""
         self.complete: bool | None = None
@@ -32,8 +32,9 @@ class Recording:
         name, text = _reading.name_and_text(self._config)
         if text is None:
             name = os.path.abspath(name)
-        self.path = _reading.read_plan(name, text, mode=self._mode or "auto", strict=self._strict)["root"]
-        _attach.start(name, text=text, mode=self._mode, strict=self._strict)
+        path = _reading.read_plan(name, text, mode=self._mode or "auto", strict=self._strict)["root"]
+        _attach.start(name, text=text, mode=self._mode, strict=self._strict, existing=self._existing)
+        self.path = path
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

@@ -48,8 +48,9 @@ opdump_status fail(opdump_status status, std::string message, int number = 0) {
   return status;
 }
 
-opdump_status to_status(Code code) {
-  switch (code) {
+opdump_status to_status(const Error& error) {
+  if (opdump::dump::is_refusal(error)) return OPDUMP_ERROR_EXISTS;
+  switch (error.code()) {
     case Code::config:
       return OPDUMP_ERROR_CONFIG;
     case Code::io:
@@ -68,7 +69,7 @@ opdump_status guarded(F&& body) noexcept {
   try {
     if (Result<> result = body(); !result) {
       Error error = result.take_error();
-      return fail(to_status(error.code()), error.message(), error.number());
+      return fail(to_status(error), error.message(), error.number());
     }
     return OPDUMP_OK;
   } catch (const std::exception& e) {
@@ -98,6 +99,35 @@ Result<std::uint64_t> memory_limit(const opdump_options& options) {
     return Error(Code::config,
                  "OPDUMP_MEMORY_LIMIT is '" + std::string(text) + "'; expected a size such as 512M or 2G");
   return *bytes;
+}
+
+// What a recording does with a dump that it finds.
+Result<> choose_existing(const opdump_options& options, capture::SessionOptions& recording) {
+  using opdump::dump::Existing;
+  switch (options.existing) {
+    case OPDUMP_EXISTING_DEFAULT:
+    case OPDUMP_EXISTING_ORIGINAL:
+      break;
+    case OPDUMP_EXISTING_REFUSE:
+    case OPDUMP_EXISTING_REPLACE:
+    case OPDUMP_EXISTING_APPEND:
+      recording.existing = static_cast<Existing>(options.existing - OPDUMP_EXISTING_REFUSE);
+      return opdump::ok();
+    default:
+      return Error(Code::usage, "opdump_open: existing is " + std::to_string(options.existing));
+  }
+  const char* text = std::getenv("OPDUMP_EXISTING");
+  if (!text || !*text) {
+    recording.tells_of_addition = options.existing == OPDUMP_EXISTING_ORIGINAL;
+    if (recording.tells_of_addition) recording.existing = Existing::append;
+    return opdump::ok();
+  }
+  const auto existing = opdump::dump::parse_existing(text);
+  if (!existing)
+    return Error(Code::config, "OPDUMP_EXISTING is '" + std::string(text) +
+                                   "'; expected \"refuse\", \"replace\" or \"append\"");
+  recording.existing = *existing;
+  return opdump::ok();
 }
 
 // The structs as engines built against their first versions have them.
@@ -169,6 +199,7 @@ Result<> open_session(const opdump_options* given, opdump_session** session) {
   recording.threads = options.threads;
   recording.tells_graph = options.tells_graph != 0;
   OPDUMP_TRY(recording.memory_limit_bytes, memory_limit(options));
+  OPDUMP_CHECK_OK(choose_existing(options, recording));
   if (options.retain && options.release) {
     recording.retain = options.retain;
     recording.release = options.release;
@@ -182,6 +213,7 @@ Result<> open_session(const opdump_options* given, opdump_session** session) {
   }
   const int number = plan.failure_number;
   auto opened = capture::Session::open(std::move(plan), std::move(recording));
+  if (!opened && opdump::dump::is_refusal(opened.error())) return opened.take_error();
   if (!opened) return opened.take_error().with_number(number);
   *session = new opdump_session{std::move(*opened)};
   return opdump::ok();
@@ -410,7 +442,7 @@ const char* opdump_directory(const opdump_session* session) {
 }
 
 void opdump_abandon(opdump_session* session) {
-  // Deliberately nothing: the threads of the session do not exist in the child, its locks may be held for
+  // Deliberately no more: the threads of the session do not exist in the child, its locks may be held for
   // ever, and its files are the parent's. The memory is the price.
-  (void)session;
+  if (session) session->session->abandon();
 }

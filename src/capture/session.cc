@@ -12,7 +12,9 @@
 #include "base/version.h"
 #include "capture/call.h"
 #include "capture/clock.h"
+#include "capture/run_identity.h"
 #include "dump/acl_tree.h"
+#include "dump/call_data.h"
 #include "dump/model_tree.h"
 #include "dump/rank_tree.h"
 #include "dump/run_metadata.h"
@@ -50,7 +52,8 @@ JobNeeds needs_of(const plan::DumpPlan& plan) {
 }
 
 Result<std::unique_ptr<dump::Layout>> open_acl_layout(const plan::DumpPlan& plan,
-                                                      const SessionOptions& options) {
+                                                      const SessionOptions& options,
+                                                      const std::string& time_directory) {
   const auto has = [&](plan::Statistic statistic) {
     return std::ranges::find(plan.statistics, statistic) != plan.statistics.end();
   };
@@ -58,7 +61,7 @@ Result<std::unique_ptr<dump::Layout>> open_acl_layout(const plan::DumpPlan& plan
       {.root = plan.root,
        .rank = options.rank,
        .device = options.device_id,
-       .start_us = now_us(),
+       .time_directory = time_directory,
        .statistics = plan.content == plan::Content::statistics,
        .columns = {.max = has(plan::Statistic::max),
                    .min = has(plan::Statistic::min),
@@ -90,8 +93,9 @@ std::size_t Session::OperatorHash::operator()(const OperatorKey& key) const {
 }
 
 Result<std::unique_ptr<dump::Layout>> Session::open_layout(const plan::DumpPlan& plan,
-                                                           const SessionOptions& options) {
-  if (plan.layout == plan::Layout::acl_tree) return open_acl_layout(plan, options);
+                                                           const SessionOptions& options,
+                                                           const std::string& time_directory) {
+  if (plan.layout == plan::Layout::acl_tree) return open_acl_layout(plan, options, time_directory);
   std::vector<std::string> columns;
   if (plan.content != plan::Content::tensor)
     for (const plan::Statistic statistic : plan.statistics)
@@ -114,34 +118,61 @@ Result<std::unique_ptr<dump::Layout>> Session::open_layout(const plan::DumpPlan&
                                                  ? dump::FileFormat::bin
                                                  : dump::FileFormat::npy,
                               .step_first = plan.layout == plan::Layout::model_tree,
-                              .start_us = now_us(),
+                              .time_directory = time_directory,
                               .scene = kScenes[static_cast<std::size_t>(plan.debug)],
                               .dump_mode = kModes[static_cast<std::size_t>(plan.sides)]};
   return dump::open_model_tree(std::move(tree));
 }
 
-Result<std::unique_ptr<Session>> Session::open(plan::DumpPlan plan, SessionOptions options) {
-  OPDUMP_TRY(auto layout, open_layout(plan, options));
-  dump::OperatorLogWriter log_writer;
-  if (!options.write_file) {
-    OPDUMP_TRY(log_writer, dump::OperatorLogWriter::open(dump::rank_directory(plan.root, options.rank)));
+// The status comes before everything else that the recording makes.
+Result<Session::Beginnings> Session::begin_recording(const plan::DumpPlan& plan,
+                                                     const SessionOptions& options) {
+  Beginnings made;
+  made.status.opdump_version = kVersion;
+  made.status.process = options.process;
+  made.status.runtime = options.runtime;
+  made.status.config_path = plan.config_path.string();
+  made.status.pid = ::getpid();
+  made.status.started_us = now_us();
+  made.status.warnings = plan.warnings;
+  if (options.write_file) {
+    OPDUMP_TRY(made.layout, open_layout(plan, options, dump::format_local_time(made.status.started_us)));
+    return made;
   }
+  made.status.run_id = begin_run();
+  OPDUMP_TRY(made.place, dump::RecordingPlace::claim({.root = plan.root,
+                                                      .rank = options.rank,
+                                                      .device = options.device_id,
+                                                      .by_time = plan.layout != plan::Layout::rank_tree,
+                                                      .existing = options.existing},
+                                                     made.status));
+  OPDUMP_TRY(made.layout, open_layout(plan, options, made.status.time_directory));
+  OPDUMP_TRY(made.log_writer, dump::OperatorLogWriter::open(dump::rank_directory(plan.root, options.rank)));
+  return made;
+}
+
+Result<std::unique_ptr<Session>> Session::open(plan::DumpPlan plan, SessionOptions options) {
+  OPDUMP_TRY(Beginnings beginnings, begin_recording(plan, options));
   if (options.threads == 0) {
     // Threads that write files mostly wait for the disk; threads that compute take cores from the program.
     const unsigned cores = std::thread::hardware_concurrency();
     options.threads = std::clamp(plan.content == plan::Content::statistics ? cores / 2 : cores, 1u, 4u);
   }
-  std::unique_ptr<Session> session(
-      new Session(std::move(plan), std::move(options), std::move(layout), std::move(log_writer)));
+  std::unique_ptr<Session> session(new Session(std::move(plan), std::move(options), std::move(beginnings)));
   OPDUMP_CHECK_OK(session->write_first_files());
   for (const std::string& warning : session->status_.warnings) session->say(LogLevel::warning, warning);
+  if (session->place_.was_added() && session->options_.tells_of_addition)
+    session->say(LogLevel::warning,
+                 session->rank_directory_.string() +
+                     ": has a dump already; this recording is added to it, as the original "
+                     "does");
   session->set_step(0);
   return session;
 }
 
 Result<> Session::write_first_files() {
   if (!keeps_files()) return ok();
-  OPDUMP_CHECK_OK(dump::write_status(rank_directory_, status_));
+  OPDUMP_CHECK_OK(place_.write(status_));
   if (plan_.run_metadata)
     OPDUMP_CHECK_OK(dump::write_run_metadata(rank_directory_, plan_.config_text,
                                              plan_.class_name_dtypes ? "CPU" : "GPU"));
@@ -149,15 +180,16 @@ Result<> Session::write_first_files() {
   return ok();
 }
 
-Session::Session(plan::DumpPlan plan, SessionOptions options, std::unique_ptr<dump::Layout> layout,
-                 dump::OperatorLogWriter log_writer)
+Session::Session(plan::DumpPlan plan, SessionOptions options, Beginnings beginnings)
     : plan_(std::move(plan)),
       options_(std::move(options)),
       needs_(needs_of(plan_)),
       rank_directory_(dump::rank_directory(plan_.root, options_.rank)),
-      layout_(std::move(layout)),
+      place_(std::move(beginnings.place)),
+      layout_(std::move(beginnings.layout)),
       selector_(std::move(plan_.operators)),
-      log_writer_(std::move(log_writer)) {
+      log_writer_(std::move(beginnings.log_writer)),
+      status_(std::move(beginnings.status)) {
   order_matters_ = needs_.file || needs_.md5;
   if (!order_matters_) inline_bytes_ = kTinyBytes;
   holds_ = plan_.debug != plan::DebugMode::none || layout_->writes_calls();
@@ -167,13 +199,6 @@ Session::Session(plan::DumpPlan plan, SessionOptions options, std::unique_ptr<du
     tells_models_ = plan_.layout != plan::Layout::acl_tree || plan_.models.selects_models();
     if (tells_models_) define_graph(model::kAnyGraph, plan_.net_name, "");
   }
-  status_.opdump_version = kVersion;
-  status_.process = options_.process;
-  status_.runtime = options_.runtime;
-  status_.config_path = plan_.config_path.string();
-  status_.pid = ::getpid();
-  status_.started_us = now_us();
-  status_.warnings = plan_.warnings;
   if (keeps_files() && options_.process.empty()) open_ge_graphs();
   if (plan_.statistics_place == plan::Place::device)
     status_.warnings.push_back(
@@ -190,6 +215,7 @@ Session::Session(plan::DumpPlan plan, SessionOptions options, std::unique_ptr<du
 Session::~Session() {
   pipeline_.reset();
   calls_.clear();  // while there is somebody to give them back to
+  if (keeps_files()) end_run(status_.run_id);
 }
 
 bool Session::selects_step(std::int64_t step) const {

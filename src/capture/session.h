@@ -42,6 +42,7 @@
 #include "dump/ge_graph_files.h"
 #include "dump/layout.h"
 #include "dump/operator_log.h"
+#include "dump/recording_place.h"
 #include "dump/status_file.h"
 #include "model/operator.h"
 #include "plan/dump_plan.h"
@@ -56,8 +57,10 @@ struct SessionOptions {
   std::uint64_t memory_limit_bytes = 1 << 30;
   unsigned threads = 0;  // 0: as many as the work suits, at most 4
   LogSink log;
-  dump::FileSink write_file;              // null: files go to the disk
-  bool tells_graph = false;               // see opdump_options
+  dump::FileSink write_file;  // null: files go to the disk
+  bool tells_graph = false;   // see opdump_options
+  dump::Existing existing = dump::Existing::refuse;
+  bool tells_of_addition = false;         // says so if the recording is added to a dump
   void (*retain)(void* owner) = nullptr;  // null: nothing is borrowed
   void (*release)(void* owner) = nullptr;
 };
@@ -147,9 +150,19 @@ class Session {
   void mark_step(StepEnd end) { step_end_ = end; }
   const std::filesystem::path& root() const { return plan_.root; }
 
+  // In a child made by fork(): lets go of what the parent holds.
+  void abandon() { place_.abandon(); }
+
  private:
-  Session(plan::DumpPlan plan, SessionOptions options, std::unique_ptr<dump::Layout> layout,
-          dump::OperatorLogWriter log_writer);
+  // What is made on the disk before there is a session.
+  struct Beginnings {
+    dump::Status status;
+    dump::RecordingPlace place;
+    std::unique_ptr<dump::Layout> layout;
+    dump::OperatorLogWriter log_writer;
+  };
+  Session(plan::DumpPlan plan, SessionOptions options, Beginnings beginnings);
+  static Result<Beginnings> begin_recording(const plan::DumpPlan& plan, const SessionOptions& options);
   bool keeps_files() const { return !options_.write_file; }
   struct OperatorKey {
     std::int64_t graph_id;
@@ -160,7 +173,8 @@ class Session {
     std::size_t operator()(const OperatorKey& key) const;
   };
   static Result<std::unique_ptr<dump::Layout>> open_layout(const plan::DumpPlan& plan,
-                                                           const SessionOptions& options);
+                                                           const SessionOptions& options,
+                                                           const std::string& time_directory);
   Result<> write_first_files();
   bool is_flagged(const model::Operator& op) const;
   std::vector<std::string> list_operators();
@@ -173,6 +187,7 @@ class Session {
   using CallPointer = std::unique_ptr<Call, GiveBack>;
   CallPointer fresh_call();
   void give_back(Call* call);
+  void note_place(Call& call);
   void take_side(Call& call, model::Side side, std::span<const Operand> operands);
   void take_without_excluded(Call& call, model::Side side, std::span<const Operand> operands,
                              std::uint64_t timestamp_us);
@@ -249,6 +264,7 @@ class Session {
   bool holds_ = false;              // what becomes of a call's data is known only when it ends
   bool tells_models_ = false;       // graphs are told, and a step's files lie in the directory of its graph
   std::filesystem::path rank_directory_;
+  dump::RecordingPlace place_;
   std::unique_ptr<dump::Layout> layout_;
 
   std::atomic<bool> recording_{false};  // the current step is selected and nothing has failed

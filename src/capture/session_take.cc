@@ -94,8 +94,7 @@ Call* Session::begin(const DefinedOperator* op, std::span<const Operand> inputs)
   if (model_graphs_) enter_model(op->op.graph_id);
   CallPointer call = fresh_call();
   call->op = op;
-  call->step = step_ + static_cast<std::int64_t>(plan_.initial_step);
-  call->graph_id = tells_models_ ? graph_->expected_graph() : op->op.graph_id;
+  note_place(*call);
   if (watcher_) watcher_->note_begin();
   call->takes_data = op->selected.load(std::memory_order_relaxed);
   call->is_first = recorder() && !op->is_in_graph.load(std::memory_order_relaxed);
@@ -104,6 +103,17 @@ Call* Session::begin(const DefinedOperator* op, std::span<const Operand> inputs)
   if (keeps_parameters()) note_parameters(inputs, model::Side::input);
   if (call->takes_data && plan_.sides != plan::Sides::outputs) take_side(*call, model::Side::input, inputs);
   return call.release();
+}
+
+// The step and the graph that its files go to until it ends, both of one moment: another thread may end it.
+void Session::note_place(Call& call) {
+  std::int64_t step = step_;
+  do {
+    call.step = step;
+    call.graph_id = tells_models_ ? graph_->expected_graph() : call.op->op.graph_id;
+    step = step_;
+  } while (step != call.step);
+  call.step += static_cast<std::int64_t>(plan_.initial_step);
 }
 
 void Session::set_arguments(Call& call, std::vector<model::Argument> arguments,

@@ -158,7 +158,7 @@ Result<> Session::rest() {
   count_into_status();
   dump::Status so_far = status_;
   so_far.state = "idle";
-  OPDUMP_CHECK_OK(dump::write_status(rank_directory_, so_far));
+  OPDUMP_CHECK_OK(place_.write(so_far));
   resting_ = true;
   return ok();
 }
@@ -167,8 +167,7 @@ Result<> Session::rest() {
 void Session::wake() {
   const std::lock_guard lock(status_mutex_);
   if (!resting_.exchange(false)) return;
-  if (auto told = dump::write_status(rank_directory_, status_); !told)
-    status_.warnings.push_back(told.error().message());
+  if (auto told = place_.write(status_); !told) status_.warnings.push_back(told.error().message());
 }
 
 Result<> Session::close() {
@@ -177,7 +176,7 @@ Result<> Session::close() {
   auto flushed = flush();
   recording_ = false;
   const dump::Status status = final_status();
-  auto told = keeps_files() ? dump::write_status(rank_directory_, status) : ok();
+  auto told = keeps_files() ? place_.write(status) : ok();
   std::string summary = format_bytes(status.tensor_bytes) + " in " + counted(status.tensor_count, "tensor") +
                         ", " + counted(status.row_count, "row") + " of statistics from " +
                         counted(status.operator_count, "operator");

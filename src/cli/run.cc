@@ -34,6 +34,7 @@ struct RunArguments {
   std::string config, dialect, mode, device_format;
   std::string compat;  // names with commas between
   bool strict = false;
+  ExistingArguments existing;
   std::vector<std::string> command;
 };
 
@@ -64,12 +65,12 @@ Result<std::string> find_run_config(const RunArguments& arguments) {
   return config;
 }
 
-// Whether `config` is right and asks for nothing; that of the program itself is not known.
-Result<bool> asks_for_nothing(const RunArguments& arguments, const std::string& config) {
-  if (config.empty()) return false;
-  OPDUMP_TRY(const plan::DumpPlan plan,
-             check_config(config, arguments.dialect, arguments.mode, arguments.strict));
-  return plan.is_empty;
+// What `config` asks for, if it is right; that of the program itself is not known.
+Result<plan::DumpPlan> read_plan(const RunArguments& arguments, const std::string& config) {
+  plan::DumpPlan none;
+  none.is_empty = true;
+  if (config.empty()) return none;
+  return check_config(config, arguments.dialect, arguments.mode, arguments.strict);
 }
 
 // The Python package lies beside the program: build/release/{bin,python} or PREFIX/{bin,lib/opdump/python}.
@@ -194,6 +195,7 @@ Result<int> run_run(std::span<const char* const> args) {
                "refuse what the original refuses though its documentation allows it");
   app.add_option("--device-format", arguments.device_format,
                  "memory formats to store tensors in, for acl.json: NC1HWC0,FRACTAL_NZ,...");
+  add_existing_options(app, arguments.existing);
   app.add_option("command", arguments.command, "the program and its arguments")->required();
   app.positionals_at_end();
   app.footer(
@@ -201,25 +203,31 @@ Result<int> run_run(std::span<const char* const> args) {
       "  opdump run --config acl.json model.onnx --input data=image.npy   (opdump run model.onnx --help)\n"
       "  opdump run --compat torchair -- python3 train_with_torchair.py\n"
       "  MINDSPORE_DUMP_CONFIG=$PWD/data_dump.json opdump run -- python3 train.py\n\n"
-      "The exit status is the program's own; 2 if the configuration is wrong and the program was not "
-      "started.");
+      "The exit status is the program's own; 2 if the configuration is wrong or its folder has a "
+      "dump already, and the program was not started.");
   if (auto finished = parse_arguments(app, args)) return std::move(*finished);
 
   OPDUMP_CHECK_OK(check_compat(arguments));
   OPDUMP_TRY(const std::string config, find_run_config(arguments));
   const RunReport report;
   OPDUMP_CHECK_OK(set_environment(arguments, config, report));
-  OPDUMP_TRY(const bool is_empty, asks_for_nothing(arguments, config));
+  OPDUMP_TRY(const plan::DumpPlan plan, read_plan(arguments, config));
+  OPDUMP_CHECK_OK(prepare_folder(plan, arguments.existing));
 
   struct sigaction forward {};
   forward.sa_sigaction = forward_signal;
   forward.sa_flags = SA_SIGINFO | SA_RESTART;
-  for (const int number : kForwarded) ::sigaction(number, &forward, nullptr);
+  for (const int number : kForwarded) {
+    struct sigaction inherited {};
+    ::sigaction(number, nullptr, &inherited);
+    if (inherited.sa_handler == SIG_IGN) continue;  // of nohup, say: the program inherits that, too
+    ::sigaction(number, &forward, nullptr);
+  }
   OPDUMP_TRY(const pid_t pid, start(arguments.command));
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
-  if (is_empty)
+  if (plan.is_empty && !config.empty())
     terminal::print_error("nothing was dumped: " + config + " asks for nothing");
   else
     tell(report, !config.empty());

@@ -1,8 +1,44 @@
 #include "cli/run_config.h"
 
+#include <cstdlib>
+#include <initializer_list>
+#include <optional>
+
+#include "base/text.h"
 #include "dialect/dialects.h"
+#include "dump/existing_dump.h"
+#include "dump/recording_place.h"
 
 namespace opdump::cli {
+namespace {
+
+// The number in the first of the variables that is set, as the recorder of torch reads them.
+std::optional<std::uint32_t> find_number(std::initializer_list<const char*> names) {
+  for (const char* name : names)
+    if (const auto value = dialect::process_environment(name); value && !value->empty())
+      return static_cast<std::uint32_t>(parse_uint64(*value).value_or(0));
+  return std::nullopt;
+}
+
+// What this process's children record, as far as the environment says.
+dump::FolderPart part_of_process(const std::filesystem::path& root) {
+  const auto rank = find_number({"RANK_ID", "RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"});
+  if (!rank) return {root, std::nullopt, std::nullopt};  // it may start any
+  const auto device = find_number({"DEVICE_ID", "LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"});
+  return {root, rank, device.value_or(0)};
+}
+
+Result<dump::Existing> choose_existing(const ExistingArguments& arguments) {
+  if (arguments.force) return dump::Existing::replace;
+  if (arguments.append) return dump::Existing::append;
+  const auto text = dialect::process_environment("OPDUMP_EXISTING");
+  if (!text || text->empty()) return dump::Existing::refuse;
+  if (const auto existing = dump::parse_existing(*text)) return *existing;
+  return Error(Code::usage,
+               "OPDUMP_EXISTING is '" + *text + R"('; expected "refuse", "replace" or "append")");
+}
+
+}  // namespace
 
 Result<std::string> find_config(const std::string& given) {
   if (!given.empty()) return given;
@@ -23,6 +59,25 @@ Result<plan::DumpPlan> check_config(const std::string& config, const std::string
     OPDUMP_TRY(options.mode, dialect::parse_mode(mode));
   }
   return dialect::load_plan(config, dialect, options);
+}
+
+void add_existing_options(CLI::App& app, ExistingArguments& arguments) {
+  auto* const force = app.add_flag("--force", arguments.force,
+                                   "replace the dump that the folder has already; files of others stay");
+  app.add_flag("--append", arguments.append, "add to the dump that the folder has, as the original does")
+      ->excludes(force);
+}
+
+Result<> prepare_folder(const plan::DumpPlan& plan, const ExistingArguments& arguments) {
+  OPDUMP_TRY(dump::Existing existing, choose_existing(arguments));
+  ::setenv("OPDUMP_RUN_ID", dump::make_run_id().c_str(), 1);
+  if (arguments.force || arguments.append)
+    ::setenv("OPDUMP_EXISTING", arguments.force ? "replace" : "append", 1);
+  if (plan.is_empty || existing == dump::Existing::append) return ok();
+  const dump::FolderPart part = part_of_process(plan.root);
+  if (existing == dump::Existing::replace) return dump::replace_dump(part);
+  if (const auto found = dump::find_dump(part, {})) return dump::dump_exists(*found);
+  return ok();
 }
 
 }  // namespace opdump::cli

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "cli/arguments.h"
 #include "plan/dump_plan.h"
 
 namespace opdump::cli {
@@ -15,5 +16,17 @@ Result<std::string> find_config(const std::string& given);
 // (empty: any) for `mode` (empty: the file decides).
 Result<plan::DumpPlan> check_config(const std::string& config, const std::string& dialect,
                                     const std::string& mode, bool strict);
+
+// --force and --append: what becomes of a dump that the folder has already.
+struct ExistingArguments {
+  bool force = false, append = false;
+};
+
+// Adds the two.
+void add_existing_options(CLI::App& app, ExistingArguments& arguments);
+
+// Makes room for a recording of this rank, or of all ranks where the environment says none, and puts what the
+// processes of the run need to know into the environment. Errors: usage, io.
+Result<> prepare_folder(const plan::DumpPlan& plan, const ExistingArguments& arguments);
 
 }  // namespace opdump::cli

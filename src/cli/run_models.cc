@@ -29,6 +29,7 @@ struct ModelArguments {
   std::uint32_t executions = 0, threads = 0;
   std::int32_t device = 0;
   bool strict = false, as_executed = false;
+  ExistingArguments existing;
 };
 
 constexpr std::array kValueOptions{"--config",     "--dialect",   "--mode",   "--device-format",
@@ -57,6 +58,8 @@ Code to_code(opdump_status status) {
       return Code::io;
     case OPDUMP_ERROR_ARGUMENT:
       return Code::corrupt;
+    case OPDUMP_ERROR_EXISTS:
+      return Code::usage;
     default:
       return Code::internal;
   }
@@ -228,7 +231,8 @@ Result<> check_files(const InputSource& source, const std::vector<ModelPointer>&
 
 Result<> run_all(const ModelArguments& arguments) {
   OPDUMP_TRY(const std::string config, find_config(arguments.config));
-  OPDUMP_CHECK_OK(check_config(config, arguments.dialect, arguments.mode, arguments.strict));
+  OPDUMP_TRY(const plan::DumpPlan plan,
+             check_config(config, arguments.dialect, arguments.mode, arguments.strict));
   OPDUMP_TRY(const InputSource source,
              InputSource::make(arguments.inputs, arguments.input_folder, arguments.seed));
   std::vector<ModelPointer> models;
@@ -238,6 +242,7 @@ Result<> run_all(const ModelArguments& arguments) {
   }
   OPDUMP_CHECK_OK(check_names(source, models));
   OPDUMP_CHECK_OK(check_files(source, models));
+  OPDUMP_CHECK_OK(prepare_folder(plan, arguments.existing));
   OPDUMP_TRY(SessionPointer session, open_session(arguments, config));
   if (!session) terminal::print_error("warning: the configuration asks for no dump");
   for (std::size_t i = 0; i < models.size(); ++i)
@@ -270,6 +275,7 @@ void add_options(CLI::App& app, ModelArguments& arguments) {
                "the operators that ONNX Runtime really runs after its optimizations");
   app.add_option("--threads", arguments.threads, "of ONNX Runtime");
   app.add_option("--device", arguments.device, "the device number in paths");
+  add_existing_options(app, arguments.existing);
   app.add_option("MODEL", arguments.models, "ONNX models")->required();
 }
 

@@ -35,9 +35,8 @@ class ModelDirectories {
  public:
   explicit ModelDirectories(const AclTreeOptions& options)
       : exceptions_(options.exceptions),
-        device_(options.exceptions
-                    ? fs::path("extra-info/data-dump") / std::to_string(options.device)
-                    : fs::path(format_local_time(options.start_us)) / std::to_string(options.device)) {}
+        device_(options.exceptions ? fs::path("extra-info/data-dump") / std::to_string(options.device)
+                                   : fs::path(options.time_directory) / std::to_string(options.device)) {}
 
   void name(std::int64_t graph_id, std::string_view name) {
     const std::lock_guard lock(mutex_);

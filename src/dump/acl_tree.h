@@ -24,7 +24,7 @@ struct AclTreeOptions {
   std::filesystem::path root;
   std::uint32_t rank = 0;
   std::uint32_t device = 0;
-  std::uint64_t start_us = 0;  // since the Unix epoch; the directory says it in local time
+  std::string time_directory;  // of when the recording began: "20260131120000"
   bool statistics = false;     // files of statistics rather than of tensors
   format::AclStatisticColumns columns;
   bool exceptions = false;  // what is written are the inputs of operators that failed

@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "base/file.h"
+#include "dump/call_data.h"
 #include "dump/temp_directory_test.h"
 #include "format/dump_data.h"
 #include "format/dump_names.h"
@@ -32,7 +33,7 @@ class AclTreeTest : public testing::Test {
     ::setenv("TZ", "UTC", 1);
     options_.root = directory_.path();
     options_.device = 2;
-    options_.start_us = kTime;
+    options_.time_directory = format_local_time(kTime);
     std::iota(values_.begin(), values_.end(), 0.f);
   }
   std::unique_ptr<Layout> open() {

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "dump/file_name.h"
 
 namespace opdump::dump {
@@ -39,6 +40,15 @@ bool holds_tensors(const Argument& argument) {
 }
 
 }  // namespace
+
+bool is_arguments_file_name(std::string_view name) {
+  constexpr std::string_view kEnd = ".json", kNumber = "-op";
+  if (!name.ends_with(kEnd)) return false;
+  name.remove_suffix(kEnd.size());
+  const std::size_t dot = name.find('.'), number = name.rfind(kNumber);
+  return dot != std::string_view::npos && number != std::string_view::npos && dot < number &&
+         parse_uint64(name.substr(number + kNumber.size())).has_value();
+}
 
 std::string arguments_file_name(const model::Operator& op) {
   const std::size_t slash = op.name.rfind('/');

@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "model/graph.h"
 #include "model/operator.h"
@@ -11,6 +12,9 @@ namespace opdump::dump {
 
 // "MatMul.Default_fc-Dense_MatMul-op0.json"
 std::string arguments_file_name(const model::Operator& op);
+
+// Whether an operator that is numbered may have a file of this name.
+bool is_arguments_file_name(std::string_view name);
 
 // Every argument that is not a tensor, as text: "True", "1", "0.1", "[1 2]", "None". Keys sorted, indented by
 // four, no line feed at the end; "null" if there are none.

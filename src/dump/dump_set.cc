@@ -121,6 +121,7 @@ class DumpSetReader {
   Result<> place_devices();
   Result<> place_constants();
   Result<> read_rank(std::uint32_t rank, const fs::path& directory);
+  void note_unread(std::uint32_t rank, const Status& status);
   Result<> join_log(std::uint32_t rank, LogIndex& log);
   Result<> tell_networks();
   void report(const Recording& recording);
@@ -448,11 +449,24 @@ Result<> DumpSetReader::place_constants() {
   });
 }
 
+// A recording of which a part is not read is not compared: two ranks of a run, say, that gave one device.
+void DumpSetReader::note_unread(std::uint32_t rank, const Status& status) {
+  const auto is_its = [&](const fs::path& network) {
+    return network.parent_path().parent_path().filename() == status.time_directory;
+  };
+  const auto unread = std::ranges::find_if(older_, is_its);
+  if (status.time_directory.empty() || unread == older_.end()) return;
+  set_.problems_.push_back({*unread, "is of the recording of rank " + std::to_string(rank) +
+                                         ", and is not read: another one of this device is later"});
+}
+
 Result<> DumpSetReader::read_rank(std::uint32_t rank, const fs::path& directory) {
-  if (auto status = read_status(directory))
+  if (auto status = read_status(directory)) {
+    note_unread(rank, *status);
     set_.statuses_[rank] = std::move(*status);
-  else if (status.error().code() != Code::not_found)
+  } else if (status.error().code() != Code::not_found) {
     set_.problems_.push_back({directory / kStatusFileName, status.error().message()});
+  }
 
   LogIndex log(set_.runs_);
   const auto damaged = log.read(directory);

@@ -142,8 +142,7 @@ class ModelTree final : public Layout {
 Result<std::unique_ptr<Layout>> open_model_tree(ModelTreeOptions options) {
   OPDUMP_CHECK_OK(check_net_name(options.net_name));
   OPDUMP_TRY(StatisticTables tables, StatisticTables::make(std::move(options.statistic_columns)));
-  const fs::path model =
-      fs::path(format_local_time(options.start_us)) / std::to_string(options.device) / options.net_name;
+  const fs::path model = fs::path(options.time_directory) / std::to_string(options.device) / options.net_name;
   const bool step_first = options.step_first;
   const auto path_of = [model, step_first](std::int64_t graph_id, std::int64_t step) {
     const std::string step_name = std::to_string(step);

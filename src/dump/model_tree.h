@@ -30,7 +30,7 @@ struct ModelTreeOptions {
   std::vector<std::string> statistic_columns;  // as of RankTreeOptions
   FileFormat file_format = FileFormat::npy;
   bool step_first = true;      // (B) rather than (C)
-  std::uint64_t start_us = 0;  // since the Unix epoch; the directory says it in local time
+  std::string time_directory;  // of when the recording began: "20260131120000"
 
   // What acl_dump_{device}.json tells. It is there for programs that look for it; nothing here reads it.
   enum class Scene : std::uint8_t { dump, overflow, exception };

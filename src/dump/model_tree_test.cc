@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/file.h"
+#include "dump/call_data.h"
 #include "dump/temp_directory_test.h"
 #include "format/dump_data.h"
 #include "format/dump_names.h"
@@ -30,7 +31,7 @@ class ModelTreeTest : public testing::Test {
     options_.rank = 1;
     options_.device = 3;
     options_.statistic_columns = {"Max Value"};
-    options_.start_us = kTime;
+    options_.time_directory = format_local_time(kTime);
   }
   std::unique_ptr<Layout> open() {
     auto tree = open_model_tree(options_);

@@ -107,7 +107,8 @@ std::optional<UndumpedSlot> parse_slot(const json& object) {
 Result<OperatorLogWriter> OperatorLogWriter::open(const std::filesystem::path& rank_directory) {
   OperatorLogWriter writer;
   writer.path_ = rank_directory / kOperatorLogName;
-  OPDUMP_TRY(writer.fd_, open_append(writer.path_, ""));
+  OPDUMP_TRY(Fd fd, open_append(writer.path_, ""));
+  writer.fd_ = move_high(std::move(fd));
   return writer;
 }
 
@@ -139,9 +140,10 @@ void OperatorLogWriter::add(const model::Operator& op) { buffer_ += format_log_l
 void OperatorLogWriter::add(const UndumpedSlot& slot) { buffer_ += format_log_line(slot); }
 
 Result<> OperatorLogWriter::flush() {
-  Result<> written = fd_ ? write_all(fd_, std::as_bytes(std::span(buffer_)), path_) : ok();
-  buffer_.clear();
-  return written;
+  const std::string lines = std::exchange(buffer_, {});
+  if (!fd_) return ok();
+  OPDUMP_CHECK_OK(hold_append(fd_, path_));
+  return write_all(fd_, std::as_bytes(std::span(lines)), path_);
 }
 
 LogLine decode_log_line(std::string_view line) {

@@ -12,7 +12,7 @@ namespace opdump::dump {
 namespace {
 
 constexpr std::size_t kRowBufferBytes = 64 << 10;
-constexpr std::size_t kMaxOpen = 32;  // the tables of the oldest steps are closed first
+constexpr std::size_t kMaxOpen = 8;  // the table that was not asked for longest is closed first
 
 template <auto Field>
 void append_number(std::string& out, const StatisticRow& row) {
@@ -41,9 +41,9 @@ const StatisticTables::Column StatisticTables::kColumns[] = {
 };
 
 StatisticTables::Table::~Table() {
-  if (!fd_) return;
+  if (!file_) return;
   (void)flush();
-  ::fchmod(fd_.get(), 0400);
+  if (auto fd = file_.use()) ::fchmod((*fd)->get(), 0400);
 }
 
 Result<> StatisticTables::Table::append(const format::StatisticCsvRow& row) {
@@ -53,7 +53,9 @@ Result<> StatisticTables::Table::append(const format::StatisticCsvRow& row) {
 
 // One call for whole lines: other processes may append to the same file.
 Result<> StatisticTables::Table::flush() {
-  Result<> written = write_all(fd_, std::as_bytes(std::span(rows_)), path_);
+  if (rows_.empty()) return ok();
+  OPDUMP_TRY(const Fd* const fd, file_.use());
+  Result<> written = write_all(*fd, std::as_bytes(std::span(rows_)), file_.path());
   rows_.clear();
   if (!written) return Error(Code::io, written.error().message());
   return written;
@@ -75,17 +77,21 @@ Result<StatisticTables> StatisticTables::make(std::vector<std::string> headers) 
 
 Result<StatisticTables::Table*> StatisticTables::find(StepDirectories& directories,
                                                       const SlotAddress& address) {
-  const std::pair key{address.step, address.graph_id};
-  if (const auto found = tables_.find(key); found != tables_.end()) return &found->second;
+  const std::pair key{address.step, directories.graph_of(address)};
+  if (const auto found = std::ranges::find(tables_, key, &decltype(tables_)::value_type::first);
+      found != tables_.end()) {
+    tables_.splice(tables_.begin(), tables_, found);
+    return &found->second;
+  }
   if (tables_.size() == kMaxOpen) {
-    const auto oldest = tables_.begin();
-    OPDUMP_CHECK_OK(oldest->second.flush());
-    tables_.erase(oldest);
+    OPDUMP_CHECK_OK(tables_.back().second.flush());
+    tables_.pop_back();
   }
   OPDUMP_TRY(const auto directory, directories.find(address));
-  std::filesystem::path path = directory->path / format::kStatisticCsvName;
-  OPDUMP_TRY(Fd fd, open_append(path, format::encode_statistic_header(headers_)));
-  return &tables_.emplace(key, Table(std::move(fd), std::move(path))).first->second;
+  OPDUMP_TRY(KeptFile file, keep_append(directory->path / format::kStatisticCsvName,
+                                        format::encode_statistic_header(headers_)));
+  tables_.emplace_front(key, Table(std::move(file)));
+  return &tables_.front().second;
 }
 
 Result<> StatisticTables::append(StepDirectories& directories, const SlotAddress& address, RowName name,
@@ -114,7 +120,8 @@ Result<> StatisticTables::flush() {
 }
 
 Result<> StatisticTables::close(std::int64_t graph_id, std::int64_t step) {
-  const auto found = tables_.find({step, graph_id});
+  const auto found =
+      std::ranges::find(tables_, std::pair(step, graph_id), &decltype(tables_)::value_type::first);
   if (found == tables_.end()) return ok();
   OPDUMP_CHECK_OK(found->second.flush());
   tables_.erase(found);

@@ -1,7 +1,7 @@
 // The statistic.csv files of steps that are being written, mindspore.md 3.1, in any directory scheme.
 #pragma once
 
-#include <map>
+#include <list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,15 +45,14 @@ class StatisticTables {
   // The table of one graph and step, with the rows that the system does not have yet.
   class Table {
    public:
-    Table(Fd fd, std::filesystem::path path) : fd_(std::move(fd)), path_(std::move(path)) {}
+    explicit Table(KeptFile file) : file_(std::move(file)) {}
     Table(Table&&) = default;
     ~Table();
     Result<> append(const format::StatisticCsvRow& row);
     Result<> flush();
 
    private:
-    Fd fd_;
-    std::filesystem::path path_;
+    KeptFile file_;
     std::string rows_;
   };
 
@@ -62,8 +61,9 @@ class StatisticTables {
 
   std::vector<std::string> headers_;
   std::vector<AppendValue> columns_;
-  std::map<std::pair<std::int64_t, std::int64_t>, Table> tables_;  // by step and graph
-  format::StatisticCsvRow row_;                                    // kept for its memory
+  // By step and graph; the last one that was asked for comes first.
+  std::list<std::pair<std::pair<std::int64_t, std::int64_t>, Table>> tables_;
+  format::StatisticCsvRow row_;  // kept for its memory
 };
 
 }  // namespace opdump::dump

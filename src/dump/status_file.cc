@@ -1,7 +1,10 @@
 #include "dump/status_file.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 #include "base/file.h"
@@ -18,9 +21,12 @@ constexpr std::uint64_t kMaxStatusBytes = 64 << 20;
 
 // One list of the plain fields, for writing and for reading.
 template <typename S, typename F>
+requires std::is_same_v<std::remove_const_t<S>, Status>
 void for_each_field(S& status, const F& visit) {
   visit("state", status.state);
+  visit("run_id", status.run_id);
   visit("process", status.process);
+  visit("time_directory", status.time_directory);
   visit("opdump_version", status.opdump_version);
   visit("runtime", status.runtime);
   visit("config_path", status.config_path);
@@ -38,8 +44,22 @@ void for_each_field(S& status, const F& visit) {
   visit("cut_step", status.cut_step);
 }
 
+template <typename E, typename F>
+requires std::is_same_v<std::remove_const_t<E>, EarlierRecording>
+void for_each_field(E& earlier, const F& visit) {
+  visit("run_id", earlier.run_id);
+  visit("state", earlier.state);
+  visit("started_us", earlier.started_us);
+  visit("ended_us", earlier.ended_us);
+  visit("first_step", earlier.first_step);
+  visit("last_step", earlier.last_step);
+}
+
 // What recordings of a process that knew less do not have.
-bool may_be_absent(std::string_view key) { return key == "tail_step" || key == "cut_step"; }
+bool may_be_absent(std::string_view key) {
+  return key == "run_id" || key == "time_directory" || key == "earlier" || key == "tail_step" ||
+         key == "cut_step";
+}
 
 // False if `value` has another type or does not fit.
 bool assign(const json& value, std::string& field) {
@@ -61,6 +81,19 @@ bool assign(const json& value, std::vector<std::string>& field) {
     if (!assign(item, field.emplace_back())) return false;
   return true;
 }
+bool assign(const json& value, std::vector<EarlierRecording>& field) {
+  if (!value.is_array()) return false;
+  for (const json& item : value) {
+    EarlierRecording& earlier = field.emplace_back();
+    bool is_right = item.is_object();
+    const auto visit = [&](const char* key, auto& member) {
+      is_right = is_right && assign(item.value(key, json()), member);
+    };
+    for_each_field(earlier, visit);
+    if (!is_right) return false;
+  }
+  return true;
+}
 bool assign(const json& value, std::vector<Loss>& field) {
   if (!value.is_array()) return false;
   for (const json& item : value) {
@@ -73,9 +106,84 @@ bool assign(const json& value, std::vector<Loss>& field) {
   return true;
 }
 
-std::filesystem::path status_path(const std::filesystem::path& rank_directory, std::string_view process) {
-  if (process.empty()) return rank_directory / kStatusFileName;
-  return rank_directory / ("opdump_status." + model::sanitise_name(process) + ".json");
+// What a process that did not end its recording lost.
+void note_end(Status& whole, const Status& status, const std::string& file) {
+  if (status.state == "recording" && !status.process.empty())
+    whole.losses.push_back({"end of the recording of " + status.process, "it was cut short", 1, file});
+}
+
+// Adds what another process of the rank recorded and lost.
+void add_process(Status& whole, const StatusFile& file) {
+  if (!file.status) {
+    whole.losses.push_back({"recording of another process", file.status.error().message(), 1, file.name});
+    return;
+  }
+  const Status& status = *file.status;
+  if (status.run_id != whole.run_id) {
+    whole.losses.push_back(
+        {"recording of another process", "it is of another run, " + status.run_id, 1, file.name});
+    return;
+  }
+  whole.losses.insert(whole.losses.end(), status.losses.begin(), status.losses.end());
+  note_end(whole, status, file.name);
+  if (status.state == "recording" && status.process.empty()) whole.state = status.state;
+  whole.operator_count += status.operator_count;
+  whole.call_count += status.call_count;
+  whole.tensor_count += status.tensor_count;
+  whole.tensor_bytes += status.tensor_bytes;
+  whole.row_count += status.row_count;
+  if (status.first_step >= 0 && (whole.first_step < 0 || status.first_step < whole.first_step))
+    whole.first_step = status.first_step;
+  whole.last_step = std::max(whole.last_step, status.last_step);
+  whole.cut_step = std::max(whole.cut_step, status.cut_step);
+}
+
+// Files of two recordings that lie in the same directories: what the earlier one did not finish is not
+// whole, and steps that both have cannot be told apart.
+void note_earlier(Status& whole) {
+  for (const EarlierRecording& earlier : whole.earlier) {
+    if (earlier.state != "complete")
+      whole.losses.push_back({"end of an earlier recording in the same folder",
+                              earlier.state == "recording" ? "it was cut short" : "it is " + earlier.state, 1,
+                              "run " + earlier.run_id});
+    if (earlier.first_step >= 0 && earlier.first_step <= whole.last_step &&
+        whole.first_step <= earlier.last_step)
+      whole.losses.push_back({"steps of a single recording",
+                              "two recordings were added to one folder, and both have them", 1,
+                              "step " + std::to_string(std::max(earlier.first_step, whole.first_step))});
+  }
+}
+
+}  // namespace
+
+std::string status_file_name(std::string_view process, unsigned number) {
+  if (process.empty() && number == 1) return std::string(kStatusFileName);
+  std::string name = "opdump_status." + (process.empty() ? "main" : model::sanitise_name(process));
+  if (number > 1) name += "-" + std::to_string(number);
+  return name + ".json";
+}
+
+Result<> write_status(const std::filesystem::path& rank_directory, const Status& status,
+                      std::string_view name) {
+  const std::filesystem::path path =
+      rank_directory / (name.empty() ? status_file_name(status.process) : std::string(name));
+  return write_file_atomic(path, encode_status(status), 0600);
+}
+
+std::string encode_status(const Status& status) {
+  nlohmann::ordered_json object{{"schema_version", kSchemaVersion}};
+  for_each_field(status, [&](const char* key, const auto& field) { object[key] = field; });
+  object["losses"] = json::array();
+  for (const Loss& loss : status.losses)
+    object["losses"].push_back(
+        {{"what", loss.what}, {"reason", loss.reason}, {"count", loss.count}, {"first", loss.first}});
+  object["warnings"] = status.warnings;
+  object["earlier"] = json::array();
+  for (const EarlierRecording& earlier : status.earlier) {
+    nlohmann::ordered_json& item = object["earlier"].emplace_back();
+    for_each_field(earlier, [&](const char* key, const auto& field) { item[key] = field; });
+  }
+  return object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 Result<Status> read_status_file(const std::filesystem::path& path) {
@@ -101,52 +209,44 @@ Result<Status> read_status_file(const std::filesystem::path& path) {
   for_each_field(status, visit);
   visit("losses", status.losses);
   visit("warnings", status.warnings);
+  visit("earlier", status.earlier);
   if (failed != nullptr) return wrong(failed);
   return status;
 }
 
-// What the recordings of other processes of the rank lost.
-std::vector<Loss> losses_of_others(const std::filesystem::path& rank_directory) {
-  std::vector<Loss> losses;
-  std::error_code failed;
-  std::filesystem::directory_iterator entries(rank_directory, failed);
-  for (; !failed && entries != std::filesystem::directory_iterator(); entries.increment(failed)) {
-    const std::string name = entries->path().filename().string();
-    if (name == kStatusFileName || !name.starts_with("opdump_status.") || !name.ends_with(".json")) continue;
-    const auto status = read_status_file(entries->path());
-    if (!status) {
-      losses.push_back({"recording of another process", status.error().message(), 1, name});
-      continue;
-    }
-    losses.insert(losses.end(), status->losses.begin(), status->losses.end());
-    if (status->state == "recording")
-      losses.push_back({"end of the recording of " + status->process, "it was cut short", 1, name});
-  }
-  return losses;
+bool is_status_file_name(std::string_view name) {
+  return name.starts_with("opdump_status.") && name.ends_with(".json");
 }
 
-}  // namespace
-
-Result<> write_status(const std::filesystem::path& rank_directory, const Status& status) {
-  nlohmann::ordered_json object{{"schema_version", kSchemaVersion}};
-  for_each_field(status, [&](const char* key, const auto& field) { object[key] = field; });
-  object["losses"] = json::array();
-  for (const Loss& loss : status.losses)
-    object["losses"].push_back(
-        {{"what", loss.what}, {"reason", loss.reason}, {"count", loss.count}, {"first", loss.first}});
-  object["warnings"] = status.warnings;
-  const std::string text =
-      object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-  return write_file_atomic(status_path(rank_directory, status.process), text, 0600);
+std::vector<StatusFile> list_statuses(const std::filesystem::path& rank_directory) {
+  std::vector<std::string> names;
+  std::error_code failed;
+  std::filesystem::directory_iterator entries(rank_directory, failed);
+  for (; !failed && entries != std::filesystem::directory_iterator(); entries.increment(failed))
+    if (std::string name = entries->path().filename().string(); is_status_file_name(name))
+      names.push_back(std::move(name));
+  std::ranges::sort(names, {}, [](const std::string& name) {
+    return std::pair<bool, std::string_view>(name != kStatusFileName, name);
+  });
+  std::vector<StatusFile> statuses;
+  for (std::string& name : names) {
+    auto status = read_status_file(rank_directory / name);
+    statuses.push_back({std::move(name), std::move(status)});
+  }
+  return statuses;
 }
 
 Result<Status> read_status(const std::filesystem::path& rank_directory) {
-  OPDUMP_TRY(Status status, read_status_file(rank_directory / kStatusFileName));
-  for (Loss& loss : losses_of_others(rank_directory)) {
-    if (status.state == "complete") status.state = "incomplete";
-    status.losses.push_back(std::move(loss));
-  }
-  return status;
+  std::vector<StatusFile> files = list_statuses(rank_directory);
+  if (files.empty())
+    return Error(Code::not_found, (rank_directory / kStatusFileName).string() + ": there is none");
+  if (!files.front().status) return files.front().status.take_error();
+  Status whole = std::move(*files.front().status);
+  if (whole.state == "idle") whole.state = "complete";  // a worker's; the program itself records nothing
+  for (const StatusFile& file : std::span(files).subspan(1)) add_process(whole, file);
+  note_earlier(whole);
+  if (whole.state == "complete" && !whole.losses.empty()) whole.state = "incomplete";
+  return whole;
 }
 
 }  // namespace opdump::dump

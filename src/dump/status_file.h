@@ -1,5 +1,6 @@
 // opdump_status.json: how a recording ended. Written when recording starts (state "recording") and replaced
-// when it ends, so a run that was killed is told from one that finished. Page: docs/formats/status.md.
+// when it ends, so a run that was killed is told from one that finished. Each process that records into a
+// rank has a file of its own (recording_place.h). Page: docs/formats/status.md.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +23,22 @@ struct Loss {
   std::string first;  // the first one it happened to: a file or an operator and step
 };
 
+// A recording that was there before, and that a later one was added to.
+struct EarlierRecording {
+  std::string run_id, state;
+  std::uint64_t started_us = 0, ended_us = 0;
+  std::int64_t first_step = -1, last_step = -1;
+};
+
 struct Status {
   // "recording", "complete" (nothing lost), "incomplete" (see losses), "idle" (nothing lost so far, and
   // nothing under way: a process that waits for work)
   std::string state = "recording";
+  std::string run_id;  // 16 hexadecimal digits, the same for all processes of a recording; empty: not told
   std::string opdump_version;
   std::string process;  // empty, or "worker0": its file is opdump_status.worker0.json
+  // Where the scheme has directories of times: that of this run, "20260131120000". Else empty.
+  std::string time_directory;
   std::string runtime;  // "torch 1.13.0"
   std::string config_path;
   std::int64_t pid = 0;
@@ -41,12 +52,35 @@ struct Status {
   std::int64_t cut_step = -1;  // in which the program was stopped, or -1
   std::vector<Loss> losses;
   std::vector<std::string> warnings;
+  std::vector<EarlierRecording> earlier;  // whose files lie among those of this one
 };
 
-Result<> write_status(const std::filesystem::path& rank_directory, const Status& status);
+// Of the process "worker0": opdump_status.worker0.json, and opdump_status.worker0-2.json if `number` is 2: a
+// rank may have several processes of one name. The main process's is "".
+std::string status_file_name(std::string_view process, unsigned number = 1);
 
-// The main process's status, with the losses of the others (data-loading workers) added to its own.
-// Errors: not_found (a dump of another tool has none), corrupt.
+// Replaces `name` in the directory, or what the status's process is called. Errors: io.
+Result<> write_status(const std::filesystem::path& rank_directory, const Status& status,
+                      std::string_view name = {});
+
+std::string encode_status(const Status& status);
+
+// Errors: not_found, io, corrupt, unsupported (of a later version).
+Result<Status> read_status_file(const std::filesystem::path& path);
+
+// Whether a file of this name says how a process's recording ended.
+bool is_status_file_name(std::string_view name);
+
+// A status and the file that it is from.
+struct StatusFile {
+  std::string name;
+  Result<Status> status;
+};
+// Those of all processes of a rank, in the order of their names; the main process's is the first.
+std::vector<StatusFile> list_statuses(const std::filesystem::path& rank_directory);
+
+// How the recording of a rank as a whole ended: the main process's status with what the others (data-loading
+// workers) recorded and lost. Errors: not_found (a dump of another tool has none), corrupt.
 Result<Status> read_status(const std::filesystem::path& rank_directory);
 
 }  // namespace opdump::dump

@@ -1,5 +1,6 @@
 #include "dump/step_directories.h"
 
+#include <algorithm>
 #include <system_error>
 
 #include "dump/file_name.h"
@@ -8,7 +9,8 @@
 namespace opdump::dump {
 namespace {
 
-constexpr std::size_t kMaxOpen = 32;  // the oldest steps are closed first
+constexpr std::size_t kMaxOpen = 8;     // the one that was not used longest is closed first
+constexpr std::size_t kMaxMoved = 256;  // steps of which some thread may not know that they were moved
 
 }  // namespace
 
@@ -30,16 +32,35 @@ Result<std::unique_ptr<StepDirectories>> StepDirectories::open(const std::filesy
                                            std::move(path_of));
 }
 
-Result<std::shared_ptr<const OpenDirectory>> StepDirectories::find(const SlotAddress& address) {
-  const std::pair key{address.step, address.graph_id};
+std::int64_t StepDirectories::graph_of(const SlotAddress& address) {
   const std::lock_guard lock(mutex_);
-  if (const auto found = opened_.find(key); found != opened_.end()) return found->second;
+  const auto moved = moved_.find({address.step, address.graph_id});
+  return moved == moved_.end() ? address.graph_id : moved->second;
+}
+
+Result<std::shared_ptr<const OpenDirectory>> StepDirectories::find(const SlotAddress& address) {
+  const Key key{address.step, graph_of(address)};
+  const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find(opened_, key, &decltype(opened_)::value_type::first);
+  if (found != opened_.end()) {
+    OPDUMP_CHECK_OK(found->second->fd.use());
+    opened_.splice(opened_.begin(), opened_, found);
+    return std::shared_ptr<const OpenDirectory>(found->second);
+  }
   OPDUMP_CHECK_OK(check());  // a tree that went away must not be begun anew
-  OPDUMP_TRY(OpenDirectory opened, open_below(root_, path_of_(address.graph_id, address.step)));
-  auto directory = std::make_shared<const OpenDirectory>(std::move(opened));
-  if (opened_.size() == kMaxOpen) opened_.erase(opened_.begin());
-  opened_[key] = directory;
-  return directory;
+  OPDUMP_CHECK_OK(root_.fd.use());
+  OPDUMP_TRY(OpenDirectory opened, open_below(root_, path_of_(key.second, address.step)));
+  auto directory = std::make_shared<OpenDirectory>(std::move(opened));
+  if (opened_.size() == kMaxOpen) opened_.pop_back();
+  opened_.emplace_front(key, directory);
+  return std::shared_ptr<const OpenDirectory>(directory);
+}
+
+// Where a file lies that was made before its step was moved.
+std::filesystem::path StepDirectories::place_now(const std::filesystem::path& file) {
+  const std::lock_guard lock(mutex_);
+  const auto moved = moved_directories_.find(file.parent_path());
+  return moved == moved_directories_.end() ? file : moved->second / file.filename();
 }
 
 // A decimal name that was free, with its line in mapping.csv. claim(name) makes the file and says whether the
@@ -85,6 +106,7 @@ Result<> StepDirectories::append_mapping(const OpenDirectory& directory, const s
 
 Result<std::filesystem::path> StepDirectories::create(const SlotAddress& address, std::string name,
                                                       const Write& write) {
+  const std::shared_lock staying(moving_);
   OPDUMP_TRY(const auto directory, find(address));
   Fd fd;
   if (name.size() <= kMaxFileName) {
@@ -108,7 +130,9 @@ Result<std::filesystem::path> StepDirectories::create(const SlotAddress& address
 }
 
 Result<> StepDirectories::link(const SlotAddress& address, const std::string& name,
-                               const std::filesystem::path& file) {
+                               const std::filesystem::path& made) {
+  const std::shared_lock staying(moving_);
+  const std::filesystem::path file = place_now(made);
   OPDUMP_TRY(const auto directory, find(address));
   if (name.size() <= kMaxFileName) return link_replacing(*directory, name, file);
   auto claimed = claim_short_name(*directory, name, address.timestamp_us, [&](const std::string& short_name) {
@@ -119,13 +143,24 @@ Result<> StepDirectories::link(const SlotAddress& address, const std::string& na
 }
 
 Result<> StepDirectories::move(std::int64_t step, std::int64_t from, std::int64_t to) {
+  const std::unique_lock nobody_writes(moving_);
   const std::lock_guard lock(mutex_);
-  opened_.erase({step, from});
-  opened_.erase({step, to});
+  std::erase_if(opened_, [&](const auto& opened) {
+    return opened.first == Key(step, from) || opened.first == Key(step, to);
+  });
   const std::filesystem::path source = root_.path / path_of_(from, step);
-  OPDUMP_CHECK_OK(move_directory(source, root_.path / path_of_(to, step)));
+  const std::filesystem::path target = root_.path / path_of_(to, step);
+  OPDUMP_CHECK_OK(move_directory(source, target));
   std::error_code not_empty;  // other steps are executions of the graph
   std::filesystem::remove(source.parent_path(), not_empty);
+  moved_.erase({step, to});
+  moved_[{step, from}] = to;
+  moved_directories_[source] = target;
+  while (moved_.size() > kMaxMoved) {
+    const auto& [key, graph] = *moved_.begin();
+    moved_directories_.erase(root_.path / path_of_(key.second, key.first));
+    moved_.erase(moved_.begin());
+  }
   return ok();
 }
 

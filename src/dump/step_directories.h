@@ -4,9 +4,11 @@
 
 #include <filesystem>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <utility>
 
@@ -37,7 +39,10 @@ class StepDirectories {
   // Errors: io -- the recording's directory was removed or moved.
   Result<> check() const { return check_in_place(rank_); }
 
-  // The directory of the address's graph and step, created where it is missing. Thread-safe. Errors: io.
+  // The graph that the address's step is known to be of by now; until then that of the address. Thread-safe.
+  std::int64_t graph_of(const SlotAddress& address);
+
+  // The directory of the address's step, created where it is missing. Thread-safe. Errors: io.
   Result<std::shared_ptr<const OpenDirectory>> find(const SlotAddress& address);
 
   // Creates the file `name`, lets write() fill it and returns its path; a file that could not be filled is
@@ -47,7 +52,8 @@ class StepDirectories {
   // Gives `file` the further name `name`. Thread-safe. Errors: io.
   Result<> link(const SlotAddress& address, const std::string& name, const std::filesystem::path& file);
 
-  // See Layout::move_step.
+  // See Layout::move_step. Waits until no file is being made; what threads write for `from` afterwards goes
+  // to `to`, too.
   Result<> move(std::int64_t step, std::int64_t from, std::int64_t to);
 
  private:
@@ -58,12 +64,18 @@ class StepDirectories {
   Result<> append_mapping(const OpenDirectory& directory, const std::string& name,
                           const std::string& long_name);
 
-  const OpenDirectory root_, rank_;
+  std::filesystem::path place_now(const std::filesystem::path& file);
+
+  using Key = std::pair<std::int64_t, std::int64_t>;  // step, graph
+  OpenDirectory root_;
+  const OpenDirectory rank_;
   const PathOf path_of_;
   ShortName short_name_;
-  std::mutex mutex_;  // guards opened_ and every mapping.csv
-  std::map<std::pair<std::int64_t, std::int64_t>, std::shared_ptr<const OpenDirectory>>
-      opened_;  // step, graph
+  std::shared_mutex moving_;  // who makes a file shares it; comes before mutex_
+  std::mutex mutex_;          // guards the rest, the descriptor of root_ and every mapping.csv
+  std::list<std::pair<Key, std::shared_ptr<OpenDirectory>>> opened_;  // the last one used comes first
+  std::map<Key, std::int64_t> moved_;  // steps that turned out to be of another graph, the last ones
+  std::map<std::filesystem::path, std::filesystem::path> moved_directories_;
 };
 
 // Errors: usage -- a name that would not be one directory of its own.

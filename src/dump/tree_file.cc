@@ -8,12 +8,16 @@
 #include <cerrno>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "format/mapping_csv.h"
 #include "format/statistic_csv.h"
 
 namespace opdump::dump {
 namespace {
+
+constexpr int kDirectory = O_RDONLY | O_DIRECTORY;
+constexpr int kAppend = O_RDWR | O_APPEND | O_NOFOLLOW;
 
 Error removed_or_io_error(const std::filesystem::path& path, std::string_view what) {
   if (errno == ENOENT)
@@ -84,35 +88,32 @@ Result<OpenDirectory> open_directory(const std::filesystem::path& path) {
   OPDUMP_CHECK_OK(make_directories(path, 0700));
   Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!fd) return Error(Code::io, io_error(path, "open directory").message());
-  return OpenDirectory{std::move(fd), path};
+  return OpenDirectory{KeptFile(std::move(fd), path, kDirectory), path};
 }
 
 Result<OpenDirectory> open_root(const std::filesystem::path& path) {
   OPDUMP_CHECK_OK(make_directories(path, 0700));
   Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd) return Error(Code::io, io_error(path, "open directory").message());
-  return OpenDirectory{std::move(fd), path};
+  return OpenDirectory{KeptFile(std::move(fd), path, kDirectory), path};
 }
 
 Result<OpenDirectory> open_below(const OpenDirectory& top, const std::filesystem::path& relative) {
-  OpenDirectory directory{Fd(), top.path};
+  Fd fd;
+  std::filesystem::path path = top.path;
   for (const std::filesystem::path& name : relative) {
-    const int parent = directory.fd ? directory.fd.get() : top.fd.get();
-    directory.path /= name;
+    const int parent = fd ? fd.get() : top.fd.get();
+    path /= name;
     if (::mkdirat(parent, name.c_str(), 0700) != 0 && errno != EEXIST)
-      return removed_or_io_error(directory.path, "create directory");
-    directory.fd = Fd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!directory.fd) return removed_or_io_error(directory.path, "open directory");
+      return removed_or_io_error(path, "create directory");
+    fd = Fd(::openat(parent, name.c_str(), kDirectory | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd) return removed_or_io_error(path, "open directory");
   }
-  return directory;
+  return OpenDirectory{KeptFile(std::move(fd), path, kDirectory), std::move(path)};
 }
 
 Result<> check_in_place(const OpenDirectory& directory) {
-  struct stat opened {};
-  struct stat found {};
-  if (::fstat(directory.fd.get(), &opened) == 0 && ::stat(directory.path.c_str(), &found) == 0 &&
-      opened.st_dev == found.st_dev && opened.st_ino == found.st_ino)
-    return ok();
+  if (directory.fd.is_in_place()) return ok();
   return Error(Code::io, directory.path.string() + ": the directory was removed while recording");
 }
 
@@ -177,7 +178,7 @@ void remove_file(const OpenDirectory& directory, const std::string& name) {
 }
 
 Result<Fd> open_append(const std::filesystem::path& path, std::string_view header) {
-  const int flags = O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC;
+  const int flags = kAppend | O_CREAT | O_CLOEXEC;
   Fd fd(::open(path.c_str(), flags, 0600));
   if (!fd && errno == EACCES && ::chmod(path.c_str(), 0600) == 0)  // 0400: an earlier run closed it
     fd = Fd(::open(path.c_str(), flags, 0600));
@@ -185,6 +186,22 @@ Result<Fd> open_append(const std::filesystem::path& path, std::string_view heade
   ::fchmod(fd.get(), 0600);
   OPDUMP_CHECK_OK(prepare_append(fd, header, path));
   return fd;
+}
+
+Result<KeptFile> keep_append(const std::filesystem::path& path, std::string_view header) {
+  OPDUMP_TRY(Fd fd, open_append(path, header));
+  return KeptFile(std::move(fd), path, kAppend);
+}
+
+Result<> hold_append(Fd& fd, const std::filesystem::path& path) {
+  struct stat held {
+  }, found{};
+  if (::stat(path.c_str(), &found) != 0) return removed_or_io_error(path, "open");
+  if (::fstat(fd.get(), &held) == 0 && held.st_dev == found.st_dev && held.st_ino == found.st_ino)
+    return ok();
+  OPDUMP_TRY(Fd opened, open_append(path, ""));
+  leave_open(std::exchange(fd, move_high(std::move(opened))));
+  return ok();
 }
 
 }  // namespace opdump::dump

@@ -7,13 +7,14 @@
 #include <string>
 
 #include "base/file.h"
+#include "base/kept_file.h"
 #include "base/result.h"
 
 namespace opdump::dump {
 
 // A directory held open: names resolve in it without walking the path again.
 struct OpenDirectory {
-  Fd fd;
+  KeptFile fd;
   std::filesystem::path path;
 };
 
@@ -60,5 +61,12 @@ Result<> move_directory(const std::filesystem::path& from, const std::filesystem
 // Opens a text file of lines for appending (0600), several processes at once. If it is new, it starts with
 // `header`; if a killed writer left a torn last line, that line is ended first. Errors: io.
 Result<Fd> open_append(const std::filesystem::path& path, std::string_view header);
+
+// The same of a file that is held open.
+Result<KeptFile> keep_append(const std::filesystem::path& path, std::string_view header);
+
+// Opens it anew if `fd` is not the descriptor of the file any more: the program has closed it, and may have a
+// file of its own there, which stays open. Errors: io.
+Result<> hold_append(Fd& fd, const std::filesystem::path& path);
 
 }  // namespace opdump::dump

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "dump/call_data.h"
 #include "dump/dump_set.h"
 #include "dump/model_tree.h"
 #include "dump/operator_log.h"
@@ -89,7 +90,7 @@ class TreesTest : public testing::Test {
       options.statistic_columns = {"Max Value"};
       options.step_first = kind == Kind::npy || kind == Kind::bin;
       if (kind == Kind::bin || kind == Kind::graph_engine_bin) options.file_format = FileFormat::bin;
-      options.start_us = kTime;
+      options.time_directory = format_local_time(kTime);
       layout = open_model_tree(options);
     }
     EXPECT_TRUE(layout) << layout.error().message();

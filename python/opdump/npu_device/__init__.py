@@ -68,7 +68,8 @@ def _begin(config: dict[str, Any]) -> None:
 
     from opdump import _attach
 
-    _attach.start("dump_config", text=json.dumps(config, indent=2), dialect="acl", model_name=MODEL_NAME)
+    _attach.start("dump_config", text=json.dumps(config, indent=2), dialect="acl", model_name=MODEL_NAME,
+                  existing="original")
 
 
 @atexit.register

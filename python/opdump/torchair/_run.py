@@ -89,14 +89,15 @@ def _begin(config: CompilerConfig, options: dict[str, str], regions: bool) -> No
     from opdump import _attach
 
     if not config.dump_config.enable_dump:
-        _attach.start(options["ge_dump_with_acl_config"], dialect="acl", model_name=MODEL_NAME, executions=True)
+        _attach.start(options["ge_dump_with_acl_config"], dialect="acl", model_name=MODEL_NAME, executions=True,
+                      existing="original")
         return
     if config.dump_config.dump_config_path:
         warnings.warn("dump_config_path has no effect together with enable_dump: the other options decide", stacklevel=4)
     if regions:
         scope.restrict()
     text = json.dumps(acl_config(options, regions), indent=2)
-    _attach.start("dump_config", text=text, dialect="acl", model_name=MODEL_NAME, executions=True)
+    _attach.start("dump_config", text=text, dialect="acl", model_name=MODEL_NAME, executions=True, existing="original")
 
 
 class Backend:
