@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What recording costs a PyTorch training step, as a ratio to the same step without opdump in the same run.
 
-Usage: bench/torch_overhead.py [--build build/release] [--model alexnet|transformer|both] [--rounds N]
+Usage: bench/torch_overhead.py [--build build/release] [--model alexnet|transformer|tiny|both] [--rounds N]
 
 Each round runs every variant once, in turn, in a process of its own (recording cannot be undone within one), so that
 slow changes of the machine hit all of them alike; the median step time of the best round counts.
@@ -65,11 +65,19 @@ def transformer():
     return Classifier(), torch.randn(8, 32, 128), torch.randint(10, (8,)), 40
 
 
+def tiny():
+    """Two layers of eight: what is left is the cost of a step itself."""
+    import torch
+    from torch import nn
+
+    return nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 2)), torch.randn(4, 8), torch.randint(2, (4,)), 2000
+
+
 def child(model_name):
     import torch
 
     torch.manual_seed(0)
-    model, x, y, steps = {"alexnet": alexnet, "transformer": transformer}[model_name]()
+    model, x, y, steps = {"alexnet": alexnet, "transformer": transformer, "tiny": tiny}[model_name]()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.001, momentum=0.9)
     times = []
     for _ in range(steps):
@@ -81,6 +89,7 @@ def child(model_name):
     import resource
 
     print(json.dumps({"step": statistics.median(times[len(times) // 4:]), "total": sum(times),
+                      "descriptors": len(os.listdir("/proc/self/fd")),
                       "rss": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}))
 
 
@@ -121,7 +130,7 @@ def measure(model, variant, build):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=ROOT / "build/release", type=pathlib.Path)
-    parser.add_argument("--model", default="both", choices=["alexnet", "transformer", "both"])
+    parser.add_argument("--model", default="both", choices=["alexnet", "transformer", "tiny", "both"])
     parser.add_argument("--variants", nargs="*", default=list(VARIANTS), choices=list(VARIANTS))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--child")
@@ -138,7 +147,8 @@ def main():
         for variant, result in best.items():
             ratio = result["step"] / best[args.variants[0]]["step"]
             print(f"{model:12} {variant:16} {result['step'] * 1e3:9.2f} ms/step  {ratio:6.3f}x  "
-                  f"memory +{(result['rss'] - best[args.variants[0]]['rss']) / 2**20:.0f} MiB", flush=True)
+                  f"memory +{(result['rss'] - best[args.variants[0]]['rss']) / 2**20:.0f} MiB  "
+                  f"descriptors +{result['descriptors'] - best[args.variants[0]]['descriptors']}", flush=True)
 
 
 if __name__ == "__main__":

@@ -40,7 +40,9 @@ class SessionTest : public testing::Test {
     return plan;
   }
 
+  // Several of a test may have one folder.
   std::unique_ptr<Session> open(plan::DumpPlan plan, SessionOptions options = {}) {
+    options.existing = dump::Existing::append;
     options.log = [this](LogLevel, std::string_view line) {
       const std::lock_guard lock(log_mutex_);
       log_.emplace_back(line);

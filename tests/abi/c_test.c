@@ -242,6 +242,34 @@ static void test_graph(const char* directory) {
 }
 
 /* What was added to the structs later, and engines that were built before it. */
+/* A folder that has a dump: of this process's first recording. */
+static void test_existing(const char* directory) {
+  char text[2048];
+  snprintf(text, sizeof text,
+           "{\"common_dump_settings\": {\"dump_mode\": 0, \"path\": \"%s/existing\", \"net_name\": \"net\"},"
+           " \"e2e_dump_settings\": {\"enable\": true}}",
+           directory);
+  opdump_options options = {0};
+  options.size = sizeof options;
+  options.config_text = text;
+  opdump_session* session = NULL;
+  CHECK(opdump_open(&options, &session) == OPDUMP_OK);
+  opdump_close(session);
+  CHECK(opdump_open(&options, &session) == OPDUMP_ERROR_EXISTS && session == NULL);
+  CHECK(strstr(opdump_last_error(), "has a dump already"));
+  options.size = offsetof(opdump_options, existing); /* of a caller that does not know the field */
+  options.existing = OPDUMP_EXISTING_APPEND;
+  CHECK(opdump_open(&options, &session) == OPDUMP_ERROR_EXISTS);
+  options.size = sizeof options;
+  CHECK(opdump_open(&options, &session) == OPDUMP_OK);
+  opdump_close(session);
+  options.existing = OPDUMP_EXISTING_REPLACE;
+  CHECK(opdump_open(&options, &session) == OPDUMP_OK);
+  opdump_close(session);
+  options.existing = 99;
+  CHECK(opdump_open(&options, &session) == OPDUMP_ERROR_ARGUMENT);
+}
+
 static void test_models(const char* directory) {
   char text[2048];
   snprintf(text, sizeof text,
@@ -323,6 +351,7 @@ int main(void) {
   test_recording(directory);
   test_graph(directory);
   test_models(directory);
+  test_existing(directory);
   test_h5(directory);
   printf("%s\n", directory); /* check_abi.py reads what was written, and removes it */
   return 0;

@@ -172,6 +172,21 @@ def test_the_program_keeps_its_descriptors_and_its_stderr(opdump):
     assert len(dump.rows(0)) == 3 and len(dump.rows(39)) == 3
 
 
+def test_a_step_costs_no_detours_and_few_descriptors(opdump):
+    dump = opdump.run("""
+        import os, sys, torch
+        model = torch.nn.Sequential(torch.nn.Linear(2, 2))
+        x = torch.ones(1, 2)
+        for i in range(100): model(x)
+        calls = []
+        sys.setprofile(lambda frame, event, argument: calls.append(frame.f_code.co_name) if event == "call" else None)
+        x.storage()
+        sys.setprofile(None)
+        print(calls.count("settled") <= 3, len(os.listdir("/proc/self/fd")) < 40)
+    """, saved_data="statistic")
+    assert dump.out == "True True\n"
+
+
 def test_nohup_is_kept():
     program = "import signal; print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN)"
     script = f"trap '' HUP; exec {OPDUMP} run --compat torchair -- {sys.executable} -S -c '{program}'"

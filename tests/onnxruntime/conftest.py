@@ -39,7 +39,7 @@ class Run:
         return path
 
     def run(self, *args, status=0, limit=None, settings=None, **environment):
-        env = os.environ | environment | ({"OPDUMP_MEMORY_LIMIT": limit} if limit else {})
+        env = os.environ | {"OPDUMP_EXISTING": "append"} | environment | ({"OPDUMP_MEMORY_LIMIT": limit} if limit else {})
         done = subprocess.run([OPDUMP, "run", "--config", self.config(**(settings or {})), *map(str, args)], text=True,
                               capture_output=True, env=env, cwd=self.directory, timeout=300)
         assert done.returncode == status, done.stderr
