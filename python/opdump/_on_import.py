@@ -75,5 +75,7 @@ def start_with_torch():
     """Begins recording with the import of torch if the environment names a configuration; at once if torch is there."""
     if config() is None or any(isinstance(f, _TorchFinder) and f.then is _start for f in sys.meta_path):
         return
+    # Children that record are of one run, also if this process never does.
+    os.environ.setdefault("OPDUMP_RUN_ID", os.urandom(8).hex())
     if attached() is None:
         call_after_torch(_start)

@@ -122,6 +122,7 @@ class DumpSetReader {
   Result<> place_constants();
   Result<> read_rank(std::uint32_t rank, const fs::path& directory);
   void note_unread(std::uint32_t rank, const Status& status);
+  void note_runs();
   Result<> join_log(std::uint32_t rank, LogIndex& log);
   Result<> tell_networks();
   void report(const Recording& recording);
@@ -152,6 +153,7 @@ Result<DumpSet> DumpSetReader::read() {
   OPDUMP_CHECK_OK(place_devices());
   OPDUMP_CHECK_OK(place_constants());
   for (const auto& [rank, directory] : set_.rank_directories_) OPDUMP_CHECK_OK(read_rank(rank, directory));
+  note_runs();
   OPDUMP_CHECK_OK(tell_networks());
   OPDUMP_CHECK_OK(set_.runs_.sort());
   OPDUMP_CHECK_OK(overflows_.visit([&](std::string_view overflow) {
@@ -458,6 +460,21 @@ void DumpSetReader::note_unread(std::uint32_t rank, const Status& status) {
   if (status.time_directory.empty() || unread == older_.end()) return;
   set_.problems_.push_back({*unread, "is of the recording of rank " + std::to_string(rank) +
                                          ", and is not read: another one of this device is later"});
+}
+
+// Ranks that were recorded one after the other are not those of one run: a later run had fewer of them, say.
+// Those of one run that were started each by itself have ids of their own, and a time in common.
+void DumpSetReader::note_runs() {
+  if (set_.statuses_.empty()) return;
+  const auto& [first_rank, first] = *set_.statuses_.begin();
+  const auto is_before = [](const Status& a, const Status& b) {
+    return a.ended_us != 0 && a.ended_us < b.started_us;
+  };
+  for (const auto& [rank, status] : set_.statuses_)
+    if (status.run_id != first.run_id && (is_before(first, status) || is_before(status, first)))
+      set_.problems_.push_back({set_.rank_directories_[rank],
+                                "was recorded at another time than rank " + std::to_string(first_rank) +
+                                    ", by another run; expected the ranks of one run"});
 }
 
 Result<> DumpSetReader::read_rank(std::uint32_t rank, const fs::path& directory) {

@@ -318,5 +318,40 @@ TEST_F(DumpSetTest, StoredTensorsInEveryOrderAndAlignment) {
             (root_ / "torn.npy").string() + ": header: 2 elements of 4 bytes announced, 5 bytes in file");
 }
 
+TEST_F(DumpSetTest, RanksOfTwoRunsAreNotTakenForOne) {
+  Status first, second;
+  first.run_id = "aaaaaaaaaaaaaaaa";
+  first.started_us = 100;
+  first.ended_us = 200;
+  second = first;
+  second.run_id = "bbbbbbbbbbbbbbbb";
+  const auto problems = [&] {
+    EXPECT_TRUE(make_directories(root_ / "rank_0", 0700) && make_directories(root_ / "rank_1", 0700));
+    EXPECT_TRUE(write_status(root_ / "rank_0", first) && write_status(root_ / "rank_1", second));
+    return read(root_).problems().size();
+  };
+  EXPECT_EQ(problems(), 0u) << "each was started by itself, at one time";
+  second.started_us = 201;
+  second.ended_us = 300;
+  EXPECT_EQ(problems(), 1u);
+  second.run_id = first.run_id;
+  EXPECT_EQ(problems(), 0u);
+}
+
+// Of two times of a device the last one is read: nothing may be said of the rank that recorded the other one.
+TEST_F(DumpSetTest, ARecordingThatIsNotReadIsAProblem) {
+  Status first, second;
+  first.time_directory = "20260101000000";
+  second.time_directory = "20260101000001";
+  for (const auto& [rank, status] : {std::pair("rank_0", &first), std::pair("rank_1", &second)}) {
+    ASSERT_TRUE(make_directories(root_ / rank, 0700));
+    ASSERT_TRUE(write_status(root_ / rank, *status));
+    ASSERT_TRUE(make_directories(root_ / status->time_directory / "0/net/0/0", 0700));
+  }
+  const DumpSet set = read(root_);
+  ASSERT_EQ(set.problems().size(), 1u);
+  EXPECT_EQ(set.problems()[0].path, root_ / "20260101000000/0/net");
+}
+
 }  // namespace
 }  // namespace opdump::dump

@@ -223,5 +223,22 @@ TEST_F(RecordingPlaceTest, TimesAreNotSharedByTwoRuns) {
   EXPECT_THAT(second.earlier, IsEmpty());  // its files lie elsewhere
 }
 
+TEST_F(RecordingPlaceTest, ProgramsOfARunThatRecordTheSameStepsAreNotOne) {
+  record(a_, Existing::refuse, "complete", 0, 4);
+  EXPECT_EQ(read_status(root_ / "rank_0")->state, "complete");
+  Status other = begin(a_);
+  other.pid = 7;
+  {
+    auto place = claim(other);
+    ASSERT_TRUE(place);
+    other.state = "complete";
+    ASSERT_TRUE(place->write(other));
+    EXPECT_EQ(read_status(root_ / "rank_0")->state, "complete") << "it recorded nothing: a launcher";
+    other.first_step = other.last_step = 4;
+    ASSERT_TRUE(place->write(other));
+  }
+  EXPECT_EQ(read_status(root_ / "rank_0")->state, "incomplete");
+}
+
 }  // namespace
 }  // namespace opdump::dump

@@ -112,6 +112,10 @@ void note_end(Status& whole, const Status& status, const std::string& file) {
     whole.losses.push_back({"end of the recording of " + status.process, "it was cut short", 1, file});
 }
 
+bool have_steps_in_common(const Status& a, const Status& b) {
+  return a.first_step >= 0 && b.first_step >= 0 && a.first_step <= b.last_step && b.first_step <= a.last_step;
+}
+
 // Adds what another process of the rank recorded and lost.
 void add_process(Status& whole, const StatusFile& file) {
   if (!file.status) {
@@ -125,6 +129,10 @@ void add_process(Status& whole, const StatusFile& file) {
     return;
   }
   whole.losses.insert(whole.losses.end(), status.losses.begin(), status.losses.end());
+  // Programs that one command started one after the other, say: their operators have the same names.
+  if (status.process == whole.process && status.pid != whole.pid && have_steps_in_common(status, whole))
+    whole.losses.push_back({"steps of a single program",
+                            "several programs of the run recorded them into one folder", 1, file.name});
   note_end(whole, status, file.name);
   if (status.state == "recording" && status.process.empty()) whole.state = status.state;
   whole.operator_count += status.operator_count;
