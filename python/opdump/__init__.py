@@ -24,6 +24,8 @@ configuration begins when the program imports torch.
 
 from __future__ import annotations
 
+import sys
+
 from opdump import _on_import
 
 TYPE_CHECKING = False  # as type checkers know it; the module typing costs more than all the rest
@@ -93,7 +95,7 @@ def start(config: str, *, mode: str | None = None, strict: bool = False, existin
 def stop() -> bool:
     """Stops recording and waits until everything is on disk. False if something was lost (see opdump_status.json)."""
     attach = _on_import.attached()
-    return attach.stop() if attach else True
+    return attach.stop(sys.exc_info()[1]) if attach else True
 
 
 def step() -> None:

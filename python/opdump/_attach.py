@@ -316,7 +316,7 @@ def _forget() -> None:
     _root_names.clear()
     _naming_calls.clear()
     _loader.forget()
-    _last_failure = getattr(sys, "last_value", None)
+    _last_failure = _printed_failure()
 
 
 def set_dump(target: torch.nn.Module | str, enabled: bool) -> None:
@@ -393,19 +393,24 @@ def _start_from_environment(process: str | None, first_step: int = 0) -> None:
         print(f"opdump: nothing is recorded: {error}", file=sys.stderr)
 
 
-def stop(cut_short: bool = False) -> bool:
-    """See opdump.stop. `cut_short`: an exception ended what is recorded."""
-    global _settings
+def stop(failure: BaseException | None = None) -> bool:
+    """See opdump.stop. `failure` ended what is recorded, if it is none that was there before."""
+    global _settings, _last_failure
     _settings = None
-    if cut_short:
+    if isinstance(failure, (Exception, KeyboardInterrupt)) and failure is not _last_failure:
         hooks.cut_short()
+    _last_failure = None  # it holds the variables of the program where it was raised
     return hooks.stop()
 
 
+def _printed_failure() -> BaseException | None:
+    """The last exception that nobody caught and that Python has printed."""
+    return getattr(sys, "last_value", None)
+
+
 def _stop_at_exit() -> None:
-    """An exception that nobody caught was printed before; in a process of multiprocessing it is still under way."""
-    failure = sys.exc_info()[1] or getattr(sys, "last_value", None)
-    stop(cut_short=failure is not None and failure is not _last_failure and not isinstance(failure, SystemExit))
+    """In a process of multiprocessing an exception that ends it is still under way."""
+    stop(sys.exc_info()[1] or _printed_failure())
 
 
 def _start_in_child() -> None:

@@ -40,7 +40,7 @@ class Recording:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         from opdump import _attach
 
-        self.complete = _attach.stop(cut_short=kind is not None and issubclass(kind, (Exception, KeyboardInterrupt)))
+        self.complete = _attach.stop(error)
 
     def open(self) -> DumpSet:
         """All that is in the configuration's directory, when it is written."""
