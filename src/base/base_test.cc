@@ -128,10 +128,10 @@ TEST(Content, IsRecognisedByItsFirstBytes) {
   EXPECT_EQ(recognise_content("\x08\x08\x12\x07pytorch"), "an ONNX model (.onnx)");
   EXPECT_EQ(recognise_content("Op Type,Op Name\nconv,\"a\"\n"), "a table as text (CSV)");
   EXPECT_EQ(recognise_content("{\"a\": 1}"), "");
-  const auto tell = [](std::string_view text) { return tell_content(std::as_bytes(std::span(text))); };
-  EXPECT_EQ(tell("hello\n"), "; it is text");
-  EXPECT_EQ(tell(" {}"), "; it is JSON");
-  EXPECT_EQ(tell("\x93\x01\x7f"), "");
+  const auto tell = [](std::string_view text) { return with_content("no", std::as_bytes(std::span(text))); };
+  EXPECT_EQ(tell("hello\n"), "no; it is text");
+  EXPECT_EQ(tell(" {}"), "no; it is JSON");
+  EXPECT_EQ(tell("\x93\x01\x7f"), "no");
 }
 
 TEST(File, ReplacesWholeFilesAndReportsErrors) {

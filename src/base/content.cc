@@ -84,12 +84,18 @@ std::string_view recognise_content(std::string_view bytes) {
   return {};
 }
 
-std::string tell_content(std::span<const std::byte> first_bytes) {
+std::string describe_content(std::span<const std::byte> first_bytes) {
   const auto first = first_bytes.first(std::min(first_bytes.size(), kContentBytes));
   const std::string_view bytes(reinterpret_cast<const char*>(first.data()), first.size());
   std::string_view what = recognise_content(bytes);
   if (what.empty() && is_text(bytes)) what = trim(bytes).starts_with('{') ? "JSON" : "text";
-  return what.empty() ? std::string() : "; it is " + std::string(what);
+  return what.empty() ? std::string() : "it is " + std::string(what);
+}
+
+std::string with_content(std::string message, std::span<const std::byte> first_bytes) {
+  if (const std::string content = describe_content(first_bytes); !content.empty())
+    message.append("; ").append(content);
+  return message;
 }
 
 }  // namespace opdump

@@ -15,8 +15,10 @@ inline constexpr std::size_t kContentBytes = 512;
 // they are those of nothing that is known, or may be JSON.
 std::string_view recognise_content(std::string_view first_bytes);
 
-// "; it is a gzip archive", behind what is wrong with a file. Of what is not recognised whether it is text;
-// empty if it is not.
-std::string tell_content(std::span<const std::byte> first_bytes);
+// "it is a gzip archive", and of what is not recognised whether it is text; empty if it is not.
+std::string describe_content(std::span<const std::byte> first_bytes);
+
+// What is wrong with a file, and what it is if that can be said: "MESSAGE; it is a gzip archive".
+std::string with_content(std::string message, std::span<const std::byte> first_bytes);
 
 }  // namespace opdump

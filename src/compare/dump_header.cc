@@ -59,8 +59,8 @@ class HeaderReader {
     journal_.warn("The header content size (" + std::to_string(length()) + ") of " + quoted() +
                   " must be less than or equal to " + std::to_string(file_.size()) + " (file size) - 8 (" +
                   std::string(name) + "). Please check the dump file.");
-    if (const std::string content = tell_content(file_); !content.empty())
-      journal_.warn("The file " + quoted() + " is no dump file" + content + ".");
+    if (const std::string content = describe_content(file_); !content.empty())
+      journal_.warn("The file " + quoted() + " is no dump file: " + content + ".");
     return true;
   }
 

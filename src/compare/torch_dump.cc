@@ -160,8 +160,8 @@ Result<> TorchDump::add_all(bool with_inputs) {
     out.text(is_kept ? pack(dataset) : "");
     sorter.add(record);
   };
-  OPDUMP_CHECK_OK(format::list_h5(path_, add_dataset,
-                                  [&](format::H5State state) { state_ = std::move(state.state); }));
+  OPDUMP_CHECK_OK(
+      format::list_h5(path_, add_dataset, [&](format::H5State state) { state_ = std::move(state.state); }));
   return sorter.visit(
       [&](std::string_view dataset) { return call_count() > kMostOperators ? ok() : add(dataset); });
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/content.h"
 #include "base/packing.h"
 #include "base/record_sorter.h"
 #include "base/text.h"
@@ -254,6 +255,17 @@ TensorName name_tensor(std::string_view stem, std::string_view prefix) {
   return name;
 }
 
+namespace {
+
+// What is wrong, and what the file is if it does not begin as those of its kind.
+std::string explain(const Error& error, const Result<MappedFile>& file,
+                    bool (*is_kind)(std::span<const std::byte>)) {
+  if (!file || is_kind(file->bytes())) return error.message();
+  return with_content(error.message(), file->bytes());
+}
+
+}  // namespace
+
 void read_npz_file(const fs::path& path, std::string_view prefix, Problems& problems,
                    const TakeNamedSlot& take) {
   const auto file = MappedFile::open(path);
@@ -264,7 +276,7 @@ void read_npz_file(const fs::path& path, std::string_view prefix, Problems& prob
     take({std::move(name), std::move(slot)});
   };
   const auto listed = file ? format::list_npz(file->bytes(), add) : Result<>(file.error());
-  if (!listed) problems.push_back({path, listed.error().message()});
+  if (!listed) problems.push_back({path, explain(listed.error(), file, format::is_npz)});
 }
 
 void read_safetensors_file(const fs::path& path, std::string_view prefix, Problems& problems,
@@ -284,7 +296,7 @@ void read_safetensors_file(const fs::path& path, std::string_view prefix, Proble
     take({std::move(name), std::move(slot)});
   };
   const auto decoded = file ? format::decode_safetensors(file->bytes(), add) : Result<>(file.error());
-  if (!decoded) problems.push_back({path, decoded.error().message()});
+  if (!decoded) problems.push_back({path, explain(decoded.error(), file, format::is_safetensors)});
 }
 
 void read_h5_file(const fs::path& path, Problems& problems, const TakeRun& take,
@@ -329,7 +341,7 @@ Slot read_onnx_file(const fs::path& path, const TestDataName& name, Problems& pr
   const auto file = MappedFile::open(path);
   auto tensor = file ? format::decode_onnx_tensor(file->bytes()) : Result<format::OnnxTensor>(file.error());
   if (!tensor) {
-    slot.undumped_reason = tensor.error().message();
+    slot.undumped_reason = explain(tensor.error(), file, [](auto) { return false; });
     problems.push_back({path, slot.undumped_reason});
     return slot;
   }

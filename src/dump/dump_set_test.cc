@@ -215,9 +215,9 @@ TEST_F(DumpSetTest, DamageIsReportedAndTheRestIsRead) {
       (Lines{"2/5/7 A good: o0f",
              "2/5/7 A torn: o0(torn file: header: 2 elements of 4 bytes announced, 2 bytes in file)",
              "2/5/7 A empty: o0(torn file: not a .npy file: it does not start with \\x93NUMPY and a header "
-             "length)",
+             "length; it is empty)",
              "2/5/7 A text: o0(torn file: not a .npy file: it does not start with \\x93NUMPY and a header "
-             "length)",
+             "length; it is text)",
              "2/5/7 A long: o0f"}));
   std::vector<std::string> problems;
   for (const Problem& problem : set.problems()) problems.push_back(problem.path.filename());

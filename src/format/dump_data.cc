@@ -290,7 +290,7 @@ Result<DumpData> read_message(std::span<const std::byte> file, Extent message) {
     return Error(Code::limit, "header: more than " + std::to_string(kMaxDumpEntries) + " entries");
   } catch (const std::exception& e) {
     return Error(Code::corrupt,
-                 std::string("header: not a DumpData message: ") + e.what() + tell_content(file));
+                 with_content(std::string("header: not a DumpData message: ") + e.what(), file));
   }
 }
 
@@ -350,11 +350,12 @@ std::string encode_dump_header(const DumpData& data) {
 
 Result<DumpData> decode_dump_data(std::span<const std::byte> file) {
   if (file.size() < kLengthBytes)
-    return Error(Code::corrupt, "header: a length of 8 bytes expected, " + std::to_string(file.size()) +
-                                    " bytes in file" + tell_content(file));
+    return Error(Code::corrupt, with_content("header: a length of 8 bytes expected, " +
+                                                 std::to_string(file.size()) + " bytes in file",
+                                             file));
   const std::uint64_t length = decode_length(file);
   const std::uint64_t available = file.size() - kLengthBytes;
-  if (length == 0) return Error(Code::corrupt, "header: 0 bytes announced" + tell_content(file));
+  if (length == 0) return Error(Code::corrupt, with_content("header: 0 bytes announced", file));
   if (length > available) {
     // The first bytes of a version 1 file are its version, and as a length far too large.
     auto first_version = read_message(file, {0, file.size()});
@@ -362,8 +363,8 @@ Result<DumpData> decode_dump_data(std::span<const std::byte> file) {
       place_payload(*first_version, file.size(), file.size());
       return first_version;
     }
-    const std::string content = tell_content(file);
-    if (!content.empty()) return Error(Code::corrupt, "no dump of an operator" + content);
+    if (std::string content = describe_content(file); !content.empty())
+      return Error(Code::corrupt, std::move(content));
     return Error(Code::corrupt, "header: " + std::to_string(length) + " bytes announced, " +
                                     std::to_string(available) + " in file");
   }

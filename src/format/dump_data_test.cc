@@ -124,7 +124,8 @@ TEST(DumpDataTest, AShortFileHasNoData) {
 TEST(DumpDataTest, DamageOfEveryKind) {
   const std::string good = encode_dump_header(everything()) + std::string(1036, 'x');
   EXPECT_EQ(decode_dump_data({}).error().message(), "header: a length of 8 bytes expected, 0 bytes in file");
-  EXPECT_EQ(decode_dump_data(bytes_of(std::string(8, '\0'))).error().message(), "header: 0 bytes announced");
+  EXPECT_EQ(decode_dump_data(bytes_of(std::string(8, '\0'))).error().message(),
+            "header: 0 bytes announced; it is nothing but zeros");
   EXPECT_EQ(decode_dump_data(bytes_of(std::string("\x09\0\0\0\0\0\0\0ab", 10))).error().message(),
             "header: 9 bytes announced, 2 in file");
   for (std::size_t size = 0; size < good.size(); ++size) (void)decode_dump_data(bytes_of(good).first(size));

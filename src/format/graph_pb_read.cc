@@ -192,11 +192,12 @@ Result<model::Graph> decode_graph_pb(std::string_view bytes) {
   auto model = proto::decode_model(bytes);
   if (model && model->graph) return PbReader(*model->graph).read();
   auto graph = proto::decode_graph(bytes);
-  const std::string content = tell_content(std::as_bytes(std::span(bytes)));
-  if (!graph && !content.empty()) return Error(Code::corrupt, "there is no graph in it" + content);
+  const auto nothing = [&] {
+    return Error(Code::corrupt, with_content("there is no graph in it", std::as_bytes(std::span(bytes))));
+  };
+  if (!graph && !describe_content(std::as_bytes(std::span(bytes))).empty()) return nothing();
   if (!graph) return model ? graph.take_error() : model.take_error();
-  if (graph->node.empty() && graph->parameters.empty())
-    return Error(Code::corrupt, "there is no graph in it" + content);
+  if (graph->node.empty() && graph->parameters.empty()) return nothing();
   return PbReader(*graph).read();
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/content.h"
 #include "base/text.h"
 
 namespace opdump::format {
@@ -146,7 +147,9 @@ Result<Extent> find_dictionary(std::span<const std::byte> start) {
   if (start.size() < kMagic.size() + 4 ||
       !std::equal(kMagic.begin(), kMagic.end(), start.begin(),
                   [](char a, std::byte b) { return static_cast<std::byte>(a) == b; }))
-    return Error(Code::corrupt, "not a .npy file: it does not start with \\x93NUMPY and a header length");
+    return Error(
+        Code::corrupt,
+        with_content("not a .npy file: it does not start with \\x93NUMPY and a header length", start));
   const std::size_t major = byte(6);
   if (major < 1 || major > 3)
     return Error(Code::unsupported, "version " + std::to_string(major) + ".x; we read 1.x to 3.x");

@@ -149,6 +149,22 @@ def test_a_wrong_task_type(tmp_path):
     assert compare("-m", mine, "-g", right, "-f", rules, "-out", tmp_path).returncode == 37
 
 
+def test_statistics_are_told_from_dumps(tmp_path):
+    """Of them the original says nothing, and ends with 37 too."""
+    mine, _, _ = sliced(tmp_path, 1, True)
+    statistics = tmp_path / "statistics"
+    statistics.mkdir()
+    name = "relu.Default_1-ReLU_relu-op0.15.0.1700000000000001.csv"
+    (statistics / name).write_text("Input/Output,Index,Data Size,Data Type,Format,Shape,Count,Max Value\nOutput,0,16,DT_FLOAT,ND,4,4,1\n")
+    for first, second in ((statistics, mine), (mine, statistics)):
+        done = compare("-m", first, "-g", second, "-out", tmp_path)
+        assert done.returncode == 37
+        assert f'The file "{name}" in the path "{statistics}" is a table of statistics' in done.stderr
+        assert '"opdump compare" compares statistics.' in done.stderr
+    (statistics / name).rename(statistics / "Relu.relu1.1.2.1700000000000000.9.7.0.0")
+    assert 'has the task type "9" in its name, which is none of 0 to 4.' in compare("-m", mine, "-g", statistics, "-out", tmp_path).stderr
+
+
 def dtypes_and_errors(folder):
     rows = rows_in(folder)
     at = rows[0].index("MaxAbsoluteError")
