@@ -17,15 +17,16 @@ using protozero::pbf_writer;
 constexpr protozero::pbf_tag_type kGraph = 7, kNode = 1, kInitializer = 5, kInput = 11, kOutput = 12;
 
 void copy_field(pbf_reader& from, pbf_writer& to) {
+  const auto tag = from.tag();  // taking the value forgets it
   switch (from.wire_type()) {
     case pbf_wire_type::varint:
-      return to.add_uint64(from.tag(), from.get_uint64());
+      return to.add_uint64(tag, from.get_uint64());
     case pbf_wire_type::fixed64:
-      return to.add_fixed64(from.tag(), from.get_fixed64());
+      return to.add_fixed64(tag, from.get_fixed64());
     case pbf_wire_type::fixed32:
-      return to.add_fixed32(from.tag(), from.get_fixed32());
+      return to.add_fixed32(tag, from.get_fixed32());
     default:
-      return to.add_bytes(from.tag(), from.get_view());
+      return to.add_bytes(tag, from.get_view());
   }
 }
 

@@ -18,6 +18,20 @@ bool is_undumped(const dump::OperatorRun& run, const dump::Slot& slot) {
   return run.op != nullptr && !slot.has_data();
 }
 
+bool is_made_of_others(const std::shared_ptr<const dump::OperatorRun>& run) {
+  return run != nullptr && run->op != nullptr && run->op->original_names;
+}
+
+// Why nothing is said of a slot; empty if something is. An engine gives operators inputs that they had not.
+std::string_view left_out(const OperatorComparison& op, const SlotComparison& slot) {
+  const bool is_paired = op.golden != nullptr && op.actual != nullptr;
+  if (is_paired && side_of(slot) == model::Side::output) return {};
+  if (!op.left_out.empty()) return op.left_out;
+  const bool is_put_in = (slot.golden == nullptr && is_made_of_others(op.actual)) ||
+                         (slot.actual == nullptr && is_made_of_others(op.golden));
+  return is_paired && is_put_in ? "put in by the engine" : std::string_view();
+}
+
 Verdict verdict_of(const Evidence& evidence) {
   const Evidence::OfSide &inputs = evidence.inputs, &outputs = evidence.outputs;
   if (outputs.differs) return inputs.differs ? Verdict::inherited : Verdict::own_error;
@@ -50,10 +64,10 @@ auto urgency(const OperatorComparison& op) { return std::pair(!has_bad_output(op
 void add_evidence(OperatorComparison& op, const Unfinished& unfinished, Evidence& evidence) {
   const bool is_paired = op.golden != nullptr && op.actual != nullptr;
   for (SlotComparison& slot : op.slots) {
-    if (!op.left_out.empty() && (!is_paired || side_of(slot) == model::Side::input)) {
+    if (const std::string_view why = left_out(op, slot); !why.empty()) {
       slot.verdict = Verdict::skipped;
       slot.metrics.reset();
-      slot.reason = op.left_out;
+      slot.reason = why;
     }
     if ((slot.actual == nullptr && unfinished.actual_is_silent && is_undumped(*op.golden, *slot.golden)) ||
         (slot.golden == nullptr && unfinished.golden_is_silent && is_undumped(*op.actual, *slot.actual)))

@@ -247,11 +247,12 @@ def test_as_executed(run, models):
     assert np.allclose(scores, run.output("digits", "scores"), atol=1e-4)
 
 
-@pytest.fixture
-def blocks(tmp_path):
+@pytest.fixture(params=[20, 24])
+def blocks(tmp_path, request):
     """What ONNX Runtime executes with channels in blocks: 20 of them fill no whole number of these."""
     random = np.random.default_rng(0)
-    weights = {"w": (20, 3, 3, 3), "b": (20,), "w2": (16, 20, 3, 3), "w3": (16, 1, 3, 3)}
+    count = request.param
+    weights = {"w": (count, 3, 3, 3), "b": (count,), "w2": (16, count, 3, 3), "w3": (16, 1, 3, 3)}
     pads = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
     node = onnx.helper.make_node
     nodes = [node("Conv", ["x", "w", "b"], ["c"], "conv", **pads), node("Relu", ["c"], ["r"], "relu"),
@@ -279,7 +280,7 @@ def test_blocked_layouts_are_not_accused(run, blocks):
     assert done.returncode == 0, done.stdout
     seen = {(slot["operator"].split(" ")[0], slot["slot"]): slot for slot in slots}
     assert {seen[name, "output.0"]["verdict"] for name in ("relu", "pool", "conv2", "sigmoid", "concat", "average", "global")} == {"match"}
-    assert seen["pool", "output.0"]["shape"] == "(2,20,4,4)"
+    assert seen["pool", "output.0"]["shape"] in ("(2,20,4,4)", "(2,24,4,4)")
     assert {seen["conv2", f"input.{i}"]["verdict"] for i in range(2)} == {"match"}, "also the weights"
     assert seen["conv", "output.0"]["verdict"] == "skipped" and seen["conv", "output.0"]["reason"] == "part of an operator that was fused"
 
