@@ -177,6 +177,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   dump/dump_set.cc
   dump/operator_run.cc
   dump/runs.cc
+  dump/slot_file.cc
   dump/slot_packer.cc
   dump/slots_by_operator.cc
   dump/executions.cc

@@ -19,7 +19,10 @@ namespace fs = std::filesystem;
 
 bool is_offline_model(std::string_view start) { return start.starts_with("IMOD"); }
 
+// None of what is no regular file: opening a pipe would wait for ever.
 std::string first_bytes(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return {};
   std::ifstream file(path, std::ios::binary);
   std::string start(4, '\0');
   file.read(start.data(), 4);

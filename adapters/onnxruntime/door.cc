@@ -5,9 +5,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <system_error>
 #include <type_traits>
 
 #include "dtypes.h"
@@ -58,6 +60,9 @@ opdump_status guarded(const std::string& what, F&& body) noexcept {
 }
 
 std::string read_file(const std::string& path) {
+  std::error_code error;  // opening a pipe would wait for ever
+  if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error))
+    throw Failure("not a regular file", OPDUMP_ERROR_IO);
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file) throw Failure(std::strerror(errno), OPDUMP_ERROR_IO);
   const std::streamoff size = file.tellg();

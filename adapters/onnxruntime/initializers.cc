@@ -85,12 +85,16 @@ std::size_t alignment_of(const ElementType& type) {
 }  // namespace
 
 Mapping::Mapping(const fs::path& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   struct stat status {};
   if (fd < 0 || ::fstat(fd, &status) != 0) {
     const std::string text = std::generic_category().message(errno);
     if (fd >= 0) ::close(fd);
     throw Failure(path.string() + ": " + text, OPDUMP_ERROR_IO);
+  }
+  if (!S_ISREG(status.st_mode)) {
+    ::close(fd);
+    throw Failure(path.string() + ": not a regular file", OPDUMP_ERROR_IO);
   }
   const auto size = static_cast<std::size_t>(status.st_size);
   void* mapped = size == 0 ? nullptr : ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);

@@ -113,6 +113,10 @@ Result<InputFile> open_input(const std::filesystem::path& path, int flags) {
 
 Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t limit_bytes) {
   OPDUMP_TRY(const InputFile file, open_input(path));
+  const auto too_large = [&] {
+    return Error(Code::limit, path.string() + ": larger than " + std::to_string(limit_bytes) + " bytes");
+  };
+  if (file.size > limit_bytes) return too_large();  // at once; those of /proc say that they are empty
   const Fd& fd = file.fd;
   std::string text;
   char buffer[64 * 1024];
@@ -121,8 +125,7 @@ Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t l
     if (n == 0) return text;
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return io_error(path, "read");
-    if (text.size() + static_cast<std::size_t>(n) > limit_bytes)
-      return Error(Code::limit, path.string() + ": larger than " + std::to_string(limit_bytes) + " bytes");
+    if (text.size() + static_cast<std::size_t>(n) > limit_bytes) return too_large();
     text.append(buffer, static_cast<std::size_t>(n));
   }
 }
@@ -174,7 +177,7 @@ Result<MappedFile> MappedFile::open_part(const std::string& path, std::uint64_t 
     OPDUMP_TRY(const auto bytes, read_copy(file.fd, offset, size, path));
     return MappedFile(bytes);
   }
-  OPDUMP_TRY(MappedFile mapped, map(file.fd, file.size, path));
+  OPDUMP_TRY(MappedFile mapped, map(file.fd, offset + size, path));
   mapped.bytes_ = mapped.whole_.subspan(offset, size);
   return mapped;
 }

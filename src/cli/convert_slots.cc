@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dump/slot_file.h"
 #include "dump/tensor_names.h"
 #include "format/dump_data.h"
 #include "format/npy.h"
@@ -166,7 +167,7 @@ Result<arrays::Array> open_slot(const dump::Slot& slot, std::optional<Format> fo
     OPDUMP_TRY(array.pieces, arrays::change_layout(elements, std::move(change), threads));
     return array;
   };
-  OPDUMP_TRY(MappedFile file, MappedFile::open(slot.file));
+  OPDUMP_TRY(MappedFile file, dump::map_slot_file(slot));
   if (const auto place = find_place(slot, file.bytes())) {
     const model::TensorView view{place->dtype, place->shape, {}, nullptr};
     const std::uint64_t bytes = view.byte_count();

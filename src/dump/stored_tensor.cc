@@ -3,6 +3,7 @@
 
 #include "base/resident.h"
 #include "dump/dump_set.h"
+#include "dump/slot_file.h"
 #include "format/h5.h"
 #include "format/npy.h"
 #include "format/npz.h"
@@ -64,15 +65,16 @@ model::DType stored_dtype(const Slot& slot) {
 
 Result<StoredTensor> StoredTensor::read(const Slot& slot, Alignment alignment) {
   if (slot.packing == Packing::hdf5) return read_hdf5(slot);
-  if (!slot.part && slot.packing == Packing::none) return read(slot.file);
   if (slot.packing == Packing::onnx) {
     OPDUMP_TRY(MappedFile mapped, MappedFile::open(slot.file));
     return read_numbers(std::move(mapped));
   }
+  const bool is_npy = slot.packing == Packing::npy || (!slot.part && slot.packing == Packing::none);
   const auto [offset, size] = slot.part.value_or(format::Extent());
-  OPDUMP_TRY(MappedFile part, MappedFile::open_part(slot.file, offset, size));
+  OPDUMP_TRY(MappedFile part,
+             slot.part ? MappedFile::open_part(slot.file, offset, size) : map_slot_file(slot));
   const auto bytes = part.bytes();
-  auto tensor = slot.packing == Packing::npy        ? read_npy(std::move(part), bytes)
+  auto tensor = is_npy                              ? read_npy(std::move(part), bytes)
                 : slot.packing == Packing::deflated ? read_deflated(slot, std::move(part))
                                                     : read_part(slot, std::move(part), alignment);
   if (!tensor) return tensor.take_error().within(slot.file);
