@@ -16,6 +16,7 @@
 
 #include "abi/arguments.h"
 #include "abi/call.h"
+#include "base/printable.h"
 #include "base/result.h"
 #include "base/text.h"
 #include "base/version.h"
@@ -149,7 +150,9 @@ T complete(const T& given) {
 opdump::LogSink to_log(const opdump_options& options) {
   if (!options.log) return {};
   return [log = options.log, user = options.log_user](LogLevel level, std::string_view line) {
-    log(user, static_cast<int>(level), std::string(line).c_str());
+    std::string printable;  // hosts print it as it is, and names of theirs are in it
+    opdump::append_printable(printable, line);
+    log(user, static_cast<int>(level), printable.c_str());
   };
 }
 

@@ -218,6 +218,11 @@ def test_an_offline_model_is_refused_with_a_reason(run, tmp_path):
     assert "an offline model, made for one kind of processor" in run.run(tmp_path / "net.om", "--random", 7, status=3)
 
 
+def test_a_pipe_is_no_model(run, tmp_path):
+    os.mkfifo(tmp_path / "model.onnx")
+    assert "not a regular file" in run.run(tmp_path / "model.onnx", "--random", 7, status=3)
+
+
 def test_random_inputs_are_the_same_in_every_run(run, models, tmp_path):
     run.run(models / "digits.onnx", "--random", 7, "--output-dir", "a")
     run.run(models / "digits.onnx", "--random", 7, "--output-dir", "b")
