@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What takes too long for continuous integration: every fuzz target for some minutes, thousands of damaged dumps, identical
-# runs compared five times, memory with large tensors. Usage: tools/nightly.sh [SECONDS_PER_FUZZ_TARGET]
+# runs compared five times, messy programs in every mode, memory with large tensors. Usage: tools/nightly.sh [SECONDS_PER_FUZZ_TARGET]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 ./build.sh
@@ -10,5 +10,6 @@ status=0
 ctest --preset fuzz --parallel "$(nproc)" -R fuzz || status=1
 /usr/bin/python3 -B fuzz/mutate.py build/release/bin/opdump --cases 5000 --seed "$(date +%F)" || status=1
 /usr/bin/python3 bench/verdict_stability.py --runs 5 || status=1
+/usr/bin/python3 -B bench/transparency.py || status=1
 /usr/bin/python3 bench/memory.py --mib 2048 --dir build --build build/release || status=1
 exit "$status"

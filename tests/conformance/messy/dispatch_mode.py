@@ -4,6 +4,7 @@ import torch
 from told import *
 
 torch.manual_seed(0)
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 
@@ -32,6 +33,10 @@ with watched():
     with Counting() as outer, Counting() as inner:
         tell("overflow", torch.full((3,), 1e30) * 1e30)
     tell("nested", outer.names, inner.names)
+    with FakeTensorMode():
+        fake = torch.ones(3, 4) @ torch.ones(4, 5) * 1e38
+        fake.add_(fake)
+    tell("fake", tuple(fake.shape), type(fake).__name__)
 with Counting() as around:
     with watched():
         train(Net(), steps=1)
