@@ -160,10 +160,13 @@ def _settle_first(function):
     @functools.wraps(function)
     def settled(self, *args, **kwargs):
         if hooks.active():
+            hooks.hide()
             try:
                 hooks.settle(_storage_of(self)._cdata)
             except Exception:  # no storage: a sparse or wrapped tensor
                 pass
+            finally:
+                hooks.unhide()
         return function(self, *args, **kwargs)
 
     return settled
@@ -207,11 +210,15 @@ def _find_optimizers() -> None:
 
 @contextlib.contextmanager
 def _nothing_reaches_the_program(what: str):
-    """A failure of ours is a loss, said once, and none of the program's business."""
+    """A failure of ours is a loss, said once, and none of the program's business; its modes and subclasses do not see what
+    is done here."""
+    hooks.hide()
     try:
         yield
     except Exception as error:
         hooks.report_unseen(what, repr(error))
+    finally:
+        hooks.unhide()
 
 
 def _join(bootstrap):

@@ -49,6 +49,7 @@ MODES = {
 
 _DUMPER_LINE = re.compile(r"^IR: \S+ (SeqId: -?\d+ )?(dump inputs|dump outputs|load inputs|is overflow!)\n", re.MULTILINE)
 _OWN_LINE = re.compile(r"^opdump: .*\n", re.MULTILINE)
+_LOG_TIME = re.compile(r"^([IWEF])\d{8} [\d:.]+ +\d+ ", re.MULTILINE)  # torch's own log: when, and which thread
 
 
 def names():
@@ -62,6 +63,7 @@ def run(program, mode, directory, build, timeout=240):
     settings = MODES[mode] if mode else {}
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("OPDUMP_", "MINDSPORE_", "RANK"))}
     environment["PYTHONPATH"] = str(build / "python")
+    environment["PWD"] = str(directory)
     command = [sys.executable, "-B", str(PROGRAMS / f"{program}.py")]
     if "dumper" in settings:
         environment["MESSY_DUMPER"] = json.dumps(settings["dumper"])
@@ -74,4 +76,5 @@ def run(program, mode, directory, build, timeout=240):
     out, err = done.stdout.decode(errors="backslashreplace"), done.stderr.decode(errors="backslashreplace")
     told = [match[0] for match in _DUMPER_LINE.finditer(out)]
     twice = sorted({line for line in told if told.count(line) > 1}) if len(told) < 5000 else []
-    return {"out": _DUMPER_LINE.sub("", out), "err": _OWN_LINE.sub("", err), "status": done.returncode, "told twice": twice}
+    err = _LOG_TIME.sub(r"\1 ", _OWN_LINE.sub("", err))
+    return {"out": _DUMPER_LINE.sub("", out), "err": err, "status": done.returncode, "told twice": twice}
