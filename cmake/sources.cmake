@@ -33,6 +33,7 @@ set(OPDUMP_TESTS_base base/base_test.cc base/divide_test.cc base/expansion_test.
 list(APPEND OPDUMP_CORE_SOURCES
   model/dtype.cc
   model/format.cc
+  model/frame.cc
   model/operator.cc
   model/shape.cc
   model/tensor_view.cc

@@ -10,8 +10,11 @@ extern "C" {
 #endif
 
 typedef struct opdump_torch_bridge {
-  /* The user's line that runs now on this thread. 0 if there is none. *file lives for ever. */
-  int (*find_source)(const char** file, int* line);
+  /* Calls add(user, ...) for each call of the program that this thread is inside of, innermost first, without
+   * those of torch and the standard library, until add returns 0. `is_own`: not of an installed package.
+   * Texts are borrowed. */
+  void (*visit_frames)(int (*add)(void* user, const char* file, int line, const char* function, int is_own),
+                       void* user);
   /* The place in the user's program that runs now on this thread, with its callers: equal numbers are the
    * same instruction of the same calls. 0 if there is none. */
   uint64_t (*find_place)(void);

@@ -1,5 +1,6 @@
 #include "names.h"
 
+#include <set>
 #include <unordered_set>
 #include <utility>
 
@@ -90,3 +91,14 @@ const char* intern(std::string_view text) {
 }
 
 }  // namespace opdump::torch_adapter
+  if (source.stack) {
+    info.frames = source.stack->data();
+    info.frame_count = source.stack->size();
+  }
+const Stack* intern(Stack stack) {
+  static std::mutex mutex;                    // guards stacks
+  static auto* stacks = new std::set<Stack>;  // never destroyed, as above
+  const std::lock_guard lock(mutex);
+  return &*stacks->insert(std::move(stack)).first;
+}
+

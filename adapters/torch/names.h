@@ -22,10 +22,15 @@
 
 namespace opdump::torch_adapter {
 
-// A line of the watched program. The text lives for ever (see intern).
+// Calls of the watched program, innermost first: "train.py:31:Net.forward". Texts live for ever (see intern).
+using Stack = std::vector<const char*>;
+
+// A line of the watched program. What it points to lives for ever.
 struct Source {
   const char* file = nullptr;  // null: unknown
   int line = 0;
+  const Stack* stack = nullptr;  // the calls that led there; null: unknown
+  bool in_model = false;         // right in the model: inside of its call, in no module of it
 };
 
 struct NamedOperator {
@@ -95,3 +100,4 @@ void set_mark(const char* mark);
 const char* intern(std::string_view text);
 
 }  // namespace opdump::torch_adapter
+const Stack* intern(Stack stack);

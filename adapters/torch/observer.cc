@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <ranges>
 #include <system_error>
 #include <utility>
 
@@ -111,18 +112,47 @@ const std::string& working_directory() {
   return *directory;
 }
 
+// The calls that led to an operator. Its line is the innermost one of the program's own code, helpers
+// included; that of an installed package if the program has none.
+class StackBuilder {
+ public:
+  bool add(std::string_view file, int line, std::string_view function, bool is_own) {
+    if (!source_.file || (is_own && !has_own_)) source_.file = intern(file), source_.line = line;
+    has_own_ = has_own_ || is_own;
+    if (stack_.size() < kMaxFrames)
+      stack_.push_back(intern(std::string(file) + ":" + std::to_string(line) + ":" + std::string(function)));
+    return stack_.size() < kMaxFrames || !has_own_;
+  }
+  Source finish() {
+    if (!stack_.empty()) source_.stack = intern(std::move(stack_));
+    return source_;
+  }
+
+ private:
+  static constexpr std::size_t kMaxFrames = 64;  // of a recursion the innermost ones say enough
+  Source source_;
+  bool has_own_ = false;
+  Stack stack_;
+};
+
+bool is_installed(std::string_view file) {
+  return file.find("/site-packages/") != std::string_view::npos ||
+         file.find("/dist-packages/") != std::string_view::npos;
+}
+
 // TorchScript has no Python frames; its interpreter knows the lines.
-bool find_script_source(Source& source) {
-  for (const torch::jit::StackEntry& entry : torch::jit::currentCallstack()) {
+void add_script_frames(StackBuilder& stack) {
+  // A frame of the interpreter has the functions that were inlined into it, the innermost one last.
+  const auto entries = torch::jit::currentCallstack();
+  for (const torch::jit::StackEntry& entry : std::views::reverse(entries)) {
     const auto place = entry.range.file_line_col();
     if (!place) continue;
     const auto& [file, line, column] = *place;
     if (file.find("/torch/") != std::string::npos) continue;
-    source = {intern(file.starts_with(working_directory()) ? file.substr(working_directory().size()) : file),
-              static_cast<int>(line)};
-    return true;
+    const bool is_below = file.starts_with(working_directory());
+    stack.add(is_below ? file.substr(working_directory().size()) : file, static_cast<int>(line),
+              entry.filename, !is_installed(file));
   }
-  return false;
 }
 
 c10::SmallVector<c10::IValue, 2> written_of(const OperatorKind& kind, c10::ArrayRef<c10::IValue> arguments) {
@@ -304,10 +334,20 @@ Observer::Place Observer::locate() {
 
 // Walks the frames of the program, which takes longer than everything else here: only for new operators.
 Source Observer::find_source(const Place& place) const {
-  Source source = place.source;
+  if (place.source.file) return place.source;
+  StackBuilder stack;
+  if (!place.is_backward) add_script_frames(stack);
   const opdump_torch_bridge* bridge = current_bridge();
-  if (!source.file && bridge && bridge->find_source) bridge->find_source(&source.file, &source.line);
-  if (!place.is_backward) find_script_source(source);
+  if (bridge && bridge->visit_frames)
+    bridge->visit_frames(
+        [](void* user, const char* file, int line, const char* function, int is_own) {
+          return static_cast<int>(static_cast<StackBuilder*>(user)->add(file, line, function, is_own != 0));
+        },
+        &stack);
+  Source source = stack.finish();
+  const auto& scopes = this_thread().stack;
+  source.in_model =
+      place.is_backward ? place.source.in_model : !scopes.empty() && scopes.back().scope == names_.root();
   return source;
 }
 

@@ -261,45 +261,55 @@ PyObject* unhide(PyObject*, PyObject*) { return opdump_torch_unhide(), Py_NewRef
 
 // ------------------------------------------------------------------ source lines
 
-// The file of a user's function, which lives for ever; null for those of torch and the standard library.
-using UserFile = const char*;
+// A function of the program; without a file one of torch or the standard library.
+struct Function {
+  std::string file, name;
+  bool is_own = false;  // not of an installed package, nor made by torch
+};
 
-const char* keep(std::string text) { return (new std::string(std::move(text)))->c_str(); }
-
-UserFile find_user_file(PyCodeObject* code) {
-  const Ref name(PyObject_GetAttrString(reinterpret_cast<PyObject*>(code), "co_filename"));
-  const char* text = name ? PyUnicode_AsUTF8(name.get()) : nullptr;
-  if (!text) return PyErr_Clear(), nullptr;
-  std::string_view file = text;
-  if (file.starts_with("<frozen")) return nullptr;
-  for (const std::string& prefix : package().library_prefixes)
-    if (file.starts_with(prefix)) return nullptr;
-  if (file.starts_with(package().working_directory)) file.remove_prefix(package().working_directory.size());
-  return keep(std::string(file));
+std::string text_of(PyCodeObject* code, const char* attribute) {
+  const Ref value(PyObject_GetAttrString(reinterpret_cast<PyObject*>(code), attribute));
+  const char* text = value ? PyUnicode_AsUTF8(value.get()) : nullptr;
+  if (!text) PyErr_Clear();
+  return text ? text : "";
 }
 
-UserFile user_file(PyCodeObject* code) {
-  static auto* known = new std::unordered_map<PyCodeObject*, UserFile>;
+Function describe_function(PyCodeObject* code) {
+  Function function;
+  std::string file = text_of(code, "co_filename");
+  if (file.starts_with("<frozen")) return function;
+  for (const std::string& prefix : package().library_prefixes)
+    if (file.starts_with(prefix)) return function;
+  function.is_own = file.find("/site-packages/") == std::string::npos &&
+                    file.find("/dist-packages/") == std::string::npos && !file.starts_with("<eval_with_key>");
+  if (file.starts_with(package().working_directory)) file.erase(0, package().working_directory.size());
+  function.file = std::move(file);
+  function.name = text_of(code, "co_qualname");  // "Net.forward", from Python 3.11 on
+  if (function.name.empty()) function.name = text_of(code, "co_name");
+  return function;
+}
+
+const Function& function_of(PyCodeObject* code) {
+  static auto* known = new std::unordered_map<PyCodeObject*, Function>;
   const auto found = known->find(code);
   if (found != known->end()) return found->second;
   Py_INCREF(code);  // so that its address stays its own
-  return known->emplace(code, find_user_file(code)).first->second;
+  return known->emplace(code, describe_function(code)).first->second;
 }
 
-// The innermost line outside torch: for an operator of a layer, the line that calls the layer.
-int find_source_with_gil(const char** file, int* line) {
+using AddFrame = int(void* user, const char* file, int line, const char* function, int is_own);
+
+void visit_frames_with_gil(AddFrame* add, void* user) {
   Ref frame(reinterpret_cast<PyObject*>(PyThreadState_GetFrame(PyThreadState_Get())));
   while (frame) {
     auto* f = reinterpret_cast<PyFrameObject*>(frame.get());
     const Ref code(reinterpret_cast<PyObject*>(PyFrame_GetCode(f)));
-    if (UserFile found = user_file(reinterpret_cast<PyCodeObject*>(code.get()))) {
-      *file = found;
-      *line = PyFrame_GetLineNumber(f);
-      return 1;
-    }
+    const Function& function = function_of(reinterpret_cast<PyCodeObject*>(code.get()));
+    if (!function.file.empty() &&
+        !add(user, function.file.c_str(), PyFrame_GetLineNumber(f), function.name.c_str(), function.is_own))
+      return;
     frame = Ref(reinterpret_cast<PyObject*>(PyFrame_GetBack(f)));
   }
-  return 0;
 }
 
 bool is_finalizing() {
@@ -326,7 +336,7 @@ std::uint64_t find_place_with_gil() {
   for (int i = 0; frame && i < kMaxFrames; ++i) {
     auto* f = reinterpret_cast<PyFrameObject*>(frame.get());
     const Ref code(reinterpret_cast<PyObject*>(PyFrame_GetCode(f)));
-    if (user_file(reinterpret_cast<PyCodeObject*>(code.get())))
+    if (!function_of(reinterpret_cast<PyCodeObject*>(code.get())).file.empty())
       place = (place ^ (reinterpret_cast<std::uintptr_t>(code.get()) +
                         static_cast<std::uint64_t>(last_instruction(f)))) *
               0x9E3779B97F4A7C15u;
@@ -346,8 +356,8 @@ auto with_gil(F&& body) -> decltype(body()) {
   return result;
 }
 
-int find_source(const char** file, int* line) {
-  return with_gil([&] { return find_source_with_gil(file, line); });
+void visit_frames(AddFrame* add, void* user) {
+  with_gil([&] { return visit_frames_with_gil(add, user), true; });
 }
 
 std::uint64_t find_place() { return with_gil(find_place_with_gil); }
@@ -368,7 +378,7 @@ void start_in_child() {
   PyGILState_Release(state);
 }
 
-const opdump_torch_bridge kBridge{find_source, find_place, steps_optimizer, start_in_child};
+const opdump_torch_bridge kBridge{visit_frames, find_place, steps_optimizer, start_in_child};
 
 // ------------------------------------------------------------------ functions of the module
 

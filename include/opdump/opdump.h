@@ -246,6 +246,10 @@ typedef struct opdump_graph_info {
   const char* file_name;   /* of the model's file, without directory and suffix; NULL: it came from memory */
   const uint64_t* outputs; /* what it gives, by opdump_tensor.value; NULL: whatever no operator reads */
   size_t output_count;
+  /* The calls of the program that led to it, innermost first: "file:line:function" each, function may be
+   * empty. NULL if unknown. */
+  const char* const* frames;
+  size_t frame_count;
 } opdump_graph_info;
 
 typedef enum opdump_step_end {

@@ -60,6 +60,13 @@ py::object source_of(const dump::OperatorRun& run) {
   return run.op == nullptr ? py::none() : text_or_none(model::format_source(*run.op));
 }
 
+py::list stack_of(const dump::OperatorRun& run) {
+  py::list calls;
+  if (run.op != nullptr)
+    for (const model::Frame& frame : run.op->stack) calls.append(to_text(model::format_frame(frame)));
+  return calls;
+}
+
 py::object format_of(const dump::Slot& slot) { return text_or_none(slot.format); }
 py::object reason_of(const dump::Slot& slot) { return text_or_none(slot.undumped_reason); }
 py::object file_of(const dump::Slot& slot) {
@@ -227,6 +234,7 @@ void define_operator(py::module_& module) {
       .def_property_readonly("type", [](const Operator& o) { return to_text(o.run->type); })
       .def_property_readonly("phase", [](const Operator& o) { return phase_of(*o.run); })
       .def_property_readonly("source", [](const Operator& o) { return source_of(*o.run); })
+      .def_property_readonly("stack", [](const Operator& o) { return stack_of(*o.run); })
       .def_property_readonly("rank", [](const Operator& o) { return o.run->rank; })
       .def_property_readonly("step", [](const Operator& o) { return o.run->step; })
       .def_property_readonly("graph", [](const Operator& o) { return o.run->graph_id; })

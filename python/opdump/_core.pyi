@@ -54,6 +54,9 @@ class Operator:
     def source(self) -> str | None:
         """ "train.py:31" """
     @property
+    def stack(self) -> list[str]:
+        """The calls that led to it, innermost first: "train.py:31:Net.forward". Empty in dumps of other tools."""
+    @property
     def rank(self) -> int: ...
     @property
     def step(self) -> int: ...

@@ -267,15 +267,18 @@ capture::Operand to_operand(capture::Session& session, const opdump_tensor& tens
   return operand;
 }
 
-model::Operator to_operator(const opdump_op_info& info) {
-  model::Operator op{.type = info.type,
-                     .name = info.name,
-                     .phase = to_phase(info.phase),
-                     .graph_id = info.graph_id,
-                     .stream = info.stream,
-                     .source_file = info.source_file ? info.source_file : "",
-                     .source_line = info.source_line,
-                     .task = info.task};
+opdump::dump::LoggedOperator to_operator(const opdump_op_info& info) {
+  opdump::dump::LoggedOperator op(model::Operator{.type = info.type,
+                                                  .name = info.name,
+                                                  .phase = to_phase(info.phase),
+                                                  .graph_id = info.graph_id,
+                                                  .stream = info.stream,
+                                                  .source_file = info.source_file ? info.source_file : "",
+                                                  .source_line = info.source_line,
+                                                  .task = info.task});
+  if (info.frames)
+    for (const char* text : std::span(info.frames, info.frame_count))
+      if (auto frame = text ? model::parse_frame(text) : std::nullopt) op.stack.push_back(std::move(*frame));
   if (!info.original_names) return op;
   const std::span names(info.original_names, info.original_count);
   op.original_names.emplace();

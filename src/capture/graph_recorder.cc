@@ -198,6 +198,11 @@ void GraphRecorder::build(EndedStep& ended, std::span<const std::uint64_t> given
     model::Node node;
     node.op = op.op;
     node.op.graph_id = graph.id;
+    for (auto frame = op.op.stack.rbegin(); frame != op.op.stack.rend(); ++frame) {
+      model::SourceSpan& span = node.source.emplace_back();
+      span.file = frame->file;
+      span.first_line = span.last_line = frame->line;
+    }
     if (const auto known = details_.find(&op); known != details_.end()) {
       node.arguments = known->second.arguments;
       node.bodies = known->second.bodies;

@@ -252,7 +252,7 @@ void Session::define_graph(std::int64_t graph_id, std::string name, std::string 
   layout_->name_graph(graph_id, plan_.models.directory_name(graph_id));
 }
 
-const DefinedOperator* Session::define(model::Operator op) {
+const DefinedOperator* Session::define(dump::LoggedOperator op) {
   if (graph_) op.graph_id = model::kAnyGraph;
   const std::lock_guard lock(operators_mutex_);
   if (const auto known = operators_.find({op.graph_id, op.name}); known != operators_.end())
@@ -304,7 +304,7 @@ bool Session::is_flagged(const model::Operator& op) const {
   }
 }
 
-void Session::set_dump(std::string_view name, bool enabled) {
+void Session::set_dump(std::string_view name, bool enabled, bool is_unnamed) {
   const std::lock_guard lock(operators_mutex_);
   flags_.insert_or_assign(std::string(name), enabled);
   if (!plan_.only_flagged_operators) return;

@@ -83,7 +83,7 @@ struct Operand {
 
 // An operator as the session knows it. What is mutable belongs to the session.
 struct DefinedOperator {
-  model::Operator op;
+  dump::LoggedOperator op;
   std::atomic<bool> selected{false};
   plan::ModelSelector::Choice choice;
   mutable std::atomic<bool> is_in_graph{false};   // its detail is known
@@ -110,7 +110,7 @@ class Session {
   void define_graph(std::int64_t graph_id, std::string name, std::string file_name);
   // The values that a model gives, for engines that tell no graphs.
   void define_outputs(std::int64_t graph_id, std::span<const std::uint64_t> values);
-  const DefinedOperator* define(model::Operator op);
+  const DefinedOperator* define(dump::LoggedOperator op);
 
   // Whether begin() and end() are to be called, and set_arguments() between them; whether they look at data.
   struct Wants {

@@ -77,7 +77,7 @@ bool Session::keep_parameter(Parameter& parameter, const Operand& operand) {
 }
 
 void Session::take_parameter(const char* name, const Operand& operand, std::int64_t graph_id) {
-  const DefinedOperator* op = define({.type = "Parameter", .name = name, .source_file = {}});
+  const DefinedOperator* op = define(model::Operator{.type = "Parameter", .name = name, .source_file = {}});
   if (stopped_ || !op || !op->selected) return;
   Operand data = operand;
   data.index = 0;

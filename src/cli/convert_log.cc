@@ -46,7 +46,7 @@ class LogMerger {
   Result<bool> look() {
     bool is_any = false;
     OPDUMP_CHECK_OK(visit(
-        [&](const model::Operator& op) -> Result<> {
+        [&](const dump::LoggedOperator& op) -> Result<> {
           is_any = true;
           OPDUMP_TRY(std::uint64_t* const state, states_.at(key_of(op)));
           *state = kNew;
@@ -65,7 +65,7 @@ class LogMerger {
   Result<> write(FileReplacement& file) {
     OPDUMP_CHECK_OK(copy_old(0, file));
     return visit(
-        [&](const model::Operator& op) -> Result<> {
+        [&](const dump::LoggedOperator& op) -> Result<> {
           OPDUMP_TRY(std::uint64_t* const state, states_.at(key_of(op)));
           const std::uint64_t before = std::exchange(*state, *state | kWritten);
           if ((before & kWritten) != 0) return ok();
@@ -115,7 +115,7 @@ class LogMerger {
   Result<> look_at_old() {
     for (std::size_t at = 0; const auto line = next_line(at);) {
       const dump::LogLine said = dump::decode_log_line(*line);
-      if (const auto* const op = std::get_if<model::Operator>(&said)) {
+      if (const auto* const op = std::get_if<dump::LoggedOperator>(&said)) {
         OPDUMP_TRY(std::uint64_t* const state, states_.at(key_of(*op)));
         if (*state == kNew) *state = at;
       } else if (const auto* const slot = std::get_if<UndumpedSlot>(&said)) {
@@ -132,7 +132,7 @@ class LogMerger {
     while (const auto line = next_line(at)) {
       const dump::LogLine said = dump::decode_log_line(*line);
       bool stays = true;
-      if (const auto* const op = std::get_if<model::Operator>(&said)) {
+      if (const auto* const op = std::get_if<dump::LoggedOperator>(&said)) {
         OPDUMP_TRY(const std::uint64_t* const state, states_.at(key_of(*op)));
         if ((*state & ~kWritten) == at) return ok();
         stays = *state == 0;

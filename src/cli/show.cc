@@ -86,6 +86,16 @@ std::string describe_links(const dump::Slot& slot, const Graphs::Place& place) {
   return text;
 }
 
+// The calls that led to the operator, innermost first: a line for each.
+std::string describe_stack(const OperatorRun& run) {
+  std::string text;
+  if (run.op == nullptr) return text;
+  for (const model::Frame& frame : run.op->stack)
+    text += (text.empty() ? "  stack   " : "          ") + compare::one_line(frame.file) + ":" +
+            std::to_string(frame.line) + "  " + compare::one_line(frame.function) + "\n";
+  return text;
+}
+
 void print_slot(const dump::Slot& slot, const SlotFacts& facts, const SlotData& data,
                 const Graphs::Place& place) {
   std::string text = "  " + compare::slot_name(slot) + "  " + describe(slot, facts) + "\n";
@@ -106,6 +116,8 @@ void print_slot_json(const OperatorRun& run, const dump::Slot& slot, const SlotF
                      const SlotData& data, const Graphs::Place& place) {
   Json record = run_json(run);
   record["record"] = "slot";
+  if (run.op != nullptr)
+    for (const model::Frame& frame : run.op->stack) record["stack"].push_back(model::format_frame(frame));
   record.update(slot_json(slot, facts));
   if (!data.statistics.empty()) {
     Json statistics = Json::object();
@@ -130,7 +142,8 @@ Result<> show_runs(const dump::DumpSet& dump, const Chosen& chosen, const Graphs
     const OperatorRun run = dump.runs().without_slots(i);
     if (!arguments.json)
       terminal::print(heading(run) + "\n  rank " + std::to_string(run.rank) + ", graph " +
-                      std::to_string(run.graph_id) + ", step " + std::to_string(run.step) + "\n");
+                      std::to_string(run.graph_id) + ", step " + std::to_string(run.step) + "\n" +
+                      describe_stack(run));
     const Graphs::Place place = graphs.find(run);
     for (const dump::Slot& slot : dump.runs().slots(i)) {
       const std::string name = compare::slot_name(slot);

@@ -146,7 +146,7 @@ TEST(Pairing, Scopes) {
   EXPECT_EQ(scope_of(make_run("plain", "x")), "");
   model::Operator op;
   op.name = "Default/a_b/c-op1";
-  run.op = std::make_shared<const model::Operator>(op);
+  run.op = std::make_shared<const dump::LoggedOperator>(op);
   EXPECT_EQ(scope_of(run), "Default_a_b");
 }
 

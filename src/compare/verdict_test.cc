@@ -136,7 +136,7 @@ TEST(Verdict, ASilentDumpCannotSayThatATensorHasNoData) {
   dump::Slot undumped, dumped;
   dumped.file = "x.npy";
   dump::OperatorRun run;
-  run.op = std::make_shared<const model::Operator>(op);
+  run.op = std::make_shared<const dump::LoggedOperator>(op);
   OperatorComparison comparison;
   comparison.golden = std::make_shared<const dump::OperatorRun>(run);
   comparison.slots.resize(1);

@@ -25,11 +25,11 @@ std::uint64_t key_of(std::uint32_t op, std::int64_t step) {
 }  // namespace
 
 Result<std::uint64_t> LogIndex::read(const std::filesystem::path& rank_directory) {
-  return read_operator_log(rank_directory, {[&](const model::Operator& op) { return add(op); },
+  return read_operator_log(rank_directory, {[&](const LoggedOperator& op) { return add(op); },
                                             [&](const UndumpedSlot& slot) { return add(slot); }});
 }
 
-Result<> LogIndex::add(const model::Operator& op) {
+Result<> LogIndex::add(const LoggedOperator& op) {
   OPDUMP_TRY(std::uint64_t* const known, by_full_name_.at(key_of(op.graph_id, {}, op.name)));
   if (*known != 0) return ok();
   OPDUMP_TRY(const std::uint32_t number, runs_.add_operator(op));

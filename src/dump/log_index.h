@@ -37,7 +37,7 @@ class LogIndex {
     std::int64_t step = 0;
     std::uint32_t op = 0;
   };
-  Result<> add(const model::Operator& op);
+  Result<> add(const LoggedOperator& op);
   Result<> add(const UndumpedSlot& slot);
   Result<> add_converted_names();
   Result<std::uint32_t> find_named(const OperatorRun& run);

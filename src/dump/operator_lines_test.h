@@ -9,11 +9,11 @@
 namespace opdump::dump {
 
 struct OperatorLines {
-  std::vector<model::Operator> operators;
+  std::vector<LoggedOperator> operators;
   std::vector<UndumpedSlot> undumped;
 
   TakeLogLine taker() {
-    return {[this](model::Operator op) {
+    return {[this](LoggedOperator op) {
               operators.push_back(std::move(op));
               return ok();
             },

@@ -54,21 +54,25 @@ std::optional<std::vector<std::string>> find_texts(const json& object, const cha
   return texts;
 }
 
-std::optional<model::Operator> parse_operator(const json& object) {
+std::optional<LoggedOperator> parse_operator(const json& object) {
   const auto type = find_text(object, "type");
   const auto name = find_text(object, "name");
   const auto phase = find_word(object, "phase", model::kPhaseNames);
   const auto graph_id = find_integer<std::int64_t>(object, "graph_id");
   const auto stream = find_integer<std::int64_t>(object, "stream");
   if (!type || !name || !phase || !graph_id || !stream) return std::nullopt;
-  return model::Operator{.type = *type,
-                         .name = *name,
-                         .phase = static_cast<model::Phase>(*phase),
-                         .graph_id = *graph_id,
-                         .stream = *stream,
-                         .source_file = find_text(object, "source_file").value_or(""),
-                         .source_line = find_integer<int>(object, "source_line").value_or(0),
-                         .original_names = find_texts(object, "original_names")};
+  std::vector<model::Frame> stack;
+  for (const std::string& text : find_texts(object, "stack").value_or(std::vector<std::string>()))
+    if (auto frame = model::parse_frame(text)) stack.push_back(std::move(*frame));
+  model::Operator op{.type = *type,
+                     .name = *name,
+                     .phase = static_cast<model::Phase>(*phase),
+                     .graph_id = *graph_id,
+                     .stream = *stream,
+                     .source_file = find_text(object, "source_file").value_or(""),
+                     .source_line = find_integer<int>(object, "source_line").value_or(0),
+                     .original_names = find_texts(object, "original_names")};
+  return LoggedOperator(std::move(op), std::move(stack));
 }
 
 std::optional<model::Shape> find_shape(const json& object) {
@@ -112,7 +116,7 @@ Result<OperatorLogWriter> OperatorLogWriter::open(const std::filesystem::path& r
   return writer;
 }
 
-std::string format_log_line(const model::Operator& op) {
+std::string format_log_line(const LoggedOperator& op) {
   json object{{"kind", "operator"},      {"type", op.type},
               {"name", op.name},         {"phase", model::kPhaseNames[static_cast<int>(op.phase)]},
               {"graph_id", op.graph_id}, {"stream", op.stream}};
@@ -121,6 +125,7 @@ std::string format_log_line(const model::Operator& op) {
     object["source_line"] = op.source_line;
   }
   if (op.original_names) object["original_names"] = *op.original_names;
+  for (const model::Frame& frame : op.stack) object["stack"].push_back(model::format_frame(frame));
   return line_of(object);
 }
 
@@ -136,7 +141,7 @@ std::string format_log_line(const UndumpedSlot& slot) {
                   {"reason", slot.reason}});
 }
 
-void OperatorLogWriter::add(const model::Operator& op) { buffer_ += format_log_line(op); }
+void OperatorLogWriter::add(const LoggedOperator& op) { buffer_ += format_log_line(op); }
 void OperatorLogWriter::add(const UndumpedSlot& slot) { buffer_ += format_log_line(slot); }
 
 Result<> OperatorLogWriter::flush() {
@@ -162,7 +167,7 @@ Result<std::uint64_t> decode_operator_log(std::string_view text, const TakeLogLi
     LogLine line = torn ? LogLine() : decode_log_line(text.substr(0, end));
     text.remove_prefix(torn ? end : end + 1);
     note_walk(end);
-    if (auto* const op = std::get_if<model::Operator>(&line)) {
+    if (auto* const op = std::get_if<LoggedOperator>(&line)) {
       OPDUMP_CHECK_OK(take.op(std::move(*op)));
     } else if (auto* const slot = std::get_if<UndumpedSlot>(&line)) {
       OPDUMP_CHECK_OK(take.slot(std::move(*slot)));

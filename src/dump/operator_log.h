@@ -1,6 +1,6 @@
 // operators.jsonl: what the file names of a dump cannot say. One JSON object a line, appended while the
 // program runs, so that a killed run keeps it: {"kind":"operator",...} once per operator in order of first
-// execution (full name, phase, source line), and
+// execution (full name, phase, source line, calls), and
 // {"kind":"slot",...} once for each slot that has no data, with the reason ("view", "uninitialised",
 // "sparse"). Page: docs/formats/operators.md.
 #pragma once
@@ -14,8 +14,8 @@
 
 #include "base/file.h"
 #include "base/result.h"
+#include "dump/logged_operator.h"
 #include "model/dtype.h"
-#include "model/operator.h"
 #include "model/shape.h"
 
 namespace opdump::dump {
@@ -35,7 +35,7 @@ struct UndumpedSlot {
 };
 
 // A line of the log, with its line feed.
-std::string format_log_line(const model::Operator& op);
+std::string format_log_line(const LoggedOperator& op);
 std::string format_log_line(const UndumpedSlot& slot);
 
 class OperatorLogWriter {
@@ -45,7 +45,7 @@ class OperatorLogWriter {
   // Appends to {rank_directory}/operators.jsonl.
   static Result<OperatorLogWriter> open(const std::filesystem::path& rank_directory);
   // Each buffers; flush() hands the lines to the system. Not thread-safe.
-  void add(const model::Operator& op);
+  void add(const LoggedOperator& op);
   void add(const UndumpedSlot& slot);
   Result<> flush();
 
@@ -56,12 +56,12 @@ class OperatorLogWriter {
 };
 
 // What a line without its line feed says; nothing if it is damaged.
-using LogLine = std::variant<std::monostate, model::Operator, UndumpedSlot>;
+using LogLine = std::variant<std::monostate, LoggedOperator, UndumpedSlot>;
 LogLine decode_log_line(std::string_view line);
 
 // What is told of an operator first is what counts.
 struct TakeLogLine {
-  std::function<Result<>(model::Operator op)> op;
+  std::function<Result<>(LoggedOperator op)> op;
   std::function<Result<>(UndumpedSlot slot)> slot;
 };
 // Hands on the lines of a log in their order, which is that of first execution. Returns how many lines are

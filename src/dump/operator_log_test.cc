@@ -11,13 +11,14 @@
 namespace opdump::dump {
 namespace {
 
-const model::Operator kConv{.type = "convolution",
+const LoggedOperator kConv({.type = "convolution",
                             .name = "Default/conv1-Conv2d/convolution-op0",
                             .phase = model::Phase::backward,
                             .graph_id = 2,
                             .stream = 1,
                             .source_file = "tra\"in.py",
-                            .source_line = 31};
+                            .source_line = 31},
+                           {{"tra\"in.py", 31, "Net.forward"}, {"a:b.py", 7, ""}});
 
 void append_text(const std::filesystem::path& path, std::string_view text) {
   std::ofstream(path, std::ios::app) << text;
@@ -33,7 +34,8 @@ TEST(OperatorLog, Bytes) {
   EXPECT_EQ(
       *read_file(directory.path() / kOperatorLogName, 4096),
       R"({"graph_id":2,"kind":"operator","name":"Default/conv1-Conv2d/convolution-op0","phase":"backward",)"
-      R"("source_file":"tra\"in.py","source_line":31,"stream":1,"type":"convolution"})"
+      R"("source_file":"tra\"in.py","source_line":31,)"
+      R"("stack":["tra\"in.py:31:Net.forward","a:b.py:7:"],"stream":1,"type":"convolution"})"
       "\n"
       R"({"dtype":"float16","graph_id":0,"index":1,"kind":"slot","name":"a","reason":"view","shape":[2,3],)"
       R"("side":"output","step":3})"
@@ -70,6 +72,7 @@ TEST(OperatorLog, ReadsWhatItWritesAndCountsDamage) {
   EXPECT_EQ(lines.operators[0].phase, model::Phase::backward);
   EXPECT_EQ(lines.operators[0].stream, 1);
   EXPECT_EQ(model::format_source(lines.operators[0]), "tra\"in.py:31");
+  EXPECT_EQ(lines.operators[0].stack, kConv.stack);
   EXPECT_EQ(lines.operators[1].name, "Default/\xEF\xBF\xBD-op1");
   EXPECT_EQ(lines.operators[2].name, kConv.name);  // again
   EXPECT_EQ(lines.operators[3].graph_id, 3);

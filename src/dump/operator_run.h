@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/packed_texts.h"
+#include "dump/logged_operator.h"
 #include "format/dump_data.h"
 #include "model/dtype.h"
 #include "model/operator.h"
@@ -87,9 +88,9 @@ inline constexpr std::size_t kSlotsInPart = 4096;
 struct OperatorRun {
   std::uint32_t rank = 0;
   std::int64_t graph_id = 0, step = 0;
-  std::string type;                           // empty where the dump does not say
-  std::string name;                           // as in file names: sanitise_name(full name)
-  std::shared_ptr<const model::Operator> op;  // full name, phase, source; null in dumps of other tools
+  std::string type;                          // empty where the dump does not say
+  std::string name;                          // as in file names: sanitise_name(full name)
+  std::shared_ptr<const LoggedOperator> op;  // full name, phase, source; null in dumps of other tools
   std::uint64_t task = 0;  // as in file names; 0 in layout (A); in .h5 files the number of the call
   std::int64_t stream = 0;
   std::vector<Slot> slots;  // inputs by index, then outputs by index

@@ -24,7 +24,7 @@ std::uint64_t first_timestamp(const OperatorRun& run) {
   return first;
 }
 
-void pack(const model::Operator& op, std::string& bytes) {
+void pack(const LoggedOperator& op, std::string& bytes) {
   Packer out(bytes);
   out.text(op.type);
   out.text(op.name);
@@ -37,6 +37,12 @@ void pack(const model::Operator& op, std::string& bytes) {
   out.number(op.original_names ? 1 + op.original_names->size() : 0);
   if (op.original_names)
     for (const std::string& name : *op.original_names) out.text(name);
+  out.number(op.stack.size());
+  for (const model::Frame& frame : op.stack) {
+    out.text(frame.file);
+    out.signed_number(frame.line);
+    out.text(frame.function);
+  }
 }
 
 // Of an execution: what stands before its slots.
@@ -47,9 +53,9 @@ void skip_head(Unpacker& in) {
   in.signed_number();
 }
 
-model::Operator unpack_operator(std::string_view bytes) {
+LoggedOperator unpack_operator(std::string_view bytes) {
   Unpacker in(bytes);
-  model::Operator op;
+  LoggedOperator op;
   op.type = in.text();
   op.name = in.text();
   op.phase = static_cast<model::Phase>(in.number());
@@ -59,9 +65,14 @@ model::Operator unpack_operator(std::string_view bytes) {
   op.source_line = static_cast<int>(in.signed_number());
   op.task = in.number();
   const std::uint64_t names = in.number();
-  if (names == 0) return op;
-  op.original_names.emplace();
+  if (names > 0) op.original_names.emplace();
   for (std::uint64_t i = 1; i < names; ++i) op.original_names->emplace_back(in.text());
+  op.stack.resize(in.number());
+  for (model::Frame& frame : op.stack) {
+    frame.file = in.text();
+    frame.line = static_cast<int>(in.signed_number());
+    frame.function = in.text();
+  }
   return op;
 }
 
@@ -82,7 +93,7 @@ Result<std::uint32_t> Runs::add_section(const Section& section, std::string_view
   return section_count() - 1;
 }
 
-Result<std::uint32_t> Runs::add_operator(const model::Operator& op) {
+Result<std::uint32_t> Runs::add_operator(const LoggedOperator& op) {
   packed_.clear();
   pack(op, packed_);
   OPDUMP_TRY(const std::uint64_t at, store(packed_));
@@ -90,12 +101,12 @@ Result<std::uint32_t> Runs::add_operator(const model::Operator& op) {
   return last_operator();
 }
 
-model::Operator Runs::operator_of(std::uint32_t number) const {
+LoggedOperator Runs::operator_of(std::uint32_t number) const {
   return unpack_operator(stored_from(operators_[number - 1].at));
 }
 
 Result<> Runs::add_undumped(std::uint32_t number, const UndumpedSlot& slot) {
-  LoggedOperator& op = operators_[number - 1];
+  KeptOperator& op = operators_[number - 1];
   packed_.clear();
   Packer out(packed_);
   out.object(op.undumped);
@@ -217,7 +228,7 @@ OperatorRun Runs::unpack_head(const Entry& entry, Unpacker& in) const {
   run.rank = section.place.rank;
   run.graph_id = section.place.graph_id;
   run.step = section.place.step;
-  if (entry.op != 0) run.op = std::make_shared<const model::Operator>(operator_of(entry.op));
+  if (entry.op != 0) run.op = std::make_shared<const LoggedOperator>(operator_of(entry.op));
   run.type = in.text();
   if (section.tells_model) run.name = std::string(text(section.model)) + "/";
   run.name += in.text();

@@ -123,10 +123,10 @@ class Runs {
   // one that has more slots it is a further part of it. Errors: io -- there is no room.
   Result<> add(std::uint32_t section, const OperatorRun& run);
   // Operators in the order of a log. Returns its number. Errors: io -- there is no room.
-  Result<std::uint32_t> add_operator(const model::Operator& op);
+  Result<std::uint32_t> add_operator(const LoggedOperator& op);
   std::uint32_t last_operator() const { return static_cast<std::uint32_t>(operators_.size()); }
   // With a number that add_operator has returned.
-  model::Operator operator_of(std::uint32_t number) const;
+  LoggedOperator operator_of(std::uint32_t number) const;
   void set_operator(std::size_t index, std::uint32_t number) {
     entries_[index].op = number;
     has_operators_ = has_operators_ || number != 0;
@@ -161,7 +161,7 @@ class Runs {
   struct Part {  // of the slots of an execution
     std::uint64_t slots = 0, next = kNowhere;
   };
-  struct LoggedOperator {
+  struct KeptOperator {
     std::uint64_t at = 0;
     std::uint64_t undumped =
         kNowhere;  // the last slot that was added; each is behind the place of the one before
@@ -184,7 +184,7 @@ class Runs {
   ScratchVector<Entry> entries_;
   bool has_operators_ = false;
   ScratchVector<StoredSection> sections_;
-  ScratchVector<LoggedOperator> operators_;  // the first has the number 1: 0 is none
+  ScratchVector<KeptOperator> operators_;  // the first has the number 1: 0 is none
   SlotPacker packer_;
   std::vector<Block> blocks_;  // in order of their starts
   std::uint64_t used_ = 0;     // of the last block

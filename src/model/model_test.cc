@@ -2,6 +2,7 @@
 
 #include "model/dtype.h"
 #include "model/format.h"
+#include "model/frame.h"
 #include "model/operator.h"
 #include "model/shape.h"
 #include "model/tensor_view.h"
@@ -88,6 +89,16 @@ TEST(Operator, NamesAndSources) {
   op.source_file = "train.py";
   op.source_line = 31;
   EXPECT_EQ(format_source(op), "train.py:31");
+}
+
+TEST(Operator, Frames) {
+  const Frame frame{"a:b.py", 31, "Net.forward"};
+  EXPECT_EQ(format_frame(frame), "a:b.py:31:Net.forward");
+  for (const Frame& each :
+       {frame, Frame{"train.py", 1, ""}, Frame{"x.cc", 7, "ns::f"}, Frame{"<stdin>", 0, "<lambda>"}})
+    EXPECT_EQ(parse_frame(format_frame(each)), each) << format_frame(each);
+  for (const char* text : {"", ":", "train.py", "train.py:31", "a:b:c", "a:-1:f", "a:99999999999:f"})
+    EXPECT_EQ(parse_frame(text), std::nullopt) << text;
 }
 
 TEST(TensorView, DenseInAnyOrderOfDimensions) {

@@ -69,7 +69,7 @@ class Node:
         self.operands = match[4].split(", ") if match[4] else []
         self.name = next(FULL_NAME.match(line)[1] for line in lines if FULL_NAME.match(line))
         self.types = TYPES.match(lines[1])
-        self.source = next((line for line in lines if line.startswith("      # In file ")), None)
+        self.source = next((line for line in reversed(lines) if line.startswith("      # In file ")), None)  # the innermost
 
 
 def nodes(path):

@@ -1,0 +1,19 @@
+// An operator as the log of a dump has it.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "model/frame.h"
+#include "model/operator.h"
+
+namespace opdump::dump {
+
+struct LoggedOperator : model::Operator {
+  LoggedOperator() = default;
+  LoggedOperator(model::Operator op, std::vector<model::Frame> calls = {})  // NOLINT: one without calls
+      : model::Operator(std::move(op)), stack(std::move(calls)) {}
+  std::vector<model::Frame> stack;  // the calls that led to it, innermost first; empty if unknown
+};
+
+}  // namespace opdump::dump
