@@ -57,6 +57,7 @@ struct Call {
   bool is_first = false;  // of its operator: the graph wants its detail
   bool is_noted = false;  // in the graph, before its outputs are there
   NodeDetail detail;
+  bool reads_non_finite = false;  // an input or an argument is infinite or NaN; looked for in overflow mode
   std::optional<std::uint32_t> overflowed;  // index of its first output with an infinity or NaN
   std::vector<model::Argument> arguments;   // for the file of arguments
 

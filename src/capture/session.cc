@@ -231,7 +231,10 @@ bool Session::set_step(std::int64_t step) {
   const bool selected = selects_step(step);
   recording_ = selected;
   if (stopped_) recording_ = false;  // by another thread, just now
-  if (step_.exchange(step) != step && reuse_) reuse_->begin_step();
+  if (step_.exchange(step) != step) {
+    if (reuse_) reuse_->begin_step();
+    overflows_.begin_step();
+  }
   if (step >= steps_run_) steps_run_ = step + 1;
   if (!stopped_) {
     const std::lock_guard lock(drain_mutex_);

@@ -120,7 +120,8 @@ class Session {
     if (!recording_.load(std::memory_order_relaxed)) return {};
     const bool selected = op->selected.load(std::memory_order_relaxed);
     const bool first = recorder() && !op->is_in_graph.load(std::memory_order_relaxed);
-    return {selected || recorder() || watcher_, first || (selected && plan_.operator_arguments),
+    return {selected || recorder() || watcher_,
+            first || (selected && (plan_.operator_arguments || plan_.debug == plan::DebugMode::overflow)),
             (selected && plan_.sides != plan::Sides::outputs) || recorder(),
             (selected && (plan_.sides != plan::Sides::inputs || plan_.debug == plan::DebugMode::overflow)) ||
                 recorder() || watcher_};
@@ -205,6 +206,7 @@ class Session {
   bool keeps_held(Call& call, std::span<const Operand> outputs, bool failed);
   void drop_held(Call& call);
   void submit_held(Call& call);
+  bool overflows(const Operand& operand);
   void finish(CallPointer call, std::span<const Operand> outputs, bool failed);
   void queue(CallPointer call);
   void submit_container(Call& call);
@@ -304,6 +306,7 @@ class Session {
   std::mutex drain_mutex_;  // guards layout rows and last_flush_us_: one thread writes rows at a time
   std::uint64_t last_flush_us_ = 0;
 
+  ReuseTable overflows_{false};        // the extremes of what was looked at for overflow
   std::mutex status_mutex_;  // guards the next four
   dump::Status status_;
   std::int64_t step_before_last_ = -1;       // that was recorded, as status_.last_step

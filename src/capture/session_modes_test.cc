@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <thread>
 
@@ -36,6 +37,68 @@ TEST_F(SessionModesTest, OnlyOperatorsThatOverflowAreKept) {
   EXPECT_THAT(describe(read()), ElementsAre("bad in0 in1 out0", "second in0 out0 out1"));
   EXPECT_EQ(status().call_count, 2u);
   EXPECT_EQ(status().row_count, 6u);
+}
+
+// A mask with infinities, and whatever reads it, is no overflow, and takes no place of one.
+TEST_F(SessionModesTest, WhoPassesOnWhatIsNotFiniteMadeNothing) {
+  plan::DumpPlan plan = debug_plan(plan::DebugMode::overflow);
+  plan.overflow_limit = 1;
+  auto session = open(std::move(plan));
+  const Floats one({8}, 1), infinite({8}, kInfinity), nan({8}, std::numeric_limits<float>::quiet_NaN());
+  using Item = model::Argument;
+  const std::vector<Item> arguments[] = {{Item{"value", -double{kInfinity}}},
+                                         {Item{"values", Item::List{Item{"", 1.0}, Item{"", std::nan("")}}}}};
+  for (const auto& made_of : arguments) {
+    Call* call = session->begin(define(*session, "full" + std::to_string(made_of.size())), {});
+    session->set_arguments(*call, made_of);
+    const Operand output = infinite.operand(0, 5);
+    session->end(call, {&output, 1}, false);
+  }
+  run(*session, define(*session, "add"), {one.operand(0, 4), infinite.operand(1, 5)},
+      {infinite.operand(0, 6)});
+  run(*session, define(*session, "softmax"), {infinite.operand(0, 6)}, {nan.operand(0)});
+  run(*session, define(*session, "sum"), {nan.operand(0)}, {nan.operand(0)});
+  run(*session, define(*session, "bad"), {one.operand(0, 4)}, {nan.operand(0)});
+  EXPECT_FALSE(session->set_step(1));
+  ASSERT_TRUE(session->close());
+  EXPECT_THAT(describe(read()), ElementsAre("bad in0 out0"));
+}
+
+// What it read is gone when it ends.
+TEST_F(SessionModesTest, InputsAreLookedAtBeforeTheyAreOverwritten) {
+  auto session = open(debug_plan(plan::DebugMode::overflow));
+  Floats memory({4}, kInfinity);
+  const auto in_place = [&](const char* name, std::uint64_t content, float result) {
+    const Operand input = memory.operand(0, content);
+    Call* call = session->begin(define(*session, name), {&input, 1});
+    std::ranges::fill(memory.values, result);
+    const Operand output = memory.operand(0, content == 0 ? 0 : content + 1);
+    session->end(call, {&output, 1}, false);
+  };
+  in_place("heals", 7, 1);
+  in_place("breaks", 8, kInfinity);
+  in_place("passes on", 9, -kInfinity);
+  in_place("heals unknown memory", 0, 1);
+  in_place("breaks unknown memory", 0, kInfinity);
+  ASSERT_TRUE(session->close());
+  EXPECT_THAT(describe(read()), ElementsAre("breaks in0 out0", "breaks_unknown_memory in0 out0"));
+}
+
+TEST_F(SessionModesTest, ComplexNumbersAndLargeTensorsOverflow) {
+  auto session = open(debug_plan(plan::DebugMode::overflow));
+  std::vector<float> pairs(8, 1);
+  Operand complex = Floats({1}).operand(0);
+  complex.view = TensorView::row_major(DType::complex64, {4}, pairs.data());
+  run(*session, define(*session, "fine"), {complex}, {complex});
+  pairs[3] = kInfinity;
+  run(*session, define(*session, "imaginary"), {}, {complex});
+  run(*session, define(*session, "passes"), {complex}, {complex});
+  Floats large({1'000'000}, 1), fine({1'000'000}, 1);
+  large.values[999'999] = -kInfinity;
+  run(*session, define(*session, "large"), {fine.operand(0)}, {large.operand(0, 3)});
+  run(*session, define(*session, "reads it"), {large.operand(0, 3)}, {large.operand(0)});
+  ASSERT_TRUE(session->close());
+  EXPECT_THAT(describe(read()), ElementsAre("imaginary out0", "large in0 out0"));
 }
 
 TEST_F(SessionModesTest, IntegersDoNotOverflow) {

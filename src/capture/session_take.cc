@@ -101,7 +101,11 @@ Call* Session::begin(const DefinedOperator* op, std::span<const Operand> inputs)
   if (recorder())
     for (const Operand& input : inputs) call->inputs.push_back(to_graph_tensor(input));
   if (keeps_parameters()) note_parameters(inputs, model::Side::input);
-  if (call->takes_data && plan_.sides != plan::Sides::outputs) take_side(*call, model::Side::input, inputs);
+  if (!call->takes_data) return call.release();
+  if (plan_.debug == plan::DebugMode::overflow)
+    call->reads_non_finite = std::ranges::any_of(inputs, [&](const auto& input) { return overflows(input); });
+  if (plan_.sides != plan::Sides::outputs && !call->reads_non_finite)
+    take_side(*call, model::Side::input, inputs);
   return call.release();
 }
 
@@ -129,6 +133,7 @@ void Session::returned(Call& call, std::span<const Operand> outputs) {
 void Session::end(Call* raw, std::span<const Operand> outputs, bool failed) {
   CallPointer call(raw, GiveBack{this});
   if (!call) return;
+  call->reads_non_finite = false;
   if (recorder() && !failed) note_graph(*call, outputs);
   if (keeps_parameters() && !failed) note_parameters(outputs, model::Side::output);
   if (watcher_ && !failed) watch(*call, outputs);
@@ -153,6 +158,9 @@ void Session::finish(CallPointer call, std::span<const Operand> outputs, bool fa
 }
 
 void Session::queue(CallPointer call) {
+  if (plan_.debug == plan::DebugMode::overflow && !call.reads_non_finite)
+    call.reads_non_finite =
+        std::ranges::any_of(arguments, [](const auto& argument) { return is_non_finite(argument); });
   std::size_t waiting = 0;
   {
     const std::lock_guard lock(calls_mutex_);
@@ -175,21 +183,38 @@ bool Session::keeps_held(Call& call, std::span<const Operand> outputs, bool fail
     case plan::DebugMode::overflow:
       break;
   }
-  if (failed || !(call.overflowed = find_overflow(outputs))) return false;
+  // Who passes on what it was given -- a mask with infinities, the overflow of another operator -- made
+  // nothing.
+  if (failed || call.reads_non_finite || !(call.overflowed = find_overflow(outputs))) return false;
   const std::uint64_t number = overflow_count_.fetch_add(1) + 1;
   return plan_.overflow_limit == 0 || number <= plan_.overflow_limit;
 }
 
 std::optional<std::uint32_t> Session::find_overflow(std::span<const Operand> outputs) {
-  for (const Operand& output : outputs) {
-    if (!reason_not_to_dump(output).empty() || !can_overflow(output.view.dtype)) continue;
-    // Extremes are NaN if one element is.
-    const JobNeeds needs{.statistics = {.extremes = true}};
-    const auto job = std::make_shared<Job>(output.view, needs, dump::SlotAddress{}, nullptr);
-    pipeline_->run_now(job);
-    if (!std::isfinite(job->statistics().max) || !std::isfinite(job->statistics().min)) return output.index;
-  }
+  for (const Operand& output : outputs)
+    if (overflows(output)) return output.index;
   return std::nullopt;
+}
+
+// Whether an element is infinite or not a number. What one operator wrote and others read is looked at once.
+bool Session::overflows(const Operand& operand) {
+  if (!reason_not_to_dump(operand).empty()) return false;
+  const model::TensorView view = as_reals(operand.view);
+  if (!can_overflow(view.dtype)) return false;
+  const auto key = ReuseKey::make(operand.content, view, false);
+  if (operand.content != 0)
+    if (const auto known = overflows_.find(key, step_)) return is_non_finite(known->statistics);
+  const JobNeeds needs{.statistics = {.extremes = true}};
+  math::Statistics found;
+  if (view.byte_count() <= kSmallBytes) {
+    found = math::finish(math::partial_stats(view, needs.statistics));
+  } else {
+    const auto job = std::make_shared<Job>(view, needs, dump::SlotAddress{}, nullptr);
+    pipeline_->run_now(job);
+    found = job->statistics();
+  }
+  if (operand.content != 0) overflows_.add(key, {nullptr, found}, step_);
+  return is_non_finite(found);
 }
 
 void Session::drop_held(Call& call) {
