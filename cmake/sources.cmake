@@ -13,6 +13,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   base/json.cc
   base/kept_file.cc
   base/key_numbers.cc
+  base/launcher.cc
   base/map_room.cc
   base/nameless_file.cc
   base/packed_texts.cc

@@ -52,11 +52,6 @@ const char* find_variable(std::initializer_list<const char*> names) {
   return nullptr;
 }
 
-std::uint32_t find_number(std::initializer_list<const char*> names) {
-  const char* value = find_variable(names);
-  return value ? static_cast<std::uint32_t>(std::strtoul(value, nullptr, 10)) : 0;
-}
-
 // What the caller left open is taken from where `opdump run`, launchers and users put it.
 void fill_from_environment(opdump_options& options) {
   if (!options.config_path) {
@@ -70,11 +65,7 @@ void fill_from_environment(opdump_options& options) {
   if (!options.dialect) options.dialect = find_variable({"OPDUMP_DIALECT"});
   if (const char* strict = find_variable({"OPDUMP_STRICT"}); strict && std::string_view(strict) != "0")
     options.strict = 1;
-  if (options.rank == 0)
-    options.rank = find_number({"RANK_ID", "RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"});
-  if (options.device_id == 0)
-    options.device_id = static_cast<std::int32_t>(
-        find_number({"DEVICE_ID", "LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}));
+  options.is_launched = 1;
 }
 
 // Threads inside an operator; a recording is not closed under their feet.

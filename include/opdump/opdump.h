@@ -164,7 +164,10 @@ typedef struct opdump_options {
   int (*write_file)(void* user, const opdump_file_chunk* chunk);
   void* write_file_user;
   uint32_t existing; /* opdump_existing */
-  uint32_t reserved;
+  /* Not 0: a rank or device_id of 0 is taken from what launchers put into the environment: RANK_ID, RANK,
+   * OMPI_COMM_WORLD_RANK, SLURM_PROCID; DEVICE_ID, LOCAL_RANK, OMPI_COMM_WORLD_LOCAL_RANK,
+   * SLURM_LOCALID. The first that is set counts. */
+  uint32_t is_launched;
 } opdump_options;
 
 /* One input or output of an operator. The memory stays the caller's. */
@@ -243,13 +246,13 @@ typedef struct opdump_graph_info {
   uint32_t reserved;
   int64_t graph_id;        /* the model id */
   const char* name;        /* the outermost name inside the model: "resnet50" */
-  const char* file_name;   /* of the model's file, without directory and suffix; NULL: it came from memory */
-  const uint64_t* outputs; /* what it gives, by opdump_tensor.value; NULL: whatever no operator reads */
-  size_t output_count;
   /* The calls of the program that led to it, innermost first: "file:line:function" each, function may be
    * empty. NULL if unknown. */
   const char* const* frames;
   size_t frame_count;
+  const char* file_name;   /* of the model's file, without directory and suffix; NULL: it came from memory */
+  const uint64_t* outputs; /* what it gives, by opdump_tensor.value; NULL: whatever no operator reads */
+  size_t output_count;
 } opdump_graph_info;
 
 typedef enum opdump_step_end {

@@ -18,6 +18,7 @@
 #include "abi/call.h"
 #include "base/printable.h"
 #include "base/result.h"
+#include "base/launcher.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "capture/session.h"
@@ -197,6 +198,14 @@ Result<> open_session(const opdump_options* given, opdump_session** session) {
   capture::SessionOptions recording;
   recording.rank = options.rank;
   recording.device_id = static_cast<std::uint32_t>(options.device_id);
+  if (options.is_launched && options.rank == 0) {
+    OPDUMP_TRY(const auto rank, opdump::find_launched_rank());
+    recording.rank = rank.value_or(0);
+  }
+  if (options.is_launched && options.device_id == 0) {
+    OPDUMP_TRY(const auto device, opdump::find_launched_device());
+    recording.device_id = device.value_or(0);
+  }
   recording.runtime = options.runtime ? options.runtime : "";
   recording.process = options.process ? options.process : "";
   recording.threads = options.threads;

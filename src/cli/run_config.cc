@@ -1,10 +1,9 @@
 #include "cli/run_config.h"
 
 #include <cstdlib>
-#include <initializer_list>
 #include <optional>
 
-#include "base/text.h"
+#include "base/launcher.h"
 #include "dialect/dialects.h"
 #include "dump/existing_dump.h"
 #include "dump/recording_place.h"
@@ -12,20 +11,12 @@
 namespace opdump::cli {
 namespace {
 
-// The number in the first of the variables that is set, as the recorder of torch reads them.
-std::optional<std::uint32_t> find_number(std::initializer_list<const char*> names) {
-  for (const char* name : names)
-    if (const auto value = dialect::process_environment(name); value && !value->empty())
-      return static_cast<std::uint32_t>(parse_uint64(*value).value_or(0));
-  return std::nullopt;
-}
-
 // What this process's children record, as far as the environment says.
-dump::FolderPart part_of_process(const std::filesystem::path& root) {
-  const auto rank = find_number({"RANK_ID", "RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"});
-  if (!rank) return {root, std::nullopt, std::nullopt};  // it may start any
-  const auto device = find_number({"DEVICE_ID", "LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"});
-  return {root, rank, device.value_or(0)};
+Result<dump::FolderPart> part_of_process(const std::filesystem::path& root) {
+  OPDUMP_TRY(const auto rank, find_launched_rank());
+  OPDUMP_TRY(const auto device, find_launched_device());
+  if (!rank) return dump::FolderPart{root, std::nullopt, std::nullopt};  // it may start any
+  return dump::FolderPart{root, rank, device.value_or(0)};
 }
 
 Result<dump::Existing> choose_existing(const ExistingArguments& arguments) {
@@ -73,8 +64,8 @@ Result<> prepare_folder(const plan::DumpPlan& plan, const ExistingArguments& arg
   ::setenv("OPDUMP_RUN_ID", dump::make_run_id().c_str(), 1);
   if (arguments.force || arguments.append)
     ::setenv("OPDUMP_EXISTING", arguments.force ? "replace" : "append", 1);
+  OPDUMP_TRY(const dump::FolderPart part, part_of_process(plan.root));
   if (plan.is_empty || existing == dump::Existing::append) return ok();
-  const dump::FolderPart part = part_of_process(plan.root);
   if (existing == dump::Existing::replace) return dump::replace_dump(part);
   if (const auto found = dump::find_dump(part, {})) return dump::dump_exists(*found);
   return ok();

@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from conftest import OPDUMP, Dump
 
 TRAIN = """
@@ -63,3 +65,16 @@ def test_two_ranks(opdump):
     assert [float(dump.tensor(name, "input.1", 0)[0, 0]) for dump in dumps] == [1, 2], "each rank has its own data"
     ls = subprocess.run([OPDUMP, "ls", root, "--step", "1"], capture_output=True, text=True)
     assert ls.returncode == 0 and ls.stdout.startswith("2 ranks"), ls.stdout + ls.stderr
+
+
+@pytest.mark.parametrize("variable, value", [("RANK_ID", "-1"), ("RANK", "x"), ("SLURM_PROCID", "99999999999"),
+                                             ("RANK_ID", "1 2"), ("DEVICE_ID", "-3"), ("LOCAL_RANK", "0x1")])
+def test_a_rank_that_is_no_number_is_a_mistake(opdump, variable, value):
+    dump = opdump.run("print('begun')\nimport torch\nprint('here')", expect=2, env={variable: value})
+    assert dump.out == "begun\n" and not dump.path.parent.exists()
+    assert dump.err == (f"opdump: {variable} is '{value}' in the environment; expected a number from 0 to 2147483647\n")
+
+
+def test_the_first_variable_that_is_set_counts(opdump):
+    opdump.run("import torch\ntorch.ones(1).neg()", env={"RANK_ID": "", "RANK": "3", "SLURM_PROCID": "x"})
+    assert [path.name for path in (opdump.directory / "dump1").iterdir()] == ["rank_3"]
