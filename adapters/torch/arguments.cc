@@ -1,7 +1,10 @@
 #include "arguments.h"
 
+#include <c10/core/Layout.h>
+#include <c10/core/MemoryFormat.h>
 #include <c10/core/ScalarType.h>
 
+#include <iterator>
 #include <utility>
 
 namespace opdump::torch_adapter {
@@ -25,6 +28,31 @@ const c10::Type& without_optional(const c10::Type& type) {
   return type.kind() == c10::TypeKind::OptionalType && !type.containedTypes().empty()
              ? *type.containedTypes()[0]
              : type;
+}
+
+// As Python's torch has it: "float32", "strided", "channels_last". Null for numbers that are no more than
+// that.
+const char* enum_name(std::int64_t value, c10::TypeKind kind) {
+  static constexpr const char* kScalarTypes[] = {
+      "uint8",     "int8",       "int16", "int32", "int64",  "float16", "float32",  "float64",  "complex32",
+      "complex64", "complex128", "bool",  "qint8", "quint8", "qint32",  "bfloat16", "quint4x2", "quint2x4"};
+  static constexpr const char* kLayouts[] = {"strided",    "sparse_coo", "sparse_csr", "_mkldnn",
+                                             "sparse_csc", "sparse_bsr", "sparse_bsc"};
+  static constexpr const char* kMemoryFormats[] = {"contiguous_format", "preserve_format", "channels_last",
+                                                   "channels_last_3d"};
+  const auto find = [value](const auto& names) {
+    return value >= 0 && static_cast<std::size_t>(value) < std::size(names) ? names[value] : nullptr;
+  };
+  switch (kind) {
+    case c10::TypeKind::ScalarTypeType:
+      return find(kScalarTypes);
+    case c10::TypeKind::LayoutType:
+      return find(kLayouts);
+    case c10::TypeKind::MemoryFormatType:
+      return find(kMemoryFormats);
+    default:
+      return nullptr;
+  }
 }
 
 }  // namespace
@@ -68,8 +96,7 @@ opdump_argument Arguments::convert(const c10::IValue& value, const c10::Type& ty
   }
   if (value.isBool()) return integer(OPDUMP_ARGUMENT_BOOL, value.toBool() ? 1 : 0);
   if (value.isInt()) {
-    if (type.kind() == c10::TypeKind::ScalarTypeType)
-      return text(c10::toString(static_cast<c10::ScalarType>(value.toInt())));
+    if (const char* name = enum_name(value.toInt(), type.kind())) return text(std::string("torch.") + name);
     return integer(OPDUMP_ARGUMENT_INT, value.toInt());
   }
   if (value.isDouble()) {

@@ -88,6 +88,7 @@ struct DefinedOperator {
   plan::ModelSelector::Choice choice;
   mutable std::atomic<bool> is_in_graph{false};   // its detail is known
   mutable std::atomic<std::uint64_t> last_us{0};  // when it was last recorded
+  mutable std::atomic<bool> is_written{false};    // something of it is in the dump
   // Slots noted as without data: of the first 32 of each side a bit, of all others the number.
   mutable std::atomic<std::uint64_t> undumped_bits{0};
   mutable std::unordered_set<std::uint32_t> undumped;  // guarded by the session's operators_mutex_
@@ -205,8 +206,8 @@ class Session {
   std::optional<std::uint32_t> find_overflow(std::span<const Operand> outputs);
   bool keeps_held(Call& call, std::span<const Operand> outputs, bool failed);
   void drop_held(Call& call);
-  void submit_held(Call& call);
   bool overflows(const Operand& operand);
+  void submit_held(Call& call);
   void finish(CallPointer call, std::span<const Operand> outputs, bool failed);
   void queue(CallPointer call);
   void submit_container(Call& call);
@@ -305,8 +306,8 @@ class Session {
   std::vector<std::unique_ptr<Call>> free_calls_;  // kept for their memory
   std::mutex drain_mutex_;  // guards layout rows and last_flush_us_: one thread writes rows at a time
   std::uint64_t last_flush_us_ = 0;
-
   ReuseTable overflows_{false};        // the extremes of what was looked at for overflow
+
   std::mutex status_mutex_;  // guards the next four
   dump::Status status_;
   std::int64_t step_before_last_ = -1;       // that was recorded, as status_.last_step

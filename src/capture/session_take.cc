@@ -51,6 +51,41 @@ bool can_overflow(model::DType dtype) {
   return model::dtype_info(dtype).kind == model::DTypeKind::floating && math::has_statistics(dtype);
 }
 
+// Complex numbers as the pairs of reals that they are; other tensors as they are.
+model::TensorView as_reals(model::TensorView view) {
+  if (view.dtype != model::DType::complex64 && view.dtype != model::DType::complex128) return view;
+  view.dtype = view.dtype == model::DType::complex64 ? model::DType::float32 : model::DType::float64;
+  std::vector<std::int64_t> dims(view.shape.dims().begin(), view.shape.dims().end());
+  std::vector<std::int64_t> strides(view.strides.dims().begin(), view.strides.dims().end());
+  for (std::int64_t& stride : strides) stride *= 2;
+  dims.push_back(2);
+  strides.push_back(1);
+  view.shape = model::Shape(std::span<const std::int64_t>(dims));
+  view.strides = model::Shape(std::span<const std::int64_t>(strides));
+  return view;
+}
+
+bool is_non_finite(const math::Statistics& statistics) {  // extremes are NaN if one element is
+  return !std::isfinite(statistics.max) || !std::isfinite(statistics.min);
+}
+
+bool is_non_finite(const model::Argument& argument) {
+  if (const auto* number = std::get_if<double>(&argument.value)) return !std::isfinite(*number);
+  const auto* items = std::get_if<model::Argument::List>(&argument.value);
+  return items && std::ranges::any_of(*items, [](const auto& item) { return is_non_finite(item); });
+}
+
+// An NCDHW tensor that lies as NDHWC, seen so; any other as it is.
+model::TensorView volumes_in_memory_order(const model::TensorView& view) {
+  if (view.shape.rank() != 5 || view.is_contiguous()) return view;
+  model::TensorView last = view;
+  for (model::Shape* sizes : {&last.shape, &last.strides}) {
+    const auto dims = sizes->dims();
+    std::rotate(dims.begin() + 1, dims.begin() + 2, dims.end());
+  }
+  return last.is_contiguous() ? last : view;
+}
+
 bool starts_with_nan(const model::TensorView& view) {
   const auto first = model::TensorView::row_major(view.dtype, {}, view.data);
   return math::partial_stats(first, {.extremes = true}).has_nan;
@@ -84,6 +119,7 @@ void Session::give_back(Call* raw) {
   call->overflowed.reset();
   call->container.reset();
   call->detail = {};
+  call->reads_non_finite = false;
   const std::lock_guard lock(calls_mutex_);
   if (free_calls_.size() < kMaxFreeCalls) free_calls_.push_back(std::move(call));
 }
@@ -122,6 +158,9 @@ void Session::note_place(Call& call) {
 
 void Session::set_arguments(Call& call, std::vector<model::Argument> arguments,
                             std::vector<model::Body> bodies) {
+  if (plan_.debug == plan::DebugMode::overflow && !call.reads_non_finite)
+    call.reads_non_finite =
+        std::ranges::any_of(arguments, [](const auto& argument) { return is_non_finite(argument); });
   if (call.is_first) call.detail = {arguments, std::move(bodies)};
   if (plan_.operator_arguments && call.takes_data) call.arguments = std::move(arguments);
 }
@@ -133,7 +172,6 @@ void Session::returned(Call& call, std::span<const Operand> outputs) {
 void Session::end(Call* raw, std::span<const Operand> outputs, bool failed) {
   CallPointer call(raw, GiveBack{this});
   if (!call) return;
-  call->reads_non_finite = false;
   if (recorder() && !failed) note_graph(*call, outputs);
   if (keeps_parameters() && !failed) note_parameters(outputs, model::Side::output);
   if (watcher_ && !failed) watch(*call, outputs);
@@ -158,9 +196,6 @@ void Session::finish(CallPointer call, std::span<const Operand> outputs, bool fa
 }
 
 void Session::queue(CallPointer call) {
-  if (plan_.debug == plan::DebugMode::overflow && !call.reads_non_finite)
-    call.reads_non_finite =
-        std::ranges::any_of(arguments, [](const auto& argument) { return is_non_finite(argument); });
   std::size_t waiting = 0;
   {
     const std::lock_guard lock(calls_mutex_);
@@ -292,6 +327,12 @@ void Session::take(Call& call, model::Side side, const Operand& operand, std::ui
   if (!plan_.default_format && view->is_channels_last()) {
     view = &(in_memory_order = view->in_memory_order());
     slot.address.format = "NHWC";
+  } else if (!plan_.default_format) {
+    in_memory_order = volumes_in_memory_order(*view);
+    if (in_memory_order.is_contiguous() && !view->is_contiguous()) {
+      view = &in_memory_order;
+      slot.address.format = "NDHWC";
+    }
   }
   if (plan_.sample_count > 0 && view->element_count() > plan_.sample_count)
     return take_sample(slot, operand, *view);

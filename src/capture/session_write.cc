@@ -65,7 +65,9 @@ void Session::write(const Call& call) {
       stop(written.error(), call.op->op.name + ", step " + std::to_string(call.step), 0);
   const std::lock_guard lock(status_mutex_);
   if (failure_loss_) status_.losses[*failure_loss_].count += lost;
-  if (lost < call.slots.size()) note_step(call.step);
+  if (lost == call.slots.size()) return;
+  call.op->is_written.store(true, std::memory_order_relaxed);
+  note_step(call.step);
 }
 
 // What the scheme has of a call beside its tensors.
@@ -222,7 +224,7 @@ void Session::count_into_status() {
   status_.row_count = row_count_;
   const std::lock_guard operators(operators_mutex_);
   status_.operator_count = static_cast<std::uint64_t>(
-      std::ranges::count_if(operators_, [](const auto& entry) { return entry.second->selected.load(); }));
+      std::ranges::count_if(operators_, [](const auto& entry) { return entry.second->is_written.load(); }));
 }
 
 void Session::say(LogLevel level, std::string_view line) const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/file_replacement.h"
+#include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/model_inputs.h"
 #include "cli/run_config.h"
@@ -148,8 +149,9 @@ class ModelRun {
   Result<> run() {
     const std::size_t inner = opdump_onnx_inner_operator_count(model_);
     if (inner > 0)
-      terminal::print_error("warning: " + path_ + ": " + std::to_string(inner) +
-                            " operators in subgraphs (bodies of If, Loop, Scan) are not seen");
+      terminal::print_error("warning: " + path_ + ": " + counted(inner, "operator") +
+                            " in subgraphs (bodies of If, Loop, Scan)" + (inner == 1 ? " is" : " are") +
+                            " not seen");
     const std::size_t count = arguments_.executions ? arguments_.executions : source_.execution_count();
     for (std::size_t execution = 0; execution < count; ++execution) OPDUMP_CHECK_OK(run_once(execution));
     return ok();

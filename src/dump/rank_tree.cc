@@ -32,7 +32,6 @@ class RankTree final : public Layout {
 
   Result<> write_arguments(const SlotAddress& address, std::span<const model::Argument> arguments) override {
     const std::string name = arguments_file_name(*address.op);
-    if (name.size() > kMaxFileName) return ok();  // mapping.csv is for tensors
     const std::string text = encode_arguments(arguments);
     auto written = directories_->create(address, name, [&](const Fd& fd, const std::filesystem::path& path) {
       return write_all(fd, std::as_bytes(std::span(text)), path);

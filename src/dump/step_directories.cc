@@ -70,7 +70,9 @@ template <typename F>
 Result<std::string> StepDirectories::claim_short_name(const OpenDirectory& directory,
                                                       const std::string& long_name,
                                                       std::uint64_t timestamp_us, const F& claim) {
-  const std::string_view extension = long_name.ends_with(".npy") ? ".npy" : "";
+  const std::string_view extension = long_name.ends_with(".npy")    ? ".npy"
+                                     : long_name.ends_with(".json") ? ".json"
+                                                                    : "";
   for (std::uint64_t number = timestamp_us;; ++number) {
     std::string name = std::to_string(number % (std::uint64_t{1} << 31)).append(extension);
     OPDUMP_TRY(const bool free, claim(name));

@@ -2,6 +2,7 @@
 #include <set>
 #include <span>
 
+#include "base/text.h"
 #include "format/graph_ir.h"
 
 namespace opdump::format {
@@ -199,7 +200,7 @@ class IrWriter {
     write_header();
     const std::string name = graph_name(graph_);
     out_ += "subgraph attr:\nsubgraph instance: " + name + " : 0x0\n";
-    out_ += "# " + std::to_string(graph_.nodes.size()) + " operators in order of execution\n";
+    out_ += "# " + counted(graph_.nodes.size(), "operator") + " in order of execution\n";
     out_ += "subgraph @" + name + "() {\n";
     for (std::size_t i = 0; i < rows_.rows().size(); ++i) write_row(i);
     write_return();

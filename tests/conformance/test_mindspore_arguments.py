@@ -86,3 +86,41 @@ def test_only_with_enable(opdump):
     dump = opdump.run("import torch\ntorch.ones(2).add(1)\n", e2e={"enable": False, "save_kernel_args": True})
     assert "save_kernel_args has no effect unless enable is true" in dump.err
     assert not list(dump.path.glob("net/**/*.json"))
+
+
+def test_numbers_that_stand_for_names(opdump):
+    dump = opdump.run("""
+        import torch
+        x = torch.ones(2, 3, 4, 4)
+        x.to(torch.float16)
+        x.sum(dim=0, dtype=torch.float64)
+        x.contiguous(memory_format=torch.channels_last)
+        torch.zeros(3, dtype=torch.bfloat16, layout=torch.strided)
+    """, e2e={"enable": True, "save_kernel_args": True})
+    values, _ = arguments(dump, "_to_copy.Default__to_copy-op0")
+    assert values["dtype"] == "torch.float16" and values["layout"] == "None"
+    values, _ = arguments(dump, "sum.Default_sum-op0")
+    assert values["dtype"] == "torch.float64"
+    values, _ = arguments(dump, "clone.Default_clone-op0")
+    assert values == {"memory_format": "torch.channels_last"}
+    values, _ = arguments(dump, "zeros.Default_zeros-op0")
+    assert (values["dtype"], values["layout"]) == ("torch.bfloat16", "torch.strided")
+
+
+def test_names_too_long_for_a_file(opdump):
+    dump = opdump.run(f"""
+        import torch
+        net = torch.nn.Sequential()
+        net.add_module("{'long' * 60}", torch.nn.Softmax(dim=1))
+        net(torch.ones(2, 3))
+    """, e2e={"enable": True, "save_kernel_args": True})
+    directory = dump.step_directories()[0]
+    mapping = dict(line.split(",", 1) for line in (directory / "mapping.csv").read_text().splitlines())
+    (short,) = [name for name in mapping if name.endswith(".json")]
+    assert mapping[short] == f"_softmax.Default_{'long' * 60}-Softmax__softmax-op0.json"
+    assert json.loads((directory / short).read_text()) == {"dim": "1", "half_to_float": "False"}
+    from conftest import OPDUMP
+    import subprocess
+
+    done = subprocess.run([OPDUMP, "ls", dump.path.parent], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr == "", done.stderr

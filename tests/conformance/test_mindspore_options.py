@@ -117,6 +117,7 @@ def test_layouts_of_the_device(opdump):
         x = torch.randn(2, 3, 5, 7).to(memory_format=torch.channels_last)
         torch.relu(x)
         torch.nn.functional.conv2d(x, torch.randn(4, 3, 2, 2))
+        torch.sigmoid(torch.randn(2, 3, 4, 5, 6).to(memory_format=torch.channels_last_3d))
     """
     host = opdump.run(program, mode="gpu")
     assert {path.name.split(".")[-3] for path in host.files().values()} == {"DefaultFormat"}
@@ -124,6 +125,9 @@ def test_layouts_of_the_device(opdump):
     device = opdump.run(program, e2e={"enable": True, "trans_flag": False})
     path = device.files()["Default_relu-op0", "input.0"]
     assert ".NHWC." in path.name and np.load(path).shape == (2, 5, 7, 3)
+    path = device.files()["Default_sigmoid-op0", "output.0"]
+    assert ".NDHWC." in path.name and np.load(path).shape == (2, 4, 5, 6, 3)
+    assert host.tensor("Default/sigmoid-op0", "output.0").shape == (2, 3, 4, 5, 6)
     weight = device.files()["Default_convolution-op0", "input.1"]
     assert ".DefaultFormat." in weight.name and np.load(weight).shape == (4, 3, 2, 2)
 
