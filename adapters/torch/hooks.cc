@@ -22,6 +22,7 @@
 #include <string_view>
 #include <thread>
 
+#include "failures.h"
 #include "observer.h"
 #include "program_name.h"
 
@@ -237,6 +238,8 @@ void install_hooks() {
 
 void hook_thread(bool on) { c10::impl::tls_set_dispatch_key_included(kKey, on || interceptor); }
 
+bool is_inside_kernel() { return c10::impl::tls_is_dispatch_key_excluded(kKey); }
+
 void set_interceptor(Interceptor* i) {
   static at::CallbackHandle callback = at::INVALID_CALLBACK_HANDLE;
   static std::once_flag once;
@@ -304,6 +307,7 @@ opdump_status opdump_torch_start(const opdump_options* options, int64_t first_st
                           : only_executions ? kCompiledModel
                                             : 0,
                           only_executions);
+  watch_failures(opdump_keeps_failures(session) != 0);
   observer.load()->join_thread();
   tell_run("+");
   return OPDUMP_OK;
@@ -317,6 +321,7 @@ opdump_status opdump_torch_stop(void) {
   opdump_mark_step(o->session(), was_cut_short ? OPDUMP_STEP_CUT : o->open_step());
   hook_thread(false);
   hook_backward(false);
+  watch_failures(false);
   // The observer itself stays for threads that still hold a pointer to it or to a scope. It is small, once
   // per recording.
   const bool can_close = wait_for_visitors();

@@ -12,6 +12,9 @@ namespace opdump::torch_adapter {
 // Puts the dispatch key into this thread's set, or takes it out.
 void hook_thread(bool on);
 
+// Whether this thread is inside of an operator that the key has seen: what runs now is a part of it.
+bool is_inside_kernel();
+
 // Stands before the recording: every operator of a hooked thread goes through it first.
 class Interceptor {
  public:

@@ -194,6 +194,7 @@ Observer::Observer(opdump_session* session, std::string root, std::int64_t first
                    bool only_executions)
     : session_(session),
       only_executions_(only_executions),
+      keeps_failures_(opdump_keeps_failures(session) != 0),
       names_(session, std::move(root), graph_id),
       collectives_(session, contents_),
       step_(first_step) {
@@ -434,8 +435,11 @@ void Observer::begin_call(const c10::OperatorHandle& op, const OperatorKind& kin
   if (wants == 0) return;
   Operands inputs(contents_);
   for (std::size_t i = 0; i < arguments.size(); ++i)
-    inputs.add(arguments[i], kind.view ? kView : kind.arguments[i].out ? "out= argument" : nullptr);
+    inputs.add(arguments[i], kind.view && !keeps_failures_ ? kView
+                             : kind.arguments[i].out       ? "out= argument"
+                                                           : nullptr);
   execution.call = opdump_begin(session_, known, inputs.data(), inputs.size());
+  if (keeps_failures_ && execution.call) execution.memory = memory_of(arguments);
   if (wants & OPDUMP_WANTS_ARGUMENTS) {
     const Arguments told(op.schema(), arguments);
     opdump_set_arguments(session_, execution.call, told.data(), told.size());
@@ -452,7 +456,9 @@ void Observer::announce_writes(const c10::OperatorHandle& op, const OperatorKind
 void Observer::failed(Execution& execution) {
   for (const auto& storage : execution.written) contents_.changed(storage.get());
   if (execution.collective) collectives_.failed(execution.collective);
+  const bool is_kept = keeps_failures_ && execution.call;
   end_call(execution, nullptr);
+  if (is_kept) remember_failure(std::move(execution.memory));
 }
 
 void Observer::after(const c10::OperatorHandle& op, const OperatorKind& kind, const torch::jit::Stack& stack,
@@ -515,6 +521,15 @@ void Observer::note_failure(const char* text) noexcept {
                          std::string(all.substr(0, all.find('\n'))).c_str());
   } catch (...) {  // no memory for a sentence
   }
+}
+
+void Observer::add_failure(const char* type, c10::ArrayRef<c10::IValue> arguments) {
+  const Place place = locate();
+  const auto [known, source] = names_.next_operator(place.scope, type, [&] { return find_source(place); });
+  if (!opdump_wants(session_, known)) return;
+  Operands inputs(contents_);
+  for (const c10::IValue& argument : arguments) inputs.add(argument, nullptr);
+  opdump_end(session_, opdump_begin(session_, known, inputs.data(), inputs.size()), nullptr, 0, 1);
 }
 
 }  // namespace opdump::torch_adapter

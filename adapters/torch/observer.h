@@ -23,6 +23,7 @@
 #include "bridge.h"
 #include "collectives.h"
 #include "contents.h"
+#include "failures.h"
 #include "names.h"
 #include "operands.h"
 #include "operator_kind.h"
@@ -89,6 +90,10 @@ class Observer {
   // What the step under way is if the recording ends now.
   opdump_step_end open_step() const;
 
+  // Records an operator that failed without the dispatch key having seen it, with its inputs.
+  void add_failure(const char* type, c10::ArrayRef<c10::IValue> arguments);
+  bool keeps_failures() const { return keeps_failures_; }
+
   void enter_optimizer(std::string_view record_name);
   void leave_optimizer(std::string_view record_name);
   void enter_backward(const at::RecordFunction& node);
@@ -136,6 +141,7 @@ class Observer {
     Storages written;
     c10::SmallVector<c10::IValue, 2> changed;
     Collectives::Pointer collective;
+    Memory memory;  // what it was given, where failures are kept
   };
   void begin_call(const c10::OperatorHandle& op, const OperatorKind& kind,
                   c10::ArrayRef<c10::IValue> arguments, Execution& execution);
@@ -162,6 +168,7 @@ class Observer {
   opdump_session* session_;
   bool only_executions_;
   std::atomic<bool> has_executed_{false};
+  const bool keeps_failures_;  // views fail, too: their inputs are wanted
   Names names_;
   Contents contents_;
   Collectives collectives_;

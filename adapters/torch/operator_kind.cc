@@ -43,7 +43,8 @@ OperatorKind describe(const c10::OperatorHandle& op) {
   const std::size_t colons = name.find("::");
   const std::string space = colons == std::string::npos ? "" : name.substr(0, colons);
   std::string type = colons == std::string::npos ? name : name.substr(colons + 2);
-  kind.skipped = space == "profiler" || space == "prim" || space == "opdump_dumper";
+  kind.skipped =
+      space == "profiler" || space == "prim" || space == "opdump_dumper" || space == "opdump_torch";
   kind.uninitialised = type.starts_with("empty") || type.starts_with("new_empty") ||
                        type.starts_with("_empty") || type.starts_with("resize");
   if (type == "_ctc_loss") kind.partly = 1;  // log_alpha, beyond the lengths of the targets

@@ -501,6 +501,9 @@ PyObject* settle(PyObject*, PyObject* storage) {
   opdump_torch_settle(address);
   Py_RETURN_NONE;
 }
+PyObject* keeps_failures(PyObject*, PyObject*) { return PyBool_FromLong(opdump_torch_keeps_failures()); }
+PyObject* failures(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(opdump_torch_failures()); }
+
 
 PyObject* written(PyObject*, PyObject* storage) {
   void* address = PyLong_AsVoidPtr(storage);
@@ -589,6 +592,9 @@ PyMethodDef methods[] = {
     {"mark", as_function(mark), METH_VARARGS,
      "Lets a configuration name the operators that this thread runs from here on; None ends that."},
     {"report_unseen", as_function(report_unseen), METH_VARARGS,
+    {"keeps_failures", as_function(keeps_failures), METH_NOARGS,
+     "Whether the recording saves operators that fail."},
+    {"failures", as_function(failures), METH_NOARGS, "How many it has saved of this thread."},
      "Records that something could not be seen, and why."},
     {"name_tensor", as_function(name_tensor), METH_VARARGS,
      "Says what the program calls the tensor in a storage, given by address."},

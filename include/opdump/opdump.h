@@ -299,6 +299,10 @@ OPDUMP_API void opdump_define_graph(opdump_session* session, const opdump_graph_
  * stopped. */
 OPDUMP_API const opdump_op* opdump_define(opdump_session* session, const opdump_op_info* info);
 
+/* 1 if the plan saves the inputs of operators that fail. The engine then gives the data also of operators
+ * that only make views, which fail as well; nothing is kept of those that do not. */
+OPDUMP_API int opdump_keeps_failures(const opdump_session* session);
+
 /* What is wanted of this operator in the current step: bits of opdump_want, 0 for nothing. O(1), no
  * allocation: ask before gathering tensors. A tensor whose data is not wanted may come without (data NULL) or
  * be left out. A NULL session or operator wants nothing. */

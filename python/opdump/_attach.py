@@ -187,6 +187,37 @@ def _settle_and_note(function):
     return noted
 
 
+def _tell_failure(function, type_name):
+    """Indices are checked before torch runs any operator."""
+
+    @functools.wraps(function)
+    def told(self, index, *value):
+        failures = hooks.failures()
+        try:
+            return function(self, index, *value)
+        except Exception:
+            if hooks.keeps_failures() and hooks.failures() == failures:
+                _save_failure(type_name, (self, *(index if isinstance(index, tuple) else (index,)), *value))
+            raise
+
+    return told
+
+
+def _watch_indexing() -> None:
+    """Once per process, and only where somebody wants it: it slows indexing down."""
+    if not getattr(_watch_indexing, "done", False):
+        _watch_indexing.done = True
+        for name in ("__getitem__", "__setitem__"):
+            setattr(torch.Tensor, name, _tell_failure(getattr(torch.Tensor, name), name.strip("_")))
+
+
+def _save_failure(type_name: str, values: tuple) -> None:
+    try:
+        torch.ops.opdump_torch.add_failure(type_name, [v for v in values if isinstance(v, torch.Tensor)])
+    except Exception as error:  # the error that reaches the program is its own
+        hooks.report_unseen(f"the inputs of {type_name}", repr(error))
+
+
 # As torch has it, before it is wrapped: Tensor.storage would come back to the wrapper of Tensor._storage.
 _storage_of = getattr(torch.Tensor, "untyped_storage", None) or torch.Tensor._storage
 
@@ -314,6 +345,8 @@ def start(config: str | None, *, text: str | None = None, dialect: str | None = 
     for name, enabled in _name_flags.items():
         hooks.flag_name(name, enabled)
     _install_once()
+    if hooks.keeps_failures():
+        _watch_indexing()
 
 
 def _forget() -> None:

@@ -347,6 +347,10 @@ int opdump_selects_step(const opdump_session* session, int64_t step) {
   return session && session->session->selects_step(step);
 }
 
+int opdump_keeps_failures(const opdump_session* session) {
+  return session && session->session->keeps_failures();
+}
+
 void opdump_define_graph(opdump_session* session, const opdump_graph_info* graph) {
   if (!session || !graph || graph->size < kFirstGraphInfoSize) return;
   guarded_value(0, [&] {

@@ -108,6 +108,7 @@ class Session {
 
   bool set_step(std::int64_t step);
   bool selects_step(std::int64_t step) const;
+  bool keeps_failures() const { return plan_.debug == plan::DebugMode::exception; }
   void define_graph(std::int64_t graph_id, std::string name, std::string file_name);
   // The values that a model gives, for engines that tell no graphs.
   void define_outputs(std::int64_t graph_id, std::span<const std::uint64_t> values);
@@ -205,8 +206,8 @@ class Session {
                                 const dump::SlotAddress& address);
   std::optional<std::uint32_t> find_overflow(std::span<const Operand> outputs);
   bool keeps_held(Call& call, std::span<const Operand> outputs, bool failed);
-  void drop_held(Call& call);
   bool overflows(const Operand& operand);
+  void drop_held(Call& call);
   void submit_held(Call& call);
   void finish(CallPointer call, std::span<const Operand> outputs, bool failed);
   void queue(CallPointer call);
@@ -305,8 +306,8 @@ class Session {
   std::deque<CallPointer> calls_;                  // ended, in order, rows not yet written
   std::vector<std::unique_ptr<Call>> free_calls_;  // kept for their memory
   std::mutex drain_mutex_;  // guards layout rows and last_flush_us_: one thread writes rows at a time
-  std::uint64_t last_flush_us_ = 0;
   ReuseTable overflows_{false};        // the extremes of what was looked at for overflow
+  std::uint64_t last_flush_us_ = 0;
 
   std::mutex status_mutex_;  // guards the next four
   dump::Status status_;

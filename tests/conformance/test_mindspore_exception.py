@@ -115,3 +115,69 @@ def test_o2_has_the_data_in_the_tree(opdump):
     assert (dump.path.parent / "acl_dump_0.json").read_text() == '{"dump":{"dump_scene":"lite_exception"}}'
     files = sorted(dump.path.parent.glob("0/*/0/net/0/0/mm.*.npy"))
     assert len(files) == 2 and np.load(files[0]).shape == (2, 3)
+
+
+# What fails, the operator that is saved, and the shapes of its inputs.
+FAILURES = [
+    ("x.view(7)", "view", [(2, 3)]),
+    ("x.t().view(6)", "view", [(3, 2)]),
+    ("x.reshape(7)", "reshape", [(2, 3)]),
+    ("torch.reshape(x, (4, 4))", "reshape", [(2, 3)]),
+    ("x[5]", "getitem", [(2, 3)]),
+    ("x[0, 9]", "getitem", [(2, 3)]),
+    ("x[torch.tensor([0, 7])]", "index", [(2, 3), (2,)]),
+    ("x.__setitem__(4, torch.ones(1))", "setitem", [(2, 3), (1,)]),
+    ("x.expand(5, 3)", "expand", [(2, 3)]),
+    ("x.permute(0, 0)", "permute", [(2, 3)]),
+    ("x.select(0, 9)", "select", [(2, 3)]),
+    ("torch.linalg.inv(torch.zeros(3, 3))", "linalg_inv", [(3, 3)]),
+    ("torch.linalg.solve(torch.zeros(3, 3), torch.ones(3))", "linalg_solve", [(3, 3), (3,)]),
+    ("torch.linalg.cholesky(-torch.eye(2))", "linalg_cholesky", [(2, 2)]),
+    ("torch.cat([x, torch.ones(2, 5, 5)])", "cat", [(2, 3), (2, 5, 5)]),
+    ("torch.nn.functional.linear(x, torch.ones(4, 5))", "mm", [(2, 3), (5, 4)]),
+    ("scripted(x)", "view", [(2, 3)]),
+]
+
+
+@pytest.fixture(scope="module")
+def failures(tmp_path_factory):
+    from conftest import Runner
+
+    program = """
+        import torch
+        @torch.jit.script
+        def scripted(x):
+            return x.view(7)
+        class Step(torch.nn.Module):
+            def forward(self, what):
+                eval(what, {"torch": torch, "x": torch.arange(6.).view(2, 3), "scripted": scripted})
+        for number, what in enumerate(%r):
+            model = type(f"Step{number}", (Step,), {})()
+            try:
+                model(what)
+            except Exception as error:
+                print(type(error).__name__)
+    """ % [what for what, _, _ in FAILURES]
+    dump = Runner(tmp_path_factory.mktemp("failures")).run(program, op_debug_mode=4, saved_data="tensor")
+    assert len(dump.out.splitlines()) == len(FAILURES), "each of them fails, as without us"
+    return dump
+
+
+def saved(dump, number):
+    """{operator: its inputs} of a step."""
+    found = {}
+    for step in dump.steps():
+        for (name, slot), path in sorted(dump.files(step).items()):
+            if name.startswith(f"Default_Step{number}_"):
+                found.setdefault(name.rpartition("-op")[0].removeprefix(f"Default_Step{number}_"), []).append(np.load(path))
+    return found
+
+
+@pytest.mark.parametrize("number", range(len(FAILURES)), ids=[what for what, _, _ in FAILURES])
+def test_whatever_fails_is_saved(failures, number):
+    _, operator, shapes = FAILURES[number]
+    operators = saved(failures, number)
+    assert [array.shape for array in operators[operator]] == shapes, operators
+    others = set(operators) - {operator}
+    assert others <= {"_linalg_check_errors", "linalg_inv_ex"}, "what only says that it failed"
+    assert failures.status["state"] == "complete"
