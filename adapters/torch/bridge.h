@@ -35,7 +35,7 @@ OPDUMP_API void opdump_torch_push_scope(void* scope);
 
 /* What the program calls the tensor in a c10::StorageImpl*: "conv1.weight", "x". */
 OPDUMP_API void opdump_torch_name_tensor(void* storage, const char* name, int is_weight);
-/* As opdump_set_dump, for all operators of a scope. */
+/* set_dump() for a module: for all operators of its scope; of the root, for those of the model. */
 OPDUMP_API void opdump_torch_flag_scope(void* scope, int enabled);
 
 /* The name of the model: see opdump_graph_info. Right after opdump_torch_start. */

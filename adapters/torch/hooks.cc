@@ -387,8 +387,11 @@ void opdump_torch_name_tensor(void* storage, const char* name, int is_weight) {
 }
 
 void opdump_torch_flag_scope(void* scope, int enabled) {
-  if (Observer* o = observer)
-    opdump_set_dump(o->session(), static_cast<Scope*>(scope)->path().c_str(), enabled);
+  Observer* o = observer;
+  if (!o) return;
+  if (scope == o->names().root()) return o->names().flag_model(enabled != 0);
+  opdump_set_dump(o->session(), static_cast<Scope*>(scope)->path().c_str(),
+                  (enabled ? OPDUMP_FLAG_ON : 0) | OPDUMP_FLAG_UNNAMED);
 }
 
 void opdump_torch_set_dump(const char* name, int enabled) {

@@ -56,10 +56,32 @@ std::optional<NamedOperator> Names::next_known(Scope* scope, const char* type) {
   return seen.operators[seen.next++];
 }
 
+namespace {
+
+std::string name_of(const std::string& scope, const char* type, std::size_t number) {
+  return scope + "/" + type + "-op" + std::to_string(number);
+}
+
+}  // namespace
+
+void Names::flag(const std::string& name) const {
+  opdump_set_dump(session_, name.c_str(), (*model_flag_ ? OPDUMP_FLAG_ON : 0) | OPDUMP_FLAG_UNNAMED);
+}
+
+void Names::flag_model(bool enabled) {
+  const std::lock_guard lock(mutex_);
+  model_flag_ = enabled;
+  for (const Scope* scope : {&root_, &gradients_})
+    for (const auto& [type, seen] : scope->occurrences_)
+      for (std::size_t i = 0; i < seen.operators.size(); ++i)
+        if (seen.operators[i].source.in_model) flag(name_of(scope->path_, type, i));
+}
+
 NamedOperator Names::define(Scope* scope, const char* type, Source source) {
   const std::lock_guard lock(mutex_);
   Scope::Occurrences& seen = scope->occurrences_[type];
-  const std::string name = scope->path_ + "/" + type + "-op" + std::to_string(seen.operators.size());
+  const std::string name = name_of(scope->path_, type, seen.operators.size());
+  if (model_flag_ && source.in_model) flag(name);
   opdump_op_info info{};
   info.size = sizeof info;
   info.phase = scope->phase_;
@@ -70,6 +92,10 @@ NamedOperator Names::define(Scope* scope, const char* type, Source source) {
   info.source_line = source.line;
   info.original_names = current_mark ? &current_mark : nullptr;
   info.original_count = current_mark ? 1 : 0;
+  if (source.stack) {
+    info.frames = source.stack->data();
+    info.frame_count = source.stack->size();
+  }
   seen.operators.push_back({opdump_define(session_, &info), source});
   seen.next = seen.operators.size();
   return seen.operators.back();
@@ -90,11 +116,6 @@ const char* intern(std::string_view text) {
   return texts->emplace(text).first->c_str();
 }
 
-}  // namespace opdump::torch_adapter
-  if (source.stack) {
-    info.frames = source.stack->data();
-    info.frame_count = source.stack->size();
-  }
 const Stack* intern(Stack stack) {
   static std::mutex mutex;                    // guards stacks
   static auto* stacks = new std::set<Stack>;  // never destroyed, as above
@@ -102,3 +123,4 @@ const Stack* intern(Stack stack) {
   return &*stacks->insert(std::move(stack)).first;
 }
 
+}  // namespace opdump::torch_adapter

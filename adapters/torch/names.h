@@ -66,6 +66,7 @@ class Names {
   Names(opdump_session* session, std::string root, std::int64_t graph_id);
 
   Scope* root() { return &root_; }
+  const Scope* root() const { return &root_; }
   Scope* child(Scope* parent, const std::string& component, opdump_phase phase = OPDUMP_FORWARD);
   Scope* gradients_of(Scope* forward);
 
@@ -77,12 +78,16 @@ class Names {
     return define(scope, type, find_source());  // which may run Python code: not while the lock is held
   }
 
+  // set_dump() for the model: for operators right in it, which share the root with what runs outside of it.
+  void flag_model(bool enabled);
+
   // From here on every scope counts from 0 again.
   void begin_step();
 
  private:
   std::optional<NamedOperator> next_known(Scope* scope, const char* type);
   NamedOperator define(Scope* scope, const char* type, Source source);
+  void flag(const std::string& name) const;
 
   std::mutex mutex_;  // guards everything, scopes included
   opdump_session* session_;
@@ -90,6 +95,7 @@ class Names {
   Scope root_;
   Scope gradients_;
   std::uint64_t step_number_ = 1;
+  std::optional<bool> model_flag_;
 };
 
 // Operators that this thread defines from here on are made of `mark` (see opdump_op_info.original_names),
@@ -98,6 +104,6 @@ void set_mark(const char* mark);
 
 // A copy of `text` that is never freed; equal texts give the same pointer.
 const char* intern(std::string_view text);
+const Stack* intern(Stack stack);
 
 }  // namespace opdump::torch_adapter
-const Stack* intern(Stack stack);

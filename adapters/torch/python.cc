@@ -132,9 +132,15 @@ void* descend(void* scope, const char* path) {
   return scope;
 }
 
-// Hands on what set_dump() said of a module.
+Ref find_flag(PyObject* module) {
+  return Ref(PyObject_CallFunctionObjArgs(package().find_flag, module, nullptr));
+}
+
+// Hands on what set_dump() said of a module, or of the innermost one around it of which it said something.
 void flag_scope(void* scope, PyObject* module) {
-  const Ref flag(PyObject_CallFunctionObjArgs(package().find_flag, module, nullptr));
+  Ref flag = find_flag(module);
+  for (auto frame = frames.rbegin(); flag && flag.get() == Py_None && frame != frames.rend(); ++frame)
+    flag = find_flag(frame->module);
   if (flag && flag.get() != Py_None) opdump_torch_flag_scope(scope, flag.get() == Py_True);
   PyErr_Clear();
 }
@@ -495,15 +501,15 @@ PyObject* active(PyObject*, PyObject*) { return PyBool_FromLong(opdump_torch_act
 PyObject* join_thread(PyObject*, PyObject*) { return opdump_torch_join_thread(), Py_NewRef(Py_None); }
 PyObject* cut_short(PyObject*, PyObject*) { return opdump_torch_cut_short(), Py_NewRef(Py_None); }
 
+PyObject* keeps_failures(PyObject*, PyObject*) { return PyBool_FromLong(opdump_torch_keeps_failures()); }
+PyObject* failures(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(opdump_torch_failures()); }
+
 PyObject* settle(PyObject*, PyObject* storage) {
   void* address = PyLong_AsVoidPtr(storage);
   if (!address && PyErr_Occurred()) return nullptr;
   opdump_torch_settle(address);
   Py_RETURN_NONE;
 }
-PyObject* keeps_failures(PyObject*, PyObject*) { return PyBool_FromLong(opdump_torch_keeps_failures()); }
-PyObject* failures(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(opdump_torch_failures()); }
-
 
 PyObject* written(PyObject*, PyObject* storage) {
   void* address = PyLong_AsVoidPtr(storage);
@@ -586,15 +592,15 @@ PyMethodDef methods[] = {
     {"step", as_function(step), METH_NOARGS, "Ends the current step."},
     {"current_step", as_function(current_step), METH_NOARGS, "Number of the current step."},
     {"active", as_function(active), METH_NOARGS, "Whether the current step is recorded."},
+    {"keeps_failures", as_function(keeps_failures), METH_NOARGS,
+     "Whether the recording saves operators that fail."},
+    {"failures", as_function(failures), METH_NOARGS, "How many it has saved of this thread."},
     {"join_thread", as_function(join_thread), METH_NOARGS, "Makes the calling thread take part."},
     {"cut_short", as_function(cut_short), METH_NOARGS,
      "Recording is about to be stopped because the program was: the step under way is cut short."},
     {"mark", as_function(mark), METH_VARARGS,
      "Lets a configuration name the operators that this thread runs from here on; None ends that."},
     {"report_unseen", as_function(report_unseen), METH_VARARGS,
-    {"keeps_failures", as_function(keeps_failures), METH_NOARGS,
-     "Whether the recording saves operators that fail."},
-    {"failures", as_function(failures), METH_NOARGS, "How many it has saved of this thread."},
      "Records that something could not be seen, and why."},
     {"name_tensor", as_function(name_tensor), METH_VARARGS,
      "Says what the program calls the tensor in a storage, given by address."},

@@ -93,6 +93,14 @@ typedef enum opdump_want {
   OPDUMP_WANTS_OUTPUTS = 8    /* that of the outputs */
 } opdump_want;
 
+/* What opdump_set_dump() takes; bits. */
+typedef enum opdump_flag {
+  OPDUMP_FLAG_ON = 1,
+  /* The user named no name but something that bears it: it does not replace what he says of the name, and
+   * nobody misses its operators. */
+  OPDUMP_FLAG_UNNAMED = 2
+} opdump_flag;
+
 /* What a tensor is to the graph it enters from outside. */
 typedef enum opdump_role {
   OPDUMP_INPUT = 0, /* of the user */
@@ -238,6 +246,10 @@ typedef struct opdump_op_info {
    * is one of them itself. Not NULL and none: the engine made it up. */
   const char* const* original_names;
   size_t original_count;
+  /* The calls of the program that led to it, innermost first: "file:line:function" each, function may be
+   * empty. NULL if unknown. */
+  const char* const* frames;
+  size_t frame_count;
 } opdump_op_info;
 
 /* A model. */
@@ -246,10 +258,6 @@ typedef struct opdump_graph_info {
   uint32_t reserved;
   int64_t graph_id;        /* the model id */
   const char* name;        /* the outermost name inside the model: "resnet50" */
-  /* The calls of the program that led to it, innermost first: "file:line:function" each, function may be
-   * empty. NULL if unknown. */
-  const char* const* frames;
-  size_t frame_count;
   const char* file_name;   /* of the model's file, without directory and suffix; NULL: it came from memory */
   const uint64_t* outputs; /* what it gives, by opdump_tensor.value; NULL: whatever no operator reads */
   size_t output_count;
@@ -291,6 +299,10 @@ OPDUMP_API int opdump_set_step(opdump_session* session, int64_t step);
 /* 1 if `step` is selected: lets an engine unhook itself until then. */
 OPDUMP_API int opdump_selects_step(const opdump_session* session, int64_t step);
 
+/* 1 if the plan saves the inputs of operators that fail. The engine then gives the data also of operators
+ * that only make views, which fail as well; nothing is kept of those that do not. */
+OPDUMP_API int opdump_keeps_failures(const opdump_session* session);
+
 /* Names a model, before its operators are defined: plans choose models by name, and directories bear them. An
  * engine that tells graphs (tells_graph) names all of them at once, whatever the graph_id. */
 OPDUMP_API void opdump_define_graph(opdump_session* session, const opdump_graph_info* graph);
@@ -298,10 +310,6 @@ OPDUMP_API void opdump_define_graph(opdump_session* session, const opdump_graph_
 /* The operator of this name, made known at its first call. NULL only if memory ran out or recording has
  * stopped. */
 OPDUMP_API const opdump_op* opdump_define(opdump_session* session, const opdump_op_info* info);
-
-/* 1 if the plan saves the inputs of operators that fail. The engine then gives the data also of operators
- * that only make views, which fail as well; nothing is kept of those that do not. */
-OPDUMP_API int opdump_keeps_failures(const opdump_session* session);
 
 /* What is wanted of this operator in the current step: bits of opdump_want, 0 for nothing. O(1), no
  * allocation: ask before gathering tensors. A tensor whose data is not wanted may come without (data NULL) or
@@ -336,7 +344,8 @@ OPDUMP_API void opdump_end(opdump_session* session, opdump_call* call, const opd
                            size_t count, int failed);
 
 /* For plans that record flagged operators only (dump_mode 2): flags the operator `name`, or all operators of
- * the scope `name` ("Default/conv1-Conv2d"), with their gradients. The longest name that fits decides. */
+ * the scope `name` ("Default/conv1-Conv2d"), with their gradients. The longest name that fits decides.
+ * `enabled`: bits of opdump_flag. A name that fits no operator is said at the end. */
 OPDUMP_API void opdump_set_dump(opdump_session* session, const char* name, int enabled);
 
 /* Right before opdump_close: what the step under way is. OPDUMP_STEP_TAIL: not a step, but what ran after the

@@ -430,7 +430,10 @@ void opdump_end(opdump_session* session, opdump_call* call, const opdump_tensor*
 
 void opdump_set_dump(opdump_session* session, const char* name, int enabled) {
   if (!session || !name) return;
-  guarded_value(0, [&] { return session->session->set_dump(name, enabled != 0), 0; });
+  guarded_value(0, [&] {
+    session->session->set_dump(name, (enabled & OPDUMP_FLAG_ON) != 0, (enabled & OPDUMP_FLAG_UNNAMED) != 0);
+    return 0;
+  });
 }
 
 void opdump_mark_step(opdump_session* session, opdump_step_end end) {

@@ -299,7 +299,7 @@ bool Session::is_flagged(const model::Operator& op) const {
   std::string_view name = op.name;
   if (name.starts_with(kGradients) && !flags_.contains(name)) name.remove_prefix(kGradients.size());
   for (;;) {
-    if (const auto flag = flags_.find(name); flag != flags_.end()) return flag->second;
+    if (const auto flag = flags_.find(name); flag != flags_.end()) return flag->second.enabled;
     const std::size_t slash = name.rfind('/');
     if (slash == std::string_view::npos) return false;
     name = name.substr(0, slash);
@@ -309,7 +309,8 @@ bool Session::is_flagged(const model::Operator& op) const {
 
 void Session::set_dump(std::string_view name, bool enabled, bool is_unnamed) {
   const std::lock_guard lock(operators_mutex_);
-  flags_.insert_or_assign(std::string(name), enabled);
+  Flag& flag = flags_.try_emplace(std::string(name), Flag{enabled, is_unnamed}).first->second;
+  if (!is_unnamed || flag.is_unnamed) flag = {enabled, is_unnamed};
   if (!plan_.only_flagged_operators) return;
   for (auto& [key, op] : operators_) {
     const bool was_selected = op->selected.exchange(op->choice.wanted && is_flagged(op->op));

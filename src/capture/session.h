@@ -142,7 +142,8 @@ class Session {
   // The operator has returned before its outputs are there; end() follows when they are.
   void returned(Call& call, std::span<const Operand> outputs);
   void end(Call* call, std::span<const Operand> outputs, bool failed);
-  void set_dump(std::string_view name, bool enabled);
+  // `is_unnamed`: the user flagged something that bears the name, see opdump_flag.
+  void set_dump(std::string_view name, bool enabled, bool is_unnamed = false);
   void report_unseen(std::string_view what, std::string_view reason);
   Result<> flush();
   // Flushes, and lets the status say that nothing is missing so far, until the next begin(). Errors: as
@@ -205,8 +206,8 @@ class Session {
   std::shared_ptr<Job> hold_job(const Operand& operand, const model::TensorView& view,
                                 const dump::SlotAddress& address);
   std::optional<std::uint32_t> find_overflow(std::span<const Operand> outputs);
-  bool keeps_held(Call& call, std::span<const Operand> outputs, bool failed);
   bool overflows(const Operand& operand);
+  bool keeps_held(Call& call, std::span<const Operand> outputs, bool failed);
   void drop_held(Call& call);
   void submit_held(Call& call);
   void finish(CallPointer call, std::span<const Operand> outputs, bool failed);
@@ -253,6 +254,7 @@ class Session {
   void stop(const Error& error, std::string first, std::uint64_t count);
   void say(LogLevel level, std::string_view line) const;
   void say_what_was_missed(const dump::Status& status);
+  void say_missed_flags(std::span<const std::string_view> names) const;
   void note_step(std::int64_t step);
   void note_step_end();
   void count_into_status();
@@ -282,7 +284,10 @@ class Session {
   std::unordered_map<OperatorKey, std::unique_ptr<DefinedOperator>, OperatorHash> operators_;
   dump::OperatorLogWriter log_writer_;
   bool log_dirty_ = false;
-  std::map<std::string, bool, std::less<>> flags_;  // set_dump(): by operator or scope
+  struct Flag {
+    bool enabled = false, is_unnamed = false;
+  };
+  std::map<std::string, Flag, std::less<>> flags_;  // set_dump(): by operator or scope
   std::map<std::int64_t, std::vector<std::uint64_t>> model_outputs_;
   std::string program_name_;  // of an engine that tells graphs; in graph files where no directory bears one
 
@@ -301,12 +306,12 @@ class Session {
 
   std::unique_ptr<Watcher> watcher_;   // null: nothing is watched
   std::unique_ptr<ReuseTable> reuse_;  // null: nothing can be shared
+  ReuseTable overflows_{false};        // the extremes of what was looked at for overflow
 
   std::mutex calls_mutex_;                         // guards the next two
   std::deque<CallPointer> calls_;                  // ended, in order, rows not yet written
   std::vector<std::unique_ptr<Call>> free_calls_;  // kept for their memory
   std::mutex drain_mutex_;  // guards layout rows and last_flush_us_: one thread writes rows at a time
-  ReuseTable overflows_{false};        // the extremes of what was looked at for overflow
   std::uint64_t last_flush_us_ = 0;
 
   std::mutex status_mutex_;  // guards the next four

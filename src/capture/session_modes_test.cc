@@ -313,6 +313,24 @@ TEST_F(SessionModesTest, WhatMatchedNothingIsSaidWithWhatIsNear) {
   EXPECT_EQ(log_lines("no operator matched 'conv9' of the kernels list; nearest: conv2d"), 1);
 }
 
+TEST_F(SessionModesTest, AFlagThatFitsNothingIsSaidWithWhatIsNear) {
+  plan::DumpPlan plan = make_plan(plan::Content::tensor);
+  plan.only_flagged_operators = true;
+  auto session = open(std::move(plan));
+  session->set_dump("Default/conv1", true);
+  session->set_dump("Default/conv1/conv2d-op7", false);
+  session->set_dump("Default/drop", true, true);
+  session->set_dump("Default/fc", false);
+  session->set_dump("Default/fc", true, true);
+  run_step(*session, {"Default/conv1/conv2d-op0", "Default/fc/addmm-op0"}, 0);
+  ASSERT_TRUE(session->close());
+  EXPECT_EQ(log_lines("no operator matched"), 1);
+  EXPECT_EQ(log_lines("no operator matched 'Default/conv1/conv2d-op7' of set_dump(); nearest: "
+                      "Default/conv1/conv2d-op0"),
+            1);
+  EXPECT_EQ(status().operator_count, 1u) << "a name goes before what bears it";
+}
+
 TEST_F(SessionModesTest, NoFlagIsSaid) {
   plan::DumpPlan plan = make_plan(plan::Content::tensor);
   plan.only_flagged_operators = true;

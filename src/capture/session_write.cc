@@ -1,6 +1,7 @@
 // The writing half of a session: rows and links in order, and the story of what was lost.
 #include <algorithm>
 #include <exception>
+#include <set>
 #include <utility>
 
 #include "base/text.h"
@@ -200,12 +201,31 @@ void Session::say_what_was_missed(const dump::Status& status) {
   if (!plan_.steps.is_all() && status.call_count == 0 && operators_.empty())
     return say(LogLevel::warning, "no step was selected: the plan wants " + plan_.steps.format() +
                                       ", the program reached step " + std::to_string(run - 1));
-  if (plan_.only_flagged_operators && std::ranges::none_of(flags_, [](const auto& f) { return f.second; }))
+  if (plan_.only_flagged_operators &&
+      std::ranges::none_of(flags_, [](const auto& f) { return f.second.enabled; }))
     return say(LogLevel::warning, "no operator was flagged: dump_mode 2 records what set_dump() names");
   std::vector<std::string_view> names;
   for (const auto& [key, op] : operators_) names.push_back(op->op.name);
+  if (plan_.only_flagged_operators) say_missed_flags(names);
   for (const std::string& text : plan::describe_unmatched(selector_, names)) say(LogLevel::warning, text);
   for (const std::string& text : plan_.models.describe_unmatched(names)) say(LogLevel::warning, text);
+}
+
+void Session::say_missed_flags(std::span<const std::string_view> names) const {
+  constexpr std::size_t kHints = 3;
+  std::set<std::string_view> known;  // operators and their scopes
+  for (std::string_view name : names)
+    for (std::size_t end = name.size(); end != std::string_view::npos && known.insert(name).second;) {
+      end = name.rfind('/');
+      name = name.substr(0, end);
+    }
+  const std::vector<std::string_view> list(known.begin(), known.end());
+  for (const auto& [name, flag] : flags_) {
+    if (flag.is_unnamed || known.contains(name)) continue;
+    const auto similar = find_similar(name, list, kHints);
+    say(LogLevel::warning, "no operator matched '" + name + "' of set_dump()" +
+                               (similar.empty() ? "" : "; nearest: " + join_or(similar)));
+  }
 }
 
 dump::Status Session::final_status() {

@@ -129,3 +129,49 @@ def test_a_part_of_a_program(opdump):
     """, env={"PYTHONPATH": str(opdump.package)})
     assert done.returncode == 0, done.stderr
     assert {p.name.split(".")[1] for p in (opdump.directory / "dump0").rglob("*.npy")} == {"Default_1-Linear_addmm-op0"}
+
+
+AROUND = """
+    import opdump, torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc = nn.Linear(3, 4)
+
+        def forward(self, x):
+            return torch.tanh(nn.Softplus()(self.fc(x).neg()))   # a module that is made on the way
+
+    net = Net()
+    {before}
+    for step in range(2):
+        x = torch.ones(2, 3).exp().neg()
+        loss = nn.MSELoss()(net(x), torch.zeros(2, 4)).sigmoid()
+        loss.backward()
+        {after}
+"""
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_the_model_is_not_the_program_around_it(opdump, when):
+    dump = opdump.run(AROUND.format(**{"before": "", "after": "", when: "opdump.set_dump(net)"}), dump_mode=2)
+    assert dump.steps() == ([0, 1] if when == "before" else [1])
+    forward = {name for name in dump.operators if not name.startswith("Gradients/")}
+    assert forward == {"Default/fc-Linear/addmm-op0", "Default/fc-Linear/t-op0", "Default/neg-op1", "Default/tanh-op0",
+                       "Default/Softplus/softplus-op0"}
+    types = {name.rpartition("/")[2] for name in dump.operators if name.startswith("Gradients/")}
+    assert {"tanh_backward-op0", "softplus_backward-op0"} <= types
+    assert not types & {"sigmoid_backward-op0", "mse_loss_backward-op0"}, "the loss is no part of the net"
+
+
+def test_names_go_before_modules(opdump):
+    dump = opdump.run(AROUND.format(before="opdump.set_dump('Default/tanh-op0', False); opdump.set_dump(net)", after=""),
+                      dump_mode=2)
+    assert "Default/tanh-op0" not in dump.operators and "Default/neg-op1" in dump.operators
+
+
+def test_a_name_that_fits_nothing_is_said(opdump):
+    dump = run(opdump, "opdump.set_dump('Default/head'); opdump.set_dump(net.head)")
+    (line,) = [line for line in dump.err.splitlines() if "no operator matched" in line]
+    assert line.startswith("opdump: no operator matched 'Default/head' of set_dump(); nearest: Default/head-Linear")
