@@ -43,10 +43,10 @@ def compare(golden, actual):
 @pytest.mark.parametrize("stop", [-1, 2])
 def test_the_order_of_arrival_is_not_seen(opdump, stop):
     dumps = [opdump.run(training(races=True, stop=stop)) for _ in range(3)]
-    assert dumps[0].steps() == list(range(stop + 1 if stop > 0 else 8))
     for dump in dumps:
+        # The loop breaks after a step of the optimizer; a loader at its end is asked once more, which is no step.
+        assert (dump.status["last_step"], dump.status["tail_step"]) == ((2, -1) if stop > 0 else (7, 8))
         assert {o["type"] for n, o in dump.operators.items() if not n.startswith("Default/worker")} & {"set_"} == set()
-        assert dump.status["tail_step"] == -1
     for golden, actual in ((0, 1), (1, 2), (0, 2)):
         done = compare(dumps[golden], dumps[actual])
         assert done.returncode == 0 and "no difference:" in done.stdout, done.stdout
@@ -85,7 +85,7 @@ def test_a_killed_worker_is_missed(opdump):
         try:
             for x in torch.utils.data.DataLoader(Squares(), num_workers=1):
                 pass
-        except RuntimeError:
+        except Exception:
             print("killed")
     """)
     assert dump.out == "killed\n" and "recording incomplete" in listing(dump)

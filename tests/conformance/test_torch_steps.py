@@ -242,7 +242,8 @@ def test_a_loop_without_an_optimizer(recorded):
 ])
 def test_a_round_of_the_loop_is_a_step(recorded, name, once):
     dump = recorded(name)
-    assert last_and_tail(dump) == (2, -1)
+    # A loader whose data is at an end is asked once more, which runs an operator of torch's own.
+    assert last_and_tail(dump) == (2, 3 if name == "loader" else -1)
     for step in range(3):
         assert {kind: types(dump, step).get(kind) for kind in once} == dict.fromkeys(once, 1), types(dump, step)
 
@@ -285,6 +286,7 @@ def test_an_exception_cuts_a_step_short(recorded):
 def test_a_program_that_ends_with_an_exception(opdump):
     text = """
         import torch
+        torch.manual_seed(0)
         model = torch.nn.Sequential(torch.nn.Linear(3, 2))
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         for number in range(3):
