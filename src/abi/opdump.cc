@@ -16,9 +16,9 @@
 
 #include "abi/arguments.h"
 #include "abi/call.h"
+#include "base/launcher.h"
 #include "base/printable.h"
 #include "base/result.h"
-#include "base/launcher.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "capture/session.h"

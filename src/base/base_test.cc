@@ -131,7 +131,9 @@ TEST(Content, IsRecognisedByItsFirstBytes) {
   const auto tell = [](std::string_view text) { return with_content("no", std::as_bytes(std::span(text))); };
   EXPECT_EQ(tell("hello\n"), "no; it is text");
   EXPECT_EQ(tell(" {}"), "no; it is JSON");
-  EXPECT_EQ(tell("\x93\x01\x7f"), "no");
+  EXPECT_EQ(tell("gr\u00f6\u00dfe"), "no; it is text");
+  EXPECT_EQ(tell("\xc8\xc9\xca\xcb\xcc\xcd"), "no") << "no UTF-8";
+  EXPECT_EQ(tell("\x93\x01\x7f\x02"), "no");
 }
 
 TEST(File, ReplacesWholeFilesAndReportsErrors) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace opdump {
 namespace {
@@ -54,11 +55,19 @@ bool is_onnx_model(std::string_view bytes) {
          "\x12\x1a\x22\x3a"sv.find(at(bytes, 2)) != std::string_view::npos && bytes.size() > 8;
 }
 
+// In UTF-8, without control characters. What ends within a character was cut off there.
 bool is_text(std::string_view bytes) {
-  return !bytes.empty() && std::ranges::all_of(bytes, [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return (byte >= ' ' && byte != 127) || c == '\n' || c == '\r' || c == '\t' || c == '\f';
-  });
+  constexpr std::size_t kLongest = 4;
+  if (bytes.empty()) return false;
+  while (!bytes.empty()) {
+    const Character character = first_character(bytes);
+    if (character.is_damaged) return bytes.size() < kLongest;
+    const bool is_blank = "\n\r\t\f"sv.find(bytes[0]) != std::string_view::npos;
+    if ((character.point < ' ' && !is_blank) || (character.point >= 127 && character.point < 160))
+      return false;
+    bytes.remove_prefix(character.size);
+  }
+  return true;
 }
 
 // The first line has columns, and nothing that JSON would have there.

@@ -20,7 +20,10 @@ def opdump(*words):
 def test_in_place_of_a_dump(tmp_path, what):
     path = tmp_path / "wrong"
     path.write_bytes(FILES[what])
-    for words in (("ls", path), ("compare", path, path), ("msaccucmp", "convert", "-d", path, "-out", tmp_path / "out")):
+    verbs = [("ls", path), ("compare", path, path)]
+    if what != "nothing but zeros":  # a dump without tensors, for the original
+        verbs.append(("msaccucmp", "convert", "-d", path, "-out", tmp_path / "out"))
+    for words in verbs:
         done = opdump(*words)
         assert done.returncode != 0 and what in done.stdout + done.stderr, done.stdout + done.stderr
         assert "header content size" not in done.stderr or words[0] == "msaccucmp"
