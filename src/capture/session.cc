@@ -225,6 +225,7 @@ bool Session::selects_step(std::int64_t step) const {
 }
 
 bool Session::set_step(std::int64_t step) {
+  const std::lock_guard ending(step_mutex_);  // several threads may end a step: it ends once
   if (watcher_) watcher_->forget();
   if (graph_ && step != step_) end_step();
   if (model_graphs_) end_model();
