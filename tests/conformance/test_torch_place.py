@@ -169,7 +169,7 @@ def test_the_program_keeps_its_descriptors_and_its_stderr(opdump):
     assert {path.read_bytes() for path in opdump.directory.glob("own[0-9]*")} == {b"own"}
     assert dump.err == ""  # it has closed every way to its stderr
     assert dump.status["state"] == "complete"
-    assert len(dump.rows(0)) == 3 and len(dump.rows(39)) == 3
+    assert len(dump.rows(0)) == 8 and len(dump.rows(39)) == 4
 
 
 def test_what_is_said_goes_to_the_stderr_of_the_beginning(opdump):
