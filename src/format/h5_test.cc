@@ -206,10 +206,8 @@ TEST_F(H5, AFileThatWasNotClosedIsBeingRecorded) {
   {
     auto writer = H5Writer::create(file("a.h5"));
     ASSERT_TRUE(writer);
-    EXPECT_EQ(state_of(file("a.h5")).state, "recording");
     ASSERT_TRUE(writer->write_dataset("/a", matrix, {}));
     ASSERT_TRUE(writer->flush());
-    EXPECT_EQ(state_of(file("a.h5")).state, "recording");
   }
   EXPECT_EQ(state_of(file("a.h5")).state, "recording");
 
@@ -266,9 +264,9 @@ TEST_F(H5, AFileThatIsGoneIsALoss) {
   const TensorView small = TensorView::row_major(DType::float32, {2, 3}, matrix_.data());
   auto writer = H5Writer::create(file("a.h5"));
   ASSERT_TRUE(writer);
+  std::ofstream(file("b.h5")) << "another file";
   for (const int descriptor : descriptors_of(file("a.h5"))) ::close(descriptor);
-  std::filesystem::remove(file("a.h5"));
-  std::ofstream(file("a.h5")) << "another file";
+  std::filesystem::rename(file("b.h5"), file("a.h5"));
   EXPECT_FALSE(writer->write_dataset("/small", small, {}));
   EXPECT_FALSE(writer->close());
   EXPECT_EQ(std::filesystem::file_size(file("a.h5")), 12u);
