@@ -273,10 +273,7 @@ TEST(FileReplacement, WritesThroughWhatIsNoFile) {
   char said[32] = {};
   EXPECT_EQ(::read(reader.get(), said, sizeof said), 11);
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));
-  ASSERT_TRUE(write_named_file("/dev/null", "to nowhere", 0600));
-  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
   EXPECT_FALSE(write_named_file(directory, "", 0600));
-  EXPECT_FALSE(write_named_file("/dev/full", "x", 0600));
 
   std::filesystem::create_symlink("file", directory / "link");  // relative, and to nothing yet
   std::filesystem::create_symlink("link", directory / "chain");
