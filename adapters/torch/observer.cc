@@ -8,7 +8,6 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
-#include <ranges>
 #include <system_error>
 #include <utility>
 
@@ -142,9 +141,7 @@ bool is_installed(std::string_view file) {
 
 // TorchScript has no Python frames; its interpreter knows the lines.
 void add_script_frames(StackBuilder& stack) {
-  // A frame of the interpreter has the functions that were inlined into it, the innermost one last.
-  const auto entries = torch::jit::currentCallstack();
-  for (const torch::jit::StackEntry& entry : std::views::reverse(entries)) {
+  for (const torch::jit::StackEntry& entry : torch::jit::currentCallstack()) {
     const auto place = entry.range.file_line_col();
     if (!place) continue;
     const auto& [file, line, column] = *place;

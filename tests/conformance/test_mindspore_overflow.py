@@ -22,7 +22,7 @@ HALF = """
             x = x * self.scale
             more = x + 65300
             x = x * self.scale
-            return x + more + self.shift
+            return x - more + self.shift
 
     net = Net()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
@@ -125,7 +125,7 @@ MASKED = """
     print(x.max(-1, keepdim=True).values.clamp(max=inf).sum().isfinite().item())
     half = torch.full((4,), 300.0).half()
     half.mul_(half)                     # more than 65504: the only one
-    (half + 1).softmax(0).sum()
+    (half + 1).float().softmax(0).sum()
 """
 
 

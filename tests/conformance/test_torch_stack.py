@@ -120,6 +120,6 @@ def test_show_lists_the_calls(dump):
 def test_ir_finds_an_operator_by_any_of_its_calls(dump, text):
     found = opdump("ir", dump.path.parent, "--source", f"program.py:{line_of(text)}")
     assert "  Default/add-op0  (add)\n" in found and "helper.py:4  return x + 1\n" in found
-    assert ("Default/fc-Linear/addmm-op0" in found) == (text != "shifted(x)")
+    assert ("  Default/fc-Linear/addmm-op0  (addmm)\n" in found) == (text != "shifted(x)")
     assert "Default/add-op0" in opdump("ir", dump.path.parent, "--source", "helper.py:4")
     assert "Default/mul-op0" in opdump("ir", dump.path.parent, "--source", "library.py:4")
