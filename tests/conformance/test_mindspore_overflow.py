@@ -22,7 +22,7 @@ HALF = """
             x = x * self.scale
             more = x + 65300
             x = x * self.scale
-            return x - more + self.shift
+            return (x - more) * 0.01 + self.shift
 
     net = Net()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
