@@ -276,7 +276,7 @@ class Session {
   std::atomic<bool> recording_{false};  // the current step is selected and nothing has failed
   std::atomic<bool> stopped_{false};
   std::atomic<std::int64_t> step_{0};
-  std::mutex step_mutex_;  // who changes the step; comes before all others
+  std::mutex step_mutex_;              // who changes the step; comes before all others
   StepEnd step_end_ = StepEnd::whole;  // of the step under way
   std::atomic<bool> resting_{false};
 
