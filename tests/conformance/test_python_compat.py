@@ -1,5 +1,6 @@
 """opdump run --compat: modules under the names of the originals."""
 
+import csv
 import subprocess
 
 import pytest
@@ -47,8 +48,8 @@ def test_files_of_the_dumper_are_those_of_an_npu(opdump):
     done = subprocess.run(compare, cwd=opdump.directory, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     [table] = (opdump.directory / "result").glob("*.csv")
-    cells = [line.split(",") for line in table.read_text().splitlines()]
-    assert {row[6] for row in cells[1:] if row[1] == "cos"} == {"1.000000"}
+    rows = [row for row in csv.DictReader(table.open(newline="")) if row["NPUDump"] == "cos"]
+    assert {row["CosineSimilarity"] for row in rows} == {"1.000000"}
     opdump.plain("""
         import torch
         from opdump.dumper import dumper
