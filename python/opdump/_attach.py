@@ -395,18 +395,23 @@ def start_from_environment() -> None:
     global _spawning
     if not _is_being_spawned():
         return _start_from_environment(_process_name())
-    from multiprocessing import util
+    from multiprocessing import process
 
     _spawning = True
     _install_once()
-    util.register_after_fork(_begin_spawned, lambda begin: begin())  # called when the process gets to its function
+    process.BaseProcess._bootstrap = _begin_spawned(process.BaseProcess._bootstrap)
 
 
-def _begin_spawned() -> None:
-    from multiprocessing import process
+def _begin_spawned(bootstrap):
+    """A spawned process is built when it gets to its function. Nothing else is called there: it has no after-fork hooks."""
 
-    if _spawning and not isinstance(getattr(process.current_process(), "_target", None), _loader.WorkerLoop):
-        _end_spawning(_process_name())
+    @functools.wraps(bootstrap)
+    def begun(self, *args, **kwargs):
+        if _spawning and not isinstance(getattr(self, "_target", None), _loader.WorkerLoop):
+            _end_spawning(_process_name())
+        return bootstrap(self, *args, **kwargs)
+
+    return begun
 
 
 def _begin_worker(name: str, step: int) -> None:
