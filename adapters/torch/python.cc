@@ -262,6 +262,30 @@ PyObject* leave_backward(PyObject*, PyObject*) {
   return opdump_torch_leave_backward_call(), Py_NewRef(Py_None);
 }
 
+// Calls before(*args), function(*args, **kwargs), after(what `before` returned): not in Python, because torch
+// names the innermost Python line in its warnings, and it should be the program's.
+PyObject* call_around(PyObject* self, PyObject* args, PyObject* kwargs) {
+  const Ref state(PyObject_Call(PyTuple_GET_ITEM(self, 1), args, nullptr));
+  if (!state) return nullptr;
+  Ref result(PyObject_Call(PyTuple_GET_ITEM(self, 0), args, kwargs));
+  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  const Ref done(PyObject_CallFunctionObjArgs(PyTuple_GET_ITEM(self, 2), state.get(), nullptr));
+  if (!type && !done) return nullptr;
+  PyErr_Restore(type, value, trace);
+  return type ? nullptr : Py_NewRef(result.get());
+}
+
+PyObject* around(PyObject*, PyObject* args) {
+  static PyMethodDef method = {"run_backward",
+                               reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_around)),
+                               METH_VARARGS | METH_KEYWORDS, nullptr};
+  PyObject *function = nullptr, *before = nullptr, *after = nullptr;
+  if (!PyArg_ParseTuple(args, "OOO", &function, &before, &after)) return nullptr;
+  const Ref self(PyTuple_Pack(3, function, before, after));
+  return self ? PyCFunction_New(&method, self.get()) : nullptr;
+}
+
 PyObject* hide(PyObject*, PyObject*) { return opdump_torch_hide(), Py_NewRef(Py_None); }
 PyObject* unhide(PyObject*, PyObject*) { return opdump_torch_unhide(), Py_NewRef(Py_None); }
 
@@ -572,6 +596,7 @@ PyMethodDef methods[] = {
     {"enter_backward", as_function(enter_backward), METH_NOARGS,
      "A backward pass is asked for on this thread."},
     {"leave_backward", as_function(leave_backward), METH_NOARGS, "It has ended, in whatever way."},
+    {"around", as_function(around), METH_VARARGS, "A function that calls another one, and two around it."},
     {"hide", as_function(hide), METH_NOARGS,
      "No mode of the program sees what this thread does, until unhide()."},
     {"unhide", as_function(unhide), METH_NOARGS, "Ends the last hide()."},

@@ -56,24 +56,19 @@ class _Engine:
     def __init__(self, engine, native_names: bool) -> None:
         self._engine = engine
         self._native_names = native_names
+        self.run_backward = _torch.around(engine.run_backward, self._begin_pass, _end_pass)
 
     def __getattr__(self, name):
         return getattr(self._engine, name)
 
-    def run_backward(self, tensors, *args, **kwargs):
+    def _begin_pass(self, tensors=(), *args) -> list:
         handles = []
         with _hidden:
             try:
                 self._hook_nodes(tensors, handles)
             except Exception as error:  # the program's backward pass goes on
                 _operators.lose("backward", str(error))
-        try:
-            return self._engine.run_backward(tensors, *args, **kwargs)
-        finally:
-            with _hidden:
-                _operators.abandon_node()
-                for handle in handles:
-                    handle.remove()
+        return handles
 
     def _hook_nodes(self, tensors, handles: list) -> None:
         if _operators.is_transformed():  # functorch: gradients without memory; what the nodes run is recorded instead
@@ -85,6 +80,13 @@ class _Engine:
                 begin = functools.partial(_begin, node, name, self._native_names, has_hooks)
                 handles.append(node.register_prehook(begin))
                 handles.append(node.register_hook(functools.partial(_end, name)))
+
+
+def _end_pass(handles: list) -> None:
+    with _hidden:
+        _operators.abandon_node()
+        for handle in handles:
+            handle.remove()
 
 
 def _find_nodes(tensors):

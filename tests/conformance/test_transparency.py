@@ -14,6 +14,7 @@ CELLS = [
     ("named", "dumper overflow"),
     ("vmap_grad", "dumper"),
     ("checkpointed", "dumper"),
+    ("autograd_corners", "dumper"),
     ("saved_hooks", "dumper"),
     ("forks", "dumper overflow"),
     ("closed_range", "dumper"),
