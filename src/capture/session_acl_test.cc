@@ -45,11 +45,11 @@ class SessionAclTest : public GraphSessionTest {
 
   static const DefinedOperator* define_in(Session& session, std::int64_t graph_id, std::string name,
                                           std::string type = "Add") {
-    return session.define({.type = std::move(type),
-                           .name = std::move(name),
-                           .graph_id = graph_id,
-                           .source_file = {},
-                           .task = 3});
+    return session.define(model::Operator{.type = std::move(type),
+                                          .name = std::move(name),
+                                          .graph_id = graph_id,
+                                          .source_file = {},
+                                          .task = 3});
   }
 
   // Below the directory of the time, with times as TIME, sorted; ours left out.

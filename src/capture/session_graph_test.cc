@@ -262,7 +262,8 @@ class Variables {
 };
 
 const DefinedOperator* define_in(Session& session, std::int64_t model, std::string name) {
-  return session.define({.type = "Relu", .name = std::move(name), .graph_id = model, .source_file = {}});
+  return session.define(
+      model::Operator{.type = "Relu", .name = std::move(name), .graph_id = model, .source_file = {}});
 }
 
 // An engine that tells no graphs: each of its models is one.

@@ -13,8 +13,9 @@ namespace opdump::compare {
 
 // Where absence proves nothing.
 struct Unfinished {
-  std::set<std::uint32_t> golden, actual;  // ranks whose recording stopped early or lost something
-  std::map<std::uint32_t, std::int64_t> golden_cut, actual_cut;  // the step in which the program was stopped
+  std::set<std::uint32_t> golden = {}, actual = {};  // ranks whose recording stopped early or lost something
+  std::map<std::uint32_t, std::int64_t> golden_cut = {},
+                                        actual_cut = {};  // the step in which the program was stopped
   // The dump cannot say that a tensor has no data: it just is not there, as in what `opdump convert` makes.
   bool golden_is_silent = false, actual_is_silent = false;
 
