@@ -29,7 +29,7 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 struct Made {
   std::deque<dump::Slot> slots;
   std::deque<dump::OperatorRun> runs;
-  std::deque<model::Operator> ops;
+  std::deque<dump::LoggedOperator> ops;
   std::deque<OperatorComparison> operators;
   Comparison comparison;
 
@@ -45,7 +45,7 @@ struct Made {
   }
 
   OperatorComparison& op(const std::string& name, Verdict verdict) {
-    ops.push_back({"convolution", name, model::Phase::forward, 0, 0, "train.py", 31});
+    ops.emplace_back(model::Operator{"convolution", name, model::Phase::forward, 0, 0, "train.py", 31});
     runs.emplace_back();
     runs.back().name = model::sanitise_name(name);
     runs.back().type = "convolution";

@@ -138,7 +138,7 @@ Result<> write_calls(const std::filesystem::path& root) {
   options.root = root;
   options.net_name = "Net";
   options.file_format = dump::FileFormat::bin;
-  options.time_directory = format_local_time(1733905446000000);
+  options.time_directory = dump::format_local_time(1733905446000000);
   OPDUMP_TRY(auto tree, dump::open_model_tree(options));
   OPDUMP_CHECK_OK(tree->begin_step(3, true, {}));
   const model::Operator op{
