@@ -70,13 +70,13 @@ bool is_text(std::string_view bytes) {
   return true;
 }
 
-// The first line has columns, and nothing that JSON would have there.
+// The first line has columns, and nothing that JSON or a sentence would have there.
 bool is_csv(std::string_view bytes) {
   const std::string_view line = bytes.substr(0, bytes.find('\n'));
   const bool is_name =
       !line.empty() && ((line[0] >= 'A' && line[0] <= 'Z') || (line[0] >= 'a' && line[0] <= 'z'));
   return is_name && is_text(bytes) && line.find(',') != std::string_view::npos &&
-         line.find_first_of("{}[]:\"") == std::string_view::npos;
+         line.find(", ") == std::string_view::npos && line.find_first_of("{}[]:\"") == std::string_view::npos;
 }
 
 }  // namespace

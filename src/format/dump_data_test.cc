@@ -123,7 +123,8 @@ TEST(DumpDataTest, AShortFileHasNoData) {
 
 TEST(DumpDataTest, DamageOfEveryKind) {
   const std::string good = encode_dump_header(everything()) + std::string(1036, 'x');
-  EXPECT_EQ(decode_dump_data({}).error().message(), "header: a length of 8 bytes expected, 0 bytes in file");
+  EXPECT_EQ(decode_dump_data({}).error().message(),
+            "header: a length of 8 bytes expected, 0 bytes in file; it is empty");
   EXPECT_EQ(decode_dump_data(bytes_of(std::string(8, '\0'))).error().message(),
             "header: 0 bytes announced; it is nothing but zeros");
   EXPECT_EQ(decode_dump_data(bytes_of(std::string("\x09\0\0\0\0\0\0\0ab", 10))).error().message(),
