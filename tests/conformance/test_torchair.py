@@ -210,7 +210,7 @@ def test_other_options_win_over_a_file(opdump, run):
 
 def test_a_file_of_overflow(opdump, run):
     run(with_file('{"dump": {"dump_path": "dump", "dump_debug": "on"}}'),
-        text=NET.replace("torch.ones(2, 3)", "torch.full((2, 3), 3e38)"))
+        text=NET.replace("self.fc1(x).relu())", "self.fc1(x).relu()) * 3e38 * 3e38"))
     assert list((opdump.directory / "dump").rglob("Opdebug.Node_OpDebug.*"))
 
 

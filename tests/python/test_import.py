@@ -34,8 +34,8 @@ def test_recorder_and_reader_in_one_process(program):
         import opdump
         opdump.open                               # loads the reading half first
         import torch
-        for _ in range(2):                        # a dump is added to
-            with opdump.dump({str(config)!r}) as recording:
+        for _ in range(2):
+            with opdump.dump({str(config)!r}, existing="replace") as recording:
                 torch.ones(2, 3).relu()
             dump = recording.open()
             print(recording.complete, dump["relu-op0"]["output.0"].numpy().sum())
