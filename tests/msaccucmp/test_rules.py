@@ -51,8 +51,9 @@ def test_files_for_pytorch(tmp_path):
         assert numpy.array_equal(loaded.numpy(), array)
         assert loaded.dtype == (torch.int32 if number == UINT16 else torch.from_numpy(array).dtype)
     dump(tmp_path, counting((2,), "uint64"), number=UINT64)
-    done = convert("-d", tmp_path / NAME, "-t", "pt", "-out", tmp_path / "out2")
-    assert done.returncode == 0 and "Failed to write data" in done.stderr  # as the original
+    for options, status in ([], 19), (["--bug-compatible"], 0):  # as the original
+        done = convert("-d", tmp_path / NAME, "-t", "pt", "-out", tmp_path / "out2", *options)
+        assert done.returncode == status and "Failed to write data" in done.stderr
     assert list((tmp_path / "out2").iterdir()) == []
 
 
