@@ -31,11 +31,13 @@ class FileReplacement {
   Result<> finish();  // to be called once, last
 
  private:
-  FileReplacement(std::filesystem::path path, std::filesystem::path temporary, Fd fd);
+  FileReplacement(std::filesystem::path path, std::filesystem::path temporary, Fd fd, bool is_nameless);
+  Result<> name_it();
   std::filesystem::path path_;
   std::filesystem::path temporary_;  // none after finish(), and where the file itself is written
   Fd fd_;
-  std::string buffer_;  // not written yet
+  bool is_nameless_ = false;  // a process that is killed leaves nothing then
+  std::string buffer_;        // not written yet
 };
 
 // Writes all of a file that the user has named, as FileReplacement::begin_named.
