@@ -4,6 +4,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 ./build.sh
+
+# The unit tests without optimisation and with assertions; and no two definitions of one name that differ.
+cmake --preset odr >/dev/null
+cmake --build --preset odr --target odr unit_tests
+ctest --preset odr --parallel "$(nproc)" -R unit
+
 cmake --preset fuzz -DOPDUMP_FUZZ_SECONDS="${1:-600}" >/dev/null
 cmake --build --preset fuzz --target fuzzers
 status=0

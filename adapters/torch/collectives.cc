@@ -3,7 +3,9 @@
 #include <ATen/core/class_type.h>
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
+#include <thread>
 #include <utility>
 
 #include "operands.h"
@@ -149,7 +151,21 @@ void Collectives::forget(const Collective& collective) {
   std::erase_if(pending_, [&](const Pointer& p) { return p.get() == &collective; });
 }
 
+bool Collectives::wait_for_ends() {
+  for (int i = 0; i < 1000; ++i) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (pending_.empty()) return true;
+    }
+    if (!is_patient_) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  is_patient_ = false;
+  return false;
+}
+
 void Collectives::give_up(const char* reason) {
+  if (wait_for_ends()) return;
   std::vector<Pointer> pending;
   {
     const std::lock_guard lock(mutex_);

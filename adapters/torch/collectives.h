@@ -17,6 +17,7 @@
 #include <c10/util/Optional.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string_view>
@@ -75,7 +76,9 @@ class Collectives {
   static bool add_piece(Collective& collective);
   void end_piece(const Pointer& collective);
 
-  // Ends the calls of those that are not complete without their outputs.
+  // Ends the calls of those that are not complete without their outputs. Who waits for a future of the work,
+  // as DistributedDataParallel does, may go on a moment before its end is recorded: that is waited for first,
+  // for a second at most, and never again once work turned out to go on beyond a step.
   void give_up(const char* reason);
 
  private:
@@ -84,8 +87,10 @@ class Collectives {
 
   opdump_session* session_;
   Contents& contents_;
+  bool wait_for_ends();
   std::mutex mutex_;  // guards pending_
   std::vector<Pointer> pending_;
+  std::atomic<bool> is_patient_{true};
 };
 
 }  // namespace opdump::torch_adapter
