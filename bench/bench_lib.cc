@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "base/worker_pool.h"
-#include "math/numpy_metrics.h"
-#include "math/stats.h"
+#include "math/metrics/numpy_metrics.h"
+#include "math/stats/stats.h"
 
 using namespace opdump;
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bench/measure.h"
-#include "math/device_layout.h"
+#include "math/layout/device_layout.h"
 
 namespace {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "bench/measure.h"
-#include "math/metrics.h"
-#include "math/numpy_metrics.h"
+#include "math/metrics/metrics.h"
+#include "math/metrics/numpy_metrics.h"
 
 namespace {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "bench/measure.h"
-#include "math/stats.h"
-#include "math/strided_copy.h"
+#include "math/layout/strided_copy.h"
+#include "math/stats/stats.h"
 
 namespace {
 

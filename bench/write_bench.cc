@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "dump/rank_tree.h"
+#include "dump/write/rank_tree.h"
 
 int main(int argc, char** argv) {
   if (argc != 5) return std::fprintf(stderr, "usage: write_bench DIRECTORY COUNT MIB THREADS\n"), 2;

@@ -1,15 +1,16 @@
 # Every file is listed: a build must not depend on what happens to lie in a folder. Paths are relative to src/.
 # Folders in the order of their layers; each has its sources and its tests (one test program for each folder).
 set(OPDUMP_CORE_SOURCES)
+set(OPDUMP_TOOL_SOURCES)
 
 list(APPEND OPDUMP_CORE_SOURCES
   base/content.cc
   base/divide.cc
-  base/file.cc
-  base/isolated.cc
   base/expansion.cc
+  base/file.cc
   base/file_copy.cc
   base/file_replacement.cc
+  base/isolated.cc
   base/json.cc
   base/kept_file.cc
   base/key_numbers.cc
@@ -27,9 +28,23 @@ list(APPEND OPDUMP_CORE_SOURCES
   base/utf8.cc
   base/worker_pool.cc
 )
-set(OPDUMP_TESTS_base base/base_test.cc base/divide_test.cc base/expansion_test.cc base/isolated_test.cc base/kept_file_test.cc base/key_numbers_test.cc base/number_set_test.cc base/printable_test.cc base/record_sorter_test.cc base/resident_test.cc
-    base/scratch_test.cc base/scratch_vector_test.cc base/spill_test.cc base/text_blocks_test.cc
-    base/worker_pool_test.cc)
+set(OPDUMP_TESTS_base
+  base/base_test.cc
+  base/divide_test.cc
+  base/expansion_test.cc
+  base/isolated_test.cc
+  base/kept_file_test.cc
+  base/key_numbers_test.cc
+  base/number_set_test.cc
+  base/printable_test.cc
+  base/record_sorter_test.cc
+  base/resident_test.cc
+  base/scratch_test.cc
+  base/scratch_vector_test.cc
+  base/spill_test.cc
+  base/text_blocks_test.cc
+  base/worker_pool_test.cc
+)
 
 list(APPEND OPDUMP_CORE_SOURCES
   model/dtype.cc
@@ -42,38 +57,38 @@ list(APPEND OPDUMP_CORE_SOURCES
 set(OPDUMP_TESTS_model model/model_test.cc)
 
 list(APPEND OPDUMP_CORE_SOURCES
-  math/box_copy.cc
   math/convert.cc
-  math/device_layout.cc
   math/hash.cc
-  math/layout_boxes.cc
-  math/layout_parts.cc
-  math/layout_plan.cc
-  math/layout_table.cc
   math/memory_walk.cc
-  math/metrics.cc
-  math/metrics_kernels.cc
-  math/metrics_reference.cc
-  math/numpy_divergence_kernel.cc
-  math/numpy_metrics.cc
-  math/numpy_metrics_kernels.cc
   math/simd_targets.cc
   math/small_floats.cc
-  math/stats.cc
-  math/stats_kernels.cc
-  math/stats_reference.cc
-  math/strided_copy.cc
-  math/transpose.cc
+  math/layout/box_copy.cc
+  math/layout/device_layout.cc
+  math/layout/layout_boxes.cc
+  math/layout/layout_parts.cc
+  math/layout/layout_plan.cc
+  math/layout/layout_table.cc
+  math/layout/strided_copy.cc
+  math/layout/transpose.cc
+  math/metrics/metrics.cc
+  math/metrics/metrics_kernels.cc
+  math/metrics/metrics_reference.cc
+  math/metrics/numpy_divergence_kernel.cc
+  math/metrics/numpy_metrics.cc
+  math/metrics/numpy_metrics_kernels.cc
+  math/stats/stats.cc
+  math/stats/stats_kernels.cc
+  math/stats/stats_reference.cc
 )
 set(OPDUMP_TESTS_math
-  math/box_copy_test.cc
-  math/device_layout_cann_test.cc
-  math/device_layout_test.cc
   math/memory_test.cc
-  math/metrics_test.cc
-  math/numpy_metrics_test.cc
   math/small_floats_test.cc
-  math/stats_test.cc
+  math/layout/box_copy_test.cc
+  math/layout/device_layout_cann_test.cc
+  math/layout/device_layout_test.cc
+  math/metrics/metrics_test.cc
+  math/metrics/numpy_metrics_test.cc
+  math/stats/stats_test.cc
 )
 
 list(APPEND OPDUMP_CORE_SOURCES
@@ -83,7 +98,12 @@ list(APPEND OPDUMP_CORE_SOURCES
   plan/op_selector.cc
   plan/step_set.cc
 )
-set(OPDUMP_TESTS_plan plan/dump_plan_test.cc plan/model_selector_test.cc plan/op_selector_test.cc plan/step_set_test.cc)
+set(OPDUMP_TESTS_plan
+  plan/dump_plan_test.cc
+  plan/model_selector_test.cc
+  plan/op_selector_test.cc
+  plan/step_set_test.cc
+)
 
 list(APPEND OPDUMP_CORE_SOURCES
   dialect/acl.cc
@@ -108,122 +128,123 @@ set(OPDUMP_TESTS_dialect
 )
 
 list(APPEND OPDUMP_CORE_SOURCES
-  format/acl_statistic_csv.cc
-  format/dump_data.cc
-  format/dump_names.cc
-  format/execution_order.cc
-  format/ge_build.cc
-  format/ge_graph.cc
-  format/ge_onnx.cc
-  format/ge_ops.cc
-  format/ge_readable.cc
-  format/ge_schema.cc
-  format/fusion_json.cc
-  format/json_pieces.cc
-  format/graph_ir_read.cc
-  format/graph_ir_write.cc
-  format/graph_pb_read.cc
-  format/graph_pb_write.cc
-  format/graph_proto.cc
-  format/graph_rows.cc
-  format/h5_library.cc
-  format/h5_read.cc
-  format/h5_types.cc
-  format/h5_write.cc
-  format/ir_text.cc
-  format/mapping_csv.cc
-  format/npy.cc
-  format/npz.cc
-  format/onnx_tensor.cc
-  format/op_debug.cc
-  format/proto_text.cc
-  format/op_debug_text.cc
-  format/op_statistic_csv.cc
-  format/safetensors.cc
-  format/statistic_csv.cc
-  format/tlv_dump.cc
-  format/torch_file.cc
-  format/zip_writer.cc
-  format/write_behind.cc
+  format/graphs/execution_order.cc
+  format/graphs/fusion_json.cc
+  format/graphs/ge_build.cc
+  format/graphs/ge_graph.cc
+  format/graphs/ge_onnx.cc
+  format/graphs/ge_ops.cc
+  format/graphs/ge_readable.cc
+  format/graphs/ge_schema.cc
+  format/graphs/graph_ir_read.cc
+  format/graphs/graph_ir_write.cc
+  format/graphs/graph_pb_read.cc
+  format/graphs/graph_pb_write.cc
+  format/graphs/graph_proto.cc
+  format/graphs/graph_rows.cc
+  format/graphs/ir_text.cc
+  format/graphs/json_pieces.cc
+  format/graphs/proto_text.cc
+  format/tables/acl_statistic_csv.cc
+  format/tables/mapping_csv.cc
+  format/tables/op_statistic_csv.cc
+  format/tables/statistic_csv.cc
+  format/tensors/dump_data.cc
+  format/tensors/dump_names.cc
+  format/tensors/h5_library.cc
+  format/tensors/h5_read.cc
+  format/tensors/h5_types.cc
+  format/tensors/h5_write.cc
+  format/tensors/npy.cc
+  format/tensors/npz.cc
+  format/tensors/onnx_tensor.cc
+  format/tensors/op_debug.cc
+  format/tensors/op_debug_text.cc
+  format/tensors/safetensors.cc
+  format/tensors/tlv_dump.cc
+  format/tensors/torch_file.cc
+  format/tensors/write_behind.cc
+  format/tensors/zip_writer.cc
 )
 set(OPDUMP_TESTS_format
-  format/acl_statistic_csv_test.cc
-  format/dump_data_test.cc
-  format/execution_order_test.cc
-  format/ge_build_test.cc
-  format/ge_readable_test.cc
-  format/ge_graph_test.cc
-  format/fusion_json_test.cc
-  format/json_pieces_test.cc
-  format/graph_ir_test.cc
-  format/graph_pb_test.cc
-  format/h5_test.cc
-  format/mapping_csv_test.cc
-  format/npy_test.cc
-  format/op_debug_test.cc
-  format/proto_text_test.cc
-  format/op_debug_text_test.cc
-  format/op_statistic_csv_test.cc
-  format/safetensors_test.cc
-  format/statistic_csv_test.cc
-  format/tlv_dump_test.cc
+  format/graphs/execution_order_test.cc
+  format/graphs/fusion_json_test.cc
+  format/graphs/ge_build_test.cc
+  format/graphs/ge_graph_test.cc
+  format/graphs/ge_readable_test.cc
+  format/graphs/graph_ir_test.cc
+  format/graphs/graph_pb_test.cc
+  format/graphs/json_pieces_test.cc
+  format/graphs/proto_text_test.cc
+  format/tables/acl_statistic_csv_test.cc
+  format/tables/mapping_csv_test.cc
+  format/tables/op_statistic_csv_test.cc
+  format/tables/statistic_csv_test.cc
+  format/tensors/dump_data_test.cc
+  format/tensors/h5_test.cc
+  format/tensors/npy_test.cc
+  format/tensors/op_debug_test.cc
+  format/tensors/op_debug_text_test.cc
+  format/tensors/safetensors_test.cc
+  format/tensors/tlv_dump_test.cc
 )
 
 list(APPEND OPDUMP_CORE_SOURCES
-  dump/acl_tree.cc
-  dump/arguments_file.cc
-  dump/call_data.cc
-  dump/call_file.cc
-  dump/container_files.cc
-  dump/device_memory.cc
-  dump/dump_set.cc
-  dump/operator_run.cc
-  dump/runs.cc
-  dump/slot_file.cc
-  dump/slot_packer.cc
-  dump/slots_by_operator.cc
-  dump/executions.cc
-  dump/existing_dump.cc
-  dump/file_kind.cc
   dump/file_name.cc
   dump/file_names.cc
-  dump/original_names.cc
-  dump/ge_graph_files.cc
-  dump/ge_graph_find.cc
-  dump/graph_files.cc
-  dump/layout.cc
-  dump/log_index.cc
-  dump/model_tree.cc
-  dump/npy_file.cc
   dump/operator_log.cc
-  dump/rank_tree.cc
-  dump/recording_place.cc
-  dump/run_metadata.cc
-  dump/statistic_tables.cc
   dump/status_file.cc
-  dump/step_directories.cc
-  dump/step_reader.cc
-  dump/stored_tensor.cc
   dump/tensor_names.cc
-  dump/tensor_stream.cc
-  dump/tree_file.cc
-  dump/tree_location.cc
+  dump/read/call_file.cc
+  dump/read/dump_set.cc
+  dump/read/executions.cc
+  dump/read/file_kind.cc
+  dump/read/ge_graph_find.cc
+  dump/read/log_index.cc
+  dump/read/operator_run.cc
+  dump/read/original_names.cc
+  dump/read/runs.cc
+  dump/read/slot_file.cc
+  dump/read/slot_packer.cc
+  dump/read/slots_by_operator.cc
+  dump/read/step_reader.cc
+  dump/read/stored_tensor.cc
+  dump/read/tree_location.cc
+  dump/write/acl_tree.cc
+  dump/write/arguments_file.cc
+  dump/write/call_data.cc
+  dump/write/container_files.cc
+  dump/write/device_memory.cc
+  dump/write/existing_dump.cc
+  dump/write/ge_graph_files.cc
+  dump/write/graph_files.cc
+  dump/write/layout.cc
+  dump/write/model_tree.cc
+  dump/write/npy_file.cc
+  dump/write/rank_tree.cc
+  dump/write/recording_place.cc
+  dump/write/run_metadata.cc
+  dump/write/statistic_tables.cc
+  dump/write/step_directories.cc
+  dump/write/tensor_stream.cc
+  dump/write/tree_file.cc
 )
 set(OPDUMP_TESTS_dump
-  dump/acl_tree_test.cc
-  dump/dump_set_test.cc
   dump/file_name_test.cc
-  dump/ge_graph_files_test.cc
-  dump/ge_graph_find_test.cc
-  dump/graph_files_test.cc
-  dump/model_tree_test.cc
   dump/operator_log_test.cc
-  dump/rank_tree_test.cc
-  dump/recording_place_test.cc
-  dump/runs_test.cc dump/slots_by_operator_test.cc
   dump/tensor_names_test.cc
-  dump/tensor_stream_test.cc
-  dump/trees_test.cc
+  dump/read/dump_set_test.cc
+  dump/read/ge_graph_find_test.cc
+  dump/read/runs_test.cc
+  dump/read/slots_by_operator_test.cc
+  dump/read/trees_test.cc
+  dump/write/acl_tree_test.cc
+  dump/write/ge_graph_files_test.cc
+  dump/write/graph_files_test.cc
+  dump/write/model_tree_test.cc
+  dump/write/rank_tree_test.cc
+  dump/write/recording_place_test.cc
+  dump/write/tensor_stream_test.cc
 )
 
 list(APPEND OPDUMP_CORE_SOURCES
@@ -245,87 +266,131 @@ set(OPDUMP_TESTS_capture
   capture/footprint_test.cc
   capture/graph_recorder_test.cc
   capture/pipeline_test.cc
-  capture/session_graph_test.cc
-  capture/session_directory_test.cc
-  capture/session_modes_test.cc
   capture/session_acl_test.cc
+  capture/session_directory_test.cc
+  capture/session_graph_test.cc
+  capture/session_modes_test.cc
   capture/session_test.cc
 )
 
 list(APPEND OPDUMP_CORE_SOURCES
-  compare/accuracy.cc
-  compare/algorithms.cc
+  group/group.cc
+  group/mpi.cc
+  group/shared_work.cc
+)
+
+list(APPEND OPDUMP_CORE_SOURCES
   compare/compare.cc
-  compare/counterpart.cc
-  compare/dump_folder.cc
-  compare/dump_header.cc
-  compare/dumped_tensor.cc
-  compare/element_errors.cc
-  compare/failure.cc
-  compare/file_times.cc
-  compare/fusion_merge.cc
-  compare/fusion_rules.cc
-  compare/group_compare.cc
-  compare/layout_change.cc
-  compare/layout_match.cc
   compare/measure.cc
   compare/names.cc
-  compare/npu_compare.cc
-  compare/numbered_names.cc
   compare/operator_parts.cc
-  compare/operator_files.cc
-  compare/overflow.cc
   compare/packed_result.cc
   compare/pairing.cc
-  compare/quant_filter.cc
-  compare/result_table.cc
-  compare/slices.cc
   compare/share.cc
-  compare/shared_work.cc
   compare/statistics.cc
   compare/tasks.cc
   compare/telling_slots.cc
-  compare/torch_dump.cc
   compare/verdict.cc
 )
 set(OPDUMP_TESTS_compare
-  compare/accuracy_test.cc
   compare/compare_test.cc
-  compare/dump_folder_test.cc
-  compare/element_errors_test.cc
-  compare/failure_test.cc
-  compare/fusion_rules_test.cc
-  compare/npu_compare_test.cc
-  compare/operator_files_test.cc
   compare/pairing_test.cc
   compare/statistics_test.cc
-  compare/torch_dump_test.cc
   compare/verdict_test.cc
 )
 
 list(APPEND OPDUMP_CORE_SOURCES
-  report/advisor.cc
   report/csv.cc
-  report/element_lines.cc
   report/jsonl.cc
-  report/result_csv.cc
   report/summary.cc
   report/table.cc
 )
-set(OPDUMP_TESTS_report report/report_test.cc report/result_csv_test.cc)
+set(OPDUMP_TESTS_report report/report_test.cc)
 
-# Doors, not part of the core.
-set(OPDUMP_ABI_SOURCES
-  abi/arguments.cc
-  abi/h5.cc
-  abi/opdump.cc
+# The programs' own: linked by nothing that records or that Python loads.
+list(APPEND OPDUMP_TOOL_SOURCES
+  terminal/output.cc
+  terminal/progress.cc
 )
-set(OPDUMP_CLI_SOURCES
+
+list(APPEND OPDUMP_TOOL_SOURCES
   arrays/file.cc
   arrays/layout.cc
   arrays/numpy_text.cc
   arrays/pieces.cc
   arrays/text.cc
+)
+
+list(APPEND OPDUMP_TOOL_SOURCES
+  msaccucmp/failure.cc
+  msaccucmp/python_text.cc
+  msaccucmp/judge/accuracy.cc
+  msaccucmp/judge/algorithms.cc
+  msaccucmp/judge/counterpart.cc
+  msaccucmp/judge/element_errors.cc
+  msaccucmp/judge/fusion_merge.cc
+  msaccucmp/judge/fusion_rules.cc
+  msaccucmp/judge/group_compare.cc
+  msaccucmp/judge/layout_change.cc
+  msaccucmp/judge/layout_match.cc
+  msaccucmp/judge/npu_compare.cc
+  msaccucmp/judge/numbered_names.cc
+  msaccucmp/judge/overflow.cc
+  msaccucmp/judge/quant_filter.cc
+  msaccucmp/judge/slices.cc
+  msaccucmp/plugins/algorithm_plugin.cc
+  msaccucmp/plugins/python_plugin.cc
+  msaccucmp/plugins/python_process.cc
+  msaccucmp/read/dump.cc
+  msaccucmp/read/dump_folder.cc
+  msaccucmp/read/dump_header.cc
+  msaccucmp/read/dumped_tensor.cc
+  msaccucmp/read/file_times.cc
+  msaccucmp/read/groups.cc
+  msaccucmp/read/operator_files.cc
+  msaccucmp/read/rules_text.cc
+  msaccucmp/read/shapes.cc
+  msaccucmp/read/tensor.cc
+  msaccucmp/read/threads.cc
+  msaccucmp/read/torch_dump.cc
+  msaccucmp/verbs/argparse.cc
+  msaccucmp/verbs/compare.cc
+  msaccucmp/verbs/compare_arguments.cc
+  msaccucmp/verbs/compare_arrays.cc
+  msaccucmp/verbs/compare_batch.cc
+  msaccucmp/verbs/compare_folders.cc
+  msaccucmp/verbs/compare_h5.cc
+  msaccucmp/verbs/compare_paths.cc
+  msaccucmp/verbs/compare_setup.cc
+  msaccucmp/verbs/compare_single.cc
+  msaccucmp/verbs/compare_work.cc
+  msaccucmp/verbs/conversion.cc
+  msaccucmp/verbs/convert.cc
+  msaccucmp/verbs/cut.cc
+  msaccucmp/verbs/file.cc
+  msaccucmp/verbs/file_compare.cc
+  msaccucmp/verbs/msaccucmp.cc
+  msaccucmp/verbs/overflow.cc
+  msaccucmp/verbs/paths.cc
+  msaccucmp/write/advisor.cc
+  msaccucmp/write/detail_files.cc
+  msaccucmp/write/element_lines.cc
+  msaccucmp/write/result_csv.cc
+  msaccucmp/write/result_table.cc
+)
+set(OPDUMP_TESTS_msaccucmp
+  msaccucmp/failure_test.cc
+  msaccucmp/judge/accuracy_test.cc
+  msaccucmp/judge/element_errors_test.cc
+  msaccucmp/judge/fusion_rules_test.cc
+  msaccucmp/judge/npu_compare_test.cc
+  msaccucmp/read/dump_folder_test.cc
+  msaccucmp/read/operator_files_test.cc
+  msaccucmp/read/torch_dump_test.cc
+  msaccucmp/write/result_csv_test.cc
+)
+
+list(APPEND OPDUMP_TOOL_SOURCES
   cli/arguments.cc
   cli/compare.cc
   cli/convert.cc
@@ -339,7 +404,6 @@ set(OPDUMP_CLI_SOURCES
   cli/graphs.cc
   cli/ir.cc
   cli/ls.cc
-  cli/main.cc
   cli/model_inputs.cc
   cli/plan.cc
   cli/run.cc
@@ -350,40 +414,13 @@ set(OPDUMP_CLI_SOURCES
   cli/source_lines.cc
   cli/values.cc
   cli/verbs.cc
-  group/group.cc
-  group/mpi.cc
-  msaccucmp/algorithm_plugin.cc
-  msaccucmp/argparse.cc
-  msaccucmp/compare.cc
-  msaccucmp/compare_arguments.cc
-  msaccucmp/compare_arrays.cc
-  msaccucmp/compare_batch.cc
-  msaccucmp/compare_folders.cc
-  msaccucmp/compare_h5.cc
-  msaccucmp/compare_paths.cc
-  msaccucmp/compare_setup.cc
-  msaccucmp/compare_single.cc
-  msaccucmp/compare_work.cc
-  msaccucmp/conversion.cc
-  msaccucmp/convert.cc
-  msaccucmp/cut.cc
-  msaccucmp/detail_files.cc
-  msaccucmp/dump.cc
-  msaccucmp/file.cc
-  msaccucmp/file_compare.cc
-  msaccucmp/groups.cc
-  msaccucmp/msaccucmp.cc
-  msaccucmp/overflow.cc
-  msaccucmp/paths.cc
-  msaccucmp/python_plugin.cc
-  msaccucmp/python_process.cc
-  msaccucmp/python_text.cc
-  msaccucmp/rules_text.cc
-  msaccucmp/shapes.cc
-  msaccucmp/tensor.cc
-  msaccucmp/threads.cc
-  terminal/output.cc
-  terminal/progress.cc
 )
 
-set(OPDUMP_TEST_FOLDERS base model math plan dialect format dump capture compare report)
+# The C door, not part of the core.
+set(OPDUMP_ABI_SOURCES
+  abi/arguments.cc
+  abi/h5.cc
+  abi/opdump.cc
+)
+
+set(OPDUMP_TEST_FOLDERS base model math plan dialect format dump capture compare report msaccucmp)

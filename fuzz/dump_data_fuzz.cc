@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "format/dump_data.h"
+#include "format/tensors/dump_data.h"
 
 namespace {
 

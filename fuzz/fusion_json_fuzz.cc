@@ -1,6 +1,6 @@
 // Graphs as JSON, and the rules that are made of them.
-#include "compare/fusion_rules.h"
-#include "format/fusion_json.h"
+#include "format/graphs/fusion_json.h"
+#include "msaccucmp/judge/fusion_rules.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace opdump;

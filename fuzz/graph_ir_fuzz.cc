@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "format/graph_ir.h"
-#include "format/sample_graph.h"
+#include "format/graphs/graph_ir.h"
+#include "format/graphs/sample_graph.h"
 
 using namespace opdump;
 

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "format/graph_pb.h"
-#include "format/graph_proto.h"
-#include "format/sample_graph.h"
+#include "format/graphs/graph_pb.h"
+#include "format/graphs/graph_proto.h"
+#include "format/graphs/sample_graph.h"
 
 using namespace opdump;
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/file.h"
-#include "format/h5.h"
+#include "format/tensors/h5.h"
 
 // --wrap tells the linker to call these instead of the functions of these names.
 extern "C" {

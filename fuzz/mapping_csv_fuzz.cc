@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "format/mapping_csv.h"
+#include "format/tables/mapping_csv.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto mapping = opdump::format::decode_mapping_csv({reinterpret_cast<const char*>(data), size});

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "fuzz_view.h"
-#include "math/metrics.h"
-#include "math/strided_copy.h"
+#include "math/layout/strided_copy.h"
+#include "math/metrics/metrics.h"
 
 namespace {
 

@@ -6,8 +6,8 @@
 
 #include "fuzz_view.h"
 #include "math/hash.h"
-#include "math/stats.h"
-#include "math/strided_copy.h"
+#include "math/layout/strided_copy.h"
+#include "math/stats/stats.h"
 
 namespace {
 

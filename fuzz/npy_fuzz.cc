@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "format/npy.h"
+#include "format/tensors/npy.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace opdump::format;

@@ -1,7 +1,7 @@
 // Any bytes as an .npz archive: an error, or members whose headers and data can be read or say why not.
 #include <cstdlib>
 
-#include "format/npz.h"
+#include "format/tensors/npz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace opdump::format;

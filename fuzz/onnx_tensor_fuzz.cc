@@ -1,7 +1,7 @@
 // Any bytes as a TensorProto: an error, or a tensor whose elements lie in the input or can be read from it.
 #include <cstdlib>
 
-#include "format/onnx_tensor.h"
+#include "format/tensors/onnx_tensor.h"
 #include "model/tensor_view.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "format/op_debug.h"
+#include "format/tensors/op_debug.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace opdump::format;

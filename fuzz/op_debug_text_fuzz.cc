@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "format/op_debug_text.h"
+#include "format/tensors/op_debug_text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* input, std::size_t size) {
   const auto text = opdump::format::format_op_debug(std::as_bytes(std::span(input, size)));

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "format/op_statistic_csv.h"
+#include "format/tables/op_statistic_csv.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace opdump::format;

@@ -1,7 +1,7 @@
 // Any bytes as a .safetensors file: an error, or tensors that lie in it or say why not.
 #include <cstdlib>
 
-#include "format/safetensors.h"
+#include "format/tensors/safetensors.h"
 #include "model/tensor_view.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "format/statistic_csv.h"
+#include "format/tables/statistic_csv.h"
 
 namespace {
 

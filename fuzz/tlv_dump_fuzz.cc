@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "format/tlv_dump.h"
+#include "format/tensors/tlv_dump.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* input, std::size_t size) {
   const auto file = std::as_bytes(std::span(input, size));

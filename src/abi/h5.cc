@@ -10,7 +10,7 @@
 
 #include "abi/call.h"
 #include "base/file.h"
-#include "format/h5.h"
+#include "format/tensors/h5.h"
 
 using opdump::Code;
 using opdump::Error;

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/file_replacement.h"
-#include "format/npy.h"
-#include "format/torch_file.h"
+#include "format/tensors/npy.h"
+#include "format/tensors/torch_file.h"
 
 namespace opdump::arrays {
 namespace fs = std::filesystem;

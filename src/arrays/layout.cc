@@ -10,7 +10,7 @@
 #include "base/resident.h"
 #include "base/scratch.h"
 #include "base/worker_pool.h"
-#include "math/layout_parts.h"
+#include "math/layout/layout_parts.h"
 
 namespace opdump::arrays {
 namespace {

@@ -12,8 +12,8 @@
 #include "capture/graph_recorder.h"
 #include "capture/job.h"
 #include "capture/session.h"
-#include "dump/layout.h"
-#include "math/stats.h"
+#include "dump/write/layout.h"
+#include "math/stats/stats.h"
 #include "model/tensor_view.h"
 
 namespace opdump::capture {

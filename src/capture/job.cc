@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "math/hash.h"
-#include "math/strided_copy.h"
+#include "math/layout/strided_copy.h"
 
 namespace opdump::capture {
 namespace {

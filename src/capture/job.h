@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "dump/layout.h"
-#include "math/stats.h"
+#include "dump/write/layout.h"
+#include "math/stats/stats.h"
 #include "model/tensor_view.h"
 
 namespace opdump::capture {

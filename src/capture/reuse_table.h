@@ -12,7 +12,7 @@
 #include <unordered_map>
 
 #include "capture/job.h"
-#include "math/stats.h"
+#include "math/stats/stats.h"
 #include "model/tensor_view.h"
 
 namespace opdump::capture {

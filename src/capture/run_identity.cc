@@ -7,7 +7,7 @@
 #include <new>
 #include <set>
 
-#include "dump/recording_place.h"
+#include "dump/write/recording_place.h"
 
 namespace opdump::capture {
 namespace {

@@ -13,11 +13,11 @@
 #include "capture/call.h"
 #include "capture/clock.h"
 #include "capture/run_identity.h"
-#include "dump/acl_tree.h"
-#include "dump/call_data.h"
-#include "dump/model_tree.h"
-#include "dump/rank_tree.h"
-#include "dump/run_metadata.h"
+#include "dump/write/acl_tree.h"
+#include "dump/write/call_data.h"
+#include "dump/write/model_tree.h"
+#include "dump/write/rank_tree.h"
+#include "dump/write/run_metadata.h"
 
 namespace opdump::capture {
 namespace {

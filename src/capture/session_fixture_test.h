@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "capture/session.h"
-#include "dump/dump_set.h"
+#include "dump/read/dump_set.h"
 #include "dump/temp_directory_test.h"
 #include "model/operator.h"
 

@@ -7,8 +7,8 @@
 #include "capture/call.h"
 #include "capture/clock.h"
 #include "capture/session.h"
-#include "dump/graph_files.h"
-#include "math/strided_copy.h"
+#include "dump/write/graph_files.h"
+#include "math/layout/strided_copy.h"
 
 namespace opdump::capture {
 

@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "capture/session_fixture_test.h"
-#include "dump/graph_files.h"
+#include "dump/write/graph_files.h"
 
 namespace opdump::capture {
 namespace {

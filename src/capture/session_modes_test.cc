@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "capture/session_fixture_test.h"
-#include "dump/summary_test.h"
+#include "dump/read/summary_test.h"
 
 namespace opdump::capture {
 namespace {

@@ -7,7 +7,7 @@
 #include "capture/call.h"
 #include "capture/clock.h"
 #include "capture/session.h"
-#include "math/strided_copy.h"
+#include "math/layout/strided_copy.h"
 
 namespace opdump::capture {
 namespace {

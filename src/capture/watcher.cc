@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "capture/session.h"
-#include "math/strided_copy.h"
+#include "math/layout/strided_copy.h"
 
 namespace opdump::capture {
 namespace {

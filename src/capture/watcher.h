@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "capture/job.h"
-#include "dump/layout.h"
+#include "dump/write/layout.h"
 #include "model/operator.h"
 
 namespace opdump::capture {

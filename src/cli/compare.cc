@@ -135,8 +135,8 @@ Result<compare::Comparison> compare_with_progress(const dump::DumpSet& golden, c
 
 // What the process has to do in its group. All of them get the same result, unless one sees other files.
 Result<int> compare_in(const group::Group& group, CompareArguments& arguments) {
-  const compare::Share share{group.rank(), group.size(), 0,
-                             [&](const std::string& mine) { return group.exchange(mine); }};
+  const group::Share share{group.rank(), group.size(), 0,
+                           [&](const std::string& mine) { return group.exchange(mine); }};
   if (group.size() > 1) {
     arguments.options.share = &share;
     if (arguments.options.threads == 0)
@@ -147,7 +147,7 @@ Result<int> compare_in(const group::Group& group, CompareArguments& arguments) {
   auto golden = dump::DumpSet::open(arguments.golden, tell);
   auto actual = golden ? dump::DumpSet::open(arguments.actual, tell) : Result<dump::DumpSet>(golden.error());
   if (!actual) {
-    if (group.size() > 1) OPDUMP_CHECK_OK(compare::stay_out(share, actual.error().message()));
+    if (group.size() > 1) OPDUMP_CHECK_OK(group::stay_out(share, actual.error().message()));
     return actual.take_error();
   }
   const bool is_alone = group.size() == 1;  // mpirun lets processes believe that they write to a terminal

@@ -15,8 +15,8 @@
 #include "cli/convert_log.h"
 #include "cli/convert_plan.h"
 #include "cli/verb.h"
-#include "compare/shared_work.h"
 #include "group/group.h"
+#include "group/shared_work.h"
 #include "terminal/output.h"
 #include "terminal/progress.h"
 
@@ -53,11 +53,11 @@ class Converter {
         lister_(plan.dump.runs(), plan.chosen.span(), target),
         progress_("converting") {}
 
-  Result<> run(const compare::Share& among) {
-    std::optional<compare::SharedWork> shared;
+  Result<> run(const group::Share& among) {
+    std::optional<group::SharedWork> shared;
     const std::uint64_t rounds = lister_.rounds(plan_.tensors);
     if (among.size > 1) {
-      OPDUMP_TRY(shared, compare::SharedWork::join(among, plan_.digest, rounds));
+      OPDUMP_TRY(shared, group::SharedWork::join(among, plan_.digest, rounds));
       if (!shared->takes_part()) return shared->sit_out();
       left_out_ = shared->problems();
     }
@@ -72,7 +72,7 @@ class Converter {
   const std::vector<std::string>& left_out() const { return left_out_; }
 
  private:
-  Result<> convert_next(std::optional<compare::SharedWork>& shared) {
+  Result<> convert_next(std::optional<group::SharedWork>& shared) {
     OPDUMP_TRY(items_, lister_.next());
     results_ = std::vector<ItemResult>(items_.size());
     is_done_.assign(items_.size(), false);
@@ -128,14 +128,14 @@ class Converter {
 
   // Converts a part of the items and learns from the others what became of theirs. The leader converts what a
   // process that died has left.
-  Result<> share(compare::SharedWork& work) {
+  Result<> share(group::SharedWork& work) {
     std::vector<std::uint64_t> bytes;
     for (const ConvertItem& item : items_) bytes.push_back(item.bytes);
     const auto convert_own = [&](std::span<const std::size_t> own) {
       convert(own);
       return group_.is_leader() ? std::string() : answers_of(own);
     };
-    OPDUMP_TRY(const compare::SharedAnswers shared, work.run(bytes, convert_own));
+    OPDUMP_TRY(const group::SharedAnswers shared, work.run(bytes, convert_own));
     if (!group_.is_leader()) return ok();
     for (const std::size_t rank : shared.workers) {
       if (rank == 0) continue;
@@ -209,12 +209,12 @@ Result<int> report(const Converter& converter, const dump::DumpSet& dump, const 
 Result<int> convert_in(const group::Group& group, const ConvertArguments& arguments) {
   ConvertTarget target{arguments.output, arguments.to, std::nullopt, arguments.slot};
   if (!arguments.format.empty()) target.format = model::find_format(arguments.format);
-  const compare::Share share{group.rank(), group.size(), 0,
-                             [&](const std::string& mine) { return group.exchange(mine); }};
+  const group::Share share{group.rank(), group.size(), 0,
+                           [&](const std::string& mine) { return group.exchange(mine); }};
   const LogSink tell = group.is_leader() ? LogSink(terminal::print_remark) : LogSink();
   auto plan = make_convert_plan(arguments, target, tell);
   if (!plan) {
-    if (group.size() > 1) OPDUMP_CHECK_OK(compare::stay_out(share, plan.error().message()));
+    if (group.size() > 1) OPDUMP_CHECK_OK(group::stay_out(share, plan.error().message()));
     return plan.take_error();
   }
   if (group.is_leader()) remark_unfinished(plan->dump);

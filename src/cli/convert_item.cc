@@ -8,9 +8,9 @@
 #include "base/concat.h"
 #include "base/expansion.h"
 #include "base/file_replacement.h"
-#include "format/npy.h"
-#include "format/safetensors.h"
-#include "format/zip_writer.h"
+#include "format/tensors/npy.h"
+#include "format/tensors/safetensors.h"
+#include "format/tensors/zip_writer.h"
 
 namespace opdump::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "dump/runs.h"
+#include "dump/read/runs.h"
 
 namespace opdump::cli {
 

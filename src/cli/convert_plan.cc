@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/packing.h"
-#include "compare/shared_work.h"
+#include "group/shared_work.h"
 
 namespace opdump::cli {
 namespace {
@@ -45,17 +45,17 @@ class Survey {
     return ok();
   }
 
-  void add(const dump::Problem& problem) { compare::note_seen(seen_, problem.what); }
+  void add(const dump::Problem& problem) { group::note_seen(seen_, problem.what); }
   std::uint64_t count() const { return count_; }
   std::uint64_t bytes() const { return bytes_; }
-  std::string digest() const { return compare::digest_of(seen_); }
+  std::string digest() const { return group::digest_of(seen_); }
 
  private:
   Result<> enter(const dump::Runs::Section& section) {
     if (section_ != nullptr && have_same_place(*section_, section)) return ok();
     section_ = &section;
     const fs::path place = place_of(section);
-    compare::note_seen(seen_, place.string());
+    group::note_seen(seen_, place.string());
     return make_inside(target_.output, target_.is_file_each() ? place : place.parent_path());
   }
 
@@ -66,7 +66,7 @@ class Survey {
     out.number(static_cast<std::uint64_t>(slot.side));
     out.number(slot.index);
     out.number(slot.stored_bytes());
-    compare::note_seen(seen_, piece_);
+    group::note_seen(seen_, piece_);
   }
 
   const dump::Runs& runs_;

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "cli/convert_item.h"
 #include "cli/select.h"
-#include "dump/dump_set.h"
+#include "dump/read/dump_set.h"
 
 namespace opdump::cli {
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "dump/slot_file.h"
+#include "dump/read/slot_file.h"
 #include "dump/tensor_names.h"
-#include "format/dump_data.h"
-#include "format/npy.h"
-#include "math/device_layout.h"
-#include "msaccucmp/dump.h"
+#include "format/tensors/dump_data.h"
+#include "format/tensors/npy.h"
+#include "math/layout/device_layout.h"
+#include "msaccucmp/read/dump.h"
 
 namespace opdump::cli {
 namespace fs = std::filesystem;

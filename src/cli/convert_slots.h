@@ -8,7 +8,7 @@
 #include "arrays/pieces.h"
 #include "base/key_numbers.h"
 #include "base/result.h"
-#include "dump/dump_set.h"
+#include "dump/read/dump_set.h"
 #include "model/format.h"
 
 namespace opdump::cli {

@@ -6,7 +6,7 @@
 #include "base/file_replacement.h"
 #include "cli/arguments.h"
 #include "cli/graph.h"
-#include "format/ge_graph.h"
+#include "format/graphs/ge_graph.h"
 #include "terminal/output.h"
 
 namespace opdump::cli {

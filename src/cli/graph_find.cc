@@ -6,7 +6,7 @@
 #include "cli/arguments.h"
 #include "cli/graph.h"
 #include "cli/slot_facts.h"
-#include "dump/ge_graph_find.h"
+#include "dump/read/ge_graph_find.h"
 #include "terminal/output.h"
 
 namespace opdump::cli {

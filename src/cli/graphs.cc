@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "dump/file_name.h"
-#include "dump/graph_files.h"
-#include "format/graph_rows.h"
+#include "dump/write/graph_files.h"
+#include "format/graphs/graph_rows.h"
 
 namespace opdump::cli {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 #include "cli/slot_facts.h"
-#include "dump/dump_set.h"
+#include "dump/read/dump_set.h"
 #include "model/graph.h"
 
 namespace opdump::cli {

@@ -5,7 +5,7 @@
 #include <system_error>
 
 #include "base/text.h"
-#include "format/npy.h"
+#include "format/tensors/npy.h"
 
 namespace opdump::cli {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "base/launcher.h"
 #include "dialect/dialects.h"
-#include "dump/existing_dump.h"
-#include "dump/recording_place.h"
+#include "dump/write/existing_dump.h"
+#include "dump/write/recording_place.h"
 
 namespace opdump::cli {
 namespace {

@@ -14,7 +14,7 @@
 #include "cli/arguments.h"
 #include "cli/model_inputs.h"
 #include "cli/run_config.h"
-#include "dump/npy_file.h"
+#include "dump/write/npy_file.h"
 #include "opdump/opdump_onnxruntime.h"
 #include "terminal/output.h"
 

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "base/scratch_array.h"
 #include "cli/arguments.h"
-#include "dump/dump_set.h"
+#include "dump/read/dump_set.h"
 
 namespace opdump::cli {
 

@@ -13,7 +13,7 @@
 #include "cli/verb.h"
 #include "compare/names.h"
 #include "compare/statistics.h"
-#include "format/graph_rows.h"
+#include "format/graphs/graph_rows.h"
 #include "terminal/output.h"
 
 namespace opdump::cli {

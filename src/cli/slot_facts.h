@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "dump/dump_set.h"
+#include "dump/read/dump_set.h"
 
 namespace opdump::cli {
 

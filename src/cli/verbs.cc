@@ -8,7 +8,7 @@
 #include "cli/verb.h"
 #include "dialect/dialects.h"
 #include "group/group.h"
-#include "msaccucmp/msaccucmp.h"
+#include "msaccucmp/verbs/msaccucmp.h"
 #include "terminal/output.h"
 
 namespace opdump::cli {

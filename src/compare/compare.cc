@@ -262,7 +262,7 @@ class Comparer {
   std::vector<std::string> unfinished_reasons_;
   Judge judge_;
   OpenQuestions questions_;
-  std::optional<SharedWork> shared_;
+  std::optional<group::SharedWork> shared_;
   std::uint64_t done_ = 0, total_;  // bytes of tensors
 };
 

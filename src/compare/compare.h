@@ -14,12 +14,14 @@
 #include <vector>
 
 #include "base/result.h"
-#include "dump/dump_set.h"
-#include "math/metrics.h"
+#include "dump/read/dump_set.h"
+#include "math/metrics/metrics.h"
+
+namespace opdump::group {
+struct Share;  // group/shared_work.h
+}
 
 namespace opdump::compare {
-
-struct Share;  // compare/shared_work.h
 
 // What became of a slot or an operator. Of an operator's slots, a fault comes before an open question.
 enum class Verdict : std::uint8_t {
@@ -101,9 +103,9 @@ struct Comparison {
 };
 
 struct Options {
-  std::optional<double> rtol, atol;  // override the table by dtype
-  const Share* share = nullptr;      // null: this process does it all
-  unsigned threads = 0;              // 0: all cores
+  std::optional<double> rtol, atol;     // override the table by dtype
+  const group::Share* share = nullptr;  // null: this process does it all
+  unsigned threads = 0;                 // 0: all cores
   std::function<void(std::uint64_t done, std::uint64_t total)>
       progress;  // bytes; may be empty; one thread at a time
   // An operator with more slots than this, of both dumps together, is compared and taken in parts.

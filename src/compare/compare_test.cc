@@ -12,10 +12,10 @@
 #include "base/file.h"
 #include "compare/names.h"
 #include "compare/telling_slots.h"
-#include "dump/model_tree.h"
 #include "dump/operator_log.h"
-#include "dump/rank_tree.h"
 #include "dump/status_file.h"
+#include "dump/write/model_tree.h"
+#include "dump/write/rank_tree.h"
 
 namespace opdump::compare {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/spilled_texts.h"
 #include "compare/compare.h"
 #include "compare/pairing.h"
-#include "dump/slot_packer.h"
+#include "dump/read/slot_packer.h"
 
 namespace opdump::compare {
 

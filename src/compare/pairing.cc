@@ -12,8 +12,8 @@
 #include "base/first_index.h"
 #include "base/record_sorter.h"
 #include "base/text.h"
-#include "compare/shared_work.h"
 #include "dump/file_name.h"
+#include "group/shared_work.h"
 
 namespace opdump::compare {
 namespace {
@@ -82,8 +82,8 @@ std::string signature(const Runs& runs, std::size_t index) {
   const OperatorRun run = runs.without_slots(index);
   std::string text = scope_of(run) + '\n' + run.type + '\n';
   for (const Slot& slot : runs.slots(index))
-    note_seen(text,
-              (slot.side == model::Side::input ? "i" : "o") + std::to_string(slot.index) + shape_text(slot));
+    group::note_seen(
+        text, (slot.side == model::Side::input ? "i" : "o") + std::to_string(slot.index) + shape_text(slot));
   return text;
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "base/scratch_vector.h"
-#include "dump/dump_set.h"
+#include "dump/read/dump_set.h"
 
 namespace opdump::compare {
 

@@ -17,15 +17,17 @@ std::string digest_of_dumps(const std::array<const dump::DumpSet*, 2>& dumps) {
   for (const dump::DumpSet* dump : dumps) {
     for (std::size_t i = 0; i < dump->runs().size(); ++i) {
       const dump::OperatorRun run = dump->runs().without_slots(i);
-      note_seen(seen, std::to_string(run.rank) + " " + std::to_string(run.step) + " " + operator_name(run));
+      group::note_seen(seen,
+                       std::to_string(run.rank) + " " + std::to_string(run.step) + " " + operator_name(run));
       for (const dump::Slot& slot : dump->runs().slots(i))
-        note_seen(seen, slot_name(slot) + " " + std::to_string(slot.stored_bytes()) + " " +
-                            (slot.file.empty() ? slot.undumped_reason
-                                               : std::filesystem::path(slot.file).filename().string()));
+        group::note_seen(seen,
+                         slot_name(slot) + " " + std::to_string(slot.stored_bytes()) + " " +
+                             (slot.file.empty() ? slot.undumped_reason
+                                                : std::filesystem::path(slot.file).filename().string()));
     }
-    for (const dump::Problem& problem : dump->problems()) note_seen(seen, problem.what);
+    for (const dump::Problem& problem : dump->problems()) group::note_seen(seen, problem.what);
   }
-  return digest_of(seen);
+  return group::digest_of(seen);
 }
 
 // Fills in the results of one process. False if they are not whole.
@@ -46,16 +48,17 @@ bool take_results(std::span<Task> tasks, std::string_view bytes, std::vector<boo
 
 }  // namespace
 
-Result<SharedWork> join_comparison(const Share& share, const dump::DumpSet& golden,
-                                   const dump::DumpSet& actual, std::uint64_t rounds) {
-  OPDUMP_TRY(SharedWork shared, SharedWork::join(share, digest_of_dumps({&golden, &actual}), rounds));
+Result<group::SharedWork> join_comparison(const group::Share& share, const dump::DumpSet& golden,
+                                          const dump::DumpSet& actual, std::uint64_t rounds) {
+  OPDUMP_TRY(group::SharedWork shared,
+             group::SharedWork::join(share, digest_of_dumps({&golden, &actual}), rounds));
   if (shared.takes_part()) return shared;
   OPDUMP_CHECK_OK(shared.sit_out());
   return Error(Code::internal, "this process sees other files than process 0");
 }
 
-Result<> share_tasks(SharedWork& work, std::span<Task> tasks, const Options& options, std::uint64_t done,
-                     std::uint64_t total, std::vector<std::string>& incomplete) {
+Result<> share_tasks(group::SharedWork& work, std::span<Task> tasks, const Options& options,
+                     std::uint64_t done, std::uint64_t total, std::vector<std::string>& incomplete) {
   const auto measure = [&](std::span<const std::size_t> pieces) {
     std::vector<Task*> own;
     for (const std::size_t i : pieces) own.push_back(&tasks[i]);
@@ -69,7 +72,7 @@ Result<> share_tasks(SharedWork& work, std::span<Task> tasks, const Options& opt
   };
   std::vector<std::uint64_t> bytes;
   for (const Task& task : tasks) bytes.push_back(task.bytes);
-  OPDUMP_TRY(const SharedAnswers shared, work.run(bytes, measure));
+  OPDUMP_TRY(const group::SharedAnswers shared, work.run(bytes, measure));
 
   std::vector<bool> is_done(tasks.size());
   for (const std::size_t rank : shared.workers)

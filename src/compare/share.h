@@ -8,20 +8,20 @@
 #include <vector>
 
 #include "compare/compare.h"
-#include "compare/shared_work.h"
 #include "compare/tasks.h"
+#include "group/shared_work.h"
 
 namespace opdump::compare {
 
 // `rounds` is how often share_tasks() will be called. Errors: as SharedWork::join; internal -- this process
 // sees other files than process 0.
-Result<SharedWork> join_comparison(const Share& share, const dump::DumpSet& golden,
-                                   const dump::DumpSet& actual, std::uint64_t rounds);
+Result<group::SharedWork> join_comparison(const group::Share& share, const dump::DumpSet& golden,
+                                          const dump::DumpSet& actual, std::uint64_t rounds);
 
 // Measures a part of `tasks` -- about as many bytes as every other process -- and fills in what the others
 // measured. Adds to `incomplete` what no process did. `done` and `total` as in run_tasks. Errors: those of
 // exchange.
-Result<> share_tasks(SharedWork& work, std::span<Task> tasks, const Options& options, std::uint64_t done,
-                     std::uint64_t total, std::vector<std::string>& incomplete);
+Result<> share_tasks(group::SharedWork& work, std::span<Task> tasks, const Options& options,
+                     std::uint64_t done, std::uint64_t total, std::vector<std::string>& incomplete);
 
 }  // namespace opdump::compare

@@ -9,7 +9,7 @@
 #include "base/resident.h"
 #include "base/text.h"
 #include "math/hash.h"
-#include "math/stats.h"
+#include "math/stats/stats.h"
 
 namespace opdump::compare {
 namespace {

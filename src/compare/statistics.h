@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "dump/dump_set.h"
-#include "math/metrics.h"
+#include "dump/read/dump_set.h"
+#include "math/metrics/metrics.h"
 #include "model/dtype.h"
 
 namespace opdump::compare {

@@ -1,8 +1,8 @@
 #include "dump/file_names.h"
 
-#include "dump/file_kind.h"
-#include "format/mapping_csv.h"
-#include "format/statistic_csv.h"
+#include "dump/read/file_kind.h"
+#include "format/tables/mapping_csv.h"
+#include "format/tables/statistic_csv.h"
 
 namespace opdump::dump {
 

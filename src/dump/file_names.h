@@ -9,7 +9,7 @@
 
 #include "base/record_sorter.h"
 #include "base/result.h"
-#include "dump/original_names.h"
+#include "dump/read/original_names.h"
 
 namespace opdump::dump {
 

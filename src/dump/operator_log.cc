@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/resident.h"
-#include "dump/tree_file.h"
+#include "dump/write/tree_file.h"
 
 namespace opdump::dump {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "math/convert.h"
 #include "math/hash.h"
+#include "math/layout/strided_copy.h"
 #include "math/memory_walk.h"
-#include "math/strided_copy.h"
 #include "math/test_tensors.h"
 
 namespace opdump::math {

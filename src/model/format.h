@@ -1,5 +1,6 @@
 // How the dimensions of a tensor are named and laid out in memory: the formats of CANN's dumps, one table of
-// names and numbers (cann.md 3.1, mindspore.md 2.10). What the layouts mean is in math/device_layout.h.
+// names and numbers (cann.md 3.1, mindspore.md 2.10). What the layouts mean is in
+// math/layout/device_layout.h.
 #pragma once
 
 #include <cstdint>

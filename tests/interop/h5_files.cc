@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/file.h"
-#include "format/h5.h"
+#include "format/tensors/h5.h"
 
 namespace opdump::format {
 namespace {

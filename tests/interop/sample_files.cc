@@ -13,13 +13,13 @@
 #include <string>
 #include <vector>
 
-#include "dump/call_data.h"
-#include "dump/dump_set.h"
-#include "dump/graph_files.h"
-#include "dump/model_tree.h"
-#include "dump/rank_tree.h"
-#include "format/sample_graph.h"
-#include "math/strided_copy.h"
+#include "dump/read/dump_set.h"
+#include "dump/write/call_data.h"
+#include "dump/write/graph_files.h"
+#include "dump/write/model_tree.h"
+#include "dump/write/rank_tree.h"
+#include "format/graphs/sample_graph.h"
+#include "math/layout/strided_copy.h"
 
 namespace opdump {
 namespace {

@@ -1,0 +1,243 @@
+#include "dump/read/runs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+
+namespace opdump::dump {
+namespace {
+
+using ::testing::ElementsAre;
+
+OperatorRun make_run(std::string name, std::uint64_t timestamp = 0) {
+  OperatorRun run;
+  run.name = std::move(name);
+  run.type = "add";
+  run.slots.resize(1);
+  run.slots[0].side = model::Side::output;
+  run.slots[0].file = "/dump/rank_0/net/0/0/" + run.name + ".npy";
+  run.slots[0].timestamp_us = timestamp;
+  return run;
+}
+
+// Every field has a value of its own.
+Slot full_slot() {
+  Slot slot;
+  slot.side = model::Side::output;
+  slot.index = 70000;
+  slot.argument = "self";
+  slot.timestamp_us = 1'700'000'000'000'000;
+  slot.format = "FRACTAL_NZ";
+  slot.dtype = model::DType::bfloat16;
+  slot.file = "/elsewhere/a.npz";
+  slot.part = format::Extent{300, std::uint64_t{1} << 40};
+  slot.packing = Packing::deflated;
+  slot.unpacked_bytes = 77;
+  slot.file_bytes = 4096;
+  slot.linked = {3, 4};
+  slot.member = "/a/b";
+  slot.stored_dtype = model::DType::float32;
+  slot.shape = model::Shape{2, 0, -1, 4, 5, 6, 7, 8};
+  slot.statistics = SlotStatistics(SlotStatistics::Columns{{"Max Value", "1.5"}, {"Min Value", ""}});
+  slot.undumped_reason = "torn";
+  return slot;
+}
+
+void expect_equal(const Slot& a, const Slot& b) {
+  EXPECT_EQ(a.side, b.side);
+  EXPECT_EQ(a.index, b.index);
+  EXPECT_EQ(a.argument, b.argument);
+  EXPECT_EQ(a.timestamp_us, b.timestamp_us);
+  EXPECT_EQ(a.format, b.format);
+  EXPECT_EQ(a.dtype, b.dtype);
+  EXPECT_EQ(a.file, b.file);
+  ASSERT_EQ(a.part.has_value(), b.part.has_value());
+  if (a.part) {
+    EXPECT_EQ(a.part->offset, b.part->offset);
+    EXPECT_EQ(a.part->bytes, b.part->bytes);
+  }
+  EXPECT_EQ(a.packing, b.packing);
+  EXPECT_EQ(a.unpacked_bytes, b.unpacked_bytes);
+  EXPECT_EQ(a.file_bytes, b.file_bytes);
+  EXPECT_EQ(a.linked.device, b.linked.device);
+  EXPECT_EQ(a.linked.inode, b.linked.inode);
+  EXPECT_EQ(a.member, b.member);
+  EXPECT_EQ(a.stored_dtype, b.stored_dtype);
+  EXPECT_EQ(a.shape, b.shape);
+  EXPECT_EQ(a.statistics.columns(), b.statistics.columns());
+  EXPECT_EQ(a.undumped_reason, b.undumped_reason);
+}
+
+TEST(Runs, GiveBackWhatTheyWereGiven) {
+  OperatorRun run;
+  run.type = "convolution";
+  run.name = "Default_conv-op0";
+  run.task = UINT64_MAX;
+  run.stream = -7;
+  run.slots = {Slot(), full_slot(), make_run("x").slots[0]};
+  run.slots[0].format = "DefaultFormat";
+  Runs runs;
+  const std::uint32_t section = *runs.add_section({3, 4, 5}, "/dump/rank_0/net/0/0", "net");
+  ASSERT_TRUE(runs.add(section, run));
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0].name, "Default_conv-op0");
+  runs.tell_model(section);
+  const OperatorRun got = runs[0];
+  EXPECT_EQ(got.rank, 3u);
+  EXPECT_EQ(got.graph_id, 4);
+  EXPECT_EQ(got.step, 5);
+  EXPECT_EQ(got.type, run.type);
+  EXPECT_EQ(got.name, "net/Default_conv-op0");
+  EXPECT_EQ(got.op, nullptr);
+  EXPECT_EQ(got.task, UINT64_MAX);
+  EXPECT_EQ(got.stream, -7);
+  ASSERT_EQ(got.slots.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) expect_equal(got.slots[i], run.slots[i]);
+  EXPECT_EQ(runs.without_slots(0).name, got.name);
+  EXPECT_EQ(runs.stored_bytes(), std::uint64_t{1} << 40);
+}
+
+// Also those that do not lie right in the directory of the others.
+TEST(Runs, KnowTheirFiles) {
+  for (const std::string file : {"/d/a.npy", "/d", "/d/", "/db/a.npy", "/d/e/a.npy", "a.npy", "//d/a.npy"}) {
+    OperatorRun run = make_run("x");
+    run.slots[0].file = file;
+    Runs runs;
+    ASSERT_TRUE(runs.add(*runs.add_section({0, 0, 0}, "/d"), run));
+    ASSERT_TRUE(runs.add(*runs.add_section({0, 0, 0}), run));
+    EXPECT_EQ(runs[0].slots[0].file, file);
+    EXPECT_EQ(runs[1].slots[0].file, file);
+  }
+}
+
+TEST(Runs, AreInOrderOfStepsAndTime) {
+  Runs runs;
+  const std::uint32_t late = *runs.add_section({0, 0, 1}), early = *runs.add_section({0, 1, 0}),
+                      earlier = *runs.add_section({0, 0, 0});
+  ASSERT_TRUE(runs.add(late, make_run("e", 1)));
+  ASSERT_TRUE(runs.add(early, make_run("d", 1)));
+  ASSERT_TRUE(runs.add(earlier, make_run("c")));  // at no known time
+  ASSERT_TRUE(runs.add(earlier, make_run("b", 9)));
+  ASSERT_TRUE(runs.add(earlier, make_run("a", 8)));
+  ASSERT_TRUE(runs.sort());
+  std::vector<std::string> names;
+  for (const OperatorRun& run : runs) names.push_back(run.name);
+  EXPECT_THAT(names, ElementsAre("a", "b", "c", "d", "e"));
+}
+
+TEST(Runs, OfOneMomentAreAsInTheLog) {
+  const model::Operator first{.type = {}, .name = "first", .source_file = {}},
+      second{.type = {}, .name = "second", .source_file = {}},
+      third{.type = {}, .name = "third", .source_file = {}};
+  Runs runs;
+  const std::uint32_t section = *runs.add_section({0, 0, 0});
+  const std::uint32_t numbers[] = {*runs.add_operator(first), *runs.add_operator(second),
+                                   *runs.add_operator(third)};
+  ASSERT_TRUE(runs.add(section, make_run("third", 5)));
+  ASSERT_TRUE(runs.add(section, make_run("second")));  // without data: before what follows in the log
+  ASSERT_TRUE(runs.add(section, make_run("first", 5)));
+  for (std::size_t i = 0; i < 3; ++i) runs.set_operator(i, numbers[2 - i]);
+  EXPECT_TRUE(runs.have_operators());
+  ASSERT_TRUE(runs.sort());
+  EXPECT_EQ(runs[0].op->name, "first");
+  EXPECT_EQ(runs[1].op->name, "second");
+  EXPECT_EQ(runs[2].name, "third");
+}
+
+TEST(Runs, HaveTheSlotsThatTheLogSaysHaveNoData) {
+  const model::Operator op;
+  const UndumpedSlot view{"a", 0, 1, model::Side::input, 0, model::DType::float32, {2}, "view"};
+  const UndumpedSlot known{"a", 0, 0, model::Side::output, 0, model::DType::float32, {2}, "view"};
+  Runs runs;
+  for (std::int64_t step = 0; step < 2; ++step)
+    ASSERT_TRUE(runs.add(*runs.add_section({0, 0, step}), make_run("a")));
+  const std::uint32_t number = *runs.add_operator(op);
+  for (std::size_t i = 0; i < 2; ++i) runs.set_operator(i, number);
+  ASSERT_TRUE(runs.add_undumped(number, view));
+  ASSERT_TRUE(runs.add_undumped(number, known));
+  EXPECT_EQ(runs[0].slots.size(), 1u);  // it was seen later
+  ASSERT_EQ(runs[1].slots.size(), 2u);
+  EXPECT_EQ(runs[1].slots[0].undumped_reason, "view");
+  EXPECT_EQ(runs[1].slots[1].undumped_reason, "");  // it has data
+}
+
+TEST(Runs, TakeVeryManySlotsInParts) {
+  Runs runs;
+  const std::uint32_t section = *runs.add_section({0, 0, 0}, "/dump/rank_0/net/0/0");
+  ASSERT_TRUE(runs.add(section, make_run("before", 1)));
+  constexpr std::uint32_t kParts = 4, kInPart = 3;
+  for (std::uint32_t part = 0; part < kParts; ++part) {
+    OperatorRun run = make_run(part == 0 ? "large" : "", part == 2 ? 0 : 9 - part);
+    run.slots.resize(part == 1 ? 0 : kInPart, run.slots[0]);
+    for (std::uint32_t i = 0; i < run.slots.size(); ++i) run.slots[i].index = 2 * (part * kInPart + i);
+    run.has_more = part + 1 < kParts;
+    ASSERT_TRUE(runs.add(section, run));
+  }
+  ASSERT_TRUE(runs.add(section, make_run("between", 8)));
+  const std::uint32_t number = *runs.add_operator(model::Operator());
+  for (const std::uint32_t index : {1, 2, 7, 99})
+    ASSERT_TRUE(runs.add_undumped(
+        number, {"", 0, 0, model::Side::output, index, model::DType::float32, {2}, "view"}));
+  runs.set_operator(1, number);
+  ASSERT_TRUE(runs.sort());
+  ASSERT_EQ(runs.size(), 3u);
+  EXPECT_EQ(runs[2].name, "between");  // the last part of the one before has time 6
+  EXPECT_EQ(runs.slot_count(0), 1u);
+  EXPECT_EQ(runs.slot_count(1), 13u);
+  std::vector<std::uint32_t> indices;
+  for (const Slot& slot : runs.slots(1)) indices.push_back(slot.index);
+  EXPECT_THAT(indices, ElementsAre(0, 1, 2, 4, 7, 12, 14, 16, 18, 20, 22, 99));
+  const OperatorRun large = runs[1];
+  EXPECT_EQ(large.name, "large");
+  ASSERT_EQ(large.slots.size(), 12u);
+  EXPECT_EQ(large.slots[2].undumped_reason, "");  // it has data
+  EXPECT_EQ(large.slots[1].undumped_reason, "view");
+  EXPECT_EQ(large.slots[10].file, "/dump/rank_0/net/0/0/.npy");
+}
+
+// A dump may have a directory for each of very many steps.
+TEST(Runs, OfManySteps) {
+  Runs runs;
+  constexpr std::int64_t kSteps = 100'000;
+  const auto directory_of = [](std::int64_t step) { return "/dump/rank_0/net/0/" + std::to_string(step); };
+  for (std::int64_t step = kSteps - 1; step >= 0; --step) {
+    OperatorRun run = make_run("a");
+    run.slots[0].file = directory_of(step) + "/a.npy";
+    const auto section = runs.add_section({0, 0, step}, directory_of(step), "net" + std::to_string(step % 2));
+    ASSERT_TRUE(section);
+    ASSERT_TRUE(runs.add(*section, run));
+    if (step % 3 == 0) runs.tell_model(*section);
+  }
+  ASSERT_EQ(runs.section_count(), kSteps);
+  ASSERT_TRUE(runs.sort());
+  for (std::int64_t step = 0; step < kSteps; ++step) {
+    const OperatorRun run = runs[static_cast<std::size_t>(step)];
+    ASSERT_EQ(run.step, step);
+    ASSERT_EQ(run.slots[0].file, directory_of(step) + "/a.npy");
+    ASSERT_EQ(run.name, step % 3 != 0 ? "a" : step % 2 == 0 ? "net0/a" : "net1/a");
+  }
+}
+
+// More than lies in memory, and one that is larger than the blocks of it.
+TEST(Runs, MayBeMany) {
+  Runs runs;
+  const std::uint32_t section = *runs.add_section({0, 0, 0}, "/dump");
+  constexpr std::size_t kCount = 40'000;
+  const std::string long_text(2'000, 'x');
+  for (std::size_t i = 0; i < kCount; ++i) {
+    OperatorRun run = make_run(std::to_string(i), kCount - i);
+    run.slots[0].undumped_reason = i == 777 ? std::string(10 << 20, 'y') : long_text;
+    ASSERT_TRUE(runs.add(section, run));
+  }
+  ASSERT_TRUE(runs.sort());
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const OperatorRun run = runs[i];
+    ASSERT_EQ(run.name, std::to_string(kCount - 1 - i));
+    ASSERT_EQ(run.slots[0].undumped_reason.size(), run.name == "777" ? 10u << 20 : 2'000u);
+  }
+}
+
+}  // namespace
+}  // namespace opdump::dump

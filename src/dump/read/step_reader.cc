@@ -1,0 +1,388 @@
+#include "dump/read/step_reader.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "base/resident.h"
+#include "base/text.h"
+#include "dump/file_name.h"
+#include "dump/read/call_file.h"
+#include "dump/read/executions.h"
+#include "dump/read/file_kind.h"
+#include "dump/read/slots_by_operator.h"
+#include "format/tables/mapping_csv.h"
+#include "format/tables/op_statistic_csv.h"
+#include "format/tables/statistic_csv.h"
+#include "format/tensors/npy.h"
+
+namespace opdump::dump {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMaxTableBytes = std::uint64_t{1} << 30;
+constexpr std::size_t kCheckedByOneThread = 1000;  // files
+
+// The text of a table in the directory; empty, with a problem, if it cannot be read.
+std::string read_table(const fs::path& path, Problems& problems) {
+  auto text = read_file(path, kMaxTableBytes);
+  if (text) return std::move(*text);
+  problems.push_back({path, text.error().message()});
+  return {};
+}
+
+// Tells `files.names` what files were called before.
+void read_mapping(StepFiles& files, Problems& problems) {
+  fs::path path = files.mapping;
+  if (files.names.have_mapping()) path = files.directory / format::kMappingCsvName;
+  if (path.empty()) return;
+  const auto file = MappedFile::open(path);
+  if (!file) {
+    problems.push_back({path, file.error().message()});
+    return;
+  }
+  const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+  const std::uint64_t damaged =
+      format::decode_mapping_csv(text, [&](std::string_view name, std::string_view original) {
+        files.names.add_original(name, original);
+        note_walk(name.size() + original.size());
+      });
+  if (damaged > 0) problems.push_back({path, std::to_string(damaged) + " damaged lines"});
+}
+
+void collect_npy(FileName name, const fs::path& path, SlotsByOperator& slots) {
+  Slot slot;
+  slot.side = name.side;
+  slot.index = name.index;
+  slot.timestamp_us = name.timestamp_us;
+  slot.format = std::move(name.format);
+  slot.dtype = model::find_dtype(name.dtype).value_or(model::DType::undefined);
+  slot.file = path;
+  slots.add({std::move(name.type), std::move(name.name)}, {std::move(slot), name.task, name.stream});
+}
+
+// Raw elements: the name says all that is known of them.
+void collect_legacy(LegacyName name, const fs::path& path, SlotsByOperator& slots, Problems& problems) {
+  Slot slot;
+  slot.side = name.side;
+  slot.index = name.index;
+  slot.format = std::move(name.format);
+  slot.dtype = name.dtype;
+  std::error_code failed;
+  const std::uintmax_t bytes = fs::file_size(path, failed);
+  const auto count = model::element_count(name.shape);
+  const std::uint64_t needed =
+      count ? model::TensorView{name.dtype, name.shape, {}, nullptr}.byte_count() : UINT64_MAX;
+  if (failed)
+    slot.undumped_reason = failed.message();
+  else if (name.dtype == model::DType::undefined)
+    slot.undumped_reason = "the name says no dtype we know";
+  else if (needed != bytes)
+    slot.undumped_reason = "torn file: " + std::to_string(bytes) + " bytes in file, and its name says " +
+                           std::string(model::dtype_info(name.dtype).name) + " " +
+                           model::format_shape(name.shape);
+  if (slot.undumped_reason.empty()) {
+    slot.file = path;
+    slot.part = format::Extent{0, needed};
+  } else {
+    problems.push_back({path, slot.undumped_reason});
+  }
+  slot.shape = std::move(name.shape);
+  slots.add({std::move(name.type), std::move(name.name)}, {std::move(slot)});
+}
+
+void collect_call(const CallName& name, const fs::path& path, SlotsByOperator& slots,
+                  const TakeOverflow& take_overflow, Problems& problems) {
+  if (is_overflow_record(name)) {
+    if (auto overflow = read_overflow_file(path))
+      take_overflow(std::move(*overflow));
+    else
+      problems.push_back({path, overflow.error().message()});
+    return;
+  }
+  for (Slot& slot : read_call_file(path, name.timestamp_us, problems))
+    slots.add({name.type, name.name}, {std::move(slot), name.task, name.stream});
+}
+
+void collect_named(NamedSlot named, std::optional<std::int64_t> step, SlotsByOperator& slots) {
+  TensorName& name = named.name;
+  slots.add({std::move(name.type), std::move(name.name), name.execution, step},
+            {std::move(named.slot), name.task, name.stream});
+}
+
+// A .npy file that is not named as MindSpore names them.
+void collect_other_npy(std::string_view name, const fs::path& path, const StepFiles& files,
+                       SlotsByOperator& slots, Problems& problems) {
+  if (name.ends_with(kNpyExtension)) name.remove_suffix(kNpyExtension.size());
+  if (!files.prefix && !parse_tensor_name(name)) {
+    problems.push_back({path, "not a tensor's name, and mapping.csv has no other for it"});
+    return;
+  }
+  NamedSlot named;
+  named.name = name_tensor(name, files.prefix.value_or(""));
+  named.slot = make_slot(named.name);
+  named.slot.file = path;
+  collect_named(std::move(named), std::nullopt, slots);
+}
+
+// Names of what msaccucmp converted look alike, but for those of parts of an execution.
+std::optional<FileName> find_mindspore_name(std::string_view name) {
+  if (name.ends_with(kNpyExtension) && parse_tensor_name(name.substr(0, name.size() - kNpyExtension.size())))
+    return std::nullopt;
+  return parse_file_name(name);
+}
+
+// The table of one execution's statistics: a row is a slot.
+void collect_op_statistics(const CallName& name, const fs::path& path, SlotsByOperator& slots,
+                           Problems& problems) {
+  auto csv = format::decode_op_statistic_csv(read_table(path, problems));
+  if (!csv) {
+    problems.push_back({path, csv.error().message()});
+    return;
+  }
+  if (csv->damaged_rows > 0) problems.push_back({path, std::to_string(csv->damaged_rows) + " damaged rows"});
+  for (format::OpStatisticRow& row : csv->rows) {
+    Slot slot;
+    slot.side = row.side;
+    slot.index = row.index;
+    slot.timestamp_us = name.timestamp_us;
+    slot.format = row.format.empty() ? "DefaultFormat" : std::move(row.format);
+    slot.dtype = row.dtype;
+    slot.shape = std::move(row.shape);
+    slot.statistics = row.values;
+    if (slot.statistics.empty()) slot.undumped_reason = "no statistics of its dtype";
+    slots.add({name.type, name.name}, {std::move(slot), name.task, name.stream});
+  }
+}
+
+// The name by which the file's operator is known, if the file may be called anything: type and name may be
+// empty.
+CallName call_name_of(std::string_view name) {
+  if (auto call = find_call_name(name)) return std::move(*call);
+  return {{}, std::string(name), 0, 0, 0};
+}
+
+// An archive that is a step: "step_3.npz".
+std::optional<std::int64_t> find_step(std::string_view name) {
+  constexpr std::string_view kStep = "step_";
+  if (!name.starts_with(kStep)) return std::nullopt;
+  return parse_int64(name.substr(kStep.size(), name.rfind('.') - kStep.size()));
+}
+
+// Other archives of a folder are told apart by their own names; arrays of a single one need no other.
+std::string archive_prefix(std::string_view name, const StepFiles& files) {
+  if (files.is_alone) return {};
+  return files.prefix.value_or("") + std::string(name.substr(0, name.rfind('.'))) + "/";
+}
+
+struct Collected {
+  const TakeRun& take;
+  const TakeOverflow& take_overflow;
+  const TakeStatus& take_status;
+  SlotsByOperator slots;
+  std::int64_t h5_files = 0;
+};
+
+void collect_h5(const fs::path& path, Collected& to, Problems& problems) {
+  // Each is a recording of its own: they follow one another like steps.
+  bool is_empty = true;
+  const auto take = [&](OperatorRun run) {
+    is_empty = false;
+    run.step = to.h5_files;
+    to.take(std::move(run));
+  };
+  read_h5_file(path, problems, take, to.take_status);
+  to.h5_files += !is_empty;
+}
+
+void collect_archive(decltype(read_npz_file) read, std::string_view name, const fs::path& path,
+                     const StepFiles& files, Collected& to, Problems& problems) {
+  const auto step = find_step(name);
+  read(path, step ? "" : archive_prefix(name, files), problems,
+       [&](NamedSlot slot) { collect_named(std::move(slot), step, to.slots); });
+}
+
+// `name` is the file's, or what mapping.csv has for it.
+void collect_file(FileKind kind, std::string_view name, const fs::path& path, const StepFiles& files,
+                  Collected& to, Problems& problems) {
+  switch (kind) {
+    case FileKind::none:
+      return;
+    case FileKind::npy:
+      if (auto tensor = find_mindspore_name(name))
+        collect_npy(std::move(*tensor), path, to.slots);
+      else
+        collect_other_npy(name, path, files, to.slots, problems);
+      return;
+    case FileKind::npz:
+      return collect_archive(read_npz_file, name, path, files, to, problems);
+    case FileKind::safetensors:
+      return collect_archive(read_safetensors_file, name, path, files, to, problems);
+    case FileKind::h5:
+      return collect_h5(path, to, problems);
+    case FileKind::onnx:
+      to.slots.add({{}, "model"},
+                   {read_onnx_file(path, parse_test_data_name(name).value_or(TestDataName()), problems)});
+      return;
+    case FileKind::op_statistics:
+      return collect_op_statistics(call_name_of(without_csv(name)), path, to.slots, problems);
+    case FileKind::legacy:
+      return collect_legacy(*parse_legacy_name(name), path, to.slots, problems);
+    case FileKind::call:
+      return collect_call(call_name_of(name), path, to.slots, to.take_overflow, problems);
+  }
+}
+
+void collect_files(StepFiles& files, Collected& to, Problems& problems) {
+  read_mapping(files, problems);
+  const auto collect = [&](const std::string& file, const std::string& name) {
+    const fs::path path = files.directory / file;
+    collect_file(files.is_alone ? sniff_kind(path, name) : find_kind(name), name, path, files, to, problems);
+  };
+  if (const auto done = files.names.drain(collect); !done)
+    problems.push_back({files.directory, done.error().message()});
+}
+
+// "(2,3)", "(3)" or "()".
+std::optional<model::Shape> parse_shape(std::string_view text) {
+  if (text.size() < 2 || text.front() != '(' || text.back() != ')') return std::nullopt;
+  text = text.substr(1, text.size() - 2);
+  if (text.empty()) return model::Shape();
+  std::vector<std::int64_t> dims;
+  for (const std::string_view piece : split(text, ',')) {
+    const auto dim = parse_int64(trim(piece));
+    if (!dim) return std::nullopt;
+    dims.push_back(*dim);
+  }
+  return model::Shape(dims);
+}
+
+std::optional<Slot> parse_row(const format::StatisticCsvRow& row,
+                              const std::shared_ptr<const std::vector<std::string>>& columns) {
+  const bool is_input = row.io == model::kSideNames[0];
+  const auto index = parse_uint64(row.slot);
+  const auto timestamp = parse_uint64(row.timestamp);
+  if ((!is_input && row.io != model::kSideNames[1]) || !index || *index > UINT32_MAX || !timestamp)
+    return std::nullopt;
+  Slot slot;
+  slot.side = is_input ? model::Side::input : model::Side::output;
+  slot.index = static_cast<std::uint32_t>(*index);
+  slot.timestamp_us = *timestamp;
+  slot.dtype = model::find_dtype(row.dtype).value_or(model::DType::undefined);
+  slot.shape = parse_shape(row.shape);
+  slot.statistics = SlotStatistics(columns, PackedTexts(row.values));
+  return slot;
+}
+
+void collect_rows(const fs::path& path, SlotsByOperator& slots, Problems& problems) {
+  const auto file = MappedFile::open(path);
+  if (!file) {
+    problems.push_back({path, file.error().message()});
+    return;
+  }
+  if (file->bytes().empty()) return;
+  std::shared_ptr<const std::vector<std::string>> names;
+  std::uint64_t damaged = 0;
+  const auto take = [&](std::span<const std::string> columns, format::StatisticCsvRow row) {
+    if (!names) names = std::make_shared<const std::vector<std::string>>(columns.begin(), columns.end());
+    auto slot = parse_row(row, names);
+    if (!slot) {
+      ++damaged;
+      return;
+    }
+    const std::uint64_t task = parse_uint64(row.task_id).value_or(0);
+    const std::int64_t stream = parse_int64(row.stream_id).value_or(0);
+    slots.add({std::move(row.op_type), std::move(row.op_name)}, {std::move(*slot), task, stream});
+  };
+  const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+  const auto csv = format::decode_statistic_csv(text, take);
+  if (!csv) {
+    problems.push_back({path, csv.error().message()});
+    return;
+  }
+  damaged += csv->damaged_rows;
+  if (damaged > 0) problems.push_back({path, std::to_string(damaged) + " damaged rows"});
+}
+
+// Also notes what the system knows of the file.
+Result<format::NpyHeader> read_npy_header(Slot& slot) {
+  const std::string& path = slot.file;
+  OPDUMP_TRY(const InputFile file, open_input(path, O_NOFOLLOW));
+  const Fd& fd = file.fd;
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0) return io_error(path, "stat");
+  slot.file_bytes = static_cast<std::uint64_t>(info.st_size);
+  if (info.st_nlink > 1) slot.linked = {info.st_dev, info.st_ino};
+  const auto decode_start = [&](std::span<std::byte> buffer) -> Result<format::NpyHeader> {
+    const ssize_t n = ::pread(fd.get(), buffer.data(), buffer.size(), 0);
+    if (n < 0) return io_error(path, "read");
+    return format::decode_npy_header(buffer.first(static_cast<std::size_t>(n)),
+                                     static_cast<std::uint64_t>(info.st_size));
+  };
+  std::array<std::byte, 512> usual;
+  auto header = decode_start(usual);
+  if (header || info.st_size <= static_cast<off_t>(usual.size())) return header;
+  std::vector<std::byte> longest(12 + format::kMaxNpyHeader);
+  return decode_start(longest);
+}
+
+// What is wrong with the file; empty if nothing is.
+std::string check_tensor_file(Slot& slot) {
+  auto header = read_npy_header(slot);
+  if (header) {
+    if (!slot.shape) slot.shape = std::move(header->shape);
+    return {};
+  }
+  const bool torn = header.error().code() == Code::corrupt;
+  return (torn ? "torn file: " : "unusable file: ") + header.error().message();
+}
+
+}  // namespace
+
+void read_step(StepFiles files, Problems& problems, const TakeRun& take, const TakeOverflow& take_overflow,
+               const TakeStatus& take_status) {
+  Collected collected{take, take_overflow, take_status, SlotsByOperator(files.directory.string())};
+  collect_files(files, collected, problems);
+  if (files.names.have_statistics())
+    collect_rows(files.directory / format::kStatisticCsvName, collected.slots, problems);
+  Executions executions(take);
+  auto done = collected.slots.drain(
+      [&](const OperatorKey& op, PlacedSlot placed) { return executions.add(op, std::move(placed)); });
+  if (done) done = executions.finish();
+  if (!done) problems.push_back({files.directory, done.error().message()});
+}
+
+void check_tensor_files(std::span<OperatorRun> runs, Problems& problems) {
+  std::vector<Slot*> slots;
+  for (OperatorRun& run : runs)
+    for (Slot& slot : run.slots)
+      if (!slot.file.empty() && !slot.part && slot.packing == Packing::none) slots.push_back(&slot);
+  std::vector<std::string> faults(slots.size());
+  std::atomic<std::size_t> next = 0;
+  const auto check = [&] {
+    for (std::size_t i; (i = next.fetch_add(1)) < slots.size();) faults[i] = check_tensor_file(*slots[i]);
+  };
+  std::vector<std::thread> helpers;
+  if (slots.size() > kCheckedByOneThread)
+    for (unsigned i = 1; i < std::min(std::thread::hardware_concurrency(), 8u); ++i)
+      helpers.emplace_back(check);
+  check();
+  for (std::thread& helper : helpers) helper.join();
+
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (faults[i].empty()) continue;
+    Slot& slot = *slots[i];
+    problems.push_back({std::exchange(slot.file, {}), faults[i]});
+    if (slot.statistics.empty()) slot.undumped_reason = std::move(faults[i]);
+  }
+}
+
+}  // namespace opdump::dump

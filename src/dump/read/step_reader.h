@@ -1,0 +1,46 @@
+// One directory with files of a dump, read: a step of a tree, or any folder of tensors. Tensor files,
+// mapping.csv and tables of statistics are brought together.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "dump/file_names.h"
+#include "dump/read/dump_set.h"
+#include "dump/write/container_files.h"
+
+namespace opdump::dump {
+
+// The regular files of a step directory that may matter here.
+struct StepFiles {
+  std::filesystem::path directory;
+  FileNames names;
+  // In front of the names of operators that are named by their files: "block1/". Nothing in a tree whose
+  // files have names that say more: others are then a problem.
+  std::optional<std::string> prefix;
+  // The user has asked for this file: it is looked into, whatever it is called.
+  bool is_alone = false;
+  std::filesystem::path mapping{};  // the directory's mapping.csv, if it is not among `names`
+};
+
+// .npy files are told by their names only: whether they hold what their header says is not looked at (see
+// check_tensor_files). A file and a row are the same slot if type, name, side, index and timestamp agree.
+// `take` gets executions without rank and graph; their steps count from that of the directory.
+// `take_overflow` gets records of overflows, also without rank, graph and step; `take_status` how files that
+// are a recording each came to their end. Appends to `problems`.
+using TakeOverflow = std::function<void(Overflow overflow)>;
+void read_step(StepFiles files, Problems& problems, const TakeRun& take, const TakeOverflow& take_overflow,
+               const TakeStatus& take_status);
+
+// Reads the header of every .npy file, on several threads if they are many. Fills in shapes that no row
+// told. A slot whose file is torn or no tensor loses it and, unless it has statistics, says so in
+// undumped_reason. Appends to `problems`.
+void check_tensor_files(std::span<OperatorRun> runs, Problems& problems);
+
+}  // namespace opdump::dump

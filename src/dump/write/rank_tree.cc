@@ -1,0 +1,91 @@
+#include "dump/write/rank_tree.h"
+
+#include <utility>
+
+#include "dump/file_name.h"
+#include "dump/write/arguments_file.h"
+#include "dump/write/npy_file.h"
+#include "dump/write/statistic_tables.h"
+
+namespace opdump::dump {
+namespace {
+
+class RankTree final : public Layout {
+ public:
+  RankTree(std::unique_ptr<StepDirectories> directories, StatisticTables tables, bool class_name_dtypes)
+      : directories_(std::move(directories)),
+        tables_(std::move(tables)),
+        class_name_dtypes_(class_name_dtypes) {}
+
+  Result<std::filesystem::path> write_tensor(const SlotAddress& address,
+                                             const model::TensorView& view) override {
+    OPDUMP_TRY(const std::string header, npy_header_for(view));
+    return directories_->create(
+        address, file_name(address, view.dtype),
+        [&](const Fd& fd, const std::filesystem::path& path) { return write_npy(fd, header, view, path); });
+  }
+
+  Result<> link_tensor(const SlotAddress& address, model::DType dtype, const model::Shape&,
+                       const std::filesystem::path& file) override {
+    return directories_->link(address, file_name(address, dtype), file);
+  }
+
+  Result<> write_arguments(const SlotAddress& address, std::span<const model::Argument> arguments) override {
+    const std::string name = arguments_file_name(*address.op);
+    const std::string text = encode_arguments(arguments);
+    auto written = directories_->create(address, name, [&](const Fd& fd, const std::filesystem::path& path) {
+      return write_all(fd, std::as_bytes(std::span(text)), path);
+    });
+    if (!written) return Error(Code::io, written.error().message());
+    return ok();
+  }
+
+  Result<> write_statistics(const SlotAddress& address, const StatisticRow& row) override {
+    return tables_.append(*directories_, address, {file_type(*address.op), file_op_name(*address.op)}, row);
+  }
+
+  Result<> move_step(std::int64_t step, std::int64_t from, std::int64_t to) override {
+    OPDUMP_CHECK_OK(tables_.close(from, step));
+    OPDUMP_CHECK_OK(tables_.close(to, step));
+    return directories_->move(step, from, to);
+  }
+
+  Result<> flush() override {
+    OPDUMP_CHECK_OK(directories_->check());
+    return tables_.flush();
+  }
+
+ private:
+  std::string file_name(const SlotAddress& address, model::DType dtype) const {
+    const model::DTypeInfo& info = model::dtype_info(dtype);
+    return format_file_name({.type = file_type(*address.op),
+                             .name = file_op_name(*address.op),
+                             .stream = address.op->stream,
+                             .timestamp_us = address.timestamp_us,
+                             .side = address.side,
+                             .index = address.index,
+                             .format = std::string(address.format),
+                             .dtype = std::string(class_name_dtypes_ ? info.class_name : info.name)});
+  }
+
+  const std::unique_ptr<StepDirectories> directories_;
+  StatisticTables tables_;
+  const bool class_name_dtypes_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Layout>> open_rank_tree(RankTreeOptions options) {
+  OPDUMP_CHECK_OK(check_net_name(options.net_name));
+  OPDUMP_TRY(StatisticTables tables, StatisticTables::make(std::move(options.statistic_columns)));
+  const std::filesystem::path net = rank_directory("", options.rank) / options.net_name;
+  OPDUMP_TRY(
+      auto directories,
+      StepDirectories::open(options.root, options.rank, [net](std::int64_t graph_id, std::int64_t step) {
+        return net / std::to_string(graph_id) / (step == kConstantsStep ? "constants" : std::to_string(step));
+      }));
+  return std::unique_ptr<Layout>(
+      std::make_unique<RankTree>(std::move(directories), std::move(tables), options.class_name_dtypes));
+}
+
+}  // namespace opdump::dump

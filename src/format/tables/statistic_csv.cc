@@ -1,0 +1,125 @@
+#include "format/tables/statistic_csv.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/resident.h"
+
+namespace opdump::format {
+namespace {
+
+constexpr std::string_view kFixedHeader =
+    "Op Type,Op Name,Task ID,Stream ID,Timestamp,IO,Slot,Data Size,Data Type,Shape";
+
+// The fixed fields in file order: the one list that writing and reading share.
+constexpr std::string StatisticCsvRow::*kFixedFields[] = {
+    &StatisticCsvRow::op_type,   &StatisticCsvRow::op_name,    &StatisticCsvRow::task_id,
+    &StatisticCsvRow::stream_id, &StatisticCsvRow::timestamp,  &StatisticCsvRow::io,
+    &StatisticCsvRow::slot,      &StatisticCsvRow::data_bytes, &StatisticCsvRow::dtype,
+    &StatisticCsvRow::shape};
+constexpr std::size_t kFixedCount = std::size(kFixedFields);
+
+// The fields of `line` in `fields`, quotes removed; false if a quoted field does not end at a comma.
+bool split_fields(std::string_view line, std::vector<std::string_view>& fields) {
+  fields.clear();
+  for (;;) {
+    if (line.starts_with('"')) {
+      const std::size_t quote = line.find('"', 1);
+      if (quote == std::string_view::npos) return false;
+      fields.push_back(line.substr(1, quote - 1));
+      line.remove_prefix(quote + 1);
+      if (!line.empty() && line[0] != ',') return false;
+    } else {
+      const std::size_t comma = std::min(line.find(','), line.size());
+      fields.push_back(line.substr(0, comma));
+      line.remove_prefix(comma);
+    }
+    if (line.empty()) return true;
+    line.remove_prefix(1);
+  }
+}
+
+StatisticCsvRow make_row(std::span<const std::string_view> fields) {
+  StatisticCsvRow row;
+  for (std::size_t i = 0; i < kFixedCount; ++i) row.*kFixedFields[i] = fields[i];
+  row.values.assign(fields.begin() + kFixedCount, fields.end());
+  return row;
+}
+
+// Cuts the first line off `text`; nothing if it has no line feed.
+std::optional<std::string_view> take_line(std::string_view& text) {
+  const std::size_t end = text.find('\n');
+  if (end == std::string_view::npos) return std::nullopt;
+  std::string_view line = text.substr(0, end);
+  text.remove_prefix(end + 1);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+}  // namespace
+
+std::string encode_statistic_header(std::span<const std::string> columns) {
+  std::string text(kFixedHeader);
+  for (const std::string& column : columns) text.append(",").append(column);
+  return text += '\n';
+}
+
+void append_statistic_row(std::string& out, const StatisticCsvRow& row, bool trailing_comma) {
+  for (const auto field : kFixedFields) {
+    if (field == &StatisticCsvRow::shape)
+      out.append("\"").append(row.shape).append("\",");
+    else
+      out.append(row.*field).append(",");
+  }
+  for (const std::string& value : row.values) out.append(value).append(",");
+  if (!trailing_comma) out.pop_back();
+  out += '\n';
+}
+
+Result<StatisticCsv> decode_statistic_csv(std::string_view text) {
+  std::vector<StatisticCsvRow> rows;
+  OPDUMP_TRY(StatisticCsv csv,
+             decode_statistic_csv(text, [&](std::span<const std::string>, StatisticCsvRow row) {
+               rows.push_back(std::move(row));
+             }));
+  csv.rows = std::move(rows);
+  return csv;
+}
+
+Result<StatisticCsv> decode_statistic_csv(std::string_view text, const TakeStatisticRow& take) {
+  const auto header = take_line(text);
+  if (!header || !header->starts_with(kFixedHeader) ||
+      (header->size() > kFixedHeader.size() && (*header)[kFixedHeader.size()] != ','))
+    return Error(Code::corrupt, "line 1: expected the header \"Op Type,Op Name,...,Shape\" and a line feed");
+  std::vector<std::string_view> fields;
+  if (!split_fields(*header, fields)) return Error(Code::corrupt, "line 1: quoted field without end");
+  StatisticCsv csv;
+  csv.columns.assign(fields.begin() + kFixedCount, fields.end());
+  if (!csv.columns.empty() && csv.columns.back().empty()) csv.columns.pop_back();
+  if (std::ranges::find(csv.columns, "") != csv.columns.end())
+    return Error(Code::corrupt, "line 1: a column without a name");
+
+  const std::size_t count = kFixedCount + csv.columns.size();
+  for (bool is_first = true; !text.empty();) {
+    const auto line = take_line(text);
+    if (!line) {  // the writer was killed in the middle of a row
+      ++csv.damaged_rows;
+      break;
+    }
+    note_walk(line->size());
+    if (line->empty()) continue;
+    const bool split = split_fields(*line, fields);
+    const bool ends_in_comma = split && fields.size() == count + 1 && fields.back().empty();
+    if (is_first) csv.trailing_comma = ends_in_comma;
+    if (!split || ends_in_comma != csv.trailing_comma || fields.size() != count + (ends_in_comma ? 1 : 0)) {
+      ++csv.damaged_rows;
+      continue;
+    }
+    is_first = false;
+    take(csv.columns, make_row(std::span(fields).first(count)));
+  }
+  return csv;
+}
+
+}  // namespace opdump::format

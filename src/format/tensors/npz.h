@@ -1,0 +1,43 @@
+// NumPy's .npz: a zip archive of .npy files, as numpy.savez and savez_compressed make it. Read by its central
+// directory (PKWARE's APPNOTE 4.3, with the 64-bit records that NumPy writes); members are stored or
+// deflated. Encrypted and split archives are refused.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "base/scratch.h"
+#include "format/tensors/dump_data.h"
+#include "format/tensors/npy.h"
+
+namespace opdump::format {
+
+struct NpzMember {
+  std::string name;  // "conv1.weight.npy"; NumPy's name of the array is it without ".npy"
+  Extent stored;     // in the archive, deflated or as it is
+  bool is_deflated = false;
+  std::uint64_t bytes = 0;  // of the .npy file
+};
+
+// True for the first bytes of a zip archive that has members.
+bool is_npz(std::span<const std::byte> start);
+
+// Calls take(member) for each member whose name ends in ".npy", in the order of the archive. `file` is all of
+// it; every Extent lies in it, and no member is announced larger than its bytes can become. Nothing is kept:
+// there may be a million. Errors: corrupt, unsupported, limit; nothing is taken then.
+using TakeNpzMember = std::function<void(const NpzMember& member)>;
+Result<> list_npz(std::span<const std::byte> file, const TakeNpzMember& take);
+
+// The header of the array; its data_offset counts from the start of the .npy file. Errors: as
+// decode_npy_header; corrupt.
+Result<NpyHeader> read_npz_header(std::span<const std::byte> file, const NpzMember& member);
+
+// All bytes of a member that is `stored` so in the archive, aligned for any element. Errors: corrupt -- other
+// than `bytes` bytes come out, or cannot; as Scratch::make.
+Result<Scratch> inflate(std::span<const std::byte> stored, std::uint64_t bytes);
+
+}  // namespace opdump::format

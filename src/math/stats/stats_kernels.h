@@ -1,0 +1,17 @@
+// The SIMD half of stats.h: elements that lie together in memory.
+#pragma once
+
+#include <cstddef>
+
+#include "math/stats/stats.h"
+
+namespace opdump::math {
+
+// Adds `count` elements of `dtype` at `data` (no alignment needed) to `total`: what `needs` asks for, and
+// max, min, squares and has_nan always -- these cost no more than the memory read alone. Left to the caller
+// are `count`, nan_negative and the sign of a zero max or min. Requires 8 bits or more to an element and
+// has_statistics(dtype).
+void add_dense(model::DType dtype, const std::byte* data, std::size_t count, StatNeeds needs,
+               StatPartial& total);
+
+}  // namespace opdump::math

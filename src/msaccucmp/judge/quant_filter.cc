@@ -1,0 +1,113 @@
+// What lies between a quantisation and its inverse has no counterpart in the original model (cann.md 4.5).
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "base/scratch_vector.h"
+#include "base/text.h"
+#include "msaccucmp/judge/fusion_rules.h"
+
+namespace opdump::msaccucmp {
+namespace {
+
+using format::FusionOp;
+using format::FusionOutput;
+
+// As Caffe, TensorFlow and ONNX models call what the quantising tools add.
+constexpr std::array<std::string_view, 5> kQuantNames = {"_quant_layer", "/AscendQuant", "/AscendWeightQuant",
+                                                         ".quant", ".weight_quant"};
+constexpr std::array<std::string_view, 6> kInverseNames = {
+    "_dequant_layer", "_anti_quant_layer", "/AscendDequant", "/AntiQuant", ".dequant", ".anti_quant"};
+
+enum class Kind : std::uint8_t { normal, middle, quant, inverse };
+
+template <std::size_t N>
+bool holds_one_of(const FusionOp& op, const std::array<std::string_view, N>& words) {
+  const std::string originals = join(op.original_names, "");
+  for (const std::string_view word : words)
+    if (op.name.find(word) != std::string::npos || originals.find(word) != std::string::npos) return true;
+  return false;
+}
+
+std::optional<Kind> kind_of(const FusionOutput& output, bool quant, bool inverse, Kind otherwise) {
+  if (!quant && !inverse) return otherwise;
+  if (quant && output.dtype == "DT_INT8") return Kind::quant;
+  if (inverse && output.dtype == "DT_FLOAT16") return Kind::inverse;
+  return std::nullopt;
+}
+
+class Filter {
+ public:
+  Filter(const NumberedNames& names, Journal& journal) : names_(names), journal_(journal) {}
+
+  Result<bool> is_filtered(const FusionOp& op) {
+    const bool quant = holds_one_of(op, kQuantNames), inverse = holds_one_of(op, kInverseNames);
+    const bool between = is_between(op);
+    const Kind otherwise = between ? Kind::middle : Kind::normal;
+    const Outputs outputs{static_cast<std::uint32_t>(kinds_.size()),
+                          static_cast<std::uint32_t>(op.outputs.size())};
+    bool ends = true;
+    for (const FusionOutput& output : op.outputs) {
+      const auto kind = kind_of(output, quant, inverse, otherwise);
+      if (!kind)
+        journal_.warn("[" + op.name +
+                      "] this op looks like a quantization op, but it does not have proper output type");
+      OPDUMP_CHECK_OK(kinds_.push_back(kind.value_or(otherwise)));
+      ends = ends && kind.value_or(otherwise) == Kind::inverse;
+    }
+    OPDUMP_CHECK_OK(outputs_.resize(names_.size(), {}));
+    outputs_[*names_.find(op.name)] = outputs;
+    return between && !ends;
+  }
+
+ private:
+  struct Outputs {  // of an operator, in kinds_
+    std::uint32_t begin = 0, count = 0;
+  };
+
+  // True if an input is quantised.
+  bool is_between(const FusionOp& op) const {
+    for (const std::string& input : op.inputs) {
+      const std::size_t colon = input.rfind(':');
+      if (colon == std::string::npos) continue;
+      const std::string_view name = std::string_view(input).substr(0, colon);
+      const auto index = parse_uint64(std::string_view(input).substr(colon + 1));
+      if (!index) {
+        journal_.warn("[" + op.name + "] the input operator of op with index " + input + " is invalid.");
+        continue;
+      }
+      const auto kind = kind_at(name, *index);
+      if (!kind) {
+        journal_.warn("[" + op.name + "] the input operator of op " + std::string(name) +
+                      " does not exist in previous graph.");
+        continue;
+      }
+      if (*kind == Kind::quant || *kind == Kind::middle) return true;
+    }
+    return false;
+  }
+
+  // Of an output of an operator that came before.
+  std::optional<Kind> kind_at(std::string_view op, std::uint64_t index) const {
+    const auto number = names_.find(op);
+    if (!number || *number >= outputs_.size() || index >= outputs_[*number].count) return std::nullopt;
+    return kinds_[outputs_[*number].begin + index];
+  }
+
+  const NumberedNames& names_;
+  Journal& journal_;
+  ScratchVector<Outputs> outputs_;  // by the number of the operator's name
+  ScratchVector<Kind> kinds_;
+};
+
+}  // namespace
+
+Result<> FusionRules::filter_quantised(Journal& journal) {
+  Filter filter(texts_, journal);
+  for (std::uint32_t i = 0; i < op_count(); ++i) {
+    OPDUMP_TRY(ops_[in_sequence(i)].is_filtered, filter.is_filtered(op(in_sequence(i)).op));
+  }
+  return ok();
+}
+
+}  // namespace opdump::msaccucmp

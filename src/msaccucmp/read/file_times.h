@@ -1,0 +1,20 @@
+// What msaccucmp says when it puts the files of an operator in order: which names do not tell when they were
+// written, or which slice they are. Files whose names are numbers are looked up in mapping.csv here, and are
+// not spoken of.
+#pragma once
+
+#include <string>
+
+#include "msaccucmp/failure.h"
+#include "msaccucmp/read/dump_folder.h"
+
+namespace opdump::msaccucmp {
+
+// Of an operator between two runs of the accelerator: also its last file, of which the time counts.
+void warn_of_times(const OperatorFiles& files, Journal& journal);
+
+// "[op] [Offline] ['a', 'b']", and what several files leave open.
+void tell_files(const DumpFolder& folder, const std::string& op, const OperatorFiles& files,
+                Journal& journal);
+
+}  // namespace opdump::msaccucmp

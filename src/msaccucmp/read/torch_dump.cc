@@ -1,0 +1,361 @@
+#include "msaccucmp/read/torch_dump.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <span>
+#include <system_error>
+#include <vector>
+
+#include "base/file.h"
+#include "base/first_index.h"
+#include "base/packing.h"
+#include "base/record_sorter.h"
+#include "base/text.h"
+
+namespace opdump::msaccucmp {
+namespace {
+
+using format::H5Attribute;
+using format::H5Dataset;
+
+constexpr std::size_t kMostOperators = 1000000;
+constexpr std::uint64_t kMostZeros = 1 << 20;  // bytes that were never written, for each byte of the file
+constexpr std::int64_t kTensor = 0;            // of the attribute Type
+
+// Operators of other devices that are one on the accelerator: their executions are counted together.
+constexpr std::array<std::string_view, 2> kConvolutions = {"CudnnConvolutionBackward",
+                                                           "ThnnConvDepthwise2DBackward"};
+
+constexpr std::pair<std::string_view, std::string_view> kOperators[] = {
+    {"CudnnBatchNormBackward", "NativeBatchNormBackward"},
+    {"NativeBatchNormBackward", "CudnnBatchNormBackward"},
+    {"CudnnConvolutionBackward", "NpuConvolutionBackward"},
+    {"ThnnConvDepthwise2DBackward", "NpuConvolutionBackward"},
+    {"NpuConvolutionBackward", "CudnnConvolutionBackward"},
+    {"NpuConvolutionBackward", "ThnnConvDepthwise2DBackward"}};
+
+struct Parameter {
+  std::string_view op, name, other;
+};
+constexpr Parameter kParameters[] = {{"CudnnBatchNormBackward", "epsilon", "eps"},
+                                     {"NativeBatchNormBackward", "eps", "epsilon"},
+                                     {"CudnnConvolutionBackward", "self", "input"},
+                                     {"ThnnConvDepthwise2DBackward", "self", "input"},
+                                     {"NpuConvolutionBackward", "input", "self"}};
+
+// "/{op}/{order}/{side}/{argument}"
+struct Place {
+  std::string op;
+  std::int64_t order = 0;
+  std::string side, argument;
+};
+
+std::optional<Place> place_of(std::string_view path) {
+  const auto parts = split(path, '/');
+  if (parts.size() < 5) return std::nullopt;
+  const auto order = parse_int64(parts[2]);
+  if (!order || *order < 0) return std::nullopt;
+  const std::size_t argument = parts[1].size() + parts[2].size() + parts[3].size() + 4;
+  return Place{std::string(parts[1]), *order, std::string(parts[3]), std::string(path.substr(argument))};
+}
+
+// The operator whose executions are counted with those of `op`.
+std::string_view counted_as(std::string_view op) {
+  return std::ranges::find(kConvolutions, op) != kConvolutions.end() ? kConvolutions[0] : op;
+}
+
+std::string replaced(const std::string& text, std::string_view what, std::string_view by) {
+  return std::string(by) + text.substr(what.size());
+}
+
+// The order of list_h5.
+bool is_before(std::string_view left, std::string_view right) {
+  const auto rank = [](char c) { return c == '/' ? 0U : static_cast<unsigned char>(c); };
+  return std::ranges::lexicographical_compare(left, right, {}, rank, rank);
+}
+
+std::string pack(const H5Dataset& dataset) {
+  std::string bytes;
+  Packer out(bytes);
+  const auto put = [&](std::span<const std::int64_t> values) {
+    out.number(values.size());
+    for (const std::int64_t value : values) out.signed_number(value);
+  };
+  out.text(dataset.path);
+  out.object(dataset.dtype);
+  put(dataset.shape.dims());
+  out.number(dataset.stored_bytes);
+  out.number(dataset.extent ? 1 : 0);
+  if (dataset.extent) out.object(*dataset.extent);
+  out.text(dataset.fault);
+  for (const H5Attribute& attribute : dataset.attributes) {
+    out.text(attribute.name);
+    out.number(attribute.is_list ? 1 : 0);
+    put(attribute.values);
+  }
+  return bytes;
+}
+
+std::string_view path_of(std::string_view packed) { return Unpacker(packed).text(); }
+
+H5Dataset unpack(std::string_view packed) {
+  Unpacker in(packed);
+  const auto numbers = [&] {
+    std::vector<std::int64_t> values(in.number());
+    for (std::int64_t& value : values) value = in.signed_number();
+    return values;
+  };
+  H5Dataset dataset;
+  dataset.path = in.text();
+  dataset.dtype = in.object<model::DType>();
+  dataset.shape = model::Shape(numbers());
+  dataset.stored_bytes = in.number();
+  if (in.number() != 0) dataset.extent = in.object<format::Extent>();
+  dataset.fault = in.text();
+  while (!in.is_empty()) {
+    H5Attribute& attribute = dataset.attributes.emplace_back();
+    attribute.name = in.text();
+    attribute.is_list = in.number() != 0;
+    attribute.values = numbers();
+  }
+  return dataset;
+}
+
+}  // namespace
+
+Outcome<TorchDump> TorchDump::open(const std::string& path, bool with_inputs, Journal& journal) {
+  TorchDump dump(path);
+  if (const auto added = dump.add_all(with_inputs); !added) {
+    journal.error("Open " + path + " failed!");
+    journal.error(added.error().message());
+    return Failure{Status::open_file, ""};
+  }
+  if (dump.state_ == "recording")
+    journal.warn("The recording of " + path + " did not end, what it lacks may have been there.");
+  else if (!dump.state_.empty() && dump.state_ != "complete")
+    journal.warn("The recording of " + path + " is incomplete, what it lacks may have been there.");
+  if (dump.call_count() <= kMostOperators) return dump;
+  return journal.fail(Status::out_of_bounds, "The number of ops in " + path + " exceeds the range!");
+}
+
+// Puts the datasets in the order of calls. If several operators that are counted together have the same
+// number in the file, the last one has it.
+Result<> TorchDump::add_all(bool with_inputs) {
+  RecordSorter sorter;
+  std::uint64_t number = 0;
+  std::string record;
+  const auto add_dataset = [&](const H5Dataset& dataset) {
+    const auto place = place_of(dataset.path);
+    if (!place) return;
+    const bool is_input = place->side == "input";
+    has_inputs_ = has_inputs_ || is_input;
+    const bool is_kept = dataset.find_number("Type") == kTensor && (!is_input || with_inputs);
+    const std::string_view counted = counted_as(place->op);
+    record.clear();
+    SortKey(record).text(counted).signed_number(place->order).number(place->op == counted ? 1 : 0);
+    SortKey(record).number(++number);
+    Packer out(record);
+    out.text(place->op);
+    out.text(is_kept ? pack(dataset) : "");
+    sorter.add(record);
+  };
+  OPDUMP_CHECK_OK(
+      format::list_h5(path_, add_dataset, [&](format::H5State state) { state_ = std::move(state.state); }));
+  return sorter.visit(
+      [&](std::string_view dataset) { return call_count() > kMostOperators ? ok() : add(dataset); });
+}
+
+// Adds a dataset of the last call, or of a new one behind it.
+Result<> TorchDump::add(std::string_view record) {
+  SortKeyReader key(record);
+  key.text();
+  const std::int64_t order = key.signed_number();
+  key.number();
+  const std::uint64_t number = key.number();
+  Unpacker in(key.rest());
+  const std::string_view op = in.text(), packed = in.text();
+  if (call_from(op, order) == call_count()) OPDUMP_CHECK_OK(add_call(op, order));
+  Call& call = calls_[call_count() - 1];
+  if (packed.empty() || texts_.at(call.op) != op) return ok();
+  OPDUMP_TRY(const std::uint32_t place, keep(packed));
+  OPDUMP_CHECK_OK(tensors_.push_back(place));
+  const H5Dataset dataset = unpack(packed);
+  call.stored_bytes += dataset.stored_bytes;
+  const std::int64_t device = dataset.find_number("DeviceType").value_or(kCpuDevice);
+  if (device == kCpuDevice || (device_from_ != 0 && device_from_ < number)) return ok();
+  device_ = device;
+  device_from_ = number;
+  return ok();
+}
+
+Result<> TorchDump::add_call(std::string_view op, std::int64_t order) {
+  Call call{0, 0, order, tensors_.size(), 0};
+  OPDUMP_TRY(call.op, keep(op));
+  if (!calls_.empty()) {
+    const Call& last = calls_[call_count() - 1];
+    if (counted_as(texts_.at(last.op)) == counted_as(op)) call.index = last.index + 1;
+  }
+  last_order_ = std::max(last_order_, order);
+  return calls_.push_back(call);
+}
+
+Result<std::uint32_t> TorchDump::keep(std::string_view text) {
+  if (const auto place = texts_.add(text)) return *place;
+  return Error(Code::limit, path_ + ": too many tensors");
+}
+
+std::size_t TorchDump::tensors_end(std::size_t call) const {
+  return call + 1 < call_count() ? calls_[call + 1].begin : tensor_count();
+}
+
+// The first call of those that are counted with `op` that has the number `order` or a later one, or the one
+// behind them.
+std::size_t TorchDump::call_from(std::string_view op, std::int64_t order) const {
+  const std::pair wanted(counted_as(op), order);
+  return first_index(0, call_count(), [&](std::size_t i) {
+    const Call& call = calls_[i];
+    return std::pair(counted_as(texts_.at(call.op)), call.order) >= wanted;
+  });
+}
+
+TorchCall TorchDump::call(std::size_t i) const {
+  const Call& call = calls_[i];
+  const std::string op(texts_.at(call.op));
+  return {
+      op + ":" + std::to_string(call.index), op, call.order, call.begin, tensors_end(i), call.stored_bytes};
+}
+
+H5Dataset TorchDump::tensor(std::size_t i) const { return unpack(texts_.at(tensors_[i])); }
+
+std::optional<TorchCall> TorchDump::find(std::string_view key) const {
+  const std::size_t colon = key.rfind(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  const auto index = parse_int64(key.substr(colon + 1));
+  const std::size_t first = call_from(key.substr(0, colon), 0);
+  if (!index || static_cast<std::uint64_t>(*index) >= call_count() - first) return std::nullopt;
+  TorchCall found = call(first + static_cast<std::uint64_t>(*index));
+  if (found.key != key || found.is_empty()) return std::nullopt;
+  return found;
+}
+
+std::optional<H5Dataset> TorchDump::find_tensor(std::string_view path) const {
+  const auto place = place_of(path);
+  const std::size_t call = place ? call_from(place->op, place->order) : call_count();
+  if (call == call_count()) return std::nullopt;
+  const auto path_at = [&](std::size_t i) { return path_of(texts_.at(tensors_[i])); };
+  const std::size_t end = tensors_end(call);
+  const std::size_t found =
+      first_index(calls_[call].begin, end, [&](std::size_t i) { return !is_before(path_at(i), path); });
+  if (found == end || path_at(found) != path) return std::nullopt;
+  return tensor(found);
+}
+
+Outcome<TensorData> TorchDump::read(const H5Dataset& dataset, Journal& journal) const {
+  TensorData data{dataset.dtype, dataset.shape, nullptr, nullptr};
+  const auto failed = [&] {
+    journal.error("Read dataset:" + dataset.path + " failed!");
+    return Failure{Status::parse_dump, ""};
+  };
+  if (!dataset.fault.empty() || dataset.dtype == model::DType::undefined) return failed();
+  if (dataset.extent) {
+    auto mapped = MappedFile::open(path_);
+    if (!mapped) return journal.fail(Status::invalid_dump, mapped.error().message());
+    const auto file = std::make_shared<MappedFile>(std::move(*mapped));
+    data.bytes = file->bytes().data() + dataset.extent->offset;
+    data.owner = file;
+    return data;
+  }
+  if (dataset.stored_bytes == 0) {  // never written: zeros
+    std::error_code error;
+    const std::uint64_t in_file = std::filesystem::file_size(path_, error);
+    if (error || data.view().byte_count() / kMostZeros > in_file) return failed();
+    OPDUMP_TRY(const auto memory, make_memory(data.view().byte_count(), journal));
+    data.bytes = memory.get();
+    data.owner = memory;
+    return data;
+  }
+  auto elements = format::read_h5_elements(path_, dataset);
+  if (!elements) return failed();
+  const auto memory = std::make_shared<Scratch>(std::move(*elements));
+  data.bytes = memory->data();
+  data.owner = memory;
+  return data;
+}
+
+// The key that the same execution has on the other device.
+std::string TorchPairing::other_key(const std::string& key, const std::string& op,
+                                    std::int64_t device) const {
+  const TorchDump& other = device == kNpuDevice ? mine_ : golden_;
+  for (const auto& [from, to] : kOperators)
+    if (from == op)
+      if (std::string changed = replaced(key, from, to); other.find(changed)) return changed;
+  if (key.starts_with("Npu") && device == kCpuDevice) return replaced(key, "Npu", "Thnn");
+  if (key.starts_with("Npu") && device == kGpuDevice) return replaced(key, "Npu", "Cudnn");
+  if (key.starts_with("Thnn")) return replaced(key, "Thnn", "Npu");
+  if (key.starts_with("Cudnn")) return replaced(key, "Cudnn", "Npu");
+  return key;
+}
+
+// Where `tensor` would be in the other file; "" if its argument has no counterpart.
+std::string TorchPairing::path_in(const TorchDump& other, const TorchCall& call, const std::string& other_key,
+                                  const H5Dataset& tensor) const {
+  const auto place = place_of(tensor.path);
+  if (!place) return "";
+  const auto target = other.find(other_key);
+  std::int64_t order = target ? target->order : other.order_after_all();
+  if (!mine_.has_inputs()) order = place->order;  // mine was loaded: the numbers are the same
+  const std::string op = other_key.substr(0, other_key.find(':'));
+  const std::string begin = "/" + op + "/" + std::to_string(order) + "/" + place->side + "/";
+  if (other.find_tensor(begin + place->argument)) return begin + place->argument;
+  const std::string name = place->argument.substr(place->argument.rfind('/') + 1);
+  for (const Parameter& parameter : kParameters)
+    if (parameter.op == call.op && parameter.name == name)
+      return begin + place->argument.substr(0, place->argument.size() - name.size()) +
+             std::string(parameter.other);
+  return "";
+}
+
+std::string TorchPairing::golden_key(const TorchCall& call) const {
+  return golden_.find(call.key) ? call.key : other_key(call.key, call.op, golden_.device());
+}
+
+bool TorchPairing::has_golden(const TorchCall& call) const {
+  return golden_.find(golden_key(call)).has_value();
+}
+
+std::optional<H5Dataset> TorchPairing::golden_of(const TorchCall& call, const H5Dataset& tensor) const {
+  const std::string key = golden_key(call);
+  if (!golden_.find(key)) return std::nullopt;
+  return golden_.find_tensor(path_in(golden_, call, key, tensor));
+}
+
+void TorchPairing::visit_unmatched(const std::function<void(const Unmatched&)>& take) const {
+  const auto message = [](const std::string& path) {
+    return "No data match with " + path + " in my dump data.";
+  };
+  for (std::size_t i = 0; i < golden_.call_count(); ++i) {
+    const TorchCall call = golden_.call(i);
+    if (call.is_empty()) continue;
+    const std::string key = mine_.find(call.key) ? call.key : other_key(call.key, call.op, kNpuDevice);
+    const auto mine = mine_.find(key);
+    const auto is_matched = [&](std::size_t tensor) {
+      return (mine || !mine_.has_inputs()) &&
+             mine_.find_tensor(path_in(mine_, call, key, golden_.tensor(tensor)));
+    };
+    bool any_matched = false;
+    for (std::size_t i = call.begin; i < call.end && !any_matched; ++i) any_matched = is_matched(i);
+    if (!any_matched) {
+      const std::string path = "/" + call.op + "/" + std::to_string(call.order);
+      take({mine_.order_after_all(), "NaN", path, message(path)});
+      continue;
+    }
+    for (std::size_t tensor = call.begin; tensor < call.end; ++tensor) {
+      if (is_matched(tensor)) continue;
+      const std::string path = golden_.tensor(tensor).path;
+      take({mine ? mine->order : mine_.order_after_all(), key.substr(0, key.find(':')), path, message(path)});
+    }
+  }
+}
+
+}  // namespace opdump::msaccucmp

@@ -1,0 +1,100 @@
+// `opdump msaccucmp compare`: options, checks and the ways in which two things can be compared
+// (cann.md 4.3, 4.4).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "group/shared_work.h"
+#include "msaccucmp/failure.h"
+#include "msaccucmp/judge/algorithms.h"
+#include "msaccucmp/judge/fusion_rules.h"
+#include "msaccucmp/judge/layout_match.h"
+#include "msaccucmp/verbs/msaccucmp.h"
+#include "msaccucmp/write/result_table.h"
+
+namespace opdump::msaccucmp {
+
+struct CompareArguments {
+  std::string mine, golden;                           // -m, -g
+  std::string fusion, quant_fusion, no_fusion;        // -f, -q, -cf; "" if not given
+  std::string output;                                 // -out
+  std::string custom;                                 // -c
+  std::string algorithms = "all", algorithm_options;  // -alg, -a
+  bool maps = false, detects_overflow = false, advises = false, in_slices = false;
+  std::optional<std::string> range, select;                  // -r, -s
+  std::optional<std::int64_t> post_process;                  // -p
+  std::int64_t max_elements = 0;                             // -max
+  std::int64_t version = 2;                                  // -v
+  std::optional<std::string> op, output_index, input_index;  // -op, -o, -i
+  bool ignores_details = false;                              // --ignore_single_op_result
+  std::int64_t top_count = 20;                               // -n
+  std::optional<std::int64_t> max_lines;                     // -ml
+  // Whether the last three are spelled as words of their own, not as "-n5" or "--top".
+  bool spells_ignoring = false, spells_top_count = false, spells_max_lines = false;
+  const group::Share* share = nullptr;  // of the processes that mpirun has started; null if alone
+};
+
+// Whether this process says and writes what came of the comparison.
+bool is_leader(const CompareArguments& arguments);
+
+// Reads the words after "compare". Before it were words that nobody knows. Errors: usage -- what argparse
+// prints, with the usage. Nothing: -h was asked.
+Result<std::optional<CompareArguments>> parse_compare_arguments(std::span<const char* const> words,
+                                                                std::vector<std::string> unrecognized);
+
+// Runs it all; the status is the program's.
+Result<int> run_compare(std::span<const char* const> words, std::vector<std::string> unrecognized);
+
+// ---- shared by the parts of the verb ----
+
+// What a journal holds as lines of the log, and empties it.
+std::string take_text(Journal& journal);
+// Prints that.
+void print_journal(Journal& journal);
+
+// The original's checks of a path that is read. Says what is wrong. `path` is shown as it is given.
+Status check_input_path(const std::string& path, PathKind kind, Journal& journal);
+// Creates the directory if there is none, and checks that it can be written to.
+Status check_output_directory(const std::string& path, Journal& journal);
+// real_path() as text.
+std::string real_text(const std::string& path);
+// "20261121113152": local time, for names of results.
+std::string time_stamp();
+
+// Operators chosen by "id" (-r, -s).
+struct RangeChoice {
+  std::int64_t start = 1, end = -1, step = 1;
+};
+using SequenceChoice = std::variant<RangeChoice, std::vector<std::int64_t>>;
+Outcome<SequenceChoice> parse_choice(const CompareArguments& arguments, Journal& journal);
+// Fits the choice to operators numbered up to `last`.
+Status check_choice(SequenceChoice& choice, std::int64_t last, Journal& journal);
+// The groups of the operators that are chosen, in the order of their numbers.
+std::vector<std::uint32_t> chosen_groups(const SequenceChoice& choice, const FusionRules& rules);
+
+// What a user has added with -c.
+struct Plugins {
+  std::map<std::string, CustomAlgorithm> algorithms;
+  LayoutPlugin layouts;
+};
+Outcome<Plugins> find_plugins(const CompareArguments& arguments, bool with_layouts, Journal& journal);
+
+// Says what to look at first, and writes it to `folder`/advisor_summary.txt. `table` is the path of the rows.
+void write_advice(const std::string& folder, const std::string& table, const Row& header,
+                  const ResultRows& rows, const std::vector<std::string>& input_nodes, Journal& journal);
+
+// The ways of comparing. Each says what it does and returns the status.
+Status compare_arrays(const CompareArguments& arguments);  // two .npy files
+// Two dumps. Fails if they could not be compared at all; the value tells how it went.
+Outcome<Status> compare_folders(const CompareArguments& arguments, const std::string& file_prefix = "");
+Status compare_batch(const CompareArguments& arguments);  // -f is a directory
+Status compare_h5(const CompareArguments& arguments);     // two .h5 files
+
+}  // namespace opdump::msaccucmp

@@ -1,0 +1,300 @@
+#include "msaccucmp/verbs/compare_setup.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "base/worker_pool.h"
+#include "format/graphs/fusion_json.h"
+#include "msaccucmp/read/rules_text.h"
+
+namespace opdump::msaccucmp {
+namespace {
+using Done = Outcome<std::monostate>;
+
+constexpr std::int64_t kLeastLines = 10000, kMostLines = 1000000, kMostTop = 10000;
+
+Failure tell_no_room(const Error& error, Journal& journal) {
+  return journal.fail(Status::open_file, error.message());
+}
+
+Outcome<FusionRules> read_rules(const std::string& path, Journal& journal) {
+  warn_of_size(path, journal);
+  auto text = RulesText::read(path);
+  if (!text) return journal.fail(Status::open_file, text.error().message());
+  FusionRules rules;
+  const auto read = format::decode_fusion_json(
+      text->text(), path,
+      [&](std::size_t graph, format::FusionOp op) { return rules.add(graph, std::move(op)); });
+  if (!read) return tell_bad_rules(read.error(), journal);
+  text = RulesText();  // what was read of it counts as memory
+  if (const auto finished = rules.finish(); !finished) return tell_no_room(finished.error(), journal);
+  if (const auto done = rules.filter_quantised(journal); !done) return tell_no_room(done.error(), journal);
+  return rules;
+}
+
+// Rules, or says why there are none.
+Outcome<FusionRules> checked(Result<FusionRules> rules, Journal& journal) {
+  if (rules) return std::move(*rules);
+  return tell_no_room(rules.error(), journal);
+}
+
+bool is_number(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// What must be given and what must not for a pair of kinds of dumps (cann.md 4.4).
+class KindCheck {
+ public:
+  KindCheck(const CompareArguments& arguments, const DumpFolder& mine, const DumpFolder& golden,
+            Journal& journal)
+      : arguments_(arguments), mine_(mine), golden_(golden), journal_(journal) {}
+
+  Done check() const {
+    if (mine_.kind() == DumpKind::original) return impossible();
+    return mine_.kind() == DumpKind::npu ? check_npu() : check_quantised();
+  }
+
+ private:
+  Failure fail(Status status, std::string_view what) const {
+    return journal_.fail(status, "When the left " + mine_.description() + " and the right " +
+                                     golden_.description() + ", " + std::string(what) + ".");
+  }
+  Failure impossible() const { return fail(Status::dump_kind, "this scenario cannot be compared"); }
+  Failure misses(std::string_view option, Status status = Status::invalid_parameter) const {
+    return fail(status, "the " + std::string(option) + " parameter is required");
+  }
+  Failure needs_no(std::string_view options, Status status = Status::invalid_parameter) const {
+    return fail(status, "there is no need to enter the " + std::string(options) + " parameter");
+  }
+
+  Done check_npu() const {
+    const bool has_fusion = !arguments_.fusion.empty(), has_quant = !arguments_.quant_fusion.empty(),
+               has_unfused = !arguments_.no_fusion.empty();
+    if (golden_.kind() == DumpKind::npu) {
+      if (mine_.is_quantised() != golden_.is_quantised()) return impossible();
+      if (has_fusion && !has_unfused) return misses("-cf");
+      if (!has_fusion && has_unfused) return misses("-f");
+      if (has_quant) return needs_no("-q");
+    } else if (golden_.kind() == DumpKind::original) {
+      if (!has_fusion) return misses("-f");
+      if (has_unfused) return needs_no("-cf");
+      if (mine_.is_quantised() && !has_quant) return misses("-q");
+      if (!mine_.is_quantised() && has_quant) return needs_no("-q");
+    } else {
+      if (!mine_.is_quantised()) return impossible();
+      if (!has_fusion) return misses("-f");
+      if (has_quant || has_unfused) return needs_no("-q or -cf");
+    }
+    return std::monostate{};
+  }
+
+  Done check_quantised() const {
+    if (!arguments_.no_fusion.empty()) return needs_no("-cf", Status::dump_kind);
+    if (golden_.kind() != DumpKind::original) return impossible();
+    if (arguments_.quant_fusion.empty()) return misses("-q", Status::dump_kind);
+    if (!arguments_.fusion.empty()) return needs_no("-f", Status::dump_kind);
+    return std::monostate{};
+  }
+
+  const CompareArguments& arguments_;
+  const DumpFolder& mine_;
+  const DumpFolder& golden_;
+  Journal& journal_;
+};
+
+class Preparation {
+ public:
+  Preparation(const CompareArguments& arguments, Journal& journal) : journal_(journal) {
+    setup_->arguments = arguments;
+  }
+
+  Outcome<std::unique_ptr<CompareSetup>> prepare() {
+    for (const auto step :
+         {&Preparation::read_arguments, &Preparation::check_rule_files, &Preparation::check_single,
+          &Preparation::make_output, &Preparation::scan, &Preparation::make_rules, &Preparation::choose}) {
+      auto done = (this->*step)();
+      if (!done) return done.take_error();
+    }
+    return std::move(setup_);
+  }
+
+ private:
+  const CompareArguments& arguments() const { return setup_->arguments; }
+
+  bool is_single() const { return arguments().op && !arguments().op->empty(); }
+
+  Done read_arguments() {
+    if (is_single()) {
+      OPDUMP_TRY([[maybe_unused]] const std::monostate numbers, check_numbers());
+    }
+    OPDUMP_TRY(setup_->plugins, find_plugins(arguments(), true, journal_));
+    OPDUMP_TRY(
+        setup_->algorithms,
+        AlgorithmSet::select(
+            {arguments().algorithms, arguments().algorithm_options, setup_->plugins.algorithms}, journal_));
+    const auto is_given = [](const std::optional<std::string>& text) { return text && !text->empty(); };
+    if (is_given(arguments().range) || is_given(arguments().select)) {
+      OPDUMP_TRY(setup_->choice, parse_choice(arguments(), journal_));
+    }
+    return std::monostate{};
+  }
+
+  Done check_numbers() {
+    if (const auto lines = arguments().max_lines; lines && (*lines < kLeastLines || *lines > kMostLines)) {
+      journal_.error("The --max_line argument index (" + std::to_string(*lines) +
+                     ") is out of range 10000 - 1000000. Please check the index.");
+      return Failure{Status::invalid_parameter, ""};
+    }
+    for (const auto& index : {arguments().output_index, arguments().input_index})
+      if (index && !index->empty() && !is_number(*index))
+        return journal_.fail(
+            Status::invalid_parameter,
+            "The detail index '" + *index + "' is invalid. It only supports 'natural number'.");
+    return std::monostate{};
+  }
+
+  Done check_rule_files() {
+    for (std::string* path :
+         {&setup_->arguments.fusion, &setup_->arguments.quant_fusion, &setup_->arguments.no_fusion}) {
+      if (path->empty()) continue;
+      *path = real_text(*path);
+      if (const Status status = check_input_path(*path, PathKind::file, journal_); status != Status::ok)
+        return Failure{status, ""};
+    }
+    return std::monostate{};
+  }
+
+  Done check_single() {
+    if (!is_single()) return std::monostate{};
+    const bool is_plain = std::ranges::all_of(*arguments().op, [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+             std::string_view("_\\./:()=-").find(c) != std::string_view::npos;
+    });
+    if (!is_plain)
+      return journal_.fail(Status::invalid_parameter, "The name '" + *arguments().op +
+                                                          "' is invalid. It only supports "
+                                                          "'\"A-Za-z0-9_\\./:()=-\"'.");
+    const std::int64_t count = arguments().top_count;
+    if (count >= 1 && count <= kMostTop) return std::monostate{};
+    return journal_.fail(Status::out_of_bounds, "The top n index (" + std::to_string(count) +
+                                                    ") is out of range [1, 10000]. Please check the index.");
+  }
+
+  Done make_output() {
+    setup_->output = real_text(arguments().output);
+    const Status status = check_output_directory(setup_->output, journal_);
+    if (status != Status::ok) return Failure{status, ""};
+    return std::monostate{};
+  }
+
+  // A folder, or a file of rules, that is read while others are.
+  template <typename T>
+  struct Input {
+    std::optional<Outcome<T>> value;
+    Journal journal;
+
+    // What was said is told now.
+    Outcome<T> take(Journal& to) {
+      journal.visit([&](const Journal::Line& line) { to.add(line.severity, line.text); });
+      journal.clear();
+      return std::move(*value);
+    }
+  };
+
+  Outcome<DumpFolder> scan(const std::string& text, Journal& journal) const {
+    const std::string path = real_text(text);
+    if (const Status status = check_input_path(path, PathKind::directory, journal); status != Status::ok)
+      return Failure{status, ""};
+    return DumpFolder::scan(path, arguments().in_slices, !arguments().fusion.empty(), journal);
+  }
+
+  const std::string& first_rules() const {
+    return arguments().fusion.empty() ? arguments().quant_fusion : arguments().fusion;
+  }
+
+  Done scan() {
+    setup_->has_rules = !first_rules().empty();
+    Input<DumpFolder> mine, golden;
+    const unsigned threads = arguments().share == nullptr ? 0 : arguments().share->threads;
+    parallel_for(3, threads, [&](std::size_t i) {
+      if (i == 0 && setup_->has_rules) rules_.value = read_rules(first_rules(), rules_.journal);
+      if (i == 1) mine.value = scan(arguments().mine, mine.journal);
+      if (i == 2) golden.value = scan(arguments().golden, golden.journal);
+    });
+    OPDUMP_TRY(setup_->mine, mine.take(journal_));
+    OPDUMP_TRY(setup_->golden, golden.take(journal_));
+    if (setup_->mine.files().first_path().ends_with(".npy")) setup_->arguments.detects_overflow = false;
+    return KindCheck(arguments(), setup_->mine, setup_->golden, journal_).check();
+  }
+
+  Done make_rules() {
+    const std::string& quantised = arguments().quant_fusion;
+    if (!setup_->has_rules) return std::monostate{};
+    OPDUMP_TRY(setup_->rules, rules_.take(journal_));
+    if (arguments().fusion.empty()) return std::monostate{};
+    if (!quantised.empty()) {
+      OPDUMP_TRY(const FusionRules other, read_rules(quantised, journal_));
+      OPDUMP_TRY(setup_->rules,
+                 checked(merge_quantised(std::move(setup_->rules), other, journal_), journal_));
+    } else if (!arguments().no_fusion.empty()) {
+      OPDUMP_TRY(const FusionRules other, read_rules(arguments().no_fusion, journal_));
+      OPDUMP_TRY(setup_->rules, checked(merge_unfused(setup_->rules, other, journal_), journal_));
+    }
+    return std::monostate{};
+  }
+
+  Done choose() {
+    if (!setup_->choice) return std::monostate{};
+    const FusionRules& rules = setup_->rules;
+    const std::uint32_t count = rules.op_count();
+    const std::int64_t last = count == 0 ? 0 : rules.sequence_of(rules.in_sequence(count - 1));
+    const Status status = check_choice(*setup_->choice, last, journal_);
+    if (status != Status::ok) return Failure{status, ""};
+    return std::monostate{};
+  }
+
+  Journal& journal_;
+  std::unique_ptr<CompareSetup> setup_ = std::make_unique<CompareSetup>();
+  Input<FusionRules> rules_;
+};
+
+}  // namespace
+
+Failure tell_bad_rules(const Error& error, Journal& journal) {
+  if (error.code() == Code::io || error.code() == Code::limit) return tell_no_room(error, journal);
+  if (error.code() == Code::not_found)
+    journal.warn(error.message());
+  else
+    journal.error(error.message());
+  return Failure{Status::invalid_json, ""};
+}
+
+bool CompareSetup::tells_sequence() const { return arguments.range || arguments.select; }
+
+GroupComparison CompareSetup::comparison(std::size_t tasks) const {
+  TableColumns columns;
+  columns.has_sequence = tells_sequence();
+  columns.has_overflow = arguments.detects_overflow;
+  columns.has_my_address = !mine.holds_npy();
+  columns.has_golden_address = !golden.holds_npy();
+  columns.algorithms = algorithms.names();
+  const std::size_t cores = worker_count(arguments.share == nullptr ? 0 : arguments.share->threads);
+  if (arguments.share != nullptr) tasks /= arguments.share->size;
+  return {mine,
+          golden,
+          rules,
+          algorithms,
+          columns,
+          plugins.layouts,
+          static_cast<std::uint64_t>(arguments.max_elements),
+          static_cast<unsigned>(std::max<std::size_t>(1, cores / std::clamp<std::size_t>(tasks, 1, cores)))};
+}
+
+Outcome<std::unique_ptr<CompareSetup>> prepare_comparison(const CompareArguments& arguments,
+                                                          Journal& journal) {
+  return Preparation(arguments, journal).prepare();
+}
+
+}  // namespace opdump::msaccucmp
