@@ -218,7 +218,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   dump/write/existing_dump.cc
   dump/write/ge_graph_files.cc
   dump/write/graph_files.cc
-  dump/write/layout.cc
+  dump/write/scheme_writer.cc
   dump/write/model_tree.cc
   dump/write/npy_file.cc
   dump/write/rank_tree.cc
@@ -289,7 +289,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/share.cc
   compare/statistics.cc
   compare/tasks.cc
-  compare/telling_slots.cc
+  compare/key_slots.cc
   compare/verdict.cc
 )
 set(OPDUMP_TESTS_compare

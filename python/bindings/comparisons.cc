@@ -7,8 +7,8 @@
 
 #include "bindings.h"
 #include "compare/compare.h"
+#include "compare/key_slots.h"
 #include "compare/names.h"
-#include "compare/telling_slots.h"
 #include "report/csv.h"
 #include "report/jsonl.h"
 #include "report/summary.h"
@@ -34,7 +34,7 @@ struct Finding {
 Shared compare_dumps(Dump golden, Dump actual, std::optional<double> rtol, std::optional<double> atol,
                      unsigned threads) {
   const py::gil_scoped_release release;
-  compare::Options options;
+  compare::CompareOptions options;
   options.rtol = rtol;
   options.atol = atol;
   options.threads = threads;
@@ -96,7 +96,7 @@ std::string_view verdict_name(compare::Verdict verdict) {
 
 // What is said of the slot that tells most.
 std::string reason_of(const Finding& finding) {
-  const compare::SlotComparison* slot = compare::telling_slot(*finding.op);
+  const compare::SlotComparison* slot = compare::key_slot(*finding.op);
   return slot == nullptr ? std::string() : report::describe_slot(*slot);
 }
 

@@ -174,7 +174,7 @@ py::dict statistic_columns(const dump::DumpSet& dump, bool compute) {
   return table.columns();
 }
 
-py::dict status_dict(const dump::Status& status) {
+py::dict status_dict(const dump::RecordingStatus& status) {
   py::dict record;
   record["state"] = status.state;
   record["runtime"] = to_text(status.runtime);

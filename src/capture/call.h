@@ -12,7 +12,7 @@
 #include "capture/graph_recorder.h"
 #include "capture/job.h"
 #include "capture/session.h"
-#include "dump/write/layout.h"
+#include "dump/write/scheme_writer.h"
 #include "math/stats/stats.h"
 #include "model/tensor_view.h"
 

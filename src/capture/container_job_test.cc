@@ -17,7 +17,7 @@ using model::TensorView;
 using ::testing::ElementsAre;
 
 // Keeps what containers are made of.
-class ContainerLayout final : public dump::Layout {
+class ContainerScheme final : public dump::SchemeWriter {
  public:
   Result<std::filesystem::path> write_tensor(const dump::SlotAddress&, const TensorView&) override {
     return Error(Code::internal, "no file of a single tensor");
@@ -72,13 +72,13 @@ class ContainerJobTest : public ::testing::Test {
     for (Lent* memory : {&first_, &second_}) {
       const auto view = TensorView::row_major(DType::float32, {1000}, memory->values.data());
       const dump::SlotAddress address{.index = static_cast<std::uint32_t>(members.size())};
-      members.push_back(std::make_shared<Job>(view, JobNeeds{.file = true}, address, &layout_));
+      members.push_back(std::make_shared<Job>(view, JobNeeds{.file = true}, address, &scheme_));
       pipeline.hold(members.back(), memory->keep_alive(), members.size());
     }
-    return std::make_shared<Job>(std::move(members), &layout_);
+    return std::make_shared<Job>(std::move(members), &scheme_);
   }
 
-  ContainerLayout layout_;
+  ContainerScheme scheme_;
   Lent first_{1}, second_{2};
 };
 
@@ -89,8 +89,8 @@ TEST_F(ContainerJobTest, HasItsMembersInOrderAndLetsGoOfThem) {
   pipeline.submit_container(container);
   pipeline.wait_all();
   EXPECT_TRUE(container->is_done());
-  EXPECT_THAT(layout_.written, ElementsAre(1, 2));
-  EXPECT_THAT(layout_.order, ElementsAre(0, 1));
+  EXPECT_THAT(scheme_.written, ElementsAre(1, 2));
+  EXPECT_THAT(scheme_.order, ElementsAre(0, 1));
   EXPECT_EQ(first_.returned, 1);
   EXPECT_EQ(second_.returned, 1);
   pipeline.before_write(1);  // nothing is pending
@@ -106,27 +106,27 @@ TEST_F(ContainerJobTest, AWriteBeforeItIsBegunGetsTheOldBytesCopied) {
   second_.values.assign(1000, 7);
   EXPECT_FALSE(container->is_done());
   pipeline.wait_all();
-  EXPECT_THAT(layout_.written, ElementsAre(1, 2));
+  EXPECT_THAT(scheme_.written, ElementsAre(1, 2));
 }
 
 TEST_F(ContainerJobTest, AWriteWhileItIsWrittenWaits) {
-  layout_.waits = true;
+  scheme_.waits = true;
   Pipeline pipeline(1, 1 << 20, [] {});
   pipeline.submit_container(make_container(pipeline));
-  while (!layout_.begun) std::this_thread::yield();
+  while (!scheme_.begun) std::this_thread::yield();
   std::thread writer([&] {
     pipeline.before_write(1);
     first_.values.assign(1000, 7);
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  layout_.waits = false;
+  scheme_.waits = false;
   writer.join();
   pipeline.wait_all();
-  EXPECT_THAT(layout_.written, ElementsAre(1, 2));
+  EXPECT_THAT(scheme_.written, ElementsAre(1, 2));
 }
 
 TEST_F(ContainerJobTest, AFailureIsKeptAndTheMemoryGivenBack) {
-  layout_.failing = true;
+  scheme_.failing = true;
   Pipeline pipeline(0, 1 << 20, [] {});
   const auto container = make_container(pipeline);
   pipeline.submit_container(container);

@@ -15,19 +15,19 @@ constexpr std::uint64_t kPieceBytes = 4 << 20;
 
 }  // namespace
 
-Job::Job(model::TensorView view, JobNeeds needs, dump::SlotAddress address, dump::Layout* layout)
+Job::Job(model::TensorView view, JobNeeds needs, dump::SlotAddress address, dump::SchemeWriter* scheme)
     : view_(std::move(view)),
       needs_(needs),
       address_(address),
-      layout_(layout),
+      scheme_(scheme),
       data_bytes_(view_.byte_count()) {
   if (!math::has_statistics(view_.dtype)) needs_.statistics = {};
   plan_tasks();
   if (task_count_ == 0) done_ = true;
 }
 
-Job::Job(std::vector<std::shared_ptr<Job>> members, dump::Layout* layout)
-    : needs_{.file = true}, layout_(layout), members_(std::move(members)), task_count_(1), remaining_(1) {
+Job::Job(std::vector<std::shared_ptr<Job>> members, dump::SchemeWriter* scheme)
+    : needs_{.file = true}, scheme_(scheme), members_(std::move(members)), task_count_(1), remaining_(1) {
   for (const auto& member : members_) data_bytes_ += member->data_bytes();
 }
 
@@ -55,7 +55,7 @@ bool Job::run(int task) {
 
 void Job::run_part(int task) {
   if (needs_.file && task-- == 0) {
-    auto written = members_.empty() ? layout_->write_tensor(address_, view_) : write_container();
+    auto written = members_.empty() ? scheme_->write_tensor(address_, view_) : write_container();
     if (written)
       file_ = std::move(*written);
     else
@@ -69,12 +69,12 @@ void Job::run_part(int task) {
 }
 
 Result<std::filesystem::path> Job::write_container() {
-  std::vector<dump::Layout::Member> parts;
+  std::vector<dump::SchemeWriter::Member> parts;
   for (const auto& member : members_) {
     if (member->error_) return *member->error_;
     parts.push_back({member->address_, member->view_});
   }
-  return layout_->write_call(parts);
+  return scheme_->write_call(parts);
 }
 
 // Several tasks may fail at once; the first one is told.
@@ -112,7 +112,7 @@ bool Job::detach() {
   try {
     auto copy = std::make_unique_for_overwrite<std::byte[]>(data_bytes_);
     math::copy_row_major(view_, {copy.get(), data_bytes_});
-    Job copied(model::TensorView::row_major(view_.dtype, view_.shape, copy.get()), needs_, address_, layout_);
+    Job copied(model::TensorView::row_major(view_.dtype, view_.shape, copy.get()), needs_, address_, scheme_);
     // From here on nothing can fail.
     copy_ = std::move(copy);
     view_ = std::move(copied.view_);

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "dump/write/layout.h"
+#include "dump/write/scheme_writer.h"
 #include "math/stats/stats.h"
 #include "model/tensor_view.h"
 
@@ -55,10 +55,10 @@ struct JobNeeds {
 class Job {
  public:
   // Cuts the work into tasks that threads can share; `address` is used if there is a file to write.
-  Job(model::TensorView view, JobNeeds needs, dump::SlotAddress address, dump::Layout* layout);
+  Job(model::TensorView view, JobNeeds needs, dump::SlotAddress address, dump::SchemeWriter* scheme);
 
   // A container of what `members` hold, in this order; their addresses say which operator's.
-  Job(std::vector<std::shared_ptr<Job>> members, dump::Layout* layout);
+  Job(std::vector<std::shared_ptr<Job>> members, dump::SchemeWriter* scheme);
 
   // The next task nobody has taken, or -1. Guarded by the pipeline's mutex.
   int claim() { return has_unclaimed() ? next_++ : -1; }
@@ -97,7 +97,7 @@ class Job {
   model::TensorView view_;
   JobNeeds needs_;
   dump::SlotAddress address_;
-  dump::Layout* layout_;
+  dump::SchemeWriter* scheme_;
   std::uint64_t data_bytes_ = 0, held_bytes_ = 0;
   // Guarded by the pipeline's mutex.
   std::uint64_t content_ = 0;       // block of memory it was lent; 0 if none

@@ -19,7 +19,7 @@ using model::DType;
 using model::TensorView;
 
 // Keeps what it is given instead of writing files.
-class MemoryLayout final : public dump::Layout {
+class MemoryScheme final : public dump::SchemeWriter {
  public:
   Result<std::filesystem::path> write_tensor(const dump::SlotAddress& address,
                                              const TensorView& view) override {
@@ -71,9 +71,9 @@ struct Lent {
   std::atomic<int> lent{0}, returned{0};
 };
 
-std::shared_ptr<Job> make_job(const Lent& memory, JobNeeds needs, dump::Layout& layout,
+std::shared_ptr<Job> make_job(const Lent& memory, JobNeeds needs, dump::SchemeWriter& scheme,
                               std::uint64_t number = 1) {
-  return std::make_shared<Job>(memory.view(), needs, dump::SlotAddress{.timestamp_us = number}, &layout);
+  return std::make_shared<Job>(memory.view(), needs, dump::SlotAddress{.timestamp_us = number}, &scheme);
 }
 
 void ignore() {}
@@ -93,13 +93,13 @@ TEST(KeepAlive, ReleasesOnceHoweverItMoves) {
 }
 
 TEST(Job, ResultsAreThoseOfTheWholeTensor) {
-  MemoryLayout layout;
+  MemoryScheme scheme;
   Lent memory(5 << 20, 2);  // several pieces
   memory.values[17] = -3;
   memory.values.back() = 9;
   Pipeline pipeline(2, 1 << 30, ignore);
   const auto job =
-      make_job(memory, {.statistics = {true, true, true, true}, .md5 = true, .file = true}, layout);
+      make_job(memory, {.statistics = {true, true, true, true}, .md5 = true, .file = true}, scheme);
   pipeline.run_now(job);
   ASSERT_TRUE(job->is_done());
   const auto expected = math::finish(math::partial_stats_reference(memory.view(), {true, true, true, true}));
@@ -108,19 +108,19 @@ TEST(Job, ResultsAreThoseOfTheWholeTensor) {
   EXPECT_EQ(job->statistics().negative_count, 1u);
   EXPECT_NEAR(job->statistics().l2norm, expected.l2norm, 1e-9 * expected.l2norm);
   EXPECT_EQ(job->md5().size(), 32u);
-  EXPECT_EQ(layout.written()[1], memory.values);
+  EXPECT_EQ(scheme.written()[1], memory.values);
 }
 
 TEST(Job, ErrorsAreKept) {
   Lent memory(10);
   Pipeline pipeline(0, 1 << 30, ignore);
-  MemoryLayout full;
+  MemoryScheme full;
   full.failing = true;
   auto job = make_job(memory, kBoth, full);
   pipeline.run_now(job);
   ASSERT_TRUE(job->error());
   EXPECT_EQ(job->error()->message(), "disk full");
-  MemoryLayout exhausted;
+  MemoryScheme exhausted;
   exhausted.throwing = true;
   job = make_job(memory, kBoth, exhausted);
   pipeline.run_now(job);
@@ -129,12 +129,12 @@ TEST(Job, ErrorsAreKept) {
 }
 
 TEST(Pipeline, WorksWithoutThreads) {
-  MemoryLayout layout;
+  MemoryScheme scheme;
   Lent memory(100'000, 3);
   Pipeline pipeline(0, 1 << 20, ignore);
   std::vector<std::shared_ptr<Job>> jobs;
   for (int i = 0; i < 20; ++i) {
-    jobs.push_back(make_job(memory, kSquares, layout));
+    jobs.push_back(make_job(memory, kSquares, scheme));
     pipeline.submit_borrowed(jobs.back(), memory.keep_alive(), 5);
   }
   EXPECT_LE(pipeline.peak_held_bytes(), std::uint64_t{1} << 20);
@@ -145,32 +145,32 @@ TEST(Pipeline, WorksWithoutThreads) {
 }
 
 TEST(Pipeline, AJobWithNothingToDoIsDone) {
-  MemoryLayout layout;
+  MemoryScheme scheme;
   Lent memory(10);
   Pipeline pipeline(1, 1 << 20, ignore);
-  pipeline.run_now(make_job(memory, {}, layout));
-  pipeline.submit_borrowed(make_job(memory, {}, layout), memory.keep_alive(), 3);
+  pipeline.run_now(make_job(memory, {}, scheme));
+  pipeline.submit_borrowed(make_job(memory, {}, scheme), memory.keep_alive(), 3);
   pipeline.before_write(3);
   pipeline.wait_all();
 }
 
 TEST(Pipeline, ATensorLargerThanTheLimitPassesAlone) {
-  MemoryLayout layout;
+  MemoryScheme scheme;
   Lent large(1 << 20, 1), small(100, 1);
   Pipeline pipeline(1, 1000, ignore);
   for (int i = 0; i < 5; ++i) {
-    pipeline.submit_copied(make_job(large, kFile, layout, 1));
-    pipeline.submit_borrowed(make_job(small, kFile, layout, 2), small.keep_alive(), 0);
+    pipeline.submit_copied(make_job(large, kFile, scheme, 1));
+    pipeline.submit_borrowed(make_job(small, kFile, scheme, 2), small.keep_alive(), 0);
   }
   pipeline.wait_all();
-  EXPECT_EQ(layout.written().size(), 2u);
+  EXPECT_EQ(scheme.written().size(), 2u);
   EXPECT_EQ(pipeline.peak_held_bytes(), large.values.size() * sizeof(float));
 }
 
 TEST(Pipeline, ManySubmittersStayBelowTheLimit) {
   constexpr std::uint64_t kLimit = 400'000;
-  MemoryLayout layout;
-  layout.delay = std::chrono::microseconds(100);
+  MemoryScheme scheme;
+  scheme.delay = std::chrono::microseconds(100);
   Pipeline pipeline(2, kLimit, ignore);
   std::vector<std::thread> submitters;
   for (unsigned t = 0; t < 4; ++t)
@@ -178,51 +178,51 @@ TEST(Pipeline, ManySubmittersStayBelowTheLimit) {
       std::mt19937 random(t);
       for (int i = 0; i < 50; ++i) {
         Lent memory(1 + random() % 25'000, static_cast<float>(t));
-        pipeline.submit_copied(make_job(memory, kFile, layout, t * 100 + static_cast<unsigned>(i)));
+        pipeline.submit_copied(make_job(memory, kFile, scheme, t * 100 + static_cast<unsigned>(i)));
       }
     });
   for (std::thread& thread : submitters) thread.join();
   pipeline.wait_all();
-  EXPECT_EQ(layout.written().size(), 200u);
-  for (const auto& [number, values] : layout.written())
+  EXPECT_EQ(scheme.written().size(), 200u);
+  for (const auto& [number, values] : scheme.written())
     for (const float value : values) ASSERT_EQ(value, static_cast<float>(number / 100));
   EXPECT_LE(pipeline.peak_held_bytes(), kLimit);
   EXPECT_GT(pipeline.peak_held_bytes(), 100'000u);
 }
 
 TEST(Pipeline, DestructionFinishesWhatIsPending) {
-  MemoryLayout layout;
-  layout.delay = std::chrono::milliseconds(2);
+  MemoryScheme scheme;
+  scheme.delay = std::chrono::milliseconds(2);
   Lent memory(1000, 4);
   {
     Pipeline pipeline(2, 1 << 30, ignore);
     for (unsigned i = 0; i < 30; ++i)
-      pipeline.submit_borrowed(make_job(memory, kFile, layout, i), memory.keep_alive(), 0);
+      pipeline.submit_borrowed(make_job(memory, kFile, scheme, i), memory.keep_alive(), 0);
   }
-  EXPECT_EQ(layout.written().size(), 30u);
+  EXPECT_EQ(scheme.written().size(), 30u);
   EXPECT_EQ(memory.returned, 30);
 }
 
 TEST(Pipeline, BeforeWriteGivesAnUntouchedFileJobACopy) {
-  MemoryLayout layout;
+  MemoryScheme scheme;
   Lent memory(1000, 1);
   Pipeline pipeline(0, 1 << 30, ignore);
-  pipeline.submit_borrowed(make_job(memory, kBoth, layout), memory.keep_alive(), 7);
+  pipeline.submit_borrowed(make_job(memory, kBoth, scheme), memory.keep_alive(), 7);
   pipeline.before_write(8);
   EXPECT_EQ(memory.returned, 0);
   pipeline.before_write(7);
   EXPECT_EQ(memory.returned, 1);
-  EXPECT_TRUE(layout.written().empty());  // not done, but safe
+  EXPECT_TRUE(scheme.written().empty());  // not done, but safe
   std::ranges::fill(memory.values, 2.0f);
   pipeline.wait_all();
-  EXPECT_EQ(layout.written()[1], std::vector<float>(1000, 1));
+  EXPECT_EQ(scheme.written()[1], std::vector<float>(1000, 1));
 }
 
 TEST(Pipeline, BeforeWriteRunsOthersAtOnce) {
-  MemoryLayout layout;
+  MemoryScheme scheme;
   Lent memory(3 << 20, 1);
   Pipeline pipeline(0, 1 << 30, ignore);
-  const auto job = make_job(memory, kSquares, layout);
+  const auto job = make_job(memory, kSquares, scheme);
   pipeline.submit_borrowed(job, memory.keep_alive(), 7);
   pipeline.before_write(7);
   EXPECT_TRUE(job->is_done());
@@ -232,12 +232,12 @@ TEST(Pipeline, BeforeWriteRunsOthersAtOnce) {
 
 // Two threads may ask for the same block: both must wait until nobody reads it.
 TEST(Pipeline, EveryWriterWaits) {
-  MemoryLayout layout;
+  MemoryScheme scheme;
   for (int round = 0; round < 200; ++round) {
     Lent memory(20'000, 1);
     Pipeline pipeline(1, 1 << 30, ignore);
     for (unsigned i = 0; i < 4; ++i)
-      pipeline.submit_borrowed(make_job(memory, i % 2 ? kFile : kSquares, layout, i), memory.keep_alive(), 7);
+      pipeline.submit_borrowed(make_job(memory, i % 2 ? kFile : kSquares, scheme, i), memory.keep_alive(), 7);
     const auto write = [&](std::size_t from) {
       pipeline.before_write(7);
       EXPECT_EQ(memory.returned, 4);
@@ -247,14 +247,14 @@ TEST(Pipeline, EveryWriterWaits) {
     write(1);
     other.join();
     pipeline.wait_all();
-    ASSERT_EQ(layout.written()[1], std::vector<float>(20'000, 1));
+    ASSERT_EQ(scheme.written()[1], std::vector<float>(20'000, 1));
   }
 }
 
 // Threads lend blocks of their own, ask before they write, and write: nothing that was lent may be seen
 // changed.
 TEST(Pipeline, NoLaterWriteIsSeen) {
-  MemoryLayout layout;
+  MemoryScheme scheme;
   struct Taken {
     std::shared_ptr<Job> job;
     std::uint64_t number;
@@ -283,7 +283,7 @@ TEST(Pipeline, NoLaterWriteIsSeen) {
           const JobNeeds need = needs[random() % 3];
           const std::uint64_t number = t * 1000 + i;
           all[t].push_back(
-              {make_job(blocks[b], need, layout, number), number, blocks[b].values[0], need.file});
+              {make_job(blocks[b], need, scheme, number), number, blocks[b].values[0], need.file});
           if (random() % 8 == 0)
             pipeline.submit_copied(all[t].back().job);
           else
@@ -294,7 +294,7 @@ TEST(Pipeline, NoLaterWriteIsSeen) {
       });
     for (std::thread& thread : threads) thread.join();
   }
-  const auto written = layout.written();
+  const auto written = scheme.written();
   for (const auto& taken_by_thread : all)
     for (const Taken& taken : taken_by_thread) {
       ASSERT_TRUE(taken.job->is_done());
@@ -307,11 +307,11 @@ TEST(Pipeline, NoLaterWriteIsSeen) {
 
 // Holds the memory of a call until it is known whether it is wanted.
 TEST(Pipeline, WhatIsHeldIsWrittenOrForgotten) {
-  MemoryLayout layout;
+  MemoryScheme scheme;
   Lent kept(1000, 1), dropped(1000, 2), unlent(1000, 3);
   Pipeline pipeline(0, 1 << 30, ignore);
-  const auto keep = make_job(kept, kFile, layout, 1), drop = make_job(dropped, kFile, layout, 2),
-             copy = make_job(unlent, kFile, layout, 3);
+  const auto keep = make_job(kept, kFile, scheme, 1), drop = make_job(dropped, kFile, scheme, 2),
+             copy = make_job(unlent, kFile, scheme, 3);
   pipeline.hold(keep, kept.keep_alive(), 7);
   pipeline.hold(drop, dropped.keep_alive(), 8);
   pipeline.hold(copy, KeepAlive(), 0);
@@ -325,7 +325,7 @@ TEST(Pipeline, WhatIsHeldIsWrittenOrForgotten) {
   pipeline.submit_held(copy);
   pipeline.wait_all();
   EXPECT_EQ(kept.returned, 1);
-  EXPECT_EQ(layout.written(), (std::map<std::uint64_t, std::vector<float>>{
+  EXPECT_EQ(scheme.written(), (std::map<std::uint64_t, std::vector<float>>{
                                   {1, std::vector<float>(1000, 1)}, {3, std::vector<float>(1000, 3)}}));
   pipeline.before_write(8);  // there is nothing left to wait for
   pipeline.before_any_write();
@@ -333,10 +333,10 @@ TEST(Pipeline, WhatIsHeldIsWrittenOrForgotten) {
 
 TEST(Pipeline, AWriteWhileMemoryIsHeldGetsTheOldBytesCopied) {
   for (const unsigned threads : {0u, 2u}) {
-    MemoryLayout layout;
+    MemoryScheme scheme;
     Lent memory(5000, 1);
     Pipeline pipeline(threads, 1 << 30, ignore);
-    const auto job = make_job(memory, kBoth, layout), gone = make_job(memory, kBoth, layout, 2);
+    const auto job = make_job(memory, kBoth, scheme), gone = make_job(memory, kBoth, scheme, 2);
     pipeline.hold(job, memory.keep_alive(), 7);
     pipeline.hold(gone, memory.keep_alive(), 7);
     pipeline.before_write(7);
@@ -345,15 +345,15 @@ TEST(Pipeline, AWriteWhileMemoryIsHeldGetsTheOldBytesCopied) {
     pipeline.drop_held(gone);
     pipeline.submit_held(job);
     pipeline.wait_all();
-    EXPECT_EQ(layout.written().at(1)[0], 1);
+    EXPECT_EQ(scheme.written().at(1)[0], 1);
     EXPECT_EQ(job->statistics().max, 1);
-    EXPECT_EQ(layout.written().count(2), 0u);
+    EXPECT_EQ(scheme.written().count(2), 0u);
   }
 }
 
 // Threads hold more together than the limit allows, each twice before it lets go of anything.
 TEST(Pipeline, HoldersDoNotWaitForEachOther) {
-  MemoryLayout layout;
+  MemoryScheme scheme;
   Pipeline pipeline(1, 10'000, ignore);
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
@@ -361,8 +361,8 @@ TEST(Pipeline, HoldersDoNotWaitForEachOther) {
       for (int i = 0; i < 50; ++i) {
         Lent first(2000, 1), second(2000, 2);
         const auto number = static_cast<std::uint64_t>(t * 1000 + i * 2);
-        const auto a = make_job(first, kFile, layout, number),
-                   b = make_job(second, kFile, layout, number + 1);
+        const auto a = make_job(first, kFile, scheme, number),
+                   b = make_job(second, kFile, scheme, number + 1);
         pipeline.hold(a, first.keep_alive(), number + 1);
         pipeline.hold(b, KeepAlive(), 0);
         i % 2 ? pipeline.submit_held(a) : pipeline.drop_held(a);
@@ -371,27 +371,27 @@ TEST(Pipeline, HoldersDoNotWaitForEachOther) {
       }
     });
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(layout.written().size(), 4u * 50 + 4u * 25);
+  EXPECT_EQ(scheme.written().size(), 4u * 50 + 4u * 25);
 }
 
 TEST(Pipeline, IdleIsCalledAlsoWhileThereIsWork) {
-  MemoryLayout layout;
-  layout.delay = std::chrono::milliseconds(5);
+  MemoryScheme scheme;
+  scheme.delay = std::chrono::milliseconds(5);
   std::atomic<int> idle{0};
   Lent memory(10);
   Pipeline pipeline(1, 1 << 30, [&] { ++idle; });
   for (unsigned i = 0; i < 40; ++i)
-    pipeline.submit_borrowed(make_job(memory, kFile, layout, i), memory.keep_alive(), 0);
-  while (layout.written().size() < 30) std::this_thread::yield();
+    pipeline.submit_borrowed(make_job(memory, kFile, scheme, i), memory.keep_alive(), 0);
+  while (scheme.written().size() < 30) std::this_thread::yield();
   EXPECT_GE(idle, 2);
   pipeline.wait_all();
 }
 
 TEST(ReuseTable, KnowsBytesUntilTheyAreOld) {
-  MemoryLayout layout;
+  MemoryScheme scheme;
   Lent memory(10);
   const auto key = [&](std::uint64_t content) { return ReuseKey::make(content, memory.view(), true); };
-  const auto job = make_job(memory, kSquares, layout);
+  const auto job = make_job(memory, kSquares, scheme);
   ReuseTable table(false);
   const auto knows = [&](const ReuseKey& wanted, std::int64_t step) {
     const auto known = table.find(wanted, step);
@@ -429,10 +429,10 @@ TEST(ReuseTable, OrderMattersToFilesAndHashesOnly) {
 }
 
 TEST(ReuseTable, SharesFilesWithinAStepAndNotTooOften) {
-  MemoryLayout layout;
+  MemoryScheme scheme;
   Lent memory(10);
   const auto key = ReuseKey::make(1, memory.view(), true);
-  const auto job = make_job(memory, kFile, layout);
+  const auto job = make_job(memory, kFile, scheme);
   ReuseTable table(true);
   table.add(key, {job}, 0);
   int uses = 0;
@@ -445,12 +445,12 @@ TEST(ReuseTable, SharesFilesWithinAStepAndNotTooOften) {
 }
 
 TEST(ReuseTable, IsBounded) {
-  MemoryLayout layout;
+  MemoryScheme scheme;
   Lent memory(10);
   ReuseTable table(false);
   std::weak_ptr<Job> first;
   for (std::uint64_t content = 1; content < 100'000; ++content) {
-    auto job = make_job(memory, {}, layout);
+    auto job = make_job(memory, {}, scheme);
     if (content == 1) first = job;
     table.add(ReuseKey::make(content, memory.view(), true), {std::move(job)}, 0);
   }

@@ -51,9 +51,9 @@ JobNeeds needs_of(const plan::DumpPlan& plan) {
   return needs;
 }
 
-Result<std::unique_ptr<dump::Layout>> open_acl_layout(const plan::DumpPlan& plan,
-                                                      const SessionOptions& options,
-                                                      const std::string& time_directory) {
+Result<std::unique_ptr<dump::SchemeWriter>> open_acl_scheme(const plan::DumpPlan& plan,
+                                                            const SessionOptions& options,
+                                                            const std::string& time_directory) {
   const auto has = [&](plan::Statistic statistic) {
     return std::ranges::find(plan.statistics, statistic) != plan.statistics.end();
   };
@@ -92,17 +92,17 @@ std::size_t Session::OperatorHash::operator()(const OperatorKey& key) const {
          static_cast<std::size_t>(key.graph_id) * 0x9E3779B97F4A7C15u;
 }
 
-Result<std::unique_ptr<dump::Layout>> Session::open_layout(const plan::DumpPlan& plan,
-                                                           const SessionOptions& options,
-                                                           const std::string& time_directory) {
-  if (plan.layout == plan::Layout::acl_tree) return open_acl_layout(plan, options, time_directory);
+Result<std::unique_ptr<dump::SchemeWriter>> Session::open_scheme(const plan::DumpPlan& plan,
+                                                                 const SessionOptions& options,
+                                                                 const std::string& time_directory) {
+  if (plan.scheme == plan::SchemeKind::acl_tree) return open_acl_scheme(plan, options, time_directory);
   std::vector<std::string> columns;
   if (plan.content != plan::Content::tensor)
     for (const plan::Statistic statistic : plan.statistics)
       columns.emplace_back(plan::statistic_table()[static_cast<std::size_t>(statistic)].column);
   if (options.write_file)
     return Error(Code::usage, "write_file is for plans of the dialect acl; this one is of " + plan.dialect);
-  if (plan.layout == plan::Layout::rank_tree)
+  if (plan.scheme == plan::SchemeKind::rank_tree)
     return dump::open_rank_tree(
         {plan.root, plan.net_name, options.rank, std::move(columns), plan.class_name_dtypes});
 
@@ -114,10 +114,8 @@ Result<std::unique_ptr<dump::Layout>> Session::open_layout(const plan::DumpPlan&
                               .rank = options.rank,
                               .device = options.device_id,
                               .statistic_columns = std::move(columns),
-                              .file_format = plan.file_format == plan::FileFormat::bin
-                                                 ? dump::FileFormat::bin
-                                                 : dump::FileFormat::npy,
-                              .step_first = plan.layout == plan::Layout::model_tree,
+                              .is_bin = plan.file_format == plan::FileFormat::bin,
+                              .step_first = plan.scheme == plan::SchemeKind::model_tree,
                               .time_directory = time_directory,
                               .scene = kScenes[static_cast<std::size_t>(plan.debug)],
                               .dump_mode = kModes[static_cast<std::size_t>(plan.sides)]};
@@ -136,17 +134,17 @@ Result<Session::Beginnings> Session::begin_recording(const plan::DumpPlan& plan,
   made.status.started_us = now_us();
   made.status.warnings = plan.warnings;
   if (options.write_file) {
-    OPDUMP_TRY(made.layout, open_layout(plan, options, dump::format_local_time(made.status.started_us)));
+    OPDUMP_TRY(made.scheme, open_scheme(plan, options, dump::format_local_time(made.status.started_us)));
     return made;
   }
   made.status.run_id = begin_run();
   OPDUMP_TRY(made.place, dump::RecordingPlace::claim({.root = plan.root,
                                                       .rank = options.rank,
                                                       .device = options.device_id,
-                                                      .by_time = plan.layout != plan::Layout::rank_tree,
+                                                      .by_time = plan.scheme != plan::SchemeKind::rank_tree,
                                                       .existing = options.existing},
                                                      made.status));
-  OPDUMP_TRY(made.layout, open_layout(plan, options, made.status.time_directory));
+  OPDUMP_TRY(made.scheme, open_scheme(plan, options, made.status.time_directory));
   OPDUMP_TRY(made.log_writer, dump::OperatorLogWriter::open(dump::rank_directory(plan.root, options.rank)));
   return made;
 }
@@ -186,21 +184,21 @@ Session::Session(plan::DumpPlan plan, SessionOptions options, Beginnings beginni
       needs_(needs_of(plan_)),
       rank_directory_(dump::rank_directory(plan_.root, options_.rank)),
       place_(std::move(beginnings.place)),
-      layout_(std::move(beginnings.layout)),
+      scheme_(std::move(beginnings.scheme)),
       selector_(std::move(plan_.operators)),
       log_writer_(std::move(beginnings.log_writer)),
       status_(std::move(beginnings.status)) {
   order_matters_ = needs_.file || needs_.md5;
   if (!order_matters_) inline_bytes_ = kTinyBytes;
-  holds_ = plan_.debug != plan::DebugMode::none || layout_->writes_calls();
+  holds_ = plan_.debug != plan::DebugMode::none || scheme_->writes_calls();
   if (plan_.models.watches()) watcher_ = std::make_unique<Watcher>();
   if (options_.tells_graph) {
     graph_ = std::make_unique<GraphRecorder>();
-    tells_models_ = plan_.layout != plan::Layout::acl_tree || plan_.models.selects_models();
+    tells_models_ = plan_.scheme != plan::SchemeKind::acl_tree || plan_.models.selects_models();
     if (tells_models_) define_graph(model::kAnyGraph, plan_.net_name, "");
   }
   if (keeps_files() && options_.process.empty()) open_ge_graphs();
-  if (plan_.statistics_place == plan::Place::device)
+  if (plan_.statistics_processor == plan::Processor::device)
     status_.warnings.push_back(
         "stat_calc_mode is \"device\": statistics are computed on the host all the same");
   const auto& devices = plan_.devices;
@@ -240,7 +238,7 @@ bool Session::set_step(std::int64_t step) {
   if (!stopped_) {
     const std::lock_guard lock(drain_mutex_);
     const std::int64_t number = step + static_cast<std::int64_t>(plan_.initial_step);
-    if (auto begun = layout_->begin_step(number, selected, list_operators()); !begun)
+    if (auto begun = scheme_->begin_step(number, selected, list_operators()); !begun)
       stop(begun.error(), "step " + std::to_string(number), 0);
   }
   if (!selected) pipeline_->before_any_write();  // the engine may unhook itself now and not see writes
@@ -253,7 +251,7 @@ void Session::define_graph(std::int64_t graph_id, std::string name, std::string 
   if (graph_) program_name_ = name.empty() ? file_name : name;
   if (graph_ && !tells_models_) return;
   plan_.models.define_model(graph_id, {std::move(name), std::move(file_name)});
-  layout_->name_graph(graph_id, plan_.models.directory_name(graph_id));
+  scheme_->name_graph(graph_id, plan_.models.directory_name(graph_id));
 }
 
 const DefinedOperator* Session::define(dump::LoggedOperator op) {
@@ -278,7 +276,7 @@ const DefinedOperator* Session::define(dump::LoggedOperator op) {
 // For what a scheme tells of the plan, mindspore.md 2.9: the configured texts, and full names instead of
 // regular expressions. Empty for all operators.
 std::vector<std::string> Session::list_operators() {
-  if (plan_.layout != plan::Layout::model_tree) return {};
+  if (plan_.scheme != plan::SchemeKind::model_tree) return {};
   const std::lock_guard lock(operators_mutex_);
   std::vector<std::string> names;
   for (const plan::OpSelector::Rule& rule : selector_.rules())

@@ -42,8 +42,8 @@
 #include "dump/operator_log.h"
 #include "dump/status_file.h"
 #include "dump/write/ge_graph_files.h"
-#include "dump/write/layout.h"
 #include "dump/write/recording_place.h"
+#include "dump/write/scheme_writer.h"
 #include "model/operator.h"
 #include "plan/dump_plan.h"
 
@@ -160,9 +160,9 @@ class Session {
  private:
   // What is made on the disk before there is a session.
   struct Beginnings {
-    dump::Status status;
+    dump::RecordingStatus status;
     dump::RecordingPlace place;
-    std::unique_ptr<dump::Layout> layout;
+    std::unique_ptr<dump::SchemeWriter> scheme;
     dump::OperatorLogWriter log_writer;
   };
   Session(plan::DumpPlan plan, SessionOptions options, Beginnings beginnings);
@@ -176,9 +176,9 @@ class Session {
   struct OperatorHash {
     std::size_t operator()(const OperatorKey& key) const;
   };
-  static Result<std::unique_ptr<dump::Layout>> open_layout(const plan::DumpPlan& plan,
-                                                           const SessionOptions& options,
-                                                           const std::string& time_directory);
+  static Result<std::unique_ptr<dump::SchemeWriter>> open_scheme(const plan::DumpPlan& plan,
+                                                                 const SessionOptions& options,
+                                                                 const std::string& time_directory);
   Result<> write_first_files();
   bool is_flagged(const model::Operator& op) const;
   std::vector<std::string> list_operators();
@@ -216,7 +216,7 @@ class Session {
 
   // session_watch.cc
   void watch(const Call& call, std::span<const Operand> outputs);
-  Result<> write_again(std::span<const dump::Layout::Member> members);
+  Result<> write_again(std::span<const dump::SchemeWriter::Member> members);
   void note_overwrite(const std::string& sentence, std::int64_t step);
 
   // session_graph.cc
@@ -253,13 +253,13 @@ class Session {
   Result<> write_overflow(const Call& call);
   void stop(const Error& error, std::string first, std::uint64_t count);
   void say(LogLevel level, std::string_view line) const;
-  void say_what_was_missed(const dump::Status& status);
+  void say_what_was_missed(const dump::RecordingStatus& status);
   void say_missed_flags(std::span<const std::string_view> names) const;
   void note_step(std::int64_t step);
   void note_step_end();
   void count_into_status();
   void wake();
-  dump::Status final_status();
+  dump::RecordingStatus final_status();
 
   plan::DumpPlan plan_;
   SessionOptions options_;
@@ -271,7 +271,7 @@ class Session {
   bool tells_models_ = false;       // graphs are told, and a step's files lie in the directory of its graph
   std::filesystem::path rank_directory_;
   dump::RecordingPlace place_;
-  std::unique_ptr<dump::Layout> layout_;
+  std::unique_ptr<dump::SchemeWriter> scheme_;
 
   std::atomic<bool> recording_{false};  // the current step is selected and nothing has failed
   std::atomic<bool> stopped_{false};
@@ -312,11 +312,11 @@ class Session {
   std::mutex calls_mutex_;                         // guards the next two
   std::deque<CallPointer> calls_;                  // ended, in order, rows not yet written
   std::vector<std::unique_ptr<Call>> free_calls_;  // kept for their memory
-  std::mutex drain_mutex_;  // guards layout rows and last_flush_us_: one thread writes rows at a time
+  std::mutex drain_mutex_;  // guards the rows of scheme_ and last_flush_us_: one thread writes rows at a time
   std::uint64_t last_flush_us_ = 0;
 
   std::mutex status_mutex_;  // guards the next four
-  dump::Status status_;
+  dump::RecordingStatus status_;
   std::int64_t step_before_last_ = -1;       // that was recorded, as status_.last_step
   std::optional<Error> failure_;             // why recording stopped
   std::optional<std::size_t> failure_loss_;  // its place in status_.losses

@@ -38,7 +38,7 @@ class SessionAclTest : public GraphSessionTest {
  protected:
   plan::DumpPlan acl_plan(plan::Content content = plan::Content::tensor) {
     plan::DumpPlan plan = make_plan(content);
-    plan.layout = plan::Layout::acl_tree;
+    plan.scheme = plan::SchemeKind::acl_tree;
     plan.file_format = plan::FileFormat::bin;
     return plan;
   }

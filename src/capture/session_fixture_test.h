@@ -72,7 +72,7 @@ class SessionTest : public testing::Test {
     return std::move(*set);
   }
 
-  dump::Status status() {
+  dump::RecordingStatus status() {
     auto status = dump::read_status(root_ / "rank_0");
     EXPECT_TRUE(status);
     return *status;

@@ -114,7 +114,7 @@ void Session::end_step() {
   Result<> result = ok();
   if (moves) {
     write_ready(true);
-    result = layout_->move_step(step, expected, ended->graph_id);
+    result = scheme_->move_step(step, expected, ended->graph_id);
   }
   if (result) result = write_graph(*ended, step);
   if (!result) stop(result.error(), "step " + std::to_string(step), 0);
@@ -127,8 +127,8 @@ void Session::open_ge_graphs() {
   };
   dump::GeGraphSettings settings = dump::read_ge_graph_settings(environment, ::getpid(), options_.device_id);
   status_.warnings.insert(status_.warnings.end(), settings.warnings.begin(), settings.warnings.end());
-  graph_wants_weights_ = settings.content == dump::GeGraphSettings::Content::with_weights;
-  if (settings.content == dump::GeGraphSettings::Content::none) return;
+  graph_wants_weights_ = settings.content == dump::GeGraphSettings::GraphContent::with_weights;
+  if (settings.content == dump::GeGraphSettings::GraphContent::none) return;
   ge_graphs_.emplace(std::move(settings));
   if (!graph_) model_graphs_ = std::make_unique<GraphRecorder>();
 }
@@ -173,7 +173,7 @@ void Session::write_ge_graph(const GraphRecorder::EndedStep& ended, std::span<co
     if (view.byte_count() <= constant.data.size()) weights.push_back({constant.name, view});
   }
   std::string name = plan_.net_name;
-  if (plan_.layout == plan::Layout::acl_tree || name.empty()) {
+  if (plan_.scheme == plan::SchemeKind::acl_tree || name.empty()) {
     const std::lock_guard lock(operators_mutex_);
     name = plan_.models.directory_name(graph_ ? model::kAnyGraph : ended.graph->id);
     if (name.empty()) name = program_name_.empty() ? plan_.net_name : program_name_;
@@ -211,7 +211,7 @@ Result<> Session::write_constants(const GraphRecorder::EndedStep& ended) {
     const auto view =
         model::TensorView::row_major(constant.type.dtype, constant.type.shape, constant.data.data());
     if (view.byte_count() > constant.data.size()) continue;
-    if (auto written = layout_->write_tensor(address, view); !written) return written.take_error();
+    if (auto written = scheme_->write_tensor(address, view); !written) return written.take_error();
   }
   return ok();
 }

@@ -308,7 +308,7 @@ TEST_F(SessionGraphTest, GraphsOfAProgramThatSelectsNoModelsHaveItsName) {
     const Variables variables(
         {{"DUMP_GE_GRAPH", "2"}, {"DUMP_GRAPH_LEVEL", "3"}, {"ASCEND_WORK_PATH", directory}});
     plan::DumpPlan plan = make_plan(plan::Content::tensor);
-    plan.layout = plan::Layout::acl_tree;
+    plan.scheme = plan::SchemeKind::acl_tree;
     plan.file_format = plan::FileFormat::bin;
     plan.net_name = "graph";
     plan.models.select_no_models();

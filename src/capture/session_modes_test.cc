@@ -220,7 +220,7 @@ TEST_F(SessionModesTest, OnlyTheInputsOfAFailingOperatorAreKeptAndAtOnce) {
 
 TEST_F(SessionModesTest, AContainerHoldsACall) {
   plan::DumpPlan plan = make_plan(plan::Content::tensor);
-  plan.layout = plan::Layout::model_tree;
+  plan.scheme = plan::SchemeKind::model_tree;
   plan.file_format = plan::FileFormat::bin;
   plan.default_format = false;
   auto session = open(std::move(plan), graph_options());
@@ -249,7 +249,7 @@ TEST_F(SessionModesTest, AContainerHoldsACall) {
 TEST_F(SessionModesTest, AnOverflowHasItsRecord) {
   for (const plan::FileFormat format : {plan::FileFormat::npy, plan::FileFormat::bin}) {
     plan::DumpPlan plan = debug_plan(plan::DebugMode::overflow);
-    plan.layout = plan::Layout::model_tree;
+    plan.scheme = plan::SchemeKind::model_tree;
     plan.file_format = format;
     plan.root = root_ = directory_.path() / (format == plan::FileFormat::npy ? "npy" : "bin");
     auto session = open(std::move(plan));

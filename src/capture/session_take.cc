@@ -186,7 +186,7 @@ void Session::finish(CallPointer call, std::span<const Operand> outputs, bool fa
   if (!failed && plan_.sides != plan::Sides::inputs) take_side(*call, model::Side::output, outputs);
   if (call->slots.empty()) return;  // a view
   call_count_.fetch_add(1, std::memory_order_relaxed);
-  if (layout_->writes_calls())
+  if (scheme_->writes_calls())
     submit_container(*call);
   else if (holds_)
     submit_held(*call);
@@ -283,14 +283,14 @@ std::string_view Session::reason_not_to_dump(const Operand& operand) const {
   const model::DTypeInfo& dtype = model::dtype_info(operand.view.dtype);
   if (dtype.bits == 0 || (dtype.kind == model::DTypeKind::floating && dtype.bits == 8))
     return "dtype cannot be stored";
-  if (!needs_.file && !math::has_statistics(dtype.dtype) && !layout_->lists_all_tensors())
+  if (!needs_.file && !math::has_statistics(dtype.dtype) && !scheme_->lists_all_tensors())
     return "dtype has no statistics";
   return {};
 }
 
 void Session::take_side(Call& call, model::Side side, std::span<const Operand> operands) {
   // Where an execution is one file, it has one time.
-  const bool has_time = plan_.layout == plan::Layout::acl_tree && !call.slots.empty();
+  const bool has_time = plan_.scheme == plan::SchemeKind::acl_tree && !call.slots.empty();
   const std::uint64_t timestamp_us =
       has_time ? call.slots.front().address.timestamp_us : next_moment(*call.op);
   if (!call.op->choice.excluded.empty()) return take_without_excluded(call, side, operands, timestamp_us);
@@ -302,10 +302,10 @@ void Session::take_without_excluded(Call& call, model::Side side, std::span<cons
                                     std::uint64_t timestamp_us) {
   const auto& excluded = call.op->choice.excluded;
   for (const Operand& operand : operands) {
-    if (std::ranges::find(excluded, plan::Slot{side, operand.index}) != excluded.end()) continue;
+    if (std::ranges::find(excluded, plan::SlotPosition{side, operand.index}) != excluded.end()) continue;
     Operand moved = operand;
     moved.index -= static_cast<std::uint32_t>(std::ranges::count_if(
-        excluded, [&](plan::Slot slot) { return slot.side == side && slot.index < operand.index; }));
+        excluded, [&](plan::SlotPosition slot) { return slot.side == side && slot.index < operand.index; }));
     take(call, side, moved, timestamp_us);
   }
 }
@@ -338,7 +338,7 @@ void Session::take(Call& call, model::Side side, const Operand& operand, std::ui
     return take_sample(slot, operand, *view);
   slot.shape = view->shape;
   slot.data_bytes = view->byte_count();
-  if (layout_->lists_all_tensors() && can_overflow(view->dtype)) slot.first_is_nan = starts_with_nan(*view);
+  if (scheme_->lists_all_tensors() && can_overflow(view->dtype)) slot.first_is_nan = starts_with_nan(*view);
   model::TensorView flat;
   if (!order_matters_ && !view->is_contiguous() && view->is_dense())
     view = &(flat = model::TensorView::row_major(
@@ -396,7 +396,7 @@ void Session::look(const Operand& operand, const model::TensorView& view, Record
 
 std::shared_ptr<Job> Session::make_job(const Operand& operand, const model::TensorView& view,
                                        const dump::SlotAddress& address) {
-  auto job = std::make_shared<Job>(view, needs_, address, layout_.get());
+  auto job = std::make_shared<Job>(view, needs_, address, scheme_.get());
   if (job->is_done()) return job;
   // A block without a number cannot be asked for by before_write().
   const bool is_lent = job->data_bytes() > (needs_.file ? kCopiedBytes : kSmallBytes) && operand.owner &&
@@ -414,7 +414,7 @@ std::shared_ptr<Job> Session::make_job(const Operand& operand, const model::Tens
 
 std::shared_ptr<Job> Session::hold_job(const Operand& operand, const model::TensorView& view,
                                        const dump::SlotAddress& address) {
-  auto job = std::make_shared<Job>(view, needs_, address, layout_.get());
+  auto job = std::make_shared<Job>(view, needs_, address, scheme_.get());
   const bool is_lent = operand.owner && operand.content != 0 && options_.retain;
   if (is_lent) options_.retain(operand.owner);
   pipeline_->hold(job, is_lent ? KeepAlive(operand.owner, options_.release) : KeepAlive(),
@@ -427,7 +427,7 @@ std::shared_ptr<Job> Session::hold_job(const Operand& operand, const model::Tens
 void Session::submit_container(Call& call) {
   std::vector<std::shared_ptr<Job>> members;
   for (RecordedSlot& slot : call.slots) members.push_back(std::move(slot.job));
-  call.container = std::make_shared<Job>(std::move(members), layout_.get());
+  call.container = std::make_shared<Job>(std::move(members), scheme_.get());
   pipeline_->submit_container(call.container);
   if (options_.write_file || watcher_) pipeline_->wait_all();
 }

@@ -371,7 +371,7 @@ TEST_F(SessionTest, AFullDiskIsSaidOnceAndCounted) {
   EXPECT_EQ(log_lines("recording stopped: "), 1);
   EXPECT_EQ(status().state, "incomplete");
   ASSERT_EQ(status().losses.size(), 2u);
-  const dump::Status told = status();
+  const dump::RecordingStatus told = status();
   const dump::Loss& stopped = told.losses[told.losses[0].what == "something" ? 1 : 0];
   EXPECT_THAT(stopped.first, HasSubstr("b, step 0"));
   EXPECT_GE(stopped.count, 2u);

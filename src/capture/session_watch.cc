@@ -27,11 +27,11 @@ void Session::watch(const Call& call, std::span<const Operand> outputs) {
 }
 
 // What is in memory now, before the program goes on.
-Result<> Session::write_again(std::span<const dump::Layout::Member> members) {
+Result<> Session::write_again(std::span<const dump::SchemeWriter::Member> members) {
   std::uint64_t bytes = 0;
   for (const auto& [address, view] : members) bytes += view.byte_count();
-  if (layout_->writes_calls()) {
-    if (auto written = layout_->write_call(members); !written) return written.take_error();
+  if (scheme_->writes_calls()) {
+    if (auto written = scheme_->write_call(members); !written) return written.take_error();
     tensor_count_.fetch_add(members.size(), std::memory_order_relaxed);
     tensor_bytes_.fetch_add(bytes, std::memory_order_relaxed);
     return ok();
@@ -40,7 +40,7 @@ Result<> Session::write_again(std::span<const dump::Layout::Member> members) {
     dump::StatisticRow row{view.byte_count(), view.dtype, view.shape, {}, {}};
     if (math::has_statistics(view.dtype))
       row.values = math::finish(math::partial_stats(view, needs_.statistics));
-    OPDUMP_CHECK_OK(layout_->write_statistics(address, row));
+    OPDUMP_CHECK_OK(scheme_->write_statistics(address, row));
     row_count_.fetch_add(1, std::memory_order_relaxed);
   }
   return ok();

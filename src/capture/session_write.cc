@@ -42,7 +42,7 @@ void Session::write_ready(bool flush_now) {
   const std::uint64_t now = now_us();
   if (stopped_ || (!flush_now && now - last_flush_us_ < kFlushPeriodUs)) return;
   last_flush_us_ = now;
-  auto flushed = layout_->flush();
+  auto flushed = scheme_->flush();
   {
     const std::lock_guard lock(operators_mutex_);
     if (flushed && std::exchange(log_dirty_, false)) flushed = log_writer_.flush();
@@ -74,7 +74,7 @@ void Session::write(const Call& call) {
 // What the scheme has of a call beside its tensors.
 Result<> Session::write_beside(const Call& call) {
   if (!call.arguments.empty())
-    OPDUMP_CHECK_OK(layout_->write_arguments(call.slots.front().address, call.arguments));
+    OPDUMP_CHECK_OK(scheme_->write_arguments(call.slots.front().address, call.arguments));
   return write_overflow(call);
 }
 
@@ -83,7 +83,7 @@ Result<> Session::write_overflow(const Call& call) {
   dump::SlotAddress output = call.slots.back().address;
   output.side = model::Side::output;
   output.index = *call.overflowed;
-  return layout_->write_overflow(output);
+  return scheme_->write_overflow(output);
 }
 
 void Session::note_step(std::int64_t step) {
@@ -106,13 +106,13 @@ Result<> Session::write(const RecordedSlot& slot) {
   if (slot.job && slot.job->error()) return *slot.job->error();
   if (needs_.file) {
     if (!slot.owns_file)
-      OPDUMP_CHECK_OK(layout_->link_tensor(slot.address, slot.dtype, slot.shape, slot.job->file()));
+      OPDUMP_CHECK_OK(scheme_->link_tensor(slot.address, slot.dtype, slot.shape, slot.job->file()));
     tensor_count_.fetch_add(1, std::memory_order_relaxed);
     tensor_bytes_.fetch_add(slot.data_bytes, std::memory_order_relaxed);
   }
-  const bool has_row = math::has_statistics(slot.dtype) || layout_->lists_all_tensors();
-  if (plan_.content == plan::Content::tensor || layout_->writes_calls() || !has_row) return ok();
-  OPDUMP_CHECK_OK(layout_->write_statistics(
+  const bool has_row = math::has_statistics(slot.dtype) || scheme_->lists_all_tensors();
+  if (plan_.content == plan::Content::tensor || scheme_->writes_calls() || !has_row) return ok();
+  OPDUMP_CHECK_OK(scheme_->write_statistics(
       slot.address,
       {slot.data_bytes, slot.dtype, slot.shape, slot.job ? slot.job->statistics() : slot.statistics,
        slot.job ? slot.job->md5() : std::string(), slot.first_is_nan}));
@@ -159,7 +159,7 @@ Result<> Session::rest() {
   OPDUMP_CHECK_OK(flush());
   const std::lock_guard lock(status_mutex_);
   count_into_status();
-  dump::Status so_far = status_;
+  dump::RecordingStatus so_far = status_;
   so_far.state = "idle";
   OPDUMP_CHECK_OK(place_.write(so_far));
   resting_ = true;
@@ -178,7 +178,7 @@ Result<> Session::close() {
   if (model_graphs_) end_model();
   auto flushed = flush();
   recording_ = false;
-  const dump::Status status = final_status();
+  const dump::RecordingStatus status = final_status();
   auto told = keeps_files() ? place_.write(status) : ok();
   std::string summary = format_bytes(status.tensor_bytes) + " in " + counted(status.tensor_count, "tensor") +
                         ", " + counted(status.row_count, "row") + " of statistics from " +
@@ -195,7 +195,7 @@ Result<> Session::close() {
 }
 
 // A plan that found less than its author expected.
-void Session::say_what_was_missed(const dump::Status& status) {
+void Session::say_what_was_missed(const dump::RecordingStatus& status) {
   if (is_excluded_ || failure_) return;
   const std::int64_t run = steps_run_ + static_cast<std::int64_t>(plan_.initial_step);
   if (!plan_.steps.is_all() && status.call_count == 0 && operators_.empty())
@@ -228,7 +228,7 @@ void Session::say_missed_flags(std::span<const std::string_view> names) const {
   }
 }
 
-dump::Status Session::final_status() {
+dump::RecordingStatus Session::final_status() {
   const std::lock_guard lock(status_mutex_);
   note_step_end();
   status_.ended_us = now_us();

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "capture/job.h"
-#include "dump/write/layout.h"
+#include "dump/write/scheme_writer.h"
 #include "model/operator.h"
 
 namespace opdump::capture {
@@ -47,7 +47,7 @@ class Watcher {
   // The kept outputs as they are now, in files of their own: one for each operator, named
   // {op}_To_{kept operator}. The addresses' operators live as long as the watcher.
   struct Again {
-    std::vector<dump::Layout::Member> members;
+    std::vector<dump::SchemeWriter::Member> members;
   };
   std::vector<Again> look_again(const model::Operator& op, std::int64_t graph_id, std::int64_t step,
                                 std::uint64_t timestamp_us);

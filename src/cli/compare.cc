@@ -24,7 +24,7 @@ namespace {
 struct CompareArguments {
   std::string golden, actual, csv_path;
   bool json = false, all = false;
-  compare::Options options;
+  compare::CompareOptions options;
 };
 
 constexpr std::string_view kFooter =
@@ -126,7 +126,7 @@ class Reporter {
 };
 
 Result<compare::Comparison> compare_with_progress(const dump::DumpSet& golden, const dump::DumpSet& actual,
-                                                  compare::Options options, bool prints_slots) {
+                                                  compare::CompareOptions options, bool prints_slots) {
   terminal::Progress progress("comparing");
   if (!prints_slots || !terminal::prints_to_terminal())  // the lines tell it themselves, and break a bar
     options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
@@ -147,7 +147,7 @@ Result<int> compare_in(const group::Group& group, CompareArguments& arguments) {
   auto golden = dump::DumpSet::open(arguments.golden, tell);
   auto actual = golden ? dump::DumpSet::open(arguments.actual, tell) : Result<dump::DumpSet>(golden.error());
   if (!actual) {
-    if (group.size() > 1) OPDUMP_CHECK_OK(group::stay_out(share, actual.error().message()));
+    if (group.size() > 1) OPDUMP_CHECK_OK(group::withdraw(share, actual.error().message()));
     return actual.take_error();
   }
   const bool is_alone = group.size() == 1;  // mpirun lets processes believe that they write to a terminal

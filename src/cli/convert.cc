@@ -58,7 +58,7 @@ class Converter {
     const std::uint64_t rounds = lister_.rounds(plan_.tensors);
     if (among.size > 1) {
       OPDUMP_TRY(shared, group::SharedWork::join(among, plan_.digest, rounds));
-      if (!shared->takes_part()) return shared->sit_out();
+      if (!shared->takes_part()) return shared->skip_all();
       left_out_ = shared->problems();
     }
     for (std::uint64_t round = 0; round < rounds; ++round) OPDUMP_CHECK_OK(convert_next(shared));
@@ -214,7 +214,7 @@ Result<int> convert_in(const group::Group& group, const ConvertArguments& argume
   const LogSink tell = group.is_leader() ? LogSink(terminal::print_remark) : LogSink();
   auto plan = make_convert_plan(arguments, target, tell);
   if (!plan) {
-    if (group.size() > 1) OPDUMP_CHECK_OK(group::stay_out(share, plan.error().message()));
+    if (group.size() > 1) OPDUMP_CHECK_OK(group::withdraw(share, plan.error().message()));
     return plan.take_error();
   }
   if (group.is_leader()) remark_unfinished(plan->dump);

@@ -146,7 +146,7 @@ std::uint64_t stored_bytes(const SlotComparison& slot) {
 class Comparer {
  public:
   Comparer(const dump::DumpSet& golden, const dump::DumpSet& actual, const Pairing& pairing,
-           const Options& options)
+           const CompareOptions& options)
       : golden_(golden),
         actual_(actual),
         pairs_(pairing.pairs),
@@ -257,7 +257,7 @@ class Comparer {
 
   const dump::DumpSet &golden_, &actual_;
   const ScratchVector<OperatorPair>& pairs_;
-  const Options& options_;
+  const CompareOptions& options_;
   Comparison comparison_;
   std::vector<std::string> unfinished_reasons_;
   Judge judge_;
@@ -286,7 +286,7 @@ math::Tolerance default_tolerance(model::DType dtype) {
 }
 
 Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSet& actual,
-                                 const Options& options) {
+                                 const CompareOptions& options) {
   OPDUMP_TRY(const Pairing pairing,
              pair_operators(golden.runs(), actual.runs(),
                             {.golden = find_tails(golden), .actual = find_tails(actual)}));

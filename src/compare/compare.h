@@ -59,7 +59,7 @@ struct OperatorComparison {
   bool is_alone = false;
   // Not empty: why nothing is said of its inputs, or of the operator if it has no partner.
   std::string left_out;
-  bool has_more = false;  // slots: they come with the next one that is taken (Options::take)
+  bool has_more = false;  // slots: they come with the next one that is taken (CompareOptions::take)
   std::vector<SlotComparison> slots;
 
   // The side to describe it by: golden where there is one.
@@ -82,7 +82,7 @@ enum class Answer : std::uint8_t {
 inline constexpr std::string_view kOutcomeNames[] = {"same", "differs", "incomplete", "nothing_compared"};
 
 // Operators of one step that follow one another and have no partner.
-struct Strangers {
+struct UnpairedOperators {
   std::uint64_t only_golden = 0, only_actual = 0;
 };
 
@@ -91,10 +91,10 @@ struct Comparison {
   // the lowest step, then golden's order of execution. Usually it is an own_error. If it is inherited, the
   // fault lies in what no recorded operator made: weights, data, or an operator that only one side has; later
   // own_errors are then mostly small differences that grew, and not the answer. Of one that was taken in
-  // parts, it has the slots that tell most.
+  // parts, it has its key slots (key_slots.h).
   std::optional<OperatorComparison> first_bad;
-  Strangers before_first_bad;  // just before it, if it has a partner itself
-  bool has_ranks = false;      // several
+  UnpairedOperators before_first_bad;  // just before it, if it has a partner itself
+  bool has_ranks = false;              // several
   std::array<std::uint64_t, std::size(kVerdictNames)> verdicts{};  // how many operators have which
   Coverage coverage;
   Answer outcome = Answer::nothing_compared;
@@ -102,7 +102,7 @@ struct Comparison {
   std::vector<std::string> notes;  // what was assumed: "golden's step 3 is compared with actual's step 5"
 };
 
-struct Options {
+struct CompareOptions {
   std::optional<double> rtol, atol;     // override the table by dtype
   const group::Share* share = nullptr;  // null: this process does it all
   unsigned threads = 0;                 // 0: all cores
@@ -120,7 +120,7 @@ struct Options {
 // compared becomes verdicts. With a share, every process that sees the same dumps gets the whole result; one
 // that does not is left out with an error, and the result of the others says so.
 Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSet& actual,
-                                 const Options& options);
+                                 const CompareOptions& options);
 
 // The tolerance for a golden dtype: float16 1e-3/1e-5, bfloat16 1.6e-2/1e-5, float32 1.3e-6/1e-5, float64
 // 1e-7/1e-7 (rtol/atol; the ones torch.testing.assert_close uses), complex as its parts, integers and bool

@@ -10,8 +10,8 @@
 #include <limits>
 
 #include "base/file.h"
+#include "compare/key_slots.h"
 #include "compare/names.h"
-#include "compare/telling_slots.h"
 #include "dump/operator_log.h"
 #include "dump/status_file.h"
 #include "dump/write/model_tree.h"
@@ -72,7 +72,7 @@ class HandMade {
   }
 
   HandMade& state(const std::string& state) {
-    dump::Status status;
+    dump::RecordingStatus status;
     status.state = state;
     EXPECT_TRUE(dump::write_status(root_ / "rank_0", status));
     return *this;
@@ -108,7 +108,7 @@ class CompareTest : public ::testing::Test {
     dump.tensor("mul.c.input.0", {4, 6}).tensor("mul.c.output.0", {8, 12});
   }
 
-  const Comparison& compare(const Options& options = {}) {
+  const Comparison& compare(const CompareOptions& options = {}) {
     auto golden = dump::DumpSet::open(golden_->root());
     auto actual = dump::DumpSet::open(actual_->root());
     EXPECT_TRUE(golden) << golden.error().message();
@@ -117,7 +117,7 @@ class CompareTest : public ::testing::Test {
     dumps_.push_back(std::move(*golden));
     dumps_.push_back(std::move(*actual));
     operators_.clear();
-    Options taking = options;
+    CompareOptions taking = options;
     taking.take = [&](const OperatorComparison& op) { operators_.push_back(op); };
     auto comparison = compare_dumps(dumps_[0], dumps_[1], taking);
     EXPECT_TRUE(comparison);
@@ -145,7 +145,7 @@ class CompareTest : public ::testing::Test {
   }
 
   // How operators are cut into parts changes nothing.
-  void expect_same_in_parts(Options options) {
+  void expect_same_in_parts(CompareOptions options) {
     std::vector<std::string> whole, in_parts;
     for (const OperatorComparison& op : operators_)
       for (const SlotComparison& slot : op.slots) whole.push_back(told(op, slot));
@@ -153,12 +153,12 @@ class CompareTest : public ::testing::Test {
     std::size_t next = 0;
     options.take = [&](const OperatorComparison& op) {
       for (const SlotComparison& slot : op.slots) in_parts.push_back(told(op, slot));
-      keep_telling(kept, op);
+      keep_key_slots(kept, op);
       if (op.has_more) return;
       ASSERT_LT(next, operators_.size());
       const OperatorComparison& same = operators_[next++];
       EXPECT_EQ(kept->run().name, same.run().name);
-      EXPECT_EQ(told(telling_slot(*kept), *kept), told(telling_slot(same), same));
+      EXPECT_EQ(told(key_slot(*kept), *kept), told(key_slot(same), same));
       kept.reset();
     };
     const auto comparison = compare_dumps(dumps_[0], dumps_[1], options);
@@ -267,7 +267,7 @@ TEST_F(CompareTest, TolerancesByGoldenDtypeAndByOption) {
   actual_->tensor("add.a.output.0", {1.001f});
   compare();
   EXPECT_THAT(verdicts(), ElementsAre("a:own_error"));
-  Options loose;
+  CompareOptions loose;
   loose.rtol = 1e-2;
   compare(loose);
   EXPECT_THAT(verdicts(), ElementsAre("a:match"));
@@ -282,7 +282,7 @@ TEST_F(CompareTest, DroppedPrecisionIsADifferenceOfValues) {
   actual_->tensor("add.a.output.0", {static_cast<float>(third)});
   golden_->raw("add.b.output.0", "<f8", "(1,)", std::string("\0\0\0\0\0\0\xf0\x3f", 8), "float64");  // 1.0
   actual_->tensor("add.b.output.0", {1});
-  Options exact;
+  CompareOptions exact;
   exact.rtol = exact.atol = 0;
   compare(exact);
   EXPECT_THAT(verdicts(), ElementsAre("a:own_error", "b:match"));
@@ -411,7 +411,7 @@ TEST_F(CompareTest, HardLinksAreMeasuredOnceAndCountedEachTime) {
     dump->tensor("relu.b.output.0", {1, is_golden ? 2.f : 3.f});
   }
   std::vector<std::pair<std::uint64_t, std::uint64_t>> reported;
-  Options options;
+  CompareOptions options;
   options.threads = 1;
   options.progress = [&](std::uint64_t done, std::uint64_t total) { reported.emplace_back(done, total); };
   const Comparison& c = compare(options);
@@ -429,7 +429,7 @@ TEST_F(CompareTest, ThreadsDoNotChangeTheAnswer) {
     fill(golden_->step(step));
     fill(actual_->step(step), step == 13 ? 2.f : 1.f);
   }
-  Options one, many;
+  CompareOptions one, many;
   one.threads = 1;
   many.threads = 8;
   compare(one);
@@ -472,7 +472,7 @@ TEST(Tolerance, Table) {
   EXPECT_EQ(default_tolerance(model::DType::boolean).rtol, 0);
 }
 
-// The same run in layout (A), as .npy, and in (B), as containers: another graph's number, another spelling of
+// The same run in scheme (A), as .npy, and in (B), as containers: another graph's number, another spelling of
 // names, other files.
 TEST(CompareTreesTest, LayoutsOfOneRunAreEqual) {
   std::string name = (fs::temp_directory_path() / "opdump_compare_XXXXXX").string();
@@ -480,7 +480,7 @@ TEST(CompareTreesTest, LayoutsOfOneRunAreEqual) {
   std::vector<float> values{1, 2, 3, 4, 5, 6};
   const std::vector<std::uint16_t> halves{0x3f80, 0x4000, 0xc040};
   const std::vector<std::uint8_t> nibbles{0x21, 0x0f};
-  const auto record = [&](dump::Layout& layout, std::int64_t graph_id) {
+  const auto record = [&](dump::SchemeWriter& scheme, std::int64_t graph_id) {
     std::uint64_t time = 1700000000000000;
     for (const char* op_name : {"Default/a:b/x-op0", "Default/a/y.z-op1"}) {
       const model::Operator op{.type = "aten::x", .name = op_name, .graph_id = graph_id, .source_file = {}};
@@ -489,24 +489,24 @@ TEST(CompareTreesTest, LayoutsOfOneRunAreEqual) {
             .op = &op, .graph_id = graph_id, .step = 4, .timestamp_us = time, .side = side, .index = index};
       };
       ++time;
-      const std::vector<dump::Layout::Member> members{
+      const std::vector<dump::SchemeWriter::Member> members{
           {address(model::Side::input, 0),
            model::TensorView::row_major(model::DType::float32, {2, 3}, values.data())},
           {address(model::Side::input, 1),
            model::TensorView::row_major(model::DType::bfloat16, {3}, halves.data())},
           {address(model::Side::output, 0),
            model::TensorView::row_major(model::DType::int4, {3}, nibbles.data())}};
-      if (layout.writes_calls()) {
-        EXPECT_TRUE(layout.write_call(members));
+      if (scheme.writes_calls()) {
+        EXPECT_TRUE(scheme.write_call(members));
         continue;
       }
-      for (const auto& [place, view] : members) EXPECT_TRUE(layout.write_tensor(place, view));
+      for (const auto& [place, view] : members) EXPECT_TRUE(scheme.write_tensor(place, view));
     }
   };
   const auto result = [&](const fs::path& golden_root, const fs::path& actual_root) {
     auto golden = dump::DumpSet::open(golden_root), actual = dump::DumpSet::open(actual_root);
     EXPECT_TRUE(golden && actual);
-    const auto comparison = compare_dumps(*golden, *actual, Options{});
+    const auto comparison = compare_dumps(*golden, *actual, CompareOptions{});
     EXPECT_EQ(comparison->coverage.compared_slots, 6u);
     return comparison->outcome;
   };
@@ -515,7 +515,7 @@ TEST(CompareTreesTest, LayoutsOfOneRunAreEqual) {
   options.root = directory / "b";
   options.net_name = "Net";
   options.device = 5;
-  options.file_format = dump::FileFormat::bin;
+  options.is_bin = true;
   record(**dump::open_model_tree(options), 3);
   options.root = directory / "c";
   values[4] = 500;

@@ -28,7 +28,7 @@ std::string against(std::string_view what, std::string_view golden, std::string_
   return std::string(what).append(" ").append(golden).append(" against ").append(actual);
 }
 
-math::Tolerance tolerance_of(model::DType dtype, const Options& options) {
+math::Tolerance tolerance_of(model::DType dtype, const CompareOptions& options) {
   const math::Tolerance table = default_tolerance(dtype);
   return {options.rtol.value_or(table.rtol), options.atol.value_or(table.atol)};
 }
@@ -58,7 +58,7 @@ void judge_metrics(SlotComparison& slot, const math::Metrics& metrics) {
   settle(slot, Verdict::own_error, std::move(reason));
 }
 
-void measure_tensors(SlotComparison& slot, const Options& options, unsigned threads) {
+void measure_tensors(SlotComparison& slot, const CompareOptions& options, unsigned threads) {
   auto golden = StoredTensor::read(*slot.golden, dump::Alignment::any);
   if (!golden) return settle(slot, Verdict::unreadable, "golden: " + golden.error().message());
   const model::TensorView& g = golden->view();
@@ -106,7 +106,7 @@ Result<SlotStatistics> statistics_of(const Slot& slot, const Slot& other) {
   return SlotStatistics{std::move(columns), tensor.view().shape};
 }
 
-void measure_statistics(SlotComparison& slot, const Options& options) {
+void measure_statistics(SlotComparison& slot, const CompareOptions& options) {
   slot.from_statistics = true;
   if (slot.dtype == model::DType::undefined) slot.dtype = slot.actual->dtype;
   const auto golden = statistics_of(*slot.golden, *slot.actual);
@@ -136,7 +136,7 @@ void measure_without_data(SlotComparison& slot) {
 
 }  // namespace
 
-void measure_slot(SlotComparison& slot, const Options& options, unsigned threads) {
+void measure_slot(SlotComparison& slot, const CompareOptions& options, unsigned threads) {
   const Slot& described = slot.golden != nullptr ? *slot.golden : *slot.actual;
   slot.dtype = described.dtype;
   slot.shape = described.shape;

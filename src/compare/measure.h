@@ -9,6 +9,6 @@ namespace opdump::compare {
 // alone: a difference is own_error until the operator has been judged (verdict.h). Reads files; may be called
 // for different slots at the same time.
 // `threads` share one large pair of tensors.
-void measure_slot(SlotComparison& slot, const Options& options, unsigned threads);
+void measure_slot(SlotComparison& slot, const CompareOptions& options, unsigned threads);
 
 }  // namespace opdump::compare

@@ -39,7 +39,7 @@ struct Pairing {
 };
 
 // By rank: from which step on what was recorded is no step, but what ran after the last one
-// (dump::Status::tail_step).
+// (dump::RecordingStatus::tail_step).
 using Tails = std::map<std::uint32_t, std::int64_t>;
 struct TailsOfBoth {
   Tails golden, actual;

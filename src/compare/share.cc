@@ -53,11 +53,11 @@ Result<group::SharedWork> join_comparison(const group::Share& share, const dump:
   OPDUMP_TRY(group::SharedWork shared,
              group::SharedWork::join(share, digest_of_dumps({&golden, &actual}), rounds));
   if (shared.takes_part()) return shared;
-  OPDUMP_CHECK_OK(shared.sit_out());
+  OPDUMP_CHECK_OK(shared.skip_all());
   return Error(Code::internal, "this process sees other files than process 0");
 }
 
-Result<> share_tasks(group::SharedWork& work, std::span<Task> tasks, const Options& options,
+Result<> share_tasks(group::SharedWork& work, std::span<Task> tasks, const CompareOptions& options,
                      std::uint64_t done, std::uint64_t total, std::vector<std::string>& incomplete) {
   const auto measure = [&](std::span<const std::size_t> pieces) {
     std::vector<Task*> own;

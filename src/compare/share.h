@@ -1,5 +1,5 @@
-// Dividing the work of a comparison between processes (Options::share). Each process has opened both dumps
-// and paired them; who sees what process 0 sees takes part.
+// Dividing the work of a comparison between processes (CompareOptions::share). Each process has opened both
+// dumps and paired them; who sees what process 0 sees takes part.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ Result<group::SharedWork> join_comparison(const group::Share& share, const dump:
 // Measures a part of `tasks` -- about as many bytes as every other process -- and fills in what the others
 // measured. Adds to `incomplete` what no process did. `done` and `total` as in run_tasks. Errors: those of
 // exchange.
-Result<> share_tasks(group::SharedWork& work, std::span<Task> tasks, const Options& options,
+Result<> share_tasks(group::SharedWork& work, std::span<Task> tasks, const CompareOptions& options,
                      std::uint64_t done, std::uint64_t total, std::vector<std::string>& incomplete);
 
 }  // namespace opdump::compare

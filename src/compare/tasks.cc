@@ -57,7 +57,7 @@ std::vector<Task> make_tasks(std::span<OperatorComparison> operators) {
   return tasks;
 }
 
-void run_tasks(std::span<Task* const> tasks, const Options& options, std::uint64_t done,
+void run_tasks(std::span<Task* const> tasks, const CompareOptions& options, std::uint64_t done,
                std::uint64_t total) {
   std::mutex progress_mutex;  // guards done, and the callback
   const auto tell = [&](std::uint64_t bytes) {

@@ -20,7 +20,8 @@ std::vector<Task> make_tasks(std::span<OperatorComparison> operators);
 
 // Measures the slot of each task on options.threads threads. options.progress is told of the bytes that are
 // done of them, `done` being those before.
-void run_tasks(std::span<Task* const> tasks, const Options& options, std::uint64_t done, std::uint64_t total);
+void run_tasks(std::span<Task* const> tasks, const CompareOptions& options, std::uint64_t done,
+               std::uint64_t total);
 
 // Gives the copies what their task's slot has.
 void copy_results(std::span<Task> tasks);

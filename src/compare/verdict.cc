@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "compare/key_slots.h"
 #include "compare/names.h"
-#include "compare/telling_slots.h"
 
 namespace opdump::compare {
 namespace {
@@ -99,7 +99,7 @@ void Judge::judge(OperatorComparison& op, const Evidence& evidence) {
   judge_operator(op, evidence);
   count(op);
   if (!op.has_more && !parts_) return note_whole(op);
-  keep_telling(parts_, op);
+  keep_key_slots(parts_, op);
   if (!op.has_more) note_whole(*std::exchange(parts_, std::nullopt));
 }
 
@@ -134,16 +134,16 @@ void Judge::count(const OperatorComparison& op) {
 
 void Judge::note_bad(const OperatorComparison& op) {
   const bool is_paired = op.golden != nullptr && op.actual != nullptr;
-  if (last_step_ != op.run().step) strangers_ = {};
+  if (last_step_ != op.run().step) unpaired_ = {};
   if (is_bad(op, unfinished_) && (!so_far_.first_bad || urgency(op) < urgency(*so_far_.first_bad))) {
     so_far_.first_bad = op;
-    so_far_.before_first_bad = is_paired ? strangers_ : Strangers();
+    so_far_.before_first_bad = is_paired ? unpaired_ : UnpairedOperators();
   }
   last_step_ = op.run().step;
   if (is_paired)
-    strangers_ = {};
+    unpaired_ = {};
   else if (op.verdict != Verdict::skipped)
-    ++(op.golden != nullptr ? strangers_.only_golden : strangers_.only_actual);
+    ++(op.golden != nullptr ? unpaired_.only_golden : unpaired_.only_actual);
 }
 
 void Judge::conclude(Comparison& comparison) {

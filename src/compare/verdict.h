@@ -48,8 +48,8 @@ void add_evidence(OperatorComparison& op, const Unfinished& unfinished, Evidence
 // differ get the operator's verdict, inputs input_differs.
 void judge_operator(OperatorComparison& op, const Evidence& evidence);
 
-// Judges operators one after the other, in the order of Options::take, and keeps what they say together. Of
-// one that comes in parts, each is looked at before the first is judged.
+// Judges operators one after the other, in the order of CompareOptions::take, and keeps what they say
+// together. Of one that comes in parts, each is looked at before the first is judged.
 class Judge {
  public:
   explicit Judge(Unfinished unfinished) : unfinished_(std::move(unfinished)) {}
@@ -69,7 +69,7 @@ class Judge {
   bool measured_difference_ = false, open_question_ = false;
   std::optional<std::uint32_t> rank_;  // of the first
   std::optional<std::int64_t> last_step_;
-  Strangers strangers_;  // that came last, of that step
+  UnpairedOperators unpaired_;  // that came last, of that step
 };
 
 }  // namespace opdump::compare

@@ -184,17 +184,17 @@ TEST(Verdict, AReasonToDoubtMakesASameIncomplete) {
   EXPECT_EQ(comparison.outcome, Answer::incomplete);
 }
 
-TEST(Verdict, StrangersJustBeforeTheFirstBad) {
+TEST(Verdict, UnpairedJustBeforeTheFirstBad) {
   Fixture f;
-  const auto strangers = [&](std::vector<OperatorComparison> operators) {
+  const auto unpaired = [&](std::vector<OperatorComparison> operators) {
     return f.judge(std::move(operators)).before_first_bad;
   };
-  EXPECT_EQ(strangers({f.only_golden(), f.make(".>."), f.only_golden(), f.only_golden(), f.make(".>x")})
-                .only_golden,
-            2u);
-  EXPECT_EQ(strangers({f.only_golden(), f.make(".>."), f.make(".>x")}).only_golden, 0u);
-  EXPECT_EQ(strangers({f.only_golden(0), f.make(".>x", 1)}).only_golden, 0u);  // of another step
-  EXPECT_EQ(strangers({f.only_golden(), f.only_golden(), f.make(".>.")}).only_golden, 0u);
+  EXPECT_EQ(
+      unpaired({f.only_golden(), f.make(".>."), f.only_golden(), f.only_golden(), f.make(".>x")}).only_golden,
+      2u);
+  EXPECT_EQ(unpaired({f.only_golden(), f.make(".>."), f.make(".>x")}).only_golden, 0u);
+  EXPECT_EQ(unpaired({f.only_golden(0), f.make(".>x", 1)}).only_golden, 0u);  // of another step
+  EXPECT_EQ(unpaired({f.only_golden(), f.only_golden(), f.make(".>.")}).only_golden, 0u);
 }
 
 TEST(Verdict, CountsVerdictsAndKnowsOfRanks) {

@@ -86,7 +86,7 @@ Result<plan::DumpPlan> compile_acl(const JsonDocument& document, const Options& 
 
 AclCompiler::AclCompiler(const JsonDocument& document, const Options& options)
     : document_(document), options_(options), dump_(document, "dump"), warnings_(document) {
-  plan_.layout = plan::Layout::acl_tree;
+  plan_.scheme = plan::SchemeKind::acl_tree;
   plan_.file_format = plan::FileFormat::bin;
   plan_.net_name = "graph";
   plan_.failure_number = kAclInternalError;

@@ -36,12 +36,12 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> parse_steps(std::string_v
 }
 
 // "input0"
-std::optional<plan::Slot> parse_position(std::string_view text) {
+std::optional<plan::SlotPosition> parse_position(std::string_view text) {
   for (const auto side : {model::Side::input, model::Side::output}) {
     const std::string_view word = model::kSideNames[static_cast<std::size_t>(side)];
     if (!text.starts_with(word)) continue;
     const auto index = parse_uint64(text.substr(word.size()));
-    if (index && *index <= UINT32_MAX) return plan::Slot{side, static_cast<std::uint32_t>(*index)};
+    if (index && *index <= UINT32_MAX) return plan::SlotPosition{side, static_cast<std::uint32_t>(*index)};
   }
   return std::nullopt;
 }

@@ -168,7 +168,7 @@ TEST(Acl, BlacklistsAndRanges) {
       "opname_range": [{"begin": "a", "end": "b"}]}])"));
   const plan::ModelRule& rule = plan.models.rules()[0];
   ASSERT_EQ(rule.by_type.size(), 1u);
-  EXPECT_THAT(rule.by_type[0].slots, ElementsAre(plan::Slot{model::Side::input, 1}));
+  EXPECT_THAT(rule.by_type[0].slots, ElementsAre(plan::SlotPosition{model::Side::input, 1}));
   EXPECT_EQ(rule.ranges[0].last, "b");
   EXPECT_EQ(plan.warnings.size(), 2u);
 }

@@ -144,7 +144,7 @@ Result<> MindsporeCompiler::read_place() {
   if (e2e_.find("stat_calc_mode") != nullptr) {
     OPDUMP_TRY(const std::string place, e2e_.read_string("stat_calc_mode", "host or device"));
     if (place != "host" && place != "device") return e2e_.wrong_choice("stat_calc_mode", kPlaces);
-    plan_.statistics_place = place == "device" ? plan::Place::device : plan::Place::host;
+    plan_.statistics_processor = place == "device" ? plan::Processor::device : plan::Processor::host;
   }
   if (e2e_.find("device_stat_precision_mode") != nullptr) {
     OPDUMP_TRY(const std::string precision, e2e_.read_string("device_stat_precision_mode", "high or low"));

@@ -225,7 +225,7 @@ Result<> MindsporeCompiler::read_statistics() {
     const auto info = std::ranges::find(table, name, &plan::StatisticInfo::name);
     if (info == table.end())
       return common_.wrong(kKey, i, "valid are " + join_or(names) + suggest(name, names));
-    if (plan_.statistics_place == plan::Place::device && !info->on_device)
+    if (plan_.statistics_processor == plan::Processor::device && !info->on_device)
       dropped.insert(info->name);
     else
       plan_.statistics.push_back(info->statistic);

@@ -7,7 +7,7 @@ namespace opdump::dialect {
 
 using plan::Content;
 using plan::DebugMode;
-using plan::Place;
+using plan::Processor;
 using plan::Sides;
 
 // Right after op_debug_mode is known, because file_format and saved_data are checked against the outcome.
@@ -24,9 +24,9 @@ void MindsporeCompiler::adjust_for_debug_mode() {
          "input_output is read as 0: of an overflowing operator both sides are saved");
     plan_.sides = Sides::both;
   }
-  if (plan_.statistics_place == Place::device && !enable_) {
+  if (plan_.statistics_processor == Processor::device && !enable_) {
     warn(e2e_, "stat_calc_mode", "stat_calc_mode is read as host, because op_debug_mode is 3");
-    plan_.statistics_place = Place::host;
+    plan_.statistics_processor = Processor::host;
   }
 }
 
@@ -59,13 +59,13 @@ void MindsporeCompiler::adjust_for_exception() {
 }
 
 void MindsporeCompiler::settle_place() {
-  if (plan_.statistics_place == Place::host) return;
+  if (plan_.statistics_processor == Processor::host) return;
   const bool only_statistics = plan_.content == Content::statistics;
   if (only_statistics && mode_ == Mode::o0) return;
   warn(e2e_, "stat_calc_mode",
        only_statistics ? "stat_calc_mode is read as host: only Ascend O0 and O1 compute on the device"
                        : "stat_calc_mode is read as host, because saved_data is not \"statistic\"");
-  plan_.statistics_place = Place::host;
+  plan_.statistics_processor = Processor::host;
 }
 
 void MindsporeCompiler::settle_mode() {
@@ -97,7 +97,7 @@ void MindsporeCompiler::settle_kernel_by_kernel() {
 }
 
 void MindsporeCompiler::settle_offline() {
-  plan_.layout = mode_ == Mode::ge ? plan::Layout::time_tree : plan::Layout::model_tree;
+  plan_.scheme = mode_ == Mode::ge ? plan::SchemeKind::time_tree : plan::SchemeKind::model_tree;
   // The raw container holds the device's bytes; .npy files are for people.
   plan_.default_format = plan_.file_format == plan::FileFormat::npy;
   plan_.synchronous = false;

@@ -7,8 +7,8 @@ using plan::Content;
 using plan::DebugMode;
 using plan::DumpPlan;
 using plan::FileFormat;
-using plan::Layout;
-using plan::Place;
+using plan::Processor;
+using plan::SchemeKind;
 using plan::Sides;
 using plan::Statistic;
 using testing::ElementsAre;
@@ -23,13 +23,13 @@ TEST(MindsporePlan, DefaultsAreTheDocumentedOnes) {
   EXPECT_TRUE(plan.operators.selects_all());
   EXPECT_THAT(plan.devices, ElementsAre(0U));
   EXPECT_THAT(plan.statistics, ElementsAre(Statistic::max, Statistic::min, Statistic::l2norm));
-  EXPECT_EQ(plan.statistics_place, Place::host);
+  EXPECT_EQ(plan.statistics_processor, Processor::host);
   EXPECT_EQ(plan.sample_count, 0U);
   EXPECT_EQ(plan.debug, DebugMode::none);
   EXPECT_FALSE(plan.operator_arguments);
   EXPECT_TRUE(plan.default_format);
   EXPECT_TRUE(plan.synchronous);
-  EXPECT_EQ(plan.layout, Layout::rank_tree);
+  EXPECT_EQ(plan.scheme, SchemeKind::rank_tree);
   EXPECT_EQ(plan.file_format, FileFormat::npy);
   EXPECT_EQ(plan.root, "/data");
   EXPECT_EQ(plan.net_name, "Net");
@@ -180,7 +180,7 @@ TEST(MindsporeStatistics, DeviceDropsWhatOnlyTheHostHas) {
   config.set("saved_data", "\"statistic\"").set("e2e.stat_calc_mode", "\"device\"");
   config.set("statistic_category", R"j(["md5", "avg", "zero count", "md5"])j");
   const DumpPlan plan = must_compile(config, make_options(true));
-  EXPECT_EQ(plan.statistics_place, Place::device);
+  EXPECT_EQ(plan.statistics_processor, Processor::device);
   EXPECT_THAT(plan.statistics, ElementsAre(Statistic::avg));
   EXPECT_THAT(plan.warnings, ElementsAre(HasSubstr("left out: md5, zero count")));
 }
@@ -190,30 +190,30 @@ TEST(MindsporeStatistics, DeviceFallsBackToTheHost) {
   config.set("e2e.stat_calc_mode", "\"device\"");
   const auto place = [](const Config& c, Mode mode = Mode::automatic) {
     const DumpPlan plan = must_compile(c, make_options(true, mode));
-    EXPECT_EQ(plan.warnings.size(), plan.statistics_place == Place::host ? 1U : 0U);
-    return plan.statistics_place;
+    EXPECT_EQ(plan.warnings.size(), plan.statistics_processor == Processor::host ? 1U : 0U);
+    return plan.statistics_processor;
   };
-  EXPECT_EQ(place(config), Place::host);
-  EXPECT_EQ(place(config.set("saved_data", "\"full\"")), Place::host);
-  EXPECT_EQ(place(config.set("saved_data", "\"statistic\"")), Place::device);
-  EXPECT_EQ(place(config, Mode::gpu), Place::host);
-  EXPECT_EQ(place(config.set("op_debug_mode", "3")), Place::device);
-  EXPECT_EQ(place(config.set("e2e.enable", "false")), Place::host);
+  EXPECT_EQ(place(config), Processor::host);
+  EXPECT_EQ(place(config.set("saved_data", "\"full\"")), Processor::host);
+  EXPECT_EQ(place(config.set("saved_data", "\"statistic\"")), Processor::device);
+  EXPECT_EQ(place(config, Mode::gpu), Processor::host);
+  EXPECT_EQ(place(config.set("op_debug_mode", "3")), Processor::device);
+  EXPECT_EQ(place(config.set("e2e.enable", "false")), Processor::host);
 }
 
 TEST(MindsporeMode, FollowsTheConfig) {
   const DumpPlan online = must_compile(Config(), make_options(false));
-  EXPECT_EQ(online.layout, Layout::rank_tree);
+  EXPECT_EQ(online.scheme, SchemeKind::rank_tree);
   EXPECT_FALSE(online.run_metadata);
   const DumpPlan offline = must_compile(Config().offline(), make_options(false));
-  EXPECT_EQ(offline.layout, Layout::model_tree);
+  EXPECT_EQ(offline.scheme, SchemeKind::model_tree);
   EXPECT_EQ(offline.file_format, FileFormat::bin);
   EXPECT_FALSE(offline.default_format);
   const Options ge = make_options(false, Mode::automatic, {{"ENABLE_MS_GE_DUMP", "1"}});
-  EXPECT_EQ(must_compile(Config().offline(), ge).layout, Layout::time_tree);
-  EXPECT_EQ(must_compile(Config(), ge).layout, Layout::rank_tree);
+  EXPECT_EQ(must_compile(Config().offline(), ge).scheme, SchemeKind::time_tree);
+  EXPECT_EQ(must_compile(Config(), ge).scheme, SchemeKind::rank_tree);
   const Options ge_off = make_options(false, Mode::automatic, {{"ENABLE_MS_GE_DUMP", "0"}});
-  EXPECT_EQ(must_compile(Config().offline(), ge_off).layout, Layout::model_tree);
+  EXPECT_EQ(must_compile(Config().offline(), ge_off).scheme, SchemeKind::model_tree);
 }
 
 TEST(MindsporeMode, O2WithNpy) {
@@ -237,7 +237,7 @@ TEST(MindsporeMode, CpuAndGpu) {
   for (const Mode mode : {Mode::cpu, Mode::gpu}) {
     // Without e2e_dump_settings and op_debug_mode, as on these machines the section counts as enabled.
     const DumpPlan plan = must_compile(Config().offline().set("op_debug_mode", ""), make_options(true, mode));
-    EXPECT_EQ(plan.layout, Layout::rank_tree);
+    EXPECT_EQ(plan.scheme, SchemeKind::rank_tree);
     EXPECT_EQ(plan.file_format, FileFormat::npy);
     EXPECT_TRUE(plan.synchronous);
     EXPECT_TRUE(plan.parameters);

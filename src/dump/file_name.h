@@ -1,4 +1,4 @@
-// Names of tensor files in layout (A), mindspore.md 2.2:
+// Names of tensor files in scheme (A), mindspore.md 2.2:
 //   {type}.{name}.{task}.{stream}.{us}.{input|output}.{index}.{format}.{dtype}.npy
 // Dumps of releases up to 2.3 have no dtype field. Only the type may hold dots, so names are read from their
 // right end. Weights and constants are ordinary names of the type "Parameter".
@@ -46,7 +46,7 @@ std::string format_file_name(const FileName& name);
 // Nothing if `text` is not such a name.
 std::optional<FileName> parse_file_name(std::string_view text);
 
-// The file of an execution in layouts (B) and (C), which holds all of its tensors:
+// The file of an execution in schemes (B) and (C), which holds all of its tensors:
 //   {type}.{name}.{task}[.{stream}].{us}[.{task type}.{context}.{thread}.{device}]
 struct CallName {
   std::string type, name;  // as plain_name() spells them

@@ -88,7 +88,7 @@ TEST(OperatorLog, MissingFileIsNotFound) {
 
 TEST(StatusFile, ReadsWhatItWrites) {
   const TempDirectory directory;
-  Status status;
+  RecordingStatus status;
   status.state = "incomplete";
   status.opdump_version = "0.1.0";
   status.runtime = "torch \xff";
@@ -115,7 +115,7 @@ TEST(StatusFile, ReadsWhatItWrites) {
 
 TEST(StatusFile, LossesOfOtherProcessesCount) {
   const TempDirectory directory;
-  Status status;
+  RecordingStatus status;
   status.state = "complete";
   ASSERT_TRUE(write_status(directory.path(), status));
   status.process = "worker/0";
@@ -136,7 +136,7 @@ TEST(StatusFile, LossesOfOtherProcessesCount) {
 TEST(StatusFile, DamageIsToldFromAbsence) {
   const TempDirectory directory;
   EXPECT_EQ(read_status(directory.path()).error().code(), Code::not_found);
-  ASSERT_TRUE(write_status(directory.path(), Status{}));
+  ASSERT_TRUE(write_status(directory.path(), RecordingStatus{}));
   const std::string good = *read_file(directory.path() / kStatusFileName, 4096);
   const auto code_of = [&](const std::string& text) {
     EXPECT_TRUE(write_file_atomic(directory.path() / kStatusFileName, text, 0600));

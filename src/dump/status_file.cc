@@ -21,7 +21,7 @@ constexpr std::uint64_t kMaxStatusBytes = 64 << 20;
 
 // One list of the plain fields, for writing and for reading.
 template <typename S, typename F>
-requires std::is_same_v<std::remove_const_t<S>, Status>
+requires std::is_same_v<std::remove_const_t<S>, RecordingStatus>
 void for_each_field(S& status, const F& visit) {
   visit("state", status.state);
   visit("run_id", status.run_id);
@@ -107,22 +107,22 @@ bool assign(const json& value, std::vector<Loss>& field) {
 }
 
 // What a process that did not end its recording lost.
-void note_end(Status& whole, const Status& status, const std::string& file) {
+void note_end(RecordingStatus& whole, const RecordingStatus& status, const std::string& file) {
   if (status.state == "recording" && !status.process.empty())
     whole.losses.push_back({"end of the recording of " + status.process, "it was cut short", 1, file});
 }
 
-bool have_steps_in_common(const Status& a, const Status& b) {
+bool have_steps_in_common(const RecordingStatus& a, const RecordingStatus& b) {
   return a.first_step >= 0 && b.first_step >= 0 && a.first_step <= b.last_step && b.first_step <= a.last_step;
 }
 
 // Adds what another process of the rank recorded and lost.
-void add_process(Status& whole, const StatusFile& file) {
+void add_process(RecordingStatus& whole, const StatusFile& file) {
   if (!file.status) {
     whole.losses.push_back({"recording of another process", file.status.error().message(), 1, file.name});
     return;
   }
-  const Status& status = *file.status;
+  const RecordingStatus& status = *file.status;
   if (status.run_id != whole.run_id) {
     whole.losses.push_back(
         {"recording of another process", "it is of another run, " + status.run_id, 1, file.name});
@@ -148,7 +148,7 @@ void add_process(Status& whole, const StatusFile& file) {
 
 // Files of two recordings that lie in the same directories: what the earlier one did not finish is not
 // whole, and steps that both have cannot be told apart.
-void note_earlier(Status& whole) {
+void note_earlier(RecordingStatus& whole) {
   for (const EarlierRecording& earlier : whole.earlier) {
     if (earlier.state != "complete")
       whole.losses.push_back({"end of an earlier recording in the same folder",
@@ -171,14 +171,14 @@ std::string status_file_name(std::string_view process, unsigned number) {
   return name + ".json";
 }
 
-Result<> write_status(const std::filesystem::path& rank_directory, const Status& status,
+Result<> write_status(const std::filesystem::path& rank_directory, const RecordingStatus& status,
                       std::string_view name) {
   const std::filesystem::path path =
       rank_directory / (name.empty() ? status_file_name(status.process) : std::string(name));
   return write_file_atomic(path, encode_status(status), 0600);
 }
 
-std::string encode_status(const Status& status) {
+std::string encode_status(const RecordingStatus& status) {
   nlohmann::ordered_json object{{"schema_version", kSchemaVersion}};
   for_each_field(status, [&](const char* key, const auto& field) { object[key] = field; });
   object["losses"] = json::array();
@@ -194,7 +194,7 @@ std::string encode_status(const Status& status) {
   return object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-Result<Status> read_status_file(const std::filesystem::path& path) {
+Result<RecordingStatus> read_status_file(const std::filesystem::path& path) {
   OPDUMP_TRY(std::string text, read_file(path, kMaxStatusBytes));
   auto document = JsonDocument::parse(path.string(), std::move(text));
   if (!document) return Error(Code::corrupt, document.error().message());
@@ -208,7 +208,7 @@ Result<Status> read_status_file(const std::filesystem::path& path) {
   if (version != kSchemaVersion)
     return Error(Code::unsupported,
                  path.string() + ": schema_version is " + std::to_string(version) + "; expected 1");
-  Status status;
+  RecordingStatus status;
   const char* failed = nullptr;
   const auto visit = [&](const char* key, auto& field) {
     const auto value = root.find(key);
@@ -244,12 +244,12 @@ std::vector<StatusFile> list_statuses(const std::filesystem::path& rank_director
   return statuses;
 }
 
-Result<Status> read_status(const std::filesystem::path& rank_directory) {
+Result<RecordingStatus> read_status(const std::filesystem::path& rank_directory) {
   std::vector<StatusFile> files = list_statuses(rank_directory);
   if (files.empty())
     return Error(Code::not_found, (rank_directory / kStatusFileName).string() + ": there is none");
   if (!files.front().status) return files.front().status.take_error();
-  Status whole = std::move(*files.front().status);
+  RecordingStatus whole = std::move(*files.front().status);
   if (whole.state == "idle") whole.state = "complete";  // a worker's; the program itself records nothing
   for (const StatusFile& file : std::span(files).subspan(1)) add_process(whole, file);
   note_earlier(whole);

@@ -30,7 +30,7 @@ struct EarlierRecording {
   std::int64_t first_step = -1, last_step = -1;
 };
 
-struct Status {
+struct RecordingStatus {
   // "recording", "complete" (nothing lost), "incomplete" (see losses), "idle" (nothing lost so far, and
   // nothing under way: a process that waits for work)
   std::string state = "recording";
@@ -60,13 +60,13 @@ struct Status {
 std::string status_file_name(std::string_view process, unsigned number = 1);
 
 // Replaces `name` in the directory, or what the status's process is called. Errors: io.
-Result<> write_status(const std::filesystem::path& rank_directory, const Status& status,
+Result<> write_status(const std::filesystem::path& rank_directory, const RecordingStatus& status,
                       std::string_view name = {});
 
-std::string encode_status(const Status& status);
+std::string encode_status(const RecordingStatus& status);
 
 // Errors: not_found, io, corrupt, unsupported (of a later version).
-Result<Status> read_status_file(const std::filesystem::path& path);
+Result<RecordingStatus> read_status_file(const std::filesystem::path& path);
 
 // Whether a file of this name says how a process's recording ended.
 bool is_status_file_name(std::string_view name);
@@ -74,13 +74,13 @@ bool is_status_file_name(std::string_view name);
 // A status and the file that it is from.
 struct StatusFile {
   std::string name;
-  Result<Status> status;
+  Result<RecordingStatus> status;
 };
 // Those of all processes of a rank, in the order of their names; the main process's is the first.
 std::vector<StatusFile> list_statuses(const std::filesystem::path& rank_directory);
 
 // How the recording of a rank as a whole ended: the main process's status with what the others (data-loading
 // workers) recorded and lost. Errors: not_found (a dump of another tool has none), corrupt.
-Result<Status> read_status(const std::filesystem::path& rank_directory);
+Result<RecordingStatus> read_status(const std::filesystem::path& rank_directory);
 
 }  // namespace opdump::dump

@@ -90,12 +90,12 @@ Result<SharedAnswers> SharedWork::run(
   return shared;
 }
 
-Result<> SharedWork::sit_out() {
+Result<> SharedWork::skip_all() {
   for (; rounds_ > 0; --rounds_) OPDUMP_CHECK_OK(share_->exchange({}));
   return ok();
 }
 
-Result<> stay_out(const Share& share, const std::string& why) {
+Result<> withdraw(const Share& share, const std::string& why) {
   OPDUMP_TRY(const auto greetings, share.exchange(encode({{}, host_name(), why, 0})));
   const Greeting leader = decode_greeting(greetings[0]);
   for (std::uint64_t round = 0; !leader.digest.empty() && round < leader.rounds; ++round)

@@ -47,7 +47,7 @@ class SharedWork {
   Result<SharedAnswers> run(std::span<const std::uint64_t> bytes,
                             const std::function<std::string(std::span<const std::size_t> pieces)>& work);
   // What a process does that takes no part, instead of all its run().
-  Result<> sit_out();
+  Result<> skip_all();
 
  private:
   explicit SharedWork(const Share& share) : share_(&share) {}
@@ -58,7 +58,7 @@ class SharedWork {
 };
 
 // What a process calls instead if it cannot start: `why` is told by the others.
-Result<> stay_out(const Share& share, const std::string& why);
+Result<> withdraw(const Share& share, const std::string& why);
 
 // A short text that is equal for equal texts.
 std::string digest_of(std::string_view text);

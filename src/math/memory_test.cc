@@ -165,9 +165,9 @@ void for_each_size_and_layout(Visit visit) {
   for (const DType dtype : kSizes) {
     std::vector<std::byte> memory(40000 * 16);
     for (std::byte& byte : memory) byte = static_cast<std::byte>(random());
-    for (const Layout& layout : layouts()) {
-      SCOPED_TRACE(std::string(model::dtype_info(dtype).name) + ", " + layout.name);
-      visit(view_of(dtype, layout, memory));
+    for (const StridedShape& strided : strided_shapes()) {
+      SCOPED_TRACE(std::string(model::dtype_info(dtype).name) + ", " + strided.name);
+      visit(view_of(dtype, strided, memory));
     }
   }
 }

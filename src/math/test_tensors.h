@@ -1,4 +1,4 @@
-// Tensors of every dtype, layout and kind of content, for the property tests of math/.
+// Tensors of every dtype, memory layout and kind of element, for the property tests of math/.
 #pragma once
 
 #include "math/simd_targets.h"
@@ -22,9 +22,10 @@ inline constexpr model::DType kStatDTypes[] = {
     model::DType::bfloat16, model::DType::int4,    model::DType::uint1,   model::DType::int2,
     model::DType::uint2};
 
-enum class Content { ordinary, zeros_and_subnormals, infinities, everything, all_nan };
-inline constexpr Content kContents[] = {Content::ordinary, Content::zeros_and_subnormals, Content::infinities,
-                                        Content::everything, Content::all_nan};
+enum class ElementKind { ordinary, zeros_and_subnormals, infinities, everything, all_nan };
+inline constexpr ElementKind kElementKinds[] = {ElementKind::ordinary, ElementKind::zeros_and_subnormals,
+                                                ElementKind::infinities, ElementKind::everything,
+                                                ElementKind::all_nan};
 
 // Mantissa bits and all-ones exponent of the float dtypes; zeros for others.
 struct FloatFormat {
@@ -47,16 +48,16 @@ inline FloatFormat float_format(model::DType dtype) {
 }
 
 // The bits of one element. Ordinary floats lie between 1/16 and 16, so that no sum of squares overflows.
-inline std::uint64_t random_element(model::DType dtype, Content content, std::mt19937_64& random) {
+inline std::uint64_t random_element(model::DType dtype, ElementKind content, std::mt19937_64& random) {
   const auto [mantissa_bits, infinity] = float_format(dtype);
-  if (mantissa_bits == 0) return content == Content::ordinary ? random() : random() % 3;
+  if (mantissa_bits == 0) return content == ElementKind::ordinary ? random() : random() % 3;
   const std::uint64_t sign = (infinity + (std::uint64_t{1} << mantissa_bits)) * (random() & 1);
   const std::uint64_t mantissa = random() & ((std::uint64_t{1} << mantissa_bits) - 1);
   const std::uint64_t nan = infinity | mantissa | std::uint64_t{1} << (mantissa_bits - 1);
   const std::uint64_t bias = (infinity >> mantissa_bits) / 2;
   const std::uint64_t ordinary = (bias - 4 + random() % 8) << mantissa_bits | mantissa;
   const std::uint64_t special[] = {0, mantissa, infinity, nan};
-  if (content == Content::all_nan) return sign | nan;
+  if (content == ElementKind::all_nan) return sign | nan;
   const int kinds[] = {0, 2, 3, 4};
   const int limit = kinds[static_cast<int>(content)];
   if (limit == 0 || random() % 16 != 0) return sign | ordinary;
@@ -64,8 +65,8 @@ inline std::uint64_t random_element(model::DType dtype, Content content, std::mt
 }
 
 // Memory with room on both sides of `element_count` elements, so that any strides can be tried inside it.
-inline std::vector<std::byte> random_memory(model::DType dtype, Content content, std::size_t element_count,
-                                            std::mt19937_64& random) {
+inline std::vector<std::byte> random_memory(model::DType dtype, ElementKind content,
+                                            std::size_t element_count, std::mt19937_64& random) {
   const std::size_t bits = model::dtype_info(dtype).bits;
   std::vector<std::byte> memory(element_count * (bits + 7) / 8 + 8);
   if (bits < 8) {
@@ -80,15 +81,15 @@ inline std::vector<std::byte> random_memory(model::DType dtype, Content content,
   return memory;
 }
 
-struct Layout {
+struct StridedShape {
   std::string name;
   model::Shape shape, strides;
   std::int64_t first = 0;  // element at which the view begins
 };
 
 // Layouts over at most 40000 elements of memory.
-inline std::vector<Layout> layouts() {
-  std::vector<Layout> all;
+inline std::vector<StridedShape> strided_shapes() {
+  std::vector<StridedShape> all;
   for (const std::int64_t n :
        {0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 129, 4095, 4096, 4097, 20000})
     all.push_back({"contiguous " + std::to_string(n), {n}, {1}});
@@ -114,14 +115,14 @@ inline std::vector<Layout> layouts() {
   return all;
 }
 
-inline model::TensorView view_of(model::DType dtype, const Layout& layout,
+inline model::TensorView view_of(model::DType dtype, const StridedShape& strided,
                                  const std::vector<std::byte>& memory) {
   const std::int64_t bits = model::dtype_info(dtype).bits;
-  model::TensorView view{dtype, layout.shape, layout.strides, memory.data()};
+  model::TensorView view{dtype, strided.shape, strided.strides, memory.data()};
   if (bits < 8)
     view.strides = model::row_major_strides(view.shape);
   else
-    view.data += layout.first * bits / 8;
+    view.data += strided.first * bits / 8;
   return view;
 }
 
@@ -135,16 +136,16 @@ void for_each_instruction_set(Test test) {
   choose_targets(0);
 }
 
-// Every layout with every content, for one dtype: calls visit(name, view).
+// Every layout with every kind of element, for one dtype: calls visit(name, view).
 template <typename Visit>
 void for_each_tensor(model::DType dtype, Visit visit) {
   std::mt19937_64 random(static_cast<unsigned>(dtype));
-  for (const Content content : kContents)
-    for (const Layout& layout : layouts()) {
+  for (const ElementKind content : kElementKinds)
+    for (const StridedShape& strided : strided_shapes()) {
       const std::vector<std::byte> memory = random_memory(dtype, content, 40000, random);
-      visit(std::string(model::dtype_info(dtype).name) + ", " + layout.name + ", content " +
+      visit(std::string(model::dtype_info(dtype).name) + ", " + strided.name + ", content " +
                 std::to_string(static_cast<int>(content)),
-            view_of(dtype, layout, memory));
+            view_of(dtype, strided, memory));
     }
 }
 

@@ -16,7 +16,7 @@ constexpr std::string_view kFormatNames[] = {"npy", "bin"};
 constexpr std::string_view kPlaceNames[] = {"host", "device"};
 constexpr std::string_view kPrecisionNames[] = {"high", "low"};
 constexpr std::string_view kRuleNames[] = {"regex", "regex search", "name", "type"};
-constexpr std::string_view kLayoutNames[] = {"rank_tree", "model_tree", "time_tree", "acl_tree"};
+constexpr std::string_view kSchemeNames[] = {"rank_tree", "model_tree", "time_tree", "acl_tree"};
 
 // A long list of rules is not read by anybody.
 constexpr std::size_t kRulesShown = 10;
@@ -67,8 +67,8 @@ void add_content(Lines& lines, const DumpPlan& plan) {
   if (plan.debug == DebugMode::exception) lines.add("only if", "the operator raises an error");
   if (writes_statistics(plan)) {
     std::string text =
-        join_statistics(plan) + "; on the " + std::string(name_of(kPlaceNames, plan.statistics_place));
-    if (plan.statistics_place == Place::device)
+        join_statistics(plan) + "; on the " + std::string(name_of(kPlaceNames, plan.statistics_processor));
+    if (plan.statistics_processor == Processor::device)
       text += ", precision " + std::string(name_of(kPrecisionNames, plan.statistics_precision));
     lines.add("statistics", text);
   }
@@ -113,29 +113,29 @@ std::string acl_directory(const DumpPlan& plan, const std::string& root) {
 // The directory of one step and the name of a tensor file in it; capitals stand for what the run decides.
 std::string step_directory(const DumpPlan& plan) {
   std::string root = plan.root == "/" ? "" : plan.root.string();
-  switch (plan.layout) {
-    case Layout::rank_tree:
+  switch (plan.scheme) {
+    case SchemeKind::rank_tree:
       return root + "/rank_R/" + plan.net_name + "/GRAPH/STEP/";
-    case Layout::model_tree:
+    case SchemeKind::model_tree:
       return root + "/STEP/TIME/DEVICE/MODEL/ID/STEP/";
-    case Layout::time_tree:
+    case SchemeKind::time_tree:
       return root + "/TIME/DEVICE/MODEL/ID/STEP/";
-    case Layout::acl_tree:
+    case SchemeKind::acl_tree:
       return acl_directory(plan, root);
   }
   return root;
 }
 
 std::string tensor_file(const DumpPlan& plan) {
-  if (plan.layout == Layout::acl_tree && plan.debug == DebugMode::exception)
+  if (plan.scheme == SchemeKind::acl_tree && plan.debug == DebugMode::exception)
     return "exception_info.TASK.STREAM.MICROSECONDS";
   if (plan.file_format == FileFormat::bin) return "OPTYPE.OPNAME.TASK.STREAM.MICROSECONDS";
-  const std::string task = plan.layout == Layout::rank_tree ? "0" : "TASK";
+  const std::string task = plan.scheme == SchemeKind::rank_tree ? "0" : "TASK";
   const std::string side = plan.sides == Sides::inputs    ? "input"
                            : plan.sides == Sides::outputs ? "output"
                                                           : "input|output";
   const std::string format =
-      plan.default_format && plan.layout == Layout::rank_tree ? "DefaultFormat" : "FORMAT";
+      plan.default_format && plan.scheme == SchemeKind::rank_tree ? "DefaultFormat" : "FORMAT";
   return "OPTYPE.OPNAME." + task + ".STREAM.MICROSECONDS." + side + ".INDEX." + format +
          (plan.class_name_dtypes ? ".Float32.npy" : ".float32.npy");
 }
@@ -148,7 +148,7 @@ void add_files(Lines& lines, const DumpPlan& plan) {
     what = "";
   }
   if (!writes_statistics(plan)) return;
-  const bool one_each = plan.layout == Layout::acl_tree;
+  const bool one_each = plan.scheme == SchemeKind::acl_tree;
   lines.add(what, directory + (one_each ? tensor_file(plan) + ".csv" : "statistic.csv"));
 }
 
@@ -187,7 +187,7 @@ nlohmann::ordered_json exclusions_json(const std::vector<Exclusion>& exclusions)
   auto list = nlohmann::ordered_json::array();
   for (const Exclusion& exclusion : exclusions) {
     auto slots = nlohmann::ordered_json::array();
-    for (const Slot slot : exclusion.slots)
+    for (const SlotPosition slot : exclusion.slots)
       slots.push_back(std::string(model::kSideNames[static_cast<std::size_t>(slot.side)]) +
                       std::to_string(slot.index));
     list.push_back({{"name", exclusion.name}, {"pos", slots}});
@@ -232,7 +232,7 @@ std::string describe(const DumpPlan& plan) {
   lines.add("steps",
             plan.steps.format() +
                 (plan.initial_step == 0 ? "" : ", counted from " + std::to_string(plan.initial_step)));
-  plan.layout == Layout::acl_tree ? add_models(lines, plan) : add_operators(lines, plan);
+  plan.scheme == SchemeKind::acl_tree ? add_models(lines, plan) : add_operators(lines, plan);
   lines.add("devices", join_devices(plan));
   add_files(lines, plan);
   return lines.take();
@@ -258,7 +258,7 @@ std::string describe_json(const DumpPlan& plan) {
   auto& statistics = json["statistics"] = nlohmann::ordered_json::array();
   for (const Statistic statistic : plan.statistics)
     statistics.push_back(statistic_table()[static_cast<std::size_t>(statistic)].name);
-  json["statistics_place"] = name_of(kPlaceNames, plan.statistics_place);
+  json["statistics_place"] = name_of(kPlaceNames, plan.statistics_processor);
   json["statistics_precision"] = name_of(kPrecisionNames, plan.statistics_precision);
   json["sample_count"] = plan.sample_count;
   json["debug"] = name_of(kDebugNames, plan.debug);
@@ -272,7 +272,7 @@ std::string describe_json(const DumpPlan& plan) {
   json["run_metadata"] = plan.run_metadata;
   json["class_name_dtypes"] = plan.class_name_dtypes;
   json["synchronous"] = plan.synchronous;
-  json["layout"] = name_of(kLayoutNames, plan.layout);
+  json["layout"] = name_of(kSchemeNames, plan.scheme);
   json["file_format"] = name_of(kFormatNames, plan.file_format);
   json["root"] = plan.root.string();
   json["net_name"] = plan.net_name;

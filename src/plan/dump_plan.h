@@ -20,7 +20,7 @@ enum class Content : std::uint8_t { tensor, statistics, both };
 enum class Sides : std::uint8_t { both, inputs, outputs };
 enum class DebugMode : std::uint8_t { none, overflow, exception };
 enum class FileFormat : std::uint8_t { npy, bin };
-enum class Place : std::uint8_t { host, device };
+enum class Processor : std::uint8_t { host, device };
 enum class Precision : std::uint8_t { high, low };
 
 // The columns of statistic.csv in the original's order of documentation.
@@ -48,8 +48,8 @@ struct StatisticInfo {
 // The row of each Statistic, in the order of the enum.
 const std::vector<StatisticInfo>& statistic_table();
 
-// The directory scheme to write.
-enum class Layout : std::uint8_t {
+// The directory scheme to write (dump/write/scheme_writer.h).
+enum class SchemeKind : std::uint8_t {
   rank_tree,   // MindSpore (A): rank_R/net/graph/step
   model_tree,  // MindSpore (B), Ascend O2: step/time/device/model/id/step
   time_tree,   // MindSpore (C), graph engine: time/device/model/id/step
@@ -75,7 +75,7 @@ struct DumpPlan {
   std::vector<std::uint32_t> devices;  // device ids that dump; empty means all
   std::vector<Statistic> statistics{Statistic::max, Statistic::min,
                                     Statistic::l2norm};  // columns, user's order
-  Place statistics_place = Place::host;
+  Processor statistics_processor = Processor::host;
   Precision statistics_precision = Precision::high;
   std::uint64_t sample_count = 0;    // keep only the first elements of larger tensors; 0 keeps all
   std::uint64_t overflow_limit = 0;  // overflowing operators to keep; 0 means all
@@ -91,7 +91,7 @@ struct DumpPlan {
   bool class_name_dtypes = false;  // file names say "Float32" rather than "float32"
   bool synchronous = true;         // e2e enable: only told, both are equally safe here
   std::uint64_t initial_step = 0;
-  Layout layout = Layout::rank_tree;
+  SchemeKind scheme = SchemeKind::rank_tree;
   FileFormat file_format = FileFormat::npy;
   std::filesystem::path root;  // absolute
   std::string net_name;

@@ -74,11 +74,11 @@ TEST(Describe, SaysOnlyWhatApplies) {
 
 TEST(Describe, ShowsTheOtherLayouts) {
   DumpPlan plan = make_plan();
-  plan.layout = Layout::model_tree;
+  plan.scheme = SchemeKind::model_tree;
   plan.file_format = FileFormat::bin;
   EXPECT_THAT(describe(plan), HasSubstr("/data/run/STEP/TIME/DEVICE/MODEL/ID/STEP/"
                                         "OPTYPE.OPNAME.TASK.STREAM.MICROSECONDS\n"));
-  plan.layout = Layout::time_tree;
+  plan.scheme = SchemeKind::time_tree;
   plan.file_format = FileFormat::npy;
   EXPECT_THAT(describe(plan), HasSubstr("/data/run/TIME/DEVICE/MODEL/ID/STEP/OPTYPE"));
 }

@@ -26,11 +26,12 @@ std::vector<std::string> spellings(const std::string& name) {
   return texts;
 }
 
-void add_slots(const std::vector<Exclusion>& exclusions, std::string_view name, std::vector<Slot>& slots) {
+void add_slots(const std::vector<Exclusion>& exclusions, std::string_view name,
+               std::vector<SlotPosition>& slots) {
   for (const Exclusion& exclusion : exclusions)
     if (exclusion.name == name)
       std::ranges::copy_if(exclusion.slots, std::back_inserter(slots),
-                           [&](Slot slot) { return std::ranges::find(slots, slot) == slots.end(); });
+                           [&](SlotPosition slot) { return std::ranges::find(slots, slot) == slots.end(); });
 }
 
 std::string nearest(std::string_view word, std::span<const std::string_view> names) {

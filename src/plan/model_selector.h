@@ -23,16 +23,16 @@
 namespace opdump::plan {
 
 // A tensor of an operator.
-struct Slot {
+struct SlotPosition {
   model::Side side = model::Side::input;
   std::uint32_t index = 0;
-  bool operator==(const Slot&) const = default;
+  bool operator==(const SlotPosition&) const = default;
 };
 
 // Tensors that are left out, of operators whose type or name is `name`.
 struct Exclusion {
   std::string name;
-  std::vector<Slot> slots;
+  std::vector<SlotPosition> slots;
 };
 
 // From one operator to another in the order of execution, with both.
@@ -80,7 +80,7 @@ class ModelSelector {
     bool wanted = false;
     bool watched = false;  // its outputs are looked at again...
     bool watches = false;  // ...after this operator
-    std::vector<Slot> excluded = {};
+    std::vector<SlotPosition> excluded = {};
   };
   // Decides on an operator of the model `op.graph_id`. Called once for each, in the order of execution:
   // ranges are followed and hits are counted. Not thread-safe.

@@ -91,7 +91,7 @@ TEST(ModelSelector, ExclusionsOfTypeAndNameMerge) {
   selector.add({.model = "", .by_type = {{"Conv2D", {{Side::input, 1}}}}, .watched = {}});
   selector.add({.model = "", .by_name = {{"a", {{Side::input, 1}, {Side::output, 0}}}}});
   EXPECT_THAT(selector.choose(make_operator("a")).excluded,
-              ElementsAre(Slot{Side::input, 1}, Slot{Side::output, 0}));
+              ElementsAre(SlotPosition{Side::input, 1}, SlotPosition{Side::output, 0}));
   EXPECT_TRUE(selector.choose(make_operator("b", 1, "Relu")).excluded.empty());
 }
 

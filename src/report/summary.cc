@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "compare/key_slots.h"
 #include "compare/names.h"
-#include "compare/telling_slots.h"
 
 namespace opdump::report {
 namespace {
@@ -54,8 +54,8 @@ std::string why(const OperatorComparison& op) {
 }
 
 // "; just before it, 3 operators are only in actual": what has no partner may be the cause.
-std::string strangers_before(const Comparison& comparison) {
-  const compare::Strangers& before = comparison.before_first_bad;
+std::string unpaired_before(const Comparison& comparison) {
+  const compare::UnpairedOperators& before = comparison.before_first_bad;
   std::string text;
   for (const auto& [count, side] :
        {std::pair(before.only_golden, "golden"), std::pair(before.only_actual, "actual")})
@@ -76,7 +76,7 @@ std::string first_bad_line(const Comparison& comparison) {
   line += ")";
   const std::string source = run.op != nullptr ? model::format_source(*run.op) : "";
   if (!source.empty()) line += " at " + source;
-  return line + " — " + why(op) + strangers_before(comparison);
+  return line + " — " + why(op) + unpaired_before(comparison);
 }
 
 }  // namespace

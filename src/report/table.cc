@@ -6,8 +6,8 @@
 
 #include "base/packing.h"
 #include "base/text.h"
+#include "compare/key_slots.h"
 #include "compare/names.h"
-#include "compare/telling_slots.h"
 #include "report/summary.h"
 
 namespace opdump::report {
@@ -54,7 +54,7 @@ Row make_row(const OperatorComparison& op) {
     row[kNote] = op.actual == nullptr ? "only in golden" : "only in actual";
     return row;
   }
-  const SlotComparison* slot = compare::telling_slot(op);
+  const SlotComparison* slot = compare::key_slot(op);
   if (slot == nullptr) return row;
   row[4] = compare::slot_name(*slot);
   if (slot->metrics) {
@@ -90,7 +90,7 @@ bool is_shown(const OperatorComparison& op, bool all) {
 
 void Table::add(const OperatorComparison& op) {
   if (!op.has_more && !parts_) return add_row(op);
-  compare::keep_telling(parts_, op);
+  compare::keep_key_slots(parts_, op);
   if (!op.has_more) add_row(*std::exchange(parts_, std::nullopt));
 }
 

@@ -1,4 +1,4 @@
-// The file of an execution in layouts (B) and (C), read: which tensors it holds and where
+// The file of an execution in schemes (B) and (C), read: which tensors it holds and where
 // (format/tensors/dump_data.h).
 #pragma once
 

@@ -61,7 +61,7 @@ struct SectionOrigin {
   bool is_by_device = false, is_constants = false;
 };
 
-// What was recorded into one place at once: of layout (B) that is a step, of the others all of a rank. There
+// What was recorded into one place at once: of scheme (B) that is a step, of the others all of a rank. There
 // should be one network.
 class Recording {
  public:
@@ -115,13 +115,13 @@ class DumpSetReader {
   Result<std::uint32_t> add_section(const Location& location, std::int64_t step, const std::string& directory,
                                     const std::string& network);
   void note_overflow(const Location& location, const Overflow& overflow);
-  void note_status(std::uint32_t rank, Status status);
+  void note_status(std::uint32_t rank, RecordingStatus status);
   void pack_pending();
   std::string note_network(const Location& location);
   Result<> place_devices();
   Result<> place_constants();
   Result<> read_rank(std::uint32_t rank, const fs::path& directory);
-  void note_unread(std::uint32_t rank, const Status& status);
+  void note_unread(std::uint32_t rank, const RecordingStatus& status);
   void note_runs();
   Result<> join_log(std::uint32_t rank, LogIndex& log);
   Result<> tell_networks();
@@ -361,14 +361,14 @@ void DumpSetReader::read_step_directory(StepFiles files) {
     note_overflow(location, overflow);
   };
   read_step(std::move(files), set_.problems_, take, take_overflow,
-            [&](Status status) { note_status(location.rank, std::move(status)); });
+            [&](RecordingStatus status) { note_status(location.rank, std::move(status)); });
 }
 
 // Of one file of a rank; of several, what any of them lost is lost.
-void DumpSetReader::note_status(std::uint32_t rank, Status status) {
+void DumpSetReader::note_status(std::uint32_t rank, RecordingStatus status) {
   const auto [known, is_new] = set_.statuses_.try_emplace(rank, status);
   if (is_new) return;
-  Status& all = known->second;
+  RecordingStatus& all = known->second;
   std::ranges::move(status.losses, std::back_inserter(all.losses));
   if (all.state == "complete") all.state = status.state;
 }
@@ -411,7 +411,7 @@ std::string DumpSetReader::note_network(const Location& location) {
   // Of any folder only {net}/{graph}/{step} is taken for a recording.
   const auto is_number = [&](std::size_t up) { return parse_int64(trail_[trail_.size() - up]).has_value(); };
   if (location.net_length == 0 || (!location.is_tree && !(is_number(1) && is_number(2)))) return {};
-  // What is recorded into one place at once is a step of layout (B), of the others all of a rank.
+  // What is recorded into one place at once is a step of scheme (B), of the others all of a rank.
   const std::int64_t step = location.scheme == Scheme::model_tree ? location.step : -1;
   const fs::path network = joined(std::min(first_inside_, location.net_length - 1), location.net_length);
   std::string record;
@@ -452,7 +452,7 @@ Result<> DumpSetReader::place_constants() {
 }
 
 // A recording of which a part is not read is not compared: two ranks of a run, say, that gave one device.
-void DumpSetReader::note_unread(std::uint32_t rank, const Status& status) {
+void DumpSetReader::note_unread(std::uint32_t rank, const RecordingStatus& status) {
   const auto is_its = [&](const fs::path& network) {
     return network.parent_path().parent_path().filename() == status.time_directory;
   };
@@ -467,7 +467,7 @@ void DumpSetReader::note_unread(std::uint32_t rank, const Status& status) {
 void DumpSetReader::note_runs() {
   if (set_.statuses_.empty()) return;
   const auto& [first_rank, first] = *set_.statuses_.begin();
-  const auto is_before = [](const Status& a, const Status& b) {
+  const auto is_before = [](const RecordingStatus& a, const RecordingStatus& b) {
     return a.ended_us != 0 && a.ended_us < b.started_us;
   };
   for (const auto& [rank, status] : set_.statuses_)

@@ -1,5 +1,5 @@
 // A dump on disk, opened for reading without being told what it is. Reads names, tables and headers at once,
-// tensors on demand. Recognised are MindSpore's trees, written by opdump or by the original: layout (A), with
+// tensors on demand. Recognised are MindSpore's trees, written by opdump or by the original: scheme (A), with
 // or without the dtype field in file names, (B) and (C) with .npy files or containers, and that of r1.3;
 // CANN's and TorchAir's; with tensors, statistics or both; given as root or as any directory below, several
 // in one root too. Also folders of .npy files, .npz archives, .safetensors, .h5 files of PyTorch's dumper,
@@ -26,7 +26,7 @@
 #include "dump/read/problems.h"
 #include "dump/read/runs.h"
 #include "dump/status_file.h"
-#include "dump/write/layout.h"
+#include "dump/write/scheme_writer.h"
 #include "model/tensor_view.h"
 
 namespace opdump::dump {
@@ -56,7 +56,7 @@ class DumpSet {
   std::uint64_t overflow_count() const { return overflows_.count(); }
   const std::vector<Problem>& problems() const { return problems_.list(); }
   // How each rank's recording ended; absent for dumps of other tools.
-  const std::map<std::uint32_t, Status>& statuses() const { return statuses_; }
+  const std::map<std::uint32_t, RecordingStatus>& statuses() const { return statuses_; }
   const std::filesystem::path& path() const { return path_; }
   // rank_N of the ranks in the dump, also of the one above it.
   const std::map<std::uint32_t, std::filesystem::path>& rank_directories() const { return rank_directories_; }
@@ -68,7 +68,7 @@ class DumpSet {
   Runs runs_;
   SpilledTexts overflows_;  // packed
   Problems problems_;
-  std::map<std::uint32_t, Status> statuses_;
+  std::map<std::uint32_t, RecordingStatus> statuses_;
   std::map<std::uint32_t, std::filesystem::path> rank_directories_;
 };
 

@@ -76,7 +76,7 @@ TEST_F(DumpSetTest, ReadsWhatTheRankTreeWrites) {
     log->add(mul);
     log->add(UndumpedSlot{mul.name, 5, 6, Side::input, 1, DType::int8, {9}, "view"});
     ASSERT_TRUE(log->flush());
-    ASSERT_TRUE(write_status(root_ / "rank_2", Status{}));
+    ASSERT_TRUE(write_status(root_ / "rank_2", RecordingStatus{}));
     std::uint64_t time = kTime;
     for (const std::int64_t step : {7, 6}) {
       for (const model::Operator* op : {&add, &mul}) {
@@ -319,7 +319,7 @@ TEST_F(DumpSetTest, StoredTensorsInEveryOrderAndAlignment) {
 }
 
 TEST_F(DumpSetTest, RanksOfTwoRunsAreNotTakenForOne) {
-  Status first, second;
+  RecordingStatus first, second;
   first.run_id = "aaaaaaaaaaaaaaaa";
   first.started_us = 100;
   first.ended_us = 200;
@@ -340,7 +340,7 @@ TEST_F(DumpSetTest, RanksOfTwoRunsAreNotTakenForOne) {
 
 // Of two times of a device the last one is read: nothing may be said of the rank that recorded the other one.
 TEST_F(DumpSetTest, ARecordingThatIsNotReadIsAProblem) {
-  Status first, second;
+  RecordingStatus first, second;
   first.time_directory = "20260101000000";
   second.time_directory = "20260101000001";
   for (const auto& [rank, status] : {std::pair("rank_0", &first), std::pair("rank_1", &second)}) {

@@ -26,7 +26,7 @@ void join_row(Slot& slot, Slot row) {
 
 }  // namespace
 
-Result<bool> TakenPlaces::take(std::uint64_t place) {
+Result<bool> SeenSlots::take(std::uint64_t place) {
   if (few_.contains(place)) return false;
   if (few_.size() < kSlotsInPart) return few_.insert(place).second;
   OPDUMP_TRY(std::uint64_t* const taken, many_.at(place + 1));  // no key is 0

@@ -17,7 +17,7 @@
 namespace opdump::dump {
 
 // The places of an execution's slots, of which there may be very many.
-class TakenPlaces {
+class SeenSlots {
  public:
   // Takes `place`; false if it was taken. Errors: io -- there is no room.
   Result<bool> take(std::uint64_t place);
@@ -50,7 +50,7 @@ class Executions {
   std::optional<PlacedSlot> last_;  // a row may join it
   bool wants_row_ = false;
   OperatorRun run_;
-  TakenPlaces taken_;       // by the slots of run_
+  SeenSlots taken_;         // by the slots of run_
   RecordSorter put_aside_;  // all slots of run_ once they are very many: place, slot
   SlotPacker packer_;
   std::string record_;  // kept for its memory

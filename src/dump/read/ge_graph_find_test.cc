@@ -85,7 +85,7 @@ TEST_F(GeGraphFindTest, GraphsWithoutIterators) {
   model::Graph graph = format::sample_graph();
   graph.nodes[4].op.phase = model::Phase::optimizer;
   GeGraphSettings settings;
-  settings.content = GeGraphSettings::Content::without_weights;
+  settings.content = GeGraphSettings::GraphContent::without_weights;
   settings.directory = directory_.path() / "below";
   ASSERT_TRUE(GeGraphWriter(settings).write(graph, "net", {}));
   const GeGraphSearch search = find();

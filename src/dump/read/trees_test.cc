@@ -1,4 +1,4 @@
-// What each layout writes, the reading half finds; and trees of the original, recognised by what is in them.
+// What each scheme writes, the reading half finds; and trees of the original, recognised by what is in them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -56,9 +56,9 @@ class TreesTest : public testing::Test {
     return std::move(*set);
   }
 
-  // Two steps of two operators into `root_`, by whatever way the layout has.
+  // Two steps of two operators into `root_`, by whatever way the scheme has.
   void record(Kind kind, std::uint32_t rank = 1) {
-    auto layout = open(kind, rank);
+    auto scheme = open(kind, rank);
     auto log = OperatorLogWriter::open(rank_directory(root_, rank));
     ASSERT_TRUE(log);
     for (const model::Operator* op : {&add_, &cast_}) log->add(*op);
@@ -66,21 +66,21 @@ class TreesTest : public testing::Test {
     ASSERT_TRUE(log->flush());
     std::uint64_t time = kTime;
     for (const std::int64_t step : {6, 7}) {
-      ASSERT_TRUE(layout->begin_step(step, true, {}));
-      write(*layout, {{address(add_, step, ++time, Side::input, 0), wide_},
+      ASSERT_TRUE(scheme->begin_step(step, true, {}));
+      write(*scheme, {{address(add_, step, ++time, Side::input, 0), wide_},
                       {address(add_, step, time, Side::input, 2), wide_},
                       {address(add_, step, time, Side::output, 0), transposed_}});
-      write(*layout, {{address(cast_, step, ++time, Side::input, 0), narrow_},
+      write(*scheme, {{address(cast_, step, ++time, Side::input, 0), narrow_},
                       {address(cast_, step, time, Side::output, 0), packed_}});
     }
-    ASSERT_TRUE(layout->write_overflow(address(add_, 7, time, Side::output, 0)));
-    ASSERT_TRUE(layout->flush());
+    ASSERT_TRUE(scheme->write_overflow(address(add_, 7, time, Side::output, 0)));
+    ASSERT_TRUE(scheme->flush());
   }
 
-  std::unique_ptr<Layout> open(Kind kind, std::uint32_t rank) {
-    Result<std::unique_ptr<Layout>> layout = Error(Code::internal, "");
+  std::unique_ptr<SchemeWriter> open(Kind kind, std::uint32_t rank) {
+    Result<std::unique_ptr<SchemeWriter>> scheme = Error(Code::internal, "");
     if (kind == Kind::rank_tree) {
-      layout = open_rank_tree({root_, "Net", rank, {"Max Value"}, false});
+      scheme = open_rank_tree({root_, "Net", rank, {"Max Value"}, false});
     } else {
       ModelTreeOptions options;
       options.root = root_;
@@ -89,12 +89,12 @@ class TreesTest : public testing::Test {
       options.device = 3;
       options.statistic_columns = {"Max Value"};
       options.step_first = kind == Kind::npy || kind == Kind::bin;
-      if (kind == Kind::bin || kind == Kind::graph_engine_bin) options.file_format = FileFormat::bin;
+      options.is_bin = kind == Kind::bin || kind == Kind::graph_engine_bin;
       options.time_directory = format_local_time(kTime);
-      layout = open_model_tree(options);
+      scheme = open_model_tree(options);
     }
-    EXPECT_TRUE(layout) << layout.error().message();
-    return std::move(*layout);
+    EXPECT_TRUE(scheme) << scheme.error().message();
+    return std::move(*scheme);
   }
 
   static SlotAddress address(const model::Operator& op, std::int64_t step, std::uint64_t time, Side side,
@@ -102,17 +102,17 @@ class TreesTest : public testing::Test {
     return {.op = &op, .graph_id = 5, .step = step, .timestamp_us = time, .side = side, .index = index};
   }
 
-  void write(Layout& layout, const std::vector<Layout::Member>& members) {
-    if (layout.writes_calls()) {
-      ASSERT_TRUE(layout.write_call(members));
+  void write(SchemeWriter& scheme, const std::vector<SchemeWriter::Member>& members) {
+    if (scheme.writes_calls()) {
+      ASSERT_TRUE(scheme.write_call(members));
     }
     for (const auto& [address, view] : members) {
-      if (!layout.writes_calls()) {
-        ASSERT_TRUE(layout.write_tensor(address, view));
+      if (!scheme.writes_calls()) {
+        ASSERT_TRUE(scheme.write_tensor(address, view));
       }
       StatisticRow row{view.byte_count(), view.dtype, view.shape, {}, ""};
       row.values.max = 3;
-      ASSERT_TRUE(layout.write_statistics(address, row));
+      ASSERT_TRUE(scheme.write_statistics(address, row));
     }
   }
 

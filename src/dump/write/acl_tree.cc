@@ -88,7 +88,7 @@ class SinkWriter {
   std::uint64_t written_ = 0;
 };
 
-class AclTree final : public Layout {
+class AclTree final : public SchemeWriter {
  public:
   AclTree(AclTreeOptions options, std::shared_ptr<ModelDirectories> models,
           std::unique_ptr<StepDirectories> directories)
@@ -255,7 +255,7 @@ class AclTree final : public Layout {
 
 }  // namespace
 
-Result<std::unique_ptr<Layout>> open_acl_tree(AclTreeOptions options) {
+Result<std::unique_ptr<SchemeWriter>> open_acl_tree(AclTreeOptions options) {
   auto models = std::make_shared<ModelDirectories>(options);
   std::unique_ptr<StepDirectories> directories;
   if (!options.sink) {
@@ -265,7 +265,7 @@ Result<std::unique_ptr<Layout>> open_acl_tree(AclTreeOptions options) {
                                                   }));
     directories->set_short_name(short_name);
   }
-  return std::unique_ptr<Layout>(
+  return std::unique_ptr<SchemeWriter>(
       std::make_unique<AclTree>(std::move(options), std::move(models), std::move(directories)));
 }
 

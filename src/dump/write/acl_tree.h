@@ -1,4 +1,4 @@
-// CANN's own layout, cann.md 3.2:
+// CANN's own scheme, cann.md 3.2:
 //   {root}/{YYYYMMDDhhmmss}/{device}/[{model_name}/{model_id}/{data_index}/]
 //       {type}.{name}.{task}.{stream}.{us}          an execution: DumpData container; .csv: its statistics
 //       Opdebug.Node_OpDebug.{task}.{stream}.{us}   an operator that overflowed
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "dump/write/layout.h"
+#include "dump/write/scheme_writer.h"
 #include "format/tables/acl_statistic_csv.h"
 #include "model/format.h"
 
@@ -34,6 +34,6 @@ struct AclTreeOptions {
 };
 
 // Creates {root} and {root}/rank_{R}, unless there is a sink. Errors: io.
-Result<std::unique_ptr<Layout>> open_acl_tree(AclTreeOptions options);
+Result<std::unique_ptr<SchemeWriter>> open_acl_tree(AclTreeOptions options);
 
 }  // namespace opdump::dump

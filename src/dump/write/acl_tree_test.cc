@@ -36,7 +36,7 @@ class AclTreeTest : public testing::Test {
     options_.time_directory = format_local_time(kTime);
     std::iota(values_.begin(), values_.end(), 0.f);
   }
-  std::unique_ptr<Layout> open() {
+  std::unique_ptr<SchemeWriter> open() {
     auto tree = open_acl_tree(options_);
     EXPECT_TRUE(tree) << tree.error().message();
     if (tree) (*tree)->name_graph(5, "res net.50/a");
@@ -71,7 +71,7 @@ class AclTreeTest : public testing::Test {
 TEST_F(AclTreeTest, AnExecutionIsAFileOfItsOwner) {
   auto tree = open();
   ASSERT_TRUE(tree->writes_calls());
-  const std::vector<Layout::Member> members{
+  const std::vector<SchemeWriter::Member> members{
       {address(Side::input, 1), TensorView::row_major(DType::float32, {2, 3}, values_.data())},
       {address(Side::output, 0), TensorView::row_major(DType::float32, {1, 3, 4, 5}, values_.data())}};
   const auto path = tree->write_call(members);
@@ -95,15 +95,16 @@ TEST_F(AclTreeTest, AnExecutionIsAFileOfItsOwner) {
 
 TEST_F(AclTreeTest, OperatorsOfNoModelLieInTheDevicesDirectory) {
   auto tree = open();
-  const std::vector<Layout::Member> members{{address(Side::output, 0, model::kAnyGraph),
-                                             TensorView::row_major(DType::float32, {2}, values_.data())}};
+  const std::vector<SchemeWriter::Member> members{
+      {address(Side::output, 0, model::kAnyGraph),
+       TensorView::row_major(DType::float32, {2}, values_.data())}};
   EXPECT_EQ(*tree->write_call(members), directory_.path() / "20241211082406/2" / name_);
 }
 
 TEST_F(AclTreeTest, ExceptionsLieApart) {
   options_.exceptions = true;
   auto tree = open();
-  const std::vector<Layout::Member> members{
+  const std::vector<SchemeWriter::Member> members{
       {address(Side::input), TensorView::row_major(DType::float32, {2}, values_.data())}};
   EXPECT_EQ(*tree->write_call(members),
             directory_.path() / "extra-info/data-dump/2/exception_info.41.4.1733905446819799");
@@ -112,7 +113,7 @@ TEST_F(AclTreeTest, ExceptionsLieApart) {
 TEST_F(AclTreeTest, LongNamesAreHashes) {
   op_.name = std::string(300, 'x');
   auto tree = open();
-  const std::vector<Layout::Member> members{
+  const std::vector<SchemeWriter::Member> members{
       {address(), TensorView::row_major(DType::float32, {2}, values_.data())}};
   const auto path = tree->write_call(members);
   ASSERT_TRUE(path);
@@ -161,7 +162,7 @@ TEST_F(AclTreeTest, DeviceFormats) {
   auto tree = open();
   TensorView columns = TensorView::row_major(DType::float32, {5, 3}, values_.data());
   columns.strides = {1, 5};
-  const std::vector<Layout::Member> members{
+  const std::vector<SchemeWriter::Member> members{
       {address(Side::input), TensorView::row_major(DType::float32, {1, 3, 4, 5}, values_.data())},
       {address(Side::output), columns},
       {address(Side::output, 1), TensorView::row_major(DType::float32, {3}, values_.data())}};
@@ -193,7 +194,7 @@ TEST_F(AclTreeTest, ASinkTakesTheFilesAndTheDiskNothing) {
     return ok();
   };
   auto tree = open();
-  const std::vector<Layout::Member> members{
+  const std::vector<SchemeWriter::Member> members{
       {address(Side::input), TensorView::row_major(DType::float32, {2, 3}, values_.data())},
       {address(Side::output), TensorView::row_major(DType::float32, {2}, values_.data())}};
   ASSERT_TRUE(tree->write_call(members));

@@ -17,14 +17,14 @@ constexpr std::uint64_t kOverflowStatus = 32;
 
 }  // namespace
 
-std::span<const std::int64_t> original_dims(const Layout::Member& member) {
+std::span<const std::int64_t> original_dims(const SchemeWriter::Member& member) {
   const model::Shape& original = member.address.original_shape;
   return original.rank() > 0 ? original.dims() : member.view.shape.dims();
 }
 
 namespace {
 
-format::DumpTensor describe(const Layout::Member& member) {
+format::DumpTensor describe(const SchemeWriter::Member& member) {
   format::DumpTensor tensor;
   tensor.data_type = format::dump_dtype_number(member.view.dtype);
   tensor.format = format::find_dump_format(format_of(member.address, member.view.shape))
@@ -52,11 +52,11 @@ std::string_view format_of(const SlotAddress& address, const model::Shape& shape
   return shape.rank() == 4 ? "NCHW" : "ND";
 }
 
-Result<format::DumpData> describe_call(std::span<const Layout::Member> members) {
+Result<format::DumpData> describe_call(std::span<const SchemeWriter::Member> members) {
   format::DumpData data;
   data.dump_time_us = members[0].address.timestamp_us;
   data.op_name = members[0].address.op->name;
-  for (const Layout::Member& member : members) {
+  for (const SchemeWriter::Member& member : members) {
     if (format::dump_dtype_number(member.view.dtype) == 0)
       return Error(Code::unsupported, "a tensor without a dtype");
     if (member.address.index >= format::kMaxDumpEntries)
@@ -69,12 +69,12 @@ Result<format::DumpData> describe_call(std::span<const Layout::Member> members) 
   return data;
 }
 
-Result<> write_container(const Fd& fd, std::string_view header, std::span<const Layout::Member> members,
+Result<> write_container(const Fd& fd, std::string_view header, std::span<const SchemeWriter::Member> members,
                          const std::filesystem::path& path) {
   std::uint64_t bytes = header.size();
-  for (const Layout::Member& member : members) bytes += member.view.byte_count();
+  for (const SchemeWriter::Member& member : members) bytes += member.view.byte_count();
   StreamWriter writer(fd, header, path, bytes);
-  for (const Layout::Member& member : members) OPDUMP_CHECK_OK(write_elements(writer, member.view));
+  for (const SchemeWriter::Member& member : members) OPDUMP_CHECK_OK(write_elements(writer, member.view));
   return writer.finish();
 }
 

@@ -10,7 +10,7 @@
 
 #include "base/file.h"
 #include "base/result.h"
-#include "dump/write/layout.h"
+#include "dump/write/scheme_writer.h"
 #include "format/tensors/dump_data.h"
 #include "format/tensors/op_debug.h"
 
@@ -23,15 +23,15 @@ std::string format_local_time(std::uint64_t us);
 std::string_view format_of(const SlotAddress& address, const model::Shape& shape);
 
 // The dimensions that the program means: they differ from the shape if that is of a device's layout.
-std::span<const std::int64_t> original_dims(const Layout::Member& member);
+std::span<const std::int64_t> original_dims(const SchemeWriter::Member& member);
 
 // What an execution's file says of it; the bytes follow in the order of `members`, which are not empty. In
 // the file a tensor's index is its place: of operands that are absent there is an entry without a type and
 // without bytes. Errors: unsupported (no dtype), limit.
-Result<format::DumpData> describe_call(std::span<const Layout::Member> members);
+Result<format::DumpData> describe_call(std::span<const SchemeWriter::Member> members);
 
 // Writes the new file `fd`: `header`, then the elements of all members. Errors: io.
-Result<> write_container(const Fd& fd, std::string_view header, std::span<const Layout::Member> members,
+Result<> write_container(const Fd& fd, std::string_view header, std::span<const SchemeWriter::Member> members,
                          const std::filesystem::path& path);
 
 // The record of the operator that `output` belongs to. What only a device knows is 0.

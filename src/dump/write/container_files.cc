@@ -302,7 +302,7 @@ void read_safetensors_file(const fs::path& path, std::string_view prefix, Proble
 void read_h5_file(const fs::path& path, Problems& problems, const TakeRun& take,
                   const TakeStatus& take_status) {
   H5Runs runs;
-  Status status;
+  RecordingStatus status;
   status.state.clear();
   const auto keep = [&](format::H5State state) {
     status.state = std::move(state.state);

@@ -41,7 +41,7 @@ void read_safetensors_file(const std::filesystem::path& path, std::string_view p
 // named by its path. Arguments that are no tensors are left out. Hands each to `take`. Appends to
 // `problems`.
 // `take_status` hears how the file ended, unless its writer was none of ours and it is whole.
-using TakeStatus = std::function<void(Status status)>;
+using TakeStatus = std::function<void(RecordingStatus status)>;
 void read_h5_file(const std::filesystem::path& path, Problems& problems, const TakeRun& take,
                   const TakeStatus& take_status);
 

@@ -14,7 +14,8 @@ struct Target {
   model::Shape shape;
 };
 
-std::optional<Target> find_target(const Layout::Member& member, std::span<const model::Format> formats) {
+std::optional<Target> find_target(const SchemeWriter::Member& member,
+                                  std::span<const model::Format> formats) {
   const model::TensorView& view = member.view;
   const auto from = model::find_format(format_of(member.address, view.shape));
   if (!from || view.shape.rank() < 2 || model::dtype_info(view.dtype).bits % 8 != 0) return std::nullopt;
@@ -28,10 +29,10 @@ std::optional<Target> find_target(const Layout::Member& member, std::span<const 
 
 }  // namespace
 
-Result<StoredMembers> store_in_formats(std::span<const Layout::Member> members,
+Result<StoredMembers> store_in_formats(std::span<const SchemeWriter::Member> members,
                                        std::span<const model::Format> formats) {
   StoredMembers stored{{members.begin(), members.end()}, {}};
-  for (Layout::Member& member : stored.members) {
+  for (SchemeWriter::Member& member : stored.members) {
     const auto target = find_target(member, formats);
     if (!target) continue;
     model::TensorView plain = member.view;

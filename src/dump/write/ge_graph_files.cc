@@ -15,11 +15,11 @@ namespace opdump::dump {
 namespace {
 
 namespace fs = std::filesystem;
-using Content = GeGraphSettings::Content;
+using GraphContent = GeGraphSettings::GraphContent;
 
-Content parse_content(std::string_view text) {
+GraphContent parse_content(std::string_view text) {
   const auto number = parse_int64(text);
-  return number && *number >= 1 && *number <= 3 ? static_cast<Content>(*number) : Content::none;
+  return number && *number >= 1 && *number <= 3 ? static_cast<GraphContent>(*number) : GraphContent::none;
 }
 
 void read_format(std::string_view text, GeGraphSettings& settings) {
@@ -123,7 +123,7 @@ GeGraphSettings read_ge_graph_settings(const Environment& environment, std::int6
   const auto read = [&](std::string_view name) { return environment(name).value_or(""); };
   GeGraphSettings settings;
   settings.content = parse_content(read("DUMP_GE_GRAPH"));
-  if (settings.content == Content::none) return settings;
+  if (settings.content == GraphContent::none) return settings;
   if (std::string level = read("DUMP_GRAPH_LEVEL"); !level.empty()) settings.level = std::move(level);
   if (const std::string format = read("DUMP_GRAPH_FORMAT"); !format.empty()) read_format(format, settings);
   settings.short_names = read("OPDUMP_GE_GRAPH_NAMES") == "short";
@@ -144,7 +144,7 @@ Result<std::vector<std::string>> GeGraphWriter::write(const model::Graph& graph,
                                                       std::span<const GeWeight> weights) {
   OPDUMP_TRY(const OpenDirectory directory, open_root(settings_.directory));
   WeightData data(weights);
-  const bool has_weights = settings_.content == Content::with_weights;
+  const bool has_weights = settings_.content == GraphContent::with_weights;
   const model::Graph typed = has_weights ? data.type_parameters(graph) : model::Graph();
   for (const format::GeStage stage : {format::GeStage::pre_run_begin, format::GeStage::build}) {
     if (!settings_.wants(format::kGeStageNames[static_cast<std::size_t>(stage)])) continue;
@@ -152,7 +152,7 @@ Result<std::vector<std::string>> GeGraphWriter::write(const model::Graph& graph,
     // Weights are in the graph that is executed only: once is enough of them.
     if (has_weights && stage == format::GeStage::build)
       options.read_data = [&](std::string_view weight) { return data.read(weight); };
-    options.only_relations = settings_.content == Content::relations;
+    options.only_relations = settings_.content == GraphContent::relations;
     OPDUMP_CHECK_OK(write_stage(directory, has_weights ? typed : graph, options));
   }
   return data.take_left_out();

@@ -25,9 +25,9 @@
 namespace opdump::dump {
 
 struct GeGraphSettings {
-  enum class Content : std::uint8_t { none = 0, with_weights = 1, without_weights = 2, relations = 3 };
-  Content content = Content::none;  // DUMP_GE_GRAPH
-  std::string level = "2";          // DUMP_GRAPH_LEVEL: 1 to 4, or parts of stages' names: "PreRun|Build"
+  enum class GraphContent : std::uint8_t { none = 0, with_weights = 1, without_weights = 2, relations = 3 };
+  GraphContent content = GraphContent::none;  // DUMP_GE_GRAPH
+  std::string level = "2";  // DUMP_GRAPH_LEVEL: 1 to 4, or parts of stages' names: "PreRun|Build"
   bool proto = true, onnx = true, readable = false;  // DUMP_GRAPH_FORMAT
   bool short_names = false;  // OPDUMP_GE_GRAPH_NAMES=short: ge_proto_{5 digits}_{stage}.txt, as old CANN
   std::filesystem::path

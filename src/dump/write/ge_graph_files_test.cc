@@ -15,7 +15,7 @@ namespace opdump::dump {
 namespace {
 
 namespace fs = std::filesystem;
-using Content = GeGraphSettings::Content;
+using GraphContent = GeGraphSettings::GraphContent;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -31,10 +31,10 @@ GeGraphSettings read(std::map<std::string, std::string, std::less<>> variables) 
 
 TEST(GeGraphSettings, NothingIsWrittenUnlessItIsAskedFor) {
   for (const char* value : {"", "0", "4", "-1", "yes", "2x"})
-    EXPECT_EQ(read({{"DUMP_GE_GRAPH", value}}).content, Content::none) << value;
-  EXPECT_EQ(read({{"DUMP_GRAPH_PATH", "/a"}}).content, Content::none);
-  EXPECT_EQ(read({{"DUMP_GE_GRAPH", "1"}}).content, Content::with_weights);
-  EXPECT_EQ(read({{"DUMP_GE_GRAPH", "3"}}).content, Content::relations);
+    EXPECT_EQ(read({{"DUMP_GE_GRAPH", value}}).content, GraphContent::none) << value;
+  EXPECT_EQ(read({{"DUMP_GRAPH_PATH", "/a"}}).content, GraphContent::none);
+  EXPECT_EQ(read({{"DUMP_GE_GRAPH", "1"}}).content, GraphContent::with_weights);
+  EXPECT_EQ(read({{"DUMP_GE_GRAPH", "3"}}).content, GraphContent::relations);
 }
 
 TEST(GeGraphSettings, DirectoriesInTheOrderOfTheEngine) {
@@ -78,7 +78,7 @@ TEST(GeGraphSettings, Formats) {
 
 class GeGraphWriterTest : public testing::Test {
  protected:
-  GeGraphSettings settings(Content content = Content::without_weights) {
+  GeGraphSettings settings(GraphContent content = GraphContent::without_weights) {
     GeGraphSettings settings;
     settings.content = content;
     settings.directory = directory_.path() / "made/pid_1_deviceid_0";
@@ -147,7 +147,7 @@ TEST_F(GeGraphWriterTest, WeightsAreInTheBuiltGraph) {
   const std::vector<float> elements(150, 0.5);
   const std::vector<GeWeight> weights{
       {"conv1.weight", model::TensorView::row_major(model::DType::float32, {6, 1, 5, 5}, elements.data())}};
-  GeGraphWriter writer(settings(Content::with_weights));
+  GeGraphWriter writer(settings(GraphContent::with_weights));
   ASSERT_TRUE(writer.write(format::sample_graph(), "net", weights));
   const std::string data = "data: \"\\000\\000\\000?\\000\\000\\000?";
   EXPECT_THAT(text("ge_proto_00000001_graph_3_Build.txt"), HasSubstr(data));
@@ -161,7 +161,7 @@ TEST_F(GeGraphWriterTest, WeightsAboveTheLimitAreLeftOut) {
   const std::vector<GeWeight> weights{
       {"conv1.weight",
        {model::DType::float32, huge, model::Shape({0, 0}), reinterpret_cast<const std::byte*>(&zero)}}};
-  GeGraphWriter writer(settings(Content::with_weights));
+  GeGraphWriter writer(settings(GraphContent::with_weights));
   const auto left_out = writer.write(format::sample_graph(), "net", weights);
   ASSERT_TRUE(left_out);
   EXPECT_THAT(*left_out, ElementsAre("conv1.weight"));

@@ -56,7 +56,7 @@ std::string encode_acl_json(const ModelTreeOptions& options, std::int64_t step, 
   return json{{"dump", std::move(dump)}}.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-class ModelTree final : public Layout {
+class ModelTree final : public SchemeWriter {
  public:
   ModelTree(ModelTreeOptions options, std::unique_ptr<StepDirectories> directories, StatisticTables tables)
       : options_(std::move(options)), directories_(std::move(directories)), tables_(std::move(tables)) {}
@@ -79,7 +79,7 @@ class ModelTree final : public Layout {
     return directories_->link(address, tensor_name(address, dtype, shape), file);
   }
 
-  bool writes_calls() const override { return options_.file_format == FileFormat::bin; }
+  bool writes_calls() const override { return options_.is_bin; }
 
   Result<fs::path> write_call(std::span<const Member> members) override {
     OPDUMP_TRY(const format::DumpData data, describe_call(members));
@@ -94,7 +94,7 @@ class ModelTree final : public Layout {
     CallName name = call_name(output);
     name.type = kOpDebugType;
     name.name = kOpDebugName;
-    const bool is_json = options_.file_format == FileFormat::npy;
+    const bool is_json = !options_.is_bin;
     const std::string text =
         is_json ? format::encode_op_debug_json(overflow_record(output)) : encode_overflow_file(output);
     auto written = directories_->create(output, format_call_name(name).append(is_json ? kOpDebugJsonEnd : ""),
@@ -139,7 +139,7 @@ class ModelTree final : public Layout {
 
 }  // namespace
 
-Result<std::unique_ptr<Layout>> open_model_tree(ModelTreeOptions options) {
+Result<std::unique_ptr<SchemeWriter>> open_model_tree(ModelTreeOptions options) {
   OPDUMP_CHECK_OK(check_net_name(options.net_name));
   OPDUMP_TRY(StatisticTables tables, StatisticTables::make(std::move(options.statistic_columns)));
   const fs::path model = fs::path(options.time_directory) / std::to_string(options.device) / options.net_name;
@@ -150,7 +150,7 @@ Result<std::unique_ptr<Layout>> open_model_tree(ModelTreeOptions options) {
     return step_first ? fs::path(step_name) / path : path;
   };
   OPDUMP_TRY(auto directories, StepDirectories::open(options.root, options.rank, path_of));
-  return std::unique_ptr<Layout>(
+  return std::unique_ptr<SchemeWriter>(
       std::make_unique<ModelTree>(std::move(options), std::move(directories), std::move(tables)));
 }
 

@@ -1,4 +1,4 @@
-// MindSpore's layouts (B), Ascend O2, and (C), the graph engine, mindspore.md 2.9 and 6.2:
+// MindSpore's schemes (B), Ascend O2, and (C), the graph engine, mindspore.md 2.9 and 6.2:
 //   {root}/acl_dump_{device}.json                                                                (B) only
 //   {root}/{step}/{YYYYMMDDhhmmss}/{device}/{net_name}/{graph_id}/{step}/    (C): without the first {step}
 //       {type}.{name}.{task}.{stream}.{us}                                                       bin
@@ -15,12 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "dump/write/layout.h"
+#include "dump/write/scheme_writer.h"
 
 namespace opdump::dump {
-
-// What a file of tensors is: one array, or all that an execution read and wrote (format/tensors/dump_data.h).
-enum class FileFormat : std::uint8_t { npy, bin };
 
 struct ModelTreeOptions {
   std::filesystem::path root;
@@ -28,7 +25,9 @@ struct ModelTreeOptions {
   std::uint32_t rank = 0;
   std::uint32_t device = 0;
   std::vector<std::string> statistic_columns;  // as of RankTreeOptions
-  FileFormat file_format = FileFormat::npy;
+  // Files are .bin, each with all that an execution read and wrote (format/tensors/dump_data.h), rather than
+  // .npy, each with one tensor.
+  bool is_bin = false;
   bool step_first = true;      // (B) rather than (C)
   std::string time_directory;  // of when the recording began: "20260131120000"
 
@@ -39,6 +38,6 @@ struct ModelTreeOptions {
 };
 
 // Creates {root} and {root}/rank_{R}; a tree that exists is added to. Errors: usage, io.
-Result<std::unique_ptr<Layout>> open_model_tree(ModelTreeOptions options);
+Result<std::unique_ptr<SchemeWriter>> open_model_tree(ModelTreeOptions options);
 
 }  // namespace opdump::dump

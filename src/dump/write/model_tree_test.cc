@@ -33,7 +33,7 @@ class ModelTreeTest : public testing::Test {
     options_.statistic_columns = {"Max Value"};
     options_.time_directory = format_local_time(kTime);
   }
-  std::unique_ptr<Layout> open() {
+  std::unique_ptr<SchemeWriter> open() {
     auto tree = open_model_tree(options_);
     EXPECT_TRUE(tree) << tree.error().message();
     return std::move(*tree);
@@ -101,7 +101,7 @@ TEST_F(ModelTreeTest, TheGraphEnginesTreeHasNoStepInFront) {
 
 // One file of an execution: tensors of several types, with strides, packed, and one operand that is absent.
 TEST_F(ModelTreeTest, Containers) {
-  options_.file_format = FileFormat::bin;
+  options_.is_bin = true;
   std::vector<float> grid(200 * 1000);
   std::iota(grid.begin(), grid.end(), 0.f);
   TensorView columns = TensorView::row_major(DType::float32, {1000, 200}, grid.data());
@@ -110,7 +110,7 @@ TEST_F(ModelTreeTest, Containers) {
   const std::vector<std::uint8_t> packed{0x21, 0x43, 0x05};
   auto tree = open();
   EXPECT_TRUE(tree->writes_calls());
-  const std::vector<Layout::Member> members{
+  const std::vector<SchemeWriter::Member> members{
       {address(Side::input, 0), columns},
       {address(Side::input, 2), TensorView::row_major(DType::bfloat16, {3}, narrow.data())},
       {address(Side::output, 0), TensorView::row_major(DType::int4, {5}, packed.data())},
@@ -147,11 +147,11 @@ TEST_F(ModelTreeTest, Containers) {
 }
 
 TEST_F(ModelTreeTest, ContainersThatCannotBe) {
-  options_.file_format = FileFormat::bin;
+  options_.is_bin = true;
   const float value = 1;
   auto tree = open();
   const auto write = [&](std::uint32_t index, DType dtype) {
-    const Layout::Member member{address(Side::input, index), TensorView::row_major(dtype, {1}, &value)};
+    const SchemeWriter::Member member{address(Side::input, index), TensorView::row_major(dtype, {1}, &value)};
     return tree->write_call({&member, 1});
   };
   EXPECT_EQ(write(0, DType::undefined).error().code(), Code::unsupported);
@@ -160,10 +160,10 @@ TEST_F(ModelTreeTest, ContainersThatCannotBe) {
 }
 
 TEST_F(ModelTreeTest, LongNamesGoToTheMapping) {
-  options_.file_format = FileFormat::bin;
+  options_.is_bin = true;
   op_.name = std::string(300, 'n');
   const float value = 1;
-  const Layout::Member member{address(), TensorView::row_major(DType::float32, {1}, &value)};
+  const SchemeWriter::Member member{address(), TensorView::row_major(DType::float32, {1}, &value)};
   auto path = open()->write_call({&member, 1});
   ASSERT_TRUE(path) << path.error().message();
   const std::string name = std::to_string((kTime + 9) % 2147483648);
@@ -181,7 +181,7 @@ TEST_F(ModelTreeTest, OverflowRecords) {
             R"("stream_id":0,"task_id":0,"task_type":0},)"
             R"("L2 Atomic Add":{"model_id":0,"para_base":"0x0","pc_start":"0x0","status":0,)"
             R"("stream_id":0,"task_id":0,"task_type":0}})");
-  options_.file_format = FileFormat::bin;
+  options_.is_bin = true;
   ASSERT_TRUE(open()->write_overflow(address()));
   const std::string file = text(step_ / name);
   const auto bytes = std::as_bytes(std::span(file));
@@ -239,9 +239,9 @@ TEST_F(ModelTreeTest, WhatEachStepTellsCann) {
 }
 
 TEST_F(ModelTreeTest, NeverWritesThroughSymbolicLinks) {
-  options_.file_format = FileFormat::bin;
+  options_.is_bin = true;
   const float value = 1;
-  const Layout::Member member{address(), TensorView::row_major(DType::float32, {1}, &value)};
+  const SchemeWriter::Member member{address(), TensorView::row_major(DType::float32, {1}, &value)};
   const fs::path outside = directory_.path() / "outside";
   fs::create_directories(outside);
   ASSERT_TRUE(write_file_atomic(outside / "victim", "precious", 0600));

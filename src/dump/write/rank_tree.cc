@@ -10,7 +10,7 @@
 namespace opdump::dump {
 namespace {
 
-class RankTree final : public Layout {
+class RankTree final : public SchemeWriter {
  public:
   RankTree(std::unique_ptr<StepDirectories> directories, StatisticTables tables, bool class_name_dtypes)
       : directories_(std::move(directories)),
@@ -75,7 +75,7 @@ class RankTree final : public Layout {
 
 }  // namespace
 
-Result<std::unique_ptr<Layout>> open_rank_tree(RankTreeOptions options) {
+Result<std::unique_ptr<SchemeWriter>> open_rank_tree(RankTreeOptions options) {
   OPDUMP_CHECK_OK(check_net_name(options.net_name));
   OPDUMP_TRY(StatisticTables tables, StatisticTables::make(std::move(options.statistic_columns)));
   const std::filesystem::path net = rank_directory("", options.rank) / options.net_name;
@@ -84,7 +84,7 @@ Result<std::unique_ptr<Layout>> open_rank_tree(RankTreeOptions options) {
       StepDirectories::open(options.root, options.rank, [net](std::int64_t graph_id, std::int64_t step) {
         return net / std::to_string(graph_id) / (step == kConstantsStep ? "constants" : std::to_string(step));
       }));
-  return std::unique_ptr<Layout>(
+  return std::unique_ptr<SchemeWriter>(
       std::make_unique<RankTree>(std::move(directories), std::move(tables), options.class_name_dtypes));
 }
 

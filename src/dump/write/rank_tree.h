@@ -1,4 +1,4 @@
-// MindSpore's layout (A), mindspore.md 2.1-2.7:
+// MindSpore's scheme (A), mindspore.md 2.1-2.7:
 //   {root}/rank_{R}/{net_name}/{graph_id}/{step}/{type}.{name}.0.{stream}.{us}.{input|output}.{index}.{format}.{dtype}.npy
 //                                                statistic.csv   mapping.csv
 // Directories 0700, files 0400. Names over 255 bytes become a short one with a line in mapping.csv.
@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "dump/write/layout.h"
+#include "dump/write/scheme_writer.h"
 #include "dump/write/step_directories.h"
 
 namespace opdump::dump {
@@ -23,6 +23,6 @@ struct RankTreeOptions {
 
 // Creates {root}/rank_{R}; an existing tree is continued as the original does (statistic.csv is appended to,
 // .npy replaced). Errors: io.
-Result<std::unique_ptr<Layout>> open_rank_tree(RankTreeOptions options);
+Result<std::unique_ptr<SchemeWriter>> open_rank_tree(RankTreeOptions options);
 
 }  // namespace opdump::dump

@@ -26,8 +26,8 @@ constexpr std::uint64_t kTime = 1733905446819790;
 
 class RankTreeTest : public testing::Test {
  protected:
-  std::unique_ptr<Layout> open(std::vector<std::string> columns = {"Max Value", "Min Value",
-                                                                   "L2Norm Value"}) {
+  std::unique_ptr<SchemeWriter> open(std::vector<std::string> columns = {"Max Value", "Min Value",
+                                                                         "L2Norm Value"}) {
     auto tree = open_rank_tree({directory_.path() / "dump", "Net", 3, std::move(columns), false});
     EXPECT_TRUE(tree) << tree.error().message();
     return std::move(*tree);
@@ -388,7 +388,7 @@ TEST_F(RankTreeTest, OptionsAreChecked) {
 }
 
 TEST_F(RankTreeTest, MovesAStepToTheGraphItTurnedOutToBe) {
-  const auto layout = open();
+  const auto scheme = open();
   const std::vector<float> values{1, 2, 3};
   const auto view = TensorView::row_major(DType::float32, model::Shape{3}, values.data());
   StatisticRow row;
@@ -396,23 +396,23 @@ TEST_F(RankTreeTest, MovesAStepToTheGraphItTurnedOutToBe) {
   const auto record = [&](std::int64_t graph_id, std::uint32_t index) {
     SlotAddress at = address(index);
     at.graph_id = graph_id;
-    EXPECT_TRUE(layout->write_tensor(at, view));
-    EXPECT_TRUE(layout->write_statistics(at, row));
+    EXPECT_TRUE(scheme->write_tensor(at, view));
+    EXPECT_TRUE(scheme->write_statistics(at, row));
   };
   record(5, 0);
-  ASSERT_TRUE(layout->move_step(7, 5, 6));
+  ASSERT_TRUE(scheme->move_step(7, 5, 6));
   EXPECT_FALSE(fs::exists(directory_.path() / "dump/rank_3/Net/5"));
   // A second recording of the step joins what is there.
   record(5, 1);
-  ASSERT_TRUE(layout->move_step(7, 5, 6));
+  ASSERT_TRUE(scheme->move_step(7, 5, 6));
   record(6, 2);
-  ASSERT_TRUE(layout->flush());
+  ASSERT_TRUE(scheme->flush());
   const fs::path moved = directory_.path() / "dump/rank_3/Net/6/7";
   EXPECT_EQ(std::distance(fs::directory_iterator(moved), fs::directory_iterator()), 4);
   const std::string table = *read_file(moved / "statistic.csv", 1 << 20);
   EXPECT_EQ(std::ranges::count(table, '\n'), 4);  // one header, three rows
   EXPECT_TRUE(table.starts_with("Op Type,"));
-  EXPECT_TRUE(layout->move_step(8, 5, 6)) << "a step without files";
+  EXPECT_TRUE(scheme->move_step(8, 5, 6)) << "a step without files";
 }
 
 }  // namespace

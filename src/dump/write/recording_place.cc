@@ -59,7 +59,7 @@ Error is_busy(const fs::path& directory) {
                  ": another program is recording there; wait for its end or record into another folder");
 }
 
-EarlierRecording to_earlier(const Status& status) {
+EarlierRecording to_earlier(const RecordingStatus& status) {
   return {status.run_id,   status.state,      status.started_us,
           status.ended_us, status.first_step, status.last_step};
 }
@@ -109,7 +109,7 @@ Result<> replace_dump(const FolderPart& part) {
 // One attempt after another to get the place, until the directory that is locked is the one of that name.
 class PlaceClaim {
  public:
-  PlaceClaim(const PlaceOptions& options, Status& status)
+  PlaceClaim(const PlaceOptions& options, RecordingStatus& status)
       : options_(options), status_(status), path_(rank_directory(options.root, options.rank)) {}
 
   Result<RecordingPlace> claim() {
@@ -199,14 +199,14 @@ class PlaceClaim {
   }
 
   const PlaceOptions& options_;
-  Status& status_;
+  RecordingStatus& status_;
   const fs::path path_;
   OpenDirectory directory_;
   std::string last_time_;  // of the recordings before
   RecordingPlace place_;
 };
 
-Result<RecordingPlace> RecordingPlace::claim(const PlaceOptions& options, Status& status) {
+Result<RecordingPlace> RecordingPlace::claim(const PlaceOptions& options, RecordingStatus& status) {
   return PlaceClaim(options, status).claim();
 }
 
@@ -224,7 +224,7 @@ RecordingPlace::~RecordingPlace() {
   leave();
 }
 
-Result<> RecordingPlace::write(const Status& status) {
+Result<> RecordingPlace::write(const RecordingStatus& status) {
   began_ = true;
   return write_status(directory_, status, name_);
 }

@@ -37,7 +37,7 @@ class RecordingPlace {
   // it. Sets status.time_directory -- that of the run, if another process of it has begun -- and, where the
   // recording is added to a dump, status.earlier. Errors: io; a refusal -- there is a dump and `existing`
   // says to refuse, or another run is recording there.
-  static Result<RecordingPlace> claim(const PlaceOptions& options, Status& status);
+  static Result<RecordingPlace> claim(const PlaceOptions& options, RecordingStatus& status);
   RecordingPlace(RecordingPlace&& other) noexcept { *this = std::move(other); }
   RecordingPlace& operator=(RecordingPlace&& other) noexcept;
   ~RecordingPlace();  // what never began leaves no status
@@ -46,7 +46,7 @@ class RecordingPlace {
   bool was_added() const { return was_added_; }
 
   // Replaces the process's status file. Errors: io.
-  Result<> write(const Status& status);
+  Result<> write(const RecordingStatus& status);
 
   // The recording is over: another one may follow.
   void leave();

@@ -24,22 +24,23 @@ using testing::IsEmpty;
 
 class RecordingPlaceTest : public testing::Test {
  protected:
-  static Status begin(std::string run_id, std::string process = {}) {
-    Status status;
+  static RecordingStatus begin(std::string run_id, std::string process = {}) {
+    RecordingStatus status;
     status.run_id = std::move(run_id);
     status.process = std::move(process);
     status.started_us = 1733905446819790;
     return status;
   }
 
-  Result<RecordingPlace> claim(Status& status, Existing existing = Existing::refuse, bool by_time = false) {
+  Result<RecordingPlace> claim(RecordingStatus& status, Existing existing = Existing::refuse,
+                               bool by_time = false) {
     return RecordingPlace::claim({.root = root_, .by_time = by_time, .existing = existing}, status);
   }
 
   // A whole recording.
-  Status record(const std::string& run_id, Existing existing, std::string state, std::int64_t first_step,
-                std::int64_t last_step) {
-    Status status = begin(run_id);
+  RecordingStatus record(const std::string& run_id, Existing existing, std::string state,
+                         std::int64_t first_step, std::int64_t last_step) {
+    RecordingStatus status = begin(run_id);
     auto place = claim(status, existing);
     EXPECT_TRUE(place) << place.error().message();
     status.state = std::move(state);
@@ -76,7 +77,7 @@ TEST_F(RecordingPlaceTest, RunIdsAreOfTheirOwn) {
 }
 
 TEST_F(RecordingPlaceTest, ProcessesOfARunHaveTheirOwnStatusFilesAndOneTime) {
-  Status main = begin(a_), worker = begin(a_, "worker0"), other = begin(a_, "worker0");
+  RecordingStatus main = begin(a_), worker = begin(a_, "worker0"), other = begin(a_, "worker0");
   worker.started_us = other.started_us = main.started_us + 5'000'000;
   auto place = claim(main, Existing::refuse, true);
   ASSERT_TRUE(place) << place.error().message();
@@ -100,7 +101,7 @@ TEST_F(RecordingPlaceTest, ProcessesOfARunHaveTheirOwnStatusFilesAndOneTime) {
 
 TEST_F(RecordingPlaceTest, ADumpIsNotRecordedOverUnlessAskedFor) {
   record(a_, Existing::refuse, "complete", 0, 2);
-  Status status = begin(b_);
+  RecordingStatus status = begin(b_);
   const auto refused = claim(status);
   ASSERT_FALSE(refused);
   EXPECT_TRUE(is_refusal(refused.error()));
@@ -132,7 +133,7 @@ TEST_F(RecordingPlaceTest, ReplacingRemovesWhatIsADumpsAndNothingElse) {
   for (const std::string& name : foreign) write(name);
   fs::create_symlink(directory_.path() / "elsewhere", root_ / "rank_0/net/0/1");
   fs::create_symlink(directory_.path() / "elsewhere" / npy, root_ / "rank_0/net/0/0" / ("B" + npy));
-  Status status = begin(b_);
+  RecordingStatus status = begin(b_);
   const auto place = claim(status, Existing::replace);
   ASSERT_TRUE(place) << place.error().message();
   std::vector<std::string> left;
@@ -175,7 +176,7 @@ TEST_F(RecordingPlaceTest, AnotherRunWaitsItsTurnUntilTheFirstIsOverOrKilled) {
   ASSERT_EQ(::pipe(ends), 0);
   const pid_t child = ::fork();
   if (child == 0) {
-    Status status = begin(a_);
+    RecordingStatus status = begin(a_);
     auto place = claim(status);
     if (place) (void)place->write(status);
     if (::write(ends[1], "x", 1) == 1) ::pause();
@@ -184,17 +185,17 @@ TEST_F(RecordingPlaceTest, AnotherRunWaitsItsTurnUntilTheFirstIsOverOrKilled) {
   char byte = 0;
   ASSERT_EQ(::read(ends[0], &byte, 1), 1);
   for (const Existing existing : {Existing::refuse, Existing::append, Existing::replace}) {
-    Status status = begin(b_);
+    RecordingStatus status = begin(b_);
     const auto refused = claim(status, existing);
     ASSERT_FALSE(refused);
     EXPECT_THAT(refused.error().message(), HasSubstr("another program is recording there"));
   }
   EXPECT_FALSE(replace_dump({root_, {}, {}}));
-  Status joined = begin(a_, "worker0");
+  RecordingStatus joined = begin(a_, "worker0");
   EXPECT_TRUE(claim(joined));
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
-  Status status = begin(b_);
+  RecordingStatus status = begin(b_);
   const auto place = claim(status, Existing::append);
   ASSERT_TRUE(place) << place.error().message();
   ASSERT_EQ(status.earlier.size(), 1u);
@@ -205,7 +206,7 @@ TEST_F(RecordingPlaceTest, AnotherRunWaitsItsTurnUntilTheFirstIsOverOrKilled) {
 
 TEST_F(RecordingPlaceTest, WhatNeverBeganLeavesNoStatus) {
   {
-    Status status = begin(a_);
+    RecordingStatus status = begin(a_);
     ASSERT_TRUE(claim(status));
   }
   EXPECT_THAT(files(), ElementsAre("rank_0"));
@@ -213,7 +214,7 @@ TEST_F(RecordingPlaceTest, WhatNeverBeganLeavesNoStatus) {
 }
 
 TEST_F(RecordingPlaceTest, TimesAreNotSharedByTwoRuns) {
-  Status first = begin(a_), second = begin(b_);
+  RecordingStatus first = begin(a_), second = begin(b_);
   {
     auto place = claim(first, Existing::refuse, true);
     ASSERT_TRUE(place->write(first));
@@ -226,7 +227,7 @@ TEST_F(RecordingPlaceTest, TimesAreNotSharedByTwoRuns) {
 TEST_F(RecordingPlaceTest, ProgramsOfARunThatRecordTheSameStepsAreNotOne) {
   record(a_, Existing::refuse, "complete", 0, 4);
   EXPECT_EQ(read_status(root_ / "rank_0")->state, "complete");
-  Status other = begin(a_);
+  RecordingStatus other = begin(a_);
   other.pid = 7;
   {
     auto place = claim(other);

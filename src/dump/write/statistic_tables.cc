@@ -40,19 +40,19 @@ const StatisticTables::Column StatisticTables::kColumns[] = {
     {"L2Norm Value", append_number<&math::Statistics::l2norm>},
 };
 
-StatisticTables::Table::~Table() {
+StatisticTables::OpenTable::~OpenTable() {
   if (!file_) return;
   (void)flush();
   if (auto fd = file_.use()) ::fchmod((*fd)->get(), 0400);
 }
 
-Result<> StatisticTables::Table::append(const format::StatisticCsvRow& row) {
+Result<> StatisticTables::OpenTable::append(const format::StatisticCsvRow& row) {
   format::append_statistic_row(rows_, row);
   return rows_.size() < kRowBufferBytes ? ok() : flush();
 }
 
 // One call for whole lines: other processes may append to the same file.
-Result<> StatisticTables::Table::flush() {
+Result<> StatisticTables::OpenTable::flush() {
   if (rows_.empty()) return ok();
   OPDUMP_TRY(const Fd* const fd, file_.use());
   Result<> written = write_all(*fd, std::as_bytes(std::span(rows_)), file_.path());
@@ -75,8 +75,8 @@ Result<StatisticTables> StatisticTables::make(std::vector<std::string> headers) 
   return tables;
 }
 
-Result<StatisticTables::Table*> StatisticTables::find(StepDirectories& directories,
-                                                      const SlotAddress& address) {
+Result<StatisticTables::OpenTable*> StatisticTables::find(StepDirectories& directories,
+                                                          const SlotAddress& address) {
   const std::pair key{address.step, directories.graph_of(address)};
   if (const auto found = std::ranges::find(tables_, key, &decltype(tables_)::value_type::first);
       found != tables_.end()) {
@@ -90,13 +90,13 @@ Result<StatisticTables::Table*> StatisticTables::find(StepDirectories& directori
   OPDUMP_TRY(const auto directory, directories.find(address));
   OPDUMP_TRY(KeptFile file, keep_append(directory->path / format::kStatisticCsvName,
                                         format::encode_statistic_header(headers_)));
-  tables_.emplace_front(key, Table(std::move(file)));
+  tables_.emplace_front(key, OpenTable(std::move(file)));
   return &tables_.front().second;
 }
 
 Result<> StatisticTables::append(StepDirectories& directories, const SlotAddress& address, RowName name,
                                  const StatisticRow& row) {
-  OPDUMP_TRY(Table* const table, find(directories, address));
+  OPDUMP_TRY(OpenTable* const table, find(directories, address));
   row_.op_type = std::move(name.type);
   row_.op_name = std::move(name.name);
   row_.task_id = std::to_string(name.task);

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "dump/write/layout.h"
+#include "dump/write/scheme_writer.h"
 #include "dump/write/step_directories.h"
 #include "format/tables/statistic_csv.h"
 
@@ -43,11 +43,11 @@ class StatisticTables {
   static const Column kColumns[];
 
   // The table of one graph and step, with the rows that the system does not have yet.
-  class Table {
+  class OpenTable {
    public:
-    explicit Table(KeptFile file) : file_(std::move(file)) {}
-    Table(Table&&) = default;
-    ~Table();
+    explicit OpenTable(KeptFile file) : file_(std::move(file)) {}
+    OpenTable(OpenTable&&) = default;
+    ~OpenTable();
     Result<> append(const format::StatisticCsvRow& row);
     Result<> flush();
 
@@ -57,12 +57,12 @@ class StatisticTables {
   };
 
   StatisticTables() = default;
-  Result<Table*> find(StepDirectories& directories, const SlotAddress& address);
+  Result<OpenTable*> find(StepDirectories& directories, const SlotAddress& address);
 
   std::vector<std::string> headers_;
   std::vector<AppendValue> columns_;
   // By step and graph; the last one that was asked for comes first.
-  std::list<std::pair<std::pair<std::int64_t, std::int64_t>, Table>> tables_;
+  std::list<std::pair<std::pair<std::int64_t, std::int64_t>, OpenTable>> tables_;
   format::StatisticCsvRow row_;  // kept for its memory
 };
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-#include "dump/write/layout.h"
+#include "dump/write/scheme_writer.h"
 #include "dump/write/tree_file.h"
 
 namespace opdump::dump {
@@ -52,8 +52,8 @@ class StepDirectories {
   // Gives `file` the further name `name`. Thread-safe. Errors: io.
   Result<> link(const SlotAddress& address, const std::string& name, const std::filesystem::path& file);
 
-  // See Layout::move_step. Waits until no file is being made; what threads write for `from` afterwards goes
-  // to `to`, too.
+  // See SchemeWriter::move_step. Waits until no file is being made; what threads write for `from` afterwards
+  // goes to `to`, too.
   Result<> move(std::int64_t step, std::int64_t from, std::int64_t to);
 
  private:

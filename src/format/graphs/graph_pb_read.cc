@@ -16,34 +16,34 @@ using model::GraphParameter;
 using model::Source;
 using model::TensorType;
 
-TensorType to_type(const proto::TensorType& message) {
+TensorType to_type(const proto::TensorTypeProto& message) {
   TensorType type;
   type.dtype = proto::dtype_of(message.elem_type.value_or(proto::kUndefined));
   std::vector<std::int64_t> dims;
   if (message.shape)
-    for (const proto::Dimension& dim : message.shape->dim) dims.push_back(dim.size.value_or(0));
+    for (const proto::DimensionProto& dim : message.shape->dim) dims.push_back(dim.size.value_or(0));
   type.shape = model::Shape(dims);
   return type;
 }
 
-TensorType to_type(const proto::Child<proto::Type>& message) {
+TensorType to_type(const proto::Child<proto::TypeProto>& message) {
   return message && message->tensor_type ? to_type(*message->tensor_type) : TensorType{};
 }
 
-std::vector<model::Node::Output> to_outputs(const proto::Child<proto::Type>& message) {
+std::vector<model::Node::Output> to_outputs(const proto::Child<proto::TypeProto>& message) {
   std::vector<model::Node::Output> outputs;
   if (!message) return outputs;
   if (message->tensor_type) outputs.push_back({0, to_type(*message->tensor_type)});
   if (!message->sequence_type) return outputs;
   std::uint32_t index = 0;
-  for (const proto::Type& item : message->sequence_type->elem_types) {
+  for (const proto::TypeProto& item : message->sequence_type->elem_types) {
     if (item.tensor_type) outputs.push_back({index, to_type(*item.tensor_type)});
     ++index;
   }
   return outputs;
 }
 
-Argument to_argument(std::string name, const proto::Value& value) {
+Argument to_argument(std::string name, const proto::ValueProto& value) {
   Argument argument{std::move(name), Argument::None{}};
   if (value.bool_val)
     argument.value = *value.bool_val;
@@ -57,7 +57,7 @@ Argument to_argument(std::string name, const proto::Value& value) {
     argument.value = *value.str_val;
   else if (!value.values.empty() || value.dtype == proto::kTuple || value.dtype == proto::kList) {
     Argument::List list;
-    for (const proto::Value& item : value.values) list.push_back(to_argument("", item));
+    for (const proto::ValueProto& item : value.values) list.push_back(to_argument("", item));
     argument.value = std::move(list);
   }
   return argument;
@@ -65,37 +65,37 @@ Argument to_argument(std::string name, const proto::Value& value) {
 
 class PbReader {
  public:
-  explicit PbReader(const proto::Graph& message) : message_(message) {}
+  explicit PbReader(const proto::GraphProto& message) : message_(message) {}
 
   model::Graph read() {
     graph_.name = message_.name.value_or("");
     graph_.id = parse_int64(message_.root_name.value_or("")).value_or(parse_graph_id(graph_.name));
-    for (const proto::Parameter& parameter : message_.parameters) {
+    for (const proto::ParameterProto& parameter : message_.parameters) {
       sources_[parameter.name.value_or("")] = {Source::Kind::parameter, next_parameter(), 0};
       graph_.parameters.push_back(
           {parameter.name.value_or(""), to_type(parameter.type), GraphParameter::Role::input});
     }
-    for (const proto::NamedValue& constant : message_.const_vals) read_constant(constant);
-    for (const proto::Node& node : message_.node)
+    for (const proto::NamedValueProto& constant : message_.const_vals) read_constant(constant);
+    for (const proto::NodeProto& node : message_.node)
       if (!read_item(node)) read_node(node);
     return std::move(graph_);
   }
 
  private:
-  const proto::Graph& message_;
+  const proto::GraphProto& message_;
   model::Graph graph_;
   std::map<std::string, Source, std::less<>> sources_;  // of what nodes read, by its name there
-  std::map<std::string, const proto::Value*, std::less<>> constants_;
+  std::map<std::string, const proto::ValueProto*, std::less<>> constants_;
 
   std::uint32_t next_parameter() const { return static_cast<std::uint32_t>(graph_.parameters.size()); }
 
-  static TensorType constant_type(const proto::Value& value) {
+  static TensorType constant_type(const proto::ValueProto& value) {
     if (!value.tensor_val) return {};
     return {proto::dtype_of(value.tensor_val->data_type.value_or(proto::kUndefined)),
             model::Shape(value.tensor_val->dims)};
   }
 
-  void read_constant(const proto::NamedValue& constant) {
+  void read_constant(const proto::NamedValueProto& constant) {
     if (!constant.value) return;
     const std::string key = constant.key.value_or("");
     constants_[key] = &*constant.value;
@@ -109,7 +109,7 @@ class PbReader {
   }
 
   // Whether `node` takes an output of another one; who reads it then reads that.
-  bool read_item(const proto::Node& node) {
+  bool read_item(const proto::NodeProto& node) {
     const std::string type = to_lower(node.op_type.value_or(""));
     if ((type != "tuplegetitem" && type != "tuple_getitem") || node.input.size() != 2) return false;
     const auto source = sources_.find(node.input[0].name.value_or(""));
@@ -161,14 +161,14 @@ class PbReader {
     return true;
   }
 
-  void read_node(const proto::Node& message) {
+  void read_node(const proto::NodeProto& message) {
     model::Node node;
     node.op.type = message.op_type.value_or("");
     node.op.name = message.full_name.value_or("");
     node.op.graph_id = graph_.id;
     std::uint32_t index = 0;
-    for (const proto::Input& input : message.input) read_input(input.name.value_or(""), index++, node);
-    for (const proto::Attribute& attribute : message.attribute) {
+    for (const proto::InputProto& input : message.input) read_input(input.name.value_or(""), index++, node);
+    for (const proto::AttributeProto& attribute : message.attribute) {
       if (!attribute.value) continue;
       Argument argument = to_argument(attribute.name.value_or(""), *attribute.value);
       if (!apply_operand_index(argument, node)) node.arguments.push_back(std::move(argument));

@@ -75,8 +75,8 @@ TEST(GraphProto, OfHostileBytesIsAnError) {
 
 // `count` messages of field 18 (values) of a Value, one in the other.
 std::string nested(int count) {
-  proto::Graph graph;
-  proto::Value* value = &graph.node.emplace_back().attribute.emplace_back().value.emplace();
+  proto::GraphProto graph;
+  proto::ValueProto* value = &graph.node.emplace_back().attribute.emplace_back().value.emplace();
   for (int i = 0; i < count; ++i) value = &value->values.emplace_back();
   return proto::encode(graph);
 }
@@ -84,7 +84,7 @@ std::string nested(int count) {
 TEST(GraphProto, IsBoundedInDepthAndMemory) {
   EXPECT_TRUE(proto::decode_graph(nested(90)));
   EXPECT_EQ(proto::decode_graph(nested(120)).error().code(), Code::limit);
-  proto::Graph graph;
+  proto::GraphProto graph;
   graph.node.resize(1 << 20);  // two bytes each
   EXPECT_EQ(proto::decode_graph(proto::encode(graph)).error().code(), Code::limit);
 }
@@ -117,7 +117,7 @@ TEST(GraphPb, ReadsWhatItWrites) {
 TEST(GraphPb, MessagesAreThoseOfTheOriginal) {
   const auto model = proto::decode_model(encode_graph_pb(sample_graph(), sample_line));
   ASSERT_TRUE(model && model->graph);
-  const proto::Graph& graph = *model->graph;
+  const proto::GraphProto& graph = *model->graph;
   EXPECT_EQ(model->ir_version, 1);
   EXPECT_EQ(graph.root_name, "3");
   ASSERT_EQ(graph.node.size(), 7u);  // with two TupleGetItem

@@ -12,15 +12,15 @@ using model::Argument;
 using model::GraphParameter;
 using model::Source;
 
-void fill(proto::Type& message, const model::TensorType& type) {
+void fill(proto::TypeProto& message, const model::TensorType& type) {
   message.data_type = proto::kTensor;
-  proto::TensorType& tensor = message.tensor_type.emplace();
+  proto::TensorTypeProto& tensor = message.tensor_type.emplace();
   tensor.elem_type = proto::number_of(type.dtype);
-  proto::TensorShape& shape = tensor.shape.emplace();
+  proto::TensorShapeProto& shape = tensor.shape.emplace();
   for (const std::int64_t dim : type.shape.dims()) shape.dim.emplace_back().size = dim;
 }
 
-void fill_outputs(proto::Type& message, const model::Node& node) {
+void fill_outputs(proto::TypeProto& message, const model::Node& node) {
   const std::size_t count = output_count(node);
   if (count == 0) {
     message.data_type = proto::kNone;
@@ -29,7 +29,7 @@ void fill_outputs(proto::Type& message, const model::Node& node) {
   if (count == 1) return fill(message, find_output(node, 0)->type);
   message.data_type = proto::kTuple;
   for (std::uint32_t index = 0; index < count; ++index) {
-    proto::Type& item = message.sequence_type.emplace().elem_types.emplace_back();
+    proto::TypeProto& item = message.sequence_type.emplace().elem_types.emplace_back();
     if (const model::Node::Output* output = find_output(node, index))
       fill(item, output->type);
     else
@@ -37,9 +37,9 @@ void fill_outputs(proto::Type& message, const model::Node& node) {
   }
 }
 
-void fill(proto::Value& message, const Argument& argument) {
+void fill(proto::ValueProto& message, const Argument& argument) {
   struct Visitor {
-    proto::Value& message;
+    proto::ValueProto& message;
     void operator()(Argument::None) const { message.dtype = proto::kNone; }
     void operator()(Argument::Tensor) const { message.dtype = proto::kTensor; }
     void operator()(bool value) const { message.dtype = proto::kBool, message.bool_val = value; }
@@ -80,7 +80,7 @@ class PbWriter {
     rest_.root_name = std::to_string(graph_.id);
     if (!graph_.nodes.empty()) {
       const std::size_t last = graph_.nodes.size() - 1;
-      proto::Output& output = rest_.outputs.emplace_back();
+      proto::OutputProto& output = rest_.outputs.emplace_back();
       output.name = std::to_string(rows_.row_of(last) + 1);
       fill_outputs(output.type.emplace(), graph_.nodes[last]);
     }
@@ -96,7 +96,7 @@ class PbWriter {
   const LineReader& read_line_;
   GraphRows rows_;
   std::string nodes_;  // encoded one by one: as messages, those of a large step would take gigabytes
-  proto::Graph rest_;
+  proto::GraphProto rest_;
   std::vector<std::string> parameters_;  // what nodes call them; empty for a constant that nobody read yet
 
   void write_parameters() {
@@ -108,7 +108,7 @@ class PbWriter {
       while (looks_taken(name) || names.contains(name)) name += "_" + std::to_string(parameters_.size());
       names.insert(name);
       parameters_.back() = name;
-      proto::Parameter& written = rest_.parameters.emplace_back();
+      proto::ParameterProto& written = rest_.parameters.emplace_back();
       written.name = name;
       fill(written.type.emplace(), parameter.type);
     }
@@ -116,11 +116,11 @@ class PbWriter {
 
   // Adds a tensor constant, whose value is not told, and returns its key.
   std::string add_constant(const model::TensorType& type) {
-    proto::NamedValue& constant = rest_.const_vals.emplace_back();
+    proto::NamedValueProto& constant = rest_.const_vals.emplace_back();
     constant.key = "cst" + std::to_string(rest_.const_vals.size());
-    proto::Value& value = constant.value.emplace();
+    proto::ValueProto& value = constant.value.emplace();
     value.dtype = proto::kTensor;
-    proto::Tensor& tensor = value.tensor_val.emplace();
+    proto::TensorProto& tensor = value.tensor_val.emplace();
     tensor.dims.assign(type.shape.dims().begin(), type.shape.dims().end());
     tensor.data_type = proto::number_of(type.dtype);
     return *constant.key;
@@ -138,16 +138,16 @@ class PbWriter {
     return name;
   }
 
-  static void add_input(proto::Node& node, std::string name) {
-    proto::Input& input = node.input.emplace_back();
+  static void add_input(proto::NodeProto& node, std::string name) {
+    proto::InputProto& input = node.input.emplace_back();
     input.name = std::move(name);
     input.type = 0;  // DATA_EDGE
   }
 
   void write_row(std::size_t index) {
     const GraphRows::Row& row = rows_.rows()[index];
-    proto::Graph message;
-    proto::Node& node = message.node.emplace_back();
+    proto::GraphProto message;
+    proto::NodeProto& node = message.node.emplace_back();
     node.name = std::to_string(index + 1);
     node.full_name = rows_.full_name(row);
     const std::size_t slash = node.full_name->rfind('/');
@@ -162,19 +162,19 @@ class PbWriter {
     nodes_ += proto::encode(message);
   }
 
-  void fill_item(proto::Node& node, const GraphRows::Row& row) {
+  void fill_item(proto::NodeProto& node, const GraphRows::Row& row) {
     node.op_type = kTupleGetItem;
     add_input(node, std::to_string(rows_.row_of(row.node) + 1));
-    proto::NamedValue& number = rest_.const_vals.emplace_back();
+    proto::NamedValueProto& number = rest_.const_vals.emplace_back();
     number.key = "cst" + std::to_string(rest_.const_vals.size());
-    proto::Value& value = number.value.emplace();
+    proto::ValueProto& value = number.value.emplace();
     value.dtype = proto::kInt64;
     value.int_val = *row.item;
     add_input(node, *number.key);
     fill(node.output_type.emplace(), find_output(graph_.nodes[row.node], *row.item)->type);
   }
 
-  void fill_node(proto::Node& node, std::size_t index) {
+  void fill_node(proto::NodeProto& node, std::size_t index) {
     const model::Node& made = graph_.nodes[index];
     node.op_type = made.op.type;
     bool has_gaps = false;
@@ -190,8 +190,8 @@ class PbWriter {
     fill_outputs(node.output_type.emplace(), made);
   }
 
-  static void add_attribute(proto::Node& node, const Argument& argument) {
-    proto::Attribute& attribute = node.attribute.emplace_back();
+  static void add_attribute(proto::NodeProto& node, const Argument& argument) {
+    proto::AttributeProto& attribute = node.attribute.emplace_back();
     attribute.name = argument.name;
     fill(attribute.value.emplace(), argument);
   }

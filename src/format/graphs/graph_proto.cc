@@ -185,9 +185,9 @@ DType dtype_of(std::int64_t number) {
   return found == std::end(kNumbers) ? DType::undefined : found->dtype;
 }
 
-Result<Model> decode_model(std::string_view bytes) { return decode_message<Model>(bytes); }
-Result<Graph> decode_graph(std::string_view bytes) { return decode_message<Graph>(bytes); }
-std::string encode(const Model& model) { return encode_message(model); }
-std::string encode(const Graph& graph) { return encode_message(graph); }
+Result<ModelProto> decode_model(std::string_view bytes) { return decode_message<ModelProto>(bytes); }
+Result<GraphProto> decode_graph(std::string_view bytes) { return decode_message<GraphProto>(bytes); }
+std::string encode(const ModelProto& model) { return encode_message(model); }
+std::string encode(const GraphProto& graph) { return encode_message(graph); }
 
 }  // namespace opdump::format::proto

@@ -52,54 +52,54 @@ struct Message {
   std::string unlisted;
 };
 
-struct Dimension : Message {
+struct DimensionProto : Message {
   std::optional<std::int64_t> size;
   std::optional<std::string> name;
   static constexpr auto fields() {
-    return std::tuple{Field{1, &Dimension::size}, Field{2, &Dimension::name}};
+    return std::tuple{Field{1, &DimensionProto::size}, Field{2, &DimensionProto::name}};
   }
 };
 
-struct TensorShape : Message {
-  std::vector<Dimension> dim;
-  static constexpr auto fields() { return std::tuple{Field{1, &TensorShape::dim}}; }
+struct TensorShapeProto : Message {
+  std::vector<DimensionProto> dim;
+  static constexpr auto fields() { return std::tuple{Field{1, &TensorShapeProto::dim}}; }
 };
 
-struct TensorType : Message {
+struct TensorTypeProto : Message {
   std::optional<std::int64_t> elem_type;
-  Child<TensorShape> shape;
+  Child<TensorShapeProto> shape;
   static constexpr auto fields() {
-    return std::tuple{Field{1, &TensorType::elem_type}, Field{2, &TensorType::shape}};
+    return std::tuple{Field{1, &TensorTypeProto::elem_type}, Field{2, &TensorTypeProto::shape}};
   }
 };
 
-struct Type;
-struct SequenceType : Message {
-  std::vector<Type> elem_types;
-  static constexpr auto fields() { return std::tuple{Field{1, &SequenceType::elem_types}}; }
+struct TypeProto;
+struct SequenceTypeProto : Message {
+  std::vector<TypeProto> elem_types;
+  static constexpr auto fields() { return std::tuple{Field{1, &SequenceTypeProto::elem_types}}; }
 };
 
-struct Type : Message {
+struct TypeProto : Message {
   std::optional<std::int64_t> data_type;
-  Child<TensorType> tensor_type;
-  Child<SequenceType> sequence_type;
+  Child<TensorTypeProto> tensor_type;
+  Child<SequenceTypeProto> sequence_type;
   static constexpr auto fields() {
-    return std::tuple{Field{1, &Type::data_type}, Field{2, &Type::tensor_type},
-                      Field{3, &Type::sequence_type}};
+    return std::tuple{Field{1, &TypeProto::data_type}, Field{2, &TypeProto::tensor_type},
+                      Field{3, &TypeProto::sequence_type}};
   }
 };
 
-struct Tensor : Message {
+struct TensorProto : Message {
   std::optional<std::string> tensor_content;
   std::vector<std::int64_t> dims;
   std::optional<std::int64_t> data_type;
   static constexpr auto fields() {
-    return std::tuple{Field{3, &Tensor::tensor_content}, Field{4, &Tensor::dims},
-                      Field{5, &Tensor::data_type}};
+    return std::tuple{Field{3, &TensorProto::tensor_content}, Field{4, &TensorProto::dims},
+                      Field{5, &TensorProto::data_type}};
   }
 };
 
-struct Value : Message {
+struct ValueProto : Message {
   std::optional<std::int64_t> dtype;
   std::optional<bool> bool_val;
   std::optional<std::int64_t> int_val;
@@ -107,100 +107,108 @@ struct Value : Message {
   std::optional<float> float_val;
   std::optional<double> double_val;
   std::optional<std::string> str_val;
-  Child<Tensor> tensor_val;
-  std::vector<Value> values;
+  Child<TensorProto> tensor_val;
+  std::vector<ValueProto> values;
   static constexpr auto fields() {
-    return std::tuple{Field{1, &Value::dtype},    Field{2, &Value::bool_val},   Field{3, &Value::int_val},
-                      Field{4, &Value::uint_val}, Field{5, &Value::float_val},  Field{6, &Value::double_val},
-                      Field{7, &Value::str_val},  Field{8, &Value::tensor_val}, Field{18, &Value::values}};
+    return std::tuple{
+        Field{1, &ValueProto::dtype},    Field{2, &ValueProto::bool_val},   Field{3, &ValueProto::int_val},
+        Field{4, &ValueProto::uint_val}, Field{5, &ValueProto::float_val},  Field{6, &ValueProto::double_val},
+        Field{7, &ValueProto::str_val},  Field{8, &ValueProto::tensor_val}, Field{18, &ValueProto::values}};
   }
 };
 
-struct Input : Message {
+struct InputProto : Message {
   std::optional<std::string> name;
   std::optional<std::int64_t> type;
-  static constexpr auto fields() { return std::tuple{Field{1, &Input::name}, Field{2, &Input::type}}; }
-};
-
-struct Attribute : Message {
-  std::optional<std::string> name;
-  Child<Value> value;
   static constexpr auto fields() {
-    return std::tuple{Field{1, &Attribute::name}, Field{2, &Attribute::value}};
+    return std::tuple{Field{1, &InputProto::name}, Field{2, &InputProto::type}};
   }
 };
 
-struct Node : Message {
-  std::vector<Input> input;
+struct AttributeProto : Message {
+  std::optional<std::string> name;
+  Child<ValueProto> value;
+  static constexpr auto fields() {
+    return std::tuple{Field{1, &AttributeProto::name}, Field{2, &AttributeProto::value}};
+  }
+};
+
+struct NodeProto : Message {
+  std::vector<InputProto> input;
   std::optional<std::string> name, op_type, scope;
-  std::vector<Attribute> attribute;
-  Child<Type> output_type;
+  std::vector<AttributeProto> attribute;
+  Child<TypeProto> output_type;
   std::optional<std::uint64_t> output_i;
   std::optional<std::string> full_name, source_address;
   static constexpr auto fields() {
-    return std::tuple{Field{1, &Node::input},    Field{2, &Node::name},      Field{3, &Node::op_type},
-                      Field{4, &Node::scope},    Field{5, &Node::attribute}, Field{6, &Node::output_type},
-                      Field{7, &Node::output_i}, Field{8, &Node::full_name}, Field{9, &Node::source_address}};
+    return std::tuple{Field{1, &NodeProto::input},         Field{2, &NodeProto::name},
+                      Field{3, &NodeProto::op_type},       Field{4, &NodeProto::scope},
+                      Field{5, &NodeProto::attribute},     Field{6, &NodeProto::output_type},
+                      Field{7, &NodeProto::output_i},      Field{8, &NodeProto::full_name},
+                      Field{9, &NodeProto::source_address}};
   }
 };
 
-struct Parameter : Message {
+struct ParameterProto : Message {
   std::optional<std::string> name;
-  Child<Type> type;
-  Child<Value> default_val;
+  Child<TypeProto> type;
+  Child<ValueProto> default_val;
   static constexpr auto fields() {
-    return std::tuple{Field{1, &Parameter::name}, Field{2, &Parameter::type},
-                      Field{3, &Parameter::default_val}};
+    return std::tuple{Field{1, &ParameterProto::name}, Field{2, &ParameterProto::type},
+                      Field{3, &ParameterProto::default_val}};
   }
 };
 
-struct Output : Message {
+struct OutputProto : Message {
   std::optional<std::string> name;
-  Child<Type> type;
-  static constexpr auto fields() { return std::tuple{Field{1, &Output::name}, Field{2, &Output::type}}; }
+  Child<TypeProto> type;
+  static constexpr auto fields() {
+    return std::tuple{Field{1, &OutputProto::name}, Field{2, &OutputProto::type}};
+  }
 };
 
-struct NamedValue : Message {
+struct NamedValueProto : Message {
   std::optional<std::string> key;
-  Child<Value> value;
+  Child<ValueProto> value;
   std::optional<std::string> full_name;
   static constexpr auto fields() {
-    return std::tuple{Field{1, &NamedValue::key}, Field{2, &NamedValue::value},
-                      Field{3, &NamedValue::full_name}};
+    return std::tuple{Field{1, &NamedValueProto::key}, Field{2, &NamedValueProto::value},
+                      Field{3, &NamedValueProto::full_name}};
   }
 };
 
-struct Graph : Message {
-  std::vector<Node> node;
+struct GraphProto : Message {
+  std::vector<NodeProto> node;
   std::optional<std::string> name;
-  std::vector<Parameter> parameters;
-  std::vector<Output> outputs;
-  std::vector<NamedValue> const_vals;
+  std::vector<ParameterProto> parameters;
+  std::vector<OutputProto> outputs;
+  std::vector<NamedValueProto> const_vals;
   std::optional<std::string> root_name;
   static constexpr auto fields() {
-    return std::tuple{Field{1, &Graph::node},    Field{2, &Graph::name},       Field{3, &Graph::parameters},
-                      Field{4, &Graph::outputs}, Field{5, &Graph::const_vals}, Field{6, &Graph::root_name}};
+    return std::tuple{Field{1, &GraphProto::node},       Field{2, &GraphProto::name},
+                      Field{3, &GraphProto::parameters}, Field{4, &GraphProto::outputs},
+                      Field{5, &GraphProto::const_vals}, Field{6, &GraphProto::root_name}};
   }
 };
 
-struct Model : Message {
+struct ModelProto : Message {
   std::optional<std::int64_t> ir_version;
   std::optional<std::string> domain;
   std::optional<std::int64_t> model_version;
-  Child<Graph> graph;
+  Child<GraphProto> graph;
   static constexpr auto fields() {
-    return std::tuple{Field{1, &Model::ir_version}, Field{2, &Model::domain}, Field{3, &Model::model_version},
-                      Field{4, &Model::graph}};
+    return std::tuple{Field{1, &ModelProto::ir_version}, Field{2, &ModelProto::domain},
+                      Field{3, &ModelProto::model_version}, Field{4, &ModelProto::graph}};
   }
 };
 
 // Errors: corrupt -- not such a message; limit -- messages are nested more than 100 deep, or there are far
 // more of them than a file of this size has use for.
-Result<Model> decode_model(std::string_view bytes);
-Result<Graph> decode_graph(std::string_view bytes);  // a GraphProto without its ModelProto
+Result<ModelProto> decode_model(std::string_view bytes);
+Result<GraphProto> decode_graph(std::string_view bytes);  // a GraphProto without its ModelProto
 
 // Fields in the order of their numbers, the unlisted ones last.
-std::string encode(const Model& model);
-std::string encode(const Graph& graph);
+std::string encode(const ModelProto& model);
+std::string encode(const GraphProto& graph);
 
 }  // namespace opdump::format::proto

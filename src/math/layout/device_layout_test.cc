@@ -24,7 +24,7 @@ struct Expected {
   std::vector<std::byte> plain, stored;
 };
 
-Expected make_expected(const Rule& rule, std::size_t size, std::mt19937_64& random) {
+Expected make_expected(const LayoutRule& rule, std::size_t size, std::mt19937_64& random) {
   Expected expected;
   const std::size_t count = *model::element_count(rule.plain_shape);
   expected.plain.resize(count * size);
@@ -42,7 +42,7 @@ Expected make_expected(const Rule& rule, std::size_t size, std::mt19937_64& rand
   return expected;
 }
 
-std::string describe(const Rule& rule) {
+std::string describe(const LayoutRule& rule) {
   return std::string(model::format_name(rule.plain)) + model::format_shape(rule.plain_shape) + " " +
          std::string(model::format_name(rule.blocked)) + model::format_shape(rule.stored_shape) + " groups " +
          std::to_string(rule.groups);
@@ -81,7 +81,7 @@ void check_parts(const TensorView& in, Format from, Format to, const Shape& shap
   }
 }
 
-void check(const Rule& rule, DType dtype, unsigned threads, std::mt19937_64& random) {
+void check(const LayoutRule& rule, DType dtype, unsigned threads, std::mt19937_64& random) {
   const std::size_t size = model::dtype_info(dtype).bits / 8;
   const Expected expected = make_expected(rule, size, random);
   std::vector<std::byte> out(expected.stored.size(), std::byte{0xee});
@@ -100,7 +100,7 @@ void check(const Rule& rule, DType dtype, unsigned threads, std::mt19937_64& ran
 
 TEST(DeviceLayout, EveryElementIsWhereTheRuleSays) {
   std::mt19937_64 random(1);
-  for (const Rule& rule : rules()) {
+  for (const LayoutRule& rule : rules()) {
     SCOPED_TRACE(describe(rule));
     const auto shape = convert_shape(rule.plain_shape, rule.plain, rule.blocked, {rule.blocks, rule.groups});
     ASSERT_TRUE(shape) << shape.error().message();

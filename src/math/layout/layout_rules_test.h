@@ -21,7 +21,7 @@ using Index = std::vector<std::int64_t>;
 inline std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 // What cann.md 5.2 says of one layout: the stored shape and where an element goes.
-struct Rule {
+struct LayoutRule {
   Format blocked;
   Format plain;
   Shape plain_shape;
@@ -37,8 +37,8 @@ inline std::int64_t flat(const Index& sizes, const Index& index) {
   return result;
 }
 
-inline Rule nc1hwc0(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w, std::int64_t c0,
-                    Format format = Format::nc1hwc0) {
+inline LayoutRule nc1hwc0(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w, std::int64_t c0,
+                          Format format = Format::nc1hwc0) {
   const std::int64_t c1 = up(c, c0);
   return {format, Format::nchw, {n, c, h, w}, {16, c0, 16}, 1, {n, c1, h, w, c0}, [=](const Index& i) {
             return flat({n, c1, h, w, c0}, {i[0], i[1] / c0, i[2], i[3], i[1] % c0});
@@ -46,8 +46,8 @@ inline Rule nc1hwc0(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t
 }
 
 // The same layout next to another plain one: `order` says which dimension of the first rule each one is.
-inline Rule seen_as(const Rule& rule, Format plain, const std::vector<std::size_t>& order) {
-  Rule result = rule;
+inline LayoutRule seen_as(const LayoutRule& rule, Format plain, const std::vector<std::size_t>& order) {
+  LayoutRule result = rule;
   result.plain = plain;
   std::vector<std::int64_t> dims;
   for (const std::size_t axis : order) dims.push_back(rule.plain_shape[axis]);
@@ -60,8 +60,8 @@ inline Rule seen_as(const Rule& rule, Format plain, const std::vector<std::size_
   return result;
 }
 
-inline Rule ndc1hwc0(std::int64_t n, std::int64_t c, std::int64_t d, std::int64_t h, std::int64_t w,
-                     std::int64_t c0) {
+inline LayoutRule ndc1hwc0(std::int64_t n, std::int64_t c, std::int64_t d, std::int64_t h, std::int64_t w,
+                           std::int64_t c0) {
   const std::int64_t c1 = up(c, c0);
   return {Format::ndc1hwc0,
           Format::ncdhw,
@@ -74,8 +74,8 @@ inline Rule ndc1hwc0(std::int64_t n, std::int64_t c, std::int64_t d, std::int64_
           }};
 }
 
-inline Rule fractal_z(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w, std::int64_t c0,
-                      std::int64_t groups = 1) {
+inline LayoutRule fractal_z(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w, std::int64_t c0,
+                            std::int64_t groups = 1) {
   const std::int64_t cin = c, cout = n / groups;
   const std::int64_t e = std::min(std::lcm(c0 / std::gcd(cin, c0), 16 / std::gcd(cout, 16)), groups);
   const std::int64_t c1 = up(cin * e, c0), no = up(cout * e, 16), folded = up(groups, e);
@@ -93,8 +93,8 @@ inline Rule fractal_z(std::int64_t n, std::int64_t c, std::int64_t h, std::int64
       }};
 }
 
-inline Rule fractal_z_3d(std::int64_t n, std::int64_t c, std::int64_t d, std::int64_t h, std::int64_t w,
-                         std::int64_t c0, std::int64_t groups = 1) {
+inline LayoutRule fractal_z_3d(std::int64_t n, std::int64_t c, std::int64_t d, std::int64_t h, std::int64_t w,
+                               std::int64_t c0, std::int64_t groups = 1) {
   const std::int64_t cout = n / groups;
   const std::int64_t e = std::min(std::lcm(c0 / std::gcd(c, c0), 16 / std::gcd(cout, 16)), groups);
   const std::int64_t c1 = up(c * e, c0), no = up(cout * e, 16), folded = up(groups, e);
@@ -111,8 +111,8 @@ inline Rule fractal_z_3d(std::int64_t n, std::int64_t c, std::int64_t d, std::in
           }};
 }
 
-inline Rule fractal_z_3d_transpose(std::int64_t n, std::int64_t c, std::int64_t d, std::int64_t h,
-                                   std::int64_t w, std::int64_t c0) {
+inline LayoutRule fractal_z_3d_transpose(std::int64_t n, std::int64_t c, std::int64_t d, std::int64_t h,
+                                         std::int64_t w, std::int64_t c0) {
   const std::int64_t c1 = up(c, c0), no = up(n, 16);
   return {Format::fractal_z_3d_transpose,
           Format::ncdhw,
@@ -125,7 +125,7 @@ inline Rule fractal_z_3d_transpose(std::int64_t n, std::int64_t c, std::int64_t 
           }};
 }
 
-inline Rule c1hwc0(std::int64_t n, std::int64_t h, std::int64_t w, std::int64_t c0) {
+inline LayoutRule c1hwc0(std::int64_t n, std::int64_t h, std::int64_t w, std::int64_t c0) {
   return {Format::c1hwc0,
           Format::nchw,
           {n, 1, h, w},
@@ -137,7 +137,7 @@ inline Rule c1hwc0(std::int64_t n, std::int64_t h, std::int64_t w, std::int64_t 
           }};
 }
 
-inline Rule c1hwncoc0(std::int64_t h, std::int64_t w, std::int64_t c, std::int64_t n, std::int64_t c0) {
+inline LayoutRule c1hwncoc0(std::int64_t h, std::int64_t w, std::int64_t c, std::int64_t n, std::int64_t c0) {
   const std::int64_t c1 = up(c, c0);
   return {Format::c1hwncoc0,
           Format::hwcn,
@@ -150,7 +150,8 @@ inline Rule c1hwncoc0(std::int64_t h, std::int64_t w, std::int64_t c, std::int64
           }};
 }
 
-inline Rule fractal_z_c04(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w, std::int64_t c0) {
+inline LayoutRule fractal_z_c04(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w,
+                                std::int64_t c0) {
   return {Format::fractal_z_c04,
           Format::nchw,
           {n, c, h, w},
@@ -163,7 +164,8 @@ inline Rule fractal_z_c04(std::int64_t n, std::int64_t c, std::int64_t h, std::i
           }};
 }
 
-inline Rule fractal_z_wino(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w, std::int64_t c0) {
+inline LayoutRule fractal_z_wino(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w,
+                                 std::int64_t c0) {
   const Index sizes = {up(c, c0), up(n, 16), 2, h * w, 8, c0};
   return {Format::fractal_z_wino,
           Format::nchw,
@@ -176,7 +178,7 @@ inline Rule fractal_z_wino(std::int64_t n, std::int64_t c, std::int64_t h, std::
           }};
 }
 
-inline Rule fractal_zn_lstm(std::int64_t input, std::int64_t hidden) {
+inline LayoutRule fractal_zn_lstm(std::int64_t input, std::int64_t hidden) {
   const std::int64_t columns = up(hidden, 16);
   const Index sizes = {up(input, 16) + columns, 4 * columns, 16, 16};
   return {Format::fractal_zn_lstm,
@@ -194,8 +196,8 @@ inline Rule fractal_zn_lstm(std::int64_t input, std::int64_t hidden) {
           }};
 }
 
-inline Rule matrix(Format format, Index batch, std::int64_t h, std::int64_t w, std::int64_t m0,
-                   std::int64_t c0) {
+inline LayoutRule matrix(Format format, Index batch, std::int64_t h, std::int64_t w, std::int64_t m0,
+                         std::int64_t c0) {
   const bool is_zz = format == Format::fractal_zz;
   Index plain = batch, stored = batch;
   plain.insert(plain.end(), {h, w});
@@ -220,8 +222,8 @@ inline Rule matrix(Format format, Index batch, std::int64_t h, std::int64_t w, s
           }};
 }
 
-inline std::vector<Rule> rules() {
-  std::vector<Rule> all;
+inline std::vector<LayoutRule> rules() {
+  std::vector<LayoutRule> all;
   for (const std::int64_t c : {1, 15, 16, 17, 40})
     for (const std::int64_t c0 : {4, 8, 16, 32}) {
       all.push_back(nc1hwc0(2, c, 3, 5, c0));
@@ -255,8 +257,8 @@ inline std::vector<Rule> rules() {
     }
   for (const auto& [input, hidden] : {std::array{5, 3}, {16, 16}, {40, 17}, {0, 20}, {33, 64}})
     all.push_back(fractal_zn_lstm(input, hidden));
-  const std::vector<Rule> first = all;
-  for (const Rule& rule : first) {
+  const std::vector<LayoutRule> first = all;
+  for (const LayoutRule& rule : first) {
     if (rule.plain == Format::nchw) {
       all.push_back(seen_as(rule, Format::nhwc, {0, 2, 3, 1}));
       all.push_back(seen_as(rule, Format::hwcn, {2, 3, 1, 0}));

@@ -72,15 +72,15 @@ class EveryPair : public testing::TestWithParam<DType> {};
 INSTANTIATE_TEST_SUITE_P(Metrics, EveryPair, testing::ValuesIn(kStatDTypes),
                          [](const auto& info) { return std::string(model::dtype_info(info.param).name); });
 
-// Every layout and content of one dtype against row-major memory of another.
+// Every layout and kind of element of one dtype against row-major memory of another.
 TEST_P(EveryPair, FastPassAgreesWithTheReference) {
   std::mt19937_64 random(5);
   for_each_tensor(GetParam(), [&](const std::string& name, const TensorView& view) {
     const DType others[] = {GetParam(), DType::float32, DType::float16, DType::int64, DType::float64};
     const DType dtype = others[random() % std::size(others)];
     SCOPED_TRACE(name + " against " + std::string(model::dtype_info(dtype).name));
-    const std::vector<std::byte> memory =
-        random_memory(dtype, kContents[random() % std::size(kContents)], view.element_count(), random);
+    const std::vector<std::byte> memory = random_memory(
+        dtype, kElementKinds[random() % std::size(kElementKinds)], view.element_count(), random);
     expect_reference(view, TensorView::row_major(dtype, view.shape, memory.data()));
   });
 }
@@ -91,7 +91,7 @@ TEST_P(EveryPair, AFewElementsDiffer) {
   for (const std::int64_t count : {1, 5, 64, 2047, 2048, 2049, 10000}) {
     SCOPED_TRACE(count);
     const auto size = static_cast<std::size_t>(count);
-    const std::vector<std::byte> golden = random_memory(GetParam(), Content::infinities, size, random);
+    const std::vector<std::byte> golden = random_memory(GetParam(), ElementKind::infinities, size, random);
     std::vector<std::byte> actual = golden;
     for (int i = 0; i < 3; ++i) actual[random() % actual.size()] ^= std::byte{1};
     expect_reference(TensorView::row_major(GetParam(), {count}, actual.data()),
@@ -101,12 +101,13 @@ TEST_P(EveryPair, AFewElementsDiffer) {
 
 TEST(Metrics, ComplexElementsAreTwoReals) {
   std::mt19937_64 random(7);
-  for (const Layout& layout : layouts()) {
-    SCOPED_TRACE(layout.name);
-    const std::vector<std::byte> memory = random_memory(DType::float32, Content::everything, 80000, random);
-    const TensorView view = view_of(DType::complex64, layout, memory);
+  for (const StridedShape& strided : strided_shapes()) {
+    SCOPED_TRACE(strided.name);
+    const std::vector<std::byte> memory =
+        random_memory(DType::float32, ElementKind::everything, 80000, random);
+    const TensorView view = view_of(DType::complex64, strided, memory);
     const std::vector<std::byte> other =
-        random_memory(DType::float64, Content::ordinary, view.element_count() * 2, random);
+        random_memory(DType::float64, ElementKind::ordinary, view.element_count() * 2, random);
     expect_reference(view, TensorView::row_major(DType::complex128, view.shape, other.data()));
   }
 }

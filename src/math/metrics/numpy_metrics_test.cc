@@ -236,7 +236,7 @@ TEST(NumpyMetrics, EveryDTypeAsRoundedFloats) {
     const model::DTypeInfo& info = model::dtype_info(dtype);
     SCOPED_TRACE(info.name);
     if (info.kind == model::DTypeKind::complex || float_format(dtype).infinity == 0) continue;
-    const auto memory = random_memory(dtype, Content::ordinary, 600, random);
+    const auto memory = random_memory(dtype, ElementKind::ordinary, 600, random);
     Floats expected(300);
     for (std::size_t i = 0; i < 300; ++i)
       expected[i] =

@@ -67,7 +67,7 @@ TEST_P(EveryDType, FastPassAgreesWithTheReference) {
 
 TEST_P(EveryDType, WhatIsNotAskedForIsLeftAtItsStart) {
   std::mt19937_64 random(1);
-  const std::vector<std::byte> memory = random_memory(GetParam(), Content::everything, 5000, random);
+  const std::vector<std::byte> memory = random_memory(GetParam(), ElementKind::everything, 5000, random);
   const TensorView view = TensorView::row_major(GetParam(), {5000}, memory.data());
   for (int bits = 0; bits < 16; ++bits) {
     SCOPED_TRACE(bits);

@@ -145,7 +145,7 @@ Status run_in(const group::Group& group, CompareArguments arguments) {
   if (has_met) return status;
   // The others wait for what this process could not begin.
   const std::string why = "it could not start, exit code " + std::to_string(static_cast<int>(status));
-  if (const auto told = group::stay_out(share, why); !told && group.is_leader())
+  if (const auto told = group::withdraw(share, why); !told && group.is_leader())
     log_line(Severity::error, told.error().message());
   return status;
 }

@@ -183,7 +183,7 @@ class SharedRun {
     const std::size_t rounds = std::max<std::size_t>(1, (work_.count + kPiecesOfRound - 1) / kPiecesOfRound);
     OPDUMP_TRY(auto shared, group::SharedWork::join(share_, work_.digest, rounds));
     if (!shared.takes_part()) {
-      OPDUMP_CHECK_OK(shared.sit_out());
+      OPDUMP_CHECK_OK(shared.skip_all());
       return false;
     }
     for (const std::string& problem : shared.problems()) log_line(Severity::error, problem + ".");

@@ -164,7 +164,7 @@ class Conversion {
     auto work = group::SharedWork::join(share, digest(), rounds);
     if (!work) return fail(Status::invalid_path, work.error().message());
     if (!work->takes_part()) {
-      const auto waited = work->sit_out();
+      const auto waited = work->skip_all();
       return waited ? Status::ok : fail(Status::invalid_path, waited.error().message());
     }
     left_out_ = work->problems();

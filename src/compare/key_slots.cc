@@ -1,4 +1,4 @@
-#include "compare/telling_slots.h"
+#include "compare/key_slots.h"
 
 #include <algorithm>
 #include <utility>
@@ -19,7 +19,7 @@ bool is_worse(const SlotComparison& slot, const SlotComparison* than) {
 using Found = std::vector<const SlotComparison*>;
 
 // What a report may ask for: the first slots of several kinds, and the one that is off by most.
-Found find_telling(const Found& slots) {
+Found find_key_slots(const Found& slots) {
   const auto is_input = [](const SlotComparison& slot) { return side_of(slot) == model::Side::input; };
   std::vector<bool> is_told(slots.size());
   const auto tell_first = [&](const auto& test) {
@@ -65,7 +65,7 @@ const SlotComparison* first_difference(const OperatorComparison& op, model::Side
   return found == op.slots.end() ? nullptr : &*found;
 }
 
-const SlotComparison* telling_slot(const OperatorComparison& op) {
+const SlotComparison* key_slot(const OperatorComparison& op) {
   for (const model::Side side : {model::Side::output, model::Side::input})
     if (const SlotComparison* slot = first_difference(op, side)) return slot;
   const SlotComparison* worst = nullptr;
@@ -76,14 +76,14 @@ const SlotComparison* telling_slot(const OperatorComparison& op) {
   return worst;
 }
 
-void keep_telling(std::optional<OperatorComparison>& kept, const OperatorComparison& part) {
+void keep_key_slots(std::optional<OperatorComparison>& kept, const OperatorComparison& part) {
   Found slots;
   if (kept)
     for (const SlotComparison& slot : kept->slots) slots.push_back(&slot);
   for (const SlotComparison& slot : part.slots) slots.push_back(&slot);
   const OperatorComparison& head = kept ? *kept : part;
   OperatorComparison next;
-  for (const SlotComparison* slot : find_telling(slots)) next.slots.push_back(*slot);
+  for (const SlotComparison* slot : find_key_slots(slots)) next.slots.push_back(*slot);
   next.golden = with_slots(head.golden.get(), &SlotComparison::golden, next.slots);
   next.actual = with_slots(head.actual.get(), &SlotComparison::actual, next.slots);
   next.verdict = part.verdict;

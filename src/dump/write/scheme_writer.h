@@ -53,16 +53,16 @@ struct StatisticRow {
   bool first_is_nan = false;  // the first element; known where the scheme lists all tensors
 };
 
-class Layout {
+class SchemeWriter {
  public:
-  virtual ~Layout() = default;
+  virtual ~SchemeWriter() = default;
 
   // Writes one tensor (any strides) and returns the file's path. Thread-safe for different addresses.
   // Errors: io (disk full, permission, vanished directory), unsupported (a dtype .npy cannot hold).
   virtual Result<std::filesystem::path> write_tensor(const SlotAddress& address,
                                                      const model::TensorView& view) = 0;
 
-  // Gives `file`, which this layout wrote for a tensor of equal bytes and shape, a second name (a hard link):
+  // Gives `file`, which this scheme wrote for a tensor of equal bytes and shape, a second name (a hard link):
   // operators read what others wrote, and nobody wants it on disk twice. Thread-safe. Errors: io, also where
   // links are refused.
   virtual Result<> link_tensor(const SlotAddress& address, model::DType dtype, const model::Shape& shape,

@@ -1,4 +1,4 @@
-// Which slots of an operator a reader wants to hear of.
+// The slots of an operator that a report names.
 #pragma once
 
 #include <optional>
@@ -12,12 +12,12 @@ model::Side side_of(const SlotComparison& slot);
 // The first slot of `side` that differs or has no partner; null if there is none.
 const SlotComparison* first_difference(const OperatorComparison& op, model::Side side);
 
-// The slot that tells most about an operator: the first output that differs, else the first input that
+// The slot that represents an operator in a report: the first output that differs, else the first input that
 // differs, else the first that cannot be read, else the one that is off by most; null if there is none.
-const SlotComparison* telling_slot(const OperatorComparison& op);
+const SlotComparison* key_slot(const OperatorComparison& op);
 
 // Puts the next part of an operator (OperatorComparison::has_more) to those before: what is kept has the few
 // slots by which a report describes all of them. `kept` is empty before the first part.
-void keep_telling(std::optional<OperatorComparison>& kept, const OperatorComparison& part);
+void keep_key_slots(std::optional<OperatorComparison>& kept, const OperatorComparison& part);
 
 }  // namespace opdump::compare
