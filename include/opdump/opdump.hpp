@@ -1,4 +1,4 @@
-// C++ over opdump.h: the same functions with lifetimes that end by themselves. Header only, no exceptions.
+// C++ wrappers for opdump.h: the same functions with automatic lifetimes. Header only, no exceptions.
 #ifndef OPDUMP_OPDUMP_HPP
 #define OPDUMP_OPDUMP_HPP
 
@@ -9,7 +9,7 @@
 
 namespace opdump {
 
-// A recording; closes when destroyed. Movable, empty after a failed open (see opdump_last_error()).
+// A recording, closed by its destructor. Movable; empty after a failed open (see opdump_last_error()).
 class Recording {
  public:
   Recording() = default;
@@ -28,7 +28,7 @@ class Recording {
   Recording& operator=(const Recording&) = delete;
   ~Recording() { close(); }
 
-  // How opening ended.
+  // The result of opening.
   opdump_status status() const { return status_; }
   explicit operator bool() const { return session_ != nullptr; }
   opdump_session* get() const { return session_; }
@@ -41,7 +41,7 @@ class Recording {
   opdump_status status_ = OPDUMP_OK;
 };
 
-// One execution of an operator: takes the inputs now and ends as failed unless finish() gave it outputs.
+// One execution of an operator: the constructor records the inputs; without finish() it ends as failed.
 class Call {
  public:
   Call(opdump_session* session, const opdump_op* op, const opdump_tensor* inputs, std::size_t count)
@@ -52,7 +52,7 @@ class Call {
     if (call_) opdump_end(session_, call_, nullptr, 0, 1);
   }
 
-  // Takes the outputs; the operator has run.
+  // Records the outputs, after the operator ran.
   void finish(const opdump_tensor* outputs, std::size_t count) {
     opdump_end(session_, std::exchange(call_, nullptr), outputs, count, 0);
   }

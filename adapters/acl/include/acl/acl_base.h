@@ -25,7 +25,7 @@ typedef struct aclTensorDesc aclTensorDesc;
 static const int ACL_ERROR_NONE = 0;
 static const int ACL_SUCCESS = 0;
 
-/* What the program did wrong. */
+/* Errors of the program. */
 static const int ACL_ERROR_INVALID_PARAM = 100000;
 static const int ACL_ERROR_UNINITIALIZE = 100001;
 static const int ACL_ERROR_REPEAT_INITIALIZE = 100002;
@@ -53,12 +53,12 @@ static const int ACL_ERROR_REPEAT_FINALIZE = 100037;
 static const int ACL_ERROR_DUMP_ALREADY_RUN = 100044;
 static const int ACL_ERROR_DUMP_NOT_RUN = 100045;
 
-/* What cannot be had. */
+/* Missing resources. */
 static const int ACL_ERROR_BAD_ALLOC = 200000;
 static const int ACL_ERROR_API_NOT_SUPPORT = 200001;
 static const int ACL_ERROR_INVALID_DEVICE = 200002;
 
-/* What went wrong below. */
+/* Internal errors. */
 static const int ACL_ERROR_INTERNAL_ERROR = 500000;
 static const int ACL_ERROR_FAILURE = 500001;
 static const int ACL_ERROR_GE_FAILURE = 500002;
@@ -118,7 +118,7 @@ typedef enum {
  * since the last call. Valid until the thread's next call. */
 ACL_FUNC_VISIBILITY const char* aclGetRecentErrMsg(void);
 
-/* Memory with its size; the memory stays the caller's. */
+/* Memory with its size; the caller owns the memory. */
 ACL_FUNC_VISIBILITY aclDataBuffer* aclCreateDataBuffer(void* data, size_t size);
 ACL_FUNC_VISIBILITY aclError aclDestroyDataBuffer(const aclDataBuffer* dataBuffer);
 ACL_FUNC_VISIBILITY aclError aclUpdateDataBuffer(aclDataBuffer* dataBuffer, void* data, size_t size);
@@ -143,9 +143,9 @@ ACL_FUNC_VISIBILITY int64_t aclGetTensorDescDim(const aclTensorDesc* desc, size_
 ACL_FUNC_VISIBILITY aclError aclGetTensorDescDimV2(const aclTensorDesc* desc, size_t index, int64_t* dimSize);
 ACL_FUNC_VISIBILITY void aclSetTensorDescName(aclTensorDesc* desc, const char* name);
 ACL_FUNC_VISIBILITY const char* aclGetTensorDescName(aclTensorDesc* desc);
-/* Of the descriptions that aclmdlCreateAndGetOpDesc gives together; NULL if there are fewer. */
+/* For the descriptions that aclmdlCreateAndGetOpDesc returns as an array; NULL past its end. */
 ACL_FUNC_VISIBILITY aclTensorDesc* aclGetTensorDescByIndex(aclTensorDesc* desc, size_t index);
-/* Always NULL: what operators read and write is kept by dumps only. */
+/* Always NULL: only dumps keep the inputs and outputs of operators. */
 ACL_FUNC_VISIBILITY void* aclGetTensorDescAddress(const aclTensorDesc* desc);
 
 #ifdef __cplusplus

@@ -1,11 +1,11 @@
-/* opdump_torch.h - record a libtorch program. For C++ programs: link libopdump_torch, or preload it:
+/* opdump_torch.h - record a libtorch program. C++ programs link libopdump_torch, or preload it:
  *
  *   MINDSPORE_DUMP_CONFIG=$PWD/data_dump.json LD_PRELOAD=libopdump_torch.so ./train
  *
- * needs no change to the program; recording starts when the library is loaded and stops when the program
- * ends. Commands without libtorch (the shell that starts the program) are left alone; so is a program that
- * loads libtorch only later, by dlopen: it calls opdump_torch_start. The functions below are for programs
- * that want to say more. Python has the same in the package `opdump`.
+ * Preloading needs no change to the program: recording starts when the library is loaded and stops when the
+ * program ends. Commands without libtorch (the shell that starts the program) are not affected. A program
+ * that loads libtorch later, by dlopen, calls opdump_torch_start. The functions below are for programs that
+ * control the recording. The Python package `opdump` has the same functions.
  */
 #ifndef OPDUMP_TORCH_H
 #define OPDUMP_TORCH_H
@@ -16,21 +16,20 @@
 extern "C" {
 #endif
 
-/* Starts recording with `options` (its runtime, retain and release are filled in here, and
- * what it leaves open from the environment: OPDUMP_CONFIG, OPDUMP_MODE, OPDUMP_STRICT, RANK, ...). Names
- * begin with "Default", or with "Default/" and the process if options name one. Fails if recording is under
- * way. */
+/* Starts recording with `options`. This function sets runtime, retain and release, and takes unset fields
+ * from the environment: OPDUMP_CONFIG, OPDUMP_MODE, OPDUMP_STRICT, RANK, ... Names begin with "Default", or
+ * with "Default/" and the process if options.process is set. Fails if a recording is in progress. */
 OPDUMP_API opdump_status opdump_torch_start(const opdump_options* options, int64_t first_step);
 
-/* Stops and writes what is pending. Nothing happens if recording is not under way. */
+/* Stops and writes what is pending. Does nothing if no recording is in progress. */
 OPDUMP_API opdump_status opdump_torch_stop(void);
 
-/* Ends the current step. From the first call on, steps are counted by this function alone; until then a step
- * ends with Optimizer.step() or, in programs without an optimizer, with the outermost module call (Python),
- * or when a forward pass follows a backward pass (C++). */
+/* Ends the current step. From the first call on, only this function ends steps. Until then a step ends with
+ * Optimizer.step() or, in programs without an optimizer, with the outermost module call (Python), or when a
+ * forward pass follows a backward pass (C++). */
 OPDUMP_API void opdump_torch_step(void);
 
-/* Pushes and pops a part of the scope of this thread, as a module call does in Python. */
+/* Push and pop a part of this thread's scope, as a module call does in Python. */
 OPDUMP_API void opdump_torch_push(const char* component);
 OPDUMP_API void opdump_torch_pop(void);
 
