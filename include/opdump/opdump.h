@@ -2,8 +2,8 @@
  *
  * Rules for every function below:
  *   - Names start with opdump_. Types are opaque or plain structs of fixed-width fields.
- *   - A struct passed by pointer begins with `size`; set it to sizeof(struct). New fields are only added at
- * the end, so an old caller works with a new library.
+ *   - A struct passed by pointer begins with `size`; set it to sizeof(struct). New fields are only added
+ *     at the end, so an old caller works with a new library.
  *   - Pointer arguments are borrowed for the call unless the comment says otherwise.
  *   - A function that can fail returns opdump_status. opdump_last_error() returns the text to the same thread
  *     until that thread's next call. After a failure while recording, the session stops itself, reports this
@@ -80,8 +80,7 @@ typedef enum opdump_existing {
   OPDUMP_EXISTING_REFUSE = 1,  /* opdump_open fails with OPDUMP_ERROR_EXISTS */
   OPDUMP_EXISTING_REPLACE = 2, /* removes the dump of this rank and device; files of others stay */
   OPDUMP_EXISTING_APPEND = 3,  /* adds the recording to the dump */
-  OPDUMP_EXISTING_ORIGINAL =
-      4 /* the value of the variable, else append and log it, as the original tools do */
+  OPDUMP_EXISTING_ORIGINAL = 4 /* the value of the variable, else append as the original tools do, and log */
 } opdump_existing;
 
 typedef enum opdump_phase { OPDUMP_FORWARD = 0, OPDUMP_BACKWARD = 1, OPDUMP_OPTIMIZER = 2 } opdump_phase;
@@ -337,8 +336,8 @@ OPDUMP_API void opdump_set_arguments(opdump_session* session, opdump_call* call,
                                      const opdump_argument* arguments, size_t count);
 
 /* The operator has returned, but its outputs do not exist yet, as with a collective between processes.
- * Records which outputs these will be, and reads no data. Call opdump_end() when they exist, on any thread.
- * */
+ * Records which outputs these will be, and reads no data. Call opdump_end() when they exist, on any
+ * thread. */
 OPDUMP_API void opdump_returned(opdump_session* session, opdump_call* call, const opdump_tensor* outputs,
                                 size_t count);
 
