@@ -196,8 +196,6 @@ std::string joined_shape(const Shape& shape, std::string_view separator) {
   return text;
 }
 
-std::string shape_text(const Shape& shape) { return "(" + joined_shape(shape, ", ") + ")"; }
-
 std::string numpy_shape(const Shape& shape) {
   return "(" + joined_shape(shape, ",") + (shape.rank() == 1 ? ",)" : ")");
 }
