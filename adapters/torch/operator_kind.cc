@@ -36,7 +36,7 @@ void look_elsewhere(OperatorKind& kind) {
   for (OperatorKind::Argument& argument : kind.arguments) argument.written = false;
 }
 
-OperatorKind describe(const c10::OperatorHandle& op) {
+OperatorKind describe_operator(const c10::OperatorHandle& op) {
   const c10::FunctionSchema& schema = op.schema();
   OperatorKind kind;
   const std::string& name = schema.name();  // "aten::convolution"
@@ -81,7 +81,7 @@ const OperatorKind& operator_kind(const c10::OperatorHandle& op) {
   static auto* kinds = new std::unordered_map<const void*, std::unique_ptr<OperatorKind>>;
   const std::lock_guard lock(mutex);
   auto& kind = (*kinds)[&op.schema()];
-  if (!kind) kind = std::make_unique<OperatorKind>(describe(op));
+  if (!kind) kind = std::make_unique<OperatorKind>(describe_operator(op));
   known = kind.get();
   return *known;
 }

@@ -16,6 +16,16 @@ std::string_view trim(std::string_view text);
 // The pieces between separators; "" gives one empty piece, "a||b" gives three.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// At least one digit, and nothing else.
+inline bool is_digits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// The text between quotation marks.
+inline std::string quote(std::string_view text) { return "\"" + std::string(text) + "\""; }
+
 // ASCII lower case; other bytes unchanged.
 std::string to_lower(std::string_view text);
 

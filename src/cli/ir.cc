@@ -207,9 +207,9 @@ void print_operator_json(const GraphEntry& entry, std::size_t index, const std::
   terminal::print_json(json_line(record));
 }
 
-using Chosen = std::vector<std::pair<const GraphEntry*, std::size_t>>;
+using ChosenEntries = std::vector<std::pair<const GraphEntry*, std::size_t>>;
 
-Error no_line(const Chosen& all, const SourceLines& lines, const std::string& text) {
+Error no_line(const ChosenEntries& all, const SourceLines& lines, const std::string& text) {
   std::vector<std::int64_t> known;
   std::set<std::string> files;
   for (const auto& [entry, node] : all) {
@@ -244,16 +244,16 @@ Result<Entries> choose_graphs(const Graphs& graphs, const RunsByNode& runs, cons
   return entries;
 }
 
-Result<Chosen> choose_by_source(const Chosen& all, const std::string& source) {
+Result<ChosenEntries> choose_by_source(const ChosenEntries& all, const std::string& source) {
   OPDUMP_TRY(const SourceLines lines, parse_source_lines(source));
-  Chosen made;
+  ChosenEntries made;
   for (const auto& [entry, node] : all)
     if (made_by(entry->graph.nodes[node], lines)) made.emplace_back(entry, node);
   if (made.empty()) return no_line(all, lines, source);
   return made;
 }
 
-Result<Chosen> choose_by_name(const Chosen& all, const std::string& text) {
+Result<ChosenEntries> choose_by_name(const ChosenEntries& all, const std::string& text) {
   std::vector<std::string> sanitised;
   for (const auto& [entry, node] : all)
     sanitised.push_back(model::sanitise_name(entry->graph.nodes[node].op.name));
@@ -261,13 +261,13 @@ Result<Chosen> choose_by_name(const Chosen& all, const std::string& text) {
   for (std::size_t i = 0; i < all.size(); ++i)
     names.push_back({all[i].first->graph.nodes[all[i].second].op.name, sanitised[i], true});
   OPDUMP_TRY(const auto found, select_names(names, text));
-  Chosen named;
+  ChosenEntries named;
   for (const std::size_t index : found) named.push_back(all[index]);
   return named;
 }
 
-Result<Chosen> choose_operators(const Entries& entries, const IrArguments& arguments) {
-  Chosen chosen;
+Result<ChosenEntries> choose_operators(const Entries& entries, const IrArguments& arguments) {
+  ChosenEntries chosen;
   for (const GraphEntry* entry : entries)
     for (std::size_t i = 0; i < entry->graph.nodes.size(); ++i) chosen.emplace_back(entry, i);
   if (!arguments.source.empty()) {
@@ -279,7 +279,8 @@ Result<Chosen> choose_operators(const Entries& entries, const IrArguments& argum
   return chosen;
 }
 
-void list_operators(const Chosen& chosen, const dump::DumpSet* dump, const RunsByNode& runs, bool json) {
+void list_operators(const ChosenEntries& chosen, const dump::DumpSet* dump, const RunsByNode& runs,
+                    bool json) {
   const GraphEntry* previous = nullptr;
   for (const auto& [entry, node] : chosen) {
     std::vector<dump::OperatorRun> executions;
@@ -309,7 +310,7 @@ Result<int> answer(const Graphs& graphs, const dump::DumpSet* dump, const IrArgu
     list_graphs(entries, arguments.json);
     return 0;
   }
-  OPDUMP_TRY(const Chosen chosen, choose_operators(entries, arguments));
+  OPDUMP_TRY(const ChosenEntries chosen, choose_operators(entries, arguments));
   list_operators(chosen, dump, runs, arguments.json);
   return 0;
 }

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t kMaxConfigBytes = 16 << 20;
 
-constexpr std::pair<std::string_view, Mode> kModes[] = {
+constexpr std::pair<std::string_view, Mode> kModeNames[] = {
     {"auto", Mode::automatic}, {"o0", Mode::o0},   {"o2", Mode::o2},
     {"cpu", Mode::cpu},        {"gpu", Mode::gpu}, {"ge", Mode::ge},
 };
@@ -86,7 +86,7 @@ std::span<const Dialect> dialects() {
 
 Result<Mode> parse_mode(std::string_view text) {
   std::vector<std::string_view> names;
-  for (const auto& [name, mode] : kModes) {
+  for (const auto& [name, mode] : kModeNames) {
     if (name == text) return mode;
     names.push_back(name);
   }

@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 13> kCommonKeys{
 constexpr std::array<std::string_view, 7> kE2eKeys{
     "enable",      "trans_flag", "save_kernel_args", "stat_calc_mode", "device_stat_precision_mode",
     "sample_mode", "sample_num"};
-constexpr std::array kKeyPlaces{KeyPlace{kCommon, kCommonKeys}, KeyPlace{kE2e, kE2eKeys}};
+constexpr std::array kMindSporeKeyPlaces{KeyPlace{kCommon, kCommonKeys}, KeyPlace{kE2e, kE2eKeys}};
 constexpr std::array<std::string_view, 2> kPlaces{"host", "device"};
 constexpr std::array<std::string_view, 2> kPrecisions{"high", "low"};
 // In the order in which the original looks for them.
@@ -38,7 +38,7 @@ bool recognises_mindspore(const nlohmann::json& root) {
          std::ranges::any_of(kSections, [&](std::string_view section) { return root.contains(section); });
 }
 
-std::span<const KeyPlace> mindspore_keys() { return kKeyPlaces; }
+std::span<const KeyPlace> mindspore_keys() { return kMindSporeKeyPlaces; }
 
 Result<> check_mindspore_path(const std::filesystem::path& resolved) {
   const std::string text = resolved.string();
@@ -116,9 +116,9 @@ bool MindsporeCompiler::has_async() const {
 void MindsporeCompiler::warn_unknown_keys() {
   warnings_.add_repeated_keys();
   if (has_async()) warnings_.add_at_key("/" + std::string(kAsync), kAsyncHint);
-  dialect::warn_unknown_keys(document_.root(), "", kSections, kKeyPlaces, warnings_);
-  common_.warn_unknown(kCommonKeys, kKeyPlaces, warnings_);
-  e2e_.warn_unknown(kE2eKeys, kKeyPlaces, warnings_);
+  dialect::warn_unknown_keys(document_.root(), "", kSections, kMindSporeKeyPlaces, warnings_);
+  common_.warn_unknown(kCommonKeys, kMindSporeKeyPlaces, warnings_);
+  e2e_.warn_unknown(kE2eKeys, kMindSporeKeyPlaces, warnings_);
 }
 
 Result<> MindsporeCompiler::read_e2e() {
@@ -171,7 +171,7 @@ Error MindsporeCompiler::missing_section() const {
     for (const auto& [key, value] : document_.root().items())
       if (key != kE2e && key.size() < 100 && find_nearest(key, std::span(&kCommon, 1)))
         return document_.error("", message.append("; is \"").append(key).append("\" meant to be it?"));
-  message += tell_place(document_.root(), kKeyPlaces);
+  message += tell_place(document_.root(), kMindSporeKeyPlaces);
   if (has_async()) message.append("; ").append(kAsyncHint);
   return document_.error("", message);
 }

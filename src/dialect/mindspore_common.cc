@@ -12,8 +12,6 @@
 namespace opdump::dialect {
 namespace {
 
-std::string quote(std::string_view text) { return "\"" + std::string(text) + "\""; }
-
 constexpr std::array<std::string_view, 3> kSavedData{"tensor", "statistic", "full"};
 constexpr std::array<std::string_view, 2> kFileFormats{"npy", "bin"};
 

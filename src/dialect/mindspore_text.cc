@@ -17,8 +17,6 @@ bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
 }
 
-std::string quote(std::string_view text) { return "\"" + std::string(text) + "\""; }
-
 struct StepRange {
   std::uint64_t first, last;
 };

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <iterator>
 
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace opdump::msaccucmp {
@@ -51,8 +52,6 @@ std::string in_ascii(std::string_view text) {
   }
   return plain;
 }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 void append_escaped(std::string& out, const Character& character) {
   const auto point = static_cast<unsigned>(character.point + (character.is_damaged ? 0xDC00 : 0));

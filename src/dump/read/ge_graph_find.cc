@@ -17,10 +17,6 @@ namespace fs = std::filesystem;
 
 constexpr int kMaxDepth = 8;  // of directories: deeper than any dump
 
-bool is_number(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
 // Calls `visit` for each entry below `top`; links to directories are not followed. False of `visit` skips
 // what is below the entry.
 template <typename Visit>
@@ -111,7 +107,7 @@ std::optional<GeGraphFileName> parse_ge_graph_file_name(std::string_view name) {
   name = name.substr(kPrefix.size(), name.size() - kPrefix.size() - kSuffix.size());
   const std::size_t end = name.find('_');
   const std::string_view digits = name.substr(0, end);
-  const auto number = is_number(digits) ? parse_uint64(digits) : std::nullopt;
+  const auto number = is_digits(digits) ? parse_uint64(digits) : std::nullopt;
   if (end == std::string_view::npos || !number || (digits.size() != 5 && digits.size() != 8))
     return std::nullopt;
   GeGraphFileName result{.number = *number, .graph_id = {}, .stage = {}};
@@ -119,7 +115,7 @@ std::optional<GeGraphFileName> parse_ge_graph_file_name(std::string_view name) {
   if (name.starts_with(kGraph)) {
     const std::string_view rest = name.substr(kGraph.size());
     const std::size_t id_end = rest.find('_');
-    if (id_end != std::string_view::npos && is_number(rest.substr(0, id_end))) {
+    if (id_end != std::string_view::npos && is_digits(rest.substr(0, id_end))) {
       result.graph_id = parse_int64(rest.substr(0, id_end));
       name = rest.substr(id_end + 1);
     }

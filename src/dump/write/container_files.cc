@@ -21,7 +21,7 @@ namespace {
 
 using model::DType;
 
-constexpr std::string_view kExtension = ".npy";
+constexpr std::string_view kNpyExtension = ".npy";
 
 void refuse(Slot& slot, const fs::path& path, const std::string& member, std::string reason,
             Problems& problems) {
@@ -240,7 +240,7 @@ Slot make_slot(const TensorName& name) {
 
 TensorName name_tensor(std::string_view stem, std::string_view prefix) {
   if (auto name = parse_tensor_name(stem)) return std::move(*name);
-  if (auto file = parse_file_name(std::string(stem) + std::string(kExtension)))
+  if (auto file = parse_file_name(std::string(stem) + std::string(kNpyExtension)))
     return {std::move(file->type),
             std::move(file->name),
             file->task,
@@ -270,8 +270,8 @@ void read_npz_file(const fs::path& path, std::string_view prefix, Problems& prob
                    const TakeNamedSlot& take) {
   const auto file = MappedFile::open(path);
   const auto add = [&](const format::NpzMember& member) {
-    TensorName name =
-        name_tensor(std::string_view(member.name).substr(0, member.name.size() - kExtension.size()), prefix);
+    TensorName name = name_tensor(
+        std::string_view(member.name).substr(0, member.name.size() - kNpyExtension.size()), prefix);
     Slot slot = read_npz_member(file->bytes(), member, path, name, problems);
     take({std::move(name), std::move(slot)});
   };

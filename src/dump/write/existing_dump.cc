@@ -30,7 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_number(std::string_view name) { return parse_uint64(name).has_value(); }
+bool is_index(std::string_view name) { return parse_uint64(name).has_value(); }
 
 // The entries of a directory that is held open.
 struct Entries {
@@ -79,13 +79,13 @@ bool is_step_file(std::string_view name, const Entries& beside) {
   if (find_call_name(name) || parse_call_name(without_csv(name))) return true;
   const bool has_mapping = std::ranges::find(beside.files, format::kMappingCsvName) != beside.files.end();
   const std::string_view stem = name.ends_with(kNpyExtension) ? name.substr(0, name.size() - 4) : name;
-  return has_mapping && is_number(stem);
+  return has_mapping && is_index(stem);
 }
 
 // name.tmp123, which a process that was killed left.
 std::string_view without_temporary_end(std::string_view name) {
   const std::size_t at = name.rfind(".tmp");
-  return at != std::string_view::npos && is_number(name.substr(at + 4)) ? name.substr(0, at) : name;
+  return at != std::string_view::npos && is_index(name.substr(at + 4)) ? name.substr(0, at) : name;
 }
 
 bool is_file_of_rank(std::string_view name, const Entries&) {
@@ -99,9 +99,9 @@ const Level* nothing_below(std::string_view) { return nullptr; }
 const Level kStep{is_step_file, nothing_below};
 // {graph}/{step}; in the trees of times the graph may be the last.
 const Level kGraph{is_step_file, [](std::string_view name) {
-                     return is_number(name) || name == "constants" ? &kStep : nullptr;
+                     return is_index(name) || name == "constants" ? &kStep : nullptr;
                    }};
-const Level kNet{no_file, [](std::string_view name) { return is_number(name) ? &kGraph : nullptr; }};
+const Level kNet{no_file, [](std::string_view name) { return is_index(name) ? &kGraph : nullptr; }};
 const Level kGraphFiles{[](std::string_view name, const Entries&) { return name.starts_with("ms_"); },
                         nothing_below};
 const Level kMetadata{
@@ -138,7 +138,7 @@ std::vector<fs::path> time_directories(const Fd& root, const fs::path& path) {
   if (!entries) return found;
   for (const std::string& name : entries->directories) {
     if (is_time(name)) found.emplace_back(name);
-    if (!is_number(name)) continue;
+    if (!is_index(name)) continue;
     const Fd step = open_inside(root, name);
     const auto inner = step ? list(step, path / name) : Entries();
     for (const std::string& time : inner ? inner->directories : std::vector<std::string>())
@@ -157,7 +157,7 @@ std::vector<fs::path> device_directories(const Fd& root, const FolderPart& part)
     const auto devices = opened ? list(opened, part.root / parent) : Entries();
     if (!devices) continue;
     for (const std::string& device : devices->directories)
-      if (is_number(device) && (!part.device || device == std::to_string(*part.device)))
+      if (is_index(device) && (!part.device || device == std::to_string(*part.device)))
         found.push_back(parent / device);
   }
   return found;

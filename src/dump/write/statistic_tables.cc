@@ -12,7 +12,7 @@ namespace opdump::dump {
 namespace {
 
 constexpr std::size_t kRowBufferBytes = 64 << 10;
-constexpr std::size_t kMaxOpen = 8;  // the table that was not asked for longest is closed first
+constexpr std::size_t kMaxOpenTables = 8;  // the table that was not asked for longest is closed first
 
 template <auto Field>
 void append_number(std::string& out, const StatisticRow& row) {
@@ -83,7 +83,7 @@ Result<StatisticTables::OpenTable*> StatisticTables::find(StepDirectories& direc
     tables_.splice(tables_.begin(), tables_, found);
     return &found->second;
   }
-  if (tables_.size() == kMaxOpen) {
+  if (tables_.size() == kMaxOpenTables) {
     OPDUMP_CHECK_OK(tables_.back().second.flush());
     tables_.pop_back();
   }

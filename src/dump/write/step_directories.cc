@@ -9,7 +9,7 @@
 namespace opdump::dump {
 namespace {
 
-constexpr std::size_t kMaxOpen = 8;     // the one that was not used longest is closed first
+constexpr std::size_t kMaxOpenDirectories = 8;  // the one that was not used longest is closed first
 constexpr std::size_t kMaxMoved = 256;  // steps of which some thread may not know that they were moved
 
 }  // namespace
@@ -51,7 +51,7 @@ Result<std::shared_ptr<const OpenDirectory>> StepDirectories::find(const SlotAdd
   OPDUMP_CHECK_OK(root_.fd.use());
   OPDUMP_TRY(OpenDirectory opened, open_below(root_, path_of_(key.second, address.step)));
   auto directory = std::make_shared<OpenDirectory>(std::move(opened));
-  if (opened_.size() == kMaxOpen) opened_.pop_back();
+  if (opened_.size() == kMaxOpenDirectories) opened_.pop_back();
   opened_.emplace_front(key, directory);
   return std::shared_ptr<const OpenDirectory>(directory);
 }

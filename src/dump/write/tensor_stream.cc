@@ -20,7 +20,7 @@ constexpr std::uint64_t kPieceBytes = 4 << 20;         // one write of a large f
 constexpr std::uint64_t kWriteBehindBytes = 32 << 20;  // at most so much of a file waits for the disk
 constexpr std::uint64_t kDirectBytes = 2 << 20;        // of a file that goes past the page cache
 constexpr std::size_t kBufferBytes = 1 << 20;
-constexpr std::size_t kBlockBytes = 4096;  // any disk's blocks are as large or divide it
+constexpr std::size_t kDiskBlockBytes = 4096;  // any disk's blocks are as large or divide it
 
 struct Free {
   void operator()(std::byte* memory) const { std::free(memory); }
@@ -29,7 +29,7 @@ struct Free {
 // What a disk can read from: aligned memory, one piece for each thread that writes. Empty if there is none.
 std::span<std::byte> thread_buffer() {
   thread_local const std::unique_ptr<std::byte, Free> memory(
-      static_cast<std::byte*>(std::aligned_alloc(kBlockBytes, kBufferBytes)));
+      static_cast<std::byte*>(std::aligned_alloc(kDiskBlockBytes, kBufferBytes)));
   return {memory.get(), memory ? kBufferBytes : 0};
 }
 
@@ -65,7 +65,7 @@ Result<> StreamWriter::write(std::span<const std::byte> bytes) {
 
 Result<> StreamWriter::finish() {
   if (!header_.empty()) OPDUMP_CHECK_OK(write({}));
-  const std::size_t rest = gathered_ % kBlockBytes;  // less than a block of the disk's
+  const std::size_t rest = gathered_ % kDiskBlockBytes;  // less than a block of the disk's
   const std::span<const std::byte> tail = buffer_.subspan(gathered_ - rest, rest);
   gathered_ -= rest;
   OPDUMP_CHECK_OK(write_gathered());
@@ -106,7 +106,7 @@ Result<std::size_t> StreamWriter::write_directly(std::span<const std::byte> byte
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno != EINVAL) return Error(Code::io, io_error(path_, "write").message());
     done += static_cast<std::size_t>(std::max<ssize_t>(n, 0));
-    if (n <= 0 || done % kBlockBytes != 0) leave_direct();
+    if (n <= 0 || done % kDiskBlockBytes != 0) leave_direct();
   }
   written_ += done;
   return done;

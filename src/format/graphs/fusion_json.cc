@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/resident.h"
+#include "base/text.h"
 #include "format/graphs/ge_graph.h"
 #include "format/graphs/json_pieces.h"
 
@@ -18,8 +19,6 @@ using nlohmann::json;
 
 constexpr std::string_view kSlice = "_lxslice";
 constexpr int kMaxDepth = 100;
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 enum class Kind : std::uint8_t { array, object, text, truth, integer, other };
 

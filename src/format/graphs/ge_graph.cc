@@ -12,7 +12,7 @@
 namespace opdump::format {
 namespace {
 
-using Kind = ProtoField::Kind;
+using FieldKind = ProtoField::Kind;
 using Type = GeField::Type;
 
 // Decimal, "0x1f" or "017", as the text format has integers. Those above 2^63 - 1 are none of ours.
@@ -46,17 +46,17 @@ bool fits(const ProtoField& field, Type type) {
   switch (type) {
     case Type::text:
     case Type::bytes:
-      return field.kind == Kind::string;
+      return field.kind == FieldKind::string;
     case Type::integer:
-      return field.kind == Kind::word && parse_integer(field.value);
+      return field.kind == FieldKind::word && parse_integer(field.value);
     case Type::real:
-      return field.kind == Kind::word;
+      return field.kind == FieldKind::word;
     case Type::boolean:
-      return field.kind == Kind::word && parse_boolean(field.value);
+      return field.kind == FieldKind::word && parse_boolean(field.value);
     case Type::enumeration:
-      return field.kind == Kind::word && (is_name(field.value) || parse_integer(field.value));
+      return field.kind == FieldKind::word && (is_name(field.value) || parse_integer(field.value));
     case Type::message:
-      return field.kind == Kind::message;
+      return field.kind == FieldKind::message;
   }
   return false;
 }
@@ -84,9 +84,9 @@ Json message_json(const ProtoMessage& message, GeMessage schema);
 
 Json value_json(const ProtoField& field, const GeField* known) {
   const Type type = known ? known->type : Type::enumeration;
-  if (field.kind == Kind::message)
+  if (field.kind == FieldKind::message)
     return message_json(field.fields, known ? known->message : GeMessage::none);
-  if (field.kind == Kind::string) return field.value;
+  if (field.kind == FieldKind::string) return field.value;
   if (type == Type::boolean) return *parse_boolean(field.value);
   if (type == Type::real) return field.value;
   if (const auto number = parse_integer(field.value)) return *number;

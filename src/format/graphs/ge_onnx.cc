@@ -19,7 +19,7 @@ constexpr std::pair<std::string_view, int> kOnnxTypes[] = {
     {"DT_INT32", 6},   {"DT_INT64", 7},   {"DT_BOOL", 9},       {"DT_FLOAT16", 10},    {"DT_DOUBLE", 11},
     {"DT_UINT32", 12}, {"DT_UINT64", 13}, {"DT_COMPLEX64", 14}, {"DT_COMPLEX128", 15}, {"DT_BF16", 16}};
 
-std::string text_of(const ProtoMessage& message, std::string_view name) {
+std::string text_in(const ProtoMessage& message, std::string_view name) {
   const ProtoField* field = find_last(message, name);
   return field ? field->value : "";
 }
@@ -79,7 +79,7 @@ ProtoField convert_tensor(const ProtoMessage& tensor) {
   if (desc) {
     if (const ProtoField* shape = find_last(desc->fields, "shape"))
       for (const ProtoField& dim : shape->fields) result.push_back(proto_word("dims", dim.value));
-    const std::string dtype = text_of(desc->fields, "dtype");
+    const std::string dtype = text_in(desc->fields, "dtype");
     const auto* known = std::ranges::find(kOnnxTypes, dtype, &std::pair<std::string_view, int>::first);
     if (known != std::end(kOnnxTypes)) result.push_back(proto_number("data_type", known->second));
   }
@@ -92,7 +92,7 @@ ProtoField convert_tensor(const ProtoMessage& tensor) {
 std::string item_name(const ProtoMessage& list) {
   for (const ProtoField& field : list)
     if (field.name != "val_type") return field.name;
-  const std::string type = text_of(list, "val_type");
+  const std::string type = text_in(list, "val_type");
   return type == "VT_LIST_STRING" ? "s" : type == "VT_LIST_FLOAT" ? "f" : "i";
 }
 
@@ -115,16 +115,16 @@ void add_tensor(Attributes& attributes, const std::string& side, std::size_t ind
   const auto name = [&](std::string_view what) {
     return side + "_desc_" + std::string(what) + ":" + std::to_string(index);
   };
-  attributes.add_string(name("dtype"), text_of(tensor, "dtype"));
-  attributes.add_string(name("layout"), text_of(tensor, "layout"));
+  attributes.add_string(name("dtype"), text_in(tensor, "dtype"));
+  attributes.add_string(name("layout"), text_in(tensor, "layout"));
   const ProtoField* shape = find_last(tensor, "shape");
   attributes.add_list(name("shape"), shape ? shape->fields : ProtoMessage(), "dim");
-  attributes.add_int(name("size"), text_of(tensor, "size"));
-  attributes.add_int(name("real_dim_cnt"), text_of(tensor, "real_dim_cnt"));
+  attributes.add_int(name("size"), text_in(tensor, "size"));
+  attributes.add_int(name("real_dim_cnt"), text_in(tensor, "real_dim_cnt"));
   if (const ProtoMessage* dtype = find_ge_attribute(tensor, "origin_data_type"))
-    attributes.add_string(name("origin_dtype"), text_of(*dtype, "s"));
+    attributes.add_string(name("origin_dtype"), text_in(*dtype, "s"));
   if (const ProtoMessage* layout = find_ge_attribute(tensor, "origin_format"))
-    attributes.add_string(name("origin_layout"), text_of(*layout, "s"));
+    attributes.add_string(name("origin_layout"), text_in(*layout, "s"));
   if (const ProtoMessage* dims = find_ge_attribute(tensor, "origin_shape"))
     if (const ProtoField* list = find_last(*dims, "list"))
       attributes.add_list(name("origin_shape"), list->fields, "i");
@@ -138,12 +138,12 @@ void add_attributes(Attributes& attributes, const ProtoMessage& op) {
     if (field.name != "attr") continue;
     const ProtoField* value = find_last(field.fields, "value");
     if (value && !value->fields.empty())
-      add_attribute(attributes, text_of(field.fields, "key"), value->fields[0]);
+      add_attribute(attributes, text_in(field.fields, "key"), value->fields[0]);
   }
   if (find_first(op, "subgraph_name")) attributes.add_list("subgraph_name", op, "subgraph_name");
   attributes.add_int("input_desc_nums", std::to_string(inputs));
   attributes.add_int("output_desc_nums", std::to_string(outputs));
-  for (const char* name : {"id", "stream_id"}) attributes.add_int(name, text_of(op, name));
+  for (const char* name : {"id", "stream_id"}) attributes.add_int(name, text_in(op, name));
   for (const char* name : {"src_name", "src_index", "dst_name", "dst_index"})
     attributes.add_list(name, op, name);
 }
@@ -175,13 +175,13 @@ std::string ge_onnx_end_body(std::string_view name) {
 }
 
 ProtoField ge_onnx_node(const ProtoMessage& op, bool only_relations) {
-  const std::string name = text_of(op, "name");
+  const std::string name = text_in(op, "name");
   ProtoMessage node;
   for (const ProtoField& field : op)
     if (field.name == "input") node.push_back(proto_string("input", field.value));
   add_outputs(node, op, name);
   node.push_back(proto_string("name", name));
-  node.push_back(proto_string("op_type", "ge:" + text_of(op, "type")));
+  node.push_back(proto_string("op_type", "ge:" + text_in(op, "type")));
   if (!only_relations) {
     Attributes attributes;
     add_attributes(attributes, op);

@@ -145,15 +145,6 @@ std::string format_literal(const Argument& argument) {
   return std::visit(Visitor{}, argument.value);
 }
 
-bool holds_tensor(const Argument& argument) {
-  if (std::holds_alternative<Argument::Tensor>(argument.value)) return true;
-  const auto* list = std::get_if<Argument::List>(&argument.value);
-  if (list == nullptr) return false;
-  for (const Argument& item : *list)
-    if (holds_tensor(item)) return true;
-  return false;
-}
-
 // One thing between the parentheses of a node: a tensor it reads, or a literal.
 struct Operand {
   std::string_view name;

@@ -4,6 +4,7 @@
 
 #include "format/graphs/graph_pb.h"
 #include "format/graphs/graph_proto.h"
+#include "format/graphs/graph_rows.h"
 
 namespace opdump::format {
 namespace {
@@ -54,12 +55,6 @@ void fill(proto::ValueProto& message, const Argument& argument) {
     }
   };
   std::visit(Visitor{message}, argument.value);
-}
-
-bool holds_tensor(const Argument& argument) {
-  if (std::holds_alternative<Argument::Tensor>(argument.value)) return true;
-  const auto* list = std::get_if<Argument::List>(&argument.value);
-  return list != nullptr && std::ranges::any_of(*list, holds_tensor);
 }
 
 // Nodes are called by their number and constants cst{k}: no parameter may be.

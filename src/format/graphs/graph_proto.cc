@@ -28,7 +28,7 @@ constexpr Number kNumbers[] = {
     {DType::int4, 48},   {DType::bfloat16, 46},
 };
 
-constexpr int kMaxDepth = 100;
+constexpr int kMaxMessageDepth = 100;
 
 // Messages in memory are larger than in the file, the more so the less they say. A dimension has 4 bytes
 // there, a number in a list 7; nothing useful exceeds this.
@@ -46,7 +46,7 @@ class Decoder {
   // A field that appears again adds to the message, as protobuf does.
   template <typename M>
   void decode(pbf_reader reader, M& message, int depth) {
-    exceeded_ |= depth > kMaxDepth || budget_ < sizeof(M);
+    exceeded_ |= depth > kMaxMessageDepth || budget_ < sizeof(M);
     if (exceeded_) return;
     budget_ -= sizeof(M);
     const char* begin = reader.data().data();

@@ -129,6 +129,12 @@ const Node::Operand* find_input(const Node& node, std::uint32_t index) {
   return found == node.inputs.end() ? nullptr : &*found;
 }
 
+bool holds_tensor(const model::Argument& argument) {
+  if (std::holds_alternative<model::Argument::Tensor>(argument.value)) return true;
+  const auto* list = std::get_if<model::Argument::List>(&argument.value);
+  return list != nullptr && std::ranges::any_of(*list, holds_tensor);
+}
+
 std::string graph_name(const model::Graph& graph) {
   return graph.name.empty() ? "kernel_graph" + std::to_string(graph.id) : spell_word(graph.name);
 }

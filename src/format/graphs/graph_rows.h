@@ -56,6 +56,9 @@ std::size_t output_count(const model::Node& node);
 const model::Node::Output* find_output(const model::Node& node, std::uint32_t index);
 const model::Node::Operand* find_input(const model::Node& node, std::uint32_t index);
 
+// Whether an argument is a tensor or a list that has one somewhere.
+bool holds_tensor(const model::Argument& argument);
+
 // The name of a graph in files: "kernel_graph0".
 std::string graph_name(const model::Graph& graph);
 // The number in "kernel_graph0" or "kernel_graph_0"; 0 for other names.

@@ -12,7 +12,7 @@ namespace {
 using model::Argument;
 using model::TensorType;
 
-constexpr int kMaxDepth = 32;
+constexpr int kMaxListDepth = 32;
 
 bool opens(char c) { return c == '(' || c == '[' || c == '{' || c == '<'; }
 bool closes(char c) { return c == ')' || c == ']' || c == '}' || c == '>'; }
@@ -142,7 +142,7 @@ Argument parse_literal(std::string_view text, int depth) {
   }
   std::string_view rest = text;
   const bool is_list = text.starts_with('(') || text.starts_with('[');
-  if (const auto pieces = is_list && depth < kMaxDepth ? take_list(rest) : std::nullopt;
+  if (const auto pieces = is_list && depth < kMaxListDepth ? take_list(rest) : std::nullopt;
       pieces && rest.empty()) {
     Argument::List list;
     for (const std::string_view piece : *pieces) list.push_back(parse_literal(piece, depth + 1));

@@ -7,9 +7,8 @@
 namespace opdump::format {
 namespace {
 
-using Kind = ProtoField::Kind;
+using FieldKind = ProtoField::Kind;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_octal(char c) { return c >= '0' && c <= '7'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_word(char c) { return is_letter(c) || is_digit(c) || c == '.' || c == '-' || c == '+'; }
@@ -136,12 +135,12 @@ class Parser {
     const char c = peek();
     if (c == '{' || c == '<') {
       ++at_;
-      field.kind = Kind::message;
+      field.kind = FieldKind::message;
       OPDUMP_TRY(field.fields, parse_fields(c == '{' ? '}' : '>', depth + 1));
     } else if (!has_colon) {
       return error(Code::corrupt, "expected : or { after " + name);
     } else if (c == '"' || c == '\'') {
-      field.kind = Kind::string;
+      field.kind = FieldKind::string;
       OPDUMP_CHECK_OK(parse_string(field.value));
     } else {
       const std::size_t start = at_;
@@ -241,11 +240,11 @@ std::string print_proto_text(const ProtoMessage& message) {
 
 void append_proto_text(std::string& out, const ProtoField& field, std::size_t indent) {
   out.append(indent, ' ').append(field.name);
-  if (field.kind == Kind::message) {
+  if (field.kind == FieldKind::message) {
     out.append(" {\n");
     for (const ProtoField& inner : field.fields) append_proto_text(out, inner, indent + 2);
     out.append(indent, ' ').append("}\n");
-  } else if (field.kind == Kind::string) {
+  } else if (field.kind == FieldKind::string) {
     out.append(": \"");
     append_escaped(out, field.value);
     out.append("\"\n");
@@ -275,10 +274,11 @@ ProtoField proto_bool(std::string_view name, bool value) {
   return proto_word(name, value ? "true" : "false");
 }
 ProtoField proto_string(std::string_view name, std::string value) {
-  return {.name = std::string(name), .kind = Kind::string, .value = std::move(value), .fields = {}};
+  return {.name = std::string(name), .kind = FieldKind::string, .value = std::move(value), .fields = {}};
 }
 ProtoField proto_message(std::string_view name, ProtoMessage fields) {
-  return {.name = std::string(name), .kind = Kind::message, .value = {}, .fields = std::move(fields)};
+  return {.name = std::string(name), .kind = FieldKind::message, .value = {}, .fields = std::move(fields)};
 }
 
 }  // namespace opdump::format
+#include "base/text.h"

@@ -13,7 +13,7 @@ constexpr std::string_view kStart = "Input/Output,Index,Data Size,Data Type,Form
 constexpr std::size_t kStartFields = 6;
 
 // CANN's spelling in small letters, and that of statistic.csv.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kColumns = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kSpellings = {{
     {"max value", "Max Value"},
     {"min value", "Min Value"},
     {"avg value", "Avg Value"},
@@ -64,7 +64,7 @@ std::optional<model::Shape> parse_shape(std::string_view text) {
 
 std::string column_name(std::string_view header) {
   const std::string lower = to_lower(header);
-  for (const auto& [ours, name] : kColumns)
+  for (const auto& [ours, name] : kSpellings)
     if (ours == lower) return std::string(name);
   return std::string(header);
 }

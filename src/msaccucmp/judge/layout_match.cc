@@ -13,7 +13,7 @@ using model::Format;
 using model::Shape;
 
 constexpr std::size_t kPaddedRank = 4;  // the original thinks in N, C, H and W
-constexpr std::int64_t kBlock = 16;
+constexpr std::int64_t kBlockLength = 16;
 
 bool is_four_dimensional(Format format) {
   return format == Format::nchw || format == Format::nhwc || format == Format::hwcn;
@@ -90,7 +90,7 @@ Outcome<TensorData> slice(const TensorData& mine, const Shape& golden, const std
 
 // The original asks that a matrix fills its blocks up to the last one, and counts 16 to a block.
 bool fills_blocks(std::int64_t wanted, std::int64_t stored) {
-  return wanted <= stored && wanted > stored - kBlock;
+  return wanted <= stored && wanted > stored - kBlockLength;
 }
 
 Outcome<std::monostate> check_matrix(const Shape& stored, const Shape& wanted) {

@@ -16,7 +16,7 @@ using format::FusionOutput;
 // As Caffe, TensorFlow and ONNX models call what the quantising tools add.
 constexpr std::array<std::string_view, 5> kQuantNames = {"_quant_layer", "/AscendQuant", "/AscendWeightQuant",
                                                          ".quant", ".weight_quant"};
-constexpr std::array<std::string_view, 6> kInverseNames = {
+constexpr std::array<std::string_view, 6> kDequantNames = {
     "_dequant_layer", "_anti_quant_layer", "/AscendDequant", "/AntiQuant", ".dequant", ".anti_quant"};
 
 enum class Kind : std::uint8_t { normal, middle, quant, inverse };
@@ -41,7 +41,7 @@ class Filter {
   Filter(const NumberedNames& names, Journal& journal) : names_(names), journal_(journal) {}
 
   Result<bool> is_filtered(const FusionOp& op) {
-    const bool quant = holds_one_of(op, kQuantNames), inverse = holds_one_of(op, kInverseNames);
+    const bool quant = holds_one_of(op, kQuantNames), inverse = holds_one_of(op, kDequantNames);
     const bool between = is_between(op);
     const Kind otherwise = between ? Kind::middle : Kind::normal;
     const Outputs outputs{static_cast<std::uint32_t>(kinds_.size()),

@@ -16,14 +16,14 @@ namespace opdump::msaccucmp {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kFolder = "format_convert";
+constexpr const char* kConversionFolder = "format_convert";
 constexpr std::uint64_t kLargestFile = 1 << 20;  // the original's limit for a script, in bytes
 constexpr std::uint64_t kLargestReason = 1 << 16;
 constexpr int kNoFunction = 3, kNoArray = 5;  // what the script answers
 
 // argv: directory. A request is a list: module, file for the reason, and to call it: shape, shape, groups,
 // file to read, file to write. The answer is 0 or what went wrong.
-constexpr const char* kScript = R"(
+constexpr const char* kConversionScript = R"(
 import importlib, json, os, sys
 sys.path.append(sys.argv[1])
 class Stop(Exception):
@@ -161,19 +161,19 @@ FoundPlugins find_format_plugins(const std::string& directory, Log& log) {
   found.status = check_path(found.plugins.directory.string(), PathKind::directory, log);
   if (found.status == Status::ok) found.status = check_scripts(found.plugins.directory, log);
   if (found.status != Status::ok) return found;
-  const fs::path folder = found.plugins.directory / kFolder;
+  const fs::path folder = found.plugins.directory / kConversionFolder;
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
-    log.warning("There is no '" + std::string(kFolder) + "' in '" + found.plugins.directory.string() +
-                "', please check the custom path.");
+    log.warning("There is no '" + std::string(kConversionFolder) + "' in '" +
+                found.plugins.directory.string() + "', please check the custom path.");
     return found;
   }
   found.plugins.modules = find_modules(folder, log);
   if (found.plugins.modules.empty())
     log.warning("There is no legal 'convert_{src_format}_to_{dest_format}.py' file in '" + folder.string() +
                 "', please check the path.");
-  found.plugins.servers =
-      std::make_shared<PythonServers>(kScript, std::vector<std::string>{found.plugins.directory.string()});
+  found.plugins.servers = std::make_shared<PythonServers>(
+      kConversionScript, std::vector<std::string>{found.plugins.directory.string()});
   found.status = load_modules(found.plugins, log);
   return found;
 }

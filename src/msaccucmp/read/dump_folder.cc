@@ -34,10 +34,6 @@ constexpr std::string_view kQuantisedNames[] = {
     "_quant_layer",  "_anti_quant_layer", "AscendQuant",    "AscendWeightQuant", "AntiQuant", "_quant",
     "_weight_quant", "_anti_quant",       "_dequant_layer", "AscendDequant",     "_dequant"};
 
-bool is_number(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
-
 bool is_word(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) {
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
@@ -65,8 +61,8 @@ struct FileKind {
 
 // {type}.{operator}.{task}(.{stream}).{time}, and whatever follows.
 bool is_npu_name(Fields fields) {
-  return fields.size() >= 4 && is_word(fields[0]) && is_word(fields[1]) && is_number(fields[2]) &&
-         is_number(fields[3].substr(0, 1));
+  return fields.size() >= 4 && is_word(fields[0]) && is_word(fields[1]) && is_digits(fields[2]) &&
+         is_digits(fields[3].substr(0, 1));
 }
 
 // {operator}.{output}.{time}.{suffix}; the operator of a .npy file may have points.
@@ -77,7 +73,7 @@ bool is_output_name(Fields fields, bool is_npy) {
   const bool is_op = count == 4 ? is_word(op[0]) : std::ranges::all_of(op, [](std::string_view field) {
     return field.empty() || is_word(field);
   });
-  return is_op && is_number(fields[count - 3]) && is_number(fields[count - 2]) &&
+  return is_op && is_digits(fields[count - 3]) && is_digits(fields[count - 2]) &&
          fields[count - 2].size() <= kMostDigits;
 }
 
@@ -110,7 +106,7 @@ std::uint64_t time_in(Fields fields, TaskMode mode) {
     time = fields.size() > 4 ? fields[4] : std::string_view();
   else if (time == "npy" || time == "pb" || time == "quant")
     time = fields[fields.size() - 2];
-  return time.size() == kTimeDigits && is_number(time) ? parse_uint64(time).value_or(0) : 0;
+  return time.size() == kTimeDigits && is_digits(time) ? parse_uint64(time).value_or(0) : 0;
 }
 
 // The thread, or the number of the slice.
@@ -201,7 +197,7 @@ class DumpFolder::Scanner {
   // What the file was called before its name was too long, or nothing if that is not known.
   Outcome<std::optional<std::string>> full_name(const std::string& name) {
     const bool is_hash =
-        is_number(name) || (name.ends_with(".npy") && is_number(name.substr(0, name.size() - 4)));
+        is_digits(name) || (name.ends_with(".npy") && is_digits(name.substr(0, name.size() - 4)));
     if (!is_hash) return std::optional(name);
     const std::string mapping = mapping_path();
     if (!has_mapping_) {

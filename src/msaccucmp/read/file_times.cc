@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::size_t kTimeDigits = 16;  // microseconds since the epoch
 
-bool is_number(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
-
 enum class Part { time, slice };
 
 // The word for what `name` should tell, if it does not.
@@ -23,14 +19,14 @@ std::string_view missing_part(std::string_view name, TaskMode mode, Part part) {
   const std::vector<std::string_view> fields = split(name, '.');
   if (fields.size() < 4) return "";  // a number
   if (part == Part::slice && mode == TaskMode::automatic)
-    return is_number(fields[fields.size() - 2]) ? "" : "thread_id";
-  if (part == Part::slice) return is_number(fields[1].substr(fields[1].size() - 1)) ? "" : "slice_x";
+    return is_digits(fields[fields.size() - 2]) ? "" : "thread_id";
+  if (part == Part::slice) return is_digits(fields[1].substr(fields[1].size() - 1)) ? "" : "slice_x";
   std::string_view time = fields.back();
   if (mode != TaskMode::normal)
     time = fields[4];
   else if (time == "npy" || time == "pb" || time == "quant")
     time = fields[fields.size() - 2];
-  return time.size() == kTimeDigits && is_number(time) ? "" : "timestamp";
+  return time.size() == kTimeDigits && is_digits(time) ? "" : "timestamp";
 }
 
 void warn_of(std::string_view path, TaskMode mode, Part part, Journal& journal) {

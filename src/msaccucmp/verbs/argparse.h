@@ -16,6 +16,8 @@
 
 namespace opdump::msaccucmp {
 
+inline constexpr int kWrongUse = 2;  // the exit status
+
 struct ArgumentSpec {
   enum class Kind : std::uint8_t { text, path, integer, flag };
   std::string_view name;       // as it is shown first; also the key of the values

@@ -17,8 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kWrongUse = 2;  // argparse's
-
 Status refuse(std::string_view message) {
   log_line(Severity::error, message);
   return Status::invalid_parameter;

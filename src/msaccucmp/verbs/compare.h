@@ -21,6 +21,8 @@
 
 namespace opdump::msaccucmp {
 
+inline constexpr unsigned kResultMode = 0600;  // of the files of results
+
 struct CompareArguments {
   std::string mine, golden;                           // -m, -g
   std::string fusion, quant_fusion, no_fusion;        // -f, -q, -cf; "" if not given

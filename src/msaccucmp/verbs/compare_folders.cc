@@ -22,8 +22,6 @@
 namespace opdump::msaccucmp {
 namespace {
 
-constexpr unsigned kResultMode = 0600;
-
 // As processes share the work, and a bar shows how far it is.
 bool needs_sizes(const CompareSetup& setup) {
   return setup.arguments.share != nullptr || terminal::Progress::is_shown();

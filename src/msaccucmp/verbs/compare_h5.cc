@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 using format::H5Dataset;
 using Done = Outcome<std::monostate>;
 
-constexpr unsigned kResultMode = 0600, kFolderMode = 0700;
+constexpr unsigned kFolderMode = 0700;
 constexpr double kGoodCosine = 0.95;
 
 // Names of the attribute DataType.

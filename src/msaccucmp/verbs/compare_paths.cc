@@ -95,13 +95,9 @@ std::string time_stamp() {
 
 namespace {
 
-bool is_number(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
-
 // As many digits as Python reads; no operator has a number as large as what is too large here.
 std::optional<std::int64_t> to_number(std::string_view text) {
-  if (!is_number(text)) return std::nullopt;
+  if (!is_digits(text)) return std::nullopt;
   return parse_int64(text).value_or(INT64_MAX);
 }
 

@@ -40,10 +40,6 @@ Outcome<FusionRules> checked(Result<FusionRules> rules, Journal& journal) {
   return tell_no_room(rules.error(), journal);
 }
 
-bool is_number(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
-
 // What must be given and what must not for a pair of kinds of dumps (cann.md 4.4).
 class KindCheck {
  public:
@@ -148,7 +144,7 @@ class Preparation {
       return Failure{Status::invalid_parameter, ""};
     }
     for (const auto& index : {arguments().output_index, arguments().input_index})
-      if (index && !index->empty() && !is_number(*index))
+      if (index && !index->empty() && !is_digits(*index))
         return journal_.fail(
             Status::invalid_parameter,
             "The detail index '" + *index + "' is invalid. It only supports 'natural number'.");

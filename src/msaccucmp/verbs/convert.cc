@@ -15,10 +15,6 @@ namespace opdump::msaccucmp {
 namespace fs = std::filesystem;
 namespace {
 
-bool is_digits(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
-
 // Files that are no dumps, but lie where dumps do.
 bool is_other_file(const std::string& name) {
   constexpr std::string_view kSuffixes[] = {".npy", ".csv", ".json", ".txt", ".bin", ".pt"};

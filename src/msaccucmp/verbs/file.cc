@@ -17,7 +17,7 @@ namespace {
 
 using format::DumpTensor;
 
-constexpr std::size_t kLongestName = 255;
+constexpr std::size_t kLongestFileName = 255;
 constexpr std::string_view kOpDebugPrefix = "Opdebug.Node_OpDebug.";
 
 // What NumPy has no type for, so that the original cannot name a file after it.
@@ -332,7 +332,7 @@ class FileConverter {
 
 std::string fitting_name(const fs::path& directory, const std::string& name, std::string_view suffix,
                          Log& log) {
-  if (name.size() < kLongestName) return name;
+  if (name.size() < kLongestFileName) return name;
   std::string fitting = uuid3(name) + std::string(suffix);
   std::string line;
   format::append_mapping_line(line, fitting, name);

@@ -22,7 +22,7 @@ namespace {
 
 using Kind = ArgumentSpec::Kind;
 
-constexpr int kVersions[] = {1, 2};
+constexpr int kFileVersions[] = {1, 2};
 constexpr int kTopCounts[] = {1, 2, 3, 4, 5};
 
 constexpr ArgumentSpec kConvertOptions[] = {
@@ -33,7 +33,7 @@ constexpr ArgumentSpec kConvertOptions[] = {
     {"-i", "--input_tensor", Kind::text, false, {}, 1},
     {"-c", "--custom_script_path", Kind::path, false, {}},
     {"-out", "--output", Kind::text, false, {}},
-    {"-v", "--version", Kind::integer, false, kVersions},
+    {"-v", "--version", Kind::integer, false, kFileVersions},
     {"-t", "--type", Kind::text, false, {}, 0, false, kConvertTypes},
     {"--bug-compatible", "", Kind::flag, false, {}, 0, false, {}, true},
 };
@@ -59,9 +59,6 @@ constexpr Verb kVerbs[] = {
     {"overflow", kOverflowUsage, kOverflowHelp, kOverflowOptions, run_overflow},
     {"file_compare", kFileCompareUsage, kFileCompareHelp, kFileCompareOptions, run_file_compare},
 };
-
-// argparse's exit code for wrong use.
-constexpr int kWrongUse = 2;
 
 int wrong_use(const std::string& text) {
   terminal::print_log((text + "\n"));
