@@ -42,11 +42,13 @@ typedef struct opdump_call opdump_call;       /* one execution of it, between be
 
 typedef enum opdump_status {
   OPDUMP_OK = 0,
-  OPDUMP_ERROR_CONFIG = 1,   /* wrong configuration; the text starts with file:line:column */
-  OPDUMP_ERROR_IO = 2,       /* an error of the operating system: permission, disk full */
-  OPDUMP_ERROR_ARGUMENT = 3, /* a NULL or a wrong size */
-  OPDUMP_ERROR_INTERNAL = 4, /* a bug of this library */
-  OPDUMP_ERROR_EXISTS = 5    /* the folder already has a dump, or another program is recording there */
+  OPDUMP_ERROR_CONFIG = 1,    /* wrong configuration; the text starts with file:line:column */
+  OPDUMP_ERROR_IO = 2,        /* an error of the operating system: permission, disk full */
+  OPDUMP_ERROR_ARGUMENT = 3,  /* a NULL or a wrong size */
+  OPDUMP_ERROR_INTERNAL = 4,  /* a bug of this library */
+  OPDUMP_ERROR_EXISTS = 5,    /* the folder already has a dump, or another program is recording there */
+  OPDUMP_ERROR_NOT_FOUND = 6, /* reading: no such path, or nothing in it that is recognised */
+  OPDUMP_ERROR_CORRUPT = 7    /* reading: bytes that break the rules of their format */
 } opdump_status;
 
 typedef enum opdump_dtype {

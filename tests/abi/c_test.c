@@ -9,6 +9,7 @@
 
 #include "opdump/opdump.h"
 #include "opdump/opdump_h5.h"
+#include "opdump/opdump_read.h"
 
 #undef NDEBUG
 #define CHECK(condition)                                                                        \

@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 SOURCES = pathlib.Path(__file__).resolve().parent / "consumer"
+ROOT = SOURCES.parent.parent.parent
 FILES = {
     "bin/msaccucmp.py",
     "bin/opdump",
@@ -21,6 +22,8 @@ FILES = {
     "include/opdump/opdump.hpp",
     "include/opdump/opdump_h5.h",
     "include/opdump/opdump_onnxruntime.h",
+    "include/opdump/opdump_read.h",
+    "include/opdump/opdump_read.hpp",
     "share/licenses/opdump/LICENSE",
 }
 TORCH_FILES = {
@@ -87,6 +90,15 @@ def check_pkg_config(prefix, work, environment):
     check_dump(work, "use_pc_dump")
 
 
+def check_example(cmake, prefix, work, generator, definitions, environment):
+    """examples/cpp against the installed tree; it prints what docs/cpp.md shows."""
+    run(cmake, "-S", ROOT / "examples/cpp", "-B", work / "cpp", "-G", generator, f"-DCMAKE_PREFIX_PATH={prefix}", *definitions)
+    run(cmake, "--build", work / "cpp")
+    done = subprocess.run([work / "cpp/engine", work / "cpp/dumps"], capture_output=True, text=True, env=environment)
+    check(done.returncode == 1, f"engine ends with {done.returncode}: {done.stderr}")
+    check(f"```text\n{done.stdout}```" in (ROOT / "docs/cpp.md").read_text(), f"docs/cpp.md does not show {done.stdout}")
+
+
 def main():
     cmake, build, generator, *rest = sys.argv[1:]
     torch = "--torch" in rest
@@ -109,6 +121,7 @@ def main():
             check(re.fullmatch(r"\d+\.\d+\.\d+\n", said), f"{program} printed {said!r}")
             check_dump(work, program)
         check_pkg_config(prefix, work, environment)
+        check_example(cmake, prefix, work, generator, definitions, environment)
         listing = run(prefix / "bin/opdump", "ls", work / "use_c", env=environment)
         check("Default/relu-op0" in listing or "rank_0" in listing, f"opdump ls printed {listing!r}")
         if not torch:
