@@ -6,7 +6,15 @@ cd "$(dirname "$0")"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 [ -x build/release/bin/opdump ] || echo "== building, which takes some minutes the first time" >&2
-if ! ./build.sh opdump_cli opdump_python >"$log" 2>&1; then
+# On a terminal one line shows how far the build is.
+show_progress() {
+  local line
+  while IFS= read -r line; do
+    if [ -t 2 ] && [[ "$line" == \[* ]]; then printf '\r\033[K== %.70s' "$line" >&2; fi
+  done
+  if [ -t 2 ]; then printf '\r\033[K' >&2; fi
+}
+if ! ./build.sh opdump_cli opdump_python 2>&1 | tee "$log" | show_progress; then
   cat "$log" >&2
   exit 1
 fi

@@ -2,6 +2,7 @@
 // Tensors, types, very long lists and what is nested too deeply are left out.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <span>
 #include <string>
