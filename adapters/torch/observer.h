@@ -103,7 +103,7 @@ class Observer {
   Collectives::Pointer begin_work(const at::RecordFunction& record, const WorkTitle& title);
   void end_work(const Collectives::Pointer& collective) { collectives_.end_piece(collective); }
   // Before the session is closed.
-  void give_up_work() { collectives_.give_up("not there when the recording ended"); }
+  void give_up_work() { collectives_.give_up("not finished when the recording ended"); }
 
   // Calls `f`. What is thrown there is a loss, and not the program's concern.
   template <typename F>

@@ -13,7 +13,7 @@ namespace opdump::cli {
 
 Result<int> run_graph_convert(std::span<const char* const> args) {
   std::string file, output;
-  CLI::App app("Turns a ge_proto text into the JSON that atc --mode=5 makes of it.", "opdump graph convert");
+  CLI::App app("Converts a ge_proto text to the JSON that atc --mode=5 writes.", "opdump graph convert");
   app.add_option("FILE", file, "ge_proto_*.txt")->required();
   app.add_option("-o,--output", output, "The file to write; default: stdout");
   app.footer("Example:\n  opdump graph convert ge_proto_00000001_graph_1_Build.txt -o fusion.json");

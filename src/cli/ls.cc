@@ -30,10 +30,9 @@ struct LsArguments {
 };
 
 void declare(CLI::App& app, LsArguments& arguments) {
-  app.add_option("DUMP", arguments.path, "A dump: its root or any directory below, or a file of it")
-      ->required();
+  app.add_option("DUMP", arguments.path, "A dump: its root, any directory below it, or one file")->required();
   add_filter(app, arguments.filter);
-  app.add_flag("--json", arguments.json, "Print one JSON record for each operator, a summary last");
+  app.add_flag("--json", arguments.json, "Print one JSON record for each operator, then a summary");
   add_expansion_limit(app);
   app.footer(
       "Examples:\n"
@@ -129,9 +128,9 @@ Result<> print_summary(const dump::DumpSet& dump, Totals& totals, std::size_t ru
     if (!status.opdump_version.empty()) text += ", opdump " + status.opdump_version;
     text += "\n";
     if (status.tail_step >= 0)
-      text += "  what is listed as step " + std::to_string(status.tail_step) + " ran after the last step\n";
+      text += "  the operators of step " + std::to_string(status.tail_step) + " ran after the last step\n";
     if (status.cut_step >= 0)
-      text += "  the program was stopped in step " + std::to_string(status.cut_step) + "\n";
+      text += "  the program was interrupted in step " + std::to_string(status.cut_step) + "\n";
     for (const dump::Loss& loss : status.losses)
       text += "  missing: " + std::to_string(loss.count) + " x " + loss.what + " (" + loss.reason + ")\n";
   }

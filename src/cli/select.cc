@@ -121,7 +121,7 @@ Result<Chosen> select(const Visit& visit, std::size_t count, const std::string& 
 }  // namespace
 
 void add_filter(CLI::App& app, RunFilter& filter) {
-  app.add_option("--op", filter.op, "Only operators of this name, or with this in their name");
+  app.add_option("--op", filter.op, "Only operators with this name, or with this text in their name");
   app.add_option("--step", filter.step, "Only this step");
 }
 

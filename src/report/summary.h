@@ -14,7 +14,7 @@ std::string coverage_line(const compare::Comparison& comparison);
 //   first bad operator: Default/fc/addmm-op3 (forward, step 0) at train.py:31 — inputs match, output differs
 //     (cosine 0.981, max abs 0.37)
 //   no difference: 412 operators, 1304 tensors compared
-//   no difference found, but the answer is not whole: 400 operators, 1290 tensors compared
+//   no difference found, but the result is incomplete: 400 operators, 1290 tensors compared
 //   nothing compared: ...
 // on one line, without a line feed.
 std::string conclusion(const compare::Comparison& comparison);

@@ -414,7 +414,7 @@ Result<> list_h5(const std::filesystem::path& path, const std::function<void(H5D
     }
     while (!in.is_empty()) {
       H5Dataset dataset = decode_dataset(in);
-      if (!in.is_ok()) return Error(Code::corrupt, "reading it went astray");
+      if (!in.is_ok()) return Error(Code::corrupt, "reading it failed");
       check_elements(dataset, bytes);
       check_unpacked(dataset, bytes, unpacked);
       take(std::move(dataset));
