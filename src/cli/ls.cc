@@ -123,7 +123,8 @@ Result<> print_summary(const dump::DumpSet& dump, Totals& totals, std::size_t ru
   text += "\n";
   for (const auto& [rank, status] : dump.statuses()) {
     text += "rank " + std::to_string(rank) + ": recording ";
-    text += status.state == "recording" ? "did not end: it was interrupted, or still runs" : status.state;
+    text +=
+        status.state == "recording" ? "is unfinished: it was interrupted or is still running" : status.state;
     if (!status.runtime.empty()) text += ", " + status.runtime;
     if (!status.opdump_version.empty()) text += ", opdump " + status.opdump_version;
     text += "\n";

@@ -157,8 +157,9 @@ Result<Chosen> select_runs(const dump::DumpSet& dump, const RunFilter& filter) {
 void remark_unfinished(const dump::DumpSet& dump) {
   for (const auto& [rank, status] : dump.statuses()) {
     if (status.state == "complete") continue;
-    const std::string what =
-        status.state == "recording" ? "did not end: it was interrupted, or still runs" : "is " + status.state;
+    const std::string what = status.state == "recording"
+                                 ? "is unfinished: it was interrupted or is still running"
+                                 : "is " + status.state;
     terminal::print_remark(LogLevel::warning, dump.path().string() + ": rank " + std::to_string(rank) +
                                                   ": the recording " + what);
   }

@@ -33,7 +33,7 @@ void add_incomplete(std::string_view side, const dump::DumpSet& dump, std::set<s
     if (status.state == "complete") continue;
     unfinished.insert(rank);
     if (status.state == "recording") {
-      reasons.push_back(where + "the recording did not end: it was interrupted, or still runs");
+      reasons.push_back(where + "the recording is unfinished: it was interrupted or is still running");
       continue;
     }
     if (status.losses.empty()) reasons.push_back(where + "the recording is " + status.state);

@@ -38,8 +38,8 @@ class OpSelector {
   // more than kMaxRegexes of them.
   Result<> add(RuleKind kind, std::string text);
 
-  // True if `name` ("Default/conv1-Conv2d/convolution-op0") is selected. Called once per operator, not per step;
-  // counts the match for its rule. Order: regexes, names, types; the first hit wins. Not thread-safe.
+  // True if `name` ("Default/conv1-Conv2d/convolution-op0") is selected. Called once per operator, not per
+  // step; counts the match for its rule. Order: regexes, names, types; the first hit wins. Not thread-safe.
   bool wants(std::string_view name);
 
   bool selects_all() const;
