@@ -86,7 +86,7 @@ class Overflowed {
     return overflowed;
   }
 
-  // By name if it is in the dump, else as the record tells it. Errors: io -- there is no room.
+  // Its name if it is in the dump, else as in the record. Errors: io -- no space.
   Result<std::string> name(const dump::Overflow& overflow) {
     OPDUMP_TRY(const std::uint64_t* const number, numbers_.at(key_of(overflow)));
     if (*number == 0)
@@ -170,7 +170,7 @@ void list_text(const dump::DumpSet& dump, const Chosen& chosen) {
 }
 
 // Prints `record` without its end, and the beginning of an array in it whose elements, which may be very
-// many, are told one by one. `begin` is what it begins with.
+// many, are printed one by one. `begin` is the beginning of the record.
 void print_open(const Json& record, std::string_view array, std::string_view begin = "{") {
   std::string text = json_text(record);
   text.back() = ',';

@@ -84,7 +84,7 @@ Result<fs::path> find_python_package() {
   return Error(Code::not_found, "the Python package opdump is not beside the program in " + prefix.string());
 }
 
-// What the recording tells us through a file: + when it starts, - when it ends, ! when it could not start.
+// The recording writes to a file: + when it starts, - when it ends, ! when it could not start.
 class RunReport {
  public:
   RunReport() {

@@ -60,8 +60,8 @@ class Selection {
   Chosen found_;
 };
 
-// What to tell of a text that means none of the names. They are looked at twice: for the word that is meant,
-// and for names with it.
+// Builds the error for a text that matches none of the names. The names are scanned twice: for the most
+// similar word, and for names with it.
 class Suggestion {
  public:
   explicit Suggestion(const std::string& text) : text_(text) {}

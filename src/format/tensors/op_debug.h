@@ -38,7 +38,7 @@ std::vector<std::byte> encode_newer_op_debug(const OpDebugUnit& unit);
 // Compact JSON, keys sorted, no line feed.
 std::string encode_op_debug_json(const OpDebug& record);
 
-// Either kind; of the newer, the section is told as that of the AI Core. Errors: corrupt (too short).
+// Reads either kind; the section of the newer kind is returned as that of the AI Core. Errors: corrupt.
 Result<OpDebug> decode_op_debug(std::span<const std::byte> blob);
 
 // Reads the output of encode_op_debug_json(), also with blanks. Errors: corrupt.
