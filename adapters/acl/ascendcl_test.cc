@@ -297,8 +297,7 @@ TEST_F(Initialised, ABufferThatIsTooShortForAnOpenDimensionIsRefused) {
   ASSERT_EQ(aclmdlLoadFromMem(model.data(), model.size(), &id), ACL_SUCCESS) << recent();
   std::vector<float> half(2, 1), one_and_a_half(6, 1), two(8, 1), y(8, 0), nothing;
   EXPECT_EQ(run_model(id, half, y), ACL_ERROR_MODEL_INPUT_NOT_MATCH);
-  EXPECT_EQ(recent(),
-            "input x has 8 bytes; its dimension 0 is open and nobody set it, and one of it takes 16 bytes");
+  EXPECT_EQ(recent(), "input x has 8 bytes; its dimension 0 is open and not set, and one item has 16 bytes");
   EXPECT_EQ(run_model(id, one_and_a_half, y), ACL_ERROR_MODEL_INPUT_NOT_MATCH);
   EXPECT_EQ(run_model(id, nothing, y), ACL_ERROR_MODEL_INPUT_NOT_MATCH);
   EXPECT_EQ(run_model(id, two, y), ACL_SUCCESS) << recent();

@@ -36,7 +36,7 @@ aclError check_tensor(const acldumpTensorInfo& tensor, std::size_t index) {
   if (tensor.shapeNum > ACL_DUMP_MAX_SHAPE_NUM) return limit("shapeNum", tensor.shapeNum);
   if (tensor.originShapeNum > ACL_DUMP_MAX_SHAPE_NUM) return limit("originShapeNum", tensor.originShapeNum);
   if (tensor.type < ACL_DUMP_TENSOR_INPUT || tensor.type > ACL_DUMP_TENSOR_WORKSPACE)
-    return refuse(name + "type is none of input, output and workspace");
+    return refuse(name + "type is not input, output or workspace");
   if (tensor.addrType != ACL_DUMP_ADDR_RAW) return refuse(name + "addrType must be ACL_DUMP_ADDR_RAW");
   if (tensor.placement != ACL_DUMP_PLACEMENT_DEVICE)
     return refuse(name + "placement must be ACL_DUMP_PLACEMENT_DEVICE");

@@ -166,7 +166,7 @@ aclError Model::execute(const std::vector<Argument>& inputs, const std::vector<A
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::string what = "output " + outputs_[i].name;
     if (!out[i].data && out[i].undumped)
-      return fail(ACL_ERROR_UNSUPPORTED_DATA_TYPE, what + " is no tensor of numbers: " + out[i].undumped);
+      return fail(ACL_ERROR_UNSUPPORTED_DATA_TYPE, what + " is not a tensor of numbers: " + out[i].undumped);
     current_[i].assign(out[i].shape, out[i].shape + out[i].rank);
     const std::size_t size = byte_count(acl_type(out[i].dtype), out[i].shape, out[i].rank);
     if (size > outputs[i].size)

@@ -56,7 +56,7 @@ aclError fill_open_dimension(const Port& port, Argument& input) {
   if (input.size < one || input.size % one != 0)
     return fail(ACL_ERROR_MODEL_INPUT_NOT_MATCH,
                 "input " + port.name + " has " + std::to_string(input.size) + " bytes; its dimension " +
-                    std::to_string(open - dims.begin()) + " is open and nobody set it, and one of it takes " +
+                    std::to_string(open - dims.begin()) + " is open and not set, and one item has " +
                     std::to_string(one) + " bytes");
   *open = static_cast<std::int64_t>(input.size / one);
   return ACL_SUCCESS;
@@ -72,8 +72,7 @@ aclError find_input(const Port& port, const aclmdlDataset::Entry& entry,
   const std::string what = "input " + port.name;
   if (std::ranges::any_of(input.dims, [](std::int64_t dim) { return dim < 0; }) ||
       (!port.has_shape && !entry.has_dims))
-    return fail(ACL_ERROR_MODEL_INPUT_NOT_MATCH,
-                what + " has dimensions that the model leaves open and nobody set");
+    return fail(ACL_ERROR_MODEL_INPUT_NOT_MATCH, what + " has open dimensions that are not set");
   const std::size_t needed = opdump::acl::byte_count(port.type, input.dims.data(), input.dims.size());
   if (needed > input.size)
     return fail(ACL_ERROR_MODEL_INPUT_NOT_MATCH, what + " has " + std::to_string(needed) +
@@ -161,7 +160,7 @@ aclError set_open_dims(
       const auto value = value_of(port, axis);
       if (!value)
         return fail(ACL_ERROR_INVALID_PARAM, "EP0006: input " + port.name + ": dimension " +
-                                                 std::to_string(axis) + " is open and not set by this");
+                                                 std::to_string(axis) + " is open and not set by this call");
       dataset->open_dims.push_back(*value);
     }
   return ACL_SUCCESS;

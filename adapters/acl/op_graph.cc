@@ -225,7 +225,8 @@ aclError make_op_model(const OpCall& call, std::string& model) {
   for (const aclTensorDesc* input : call.inputs) {
     if (data_type(input->type).onnx == 0)
       return fail(ACL_ERROR_UNSUPPORTED_DATA_TYPE, "EP0006: operator " + call.type + ": data type " +
-                                                       std::to_string(input->type) + " is none of ONNX's");
+                                                       std::to_string(input->type) +
+                                                       " does not exist in ONNX");
     if (std::ranges::any_of(input->dims, [](std::int64_t dim) { return dim < 0; }))
       return fail(ACL_ERROR_OP_INPUT_NOT_MATCH,
                   "EP0006: operator " + call.type + ": an input has an open dimension");

@@ -93,7 +93,7 @@ aclError allocate(const char* function, void** to, std::size_t size) {
   if (size == 0) return fail(ACL_ERROR_INVALID_PARAM, std::string("EP0006: ") + function + ": size is 0");
   if (::posix_memalign(to, kAlignment, size) != 0)
     return fail(ACL_ERROR_BAD_ALLOC,
-                std::string(function) + ": " + std::to_string(size) + " bytes cannot be had");
+                std::string(function) + ": " + std::to_string(size) + " bytes cannot be allocated");
   return ACL_SUCCESS;
 }
 

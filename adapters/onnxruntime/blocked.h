@@ -1,6 +1,6 @@
-// ONNX Runtime's blocked layout ("NCHWc"): with all its optimizations convolutions, poolings and what lies
-// between them have their channels in blocks of 8 or 16, a block innermost and the last one filled up. The
-// shape of such a tensor does not show it. What is recorded lies as the file has it.
+// ONNX Runtime's blocked layout ("NCHWc"). With all optimizations, convolutions, poolings and the operators
+// between them have their channels in blocks of 8 or 16, innermost and with the last block padded. The shape
+// of such a tensor does not show this. Recorded tensors have the layout of the file.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ Blockings find_blocked(const ModelFile& original, const ModelFile& optimized,
 std::vector<std::string_view> find_reordered(const ModelFile& optimized);
 bool has_blocks(const ModelFile& optimized);
 
-// How many channels a block has, which depends on the processor; 0: none, or ONNX Runtime does not tell.
+// The number of channels in a block, which depends on the processor; 0: none, or unknown.
 std::size_t find_block(const Runtime& runtime);
 
 // The tensor as it lies without blocks.

@@ -1,4 +1,4 @@
-// One inference session of ONNX Runtime and the values that it takes and gives.
+// One inference session of ONNX Runtime, with its input and output values.
 #pragma once
 
 #include <atomic>
@@ -56,7 +56,7 @@ struct ExpectedOutput {
   std::vector<std::string> dim_names;  // "batch" of a dimension that is not known but has a name
 };
 
-// A number for contents that nobody has had (opdump_tensor.content).
+// A new, unused content number (opdump_tensor.content).
 std::uint64_t next_content();
 
 struct EngineOptions {

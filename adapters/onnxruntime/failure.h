@@ -1,5 +1,5 @@
-// How anything here fails. Inside this adapter errors are exceptions, as protozero's are; the C door
-// (door.cc) is the one place where they end.
+// The exception of this adapter. Inside the adapter errors are exceptions, like protozero's. The C interface
+// (door.cc) catches all of them.
 #pragma once
 
 #include <stdexcept>

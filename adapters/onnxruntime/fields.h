@@ -1,5 +1,5 @@
-// Fields of protobuf messages from strangers. protozero only asserts that a field has the wire type it is
-// read as; these throw what protozero throws for broken messages.
+// Fields of untrusted protobuf messages. protozero only asserts that a field has the wire type it is read as;
+// these functions throw protozero's exceptions for broken messages.
 #pragma once
 
 #include <cstdint>

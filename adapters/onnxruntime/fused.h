@@ -1,6 +1,6 @@
-// Which operators of a model file an operator of the optimized graph stands for. The optimizer keeps the
-// names of the values that it does not remove: what lies in the file between the values an operator reads and
-// those it writes has become this operator.
+// Maps operators of the optimized graph to the operators of the model file that they replace. The optimizer
+// keeps the names of the values that it does not remove: the operators in the file between the values that
+// an optimized operator reads and those it writes have become this operator.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 namespace opdump::onnx {
 
 // For each operator of `optimized`, the names of those of `original` that it stands for, in their order.
-// Empty where no value and no name tells (an operator that the optimizer put in).
+// Empty if neither values nor names show it (an operator added by the optimizer).
 std::vector<std::vector<std::string>> find_original_names(const ModelFile& original,
                                                           const ModelFile& optimized);
 

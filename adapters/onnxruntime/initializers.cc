@@ -123,7 +123,7 @@ std::uint64_t element_count(std::span<const std::int64_t> dims, std::string_view
 
 std::span<const std::byte> Initializers::find_external(const StoredTensor& tensor, std::uint64_t bytes) {
   const std::string& location = tensor.external.location;
-  if (folder_.empty()) refuse(tensor, "its data are in another file, and the model is none");
+  if (folder_.empty()) refuse(tensor, "its data are in another file, but the model came from memory");
   std::error_code error;
   const fs::path folder = fs::weakly_canonical(folder_, error);
   const fs::path path = fs::weakly_canonical(folder / location, error);

@@ -1,5 +1,5 @@
-// The elements of a model's initializers, wherever they are: in the file as bytes, in the file as numbers, or
-// in another file beside it, which is mapped.
+// The elements of a model's initializers: in the file as bytes, in the file as numbers, or in another file
+// beside it, which is mapped.
 #pragma once
 
 #include <cstddef>

@@ -79,7 +79,7 @@ std::uint64_t parse_number(std::string_view text, std::string_view tensor) {
   std::uint64_t number = 0;
   if (text.empty() || text.size() > 18 ||
       !std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; }))
-    throw Failure("initializer " + std::string(tensor) + ": its place in another file is '" +
+    throw Failure("initializer " + std::string(tensor) + ": its position in another file is '" +
                   std::string(text) + "'");
   for (const char c : text) number = number * 10 + static_cast<std::uint64_t>(c - '0');
   return number;
@@ -251,26 +251,26 @@ void read_graph(pbf_reader graph, ModelFile& model) {
 void find_producers(ModelFile& model) {
   for (std::size_t i = 0; i < model.initializers.size(); ++i)
     if (!model.initializer_of.emplace(model.initializers[i].name, i).second)
-      throw Failure("initializer " + std::string(model.initializers[i].name) + " is there twice");
+      throw Failure("initializer " + std::string(model.initializers[i].name) + " occurs twice");
   std::erase_if(model.inputs,
                 [&](const NamedValue& value) { return model.initializer_of.contains(value.name); });
   std::unordered_set<std::string_view> inputs;
   for (const NamedValue& value : model.inputs)
     if (!inputs.insert(value.name).second)
-      throw Failure("input " + std::string(value.name) + " is there twice");
+      throw Failure("input " + std::string(value.name) + " occurs twice");
   model.producers.clear();
   for (std::size_t i = 0; i < model.nodes.size(); ++i)
     for (const std::string_view name : model.nodes[i].outputs) {
       if (name.empty()) continue;
       if (inputs.contains(name) || model.initializer_of.contains(name) ||
           !model.producers.emplace(name, i).second)
-        throw Failure("value " + std::string(name) + " is made twice");
+        throw Failure("value " + std::string(name) + " is produced twice");
     }
   for (const Node& node : model.nodes)
     for (const std::string_view name : node.inputs)
       if (!name.empty() && !inputs.contains(name) && !model.initializer_of.contains(name) &&
           !model.producers.contains(name))
-        throw Failure("operator " + node.name + " reads " + std::string(name) + ", which nothing makes");
+        throw Failure("operator " + node.name + " reads " + std::string(name) + ", which nothing produces");
 }
 
 // Puts the operators into an order of execution, that of the file where it is one.

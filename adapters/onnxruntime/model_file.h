@@ -1,7 +1,7 @@
-// What we need to know of an ONNX model: its operators, values, constants. Read with protozero from bytes
-// that may be anything; onnx.proto gives the field numbers. Everything named points into these bytes.
+// The relevant parts of an ONNX model: operators, values, constants. Read with protozero from untrusted
+// bytes; onnx.proto defines the field numbers. All names point into these bytes.
 //
-// Refused: a truncated file, an operator that needs its own output, a value with two producers or with none,
+// Rejected: a truncated file, an operator that needs its own output, a value with two producers or with none,
 // subgraphs nested too deeply, tensors whose data do not fit their shape.
 #pragma once
 
@@ -61,7 +61,7 @@ struct ModelFile {
   std::unordered_map<std::string_view, std::size_t> initializer_of;  // value -> initializer
 };
 
-// Throws Failure, whose text tells what is wrong.
+// Throws Failure with a description.
 ModelFile read_model(std::string_view bytes);
 
 // True if the type names an operator that the graph engine runs itself or does not run at all: constants and

@@ -137,12 +137,13 @@ TEST(ModelFile, RefusesWhatCannotRun) {
   EXPECT_EQ(failure_of(ModelText().node("Neg", {"a"}, {"a"}, "self").bytes()),
             "the graph has a cycle: operator self needs its own output");
   EXPECT_EQ(failure_of(ModelText().node("Neg", {"a"}, {"b"}, "neg").bytes()),
-            "operator neg reads a, which nothing makes");
+            "operator neg reads a, which nothing produces");
   EXPECT_EQ(failure_of(ModelText().input("a").node("Neg", {"a"}, {"b"}).node("Abs", {"a"}, {"b"}).bytes()),
-            "value b is made twice");
-  EXPECT_EQ(failure_of(ModelText().input("a").node("Neg", {"a"}, {"a"}).bytes()), "value a is made twice");
+            "value b is produced twice");
+  EXPECT_EQ(failure_of(ModelText().input("a").node("Neg", {"a"}, {"a"}).bytes()),
+            "value a is produced twice");
   EXPECT_EQ(failure_of(ModelText().input("a").input("a").node("Neg", {"a"}, {"b"}).bytes()),
-            "input a is there twice");
+            "input a occurs twice");
 }
 
 TEST(ModelFile, RefusesEveryPartOfAModel) {
@@ -205,7 +206,7 @@ TEST(Initializers, RefuseFilesOutsideOfTheFolder) {
   EXPECT_NE(failure_of(with_tensor({.external = {{"location", "not there"}}})).find("No such file"),
             std::string::npos);
   EXPECT_NE(
-      failure_of(with_tensor({.external = {{"offset", "-1"}}})).find("its place in another file is '-1'"),
+      failure_of(with_tensor({.external = {{"offset", "-1"}}})).find("its position in another file is '-1'"),
       std::string::npos);
 }
 

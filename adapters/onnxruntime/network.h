@@ -1,9 +1,9 @@
-// A loaded model that runs and tells the recorder what each of its operators read and wrote.
+// A loaded model that runs and passes the inputs and outputs of its operators to the recorder.
 //
-// Outputs of the operators that are wanted become outputs of the model, and ONNX Runtime runs it without its
-// optimizations, so that every operator of the file is there. Where they are large the model is cut into
-// parts, which run one after the other: what a part made is written while the next one runs, and what does
-// not fit into the memory limit together is not there together.
+// The outputs of selected operators become outputs of the model, and ONNX Runtime runs it without its
+// optimizations, so that every operator of the file is executed. If the outputs are large, the model is cut
+// into parts that run one after the other. The values of one part are written while the next one runs, so
+// that values beyond the memory limit are never in memory together.
 #pragma once
 
 #include <algorithm>
@@ -71,7 +71,7 @@ class Network {
 
  private:
   using Values = std::unordered_map<std::string_view, Tensor>;
-  // What a run is for: the operators to tell of, first <= i < end, and values to have at its end.
+  // The task of a run: the operators to record, first <= i < end, and the values needed at its end.
   struct Work {
     opdump_session* session = nullptr;
     std::vector<int> wants;  // bits of opdump_want, for each operator

@@ -1,5 +1,5 @@
-// Cuts a run into parts that follow each other: while one runs, the recorder writes what the one before made,
-// and what nobody needs any more is let go of.
+// Cuts a run into consecutive parts. While one part runs, the recorder writes the values of the previous part
+// and releases values that are no longer needed.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ std::map<std::string_view, std::uint64_t> estimate_sizes(const ModelFile& model,
                                                          std::span<const ExpectedOutput> expected,
                                                          std::span<const Tensor> inputs);
 
-// As few parts as the limit allows, one operator in each at least. `is_needed` tells of a value whether it is
-// needed when the whole run is over; `can_cross`, whether one part can give it to another.
+// As few parts as the limit allows, each with at least one operator. `is_needed` is true for a value needed
+// after the whole run; `can_cross` for a value that one part can pass to another.
 std::vector<Part> cut_into_parts(const ModelFile& model, std::uint64_t limit_bytes,
                                  const std::map<std::string_view, std::uint64_t>& sizes,
                                  const std::function<bool(std::string_view)>& is_needed,

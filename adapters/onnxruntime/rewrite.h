@@ -1,5 +1,5 @@
-// Changed copies of a model: with more outputs, or with fewer operators. Fields that are not concerned are
-// kept as they are, also those that we do not know.
+// Modified copies of a model: with more outputs, or with fewer operators. All other fields are kept, also
+// unknown ones.
 #pragma once
 
 #include <span>

@@ -32,16 +32,15 @@ std::vector<std::string> places() {
 }
 
 [[noreturn]] void refuse(const std::vector<std::string>& tried, const std::string& last_error) {
-  std::string message = "there is no ONNX Runtime: ";
+  std::string message = "ONNX Runtime not found: ";
   if (tried.size() == 1) {
     message += "OPDUMP_ONNXRUNTIME is " + tried[0] + ": " + last_error;
   } else {
     message += "tried";
     for (const std::string& place : tried) message += " " + place;
     message +=
-        ". Install a package that brings libonnxruntime.so, run tools/fetch_onnxruntime.sh (it takes the "
-        "library "
-        "from npm), or set OPDUMP_ONNXRUNTIME to the path of one of release 1.17 or later";
+        ". Install a package with libonnxruntime.so, run tools/fetch_onnxruntime.sh (it downloads the "
+        "library from npm), or set OPDUMP_ONNXRUNTIME to the path of one of release 1.17 or later";
   }
   throw Failure(message, OPDUMP_ERROR_IO);
 }
@@ -65,7 +64,7 @@ const Runtime& Runtime::load() {
 Runtime::Runtime(void* library, const std::string& path) {
   using GetBase = const ort::Base* (*)();
   const auto get_base = reinterpret_cast<GetBase>(::dlsym(library, "OrtGetApiBase"));
-  if (!get_base) throw Failure(path + " is no ONNX Runtime: it has no OrtGetApiBase", OPDUMP_ERROR_IO);
+  if (!get_base) throw Failure(path + " is not ONNX Runtime: it has no OrtGetApiBase", OPDUMP_ERROR_IO);
   const ort::Base* base = get_base();
   version_ = base->GetVersionString();
   const void* const* table = base->GetApi(ort::kApiVersion);

@@ -1,4 +1,4 @@
-// ONNX Runtime, loaded when it is first needed. Looked for in this order:
+// ONNX Runtime, loaded on first use. Search order:
 //   OPDUMP_ONNXRUNTIME=/path/libonnxruntime.so, and nowhere else if it is set
 //   the system's libonnxruntime.so
 //   ${XDG_CACHE_HOME:-~/.cache}/opdump/onnxruntime/VERSION, where tools/fetch_onnxruntime.sh puts it

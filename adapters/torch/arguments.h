@@ -1,4 +1,4 @@
-// The arguments of an operator as the recorder wants them: literals, and the places of tensors.
+// The arguments of an operator in the recorder's form: literals, and the positions of tensors.
 #pragma once
 
 #include <ATen/core/function_schema.h>

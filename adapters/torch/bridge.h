@@ -1,5 +1,5 @@
-/* What the Python half of the adapter (python.cc) needs of the C++ half. Not for programs: see
- * opdump/opdump_torch.h. */
+/* The functions of the C++ part that the Python part of the adapter (python.cc) calls. Programs use
+ * opdump/opdump_torch.h instead. */
 #ifndef OPDUMP_TORCH_BRIDGE_H
 #define OPDUMP_TORCH_BRIDGE_H
 

@@ -1,13 +1,13 @@
-// What processes do together -- reductions, broadcasts, sending and receiving -- goes on after the operator
-// that began it has returned: the value is there when the program has waited for it. Nothing is blocked here,
-// since another process may be waiting for what this one does next. Instead, RecordFunction says of each
-// piece of such work ("gloo:all_reduce") when it begins, often on another thread and after the operator has
-// returned, and when it ends, before those who wait for it go on: then the outputs are taken. Until then the
-// memory has no known content. What torch hands on to the threads that do the work leads back to the
+// Collectives (reductions, broadcasts, sending and receiving) continue after the operator that began them has
+// returned; their outputs exist when the program has waited for them. We never block, because another process
+// may wait for the next action of this one. Instead, RecordFunction reports each piece of such work
+// ("gloo:all_reduce"): its begin, often on another thread and after the operator has returned, and its end,
+// before waiting threads continue. At the end we record the outputs. Until then the memory has no known
+// content. State that torch passes to the threads that do the work identifies the
 // operator.
 //
-// Work that no operator began (all_to_all_single) is reported in the same way. Of some of it nobody says
-// where it writes: then nothing is known of any memory until it ends.
+// Work without an operator (all_to_all_single) is reported in the same way. If it is unknown where such work
+// writes, the content of all memory is unknown until it ends.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -1,12 +1,12 @@
-// Whether the bytes behind a tensor may have changed: every block of memory has a content number, and
-// gets a new one with every write that the observer sees. That is what lets the recorder read a tensor once
-// although ten operators use it. Memory that others may write unseen -- shared with numpy, with another
-// process, or not torch's own -- has number 0, and so has memory that is being written right now.
+// Detects whether the bytes of a tensor may have changed. Every block of memory has a content number, and
+// each observed write gives it a new one. The recorder can therefore read a tensor once although ten
+// operators use it. Memory that others may write unobserved (shared with NumPy or another process, or not
+// allocated by torch) has number 0, and so has memory that is being written.
 //
-// The number hangs on the memory, not on the storage: a Block takes the place of torch's pointer to the
-// allocation and owns that. Whoever gives a storage other memory -- share_memory_(), resize_(), FSDP, an
-// operator with out= -- takes the Block away with the old one, so that the exchange cannot be missed; and
-// memory that is lent lives until it is given back, whatever the storage does meanwhile.
+// The number belongs to the memory, not to the storage: a Block replaces torch's pointer to the allocation
+// and owns it. An exchange of a storage's memory (share_memory_(), resize_(), FSDP, an operator with out=)
+// removes the Block together with the old memory, so it cannot be missed. Borrowed memory lives until it is
+// released, whatever the storage does meanwhile.
 #pragma once
 
 #include <c10/core/StorageImpl.h>
@@ -58,7 +58,7 @@ class Contents {
   BlockPointer begin_write(c10::StorageImpl* storage);
   void end_write(Block& block);
 
-  // Around writes of which nobody says where they go: all numbers are 0 meanwhile, and new ones then.
+  // Around writes to unknown memory: all numbers are 0 during the write, and new afterwards.
   void begin_unknown_write();
   void end_unknown_write();
 

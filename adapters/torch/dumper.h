@@ -1,9 +1,9 @@
-// PyTorch 1.5's torch.utils.dumper: every operator and every backward node becomes a record in one HDF5 file,
-// or gets its inputs from one, or is tested for overflow (torch_tf_frontends.md part D). One for the process,
-// as there: the numbers of the records go on from file to file.
+// PyTorch 1.5's torch.utils.dumper: writes every operator and every backward node to one HDF5 file, or loads
+// their inputs from one, or checks them for overflow (torch_tf_frontends.md part D). One object per process,
+// as in the original: the numbers of the records continue from file to file.
 //
-// Of operators that call others the outermost is recorded. A backward node is announced by the Python half,
-// before and after it runs; what it calls belongs to it.
+// If operators call others, the outermost one is recorded. The Python part reports backward nodes before and
+// after they run; the operators that a node calls belong to it.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// What PyTorch 1.5's dumper makes of the schema of an operator: its name in the file, whether it is recorded
-// at all, and under which names and type numbers its arguments and results are told (torch_tf_frontends.md
+// How PyTorch 1.5's dumper records an operator, derived from its schema: its name in the file, whether it is
+// recorded at all, and the names and type numbers of its arguments and results (torch_tf_frontends.md
 // D.2, D.3).
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace opdump::torch_adapter {
 
-// The attribute `Type` of a dataset. `nothing` is not told.
+// The attribute `Type` of a dataset. `nothing` is not written.
 enum class ValueType : std::int64_t {
   nothing = -1,
   tensor = 0,
@@ -39,7 +39,7 @@ struct DumperKind {
   std::string name;  // "add_Tensor"
   bool skipped = false;
   std::vector<Value> arguments;  // of the schema, one for one
-  int options = -1;              // the first of dtype, layout, device and pin_memory, told as one: "options"
+  int options = -1;              // the first of dtype, layout, device, pin_memory, written as one: "options"
   std::vector<Value> returns;
   std::vector<std::size_t> changed;  // arguments that are the results of an operator that returns nothing
 };

@@ -1,10 +1,9 @@
-// A dumper file to be loaded: for an operator that runs, the recorded inputs that fit (torch_tf_frontends.md
+// A dumper file for load mode: finds the recorded inputs that match an operator (torch_tf_frontends.md
 // D.6).
 //
-// Records of an operator are told apart by what their inputs are: shape and dtype of tensors (int32 and int64
-// are one), kind of scalars, value of everything else. That is a text, and a hash table leads from it to the
-// records that have it, in the order of their numbers: finding one takes the same time whatever the size of
-// the file.
+// Records of an operator are distinguished by their inputs: shape and dtype of tensors (int32 and int64 are
+// equivalent), kind of scalars, value of everything else. These form a text, and a hash table maps the text
+// to its records in the order of their numbers: a search takes constant time, whatever the size of the file.
 #pragma once
 
 #include <cstdint>

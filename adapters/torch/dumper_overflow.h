@@ -1,6 +1,6 @@
-// Did an operator overflow? The original asks a status word of the hardware; here the numbers answer: a
-// result is infinite, not a number, or the largest number of its dtype in magnitude (where hardware saturates
-// instead), and no input is. torch_tf_frontends.md D.5.
+// Detects whether an operator overflowed. The original reads a status word of the hardware. Here an operator
+// overflows if a result is infinite, NaN, or the largest number of its dtype in magnitude (as on saturating
+// hardware), and no input is. torch_tf_frontends.md D.5.
 #pragma once
 
 #include "dumper_values.h"

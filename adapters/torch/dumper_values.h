@@ -1,5 +1,5 @@
-// The inputs or outputs of one operator, as a dumper file holds them: named values, of which each becomes a
-// dataset with its attributes (torch_tf_frontends.md D.3). Lists of tensors are told one by one,
+// The inputs or outputs of one operator in a dumper file: named values, each written as a dataset with its
+// attributes (torch_tf_frontends.md D.3). Lists of tensors are written item by item,
 // "tensors/tensors_0".
 #pragma once
 
@@ -58,7 +58,7 @@ std::int64_t data_type_of(at::ScalarType type, const FileStyle& style);
 opdump_status write_values(opdump_h5* file, const std::string& group, const NamedValues& values,
                            const FileStyle& style);
 
-// While it lives, operators of this thread are ours: nobody sees them, and they leave no trace in autograd.
+// During its lifetime, operators of this thread are opdump's: hidden from modes and profilers, no autograd.
 class Unobserved {
  public:
   Unobserved();

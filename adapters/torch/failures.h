@@ -1,6 +1,6 @@
-// Operators that fail where the dispatch key does not see them, for plans that save the inputs of what fails.
-// Operators that are made of others check their arguments themselves (reshape, linalg.inv), and indexing does
-// so before there is any operator. RecordFunction sees the first, the Python package the second.
+// Failing operators that do not reach the dispatch key, for plans that save the inputs of failing operators.
+// Composite operators (reshape, linalg.inv) check their arguments themselves, and indexing checks them before
+// any operator runs. RecordFunction observes the former, the Python package the latter.
 #pragma once
 
 #include <ATen/core/ivalue.h>

@@ -1,4 +1,4 @@
-// The switches: what torch is made to call, and when. See hooks.cc for who may throw which.
+// Installs and removes the hooks in torch. See hooks.cc for the conditions.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -9,7 +9,7 @@
 
 namespace opdump::torch_adapter {
 
-// Puts the dispatch key into this thread's set, or takes it out.
+// Adds the dispatch key to this thread's set, or removes it.
 void hook_thread(bool on);
 
 // Whether this thread is inside of an operator that the key has seen: what runs now is a part of it.

@@ -1,11 +1,11 @@
-// Names of operators, the same in every step and in every run. Knows nothing of torch.
+// Names of operators, the same in every step and in every run. Independent of torch.
 //
 //   Default/features-Sequential/6-Conv2d/convolution-op0
-//   |       '------ scope -----------'   |           '-- the how-manieth of this type in this scope and step
+//   |       '------ scope -----------'   |           '-- the number within this type, scope and step
 //   root                                 type
 //
-// The number counts within the scope and not over the whole program: an operator more or less in one layer
-// then changes no other name, and two runs that differ in a detail still pair. Backward operators live in
+// The number counts within the scope and not over the whole program: an additional operator in one layer then
+// changes no other name, and two runs that differ in a detail still pair. Backward operators have the scope
 // "Gradients/" + the forward scope.
 #pragma once
 

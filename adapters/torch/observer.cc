@@ -207,7 +207,7 @@ Observer::~Observer() {
 
 void Observer::begin_step(std::int64_t step) {
   const bool was_active = active_;
-  collectives_.give_up("not there when the step ended");
+  collectives_.give_up("not finished when the step ended");
   step_ = step;
   const bool active = opdump_set_step(session_, step) != 0;
   names_.begin_step();
@@ -514,8 +514,7 @@ void Observer::settle(const c10::IValue& value) {
 void Observer::note_failure(const char* text) noexcept {
   const std::string_view all = text;
   try {
-    opdump_report_unseen(session_, "something of an operator",
-                         std::string(all.substr(0, all.find('\n'))).c_str());
+    opdump_report_unseen(session_, "part of an operator", std::string(all.substr(0, all.find('\n'))).c_str());
   } catch (...) {  // no memory for a sentence
   }
 }

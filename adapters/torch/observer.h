@@ -1,9 +1,9 @@
-// Sees every ATen operator that runs: a boxed fallback on the dispatch key `Fake`, which lies below autograd
-// and above the backends, is put into the set of included keys of each thread while a step is recorded.
-// RecordFunction adds what the dispatcher cannot know: which backward node runs, and when an optimizer steps.
-// While no step is recorded the key is not included and nothing is hooked, with two exceptions: a program
-// whose steps are only known by its calls and passes is watched for the next one, and threads that begin then
-// keep the key for the steps to come.
+// Observes every ATen operator through a boxed fallback on the dispatch key `Fake`, which is below autograd
+// and above the backends. While a step is recorded, the key is in the set of included keys of each thread.
+// RecordFunction adds information that the dispatcher lacks: the running backward node, and optimizer steps.
+// Outside recorded steps the key is not included and nothing is hooked, with two exceptions: if only calls
+// and backward passes mark the steps, these are still observed to find the next step; and threads that begin
+// meanwhile keep the key for later steps.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -103,7 +103,7 @@ class Observer {
   Collectives::Pointer begin_work(const at::RecordFunction& record, const WorkTitle& title);
   void end_work(const Collectives::Pointer& collective) { collectives_.end_piece(collective); }
   // Before the session is closed.
-  void give_up_work() { collectives_.give_up("not there when the recording ended"); }
+  void give_up_work() { collectives_.give_up("not finished when the recording ended"); }
 
   // Calls `f`. What is thrown there is a loss, and not the program's concern.
   template <typename F>
@@ -156,7 +156,7 @@ class Observer {
   Place locate();
   // The memory that an operator is about to write, kept alive. Waits until nothing of it is pending.
   Storages settle_written(const OperatorKind& kind, c10::ArrayRef<c10::IValue> arguments);
-  // Waits until nobody reads what the tensors in `value` have lent.
+  // Waits until the recorder has read the borrowed memory of the tensors in `value`.
   void settle(const c10::IValue& value);
   Source find_source(const Place& place) const;
   void note_pass(const Place& place);

@@ -1,4 +1,4 @@
-// The tensors among the arguments or returns of an operator, as the recorder wants them.
+// The tensors among the arguments or results of an operator, in the recorder's form.
 #pragma once
 
 #include <ATen/core/Tensor.h>

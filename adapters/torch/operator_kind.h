@@ -1,4 +1,4 @@
-// What the schema of an operator says about recording it. Looked up once per operator and thread.
+// How an operator is recorded, derived from its schema. Looked up once per operator and thread.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -13,7 +13,7 @@ struct OperatorKind {
   const char* type = nullptr;  // "convolution"; "mylib_scale" outside aten; interned
   bool skipped = false;        // not an operator on data (profiler marks)
   bool view = false;           // moves no data
-  bool uninitialised = false;  // its outputs are memory nobody has written to
+  bool uninitialised = false;  // its outputs are unwritten memory
   int partly = -1;             // the output of which it writes a part only
   bool writes = false;         // some argument is written to
   bool collective = false;     // of several processes: it may go on after it has returned

@@ -94,7 +94,7 @@ std::string_view verdict_name(compare::Verdict verdict) {
   return compare::kVerdictNames[static_cast<std::size_t>(verdict)];
 }
 
-// What is said of the slot that tells most.
+// The remark for the most significant slot.
 std::string reason_of(const Finding& finding) {
   const compare::SlotComparison* slot = compare::key_slot(*finding.op);
   return slot == nullptr ? std::string() : report::describe_slot(*slot);

@@ -1,4 +1,4 @@
-"""opdump records what every operator of a PyTorch program reads and writes, and reads and compares such records.
+"""opdump records what every operator of a PyTorch program reads and writes. It reads and compares the recordings.
 
 Recording. With a configuration in the environment, importing is enough::
 
@@ -18,8 +18,8 @@ Reading::
     result = opdump.compare("golden", "actual")
     result.ok, result.first_bad
 
-torch, numpy and pandas are imported by what uses them, not by this package; recording under the environment's
-configuration begins when the program imports torch.
+torch, numpy and pandas are imported on first use. Recording with a configuration from the environment begins when the
+program imports torch.
 """
 
 from __future__ import annotations
@@ -62,14 +62,14 @@ def __dir__() -> list[str]:
 
 
 def dump(config: Config, *, mode: str | None = None, strict: bool = False, existing: str | None = None) -> Recording:
-    """Records what runs inside a with statement, as the configuration says: a file, or the same as a dict::
+    """Records what runs inside a with statement. `config` is a configuration file, or its content as a dict::
 
         with opdump.dump("data_dump.json") as recording:
             train()
         print(recording.complete, recording.open().statistics())
 
-    `mode`, `strict` and `existing` are those of start(). Steps count from 0. Entering raises ConfigError (a ValueError) with file, line
-    and column if the configuration is wrong, RuntimeError if a recording is under way.
+    `mode`, `strict` and `existing` are those of start(). Steps count from 0. Entering raises ConfigError (a ValueError)
+    with file, line and column if the configuration is wrong, RuntimeError if a recording is in progress.
     """
     from opdump._recording import Recording
 
@@ -77,13 +77,13 @@ def dump(config: Config, *, mode: str | None = None, strict: bool = False, exist
 
 
 def start(config: str, *, mode: str | None = None, strict: bool = False, existing: str | None = None) -> None:
-    """Starts recording as the configuration file `config` says (data_dump.json).
+    """Starts recording with the configuration file `config` (data_dump.json).
 
-    `mode` is the machine the file was written for: "o0", "o2", "cpu" or "gpu"; None follows the file. `strict` refuses
-    what the original system refuses. `existing` is what becomes of a dump that the folder has already: "refuse" raises
-    FileExistsError, "replace" removes it, "append" adds to it as the original does; None follows OPDUMP_EXISTING, else
-    refuses. Raises ValueError with file, line and column if the configuration is wrong, RuntimeError if a recording is
-    under way.
+    `mode` is the target machine: "o0", "o2", "cpu" or "gpu"; None derives it from the file. `strict` rejects what the
+    original system rejects. `existing` is for a folder that already has a dump: "refuse" raises FileExistsError,
+    "replace" removes the dump, "append" adds to it as the original does; None uses OPDUMP_EXISTING, by default
+    "refuse". Raises ValueError with file, line and column if the configuration is wrong, RuntimeError if a recording
+    is in progress.
     """
     import torch  # noqa: F401  (recording hooks a complete torch)
 
@@ -118,8 +118,8 @@ def current_step() -> int:
 
 
 def set_dump(target, enabled: bool = True) -> None:
-    """Flags what a configuration with "dump_mode": 2 records: a torch.nn.Module with all modules below it, or the
-    operator or scope of a name ("Default/conv1-Conv2d/convolution-op0"); gradients follow. False takes a part out again.
+    """Flags what a configuration with "dump_mode": 2 records: a torch.nn.Module with all modules below it, or an
+    operator or scope by name ("Default/conv1-Conv2d/convolution-op0"). Gradients are included. False excludes a part.
 
     Call it before the first step. Raises ValueError if `target` is neither, or `enabled` is not a bool.
     """

@@ -1,4 +1,4 @@
-"""Hooks a complete torch: modules say their names, threads take part, memory that leaves torch is settled first."""
+"""Installs the hooks in torch: for the names of modules, for new threads, and for memory that leaves torch."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ import torch
 from opdump import _loader, _on_import
 from opdump import _torch as hooks
 
-# Ways for a program to get at the memory of a tensor without an operator.
+# Functions that expose the memory of a tensor without an operator.
 _EXPORTS = ("numpy", "data_ptr", "storage", "untyped_storage", "_storage", "_typed_storage", "__dlpack__")
 
-# And ways to write to it: methods of storages.
+# Methods of storages that write to it.
 _FILLS = ("_set_from_file", "byteswap", "_byteswap")
 
 _settings: dict | None = None  # of the recording under way
@@ -39,7 +39,7 @@ _optimizers: weakref.WeakSet[torch.optim.Optimizer] = weakref.WeakSet()
 
 
 def _find_path(ancestor: torch.nn.Module, module: torch.nn.Module) -> str | None:
-    """Where `module` lies below `ancestor`: "features-Sequential/6-Conv2d", or None."""
+    """The path from `ancestor` to `module`: "features-Sequential/6-Conv2d", or None."""
     for name, found in ancestor.named_modules():
         if found is module and name:
             parts, at = [], ancestor
@@ -51,8 +51,8 @@ def _find_path(ancestor: torch.nn.Module, module: torch.nn.Module) -> str | None
 
 
 def _name_root(module: torch.nn.Module) -> tuple[str, int]:
-    """The name of a module that nobody called: "" for the model -- the first one with children -- else its class; and how
-    much of a model it is."""
+    """The name of an outermost module: "" for the model (the first one with children), else its class. Also returns its
+    rank as a candidate for the model."""
     global _model_named
     rank = 2 if next(module.children(), None) is not None else 1 if next(module.parameters(), None) is not None else 0
     if not _model_named and rank == 2:
@@ -64,7 +64,7 @@ def _name_root(module: torch.nn.Module) -> tuple[str, int]:
 
 
 def _steps_optimizer() -> bool:
-    """Whether there is an optimizer and a function of the program that runs now mentions its step()."""
+    """Whether there is an optimizer and a function of the program on the call stack mentions its step()."""
     if not _optimizers:
         return False
     frame = sys._getframe()
@@ -85,8 +85,8 @@ _LIBRARIES = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(__file__
 
 
 def _tell_calls(call):
-    """A Python function, and not a faster one in C, because programs treat Module.__call__ as one: torch.fx takes it out
-    of the class and puts it back, others ask for its signature."""
+    """A Python function, not a faster one in C, because programs treat Module.__call__ as one: torch.fx removes it from
+    the class and restores it, others read its signature."""
     enter, leave = hooks.enter_module, hooks.leave_module
 
     @functools.wraps(call)
@@ -103,7 +103,7 @@ def _tell_calls(call):
 
 
 def _tell_backward(function):
-    """What such a function runs before the pass itself belongs to it, too."""
+    """Operators that such a function runs before the backward pass itself belong to the pass, too."""
     enter, leave = hooks.enter_backward, hooks.leave_backward
 
     @functools.wraps(function)
@@ -118,7 +118,7 @@ def _tell_backward(function):
 
 
 def _name_tensors(model: torch.nn.Module, args: tuple, kwargs: dict) -> None:
-    """Tells what the program calls the weights of a model and its inputs of this call."""
+    """Registers the program's names of the model's weights and of the inputs of this call."""
     with _nothing_reaches_the_program("names of inputs and weights"):
         calls = _naming_calls[model] = _naming_calls.get(model, 0) + 1
         if calls <= 3:  # gradients and an optimizer's state come into being during the first steps, and then stay
@@ -173,7 +173,7 @@ def _settle_first(function):
 
 
 def _settle_and_note(function):
-    """Around a method of a storage that fills its memory without an operator: torch.load reads a file into it."""
+    """Wraps a method of a storage that fills its memory without an operator, as torch.load does."""
 
     @functools.wraps(function)
     def noted(self, *args, **kwargs):
@@ -188,7 +188,7 @@ def _settle_and_note(function):
 
 
 def _tell_failure(function, type_name):
-    """Indices are checked before torch runs any operator."""
+    """Reports failed indexing, because torch checks indices before it runs any operator."""
 
     @functools.wraps(function)
     def told(self, index, *value):
@@ -204,7 +204,7 @@ def _tell_failure(function, type_name):
 
 
 def _watch_indexing() -> None:
-    """Once per process, and only where somebody wants it: it slows indexing down."""
+    """Runs once per process, and only if the configuration needs it, because it slows indexing down."""
     if not getattr(_watch_indexing, "done", False):
         _watch_indexing.done = True
         for name in ("__getitem__", "__setitem__"):
@@ -218,7 +218,7 @@ def _save_failure(type_name: str, values: tuple) -> None:
         hooks.report_unseen(f"the inputs of {type_name}", repr(error))
 
 
-# As torch has it, before it is wrapped: Tensor.storage would come back to the wrapper of Tensor._storage.
+# The unwrapped method: Tensor.storage would call the wrapper of Tensor._storage again.
 _storage_of = getattr(torch.Tensor, "untyped_storage", None) or torch.Tensor._storage
 
 
@@ -233,7 +233,7 @@ def _note_optimizers(init):
 
 
 def _find_optimizers() -> None:
-    """Those that were there before us. By type(): an object may pretend to be of a class, and do so by running code."""
+    """The objects that existed before the hooks. Uses type(): isinstance may run code of an object."""
     for thing in gc.get_objects():
         if issubclass(type(thing), torch.optim.Optimizer):
             _optimizers.add(thing)
@@ -241,8 +241,8 @@ def _find_optimizers() -> None:
 
 @contextlib.contextmanager
 def _nothing_reaches_the_program(what: str):
-    """A failure of ours is a loss, said once, and none of the program's business; its modes and subclasses do not see what
-    is done here."""
+    """A failure of opdump is a loss, reported once; it never reaches the program. The program's modes and subclasses do
+    not see the work done here."""
     hooks.hide()
     try:
         yield
@@ -269,10 +269,10 @@ def _install_once() -> None:
 
 
 def _install() -> None:
-    """Puts the hooks in place."""
+    """Installs the hooks."""
     prefixes = [os.path.dirname(torch.__file__), os.path.dirname(__file__), sysconfig.get_path("stdlib")]
     packages = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
-    # The standard library's directory may contain the packages: those are the user's, so it is listed file by file.
+    # The standard library's directory may contain installed packages, which belong to the user: list it file by file.
     stdlib = [p for p in _standard_library(prefixes.pop()) if p not in packages]
     hooks.setup(
         find_path=_find_path,
@@ -316,7 +316,7 @@ def _warn_of_compile() -> None:
     @functools.wraps(original)
     def compile(*args, **kwargs):
         if not getattr(kwargs.get("backend"), "shows_operators", False):
-            hooks.report_unseen("torch.compile", "operators inside compiled graphs cannot be seen; set TORCHDYNAMO_DISABLE=1")
+            hooks.report_unseen("torch.compile", "operators inside compiled graphs are not recorded; set TORCHDYNAMO_DISABLE=1")
         return original(*args, **kwargs)
 
     torch.compile = compile
@@ -325,12 +325,12 @@ def _warn_of_compile() -> None:
 def start(config: str | None, *, text: str | None = None, dialect: str | None = None, model_name: str | None = None,
           mode: str | None = None, strict: bool = False, existing: str | None = None, executions: bool = False,
           process: str | None = None, first_step: int = 0) -> None:
-    """See opdump.start. What is None comes from the environment. With `text`, which is the configuration itself, `config` is
-    what messages call it. `model_name` is the model's in directories that bear one. `executions`: only those of compiled
-    models are recorded. `process` tells apart those that record into one rank."""
+    """See opdump.start. Arguments that are None come from the environment. With `text`, the configuration itself, `config` is
+    its name in messages. `model_name` is for directories named after a model. `executions`: only executions of compiled
+    models are recorded. `process` distinguishes processes that record into one rank."""
     global _settings
     if _settings is not None and not process:
-        raise RuntimeError("a recording is under way: stop it first")
+        raise RuntimeError("a recording is in progress: stop it first")
     settings = {"config": config and (config if text else os.path.abspath(config)), "text": text, "dialect": dialect,
                 "model_name": model_name, "mode": mode, "strict": strict, "existing": existing}
     _forget()
@@ -350,7 +350,7 @@ def start(config: str | None, *, text: str | None = None, dialect: str | None = 
 
 
 def _forget() -> None:
-    """Nothing of one recording reaches the next: the same program has the same names and steps in each."""
+    """Resets all state, so that the same program has the same names and steps in each recording."""
     global _model_named, _last_failure
     _model_named = False
     _root_names.clear()
@@ -384,14 +384,14 @@ def _is_being_spawned() -> bool:
 
 
 def _process_name() -> str | None:
-    """The name of a process that multiprocessing started, or None in others: they share the environment and so the rank."""
+    """The name of a process started by multiprocessing, else None. Such processes share the environment and the rank."""
     process = sys.modules.get("multiprocessing.process")
     name = process.current_process().name if process else "MainProcess"
     return None if name == "MainProcess" else name
 
 
 def start_from_environment() -> None:
-    """Starts with the configuration the environment names; a wrong one ends the program before it begins."""
+    """Starts with the configuration named by the environment. A wrong one ends the program before it begins."""
     global _spawning
     if not _is_being_spawned():
         return _start_from_environment(_process_name())
@@ -403,7 +403,7 @@ def start_from_environment() -> None:
 
 
 def _begin_spawned(bootstrap):
-    """A spawned process is built when it gets to its function. Nothing else is called there: it has no after-fork hooks."""
+    """Detects that a spawned process has reached its function. Spawned processes have no after-fork hooks."""
 
     @functools.wraps(bootstrap)
     def begun(self, *args, **kwargs):
@@ -415,7 +415,7 @@ def _begin_spawned(bootstrap):
 
 
 def _begin_worker(name: str, step: int) -> None:
-    """In a loader's worker. One that was forked begins with its first operator."""
+    """Called in a loader's worker. A forked worker begins with its first operator."""
     global _worker_name
     _worker_name = name
     if _spawning:
@@ -439,7 +439,7 @@ def _start_from_environment(process: str | None, first_step: int = 0) -> None:
 
 
 def stop(failure: BaseException | None = None) -> bool:
-    """See opdump.stop. `failure` ended what is recorded, if it is none that was there before."""
+    """See opdump.stop. `failure` ended the recorded code, unless it existed before the recording."""
     global _settings, _last_failure
     _settings = None
     if isinstance(failure, (Exception, KeyboardInterrupt)) and failure is not _last_failure:
@@ -449,12 +449,12 @@ def stop(failure: BaseException | None = None) -> bool:
 
 
 def _printed_failure() -> BaseException | None:
-    """The last exception that nobody caught and that Python has printed."""
+    """The last uncaught exception that Python printed."""
     return getattr(sys, "last_value", None)
 
 
 def _stop_at_exit() -> None:
-    """In a process of multiprocessing an exception that ends it is still under way."""
+    """The exception that is about to end a process of multiprocessing, if any."""
     stop(sys.exc_info()[1] or _printed_failure())
 
 

@@ -1,5 +1,5 @@
-"""`opdump run --compat`: modules under the names of the originals, for scripts that import those; only where the originals
-themselves are absent."""
+"""`opdump run --compat`: modules under the originals' names, for scripts that import the originals. They are provided
+only if the originals are not installed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from opdump import _on_import
 
-# What --compat names: the modules of the original -> ours. "" is an empty module.
+# The families of --compat: the modules of the original -> ours. "" is an empty module.
 FAMILIES: dict[str, dict[str, str]] = {
     "torchair": {
         "torchair": "opdump.torchair",
@@ -37,14 +37,14 @@ FAMILIES: dict[str, dict[str, str]] = {
 
 
 class _Callable(ModuleType):
-    """torch.utils.dumper is a module and, in the original's torch.utils, the class in it by the same name."""
+    """torch.utils.dumper is a module and, in the original's torch.utils, also the class of that name in it."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.dumper(*args, **kwargs)
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Asked last, so that whatever is installed comes first."""
+    """The last finder, so that installed modules have priority."""
 
     def __init__(self, names: dict[str, str]) -> None:
         self._names = names
@@ -59,7 +59,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return None  # the usual one
 
     def exec_module(self, module: ModuleType) -> None:
-        """A module of its own that hands on what ours has: ours keeps its name and its one state."""
+        """Creates a separate module that forwards to ours, which keeps its name and its single state."""
         place = self._names[module.__name__]
         if not place:
             return
@@ -72,7 +72,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def advise(error: BaseException | None) -> str | None:
-    """What would have helped a program that ended with `error`; None if that is not one of these modules' absence."""
+    """Advice for a program that ended with `error`; None if `error` is not about a missing module of these."""
     name = getattr(error, "name", None)
     if isinstance(error, AttributeError) and isinstance(getattr(error, "obj", None), ModuleType):
         name = f"{error.obj.__name__}.{name}"

@@ -20,7 +20,7 @@ class Slot:
     def operator(self) -> Operator: ...
     @property
     def dtype(self) -> str | None:
-        """Of the program's tensor: "bfloat16", though numpy() gives float32. None where the dump does not say."""
+        """The program's dtype: "bfloat16", although numpy() returns float32. None if the dump does not contain it."""
     @property
     def shape(self) -> tuple[int, ...] | None: ...
     @property
@@ -35,10 +35,10 @@ class Slot:
     @property
     def timestamp_us(self) -> int: ...
     def numpy(self) -> numpy.ndarray[Any, Any]:
-        """The elements, read-only: the mapped file itself where NumPy has the dtype, else a copy in a wider one (float32
-        for bfloat16 and smaller floats). Raises NotFoundError if the dump keeps no tensor, Error if its file is damaged."""
+        """The elements, read-only: the mapped file itself if NumPy has the dtype, else a copy in a wider one (float32
+        for bfloat16 and smaller floats). Raises NotFoundError if the dump has no tensor, Error if its file is damaged."""
     def statistics(self) -> dict[str, Any]:
-        """By name of column; those of the dump, else computed from the tensor. Empty if there is neither."""
+        """The statistics of the dump, else computed from the tensor, by column name. Empty if there is neither."""
 
 class Operator:
     """One execution of an operator in one step."""
@@ -86,7 +86,7 @@ class Dump:
     def statistic_columns(self, compute: bool) -> dict[str, list[Any]]: ...
 
 class Finding:
-    """What became of one operator in a comparison."""
+    """The result for one operator in a comparison."""
 
     @property
     def name(self) -> str: ...
@@ -96,7 +96,7 @@ class Finding:
         "skipped": see docs/compare.md."""
     @property
     def reason(self) -> str:
-        """ "cosine 0.981, max abs 0.37" of the slot that tells most."""
+        """ "cosine 0.981, max abs 0.37" of the most significant slot."""
     @property
     def rank(self) -> int: ...
     @property

@@ -1,4 +1,4 @@
-"""The half of opdump.dumper that needs torch: shows each backward node to the C++ half before and after it runs."""
+"""The part of opdump.dumper that needs torch: passes each backward node to the C++ part before and after it runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from opdump import _torch  # loads the operators of the namespace below
 
 _operators = torch.ops.opdump_dumper
 
-# The formulas of one name are numbered; PyTorch 1.5 numbered only where there were several. Those names:
+# torch numbers the formulas of one name; PyTorch 1.5 numbered them only if there were several. These names:
 _NUMBERED = frozenset(
     f"{name}Backward"
     for name in """
@@ -22,7 +22,7 @@ _NUMBERED = frozenset(
     Std StdMean Sub Sum Threshold Transpose TrueDivide Unsqueeze Var VarMean Xor
     """.split()
 )
-# Saved variables that are numbers of any kind, which Python does not tell apart from integers and floats.
+# Saved variables that are numbers of any kind, which Python does not distinguish from integers and floats.
 _SCALARS = frozenset(
     "alpha beta exponent lambd lower max max_val min min_val negative_slope other threshold upper value".split()
 )
@@ -38,7 +38,7 @@ _owns_recording = False  # the recording of acl.json
 
 
 class _Hidden:
-    """What is done inside is not the program's: its modes, subclasses and profilers do not see it."""
+    """Hides the work inside from the program's modes, subclasses and profilers."""
 
     def __enter__(self) -> None:
         _torch.hide()
@@ -103,8 +103,8 @@ def _find_nodes(tensors):
 
 
 def _node_name(node, native: bool) -> str | None:
-    """What the node is called in the file; None if it is not recorded. Nodes of a formula have a number at the end:
-    those of torch.autograd.Function and the engine's own (AccumulateGrad) do not, and what they run is recorded instead."""
+    """The node's name in the file; None if it is not recorded. Nodes of a formula have a number at the end:
+    those of torch.autograd.Function and the engine's own (AccumulateGrad) do not; the operators that they run are recorded."""
     match = _NODE.fullmatch(type(node).__name__)
     if not match or isinstance(node, torch._C._FunctionBase):
         return None
@@ -117,8 +117,8 @@ def _node_name(node, native: bool) -> str | None:
 
 @functools.lru_cache(maxsize=None)
 def _saved_names(node_type: type, has_hooks: bool) -> tuple[str, ...]:
-    """The attributes to be read. With `has_hooks` none that are tensors: reading them would call the program's hooks once
-    more, which may count, or give a tensor away only once (torch.utils.checkpoint)."""
+    """The attributes to read. With `has_hooks` no tensors: reading them would call the program's hooks once
+    more, and a hook may count its calls or return a tensor only once (torch.utils.checkpoint)."""
     names = [name for name in dir(node_type) if name.startswith("_saved_")]
     return tuple(name for name in names if not (has_hooks and hasattr(node_type, "_raw" + name)))
 
@@ -177,7 +177,7 @@ def _end(name: str, grad_inputs, grad_outputs) -> None:
 
 
 def _classify(name: str, value):
-    """The number of its kind in the file, and the value as an operator can take it; None for what is not written."""
+    """The number of its kind in the file, and the value in a form that operators accept; None if it is not written."""
     if isinstance(value, torch.Tensor):
         return _TENSOR, value
     if isinstance(value, bool):
@@ -195,12 +195,12 @@ def _classify(name: str, value):
 
 
 def _signed(number: int) -> int:
-    """torch shows some negative numbers as unsigned ones."""
+    """Restores negative numbers that torch returns as unsigned."""
     return number - (1 << 64) if number >= 1 << 63 else number
 
 
 def start(mode, *, dump_path, load_path, with_acl, bug_compatible, node_names, device_type) -> None:
-    """Begins a mode; the one that is under way ends."""
+    """Begins a mode and ends the current one."""
     global _engine, _bootstrap, _register_hooks
     stop()
     if with_acl:
@@ -220,7 +220,7 @@ def start(mode, *, dump_path, load_path, with_acl, bug_compatible, node_names, d
 
 
 def stop() -> str:
-    """Ends the mode, if there is one. What of the file was lost, or ""."""
+    """Ends the mode, if there is one. Returns the file's loss, or ""."""
     global _engine
     if _engine is not None:
         Variable._execution_engine = _engine
@@ -234,7 +234,7 @@ def stop() -> str:
 
 
 def _joining(bootstrap):
-    """Operators of a thread are seen if it says so; a new one does not inherit that."""
+    """Enables recording for the calling thread; new threads do not inherit it."""
 
     @functools.wraps(bootstrap)
     def joined(self):

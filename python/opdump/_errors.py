@@ -1,28 +1,28 @@
-"""What the reading half raises. The text is the core's: where, what, and what was expected."""
+"""Exceptions of the reading part. The text comes from the core: where, what, and what was expected."""
 
 from __future__ import annotations
 
 
 class Error(Exception):
-    """Something opdump could not do. `code` is "usage", "config", "not_found", "io", "corrupt", "unsupported", "limit" or
+    """A failure of opdump. `code` is "usage", "config", "not_found", "io", "corrupt", "unsupported", "limit" or
     "internal"."""
 
     code: str = "internal"
 
 
 class ConfigError(Error, ValueError):
-    """A configuration or an argument is wrong. The text of a configuration's begins with file:line:column."""
+    """Wrong configuration or argument. For a configuration the text begins with file:line:column."""
 
 
 class NotFoundError(Error, FileNotFoundError):
-    """There is no such path, operator or slot, or no dump in it."""
+    """No such path, operator or slot, or no dump at the path."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 class ReadError(Error, OSError):
-    """The system refused to read or write."""
+    """The operating system failed to read or write."""
 
     def __str__(self) -> str:
         return str(self.args[0])

@@ -1,4 +1,4 @@
-"""torch.utils.data.DataLoader with workers: what the order in which batches arrive must not change, and how workers end."""
+"""torch.utils.data.DataLoader with workers: makes recordings independent of the order of batches, and ends workers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _sets: dict[int, int] = {}  # how many sets of workers began in a step
 
 
 def install(begin_worker: Callable[[str, int], None]) -> None:
-    """`begin_worker(name, step)` is called in a worker before it does anything; the step is the one in which it was made."""
+    """Calls `begin_worker(name, step)` in a worker before anything else; `step` is the step that created it."""
     global _begin_worker
     _begin_worker = begin_worker
     receiver = dataloader._MultiProcessingDataLoaderIter
@@ -28,7 +28,7 @@ def install(begin_worker: Callable[[str, int], None]) -> None:
 
 
 def forget() -> None:
-    """Counts from 0 again."""
+    """Restarts the count at 0."""
     _sets.clear()
 
 
@@ -45,7 +45,7 @@ def _counted(init: Callable[..., None]) -> Callable[..., None]:
 
 
 def _unrecorded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A batch is rebuilt when it arrives, and workers race each other: in which step that happens means nothing."""
+    """Hides the rebuilding of batches: workers race each other, so its step is arbitrary."""
 
     @functools.wraps(function)
     def unrecorded(*args: Any, **kwargs: Any) -> Any:
@@ -59,7 +59,7 @@ def _unrecorded(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class WorkerLoop:
-    """What a worker runs. One that is not forked gets it pickled, with the step and the number of its set."""
+    """The function of a worker. A worker that is not forked gets it pickled, with the step and the number of its set."""
 
     def __init__(self, loop: Callable[..., None], step: int | None = None, number: int = 0) -> None:
         functools.update_wrapper(self, loop)
@@ -87,8 +87,8 @@ def _rebuild(step: int, number: int) -> WorkerLoop:
 
 
 class _Resting:
-    """A worker's queue of work. While a worker waits it may be ended by a signal that runs no code of Python, as persistent
-    ones are when the program ends: before that, everything is on disk and the status says so."""
+    """A worker's queue of work. A signal that runs no Python code may end a waiting worker, as happens to persistent
+    workers at the end of the program. Before it waits, everything is therefore on disk and the status is "idle"."""
 
     def __init__(self, work: Any) -> None:
         self._work = work

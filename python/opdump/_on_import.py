@@ -1,6 +1,6 @@
-"""Starts recording at the moment a program has imported torch, and not before: a program that never does pays nothing.
+"""Starts recording when a program has imported torch. A program that never imports torch pays nothing.
 
-Only the standard library is used here, and little of it, because every Python process under `opdump run` loads this file.
+This file uses only a small part of the standard library, because every Python process under `opdump run` loads it.
 """
 
 import os
@@ -13,12 +13,12 @@ def config():
 
 
 def attached():
-    """The module opdump._attach if it is in use, else None."""
+    """The module opdump._attach if it was imported, else None."""
     return sys.modules.get("opdump._attach")
 
 
 class _TorchFinder:
-    """Finds torch as the finders behind it do, and calls `then` when its module body has run."""
+    """Finds torch through the finders after it, and calls `then` when torch's module body has run."""
 
     def __init__(self, then):
         self.then = then
@@ -43,7 +43,7 @@ class _TorchFinder:
 
 
 def _run_safely(then):
-    """What fails in us must not fail the program's import. SystemExit passes: the configuration is wrong."""
+    """Keeps failures of opdump out of the program's import. SystemExit propagates: the configuration is wrong."""
     try:
         then()
     except Exception as error:
@@ -51,7 +51,7 @@ def _run_safely(then):
 
 
 def call_after_torch(then):
-    """With the import of torch, or at once if torch is there."""
+    """Calls it after the import of torch, or at once if torch is imported."""
     if "torch" in sys.modules:
         _run_safely(then)
     else:
@@ -59,7 +59,7 @@ def call_after_torch(then):
 
 
 def tell_run():
-    """For `opdump run`: the program asked for a dump, which is on disk whenever it ends."""
+    """Reports to `opdump run` that the program requested a dump, which is on disk whenever the program ends."""
     if path := os.environ.get("OPDUMP_RUN_REPORT"):
         with open(path, "a", encoding="ascii") as report:
             report.write("+-")
@@ -75,7 +75,7 @@ def start_with_torch():
     """Begins recording with the import of torch if the environment names a configuration; at once if torch is there."""
     if config() is None or any(isinstance(f, _TorchFinder) and f.then is _start for f in sys.meta_path):
         return
-    # Children that record are of one run, also if this process never does.
+    # Children that record belong to one run, even if this process never records.
     os.environ.setdefault("OPDUMP_RUN_ID", os.urandom(8).hex())
     if attached() is None:
         call_after_torch(_start)

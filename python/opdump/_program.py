@@ -1,4 +1,4 @@
-"""The command `opdump` of a package that pip installed: the program lies in the package."""
+"""The command `opdump` of a package installed by pip: starts the program inside the package."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Dumps and comparisons: opdump._core with the conveniences of Python. pandas is imported by what returns a DataFrame."""
+"""Dumps and comparisons: a Python interface to opdump._core. Functions that return a DataFrame import pandas."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ StrPath = Union[str, "os.PathLike[str]"]
 
 
 class DumpSet:
-    """A dump on disk: names, tables and headers are read at once, tensors when they are asked for.
+    """A dump on disk. Names, tables and headers are read at once, tensors on demand.
 
     Iterating gives the operators, sorted by rank, step, graph and order of execution.
     """
@@ -45,12 +45,12 @@ class DumpSet:
 
     @property
     def problems(self) -> list[str]:
-        """What in the dump could not be used, each with its path."""
+        """Problems of the dump, each with its path."""
         return self._core.problems
 
     @property
     def statuses(self) -> dict[int, dict[str, Any]]:
-        """How each rank's recording ended; without those of other tools."""
+        """The recording status of each rank; empty for dumps of other tools."""
         return self._core.statuses
 
     def __len__(self) -> int:
@@ -61,7 +61,7 @@ class DumpSet:
 
     def find(self, name: str | None = None, *, type: str | None = None, rank: int | None = None,
              step: int | None = None) -> list[_core.Operator]:
-        """The executions of operators called `name`, or whose name ends with "/" + `name`, or else contains it."""
+        """The executions of the operator called `name`; else of those whose name ends with "/" + `name`; else contains it."""
         if name is not None and not isinstance(name, str):
             raise TypeError(f"name must be a str, not {_kind(name)}")
         found = [op for op in self.operators
@@ -72,22 +72,22 @@ class DumpSet:
         return next((chosen for test in tests if (chosen := [op for op in found if test(op)])), [])
 
     def __getitem__(self, name: str) -> _core.Operator:
-        """The first execution of the operator that find() means. KeyError if there is none."""
+        """The first execution that find() returns. KeyError if there is none."""
         if not isinstance(name, str):
             raise TypeError(f"operators are found by their names, not by {_kind(name)}; the first one is operators[0]")
         found = self.find(name)
         if not found:
-            raise KeyError(f"{name} is no operator of {self.path}")
+            raise KeyError(f"{name} is not an operator of {self.path}")
         return found[0]
 
     def to_frame(self) -> pandas.DataFrame:
-        """A row for each slot: where it belongs, dtype, shape, file, and the reason if it has no data."""
+        """A row for each slot: its operator, dtype, shape, file, and the reason if it has no data."""
         import pandas
 
         return pandas.DataFrame(self._core.slot_columns())
 
     def statistics(self, *, compute: bool = True) -> pandas.DataFrame:
-        """A row for each slot with its statistics, under their names in statistic.csv. Where the dump keeps only the tensor
+        """A row for each slot with its statistics, named as in statistic.csv. If the dump has only the tensor,
         they are computed from it, unless `compute` is False."""
         import pandas
 
@@ -98,14 +98,14 @@ class DumpSet:
 
 
 class Comparison:
-    """The judgement of two dumps."""
+    """The result of comparing two dumps."""
 
     def __init__(self, core: _core.Comparison) -> None:
         self._core = core
 
     @property
     def outcome(self) -> str:
-        """ "same", "differs", "incomplete" (no difference found, but not everything could be looked at) or
+        """ "same", "differs", "incomplete" (no difference found, but not everything could be compared) or
         "nothing_compared"."""
         return self._core.outcome
 
@@ -129,12 +129,12 @@ class Comparison:
 
     @property
     def notes(self) -> list[str]:
-        """What was assumed."""
+        """Assumptions of the comparison."""
         return self._core.notes
 
     @property
     def incomplete(self) -> list[str]:
-        """Why the answer may not be whole."""
+        """Reasons why the result may be incomplete."""
         return self._core.incomplete
 
     @property
@@ -150,7 +150,7 @@ class Comparison:
                                na_values={name: ["", "nan"] for name in _METRICS})
 
     def table(self, *, all: bool = False) -> str:
-        """What `opdump compare` prints."""
+        """The output of `opdump compare`."""
         return self._core.table(all)
 
     def __str__(self) -> str:
@@ -164,7 +164,7 @@ _METRICS = ("cosine", "max_abs", "max_rel", "relative_l2", "mean_abs", "rmse", "
 
 
 def open(path: StrPath) -> DumpSet:
-    """The dump at `path`: its root or any directory below, or a file that holds a dump.
+    """Opens the dump at `path`: its root, any directory below it, or a file that contains a dump.
 
     Raises NotFoundError if there is none, ReadError if the system refuses.
     """
@@ -173,7 +173,7 @@ def open(path: StrPath) -> DumpSet:
 
 def compare(golden: DumpSet | StrPath, actual: DumpSet | StrPath, *, rtol: float | None = None, atol: float | None = None,
             threads: int = 0) -> Comparison:
-    """Judges `actual` against `golden`, each a DumpSet or a path. Without `rtol` and `atol` the golden tensor's dtype decides;
+    """Compares `actual` with `golden`, each a DumpSet or a path. By default the golden tensor's dtype sets `rtol` and `atol`;
     `threads` 0 means one for each core."""
     for argument, value in (("rtol", rtol), ("atol", atol)):
         if value is not None and not isinstance(value, numbers.Real):
@@ -189,12 +189,12 @@ def compare(golden: DumpSet | StrPath, actual: DumpSet | StrPath, *, rtol: float
 
 
 def plan(config: StrPath | dict[str, Any], *, dialect: str = "", mode: str = "auto", strict: bool = False) -> dict[str, Any]:
-    """What the configuration, a file or the same as a dict, asks for, as `opdump plan --json` prints it. Raises ConfigError."""
+    """The plan of the configuration (a file or a dict), as printed by `opdump plan --json`. Raises ConfigError."""
     return read_plan(*name_and_text(config), dialect=dialect, mode=mode, strict=strict)
 
 
 def name_and_text(config: StrPath | dict[str, Any]) -> tuple[str, str | None]:
-    """What messages call a configuration, and its text if it is no file."""
+    """The name of a configuration in messages, and its text if it is not a file."""
     if isinstance(config, dict):
         return "configuration", json.dumps(config, indent=2)
     if not isinstance(config, (str, os.PathLike)):
@@ -207,5 +207,5 @@ def _kind(value: object) -> str:
 
 
 def read_plan(name: str, text: str | None, *, dialect: str = "", mode: str = "auto", strict: bool = False) -> dict[str, Any]:
-    """plan() of a file, or of a text that messages call `name`."""
+    """plan() of a file, or of a text with `name` in messages."""
     return json.loads(_core.plan_json(name, text, dialect, mode, strict))

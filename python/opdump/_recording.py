@@ -13,12 +13,12 @@ Config = Union[str, "os.PathLike[str]", "dict[str, Any]"]
 
 
 class Recording:
-    """A part of a program that is recorded; usable once. Made by opdump.dump()."""
+    """A recorded part of a program, created by opdump.dump(). Usable once."""
 
     def __init__(self, config: Config, *, mode: str | None, strict: bool, existing: str | None) -> None:
         self._config, self._mode, self._strict, self._existing = config, mode, strict, existing
         self.path: str | None = None
-        """The directory that the configuration names; None before the beginning."""
+        """The configured directory; None before the beginning."""
         self.complete: bool | None = None
         """Whether everything is in the dump; None until the end."""
 
@@ -43,9 +43,9 @@ class Recording:
         self.complete = _attach.stop(error)
 
     def open(self) -> DumpSet:
-        """All that is in the configuration's directory, when it is written."""
+        """Opens the dump in the configured directory after the recording."""
         from opdump import _reading
 
         if self.complete is None:
-            raise RuntimeError("the recording is not over")
+            raise RuntimeError("the recording has not ended")
         return _reading.open(self.path)

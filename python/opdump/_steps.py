@@ -1,8 +1,8 @@
-"""The grammars of step filters: the same text passes through several of them, and each refuses something else.
+"""The grammars of step filters. The same text passes through several of them, and each rejects other forms.
 
     0|3-5|10      accepted by all; both ends of a range count, and the first step is 0
 
-Each function is a scanner of linear time. The regular expressions that two of the originals use take time exponential in
+Each function is a scanner that runs in linear time. The regular expressions of two originals need time exponential in
 the length of a run of digits.
 """
 
@@ -13,11 +13,11 @@ _MAX_INT32 = 2**31 - 1
 
 
 def is_torchair(text: str) -> bool:
-    r"""What TorchAir accepts: exactly the language of ^(((\d+)|(\d+-{0,1}\d+))\|{0,1})*$ for re.match.
+    r"""True for the language that TorchAir accepts, ^(((\d+)|(\d+-{0,1}\d+))\|{0,1})*$ for re.match.
 
-    Bars between groups are optional and so groups may run together: "10-20-30" is 10-2 and 0-30. A bar must follow a digit;
-    a hyphen must stand between digits, and those between two hyphens must be enough for both. One line feed at the end is
-    accepted, and so are the digits of every script.
+    Bars between groups are optional, so groups may run together: "10-20-30" is 10-2 and 0-30. A bar must follow a digit.
+    A hyphen must be between digits, and there must be enough digits between two hyphens for both. One line feed at the
+    end is accepted, and so are the digits of every script.
     """
     if text.endswith("\n"):
         text = text[:-1]
@@ -39,7 +39,7 @@ def _number(text: str) -> int | None:
 
 
 def find_ge_fault(text: str) -> str | None:
-    """What the graph engine says of an option that it refuses; None for one that it accepts. Empty means every step.
+    """The graph engine's message for a step filter that it rejects; None if it accepts it. Empty means every step.
 
     "N" or "N-M" with N < M, in 32 bits; at most 100 groups, with single bars between them.
     """
@@ -63,7 +63,7 @@ _ADAPTER_COUNT = "dump_step only support dump <= 100 sets of data"
 
 
 def find_adapter_fault(text: str) -> str | None:
-    """What TensorFlow's adapter for NPUs says since 2023; None for what it accepts.
+    """The message of TensorFlow's NPU adapter since 2023; None if it accepts the text.
 
     It cuts the text at the bars, without an empty piece behind the last one, and each piece at its hyphens; a missing number
     passes its test of digits and counts as 0. A range of which a part is missing is not compared.
@@ -83,7 +83,7 @@ def find_adapter_fault(text: str) -> str | None:
 
 
 def find_old_adapter_fault(text: str) -> str | None:
-    """The same as the adapter said in 2021: groups of "N" or "N-M" between single bars, and nothing else."""
+    """The same for the adapter of 2021: groups of "N" or "N-M" separated by single bars, and nothing else."""
     groups = text.split("|")
     if len(groups) > MAX_GROUPS:
         return _ADAPTER_COUNT

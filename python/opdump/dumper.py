@@ -1,4 +1,4 @@
-"""PyTorch 1.5's ``torch.utils.dumper`` on the PyTorch that is installed: what each operator read and wrote, in one .h5.
+"""PyTorch 1.5's ``torch.utils.dumper`` on the installed PyTorch: the inputs and outputs of each operator in one .h5.
 
 ::
 
@@ -24,15 +24,15 @@ _NPU = 10  # as DeviceType
 
 
 class dumper:  # noqa: N801  (the original's name)
-    """A context manager; one of `use_dump`, `use_load` and `check_overflow` says what happens inside.
+    """A context manager; `use_dump`, `use_load` or `check_overflow` selects its mode.
 
-    An object serves once. `dump_path` is a directory or the .h5 file to be made, None the working directory;
-    `load_file_path` the file that `use_load` takes inputs from. `load_with_acl_dump` records the operators that got such
-    inputs as acl.json in the working directory says.
+    An object can be used once. `dump_path` is a directory or the .h5 file to create; None is the working directory.
+    `load_file_path` is the file with the inputs for `use_load`. `load_with_acl_dump` also dumps operators that got such
+    inputs, as configured by acl.json in the working directory.
 
-    `bug_compatible`: files with the bytes of the original, and its refusals. `node_names`: "1.5" calls backward nodes as
-    that version did (AddmmBackward), "native" as the installed one does (AddmmBackward0). `device_type`: what the
-    attribute DeviceType says of every tensor; 10 is an NPU, the only device that CANN's comparison takes for its -m file,
+    `bug_compatible`: write the original's bytes, and reject what it rejects. `node_names`: "1.5" uses that version's
+    names of backward nodes (AddmmBackward), "native" those of the installed version (AddmmBackward0). `device_type`: the
+    attribute DeviceType of every tensor; 10 is an NPU, the only device that CANN's comparison accepts for its -m file,
     and the default under ``opdump run --compat dumper``.
     """
 
@@ -85,7 +85,7 @@ class dumper:  # noqa: N801  (the original's name)
             warnings.warn(f"the file is not complete: {loss}", RuntimeWarning, stacklevel=2)
 
     def _default_device(self) -> int:
-        """-1: where the tensor is. A script for NPUs that runs as it is makes files that are an NPU's."""
+        """-1: the tensor's device. An unchanged script for NPUs writes files of an NPU."""
         families = os.environ.get("OPDUMP_COMPAT", "").split(",")
         return _NPU if "dumper" in families and not self._bug_compatible else -1
 
@@ -129,7 +129,7 @@ def _is_strict() -> bool:
 
 
 def _find_file(dump_path: str | None) -> str:
-    """The file that `dump_path` means. Nothing is made here."""
+    """The file that `dump_path` stands for. Creates nothing."""
     directory = os.getcwd() if dump_path is None else dump_path
     if os.path.isdir(directory):
         return os.path.join(directory, datetime.datetime.now().strftime("%Y%m%d_%H%M%S.%f") + ".h5")
@@ -142,7 +142,7 @@ def _find_file(dump_path: str | None) -> str:
 
 
 def get_op_map() -> tuple[dict[str, list[str]], dict[str, dict[str, str]]]:
-    """The operators that an NPU and a GPU call by other names, and the parameters that they do."""
+    """The operators and the parameters with different names on NPU and GPU."""
     names = {
         "NpuConvolutionBackward": ["CudnnConvolutionBackward", "ThnnConvDepthwise2DBackward"],
         "CudnnConvolutionBackward": ["NpuConvolutionBackward"],

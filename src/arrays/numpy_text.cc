@@ -25,7 +25,7 @@ using model::TensorView;
 constexpr std::uint64_t kBufferElements = 8192;  // what NumPy adds up at a time
 constexpr std::uint64_t kPairwiseBlock = 128;
 
-// The fewest digits of a number that tell it from its neighbours, as "d.ddde-05".
+// The fewest digits that distinguish a number from its neighbours, as "d.ddde-05".
 template <typename T>
 std::string scientific(T value) {
   std::array<char, 64> buffer;

@@ -1,4 +1,4 @@
-// Numbers of a tensor as NumPy computes and str() shows them.
+// Numbers of a tensor, computed and printed like in NumPy.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace opdump::arrays {
 
-// str() of a NumPy scalar: "5.0", "1e-05", "nan", "True", "(1+2j)"; "?" for dtypes that NumPy has not.
+// str() of a NumPy scalar: "5.0", "1e-05", "nan", "True", "(1+2j)"; "?" for dtypes that NumPy lacks.
 std::string numpy_text(model::DType dtype, const std::byte* element);
 
 // "[Shape: (2, 3)] [Dtype: float16] [Max: 5.0] [Min: 0.0] [Mean: 2.5]" of a contiguous tensor with elements;

@@ -1,4 +1,4 @@
-// Arrays on their way from a dump to a file, a piece at a time: they may be larger than memory.
+// Streams arrays from a dump to a file piece by piece, because they may be larger than memory.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +17,17 @@
 
 namespace opdump::arrays {
 
-// Hands out the bytes of an array, row by row.
+// Returns the bytes of an array in row-major order, piece by piece.
 class ArrayPieces {
  public:
   virtual ~ArrayPieces() = default;
   // The next bytes, whole elements; empty at the end. Valid until the next call.
   virtual Result<std::span<const std::byte>> next() = 0;
-  // Where all of the bytes lie as they are, if they do.
+  // The range of a file or memory that holds all bytes unchanged, if there is one.
   virtual std::optional<FileRange> range() const { return std::nullopt; }
   // True if scatter() can be called instead of next().
   virtual bool can_scatter() const { return false; }
-  // Hands out all bytes in any order, from several threads at once, each with its offset in the array.
+  // Passes on all bytes in any order, from several threads at once, each piece with its offset in the array.
   using Take = std::function<Result<>(std::uint64_t offset, std::span<const std::byte> bytes)>;
   virtual Result<> scatter(const Take& take) {
     (void)take;
@@ -39,7 +39,7 @@ struct Array {
   model::DType dtype = model::DType::undefined;  // a type of NumPy's
   model::Shape shape;
   std::unique_ptr<ArrayPieces> pieces;
-  // Told how many bytes more have been written, from any thread; may be empty.
+  // Called with the number of bytes just written, from any thread; may be empty.
   std::function<void(std::uint64_t bytes)> on_written = {};
 
   void note_written(std::uint64_t bytes) const {
@@ -48,7 +48,7 @@ struct Array {
   std::uint64_t byte_count() const { return model::TensorView{dtype, shape, {}, nullptr}.byte_count(); }
 };
 
-// Elements as they lie in memory or in a mapped file.
+// Elements in memory or in a mapped file.
 struct Elements {
   model::DType dtype = model::DType::undefined;  // may be packed or a small float
   std::uint64_t count = 0;
@@ -57,17 +57,17 @@ struct Elements {
   bool is_bug_compatible = false;    // 8-bit floats as msaccucmp decodes them
 };
 
-// The type that elements of `dtype` have in files: math::array_dtype, float64 for floats of 8 bits and fewer.
+// The type of elements of `dtype` in files: math::array_dtype, but float64 for floats of 8 bits and fewer.
 model::DType file_dtype(model::DType dtype);
 
-// Makes `count` elements of `kind` at `in`, of whole bytes, elements of file_dtype(kind.dtype).
+// Converts `count` elements of `kind` at `in`, in whole bytes, to elements of file_dtype(kind.dtype).
 void convert_to_file(const Elements& kind, const std::byte* in, std::byte* out, std::uint64_t count);
 
-// Elements row by row. With `view` of other strides (its data is elements.bytes), in its order.
+// Elements in row-major order. With a `view` of other strides (its data is elements.bytes), in its order.
 std::unique_ptr<ArrayPieces> make_pieces(Elements elements);
 std::unique_ptr<ArrayPieces> make_pieces(const model::TensorView& view, std::optional<FileRange> range);
 
-// What a change of the memory layout makes of elements, and what is then left of each dimension.
+// A layout conversion, and the part of each dimension that is kept afterwards.
 struct LayoutChange {
   model::Format from = model::Format::nd, to = model::Format::nd;
   model::Shape stored;  // in `from`

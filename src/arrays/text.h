@@ -1,4 +1,4 @@
-// Arrays as numpy.savetxt writes them: one number in each line, "%.18e"; complex ones " (re+imj)".
+// Arrays as text of numpy.savetxt: one number per line, "%.18e"; complex numbers as " (re+imj)".
 #pragma once
 
 #include <filesystem>
@@ -8,10 +8,10 @@
 
 namespace opdump::arrays {
 
-// How long the text of an array becomes, about.
+// The approximate length of an array's text.
 std::uint64_t text_bytes(const Array& array);
 
-// By up to `threads` threads. Errors: unsupported -- a dtype without numbers; io.
+// Uses up to `threads` threads. Errors: unsupported -- a dtype without numbers; io.
 Result<> write_text(Array& array, const std::filesystem::path& path, unsigned threads);
 
 }  // namespace opdump::arrays

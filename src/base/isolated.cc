@@ -95,7 +95,7 @@ Result<> receive_all(const Fd& pipe, const IsolationLimits& limits,
     Frame frame;
     if (!receive(pipe, &frame, sizeof frame)) return crashed();
     if (frame.bytes > (frame.kind == kPiece ? left : kMaxMessage))
-      return Error(Code::limit, "more to tell than a file of this size should have");
+      return Error(Code::limit, "more output than a file of this size can have");
     bytes.resize(frame.bytes);
     if (!receive(pipe, bytes.data(), bytes.size())) return crashed();
     if (frame.kind == kEnd) return ok();

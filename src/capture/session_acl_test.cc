@@ -194,7 +194,7 @@ TEST_F(SessionAclTest, WhoOverwroteWhatIsWatched) {
   session->before_write(11);
   watched.values[0] = 9;
   session->end(call, std::vector<Operand>{lend(watched, 0, 13)}, false);
-  EXPECT_EQ(log_lines("output 0 of watched was written to by in place, which said so"), 1);
+  EXPECT_EQ(log_lines("output 0 of watched was written to by in place, which had declared the write"), 1);
   run(*session, define(*session, "idle"), {}, {});
   EXPECT_EQ(log_lines("idle"), 0);
   ASSERT_TRUE(session->close());

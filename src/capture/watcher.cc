@@ -75,10 +75,10 @@ std::string Watcher::tell(const Output& output, const Kept& kept, const model::O
   std::string text = "output " + std::to_string(output.index) + " of " + kept.op->name;
   switch (output.announced) {
     case Announced::no:
-      text += " was overwritten while " + op.name + " ran, which did not say that it would write there";
+      text += " was overwritten while " + op.name + " ran, which had not declared the write";
       break;
     case Announced::by_operator:
-      text += " was written to by " + op.name + ", which said so";
+      text += " was written to by " + op.name + ", which had declared the write";
       break;
     case Announced::by_program:
       text += " was written to by the program, which had asked for its address, before " + op.name + " ended";

@@ -24,12 +24,12 @@ std::optional<Result<int>> parse_arguments(CLI::App& app, std::span<const char* 
 
 void add_expansion_limit(CLI::App& app) {
   const auto check = [](const std::string& text) -> std::string {
-    return parse_bytes(text) ? "" : "is " + text + "; expected a size, as 512M or 4G";
+    return parse_bytes(text) ? "" : "is " + text + "; expected a size such as 512M or 4G";
   };
   const auto set = [](const std::string& text) { set_most_expanded(parse_bytes(text).value_or(0)); };
   app.add_option_function<std::string>(
          "--max-expand", set,
-         "How much may become of what lies compressed, and of a tensor as text: "
+         "Limit for compressed data once expanded, and for a tensor written as text: "
          "4G; default: 1G, for large files 256 times their size")
       ->type_name("SIZE")
       ->check(CLI::Validator(check, ""));

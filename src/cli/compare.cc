@@ -42,11 +42,11 @@ Examples:
 
 void declare(CLI::App& app, CompareArguments& arguments) {
   app.add_option("GOLDEN", arguments.golden,
-                 "The dump that is right: its root or any directory below, or a file of it")
+                 "The trusted dump: its root, any directory below it, or one file")
       ->required();
-  app.add_option("ACTUAL", arguments.actual, "The dump to judge")->required();
+  app.add_option("ACTUAL", arguments.actual, "The dump to compare with it")->required();
   app.add_option("--csv", arguments.csv_path, "Write one row for each pair of tensors to this file");
-  app.add_flag("--json", arguments.json, "Print JSON lines instead of a table, a summary last");
+  app.add_flag("--json", arguments.json, "Print JSON lines instead of a table, then a summary");
   app.add_flag("--all", arguments.all, "List every operator, also those that match");
   app.add_option("--rtol", arguments.options.rtol, "Relative tolerance for every dtype")
       ->check(not_negative());

@@ -26,15 +26,15 @@ namespace {
 constexpr std::uint64_t kBigFile = 32 << 20;  // converted alone, by all threads
 
 void declare(CLI::App& app, ConvertArguments& arguments) {
-  app.add_option("DUMP", arguments.path, "A dump: its root or any directory below")->required();
-  app.add_option("-o,--output", arguments.output, "Where the files go; made if it is missing")->required();
+  app.add_option("DUMP", arguments.path, "A dump: its root or any directory below it")->required();
+  app.add_option("-o,--output", arguments.output, "The output directory; created if it is missing")
+      ->required();
   app.add_option("--to", arguments.to,
                  "npy (default), bin, txt, pt: a file for each tensor; npz, safetensors: one for each step")
       ->check(CLI::IsMember({"npy", "bin", "txt", "pt", "npz", "safetensors"}));
-  app.add_option("--format", arguments.format,
-                 "The layout to bring accelerator's tensors into: NCHW, ND, ...");
+  app.add_option("--format", arguments.format, "Convert accelerators' tensors to this layout: NCHW, ND, ...");
   add_filter(app, arguments.filter);
-  app.add_option("--slot", arguments.slot, "Only this slot of each: input.0, output.1, ...");
+  app.add_option("--slot", arguments.slot, "Only this slot of each operator: input.0, output.1, ...");
   add_expansion_limit(app);
   app.footer(
       "Examples:\n"

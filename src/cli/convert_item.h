@@ -1,4 +1,4 @@
-// The files that `opdump convert` writes: one for a tensor, or one for all tensors of a step.
+// The output files of `opdump convert`: one for each tensor, or one for all tensors of a step.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace opdump::cli {
 struct ConvertTarget {
   std::filesystem::path output;
   std::string to;  // "npy", "bin", "txt", "pt"; "npz", "safetensors": a file for each step
-  std::optional<model::Format> format;  // the layout to bring tensors into
-  std::string slot;                     // the only one of each operator: see is_meant
+  std::optional<model::Format> format;  // the layout to convert tensors to
+  std::string slot;                     // only this slot of each operator: see is_meant
 
   bool is_dump() const { return to != "bin" && to != "txt" && to != "pt"; }  // that opdump reads
   bool is_file_each() const { return to != "npz" && to != "safetensors"; }
@@ -41,9 +41,9 @@ class ItemLister {
   ItemLister(const dump::Runs& runs, std::span<const std::uint32_t> chosen, const ConvertTarget& target)
       : runs_(&runs), chosen_(chosen), target_(&target) {}
 
-  // How often to call next(), `tensors` being how many are wanted.
+  // The number of calls of next() for `tensors` selected tensors.
   std::uint64_t rounds(std::uint64_t tensors) const;
-  // The next ones: some thousand tensors, or the steps of some thousand executions. Errors: as SlotNames.
+  // The next files: a few thousand tensors, or the steps of a few thousand executions. Errors: as SlotNames.
   Result<std::vector<ConvertItem>> next();
 
  private:
@@ -66,7 +66,7 @@ struct ItemResult {
   std::uint64_t converted = 0;
   SpilledTexts failures;  // "NAME: why", one for each tensor that could not be
 };
-// `on_done` is told how many of the item's bytes more are done, from any thread, and need not learn of all.
+// `on_done` gets the number of the item's bytes just processed, from any thread; some may be left out.
 using OnDone = std::function<void(std::uint64_t bytes)>;
 ItemResult convert_item(const dump::Runs& runs, const ConvertItem& item, const ConvertTarget& target,
                         unsigned threads, const OnDone& on_done);

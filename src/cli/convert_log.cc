@@ -42,7 +42,7 @@ class LogMerger {
             std::string_view old_log)
       : runs_(runs), chosen_(chosen), wanted_(wanted), old_(old_log) {}
 
-  // Whether there is an operator to tell of. To be called first.
+  // True if there is an operator to write. Call it first.
   Result<bool> look() {
     bool is_any = false;
     OPDUMP_CHECK_OK(visit(

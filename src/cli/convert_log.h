@@ -1,5 +1,5 @@
-// operators.jsonl beside what `opdump convert` writes, so that the files, which are a dump again, have full
-// names, source lines and what was not dumped.
+// Writes operators.jsonl beside the output of `opdump convert`, which is itself a dump: full names, source
+// lines, and slots without data.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace opdump::cli {
 
-// Writes what the dump knows of the operators of `chosen`, and of their slots without data that are wanted,
-// into OUTPUT/rank_N/operators.jsonl. Lines of other operators that are there already stay, next to those
-// that they follow. Nothing is written for ranks of whose operators the dump knows nothing. Errors: io.
+// Writes the dump's properties of the operators of `chosen`, and their selected slots without data, to
+// OUTPUT/rank_N/operators.jsonl. Existing lines of other operators stay, in their order. Writes nothing
+// for ranks without known operators. Errors: io.
 Result<> write_operator_logs(const dump::Runs& runs, std::span<const std::uint32_t> chosen,
                              const std::string& wanted, const std::filesystem::path& output);
 

@@ -1,4 +1,4 @@
-// What `opdump convert` is asked for, and what is known of it before there is work to divide.
+// The task of `opdump convert`: its options, and everything known before the work is divided.
 #pragma once
 
 #include <cstddef>
@@ -22,12 +22,12 @@ struct ConvertPlan {
   dump::DumpSet dump;
   Chosen chosen;  // of its runs
   std::uint64_t tensors = 0, bytes = 0;
-  std::string digest;  // of what decides about the files that are made
+  std::string digest;  // of everything that determines the output files
 };
 
-// Looks at everything once, and makes the directories: what can go wrong before there is work to divide does.
+// Checks everything once and creates the directories, so that errors occur before the work is divided.
 // Errors: as DumpSet::open and select_runs; not_found -- there is no tensor; io -- a directory cannot be
-// made, or leads elsewhere.
+// created, or is a link.
 Result<ConvertPlan> make_convert_plan(const ConvertArguments& arguments, const ConvertTarget& target,
                                       const LogSink& tell);
 

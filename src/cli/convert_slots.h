@@ -1,4 +1,4 @@
-// The tensors of a dump as files of other formats, for `opdump convert`.
+// Names and selection of the tensors that `opdump convert` writes.
 #pragma once
 
 #include <filesystem>
@@ -13,29 +13,29 @@
 
 namespace opdump::cli {
 
-// "rank_0/graph_0/step_3": where the tensors of a step of a graph go, without an end.
+// "rank_0/graph_0/step_3": the path for the tensors of a step of a graph, without extension.
 std::filesystem::path place_of(const dump::Runs::Section& section);
-// Whether they go to one place.
+// True if both go to the same path.
 bool have_same_place(const dump::Runs::Section& a, const dump::Runs::Section& b);
 
-// Whether it is the slot that the user means: "output.0", or any if `wanted` is empty.
+// True if the user selected the slot: `wanted` is its name ("output.0") or empty.
 bool is_meant(const dump::Slot& slot, const std::string& wanted);
-// Whether a tensor has data, and is the one of its operator that the user means.
+// True if a tensor has data and the user selected its slot.
 bool is_wanted(const dump::Slot& slot, const std::string& wanted);
 
-// What the tensors of one step are called: "convolution-op0.output.0", each unlike any other of the step.
+// Names for the tensors of one step, unique within the step: "convolution-op0.output.0".
 class SlotNames {
  public:
-  // Of the next tensor, of an execution called `op`. Errors: io -- there is no room to remember it.
+  // The name of the next tensor, of an execution of `op`. Errors: io -- no space to store it.
   Result<std::string> next(const std::string& op, const dump::Slot& slot);
 
  private:
   KeyNumbers counts_;  // of each name, how often it was wanted
 };
 
-// An array in the layout `format`, where the dump says in which it is; else as it lies. What the padding of a
-// layout added is cut off where the dump says how large the tensor was. Errors: as dump::StoredTensor::read
-// and change_layout.
+// An array in the layout `format` if the dump records the stored layout; else unchanged. Padding is removed
+// if the dump records the original shape. Errors: as dump::StoredTensor::read and
+// change_layout.
 Result<arrays::Array> open_slot(const dump::Slot& slot, std::optional<model::Format> format,
                                 unsigned threads);
 

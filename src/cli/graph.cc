@@ -17,13 +17,13 @@ struct GraphVerb {
   Result<int> (*run)(std::span<const char* const> args);
 };
 constexpr std::array kGraphVerbs{
-    GraphVerb{"convert", "Turn a ge_proto text into the JSON that atc --mode=5 makes of it",
-              run_graph_convert},
-    GraphVerb{"find", "Find the graph of a dump among all that were built", run_graph_find},
+    GraphVerb{"convert", "Convert a ge_proto text to the JSON that atc --mode=5 writes", run_graph_convert},
+    GraphVerb{"find", "Find the graph of a dump among all graphs of the run", run_graph_find},
 };
 
 std::string graph_help() {
-  std::string text = "Graphs that CANN's graph engine or opdump dumped.\n\nusage: opdump graph VERB ...\n\n";
+  std::string text =
+      "Works on graphs dumped by CANN's graph engine or opdump.\n\nusage: opdump graph VERB ...\n\n";
   for (const GraphVerb& verb : kGraphVerbs) {
     text.append("  ").append(verb.name).append(9 - verb.name.size(), ' ');
     text.append(verb.summary).append("\n");

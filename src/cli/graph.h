@@ -1,4 +1,4 @@
-// `opdump graph ...`: graphs as CANN's graph engine writes them. One file for each word after it.
+// `opdump graph VERB`: works on graphs of CANN's graph engine. One file for each verb.
 #pragma once
 
 #include <span>

@@ -13,7 +13,7 @@ namespace opdump::cli {
 
 Result<int> run_graph_convert(std::span<const char* const> args) {
   std::string file, output;
-  CLI::App app("Turns a ge_proto text into the JSON that atc --mode=5 makes of it.", "opdump graph convert");
+  CLI::App app("Converts a ge_proto text to the JSON that atc --mode=5 writes.", "opdump graph convert");
   app.add_option("FILE", file, "ge_proto_*.txt")->required();
   app.add_option("-o,--output", output, "The file to write; default: stdout");
   app.footer("Example:\n  opdump graph convert ge_proto_00000001_graph_1_Build.txt -o fusion.json");
@@ -22,7 +22,7 @@ Result<int> run_graph_convert(std::span<const char* const> args) {
   OPDUMP_TRY(const std::string text, read_file(file, format::kMaxGeGraphBytes));
   auto model = format::decode_ge_graph(text);
   if (!model) return Error(model.error().code(), file + ":" + model.error().message());
-  // Bytes that are no UTF-8 are told as U+FFFD: JSON has no others.
+  // Bytes that are not UTF-8 become U+FFFD, because JSON allows no others.
   const std::string json =
       format::ge_graph_json(*model).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
   if (output.empty())

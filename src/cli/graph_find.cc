@@ -18,10 +18,11 @@ struct FindArguments {
 };
 
 void declare(CLI::App& app, FindArguments& arguments) {
-  app.add_option("DIRECTORY", arguments.directory, "Where ge_proto_*_Build.txt are, there or below")
+  app.add_option("DIRECTORY", arguments.directory,
+                 "The directory of ge_proto_*_Build.txt, searched recursively")
       ->required();
-  app.add_option("DUMP", arguments.dump, "The dump of the run; default: it is in DIRECTORY, too");
-  app.add_option("--op", arguments.op, "The graph that holds this operator");
+  app.add_option("DUMP", arguments.dump, "The dump of the run; default: DIRECTORY");
+  app.add_option("--op", arguments.op, "Only graphs that contain this operator");
   app.add_flag("--json", arguments.json, "Print one JSON record");
   app.footer(
       "Examples:\n"
@@ -31,9 +32,9 @@ void declare(CLI::App& app, FindArguments& arguments) {
 
 Error none_chosen(const dump::GeGraphSearch& search, const FindArguments& arguments) {
   if (search.candidates.empty())
-    return {
-        Code::not_found,
-        arguments.directory + ": there is no ge_proto_*_Build.txt; DUMP_GE_GRAPH=2 makes a run write them"};
+    return {Code::not_found,
+            arguments.directory +
+                ": there is no ge_proto_*_Build.txt; run the program with DUMP_GE_GRAPH=2 to write them"};
   std::string message =
       arguments.directory + ": none of " + std::to_string(search.candidates.size()) + " graphs ";
   message += arguments.op.empty()
@@ -61,7 +62,7 @@ Json to_json(const dump::GeGraphSearch& search, const std::vector<std::filesyste
 
 Result<int> run_graph_find(std::span<const char* const> args) {
   FindArguments arguments;
-  CLI::App app("Finds the graph of a dump, and the directory of the dump that holds what it executed.",
+  CLI::App app("Finds the graph of a dump, and the directory of the dump with the graph's data.",
                "opdump graph find");
   declare(app, arguments);
   if (auto done = parse_arguments(app, args)) return std::move(*done);

@@ -1,4 +1,4 @@
-// The graphs of a dump, and which of their nodes the executions in the dump are.
+// The graphs of a dump, and the node of each execution in the dump.
 #pragma once
 
 #include <cstddef>
@@ -23,12 +23,12 @@ struct NodeSlot {
   std::uint32_t index = 0;
 };
 
-// One graph: of an .ir with sub-graphs each is one.
+// One graph. In an .ir with sub-graphs each of them is one.
 struct GraphEntry {
-  std::optional<std::uint32_t> rank;  // none of a file that is read by itself
+  std::optional<std::uint32_t> rank;  // none for a single file
   std::int64_t id = 0;
   std::filesystem::path path;
-  std::vector<std::int64_t> history;  // the steps in which it was executed, as far as the dump tells
+  std::vector<std::int64_t> history;  // the steps that executed it, as far as known
   model::Graph graph;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<NodeSlot>>
       readers;  // by node, output: inputs
@@ -36,7 +36,7 @@ struct GraphEntry {
 
 class Graphs {
  public:
-  // The graphs of every rank; none is fine. What cannot be read is listed in problems(). Errors: io.
+  // The graphs of every rank; there may be none. problems() lists unreadable files. Errors: io.
   static Result<Graphs> read(const dump::DumpSet& dump);
   // The graphs of an .ir or a .pb. Errors: not_found, io, corrupt, limit.
   static Result<Graphs> read_file(const std::filesystem::path& path);
@@ -48,8 +48,8 @@ class Graphs {
     const GraphEntry* entry = nullptr;
     std::size_t node = 0;
   };
-  // The node of an execution, found by its name: that of the same graph, else the only one of its rank. Dumps
-  // of releases up to 2.2 keep the last part of names only, and so may it be. Null if there is none.
+  // The node of an execution, found by name: in the same graph, else the only one of its rank. Dumps of
+  // releases up to 2.2 keep only the last part of names, which then must match. Null if there is none.
   Place find(const dump::OperatorRun& run) const;
 
  private:
@@ -63,9 +63,9 @@ class Graphs {
       by_last_part_;
 };
 
-// "Default/conv1-Conv2d/convolution-op0 output.0", "weight conv1.weight"; empty if the graph does not tell.
+// "Default/conv1-Conv2d/convolution-op0 output.0", "weight conv1.weight"; empty if it is not in the graph.
 std::string describe_source(const GraphEntry& entry, const model::Source& source);
-// {"operator":...,"slot":...} or {"parameter":...,"role":...}; null if the graph does not tell.
+// {"operator":...,"slot":...} or {"parameter":...,"role":...}; null if it is not in the graph.
 Json source_json(const GraphEntry& entry, const model::Source& source);
 
 // "Default/relu-ReLU/relu-op0 input.0", once for each input that reads the output.

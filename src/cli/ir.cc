@@ -31,11 +31,11 @@ struct IrArguments {
 };
 
 void declare(CLI::App& app, IrArguments& arguments) {
-  app.add_option("DUMP", arguments.path, "A dump: its root or any directory below; or an .ir or .pb file")
+  app.add_option("DUMP", arguments.path, "A dump: its root or any directory below it; or an .ir or .pb file")
       ->required();
   app.add_option("--source", arguments.source,
-                 "Operators made by a line: train.py:175, train.py:170-180, train.py");
-  app.add_option("--op", arguments.op, "Operators of this name, or with this in their name");
+                 "Operators of a source line: train.py:175, train.py:170-180, train.py");
+  app.add_option("--op", arguments.op, "Operators with this name, or with this text in their name");
   app.add_option("--step", arguments.step, "Only graphs that this step executed, and its files");
   app.add_flag("--json", arguments.json, "Print one JSON record for each graph or operator");
   app.footer(
@@ -217,13 +217,13 @@ Error no_line(const ChosenEntries& all, const SourceLines& lines, const std::str
     if (const int line = line_in(made, lines); line > 0) known.push_back(line);
     if (!made.op.source_file.empty()) files.insert(made.op.source_file);
   }
-  const std::string message = "no operator was made by " + text;
+  const std::string message = "no operator belongs to " + text;
   if (!known.empty())
     return Error(Code::not_found, message + "; lines of " + lines.file +
-                                      " that made operators: " + compare::format_ranges(std::move(known)));
+                                      " with operators: " + compare::format_ranges(std::move(known)));
   const std::vector<std::string_view> words(files.begin(), files.end());
   if (words.empty()) return Error(Code::not_found, message + "; the graphs name no source files");
-  return Error(Code::not_found, message + "; operators were made in " +
+  return Error(Code::not_found, message + "; operators belong to " +
                                     join_or(std::span(words).first(std::min<std::size_t>(words.size(), 5))));
 }
 
@@ -318,7 +318,7 @@ Result<int> answer(const Graphs& graphs, const dump::DumpSet* dump, const IrArgu
 }  // namespace
 
 Result<int> run_ir(std::span<const char* const> args) {
-  CLI::App app("Lists the graphs of a dump, or the operators that a line of the program made.", "opdump ir");
+  CLI::App app("Lists the graphs of a dump, or the operators of a source line.", "opdump ir");
   IrArguments arguments;
   declare(app, arguments);
   if (auto done = parse_arguments(app, args)) return *done;

@@ -30,10 +30,9 @@ struct LsArguments {
 };
 
 void declare(CLI::App& app, LsArguments& arguments) {
-  app.add_option("DUMP", arguments.path, "A dump: its root or any directory below, or a file of it")
-      ->required();
+  app.add_option("DUMP", arguments.path, "A dump: its root, any directory below it, or one file")->required();
   add_filter(app, arguments.filter);
-  app.add_flag("--json", arguments.json, "Print one JSON record for each operator, a summary last");
+  app.add_flag("--json", arguments.json, "Print one JSON record for each operator, then a summary");
   add_expansion_limit(app);
   app.footer(
       "Examples:\n"
@@ -87,7 +86,7 @@ class Overflowed {
     return overflowed;
   }
 
-  // By name if it is in the dump, else as the record tells it. Errors: io -- there is no room.
+  // Its name if it is in the dump, else as in the record. Errors: io -- no space.
   Result<std::string> name(const dump::Overflow& overflow) {
     OPDUMP_TRY(const std::uint64_t* const number, numbers_.at(key_of(overflow)));
     if (*number == 0)
@@ -124,14 +123,15 @@ Result<> print_summary(const dump::DumpSet& dump, Totals& totals, std::size_t ru
   text += "\n";
   for (const auto& [rank, status] : dump.statuses()) {
     text += "rank " + std::to_string(rank) + ": recording ";
-    text += status.state == "recording" ? "did not end: it was interrupted, or still runs" : status.state;
+    text +=
+        status.state == "recording" ? "is unfinished: it was interrupted or is still running" : status.state;
     if (!status.runtime.empty()) text += ", " + status.runtime;
     if (!status.opdump_version.empty()) text += ", opdump " + status.opdump_version;
     text += "\n";
     if (status.tail_step >= 0)
-      text += "  what is listed as step " + std::to_string(status.tail_step) + " ran after the last step\n";
+      text += "  the operators of step " + std::to_string(status.tail_step) + " ran after the last step\n";
     if (status.cut_step >= 0)
-      text += "  the program was stopped in step " + std::to_string(status.cut_step) + "\n";
+      text += "  the program was interrupted in step " + std::to_string(status.cut_step) + "\n";
     for (const dump::Loss& loss : status.losses)
       text += "  missing: " + std::to_string(loss.count) + " x " + loss.what + " (" + loss.reason + ")\n";
   }
@@ -170,7 +170,7 @@ void list_text(const dump::DumpSet& dump, const Chosen& chosen) {
 }
 
 // Prints `record` without its end, and the beginning of an array in it whose elements, which may be very
-// many, are told one by one. `begin` is what it begins with.
+// many, are printed one by one. `begin` is the beginning of the record.
 void print_open(const Json& record, std::string_view array, std::string_view begin = "{") {
   std::string text = json_text(record);
   text.back() = ',';

@@ -70,11 +70,11 @@ Result<InputValue> read_value(const fs::path& path, const InputSlot& slot) {
     return Error(Code::usage, what + " is in Fortran order; save it with numpy.ascontiguousarray");
   if (header->dtype != slot.dtype)
     return Error(Code::usage, what + " is " + std::string(model::dtype_info(header->dtype).name) +
-                                  "; the model takes " + std::string(model::dtype_info(slot.dtype).name));
+                                  "; the model expects " + std::string(model::dtype_info(slot.dtype).name));
   if (!fits(header->shape, slot)) {
     const auto dims = header->shape.dims();
     return Error(Code::usage, what + " has the shape " + spell({dims.begin(), dims.end()}) +
-                                  "; the model takes " + spell(slot.dims));
+                                  "; the model expects " + spell(slot.dims));
   }
   InputValue value{header->shape, file.bytes().subspan(header->data_offset, header->data_bytes()), {}, {}};
   const bool is_aligned = reinterpret_cast<std::uintptr_t>(value.bytes.data()) % 16 == 0;
@@ -100,10 +100,10 @@ Result<std::vector<std::byte>> random_elements(model::DType dtype, std::uint64_t
   const model::DTypeInfo& info = model::dtype_info(dtype);
   const bool is_small_float = info.kind == model::DTypeKind::floating && info.bits < 16;
   if (info.bits < 8 || is_small_float || info.kind == model::DTypeKind::complex)
-    return Error(Code::unsupported, "there are no random numbers for " + std::string(info.name));
+    return Error(Code::unsupported, "cannot generate random values for " + std::string(info.name));
   const std::size_t size = info.bits / 8;
   if (count > (std::uint64_t{4} << 30) / size)  // a model can say anything
-    return Error(Code::limit, "an input of more than 4 GiB has to be given as a file");
+    return Error(Code::limit, "an input of more than 4 GiB must come from a file");
   std::vector<std::byte> bytes(count * size);
   Sequence sequence(seed);
   for (std::uint64_t i = 0; i < count; ++i) store_random(dtype, bytes.data() + i * size, sequence.next());
@@ -143,7 +143,7 @@ Result<> InputSource::add_folder(const fs::path& folder) {
     for (const fs::directory_entry& entry : fs::directory_iterator(path, error))
       if (entry.path().extension() == ".npy") files_[entry.path().stem().string()].push_back(entry.path());
   if (files_.empty())
-    return Error(Code::not_found, folder.string() + ": no NAME.npy, and no 0/NAME.npy, is there");
+    return Error(Code::not_found, folder.string() + ": contains neither NAME.npy nor 0/NAME.npy");
   return ok();
 }
 

@@ -1,4 +1,4 @@
-// What a model is run with: .npy files or numbers that look random.
+// Inputs for the execution of models: .npy files or pseudo-random numbers.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace opdump::cli {
 
-// An input as the model declares it.
+// An input declared by a model.
 struct InputSlot {
   std::string name;
   model::DType dtype = model::DType::undefined;
@@ -32,8 +32,8 @@ struct InputValue {
   std::vector<std::byte> memory;
 };
 
-// Where values come from. The k-th file of an input is for the k-th execution; one with a single file is the
-// same in all of them.
+// The source of input values. The k-th file of an input is for the k-th execution; a single file is used for
+// all executions.
 class InputSource {
  public:
   // `pairs` are NAME=FILE.npy; `folder` holds NAME.npy, or folders 0, 1, ... with NAME.npy for each
@@ -41,13 +41,13 @@ class InputSource {
   static Result<InputSource> make(const std::vector<std::string>& pairs, const std::string& folder,
                                   std::optional<std::uint64_t> seed);
 
-  // Executions that the files are for; 1 if they do not tell.
+  // The number of executions that there are files for; 1 if unknown.
   std::size_t execution_count() const;
 
-  // True if the input has no file and is made up.
+  // True if the input has no file and is generated.
   bool is_random(const std::string& name) const { return seed_ && !files_.contains(name); }
 
-  // Names of inputs that files are given for.
+  // Names of inputs with files.
   std::vector<std::string> names() const;
 
   // Errors: usage (there is none, or its dtype or shape is not the input's), and those of reading the file.
@@ -61,7 +61,7 @@ class InputSource {
   std::optional<std::uint64_t> seed_;
 };
 
-// Elements of `dtype` that follow from `seed` alone: floats in [0, 1) (those of 16 bits in [0.5, 1)),
+// Elements of `dtype` determined by `seed` alone: floats in [0, 1) (those of 16 bits in [0.5, 1)),
 // integers 0 or 1. Errors: unsupported -- a dtype without such numbers.
 Result<std::vector<std::byte>> random_elements(model::DType dtype, std::uint64_t count, std::uint64_t seed);
 

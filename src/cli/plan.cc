@@ -41,9 +41,9 @@ Result<int> run_plan(std::span<const char* const> args) {
   bool strict = false, json = false;
   CLI::App app("Checks a dump configuration and prints what it asks for.", "opdump plan");
   app.add_option("FILE", file, "The configuration, e.g. data_dump.json")->required();
-  app.add_option("--dialect", dialect, "Its language, e.g. mindspore; default: told by its content");
-  app.add_option("--mode", mode, "The machine it is for: o0, o2, cpu, gpu or ge; default: auto");
-  app.add_flag("--strict", strict, "Refuse exactly what the original refuses");
+  app.add_option("--dialect", dialect, "Its language, e.g. mindspore; default: recognised by its content");
+  app.add_option("--mode", mode, "The target machine: o0, o2, cpu, gpu or ge; default: auto");
+  app.add_flag("--strict", strict, "Reject exactly what the original rejects");
   app.add_flag("--json", json, "Print the plan as JSON");
   if (auto outcome = parse_arguments(app, args)) return std::move(*outcome);
 

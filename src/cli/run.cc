@@ -84,7 +84,7 @@ Result<fs::path> find_python_package() {
   return Error(Code::not_found, "the Python package opdump is not beside the program in " + prefix.string());
 }
 
-// What the recording tells us through a file: + when it starts, - when it ends, ! when it could not start.
+// The recording writes to a file: + when it starts, - when it ends, ! when it could not start.
 class RunReport {
  public:
   RunReport() {
@@ -167,13 +167,13 @@ void tell(const RunReport& report, bool has_config) {
   if (started == 0 && report.count('!') > 0) return;  // it could not start, and has said why
   if (started == 0 && !has_config)
     terminal::print_error(
-        "nothing was dumped: the program did not ask for it (or runs Python with -I, -E or -S)");
+        "nothing was dumped: the program did not request a dump (or runs Python with -I, -E or -S)");
   else if (started == 0)
     terminal::print_error(
         "nothing was dumped: the program did not import torch (or runs Python with -I, -E or -S)");
   else if (ended < started)
     terminal::print_error(
-        "the recording was cut short: what was written is valid, the rest is missing (see "
+        "the recording was cut short: the files written so far are valid, the rest is missing (see "
         "opdump_status.json)");
 }
 
@@ -184,17 +184,15 @@ Result<int> run_run(std::span<const char* const> args) {
   RunArguments arguments;
   CLI::App app("Runs a program and dumps what its operators read and write.", "opdump run");
   app.add_option("--config", arguments.config, "configuration file; default: MINDSPORE_DUMP_CONFIG");
-  app.add_option("--dialect", arguments.dialect, "its language, if the content does not tell");
+  app.add_option("--dialect", arguments.dialect, "its language, if its content is ambiguous");
   app.add_option("--mode", arguments.mode,
-                 "the machine it is written for: o0, o2, cpu, gpu, ge; default: the file decides");
-  app.add_option(
-      "--compat", arguments.compat,
-      "supply the Python modules torchair, npu_device or torch.utils.dumper where the originals are "
-      "absent: torchair,npu_device,dumper; the program configures its dump by them");
-  app.add_flag("--strict", arguments.strict,
-               "refuse what the original refuses though its documentation allows it");
+                 "the target machine: o0, o2, cpu, gpu, ge; default: depends on the file");
+  app.add_option("--compat", arguments.compat,
+                 "provide the Python modules torchair, npu_device or torch.utils.dumper if the originals are "
+                 "missing: torchair,npu_device,dumper; the program uses them to configure its dump");
+  app.add_flag("--strict", arguments.strict, "reject what the original rejects against its documentation");
   app.add_option("--device-format", arguments.device_format,
-                 "memory formats to store tensors in, for acl.json: NC1HWC0,FRACTAL_NZ,...");
+                 "layouts to store tensors in, for acl.json: NC1HWC0,FRACTAL_NZ,...");
   add_existing_options(app, arguments.existing);
   app.add_option("command", arguments.command, "the program and its arguments")->required();
   app.positionals_at_end();
@@ -203,8 +201,8 @@ Result<int> run_run(std::span<const char* const> args) {
       "  opdump run --config acl.json model.onnx --input data=image.npy   (opdump run model.onnx --help)\n"
       "  opdump run --compat torchair -- python3 train_with_torchair.py\n"
       "  MINDSPORE_DUMP_CONFIG=$PWD/data_dump.json opdump run -- python3 train.py\n\n"
-      "The exit status is the program's own; 2 if the configuration is wrong or its folder has a "
-      "dump already, and the program was not started.");
+      "The exit status is the program's own; 2 if the configuration is wrong or its folder already has a "
+      "dump, and the program was not started.");
   if (auto finished = parse_arguments(app, args)) return std::move(*finished);
 
   OPDUMP_CHECK_OK(check_compat(arguments));

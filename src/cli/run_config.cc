@@ -53,9 +53,9 @@ Result<plan::DumpPlan> check_config(const std::string& config, const std::string
 }
 
 void add_existing_options(CLI::App& app, ExistingArguments& arguments) {
-  auto* const force = app.add_flag("--force", arguments.force,
-                                   "replace the dump that the folder has already; files of others stay");
-  app.add_flag("--append", arguments.append, "add to the dump that the folder has, as the original does")
+  auto* const force =
+      app.add_flag("--force", arguments.force, "replace the existing dump in the folder; other files stay");
+  app.add_flag("--append", arguments.append, "add to the existing dump in the folder, as the original does")
       ->excludes(force);
 }
 

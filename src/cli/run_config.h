@@ -1,4 +1,4 @@
-// The configuration of a run: the same for a program and for models.
+// The configuration of `opdump run`, for programs and for models.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace opdump::cli {
 
-// `given`, or what OPDUMP_CONFIG or MINDSPORE_DUMP_CONFIG names. Errors: usage.
+// `given`, or the file in OPDUMP_CONFIG or MINDSPORE_DUMP_CONFIG. Errors: usage.
 Result<std::string> find_config(const std::string& given);
 
-// What the configuration asks for. Errors: config, usage -- the file is not a configuration in `dialect`
-// (empty: any) for `mode` (empty: the file decides).
+// Compiles the configuration. Errors: config, usage -- the file is not a configuration in `dialect`
+// (empty: any) for `mode` (empty: derived from the file).
 Result<plan::DumpPlan> check_config(const std::string& config, const std::string& dialect,
                                     const std::string& mode, bool strict);
 
-// --force and --append: what becomes of a dump that the folder has already.
+// --force and --append, for a folder that already has a dump.
 struct ExistingArguments {
   bool force = false, append = false;
 };
@@ -25,8 +25,8 @@ struct ExistingArguments {
 // Adds the two.
 void add_existing_options(CLI::App& app, ExistingArguments& arguments);
 
-// Makes room for a recording of this rank, or of all ranks where the environment says none, and puts what the
-// processes of the run need to know into the environment. Errors: usage, io.
+// Prepares the folder for a recording of this rank, or of all ranks if the environment names none, and sets
+// the environment variables for the processes of the run. Errors: usage, io.
 Result<> prepare_folder(const plan::DumpPlan& plan, const ExistingArguments& arguments);
 
 }  // namespace opdump::cli

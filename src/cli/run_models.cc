@@ -90,7 +90,7 @@ Result<ModelPointer> load_model(const ModelArguments& arguments, const std::stri
     return Error(Code::unsupported,
                  path +
                      ": an offline model, made for one kind of processor; opdump runs ONNX models: "
-                     "pass the .onnx file that it was converted from");
+                     "pass the .onnx file it was converted from");
   opdump_onnx_options options{};
   options.size = sizeof options;
   options.path = path.c_str();
@@ -151,7 +151,7 @@ class ModelRun {
     if (inner > 0)
       terminal::print_error("warning: " + path_ + ": " + counted(inner, "operator") +
                             " in subgraphs (bodies of If, Loop, Scan)" + (inner == 1 ? " is" : " are") +
-                            " not seen");
+                            " not recorded");
     const std::size_t count = arguments_.executions ? arguments_.executions : source_.execution_count();
     for (std::size_t execution = 0; execution < count; ++execution) OPDUMP_CHECK_OK(run_once(execution));
     return ok();
@@ -256,25 +256,24 @@ Result<> run_all(const ModelArguments& arguments) {
 
 void add_options(CLI::App& app, ModelArguments& arguments) {
   app.add_option("--config", arguments.config, "configuration file; default: OPDUMP_CONFIG");
-  app.add_option("--dialect", arguments.dialect, "its language, if the content does not tell");
-  app.add_option("--mode", arguments.mode, "the machine it is written for; default: the file decides");
-  app.add_flag("--strict", arguments.strict,
-               "refuse what the original refuses though its documentation allows it");
+  app.add_option("--dialect", arguments.dialect, "its language, if its content is ambiguous");
+  app.add_option("--mode", arguments.mode, "the target machine; default: depends on the file");
+  app.add_flag("--strict", arguments.strict, "reject what the original rejects against its documentation");
   app.add_option("--device-format", arguments.device_format,
-                 "memory formats to store tensors in, for acl.json: NC1HWC0,FRACTAL_NZ,...");
+                 "layouts to store tensors in, for acl.json: NC1HWC0,FRACTAL_NZ,...");
   app.add_option("--input", arguments.inputs,
                  "NAME=FILE.npy; the k-th file of an input is for the k-th execution")
       ->allow_extra_args(false);  // one file each time
   app.add_option("--input-dir", arguments.input_folder,
                  "folder with NAME.npy for each input, or 0/NAME.npy, 1/NAME.npy, ... for each execution");
   app.add_option("--random", arguments.seed,
-                 "make up inputs without a file from this number; unknown dimensions are 1");
+                 "generate inputs without a file from this seed; unknown dimensions are 1");
   app.add_option("--executions", arguments.executions,
-                 "how often each model runs; default: as many as there are files");
+                 "executions of each model; default: the number of input files");
   app.add_option("--output-dir", arguments.output_folder,
                  "write the models' outputs to DIR/MODEL/EXECUTION/NAME.npy");
   app.add_flag("--as-executed", arguments.as_executed,
-               "the operators that ONNX Runtime really runs after its optimizations");
+               "dump the operators that ONNX Runtime executes after its optimizations");
   app.add_option("--threads", arguments.threads, "of ONNX Runtime");
   app.add_option("--device", arguments.device, "the device number in paths");
   add_existing_options(app, arguments.existing);

@@ -8,8 +8,8 @@
 
 namespace opdump::cli {
 
-// True if the first word of `opdump run`'s that is no option names a model (.onnx, or .om, which is refused
-// with a reason) and not a program.
+// True if the first argument of `opdump run` that is not an option names a model (.onnx, or .om, which is
+// rejected with a reason) and not a program.
 bool names_model(std::span<const char* const> args);
 
 // The verb for models.

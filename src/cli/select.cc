@@ -60,8 +60,8 @@ class Selection {
   Chosen found_;
 };
 
-// What to tell of a text that means none of the names. They are looked at twice: for the word that is meant,
-// and for names with it.
+// Builds the error for a text that matches none of the names. The names are scanned twice: for the most
+// similar word, and for names with it.
 class Suggestion {
  public:
   explicit Suggestion(const std::string& text) : text_(text) {}
@@ -121,7 +121,7 @@ Result<Chosen> select(const Visit& visit, std::size_t count, const std::string& 
 }  // namespace
 
 void add_filter(CLI::App& app, RunFilter& filter) {
-  app.add_option("--op", filter.op, "Only operators of this name, or with this in their name");
+  app.add_option("--op", filter.op, "Only operators with this name, or with this text in their name");
   app.add_option("--step", filter.step, "Only this step");
 }
 
@@ -157,8 +157,9 @@ Result<Chosen> select_runs(const dump::DumpSet& dump, const RunFilter& filter) {
 void remark_unfinished(const dump::DumpSet& dump) {
   for (const auto& [rank, status] : dump.statuses()) {
     if (status.state == "complete") continue;
-    const std::string what =
-        status.state == "recording" ? "did not end: it was interrupted, or still runs" : "is " + status.state;
+    const std::string what = status.state == "recording"
+                                 ? "is unfinished: it was interrupted or is still running"
+                                 : "is " + status.state;
     terminal::print_remark(LogLevel::warning, dump.path().string() + ": rank " + std::to_string(rank) +
                                                   ": the recording " + what);
   }

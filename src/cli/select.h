@@ -1,4 +1,4 @@
-// Which operators a user means by --op TEXT and --step N.
+// Selects operators by --op TEXT and --step N.
 #pragma once
 
 #include <cstdint>
@@ -20,26 +20,26 @@ struct RunFilter {
   std::string op;  // empty: every operator
   std::optional<std::int64_t> step;
 };
-// The options --op and --step of a verb that takes many operators.
+// The options --op and --step of a verb that works on many operators.
 void add_filter(CLI::App& app, RunFilter& filter);
 
-// An operator as a user may know it.
+// The names of an operator that a user may enter.
 struct OperatorName {
   std::string_view name;       // "Default/conv1-Conv2d/convolution-op0"
   std::string_view sanitised;  // as in file names
-  bool is_full = true;         // false if `name` is the sanitised one, too
+  bool is_full = true;         // false if `name` is also the sanitised one
 };
 
-// Which of `names` TEXT means: the first of these that means anything. A full or sanitised name; what follows
-// a '/' in names; a part of names; a part of names in upper or lower case. Errors: not_found -- with the
-// nearest names; io -- there is no room.
+// Selects from `names` by TEXT. The first rule with a match applies: TEXT is a full or sanitised name; it
+// follows a '/' in names; it is a part of names; it is a part of names in upper or lower case.
+// Errors: not_found -- with the nearest names; io -- no space.
 Result<Chosen> select_names(std::span<const OperatorName> names, const std::string& text);
 
-// Which of dump.runs() `filter` means, in order. Errors: as select_names; not_found -- with the steps that
-// exist.
+// Selects from dump.runs() by `filter`, in order. Errors: as select_names; not_found -- with the existing
+// steps.
 Result<Chosen> select_runs(const dump::DumpSet& dump, const RunFilter& filter);
 
-// Says of each rank whose recording did not come to its end, or lost something, that it is not whole.
+// Warns about each rank whose recording is unfinished or lost something.
 void remark_unfinished(const dump::DumpSet& dump);
 
 }  // namespace opdump::cli

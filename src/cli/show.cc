@@ -33,13 +33,12 @@ struct ShowArguments {
 };
 
 void declare(CLI::App& app, ShowArguments& arguments) {
-  app.add_option("DUMP", arguments.path, "A dump: its root or any directory below, or a file of it")
-      ->required();
+  app.add_option("DUMP", arguments.path, "A dump: its root, any directory below it, or one file")->required();
   app.add_option("OPERATOR,--op", arguments.filter.op,
-                 "Its name, the end of it, or a part; default: every operator");
+                 "Its name, or the end or a part of it; default: every operator");
   app.add_option("--step", arguments.filter.step, "Only this step");
   app.add_option("--slot", arguments.slot, "Only this slot: input.0, output.1, ...");
-  app.add_option("--values", arguments.edge, "How many of the first and of the last values; default 6")
+  app.add_option("--values", arguments.edge, "Number of first and of last values; default 6")
       ->check(not_negative());
   app.add_flag("--json", arguments.json, "Print one JSON record for each slot");
   add_expansion_limit(app);
@@ -182,7 +181,7 @@ Result<> list_names(const dump::DumpSet& dump, const Chosen& chosen, const std::
   const std::string what =
       counted(chosen.size(), "execution") + " of " + counted(count, "operator") + " in steps " + ranges;
   terminal::print(text.empty() ? "the dump has " + what + "; name one, or --step\n"
-                               : "'" + text + "' means " + what + "; say more of the name, or --step\n");
+                               : "'" + text + "' means " + what + "; give more of the name, or --step\n");
   return ok();
 }
 

@@ -1,4 +1,4 @@
-// What ls and show say about a slot and an operator.
+// Properties of slots and operators for ls and show.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,34 +11,34 @@ namespace opdump::cli {
 
 using Json = nlohmann::ordered_json;
 
-// Dtype and shape from wherever the dump has them: its names and tables, else the header of the file.
-// Elements are not looked at.
+// Dtype and shape from the names and tables of the dump, else from the header of the file.
+// Does not read elements.
 struct SlotFacts {
   model::DType dtype = model::DType::undefined;
   std::optional<model::Shape> shape;
-  std::string trouble;  // why the file cannot be read, or why there is no data; empty if all is well
+  std::string trouble;  // why the file cannot be read, or why there is no data; empty if readable
 };
 SlotFacts slot_facts(const dump::Slot& slot);
 
 // SlotFacts::trouble of a tensor that cannot be read.
 std::string unreadable(const Error& error);
 
-// "float32 (8,1,28,28)", with what is special behind it: ", statistics only", ", no data: view".
+// "float32 (8,1,28,28)", with remarks: ", statistics only", ", no data: view".
 std::string describe(const dump::Slot& slot, const SlotFacts& facts);
 
 // "convolution, forward, train.py:31"
 std::string describe(const dump::OperatorRun& run);
 
-// The operator's name, with describe() behind it in brackets if there is anything to tell.
+// The operator's name, followed by describe() in brackets unless that is empty.
 std::string heading(const dump::OperatorRun& run);
 
-// rank, graph, step, operator, type, phase, source: the keys that every record begins with.
+// rank, graph, step, operator, type, phase, source: the first keys of every record.
 Json run_json(const dump::OperatorRun& run);
 
 // slot, dtype, shape, file, format, timestamp_us, reason.
 Json slot_json(const dump::Slot& slot, const SlotFacts& facts);
 
-// JSON without line feeds, and a line of it; bytes that are not UTF-8 become U+FFFD.
+// JSON without and with a line feed at the end; bytes that are not UTF-8 become U+FFFD.
 std::string json_text(const Json& value);
 std::string json_line(const Json& record);
 

@@ -1,4 +1,4 @@
-// Lines of a program as people name them: "train.py:175", "train.py:170-180", "train.py".
+// Lines of a program as users write them: "train.py:175", "train.py:170-180", "train.py".
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ struct SourceLines {
   std::int64_t first = 0, last = std::numeric_limits<std::int64_t>::max();
 };
 
-// Errors: usage -- no file, or a range whose end comes first.
+// Errors: usage -- no file, or a reversed range.
 Result<SourceLines> parse_source_lines(std::string_view text);
 
-// Whether one of these lines made the node. Calls that led to it count; the head of a function around such a
-// line, which MindSpore also lists, does not unless it is among the lines.
+// True if the node belongs to one of these lines: a call that led to it is there. The head of a function
+// around such a call, which MindSpore also lists, counts only if it is among the lines.
 bool made_by(const model::Node& node, const SourceLines& lines);
 
-// The file of `node` that is meant by lines.file, with the line of its innermost call there; 0 if there is
+// The line of the innermost call of `node` in the file that matches lines.file; 0 if there is
 // none.
 int line_in(const model::Node& node, const SourceLines& lines);
 

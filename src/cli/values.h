@@ -1,4 +1,4 @@
-// The elements of a tensor as text, in the way NumPy prints them.
+// The elements of a tensor as text, printed like in NumPy.
 #pragma once
 
 #include <cstddef>

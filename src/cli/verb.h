@@ -10,21 +10,21 @@
 
 namespace opdump::cli {
 
-// What the shell sees. 0 and 1 answer the question; 2 and 3 say it was not answered.
+// Exit statuses. 0 and 1 are complete answers; 2 and 3 are not.
 enum class Exit : int { match = 0, mismatch = 1, usage = 2, incomplete = 3 };
 
-// What a verb does if mpirun has started several processes.
+// How a verb uses several processes started by mpirun.
 enum class Together : std::uint8_t {
-  leader,  // the first one does it all, the others end at once
+  leader,  // the first one does everything, the others end at once
   shared,  // they divide the work
-  each,    // each does it
+  each,    // each does everything
 };
 
 struct Verb {
   std::string_view name;     // "compare"
   std::string_view summary;  // one line of `opdump --help`, no full stop
-  // `args` are the words after the verb. Returns the exit status: an Exit, or the watched program's own for
-  // `run`.
+  // `args` are the arguments after the verb. Returns the exit status: an Exit, or for `run` the status of the
+  // recorded program.
   Result<int> (*run)(std::span<const char* const> args);
   Together together = Together::leader;
 };
@@ -32,13 +32,13 @@ struct Verb {
 std::span<const Verb> verbs();
 
 // The whole program: finds the verb in `args` (without the program's name), runs it, prints its error as
-// "opdump: message" on stderr. Returns what the process exits with.
+// "opdump: message" on stderr. Returns the exit status of the process.
 int run_command_line(std::span<const char* const> args);
 
 // The exit status of an error.
 Exit exit_of(Code code);
 
-// What `opdump --help` and `opdump --version` print.
+// The output of `opdump --help` and `opdump --version`.
 std::string help_text();
 std::string version_text();
 

@@ -19,7 +19,7 @@ constexpr std::array kVerbs{
     Verb{"plan", "Check a dump configuration and print what it asks for", run_plan},
     Verb{"ls", "List what is in a dump", run_ls},
     Verb{"show", "Show the tensors of an operator", run_show},
-    Verb{"ir", "List the graphs of a dump, and the operators that a line made", run_ir},
+    Verb{"ir", "List the graphs of a dump, and the operators of a source line", run_ir},
     Verb{"graph", "Find and convert the graphs that CANN's graph engine dumps", run_graph},
     Verb{"compare", "Compare two dumps and name the first operator that went wrong", run_compare,
          Together::shared},
@@ -47,7 +47,7 @@ Result<int> unknown_verb(std::string_view word) {
 }
 
 Result<int> print_and_succeed(const std::string& text, std::span<const char* const> rest) {
-  if (!rest.empty()) return Error(Code::usage, "nothing is expected after it: " + std::string(rest[0]));
+  if (!rest.empty()) return Error(Code::usage, "unexpected argument: " + std::string(rest[0]));
   terminal::print(text);
   return 0;
 }
@@ -106,8 +106,8 @@ std::string help_text() {
     text.append(verb.summary).append("\n");
   }
   text.append(
-      "\nopdump VERB --help explains a verb; opdump --version says what is built in.\n"
-      "Exit status: 0 done or equal, 1 different, 2 wrong use, 3 the question was not answered.\n");
+      "\nopdump VERB --help explains a verb; opdump --version lists what is built in.\n"
+      "Exit status: 0 done or equal, 1 different, 2 wrong usage, 3 no complete answer.\n");
   return text;
 }
 

@@ -28,12 +28,12 @@ void add_incomplete(std::string_view side, const dump::DumpSet& dump, std::set<s
     const std::string where = name + " rank " + std::to_string(rank) + ": ";
     if (status.cut_step >= 0) {
       cut.emplace(rank, status.cut_step);
-      reasons.push_back(where + "the program was stopped in step " + std::to_string(status.cut_step));
+      reasons.push_back(where + "the program was interrupted in step " + std::to_string(status.cut_step));
     }
     if (status.state == "complete") continue;
     unfinished.insert(rank);
     if (status.state == "recording") {
-      reasons.push_back(where + "the recording did not end: it was interrupted, or still runs");
+      reasons.push_back(where + "the recording is unfinished: it was interrupted or is still running");
       continue;
     }
     if (status.losses.empty()) reasons.push_back(where + "the recording is " + status.state);
@@ -96,7 +96,7 @@ class OpenQuestions {
     if (ahead_ == 0) return;
     notes.push_back(counted(ahead_, "operator") + " of data-loading workers" +
                     (ahead_ == 1 ? " is" : " are") +
-                    " in one dump only: left out, for how far workers run ahead is a matter of time");
+                    " in one dump only: left out, because workers run ahead by a varying distance");
   }
 
  private:

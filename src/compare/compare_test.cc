@@ -383,8 +383,9 @@ TEST_F(CompareTest, AnInterruptedRecordingIsNotASuccessNorItsEndADifference) {
   actual_->state("recording");
   const Comparison& c = compare();
   EXPECT_EQ(c.outcome, Answer::incomplete);
-  EXPECT_THAT(c.incomplete,
-              ElementsAre("actual rank 0: the recording did not end: it was interrupted, or still runs"));
+  EXPECT_THAT(
+      c.incomplete,
+      ElementsAre("actual rank 0: the recording is unfinished: it was interrupted or is still running"));
   actual_->tensor("relu.b.input.0", {4, 6}).tensor("relu.b.output.0", {5, 6});
   EXPECT_EQ(compare().outcome, Answer::differs);
   EXPECT_THAT(verdicts(), ElementsAre("a:match", "b:own_error", "c:missing"));

@@ -413,8 +413,7 @@ Result<Pairing> pair_operators(const Runs& golden, const Runs& actual, const Tai
     else
       OPDUMP_CHECK_OK(frame.append_pairs(pairing.pairs));
   }
-  if (has_fused)
-    pairing.notes.emplace_back("operators that an engine fused are compared by what the last of them makes");
+  if (has_fused) pairing.notes.emplace_back("fused operators are compared by the outputs of the last one");
   return pairing;
 }
 

@@ -77,11 +77,11 @@ Result<> share_tasks(group::SharedWork& work, std::span<Task> tasks, const Compa
   std::vector<bool> is_done(tasks.size());
   for (const std::size_t rank : shared.workers)
     if (!take_results(tasks, shared.answers[rank], is_done))
-      incomplete.push_back("process " + std::to_string(rank) + ": its answer is not whole");
+      incomplete.push_back("process " + std::to_string(rank) + ": its result is incomplete");
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (is_done[i]) continue;
     tasks[i].slot->verdict = Verdict::unreadable;
-    tasks[i].slot->reason = "process " + std::to_string(shared.owner[i]) + " gave no answer: it died";
+    tasks[i].slot->reason = "process " + std::to_string(shared.owner[i]) + " returned no result: it died";
   }
   return ok();
 }

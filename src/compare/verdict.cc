@@ -29,7 +29,7 @@ std::string_view left_out(const OperatorComparison& op, const SlotComparison& sl
   if (!op.left_out.empty()) return op.left_out;
   const bool is_put_in = (slot.golden == nullptr && is_made_of_others(op.actual)) ||
                          (slot.actual == nullptr && is_made_of_others(op.golden));
-  return is_paired && is_put_in ? "put in by the engine" : std::string_view();
+  return is_paired && is_put_in ? "added by the engine" : std::string_view();
 }
 
 Verdict verdict_of(const Evidence& evidence) {

@@ -184,18 +184,18 @@ void AclCompiler::settle_exception() {
   read_exception_root();
   if (word("dump_scene") == "aic_err_detail_dump")
     warnings_.add(dump_.pointer("dump_scene"),
-                  "there are no AI cores here whose memory could be saved; the operator's inputs are");
+                  "there is no AI core memory to save; the operator's inputs are");
   for (const std::string_view key : {"dump_mode", "dump_list", "dump_step", "dump_data"})
-    note_disregarded(key, "whichever operator fails, its inputs are saved");
+    note_disregarded(key, "the inputs of every operator that fails are saved");
 }
 
 void AclCompiler::settle_overflow() {
   plan_.debug = plan::DebugMode::overflow;
   if (dump_.find("dump_mode") && plan_.sides != plan::Sides::both)
-    note_disregarded("dump_mode", "of an operator that overflows both sides are saved");
+    note_disregarded("dump_mode", "inputs and outputs of an overflowing operator are saved");
   plan_.sides = plan::Sides::both;
   for (const std::string_view key : {"dump_list", "dump_step"})
-    note_disregarded(key, "whichever operator overflows is saved");
+    note_disregarded(key, "every overflowing operator is saved");
   if (find_variable(options_, "OPDUMP_OVERFLOW_RECORD") == "new")
     plan_.overflow_record = plan::OverflowRecord::new_devices;
 }

@@ -1,7 +1,7 @@
-// CANN's acl.json (cann.md 1): {"dump": {...}}. Checks come in the original's order and bear its codes,
-// EP0001 to EP0005 (cann.md 1.6), with the place in front; Error::number() is what aclInit() returns. Without
-// Options::strict, also what the documentation shows works: $HOME and ~ in dump_path, and an empty dump_list
-// for the operators that a program executes one by one.
+// CANN's acl.json (cann.md 1): {"dump": {...}}. Checks run in the original's order and have its codes,
+// EP0001 to EP0005 (cann.md 1.6), after the position. Error::number() is the return value of aclInit().
+// Without Options::strict the forms in the documentation also work: $HOME and ~ in dump_path, and an empty
+// dump_list for the operators that a program executes individually.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace opdump::dialect {
 
-// What aclInit() and aclmdlSetDump() return, cann.md 1.7.
+// Return values of aclInit() and aclmdlSetDump(), cann.md 1.7.
 inline constexpr int kAclInvalidFile = 100003;
 inline constexpr int kAclParseFile = 100006;
 inline constexpr int kAclInvalidDumpConfig = 100009;
@@ -19,13 +19,13 @@ inline constexpr int kAclInternalError = 500000;
 // An object with the member "dump".
 bool recognises_acl(const nlohmann::json& root);
 
-// Its objects and what belongs in them.
+// Its objects and their keys.
 std::span<const KeyPlace> acl_keys();
 
 // JSON of at most 10 MiB and 10 nested braces or brackets; blank text is {}. Errors: config, with number.
 Result<JsonDocument> parse_acl(std::string name, std::string text);
 
-// Everything but DumpPlan::dialect, config_path and config_text. Errors: config, with number.
+// Fills in everything except DumpPlan::dialect, config_path and config_text. Errors: config, with number.
 Result<plan::DumpPlan> compile_acl(const JsonDocument& document, const Options& options);
 
 }  // namespace opdump::dialect

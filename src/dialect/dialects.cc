@@ -38,12 +38,12 @@ Result<const Dialect*> recognise(const JsonDocument& document) {
     if (dialect.recognises(document.root())) return &dialect;
     signs.push_back(dialect.sign);
   }
-  std::string message = "no configuration we know: expected the key " + join_or(signs);
+  std::string message = "not a known configuration: expected the key " + join_or(signs);
   if (!document.root().is_object() || document.root().empty())
     return document.error("", message + "; this is " + describe_value(document.root()));
   for (const auto& [key, value] : document.root().items())
     if (key.size() < 100 && find_nearest(key, signs))
-      return document.error("", message.append("; is \"").append(key).append("\" meant to be it?"));
+      return document.error("", message.append("; is \"").append(key).append("\" a misspelling?"));
   const auto likely = std::ranges::max_element(
       dialects(), {}, [&](const Dialect& dialect) { return count_keys(document.root(), dialect.keys); });
   return document.error("", message + tell_place(document.root(), likely->keys));

@@ -1,5 +1,5 @@
-// Config languages: text becomes a DumpPlan, or an error with file:line:column. One file per language, one
-// row each.
+// Configuration languages: compile text to a DumpPlan, or to an error with file:line:column. One file and
+// one row per language.
 #pragma once
 
 #include <cstdint>
@@ -29,17 +29,17 @@ enum class Mode : std::uint8_t {
 // "o0", "o2", "cpu", "gpu", "ge" or "auto". Errors: usage.
 Result<Mode> parse_mode(std::string_view text);
 
-// Options::environment that asks the process.
+// An Options::environment that reads the process's environment.
 std::optional<std::string> process_environment(std::string_view name);
 
 struct Options {
-  bool strict = false;  // refuse what the original refuses, though its documentation allows it
+  bool strict = false;  // reject what the original rejects against its documentation
   Mode mode = Mode::automatic;
   // Reads environment variables; a parameter so that tests need not change the process.
   std::function<std::optional<std::string>(std::string_view)> environment = process_environment;
 };
 
-// A part of a configuration, and the keys that belong there.
+// A part of a configuration, and its keys.
 struct KeyPlace {
   std::string_view name;  // "e2e_dump_settings", "an item of dump_list"
   std::span<const std::string_view> keys;
@@ -47,9 +47,9 @@ struct KeyPlace {
 
 struct Dialect {
   std::string_view name;                           // as in --dialect=NAME
-  std::string_view sign;                           // the key by which people recognise it
+  std::string_view sign;                           // its characteristic key
   bool (*recognises)(const nlohmann::json& root);  // cheap; by content
-  // What the original demands of the file's name, symbolic links resolved. Asked only if Options::strict.
+  // Checks the original's rules for the file's name, symbolic links resolved. Only if Options::strict.
   Result<> (*check_path)(const std::filesystem::path& resolved);
   Result<JsonDocument> (*parse)(std::string name, std::string text);
   Result<plan::DumpPlan> (*compile)(const JsonDocument& document, const Options& options);
@@ -58,12 +58,12 @@ struct Dialect {
 };
 std::span<const Dialect> dialects();
 
-// Compiles `text`, which messages call `path`, with the dialect called `name`, or with the first that
+// Compiles `text`, named `path` in messages, with the dialect `name`, or with the first that
 // recognises it if `name` is empty. Errors: usage (no such dialect), config.
 Result<plan::DumpPlan> make_plan(const std::filesystem::path& path, std::string text, std::string_view name,
                                  const Options& options);
 
-// Reads `path` (at most 16 MiB) and compiles it with the dialect called `name`, or with the first that
+// Reads `path` (at most 16 MiB) and compiles it with the dialect `name`, or with the first that
 // recognises it if `name` is empty. Errors: usage (no such dialect), config (also for a file that cannot be
 // read).
 Result<plan::DumpPlan> load_plan(const std::filesystem::path& path, std::string_view name,

@@ -75,7 +75,7 @@ TEST_F(LoadPlan, WhatCannotBeRead) {
   const auto other = load_plan(write("o.json", "{\"common_dump_setting\": {}}"), "", make_options(false));
   ASSERT_FALSE(other);
   EXPECT_THAT(other.error().message(), HasSubstr("o.json:1:1: no configuration we know"));
-  EXPECT_THAT(other.error().message(), HasSubstr("is \"common_dump_setting\" meant to be it?"));
+  EXPECT_THAT(other.error().message(), HasSubstr("is \"common_dump_setting\" a misspelling?"));
 }
 
 TEST_F(LoadPlan, WhatIsThereInPlaceOfAConfiguration) {

@@ -106,14 +106,14 @@ Error JsonSection::wrong_choice(std::string_view key, std::span<const std::strin
 }
 
 Error JsonSection::missing(std::string_view key, std::span<const std::string_view> known) const {
-  std::string message = std::string(key) + " not found in " + name_ + ", which needs it";
+  std::string message = std::string(key) + " not found in " + name_ + ", which requires it";
   if (!is_object()) return document_.error("/" + name_, message);
   for (const auto& [candidate, value] : value_->items()) {
     const std::string_view word = std::string_view(candidate).substr(0, kLongestValue);
     if (std::ranges::find(known, word) != known.end()) continue;
     if (!find_nearest(word, std::span(&key, 1))) continue;
     return {Code::config, document_.where_key(pointer(candidate)) + ": " + message + "; is " +
-                              quote_key(candidate) + " meant to be it?"};
+                              quote_key(candidate) + " a misspelling?"};
   }
   if (document_.root().contains(key))
     return {Code::config,

@@ -1,4 +1,4 @@
-// What the config languages written in JSON share: typed reading of an object's members, with messages
+// Shared by the configuration languages in JSON: typed reading of an object's members, with messages
 // "file:line:column: key is value; what is allowed", and a bounded list of warnings.
 #pragma once
 
@@ -21,19 +21,19 @@ std::string describe_value(const nlohmann::json& value);
 // "; did you mean "max"?" if `word` looks like one of the choices, else "".
 std::string suggest(std::string_view word, std::span<const std::string_view> choices);
 
-// Lines for the user, with positions. Each position costs a walk through the text, and a hostile file could
-// ask for millions: after kMax of them only a count is kept.
+// Lines for the user, with positions. Each position needs a scan of the text, and a hostile file could
+// cause millions: after kMax of them only a count is kept.
 class Warnings {
  public:
   static constexpr std::size_t kMax = 20;
 
   explicit Warnings(const JsonDocument& document) : document_(document) {}
 
-  // At the value, or at the key, that `pointer` (RFC 6901) names.
+  // At the value, or at the key, of `pointer` (RFC 6901).
   void add(std::string_view pointer, std::string_view message);
   void add_at_key(std::string_view pointer, std::string_view message);
 
-  // For keys that an object of the document has twice.
+  // For repeated keys of an object.
   void add_repeated_keys();
 
   // False if a further line would only be counted, and counts it.
@@ -56,7 +56,7 @@ class JsonSection {
   bool present() const { return value_ != nullptr; }
   bool is_object() const { return value_ != nullptr && value_->is_object(); }
 
-  // The member `key`, or nullptr. Whatever is not an object has no members.
+  // The member `key`, or nullptr. A value that is not an object has no members.
   const nlohmann::json* find(std::string_view key) const;
 
   // "/name/key" and "/name/key/index".
@@ -93,7 +93,7 @@ class JsonSection {
   const nlohmann::json* value_ = nullptr;
 };
 
-// The name of the place where `key` belongs; empty if it is none of `places`.
+// The name of the section that `key` belongs in; empty if it is not in `places`.
 std::string_view place_of(std::string_view key, std::span<const KeyPlace> places);
 
 // A warning if `key` of the object at `pointer` ("" for the root) is not in `known`.

@@ -170,7 +170,7 @@ Error MindsporeCompiler::missing_section() const {
   if (document_.root().is_object())
     for (const auto& [key, value] : document_.root().items())
       if (key != kE2e && key.size() < 100 && find_nearest(key, std::span(&kCommon, 1)))
-        return document_.error("", message.append("; is \"").append(key).append("\" meant to be it?"));
+        return document_.error("", message.append("; is \"").append(key).append("\" a misspelling?"));
   message += tell_place(document_.root(), kMindSporeKeyPlaces);
   if (has_async()) message.append("; ").append(kAsyncHint);
   return document_.error("", message);

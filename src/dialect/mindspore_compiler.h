@@ -1,6 +1,6 @@
 // One compilation of a data_dump.json. Internal to the mindspore*.cc files: mindspore.cc reads
-// e2e_dump_settings and drives, mindspore_common.cc reads common_dump_settings, mindspore_effects.cc holds
-// what one value does to others.
+// e2e_dump_settings and calls the others, mindspore_common.cc reads common_dump_settings,
+// mindspore_effects.cc applies the effects of one value on others.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace opdump::dialect {
 
-// One compilation. The methods are called in the original's order of evaluation (mindspore.md 1.2), which
-// decides what error a file with several of them shows.
+// One compilation. The methods are called in the original's order of evaluation (mindspore.md 1.2), because
+// a file with several errors must report the same one first.
 class MindsporeCompiler {
  public:
   MindsporeCompiler(const JsonDocument& document, const Options& options);
@@ -49,7 +49,7 @@ class MindsporeCompiler {
   Result<> read_initial_iteration();
   Result<> read_statistics();
 
-  // What one value does to others.
+  // Effects of one value on others.
   void adjust_for_debug_mode();
   void adjust_for_exception();
   void settle_place();

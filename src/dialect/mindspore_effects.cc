@@ -21,7 +21,7 @@ void MindsporeCompiler::adjust_for_debug_mode() {
   if (plan_.debug != DebugMode::overflow) return;
   if (plan_.sides != Sides::both) {
     warn(common_, "input_output",
-         "input_output is read as 0: of an overflowing operator both sides are saved");
+         "input_output is read as 0: inputs and outputs of an overflowing operator are saved");
     plan_.sides = Sides::both;
   }
   if (plan_.statistics_processor == Processor::device && !enable_) {

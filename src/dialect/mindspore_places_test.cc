@@ -43,12 +43,13 @@ TEST(MindsporePositions, OfWhatIsMissing) {
             "f.json:2:2: common_dump_settings not found; the configuration needs it");
   const auto typo = compile("{\"common_dump_setings\": {}}", make_options(false));
   ASSERT_FALSE(typo);
-  EXPECT_THAT(typo.error().message(), HasSubstr("is \"common_dump_setings\" meant to be it?"));
+  EXPECT_THAT(typo.error().message(), HasSubstr("is \"common_dump_setings\" a misspelling?"));
   const auto key = compile("{\"common_dump_settings\": {\n\"dump_mod\": 0}}", make_options(false));
   ASSERT_FALSE(key);
-  EXPECT_EQ(key.error().message(),
-            "f.json:2:1: dump_mode not found in common_dump_settings, which needs it; is \"dump_mod\" meant "
-            "to be it?");
+  EXPECT_EQ(
+      key.error().message(),
+      "f.json:2:1: dump_mode not found in common_dump_settings, which requires it; is \"dump_mod\" meant "
+      "to be it?");
   for (const char* text : {"{\"common_dump_settings\": 5}", "{\"common_dump_settings\": []}"}) {
     const auto other = compile(text, make_options(true));
     ASSERT_FALSE(other);
@@ -66,13 +67,13 @@ TEST(MindsporePositions, OfKeysInAnotherSection) {
                           HasSubstr("unknown key \"saved_data\"; it belongs in common_dump_settings")));
   config.set("dump_mode", "").set("e2e.dump_mode", "0");
   EXPECT_EQ(complaint(config, make_options(false)),
-            "f.json:11:1: dump_mode not found in common_dump_settings, which needs it; here it is in "
+            "f.json:11:1: dump_mode not found in common_dump_settings, which requires it; here it is in "
             "\"e2e_dump_settings\"");
   const auto outside = compile("{\"common_dump_settings\": {},\n\"dump_mode\": 0}", make_options(false));
   ASSERT_FALSE(outside);
   EXPECT_EQ(
       outside.error().message(),
-      "f.json:2:1: dump_mode not found in common_dump_settings, which needs it; here it is outside of it");
+      "f.json:2:1: dump_mode not found in common_dump_settings, which requires it; here it is outside of it");
 }
 
 TEST(MindsporePositions, OfKeysThatAreRepeated) {

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* Starts MPI and tells who this process is. */
+/* Starts MPI and returns this process's number. */
 int opdump_mpi_join(int* rank, int* size);
 
 /* all[r] becomes process r's `mine`. */

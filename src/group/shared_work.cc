@@ -66,7 +66,7 @@ Result<SharedWork> SharedWork::join(const Share& share, const std::string& diges
       shared.workers_.push_back(rank);
       continue;
     }
-    std::string why = "it sees other files than process 0, and took no part";
+    std::string why = "it sees other files than process 0, and did no work";
     if (greeting.digest.empty()) why = greetings[rank].empty() ? "it died" : greeting.why;
     shared.problems_.push_back("process " + std::to_string(rank) +
                                (greeting.host.empty() ? "" : " on " + greeting.host) + ": " + why);

@@ -29,8 +29,8 @@ struct SharedAnswers {
   std::vector<std::string> answers;  // by process; empty of those that died or took no part
 };
 
-// Work that comes in several lists, one after the other, so that what the processes tell each other is not
-// too much at a time.
+// Work in several consecutive lists, so that the messages between processes stay
+// small.
 class SharedWork {
  public:
   // Only processes with process 0's `digest` take part: they have the same `rounds` lists. Errors: those of
@@ -57,7 +57,7 @@ class SharedWork {
   std::vector<std::string> problems_;
 };
 
-// What a process calls instead if it cannot start: `why` is told by the others.
+// Called instead by a process that cannot start; the other processes report `why`.
 Result<> withdraw(const Share& share, const std::string& why);
 
 // A short text that is equal for equal texts.

@@ -1,6 +1,6 @@
-// Arithmetic on the host's threads with the floating-point settings that our results need, whatever the host
-// has chosen: a program that flushes subnormals or traps invalid operations must neither change our numbers
-// nor be hurt by them.
+// Sets the floating-point environment that our results need on the host's threads. A program that flushes
+// subnormals or traps invalid operations must not change our numbers, and our arithmetic must not cause
+// traps in it.
 #pragma once
 
 #include <cfenv>

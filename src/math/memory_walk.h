@@ -1,5 +1,5 @@
-// The ways to walk over a view: all of them reduce it to the fewest dimensions first, because
-// a step of an outer loop costs far more than a step of the innermost one.
+// Iteration over a view. All functions first reduce it to the fewest dimensions, because a step
+// of an outer loop costs far more than a step of the innermost one.
 // Internal to math/.
 #pragma once
 
@@ -22,7 +22,7 @@ struct MemoryOrder {
 };
 MemoryOrder memory_order(const model::TensorView& view);
 
-// Hands out the raw elements of a view in row-major order, in blocks of the caller's choice.
+// Returns the raw elements of a view in row-major order, in blocks chosen by the caller.
 class RowMajorReader {
  public:
   explicit RowMajorReader(const model::TensorView& view);

@@ -1,4 +1,4 @@
-// Floats of 8 bits and fewer, as tables of their values: each has so few that nothing is computed twice.
+// Floats of 8 bits and fewer, as tables of all their values.
 //   float8_e4m3   1-4-3, bias 7; all ones is NaN, no inf         (OCP E4M3FN)
 //   float8_e5m2   1-5-2, bias 15, inf and NaN as IEEE: the upper half of a binary16
 //   float8_e8m0   2^(bits - 127), 0xff is NaN: a scale

@@ -1,6 +1,6 @@
-// How the dimensions of a tensor are named and laid out in memory: the formats of CANN's dumps, one table of
-// names and numbers (cann.md 3.1, mindspore.md 2.10). What the layouts mean is in
-// math/layout/device_layout.h.
+// Memory layouts of tensors and the names of their dimensions: the formats of CANN's dumps, one table of
+// names and numbers (cann.md 3.1, mindspore.md 2.10). math/layout/device_layout.h defines the
+// layouts.
 #pragma once
 
 #include <cstdint>
@@ -75,7 +75,7 @@ std::string_view format_name(Format format);
 // The format of a name as format_name spells it, or nothing.
 std::optional<Format> find_format(std::string_view name);
 
-// What the graph engine packs into one number (cann.md 3.1): bits 0-7 format, 8-23 groups of a convolution,
+// The graph engine's packed format number (cann.md 3.1): bits 0-7 format, 8-23 groups of a convolution,
 // 24-27 the size of the innermost block as a power of two.
 struct PackedFormat {
   Format format = Format::nd;

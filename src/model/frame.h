@@ -1,4 +1,4 @@
-// A call of the watched program that led to an operator.
+// A call in the recorded program that led to an operator.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ struct Frame {
 
 // "train.py:31:Net.forward"
 std::string format_frame(const Frame& frame);
-// Nothing if there is no number between colons in it.
+// Nothing if it contains no number between colons.
 std::optional<Frame> parse_frame(std::string_view text);
 
 }  // namespace opdump::model

@@ -1,5 +1,5 @@
-// The operators that a step executed and how tensors flow between them. One word for each thing: a *node* is
-// an execution, an *operand* a tensor it reads, a *parameter* a tensor that enters the graph from outside.
+// The operators that a step executed and the tensors that flow between them. A *node* is an execution, an
+// *operand* a tensor that it reads, a *parameter* a tensor that enters the graph from outside.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace opdump::model {
 
-// An argument of an operator: a literal, or the place of a tensor among its operands.
+// An argument of an operator: a literal, or the position of a tensor among its operands.
 struct Argument {
   struct None {
     bool operator==(const None&) const = default;
@@ -22,7 +22,7 @@ struct Argument {
     std::uint32_t operand = 0;  // operand index, as in file names
     bool operator==(const Tensor&) const = default;
   };
-  using List = std::vector<Argument>;  // of nameless ones
+  using List = std::vector<Argument>;  // items without names
 
   std::string name;  // in the operator's schema: "stride"
   std::variant<None, bool, std::int64_t, double, std::string, Tensor, List> value;
@@ -35,7 +35,7 @@ struct TensorType {
   bool operator==(const TensorType&) const = default;
 };
 
-// Where a tensor comes from.
+// The source of a tensor.
 struct Source {
   enum class Kind : std::uint8_t { unknown, node, parameter };
   Kind kind = Kind::unknown;
@@ -52,12 +52,12 @@ struct GraphParameter {
   bool operator==(const GraphParameter&) const = default;
 };
 
-// A place in a program: the call that made a node, or one that led to it.
+// A position in a program: the call that executed a node, or one that led to it.
 struct SourceSpan {
   std::string file;
   int first_line = 0, last_line = 0;      // from 1, both inclusive
   int first_column = 0, last_column = 0;  // from 0
-  std::string code;                       // the text of a line of it; empty if nobody could read it
+  std::string code;                       // the text of one of its lines; empty if unreadable
   bool operator==(const SourceSpan&) const = default;
 };
 
@@ -77,24 +77,24 @@ struct Node {
   };
 
   Operator op;
-  std::vector<Argument> arguments;  // in the order of the schema; empty if the engine or the file told none
+  std::vector<Argument> arguments;  // in the order of the schema; empty if unknown
   std::vector<Operand> inputs;
   std::vector<Output> outputs;
-  // The calls that led to it, outermost first, where a file of MindSpore tells more than op.source_file.
+  // The calls that led to it, outermost first, if a file of MindSpore has more than op.source_file.
   std::vector<SourceSpan> source;
-  std::vector<Body> bodies;  // what it executes itself, as far as the engine tells: the branches of an If
+  std::vector<Body> bodies;  // graphs that it executes, if known: the branches of an If
 };
 
 struct Graph {
   std::int64_t id = 0;
-  std::string name;  // as graph files spell it; empty stands for kernel_graph{id}
+  std::string name;  // as in graph files; empty stands for kernel_graph{id}
   std::vector<GraphParameter> parameters;
   std::vector<Node> nodes;      // in order of execution
-  std::vector<Source> outputs;  // what the graph gives, if the engine tells: of a model
+  std::vector<Source> outputs;  // the outputs of the graph, if known: of a model
 };
 
-// A graph that an operator executes. Nobody saw it run: types are not known. What it takes from outside is a
-// parameter of it.
+// A graph that an operator executes. Its execution is not observed, so types are unknown. Values from
+// outside are its parameters.
 struct Body {
   std::string name;  // "then_branch"
   Graph graph;

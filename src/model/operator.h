@@ -1,4 +1,4 @@
-// What is known of an operator apart from its tensors.
+// The properties of an operator, without its tensors.
 #pragma once
 
 #include <cstdint>
@@ -17,24 +17,24 @@ inline constexpr std::string_view kPhaseNames[] = {"forward", "backward", "optim
 enum class Side : std::uint8_t { input = 0, output = 1 };
 inline constexpr std::string_view kSideNames[] = {"input", "output"};
 
-// The graph of an operator that several graphs can execute.
+// The graph number of an operator that several graphs can execute.
 inline constexpr std::int64_t kAnyGraph = -1;
 
-// An operator of the program: the same one in every step.
+// An operator of the program, the same in every step.
 struct Operator {
   std::string type;  // "convolution"
   std::string name;  // full scoped name: "Default/conv1-Conv2d/convolution-op0"
   Phase phase = Phase::forward;
   std::int64_t graph_id = 0;
   std::int64_t stream = 0;
-  std::string source_file;  // the user's line that made it; empty if unknown
+  std::string source_file;  // the line that calls it; empty if unknown
   int source_line = 0;
   std::uint64_t task = 0;  // its number in the program: the "task id" of CANN's file names
-  // What it was made of, if that is not the operator itself; empty if the engine made it up.
+  // The operators of the user's model that it replaces, if any; empty if the engine added it.
   std::optional<std::vector<std::string>> original_names = std::nullopt;
 };
 
-// `name` as dump files spell it: each of '/', '\', '.' and ' ' becomes '_' (mindspore.md 2.2). Not
+// `name` as spelled in dump files: '/', '\', '.' and ' ' become '_' (mindspore.md 2.2). Not
 // reversible.
 std::string sanitise_name(std::string_view name);
 

@@ -1,5 +1,5 @@
-// The sizes (or the strides) of a tensor's dimensions. Up to kInline of them lie in the object itself,
-// because shapes are copied for every operator that is recorded.
+// The sizes (or the strides) of a tensor's dimensions. The object holds up to kInline of them without
+// allocation, because shapes are copied for every recorded operator.
 #pragma once
 
 #include <algorithm>
@@ -41,13 +41,13 @@ class Shape {
 };
 
 // Product of the dimensions: 1 for a scalar, 0 if one is 0; nothing if a dimension is negative or the product
-// exceeds 2^62. Shapes come from files and from foreign programs, so nobody multiplies them unchecked.
+// exceeds 2^62. Shapes come from files and other programs, so use this function to multiply them.
 std::optional<std::uint64_t> element_count(const Shape& shape);
 
 // "(2,3)", "(3)", "()": the spelling of statistic.csv.
 std::string format_shape(const Shape& shape);
 
-// Strides, in elements, of `shape` laid out row by row.
+// Strides, in elements, of a row-major `shape`.
 Shape row_major_strides(const Shape& shape);
 
 }  // namespace opdump::model

@@ -1,4 +1,4 @@
-// A tensor somebody else owns: where its elements lie and how they are spaced. Never copies, never frees.
+// A non-owning view of a tensor: the address and spacing of its elements. Never copies, never frees.
 #pragma once
 
 #include <cstddef>
@@ -24,16 +24,16 @@ struct TensorView {
   // Bytes of the elements laid end to end; packed types round up to a whole byte.
   std::uint64_t byte_count() const;
 
-  // True if the elements lie row by row without holes. Packed types (int4, uint1) always do.
+  // True if the elements are row-major without gaps. Packed types (int4, uint1) always are.
   bool is_contiguous() const;
 
-  // True if the elements fill one stretch of memory from `data` on, each place once, in whatever order.
+  // True if the elements fill one block of memory from `data` on, each position once, in any order.
   bool is_dense() const;
 
   // True for a 4-dimensional NCHW tensor whose memory is NHWC ("channels last") and not also row-major.
   bool is_channels_last() const;
 
-  // The same memory seen as it lies: NHWC dimensions for channels-last views, otherwise the view itself.
+  // The same memory in its own order: NHWC dimensions for channels-last views, otherwise the view itself.
   TensorView in_memory_order() const;
 };
 

@@ -1,4 +1,4 @@
-// A plan told to people (describe) and to programs (describe_json).
+// Prints a plan as text (describe) and as JSON (describe_json).
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>

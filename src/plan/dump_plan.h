@@ -1,5 +1,5 @@
-// Everything a user can ask for, free of any config language. Each dialect compiles to this; `opdump plan`
-// prints it.
+// Everything a user can request, independent of the configuration language. Each dialect compiles to a
+// plan; `opdump plan` prints it.
 #pragma once
 
 #include <cstdint>
@@ -56,14 +56,14 @@ enum class SchemeKind : std::uint8_t {
   acl_tree,    // CANN: time/device[/model/id/step], a file for each execution of an operator
 };
 
-// What CANN dumps operators as: those of models, those that a program executes one by one, or both.
+// The operators that CANN dumps: those of models, those that a program executes individually, or both.
 enum class Level : std::uint8_t { all, models, single_operators };
 
 // The records of operators that overflowed, cann.md 3.5.
 enum class OverflowRecord : std::uint8_t { old_devices, new_devices };
 
 struct DumpPlan {
-  bool is_empty = false;  // the configuration is right and asks for nothing: there is nothing to open
+  bool is_empty = false;  // the configuration is valid and requests nothing: no session
   Content content = Content::tensor;
   Sides sides = Sides::both;
   DebugMode debug = DebugMode::none;
@@ -89,7 +89,7 @@ struct DumpPlan {
   bool graphs = false;             // graph files and the order of execution
   bool run_metadata = false;       // .dump_metadata: a copy of the configuration and the kind of device
   bool class_name_dtypes = false;  // file names say "Float32" rather than "float32"
-  bool synchronous = true;         // e2e enable: only told, both are equally safe here
+  bool synchronous = true;         // e2e enable: only reported; no effect here
   std::uint64_t initial_step = 0;
   SchemeKind scheme = SchemeKind::rank_tree;
   FileFormat file_format = FileFormat::npy;
@@ -103,11 +103,11 @@ struct DumpPlan {
   std::vector<std::string> warnings;  // for the user, each with file:line:column where there is one
 };
 
-// The plan for people: a few lines "what: value", ending with what will be written and where.
+// The plan as text: a few lines "what: value"; the last ones show the files to be written.
 std::string describe(const DumpPlan& plan);
 
-// The plan for programs: one JSON object, indented, ending with a line feed. "schema_version" is 1 and grows
-// when a field changes its meaning or goes; new fields may come at any time.
+// The plan as one indented JSON object with a line feed at the end. "schema_version" is 1 and increases
+// when a field changes its meaning or is removed; new fields may be added at any time.
 std::string describe_json(const DumpPlan& plan);
 
 }  // namespace opdump::plan

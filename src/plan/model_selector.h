@@ -1,11 +1,11 @@
-// Which operators of which models a plan wants, the way CANN's acl.json says it (cann.md 1.2): rules for
-// models, names as they are or as files spell them, single tensors left out. Operators that belong to no
-// model are wanted or
-// not as a whole. Without rules every operator of every model is wanted.
+// Selects operators of models by the rules of CANN's acl.json (cann.md 1.2). A rule is for one model or for
+// all. It has names, as in the program or as in file names, and may exclude single tensors.
+// Operators outside models are selected all or not at all. Without rules, all operators of all models
+// are selected.
 //
-// Which rule is a model's: if one of the rules has no model, then the last such one, for all models; else the
-// rule that has the name of the model's file, else the one that has the name inside it. Of several rules for
-// one model the last one's operators count, but all the exclusions.
+// The rule of a model: if rules without a model exist, the last of them applies to all models. Otherwise the
+// rule with the name of the model's file applies, or else the rule with the name inside the model. Of several
+// rules for one model, the last one selects the operators, and the exclusions of all of them apply.
 #pragma once
 
 #include <cstddef>
@@ -29,13 +29,13 @@ struct SlotPosition {
   bool operator==(const SlotPosition&) const = default;
 };
 
-// Tensors that are left out, of operators whose type or name is `name`.
+// Excluded tensors of operators whose type or name is `name`.
 struct Exclusion {
   std::string name;
   std::vector<SlotPosition> slots;
 };
 
-// From one operator to another in the order of execution, with both.
+// From one operator to another in the order of execution, both included.
 struct OperatorRange {
   std::string first, last;
 };
@@ -43,10 +43,10 @@ struct OperatorRange {
 struct ModelRule {
   std::string model;                        // empty: every model
   bool lists_operators = false;             // else `operators` says nothing
-  std::vector<std::string> operators = {};  // names, or names of what they were made of
+  std::vector<std::string> operators = {};  // names, or names of operators that they replace
   std::vector<OperatorRange> ranges = {};
   std::vector<Exclusion> by_type = {}, by_name = {};
-  std::vector<std::string> watched = {};  // names; looked at again after each of the operators
+  std::vector<std::string> watched = {};  // names; checked again after each of the operators
 };
 
 class ModelSelector {
@@ -54,9 +54,9 @@ class ModelSelector {
   // Merges it with the rule for the same model, if there is one: see the top of this file.
   void add(ModelRule rule);
 
-  // Every operator of every model, whatever the rules say.
+  // Selects every operator of every model, whatever the rules are.
   void select_all_models() { all_models_ = true; }
-  // No operator of any model. Operators of no model: whether they are wanted.
+  // Selects no operator of any model. For operators outside models: sets whether they are selected.
   void select_no_models() { no_models_ = true; }
   void set_single_operators(bool wanted) { single_operators_ = wanted; }
 
@@ -70,15 +70,15 @@ class ModelSelector {
   struct ModelNames {
     std::string name, file_name;
   };
-  // Makes a model known before its operators are chosen.
+  // Registers a model before its operators are selected.
   void define_model(std::int64_t graph_id, ModelNames names);
-  // The name that the model's directory bears: that by which a rule chose it, else its file's, which CANN's
-  // compiler gives a model too, else the one inside it.
+  // The name of the model's directory: the name in the rule that selected it, else the name of its file,
+  // else the name inside it.
   std::string_view directory_name(std::int64_t graph_id) const;
 
   struct Choice {
     bool wanted = false;
-    bool watched = false;  // its outputs are looked at again...
+    bool watched = false;  // its outputs are checked again...
     bool watches = false;  // ...after this operator
     std::vector<SlotPosition> excluded = {};
   };
@@ -86,8 +86,8 @@ class ModelSelector {
   // ranges are followed and hits are counted. Not thread-safe.
   Choice choose(const model::Operator& op);
 
-  // Sentences for the user on rules that chose no model or no operator, with what he may have meant among
-  // `names`, the names of all operators there were.
+  // Sentences for the user about rules that selected no model or no operator, with similar names
+  // among `names`, the names of all operators.
   std::vector<std::string> describe_unmatched(std::span<const std::string_view> names) const;
 
  private:
@@ -99,7 +99,7 @@ class ModelSelector {
   bool all_models_ = false, no_models_ = false, single_operators_ = true;
   std::map<std::int64_t, ModelNames> models_;
   std::map<std::pair<std::int64_t, const OperatorRange*>, bool> open_ranges_;
-  std::set<std::string, std::less<>> hits_;  // of the models' and operators' names in the rules, those met
+  std::set<std::string, std::less<>> hits_;  // names in the rules that were found
 };
 
 }  // namespace opdump::plan

@@ -1,5 +1,5 @@
-// Which operators a plan wants. A rule is a whole name, a part of the type, or a regular expression; an
-// operator is selected by the first rule that matches. No rules: every operator.
+// Selects operators. A rule is a whole name, a part of the type, or a regular expression. The first matching
+// rule selects an operator. Without rules every operator is selected.
 //
 // Regular expressions are RE2's: linear in the name's length whatever the pattern, Perl's classes (\d, \w),
 // no look-around and no back-references.
@@ -26,7 +26,7 @@ enum class RuleKind : std::uint8_t {
 
 class OpSelector {
  public:
-  // Each may hold some MiB of automata while it matches.
+  // Each expression may need some MiB of automata for matching.
   static constexpr std::size_t kMaxRegexes = 1024;
 
   OpSelector();
@@ -38,7 +38,7 @@ class OpSelector {
   // more than kMaxRegexes of them.
   Result<> add(RuleKind kind, std::string text);
 
-  // True if `name` ("Default/conv1-Conv2d/convolution-op0") is wanted. Called once per operator, not once per
+  // True if `name` ("Default/conv1-Conv2d/convolution-op0") is selected. Called once per operator, not per
   // step; counts the match for its rule. Order: regexes, names, types; the first hit wins. Not thread-safe.
   bool wants(std::string_view name);
 
@@ -59,8 +59,8 @@ class OpSelector {
   std::unique_ptr<State> state_;
 };
 
-// For each rule of `selector` that matched none of the operators `names`, a sentence for the user, with what
-// he may have meant.
+// A sentence for the user for each rule of `selector` that matched none of the operators `names`, with
+// similar names.
 std::vector<std::string> describe_unmatched(const OpSelector& selector,
                                             std::span<const std::string_view> names);
 

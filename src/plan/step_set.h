@@ -7,8 +7,8 @@
 
 namespace opdump::plan {
 
-// Step numbers count from 0 and are inclusive on both ends. How text becomes a StepSet is a matter of the
-// dialect: the established config languages disagree on blanks, empty items and reversed ranges.
+// Step numbers count from 0; both ends of a range are included. Each dialect parses text itself, because
+// the configuration languages disagree on blanks, empty items and reversed ranges.
 class StepSet {
  public:
   static StepSet all() { return StepSet(true); }

@@ -1,5 +1,5 @@
 // A comparison as CSV (RFC 4180: CRLF, fields quoted where needed): one row for each pair of slots, also
-// those that match. Numbers have as many digits as it takes to read them back; inf and nan are spelled so.
+// matching ones. Numbers have enough digits to restore them exactly; infinities and NaN are inf and nan.
 // Fields that do not apply are empty.
 #pragma once
 

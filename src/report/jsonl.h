@@ -1,6 +1,6 @@
 // A comparison as JSON lines: one "slot" record for each pair of slots, then one "summary" record. JSON has
-// no inf and no NaN: they are the strings "inf", "-inf", "nan". Keys that do not apply are absent, except
-// that of metrics that do not exist, which are null. Names that are not UTF-8 are repaired with U+FFFD.
+// no inf and no NaN: they are the strings "inf", "-inf", "nan". Keys that do not apply are absent; missing
+// metrics are null. Names that are not UTF-8 are repaired with U+FFFD.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace opdump::report {
 
-// Grows when a key changes its meaning or goes; new keys may come at any time.
+// Increases when a key changes its meaning or is removed; new keys may be added at any time.
 inline constexpr int kJsonSchemaVersion = 1;
 
 // The records of one operator, each with a line feed.

@@ -136,7 +136,7 @@ TEST(Summary, NoDifference) {
   EXPECT_EQ(conclusion(made.comparison), "no difference: 412 operators, 1304 tensors compared");
   made.comparison.outcome = Answer::incomplete;
   EXPECT_EQ(conclusion(made.comparison),
-            "no difference found, but the answer is not whole: 412 operators, 1304 tensors compared");
+            "no difference found, but the result is incomplete: 412 operators, 1304 tensors compared");
   made.comparison.outcome = Answer::nothing_compared;
   made.comparison.coverage = {1, 0, 0, 1, 0, 0, 0};
   EXPECT_EQ(conclusion(made.comparison),

@@ -115,7 +115,7 @@ std::string conclusion(const Comparison& comparison) {
     case compare::Answer::same:
       return "no difference: " + compared;
     case compare::Answer::incomplete:
-      return "no difference found, but the answer is not whole: " + compared;
+      return "no difference found, but the result is incomplete: " + compared;
     case compare::Answer::nothing_compared:
       break;
   }

@@ -1,4 +1,4 @@
-// A comparison as a table for a terminal: one line for each operator, no more than a reader wants.
+// A comparison as a table for a terminal: one line for each operator, with a limited number of lines.
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@ namespace opdump::report {
 struct TableStyle {
   bool all = false;             // also the operators that match
   bool colour = false;          // ANSI colours
-  std::size_t row_limit = 20;   // ignored if `all`; what is left out is counted below the table
-  std::size_t line_limit = 10;  // of the reasons why the answer may not be whole
+  std::size_t row_limit = 20;   // ignored if `all`; the table ends with the number of omitted rows
+  std::size_t line_limit = 10;  // for the reasons why the result may be incomplete
 };
 
 // The operators that do not match, in the order in which they are added.
@@ -44,7 +44,7 @@ class Table {
   std::string row_;    // kept for its memory
 };
 
-// Notes, reasons why the answer may not be whole, coverage, conclusion: one line each, conclusion last.
+// Notes, reasons why the result may be incomplete, coverage, conclusion: one line each, conclusion last.
 std::string format_summary(const compare::Comparison& comparison, const TableStyle& style);
 
 }  // namespace opdump::report

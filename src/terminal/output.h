@@ -1,4 +1,4 @@
-// Where the words go: answers to stdout, everything else to stderr.
+// Output of the program: results to stdout, everything else to stderr.
 #pragma once
 
 #include <string_view>
@@ -8,29 +8,29 @@
 
 namespace opdump::terminal {
 
-// Appends to stdout (buffered). Errors are kept until flush_output. Names in dumps are anything: what would
-// harm who reads it is escaped (base/printable.h), except for the colours of our own tables.
+// Appends to stdout (buffered). Errors are kept until flush_output. Names in dumps may contain anything:
+// characters that could control a terminal are escaped (base/printable.h), except our tables' colours.
 void print(std::string_view text);
 
-// The same for JSON, a line of which stays one.
+// The same for JSON; a line stays one line.
 void print_json(std::string_view text);
 
-// The same for whole lines on stderr that begin in their own way.
+// The same for whole lines on stderr, without the prefix "opdump:".
 void print_log(std::string_view text);
 
 // "opdump: message" and a line feed on stderr, escaped as print() does it.
 void print_error(std::string_view message);
 
-// The same for what a library says meanwhile: a LogSink.
+// The same for messages of a library: a LogSink.
 void print_remark(LogLevel level, std::string_view line);
 
-// Errors: io -- something could not be written to stdout (disk full), and the answer is not whole.
+// Errors: io -- writing to stdout failed (disk full), so the output is incomplete.
 Result<> flush_output();
 
-// True if people read answers as they come.
+// True if stdout is a terminal.
 bool prints_to_terminal();
 
-// True if stdout is a terminal that should get colours: NO_COLOR is unset or empty, TERM is not "dumb".
+// True if stdout is a terminal that supports colours: NO_COLOR is unset or empty, TERM is not "dumb".
 bool wants_colour();
 
 }  // namespace opdump::terminal

@@ -1,5 +1,5 @@
-// A progress bar for people: on stderr, only if that is a terminal, and only once the work has taken a
-// second.
+// A progress bar on stderr. It appears only if stderr is a terminal, and only if the work takes longer than
+// a second.
 #pragma once
 
 #include <chrono>
@@ -15,10 +15,10 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
   ~Progress();  // wipes the bar
 
-  // Whether there is a terminal that could show one.
+  // True if a terminal can show it.
   static bool is_shown();
 
-  // Call it as often as you like: it draws at most ten times a second. Not thread-safe.
+  // May be called often: it draws at most ten times a second. Not thread-safe.
   void update(std::uint64_t done_bytes, std::uint64_t total_bytes);
 
  private:

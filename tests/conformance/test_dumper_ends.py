@@ -63,14 +63,14 @@ def test_a_killed_recording_is_incomplete_and_names_no_culprit(folder, after):
     for golden, actual in (("whole.h5", killed), (killed, "whole.h5")):
         done = verb(folder, "compare", golden, actual)
         assert done.returncode == 3, done.stdout
-        assert "the recording did not end" in done.stdout
+        assert "the recording is unfinished" in done.stdout
         assert "first bad operator" not in done.stdout and "no difference found, but" in done.stdout
-    assert "rank 0: recording did not end" in verb(folder, "ls", killed).stdout
+    assert "rank 0: recording is unfinished" in verb(folder, "ls", killed).stdout
 
 
 def test_every_verb_says_it(folder):
     for arguments in (("show", "killed17.h5", "mm"), ("convert", "killed17.h5", "--output", "converted")):
-        assert "killed17.h5: rank 0: the recording did not end" in verb(folder, *arguments).stderr
+        assert "killed17.h5: rank 0: the recording is unfinished" in verb(folder, *arguments).stderr
     done = verb(folder, "msaccucmp", "compare", "-m", "killed17.h5", "-g", "whole.h5", "-out", "table")
     assert "The recording of" in done.stdout + done.stderr and "killed17.h5 did not end" in done.stdout + done.stderr
     summary = json.loads(verb(folder, "ls", "--json", "killed17.h5").stdout.splitlines()[-1])

@@ -20,7 +20,7 @@ from conftest import BUILD, OPDUMP
 ])
 def test_imports(opdump, line):
     done = opdump.plain(line, under=("--compat", "torchair,npu_device,dumper"))
-    assert "nothing was dumped: the program did not ask for it" in done.stderr
+    assert "nothing was dumped: the program did not request a dump" in done.stderr
 
 
 def test_the_dumper_of_torch_utils(opdump):

@@ -150,6 +150,6 @@ def test_what_nobody_waits_for_is_a_loss(opdump, tmp_path):
         work.wait()
         t.sin()
     """)
-    assert dump.undumped("Default/c10d_allreduce_-op0") == {"output.0": "not there when the step ended"}
-    assert any("not there when the step ended" in str(loss) for loss in dump.status["losses"])
+    assert dump.undumped("Default/c10d_allreduce_-op0") == {"output.0": "not finished when the step ended"}
+    assert any("not finished when the step ended" in str(loss) for loss in dump.status["losses"])
     assert (dump.tensor("Default/sin-op0", "input.0", 1) == 2).all()

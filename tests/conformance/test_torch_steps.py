@@ -211,7 +211,7 @@ def test_what_follows_the_last_step_is_none(recorded):
     assert last_and_tail(recorded("two")) == (1, 2)
     assert types(recorded("two"), 2) == {"_local_scalar_dense": 1}
     listed = subprocess.run([OPDUMP, "ls", recorded("two").path.parent], capture_output=True, text=True)
-    assert "what is listed as step 2 ran after the last step" in listed.stdout
+    assert "the operators of step 2 ran after the last step" in listed.stdout
 
 
 def test_common_steps_are_compared_and_the_rest_is_named(recorded):
@@ -280,7 +280,7 @@ def test_an_exception_cuts_a_step_short(recorded):
     dump = recorded("raising")
     assert dump.status["cut_step"] == 2 and dump.status["tail_step"] == -1
     done = compare(recorded("raising"), recorded("raising"))
-    assert done.returncode == 3 and "golden rank 0: the program was stopped in step 2" in done.stdout, done.stdout
+    assert done.returncode == 3 and "golden rank 0: the program was interrupted in step 2" in done.stdout, done.stdout
 
 
 def test_a_program_that_ends_with_an_exception(opdump):
@@ -305,7 +305,7 @@ def test_a_program_that_ends_with_an_exception(opdump):
     assert cut.status["cut_step"] == 2
     done = compare(whole, cut)
     assert done.returncode == 3 and "first bad" not in done.stdout, done.stdout
-    assert "actual rank 0: the program was stopped in step 2" in done.stdout
+    assert "actual rank 0: the program was interrupted in step 2" in done.stdout
 
 
 def test_recordings_of_one_process_are_the_same(recorded):

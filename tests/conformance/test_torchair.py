@@ -86,7 +86,7 @@ def test_the_page_example(opdump, run):
     np.testing.assert_allclose(op["output.0"].numpy(), bias + x @ weight, rtol=1e-6)
     plain = opdump.plain(NET.format(options=""), under=("--compat", "torchair"))
     assert done.stdout == plain.stdout, "numbers change"
-    assert "nothing was dumped: the program did not ask for it" in plain.stderr
+    assert "nothing was dumped: the program did not request a dump" in plain.stderr
 
 
 @pytest.mark.parametrize("mode, sides", [("input", {"input"}), ("output", {"output"}), ("all", {"input", "output"})])

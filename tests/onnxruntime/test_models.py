@@ -106,7 +106,7 @@ def test_float16_and_bfloat16(run, models):
 @pytest.mark.parametrize("name,seen", [("branch", {"relu", "exp"}), ("loop", {"neg", "abs"})])
 def test_control_flow_is_told_and_not_dumped(run, models, name, seen):
     said = run.model(models, name)
-    assert "2 operators in subgraphs (bodies of If, Loop, Scan) are not seen" in said
+    assert "2 operators in subgraphs (bodies of If, Loop, Scan) are not recorded" in said
     assert {operator for operator, _ in run.tensors()} == seen
     reasons = {line["reason"] for line in run.log() if line["kind"] == "slot"}
     assert reasons == {"no task"}
@@ -160,8 +160,8 @@ def test_an_input_before_the_model(run, models):
 
 @pytest.mark.parametrize("words,said", [
     (["--input", "image=x.npy"], "no model has an input image; there are data"),
-    (["--input", "data=x.npy"], "input data: x.npy has the shape (2,3,); the model takes (4,1,8,8,)"),
-    (["--input", "data=d.npy"], "input data: d.npy is float64; the model takes float32"),
+    (["--input", "data=x.npy"], "input data: x.npy has the shape (2,3,); the model expects (4,1,8,8,)"),
+    (["--input", "data=d.npy"], "input data: d.npy is float64; the model expects float32"),
     (["--input", "data"], "--input data: expected NAME=FILE.npy"),
     ([], "input data has no value: pass --input data=FILE.npy, --input-dir or --random"),
 ])
@@ -191,7 +191,7 @@ def hostile(models, tmp_path):
         model.graph.initializer[0].external_data[0].value = place
         yield f"outside_{place.replace('/', '_')}", model.SerializeToString(), "outside of the model's folder"
     for key, entry, value, said in (("missing", "location", "nowhere", "No such file"), ("behind", "offset", "99999", "beside.weights has 4920 bytes; "),
-                                    ("overflow", "offset", str(2**64 - 4), "its place in another file is"), ("word", "offset", "x", "its place in another file is 'x'")):
+                                    ("overflow", "offset", str(2**64 - 4), "its place in another file is"), ("word", "offset", "x", "its position in another file is 'x'")):
         model = onnx.load(str(models / "beside.onnx"), load_external_data=False)
         data = [data for data in model.graph.initializer[0].external_data if data.key == entry]
         data[0].value = value
@@ -287,7 +287,7 @@ def test_blocked_layouts_are_not_accused(run, blocks):
     assert {seen[name, "output.0"]["verdict"] for name in ("relu", "pool", "conv2", "sigmoid", "concat", "average", "global")} == {"match"}
     assert seen["pool", "output.0"]["shape"] in ([2, 20, 4, 4], [2, 24, 4, 4])
     assert {seen["conv2", f"input.{i}"]["verdict"] for i in range(2)} == {"match"}, "also the weights"
-    assert seen["conv", "output.0"]["verdict"] == "skipped" and seen["conv", "output.0"]["reason"] == "part of an operator that was fused"
+    assert seen["conv", "output.0"]["verdict"] == "skipped" and seen["conv", "output.0"]["reason"] == "part of a fused operator"
 
 
 def test_the_operator_that_fails_is_named(run, models):

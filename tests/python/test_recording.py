@@ -75,7 +75,7 @@ def test_one_recording_at_a_time(program):
             print(error)
         print(len(recording.open()))
     """)
-    assert done.stdout.splitlines() == ["the recording is not over", "a recording is under way: stop it first",
+    assert done.stdout.splitlines() == ["the recording has not ended", "a recording is in progress: stop it first",
                                         "a recording is used once: call opdump.dump() again", "2"]
 
 

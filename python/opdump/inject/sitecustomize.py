@@ -1,4 +1,4 @@
-"""Loaded by every Python under `opdump run`, because its directory comes first in PYTHONPATH."""
+"""Every Python under `opdump run` loads this file, because its directory is first in PYTHONPATH."""
 
 import atexit
 import importlib.util
@@ -24,7 +24,7 @@ def _run_hidden_sitecustomize():
 
 
 def _advise():
-    """Says what would have helped a program that ended because a module was not there."""
+    """Gives advice if a missing module ended the program."""
     error = getattr(sys, "last_value", None)
     if isinstance(error, (ImportError, AttributeError)):
         from opdump import _compat

@@ -30,7 +30,7 @@ _device: NpuDevice | None = None
 
 
 class NpuDevice:
-    """What open() returns."""
+    """The result of open()."""
 
     def as_default(self) -> NpuDevice:
         return self
@@ -43,7 +43,7 @@ class NpuDevice:
 
 
 def global_options() -> GlobalOptions:
-    """The options of this process. They take effect at the first open(), and later changes have none."""
+    """The options of this process. The first open() applies them; later changes have no effect."""
     return _options
 
 

@@ -16,11 +16,11 @@ class InternalError(RuntimeError):
 
 
 class FatalError(InternalError):
-    """What ends the process in the original."""
+    """An error that ends the process in the original."""
 
 
 class DumpConfig:
-    """What to dump. Nothing is checked before it is used."""
+    """Selects what to dump. Values are checked when they are used."""
 
     def __init__(self, enable_dump: Any = False, dump_path: Any = None, dump_step: Any = None, dump_mode: Any = "output",
                  enable_dump_debug: Any = False, dump_debug_mode: Any = "all", dump_data: Any = "tensor",
@@ -31,7 +31,7 @@ class DumpConfig:
 
 
 class NPURunConfig:
-    """The configuration of an estimator; what does not concern a dump is kept and changes nothing."""
+    """The configuration of an estimator. Options unrelated to dumps are stored and have no effect."""
 
     def __init__(self, *unused: Any, dump_config: DumpConfig | None = None, enable_exception_dump: int | None = None,
                  quant_dumpable: str | None = None, **others: Any) -> None:
@@ -59,7 +59,7 @@ class _Attribute:
 
 
 class NpuOptimizer:
-    """What a session's configuration calls custom_op: its parameter_map["dump_path"].s = b"/home/dump", and so on."""
+    """The custom_op of a session's configuration: its parameter_map["dump_path"].s = b"/home/dump", and so on."""
 
     name = "NpuOptimizer"
 

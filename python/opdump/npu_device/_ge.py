@@ -23,7 +23,7 @@ def _refuse(option: str, value: Any, reason: str) -> None:
 
 
 def check(options: dict[str, str]) -> None:
-    """Raises for the first option that the engine refuses, in its order: switches, path, step, modes."""
+    """Raises for the first option that the engine rejects, in its order: switches, path, step, modes."""
     for switch in (ENABLE, ENABLE_DEBUG):
         if options.get(switch, "0") not in ("0", "1"):
             _refuse(switch, options[switch], "It can only be 0 or 1.")
@@ -50,7 +50,7 @@ def _check_path(path: str) -> None:
 
 
 def acl_config(options: dict[str, str]) -> dict[str, Any] | None:
-    """The acl.json for options that check() has accepted; None if they ask for nothing. All overflow modes are one."""
+    """The acl.json for options accepted by check(); None if they request nothing. All overflow modes are equivalent."""
     if options.get(ENABLE_DEBUG) == "1":
         return {"dump": {"dump_path": os.path.realpath(options[PATH]), "dump_debug": "on"}}
     if options.get(ENABLE) != "1":

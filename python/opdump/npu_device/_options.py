@@ -16,7 +16,7 @@ class Option:
 
     @property
     def value(self) -> str | None:
-        """As it is handed on: "1" and "0" for True and False, any other text as it is; None if it is not set."""
+        """The value to pass on: "1" and "0" for True and False, any other text as it is; None if it is not set."""
         if self._value is None:
             return None
         return str(int(self._value)) if isinstance(self._value, bool) else str(self._value)
@@ -80,7 +80,7 @@ class GlobalOptions(Section):
                          **{name: _Unused() for name in self._UNUSED})
 
     def as_dict(self) -> dict[str, str]:
-        """By the graph engine's names, those that are set."""
+        """The options that are set, by the graph engine's names."""
         found = {key: getattr(self.dump_config, name).value for name, key in _DumpConfig.KEYS.items()}
         found[_ge.QUANT] = self.quant_dumpable.value
         # Set by default, but the original records nothing by it unless the device fails.
@@ -89,7 +89,7 @@ class GlobalOptions(Section):
 
 
 class _Unused(Option):
-    """Any value, or options of its own."""
+    """Any value, or a section with its own options."""
 
     def __init__(self) -> None:
         super().__init__(None)

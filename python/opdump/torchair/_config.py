@@ -22,7 +22,7 @@ def world() -> tuple[int, int]:
 
 
 def make_rank_directory(parent: str) -> str:
-    """The directory of this process, which is made if it is missing."""
+    """The directory of this process, created if it is missing."""
     size, rank = world()
     path = os.path.join(os.path.realpath(parent), f"worldsize{size}_global_rank{rank}")
     os.makedirs(path, exist_ok=True)
@@ -88,7 +88,7 @@ class _Debug(options.Section):
 
 
 class CompilerConfig(options.Section):
-    """What a model is compiled with. Sections that only change how an accelerator computes are kept and change nothing."""
+    """The options of a compilation. Sections that only change how an accelerator computes are stored and have no effect."""
 
     def __init__(self) -> None:
         provide_compile()  # programs look torch.compile up before they call get_npu_backend
@@ -100,5 +100,5 @@ class CompilerConfig(options.Section):
         )
 
     def as_dict(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """(local options, global options): those of dump_config."""
+        """The dictionaries (local options, global options) with the options of dump_config."""
         return self.dump_config.as_dict(self.mode.value)

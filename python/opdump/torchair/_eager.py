@@ -26,7 +26,7 @@ from opdump.torchair._config import CompilerConfig, make_rank_directory
 
 
 class _Nodes(TorchDispatchMode):
-    """Names operators as nodes of a torch.fx graph are named: add, add_1, ..."""
+    """Names operators like the nodes of a torch.fx graph: add, add_1, ..."""
 
     def __init__(self, write: Callable[[types.SimpleNamespace, list[Any], Any], None]) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ def _copy(value: Any) -> Any:
 
 
 def _to_array(value: Any) -> numpy.ndarray | None:
-    """None for what is neither a tensor nor a number nor a text."""
+    """None for a value that is not a tensor, number or text."""
     if isinstance(value, torch.Tensor):
         if value.dtype == torch.bfloat16:
             value = value.float()
@@ -117,7 +117,7 @@ class PtDump:
 
 
 def watch(model: Any, dump: NpyDump | PtDump) -> Any:
-    """`model`, a module or a function, with each call of it dumped. A module is the same one afterwards."""
+    """Returns `model`, a module or a function, with each call dumped. A module stays the same object."""
     is_module = isinstance(model, torch.nn.Module)
     forward = model.forward if is_module else model
     tell_run()

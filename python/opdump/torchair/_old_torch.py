@@ -1,4 +1,4 @@
-"""torch.compile for a torch that has none, so that programs written for a newer one run."""
+"""torch.compile for a torch without it, so that programs for newer versions run."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 
 def provide_compile() -> None:
-    """Gives torch, if it is imported, a torch.compile that takes backends of TorchAir and no others."""
+    """Adds a torch.compile that accepts only TorchAir's backends, if torch is imported."""
     torch = sys.modules.get("torch")
     if torch is not None and not hasattr(torch, "compile"):
         torch.compile = _compile
 
 
 def _compile(model: Any = None, *, backend: Any = None, options: dict[str, Any] | None = None, **unused: Any) -> Any:
-    """The model runs as it is and is recorded; a decorator if it is not given."""
+    """Runs the model unchanged and records it. Without a model, returns a decorator."""
     if model is None:
         return functools.partial(_compile, backend=backend, options=options, **unused)
     if backend == "npugraph_ex":  # a name that torch_npu registers

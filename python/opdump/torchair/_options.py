@@ -1,4 +1,4 @@
-"""Options as TorchAir has them: checked when they are assigned, read as objects whose .value is a string."""
+"""TorchAir's options: checked on assignment, read as objects whose .value is a string."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from opdump import _steps
 
 
 class Option:
-    """A setting. `check` raises for a value that is not allowed."""
+    """A setting. `check` raises if a value is not allowed."""
 
     def __init__(self, default: Any, check: Callable[[Any], None]) -> None:
         self._value, self._check = default, check
 
     @property
     def value(self) -> Any:
-        """As it is handed on: "1" and "0" for True and False, else what was assigned; None if it is not set."""
+        """The value to pass on: "1" and "0" for True and False, else what was assigned; None if it is not set."""
         return str(int(self._value)) if isinstance(self._value, bool) else self._as_text()
 
     @value.setter
@@ -99,7 +99,7 @@ def anything(default: Any) -> Option:
 
 
 def _explain(assign: Callable[..., None]) -> Callable[..., None]:
-    """Raises what was raised, with the longer text of the original: its message, where it was, and a line for its log."""
+    """Raises the exception again with the original's longer text: its message, its location, and a log line."""
 
     @functools.wraps(assign)
     def explained(self: Any, name: str, value: Any) -> None:
@@ -115,7 +115,7 @@ def _explain(assign: Callable[..., None]) -> Callable[..., None]:
 
 
 class Section:
-    """Options and sections of options, by attribute. Other attributes are refused."""
+    """Options and sections of options, by attribute. Other attributes are rejected."""
 
     def __init__(self, **members: Option | Section) -> None:
         self.__dict__.update(members)
@@ -134,7 +134,7 @@ class Section:
 
 
 class Unused(Section):
-    """Options that change how an accelerator computes. They are kept and change nothing here."""
+    """Options that change how an accelerator computes. They are stored and have no effect here."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         self.__dict__[name] = value

@@ -1,4 +1,4 @@
-"""From a CompilerConfig to a recording: the options become an acl.json, as TorchAir itself makes one."""
+"""From a CompilerConfig to a recording: converts the options to an acl.json, as TorchAir does."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def start(config: CompilerConfig, model: Model) -> Model:
 
 
 def _executions(model: Any) -> Any:
-    """`model` with each call of it an execution, which is what is recorded. A module is the same one afterwards."""
+    """Returns `model` with each call recorded as an execution. A module stays the same object."""
     import torch
 
     from opdump import _torch as hooks
@@ -73,11 +73,11 @@ def _executions(model: Any) -> Any:
 
 
 def _record(config: CompilerConfig, options: dict[str, str], model: Any) -> None:
-    """Once in a process."""
+    """Runs once per process."""
     global _started
     if _started is not None:
         if _started != options:
-            warnings.warn("a dump is under way: it keeps the dump_config of the first model that was compiled", stacklevel=3)
+            warnings.warn("a dump is in progress: it keeps the dump_config of the first model that was compiled", stacklevel=3)
         return
     _begin(config, options, scope.is_used_by(model))
     _started = options
@@ -101,7 +101,7 @@ def _begin(config: CompilerConfig, options: dict[str, str], regions: bool) -> No
 
 
 class Backend:
-    """What torch.compile takes as `backend`: graphs run as they are, operator by operator, and are recorded."""
+    """A `backend` for torch.compile: runs graphs unchanged, operator by operator, and records them."""
 
     shows_operators = True  # to the recorder, unlike those of other backends
 
@@ -128,7 +128,7 @@ def get_npu_backend(*, compiler_config: CompilerConfig | None = None, **unused: 
 
 
 def npugraph_ex(options: dict[str, Any]) -> Backend:
-    """The backend of this name. Of its options these are for dumps: dump_tensor_data, data_dump_stage and data_dump_dir."""
+    """The backend of this name. Its options for dumps are dump_tensor_data, data_dump_stage and data_dump_dir."""
     config = CompilerConfig()
     config.mode = "npugraph_ex"
     for theirs, name in (("dump_tensor_data", "enable_dump"), ("data_dump_stage", "data_dump_stage"), ("data_dump_dir", "dump_path")):
@@ -138,5 +138,5 @@ def npugraph_ex(options: dict[str, Any]) -> Backend:
 
 
 def compile(model: Model, config: CompilerConfig | None = None) -> Model:
-    """Starts the dump that `config` asks for and returns `model`, to be called as before; for a function, another one."""
+    """Starts the dump requested by `config` and returns `model`, or for a function a wrapper of it."""
     return start(config or CompilerConfig(), model)

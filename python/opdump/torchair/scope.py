@@ -1,4 +1,4 @@
-"""torchair.scope.data_dump: only the operators that run inside of it are dumped, and those that dump_layer names."""
+"""torchair.scope.data_dump: only operators inside it, and those in dump_layer, are dumped."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _restricts = False  # the recording knows of regions
 
 @contextlib.contextmanager
 def data_dump() -> Iterator[None]:
-    """Marks what runs inside, wherever that is: put it around operators in the forward method of a model."""
+    """Marks the operators inside it. Use it around operators in the forward method of a model."""
     attach, depth = _on_import.attached(), getattr(_depth, "value", 0)
     if attach and not _restricts:
         warnings.warn("scope.data_dump() was not seen when the model was compiled: everything is dumped", stacklevel=3)

@@ -23,7 +23,7 @@ struct GlobalOrder {
   std::vector<std::int64_t> steps;
   std::uint64_t damaged_lines = 0;  // torn, or no number
 };
-// A step is a line. Never fails: lines that are no numbers are counted.
+// Each line is a step. Never fails: lines that are not numbers are counted.
 GlobalOrder decode_global_order(std::string_view text);
 
 }  // namespace opdump::format

@@ -283,8 +283,8 @@ class Decoder {
     return ok();
   }
 
-  // Items that are no objects tell nothing, but they count; so do the keys of an object, while the letters of
-  // a string can tell nothing.
+  // Items that are not objects contain no information, but they count. So do the keys of an object. Letters
+  // of a string do not.
   Result<> decode_outputs(const Value& op, std::vector<FusionOutput>& outputs) const {
     const Found found = op.find("output_desc");
     if (!found || found->kind() == Kind::text) return ok();

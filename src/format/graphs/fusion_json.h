@@ -1,6 +1,6 @@
 // The graph of an offline model as JSON, cann.md 4.5 and 6: `atc --mode=1 --om=m.om --json=m.json`, or
-// --mode=5 of a ge_proto text. Read are the parts that tell which operators of the original model an operator
-// stands for.
+// --mode=5 of a ge_proto text. Reads the parts that map operators to the operators of the original model that
+// they replace.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ namespace opdump::format {
 
 // An entry of output_desc that has attributes.
 struct FusionOutput {
-  std::string origin_name;                   // "" if it is not told
-  std::optional<std::int64_t> origin_index;  // told, or the position
+  std::string origin_name;                   // "" if absent
+  std::optional<std::int64_t> origin_index;  // stated, or the position
   std::string origin_format;                 // "NCHW"; "" if it is not told
   std::vector<std::int64_t> origin_shape;
   std::string dtype;  // "DT_INT8"
@@ -37,17 +37,17 @@ struct FusionOp {
   bool operator==(const FusionOp&) const = default;
 };
 
-// Takes an operator; `graph` is the number of its graph. An error of it is one of reading.
+// Receives an operator; `graph` is the number of its graph. Its error ends the reading.
 using TakeFusionOp = std::function<Result<>(std::size_t graph, FusionOp op)>;
 
-// Calls take(graph, op) for each operator in the order of the file. The text of a ge_proto file is taken,
-// too, as if atc had made JSON of it. Errors, with the original's words: not_found -- something that must be
-// there is missing; corrupt -- no JSON, or not of this kind; io -- no room for a list of the operators.
-// `name` is what messages call the file. Slices of operators ("_lxslice0") lose that suffix. Operators are
+// Calls take(graph, op) for each operator in the order of the file. Also accepts the text of a ge_proto file,
+// as if atc had converted it to JSON. Errors, with the original's texts: not_found -- a required element is
+// missing; corrupt -- not JSON, or not of this kind; io -- no space for a list of the operators.
+// `name` is the file's name in messages. Slices of operators ("_lxslice0") lose that suffix. Operators are
 // parsed one by one; `text` may be a file that is mapped.
 Result<> decode_fusion_json(std::string_view text, const std::string& name, const TakeFusionOp& take);
 
-// The names of the graphs in such a file; of operators it is seen only that they are JSON. Errors: as above.
+// The names of the graphs in such a file; operators are only checked to be JSON. Errors: as above.
 Result<std::vector<std::string>> decode_graph_names(std::string_view text, const std::string& name);
 
 // `name` without the "_lxslice{number}" parts that slicing for FFTS+ adds.

@@ -1,10 +1,10 @@
-// A recorded graph as CANN's graph engine would have it, cann.md 6; page: docs/ge-graph.md. What enters the
-// graph becomes operators, which graphs of the engine have nothing else for:
+// Converts a recorded graph to one of CANN's graph engine, cann.md 6; page: docs/ge-graph.md. In these graphs
+// all inputs are operators:
 //   an input of the user   Data
 //   a weight               Variable in a graph that trains (has a backward or optimizer part), else Const
 //   a constant             Const
-// and what the graph gives goes to a NetOutput: what the engine says, else the outputs that nobody reads.
-// Bodies of operators are graphs behind the graph.
+// The outputs go to a NetOutput: those declared by the engine, else the outputs that no operator reads.
+// Bodies of operators are additional graphs after the graph.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@
 
 namespace opdump::format {
 
-// The first and the last of the engine's stages. Before it is built a graph has no ids, and tensors only
-// where they enter it.
+// The first and the last of the engine's stages. Before it is built, a graph has no ids, and only its inputs
+// have tensors.
 enum class GeStage : std::uint8_t { pre_run_begin, build };
 inline constexpr std::string_view kGeStageNames[] = {"PreRunBegin", "Build"};
 
@@ -36,7 +36,7 @@ struct GeBuildOptions {
 struct GeTexts {
   std::string proto, onnx, readable;
 };
-// Takes the texts piece by piece: those of a large step are large.
+// Receives the texts piece by piece, because a large step has large texts.
 using GeTextSink = std::function<Result<>(const GeTexts& texts)>;
 
 // Names of operators are those of the graph; of equal names the later get _2, _3, ... Errors: those of the
@@ -49,7 +49,7 @@ bool is_training(const model::Graph& graph);
 // "DT_FLOAT"; the words of the engine's ge.proto.
 std::string_view ge_dtype_name(model::DType dtype);
 
-// The attribute of an operator that tells the part of the program it is of: "forward", "backward",
+// The attribute of an operator for its phase in the program: "forward", "backward",
 // "optimizer". The engine has no such thing.
 inline constexpr std::string_view kGePhase = "_opdump_phase";
 

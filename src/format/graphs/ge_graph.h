@@ -1,5 +1,5 @@
-// A graph of CANN's graph engine: ge_proto_*.txt, the message ge.proto.ModelDef as text (cann.md 6), and the
-// JSON that `atc --mode=5` makes of it, which comparisons read (cann.md 4.5). Page: docs/formats/ge_proto.md.
+// A graph of CANN's graph engine: ge_proto_*.txt, the message ge.proto.ModelDef as text (cann.md 6), and its
+// JSON form from `atc --mode=5`, which comparisons read (cann.md 4.5). Page: docs/formats/ge_proto.md.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ inline constexpr std::uint64_t kMaxGeGraphBytes = 1 << 30;
 // known field of another kind, no graph in it), limit; the message begins with line:column or line.
 Result<ProtoMessage> decode_ge_graph(std::string_view text);
 
-// As `atc` writes it: maps are lists of {"key", "value"}, enumerations words, floating numbers text. Bytes
-// and empty messages are left out; the value of a map that is then empty is null.
+// In the form of `atc`: maps are lists of {"key", "value"}, enumerations words, floating-point numbers text.
+// Bytes and empty messages are omitted; a map's value that is then empty is null.
 nlohmann::json ge_graph_json(const ProtoMessage& model);
 
-// What a graph is searched for. Views of the message.
+// The searchable properties of a graph, as views of the message.
 struct GeOperator {
   std::string_view name, type;
   std::vector<std::string_view> inputs;  // "conv1:0"; ":-1" is control, "" nothing

@@ -1,6 +1,6 @@
 // ge_onnx_*.pbtxt: a graph of CANN's graph engine as the text of an ONNX model, which viewers of networks
-// open (cann.md 6). Operators are nodes of type "ge:Conv2D"; what else is known of them and of their tensors
-// are attributes ("output_desc_shape:0").
+// open (cann.md 6). Operators are nodes of type "ge:Conv2D"; other properties of operators and tensors are
+// attributes ("output_desc_shape:0").
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 namespace opdump::format {
 
-// What an onnx.ModelProto begins with; nodes follow, then the name of the graph and a brace.
+// The beginning of an onnx.ModelProto; nodes follow, then the name of the graph and a brace.
 inline constexpr std::string_view kGeOnnxBegin = "ir_version: 6\nproducer_name: \"opdump\"\ngraph {\n";
 
-// What is around the nodes of a graph that an operator executes: they are in an attribute of a node of type
-// "subgraph", as the engine has them.
+// The text around the nodes of a graph that an operator executes. As in the engine, they are in an attribute
+// of a node of type "subgraph".
 inline constexpr std::size_t kGeOnnxBodyIndent = 8;
 std::string ge_onnx_begin_body(std::string_view name);
 std::string ge_onnx_end_body(std::string_view name);

@@ -1,5 +1,5 @@
-// The operators of a graph as CANN's graph engine has them, cann.md 6: what all its files are made of. What
-// enters and what leaves a graph are operators too: see ge_build.h.
+// The operators of a graph in CANN's graph engine, cann.md 6, from which all its files are written. The
+// inputs and outputs of a graph are operators, too: see ge_build.h.
 #pragma once
 
 #include <cstdint>
@@ -33,11 +33,11 @@ struct GeOp {
 
 struct GeOps {
   std::string name;
-  std::vector<GeOp> ops;            // what enters, the operators, a NetOutput
-  std::size_t parameter_count = 0;  // of them, those that enter
+  std::vector<GeOp> ops;            // the inputs, the operators, a NetOutput
+  std::size_t parameter_count = 0;  // the number of inputs among them
 };
 
-// The graph, and behind it the bodies of its operators, with the names of their operators.
+// The graph, followed by the bodies of its operators, with the names of their operators.
 std::vector<GeOps> make_ge_ops(const model::Graph& graph, const GeBuildOptions& options);
 
 // An entry of the map `attr`.

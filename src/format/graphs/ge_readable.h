@@ -9,9 +9,9 @@
 //
 //     return (%ret)
 //
-// "users" is the number of outputs of an operator, and that of readers of an output. Inputs whose name nobody
-// told are _input_0, _input_1, ...; attributes that begin with '_', and empty ones, are left out. Of a tensor
-// with more than six elements the first and last three are there.
+// "users" is the number of outputs of an operator, or of readers of an output. Inputs without a name are
+// _input_0, _input_1, ...; empty attributes and those that begin with '_' are omitted. A tensor with more
+// than six elements shows the first and last three.
 #pragma once
 
 #include <cstddef>

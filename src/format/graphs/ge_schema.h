@@ -1,5 +1,5 @@
-// The messages of ge.proto, cann.md 6: what the fields of a graph of CANN's graph engine are. As data: the
-// reader checks a text against it, and JSON needs to know what is a list.
+// The schema of ge.proto, cann.md 6, as data: the messages of CANN's graph engine and their fields. The
+// reader checks texts against it, and the JSON writer needs to know which fields are lists.
 #pragma once
 
 #include <cstdint>

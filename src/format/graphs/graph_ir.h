@@ -30,8 +30,8 @@ std::string encode_graph_ir(const model::Graph& graph, const LineReader& read_li
 std::string spell_operator_type(std::string_view type);
 
 // The graphs of a file, its entry first: ours, MindSpore's of any version, sub-graphs too. Nodes
-// TupleGetItem are gone: who read them reads the output they took. Return is no node. What cannot be
-// understood is left out: a damaged line costs what it told. Errors: limit (1 GiB), corrupt (not an .ir).
+// TupleGetItem are removed: their readers read the output itself. Return is not a node. Lines that cannot be
+// parsed are left out. Errors: limit (1 GiB), corrupt (not an .ir).
 Result<std::vector<model::Graph>> decode_graph_ir(std::string_view text);
 
 }  // namespace opdump::format

@@ -19,7 +19,7 @@ inline constexpr std::uint64_t kMaxGraphPbBytes = std::uint64_t{256} << 20;
 std::string encode_graph_pb(const model::Graph& graph, const LineReader& read_line);
 
 // The graph of a ModelProto, of its sibling in mindspore.irpb, or of a bare GraphProto. TupleGetItem as in
-// decode_graph_ir. All parameters are inputs: the file does not tell weights. Errors: corrupt; limit.
+// decode_graph_ir. All parameters are inputs: the file does not mark weights. Errors: corrupt; limit.
 Result<model::Graph> decode_graph_pb(std::string_view bytes);
 
 }  // namespace opdump::format

@@ -1,6 +1,6 @@
 // The messages of `debugger.ModelProto` as they are on the wire, mindspore.md 5.4: what is read and written
-// again is the same file. Fields that are absent stay absent, and what is not listed here (rare kinds of
-// values, fields of the sibling schema `mindspore.irpb`) is kept as bytes. graph_pb.h tells what they mean.
+// again is the same file. Absent fields stay absent, and fields that are not listed here (rare kinds of
+// values, fields of the similar schema `mindspore.irpb`) are kept as bytes. graph_pb.h defines their meaning.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace opdump::format::proto {
 inline constexpr std::int64_t kUndefined = 0, kBool = 1, kInt64 = 5, kFloat64 = 12, kString = 13,
                               kTensor = 14, kTuple = 31, kList = 32, kNone = 34;
 
-// The number of an element type and back; undefined for what the other side has no word for.
+// The number of an element type and back; undefined if the other side lacks it.
 std::int64_t number_of(model::DType dtype);
 model::DType dtype_of(std::int64_t number);
 
@@ -47,7 +47,7 @@ struct Field {
 template <typename Member>
 Field(std::uint32_t, Member) -> Field<Member>;
 
-// What every message has: the fields that are not listed, with their tags.
+// Common to all messages: the unlisted fields, with their tags.
 struct Message {
   std::string unlisted;
 };
@@ -203,7 +203,7 @@ struct ModelProto : Message {
 };
 
 // Errors: corrupt -- not such a message; limit -- messages are nested more than 100 deep, or there are far
-// more of them than a file of this size has use for.
+// too many for a file of this size.
 Result<ModelProto> decode_model(std::string_view bytes);
 Result<GraphProto> decode_graph(std::string_view bytes);  // a GraphProto without its ModelProto
 

@@ -1,6 +1,6 @@
-// What the graph files of MindSpore have in common (mindspore.md 5.4, 5.5; docs/formats/graphs.md): a row for
-// each node in order of execution, and after a node with several outputs a row TupleGetItem for each of them
-// that somebody reads.
+// The rows shared by MindSpore's graph files (mindspore.md 5.4, 5.5; docs/formats/graphs.md): a row for each
+// node in order of execution, and after a node with several outputs a row TupleGetItem for each output that
+// is read.
 #pragma once
 
 #include <cstddef>
@@ -33,8 +33,8 @@ class GraphRows {
   };
   const std::vector<Row>& rows() const { return rows_; }
 
-  // The row that makes what `node` (into Graph::nodes) reads from `source`. Nothing if no earlier node makes
-  // it.
+  // The row that produces the operand of `node` (into Graph::nodes) with this `source`. Nothing if no earlier
+  // node produces it.
   std::optional<std::size_t> find(const model::Source& source, std::size_t node) const;
 
   // The row of a node itself.
@@ -67,7 +67,7 @@ std::int64_t parse_graph_id(std::string_view name);
 // `text` with control characters as blanks: one line of a file.
 std::string one_line(std::string_view text);
 
-// `name` as one word of an .ir: what has a meaning in that grammar becomes '_'.
+// `name` as one word of an .ir: characters of the grammar become '_'.
 std::string spell_word(std::string_view name);
 
 // The text of a line of a source file (from 1), or nothing if it cannot be read.

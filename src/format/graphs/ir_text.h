@@ -1,4 +1,4 @@
-// The small words of an .ir file (mindspore.md 5.5): lists in brackets, literals, types. For
+// Parses the tokens of an .ir file (mindspore.md 5.5): lists in brackets, literals, types. For
 // graph_ir_read.cc.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace opdump::format {
 
-// Takes a list in brackets of any kind from the front of `text`: "(%0, (1, 2), "a,b") rest" gives three
+// Removes a list in brackets of any kind from the front of `text`: "(%0, (1, 2), "a,b") rest" gives three
 // pieces. Nothing, and `text` as it was, if there is none or it does not end.
 std::optional<std::vector<std::string_view>> take_list(std::string_view& text);
 

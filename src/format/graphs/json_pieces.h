@@ -26,7 +26,7 @@ struct JsonPieces {
 
 // Cuts {"graph": [{"op": [{...}, ...], ...}, ...], ...}. Only brackets and strings are looked at: what is not
 // JSON is found when the pieces are parsed, and is in none of them only if `rest` is not JSON either. Nothing
-// if the text is not of that form, tells a member twice or has 4 GiB. `text` may be a file that is mapped.
+// if the text is not of that form, repeats a member or has 4 GiB. `text` may be a file that is mapped.
 // Errors: io -- there is no room.
 Result<std::optional<JsonPieces>> cut_graphs(std::string_view text);
 

@@ -1,4 +1,4 @@
-// The statistics of one execution of an operator as CANN writes them, cann.md 3.4: a file with a header and a
+// CANN's statistics of one execution of an operator, cann.md 3.4: a file with a header and a
 // row for each tensor, LF, no trailing comma, numbers as C++ streams print them.
 //   - The usual seven numbers: Max, Min, Avg, Count, Nan, Negative Inf, Positive Inf. Empty where the dtype
 //   has

@@ -1,6 +1,6 @@
 // The statistics of one execution of an operator as CANN writes them (cann.md 3.4, torch_tf_frontends.md
 // B.5): a table beside, or instead of, its dump file, named as that with ".csv". The columns after Shape are
-// told by the header: six of old, chosen ones, with Count before or behind them.
+// given by the header: six in old releases, or selected ones with Count before or after them.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct OpStatisticCsv {
   std::uint64_t damaged_rows = 0;  // torn or with a wrong number of fields; not in rows
 };
 
-// Errors: corrupt -- the first line is no header of such a table.
+// Errors: corrupt -- the first line is not a header of such a table.
 Result<OpStatisticCsv> decode_op_statistic_csv(std::string_view text);
 
 }  // namespace opdump::format

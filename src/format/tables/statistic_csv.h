@@ -36,8 +36,8 @@ std::string encode_statistic_header(std::span<const std::string> columns);
 // Appends one row with its trailing comma and line feed.
 void append_statistic_row(std::string& out, const StatisticCsvRow& row, bool trailing_comma = true);
 
-// Whether rows end in a comma is told by the first whole row; a last line without line feed is torn. A header
-// that was given a trailing comma by other tools is understood.
+// The first whole row shows whether rows end in a comma; a last line without line feed is torn. A header
+// to which other tools added a trailing comma is accepted.
 // Errors: corrupt -- the first line is not a statistic.csv header.
 Result<StatisticCsv> decode_statistic_csv(std::string_view text);
 

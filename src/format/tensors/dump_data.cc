@@ -19,8 +19,8 @@ using protozero::tag_and_type;
 
 constexpr std::uint64_t kLengthBytes = 8;
 
-// A message of which nobody knows whether it is one: protozero throws where a length leaves it, and asserts
-// that a field has the type it is asked for, so fields are met by number and type together.
+// The bytes may not be a valid message. protozero throws if a length exceeds them, and asserts that a field
+// has the requested type, so fields are matched by number and type together.
 constexpr std::uint64_t varint(std::uint32_t field) { return tag_and_type(field, pbf_wire_type::varint); }
 constexpr std::uint64_t bytes(std::uint32_t field) {
   return tag_and_type(field, pbf_wire_type::length_delimited);

@@ -1,8 +1,8 @@
-// CANN's binary dump file, cann.md 3.1 and mindspore.md 2.10: what an operator's execution read and wrote.
+// CANN's binary dump file, cann.md 3.1 and mindspore.md 2.10: the inputs and outputs of one execution.
 //   uint64 LE header length | DumpData protobuf of that length | payload
 // The payload holds the bytes of inputs, outputs, buffers and spaces, in this order and without gaps; the
-// header says how many of each. Files of version 1 are the message alone, with the bytes inside. The
-// message's fields are kept as they are, also those of which we know no meaning. Page:
+// header states their numbers and sizes. Files of version 1 are the message alone, with the bytes inside. All
+// fields of the message are kept, also those with unknown meaning. Page:
 // docs/formats/dump_data.md.
 #pragma once
 
@@ -25,7 +25,7 @@ struct Extent {
   bool operator==(const Extent&) const = default;
 };
 
-// OriginalOp: what an output was before operators were fused.
+// OriginalOp: the origin of an output before operators were fused.
 struct DumpOrigin {
   std::string name;
   std::uint32_t output_index = 0;
@@ -42,12 +42,12 @@ struct DumpDimRange {
 struct DumpTensor {
   std::int32_t data_type = 0;
   std::int32_t format = 0;
-  std::vector<std::uint64_t> shape;                          // of the elements as they lie
+  std::vector<std::uint64_t> shape;                          // of the stored elements
   std::optional<std::vector<std::uint64_t>> original_shape;  // before the device changed the format
   std::uint64_t size_bytes = 0;
   std::int32_t sub_format = 0;  // the groups of a convolution
   std::uint64_t address = 0;
-  std::uint64_t offset = 0;  // as announced; where the elements are is told by `data`
+  std::uint64_t offset = 0;  // as stated in the file; `data` is where the elements are
   std::uint32_t arg_index = 0;
   std::uint32_t input_type = 0;          // inputs only
   std::optional<DumpOrigin> origin;      // outputs only
@@ -78,8 +78,8 @@ struct DumpData {
   std::vector<DumpBlock> buffers, spaces;
   std::vector<DumpAttribute> attributes;
 
-  // Set on reading. Originals exist that leave out the bytes of a tensor whose size they announce; nobody can
-  // tell then which bytes belong to whom, so no tensor of a short file has `data`.
+  // Set on reading. Some original files omit the bytes of a tensor whose size they state. It is then unknown
+  // which bytes belong to which tensor, so no tensor of a short file has `data`.
   std::uint64_t announced_bytes = 0, payload_bytes = 0;
   bool operator==(const DumpData&) const = default;
 };
@@ -96,7 +96,7 @@ std::string encode_dump_header(const DumpData& data);
 // ignored. Errors: corrupt, limit.
 Result<DumpData> decode_dump_data(std::span<const std::byte> file);
 
-// What a tensor's bytes are in our terms.
+// A tensor's dtype, shape and bytes in our terms.
 struct DumpArray {
   model::DType dtype = model::DType::undefined;
   model::Shape shape;

@@ -1,7 +1,7 @@
-// HDF5 files of datasets with integer attributes: what PyTorch's dumper writes (torch_tf_frontends.md D.3),
-// and what h5py makes of arrays. Read and written with the HDF5 C library, which trusts its input: files are
-// therefore read in a process of their own (base/isolated.h), and nothing outside of the file is opened:
-// links to other files are not followed, elements that lie in other files are refused, filters are not loaded
+// HDF5 files of datasets with integer attributes, written by PyTorch's dumper (torch_tf_frontends.md D.3)
+// or by h5py from arrays. They are read and written with the HDF5 C library, which trusts its input. A
+// separate process therefore reads files (base/isolated.h), and nothing outside the file is opened: links to
+// other files are not followed, elements in other files are rejected, and filters are not loaded
 // from plug-ins. Page: docs/formats/h5.md.
 #pragma once
 
@@ -47,10 +47,10 @@ struct H5Dataset {
   std::optional<std::int64_t> find_number(std::string_view attribute) const;
 };
 
-// How a file came to its end: attributes of the root group, in files that opdump wrote.
+// The recording state of a file: attributes of the root group, in files that opdump wrote.
 struct H5State {
   std::string state;    // "recording", "complete" or "incomplete"; empty in files of other writers
-  std::string loss;     // of an incomplete one: the first thing that is not in it
+  std::string loss;     // of an incomplete file: the first missing item
   std::string version;  // of opdump
 };
 
@@ -114,7 +114,7 @@ class H5Writer {
   // Hands everything to the system. Errors: io.
   Result<> flush();
 
-  // Something is not in the file that should be: close() will call it incomplete. The first one is kept.
+  // Reports something missing from the file: close() will mark the file incomplete. The first report is kept.
   void lose(std::string what);
 
   // Finishes the file: it is complete if nothing was lost and nothing failed. After it only destruction is

@@ -1,6 +1,6 @@
-// The HDF5 C library, loaded when the first .h5 file is met: it brings thirty libraries (network ones too)
-// into the process, which neither a program that only looks at .npy files nor a training job should pay for.
-// Inside format/ only; h5.h is the way in.
+// The HDF5 C library, loaded for the first .h5 file. It loads thirty libraries (also for networks) into the
+// process, a cost that programs without .h5 files and training jobs should not pay.
+// Inside format/ only; others use h5.h.
 #pragma once
 
 #define H5_USE_110_API  // one spelling of all functions, whatever the release
@@ -96,7 +96,7 @@ class H5Id {
   Close close_ = nullptr;
 };
 
-// What the library's last failure came from, in its words.
+// The cause of the library's last failure, in its words.
 std::string h5_reason(const H5Library& h5);
 
 }  // namespace opdump::format

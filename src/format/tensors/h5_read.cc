@@ -18,7 +18,7 @@ constexpr std::uint64_t kMaxExpansion = 1032;
 constexpr std::uint64_t kSmallFile = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMaxAttributeValues = 1024;
 
-// Numbers and text one after the other: how the child tells what it found.
+// A sequence of numbers and text: the format of the child's reply.
 class Encoder {
  public:
   void put(std::uint64_t number) { text_.append(reinterpret_cast<const char*>(&number), sizeof number); }
@@ -366,7 +366,7 @@ IsolationLimits limits_for(std::uint64_t file_bytes, std::uint64_t reply_bytes) 
           std::chrono::seconds(30 + (file_bytes + reply_bytes) / (4 << 20))};
 }
 
-// Runs `body`, in which the library may be used, and hands on what it tells to `take`, which may not.
+// Runs `body`, which may use the library, and passes its replies to `take`, which may not use it.
 Result<> ask(const H5Library& h5, const std::filesystem::path& path, const IsolationLimits& limits,
              const std::function<Result<>(const IsolatedTell&)>& body,
              const std::function<Result<>(std::string_view)>& take) {
@@ -414,7 +414,7 @@ Result<> list_h5(const std::filesystem::path& path, const std::function<void(H5D
     }
     while (!in.is_empty()) {
       H5Dataset dataset = decode_dataset(in);
-      if (!in.is_ok()) return Error(Code::corrupt, "reading it went astray");
+      if (!in.is_ok()) return Error(Code::corrupt, "reading it failed");
       check_elements(dataset, bytes);
       check_unpacked(dataset, bytes, unpacked);
       take(std::move(dataset));

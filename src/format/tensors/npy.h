@@ -1,7 +1,7 @@
 // NumPy's .npy: one array in one file (format versions 1.0, 2.0 and 3.0).
 // Spec: numpy.lib.format; the header text of dumps is MindSpore's (mindspore.md 4): a comma after each
-// dimension and no blanks in the shape. We write 1.0 only: no shape anybody can use needs a longer header.
-// Object arrays are refused: they hold pickles, and a dump must never run code. Page: docs/formats/npy.md.
+// dimension and no blanks in the shape. We write 1.0 only: no practical shape needs a longer header.
+// Object arrays are rejected: they hold pickles, and a dump must never run code. Page: docs/formats/npy.md.
 #pragma once
 
 #include <cstddef>

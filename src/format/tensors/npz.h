@@ -27,8 +27,8 @@ struct NpzMember {
 bool is_npz(std::span<const std::byte> start);
 
 // Calls take(member) for each member whose name ends in ".npy", in the order of the archive. `file` is all of
-// it; every Extent lies in it, and no member is announced larger than its bytes can become. Nothing is kept:
-// there may be a million. Errors: corrupt, unsupported, limit; nothing is taken then.
+// it; every Extent lies in it, and no member's stated size exceeds what its bytes can expand to. Nothing is
+// kept, because there may be a million. Errors: corrupt, unsupported, limit; take() is not called then.
 using TakeNpzMember = std::function<void(const NpzMember& member)>;
 Result<> list_npz(std::span<const std::byte> file, const TakeNpzMember& take);
 

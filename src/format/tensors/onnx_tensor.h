@@ -22,7 +22,7 @@ struct OnnxTensor {
   std::optional<Extent> raw;  // where the elements lie; nothing if they are numbers of the message
 };
 
-// Reads what the message says before its elements. The elements it announces are in the file. Errors:
+// Reads everything before the elements, and checks that the elements are in the file. Errors:
 // corrupt; unsupported (strings, elements in another file or of a type that we lack).
 Result<OnnxTensor> decode_onnx_tensor(std::span<const std::byte> file);
 

@@ -1,6 +1,6 @@
-// What tells which operator overflowed, mindspore.md 6.2 and cann.md 3.5: the record of a debugging task, as
-// the 2048 bytes that the device writes or as the JSON that MindSpore makes of them. Records of newer devices
-// start with a number of their own and have one section; we write the older kind, which every reader knows.
+// The record of an overflow, mindspore.md 6.2 and cann.md 3.5: the 2048 bytes that a device writes for a
+// debugging task, or MindSpore's JSON form of them. Records of newer devices start with their own magic
+// number and have one section. We write the older kind, which every reader supports.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace opdump::format {
 
 inline constexpr std::size_t kOpDebugBytes = 2048;
 
-// What one unit reports. The addresses are the device's.
+// The report of one unit. Addresses are those of the device.
 struct OpDebugUnit {
   std::uint64_t model_id = 0, stream_id = 0, task_id = 0, task_type = 0;
   std::uint64_t pc_start = 0, para_base = 0;
@@ -35,13 +35,13 @@ std::vector<std::byte> encode_op_debug(const OpDebug& record);
 // kOpDebugBytes, the newer kind: `unit` as that of an AI core, without a context or thread.
 std::vector<std::byte> encode_newer_op_debug(const OpDebugUnit& unit);
 
-// Compact, keys sorted, no line feed.
+// Compact JSON, keys sorted, no line feed.
 std::string encode_op_debug_json(const OpDebug& record);
 
-// Either kind; of the newer, the section is told as that of the AI Core. Errors: corrupt (too short).
+// Reads either kind; the section of the newer kind is returned as that of the AI Core. Errors: corrupt.
 Result<OpDebug> decode_op_debug(std::span<const std::byte> blob);
 
-// What encode_op_debug_json() writes, or the same with blanks. Errors: corrupt.
+// Reads the output of encode_op_debug_json(), also with blanks. Errors: corrupt.
 Result<OpDebug> decode_op_debug_json(std::string_view text);
 
 }  // namespace opdump::format

@@ -13,7 +13,7 @@ namespace opdump::format {
 
 struct OpDebugText {
   std::string json;
-  std::vector<std::string> remarks;  // what the original finds wrong and goes on: "The value of valid ..."
+  std::vector<std::string> remarks;  // problems that do not fail the original: "The value of valid ..."
 };
 
 // Errors: corrupt -- the older kind is not 2048 bytes, the newer too short for its numbers; unsupported -- a

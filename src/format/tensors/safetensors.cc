@@ -223,9 +223,9 @@ Result<> decode_safetensors(std::span<const std::byte> file, const TakeSafetenso
     return Error(Code::limit, "a header of " + std::to_string(length) + " bytes; expected up to 100 MB");
   const std::string_view text(reinterpret_cast<const char*>(file.data() + kLengthBytes), length);
   if (!text.starts_with('{') || !Json::accept(text))
-    return Error(Code::corrupt, "the header is no JSON object");
+    return Error(Code::corrupt, "the header is not a JSON object");
   HeaderReader reader(kLengthBytes + length, behind - length, take);
-  if (!Json::sax_parse(text, &reader)) return Error(Code::corrupt, "the header is no JSON object");
+  if (!Json::sax_parse(text, &reader)) return Error(Code::corrupt, "the header is not a JSON object");
   return ok();
 }
 

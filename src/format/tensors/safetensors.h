@@ -23,10 +23,10 @@ struct SafetensorsEntry {
   model::Shape shape;
 };
 
-// "F32"; empty for dtypes that the format has not (complex128 among them).
+// "F32"; empty for dtypes that the format lacks (such as complex128).
 std::string_view safetensors_dtype(model::DType dtype);
 
-// All that comes before the first tensor.
+// Everything before the first tensor.
 class SafetensorsHeader {
  public:
   // The next tensor; names must differ. Errors: unsupported -- a dtype; limit -- the tensors are larger than

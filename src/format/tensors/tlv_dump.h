@@ -1,5 +1,5 @@
-// The dump file of nano devices, cann.md 3.3: what dump_data.h has as a protobuf message comes as tags,
-// lengths and values, all little endian.
+// The dump file of nano devices, cann.md 3.3: the content of dump_data.h's protobuf message as tags, lengths
+// and values, all little endian.
 //   u64 header length | u32 magic 0x5A5A5A5A | u32 version | TLV 4: inputs | TLV 5: outputs | payload
 //   TLV of tensors   u32 tag, u32 length, u32 count, items
 //   item             i32 dtype, format, address type [outputs: original index, dtype, format]; u64 address,
@@ -19,10 +19,10 @@
 
 namespace opdump::format {
 
-// True if the number behind the length says so.
+// True if the number after the length is this format's.
 bool is_tlv_dump(std::span<const std::byte> file);
 
-// A detail of a tensor that does not come where it should: something else does, or too little for a value.
+// A missing detail of a tensor: another tag is in its position, or too few bytes for a value.
 struct TlvGap {
   std::uint32_t wanted = 0, found = 0;  // tags
   std::uint32_t length = 0;             // of what was found

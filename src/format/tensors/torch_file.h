@@ -14,7 +14,7 @@
 
 namespace opdump::format {
 
-// What torch keeps of a tensor, and from what it is made.
+// The stored properties of a tensor, and its source type.
 struct TorchTensor {
   model::DType from = model::DType::undefined;  // the elements that are added
   model::DType dtype =

@@ -1,5 +1,5 @@
-// A ZIP archive of files that are stored as they are, written in order to a file that can be read from
-// anywhere: what numpy.savez and torch.save write. Files and archives of 4 GiB and more are ZIP64.
+// A ZIP archive of uncompressed files, written in order to a seekable file, as by numpy.savez and torch.save.
+// Files and archives of 4 GiB and more are ZIP64.
 // Spec: APPNOTE.TXT 6.3 of PKWARE.
 #pragma once
 

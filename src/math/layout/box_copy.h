@@ -1,4 +1,4 @@
-// Copies elements from one set of strides to another, both free: what a change of layout comes down to.
+// Copies elements from one set of arbitrary strides to another: the core of every layout conversion.
 // Internal to math/.
 #pragma once
 

@@ -1,7 +1,7 @@
-// How tensors lie in an accelerator's memory, and back (cann.md 5). A *plain* layout (NCHW, HWCN, ND, ...)
-// lists its dimensions row by row. A *blocked* layout cuts one or two of them into blocks and stores those
-// block by block, the last block filled up with zeros: NC1HWC0 is [N, ceil(C / C0), H, W, C0]. Which block
-// sizes a tensor has is read off its stored shape; block_sizes() gives those of a chip.
+// Converts tensors to and from an accelerator's memory layouts (cann.md 5). A *plain* layout (NCHW, HWCN, ND,
+// ...) is row-major. A *blocked* layout cuts one or two dimensions into blocks and stores them block by
+// block, with the last block padded with zeros: NC1HWC0 is [N, ceil(C / C0), H, W, C0]. The stored shape of a
+// tensor shows its block sizes; block_sizes() returns those of a chip.
 //
 // Where the dimensions' names matter:
 //   ND is NCDHW next to a layout with D, a matrix of two dimensions (C, N) next to the filter layouts, and

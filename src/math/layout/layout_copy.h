@@ -1,4 +1,4 @@
-// The steps of a change of layout: planned once, then copied box by box. Internal to math/.
+// The steps of a layout conversion: planned once, then copied box by box. Internal to math/.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// A change of layout made part by part, each from the whole input: for tensors larger than memory, for
-// several threads, and so that what has been made is still in the cache when it is used.
+// Converts a layout part by part, each part from the whole input: for tensors larger than memory, for several
+// threads, and so that a part is still in the cache when it is used.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What each layout is made of, as data. Internal to math/.
+// The structure of each layout, as data. Internal to math/.
 //
 // A layout is a row of *atoms*, outermost first: each counts units of some number of elements along one
 // logical axis. NC1HWC0 is N, C by C0, H, W, C by 1. A second atom of the same axis and unit makes a

@@ -143,7 +143,7 @@ TensorView part_of(const TensorView& view, std::uint64_t first, std::uint64_t co
   return TensorView::row_major(view.dtype, {static_cast<std::int64_t>(count)}, view.data + first * bytes);
 }
 
-// Parts are the same whoever works on them, so that the number of threads changes no rounding.
+// Parts do not depend on the thread, so that the number of threads changes no rounding.
 template <typename Lane>
 Metrics compare_lanes(const TensorView& actual, const TensorView& golden, Tolerance tolerance,
                       unsigned threads) {

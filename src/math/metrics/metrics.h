@@ -1,4 +1,4 @@
-// How far an actual tensor is from a golden one: every metric in one pass over both, in double.
+// The distance of an actual tensor from a golden one: every metric in one pass over both, in double.
 //   a = actual, g = golden, over all elements:
 //   cosine       sum(a g) / (|a| |g|); 1 if both are all zero, 0 if only one is
 //   max_abs      max |a - g|             mean_abs  mean |a - g|
@@ -8,8 +8,8 @@
 //   mismatch     elements that are not close: |a - g| <= atol + rtol |g| (numpy.isclose, not symmetric)
 // Equal infinities differ by 0 and NaN equals NaN (two runs that overflow at the same element agree). NaN or
 // inf against anything else is a mismatch and makes every metric of distance inf: max_abs, max_rel, mean_abs,
-// rmse, relative_l2. No element with a NaN or inf takes part in a sum, so cosine speaks of the other
-// elements. Where squares of float64 overflow, the metrics made of them are inf or NaN.
+// rmse, relative_l2. Elements with a NaN or inf are left out of sums, so cosine covers the other elements.
+// Where squares of float64 overflow, the metrics computed from them are inf or NaN.
 #pragma once
 
 #include <cstdint>

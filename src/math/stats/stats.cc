@@ -116,7 +116,7 @@ void add_strided(const TensorView& view, StatNeeds needs, StatPartial& part) {
     *count *= repeats;
 }
 
-// What was not asked for goes back to its start value, so that nobody comes to rely on the path taken.
+// Statistics that were not requested are reset, so that results do not depend on the code path.
 void keep_needed(StatNeeds needs, StatPartial& part) {
   const StatPartial start = make_partial();
   if (!needs.extremes) {

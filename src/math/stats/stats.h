@@ -1,13 +1,13 @@
 // Statistics of one tensor, in one pass over its memory. Definitions: mindspore.md 3.3.
-//   - Every element counts as a double; complex tensors have none of these (see has_statistics).
+//   - Every element counts as a double; complex tensors have no statistics (see has_statistics).
 //   - max and min: NaN is sticky -- one NaN makes both NaN. Infinities take part. Empty: max -inf, min inf.
-//     If both zeros could be the answer, it is the one that comes first.
+//     If both zeros are possible results, it is the first one.
 //   - avg = sum / count over all elements; l2norm = sqrt(sum of squares). NaN and inf propagate.
 //   - negative_count counts x < 0 (also -inf), positive_count x > 0 (also inf), zero_count x == 0 (both
 //   zeros).
 //   - The sign of a NaN result is the sign of the tensor's first NaN, or the hardware's for inf - inf.
-// Sums are kept in double; their order is ours, so the sixth printed digit agrees with the original, not the
-// last bit.
+// Sums are double, in our own order: the sixth printed digit agrees with the original, the last bit may
+// not.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace opdump::math {
 
-// Which of the statistics a caller needs. What is not asked for costs nothing and is left at its start value.
+// The statistics that a caller needs. Others cost nothing and keep their initial value.
 struct StatNeeds {
   bool extremes = false;  // max, min
   bool sum = false;       // avg
@@ -26,7 +26,7 @@ struct StatNeeds {
   bool operator==(const StatNeeds&) const = default;
 };
 
-// What one pass over a part of a tensor leaves; parts of a tensor can be merged in any order.
+// The result of one pass over a part of a tensor; parts can be merged in any order.
 struct StatPartial {
   double max, min;  // of the elements that are not NaN; see make_partial
   double sum, squares;
@@ -61,8 +61,8 @@ Statistics finish(const StatPartial& whole);
 // the elements lie without holes in another order (channels last): then each piece is one stretch of memory.
 std::vector<model::TensorView> split_view(const model::TensorView& view, std::uint64_t piece_bytes);
 
-// partial_stats in the plainest way possible: the reference that the SIMD paths are tested and fuzzed
-// against.
+// A simple implementation of partial_stats: the reference for tests and fuzzing of the SIMD
+// paths.
 StatPartial partial_stats_reference(const model::TensorView& view, StatNeeds needs);
 
 }  // namespace opdump::math
