@@ -59,7 +59,7 @@ void append_line(std::string& out, const std::string& start, Severity severity, 
 }  // namespace
 
 void Log::add(Severity severity, std::string text) {
-  if (mode_ == Mode::kept)
+  if (mode_ == LogMode::kept)
     lines_.push_back({severity, std::move(text)});
   else
     log_line(severity, text);

@@ -19,12 +19,13 @@ struct LogLine {
   std::string text;
 };
 
+enum class LogMode : std::uint8_t { kept, written };
+
 // What one piece of work says. A log that is kept holds its lines until print(), so that pieces that run at
 // once do not interleave theirs; one that is written prints each line at once.
 class Log {
  public:
-  enum class Mode : std::uint8_t { kept, written };
-  explicit Log(Mode mode = Mode::kept) : mode_(mode) {}
+  explicit Log(LogMode mode = LogMode::kept) : mode_(mode) {}
 
   void add(Severity severity, std::string text);
   void info(std::string text) { add(Severity::info, std::move(text)); }
@@ -44,7 +45,7 @@ class Log {
   void print();             // the same on stderr
 
  private:
-  Mode mode_;
+  LogMode mode_;
   std::vector<LogLine> lines_;
 };
 

@@ -59,7 +59,7 @@ TEST(Log, KeepsTheBytesOfOtherScripts) {
 
 TEST(Log, PrintsAtOnceOrWhenAsked) {
   CaptureStderr();
-  Log written(Log::Mode::written), kept;
+  Log written(LogMode::written), kept;
   kept.info("second");
   written.info("first");
   kept.print();

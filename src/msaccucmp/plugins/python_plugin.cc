@@ -84,7 +84,7 @@ class PluginPieces final : public arrays::ArrayPieces {
   std::unique_ptr<arrays::ArrayPieces> pieces_;
 };
 
-Status check_script(const fs::path& file, Log& log) {
+Status check_conversion(const fs::path& file, Log& log) {
   struct stat info {};
   if (::stat(file.c_str(), &info) != 0)
     return log.fail(Status::invalid_path, io_error(file, "stat").message());
@@ -99,11 +99,11 @@ Status check_script(const fs::path& file, Log& log) {
 }
 
 // Everything in the directory may be run or read by a script.
-Status check_scripts(const fs::path& directory, Log& log) {
+Status check_conversions(const fs::path& directory, Log& log) {
   std::error_code error;
   for (fs::recursive_directory_iterator at(directory, error), end; !error && at != end; at.increment(error))
     if (at->is_regular_file(error))
-      if (const Status status = check_script(at->path(), log); status != Status::ok) return status;
+      if (const Status status = check_conversion(at->path(), log); status != Status::ok) return status;
   return Status::ok;
 }
 
@@ -157,7 +157,7 @@ Outcome<FormatPlugins> find_format_plugins(const std::string& directory, Log& lo
   FormatPlugins plugins;
   plugins.directory = real_path(directory);
   Status status = check_path(plugins.directory.string(), PathKind::directory, log);
-  if (status == Status::ok) status = check_scripts(plugins.directory, log);
+  if (status == Status::ok) status = check_conversions(plugins.directory, log);
   if (status != Status::ok) return Failure{status, ""};
   const fs::path folder = plugins.directory / kConversionFolder;
   std::error_code error;

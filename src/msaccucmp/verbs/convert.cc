@@ -49,7 +49,7 @@ Status convert_directory(const ConvertOptions& options, const fs::path& director
 Status convert_with_bar(ConvertOptions options, const fs::path& file) {
   std::error_code error;
   const std::uint64_t total = fs::file_size(file, error);
-  Log log(!error && total > kBigFile ? Log::Mode::kept : Log::Mode::written);
+  Log log(!error && total > kBigFile ? LogMode::kept : LogMode::written);
   Status status = Status::ok;
   {
     terminal::Progress progress("converting");
@@ -82,7 +82,7 @@ struct Inputs {
   std::vector<fs::path> paths;
 };
 Inputs find_inputs(const std::string& text) {
-  Log log(Log::Mode::written);
+  Log log(LogMode::written);
   if (text.find(',') == std::string::npos) {
     const fs::path path = real_path(text);
     return {text.empty() ? log.fail(Status::invalid_parameter, "The path is null.")
@@ -104,7 +104,7 @@ Inputs find_inputs(const std::string& text) {
 Status convert_all(const ParsedArguments& values, ConvertOptions options) {
   const Inputs inputs = find_inputs(values.value("-d"));
   if (inputs.status != Status::ok) return inputs.status;
-  Log log(Log::Mode::written);
+  Log log(LogMode::written);
   const Status output = check_output(options.output.string(), log);
   const bool goes_on = options.is_bug_compatible && options.format;  // although nothing can be written
   if (output != Status::ok && !goes_on) return output;
@@ -215,7 +215,7 @@ Status run_convert(const ParsedArguments& values) {
   options.format->may_be_fortran = options.type == FileType::npy || options.type == FileType::msnpy ||
                                    (options.type == FileType::torch && options.is_bug_compatible);
   if (values.value("-c").empty()) return convert_all(values, std::move(options));
-  Log log(Log::Mode::written);
+  Log log(LogMode::written);
   const auto plugins = find_format_plugins(values.value("-c"), log);
   if (!plugins) return plugins.failure();
   options.format->plugins = &*plugins;

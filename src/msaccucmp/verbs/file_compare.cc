@@ -28,13 +28,13 @@ Status check_file(const std::string& file) {
   if (!file.ends_with(".npy"))
     return fail(Status::invalid_file_type,
                 "[file_compare] The file '" + file + "' is invalid.Only support .npy file.");
-  Log log(Log::Mode::written);
+  Log log(LogMode::written);
   return check_path(file, PathKind::file, log);
 }
 
 // The array of a .npy; nothing if it cannot be read, once the reason is logged.
 std::optional<TensorData> read_array(const fs::path& file) {
-  Log log(Log::Mode::written);
+  Log log(LogMode::written);
   auto array = read_npy_array(file.string(), log);
   if (!array) return std::nullopt;
   return std::move(*array);
@@ -89,7 +89,7 @@ Status run_file_compare(const ParsedArguments& values) {
   for (const std::string_view name : {"-m", "-g"})
     if (const Status status = check_file(values.value(name)); status != Status::ok) return status;
   const fs::path output = real_path(values.value("-out"));
-  Log log(Log::Mode::written);
+  Log log(LogMode::written);
   if (check_output(values.value("-out"), log) != Status::ok)
     return fail(Status::invalid_path,
                 "[file_compare] The -out parameter: " + in_quotes(values.value("-out")) + " is invalid!");

@@ -287,14 +287,14 @@ class OverflowSummary {
 
   fs::path dumps_;
   ConvertOptions options_;
-  Log log_{Log::Mode::written};
+  Log log_{LogMode::written};
   std::vector<std::string> lines_;  // of the record that is described
 };
 
 }  // namespace
 
 Status run_overflow(const ParsedArguments& values) {
-  Log log(Log::Mode::written);
+  Log log(LogMode::written);
   const fs::path dumps = real_path(values.value("-d")), output = real_path(values.value("-out"));
   if (const Status status = check_path(values.value("-d"), PathKind::directory, log); status != Status::ok)
     return log.fail(status, "[Overflow] the -d parameter: " + in_quotes(values.value("-d")) + " is invalid!");

@@ -42,9 +42,10 @@ TEST_F(Details, WithLongNamesAreNamedAfterTheFile) {
 
 TEST_F(Details, ReplaceThoseOfAnEarlierRun) {
   DetailFiles files(folder_, "conv", false, 0);
-  ASSERT_TRUE(files.write(".csv", "old"));
-  ASSERT_TRUE(files.create(".csv"));
-  EXPECT_EQ(fs::file_size(directory_.path() / "conv_output_0.csv"), 0U);
+  ASSERT_TRUE(files.write("_summary.txt", "old"));
+  ASSERT_TRUE(files.write("_0.csv", "old"));
+  ASSERT_TRUE(files.create("_0.csv"));
+  EXPECT_EQ(fs::file_size(directory_.path() / "conv_output_0_0.csv"), 0U);
   files.remove_old();
   EXPECT_TRUE(fs::is_empty(directory_.path()));
 }
