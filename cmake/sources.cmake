@@ -322,8 +322,17 @@ list(APPEND OPDUMP_TOOL_SOURCES
 )
 
 list(APPEND OPDUMP_TOOL_SOURCES
-  msaccucmp/failure.cc
+  msaccucmp/log.cc
+  msaccucmp/paths.cc
   msaccucmp/python_text.cc
+  msaccucmp/shape_text.cc
+  msaccucmp/convert/conversion.cc
+  msaccucmp/convert/cut.cc
+  msaccucmp/convert/dump_file.cc
+  msaccucmp/convert/format_change.cc
+  msaccucmp/convert/shapes.cc
+  msaccucmp/convert/thread_shapes.cc
+  msaccucmp/convert/wrong_filters.cc
   msaccucmp/judge/accuracy.cc
   msaccucmp/judge/algorithms.cc
   msaccucmp/judge/counterpart.cc
@@ -337,6 +346,7 @@ list(APPEND OPDUMP_TOOL_SOURCES
   msaccucmp/judge/numbered_names.cc
   msaccucmp/judge/overflow.cc
   msaccucmp/judge/quant_filter.cc
+  msaccucmp/judge/result_table.cc
   msaccucmp/judge/slices.cc
   msaccucmp/plugins/algorithm_plugin.cc
   msaccucmp/plugins/python_plugin.cc
@@ -346,47 +356,49 @@ list(APPEND OPDUMP_TOOL_SOURCES
   msaccucmp/read/dump_header.cc
   msaccucmp/read/dumped_tensor.cc
   msaccucmp/read/file_times.cc
-  msaccucmp/read/groups.cc
   msaccucmp/read/operator_files.cc
   msaccucmp/read/rules_text.cc
-  msaccucmp/read/shapes.cc
-  msaccucmp/read/tensor.cc
-  msaccucmp/read/threads.cc
   msaccucmp/read/torch_dump.cc
   msaccucmp/verbs/argparse.cc
   msaccucmp/verbs/compare.cc
   msaccucmp/verbs/compare_arguments.cc
   msaccucmp/verbs/compare_arrays.cc
   msaccucmp/verbs/compare_batch.cc
+  msaccucmp/verbs/compare_choice.cc
   msaccucmp/verbs/compare_folders.cc
   msaccucmp/verbs/compare_h5.cc
-  msaccucmp/verbs/compare_paths.cc
   msaccucmp/verbs/compare_setup.cc
   msaccucmp/verbs/compare_single.cc
   msaccucmp/verbs/compare_work.cc
-  msaccucmp/verbs/conversion.cc
   msaccucmp/verbs/convert.cc
-  msaccucmp/verbs/cut.cc
-  msaccucmp/verbs/file.cc
   msaccucmp/verbs/file_compare.cc
   msaccucmp/verbs/msaccucmp.cc
   msaccucmp/verbs/overflow.cc
-  msaccucmp/verbs/paths.cc
   msaccucmp/write/advisor.cc
   msaccucmp/write/detail_files.cc
   msaccucmp/write/element_lines.cc
   msaccucmp/write/result_csv.cc
-  msaccucmp/write/result_table.cc
 )
 set(OPDUMP_TESTS_msaccucmp
-  msaccucmp/failure_test.cc
+  msaccucmp/log_test.cc
+  msaccucmp/paths_test.cc
+  msaccucmp/python_text_test.cc
+  msaccucmp/shape_text_test.cc
+  msaccucmp/convert/shapes_test.cc
   msaccucmp/judge/accuracy_test.cc
+  msaccucmp/judge/algorithms_test.cc
   msaccucmp/judge/element_errors_test.cc
   msaccucmp/judge/fusion_rules_test.cc
+  msaccucmp/judge/layout_change_test.cc
   msaccucmp/judge/npu_compare_test.cc
+  msaccucmp/judge/numbered_names_test.cc
+  msaccucmp/judge/overflow_test.cc
   msaccucmp/read/dump_folder_test.cc
+  msaccucmp/read/dump_header_test.cc
   msaccucmp/read/operator_files_test.cc
   msaccucmp/read/torch_dump_test.cc
+  msaccucmp/verbs/argparse_test.cc
+  msaccucmp/write/detail_files_test.cc
   msaccucmp/write/result_csv_test.cc
 )
 

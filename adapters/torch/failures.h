@@ -1,6 +1,4 @@
-// Failing operators that do not reach the dispatch key, for plans that save the inputs of failing operators.
-// Composite operators (reshape, linalg.inv) check their arguments themselves, and indexing checks them before
-// any operator runs. RecordFunction observes the former, the Python package the latter.
+// The operators that failed on each thread, by the memory that they were given.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -20,7 +18,7 @@ void remember_failure(Memory memory);
 // How many there were on this thread so far.
 std::uint64_t failure_count();
 
-// Whether RecordFunction is asked for operators that fail; process-wide.
-void watch_failures(bool on);
+// What those of the last exception on this thread were given.
+const Memory& last_failed_memory();
 
 }  // namespace opdump::torch_adapter

@@ -22,29 +22,25 @@
 #include <string_view>
 #include <thread>
 
-#include "failures.h"
+#include "failure_watch.h"
 #include "observer.h"
 #include "program_name.h"
+#include "switches.h"
 
 namespace opdump::torch_adapter {
 namespace {
 
 constexpr std::int64_t kCompiledModel = 1;  // the id of the model whose executions are recorded
 
-constexpr c10::DispatchKey kKey = c10::DispatchKey::Fake;  // reserved for use outside of torch itself
-
-std::atomic<Observer*> observer{nullptr};
+std::atomic<Observer*>& observer = recording_observer;
 std::atomic<Interceptor*> interceptor{nullptr};
 std::int64_t step_at_fork = 0;
 std::atomic<bool> single_operators{false};
 std::atomic<bool> executions{false};
 std::atomic<bool> is_cut_short{false};   // the recording that is about to stop
 std::atomic<bool> child_pending{false};  // forked while recording; the child has not decided yet
-std::atomic<const opdump_torch_bridge*> bridge{nullptr};
-std::mutex start_mutex;  // guards starting and stopping
-at::CallbackHandle backward_callback = at::INVALID_CALLBACK_HANDLE;
+std::mutex start_mutex;                  // guards starting and stopping
 at::CallbackHandle user_callback = at::INVALID_CALLBACK_HANDLE;
-bool backward_on = false;
 
 // The first variable that is set and not empty, or null.
 const char* find_variable(std::initializer_list<const char*> names) {
@@ -148,7 +144,7 @@ void on_operator(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch:
   // What a kernel calls on the way is not an operator of the program.
   const c10::impl::ExcludeDispatchKeyGuard guard(kKey);
   if (child_pending.load(std::memory_order_relaxed) && child_pending.exchange(false)) {
-    const opdump_torch_bridge* b = bridge;
+    const opdump_torch_bridge* b = current_bridge();
     if (b && b->start_in_child) b->start_in_child();
   }
   Interceptor* i = interceptor.load(std::memory_order_acquire);
@@ -227,46 +223,33 @@ void install_hooks() {
     user_callback = at::addGlobalCallback(at::RecordFunctionCallback(on_user_start, on_user_end)
                                               .scopes({at::RecordScope::USER_SCOPE})
                                               .needsInputs(true));
-    backward_callback = at::addGlobalCallback(at::RecordFunctionCallback(on_backward_start, on_backward_end)
-                                                  .scopes({at::RecordScope::BACKWARD_FUNCTION}));
-    backward_on = true;
+    set_backward_callback(at::addGlobalCallback(at::RecordFunctionCallback(on_backward_start, on_backward_end)
+                                                    .scopes({at::RecordScope::BACKWARD_FUNCTION})));
     pthread_atfork(nullptr, nullptr, after_fork_in_child);
   });
 }
 
 }  // namespace
 
-void hook_thread(bool on) { c10::impl::tls_set_dispatch_key_included(kKey, on || interceptor); }
-
-bool is_inside_kernel() { return c10::impl::tls_is_dispatch_key_excluded(kKey); }
-
 void set_interceptor(Interceptor* i) {
   static at::CallbackHandle callback = at::INVALID_CALLBACK_HANDLE;
   static std::once_flag once;
   std::call_once(once, [] {
-    pthread_atfork(nullptr, nullptr, [] { interceptor = nullptr; });
+    pthread_atfork(nullptr, nullptr, [] {
+      interceptor = nullptr;
+      keep_threads_hooked(false);
+    });
     callback =
         at::addGlobalCallback(at::RecordFunctionCallback(on_first_operator_start, on_first_operator_end)
                                   .scopes({at::RecordScope::FUNCTION}));
     at::disableCallback(callback);
   });
+  keep_threads_hooked(i != nullptr);
   if (interceptor.exchange(i) == nullptr && i) at::reenableCallback(callback);
   if (!i) at::disableCallback(callback);
   const Observer* o = observer;
   hook_thread(o && o->is_watching());
 }
-
-void hook_backward(bool on) {
-  if (backward_on == on || backward_callback == at::INVALID_CALLBACK_HANDLE) return;
-  backward_on = on;
-  if (on)
-    at::reenableCallback(backward_callback);
-  else
-    at::disableCallback(backward_callback);
-}
-
-const opdump_torch_bridge* current_bridge() { return bridge; }
-Observer* current_observer() { return observer; }
 
 TORCH_LIBRARY_IMPL(_, Fake, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&on_operator>()); }
 
@@ -347,7 +330,7 @@ int opdump_torch_active(void) {
   return o && o->is_active();
 }
 
-void opdump_torch_set_bridge(const opdump_torch_bridge* b) { bridge = b; }
+void opdump_torch_set_bridge(const opdump_torch_bridge* bridge) { set_bridge(bridge); }
 
 void opdump_torch_record_single_operators(int on) { single_operators = on != 0; }
 

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "arguments.h"
-#include "hooks.h"
+#include "switches.h"
 
 namespace opdump::torch_adapter {
 namespace {

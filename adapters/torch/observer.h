@@ -187,6 +187,7 @@ class Observer {
 };
 
 // The recording under way, or null.
-Observer* current_observer();
+inline std::atomic<Observer*> recording_observer{nullptr};
+inline Observer* current_observer() { return recording_observer; }
 
 }  // namespace opdump::torch_adapter

@@ -17,7 +17,7 @@ import weakref
 
 import torch
 
-from opdump import _loader, _on_import
+from opdump import _loader
 from opdump import _torch as hooks
 
 # Functions that expose the memory of a tensor without an operator.

@@ -1,4 +1,5 @@
 #include "cli/convert_slots.h"
+#include "msaccucmp/log.h"
 
 #include <algorithm>
 #include <utility>
@@ -28,10 +29,10 @@ struct Origin {
 };
 std::optional<Origin> find_origin(const dump::Slot& slot) {
   if (!slot.part) return std::nullopt;
-  msaccucmp::Log quiet(true);
-  const msaccucmp::ReadDump dump = msaccucmp::read_dump(slot.file, false, quiet);
-  if (dump.status != msaccucmp::Status::ok) return std::nullopt;
-  for (const auto* tensors : {&dump.file.data.inputs, &dump.file.data.outputs})
+  msaccucmp::Log quiet;
+  const auto dump = msaccucmp::read_dump(slot.file, false, quiet);
+  if (!dump) return std::nullopt;
+  for (const auto* tensors : {&dump->data.inputs, &dump->data.outputs})
     for (const format::DumpTensor& tensor : *tensors) {
       if (!tensor.data || tensor.data->offset != slot.part->offset || !tensor.original_shape) continue;
       Origin origin{{}, std::max<std::int64_t>(tensor.sub_format, 1)};

@@ -59,8 +59,8 @@ std::optional<std::string> receive(const Fd& socket) {
 
 // Passes on what the worker asks for until no worker of the group asks any more.
 Result<> serve(const Mpi& mpi, const Fd& worker) {
-  // A worker that is dead already is noticed below: the others have to be told in their turn.
-  [[maybe_unused]] const bool is_told =
+  // A worker that is dead already is noticed below: the others have to learn it in their turn.
+  [[maybe_unused]] const bool is_sent =
       send(worker, std::to_string(mpi.rank())) && send(worker, std::to_string(mpi.size()));
   for (;;) {
     const std::optional<std::string> mine = receive(worker);

@@ -46,7 +46,7 @@ class SharedWork {
   // those of exchange.
   Result<SharedAnswers> run(std::span<const std::uint64_t> bytes,
                             const std::function<std::string(std::span<const std::size_t> pieces)>& work);
-  // What a process does that takes no part, instead of all its run().
+  // Replaces every run() of a process that takes no part.
   Result<> skip_all();
 
  private:

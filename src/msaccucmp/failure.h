@@ -1,18 +1,10 @@
-// What can go wrong in a comparison in the manner of msaccucmp, and what it says meanwhile. The original ends
-// with the number of the failure (cann.md 4.2) and puts its message into the table; nothing here prints.
+// What can go wrong in the verbs of msaccucmp. The original exits with the number of the failure
+// (cann.md 4.2) and puts its message into the table.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
-#include <vector>
-
-#include "base/result.h"
-#include "base/spill.h"
 
 namespace opdump::msaccucmp {
 
@@ -49,9 +41,15 @@ enum class Status : int {
   nano = 47,
 };
 
+// An exception that nothing in the original catches: its text is in the log, the exit code is 1, and the time
+// that the command took is not logged.
+inline constexpr Status kCrash{-1};
+
 struct Failure {
   Status status = Status::unknown;
   std::string message;  // for the column CompareFailReason; may be empty
+
+  operator Status() const { return status; }  // NOLINT: where the message is of no use
 };
 
 // A value, or why there is none. OPDUMP_TRY works with it.
@@ -71,45 +69,6 @@ class [[nodiscard]] Outcome {
 
  private:
   std::variant<T, Failure> state_;
-};
-
-// Lines for the log, kept so that work that is done at once is still told in order. Of very many all but the
-// newest are put aside.
-class Journal {
- public:
-  enum class Severity : std::uint8_t { info, warning, error };
-  struct Line {
-    Severity severity;
-    std::string text;
-  };
-
-  void add(Severity severity, std::string text) {
-    lines_.push_back({severity, std::move(text)});
-    if (lines_.size() >= kMostHeld) put_aside();
-  }
-  void info(std::string text) { add(Severity::info, std::move(text)); }
-  void warn(std::string text) { add(Severity::warning, std::move(text)); }
-  void error(std::string text) { add(Severity::error, std::move(text)); }
-  bool empty() const { return lines_.empty() && aside_ == nullptr; }
-  // Calls look(line) for each, in order. What cannot be read again is missing, and that is said.
-  void visit(const std::function<void(const Line&)>& look) const;
-  const std::vector<Line>& newest() const { return lines_; }
-  void clear() {
-    lines_.clear();
-    aside_.reset();
-  }
-
-  // Says `message` as an error, and makes a failure of it.
-  Failure fail(Status status, std::string message) {
-    error(message);
-    return {status, std::move(message)};
-  }
-
- private:
-  static constexpr std::size_t kMostHeld = 4096;
-  void put_aside();
-  std::vector<Line> lines_;
-  std::unique_ptr<Spill> aside_;  // those before lines_: severity, length, text
 };
 
 }  // namespace opdump::msaccucmp

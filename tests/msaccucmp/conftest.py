@@ -10,7 +10,7 @@ import pytest
 DATA = (pathlib.Path(__file__).resolve().parents[3] / "shared/testdata/cann").resolve()
 NEW, OLD = DATA / "expected_new", DATA / "expected_81"
 STAMP = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \(\d+\) - ")
-needs_data = pytest.mark.skipif(not DATA.exists(), reason="no reference data")
+needs_data = pytest.mark.skipif(not DATA.exists(), reason="the reference results of msaccucmp are not part of the repository")
 
 
 def msaccucmp(*arguments, **more):

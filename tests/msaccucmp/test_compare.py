@@ -12,7 +12,7 @@ import pytest
 DATA = (pathlib.Path(__file__).resolve().parents[3] / "shared/testdata/cann").resolve()
 EXPECTED = DATA / "expected_new"
 SYNTHETIC, FUSION, REAL = DATA / "synthetic", DATA / "synthetic/fusion", DATA / "real_graph_map"
-pytestmark = pytest.mark.skipif(not DATA.exists(), reason="no reference data")
+pytestmark = pytest.mark.skipif(not DATA.exists(), reason="the reference results of msaccucmp are not part of the repository")
 STAMP = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \(\d+\) - ")
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Callable
 from typing import Any
+
+named_backends: dict[str, Callable[[dict[str, Any]], Any]] = {}  # from their options, as torch_npu registers them
 
 
 def provide_compile() -> None:
@@ -18,10 +21,8 @@ def _compile(model: Any = None, *, backend: Any = None, options: dict[str, Any] 
     """Runs the model unchanged and records it. Without a model, returns a decorator."""
     if model is None:
         return functools.partial(_compile, backend=backend, options=options, **unused)
-    if backend == "npugraph_ex":  # a name that torch_npu registers
-        from opdump.torchair._run import npugraph_ex
-
-        backend = npugraph_ex(options or {})
+    if isinstance(backend, str) and backend in named_backends:
+        backend = named_backends[backend](options or {})
     if not getattr(backend, "shows_operators", False):
         raise RuntimeError("this torch has no torch.compile; opdump.torchair provides one for backends of get_npu_backend and for npugraph_ex only")
     return backend.start(model)

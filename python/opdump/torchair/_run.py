@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from opdump.torchair import scope
 from opdump.torchair._config import GRAPH_ENGINE, CompilerConfig
-from opdump.torchair._old_torch import provide_compile
+from opdump.torchair._old_torch import named_backends, provide_compile
 
 Model = TypeVar("Model", bound=Callable[..., Any])
 
@@ -135,6 +135,9 @@ def npugraph_ex(options: dict[str, Any]) -> Backend:
         if theirs in options:
             setattr(config.dump_config, name, options[theirs])
     return Backend(config)
+
+
+named_backends["npugraph_ex"] = npugraph_ex
 
 
 def compile(model: Model, config: CompilerConfig | None = None) -> Model:

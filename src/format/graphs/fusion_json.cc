@@ -320,14 +320,14 @@ class Decoder {
 
   Result<> decode_original_names(const Value& attributes, FusionOp& op) const {
     OPDUMP_TRY(const Found names,
-               list_attribute(attributes, "_datadump_original_op_names", "s", op.tells_original_names));
+               list_attribute(attributes, "_datadump_original_op_names", "s", op.has_original_names));
     if (names)
       for (const Value name : names->items()) {
         if (name.kind() != Kind::text) return not_a("s", "an array");
         op.original_names.emplace_back(name.text());
       }
     if (op.original_names.empty())
-      op.original_names.push_back(op.tells_original_names ? std::string() : op.name);
+      op.original_names.push_back(op.has_original_names ? std::string() : op.name);
     return ok();
   }
 

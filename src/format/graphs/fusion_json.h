@@ -30,7 +30,7 @@ struct FusionOp {
   std::int64_t sequence = 0;                // "id"
   std::vector<std::string> inputs;          // "op:index", control edges and empty ones left out
   std::vector<std::string> original_names;  // {""} if the compiler made the operator
-  bool tells_original_names = false;        // else original_names is its own name
+  bool has_original_names = false;          // else original_names is its own name
   std::string l1_group;                     // operators that share the first-level buffer; "" for none
   bool is_multi = false;                    // one of several made of several
   std::vector<FusionOutput> outputs;

@@ -53,9 +53,9 @@ TEST(FusionJson, ReadsWhatTellsOfTheOriginalModel) {
   // An output without attributes is left out, but it counts.
   EXPECT_THAT(ops[0].outputs, ElementsAre(FusionOutput{"relu", 1, "NHWC", {1, 2, 3, 4}, "DT_INT8"}));
   EXPECT_THAT(ops[1].original_names, ElementsAre(""));
-  EXPECT_TRUE(ops[1].tells_original_names);
+  EXPECT_TRUE(ops[1].has_original_names);
   EXPECT_THAT(ops[2].original_names, ElementsAre("plain"));
-  EXPECT_FALSE(ops[2].tells_original_names);
+  EXPECT_FALSE(ops[2].has_original_names);
 }
 
 TEST(FusionJson, SaysWhatIsMissingOrWrong) {
@@ -124,7 +124,7 @@ TEST(FusionJson, WhatTheOriginalDoesNotLookAtMayBeAnything) {
     const auto graphs = read(R"("attr": [{"key": "_datadump_original_op_names", "value": {"list": )" +
                              std::string(list) + "}}]");
     ASSERT_TRUE(graphs) << list;
-    EXPECT_TRUE(graphs->at(0).at(0).tells_original_names);
+    EXPECT_TRUE(graphs->at(0).at(0).has_original_names);
     EXPECT_THAT(graphs->at(0).at(0).original_names, ElementsAre(""));
   }
   for (const char* attributes : {R"({"x": 1})", R"("x")", R"(["x"])"})

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "math/metrics/numpy_metrics.h"
+#include "msaccucmp/log.h"
 
 namespace opdump::msaccucmp {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "msaccucmp/judge/fusion_rules.h"
+#include "msaccucmp/log.h"
 
 namespace opdump::msaccucmp {
 namespace {
@@ -27,10 +28,9 @@ std::string supported(const AlgorithmRequest& request) {
   return list + "]";
 }
 
-Failure none_of(const std::string& names, const AlgorithmRequest& request, Journal& journal) {
-  return journal.fail(Status::algorithm, "The algorithm in " + names + " does not supported. Just supports " +
-                                             supported(request) +
-                                             ". Please check the select algorithm name.");
+Failure none_of(const std::string& names, const AlgorithmRequest& request, Log& log) {
+  return log.fail(Status::algorithm, "The algorithm in " + names + " does not supported. Just supports " +
+                                         supported(request) + ". Please check the select algorithm name.");
 }
 
 std::optional<Accuracy> builtin_called(std::string_view name) {
@@ -49,18 +49,18 @@ TensorData first_of(const TensorData& data, std::uint64_t count) {
 }
 
 // What the original's algorithms say on the log as well.
-bool is_told(std::string_view message) {
+bool is_logged(std::string_view message) {
   return message.starts_with("Failed to execute") || message.starts_with("Cannot compare");
 }
 
 }  // namespace
 
-Outcome<AlgorithmSet> AlgorithmSet::select(const AlgorithmRequest& request, Journal& journal) {
+Outcome<AlgorithmSet> AlgorithmSet::select(const AlgorithmRequest& request, Log& log) {
   AlgorithmSet set;
   set.custom_ = request.custom;
   if (request.selection.empty())
-    return journal.fail(Status::invalid_parameter,
-                        "There is no algorithm to select. Please select at least one algorithm.");
+    return log.fail(Status::invalid_parameter,
+                    "There is no algorithm to select. Please select at least one algorithm.");
   const bool all = to_lower(request.selection) == "all";
   for (std::size_t i = 0; all && i < kAccuracyCount; ++i) set.add(std::string(kAccuracyNames[i]));
   const std::string selection = all ? std::string() : request.selection;
@@ -72,12 +72,12 @@ Outcome<AlgorithmSet> AlgorithmSet::select(const AlgorithmRequest& request, Jour
     else if (request.custom.contains(name))
       set.add(name);
     else
-      journal.warn("The '" + name + "' does not supported in builtin or custom. Please check the algorithm " +
-                   "name or algorithm index.");
+      log.warn("The '" + name + "' does not supported in builtin or custom. Please check the algorithm " +
+               "name or algorithm index.");
   }
-  if (set.names_.empty()) return none_of("'" + request.selection + "'", request, journal);
-  OPDUMP_TRY([[maybe_unused]] const std::monostate parsed, set.parse_options(request.options, journal));
-  OPDUMP_TRY([[maybe_unused]] const std::monostate resolved, set.resolve(request, journal));
+  if (set.names_.empty()) return none_of("'" + request.selection + "'", request, log);
+  OPDUMP_TRY([[maybe_unused]] const std::monostate parsed, set.parse_options(request.options, log));
+  OPDUMP_TRY([[maybe_unused]] const std::monostate resolved, set.resolve(request, log));
   return set;
 }
 
@@ -85,8 +85,8 @@ void AlgorithmSet::add(std::string name) {
   if (std::ranges::find(names_, name) == names_.end()) names_.push_back(std::move(name));
 }
 
-// Leaves out what is of no use, and tells the user's from the built-in ones.
-Outcome<std::monostate> AlgorithmSet::resolve(const AlgorithmRequest& request, Journal& journal) {
+// Leaves out what is of no use, and separates the user's from the built-in ones.
+Outcome<std::monostate> AlgorithmSet::resolve(const AlgorithmRequest& request, Log& log) {
   const std::vector<std::string> wanted = std::move(names_);
   names_.clear();
   for (const std::string& name : wanted) {
@@ -96,16 +96,16 @@ Outcome<std::monostate> AlgorithmSet::resolve(const AlgorithmRequest& request, J
     builtin_.push_back(custom == custom_.end() ? builtin_called(name) : std::nullopt);
   }
   if (!names_.empty()) return std::monostate{};
-  return none_of("['" + join(wanted, "', '") + "']", request, journal);
+  return none_of("['" + join(wanted, "', '") + "']", request, log);
 }
 
-Outcome<std::monostate> AlgorithmSet::parse_options(const std::string& text, Journal& journal) {
+Outcome<std::monostate> AlgorithmSet::parse_options(const std::string& text, Log& log) {
   for (const std::string_view algorithm : split(text, ';')) {
     if (algorithm.empty()) continue;
     const auto invalid = [&] {
-      return journal.fail(Status::invalid_parameter,
-                          "The algorithm argument ('" + std::string(algorithm) +
-                              "') is invalid, just supports \"algorithm_name:name1=value1,name2=value2;\".");
+      return log.fail(Status::invalid_parameter,
+                      "The algorithm argument ('" + std::string(algorithm) +
+                          "') is invalid, just supports \"algorithm_name:name1=value1,name2=value2;\".");
     };
     const auto parts = split(algorithm, ':');
     if (parts.size() != 2 || trim(parts[0]).empty()) return invalid();
@@ -123,15 +123,15 @@ Outcome<std::monostate> AlgorithmSet::parse_options(const std::string& text, Jou
 
 Outcome<AlgorithmResults> AlgorithmSet::measure(const TensorData& mine, const TensorData& golden,
                                                 const PairFacts& facts, std::uint64_t max_elements,
-                                                unsigned threads, Journal& journal) const {
-  if (mine.count() == 0) journal.warn("The dump data size is 0 in '" + facts.my_path + "'.");
-  if (golden.count() == 0) journal.warn("The dump data size is 0 in '" + facts.golden_path + "'.");
+                                                unsigned threads, Log& log) const {
+  if (mine.count() == 0) log.warn("The dump data size is 0 in '" + facts.my_path + "'.");
+  if (golden.count() == 0) log.warn("The dump data size is 0 in '" + facts.golden_path + "'.");
   if (mine.count() != golden.count()) {
     Failure failure{Status::invalid_dump,
                     "The my output dump data size (" + std::to_string(mine.count()) + ") in '" +
                         facts.my_path + "' does not match the ground truth dump data size (" +
                         std::to_string(golden.count()) + ") in '" + facts.golden_path + "'."};
-    journal.warn(failure.message);
+    log.warn(failure.message);
     return failure;
   }
   const TensorData left = first_of(mine, max_elements), right = first_of(golden, max_elements);
@@ -141,7 +141,7 @@ Outcome<AlgorithmResults> AlgorithmSet::measure(const TensorData& mine, const Te
   AccuracyRow row;
   if (options.wanted.any()) {
     auto measured = measure_accuracy(left.view(), right.view(), options);
-    if (!measured) return journal.fail(Status::invalid_dump, measured.error().message());
+    if (!measured) return log.fail(Status::invalid_dump, measured.error().message());
     row = std::move(*measured);
   }
   const bool are_bool = left.dtype == model::DType::boolean && right.dtype == model::DType::boolean;
@@ -162,7 +162,7 @@ Outcome<AlgorithmResults> AlgorithmSet::measure(const TensorData& mine, const Te
                     : AlgorithmAnswer{"NaN", "Failed to execute 'compare' in '" + names_[i] + "'. " +
                                                  made.failure().message};
     }
-    if (is_told(answer.message)) journal.warn(answer.message);
+    if (is_logged(answer.message)) log.warn(answer.message);
     results.values.push_back(std::move(answer.value));
     if (!answer.message.empty()) results.messages.push_back(std::move(answer.message));
   }

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "msaccucmp/failure.h"
 #include "msaccucmp/judge/accuracy.h"
+#include "msaccucmp/log.h"
 #include "msaccucmp/read/dumped_tensor.h"
 
 namespace opdump::msaccucmp {
@@ -45,19 +45,19 @@ class AlgorithmSet {
  public:
   // "all" are the built-in ones; one of the user's with the name of such one takes its place. Failures:
   // algorithm -- none of them exists; invalid_parameter -- the options.
-  static Outcome<AlgorithmSet> select(const AlgorithmRequest& request, Journal& journal);
+  static Outcome<AlgorithmSet> select(const AlgorithmRequest& request, Log& log);
 
   const std::vector<std::string>& names() const { return names_; }
   std::vector<std::string> failed_values() const { return std::vector<std::string>(names_.size(), "NaN"); }
 
   // Compares the first `max_elements` elements; 0: all. Failure: invalid_dump -- the counts differ.
   Outcome<AlgorithmResults> measure(const TensorData& mine, const TensorData& golden, const PairFacts& facts,
-                                    std::uint64_t max_elements, unsigned threads, Journal& journal) const;
+                                    std::uint64_t max_elements, unsigned threads, Log& log) const;
 
  private:
   void add(std::string name);
-  Outcome<std::monostate> parse_options(const std::string& text, Journal& journal);
-  Outcome<std::monostate> resolve(const AlgorithmRequest& request, Journal& journal);
+  Outcome<std::monostate> parse_options(const std::string& text, Log& log);
+  Outcome<std::monostate> resolve(const AlgorithmRequest& request, Log& log);
 
   std::vector<std::string> names_;
   std::vector<std::optional<Accuracy>> builtin_;  // as names_

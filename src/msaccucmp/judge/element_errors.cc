@@ -212,9 +212,9 @@ ElementErrors::ElementErrors(const TensorData& mine, const TensorData& golden)
   are_bool_ = mine.dtype == DType::boolean && golden.dtype == DType::boolean;
   const int rank = std::max(rank_of(mine.dtype), rank_of(golden.dtype));
   const bool is_float = is_floating(mine.dtype) || is_floating(golden.dtype);
-  if (is_float && rank == 1) precision_ = Precision::half;
-  if (is_float && rank == 2) precision_ = Precision::single;
-  const bool is_half = precision_ == Precision::half;
+  if (is_float && rank == 1) precision_ = Rounding::half;
+  if (is_float && rank == 2) precision_ = Rounding::single;
+  const bool is_half = precision_ == Rounding::half;
   relative_type_ = is_half ? ErrorType::narrow : ErrorType::wide;
   absolute_type_ = is_half || !is_float ? ErrorType::narrow : ErrorType::wide;
 }
@@ -222,8 +222,8 @@ ElementErrors::ElementErrors(const TensorData& mine, const TensorData& golden)
 void ElementErrors::read(std::uint64_t first, std::span<ElementError> out) const {
   std::array<double, kBlock> mine, golden;
   const auto rounded = [&](double value) {
-    if (precision_ == Precision::both_double) return value;
-    return precision_ == Precision::half ? to_half(value) : static_cast<double>(static_cast<float>(value));
+    if (precision_ == Rounding::both_double) return value;
+    return precision_ == Rounding::half ? to_half(value) : static_cast<double>(static_cast<float>(value));
   };
   const auto address = [](const TensorData& data, std::uint64_t at) {
     return data.bytes + at * (model::dtype_info(data.dtype).bits / 8);

@@ -11,7 +11,7 @@
 
 namespace opdump::msaccucmp {
 
-// What is told of one element.
+// One element of both sides, and its errors.
 struct ElementError {
   double mine = 0, golden = 0;
   double absolute = 0, relative = 0;  // NaN also for an infinite error
@@ -34,12 +34,12 @@ class ElementErrors {
   void read(std::uint64_t first, std::span<ElementError> out) const;
 
  private:
-  enum class Precision : std::uint8_t { half, single, both_double };
+  enum class Rounding : std::uint8_t { half, single, both_double };
   const TensorData& mine_;
   const TensorData& golden_;
   std::uint64_t count_ = 0;
   bool are_bool_ = false;
-  Precision precision_ = Precision::both_double;
+  Rounding precision_ = Rounding::both_double;
   ErrorType absolute_type_ = ErrorType::wide, relative_type_ = ErrorType::wide;
 };
 

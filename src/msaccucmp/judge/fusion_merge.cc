@@ -6,6 +6,7 @@
 
 #include "base/packing.h"
 #include "msaccucmp/judge/fusion_rules.h"
+#include "msaccucmp/log.h"
 
 namespace opdump::msaccucmp {
 
@@ -15,13 +16,13 @@ using format::FusionOutput;
 // Changes the rules of the quantised model.
 class QuantisedMerger {
  public:
-  QuantisedMerger(FusionRules& rules, const FusionRules& other, Journal& journal)
-      : rules_(rules), other_(other), journal_(journal) {}
+  QuantisedMerger(FusionRules& rules, const FusionRules& other, Log& log)
+      : rules_(rules), other_(other), log_(log) {}
 
   Result<> merge() {
     OPDUMP_CHECK_OK(number_outputs());
     for (std::uint32_t group = 0; group < rules_.group_count(); ++group)
-      for (const RuleOp& rule : rules_.group(group)) OPDUMP_CHECK_OK(tell_formats(rule.op));
+      for (const RuleOp& rule : rules_.group(group)) OPDUMP_CHECK_OK(note_formats(rule.op));
     const auto old_groups = std::exchange(rules_.groups_, {});
     for (std::uint32_t text = 0; text < rules_.texts_.size(); ++text) rules_.text_facts_[text] = {};
     rules_.names_ = {};
@@ -87,15 +88,15 @@ class QuantisedMerger {
     return true;
   }
 
-  // Operators that stand for the same output share it, as in the original: what the last of them tells of its
-  // format counts for all.
-  Result<> tell_formats(const FusionOp& op) {
+  // Operators that stand for the same output share it, as in the original: the format that
+  // the last of them states counts for all.
+  Result<> note_formats(const FusionOp& op) {
     for (const FusionOutput& output : op.outputs) {
       if (output.origin_name.empty() || output.origin_format.empty()) continue;
-      const auto told = told_.add(packed_format(output));
-      if (!told) return Error(Code::limit, "there is no room for so many formats");
+      const auto format = format_texts_.add(packed_format(output));
+      if (!format) return Error(Code::limit, "there is no room for so many formats");
       visit_origins(output, [&](const RuleOp& rule, std::size_t index) {
-        if (index < rule.op.outputs.size()) formats_[first_output_[rule.number] + index] = *told;
+        if (index < rule.op.outputs.size()) formats_[first_output_[rule.number] + index] = *format;
       });
     }
     return ok();
@@ -108,15 +109,15 @@ class QuantisedMerger {
       const bool is_known = visit_origins(output, [&](const RuleOp& rule, std::size_t index) {
         outputs.push_back(index < rule.op.outputs.size() ? shared_output(rule, index) : FusionOutput());
       });
-      if (!is_known) journal_.warn("The name \"" + output.origin_name + "\" is not in quant fusion rule.");
+      if (!is_known) log_.warn("The name \"" + output.origin_name + "\" is not in quant fusion rule.");
     }
     return outputs;
   }
 
   FusionOutput shared_output(const RuleOp& rule, std::size_t index) const {
     FusionOutput output = rule.op.outputs[index];
-    const std::uint32_t told = formats_[first_output_[rule.number] + index];
-    if (told != FusionRules::kNone) take_format(told_.at(told), output);
+    const std::uint32_t format = formats_[first_output_[rule.number] + index];
+    if (format != FusionRules::kNone) take_format(format_texts_.at(format), output);
     return output;
   }
 
@@ -137,16 +138,16 @@ class QuantisedMerger {
 
   FusionRules& rules_;
   const FusionRules& other_;
-  Journal& journal_;
+  Log& log_;
   ScratchVector<std::uint32_t> first_output_;  // of each operator of other_, by number
-  ScratchVector<std::uint32_t> formats_;       // of each output, in told_
-  TextBlocks told_;
+  ScratchVector<std::uint32_t> formats_;       // of each output, in format_texts_
+  TextBlocks format_texts_;
 };
 
 class UnfusedMerger {
  public:
-  UnfusedMerger(const FusionRules& fused, const FusionRules& other, Journal& journal)
-      : fused_(fused), other_(other), journal_(journal), seen_unfused_(other.texts_.size()) {}
+  UnfusedMerger(const FusionRules& fused, const FusionRules& other, Log& log)
+      : fused_(fused), other_(other), log_(log), seen_unfused_(other.texts_.size()) {}
 
   Result<FusionRules> merge() {
     OPDUMP_CHECK_OK(note_origins());
@@ -225,8 +226,8 @@ class UnfusedMerger {
     for (const std::string& origin : op.original_names) {
       const std::uint32_t unfused = unfused_of(origin);
       if (unfused == FusionRules::kNone)
-        journal_.warn("There is no original operator associated with the operator \"" + origin +
-                      "\" in original op names.");
+        log_.warn("There is no original operator associated with the operator \"" + origin +
+                  "\" in original op names.");
       else if (std::ranges::find(names, other_.name_of(unfused)) == names.end())
         names.emplace_back(other_.name_of(unfused));
     }
@@ -239,8 +240,8 @@ class UnfusedMerger {
     const std::uint32_t unfused = unfused_of(output.origin_name);
     const bool is_known = unfused != FusionRules::kNone;
     if (!is_known || !set_unfused_index(output, other_.name_of(unfused)))
-      journal_.warn("There is no valid output desc associated with \"" + op.name +
-                    ":output:" + std::to_string(index) + "\".");
+      log_.warn("There is no valid output desc associated with \"" + op.name +
+                ":output:" + std::to_string(index) + "\".");
     if (is_known) output.origin_name = other_.name_of(unfused);
   }
 
@@ -261,20 +262,20 @@ class UnfusedMerger {
 
   const FusionRules& fused_;
   const FusionRules& other_;
-  Journal& journal_;
+  Log& log_;
   FusionRules merged_;
   NumberedNames origins_;
   ScratchVector<Origin> origin_facts_;  // by number
   std::vector<bool> seen_unfused_;      // by the number of the operator's name in other_
 };
 
-Result<FusionRules> merge_quantised(FusionRules offline, const FusionRules& quantised, Journal& journal) {
-  OPDUMP_CHECK_OK(QuantisedMerger(offline, quantised, journal).merge());
+Result<FusionRules> merge_quantised(FusionRules offline, const FusionRules& quantised, Log& log) {
+  OPDUMP_CHECK_OK(QuantisedMerger(offline, quantised, log).merge());
   return offline;
 }
 
-Result<FusionRules> merge_unfused(const FusionRules& fused, const FusionRules& unfused, Journal& journal) {
-  return UnfusedMerger(fused, unfused, journal).merge();
+Result<FusionRules> merge_unfused(const FusionRules& fused, const FusionRules& unfused, Log& log) {
+  return UnfusedMerger(fused, unfused, log).merge();
 }
 
 }  // namespace opdump::msaccucmp

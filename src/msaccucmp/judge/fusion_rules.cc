@@ -6,6 +6,7 @@
 #include "base/packing.h"
 #include "base/record_sorter.h"
 #include "base/text.h"
+#include "msaccucmp/log.h"
 
 namespace opdump::msaccucmp {
 namespace {
@@ -44,7 +45,7 @@ std::string packed(const FusionOp& op) {
   put_texts(out, op.original_names);
   out.text(op.type);
   put_texts(out, op.inputs);
-  out.number(op.tells_original_names ? 1 : 0);
+  out.number(op.has_original_names ? 1 : 0);
   out.text(op.l1_group);
   out.number(op.is_multi ? 1 : 0);
   for (const FusionOutput& output : op.outputs) {
@@ -79,7 +80,7 @@ FusionOp unpacked(std::string_view bytes) {
   op.original_names = take_texts(in);
   op.type = in.text();
   op.inputs = take_texts(in);
-  op.tells_original_names = in.number() != 0;
+  op.has_original_names = in.number() != 0;
   op.l1_group = in.text();
   op.is_multi = in.number() != 0;
   while (!in.is_empty()) op.outputs.push_back(take_output(in));
@@ -109,8 +110,8 @@ std::string join(const std::vector<std::string>& words, std::string_view separat
   return text;
 }
 
-void OriginTensor::prefer_shape(const model::Shape& told) {
-  if (told.rank() > 0) shape.assign(told.dims().begin(), told.dims().end());
+void OriginTensor::prefer_shape(const model::Shape& stated) {
+  if (stated.rank() > 0) shape.assign(stated.dims().begin(), stated.dims().end());
 }
 
 std::string FusionRules::key_of(const FusionOp& op) {
@@ -143,7 +144,7 @@ Result<std::uint32_t> FusionRules::group_at(std::uint32_t key) {
 }
 
 void FusionRules::put_into(std::uint32_t group, std::uint32_t op) {
-  Group& all = groups_[group];
+  Members& all = groups_[group];
   (all.first == kNone ? all.first : ops_[all.last].next) = op;
   all.last = op;
   ops_[op].next = kNone;
@@ -173,7 +174,7 @@ Result<std::uint32_t> FusionRules::add_op(std::uint32_t name, std::uint32_t inde
 Result<> FusionRules::add(std::size_t graph, FusionOp op) {
   if (graph != std::exchange(graph_, graph)) complete_origins();
   if (op.type == "Data" && !op.name.empty()) input_nodes_.push_back(op.name);
-  if (!op.tells_original_names) name_origins(op.outputs, op.name);
+  if (!op.has_original_names) name_origins(op.outputs, op.name);
   OPDUMP_TRY(const std::uint32_t name, add_text(op.name));
   OPDUMP_TRY(const std::uint32_t key, add_text(key_of(op)));
   const std::uint32_t old_key = text_facts_[name].key;
@@ -193,7 +194,7 @@ Result<> FusionRules::finish() {
 // An operator that is one original operator under another name has that one's outputs.
 void FusionRules::complete_origins() {
   for (std::uint32_t i = 0; i < group_count(); ++i) {
-    const Group group = groups_[i];
+    const Members group = groups_[i];
     if (group.first != group.last) continue;
     Op& op = ops_[group.first];
     const auto origin = only_original(packed_.at(op.packed));
@@ -275,7 +276,7 @@ std::size_t place_of(std::int64_t index, std::size_t count) {
   return static_cast<std::size_t>(index < 0 ? index + static_cast<std::int64_t>(count) : index);
 }
 
-Outcome<OriginTensor> origin_of(const FusionOp& op, std::size_t index, Journal& journal) {
+Outcome<OriginTensor> origin_of(const FusionOp& op, std::size_t index, Log& log) {
   std::string problem;
   if (op.outputs.empty()) {
     problem = "The output description of the fusion operator \"" + op.name + "\" is empty.";
@@ -286,14 +287,14 @@ Outcome<OriginTensor> origin_of(const FusionOp& op, std::size_t index, Journal& 
                           output.origin_format, output.origin_shape};
     problem = "The origin name of the " + op.name + ":" + std::to_string(index) + " is empty.";
   }
-  journal.warn(problem);
+  log.warn(problem);
   return Failure{Status::no_dump_file, std::move(problem)};
 }
 
-Outcome<InputEdge> input_edge(const FusionOp& op, std::size_t index, Journal& journal) {
+Outcome<InputEdge> input_edge(const FusionOp& op, std::size_t index, Log& log) {
   if (index >= op.inputs.size()) {
-    journal.error("The input index (" + std::to_string(index) + ") is out of range (" +
-                  std::to_string(op.inputs.size()) + ") for the operator list.");
+    log.error("The input index (" + std::to_string(index) + ") is out of range (" +
+              std::to_string(op.inputs.size()) + ") for the operator list.");
     return Failure{Status::out_of_bounds, ""};
   }
   const std::string& input = op.inputs[index];
@@ -301,11 +302,11 @@ Outcome<InputEdge> input_edge(const FusionOp& op, std::size_t index, Journal& jo
   // Names that hold a colon are not understood, as in the original: its tables say so of them.
   const std::size_t colon = input.find(':');
   if (colon == std::string::npos || input.find(':', colon + 1) != std::string::npos)
-    return journal.fail(Status::json_content, begin + "It only supports op_name:index.");
+    return log.fail(Status::json_content, begin + "It only supports op_name:index.");
   const std::string_view name = trim(std::string_view(input).substr(0, colon));
-  if (name.empty()) return journal.fail(Status::json_content, begin + "The input operator name is empty.");
+  if (name.empty()) return log.fail(Status::json_content, begin + "The input operator name is empty.");
   const auto number = parse_uint64(trim(std::string_view(input).substr(colon + 1)));
-  if (!number) return journal.fail(Status::json_content, begin + "The input index only supports numbers.");
+  if (!number) return log.fail(Status::json_content, begin + "The input index only supports numbers.");
   return InputEdge{std::string(name), static_cast<std::size_t>(*number)};
 }
 

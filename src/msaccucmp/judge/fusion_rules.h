@@ -15,8 +15,8 @@
 #include "base/text_blocks.h"
 #include "format/graphs/fusion_json.h"
 #include "model/shape.h"
-#include "msaccucmp/failure.h"
 #include "msaccucmp/judge/numbered_names.h"
+#include "msaccucmp/log.h"
 
 namespace opdump::msaccucmp {
 
@@ -34,11 +34,11 @@ enum class Relation : std::uint8_t { one_to_one, many_to_one, one_to_many, many_
 struct OriginTensor {
   std::string name;
   std::int64_t index = 0;
-  std::string format;               // "" if it is not told
+  std::string format;               // "" if it is not stated
   std::vector<std::int64_t> shape;  // of the original model; may be empty
 
-  // What the dump file tells of the shape counts more than the rules, if it tells anything.
-  void prefer_shape(const model::Shape& told);
+  // The shape of the dump file counts more than that of the rules, if it has one.
+  void prefer_shape(const model::Shape& stated);
 };
 
 // There may be more operators than memory has room for: they are packed and put aside (base/text_blocks.h),
@@ -70,8 +70,8 @@ class FusionRules {
   // find() gives nothing.
   std::optional<std::uint32_t> find_group(std::string_view name) const;
 
-  // Marks what is_filtered says. Operators that look like a quantisation and are none are told. Errors: io.
-  Result<> filter_quantised(Journal& journal);
+  // Marks what is_filtered says. Operators that look like a quantisation and are none are stated. Errors: io.
+  Result<> filter_quantised(Log& log);
 
  private:
   friend class QuantisedMerger;
@@ -85,7 +85,7 @@ class FusionRules {
     bool is_filtered = false;
     bool has_only_origin = false;  // outputs without an origin are those of its only original operator
   };
-  struct Group {
+  struct Members {
     std::uint32_t first = kNone, last = kNone;  // of its operators
   };
   // A name of an operator, the key of a group, or both.
@@ -108,7 +108,7 @@ class FusionRules {
   Result<> sort_sequence();
 
   ScratchVector<Op> ops_;
-  ScratchVector<Group> groups_;
+  ScratchVector<Members> groups_;
   NumberedNames texts_;
   ScratchVector<Text> text_facts_;      // by number
   ScratchVector<std::uint32_t> names_;  // of operators, in texts_, in the order in which they first came
@@ -122,10 +122,10 @@ Relation relation_of(std::span<const RuleOp> group);
 
 // The rules of a quantised offline model against the original model: `quantised` leads from the model that
 // was quantised to the original one (-q). Errors: limit, io -- there is no room.
-Result<FusionRules> merge_quantised(FusionRules offline, const FusionRules& quantised, Journal& journal);
+Result<FusionRules> merge_quantised(FusionRules offline, const FusionRules& quantised, Log& log);
 
 // The rules of a model against the same model built without fusion (-cf). Errors: as above.
-Result<FusionRules> merge_unfused(const FusionRules& fused, const FusionRules& unfused, Journal& journal);
+Result<FusionRules> merge_unfused(const FusionRules& fused, const FusionRules& unfused, Log& log);
 
 // An operator that has no part in the comparison of its group: one of several that several were made of, none
 // of whose outputs the original model has.
@@ -135,15 +135,15 @@ bool is_inner(const format::FusionOp& op);
 // Python. `count` or more if there is none.
 std::size_t place_of(std::int64_t index, std::size_t count);
 
-// What output `index` of `op` is in the original model. Failure: no_dump_file -- that is not told.
-Outcome<OriginTensor> origin_of(const format::FusionOp& op, std::size_t index, Journal& journal);
+// What output `index` of `op` is in the original model. Failure: no_dump_file -- that is not stated.
+Outcome<OriginTensor> origin_of(const format::FusionOp& op, std::size_t index, Log& log);
 
 // The output that input `index` of `op` comes from: "relu:0". Failures: out_of_bounds, json_content.
 struct InputEdge {
   std::string name;
   std::size_t index = 0;
 };
-Outcome<InputEdge> input_edge(const format::FusionOp& op, std::size_t index, Journal& journal);
+Outcome<InputEdge> input_edge(const format::FusionOp& op, std::size_t index, Log& log);
 
 std::string join(const std::vector<std::string>& words, std::string_view separator);
 

@@ -1,4 +1,5 @@
 #include "msaccucmp/judge/fusion_rules.h"
+#include "msaccucmp/log.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +17,7 @@ FusionOp op(std::string name, std::vector<std::string> originals, std::vector<st
   made.name = std::move(name);
   made.type = "Op";
   made.inputs = std::move(inputs);
-  made.tells_original_names = !originals.empty();
+  made.has_original_names = !originals.empty();
   made.original_names = originals.empty() ? std::vector{made.name} : std::move(originals);
   return made;
 }
@@ -114,32 +115,32 @@ TEST(FusionRules, OutputsWithoutOriginAreThoseOfTheOnlyOriginal) {
   FusionOp renamed = op("renamed", {"original"});
   renamed.outputs.push_back({"", 0, "ND", {}, ""});
   const FusionRules rules = rules_of({renamed, op("alone", {}), op("made", {""})});
-  Journal journal;
-  const auto origin = origin_of(rules.find("renamed")->op, 0, journal);
+  Log log;
+  const auto origin = origin_of(rules.find("renamed")->op, 0, log);
   ASSERT_TRUE(origin);
   EXPECT_EQ(origin->name, "original");
-  // No output is told of: whichever is asked for is the operator's own.
-  const auto own = origin_of(rules.find("alone")->op, 3, journal);
+  // No output is stated: whichever is asked for is the operator's own.
+  const auto own = origin_of(rules.find("alone")->op, 3, log);
   ASSERT_TRUE(own);
   EXPECT_EQ(own->name, "alone");
   EXPECT_EQ(own->index, 3);
-  const auto none = origin_of(rules.find("made")->op, 0, journal);
+  const auto none = origin_of(rules.find("made")->op, 0, log);
   ASSERT_FALSE(none);
   EXPECT_EQ(none.failure().status, Status::no_dump_file);
 }
 
 TEST(FusionRules, InputsAreOutputsOfOthers) {
-  Journal journal;
+  Log log;
   const FusionOp made = op("a", {}, {"b:1", "onnx::c:0", "b:x", " :0", "b"});
-  const auto edge = input_edge(made, 0, journal);
+  const auto edge = input_edge(made, 0, log);
   ASSERT_TRUE(edge);
   EXPECT_EQ(edge->name, "b");
   EXPECT_EQ(edge->index, 1U);
-  EXPECT_THAT(input_edge(made, 1, journal).failure().message, HasSubstr("only supports op_name:index"));
-  EXPECT_THAT(input_edge(made, 2, journal).failure().message, HasSubstr("only supports numbers"));
-  EXPECT_THAT(input_edge(made, 3, journal).failure().message, HasSubstr("name is empty"));
-  EXPECT_EQ(input_edge(made, 4, journal).failure().status, Status::json_content);
-  EXPECT_EQ(input_edge(made, 5, journal).failure().status, Status::out_of_bounds);
+  EXPECT_THAT(input_edge(made, 1, log).failure().message, HasSubstr("only supports op_name:index"));
+  EXPECT_THAT(input_edge(made, 2, log).failure().message, HasSubstr("only supports numbers"));
+  EXPECT_THAT(input_edge(made, 3, log).failure().message, HasSubstr("name is empty"));
+  EXPECT_EQ(input_edge(made, 4, log).failure().status, Status::json_content);
+  EXPECT_EQ(input_edge(made, 5, log).failure().status, Status::out_of_bounds);
 }
 
 TEST(FusionRules, OnlyWhatLiesBetweenQuantisationAndItsInverseIsLeftOut) {
@@ -149,13 +150,13 @@ TEST(FusionRules, OnlyWhatLiesBetweenQuantisationAndItsInverseIsLeftOut) {
                 with_output(op("c1", {}, {"c1_quant_layer:0"}), "c1", 0, "DT_INT32"),
                 with_output(op("c1_dequant_layer", {}, {"c1:0"}), "c1_dequant_layer", 0, "DT_FLOAT16"),
                 with_output(op("relu", {}, {"c1_dequant_layer:0"}), "relu", 0, "DT_FLOAT16")});
-  Journal journal;
-  ASSERT_TRUE(rules.filter_quantised(journal));
+  Log log;
+  ASSERT_TRUE(rules.filter_quantised(log));
   std::vector<std::string> filtered;
   for (std::uint32_t i = 0; i < rules.op_count(); ++i)
     if (const RuleOp rule = rules.op(i); rule.is_filtered) filtered.push_back(rule.op.name);
   EXPECT_THAT(filtered, ElementsAre("c1"));
-  EXPECT_TRUE(journal.empty());
+  EXPECT_TRUE(log.empty());
 }
 
 TEST(FusionRules, QuantisedRulesLeadToTheModelBeforeQuantisation) {
@@ -165,8 +166,8 @@ TEST(FusionRules, QuantisedRulesLeadToTheModelBeforeQuantisation) {
       rules_of({with_output(op("c1_quant_layer", {"c1", "bn1", "scale1"}), "c1"),
                 with_output(op("c1_dequant_layer", {"c1", "bn1", "scale1"}), "scale1"),
                 op("c1", {"c1", "bn1", "scale1"})});
-  Journal journal;
-  const auto merged = merge_quantised(rules_of({quant, inverse}), quantised, journal);
+  Log log;
+  const auto merged = merge_quantised(rules_of({quant, inverse}), quantised, log);
   ASSERT_TRUE(merged);
   ASSERT_EQ(merged->group_count(), 1U);
   EXPECT_THAT(names_in(merged->group(0)), ElementsAre("c1_quant_layer", "c1c1_dequant_layer"));
@@ -183,9 +184,9 @@ TEST(FusionRules, WhatTheLastOperatorTellsOfAQuantisedOutputCountsForAll) {
   FusionOp silent = with_output(op("c", {"c1"}), "c1");
   silent.outputs[0].origin_format.clear();
   FusionOp beyond = with_output(op("d", {"c1"}), "c1", 7);
-  Journal journal;
+  Log log;
   const auto merged = merge_quantised(rules_of({first, last, silent, beyond}),
-                                      rules_of({with_output(op("c1", {"source"}), "source")}), journal);
+                                      rules_of({with_output(op("c1", {"source"}), "source")}), log);
   ASSERT_TRUE(merged);
   for (std::uint32_t i = 0; i < 3; ++i)
     EXPECT_THAT(merged->op(i).op.outputs, ElementsAre(FusionOutput{"source", 0, "NCHW", {5}, ""}));
@@ -194,10 +195,10 @@ TEST(FusionRules, WhatTheLastOperatorTellsOfAQuantisedOutputCountsForAll) {
 
 TEST(FusionRules, NegativeOutputsCountFromTheEnd) {
   FusionOp two = with_output(with_output(op("c1", {"x", "y"}), "x"), "y");
-  Journal journal;
+  Log log;
   const auto merged = merge_quantised(
       rules_of({with_output(op("a", {"c1"}), "c1", -1), with_output(op("b", {"c1"}), "c1", -3)}),
-      rules_of({two}), journal);
+      rules_of({two}), log);
   ASSERT_TRUE(merged);
   EXPECT_EQ(merged->op(0).op.outputs.at(0).origin_name, "y");
   EXPECT_THAT(merged->op(1).op.outputs, ElementsAre(FusionOutput()));
@@ -209,8 +210,8 @@ TEST(FusionRules, UnfusedRulesNameTheOperatorsOfTheOtherModel) {
   const FusionRules unfused =
       rules_of({with_output(op("npu_data", {"data"}), "data"), with_output(op("npu_conv", {"conv"}), "conv"),
                 with_output(op("npu_relu", {"relu"}), "relu")});
-  Journal journal;
-  const auto merged = merge_unfused(fused, unfused, journal);
+  Log log;
+  const auto merged = merge_unfused(fused, unfused, log);
   ASSERT_TRUE(merged);
   const auto made = merged->find("convrelu");
   ASSERT_TRUE(made);

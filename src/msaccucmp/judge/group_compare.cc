@@ -6,7 +6,9 @@
 
 #include "base/concat.h"
 #include "msaccucmp/judge/overflow.h"
+#include "msaccucmp/log.h"
 #include "msaccucmp/read/file_times.h"
+#include "msaccucmp/shape_text.h"
 
 namespace opdump::msaccucmp {
 namespace {
@@ -47,7 +49,7 @@ class GroupComparer {
 
   GroupResult give_up(bool is_map, const std::string& why) {
     result_.status = Status::incomplete;
-    journal().error("[" + members_.front().op.name + "] " + why);
+    log().error("[" + members_.front().op.name + "] " + why);
     if (is_map)
       for (const RuleOp& rule : members_) add_mapping(rule, "NaN", "NaN", "NaN");
     else
@@ -56,7 +58,7 @@ class GroupComparer {
   }
 
  private:
-  Journal& journal() { return result_.journal; }
+  Log& log() { return result_.log; }
   const GroupComparison& comparison() const { return comparison_; }
 
   std::vector<const RuleOp*> all() const {
@@ -89,7 +91,7 @@ class GroupComparer {
   void add_row(const RuleOp& rule, ResultEntry entry) {
     const auto [mine, golden] = names(rule.op);
     const Row row = comparison_.columns.row(rule.index, rule.op.sequence, mine, golden, std::move(entry));
-    journal().info(concat({"[", rule.op.name, "] Result: ", join(row, " ")}));
+    log().info(concat({"[", rule.op.name, "] Result: ", join(row, " ")}));
     result_.rows.emplace_back(row);
   }
 
@@ -108,7 +110,7 @@ class GroupComparer {
 
   bool skips(const RuleOp& rule) {
     if (rule.is_filtered)
-      journal().info("[" + rule.op.name + "] This op is in a quant/dequant op pair. Skip the op.");
+      log().info("[" + rule.op.name + "] This op is in a quant/dequant op pair. Skip the op.");
     return rule.is_filtered;
   }
 
@@ -126,7 +128,7 @@ class GroupComparer {
 
   // The first and the last operator of those that share the first-level buffer: their files are whole.
   void compare_l1() {
-    const std::vector<TimedOperator> sorted = by_time(comparison_, members_, journal());
+    const std::vector<TimedOperator> sorted = by_time(comparison_, members_, log());
     if (sorted.empty()) {
       result_.status = Status::no_dump_file;
       return add_failed(members_.front(), {"The fusion operator list is empty"});
@@ -147,7 +149,7 @@ class GroupComparer {
       if (relation_ != Relation::l1 && is_inner(rule->op)) {
         messages.push_back("[" + rule->op.name +
                            "] The op is inner node for multi to multi relation.Skip the op.");
-        journal().warn(messages.back());
+        log().warn(messages.back());
         continue;
       }
       auto entries = compare_operator(*rule);
@@ -165,11 +167,11 @@ class GroupComparer {
 
   Outcome<std::vector<ResultEntry>> compare_operator(const RuleOp& rule) {
     const FusionOp& op = rule.op;
-    journal().info(concat({"[", op.name, "] Start to compare op \"", op.name, "\"."}));
+    log().info(concat({"[", op.name, "] Start to compare op \"", op.name, "\"."}));
     auto dumped = read_mine(op);
     if (!dumped) {
       Failure failure{dumped.failure().status, no_dump_message(op)};
-      journal().warn(failure.message);
+      log().warn(failure.message);
       return failure;
     }
     std::vector<ResultEntry> entries;
@@ -184,7 +186,7 @@ class GroupComparer {
   Outcome<DumpedOperator> read_mine(const FusionOp& op) {
     std::optional<std::int64_t> output;
     if (comparison_.mine.kind() == DumpKind::quantised) output = 0;
-    return read_operator(comparison_.mine, op.name, output, journal());
+    return read_operator(comparison_.mine, op.name, output, log());
   }
 
   void compare_side(const RuleOp& rule, const DumpedOperator& dumped, bool is_input,
@@ -200,20 +202,19 @@ class GroupComparer {
   // whose result stands for theirs, as in the original. There that operator must be one in slices as well;
   // one that is not is better than nothing. The dtypes stay those of the input.
   void take_from_producer(const RuleOp& rule, std::size_t index, ResultEntry& entry) {
-    Journal kept =
-        std::exchange(journal(), Journal());  // what is said of the operator before, it says itself
+    Log kept = std::exchange(log(), Log());  // what is said of the operator before, it says itself
     if (auto theirs = result_of_producer(rule, index, entry)) {
       entry.shape = std::move(theirs->shape);
       entry.overflow = std::move(theirs->overflow);
       entry.values = std::move(theirs->values);
       entry.messages = std::move(theirs->messages);
     }
-    journal() = std::move(kept);
+    log() = std::move(kept);
   }
 
   std::optional<ResultEntry> result_of_producer(const RuleOp& rule, std::size_t index,
                                                 const ResultEntry& entry) {
-    const auto place = find_source(comparison_, rule, index, true, journal());
+    const auto place = find_source(comparison_, rule, index, true, log());
     if (!place) return std::nullopt;
     const auto dumped = read_mine(place->rule.op);
     if (!dumped || place->index >= dumped->outputs.size()) return std::nullopt;
@@ -241,8 +242,8 @@ class GroupComparer {
     if (comparison_.columns.has_overflow) {
       entry.overflow = overflow_of(tensor);
       if (entry.overflow == "YES")
-        journal().warn(op.name + " operator " + (is_input ? "input:" : "output:") + std::to_string(index) +
-                       " is overflow.");
+        log().warn(op.name + " operator " + (is_input ? "input:" : "output:") + std::to_string(index) +
+                   " is overflow.");
     }
     return entry;
   }
@@ -251,28 +252,27 @@ class GroupComparer {
     std::string message = failure.message;
     if (failure.status == Status::no_dump_file) message = no_golden_message(op.name, tensor);
     if (failure.status == Status::fractal_nz) message = "[" + op.name + "] " + message;
-    if (failure.status == Status::no_dump_file || failure.status == Status::fractal_nz)
-      journal().warn(message);
+    if (failure.status == Status::no_dump_file || failure.status == Status::fractal_nz) log().warn(message);
     return message;
   }
 
   // Fills in what comparing gives.
   std::optional<Failure> measure(const RuleOp& rule, const std::string& path, const DumpedTensor& tensor,
                                  bool is_input, std::size_t index, ResultEntry& entry) {
-    auto origin = find_origin(comparison_, rule, index, is_input, journal());
+    auto origin = find_origin(comparison_, rule, index, is_input, log());
     if (!origin) return origin.failure();
-    auto golden = read_golden(comparison_, rule.op.name, std::move(*origin), journal());
+    auto golden = read_golden(comparison_, rule.op.name, std::move(*origin), log());
     if (!golden) return golden.failure();
     golden->origin.prefer_shape(tensor.original_shape);
     const bool is_unchanged =
         comparison_.mine.kind() == DumpKind::quantised && comparison_.golden.kind() == DumpKind::original;
     auto pair = match_layouts(
         {rule.op.name, tensor, golden->tensor, golden->origin, false, is_unchanged, comparison_.plugin},
-        journal());
+        log());
     if (!pair) return pair.failure();
     const PairFacts facts{path, golden->path, is_scalar_shape(pair->shape)};
     auto results = comparison_.algorithms.measure(pair->mine, pair->golden, facts, comparison_.max_elements,
-                                                  comparison_.threads, journal());
+                                                  comparison_.threads, log());
     if (!results) return results.failure();
     entry.shape = shape_cell(pair->shape);
     entry.my_dtype = pair->mine.numpy_name();
@@ -295,16 +295,16 @@ class GroupComparer {
     const FusionOp& op = rule.op;
     std::optional<std::int64_t> output;
     if (comparison_.mine.kind() == DumpKind::quantised) output = 0;
-    const auto files = comparison_.mine.find(op.name, output, journal());
+    const auto files = comparison_.mine.find(op.name, output, log());
     if (!files) {
-      journal().warn("[" + op.name + "] There is no left dump file for the op \"" + op.name + "\".");
+      log().warn("[" + op.name + "] There is no left dump file for the op \"" + op.name + "\".");
       return add_mapping(rule, "NaN", "NaN", "NaN");
     }
-    tell_files(comparison_.mine, op.name, *files, journal());
+    report_files(comparison_.mine, op.name, *files, log());
     const std::string& path = files->paths.back();
-    const auto dumped = read_dumped_operator(path, journal());
+    const auto dumped = read_dumped_operator(path, log());
     if (!dumped) {
-      journal().error(path + " file parse error");
+      log().error(path + " file parse error");
       return add_mapping(rule, "NaN", path, "NaN");
     }
     if (!undoes_quantisation(op)) map_side(rule, path, dumped->inputs.size(), true);
@@ -317,16 +317,16 @@ class GroupComparer {
   }
 
   std::string golden_path(const RuleOp& rule, bool is_input, std::size_t index) {
-    if (const auto origin = find_origin(comparison_, rule, index, is_input, journal())) {
+    if (const auto origin = find_origin(comparison_, rule, index, is_input, log())) {
       std::optional<std::int64_t> output;
       if (comparison_.golden.kind() != DumpKind::npu) output = origin->index;
-      if (const auto files = comparison_.golden.find(origin->name, output, journal())) {
-        tell_files(comparison_.golden, origin->name, *files, journal());
+      if (const auto files = comparison_.golden.find(origin->name, output, log())) {
+        report_files(comparison_.golden, origin->name, *files, log());
         return files->paths.back();
       }
     }
     const std::string& op = rule.op.name;
-    journal().warn("[" + op + "] There is no right dump file for the op \"" + op + "\".");
+    log().warn("[" + op + "] There is no right dump file for the op \"" + op + "\".");
     return "NaN";
   }
 
@@ -352,11 +352,11 @@ GroupResult give_up_group(const GroupComparison& comparison, std::uint32_t group
 }
 
 std::vector<TimedOperator> by_time(const GroupComparison& comparison, std::span<const RuleOp> group,
-                                   Journal& journal) {
+                                   Log& log) {
   std::vector<TimedOperator> sorted;
   for (const RuleOp& rule : group)
-    if (const auto files = comparison.mine.find(rule.op.name, std::nullopt, journal)) {
-      warn_of_times(*files, journal);
+    if (const auto files = comparison.mine.find(rule.op.name, std::nullopt, log)) {
+      warn_of_times(*files, log);
       sorted.push_back({files->time_us, &rule});
     }
   std::ranges::stable_sort(sorted, {}, &TimedOperator::time_us);

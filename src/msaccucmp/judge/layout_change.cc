@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "math/layout/device_layout.h"
 #include "math/layout/strided_copy.h"
+#include "msaccucmp/log.h"
+#include "msaccucmp/shape_text.h"
 
 namespace opdump::msaccucmp {
 namespace {
@@ -39,12 +43,12 @@ std::int64_t& named(char letter, Format format, Shape& shape) {
   return shape.dims()[model::format_name(format).find(letter)];
 }
 
-// All that is stored of filters whose windows are as large as `to_shape` says; what is behind its fourth
+// All that is stored of filters whose windows are as large as `wanted` says; what is behind its fourth
 // dimension is overlooked.
-Result<Shape> padded_filters(const LayoutChange& change) {
-  const Shape& stored = change.from_shape;
-  if (stored.rank() != 4 || change.to_shape.rank() < 4) return Error(Code::corrupt, "the shapes do not fit");
-  Shape shape(change.to_shape.dims().first(4));
+Result<Shape> padded_filters(const LayoutRequest& change) {
+  const Shape& stored = change.stored;
+  if (stored.rank() != 4 || change.wanted.rank() < 4) return Error(Code::corrupt, "the shapes do not fit");
+  Shape shape(change.wanted.dims().first(4));
   std::int64_t window = 0;
   const std::int64_t height = named('H', change.to, shape), width = named('W', change.to, shape);
   if (__builtin_mul_overflow(height, width, &window) || window <= 0)
@@ -55,40 +59,32 @@ Result<Shape> padded_filters(const LayoutChange& change) {
   return shape;
 }
 
-// What NumPy's array[:want - have] leaves, which is meant to cut the padding.
-std::int64_t without_padding(std::int64_t want, std::int64_t have) {
-  const std::int64_t pad = want - have;
-  if (pad == 0) return have;
-  return pad < 0 ? std::max<std::int64_t>(want, 0) : std::min(pad, have);
-}
-
-Outcome<TensorData> cut_filters(const LayoutChange& change, const TensorData& whole, Journal& journal) {
-  Shape shape = whole.shape, wanted(change.to_shape.dims().first(4));
+Outcome<TensorData> cut_filters(const LayoutRequest& change, const TensorData& whole, Log& log) {
+  Shape shape = whole.shape, wanted(change.wanted.dims().first(4));
   for (const char letter : {'N', 'C'}) {
     std::int64_t& dim = named(letter, change.to, shape);
-    dim = without_padding(named(letter, change.to, wanted), dim);
+    dim = cut_padding(named(letter, change.to, wanted), dim);
   }
-  return cropped(whole, shape, journal);
+  return cropped(whole, shape, log);
 }
 
-Result<Shape> made_shape(const LayoutChange& change) {
-  if (change.from == Format::fractal_nz) return matrix_shape(change.to_shape);
-  if (change.to == Format::ncdhw && change.to_shape.rank() < 2)
+Result<Shape> made_shape(const LayoutRequest& change) {
+  if (change.from == Format::fractal_nz) return matrix_shape(change.wanted);
+  if (change.to == Format::ncdhw && change.wanted.rank() < 2)
     return Error(Code::corrupt, "list index out of range");  // the original looks for the channels
-  if (change.from == Format::fractal_z) return change.groups > 1 ? change.to_shape : padded_filters(change);
-  OPDUMP_TRY(Shape shape,
-             math::convert_shape(change.from_shape, change.from, change.to, {{}, change.groups}));
+  if (change.from == Format::fractal_z) return change.groups > 1 ? change.wanted : padded_filters(change);
+  OPDUMP_TRY(Shape shape, math::convert_shape(change.stored, change.from, change.to, {{}, change.groups}));
   const bool cuts_channels = change.from == Format::ndc1hwc0 && shape.rank() == 5 &&
-                             change.to_shape.rank() > 1 &&
-                             (change.to == Format::ncdhw || change.to_shape.rank() == 5);
-  if (cuts_channels) shape.dims()[1] = without_padding(change.to_shape[1], shape[1]);
+                             change.wanted.rank() > 1 &&
+                             (change.to == Format::ncdhw || change.wanted.rank() == 5);
+  if (cuts_channels) shape.dims()[1] = cut_padding(change.wanted[1], shape[1]);
   return shape;
 }
 
-Outcome<TensorData> run(const LayoutChange& change, const TensorData& data, Journal& journal) {
+Outcome<TensorData> run(const LayoutRequest& change, const TensorData& data, Log& log) {
   const auto failed = [&](const Error& error) {
-    journal.error("Failed to execute 'convert' in 'convert_" + name_of(change.from) + "_to_" +
-                  name_of(change.to) + "'. " + error.message());
+    log.error("Failed to execute 'convert' in 'convert_" + name_of(change.from) + "_to_" +
+              name_of(change.to) + "'. " + error.message());
     return Failure{Status::convert_function, ""};
   };
   const auto shape = made_shape(change);
@@ -99,49 +95,68 @@ Outcome<TensorData> run(const LayoutChange& change, const TensorData& data, Jour
   const std::uint64_t factor = change.to == Format::fractal_z ? 256 : 1;
   if (!count || *count > data.count() * factor) return failed(Error(Code::corrupt, "the shapes do not fit"));
   const std::uint64_t size = *count * (model::dtype_info(data.dtype).bits / 8);
-  OPDUMP_TRY(const auto memory, make_memory(size, journal));
-  TensorView view = TensorView::row_major(data.dtype, change.from_shape, data.bytes);
+  OPDUMP_TRY(const auto memory, make_memory(size, log));
+  TensorView view = TensorView::row_major(data.dtype, change.stored, data.bytes);
   if (view.element_count() != data.count()) return failed(Error(Code::corrupt, "the shapes do not fit"));
   const auto done = math::convert_layout(view, change.from, change.to, *shape,
                                          std::max<std::int64_t>(change.groups, 1), {memory.get(), size});
   if (!done) return failed(done.error());
   TensorData made{data.dtype, *shape, memory.get(), memory};
-  if (change.from == Format::fractal_z && change.groups <= 1) return cut_filters(change, made, journal);
+  if (change.from == Format::fractal_z && change.groups <= 1) return cut_filters(change, made, log);
   return made;
 }
 
 }  // namespace
 
+Shape without_ones(const Shape& shape) {
+  std::vector<std::int64_t> dims;
+  for (const std::int64_t dim : shape.dims())
+    if (dim != 1) dims.push_back(dim);
+  return dims.empty() ? shape : Shape(std::span<const std::int64_t>(dims));
+}
+
+Shape padded(const Shape& shape, std::size_t rank) {
+  std::vector<std::int64_t> dims(shape.dims().begin(), shape.dims().end());
+  dims.resize(std::max(dims.size(), rank), 1);
+  return Shape(std::span<const std::int64_t>(dims));
+}
+
+std::int64_t cut_padding(std::int64_t want, std::int64_t have) {
+  const std::int64_t pad = want - have;
+  if (pad == 0) return have;
+  return pad < 0 ? std::max<std::int64_t>(want, 0) : std::min(pad, have);
+}
+
 bool is_builtin_change(Format from, Format to) {
   return std::ranges::find(kPairs, std::pair(from, to)) != std::end(kPairs);
 }
 
-Outcome<TensorData> change_layout(const LayoutChange& change, const TensorData& data,
-                                  const LayoutPlugin& plugin, Journal& journal) {
+Outcome<TensorData> change_layout(const LayoutRequest& change, const TensorData& data,
+                                  const LayoutPlugin& plugin, Log& log) {
   if (plugin)
-    if (auto made = plugin(change, data, journal)) return std::move(*made);
+    if (auto made = plugin(change, data, log)) return std::move(*made);
   if (!is_builtin_change(change.from, change.to)) {
-    journal.warn("Not supported from " + name_of(change.from) + " to " + name_of(change.to) + ".");
+    log.warn("Not supported from " + name_of(change.from) + " to " + name_of(change.to) + ".");
     return Failure{Status::invalid_format, ""};
   }
-  return run(change, data, journal);
+  return run(change, data, log);
 }
 
-Outcome<TensorData> reshaped(const TensorData& data, const Shape& shape, Journal& journal) {
+Outcome<TensorData> reshaped(const TensorData& data, const Shape& shape, Log& log) {
   TensorData result = data;
   result.shape = shape;
   if (model::element_count(shape) == data.count()) return result;
-  journal.error("The length(" + std::to_string(data.count()) + ") is not match with the shape " +
-                shape_text(shape) + ".");
+  log.error("The length(" + std::to_string(data.count()) + ") is not match with the shape " +
+            shape_text(shape) + ".");
   return Failure{Status::invalid_dump, ""};
 }
 
-Outcome<TensorData> cropped(const TensorData& data, const Shape& shape, Journal& journal) {
+Outcome<TensorData> cropped(const TensorData& data, const Shape& shape, Log& log) {
   if (data.shape == shape) return data;
   TensorView view = data.view();
   view.shape = shape;
   const std::uint64_t bytes = view.byte_count();
-  OPDUMP_TRY(const auto memory, make_memory(bytes, journal));
+  OPDUMP_TRY(const auto memory, make_memory(bytes, log));
   math::copy_row_major(view, {memory.get(), bytes});
   return TensorData{data.dtype, shape, memory.get(), memory};
 }

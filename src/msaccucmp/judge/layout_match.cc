@@ -5,6 +5,8 @@
 
 #include "base/concat.h"
 #include "msaccucmp/judge/layout_change.h"
+#include "msaccucmp/log.h"
+#include "msaccucmp/shape_text.h"
 
 namespace opdump::msaccucmp {
 namespace {
@@ -26,29 +28,14 @@ bool has_depth(Format format) {
 
 Shape to_shape(const std::vector<std::int64_t>& dims) { return Shape(std::span<const std::int64_t>(dims)); }
 
-// The dimensions that are not 1; all if none is left.
-Shape without_ones(const Shape& shape) {
-  std::vector<std::int64_t> dims;
-  for (const std::int64_t dim : shape.dims())
-    if (dim != 1) dims.push_back(dim);
-  return dims.empty() ? shape : to_shape(dims);
-}
-
-Shape padded(const Shape& shape, std::size_t rank) {
-  std::vector<std::int64_t> dims(shape.dims().begin(), shape.dims().end());
-  dims.resize(std::max(dims.size(), rank), 1);
-  return to_shape(dims);
-}
-
-Failure cannot_compare(const std::string& op, const std::string& mine, const std::string& golden,
-                       Journal& journal) {
+Failure cannot_compare(const std::string& op, const std::string& mine, const std::string& golden, Log& log) {
   Failure failure{Status::invalid_shape,
                   (op.empty() ? "" : "[" + op + "] ") +
                       "Due to the different shapes on the left and right,the left dump data" + mine +
                       " can not be compared to the right dump data" + golden +
                       ". Please check the batch of the dump data or the shape may be changed due to "
                       "optimization."};
-  journal.warn(failure.message);
+  log.warn(failure.message);
   return failure;
 }
 
@@ -60,13 +47,11 @@ bool are_alike(const Shape& mine, const Shape& golden) {
 }
 
 // Cuts `mine` by position to the size of `golden`: the first dimension that differs must be the larger one.
-// An empty name of the operator: nothing is told.
-Outcome<TensorData> slice(const TensorData& mine, const Shape& golden, const std::string& op,
-                          Journal& journal) {
+// An empty name of the operator: nothing is logged.
+Outcome<TensorData> slice(const TensorData& mine, const Shape& golden, const std::string& op, Log& log) {
   if (mine.shape.rank() < golden.rank()) {
     if (are_alike(mine.shape, golden)) return mine;
-    return cannot_compare(op, shape_text(without_ones(mine.shape)), shape_text(without_ones(golden)),
-                          journal);
+    return cannot_compare(op, shape_text(without_ones(mine.shape)), shape_text(without_ones(golden)), log);
   }
   const Shape have = padded(mine.shape, kPaddedRank), want = padded(golden, have.rank());
   const auto ones = static_cast<std::size_t>(std::ranges::count(mine.shape.dims(), 1));
@@ -75,7 +60,7 @@ Outcome<TensorData> slice(const TensorData& mine, const Shape& golden, const std
   if (differs.in1 == have.dims().end()) return mine;
   if (*differs.in1 < *differs.in2) {
     if (op.empty()) return Failure{Status::invalid_shape, ""};
-    return cannot_compare(op, shape_text(have), shape_text(want), journal);
+    return cannot_compare(op, shape_text(have), shape_text(want), log);
   }
   TensorData whole = mine;
   whole.shape = have;
@@ -83,9 +68,9 @@ Outcome<TensorData> slice(const TensorData& mine, const Shape& golden, const std
   if (have.rank() <= kPaddedRank + 1)
     for (std::size_t i = 0; i < have.rank(); ++i) shape.dims()[i] = std::min(have[i], want[i]);
   if (!op.empty())
-    journal.info("[" + op + "] The left dump data has been sliced from " + shape_text(mine.shape) + " to " +
-                 shape_text(want) + ".");
-  return cropped(whole, shape, journal);
+    log.info("[" + op + "] The left dump data has been sliced from " + shape_text(mine.shape) + " to " +
+             shape_text(want) + ".");
+  return cropped(whole, shape, log);
 }
 
 // The original asks that a matrix fills its blocks up to the last one, and counts 16 to a block.
@@ -125,60 +110,60 @@ bool holds_batches(const Shape& stored, const Shape& wanted, std::uint64_t count
 }
 
 // The original's change of layout in a comparison.
-Outcome<TensorData> convert(const LayoutChange& change, const TensorData& data, const LayoutPlugin& plugin,
-                            Journal& journal) {
+Outcome<TensorData> convert(const LayoutRequest& change, const TensorData& data, const LayoutPlugin& plugin,
+                            Log& log) {
   const Format from = change.from;
   const bool is_same =
-      from == Format::nd || from == change.to || (is_four_dimensional(from) && change.from_shape.rank() != 4);
-  if (is_same) return reshaped(data, change.from_shape, journal);
+      from == Format::nd || from == change.to || (is_four_dimensional(from) && change.stored.rank() != 4);
+  if (is_same) return reshaped(data, change.stored, log);
   if (from == Format::fractal_nz) {
-    if (change.to == Format::nd && change.to_shape.rank() > 2 &&
-        !holds_batches(change.from_shape, change.to_shape, data.count())) {
-      journal.warn(
+    if (change.to == Format::nd && change.wanted.rank() > 2 &&
+        !holds_batches(change.stored, change.wanted, data.count())) {
+      log.warn(
           "Cannot convert FRACTAL_NZ to ND, the reason is the length of array is not equal to the length of "
           "dest shape.");
-      return reshaped(data, change.from_shape, journal);
+      return reshaped(data, change.stored, log);
     }
-    OPDUMP_TRY([[maybe_unused]] const std::monostate fits, check_matrix(change.from_shape, change.to_shape));
+    OPDUMP_TRY([[maybe_unused]] const std::monostate fits, check_matrix(change.stored, change.wanted));
   }
-  return change_layout(change, data, plugin, journal);
+  return change_layout(change, data, plugin, log);
 }
 
 // Of the rules' shape and the data's one is NHWC and the other NCHW: the data decide.
 void correct_format(OriginTensor& origin, const Shape& data) {
-  const Shape told = to_shape(origin.shape);
-  if (told.rank() != 4 || data.rank() != 4 || told == data) return;
+  const Shape original = to_shape(origin.shape);
+  if (original.rank() != 4 || data.rank() != 4 || original == data) return;
   const bool data_is_nchw =
-      told[0] == data[0] && told[1] == data[2] && told[2] == data[3] && told[3] == data[1];
+      original[0] == data[0] && original[1] == data[2] && original[2] == data[3] && original[3] == data[1];
   const bool data_is_nhwc =
-      told[0] == data[0] && told[1] == data[3] && told[2] == data[1] && told[3] == data[2];
+      original[0] == data[0] && original[1] == data[3] && original[2] == data[1] && original[3] == data[2];
   if (origin.format == "NHWC" && data_is_nchw) origin.format = "NCHW";
   if (origin.format == "NCHW" && data_is_nhwc) origin.format = "NHWC";
 }
 
 class Matcher {
  public:
-  Matcher(MatchRequest request, Journal& journal) : request_(std::move(request)), journal_(journal) {}
+  Matcher(MatchRequest request, Log& log) : request_(std::move(request)), log_(log) {}
 
   Outcome<MatchedPair> match() {
     OPDUMP_TRY(const Format golden_format, find_golden_format());
     if (request_.is_unchanged) return unchanged();
     const std::string format(model::format_name(mine().format));
     if (format.empty())
-      return journal_.fail(
+      return log_.fail(
           Status::invalid_format,
           "The format(" + std::to_string(static_cast<int>(mine().format)) + ") does not support.");
-    journal_.info(concat({"[", request_.op, "] Before shape convert, Left ", format, shape_text(mine().shape),
-                          " <======> Right ", request_.origin.format, shape_text(golden().shape)}));
+    log_.info(concat({"[", request_.op, "] Before shape convert, Left ", format, shape_text(mine().shape),
+                      " <======> Right ", request_.origin.format, shape_text(golden().shape)}));
     OPDUMP_TRY(MatchedPair pair, converted(golden_format));
     if (mine().format != Format::nd ||
         (!is_scalar_shape(mine().shape) && pair.mine.count() != pair.golden.count())) {
-      OPDUMP_TRY(pair.mine, slice(pair.mine, pair.golden.shape, request_.op, journal_));
+      OPDUMP_TRY(pair.mine, slice(pair.mine, pair.golden.shape, request_.op, log_));
     }
     pair.shape = pair.mine.shape;
     if (pair.mine.count() == pair.golden.count()) return pair;
     return cannot_compare(request_.op, "(" + std::to_string(pair.mine.count()) + ")",
-                          "(" + std::to_string(pair.golden.count()) + ")", journal_);
+                          "(" + std::to_string(pair.golden.count()) + ")", log_);
   }
 
  private:
@@ -192,15 +177,15 @@ class Matcher {
     if (const auto format = model::find_format(request_.origin.format)) return *format;
     Failure failure{Status::invalid_format,
                     "The format \" " + request_.origin.format + " \" is not supported."};
-    journal_.warn(failure.message);
+    log_.warn(failure.message);
     return failure;
   }
 
   Outcome<MatchedPair> unchanged() {
-    journal_.info("[" + request_.op + "] Left " + shape_text(mine().shape) + " <======> Right " +
-                  shape_text(golden().shape));
+    log_.info("[" + request_.op + "] Left " + shape_text(mine().shape) + " <======> Right " +
+              shape_text(golden().shape));
     if (!(mine().shape == golden().shape))
-      return cannot_compare(request_.op, shape_text(mine().shape), shape_text(golden().shape), journal_);
+      return cannot_compare(request_.op, shape_text(mine().shape), shape_text(golden().shape), log_);
     return MatchedPair{mine().data, golden().data, mine().shape};
   }
 
@@ -219,27 +204,27 @@ class Matcher {
     MatchedPair pair;
     OPDUMP_TRY(pair.mine, convert({mine().format, my_target, mine().shape, to_shape(request_.origin.shape),
                                    mine().groups},
-                                  mine().data, request_.plugin, journal_));
+                                  mine().data, request_.plugin, log_));
     OPDUMP_TRY(pair.golden,
                convert({golden_format, golden_target, golden().shape, golden().shape, mine().groups},
-                       golden().data, request_.plugin, journal_));
-    journal_.info(concat({"[", request_.op, "] After shape convert, Left ", model::format_name(my_target),
-                          tuple_text(pair.mine.shape), " <======> Right ", model::format_name(golden_target),
-                          tuple_text(pair.golden.shape)}));
+                       golden().data, request_.plugin, log_));
+    log_.info(concat({"[", request_.op, "] After shape convert, Left ", model::format_name(my_target),
+                      tuple_text(pair.mine.shape), " <======> Right ", model::format_name(golden_target),
+                      tuple_text(pair.golden.shape)}));
     return pair;
   }
 
   MatchRequest request_;
-  Journal& journal_;
+  Log& log_;
 };
 
 }  // namespace
 
-Outcome<MatchedPair> match_layouts(MatchRequest request, Journal& journal) {
-  return Matcher(std::move(request), journal).match();
+Outcome<MatchedPair> match_layouts(MatchRequest request, Log& log) {
+  return Matcher(std::move(request), log).match();
 }
 
-TensorData restore_original(const DumpedTensor& tensor, const LayoutPlugin& plugin, Journal& journal) {
+TensorData restore_original(const DumpedTensor& tensor, const LayoutPlugin& plugin, Log& log) {
   const Shape& wanted = tensor.original_shape;
   Format from = tensor.format;
   if (is_four_dimensional(from) && tensor.shape.rank() != 4) from = Format::nd;
@@ -247,22 +232,21 @@ TensorData restore_original(const DumpedTensor& tensor, const LayoutPlugin& plug
   if (wanted.rank() == 4) to = Format::nchw;
   if (wanted.rank() == 3 || wanted.rank() == 2) to = Format::nd;
   const auto say = [&](const Failure& failure) {
-    journal.error(std::to_string(static_cast<int>(failure.status)));
+    log.error(std::to_string(static_cast<int>(failure.status)));
   };
   if (from == to) {
-    auto same = reshaped(tensor.data, tensor.shape, journal);
+    auto same = reshaped(tensor.data, tensor.shape, log);
     if (same) return std::move(*same);
     say(same.failure());
     return tensor.data;
   }
-  auto restored =
-      change_layout({from, to, tensor.shape, wanted, tensor.groups}, tensor.data, plugin, journal);
+  auto restored = change_layout({from, to, tensor.shape, wanted, tensor.groups}, tensor.data, plugin, log);
   if (!restored) {
     say(restored.failure());
     return tensor.data;
   }
   if (wanted.rank() == 0) return std::move(*restored);
-  auto sliced = slice(*restored, wanted, "", journal);
+  auto sliced = slice(*restored, wanted, "", log);
   if (sliced) return std::move(*sliced);
   say(sliced.failure());
   return std::move(*restored);

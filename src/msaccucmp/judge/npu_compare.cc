@@ -9,7 +9,9 @@
 #include "base/record_sorter.h"
 #include "msaccucmp/judge/overflow.h"
 #include "msaccucmp/judge/slices.h"
+#include "msaccucmp/log.h"
 #include "msaccucmp/read/file_times.h"
+#include "msaccucmp/shape_text.h"
 
 namespace opdump::msaccucmp {
 namespace {
@@ -45,9 +47,9 @@ class PairComparer {
 
   GroupResult compare() {
     if (const auto opened = open(); !opened)
-      return failed(journal().fail(Status::open_file, opened.error().message()));
+      return failed(log().fail(Status::open_file, opened.error().message()));
     for (const OperatorFiles* files : {&mine_, &golden_})
-      if (!files->paths.empty()) warn_of_times(*files, journal());
+      if (!files->paths.empty()) warn_of_times(*files, log());
     if (pair_.mine.is_none() || pair_.golden.is_none()) {
       add_alone();
       return std::move(result_);
@@ -62,14 +64,14 @@ class PairComparer {
   }
 
   GroupResult give_up(const std::string& why) {
-    if (const auto opened = open(); !opened) journal().error(opened.error().message());
+    if (const auto opened = open(); !opened) log().error(opened.error().message());
     name_ = key_;
-    journal().error("[" + name_ + "] " + why);
+    log().error("[" + name_ + "] " + why);
     return failed({Status::incomplete, why});
   }
 
  private:
-  Journal& journal() { return result_.journal; }
+  Log& log() { return result_.log; }
   bool has_mine() const { return !pair_.mine.is_none(); }
 
   Result<> open() {
@@ -85,7 +87,7 @@ class PairComparer {
 
   void add_row(const ResultEntry& entry, const std::string& my_op, const std::string& golden_op) {
     const Row row = comparison_.columns.row(static_cast<int>(index_), 0, my_op, golden_op, entry);
-    journal().info("[" + name_ + "] Result: " + join(row, " "));
+    log().info("[" + name_ + "] Result: " + join(row, " "));
     result_.rows.emplace_back(row);
   }
 
@@ -103,7 +105,7 @@ class PairComparer {
     const std::string message = "[" + key_ + "] There is no the " +
                                 (has_mine() ? "ground truth" : "my output") + " dump file for the op \"" +
                                 key_ + "\".";
-    journal().warn(message);
+    log().warn(message);
     add_failed({message}, has_mine() ? key_ : "*", has_mine() ? "*" : key_);
   }
 
@@ -117,12 +119,12 @@ class PairComparer {
   // The operator in `files`. What it is called in the message counts only if that has attributes.
   Outcome<DumpedOperator> read(const OperatorFiles& files, const DumpFolder& folder, std::string_view side) {
     if (name_.empty()) name_ = key_;
-    OPDUMP_TRY(DumpedOperator op, read_slices(files, journal()));
+    OPDUMP_TRY(DumpedOperator op, read_slices(files, log()));
     if (files.mode != TaskMode::normal)
-      journal().info("The \"" + key_ + "\" in the path \"" + folder.path() +
-                     "\" is FFTS+ dump data. After process the output data, the file path is \"" + op.path +
-                     "\".");
-    journal().info("[" + key_ + "] [" + std::string(side) + "] " + op.path);
+      log().info("The \"" + key_ + "\" in the path \"" + folder.path() +
+                 "\" is FFTS+ dump data. After process the output data, the file path is \"" + op.path +
+                 "\".");
+    log().info("[" + key_ + "] [" + std::string(side) + "] " + op.path);
     if (side == "Left" && !op.name.empty() && !op.attributes.empty()) name_ = op.name;
     return op;
   }
@@ -158,13 +160,13 @@ class PairComparer {
     if (mine.size() != golden.size()) {
       const std::string message = begin + "number of " + side + " does not match (" +
                                   std::to_string(mine.size()) + " vs " + std::to_string(golden.size()) + ").";
-      journal().warn(message);
+      log().warn(message);
       return message;
     }
     if (mine.empty()) {
       const std::string message =
           "[" + key_ + "] There is no " + side + ". Skip the " + key_ + ":" + side + ".";
-      journal().info(message);
+      log().info(message);
       return message;
     }
     for (std::size_t i = 0; i < mine.size(); ++i) {
@@ -172,7 +174,7 @@ class PairComparer {
       const std::string message = begin + "shape does not match (" + shape_text(mine[i].shape) + " vs " +
                                   shape_text(golden[i].shape) + ") for " + key_ + ":" + side + ":" +
                                   std::to_string(i) + ".";
-      journal().error(message);
+      log().error(message);
       return message;
     }
     return std::nullopt;
@@ -189,10 +191,10 @@ class PairComparer {
     entry.golden_dtype = dtype_cell(golden.data_type);
     entry.my_address = address_cell(mine);
     entry.golden_address = address_cell(golden);
-    journal().info("[" + name_ + "] compare " + std::string(model::format_name(mine.format)) + " " +
-                   shape_text(mine.shape) + " for " + entry.tensor + ".");
-    const TensorData left = as_numbers(restore_original(mine, {}, journal())),
-                     right = as_numbers(restore_original(golden, {}, journal()));
+    log().info("[" + name_ + "] compare " + std::string(model::format_name(mine.format)) + " " +
+               shape_text(mine.shape) + " for " + entry.tensor + ".");
+    const TensorData left = as_numbers(restore_original(mine, {}, log())),
+                     right = as_numbers(restore_original(golden, {}, log()));
     const PairFacts facts{my_op.path, golden_op.path, is_scalar_shape(mine.shape)};
     auto results = measure(left, right, facts);
     entry.values = results ? std::move(results->values) : comparison_.algorithms.failed_values();
@@ -203,19 +205,19 @@ class PairComparer {
 
   Outcome<AlgorithmResults> measure(const TensorData& left, const TensorData& right, const PairFacts& facts) {
     if (left.count() == right.count())
-      return comparison_.algorithms.measure(left, right, facts, 0, comparison_.threads, journal());
+      return comparison_.algorithms.measure(left, right, facts, 0, comparison_.threads, log());
     Failure failure{Status::invalid_shape, "[" + key_ + "_TENSOR] Shape mismatch after restore: (" +
                                                std::to_string(left.count()) + ",) vs (" +
                                                std::to_string(right.count()) + ",)"};
-    journal().warn(failure.message);
+    log().warn(failure.message);
     return failure;
   }
 
   std::string overflow(const DumpedTensor& mine, bool is_input, std::size_t index) {
     std::string result = overflow_of(mine);
     if (result == "YES")
-      journal().warn(name_ + " operator " + (is_input ? "input:" : "output:") + std::to_string(index) +
-                     " is overflow.");
+      log().warn(name_ + " operator " + (is_input ? "input:" : "output:") + std::to_string(index) +
+                 " is overflow.");
     return result;
   }
 
@@ -251,8 +253,8 @@ Result<ScratchVector<NpuPair>> pair_operators(const DumpFolder& mine, const Dump
     const FilesByOperator::Reader& first = is_mine ? left : right;
     record.clear();
     SortKey(record).number(is_mine ? 0 : 1).number(first.time_us()).number(first.first_file());
-    Packer(record).object(NpuPair{is_mine ? left.place() : FilesByOperator::Place(),
-                                  is_golden ? right.place() : FilesByOperator::Place()});
+    Packer(record).object(NpuPair{is_mine ? left.span() : FilesByOperator::Span(),
+                                  is_golden ? right.span() : FilesByOperator::Span()});
     sorter.add(record);
     if (is_mine) {
       OPDUMP_TRY(has_left, left.next());

@@ -13,7 +13,7 @@ namespace opdump::msaccucmp {
 
 // An operator that one or both runs have.
 struct NpuPair {
-  FilesByOperator::Place mine, golden;
+  FilesByOperator::Span mine, golden;
 };
 
 // By the time of mine, those of equal time by their first files' names; those that only the golden run has
@@ -23,7 +23,7 @@ Result<ScratchVector<NpuPair>> pair_operators(const DumpFolder& mine, const Dump
 // `index` is the number of the pair.
 GroupResult compare_npu_pair(const GroupComparison& comparison, std::size_t index, const NpuPair& pair);
 
-// What is told of a pair that was not compared.
+// The result of a pair that was not compared.
 GroupResult give_up_npu_pair(const GroupComparison& comparison, std::size_t index, const NpuPair& pair,
                              const std::string& why);
 

@@ -1,4 +1,5 @@
 #include "msaccucmp/judge/npu_compare.h"
+#include "msaccucmp/log.h"
 
 #include <gtest/gtest.h>
 
@@ -14,13 +15,13 @@ DumpFolder scan(const fs::path& path, std::initializer_list<const char*> names) 
   fs::remove_all(path);
   fs::create_directories(path);
   for (const char* name : names) std::ofstream(path / name) << "";
-  Journal journal;
-  auto scanned = DumpFolder::scan(path.string(), false, false, journal);
+  Log log;
+  auto scanned = DumpFolder::scan(path.string(), false, false, log);
   fs::remove_all(path);
   return scanned ? std::move(*scanned) : DumpFolder();
 }
 
-std::string key_of(const DumpFolder& folder, FilesByOperator::Place place) {
+std::string key_of(const DumpFolder& folder, FilesByOperator::Span place) {
   return place.is_none() ? "-" : folder.files().at(place)->key;
 }
 

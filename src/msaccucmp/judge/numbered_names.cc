@@ -16,18 +16,18 @@ std::uint32_t hash_of(std::string_view name) {
 std::size_t NumberedNames::slot_of(std::string_view name, std::uint32_t hash) const {
   const std::size_t mask = slots_.size() - 1;
   for (std::size_t i = hash & mask;; i = (i + 1) & mask) {
-    const Slot slot = slots_[i];
+    const Bucket slot = slots_[i];
     if (slot.number_end == 0 || (slot.hash == hash && at(slot.number_end - 1) == name)) return i;
   }
 }
 
 Result<> NumberedNames::grow() {
   constexpr std::size_t kLeastSlots = 64;
-  ScratchVector<Slot> grown;
+  ScratchVector<Bucket> grown;
   OPDUMP_CHECK_OK(grown.resize(std::max(kLeastSlots, 2 * slots_.size()), {}));
   const std::size_t mask = grown.size() - 1;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
-    const Slot slot = slots_[i];
+    const Bucket slot = slots_[i];
     if (slot.number_end == 0) continue;
     std::size_t to = slot.hash & mask;
     while (grown[to].number_end != 0) to = (to + 1) & mask;

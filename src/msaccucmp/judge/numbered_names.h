@@ -23,7 +23,7 @@ class NumberedNames {
   std::uint32_t size() const { return static_cast<std::uint32_t>(places_.size()); }
 
  private:
-  struct Slot {
+  struct Bucket {
     std::uint32_t hash = 0;        // so that few names are looked at
     std::uint32_t number_end = 0;  // the number plus 1; 0 where there is none
   };
@@ -31,7 +31,7 @@ class NumberedNames {
   Result<> grow();
   TextBlocks texts_;
   ScratchVector<std::uint32_t> places_;  // in texts_
-  ScratchVector<Slot> slots_;            // a hash table: as many as a power of two
+  ScratchVector<Bucket> slots_;          // a hash table: as many as a power of two
 };
 
 }  // namespace opdump::msaccucmp

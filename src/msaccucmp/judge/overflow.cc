@@ -7,6 +7,7 @@
 
 #include "base/resident.h"
 #include "math/convert.h"
+#include "msaccucmp/log.h"
 #include "msaccucmp/read/file_times.h"
 
 namespace opdump::msaccucmp {
@@ -15,22 +16,22 @@ namespace {
 constexpr float kHalfMax = 65504;
 constexpr std::size_t kLeastWidth = 20;
 
-class OverflowReport {
+class OverflowTable {
  public:
-  OverflowReport(const DumpFolder& folder, const std::string& op, Journal& journal)
-      : folder_(folder), op_(op), journal_(journal) {}
+  OverflowTable(const DumpFolder& folder, const std::string& op, Log& log)
+      : folder_(folder), op_(op), log_(log) {}
 
-  Outcome<std::monostate> tell() {
-    journal_.info("Checking " + op_ + " operator overflow");
-    OPDUMP_TRY(files_, folder_.find(op_, std::nullopt, journal_));
-    tell_files(folder_, op_, files_, journal_);
-    OPDUMP_TRY(const DumpedOperator dumped, read_dumped_operator(path(), journal_));
+  Outcome<std::monostate> report() {
+    log_.info("Checking " + op_ + " operator overflow");
+    OPDUMP_TRY(files_, folder_.find(op_, std::nullopt, log_));
+    report_files(folder_, op_, files_, log_);
+    OPDUMP_TRY(const DumpedOperator dumped, read_dumped_operator(path(), log_));
     const bool has_inputs = has_halves(dumped.inputs, "input");
     const bool has_outputs = has_halves(dumped.outputs, "output");
     if (!has_inputs && !has_outputs) return std::monostate{};
     find_overflowed(dumped.inputs, "input", has_inputs);
     find_overflowed(dumped.outputs, "output", has_outputs);
-    tell_overflowed();
+    report_overflowed();
     return std::monostate{};
   }
 
@@ -42,27 +43,25 @@ class OverflowReport {
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       if (tensors[i].data.dtype != model::DType::float16) continue;
       has_one = true;
-      journal_.info("Start to parse the data of " + side + ":" + std::to_string(i) + " in \"'" + path() +
-                    "'\".");
+      log_.info("Start to parse the data of " + side + ":" + std::to_string(i) + " in \"'" + path() + "'\".");
     }
     if (!has_one)
-      journal_.warn("The " + side + " data type of " + op_ +
-                    " operator is not float16. The overflow check supports only float16.");
+      log_.warn("The " + side + " data type of " + op_ +
+                " operator is not float16. The overflow check supports only float16.");
     return has_one;
   }
 
   void find_overflowed(const std::vector<DumpedTensor>& tensors, const std::string& side, bool has_halves) {
     if (!has_halves) {
-      tell_files(folder_, op_, files_, journal_);  // the original looks for them again
-      journal_.warn("There is no " + side + " in \"'" + path() + "'\".");
+      report_files(folder_, op_, files_, log_);  // the original looks for them again
+      log_.warn("There is no " + side + " in \"'" + path() + "'\".");
     }
     for (std::size_t i = 0; i < tensors.size(); ++i)
       if (overflow_of(tensors[i]) == "YES") overflowed_.push_back(side + ":" + std::to_string(i));
   }
 
-  void tell_overflowed() {
-    if (overflowed_.empty())
-      return journal_.info("The input and output of the op: " + op_ + " is not overflow.");
+  void report_overflowed() {
+    if (overflowed_.empty()) return log_.info("The input and output of the op: " + op_ + " is not overflow.");
     std::size_t width = kLeastWidth;
     for (const std::string& name : overflowed_) width = std::max(width, name.size());
     const auto row = [&](std::string left, std::string right) {
@@ -70,14 +69,14 @@ class OverflowReport {
       right.resize(width, ' ');
       return left + right;
     };
-    journal_.info(row("TensorIndex", "Overflow"));
-    for (const std::string& name : overflowed_) journal_.info(row(name, "yes"));
-    journal_.info(op_ + " operator has overflowed.");
+    log_.info(row("TensorIndex", "Overflow"));
+    for (const std::string& name : overflowed_) log_.info(row(name, "yes"));
+    log_.info(op_ + " operator has overflowed.");
   }
 
   const DumpFolder& folder_;
   const std::string& op_;
-  Journal& journal_;
+  Log& log_;
   OperatorFiles files_;
   std::vector<std::string> overflowed_;
 };
@@ -102,8 +101,8 @@ std::string overflow_of(const DumpedTensor& tensor) {
   return is_large ? "YES" : "NO";
 }
 
-Outcome<std::monostate> tell_overflow(const DumpFolder& folder, const std::string& op, Journal& journal) {
-  return OverflowReport(folder, op, journal).tell();
+Outcome<std::monostate> report_overflow(const DumpFolder& folder, const std::string& op, Log& log) {
+  return OverflowTable(folder, op, log).report();
 }
 
 }  // namespace opdump::msaccucmp

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "msaccucmp/failure.h"
+#include "msaccucmp/log.h"
 #include "msaccucmp/read/dump_folder.h"
 #include "msaccucmp/read/dumped_tensor.h"
 
@@ -14,6 +14,6 @@ std::string overflow_of(const DumpedTensor& tensor);
 
 // Says in a table which tensors of operator `op` in `folder` overflowed, of its newest file alone. Failures:
 // no_dump_file; those of the file.
-Outcome<std::monostate> tell_overflow(const DumpFolder& folder, const std::string& op, Journal& journal);
+Outcome<std::monostate> report_overflow(const DumpFolder& folder, const std::string& op, Log& log);
 
 }  // namespace opdump::msaccucmp

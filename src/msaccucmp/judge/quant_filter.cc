@@ -6,6 +6,7 @@
 #include "base/scratch_vector.h"
 #include "base/text.h"
 #include "msaccucmp/judge/fusion_rules.h"
+#include "msaccucmp/log.h"
 
 namespace opdump::msaccucmp {
 namespace {
@@ -38,7 +39,7 @@ std::optional<Kind> kind_of(const FusionOutput& output, bool quant, bool inverse
 
 class Filter {
  public:
-  Filter(const NumberedNames& names, Journal& journal) : names_(names), journal_(journal) {}
+  Filter(const NumberedNames& names, Log& log) : names_(names), log_(log) {}
 
   Result<bool> is_filtered(const FusionOp& op) {
     const bool quant = holds_one_of(op, kQuantNames), inverse = holds_one_of(op, kDequantNames);
@@ -50,8 +51,8 @@ class Filter {
     for (const FusionOutput& output : op.outputs) {
       const auto kind = kind_of(output, quant, inverse, otherwise);
       if (!kind)
-        journal_.warn("[" + op.name +
-                      "] this op looks like a quantization op, but it does not have proper output type");
+        log_.warn("[" + op.name +
+                  "] this op looks like a quantization op, but it does not have proper output type");
       OPDUMP_CHECK_OK(kinds_.push_back(kind.value_or(otherwise)));
       ends = ends && kind.value_or(otherwise) == Kind::inverse;
     }
@@ -73,13 +74,13 @@ class Filter {
       const std::string_view name = std::string_view(input).substr(0, colon);
       const auto index = parse_uint64(std::string_view(input).substr(colon + 1));
       if (!index) {
-        journal_.warn("[" + op.name + "] the input operator of op with index " + input + " is invalid.");
+        log_.warn("[" + op.name + "] the input operator of op with index " + input + " is invalid.");
         continue;
       }
       const auto kind = kind_at(name, *index);
       if (!kind) {
-        journal_.warn("[" + op.name + "] the input operator of op " + std::string(name) +
-                      " does not exist in previous graph.");
+        log_.warn("[" + op.name + "] the input operator of op " + std::string(name) +
+                  " does not exist in previous graph.");
         continue;
       }
       if (*kind == Kind::quant || *kind == Kind::middle) return true;
@@ -95,15 +96,15 @@ class Filter {
   }
 
   const NumberedNames& names_;
-  Journal& journal_;
+  Log& log_;
   ScratchVector<Outputs> outputs_;  // by the number of the operator's name
   ScratchVector<Kind> kinds_;
 };
 
 }  // namespace
 
-Result<> FusionRules::filter_quantised(Journal& journal) {
-  Filter filter(texts_, journal);
+Result<> FusionRules::filter_quantised(Log& log) {
+  Filter filter(texts_, log);
   for (std::uint32_t i = 0; i < op_count(); ++i) {
     OPDUMP_TRY(ops_[in_sequence(i)].is_filtered, filter.is_filtered(op(in_sequence(i)).op));
   }

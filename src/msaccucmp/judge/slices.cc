@@ -7,6 +7,8 @@
 
 #include "base/text.h"
 #include "msaccucmp/judge/fusion_rules.h"
+#include "msaccucmp/log.h"
+#include "msaccucmp/shape_text.h"
 
 namespace opdump::msaccucmp {
 namespace {
@@ -44,7 +46,7 @@ std::optional<Cut> read_cut(const std::string& attributes) {
   return cut;
 }
 
-// The shape of `output` in a thread, which its message does not tell.
+// The shape of `output` in a thread, which its message does not have.
 std::optional<Shape> thread_shape(const json& ranges, std::size_t thread, std::size_t output) {
   if (!ranges.is_array() || thread >= ranges.size() || !ranges[thread].is_array() ||
       output >= ranges[thread].size() || !ranges[thread][output].is_array())
@@ -65,8 +67,8 @@ std::uint64_t product(std::span<const std::int64_t> dims) {
 
 class Joiner {
  public:
-  Joiner(const OperatorFiles& files, std::vector<DumpedOperator> slices, Cut cut, Journal& journal)
-      : files_(files), slices_(std::move(slices)), cut_(std::move(cut)), journal_(journal) {}
+  Joiner(const OperatorFiles& files, std::vector<DumpedOperator> slices, Cut cut, Log& log)
+      : files_(files), slices_(std::move(slices)), cut_(std::move(cut)), log_(log) {}
 
   Outcome<DumpedOperator> join() {
     DumpedOperator whole;
@@ -77,14 +79,14 @@ class Joiner {
     whole.path = joined_path();
     OPDUMP_TRY([[maybe_unused]] const std::monostate fit, check_shapes());
     OPDUMP_TRY([[maybe_unused]] const std::monostate even, check_counts());
-    // Outputs of which nothing is told are lost, as in the original.
+    // Outputs without a shape are lost, as in the original.
     for (std::size_t i = 0; i < std::min(first.outputs.size(), cut_.axes.size()); ++i) {
       OPDUMP_TRY(DumpedTensor output, join_output(i));
       whole.outputs.push_back(std::move(output));
     }
     whole.inputs = std::move(first.inputs);
-    journal_.info("This is a FFTS+ mode dump data " + whole.name +
-                  ", output data has been merged, new file path is " + whole.path);
+    log_.info("This is a FFTS+ mode dump data " + whole.name +
+              ", output data has been merged, new file path is " + whole.path);
     return whole;
   }
 
@@ -101,8 +103,8 @@ class Joiner {
     const std::size_t expected = slices_.front().outputs.size();
     for (const DumpedOperator& slice : slices_)
       if (slice.outputs.size() != expected) {
-        journal_.error("Inconsistent output length detected: expected " + std::to_string(expected) +
-                       ", but got " + std::to_string(slice.outputs.size()));
+        log_.error("Inconsistent output length detected: expected " + std::to_string(expected) +
+                   ", but got " + std::to_string(slice.outputs.size()));
         return Failure{Status::invalid_dump, ""};
       }
     return std::monostate{};
@@ -122,13 +124,13 @@ class Joiner {
       for (std::size_t i = 0; i < slices_[slice].outputs.size(); ++i) {
         DumpedTensor& tensor = slices_[slice].outputs[i];
         if (cut_.by_threads)
-          if (const auto told = thread_shape(cut_.thread_ranges, slice, i)) tensor.shape = *told;
+          if (const auto found = thread_shape(cut_.thread_ranges, slice, i)) tensor.shape = *found;
         if (model::element_count(tensor.shape) == tensor.data.count()) {
           tensor.data.shape = tensor.shape;
           continue;
         }
-        journal_.error("The output_data shape " + std::to_string(tensor.data.count()) +
-                       " doesn't match the shape in dump file " + list_text(tensor.shape));
+        log_.error("The output_data shape " + std::to_string(tensor.data.count()) +
+                   " doesn't match the shape in dump file " + list_text(tensor.shape));
         return Failure{Status::data_shape, ""};
       }
     return std::monostate{};
@@ -154,18 +156,18 @@ class Joiner {
     for (const TensorData& part : parts) {
       Shape other = part.shape;
       if (axis >= shape.rank() || other.rank() != shape.rank() || part.dtype != parts.front().dtype)
-        return journal_.fail(Status::data_shape, "The slices in " + files_.paths.front() + " do not fit.");
+        return log_.fail(Status::data_shape, "The slices in " + files_.paths.front() + " do not fit.");
       length += other[axis];
       other.dims()[axis] = shape[axis];
       if (!(other == shape))
-        return journal_.fail(Status::data_shape, "The slices in " + files_.paths.front() + " do not fit.");
+        return log_.fail(Status::data_shape, "The slices in " + files_.paths.front() + " do not fit.");
     }
     const std::uint64_t rows = product(std::as_const(shape).dims().first(axis));
     const std::uint64_t inner = product(std::as_const(shape).dims().subspan(axis + 1)) *
                                 (model::dtype_info(parts.front().dtype).bits / 8);
     shape.dims()[axis] = length;
     const std::uint64_t row_bytes = static_cast<std::uint64_t>(length) * inner;
-    OPDUMP_TRY(const auto memory, make_memory(rows * row_bytes, journal_));
+    OPDUMP_TRY(const auto memory, make_memory(rows * row_bytes, log_));
     std::uint64_t offset = 0;
     for (const TensorData& part : parts) {
       const std::uint64_t bytes = static_cast<std::uint64_t>(part.shape[axis]) * inner;
@@ -179,7 +181,7 @@ class Joiner {
   const OperatorFiles& files_;
   std::vector<DumpedOperator> slices_;
   Cut cut_;
-  Journal& journal_;
+  Log& log_;
 };
 
 std::string_view time_field(std::string_view path) {
@@ -189,31 +191,31 @@ std::string_view time_field(std::string_view path) {
 
 }  // namespace
 
-Outcome<DumpedOperator> read_slices(const OperatorFiles& files, Journal& journal) {
+Outcome<DumpedOperator> read_slices(const OperatorFiles& files, Log& log) {
   if (files.mode == TaskMode::normal || files.paths.size() == 1) {
-    OPDUMP_TRY(DumpedOperator op, read_dumped_operator(files.paths.back(), journal));
+    OPDUMP_TRY(DumpedOperator op, read_dumped_operator(files.paths.back(), log));
     op.is_slice = files.mode != TaskMode::normal;
     return op;
   }
   std::vector<DumpedOperator> slices;
   for (const std::string& path : files.paths) {
-    OPDUMP_TRY(DumpedOperator slice, read_dumped_operator(path, journal));
+    OPDUMP_TRY(DumpedOperator slice, read_dumped_operator(path, log));
     slices.push_back(std::move(slice));
   }
   const Cut cut = read_cut(slices.front().attributes).value_or(Cut{});
   if (cut.slices != slices.size()) {
     slices.front().is_whole = false;
-    journal.warn("This is a FFTS+ mode dump data " + slices.front().name +
-                 ", The number of files does not match the number of thread (instance slice num).");
+    log.warn("This is a FFTS+ mode dump data " + slices.front().name +
+             ", The number of files does not match the number of thread (instance slice num).");
   }
   if (std::ranges::any_of(cut.axes, [](std::size_t axis) { return axis != kUncut; }))
-    return Joiner(files, std::move(slices), cut, journal).join();
+    return Joiner(files, std::move(slices), cut, log).join();
   // Of equal times the last one.
   const auto newest = std::max_element(slices.rbegin(), slices.rend(), [](const auto& a, const auto& b) {
     return time_field(a.path) < time_field(b.path);
   });
-  journal.warn("The cut axis of Dump data is invalid. The current compare dump file is " + newest->path +
-               ". All dump files are " + join(files.paths, ","));
+  log.warn("The cut axis of Dump data is invalid. The current compare dump file is " + newest->path +
+           ". All dump files are " + join(files.paths, ","));
   newest->is_slice = true;
   return std::move(*newest);
 }

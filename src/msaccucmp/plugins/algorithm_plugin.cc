@@ -21,9 +21,10 @@
 #include "base/text.h"
 #include "format/tensors/npy.h"
 #include "math/convert.h"
+#include "msaccucmp/log.h"
+#include "msaccucmp/paths.h"
 #include "msaccucmp/plugins/python_plugin.h"
 #include "msaccucmp/plugins/python_process.h"
-#include "msaccucmp/verbs/compare.h"
 
 namespace opdump::msaccucmp {
 namespace {
@@ -42,7 +43,7 @@ constexpr unsigned kFileMode = 0600;
 constexpr const char* kScript = R"(
 import enum, importlib, json, os, sys
 folder, name = sys.argv[1:3]
-def tell(answer, **result):
+def reply(answer, **result):
     with open(answer, "w") as file:
         json.dump(result, file)
 class ShapeType(enum.Enum):
@@ -87,7 +88,7 @@ def run(compare, left, right, text):
 compare, problem = load()
 for line in open(3):
     answer, *call = json.loads(line)
-    tell(answer, **(run(compare, *call) if call and compare else problem))
+    reply(answer, **(run(compare, *call) if call and compare else problem))
     os.write(3, b".")
 )";
 
@@ -155,43 +156,43 @@ std::string name_of(const std::string& file) {
   return RE2::FullMatch(file, pattern, &name) ? name : "";
 }
 
-bool is_usable(PythonServers& servers, Journal& journal) {
+bool is_usable(PythonServers& servers, Log& log) {
   const auto directory = TemporaryDirectory::make();
   if (!directory) {
-    journal.warn(directory.error().message());
+    log.warn(directory.error().message());
     return false;
   }
   const std::string answer = (directory->path() / "answer.json").string();
   const auto said = ask(servers, {answer});
   std::string problem = said ? text_of(*said, "unusable") : said.error().message();
   if (said && problem.empty()) problem = text_of(*said, "error");
-  if (!problem.empty()) journal.warn(problem);
+  if (!problem.empty()) log.warn(problem);
   return problem.empty();
 }
 
-Outcome<std::monostate> check_script(const std::string& path, Journal& journal) {
+Outcome<std::monostate> check_script(const std::string& path, Log& log) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0)
-    return journal.fail(Status::invalid_path, io_error(path, "stat").message());
+    return log.fail(Status::invalid_path, io_error(path, "stat").message());
   if ((info.st_mode & S_IWOTH) != 0)
-    return journal.fail(Status::invalid_path,
-                        "File '" + path +
-                            "' is dangerous. Others have writing permission to this file. Please use chmod "
-                            "to dismiss the writing permission.");
+    return log.fail(Status::invalid_path,
+                    "File '" + path +
+                        "' is dangerous. Others have writing permission to this file. Please use chmod "
+                        "to dismiss the writing permission.");
   if (info.st_size <= kLargestScript) return std::monostate{};
   const std::string size = std::to_string(info.st_size);
-  journal.warn("The size (" + size + ") of '" + path +
-               "' exceeds 1MB, it may task more time to run, please wait.");
-  journal.error("'" + path + "' file size (" + size + ") exceeds " + std::to_string(kLargestScript));
+  log.warn("The size (" + size + ") of '" + path +
+           "' exceeds 1MB, it may task more time to run, please wait.");
+  log.error("'" + path + "' file size (" + size + ") exceeds " + std::to_string(kLargestScript));
   return Failure{Status::unknown, ""};
 }
 
 // All below may be run or read by an algorithm.
-Outcome<std::monostate> check_scripts(const fs::path& folder, Journal& journal) {
+Outcome<std::monostate> check_scripts(const fs::path& folder, Log& log) {
   std::error_code error;
   for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     if (!it->is_regular_file(error)) continue;
-    OPDUMP_TRY([[maybe_unused]] const std::monostate safe, check_script(it->path().string(), journal));
+    OPDUMP_TRY([[maybe_unused]] const std::monostate safe, check_script(it->path().string(), log));
   }
   return std::monostate{};
 }
@@ -203,58 +204,53 @@ bool can_mean(const std::string& selection, const std::string& name) {
          std::ranges::find(kAccuracyNames, name) != kAccuracyNames.end();
 }
 
-}  // namespace
-
 Outcome<std::map<std::string, CustomAlgorithm>> find_algorithm_plugins(const std::string& custom,
                                                                        const std::string& selection,
-                                                                       Journal& journal) {
+                                                                       Log& log) {
   std::map<std::string, CustomAlgorithm> found;
   const fs::path scripts = fs::path(custom) / kFolder;
   const std::string shown = scripts.string(), folder = real_text(custom);
   std::error_code error;
   if (!fs::exists(scripts, error)) {
-    journal.warn("There is no '" + std::string(kFolder) + "' in ''" + scripts.parent_path().string() +
-                 "'', please check the custom path.");
+    log.warn("There is no '" + std::string(kFolder) + "' in ''" + scripts.parent_path().string() +
+             "'', please check the custom path.");
     return found;
   }
-  OPDUMP_TRY([[maybe_unused]] const std::monostate safe, check_scripts(scripts, journal));
+  OPDUMP_TRY([[maybe_unused]] const std::monostate safe, check_scripts(scripts, log));
   for (fs::directory_iterator it(scripts, error), end; !error && it != end; it.increment(error)) {
     if (!it->is_regular_file(error)) continue;
     const std::string file = it->path().filename().string(), name = name_of(file);
     if (name.empty()) {
-      journal.warn("The file ''" + file + "'' does not match 'alg_{algorithm_name}.py' in ''" + shown +
-                   "'', please check the file.");
+      log.warn("The file ''" + file + "'' does not match 'alg_{algorithm_name}.py' in ''" + shown +
+               "'', please check the file.");
       continue;
     }
     const auto servers = std::make_shared<PythonServers>(kScript, std::vector<std::string>{folder, name});
     CustomAlgorithm& algorithm = found[name];
-    if (can_mean(selection, name) && !is_usable(*servers, journal)) continue;
+    if (can_mean(selection, name) && !is_usable(*servers, log)) continue;
     algorithm = [servers](const TensorData& mine, const TensorData& golden, const PairFacts& facts,
                           const std::map<std::string, std::string>& options) {
       return run_algorithm(*servers, mine, golden, facts, options);
     };
   }
   if (found.empty())
-    journal.warn("There is no legal 'alg_{algorithm_name}.py' file in ''" + shown +
-                 "'', please check the path.");
+    log.warn("There is no legal 'alg_{algorithm_name}.py' file in ''" + shown + "'', please check the path.");
   return found;
 }
 
-namespace {
-
-std::string module_of(const LayoutChange& change) {
+std::string module_of(const LayoutRequest& change) {
   return "convert_" + std::string(model::format_name(change.from)) + "_to_" +
          std::string(model::format_name(change.to));
 }
 
 // All of an array that a script has made.
-Outcome<TensorData> gather(arrays::Array array, Journal& journal) {
+Outcome<TensorData> gather(arrays::Array array, Log& log) {
   const std::uint64_t size = array.byte_count();
-  OPDUMP_TRY(const auto memory, make_memory(size, journal));
+  OPDUMP_TRY(const auto memory, make_memory(size, log));
   for (std::uint64_t done = 0; done < size;) {
     const auto piece = array.pieces->next();
     if (!piece || piece->empty() || piece->size() > size - done)
-      return journal.fail(Status::convert_function, "The array of a script is not whole.");
+      return log.fail(Status::convert_function, "The array of a script is not whole.");
     std::memcpy(memory.get() + done, piece->data(), piece->size());
     done += piece->size();
   }
@@ -262,37 +258,37 @@ Outcome<TensorData> gather(arrays::Array array, Journal& journal) {
 }
 
 LayoutPlugin layout_plugin(const FormatPlugins& scripts) {
-  return [scripts](const LayoutChange& change, const TensorData& data,
-                   Journal& journal) -> std::optional<Outcome<TensorData>> {
+  return [scripts](const LayoutRequest& change, const TensorData& data,
+                   Log& log) -> std::optional<Outcome<TensorData>> {
     const std::string module = module_of(change);
     if (!scripts.modules.contains(module)) return std::nullopt;
     arrays::Elements elements;
     elements.dtype = data.dtype;
     elements.count = data.count();
     elements.bytes = {data.bytes, data.view().byte_count()};
-    auto made =
-        run_format_plugin(scripts, module, change.from_shape, change.to_shape, change.groups, elements);
-    if (made) return gather(std::move(*made), journal);
-    journal.error("Failed to execute 'convert' in '" + module + "'. " + made.error().message());
+    auto made = run_format_plugin(scripts, module, change.stored, change.wanted, change.groups, elements);
+    if (made) return gather(std::move(*made), log);
+    log.error("Failed to execute 'convert' in '" + module + "'. " + made.error().message());
     return Failure{Status::convert_function, ""};
   };
 }
 
 }  // namespace
 
-Outcome<Plugins> find_plugins(const CompareArguments& arguments, bool with_layouts, Journal& journal) {
+Outcome<Plugins> find_plugins(const std::string& custom, const std::string& selection, bool with_layouts,
+                              Log& log) {
   Plugins plugins;
-  if (arguments.custom.empty()) return plugins;
-  if (const Status status = check_input_path(arguments.custom, PathKind::directory, journal);
-      status != Status::ok)
+  if (custom.empty()) return plugins;
+  if (const Status status = check_path(custom, PathKind::directory, log); status != Status::ok)
     return Failure{status, ""};
-  OPDUMP_TRY(plugins.algorithms, find_algorithm_plugins(arguments.custom, arguments.algorithms, journal));
+  OPDUMP_TRY(plugins.algorithms, find_algorithm_plugins(custom, selection, log));
   if (!with_layouts) return plugins;
-  print_journal(journal);
-  Log log;
-  const FoundPlugins found = find_format_plugins(arguments.custom, log);
-  if (found.status != Status::ok) return Failure{found.status == kCrash ? Status::unknown : found.status, ""};
-  if (!found.plugins.modules.empty()) plugins.layouts = layout_plugin(found.plugins);
+  const auto scripts = find_format_plugins(custom, log);
+  if (!scripts) {
+    const Status status = scripts.failure();
+    return Failure{status == kCrash ? Status::unknown : status, ""};
+  }
+  if (!scripts->modules.empty()) plugins.layouts = layout_plugin(*scripts);
   return plugins;
 }
 

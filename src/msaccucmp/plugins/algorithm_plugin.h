@@ -7,16 +7,23 @@
 #include <map>
 #include <string>
 
-#include "msaccucmp/failure.h"
 #include "msaccucmp/judge/algorithms.h"
+#include "msaccucmp/judge/layout_match.h"
+#include "msaccucmp/log.h"
 
 namespace opdump::msaccucmp {
 
-// The algorithms of `custom`, as -c gives it, by name. Those that `selection` can mean are looked into:
-// without a compare() of three arguments they are empty. Says what is wrong with files that are none.
-// Failures: invalid_path -- a file that others may write, for it would run; unknown -- one above 1 MiB.
-Outcome<std::map<std::string, CustomAlgorithm>> find_algorithm_plugins(const std::string& custom,
-                                                                       const std::string& selection,
-                                                                       Journal& journal);
+// What a user adds with -c.
+struct Plugins {
+  std::map<std::string, CustomAlgorithm> algorithms;  // by name
+  LayoutPlugin layouts;                               // may be empty
+};
+
+// Those of the directory `custom`, as -c gives it; "" for none. Algorithms that `selection` can mean are
+// looked into: without a compare() of three arguments they are empty. Logs what is wrong with files that are
+// none. Failures: those of check_path; invalid_path -- a file that others may write, for it would run;
+// unknown -- one above 1 MiB, or an exception.
+Outcome<Plugins> find_plugins(const std::string& custom, const std::string& selection, bool with_layouts,
+                              Log& log);
 
 }  // namespace opdump::msaccucmp

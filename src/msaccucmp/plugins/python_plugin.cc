@@ -9,6 +9,8 @@
 
 #include "arrays/file.h"
 #include "dump/read/dump_set.h"
+#include "msaccucmp/log.h"
+#include "msaccucmp/paths.h"
 #include "msaccucmp/plugins/python_process.h"
 #include "msaccucmp/read/dump.h"
 
@@ -82,7 +84,7 @@ class PluginPieces final : public arrays::ArrayPieces {
   std::unique_ptr<arrays::ArrayPieces> pieces_;
 };
 
-Status check_script(const fs::path& file, Log& log) {
+Status check_conversion(const fs::path& file, Log& log) {
   struct stat info {};
   if (::stat(file.c_str(), &info) != 0)
     return log.fail(Status::invalid_path, io_error(file, "stat").message());
@@ -96,16 +98,12 @@ Status check_script(const fs::path& file, Log& log) {
   return Status::ok;
 }
 
-}  // namespace
-
-namespace {
-
 // Everything in the directory may be run or read by a script.
-Status check_scripts(const fs::path& directory, Log& log) {
+Status check_conversions(const fs::path& directory, Log& log) {
   std::error_code error;
   for (fs::recursive_directory_iterator at(directory, error), end; !error && at != end; at.increment(error))
     if (at->is_regular_file(error))
-      if (const Status status = check_script(at->path(), log); status != Status::ok) return status;
+      if (const Status status = check_conversion(at->path(), log); status != Status::ok) return status;
   return Status::ok;
 }
 
@@ -120,8 +118,8 @@ std::set<std::string> find_modules(const fs::path& folder, Log& log) {
     if (RE2::FullMatch(name, pattern, &module))
       modules.insert(module);
     else
-      log.warning("The file '" + name + "' does not match 'convert_{src_format}_to_{dest_format}.py in '" +
-                  folder.string() + "', please check the file.");
+      log.warn("The file '" + name + "' does not match 'convert_{src_format}_to_{dest_format}.py in '" +
+               folder.string() + "', please check the file.");
   }
   return modules;
 }
@@ -144,7 +142,7 @@ Status load_modules(FormatPlugins& plugins, Log& log) {
     const auto text = ask(plugins, nlohmann::json::array({module}), directory->path() / "reason", status);
     if (!text) return log.fail(Status::unknown, text.error().message());
     if (status == kNoFunction) {
-      log.warning(*text);
+      log.warn(*text);
       plugins.modules.erase(module);
     } else if (status != 0) {
       return log.crash(*text);
@@ -155,27 +153,28 @@ Status load_modules(FormatPlugins& plugins, Log& log) {
 
 }  // namespace
 
-FoundPlugins find_format_plugins(const std::string& directory, Log& log) {
-  FoundPlugins found;
-  found.plugins.directory = real_path(directory);
-  found.status = check_path(found.plugins.directory.string(), PathKind::directory, log);
-  if (found.status == Status::ok) found.status = check_scripts(found.plugins.directory, log);
-  if (found.status != Status::ok) return found;
-  const fs::path folder = found.plugins.directory / kConversionFolder;
+Outcome<FormatPlugins> find_format_plugins(const std::string& directory, Log& log) {
+  FormatPlugins plugins;
+  plugins.directory = real_path(directory);
+  Status status = check_path(plugins.directory.string(), PathKind::directory, log);
+  if (status == Status::ok) status = check_conversions(plugins.directory, log);
+  if (status != Status::ok) return Failure{status, ""};
+  const fs::path folder = plugins.directory / kConversionFolder;
   std::error_code error;
   if (!fs::is_directory(folder, error)) {
-    log.warning("There is no '" + std::string(kConversionFolder) + "' in '" +
-                found.plugins.directory.string() + "', please check the custom path.");
-    return found;
+    log.warn("There is no '" + std::string(kConversionFolder) + "' in '" + plugins.directory.string() +
+             "', please check the custom path.");
+    return plugins;
   }
-  found.plugins.modules = find_modules(folder, log);
-  if (found.plugins.modules.empty())
-    log.warning("There is no legal 'convert_{src_format}_to_{dest_format}.py' file in '" + folder.string() +
-                "', please check the path.");
-  found.plugins.servers = std::make_shared<PythonServers>(
-      kConversionScript, std::vector<std::string>{found.plugins.directory.string()});
-  found.status = load_modules(found.plugins, log);
-  return found;
+  plugins.modules = find_modules(folder, log);
+  if (plugins.modules.empty())
+    log.warn("There is no legal 'convert_{src_format}_to_{dest_format}.py' file in '" + folder.string() +
+             "', please check the path.");
+  plugins.servers = std::make_shared<PythonServers>(kConversionScript,
+                                                    std::vector<std::string>{plugins.directory.string()});
+  status = load_modules(plugins, log);
+  if (status != Status::ok) return Failure{status, ""};
+  return plugins;
 }
 
 Result<arrays::Array> run_format_plugin(const FormatPlugins& plugins, const std::string& module,

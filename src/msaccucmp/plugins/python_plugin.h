@@ -12,8 +12,8 @@
 
 #include "arrays/pieces.h"
 #include "base/result.h"
+#include "msaccucmp/log.h"
 #include "msaccucmp/plugins/python_process.h"
-#include "msaccucmp/verbs/msaccucmp.h"
 
 namespace opdump::msaccucmp {
 
@@ -23,17 +23,13 @@ struct FormatPlugins {
   std::shared_ptr<PythonServers> servers;  // call them
 };
 
-struct FoundPlugins {
-  Status status = Status::ok;
-  FormatPlugins plugins;
-};
 // Loads every module. Says on the log what the original says about files that are none, and about modules
 // without such a function, which are left out. A directory with a file that others may write is refused: it
 // would run.
-FoundPlugins find_format_plugins(const std::string& directory, Log& log);
+Outcome<FormatPlugins> find_format_plugins(const std::string& directory, Log& log);
 
 // Calls module's convert() with the flat elements. python3 is that of OPDUMP_PYTHON or of PATH.
-// Errors: internal -- what it raised; unsupported -- it returned no array, as the original tells it; io.
+// Errors: internal -- what it raised; unsupported -- it returned no array, as the original says; io.
 Result<arrays::Array> run_format_plugin(const FormatPlugins& plugins, const std::string& module,
                                         const model::Shape& from, const model::Shape& to, std::int64_t groups,
                                         arrays::Elements elements);

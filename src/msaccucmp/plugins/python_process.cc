@@ -34,8 +34,8 @@ namespace {
 
 Result<pid_t> spawn_python(const char* script, const std::vector<std::string>& arguments,
                            const posix_spawn_file_actions_t& actions) {
-  const char* told = std::getenv("OPDUMP_PYTHON");
-  const std::string python = told != nullptr && *told != '\0' ? told : "python3";
+  const char* chosen = std::getenv("OPDUMP_PYTHON");
+  const std::string python = chosen != nullptr && *chosen != '\0' ? chosen : "python3";
   std::vector<std::string> words = {python, "-B", "-c", script};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;

@@ -6,6 +6,8 @@
 #include "format/tensors/dump_names.h"
 #include "format/tensors/npy.h"
 #include "format/tensors/tlv_dump.h"
+#include "msaccucmp/log.h"
+#include "msaccucmp/paths.h"
 #include "msaccucmp/read/dump_header.h"
 
 namespace opdump::msaccucmp {
@@ -16,27 +18,17 @@ using format::DumpTensor;
 using model::DType;
 using model::Shape;
 
-constexpr std::int32_t kUndefined = 0, kResource = 23;  // dtypes
-constexpr std::int32_t kReserved = 40;                  // a format
+constexpr std::int32_t kUndefined = 0;  // a dtype
+constexpr std::int32_t kReserved = 40;  // a format
 // What the original has a type for.
 constexpr std::int32_t kKnown[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 16, 17, 23, 27, 29, 33, 34, 35};
 
 std::string quoted(const std::filesystem::path& path) { return "'" + path.string() + "'"; }
 
-DType dtype_of(std::int32_t number) {
-  if (number == kUndefined) return DType::int8;
-  return number == kResource ? DType::int64 : format::dump_dtype(number);
-}
-
 // How many whole elements there are in `bytes`.
 std::uint64_t count_in(DType dtype, std::uint64_t bytes) {
   const std::uint64_t bits = model::dtype_info(dtype).bits;
   return bits == 0 ? 0 : bytes / bits * 8 + bytes % bits * 8 / bits;
-}
-
-std::optional<Shape> to_shape(const std::vector<std::uint64_t>& dims) {
-  if (std::ranges::any_of(dims, [](std::uint64_t dim) { return dim > INT64_MAX; })) return std::nullopt;
-  return Shape(std::vector<std::int64_t>(dims.begin(), dims.end()));
 }
 
 class Reader {
@@ -62,7 +54,7 @@ class Reader {
 
  private:
   void warn_of_size() {
-    if (auto remark = large_file_remark(file_.path.string(), bytes_.size())) log_.warning(std::move(*remark));
+    if (auto remark = large_file_remark(file_.path.string(), bytes_.size())) log_.warn(std::move(*remark));
   }
 
   // An array is taken for an operator with one output.
@@ -85,11 +77,8 @@ class Reader {
   }
 
   Status read_header() {
-    Journal journal;
-    auto header = decode_header(file_.path.string(), bytes_, file_.is_bug_compatible, journal);
-    journal.visit(
-        [&](const Journal::Line& line) { log_.say(static_cast<Severity>(line.severity), line.text); });
-    if (!header) return header.failure().status;
+    auto header = decode_header(file_.path.string(), bytes_, file_.is_bug_compatible, log_);
+    if (!header) return header.failure();
     file_.data = std::move(header->data);
     file_.is_nano = header->is_nano;
     return check_tensors();
@@ -106,10 +95,10 @@ class Reader {
     if (std::ranges::find(tensor.shape, 0u) != tensor.shape.end()) return Status::ok;
     if (!is_known_dtype(file_, tensor.data_type))
       return log_.fail(Status::invalid_dtype, unknown_dtype(file_, tensor));
-    const std::uint64_t size = model::dtype_info(dtype_of(tensor.data_type)).bits / 8;
+    const std::uint64_t size = model::dtype_info(stored_dtype(tensor.data_type)).bits / 8;
     if (size == 0) return Status::ok;
     const std::uint64_t have = tensor.data.value_or(format::Extent{}).bytes;
-    const auto wanted = model::element_count(to_shape(tensor.shape).value_or(Shape{INT64_MAX}));
+    const auto wanted = model::element_count(shape_of_dims(tensor.shape).value_or(Shape{INT64_MAX}));
     const bool is_short = tensor.data_type == kUndefined || !wanted || have / size < *wanted;
     if (!is_short || have % size == 0) return Status::ok;
     return log_.crash("buffer size must be a multiple of element size");
@@ -130,16 +119,15 @@ bool is_known_dtype(const DumpFile& file, std::int32_t number) {
 }
 
 std::string unknown_dtype(const DumpFile& file, const DumpTensor& tensor) {
-  const std::string number = file.is_nano || tensor.data_type < 0 ? "None" : std::to_string(tensor.data_type);
-  return "The output data type (" + number + ") does not support.";
+  return unsupported_dtype(file.is_nano ? -1 : tensor.data_type);
 }
 
-ReadDump read_dump(const std::filesystem::path& path, bool is_bug_compatible, Log& log) {
-  ReadDump result;
-  result.file.path = path;
-  result.file.is_bug_compatible = is_bug_compatible;
-  result.status = Reader(result.file, log).read();
-  return result;
+Outcome<DumpFile> read_dump(const std::filesystem::path& path, bool is_bug_compatible, Log& log) {
+  DumpFile file;
+  file.path = path;
+  file.is_bug_compatible = is_bug_compatible;
+  if (const Status status = Reader(file, log).read(); status != Status::ok) return Failure{status, ""};
+  return file;
 }
 
 DumpElements elements_of(const DumpFile& file, const DumpTensor& tensor) {
@@ -147,9 +135,9 @@ DumpElements elements_of(const DumpFile& file, const DumpTensor& tensor) {
   DumpElements result;
   result.shape = is_untold
                      ? Shape{static_cast<std::int64_t>(std::min<std::uint64_t>(tensor.size_bytes, INT64_MAX))}
-                     : to_shape(tensor.shape).value_or(Shape{});
+                     : shape_of_dims(tensor.shape).value_or(Shape{});
   const auto wanted = model::element_count(result.shape);
-  const DType dtype = dtype_of(tensor.data_type);
+  const DType dtype = stored_dtype(tensor.data_type);
   const format::Extent extent = tensor.data.value_or(format::Extent{});
   const bool takes_bytes = file.is_bug_compatible && dtype == DType::uint1;
   const std::uint64_t most =
@@ -165,18 +153,14 @@ DumpElements elements_of(const DumpFile& file, const DumpTensor& tensor) {
   result.is_empty = wanted == 0u;
   result.dtype = result.is_empty ? DType::float64 : arrays::file_dtype(dtype);
   result.shape_in_file = result.shape.rank() == 0 ? Shape{static_cast<std::int64_t>(count)} : result.shape;
-  result.fits = wanted == count && to_shape(tensor.shape);
+  result.fits = wanted == count && shape_of_dims(tensor.shape);
   return result;
 }
 
-void DumpElements::take_shape(const Shape& other) {
+void DumpElements::use_shape(const Shape& other) {
   shape = other;
   shape_in_file = other.rank() == 0 ? Shape{static_cast<std::int64_t>(elements.count)} : other;
   fits = model::element_count(other) == elements.count;
-}
-
-std::string cannot_reshape(std::uint64_t count, const Shape& shape) {
-  return "cannot reshape array of size " + std::to_string(count) + " into shape " + numpy_shape(shape);
 }
 
 bool is_original_format(std::int32_t number) {
@@ -187,17 +171,6 @@ bool is_original_format(std::int32_t number) {
 Status check_format(std::int32_t number, Log& log) {
   if (is_original_format(number)) return Status::ok;
   return log.fail(Status::invalid_format, "The format(" + std::to_string(number) + ") does not support.");
-}
-
-std::string joined_shape(const Shape& shape, std::string_view separator) {
-  std::string text;
-  for (std::size_t i = 0; i < shape.rank(); ++i)
-    text += (i > 0 ? std::string(separator) : "") + std::to_string(shape[i]);
-  return text;
-}
-
-std::string numpy_shape(const Shape& shape) {
-  return "(" + joined_shape(shape, ",") + (shape.rank() == 1 ? ",)" : ")");
 }
 
 std::string dump_format_name(std::int32_t number) {

@@ -16,6 +16,7 @@
 #include "dump/read/original_names.h"
 #include "format/graphs/fusion_json.h"
 #include "format/tables/mapping_csv.h"
+#include "msaccucmp/log.h"
 
 namespace opdump::msaccucmp {
 namespace {
@@ -122,8 +123,8 @@ std::uint64_t slice_in(Fields fields, TaskMode mode) {
 
 class DumpFolder::Scanner {
  public:
-  Scanner(DumpFolder& folder, bool in_slices, bool has_rules, Journal& journal)
-      : folder_(folder), in_slices_(in_slices), has_rules_(has_rules), journal_(journal) {}
+  Scanner(DumpFolder& folder, bool in_slices, bool has_rules, Log& log)
+      : folder_(folder), in_slices_(in_slices), has_rules_(has_rules), log_(log) {}
 
   Outcome<std::monostate> scan() {
     RecordSorter names;
@@ -135,7 +136,7 @@ class DumpFolder::Scanner {
       OPDUMP_CHECK_OK(add(std::string(sorted.record())));
     }
     if (!has_kind_)
-      return journal_.fail(Status::dump_file, "No valid dump files in the path \"'" + folder_.path_ + "'\".");
+      return log_.fail(Status::dump_file, "No valid dump files in the path \"'" + folder_.path_ + "'\".");
     if (folder_.kind_ == DumpKind::original && only_npy_ && folder_.is_quantised_)
       folder_.kind_ = DumpKind::quantised;
     return checked(folder_.files_.finish());
@@ -146,7 +147,7 @@ class DumpFolder::Scanner {
   template <typename T>
   Outcome<T> checked(Result<T> result) {
     if (result) return std::move(*result);
-    return journal_.fail(Status::open_file, "\"'" + folder_.path_ + "'\": " + result.error().message());
+    return log_.fail(Status::open_file, "\"'" + folder_.path_ + "'\": " + result.error().message());
   }
 
   // The names of the files in the folder.
@@ -159,7 +160,7 @@ class DumpFolder::Scanner {
       if (!it->is_regular_file(error) || name == format::kMappingCsvName || name == kFailedList) continue;
       names.add(name);
     }
-    if (error) return journal_.fail(Status::open_file, "Failed to read \"'" + folder_.path_ + "'\".");
+    if (error) return log_.fail(Status::open_file, "Failed to read \"'" + folder_.path_ + "'\".");
     return std::monostate{};
   }
 
@@ -167,7 +168,7 @@ class DumpFolder::Scanner {
     std::error_code error;
     has_mapping_ = fs::exists(mapping_path(), error);
     if (!has_mapping_) return std::monostate{};
-    warn_of_size(mapping_path(), journal_);
+    warn_of_size(mapping_path(), log_);
     const auto file = MappedFile::open(mapping_path());
     if (!file || file->bytes().size() > kMaxMapping) return std::monostate{};
     std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
@@ -185,13 +186,13 @@ class DumpFolder::Scanner {
   void add_mapping(std::string_view line) {
     const std::vector<std::string_view> cells = split(line, ',');
     if (cells.size() == 2) return originals_.add(cells[0], cells[1]);
-    tell_damaged(line.empty() ? std::vector<std::string>()
-                              : std::vector<std::string>(cells.begin(), cells.end()));
+    report_damaged(line.empty() ? std::vector<std::string>()
+                                : std::vector<std::string>(cells.begin(), cells.end()));
   }
 
-  void tell_damaged(const std::vector<std::string>& cells) {
-    journal_.error("The content (" + list_of(cells) + ") of the mapping file \"'" + mapping_path() +
-                   "'\" is invalid.");
+  void report_damaged(const std::vector<std::string>& cells) {
+    log_.error("The content (" + list_of(cells) + ") of the mapping file \"'" + mapping_path() +
+               "'\" is invalid.");
   }
 
   // What the file was called before its name was too long, or nothing if that is not known.
@@ -201,23 +202,22 @@ class DumpFolder::Scanner {
     if (!is_hash) return std::optional(name);
     const std::string mapping = mapping_path();
     if (!has_mapping_) {
-      journal_.warn("The file name \"" + name + "\" corresponding mapping file \"" + mapping +
-                    "\" is not exist.");
+      log_.warn("The file name \"" + name + "\" corresponding mapping file \"" + mapping +
+                "\" is not exist.");
       return std::optional<std::string>();
     }
     OPDUMP_TRY(std::optional<std::string> original, checked(originals_.find(name)));
-    if (!original)
-      journal_.warn("The file name \"" + name + "\" in the file \"" + mapping + "\" is not exist.");
+    if (!original) log_.warn("The file name \"" + name + "\" in the file \"" + mapping + "\" is not exist.");
     return original;
   }
 
-  void tell_invalid(const std::string& name, bool is_mapped) {
+  void report_invalid(const std::string& name, bool is_mapped) {
     const std::string begin = "The file name \"" + name + "\" in the ";
     const std::string expected(expected_name(name));
     if (is_mapped)
-      journal_.warn(begin + "file \"" + mapping_path() + "\" is invalid. It only supports " + expected);
+      log_.warn(begin + "file \"" + mapping_path() + "\" is invalid. It only supports " + expected);
     else
-      journal_.warn(begin + "path \"" + folder_.path_ + "\"is invalid, only supports " + expected);
+      log_.warn(begin + "path \"" + folder_.path_ + "\"is invalid, only supports " + expected);
   }
 
   std::string mapping_path() const { return folder_.path_ + "/" + std::string(format::kMappingCsvName); }
@@ -228,7 +228,7 @@ class DumpFolder::Scanner {
     const std::vector<std::string_view> fields = split(*name, '.');
     auto found = recognise(*name, fields);
     if (!found) {
-      tell_invalid(*name, *name != file);
+      report_invalid(*name, *name != file);
       return std::monostate{};
     }
     if (!in_slices_) {
@@ -236,11 +236,11 @@ class DumpFolder::Scanner {
       if (found->key.find(kSlice) != std::string::npos) return std::monostate{};
     }
     OPDUMP_TRY(const TaskMode mode, mode_of(*name, fields));
-    if (tells_quantisation(*found)) folder_.is_quantised_ = true;
+    if (has_quantisation(*found)) folder_.is_quantised_ = true;
     if (has_kind_ &&
         (folder_.kind_ != found->kind || (found->kind == DumpKind::original && only_npy_ != found->is_npy)))
-      return journal_.fail(Status::dump_file, "Not all files in the path \"'" + folder_.path_ +
-                                                  "'\" are of the same type, such as \"" + *name + "\".");
+      return log_.fail(Status::dump_file, "Not all files in the path \"'" + folder_.path_ +
+                                              "'\" are of the same type, such as \"" + *name + "\".");
     has_kind_ = true;
     folder_.kind_ = found->kind;
     only_npy_ = found->is_npy;
@@ -248,7 +248,7 @@ class DumpFolder::Scanner {
     return std::monostate{};
   }
 
-  static bool tells_quantisation(const FileKind& found) {
+  static bool has_quantisation(const FileKind& found) {
     if (found.kind != DumpKind::npu && (found.kind == DumpKind::quantised || !found.is_npy)) return false;
     return std::ranges::any_of(
         kQuantisedNames, [&](std::string_view word) { return found.key.find(word) != std::string::npos; });
@@ -257,48 +257,47 @@ class DumpFolder::Scanner {
   Outcome<TaskMode> mode_of(const std::string& name, Fields fields) {
     if (fields.back() == "npy" || fields.size() <= kShortNameFields) return TaskMode::normal;
     const std::string_view type = fields[fields.size() - 4];
-    if (type.size() != 1 || type[0] < '0' || type[0] > '4') return tell_task_type(name, type, fields.back());
+    if (type.size() != 1 || type[0] < '0' || type[0] > '4')
+      return report_task_type(name, type, fields.back());
     if (type[0] != '4') return TaskMode::normal;
     return name.find(kSlice) != std::string::npos ? TaskMode::manual : TaskMode::automatic;
   }
 
   // The original ends here without a word.
-  Failure tell_task_type(const std::string& name, std::string_view type, std::string_view suffix) {
+  Failure report_task_type(const std::string& name, std::string_view type, std::string_view suffix) {
     const std::string file = "The file \"" + name + "\" in the path \"" + folder_.path_ + "\" ";
     if (suffix == "csv")
-      return journal_.fail(Status::task_type,
-                           file +
-                               "is a table of statistics (\"dump_data\": \"stats\"), and tensors are "
-                               "compared here. \"opdump compare\" compares statistics.");
-    return journal_.fail(Status::task_type, file + "has the task type \"" + std::string(type) +
-                                                "\" in its name, which is none of 0 to 4.");
+      return log_.fail(Status::task_type,
+                       file +
+                           "is a table of statistics (\"dump_data\": \"stats\"), and tensors are "
+                           "compared here. \"opdump compare\" compares statistics.");
+    return log_.fail(Status::task_type, file + "has the task type \"" + std::string(type) +
+                                            "\" in its name, which is none of 0 to 4.");
   }
 
   DumpFolder& folder_;
   bool in_slices_, has_rules_;
-  Journal& journal_;
+  Log& log_;
   bool has_kind_ = false, only_npy_ = false, has_mapping_ = false;
   dump::OriginalNames originals_;
 };
 
-Outcome<DumpFolder> DumpFolder::scan(const std::string& path, bool in_slices, bool has_rules,
-                                     Journal& journal) {
+Outcome<DumpFolder> DumpFolder::scan(const std::string& path, bool in_slices, bool has_rules, Log& log) {
   DumpFolder folder;
   folder.path_ = path;
   folder.files_ = FilesByOperator(path);
-  OPDUMP_TRY([[maybe_unused]] const std::monostate done,
-             Scanner(folder, in_slices, has_rules, journal).scan());
+  OPDUMP_TRY([[maybe_unused]] const std::monostate done, Scanner(folder, in_slices, has_rules, log).scan());
   return folder;
 }
 
 Outcome<OperatorFiles> DumpFolder::find(std::string_view op, std::optional<std::int64_t> output,
-                                        Journal& journal) const {
+                                        Log& log) const {
   std::string key(op);
   for (char& c : key)
     if (c == '/' || c == '.') c = '_';
   if (output) key += "." + std::to_string(*output);
   auto files = files_.find(key);
-  if (!files) return journal.fail(Status::open_file, files.error().message());
+  if (!files) return log.fail(Status::open_file, files.error().message());
   if (!*files) return Failure{Status::no_dump_file, ""};
   return std::move(**files);
 }
@@ -322,12 +321,12 @@ std::string DumpFolder::description() const {
   return side + (is_quantised_ ? "quantized" : "unquantized") + " model executed on the AI processor";
 }
 
-void warn_of_size(const std::string& path, Journal& journal) {
+void warn_of_size(const std::string& path, Log& log) {
   std::error_code error;
   const std::uintmax_t size = fs::file_size(path, error);
   if (!error && size > kLargeFile)
-    journal.warn("The size (" + std::to_string(size) + ") of '" + path +
-                 "' exceeds 100MB, it may task more time to run, please wait.");
+    log.warn("The size (" + std::to_string(size) + ") of '" + path +
+             "' exceeds 100MB, it may task more time to run, please wait.");
 }
 
 std::string op_type_of_file(std::string_view path) {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "msaccucmp/failure.h"
+#include "msaccucmp/log.h"
 #include "msaccucmp/read/operator_files.h"
 
 namespace opdump::msaccucmp {
@@ -25,7 +25,7 @@ class DumpFolder {
   // Reads the names in `path`. With `in_slices` ("-ffts") files of slices keep their own names. Failures:
   // dump_file -- no dump file, or of several kinds; task_type; open_file, also if there is no room on the
   // disk to remember the names.
-  static Outcome<DumpFolder> scan(const std::string& path, bool in_slices, bool has_rules, Journal& journal);
+  static Outcome<DumpFolder> scan(const std::string& path, bool in_slices, bool has_rules, Log& log);
 
   const std::string& path() const { return path_; }
   DumpKind kind() const { return kind_; }
@@ -36,8 +36,7 @@ class DumpFolder {
 
   // The files of `op`, or of one output of it where files hold one output. Failures: no_dump_file -- there
   // are none; open_file, which is said -- what was put aside cannot be read.
-  Outcome<OperatorFiles> find(std::string_view op, std::optional<std::int64_t> output,
-                              Journal& journal) const;
+  Outcome<OperatorFiles> find(std::string_view op, std::optional<std::int64_t> output, Log& log) const;
 
   // "['a', 'b']".
   static std::string list_of(const std::vector<std::string>& paths);
@@ -56,7 +55,7 @@ class DumpFolder {
 };
 
 // Warns if the file has more than 100 MiB, as the original does of lists and rules.
-void warn_of_size(const std::string& path, Journal& journal);
+void warn_of_size(const std::string& path, Log& log);
 
 // The operator type in a dump file's name, or "NaN".
 std::string op_type_of_file(std::string_view path);

@@ -1,4 +1,5 @@
 #include "msaccucmp/read/dump_folder.h"
+#include "msaccucmp/log.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,9 +26,9 @@ class Folder {
   ~Folder() { fs::remove_all(path_); }
   void write(const std::string& name, const std::string& text) { std::ofstream(path_ / name) << text; }
   Outcome<DumpFolder> scan(bool has_rules = false) {
-    return DumpFolder::scan(path_.string(), false, has_rules, journal);
+    return DumpFolder::scan(path_.string(), false, has_rules, log);
   }
-  Journal journal;
+  Log log;
 
  private:
   fs::path path_;
@@ -35,8 +36,8 @@ class Folder {
 
 std::optional<OperatorFiles> find(const DumpFolder& folder, std::string_view op,
                                   std::optional<std::int64_t> output = {}) {
-  Journal journal;
-  auto files = folder.find(op, output, journal);
+  Log log;
+  auto files = folder.find(op, output, log);
   return files ? std::optional(std::move(*files)) : std::nullopt;
 }
 
@@ -59,7 +60,7 @@ TEST(DumpFolder, TheNewestFileOfAnOperatorCounts) {
   EXPECT_EQ(last_name(find(*scanned, "scope/conv")), "Conv2D.scope_conv.9.5.1700000000000010");
   EXPECT_EQ(find(*scanned, "scope.conv")->time_us, 1700000000000010U);
   EXPECT_EQ(last_name(find(*scanned, "relu")), "Relu.relu.4.1700000000000003");
-  EXPECT_THAT(folder.journal.newest().at(0).text, HasSubstr("\"no dump file\""));
+  EXPECT_THAT(folder.log.lines().at(0).text, HasSubstr("\"no dump file\""));
 }
 
 TEST(DumpFolder, GoldenFilesHoldOneOutput) {
@@ -107,7 +108,7 @@ TEST(DumpFolder, NumbersStandForNamesThatWereTooLong) {
   const auto scanned = folder.scan();
   ASSERT_TRUE(scanned);
   EXPECT_EQ(last_name(find(*scanned, "long_name")), "123");
-  EXPECT_THAT(folder.journal.newest().back().text, HasSubstr("\"456\""));
+  EXPECT_THAT(folder.log.lines().back().text, HasSubstr("\"456\""));
   EXPECT_EQ(op_type_of_file("/a/123"), "NaN");
   EXPECT_EQ(op_type_of_file("/a/Relu.x.1.2.17"), "Relu");
 }

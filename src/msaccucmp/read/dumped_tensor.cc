@@ -12,7 +12,9 @@
 #include "format/tensors/tlv_dump.h"
 #include "math/convert.h"
 #include "math/layout/strided_copy.h"
+#include "msaccucmp/log.h"
 #include "msaccucmp/read/dump_header.h"
+#include "msaccucmp/shape_text.h"
 
 namespace opdump::msaccucmp {
 namespace {
@@ -23,27 +25,11 @@ using model::Shape;
 
 constexpr std::uint64_t kPiece = 1 << 20;  // elements that are converted at a time
 constexpr std::size_t kMagicEnd = 12;      // what a .npy file begins with is not text
-constexpr std::int32_t kUndefined = 0, kInt8 = 3, kInt64 = 8, kResource = 23;  // of DumpData
-
-std::optional<Shape> to_shape(const std::vector<std::uint64_t>& dims) {
-  std::vector<std::int64_t> made;
-  for (const std::uint64_t dim : dims) {
-    if (dim > static_cast<std::uint64_t>(INT64_MAX)) return std::nullopt;
-    made.push_back(static_cast<std::int64_t>(dim));
-  }
-  return Shape(std::span<const std::int64_t>(made));
-}
+constexpr std::int32_t kUndefined = 0;     // of DumpData
 
 bool is_packed(DType dtype) { return model::dtype_info(dtype).bits < 8; }
 
 Shape row_of(std::uint64_t count) { return {static_cast<std::int64_t>(count)}; }
-
-std::string listed(const Shape& shape, std::string_view separator) {
-  std::string text;
-  for (std::size_t i = 0; i < shape.rank(); ++i)
-    text.append(i > 0 ? separator : "").append(std::to_string(shape[i]));
-  return text;
-}
 
 // What NumPy says of an array file that it cannot read, where it is `error` to us.
 std::string numpy_problem(std::span<const std::byte> file, const Error& error) {
@@ -62,18 +48,17 @@ std::string numpy_problem(std::span<const std::byte> file, const Error& error) {
   const auto header = format::decode_npy_header(file, UINT64_MAX);
   if (!header) return error.message();
   const std::uint64_t size = std::max<std::uint64_t>(model::dtype_info(header->dtype).bits / 8, 1);
-  return "cannot reshape array of size " + std::to_string((file.size() - header->data_offset) / size) +
-         " into shape (" + listed(header->shape, ",") + (header->shape.rank() == 1 ? ",)" : ")");
+  return cannot_reshape((file.size() - header->data_offset) / size, header->shape);
 }
 
 class Reader {
  public:
-  Reader(std::string path, Journal& journal) : path_(std::move(path)), journal_(journal) {}
+  Reader(std::string path, Log& log) : path_(std::move(path)), log_(log) {}
 
   Outcome<std::monostate> map() {
     auto mapped = MappedFile::open(path_);
     if (!mapped) {
-      journal_.error("Failed to read the dump file '" + path_ + "'. " + mapped.error().message());
+      log_.error("Failed to read the dump file '" + path_ + "'. " + mapped.error().message());
       return Failure{Status::open_file, ""};
     }
     file_ = std::make_shared<MappedFile>(std::move(*mapped));
@@ -88,7 +73,7 @@ class Reader {
     DumpedOperator op;
     op.path = path_;
     if (!format::is_tlv_dump(bytes())) warn_of_size();  // twice there
-    OPDUMP_TRY(const DumpHeader header, decode_header(path_, bytes(), false, journal_));
+    OPDUMP_TRY(const DumpHeader header, decode_header(path_, bytes(), false, log_));
     const format::DumpData& data = header.data;
     op.name = data.op_name;
     if (!data.attributes.empty()) op.attributes = data.attributes[0].value;
@@ -109,9 +94,9 @@ class Reader {
     auto header = format::decode_npy_header(bytes());
     const bool is_swapped = !header && read_big_endian_header(header);
     if (!header) {
-      journal_.error("Failed to parse dump file \"'" + path_ +
-                     "'\". Only data of the numpy format is supported. " +
-                     numpy_problem(bytes(), header.error()));
+      log_.error("Failed to parse dump file \"'" + path_ +
+                 "'\". Only data of the numpy format is supported. " +
+                 numpy_problem(bytes(), header.error()));
       return Failure{Status::invalid_dump, ""};
     }
     TensorData data{header->dtype, header->shape, bytes().data() + header->data_offset, file_};
@@ -126,12 +111,12 @@ class Reader {
   std::span<const std::byte> bytes() const { return file_->bytes(); }
 
   void warn_of_size() {
-    if (auto remark = large_file_remark(path_, bytes().size())) journal_.warn(std::move(*remark));
+    if (auto remark = large_file_remark(path_, bytes().size())) log_.warn(std::move(*remark));
   }
 
   Failure is_empty() {
-    return journal_.fail(Status::invalid_dump, "Failed to parse dump file '" + path_ +
-                                                   "'. The file size is zero. Please check the dump file.");
+    return log_.fail(Status::invalid_dump, "Failed to parse dump file '" + path_ +
+                                               "'. The file size is zero. Please check the dump file.");
   }
 
   // NumPy reads arrays of the other byte order as well. False: `header` stays as it is.
@@ -153,7 +138,7 @@ class Reader {
     const bool is_complex = info.kind == model::DTypeKind::complex;  // two numbers
     const std::size_t size = info.bits / 8 / (is_complex ? 2 : 1);
     const std::uint64_t count = data.view().byte_count();
-    OPDUMP_TRY(const auto memory, make_memory(count, journal_));
+    OPDUMP_TRY(const auto memory, make_memory(count, log_));
     for (std::uint64_t at = 0; at < count; at += size)
       std::reverse_copy(data.bytes + at, data.bytes + at + size, memory.get() + at);
     return TensorData{data.dtype, data.shape, memory.get(), memory};
@@ -167,7 +152,7 @@ class Reader {
       view.strides.dims()[i] = stride;
       stride *= view.shape[i];
     }
-    OPDUMP_TRY(const auto memory, make_memory(view.byte_count(), journal_));
+    OPDUMP_TRY(const auto memory, make_memory(view.byte_count(), log_));
     math::copy_row_major(view, {memory.get(), view.byte_count()});
     return TensorData{columns.dtype, columns.shape, memory.get(), memory};
   }
@@ -187,10 +172,10 @@ class Reader {
 
   Outcome<DumpedTensor> read_tensor(const DumpTensor& tensor) {
     DumpedTensor result;
-    const auto shape = to_shape(tensor.shape);
-    const auto original = to_shape(tensor.original_shape.value_or(std::vector<std::uint64_t>()));
+    const auto shape = shape_of_dims(tensor.shape);
+    const auto original = shape_of_dims(tensor.original_shape.value_or(std::vector<std::uint64_t>()));
     if (!shape || !original || !model::element_count(*shape))
-      return journal_.fail(Status::invalid_dump, "A shape in " + path_ + " is larger than any file.");
+      return log_.fail(Status::invalid_dump, "A shape in " + path_ + " is larger than any file.");
     result.data_type = tensor.data_type;
     result.format = static_cast<model::Format>(std::clamp(tensor.format, 0, 255));
     result.shape =
@@ -202,21 +187,11 @@ class Reader {
     return result;
   }
 
-  static DType stored_dtype(std::int32_t number) {
-    if (number == kUndefined) number = kInt8;
-    if (number == kResource) number = kInt64;
-    return format::dump_dtype(number);
-  }
-
   // As many elements as the shape says, or as there are.
   Outcome<TensorData> read_elements(const DumpTensor& tensor, const Shape& shape) {
     const DType dtype = stored_dtype(tensor.data_type);
     if (dtype == DType::undefined)
-      return journal_.fail(
-          Status::invalid_dtype,
-          "The output data type (" +
-              (tensor.data_type < 0 ? std::string("None") : std::to_string(tensor.data_type)) +
-              ") does not support.");
+      return log_.fail(Status::invalid_dtype, unsupported_dtype(tensor.data_type));
     const std::uint64_t wanted = *model::element_count(shape);
     if (wanted == 0) return TensorData{DType::float64, shape, nullptr, nullptr};
     const format::Extent extent = tensor.data.value_or(format::Extent{});
@@ -229,7 +204,7 @@ class Reader {
         dtype == DType::uint1 ? std::min(wanted, extent.bytes) * 8 : std::min(wanted, room);
     const DType wide = math::array_dtype(dtype);
     const std::uint64_t size = count * (model::dtype_info(wide).bits / 8);
-    OPDUMP_TRY(const auto memory, make_memory(size, journal_));
+    OPDUMP_TRY(const auto memory, make_memory(size, log_));
     const std::uint64_t wide_bytes = model::dtype_info(wide).bits / 8;
     for (std::uint64_t at = 0; at < count; at += kPiece) {
       const std::uint64_t piece = std::min(kPiece, count - at);
@@ -240,7 +215,7 @@ class Reader {
   }
 
   std::string path_;
-  Journal& journal_;
+  Log& log_;
   std::shared_ptr<MappedFile> file_;
 };
 
@@ -254,30 +229,22 @@ std::string TensorData::numpy_name() const {
   return std::string(model::dtype_info(math::array_dtype(dtype)).name);
 }
 
-Outcome<std::shared_ptr<std::byte>> make_memory(std::uint64_t bytes, Journal& journal) {
+Outcome<std::shared_ptr<std::byte>> make_memory(std::uint64_t bytes, Log& log) {
   auto made = Scratch::make(std::max<std::uint64_t>(bytes, 1));
-  if (!made) return journal.fail(Status::unknown, made.error().message());
+  if (!made) return log.fail(Status::unknown, made.error().message());
   const auto scratch = std::make_shared<Scratch>(std::move(*made));
   return std::shared_ptr<std::byte>(scratch, scratch->data());
 }
 
-Outcome<DumpedOperator> read_dumped_operator(const std::string& path, Journal& journal) {
-  return Reader(path, journal).read();
+Outcome<DumpedOperator> read_dumped_operator(const std::string& path, Log& log) {
+  return Reader(path, log).read();
 }
 
-Outcome<TensorData> read_npy_array(const std::string& path, Journal& journal) {
-  Reader reader(path, journal);
+Outcome<TensorData> read_npy_array(const std::string& path, Log& log) {
+  Reader reader(path, log);
   OPDUMP_TRY([[maybe_unused]] const std::monostate mapped, reader.map());
   return reader.read_array();
 }
-
-std::string shape_text(const Shape& shape) { return "(" + listed(shape, ", ") + ")"; }
-
-std::string tuple_text(const Shape& shape) {
-  return "(" + listed(shape, ", ") + (shape.rank() == 1 ? ",)" : ")");
-}
-
-std::string shape_cell(const Shape& shape) { return "[" + listed(shape, ",") + "]"; }
 
 bool is_scalar_shape(const Shape& shape) {
   std::int64_t sum = 0;

@@ -10,7 +10,7 @@
 
 #include "model/format.h"
 #include "model/tensor_view.h"
-#include "msaccucmp/failure.h"
+#include "msaccucmp/log.h"
 
 namespace opdump::msaccucmp {
 
@@ -30,13 +30,13 @@ struct TensorData {
 };
 
 // Zeroed memory for `bytes` bytes of elements (base/scratch.h). Failure: unknown -- there is none.
-Outcome<std::shared_ptr<std::byte>> make_memory(std::uint64_t bytes, Journal& journal);
+Outcome<std::shared_ptr<std::byte>> make_memory(std::uint64_t bytes, Log& log);
 
 struct DumpedTensor {
   std::int32_t data_type = 0;  // the number of the message
   model::Format format = model::Format::nd;
-  model::Shape shape;           // as it is told
-  model::Shape original_shape;  // before the device changed the format; () if it is not told
+  model::Shape shape;           // as it is stated
+  model::Shape original_shape;  // before the device changed the format; () if it is not stated
   std::uint64_t address = 0;
   std::int64_t groups = 0;  // of a convolution
   TensorData data;          // of one row; may be fewer elements than the shape says
@@ -52,16 +52,10 @@ struct DumpedOperator {
 };
 
 // Failures: open_file, invalid_dtype, those of decode_header. What the original says of them is said.
-Outcome<DumpedOperator> read_dumped_operator(const std::string& path, Journal& journal);
+Outcome<DumpedOperator> read_dumped_operator(const std::string& path, Log& log);
 
 // The array of a .npy as it is shaped. Failure: invalid_dump.
-Outcome<TensorData> read_npy_array(const std::string& path, Journal& journal);
-
-// "(4)", "(2, 3)": a shape in the original's messages.
-std::string shape_text(const model::Shape& shape);
-std::string tuple_text(const model::Shape& shape);  // as Python shows a tuple: "(3,)"
-// "[4]", "[2,3]": a shape in the result.
-std::string shape_cell(const model::Shape& shape);
+Outcome<TensorData> read_npy_array(const std::string& path, Log& log);
 
 // True if the original calls a tensor of that shape a scalar: its dimensions are 1, or it has none.
 bool is_scalar_shape(const model::Shape& shape);

@@ -6,6 +6,7 @@
 
 #include "base/concat.h"
 #include "base/text.h"
+#include "msaccucmp/log.h"
 
 namespace opdump::msaccucmp {
 namespace {
@@ -14,7 +15,7 @@ constexpr std::size_t kTimeDigits = 16;  // microseconds since the epoch
 
 enum class Part { time, slice };
 
-// The word for what `name` should tell, if it does not.
+// The word for what `name` should contain, if it does not.
 std::string_view missing_part(std::string_view name, TaskMode mode, Part part) {
   const std::vector<std::string_view> fields = split(name, '.');
   if (fields.size() < 4) return "";  // a number
@@ -29,30 +30,29 @@ std::string_view missing_part(std::string_view name, TaskMode mode, Part part) {
   return time.size() == kTimeDigits && is_digits(time) ? "" : "timestamp";
 }
 
-void warn_of(std::string_view path, TaskMode mode, Part part, Journal& journal) {
+void warn_of(std::string_view path, TaskMode mode, Part part, Log& log) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   if (const std::string_view missing = missing_part(name, mode, part); !missing.empty())
-    journal.warn(concat({"The file name \"", name, "\"'s ", missing, " is invalid."}));
+    log.warn(concat({"The file name \"", name, "\"'s ", missing, " is invalid."}));
 }
 
-void warn_of_order(const OperatorFiles& files, Journal& journal) {
+void warn_of_order(const OperatorFiles& files, Log& log) {
   if (files.paths.size() < 2) return;
-  for (const std::string& path : files.paths) warn_of(path, files.mode, Part::time, journal);
+  for (const std::string& path : files.paths) warn_of(path, files.mode, Part::time, log);
   if (files.mode == TaskMode::normal) return;
-  for (const std::string& path : files.paths) warn_of(path, files.mode, Part::slice, journal);
+  for (const std::string& path : files.paths) warn_of(path, files.mode, Part::slice, log);
 }
 
 }  // namespace
 
-void warn_of_times(const OperatorFiles& files, Journal& journal) {
-  warn_of_order(files, journal);
-  warn_of(files.paths.back(), files.mode, Part::time, journal);
+void warn_of_times(const OperatorFiles& files, Log& log) {
+  warn_of_order(files, log);
+  warn_of(files.paths.back(), files.mode, Part::time, log);
 }
 
-void tell_files(const DumpFolder& folder, const std::string& op, const OperatorFiles& files,
-                Journal& journal) {
-  warn_of_order(files, journal);
-  journal.info(concat({"[", op, "] [", folder.kind_word(), "] ", DumpFolder::list_of(files.paths)}));
+void report_files(const DumpFolder& folder, const std::string& op, const OperatorFiles& files, Log& log) {
+  warn_of_order(files, log);
+  log.info(concat({"[", op, "] [", folder.kind_word(), "] ", DumpFolder::list_of(files.paths)}));
 }
 
 }  // namespace opdump::msaccucmp

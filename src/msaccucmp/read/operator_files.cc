@@ -92,19 +92,19 @@ Result<> FilesByOperator::begin_bucket(std::size_t bucket) {
   return ok();
 }
 
-Result<std::string> FilesByOperator::read(Place place) const {
+Result<std::string> FilesByOperator::read(Span place) const {
   std::string bytes(place.bytes, '\0');
   OPDUMP_CHECK_OK(kept_.read(place.at, bytes));
   return bytes;
 }
 
-FilesByOperator::Place FilesByOperator::bucket(std::size_t number) const {
+FilesByOperator::Span FilesByOperator::bucket(std::size_t number) const {
   return {buckets_[number], buckets_[number + 1] - buckets_[number]};
 }
 
-FilesByOperator::Entry FilesByOperator::unpack(std::string_view bytes) {
+FilesByOperator::Record FilesByOperator::unpack(std::string_view bytes) {
   Unpacker in(bytes);
-  Entry entry;
+  Record entry;
   entry.key = in.text();
   entry.first_file = in.number();
   entry.time_us = in.number();
@@ -113,7 +113,7 @@ FilesByOperator::Entry FilesByOperator::unpack(std::string_view bytes) {
   return entry;
 }
 
-OperatorFiles FilesByOperator::files_of(const Entry& entry) const {
+OperatorFiles FilesByOperator::files_of(const Record& entry) const {
   OperatorFiles files{std::string(entry.key), {}, entry.mode, entry.time_us};
   for (Unpacker in(entry.names); !in.is_empty();) files.paths.push_back(concat({directory_, "/", in.text()}));
   return files;
@@ -123,11 +123,11 @@ Result<std::optional<OperatorFiles>> FilesByOperator::find(std::string_view key)
   if (buckets_.empty()) return std::optional<OperatorFiles>();
   OPDUMP_TRY(const std::string bytes, read(bucket(bucket_of(hash_of(key)))));
   for (Unpacker in(bytes); !in.is_empty();)
-    if (const Entry entry = unpack(in.text()); entry.key == key) return std::optional(files_of(entry));
+    if (const Record entry = unpack(in.text()); entry.key == key) return std::optional(files_of(entry));
   return std::optional<OperatorFiles>();
 }
 
-Result<OperatorFiles> FilesByOperator::at(Place place) const {
+Result<OperatorFiles> FilesByOperator::at(Span place) const {
   OPDUMP_TRY(const std::string bytes, read(place));
   return files_of(unpack(bytes));
 }

@@ -24,7 +24,7 @@ struct OperatorFiles {
   std::string key;  // the operator with '_' for '/' and '.'; of the original model with ".{output}"
   std::vector<std::string> paths;  // the newest, or the last slice, is the last
   TaskMode mode = TaskMode::normal;
-  std::uint64_t time_us = 0;  // of the last path; 0 if its name tells none
+  std::uint64_t time_us = 0;  // of the last path; 0 if its name has none
 };
 
 class FilesByOperator {
@@ -35,7 +35,7 @@ class FilesByOperator {
     std::uint64_t slice = 0, time_us = 0;
   };
   // Where the files of an operator are kept.
-  struct Place {
+  struct Span {
     std::uint64_t at = 0, bytes = 0;
     bool is_none() const { return bytes == 0; }
   };
@@ -53,21 +53,21 @@ class FilesByOperator {
   const std::string& first_path() const { return first_path_; }
   // Errors: io.
   Result<std::optional<OperatorFiles>> find(std::string_view key) const;
-  Result<OperatorFiles> at(Place place) const;
+  Result<OperatorFiles> at(Span place) const;
 
  private:
-  struct Entry {
+  struct Record {
     std::string_view key, names;   // the names packed
     std::uint64_t first_file = 0;  // by number
     std::uint64_t time_us = 0;
     TaskMode mode = TaskMode::normal;
   };
   class Grouper;
-  static Entry unpack(std::string_view bytes);
-  OperatorFiles files_of(const Entry& entry) const;
-  Result<std::string> read(Place place) const;
+  static Record unpack(std::string_view bytes);
+  OperatorFiles files_of(const Record& entry) const;
+  Result<std::string> read(Span place) const;
   std::size_t bucket_of(std::uint64_t hash) const;
-  Place bucket(std::size_t number) const;
+  Span bucket(std::size_t number) const;
   Result<> begin_bucket(std::size_t number);
 
   std::string directory_, first_path_;
@@ -88,7 +88,7 @@ class FilesByOperator::Reader {
 
   // What the order is by.
   std::pair<std::uint64_t, std::string_view> order() const { return {hash_, entry_.key}; }
-  Place place() const { return place_; }
+  Span span() const { return place_; }
   std::uint64_t time_us() const { return entry_.time_us; }
   std::uint64_t first_file() const { return entry_.first_file; }  // by the number with which it was added
   OperatorFiles files() const { return files_->files_of(entry_); }
@@ -96,10 +96,10 @@ class FilesByOperator::Reader {
  private:
   const FilesByOperator* files_;
   std::size_t next_bucket_ = 0, next_entry_ = 0;  // by number; in bytes_
-  Place bucket_;                                  // the last one
+  Span bucket_;                                   // the last one
   std::string bytes_;                             // that it has
-  Place place_;
-  Entry entry_;
+  Span place_;
+  Record entry_;
   std::uint64_t hash_ = 0;
 };
 

@@ -49,7 +49,7 @@ TEST(FilesByOperator, AllDumpsHaveTheSameOrder) {
     do ASSERT_TRUE(*of_many.next());
     while (of_many.order() < of_few.order());
     ASSERT_EQ(of_many.order(), of_few.order());
-    EXPECT_EQ(many.at(of_many.place())->key, few.at(of_few.place())->key);
+    EXPECT_EQ(many.at(of_many.span())->key, few.at(of_few.span())->key);
     EXPECT_EQ(of_many.first_file(), 100 * of_few.first_file());
     numbers.insert(of_few.first_file());
   }

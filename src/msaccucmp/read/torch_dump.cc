@@ -12,6 +12,7 @@
 #include "base/packing.h"
 #include "base/record_sorter.h"
 #include "base/text.h"
+#include "msaccucmp/log.h"
 
 namespace opdump::msaccucmp {
 namespace {
@@ -45,19 +46,20 @@ constexpr Parameter kParameters[] = {{"CudnnBatchNormBackward", "epsilon", "eps"
                                      {"NpuConvolutionBackward", "input", "self"}};
 
 // "/{op}/{order}/{side}/{argument}"
-struct Place {
+struct DatasetPath {
   std::string op;
   std::int64_t order = 0;
   std::string side, argument;
 };
 
-std::optional<Place> place_of(std::string_view path) {
+std::optional<DatasetPath> parse_path(std::string_view path) {
   const auto parts = split(path, '/');
   if (parts.size() < 5) return std::nullopt;
   const auto order = parse_int64(parts[2]);
   if (!order || *order < 0) return std::nullopt;
   const std::size_t argument = parts[1].size() + parts[2].size() + parts[3].size() + 4;
-  return Place{std::string(parts[1]), *order, std::string(parts[3]), std::string(path.substr(argument))};
+  return DatasetPath{std::string(parts[1]), *order, std::string(parts[3]),
+                     std::string(path.substr(argument))};
 }
 
 // The operator whose executions are counted with those of `op`.
@@ -124,19 +126,19 @@ H5Dataset unpack(std::string_view packed) {
 
 }  // namespace
 
-Outcome<TorchDump> TorchDump::open(const std::string& path, bool with_inputs, Journal& journal) {
+Outcome<TorchDump> TorchDump::open(const std::string& path, bool with_inputs, Log& log) {
   TorchDump dump(path);
   if (const auto added = dump.add_all(with_inputs); !added) {
-    journal.error("Open " + path + " failed!");
-    journal.error(added.error().message());
+    log.error("Open " + path + " failed!");
+    log.error(added.error().message());
     return Failure{Status::open_file, ""};
   }
   if (dump.state_ == "recording")
-    journal.warn("The recording of " + path + " did not end, what it lacks may have been there.");
+    log.warn("The recording of " + path + " did not end, what it lacks may have been there.");
   else if (!dump.state_.empty() && dump.state_ != "complete")
-    journal.warn("The recording of " + path + " is incomplete, what it lacks may have been there.");
+    log.warn("The recording of " + path + " is incomplete, what it lacks may have been there.");
   if (dump.call_count() <= kMostOperators) return dump;
-  return journal.fail(Status::out_of_bounds, "The number of ops in " + path + " exceeds the range!");
+  return log.fail(Status::out_of_bounds, "The number of ops in " + path + " exceeds the range!");
 }
 
 // Puts the datasets in the order of calls. If several operators that are counted together have the same
@@ -146,7 +148,7 @@ Result<> TorchDump::add_all(bool with_inputs) {
   std::uint64_t number = 0;
   std::string record;
   const auto add_dataset = [&](const H5Dataset& dataset) {
-    const auto place = place_of(dataset.path);
+    const auto place = parse_path(dataset.path);
     if (!place) return;
     const bool is_input = place->side == "input";
     has_inputs_ = has_inputs_ || is_input;
@@ -176,7 +178,7 @@ Result<> TorchDump::add(std::string_view record) {
   Unpacker in(key.rest());
   const std::string_view op = in.text(), packed = in.text();
   if (call_from(op, order) == call_count()) OPDUMP_CHECK_OK(add_call(op, order));
-  Call& call = calls_[call_count() - 1];
+  StoredCall& call = calls_[call_count() - 1];
   if (packed.empty() || texts_.at(call.op) != op) return ok();
   OPDUMP_TRY(const std::uint32_t place, keep(packed));
   OPDUMP_CHECK_OK(tensors_.push_back(place));
@@ -190,10 +192,10 @@ Result<> TorchDump::add(std::string_view record) {
 }
 
 Result<> TorchDump::add_call(std::string_view op, std::int64_t order) {
-  Call call{0, 0, order, tensors_.size(), 0};
+  StoredCall call{0, 0, order, tensors_.size(), 0};
   OPDUMP_TRY(call.op, keep(op));
   if (!calls_.empty()) {
-    const Call& last = calls_[call_count() - 1];
+    const StoredCall& last = calls_[call_count() - 1];
     if (counted_as(texts_.at(last.op)) == counted_as(op)) call.index = last.index + 1;
   }
   last_order_ = std::max(last_order_, order);
@@ -214,13 +216,13 @@ std::size_t TorchDump::tensors_end(std::size_t call) const {
 std::size_t TorchDump::call_from(std::string_view op, std::int64_t order) const {
   const std::pair wanted(counted_as(op), order);
   return first_index(0, call_count(), [&](std::size_t i) {
-    const Call& call = calls_[i];
+    const StoredCall& call = calls_[i];
     return std::pair(counted_as(texts_.at(call.op)), call.order) >= wanted;
   });
 }
 
 TorchCall TorchDump::call(std::size_t i) const {
-  const Call& call = calls_[i];
+  const StoredCall& call = calls_[i];
   const std::string op(texts_.at(call.op));
   return {
       op + ":" + std::to_string(call.index), op, call.order, call.begin, tensors_end(i), call.stored_bytes};
@@ -240,7 +242,7 @@ std::optional<TorchCall> TorchDump::find(std::string_view key) const {
 }
 
 std::optional<H5Dataset> TorchDump::find_tensor(std::string_view path) const {
-  const auto place = place_of(path);
+  const auto place = parse_path(path);
   const std::size_t call = place ? call_from(place->op, place->order) : call_count();
   if (call == call_count()) return std::nullopt;
   const auto path_at = [&](std::size_t i) { return path_of(texts_.at(tensors_[i])); };
@@ -251,16 +253,16 @@ std::optional<H5Dataset> TorchDump::find_tensor(std::string_view path) const {
   return tensor(found);
 }
 
-Outcome<TensorData> TorchDump::read(const H5Dataset& dataset, Journal& journal) const {
+Outcome<TensorData> TorchDump::read(const H5Dataset& dataset, Log& log) const {
   TensorData data{dataset.dtype, dataset.shape, nullptr, nullptr};
   const auto failed = [&] {
-    journal.error("Read dataset:" + dataset.path + " failed!");
+    log.error("Read dataset:" + dataset.path + " failed!");
     return Failure{Status::parse_dump, ""};
   };
   if (!dataset.fault.empty() || dataset.dtype == model::DType::undefined) return failed();
   if (dataset.extent) {
     auto mapped = MappedFile::open(path_);
-    if (!mapped) return journal.fail(Status::invalid_dump, mapped.error().message());
+    if (!mapped) return log.fail(Status::invalid_dump, mapped.error().message());
     const auto file = std::make_shared<MappedFile>(std::move(*mapped));
     data.bytes = file->bytes().data() + dataset.extent->offset;
     data.owner = file;
@@ -270,7 +272,7 @@ Outcome<TensorData> TorchDump::read(const H5Dataset& dataset, Journal& journal) 
     std::error_code error;
     const std::uint64_t in_file = std::filesystem::file_size(path_, error);
     if (error || data.view().byte_count() / kMostZeros > in_file) return failed();
-    OPDUMP_TRY(const auto memory, make_memory(data.view().byte_count(), journal));
+    OPDUMP_TRY(const auto memory, make_memory(data.view().byte_count(), log));
     data.bytes = memory.get();
     data.owner = memory;
     return data;
@@ -300,7 +302,7 @@ std::string TorchPairing::other_key(const std::string& key, const std::string& o
 // Where `tensor` would be in the other file; "" if its argument has no counterpart.
 std::string TorchPairing::path_in(const TorchDump& other, const TorchCall& call, const std::string& other_key,
                                   const H5Dataset& tensor) const {
-  const auto place = place_of(tensor.path);
+  const auto place = parse_path(tensor.path);
   if (!place) return "";
   const auto target = other.find(other_key);
   std::int64_t order = target ? target->order : other.order_after_all();

@@ -14,7 +14,7 @@
 #include "base/scratch_vector.h"
 #include "base/text_blocks.h"
 #include "format/tensors/h5.h"
-#include "msaccucmp/failure.h"
+#include "msaccucmp/log.h"
 #include "msaccucmp/read/dumped_tensor.h"
 
 namespace opdump::msaccucmp {
@@ -37,7 +37,7 @@ class TorchDump {
  public:
   // Failures: open_file -- no HDF5 file, or no room for what is in it; out_of_bounds -- too many operators.
   // With `with_inputs` also tensors that operators read.
-  static Outcome<TorchDump> open(const std::string& path, bool with_inputs, Journal& journal);
+  static Outcome<TorchDump> open(const std::string& path, bool with_inputs, Log& log);
 
   std::size_t call_count() const { return calls_.size(); }
   std::size_t tensor_count() const { return tensors_.size(); }
@@ -53,10 +53,10 @@ class TorchDump {
   std::optional<format::H5Dataset> find_tensor(std::string_view path) const;
 
   // The elements. Failure: parse_dump; what it is is said and not for the table.
-  Outcome<TensorData> read(const format::H5Dataset& dataset, Journal& journal) const;
+  Outcome<TensorData> read(const format::H5Dataset& dataset, Log& log) const;
 
  private:
-  struct Call {
+  struct StoredCall {
     std::uint32_t op = 0;     // in texts_
     std::uint32_t index = 0;  // how many there were before
     std::int64_t order = 0;
@@ -74,7 +74,7 @@ class TorchDump {
 
   std::string path_;
   TextBlocks texts_;
-  ScratchVector<Call> calls_;
+  ScratchVector<StoredCall> calls_;
   ScratchVector<std::uint32_t> tensors_;  // in texts_, packed; of each call in the order of the file
   std::int64_t device_ = kCpuDevice, last_order_ = -1;
   std::uint64_t device_from_ = 0;  // the dataset that says it, by number

@@ -1,4 +1,5 @@
 #include "msaccucmp/read/torch_dump.h"
+#include "msaccucmp/log.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -33,7 +34,7 @@ class TorchDumps : public testing::Test {
     EXPECT_TRUE(
         writer->write_dataset("/add/5/output/text", TensorView::row_major(DType::int8, {1}, &value_), {}));
     EXPECT_TRUE(writer->close());
-    auto dump = TorchDump::open(path, true, journal_);
+    auto dump = TorchDump::open(path, true, log_);
     EXPECT_TRUE(dump);
     return std::move(*dump);
   }
@@ -44,7 +45,7 @@ class TorchDumps : public testing::Test {
     return paths;
   }
 
-  mutable Journal journal_;
+  mutable Log log_;
 
  private:
   const float value_ = 1;
@@ -82,7 +83,7 @@ TEST_F(TorchDumps, FindTensors) {
     EXPECT_EQ(found->extent->bytes, 4U);
     EXPECT_EQ(found->find_number("DataType"), 1);
     EXPECT_EQ(found->attributes.back(), (H5Attribute{"Stride", true, {1}}));
-    EXPECT_EQ(*dump.read(*found, journal_)->bytes, *dump.read(dump.tensor(0), journal_)->bytes);
+    EXPECT_EQ(*dump.read(*found, log_)->bytes, *dump.read(dump.tensor(0), log_)->bytes);
   }
   for (const char* path : {"/add/1/output/a", "/add/5/output/text", "/add/2/output/a", "/b/1/output/a", "x"})
     EXPECT_FALSE(dump.find_tensor(path)) << path;

@@ -8,8 +8,9 @@
 
 #include "base/worker_pool.h"
 #include "group/group.h"
+#include "msaccucmp/log.h"
+#include "msaccucmp/paths.h"
 #include "msaccucmp/verbs/help.h"
-#include "msaccucmp/verbs/msaccucmp.h"
 #include "terminal/output.h"
 
 namespace opdump::msaccucmp {
@@ -89,9 +90,9 @@ bool is_file(const std::string& path) {
 }
 
 // Whether -f is a directory, or why it is neither that nor a file.
-Outcome<bool> is_batch(const CompareArguments& arguments, Journal& journal) {
+Outcome<bool> is_batch(const CompareArguments& arguments, Log& log) {
   if (arguments.fusion.empty() || is_file(arguments.fusion)) return false;
-  const Status status = check_input_path(arguments.fusion, PathKind::directory, journal);
+  const Status status = check_path(arguments.fusion, PathKind::directory, log);
   if (status != Status::ok) return Failure{status, ""};
   return true;
 }
@@ -99,10 +100,10 @@ Outcome<bool> is_batch(const CompareArguments& arguments, Journal& journal) {
 Status status_of(const Outcome<Status>& done) { return done ? *done : done.failure().status; }
 
 Status compare_what_is_there(CompareArguments arguments) {
-  Journal journal;
+  Log log;
   for (const std::string& path : {arguments.mine, arguments.golden}) {
-    const Status status = check_input_path(path, PathKind::any, journal);
-    print_journal(journal);
+    const Status status = check_path(path, PathKind::any, log);
+    log.print();
     if (status != Status::ok) return status;
   }
   const bool are_files = is_file(arguments.mine) && is_file(arguments.golden);
@@ -110,8 +111,8 @@ Status compare_what_is_there(CompareArguments arguments) {
     return compare_h5(arguments);
   if (arguments.post_process) return refuse("param -p only used in pytorch session.");
   if (are_files) return is_leader(arguments) ? compare_arrays(arguments) : Status::ok;
-  const auto batch = is_batch(arguments, journal);
-  print_journal(journal);
+  const auto batch = is_batch(arguments, log);
+  log.print();
   if (!batch) return batch.failure().status;
   if (*batch) return compare_batch(arguments);
   settle_advisor(arguments);
@@ -143,8 +144,8 @@ Status run_in(const group::Group& group, CompareArguments arguments) {
   if (has_met) return status;
   // The others wait for what this process could not begin.
   const std::string why = "it could not start, exit code " + std::to_string(static_cast<int>(status));
-  if (const auto told = group::withdraw(share, why); !told && group.is_leader())
-    log_line(Severity::error, told.error().message());
+  if (const auto withdrawn = group::withdraw(share, why); !withdrawn && group.is_leader())
+    log_line(Severity::error, withdrawn.error().message());
   return status;
 }
 
@@ -152,27 +153,6 @@ Status run_in(const group::Group& group, CompareArguments arguments) {
 
 bool is_leader(const CompareArguments& arguments) {
   return arguments.share == nullptr || arguments.share->rank == 0;
-}
-
-std::string take_text(Journal& journal) {
-  if (journal.empty()) return {};
-  LogText text;
-  journal.visit(
-      [&](const Journal::Line& line) { text.add(static_cast<Severity>(line.severity), line.text); });
-  journal.clear();
-  return text.take();
-}
-
-void print_journal(Journal& journal) {
-  if (journal.empty()) return;
-  constexpr std::size_t kAtOnce = 1 << 20;
-  LogText text;
-  journal.visit([&](const Journal::Line& line) {
-    text.add(static_cast<Severity>(line.severity), line.text);
-    if (text.size() >= kAtOnce) terminal::print_log(text.take());
-  });
-  journal.clear();
-  terminal::print_log(text.take());
 }
 
 Result<int> run_compare(std::span<const char* const> words, std::vector<std::string> unrecognized) {

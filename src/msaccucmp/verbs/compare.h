@@ -12,12 +12,11 @@
 
 #include "base/result.h"
 #include "group/shared_work.h"
-#include "msaccucmp/failure.h"
 #include "msaccucmp/judge/algorithms.h"
 #include "msaccucmp/judge/fusion_rules.h"
 #include "msaccucmp/judge/layout_match.h"
-#include "msaccucmp/verbs/msaccucmp.h"
-#include "msaccucmp/write/result_table.h"
+#include "msaccucmp/judge/result_table.h"
+#include "msaccucmp/log.h"
 
 namespace opdump::msaccucmp {
 
@@ -56,45 +55,24 @@ Result<int> run_compare(std::span<const char* const> words, std::vector<std::str
 
 // ---- shared by the parts of the verb ----
 
-// What a journal holds as lines of the log, and empties it.
-std::string take_text(Journal& journal);
-// Prints that.
-void print_journal(Journal& journal);
-
-// The original's checks of a path that is read. Says what is wrong. `path` is shown as it is given.
-Status check_input_path(const std::string& path, PathKind kind, Journal& journal);
-// Creates the directory if there is none, and checks that it can be written to.
-Status check_output_directory(const std::string& path, Journal& journal);
-// real_path() as text.
-std::string real_text(const std::string& path);
-// "20261121113152": local time, for names of results.
-std::string time_stamp();
-
 // Operators chosen by "id" (-r, -s).
 struct RangeChoice {
   std::int64_t start = 1, end = -1, step = 1;
 };
 using SequenceChoice = std::variant<RangeChoice, std::vector<std::int64_t>>;
-Outcome<SequenceChoice> parse_choice(const CompareArguments& arguments, Journal& journal);
+Outcome<SequenceChoice> parse_choice(const CompareArguments& arguments, Log& log);
 // Fits the choice to operators numbered up to `last`.
-Status check_choice(SequenceChoice& choice, std::int64_t last, Journal& journal);
+Status check_choice(SequenceChoice& choice, std::int64_t last, Log& log);
 // The groups of the operators that are chosen, in the order of their numbers.
 std::vector<std::uint32_t> chosen_groups(const SequenceChoice& choice, const FusionRules& rules);
 
-// What a user has added with -c.
-struct Plugins {
-  std::map<std::string, CustomAlgorithm> algorithms;
-  LayoutPlugin layouts;
-};
-Outcome<Plugins> find_plugins(const CompareArguments& arguments, bool with_layouts, Journal& journal);
-
 // Says what to look at first, and writes it to `folder`/advisor_summary.txt. `table` is the path of the rows.
 void write_advice(const std::string& folder, const std::string& table, const Row& header,
-                  const ResultRows& rows, const std::vector<std::string>& input_nodes, Journal& journal);
+                  const ResultRows& rows, const std::vector<std::string>& input_nodes, Log& log);
 
 // The ways of comparing. Each says what it does and returns the status.
 Status compare_arrays(const CompareArguments& arguments);  // two .npy files
-// Two dumps. Fails if they could not be compared at all; the value tells how it went.
+// Two dumps. Fails if they could not be compared at all; the value is the status of the comparison.
 Outcome<Status> compare_folders(const CompareArguments& arguments, const std::string& file_prefix = "");
 Status compare_batch(const CompareArguments& arguments);  // -f is a directory
 Status compare_h5(const CompareArguments& arguments);     // two .h5 files

@@ -7,7 +7,11 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "msaccucmp/log.h"
+#include "msaccucmp/paths.h"
+#include "msaccucmp/plugins/algorithm_plugin.h"
 #include "msaccucmp/python_text.h"
+#include "msaccucmp/shape_text.h"
 #include "msaccucmp/verbs/compare.h"
 
 namespace opdump::msaccucmp {
@@ -56,25 +60,25 @@ class TextArray {
   std::size_t rows_ = 0, columns_ = 0;
 };
 
-Outcome<TensorData> read_text_array(const std::string& path, Journal& journal) {
+Outcome<TensorData> read_text_array(const std::string& path, Log& log) {
   const auto text = read_file(path, kMaxText);
-  if (!text) return journal.fail(Status::invalid_dump, text.error().message());
+  if (!text) return log.fail(Status::invalid_dump, text.error().message());
   TextArray array;
   for (const std::string_view line : split(*text, '\n'))
     if (const auto problem = array.add_line(line)) {
-      journal.error("Failed to parse dump file \"'" + path +
-                    "'\". Only data of the numpy format is supported. " + *problem);
+      log.error("Failed to parse dump file \"'" + path + "'\". Only data of the numpy format is supported. " +
+                *problem);
       return Failure{Status::invalid_dump, ""};
     }
   return array.take();
 }
 
-Outcome<TensorData> read_array(const std::string& path, Journal& journal) {
-  return path.ends_with(".txt") ? read_text_array(path, journal) : read_npy_array(path, journal);
+Outcome<TensorData> read_array(const std::string& path, Log& log) {
+  return path.ends_with(".txt") ? read_text_array(path, log) : read_npy_array(path, log);
 }
 
 // Names above values, in columns.
-void tell_results(const std::vector<std::string>& names, const AlgorithmResults& results, Journal& journal) {
+void report_results(const std::vector<std::string>& names, const AlgorithmResults& results, Log& log) {
   std::string title, line;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::size_t width = std::max(title.size(), line.size());
@@ -83,45 +87,44 @@ void tell_results(const std::vector<std::string>& names, const AlgorithmResults&
     title += names[i] + " ";
     line += results.values[i] + " ";
   }
-  journal.info(title);
-  journal.info(line);
+  log.info(title);
+  log.info(line);
   if (results.messages.empty()) return;
   std::string list;
   for (const std::string& message : results.messages)
     list.append(list.empty() ? "" : ", ").append(python_quoted(message));
-  journal.info("[" + list + "]");
+  log.info("[" + list + "]");
 }
 
-Outcome<std::monostate> compare_files(const CompareArguments& arguments, Journal& journal) {
-  OPDUMP_TRY(Plugins plugins, find_plugins(arguments, false, journal));
-  OPDUMP_TRY(
-      const AlgorithmSet algorithms,
-      AlgorithmSet::select({arguments.algorithms, arguments.algorithm_options, std::move(plugins.algorithms)},
-                           journal));
+Outcome<std::monostate> compare_files(const CompareArguments& arguments, Log& log) {
+  OPDUMP_TRY(Plugins plugins, find_plugins(arguments.custom, arguments.algorithms, false, log));
+  OPDUMP_TRY(const AlgorithmSet algorithms,
+             AlgorithmSet::select(
+                 {arguments.algorithms, arguments.algorithm_options, std::move(plugins.algorithms)}, log));
   const std::string mine = real_text(arguments.mine), golden = real_text(arguments.golden);
   for (const std::string& path : {mine, golden})
-    if (const Status status = check_input_path(path, PathKind::file, journal); status != Status::ok)
+    if (const Status status = check_path(path, PathKind::file, log); status != Status::ok)
       return Failure{status, ""};
-  journal.info("The my output dump file is '" + mine + "'.");
-  journal.info("The ground truth file is '" + golden + "'.");
-  OPDUMP_TRY(const TensorData left, read_array(mine, journal));
-  OPDUMP_TRY(const TensorData right, read_array(golden, journal));
+  log.info("The my output dump file is '" + mine + "'.");
+  log.info("The ground truth file is '" + golden + "'.");
+  OPDUMP_TRY(const TensorData left, read_array(mine, log));
+  OPDUMP_TRY(const TensorData right, read_array(golden, log));
   if (!(left.shape == right.shape))
-    return journal.fail(Status::invalid_shape, "My output shape " + tuple_text(left.shape) + " in ''" + mine +
-                                                   "'' does not match the ground truth shape " +
-                                                   tuple_text(right.shape) + " in ''" + golden + "''.");
+    return log.fail(Status::invalid_shape, "My output shape " + tuple_text(left.shape) + " in ''" + mine +
+                                               "'' does not match the ground truth shape " +
+                                               tuple_text(right.shape) + " in ''" + golden + "''.");
   OPDUMP_TRY(const AlgorithmResults results,
-             algorithms.measure(left, right, {mine, golden, is_scalar_shape(left.shape)}, 0, 0, journal));
-  tell_results(algorithms.names(), results, journal);
+             algorithms.measure(left, right, {mine, golden, is_scalar_shape(left.shape)}, 0, 0, log));
+  report_results(algorithms.names(), results, log);
   return std::monostate{};
 }
 
 }  // namespace
 
 Status compare_arrays(const CompareArguments& arguments) {
-  Journal journal;
-  const auto done = compare_files(arguments, journal);
-  print_journal(journal);
+  Log log;
+  const auto done = compare_files(arguments, log);
+  log.print();
   return done ? Status::ok : done.failure().status;
 }
 

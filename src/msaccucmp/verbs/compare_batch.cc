@@ -8,6 +8,8 @@
 
 #include "base/text.h"
 #include "format/graphs/fusion_json.h"
+#include "msaccucmp/log.h"
+#include "msaccucmp/paths.h"
 #include "msaccucmp/read/rules_text.h"
 #include "msaccucmp/verbs/compare.h"
 #include "msaccucmp/verbs/compare_setup.h"
@@ -45,18 +47,18 @@ std::vector<std::string> numbers_in(std::string_view name) {
 
 class Batch {
  public:
-  Batch(const CompareArguments& arguments, Journal& journal) : arguments_(arguments), journal_(journal) {}
+  Batch(const CompareArguments& arguments, Log& log) : arguments_(arguments), log_(log) {}
 
   Done find() {
     dump_ = real_text(arguments_.mine);
     if (arguments_.op && !arguments_.op->empty())
-      return journal_.fail(Status::invalid_parameter,
-                           "the " + *arguments_.op +
-                               " single operator comparison is not supported for batch network comparison.");
+      return log_.fail(Status::invalid_parameter,
+                       "the " + *arguments_.op +
+                           " single operator comparison is not supported for batch network comparison.");
     OPDUMP_TRY([[maybe_unused]] const std::monostate checked, check_directory(dump_));
     const std::string last = dump_.substr(dump_.rfind('/') + 1);
     if (last.empty() || !std::ranges::all_of(last, [](char c) { return c >= '0' && c <= '9'; }))
-      return journal_.fail(Status::invalid_path, "The " + dump_ + " path must end with a timestamp.");
+      return log_.fail(Status::invalid_path, "The " + dump_ + " path must end with a timestamp.");
     OPDUMP_TRY([[maybe_unused]] const std::monostate rules, find_rules(real_text(arguments_.fusion)));
     OPDUMP_TRY([[maybe_unused]] const std::monostate steps, find_steps());
     return join();
@@ -79,7 +81,7 @@ class Batch {
 
  private:
   Done check_directory(const std::string& path) {
-    const Status status = check_input_path(path, PathKind::directory, journal_);
+    const Status status = check_path(path, PathKind::directory, log_);
     if (status != Status::ok) return Failure{status, ""};
     return std::monostate{};
   }
@@ -88,16 +90,15 @@ class Batch {
     for (const std::string& name : names_in(folder)) {
       if (!name.ends_with(".json")) continue;
       const std::string path = folder + "/" + name;
-      warn_of_size(path, journal_);
+      warn_of_size(path, log_);
       const auto text = RulesText::read(path);
-      if (!text) return journal_.fail(Status::open_file, text.error().message());
+      if (!text) return log_.fail(Status::open_file, text.error().message());
       const auto graphs = format::decode_graph_names(text->text(), path);
-      if (!graphs) return tell_bad_rules(graphs.error(), journal_);
+      if (!graphs) return report_bad_rules(graphs.error(), log_);
       for (const std::string& graph : *graphs) rules_[graph] = path;
     }
     if (rules_.empty())
-      return journal_.fail(Status::invalid_path,
-                           "There is no fusion rule json file in \"'" + folder + "'\".");
+      return log_.fail(Status::invalid_path, "There is no fusion rule json file in \"'" + folder + "'\".");
     return std::monostate{};
   }
 
@@ -129,8 +130,8 @@ class Batch {
   }
 
   Failure wrong_layout() {
-    journal_.error("The " + dump_ + " does not match the path format,please save dump files in the " +
-                   std::string(kPathFormat) + " path format");
+    log_.error("The " + dump_ + " does not match the path format,please save dump files in the " +
+               std::string(kPathFormat) + " path format");
     return {Status::invalid_path, ""};
   }
 
@@ -144,8 +145,7 @@ class Batch {
       }
       OPDUMP_TRY([[maybe_unused]] const std::monostate joined, join_by_number(graph, rules));
     }
-    if (jobs_.empty())
-      return journal_.fail(Status::invalid_path, "The " + dump_ + " not match fusion rule file");
+    if (jobs_.empty()) return log_.fail(Status::invalid_path, "The " + dump_ + " not match fusion rule file");
     return std::monostate{};
   }
 
@@ -156,8 +156,8 @@ class Batch {
       const auto theirs = numbers_in(model);
       if (mine.size() != 2 || theirs.size() != 2) return wrong_layout();
       if (mine[1] != theirs[1]) continue;
-      journal_.warn("The " + graph + " and in " + msaccucmp::join(paths, ",") +
-                    " dump data are not generated at the same time. The result may be incorrect.");
+      log_.warn("The " + graph + " and in " + msaccucmp::join(paths, ",") +
+                " dump data are not generated at the same time. The result may be incorrect.");
       jobs_[rules] = paths;
     }
     return std::monostate{};
@@ -173,7 +173,7 @@ class Batch {
   }
 
   const CompareArguments& arguments_;
-  Journal& journal_;
+  Log& log_;
   std::string dump_;
   std::map<std::string, std::string> rules_;               // by the graph's name
   std::map<std::string, std::vector<std::string>> steps_;  // by the model's name
@@ -183,10 +183,10 @@ class Batch {
 }  // namespace
 
 Status compare_batch(const CompareArguments& arguments) {
-  Journal journal;
-  Batch batch(arguments, journal);
+  Log log;
+  Batch batch(arguments, log);
   const auto found = batch.find();
-  print_journal(journal);
+  log.print();
   return found ? batch.compare() : found.failure().status;
 }
 

@@ -11,6 +11,8 @@
 #include "base/worker_pool.h"
 #include "msaccucmp/judge/group_compare.h"
 #include "msaccucmp/judge/npu_compare.h"
+#include "msaccucmp/log.h"
+#include "msaccucmp/paths.h"
 #include "msaccucmp/read/dump_folder.h"
 #include "msaccucmp/verbs/compare.h"
 #include "msaccucmp/verbs/compare_setup.h"
@@ -94,7 +96,7 @@ Result<WorkResult> compare_with_rules(const CompareSetup& setup) {
   if (needs_sizes(setup))
     work.bytes_of = [&](std::size_t i) {
       std::uint64_t bytes = 0;
-      Journal unheard;  // comparing says what is wrong
+      Log unheard;  // comparing says what is wrong
       for (const std::uint32_t op : setup.rules.members(groups[i]))
         if (const auto files = setup.mine.find(setup.rules.name_of(op), std::nullopt, unheard))
           bytes += bytes_of(*files);
@@ -130,17 +132,17 @@ TablePart format_part(std::span<const PackedRow> rows) {
 // Writes a table. A formula in it counts more than what is wrong with the disk, which it is looked for after.
 class TableWriter {
  public:
-  TableWriter(const std::string& path, Journal& journal) : path_(path), journal_(journal) {}
+  TableWriter(const std::string& path, Log& log) : path_(path), log_(log) {}
 
   Status write(const Row& header, const ResultRows& rows) {
     const Result<> written = write_all(header, rows);
     if (formula_) {
-      journal_.error("Please check the value written to the csv");
-      journal_.error("Malicious value is not allowed to be written to the csv: " + *formula_);
+      log_.error("Please check the value written to the csv");
+      log_.error("Malicious value is not allowed to be written to the csv: " + *formula_);
       return Status::unknown;
     }
     if (written) return Status::ok;
-    journal_.error("Failed to open \"'" + path_ + "'\". " + written.error().message());
+    log_.error("Failed to open \"'" + path_ + "'\". " + written.error().message());
     return Status::open_file;
   }
 
@@ -174,83 +176,81 @@ class TableWriter {
   }
 
   const std::string& path_;
-  Journal& journal_;
+  Log& log_;
   std::optional<std::string> formula_;  // the first cell that is one
 };
 
-void tell_no_match(const CompareArguments& arguments, Journal& journal) {
+void report_no_match(const CompareArguments& arguments, Log& log) {
   if (arguments.range)
-    journal.warn("The model in [" + *arguments.range + "] range does not match the dump data.");
+    log.warn("The model in [" + *arguments.range + "] range does not match the dump data.");
   else if (arguments.select)
-    journal.warn("The model in index list [" + *arguments.select + "] does not match the dump data.");
+    log.warn("The model in index list [" + *arguments.select + "] does not match the dump data.");
   else
-    journal.error("The model does not match the dump data, please check the model and the dump data again.");
+    log.error("The model does not match the dump data, please check the model and the dump data again.");
 }
 
-Status compare_all(const CompareSetup& setup, const std::string& prefix, Journal& journal) {
+Status compare_all(const CompareSetup& setup, const std::string& prefix, Log& log) {
   const auto done = setup.has_rules ? compare_with_rules(setup) : compare_npu(setup);
-  if (!done) return journal.fail(Status::open_file, done.error().message()).status;
+  if (!done) return log.fail(Status::open_file, done.error().message()).status;
   const WorkResult& result = *done;
   if (!is_leader(setup.arguments)) return result.status;
   const std::string path = setup.output + "/" + prefix + "result_" + time_stamp() + ".csv";
-  const Status written = TableWriter(path, journal).write(setup.comparison(1).columns.header(), result.rows);
+  const Status written = TableWriter(path, log).write(setup.comparison(1).columns.header(), result.rows);
   if (written != Status::ok) return written;
-  warn_of_size(path, journal);
+  warn_of_size(path, log);
   if (!result.is_matched) {
-    tell_no_match(setup.arguments, journal);
+    report_no_match(setup.arguments, log);
     return result.status == Status::incomplete ? result.status : Status::no_dump_file;
   }
-  journal.info("The comparison result have been written to \"'" + path + "'\".");
+  log.info("The comparison result have been written to \"'" + path + "'\".");
   if (setup.arguments.advises)
     write_advice(setup.output, path, setup.comparison(1).columns.header(), result.rows,
-                 setup.rules.input_nodes(), journal);
+                 setup.rules.input_nodes(), log);
   return result.status;
 }
 
-Status map_all(const CompareSetup& setup, const std::string& prefix, Journal& journal) {
+Status map_all(const CompareSetup& setup, const std::string& prefix, Log& log) {
   const auto done = compare_with_rules(setup);
-  if (!done) return journal.fail(Status::open_file, done.error().message()).status;
+  if (!done) return log.fail(Status::open_file, done.error().message()).status;
   const WorkResult& result = *done;
   if (!is_leader(setup.arguments)) return result.status;
   const std::string path = setup.output + "/" + prefix + "mapping_" + time_stamp() + ".csv";
-  const Row header = mapping_header(setup.tells_sequence());
-  const Status written = TableWriter(path, journal).write(header, result.rows);
-  if (written == Status::ok)
-    journal.info("The mapping table result have been written to \"'" + path + "'\".");
+  const Row header = mapping_header(setup.has_sequence());
+  const Status written = TableWriter(path, log).write(header, result.rows);
+  if (written == Status::ok) log.info("The mapping table result have been written to \"'" + path + "'\".");
   return written == Status::ok && result.status == Status::incomplete ? result.status : written;
 }
 
 }  // namespace
 
 void write_advice(const std::string& folder, const std::string& table, const Row& header,
-                  const ResultRows& rows, const std::vector<std::string>& input_nodes, Journal& journal) {
-  journal.info("Start analyzing the comparison results: \"'" + table + "'\" .");
-  const Advice advice = advise(header, rows, input_nodes, journal);
-  journal.info("Comparison result analysis is over.");
-  journal.info("The summary of the expert advice is as follows: ");
+                  const ResultRows& rows, const std::vector<std::string>& input_nodes, Log& log) {
+  log.info("Start analyzing the comparison results: \"'" + table + "'\" .");
+  const Advice advice = advise(header, rows, input_nodes, log);
+  log.info("Comparison result analysis is over.");
+  log.info("The summary of the expert advice is as follows: ");
   std::string text;
   for (const std::string& line : advice.lines()) {
-    journal.info(line);
+    log.info(line);
     text += line + "\n";
   }
   const std::string path = folder + "/advisor_summary.txt";
   if (const auto written = write_file_atomic(path, text, kResultMode); !written)
-    journal.error("Failed to save the advisor summary, the reason is " + written.error().message() + ".");
+    log.error("Failed to save the advisor summary, the reason is " + written.error().message() + ".");
   else
-    journal.info("The advisor summary (.txt) is saved in: \"'" + path + "'\" .");
+    log.info("The advisor summary (.txt) is saved in: \"'" + path + "'\" .");
 }
 
 Outcome<Status> compare_folders(const CompareArguments& arguments, const std::string& file_prefix) {
-  Journal journal;
+  Log log;
   const bool is_single = arguments.op && !arguments.op->empty();
   if (is_single && !is_leader(arguments)) return Status::ok;
-  const auto setup = prepare_comparison(arguments, journal);
-  print_journal(journal);
+  const auto setup = prepare_comparison(arguments, log);
+  log.print();
   if (!setup) return setup.failure();
   const auto way = arguments.maps ? map_all : compare_all;
-  const Status status =
-      is_single ? compare_single_operator(**setup, journal) : way(**setup, file_prefix, journal);
-  print_journal(journal);
+  const Status status = is_single ? compare_single_operator(**setup, log) : way(**setup, file_prefix, log);
+  log.print();
   return status;
 }
 

@@ -12,12 +12,16 @@
 #include "base/file_replacement.h"
 #include "format/tensors/npy.h"
 #include "math/layout/strided_copy.h"
+#include "msaccucmp/judge/result_table.h"
+#include "msaccucmp/log.h"
+#include "msaccucmp/paths.h"
+#include "msaccucmp/plugins/algorithm_plugin.h"
 #include "msaccucmp/read/dump_folder.h"
 #include "msaccucmp/read/torch_dump.h"
+#include "msaccucmp/shape_text.h"
 #include "msaccucmp/verbs/compare.h"
 #include "msaccucmp/verbs/compare_work.h"
 #include "msaccucmp/write/result_csv.h"
-#include "msaccucmp/write/result_table.h"
 
 namespace opdump::msaccucmp {
 namespace {
@@ -61,7 +65,7 @@ std::string digest_of_calls(const TorchDump& mine, const TorchDump& golden) {
 }
 
 // A tensor as its strides arrange it, which the file keeps in an attribute.
-Outcome<TensorData> arranged(const H5Dataset& dataset, TensorData data, Journal& journal) {
+Outcome<TensorData> arranged(const H5Dataset& dataset, TensorData data, Log& log) {
   const auto device = dataset.find_number("DeviceType");
   const auto strides = std::ranges::find(dataset.attributes, "Stride", &format::H5Attribute::name);
   if ((device != kCpuDevice && device != kGpuDevice) || strides == dataset.attributes.end() ||
@@ -78,12 +82,12 @@ Outcome<TensorData> arranged(const H5Dataset& dataset, TensorData data, Journal&
     view.strides.dims()[i] = strides->values[i];
   }
   if (!fits || last >= static_cast<std::int64_t>(data.count())) {
-    journal.warn("[" + dataset.path + "]:shape=" + tuple_text(data.shape) +
-                 ",stride=" + tuple_text(model::Shape(std::span(strides->values))) + ",stride is invalid");
+    log.warn("[" + dataset.path + "]:shape=" + tuple_text(data.shape) +
+             ",stride=" + tuple_text(model::Shape(std::span(strides->values))) + ",stride is invalid");
     return data;
   }
   if (view.is_contiguous()) return data;
-  OPDUMP_TRY(const auto memory, make_memory(view.byte_count(), journal));
+  OPDUMP_TRY(const auto memory, make_memory(view.byte_count(), log));
   math::copy_row_major(view, {memory.get(), view.byte_count()});
   return TensorData{data.dtype, data.shape, memory.get(), memory};
 }
@@ -94,43 +98,42 @@ class TorchComparison {
 
   Status run() {
     const auto done = compare();
-    print_journal(journal_);
+    log_.print();
     return done ? status_ : done.failure().status;
   }
 
  private:
   Done compare() {
     OPDUMP_TRY([[maybe_unused]] const std::monostate checked, check());
-    for (const std::string& path : {arguments_.mine, arguments_.golden}) warn_of_size(path, journal_);
-    journal_.info("start parse dump file!");
+    for (const std::string& path : {arguments_.mine, arguments_.golden}) warn_of_size(path, log_);
+    log_.info("start parse dump file!");
     OPDUMP_TRY([[maybe_unused]] const std::monostate begun, begin_table());
-    OPDUMP_TRY(const TorchDump mine, TorchDump::open(real_text(arguments_.mine), true, journal_));
+    OPDUMP_TRY(const TorchDump mine, TorchDump::open(real_text(arguments_.mine), true, log_));
     OPDUMP_TRY([[maybe_unused]] const std::monostate valid, check_mine(mine));
     OPDUMP_TRY(const TorchDump golden,
-               TorchDump::open(real_text(arguments_.golden), mine.has_inputs(), journal_));
-    journal_.info("pytorch precision compare start!");
-    print_journal(journal_);
+               TorchDump::open(real_text(arguments_.golden), mine.has_inputs(), log_));
+    log_.info("pytorch precision compare start!");
+    log_.print();
     const TorchPairing pairing(mine, golden);
     status_ = compare_calls(mine, golden, pairing);
     if (!is_leader(arguments_)) return std::monostate{};
     pairing.visit_unmatched([&](const TorchPairing::Unmatched& lost) {
-      rows_.add(failed_row({std::to_string(lost.order), lost.op, "NaN", lost.path}, lost.message, journal_));
+      rows_.add(failed_row({std::to_string(lost.order), lost.op, "NaN", lost.path}, lost.message, log_));
     });
     return write(mine, golden);
   }
 
   Done check() {
     output_ = real_text(arguments_.output);
-    if (const Status status = check_output_directory(output_, journal_); status != Status::ok)
-      return Failure{status, ""};
-    OPDUMP_TRY(Plugins plugins, find_plugins(arguments_, false, journal_));
+    if (const Status status = check_output(output_, log_); status != Status::ok) return Failure{status, ""};
+    OPDUMP_TRY(Plugins plugins, find_plugins(arguments_.custom, arguments_.algorithms, false, log_));
     OPDUMP_TRY(algorithms_, AlgorithmSet::select({arguments_.algorithms, arguments_.algorithm_options,
                                                   std::move(plugins.algorithms)},
-                                                 journal_));
+                                                 log_));
     if (arguments_.fusion.empty() && arguments_.quant_fusion.empty() && arguments_.custom.empty() &&
         !arguments_.op && arguments_.version == 2 && !arguments_.maps)
       return std::monostate{};
-    return journal_.fail(
+    return log_.fail(
         Status::invalid_parameter,
         "The argument [-f|-q|-c|-op|-map|-v] is not supported in pytorch precision comparison scenarios.");
   }
@@ -143,11 +146,11 @@ class TorchComparison {
 
   Done check_mine(const TorchDump& mine) {
     if (mine.tensor_count() == 0) {
-      journal_.warn("my dump file is empty!");
+      log_.warn("my dump file is empty!");
       return Failure{Status::invalid_dump, ""};
     }
     if (mine.device() == kNpuDevice) return std::monostate{};
-    return journal_.fail(
+    return log_.fail(
         Status::invalid_dump,
         "My dump file is not the dump data of the model executed on the AI processor, please "
         "check -m param! A script that is recorded with \"opdump run --compat dumper\", or by a dumper with "
@@ -161,26 +164,26 @@ class TorchComparison {
     work.bytes_of = [&](std::size_t i) { return mine.call(i).stored_bytes; };
     work.compare = [&](std::size_t i) {
       GroupResult result;
-      compare_call(mine, golden, pairing, mine.call(i), result.rows, result.journal);
+      compare_call(mine, golden, pairing, mine.call(i), result.rows, result.log);
       return result;
     };
     work.give_up = [&](std::size_t i, const std::string& why) {
       GroupResult result;
       const TorchCall call = mine.call(i);
-      add_failed({std::to_string(call.order), call.op, "NaN", "NaN"}, why, result.rows, result.journal);
+      add_failed({std::to_string(call.order), call.op, "NaN", "NaN"}, why, result.rows, result.log);
       return result;
     };
     auto result = run_work(work, arguments_.share);
-    if (!result) return journal_.fail(Status::open_file, result.error().message()).status;
+    if (!result) return log_.fail(Status::open_file, result.error().message()).status;
     rows_ = std::move(result->rows);
     return result->status;
   }
 
   void compare_call(const TorchDump& mine, const TorchDump& golden, const TorchPairing& pairing,
-                    const TorchCall& call, std::vector<PackedRow>& rows, Journal& journal) {
+                    const TorchCall& call, std::vector<PackedRow>& rows, Log& log) {
     const std::string order = std::to_string(call.order);
-    journal.info("[" + call.op + "] Start to compare \"/" + call.op + "/" + order + "\".");
-    if (call.is_empty()) return journal.warn("[" + call.op + "] has no comparable data.");
+    log.info("[" + call.op + "] Start to compare \"/" + call.op + "/" + order + "\".");
+    if (call.is_empty()) return log.warn("[" + call.op + "] has no comparable data.");
     std::vector<PackedRow> made;
     bool has_match = false;
     for (std::size_t i = call.begin; i < call.end; ++i) {
@@ -188,36 +191,35 @@ class TorchComparison {
       const auto counterpart = pairing.golden_of(call, tensor);
       has_match = has_match || counterpart;
       if (counterpart) {
-        compare_tensors(mine, golden, {call, tensor, *counterpart}, made, journal);
+        compare_tensors(mine, golden, {call, tensor, *counterpart}, made, log);
         continue;
       }
       const std::string message = "No data match with " + tensor.path + " in golden dump data.";
-      if (pairing.has_golden(call)) journal.warn(message);
-      add_failed({order, call.op, tensor.path, "NaN"}, message, made, journal);
+      if (pairing.has_golden(call)) log.warn(message);
+      add_failed({order, call.op, tensor.path, "NaN"}, message, made, log);
     }
     if (!has_match) {
       made.clear();
       add_failed({order, call.op, "NaN", "NaN"}, "No data match with op:" + call.op + " in golden dump data.",
-                 made, journal);
+                 made, log);
     }
     std::ranges::move(made, std::back_inserter(rows));
   }
 
   void compare_tensors(const TorchDump& mine, const TorchDump& golden, const Pair& pair,
-                       std::vector<PackedRow>& rows, Journal& journal) {
+                       std::vector<PackedRow>& rows, Log& log) {
     const Row begin = {std::to_string(pair.call.order), pair.call.op, pair.mine.path, pair.golden.path};
-    auto row = measured(mine, golden, pair, begin, journal);
-    if (!row) return add_failed(begin, row.failure().message, rows, journal);
-    tell(*row, journal);
+    auto row = measured(mine, golden, pair, begin, log);
+    if (!row) return add_failed(begin, row.failure().message, rows, log);
+    report_row(*row, log);
     rows.emplace_back(*row);
   }
 
-  Outcome<Row> measured(const TorchDump& mine, const TorchDump& golden, const Pair& pair, Row row,
-                        Journal& journal) {
-    OPDUMP_TRY([[maybe_unused]] const std::monostate same, check_types(pair.mine, pair.golden, journal));
-    OPDUMP_TRY(const TensorData left, mine.read(pair.mine, journal));
-    OPDUMP_TRY(TensorData right, golden.read(pair.golden, journal));
-    OPDUMP_TRY(right, arranged(pair.golden, std::move(right), journal));
+  Outcome<Row> measured(const TorchDump& mine, const TorchDump& golden, const Pair& pair, Row row, Log& log) {
+    OPDUMP_TRY([[maybe_unused]] const std::monostate same, check_types(pair.mine, pair.golden, log));
+    OPDUMP_TRY(const TensorData left, mine.read(pair.mine, log));
+    OPDUMP_TRY(TensorData right, golden.read(pair.golden, log));
+    OPDUMP_TRY(right, arranged(pair.golden, std::move(right), log));
     if (left.count() != right.count()) {
       Failure failure{Status::invalid_shape,
                       "[" + pair.call.op +
@@ -226,11 +228,11 @@ class TorchComparison {
                           std::to_string(right.count()) +
                           "). Please check the batch of the dump data or the shape may be changed due to "
                           "optimization."};
-      journal.warn(failure.message);
+      log.warn(failure.message);
       return failure;
     }
     const PairFacts facts{pair.mine.path, pair.golden.path, is_scalar_shape(left.shape)};
-    OPDUMP_TRY(const AlgorithmResults results, algorithms_.measure(left, right, facts, 0, 1, journal));
+    OPDUMP_TRY(const AlgorithmResults results, algorithms_.measure(left, right, facts, 0, 1, log));
     row.push_back(left.numpy_name());
     row.push_back(shape_cell(left.shape));
     row.insert(row.end(), results.values.begin(), results.values.end());
@@ -238,7 +240,7 @@ class TorchComparison {
     return row;
   }
 
-  Done check_types(const H5Dataset& mine, const H5Dataset& golden, Journal& journal) {
+  Done check_types(const H5Dataset& mine, const H5Dataset& golden, Log& log) {
     const auto left = mine.find_number("DataType"), right = golden.find_number("DataType");
     if (left && left == right) return std::monostate{};
     for (const auto& type : {left, right})
@@ -247,29 +249,29 @@ class TorchComparison {
     const std::string info = "my dump data path is " + mine.path + ", the data type of both sides is(" +
                              std::string(type_name(*left)) + "," + std::string(type_name(*right)) + ").";
     if (comparable_type(*left) == comparable_type(*right)) {
-      journal.info("The DataType on both sides are Compatible, " + info);
+      log.info("The DataType on both sides are Compatible, " + info);
       return std::monostate{};
     }
     Failure failure{Status::invalid_dump, "The DataType on both sides are different, " + info};
-    journal.warn(failure.message);
+    log.warn(failure.message);
     return failure;
   }
 
-  void add_failed(Row row, const std::string& message, std::vector<PackedRow>& rows, Journal& journal) {
-    rows.emplace_back(failed_row(std::move(row), message, journal));
+  void add_failed(Row row, const std::string& message, std::vector<PackedRow>& rows, Log& log) {
+    rows.emplace_back(failed_row(std::move(row), message, log));
   }
 
-  Row failed_row(Row row, const std::string& message, Journal& journal) const {
+  Row failed_row(Row row, const std::string& message, Log& log) const {
     row.insert(row.end(), {"NaN", "NaN"});
     const std::vector<std::string> values = algorithms_.failed_values();
     row.insert(row.end(), values.begin(), values.end());
     row.push_back(message);
-    tell(row, journal);
+    report_row(row, log);
     return row;
   }
 
-  static void tell(const Row& row, Journal& journal) {
-    journal.info("[" + row[1] + ":" + row[0] + "] Result: " + join(row, " "));
+  static void report_row(const Row& row, Log& log) {
+    log.info("[" + row[1] + ":" + row[0] + "] Result: " + join(row, " "));
   }
 
   Row header() const {
@@ -282,18 +284,18 @@ class TorchComparison {
   Done write(const TorchDump& mine, const TorchDump& golden) {
     OPDUMP_TRY([[maybe_unused]] const std::monostate written, write_table());
     const std::string path = base_ + ".csv";
-    warn_of_size(path, journal_);
-    journal_.info("The comparison result have been written to \"'" + path + "'\".");
+    warn_of_size(path, log_);
+    log_.info("The comparison result have been written to \"'" + path + "'\".");
     if (arguments_.post_process == 1)
       if (const auto written = write_bad(base_ + "_filtered", mine, golden); !written)
-        journal_.error("Failed to filtering pytorch compare result!, " + written.error().message());
-    if (arguments_.advises) write_advice(output_, path, header(), rows_, {}, journal_);
+        log_.error("Failed to filtering pytorch compare result!, " + written.error().message());
+    if (arguments_.advises) write_advice(output_, path, header(), rows_, {}, log_);
     return std::monostate{};
   }
 
   Done write_table() {
     if (const auto written = write_rows(base_ + ".csv"); !written)
-      return journal_.fail(Status::open_file, written.error().message());
+      return log_.fail(Status::open_file, written.error().message());
     return std::monostate{};
   }
 
@@ -331,7 +333,7 @@ class TorchComparison {
   Result<> write_tensor(const std::string& folder, const TorchDump& dump, const std::string& path) {
     const auto dataset = dump.find_tensor(path);
     if (!dataset || path.find("/../") != std::string::npos || path.ends_with("/..")) return ok();
-    const auto data = dump.read(*dataset, journal_);
+    const auto data = dump.read(*dataset, log_);
     if (!data) return ok();
     const fs::path file = folder + path + ".npy";
     OPDUMP_CHECK_OK(make_directories(file.parent_path(), kFolderMode));
@@ -344,7 +346,7 @@ class TorchComparison {
   }
 
   const CompareArguments& arguments_;
-  Journal journal_;
+  Log log_;
   std::string output_, base_;  // the directory, and the table's path up to ".csv"
   AlgorithmSet algorithms_;
   ResultRows rows_;

@@ -7,6 +7,8 @@
 #include "base/text.h"
 #include "base/worker_pool.h"
 #include "format/graphs/fusion_json.h"
+#include "msaccucmp/log.h"
+#include "msaccucmp/paths.h"
 #include "msaccucmp/read/rules_text.h"
 
 namespace opdump::msaccucmp {
@@ -15,37 +17,34 @@ using Done = Outcome<std::monostate>;
 
 constexpr std::int64_t kLeastLines = 10000, kMostLines = 1000000, kMostTop = 10000;
 
-Failure tell_no_room(const Error& error, Journal& journal) {
-  return journal.fail(Status::open_file, error.message());
-}
+Failure report_no_room(const Error& error, Log& log) { return log.fail(Status::open_file, error.message()); }
 
-Outcome<FusionRules> read_rules(const std::string& path, Journal& journal) {
-  warn_of_size(path, journal);
+Outcome<FusionRules> read_rules(const std::string& path, Log& log) {
+  warn_of_size(path, log);
   auto text = RulesText::read(path);
-  if (!text) return journal.fail(Status::open_file, text.error().message());
+  if (!text) return log.fail(Status::open_file, text.error().message());
   FusionRules rules;
   const auto read = format::decode_fusion_json(
       text->text(), path,
       [&](std::size_t graph, format::FusionOp op) { return rules.add(graph, std::move(op)); });
-  if (!read) return tell_bad_rules(read.error(), journal);
+  if (!read) return report_bad_rules(read.error(), log);
   text = RulesText();  // what was read of it counts as memory
-  if (const auto finished = rules.finish(); !finished) return tell_no_room(finished.error(), journal);
-  if (const auto done = rules.filter_quantised(journal); !done) return tell_no_room(done.error(), journal);
+  if (const auto finished = rules.finish(); !finished) return report_no_room(finished.error(), log);
+  if (const auto done = rules.filter_quantised(log); !done) return report_no_room(done.error(), log);
   return rules;
 }
 
 // Rules, or says why there are none.
-Outcome<FusionRules> checked(Result<FusionRules> rules, Journal& journal) {
+Outcome<FusionRules> checked(Result<FusionRules> rules, Log& log) {
   if (rules) return std::move(*rules);
-  return tell_no_room(rules.error(), journal);
+  return report_no_room(rules.error(), log);
 }
 
 // What must be given and what must not for a pair of kinds of dumps (cann.md 4.4).
 class KindCheck {
  public:
-  KindCheck(const CompareArguments& arguments, const DumpFolder& mine, const DumpFolder& golden,
-            Journal& journal)
-      : arguments_(arguments), mine_(mine), golden_(golden), journal_(journal) {}
+  KindCheck(const CompareArguments& arguments, const DumpFolder& mine, const DumpFolder& golden, Log& log)
+      : arguments_(arguments), mine_(mine), golden_(golden), log_(log) {}
 
   Done check() const {
     if (mine_.kind() == DumpKind::original) return impossible();
@@ -54,8 +53,8 @@ class KindCheck {
 
  private:
   Failure fail(Status status, std::string_view what) const {
-    return journal_.fail(status, "When the left " + mine_.description() + " and the right " +
-                                     golden_.description() + ", " + std::string(what) + ".");
+    return log_.fail(status, "When the left " + mine_.description() + " and the right " +
+                                 golden_.description() + ", " + std::string(what) + ".");
   }
   Failure impossible() const { return fail(Status::dump_kind, "this scenario cannot be compared"); }
   Failure misses(std::string_view option, Status status = Status::invalid_parameter) const {
@@ -97,14 +96,12 @@ class KindCheck {
   const CompareArguments& arguments_;
   const DumpFolder& mine_;
   const DumpFolder& golden_;
-  Journal& journal_;
+  Log& log_;
 };
 
 class Preparation {
  public:
-  Preparation(const CompareArguments& arguments, Journal& journal) : journal_(journal) {
-    setup_->arguments = arguments;
-  }
+  Preparation(const CompareArguments& arguments, Log& log) : log_(log) { setup_->arguments = arguments; }
 
   Outcome<std::unique_ptr<CompareSetup>> prepare() {
     for (const auto step :
@@ -125,29 +122,28 @@ class Preparation {
     if (is_single()) {
       OPDUMP_TRY([[maybe_unused]] const std::monostate numbers, check_numbers());
     }
-    OPDUMP_TRY(setup_->plugins, find_plugins(arguments(), true, journal_));
+    OPDUMP_TRY(setup_->plugins, find_plugins(arguments().custom, arguments().algorithms, true, log_));
     OPDUMP_TRY(
         setup_->algorithms,
         AlgorithmSet::select(
-            {arguments().algorithms, arguments().algorithm_options, setup_->plugins.algorithms}, journal_));
+            {arguments().algorithms, arguments().algorithm_options, setup_->plugins.algorithms}, log_));
     const auto is_given = [](const std::optional<std::string>& text) { return text && !text->empty(); };
     if (is_given(arguments().range) || is_given(arguments().select)) {
-      OPDUMP_TRY(setup_->choice, parse_choice(arguments(), journal_));
+      OPDUMP_TRY(setup_->choice, parse_choice(arguments(), log_));
     }
     return std::monostate{};
   }
 
   Done check_numbers() {
     if (const auto lines = arguments().max_lines; lines && (*lines < kLeastLines || *lines > kMostLines)) {
-      journal_.error("The --max_line argument index (" + std::to_string(*lines) +
-                     ") is out of range 10000 - 1000000. Please check the index.");
+      log_.error("The --max_line argument index (" + std::to_string(*lines) +
+                 ") is out of range 10000 - 1000000. Please check the index.");
       return Failure{Status::invalid_parameter, ""};
     }
     for (const auto& index : {arguments().output_index, arguments().input_index})
       if (index && !index->empty() && !is_digits(*index))
-        return journal_.fail(
-            Status::invalid_parameter,
-            "The detail index '" + *index + "' is invalid. It only supports 'natural number'.");
+        return log_.fail(Status::invalid_parameter,
+                         "The detail index '" + *index + "' is invalid. It only supports 'natural number'.");
     return std::monostate{};
   }
 
@@ -156,7 +152,7 @@ class Preparation {
          {&setup_->arguments.fusion, &setup_->arguments.quant_fusion, &setup_->arguments.no_fusion}) {
       if (path->empty()) continue;
       *path = real_text(*path);
-      if (const Status status = check_input_path(*path, PathKind::file, journal_); status != Status::ok)
+      if (const Status status = check_path(*path, PathKind::file, log_); status != Status::ok)
         return Failure{status, ""};
     }
     return std::monostate{};
@@ -169,18 +165,18 @@ class Preparation {
              std::string_view("_\\./:()=-").find(c) != std::string_view::npos;
     });
     if (!is_plain)
-      return journal_.fail(Status::invalid_parameter, "The name '" + *arguments().op +
-                                                          "' is invalid. It only supports "
-                                                          "'\"A-Za-z0-9_\\./:()=-\"'.");
+      return log_.fail(Status::invalid_parameter, "The name '" + *arguments().op +
+                                                      "' is invalid. It only supports "
+                                                      "'\"A-Za-z0-9_\\./:()=-\"'.");
     const std::int64_t count = arguments().top_count;
     if (count >= 1 && count <= kMostTop) return std::monostate{};
-    return journal_.fail(Status::out_of_bounds, "The top n index (" + std::to_string(count) +
-                                                    ") is out of range [1, 10000]. Please check the index.");
+    return log_.fail(Status::out_of_bounds, "The top n index (" + std::to_string(count) +
+                                                ") is out of range [1, 10000]. Please check the index.");
   }
 
   Done make_output() {
     setup_->output = real_text(arguments().output);
-    const Status status = check_output_directory(setup_->output, journal_);
+    const Status status = check_output(setup_->output, log_);
     if (status != Status::ok) return Failure{status, ""};
     return std::monostate{};
   }
@@ -189,21 +185,21 @@ class Preparation {
   template <typename T>
   struct Input {
     std::optional<Outcome<T>> value;
-    Journal journal;
+    Log log;
 
-    // What was said is told now.
-    Outcome<T> take(Journal& to) {
-      journal.visit([&](const Journal::Line& line) { to.add(line.severity, line.text); });
-      journal.clear();
+    // Its lines go to the log now.
+    Outcome<T> take(Log& to) {
+      for (const LogLine& line : log.lines()) to.add(line.severity, line.text);
+      log.clear();
       return std::move(*value);
     }
   };
 
-  Outcome<DumpFolder> scan(const std::string& text, Journal& journal) const {
+  Outcome<DumpFolder> scan(const std::string& text, Log& log) const {
     const std::string path = real_text(text);
-    if (const Status status = check_input_path(path, PathKind::directory, journal); status != Status::ok)
+    if (const Status status = check_path(path, PathKind::directory, log); status != Status::ok)
       return Failure{status, ""};
-    return DumpFolder::scan(path, arguments().in_slices, !arguments().fusion.empty(), journal);
+    return DumpFolder::scan(path, arguments().in_slices, !arguments().fusion.empty(), log);
   }
 
   const std::string& first_rules() const {
@@ -215,28 +211,27 @@ class Preparation {
     Input<DumpFolder> mine, golden;
     const unsigned threads = arguments().share == nullptr ? 0 : arguments().share->threads;
     parallel_for(3, threads, [&](std::size_t i) {
-      if (i == 0 && setup_->has_rules) rules_.value = read_rules(first_rules(), rules_.journal);
-      if (i == 1) mine.value = scan(arguments().mine, mine.journal);
-      if (i == 2) golden.value = scan(arguments().golden, golden.journal);
+      if (i == 0 && setup_->has_rules) rules_.value = read_rules(first_rules(), rules_.log);
+      if (i == 1) mine.value = scan(arguments().mine, mine.log);
+      if (i == 2) golden.value = scan(arguments().golden, golden.log);
     });
-    OPDUMP_TRY(setup_->mine, mine.take(journal_));
-    OPDUMP_TRY(setup_->golden, golden.take(journal_));
+    OPDUMP_TRY(setup_->mine, mine.take(log_));
+    OPDUMP_TRY(setup_->golden, golden.take(log_));
     if (setup_->mine.files().first_path().ends_with(".npy")) setup_->arguments.detects_overflow = false;
-    return KindCheck(arguments(), setup_->mine, setup_->golden, journal_).check();
+    return KindCheck(arguments(), setup_->mine, setup_->golden, log_).check();
   }
 
   Done make_rules() {
     const std::string& quantised = arguments().quant_fusion;
     if (!setup_->has_rules) return std::monostate{};
-    OPDUMP_TRY(setup_->rules, rules_.take(journal_));
+    OPDUMP_TRY(setup_->rules, rules_.take(log_));
     if (arguments().fusion.empty()) return std::monostate{};
     if (!quantised.empty()) {
-      OPDUMP_TRY(const FusionRules other, read_rules(quantised, journal_));
-      OPDUMP_TRY(setup_->rules,
-                 checked(merge_quantised(std::move(setup_->rules), other, journal_), journal_));
+      OPDUMP_TRY(const FusionRules other, read_rules(quantised, log_));
+      OPDUMP_TRY(setup_->rules, checked(merge_quantised(std::move(setup_->rules), other, log_), log_));
     } else if (!arguments().no_fusion.empty()) {
-      OPDUMP_TRY(const FusionRules other, read_rules(arguments().no_fusion, journal_));
-      OPDUMP_TRY(setup_->rules, checked(merge_unfused(setup_->rules, other, journal_), journal_));
+      OPDUMP_TRY(const FusionRules other, read_rules(arguments().no_fusion, log_));
+      OPDUMP_TRY(setup_->rules, checked(merge_unfused(setup_->rules, other, log_), log_));
     }
     return std::monostate{};
   }
@@ -246,32 +241,32 @@ class Preparation {
     const FusionRules& rules = setup_->rules;
     const std::uint32_t count = rules.op_count();
     const std::int64_t last = count == 0 ? 0 : rules.sequence_of(rules.in_sequence(count - 1));
-    const Status status = check_choice(*setup_->choice, last, journal_);
+    const Status status = check_choice(*setup_->choice, last, log_);
     if (status != Status::ok) return Failure{status, ""};
     return std::monostate{};
   }
 
-  Journal& journal_;
+  Log& log_;
   std::unique_ptr<CompareSetup> setup_ = std::make_unique<CompareSetup>();
   Input<FusionRules> rules_;
 };
 
 }  // namespace
 
-Failure tell_bad_rules(const Error& error, Journal& journal) {
-  if (error.code() == Code::io || error.code() == Code::limit) return tell_no_room(error, journal);
+Failure report_bad_rules(const Error& error, Log& log) {
+  if (error.code() == Code::io || error.code() == Code::limit) return report_no_room(error, log);
   if (error.code() == Code::not_found)
-    journal.warn(error.message());
+    log.warn(error.message());
   else
-    journal.error(error.message());
+    log.error(error.message());
   return Failure{Status::invalid_json, ""};
 }
 
-bool CompareSetup::tells_sequence() const { return arguments.range || arguments.select; }
+bool CompareSetup::has_sequence() const { return arguments.range || arguments.select; }
 
 GroupComparison CompareSetup::comparison(std::size_t tasks) const {
   TableColumns columns;
-  columns.has_sequence = tells_sequence();
+  columns.has_sequence = has_sequence();
   columns.has_overflow = arguments.detects_overflow;
   columns.has_my_address = !mine.holds_npy();
   columns.has_golden_address = !golden.holds_npy();
@@ -288,9 +283,8 @@ GroupComparison CompareSetup::comparison(std::size_t tasks) const {
           static_cast<unsigned>(std::max<std::size_t>(1, cores / std::clamp<std::size_t>(tasks, 1, cores)))};
 }
 
-Outcome<std::unique_ptr<CompareSetup>> prepare_comparison(const CompareArguments& arguments,
-                                                          Journal& journal) {
-  return Preparation(arguments, journal).prepare();
+Outcome<std::unique_ptr<CompareSetup>> prepare_comparison(const CompareArguments& arguments, Log& log) {
+  return Preparation(arguments, log).prepare();
 }
 
 }  // namespace opdump::msaccucmp

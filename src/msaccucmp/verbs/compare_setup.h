@@ -7,6 +7,8 @@
 #include <string>
 
 #include "msaccucmp/judge/group_compare.h"
+#include "msaccucmp/log.h"
+#include "msaccucmp/plugins/algorithm_plugin.h"
 #include "msaccucmp/read/dump_folder.h"
 #include "msaccucmp/verbs/compare.h"
 
@@ -23,7 +25,7 @@ struct CompareSetup {
   bool has_rules = false;  // false: two runs on the accelerator, joined by the names of their files
 
   // Whether the tables have a column for the operator's number: -r or -s is given, be it empty.
-  bool tells_sequence() const;
+  bool has_sequence() const;
 
   // How a pair is compared; `tasks` are the pieces of work that are done at once.
   GroupComparison comparison(std::size_t tasks) const;
@@ -31,13 +33,12 @@ struct CompareSetup {
 
 // Does all that comes before comparing, in the original's order, and says what is wrong. Failures: all that
 // arguments, paths, folders and rules can cause.
-Outcome<std::unique_ptr<CompareSetup>> prepare_comparison(const CompareArguments& arguments,
-                                                          Journal& journal);
+Outcome<std::unique_ptr<CompareSetup>> prepare_comparison(const CompareArguments& arguments, Log& log);
 
 // Says why a file of rules cannot be used: what is missing is a warning, what is wrong an error.
-Failure tell_bad_rules(const Error& error, Journal& journal);
+Failure report_bad_rules(const Error& error, Log& log);
 
 // -op: one tensor, element by element, as files in the output directory.
-Status compare_single_operator(const CompareSetup& setup, Journal& journal);
+Status compare_single_operator(const CompareSetup& setup, Log& log);
 
 }  // namespace opdump::msaccucmp

@@ -11,6 +11,8 @@
 #include "math/convert.h"
 #include "msaccucmp/judge/element_errors.h"
 #include "msaccucmp/judge/overflow.h"
+#include "msaccucmp/log.h"
+#include "msaccucmp/shape_text.h"
 #include "msaccucmp/verbs/compare.h"
 #include "msaccucmp/verbs/compare_setup.h"
 #include "msaccucmp/write/detail_files.h"
@@ -42,9 +44,9 @@ std::string with_blanks(std::string text) {
 
 class SingleOperator {
  public:
-  SingleOperator(const CompareSetup& setup, Journal& journal)
+  SingleOperator(const CompareSetup& setup, Log& log)
       : setup_(setup),
-        journal_(journal),
+        log_(log),
         op_(*setup.arguments.op),
         is_input_(!setup.arguments.input_index.value_or("").empty()),
         index_(index_of(setup.arguments)),
@@ -55,7 +57,7 @@ class SingleOperator {
     if (!detail) return detail.failure().status;
     const auto written = write(*detail);
     if (!written) {
-      journal_.error("Failed to write detail info. " + written.error().message());
+      log_.error("Failed to write detail info. " + written.error().message());
       return Status::write_file;
     }
     return Status::ok;
@@ -72,7 +74,7 @@ class SingleOperator {
   std::string side() const { return is_input_ ? "input" : "output"; }
   std::string tensor_name() const { return op_ + ":" + side() + ":" + std::to_string(index_); }
 
-  Failure fail(Status status, std::string message) { return journal_.fail(status, std::move(message)); }
+  Failure fail(Status status, std::string message) { return log_.fail(status, std::move(message)); }
 
   Done check_index(const std::string& op, std::size_t count) {
     if (index_ < count) return std::monostate{};
@@ -81,14 +83,14 @@ class SingleOperator {
                                            "). Please check the index.");
   }
 
-  void say_start() { journal_.info("[" + op_ + "] Start to compare detail for " + tensor_name() + "."); }
+  void say_start() { log_.info("[" + op_ + "] Start to compare detail for " + tensor_name() + "."); }
 
   Outcome<Detail> find_by_rules() {
     const auto group = setup_.rules.find_group(op_);
     if (!group)
       return fail(Status::invalid_parameter, "There is no \"" + op_ + "\" in the fusion rule file.");
     if (setup_.arguments.detects_overflow) {
-      OPDUMP_TRY([[maybe_unused]] const std::monostate told, tell_overflow());
+      OPDUMP_TRY([[maybe_unused]] const std::monostate reported, report_overflow());
     }
     say_start();
     const auto rule = setup_.rules.find(op_);
@@ -110,25 +112,25 @@ class SingleOperator {
   Outcome<DumpedOperator> read_mine(const RuleOp& rule, std::span<const RuleOp> group) {
     std::optional<std::int64_t> output;
     if (setup_.mine.kind() == DumpKind::quantised) output = 0;
-    auto dumped = read_operator(setup_.mine, op_, output, journal_);
+    auto dumped = read_operator(setup_.mine, op_, output, log_);
     if (!dumped) {
-      if (dumped.failure().status == Status::no_dump_file) journal_.error(no_dump_message(rule.op));
+      if (dumped.failure().status == Status::no_dump_file) log_.error(no_dump_message(rule.op));
       return dumped.take_error();
     }
     OPDUMP_TRY([[maybe_unused]] const std::monostate fits,
                check_index(op_, is_input_ ? dumped->inputs.size() : dumped->outputs.size()));
-    if (!is_input_ && relation_of(group) == Relation::l1) tell_whole_output(group);
+    if (!is_input_ && relation_of(group) == Relation::l1) report_whole_output(group);
     return std::move(*dumped);
   }
 
   // Of operators that share the first-level buffer the last one's output is whole.
-  void tell_whole_output(std::span<const RuleOp> group) {
-    const auto sorted = by_time(setup_.comparison(1), group, journal_);
+  void report_whole_output(std::span<const RuleOp> group) {
+    const auto sorted = by_time(setup_.comparison(1), group, log_);
     if (sorted.empty() || sorted.back().rule->op.name == op_) return;
     const std::string& last = sorted.back().rule->op.name;
-    journal_.warn("The dump data of " + op_ +
-                  " is incomplete, the comparison may be far away. The dump data of " + last +
-                  " may be complete, It is best to use " + last + " for comparison.");
+    log_.warn("The dump data of " + op_ +
+              " is incomplete, the comparison may be far away. The dump data of " + last +
+              " may be complete, It is best to use " + last + " for comparison.");
   }
 
   Outcome<Detail> match(const RuleOp& rule, std::span<const RuleOp> group, const DumpedTensor& mine,
@@ -136,8 +138,7 @@ class SingleOperator {
     const GroupComparison comparison = setup_.comparison(1);
     auto golden = find_golden(comparison, rule);
     if (!golden) {
-      if (golden.failure().status == Status::no_dump_file)
-        journal_.error(no_golden_message(op_, tensor_name()));
+      if (golden.failure().status == Status::no_dump_file) log_.error(no_golden_message(op_, tensor_name()));
       return golden.take_error();
     }
     if (golden->origin.shape.empty() && needs_shape(mine.format))
@@ -146,10 +147,9 @@ class SingleOperator {
     detail.axes = mine.format == model::Format::fractal_z ? spaced(golden->origin.format) : axes_of(mine);
     const bool is_unchanged = setup_.mine.kind() == DumpKind::quantised;
     auto pair = match_layouts(
-        {op_, mine, golden->tensor, golden->origin, true, is_unchanged, comparison.plugin}, journal_);
+        {op_, mine, golden->tensor, golden->origin, true, is_unchanged, comparison.plugin}, log_);
     if (!pair) {
-      if (pair.failure().status == Status::fractal_nz)
-        journal_.error("[" + op_ + "] " + pair.failure().message);
+      if (pair.failure().status == Status::fractal_nz) log_.error("[" + op_ + "] " + pair.failure().message);
       return pair.take_error();
     }
     detail.mine = std::move(pair->mine);
@@ -160,15 +160,15 @@ class SingleOperator {
     return detail;
   }
 
-  // Here the original knows the shape that the rules tell only, and fails without.
+  // Here the original knows only the shape in the rules, and fails without one.
   static bool needs_shape(model::Format format) {
     return format == model::Format::fractal_nz || format == model::Format::fractal_z ||
            format == model::Format::ndc1hwc0;
   }
 
   Outcome<GoldenTensor> find_golden(const GroupComparison& comparison, const RuleOp& rule) {
-    OPDUMP_TRY(OriginTensor origin, find_origin(comparison, rule, index_, is_input_, journal_));
-    return read_golden(comparison, op_, std::move(origin), journal_);
+    OPDUMP_TRY(OriginTensor origin, find_origin(comparison, rule, index_, is_input_, log_));
+    return read_golden(comparison, op_, std::move(origin), log_);
   }
 
   static void name_operators(std::span<const RuleOp> group, Detail& detail) {
@@ -203,15 +203,15 @@ class SingleOperator {
 
   // Two runs on the accelerator: the tensors as they lie.
   Outcome<Detail> find_by_name() {
-    journal_.warn(
+    log_.warn(
         "Both the offline fusion rule file path and the quant fusion rule file path cannot be empty. Please "
         "ensure that the data is reasonable.");
     if (setup_.arguments.detects_overflow) warn_of_two_dumps();
     say_start();
     OPDUMP_TRY(const DumpedOperator mine, read_side(setup_.mine, "-m"));
     OPDUMP_TRY(const DumpedOperator golden, read_side(setup_.golden, "-g"));
-    journal_.info("My Output data path: " + mine.path);
-    journal_.info("Ground Truth data path: " + golden.path);
+    log_.info("My Output data path: " + mine.path);
+    log_.info("Ground Truth data path: " + golden.path);
     const auto& left = is_input_ ? mine.inputs : mine.outputs;
     const auto& right = is_input_ ? golden.inputs : golden.outputs;
     for (const std::size_t count : {left.size(), right.size()}) {
@@ -230,21 +230,21 @@ class SingleOperator {
   }
 
   Outcome<DumpedOperator> read_side(const DumpFolder& folder, const std::string& option) {
-    auto dumped = read_operator(folder, op_, std::nullopt, journal_);
-    if (!dumped) journal_.error("Failed to find " + op_ + " dump data from " + option + " dump data path.");
+    auto dumped = read_operator(folder, op_, std::nullopt, log_);
+    if (!dumped) log_.error("Failed to find " + op_ + " dump data from " + option + " dump data path.");
     return dumped;
   }
 
   void warn_of_two_dumps() {
-    journal_.warn("Both compare data are NPU dump data, not support overflow detection.");
+    log_.warn("Both compare data are NPU dump data, not support overflow detection.");
   }
 
-  Done tell_overflow() {
+  Done report_overflow() {
     if (setup_.mine.kind() == DumpKind::npu && setup_.golden.kind() == DumpKind::npu) {
       warn_of_two_dumps();
       return std::monostate{};
     }
-    return msaccucmp::tell_overflow(setup_.mine, op_, journal_);
+    return msaccucmp::report_overflow(setup_.mine, op_, log_);
   }
 
   // ---- files ----
@@ -260,11 +260,11 @@ class SingleOperator {
     dims.resize(std::max(dims.size(), kRank), 1);
     shape_ = model::Shape(std::span<const std::int64_t>(dims));
     if (!setup_.arguments.ignores_details) OPDUMP_CHECK_OK(write_elements(detail, errors));
-    journal_.info("[ " + std::string(50, '>') + " 100%]");
-    print_journal(journal_);
+    log_.info("[ " + std::string(50, '>') + " 100%]");
+    log_.print();
     OPDUMP_CHECK_OK(write_top(detail, errors, summary.top_absolute, "absolute", "Absolute Error"));
     OPDUMP_CHECK_OK(write_top(detail, errors, summary.top_relative, "relative", "Relative Error"));
-    journal_.info("The details result have been written to \"'" + setup_.output + "'\".");
+    log_.info("The details result have been written to \"'" + setup_.output + "'\".");
     return ok();
   }
 
@@ -276,8 +276,7 @@ class SingleOperator {
     OPDUMP_TRY(const Fd fd, files_.create_named(name));
     OPDUMP_CHECK_OK(write_all(fd, std::as_bytes(std::span(header)), name));
     OPDUMP_CHECK_OK(write_elements_of(fd, detail.mine, name));
-    journal_.info("The " + tensor_name() + " after shape conversion have been written to \"'" + name +
-                  "'\".");
+    log_.info("The " + tensor_name() + " after shape conversion have been written to \"'" + name + "'\".");
     return ok();
   }
 
@@ -315,7 +314,7 @@ class SingleOperator {
                        "\nMinRelativeError:" + format_fixed(summary.least_relative, 6) +
                        "\nMaxRelativeError:" + format_fixed(summary.most_relative, 6) + "\n";
     if (errors.are_bool()) {
-      journal_.warn("Boolean data does not support calculate Relative Error or Absolute Error!");
+      log_.warn("Boolean data does not support calculate Relative Error or Absolute Error!");
       dash_out(text, "nan");  // in names as well, as the original does
     }
     return files_.write("_summary.txt", text);
@@ -364,14 +363,14 @@ class SingleOperator {
     OPDUMP_CHECK_OK(files_.write("_" + kind + "_error_topn.csv", text));
     terminal::print("\n\n");
     OPDUMP_CHECK_OK(terminal::flush_output());
-    journal_.info(title + " TopN");
-    print_journal(journal_);
+    log_.info(title + " TopN");
+    log_.print();
     terminal::print(aligned_table(header, lines));
     return terminal::flush_output();
   }
 
   const CompareSetup& setup_;
-  Journal& journal_;
+  Log& log_;
   std::string op_;
   bool is_input_;
   std::size_t index_;
@@ -381,8 +380,8 @@ class SingleOperator {
 
 }  // namespace
 
-Status compare_single_operator(const CompareSetup& setup, Journal& journal) {
-  return SingleOperator(setup, journal).run();
+Status compare_single_operator(const CompareSetup& setup, Log& log) {
+  return SingleOperator(setup, log).run();
 }
 
 }  // namespace opdump::msaccucmp

@@ -12,6 +12,7 @@
 #include "base/packing.h"
 #include "base/scratch_vector.h"
 #include "base/worker_pool.h"
+#include "msaccucmp/log.h"
 #include "msaccucmp/verbs/compare.h"
 #include "terminal/output.h"
 #include "terminal/progress.h"
@@ -23,12 +24,12 @@ constexpr std::size_t kMostWaiting = 32 << 20;   // bytes of results whose turn 
 constexpr std::size_t kPiecesOfRound = 1 << 15;  // that several processes share at a time
 
 // A result, with what it says as it is printed.
-struct Told {
+struct PrintedResult {
   std::string text;
   GroupResult result;
 
   std::size_t size() const {
-    std::size_t bytes = sizeof(Told) + text.size();
+    std::size_t bytes = sizeof(PrintedResult) + text.size();
     for (const PackedRow& row : result.rows) bytes += sizeof(PackedRow) + row.bytes().size();
     return bytes;
   }
@@ -53,8 +54,8 @@ class OrderedResults {
   // of them must have the piece whose turn it is -- or for whoever reads the lines.
   using Finished = std::vector<std::pair<std::size_t, GroupResult>>;
   void add(Finished finished, bool may_wait) {
-    std::vector<Told> told;
-    for (auto& [i, result] : finished) told.push_back({take_text(result.journal), std::move(result)});
+    std::vector<PrintedResult> printed;
+    for (auto& [i, result] : finished) printed.push_back({result.log.take_text(), std::move(result)});
     std::unique_lock lock(mutex_);
     if (may_wait)
       has_room_.wait(lock, [&] {
@@ -63,8 +64,8 @@ class OrderedResults {
       });
     for (std::size_t n = 0; n < finished.size(); ++n) {
       const std::size_t i = finished[n].first;
-      waiting_bytes_ += told[n].size();
-      waiting_.emplace(i, std::move(told[n]));
+      waiting_bytes_ += printed[n].size();
+      waiting_.emplace(i, std::move(printed[n]));
       is_done_[i] = true;
       if (!bytes_.empty()) done_bytes_ += bytes_[i];
     }
@@ -83,12 +84,12 @@ class OrderedResults {
   void take_waiting() {
     const std::size_t before = next_;
     for (; !waiting_.empty() && waiting_.begin()->first == next_; ++next_) {
-      const Told told = std::move(waiting_.extract(waiting_.begin()).mapped());
-      waiting_bytes_ -= told.size();
-      ready_ += told.text;
-      if (merged_.status == Status::ok) merged_.status = told.result.status;
-      merged_.is_matched = merged_.is_matched || told.result.is_matched;
-      for (const PackedRow& row : told.result.rows) merged_.rows.add(row);
+      const PrintedResult printed = std::move(waiting_.extract(waiting_.begin()).mapped());
+      waiting_bytes_ -= printed.size();
+      ready_ += printed.text;
+      if (merged_.status == Status::ok) merged_.status = printed.result.status;
+      merged_.is_matched = merged_.is_matched || printed.result.is_matched;
+      for (const PackedRow& row : printed.result.rows) merged_.rows.add(row);
     }
     if (next_ != before) has_room_.notify_all();
   }
@@ -109,7 +110,7 @@ class OrderedResults {
 
   std::mutex mutex_;  // guards all below
   std::condition_variable has_room_;
-  std::map<std::size_t, Told> waiting_;  // for their turn
+  std::map<std::size_t, PrintedResult> waiting_;  // for their turn
   std::size_t waiting_bytes_ = 0;
   std::string ready_;  // in order, to be written
   bool is_writing_ = false;
@@ -144,11 +145,11 @@ void encode(std::size_t piece, const GroupResult& result, std::string& bytes) {
   out.number(result.is_matched ? 1 : 0);
   out.number(result.rows.size());
   for (const PackedRow& row : result.rows) out.text(row.bytes());
-  result.journal.visit([&](const Journal::Line& line) {
+  for (const LogLine& line : result.log.lines()) {
     out.number(1);  // there is a line
     out.signed_number(static_cast<int>(line.severity));
     out.text(line.text);
-  });
+  }
   out.number(0);
 }
 
@@ -159,13 +160,13 @@ GroupResult decode_result(Unpacker& in) {
   for (std::uint64_t left = in.number(); left > 0 && in.is_ok(); --left)
     result.rows.push_back(PackedRow::of_bytes(std::string(in.text())));
   while (in.number() != 0) {
-    const auto severity = static_cast<Journal::Severity>(in.signed_number());
-    result.journal.add(severity, std::string(in.text()));
+    const auto severity = static_cast<Severity>(in.signed_number());
+    result.log.add(severity, std::string(in.text()));
   }
   return result;
 }
 
-// Several processes do the pieces in rounds, so that what they tell each other is not too much at a time.
+// Several processes do the pieces in rounds, so that messages between them stay small.
 class SharedRun {
  public:
   SharedRun(const CompareWork& work, const group::Share& share, OrderedResults& results)

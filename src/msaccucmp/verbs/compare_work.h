@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "group/shared_work.h"
+#include "msaccucmp/failure.h"
 #include "msaccucmp/judge/group_compare.h"
 
 namespace opdump::msaccucmp {
@@ -18,7 +19,7 @@ struct CompareWork {
   std::string digest;  // of what processes must see alike to take part: names and sizes of files
   std::function<std::uint64_t(std::size_t)> bytes_of;  // a piece; empty if nobody needs to know
   std::function<GroupResult(std::size_t)> compare;     // by several threads at once
-  // What is told of a piece of which the process that had it gave no answer.
+  // The result of a piece whose process gave no answer.
   std::function<GroupResult(std::size_t, const std::string& why)> give_up;
 };
 

@@ -1,5 +1,8 @@
 // `opdump msaccucmp convert`: which files, in what order, and what becomes of their failures (cann.md 4.10).
-#include "msaccucmp/verbs/convert.h"
+#include "msaccucmp/convert/dump_file.h"
+#include "msaccucmp/log.h"
+#include "msaccucmp/paths.h"
+#include "msaccucmp/verbs/msaccucmp.h"
 
 #include <algorithm>
 #include <mutex>
@@ -8,7 +11,7 @@
 #include "base/text.h"
 #include "base/worker_pool.h"
 #include "format/tables/mapping_csv.h"
-#include "msaccucmp/verbs/conversion.h"
+#include "msaccucmp/convert/conversion.h"
 #include "terminal/progress.h"
 
 namespace opdump::msaccucmp {
@@ -46,7 +49,7 @@ Status convert_directory(const ConvertOptions& options, const fs::path& director
 Status convert_with_bar(ConvertOptions options, const fs::path& file) {
   std::error_code error;
   const std::uint64_t total = fs::file_size(file, error);
-  Log log(!error && total > kBigFile);
+  Log log(!error && total > kBigFile ? LogMode::kept : LogMode::written);
   Status status = Status::ok;
   {
     terminal::Progress progress("converting");
@@ -59,7 +62,7 @@ Status convert_with_bar(ConvertOptions options, const fs::path& file) {
     if (total <= kBigFile) options.on_written = nullptr;
     status = convert_dump_file(file, options, log).status;
   }
-  log.flush();
+  log.print();
   return status;
 }
 
@@ -79,7 +82,7 @@ struct Inputs {
   std::vector<fs::path> paths;
 };
 Inputs find_inputs(const std::string& text) {
-  Log log;
+  Log log(LogMode::written);
   if (text.find(',') == std::string::npos) {
     const fs::path path = real_path(text);
     return {text.empty() ? log.fail(Status::invalid_parameter, "The path is null.")
@@ -101,7 +104,7 @@ Inputs find_inputs(const std::string& text) {
 Status convert_all(const ParsedArguments& values, ConvertOptions options) {
   const Inputs inputs = find_inputs(values.value("-d"));
   if (inputs.status != Status::ok) return inputs.status;
-  Log log;
+  Log log(LogMode::written);
   const Status output = check_output(options.output.string(), log);
   const bool goes_on = options.is_bug_compatible && options.format;  // although nothing can be written
   if (output != Status::ok && !goes_on) return output;
@@ -212,10 +215,10 @@ Status run_convert(const ParsedArguments& values) {
   options.format->may_be_fortran = options.type == FileType::npy || options.type == FileType::msnpy ||
                                    (options.type == FileType::torch && options.is_bug_compatible);
   if (values.value("-c").empty()) return convert_all(values, std::move(options));
-  Log log;
-  const FoundPlugins found = find_format_plugins(values.value("-c"), log);
-  if (found.status != Status::ok) return found.status;
-  options.format->plugins = &found.plugins;
+  Log log(LogMode::written);
+  const auto plugins = find_format_plugins(values.value("-c"), log);
+  if (!plugins) return plugins.failure();
+  options.format->plugins = &*plugins;
   return convert_all(values, std::move(options));
 }
 

@@ -1,13 +1,14 @@
 // `opdump msaccucmp file_compare`: two .npy files by eight of the ten metrics (cann.md 4.12).
 #include <algorithm>
-#include <ctime>
 
 #include "base/file_copy.h"
 #include "base/worker_pool.h"
 #include "msaccucmp/judge/accuracy.h"
+#include "msaccucmp/log.h"
+#include "msaccucmp/paths.h"
 #include "msaccucmp/python_text.h"
 #include "msaccucmp/read/dumped_tensor.h"
-#include "msaccucmp/verbs/compare.h"
+#include "msaccucmp/shape_text.h"
 #include "msaccucmp/verbs/msaccucmp.h"
 
 namespace opdump::msaccucmp {
@@ -27,15 +28,14 @@ Status check_file(const std::string& file) {
   if (!file.ends_with(".npy"))
     return fail(Status::invalid_file_type,
                 "[file_compare] The file '" + file + "' is invalid.Only support .npy file.");
-  Log log;
+  Log log(LogMode::written);
   return check_path(file, PathKind::file, log);
 }
 
-// The array of a .npy, or nothing once it is told why not.
+// The array of a .npy; nothing if it cannot be read, once the reason is logged.
 std::optional<TensorData> read_array(const fs::path& file) {
-  Journal journal;
-  auto array = read_npy_array(file.string(), journal);
-  print_journal(journal);
+  Log log(LogMode::written);
+  auto array = read_npy_array(file.string(), log);
   if (!array) return std::nullopt;
   return std::move(*array);
 }
@@ -70,17 +70,12 @@ void say_table(const AccuracyRow& row) {
 }
 
 Status write_result(const AccuracyRow& row, const fs::path& directory) {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  ::localtime_r(&now, &local);
-  char stamp[32];
-  std::strftime(stamp, sizeof stamp, "%Y%m%d%H%M%S", &local);
   std::string text;
   for (const Accuracy metric : kMetrics) {
     const auto index = static_cast<std::size_t>(metric);
     text.append(kAccuracyNames[index]).append(": ").append(row.values[index]).append("\n");
   }
-  const fs::path path = directory / ("file_result_" + std::string(stamp) + ".txt");
+  const fs::path path = directory / ("file_result_" + time_stamp() + ".txt");
   if (auto written = write_file_atomic(path, text, 0600); !written)
     return fail(Status::write_file, "Failed to open " + in_quotes(path.string()) + ". " +
                                         python_os_error(written.error(), path) + " ");
@@ -94,7 +89,7 @@ Status run_file_compare(const ParsedArguments& values) {
   for (const std::string_view name : {"-m", "-g"})
     if (const Status status = check_file(values.value(name)); status != Status::ok) return status;
   const fs::path output = real_path(values.value("-out"));
-  Log log;
+  Log log(LogMode::written);
   if (check_output(values.value("-out"), log) != Status::ok)
     return fail(Status::invalid_path,
                 "[file_compare] The -out parameter: " + in_quotes(values.value("-out")) + " is invalid!");

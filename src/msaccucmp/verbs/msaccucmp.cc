@@ -1,5 +1,6 @@
 // The verbs of `opdump msaccucmp`: one row each.
 #include "msaccucmp/verbs/msaccucmp.h"
+#include "msaccucmp/log.h"
 
 #include <unistd.h>
 
@@ -101,91 +102,7 @@ void print_help() {
   terminal::print(kMsaccucmpHelp);
 }
 
-bool is_control(char c) { return (c >= '\0' && c < ' ') || c == '\x7f'; }
-
-// Eight characters at a time: nearly no line has one.
-bool has_control(std::string_view text) {
-  constexpr std::uint64_t kOnes = 0x0101010101010101, kTops = 0x80 * kOnes;
-  for (; text.size() >= 8; text.remove_prefix(8)) {
-    std::uint64_t eight = 0;
-    std::memcpy(&eight, text.data(), 8);
-    const std::uint64_t low = (eight & ~kTops), is_low = ~(low + 0x60 * kOnes), is_last = low + kOnes;
-    if (((is_low | is_last) & ~eight & kTops) != 0) return true;
-  }
-  return std::ranges::any_of(text, is_control);
-}
-
 }  // namespace
-
-LogText::LogText() {
-  // Each operator has a text, and to tell the time takes longer than all else of it.
-  thread_local std::time_t last_time = -1;
-  thread_local ::pid_t last_process = -1;
-  thread_local std::string last_start;
-  const std::time_t now = std::time(nullptr);
-  const ::pid_t process = ::getpid();
-  if (now != last_time || process != last_process) {
-    std::tm local{};
-    ::localtime_r(&now, &local);
-    std::array<char, 32> time{};
-    std::strftime(time.data(), time.size(), "%Y-%m-%d %H:%M:%S", &local);
-    last_start = std::string(time.data()) + " (" + std::to_string(process) + ") - [";
-    last_time = now;
-    last_process = process;
-  }
-  start_ = last_start;
-  constexpr std::size_t kUsualLength = 1 << 10;
-  text_.reserve(kUsualLength);
-}
-
-void LogText::add(Severity severity, std::string_view text) {
-  constexpr std::string_view kNames[] = {"INFO", "WARNING", "ERROR"};
-  text_.append(start_).append(kNames[static_cast<std::size_t>(severity)]).append("] ");
-  const std::size_t begin = text_.size();
-  text_.append(text);
-  if (has_control(text))
-    std::replace_if(text_.begin() + static_cast<std::ptrdiff_t>(begin), text_.end(), is_control, '_');
-  text_ += '\n';
-}
-
-void log_line(Severity severity, std::string_view text) {
-  LogText line;
-  line.add(severity, text);
-  terminal::print_log(line.take());
-}
-
-Status fail(Status status, std::string_view message) {
-  log_line(Severity::error, message);
-  return status;
-}
-
-void Log::say(Severity severity, std::string text) {
-  if (is_kept_)
-    lines_.emplace_back(severity, std::move(text));
-  else
-    log_line(severity, text);
-}
-
-Status Log::fail(Status status, std::string text) {
-  say(Severity::error, std::move(text));
-  return status;
-}
-
-Status Log::crash(const std::string& text) {
-  return fail(kCrash, "Basic error running msaccucmp.py: " + text);
-}
-
-std::string Log::text() const {
-  if (lines_.empty()) return {};
-  LogText all;
-  for (const auto& [severity, text] : lines_) all.add(severity, text);
-  return all.take();
-}
-
-void Log::flush() {
-  terminal::print_log(text());
-  lines_.clear();
-}
 
 Result<int> run(std::span<const char* const> args) {
   if (args.empty()) {

@@ -1,7 +1,6 @@
 // `opdump msaccucmp overflow`: which operators overflowed first, and what they read and wrote (cann.md 4.11).
 #include <re2/re2.h>
 #include <algorithm>
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <tuple>
@@ -13,7 +12,9 @@
 #include "dump/file_name.h"
 #include "dump/read/dump_set.h"
 #include "format/tables/mapping_csv.h"
-#include "msaccucmp/verbs/convert.h"
+#include "msaccucmp/convert/dump_file.h"
+#include "msaccucmp/log.h"
+#include "msaccucmp/paths.h"
 #include "msaccucmp/verbs/msaccucmp.h"
 
 namespace opdump::msaccucmp {
@@ -64,7 +65,7 @@ void check_mapping(const format::MappingCsv& mapping, const fs::path& directory,
   std::error_code error;
   for (const auto& [name, original] : mapping.originals)
     if (!fs::is_regular_file(directory / name, error))
-      log.warning("the file '" + name + "' in mapping.csv is not exist, dir: '" + directory.string() + "'.");
+      log.warn("the file '" + name + "' in mapping.csv is not exist, dir: '" + directory.string() + "'.");
 }
 
 // Calls look(file) for each dump file below `directory`, in any order: there can be a million. Names that are
@@ -92,8 +93,8 @@ void visit_files(const fs::path& directory, Log& log, const Look& look) {
     if (const auto file = parse_name(at->path(), is_mapped ? original->second : name)) look(*file);
   }
   if (is_too_deep)
-    log.warning("The current file depth has exceeded the maximum depth limit, which is set to " +
-                std::to_string(kDeepest) + ".");
+    log.warn("The current file depth has exceeded the maximum depth limit, which is set to " +
+             std::to_string(kDeepest) + ".");
   check_mapping(mapping, directory, log);
 }
 
@@ -101,7 +102,7 @@ bool is_record(const NamedFile& file) {
   return file.type == dump::kOpDebugType && file.name == dump::kOpDebugName;
 }
 
-// Who overflowed, as a record tells.
+// What overflowed, by a record.
 struct Culprit {
   std::uint64_t task = 0, stream = 0, context = kNoId, thread = kNoId;
 };
@@ -114,15 +115,15 @@ bool is_of(const NamedFile& file, const Culprit& culprit) {
          fits(culprit.context, file.context) && fits(culprit.thread, file.thread);
 }
 
-class OverflowReport {
+class OverflowSummary {
  public:
-  OverflowReport(const fs::path& dumps, const fs::path& output) : dumps_(dumps) { options_.output = output; }
+  OverflowSummary(const fs::path& dumps, const fs::path& output) : dumps_(dumps) { options_.output = output; }
 
   Status write(std::size_t most) {
     std::size_t count = 0;
     const std::vector<NamedFile> records = first_records(most, count);
     if (records.empty()) {
-      log_.warning("[Overflow] Find [0] overflow node!");
+      log_.warn("[Overflow] Find [0] overflow node!");
       return Status::ok;
     }
     log_.info("[Overflow] Find [" + std::to_string(count) + "] overflow ops. Will show the top " +
@@ -166,10 +167,10 @@ class OverflowReport {
     if (convert(record.path) == kCrash) return kCrash;
     const fs::path path = options_.output / (name + std::string(dump::kOpDebugJsonEnd));
     if (std::error_code error; !fs::exists(path, error)) {
-      log_.warning("[Overflow] Parsed overflow debug file: " + name + " failed.");
+      log_.warn("[Overflow] Parsed overflow debug file: " + name + " failed.");
       return Status::parse_dump;
     }
-    // A record is one output; of more it is not told which counts.
+    // A record is one output. If there are more, which one counts is unknown.
     if (std::error_code error; fs::exists(options_.output / (name + ".output.1.json"), error))
       return Status::several_files;
     const auto text = read_file(path, kLargestText);
@@ -183,7 +184,7 @@ class OverflowReport {
     lines_.push_back(" [timestamp:" + record.timestamp + "]");
     const auto found = find_file(record.path.parent_path(), culprit);
     if (found) return describe_operator(*found);
-    log_.warning("[Overflow] Can't find the dump file corresponding to the debug file: " + name);
+    log_.warn("[Overflow] Can't find the dump file corresponding to the debug file: " + name);
     return Status::ok;
   }
 
@@ -232,7 +233,7 @@ class OverflowReport {
     return Status::ok;
   }
 
-  // Each unit whose status is set has a line; the last one tells the operator.
+  // Each unit whose status is set has a line; the last one names the operator.
   Status read_older(const Json& json, Culprit& culprit) {
     bool is_any_set = false;
     for (const auto& [unit, detail] : json.items())
@@ -247,15 +248,15 @@ class OverflowReport {
 
   Status describe_operator(const NamedFile& file) {
     if (convert(file.path) == kCrash) return kCrash;
-    const ReadDump dump = read_dump(file.path, false, log_);  // says once more what is wrong
-    if (dump.status != Status::ok) return dump.status;
-    if (dump.file.data.inputs.empty() && dump.file.data.outputs.empty()) {
-      log_.warning("[Overflow] Parsed overflow dump file: " + file.path.filename().string() + " failed.");
+    const auto dump = read_dump(file.path, false, log_);  // logs once more what is wrong
+    if (!dump) return dump.failure();
+    if (dump->data.inputs.empty() && dump->data.outputs.empty()) {
+      log_.warn("[Overflow] Parsed overflow dump file: " + file.path.filename().string() + " failed.");
       return Status::unknown;
     }
-    lines_.insert(lines_.begin() + 1, "[" + file.type + "] " + dump.file.data.op_name);
+    lines_.insert(lines_.begin() + 1, "[" + file.type + "] " + dump->data.op_name);
     for (const auto& [tensors, side] :
-         {std::pair(&dump.file.data.inputs, "input"), std::pair(&dump.file.data.outputs, "output")})
+         {std::pair(&dump->data.inputs, "input"), std::pair(&dump->data.outputs, "output")})
       for (std::size_t i = 0; i < tensors->size(); ++i)
         if (const Status one = describe_tensor(file, (*tensors)[i], side, i); one != Status::ok) return one;
     return Status::ok;
@@ -265,7 +266,7 @@ class OverflowReport {
                          std::size_t index) {
     const std::string name =
         file.path.filename().string() + "." + side + "." + std::to_string(index) + ".npy";
-    Log quiet(true);
+    Log quiet;
     const fs::path path = options_.output / fitting_name(options_.output, name, ".npy", quiet);
     const auto stored = dump::StoredTensor::read(path);
     if (!stored) return log_.crash(stored.error().message());
@@ -277,12 +278,7 @@ class OverflowReport {
   }
 
   Status save(const std::string& text) {
-    const std::time_t now = std::time(nullptr);
-    std::tm local{};
-    ::localtime_r(&now, &local);
-    char stamp[32];
-    std::strftime(stamp, sizeof stamp, "%Y%m%d%H%M%S", &local);
-    const fs::path path = options_.output / ("overflow_summary_" + std::string(stamp) + ".txt");
+    const fs::path path = options_.output / ("overflow_summary_" + time_stamp() + ".txt");
     if (auto written = write_file_atomic(path, text, 0600); !written)
       return log_.fail(Status::write_file, "Failed to open " + in_quotes(path.string()) + ". " +
                                                python_os_error(written.error(), path) + " ");
@@ -291,21 +287,21 @@ class OverflowReport {
 
   fs::path dumps_;
   ConvertOptions options_;
-  Log log_;
+  Log log_{LogMode::written};
   std::vector<std::string> lines_;  // of the record that is described
 };
 
 }  // namespace
 
 Status run_overflow(const ParsedArguments& values) {
-  Log log;
+  Log log(LogMode::written);
   const fs::path dumps = real_path(values.value("-d")), output = real_path(values.value("-out"));
   if (const Status status = check_path(values.value("-d"), PathKind::directory, log); status != Status::ok)
     return log.fail(status, "[Overflow] the -d parameter: " + in_quotes(values.value("-d")) + " is invalid!");
   if (const Status status = check_output(values.value("-out"), log); status != Status::ok)
     return log.fail(status,
                     "[Overflow] the -out parameter: " + in_quotes(values.value("-out")) + " is invalid!");
-  return OverflowReport(dumps, output).write(static_cast<std::size_t>(values.number("-n").value_or(1)));
+  return OverflowSummary(dumps, output).write(static_cast<std::size_t>(values.number("-n").value_or(1)));
 }
 
 }  // namespace opdump::msaccucmp

@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "msaccucmp/log.h"
+
 namespace opdump::msaccucmp {
 namespace {
 
@@ -31,7 +33,7 @@ constexpr std::string_view kDeviationText =
     "Ascend "
     "internal optimization. Ignore or contact Huawei for further diagnosis. ";
 
-// What the rows that have a cosine tell.
+// What follows from the rows that have a cosine.
 struct Cosines {
   bool is_any = false, is_last_good = false;
   std::optional<std::string> first_bad;    // the index of the row
@@ -40,8 +42,7 @@ struct Cosines {
 
 class Advisor {
  public:
-  Advisor(const Row& header, const ResultRows& rows, Journal& journal)
-      : header_(header), rows_(rows), journal_(journal) {}
+  Advisor(const Row& header, const ResultRows& rows, Log& log) : header_(header), rows_(rows), log_(log) {}
 
   Advice advise(const std::vector<std::string>& input_nodes) {
     if (auto advice = detect("FP16 Overflow", [&] { return find_overflow(); })) return *advice;
@@ -54,10 +55,10 @@ class Advisor {
   template <typename Find>
   std::optional<Advice> detect(const std::string& type, const Find& find) {
     type_ = type;
-    journal_.info("Start " + type + " detection.");
+    log_.info("Start " + type + " detection.");
     const std::optional<Advice> advice = find();
-    if (advice) journal_.info("The " + type + " detection matches successfully.");
-    journal_.info("End " + type + " detection.");
+    if (advice) log_.info("The " + type + " detection matches successfully.");
+    log_.info("End " + type + " detection.");
     return advice;
   }
 
@@ -68,8 +69,8 @@ class Advisor {
   std::optional<std::size_t> column(std::string_view name) {
     const auto found = std::ranges::find(header_, name);
     if (found != header_.end()) return static_cast<std::size_t>(found - header_.begin());
-    journal_.warn("Input csv file does not contain " + std::string(name) + " columns, Skip " + type_ +
-                  " detection.");
+    log_.warn("Input csv file does not contain " + std::string(name) + " columns, Skip " + type_ +
+              " detection.");
     return std::nullopt;
   }
 
@@ -82,7 +83,7 @@ class Advisor {
       return !index;
     });
     if (index) return advice(*index, kOverflowText);
-    journal_.info("After analysis, input csv file does not have FP16 Overflow problem.");
+    log_.info("After analysis, input csv file does not have FP16 Overflow problem.");
     return std::nullopt;
   }
 
@@ -108,8 +109,8 @@ class Advisor {
       return true;
     });
     if (!found.is_any)
-      journal_.warn("After analysis, input csv file " + std::string(kCosine) +
-                    " column, does not have valid value. May all values be NAN, please check.");
+      log_.warn("After analysis, input csv file " + std::string(kCosine) +
+                " column, does not have valid value. May all values be NAN, please check.");
     return found;
   }
 
@@ -130,12 +131,12 @@ class Advisor {
   template <typename Look>
   void visit(const Look& look) {
     const auto visited = rows_.visit([&](const PackedRow& row) { return Result<bool>(look(row.cells())); });
-    if (!visited) journal_.error(visited.error().message());
+    if (!visited) log_.error(visited.error().message());
   }
 
   const Row& header_;
   const ResultRows& rows_;
-  Journal& journal_;
+  Log& log_;
   std::string type_;
 };
 
@@ -146,8 +147,8 @@ std::vector<std::string> Advice::lines() const {
 }
 
 Advice advise(const Row& header, const ResultRows& rows, const std::vector<std::string>& input_nodes,
-              Journal& journal) {
-  return Advisor(header, rows, journal).advise(input_nodes);
+              Log& log) {
+  return Advisor(header, rows, log).advise(input_nodes);
 }
 
 }  // namespace opdump::msaccucmp

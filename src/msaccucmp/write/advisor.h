@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "msaccucmp/failure.h"
-#include "msaccucmp/write/result_table.h"
+#include "msaccucmp/judge/result_table.h"
+#include "msaccucmp/log.h"
 
 namespace opdump::msaccucmp {
 
@@ -16,9 +16,9 @@ struct Advice {
   std::vector<std::string> lines() const;
 };
 
-// `input_nodes` are the operators that feed the model. What is looked for is told, and rows that cannot be
-// read.
+// `input_nodes` are the operators that feed the model. Logs what is looked for, and rows that cannot
+// be read.
 Advice advise(const Row& header, const ResultRows& rows, const std::vector<std::string>& input_nodes,
-              Journal& journal);
+              Log& log);
 
 }  // namespace opdump::msaccucmp

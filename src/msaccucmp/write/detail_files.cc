@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 #include "format/tables/mapping_csv.h"
-#include "math/hash.h"
+#include "msaccucmp/paths.h"
 
 namespace opdump::msaccucmp {
 namespace {
@@ -23,19 +23,6 @@ constexpr unsigned kResultMode = 0600;
 constexpr std::size_t kMaxName = 255;
 constexpr std::uint64_t kMaxMapping = 1 << 28;
 constexpr std::string_view kMapping = "simple_op_mapping.csv";
-
-// The version 3 UUID of a name, without dashes: its MD5 behind that of the name space of domain names.
-std::string uuid_of(const std::string& name) {
-  std::string bytes("\x6b\xa7\xb8\x10\x9d\xad\x11\xd1\x80\xb4\x00\xc0\x4f\xd4\x30\xc8", 16);
-  bytes += name;
-  std::string hex = math::md5_hex(model::TensorView::row_major(
-      model::DType::uint8, {static_cast<std::int64_t>(bytes.size())}, bytes.data()));
-  if (hex.size() != 32) return hex;
-  const auto digit = [&](std::size_t i) { return hex[i] <= '9' ? hex[i] - '0' : hex[i] - 'a' + 10; };
-  hex[12] = '3';
-  hex[16] = "89ab"[digit(16) & 3];
-  return hex;
-}
 
 Result<Fd> open_for(const std::string& path, int flags) {
   Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, kResultMode));
@@ -59,7 +46,7 @@ Result<std::string> DetailFiles::name_for(const std::string& suffix) {
   std::ranges::replace(name, '.', '_');
   name += index_text_ + suffix;
   const bool is_part = suffix.size() > 1 && suffix[1] >= '0' && suffix[1] <= '9';  // "_1000000.csv"
-  if (name.size() >= kMaxName) name = uuid_of(wanted) + (is_part ? ".csv" : suffix);
+  if (name.size() >= kMaxName) name = uuid3(wanted) + (is_part ? ".csv" : suffix);
   std::string line;
   format::append_mapping_line(line, name, wanted);
   OPDUMP_TRY(Fd fd, open_for(folder_ + "/" + std::string(kMapping), O_APPEND));

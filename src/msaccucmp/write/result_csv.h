@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "msaccucmp/write/result_table.h"
+#include "msaccucmp/judge/result_table.h"
 
 namespace opdump::msaccucmp {
 

@@ -1,4 +1,5 @@
 #include "msaccucmp/write/result_csv.h"
+#include "msaccucmp/log.h"
 
 #include <gtest/gtest.h>
 
@@ -71,9 +72,9 @@ class AdvisorTest : public testing::Test {
   Advice advise_on(const std::vector<Row>& rows, const std::vector<std::string>& inputs = {}) {
     ResultRows kept;
     for (const Row& row : rows) kept.add(row);
-    return advise({"Index", "NPUDump", "OverFlow", "CosineSimilarity"}, kept, inputs, journal_);
+    return advise({"Index", "NPUDump", "OverFlow", "CosineSimilarity"}, kept, inputs, log_);
   }
-  Journal journal_;
+  Log log_;
 };
 
 TEST_F(AdvisorTest, OverflowComesFirst) {

@@ -61,7 +61,7 @@ class ResultRows {
     Result<std::vector<PackedRow>> next(std::size_t most);
 
    private:
-    struct Place {
+    struct RowPosition {
       std::int64_t index = 0;
       std::uint64_t at = 0;
     };
@@ -69,7 +69,7 @@ class ResultRows {
     Result<PackedRow> read_row();
     Result<> fetch(std::uint64_t bytes, std::uint64_t more);
     const ResultRows& rows_;
-    std::vector<Place> order_;                 // of all rows, unless they are in order
+    std::vector<RowPosition> order_;           // of all rows, unless they are in order
     std::size_t done_ = 0;                     // rows
     std::uint64_t at_ = 0, fetched_from_ = 0;  // in what is put aside
     std::string fetched_;

@@ -11,7 +11,8 @@
 #include "base/result.h"
 #include "base/scratch_vector.h"
 #include "base/text_blocks.h"
-#include "msaccucmp/verbs/convert.h"
+#include "msaccucmp/convert/dump_file.h"
+#include "msaccucmp/failure.h"
 
 namespace opdump::msaccucmp {
 

@@ -1,8 +1,9 @@
-#include "msaccucmp/read/threads.h"
+#include "msaccucmp/convert/thread_shapes.h"
 
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "msaccucmp/log.h"
 
 namespace opdump::msaccucmp {
 namespace {
@@ -46,12 +47,13 @@ class ThreadReader {
   ThreadReader(const DumpFile& file, const json& attribute, std::uint64_t thread, Log& log)
       : file_(file), attribute_(attribute), thread_(thread), log_(log) {}
 
-  FoundThread read() {
-    FoundThread found{Status::ok, ThreadShapes{}};
-    found.status = read_side("input_tensor_slice", file_.data.inputs.size(), found.shapes->inputs);
-    if (found.status != Status::ok) return found;
-    found.status = read_side("output_tensor_slice", file_.data.outputs.size(), found.shapes->outputs);
-    return found;
+  Outcome<std::optional<ThreadShapes>> read() {
+    ThreadShapes shapes;
+    Status status = read_side("input_tensor_slice", file_.data.inputs.size(), shapes.inputs);
+    if (status == Status::ok)
+      status = read_side("output_tensor_slice", file_.data.outputs.size(), shapes.outputs);
+    if (status != Status::ok) return Failure{status, ""};
+    return std::optional(std::move(shapes));
   }
 
  private:
@@ -80,15 +82,14 @@ class ThreadReader {
 
 }  // namespace
 
-FoundThread find_thread_shapes(const DumpFile& file, Log& log) {
-  if (file.data.attributes.empty()) return {};
+Outcome<std::optional<ThreadShapes>> find_thread_shapes(const DumpFile& file, Log& log) {
+  if (file.data.attributes.empty()) return std::optional<ThreadShapes>();
   const json attribute = json::parse(file.data.attributes[0].value, nullptr, false);
-  if (!attribute.is_object() || !is_by_threads(attribute)) return {};
+  if (!attribute.is_object() || !is_by_threads(attribute)) return std::optional<ThreadShapes>();
   if (const auto thread = thread_of(file.path.string()))
     return ThreadReader(file, attribute, *thread, log).read();
-  return {log.fail(Status::invalid_path,
-                   "Parse thread_id failed, please check dump_path! dump_path: " + file.path.string()),
-          std::nullopt};
+  return log.fail(Status::invalid_path,
+                  "Parse thread_id failed, please check dump_path! dump_path: " + file.path.string());
 }
 
 }  // namespace opdump::msaccucmp

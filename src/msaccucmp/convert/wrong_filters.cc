@@ -1,4 +1,4 @@
-#include "msaccucmp/read/groups.h"
+#include "msaccucmp/convert/wrong_filters.h"
 
 #include <algorithm>
 #include <array>

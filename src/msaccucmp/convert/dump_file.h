@@ -9,8 +9,8 @@
 
 #include "format/tensors/dump_data.h"
 #include "group/group.h"
-#include "msaccucmp/read/tensor.h"
-#include "msaccucmp/verbs/msaccucmp.h"
+#include "msaccucmp/convert/format_change.h"
+#include "msaccucmp/log.h"
 
 namespace opdump::msaccucmp {
 

@@ -1,12 +1,16 @@
-#include "msaccucmp/read/tensor.h"
+#include "msaccucmp/convert/format_change.h"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "msaccucmp/convert/cut.h"
+#include "msaccucmp/convert/shapes.h"
+#include "msaccucmp/convert/wrong_filters.h"
 #include "msaccucmp/judge/layout_change.h"
-#include "msaccucmp/read/groups.h"
-#include "msaccucmp/read/shapes.h"
+#include "msaccucmp/log.h"
+#include "msaccucmp/paths.h"
+#include "msaccucmp/shape_text.h"
 
 namespace opdump::msaccucmp {
 namespace {
@@ -41,7 +45,7 @@ class FormatChanger {
         log_(log),
         is_bug_compatible_(file.is_bug_compatible),
         from_(static_cast<Format>(tensor.format)),
-        told_(elements_of(file, tensor)),
+        stored_(elements_of(file, tensor)),
         groups_(std::max<std::int64_t>(tensor.sub_format, 1)) {}
 
   ChangedTensor change() {
@@ -53,7 +57,7 @@ class FormatChanger {
     if (from_ == Format::fractal_nz)
       if (const Status status = check_matrix(); status != Status::ok) return {status, {}, false, 0};
     log_.info("Before transferring the format, the data of " + name_ + " is " + name_of(from_) +
-              shape_text(told_.shape) + ".");
+              shape_text(stored_.shape) + ".");
     if (from_ == options_.to) return keep();
     const std::string module = "convert_" + name_of(from_) + "_to_" + name_of(options_.to);
     const bool is_plugin = options_.plugins != nullptr && options_.plugins->modules.contains(module);
@@ -66,16 +70,16 @@ class FormatChanger {
   // A format of four dimensions on another tensor says nothing.
   void check_rank() {
     const bool has_four = from_ == Format::nchw || from_ == Format::nhwc || from_ == Format::hwcn;
-    if (!has_four || told_.shape.rank() == 4) return;
-    log_.warning("The format(" + name_of(from_) + ") of the dump data is 4 dimensions, but the shape " +
-                 shape_text(told_.shape) + " is not 4 dimensions, the real format is ND for " + name_ +
-                 " of " + in_quotes(path_) + ".");
+    if (!has_four || stored_.shape.rank() == 4) return;
+    log_.warn("The format(" + name_of(from_) + ") of the dump data is 4 dimensions, but the shape " +
+              shape_text(stored_.shape) + " is not 4 dimensions, the real format is ND for " + name_ +
+              " of " + in_quotes(path_) + ".");
     from_ = Format::nd;
   }
 
   // The original asks that a matrix fills its blocks up to the last one, and counts 16 to a block.
   Status check_matrix() {
-    const Shape& stored = told_.shape;
+    const Shape& stored = stored_.shape;
     if (wanted_.rank() == 0)
       return log_.fail(Status::invalid_parameter,
                        "The format before transfer is FRACTAL_NZ. Please enter a valid shape.");
@@ -103,23 +107,23 @@ class FormatChanger {
   ChangedTensor keep() {
     log_.info("There is no need to transfer format because the format (" + dump_format_name(tensor_.format) +
               ") is the same for " + name_ + " of " + in_quotes(path_) + ".");
-    if (!told_.fits && told_.elements.count == 0)
-      return {Status::unknown, {}, false, 0, cannot_reshape(0, told_.shape)};
-    if (!told_.fits)
-      return {log_.fail(Status::invalid_dump, "The length(" + std::to_string(told_.elements.count) +
-                                                  ") is not match with the shape " + shape_text(told_.shape) +
-                                                  "."),
+    if (!stored_.fits && stored_.elements.count == 0)
+      return {Status::unknown, {}, false, 0, cannot_reshape(0, stored_.shape)};
+    if (!stored_.fits)
+      return {log_.fail(Status::invalid_dump, "The length(" + std::to_string(stored_.elements.count) +
+                                                  ") is not match with the shape " +
+                                                  shape_text(stored_.shape) + "."),
               {},
               false,
               0};
-    return {Status::ok, arrays::Array{told_.dtype, told_.shape, arrays::make_pieces(told_.elements)}, false,
-            target()};
+    return {Status::ok, arrays::Array{stored_.dtype, stored_.shape, arrays::make_pieces(stored_.elements)},
+            false, target()};
   }
 
   std::int32_t target() const { return static_cast<std::int32_t>(options_.to); }
 
   ChangedTensor not_supported() {
-    log_.warning("Not supported from " + name_of(from_) + " to " + name_of(options_.to) + ".");
+    log_.warn("Not supported from " + name_of(from_) + " to " + name_of(options_.to) + ".");
     return {Status::invalid_format, {}, false, 0};
   }
 
@@ -131,7 +135,8 @@ class FormatChanger {
   }
 
   ChangedTensor call_plugin(const std::string& module) {
-    auto array = run_format_plugin(*options_.plugins, module, told_.shape, wanted_, groups_, told_.elements);
+    auto array =
+        run_format_plugin(*options_.plugins, module, stored_.shape, wanted_, groups_, stored_.elements);
     if (!array && array.error().code() == Code::unsupported)
       return {log_.fail(Status::convert_function, array.error().message()), {}, false, 0};
     if (!array) return failed(module, array.error().message());
@@ -194,8 +199,8 @@ class FormatChanger {
   }
 
   Result<arrays::LayoutChange> shapes() {
-    return shapes_of_change(
-        {from_, options_.to, told_.shape, wanted_, told_.elements.count, groups_, is_bug_compatible_}, log_);
+    return shapes_of_change({from_, options_.to, stored_.shape, wanted_, groups_}, stored_.elements.count,
+                            is_bug_compatible_, log_);
   }
 
   // What is not checked yet must not decide about memory: only FRACTAL_Z may be larger than what it is made
@@ -203,7 +208,7 @@ class FormatChanger {
   Result<> check_size(const arrays::LayoutChange& change) const {
     const auto count = model::element_count(change.made);
     const std::uint64_t factor = options_.to == Format::fractal_z ? 256 : 1;
-    if (!count || *count / factor > told_.elements.count)
+    if (!count || *count / factor > stored_.elements.count)
       return Error(Code::corrupt, "cannot make shape " + numpy_shape(change.made));
     return ok();
   }
@@ -212,14 +217,14 @@ class FormatChanger {
                                                             unsigned threads) const {
     if (model::element_count(change.result) == 0u)
       return arrays::make_pieces(
-          arrays::Elements{told_.elements.dtype, 0, {}, std::nullopt, is_bug_compatible_});
+          arrays::Elements{stored_.elements.dtype, 0, {}, std::nullopt, is_bug_compatible_});
     const bool is_wrong = is_bug_compatible_ && groups_ > 1 && change.to == Format::fractal_z;
-    const std::size_t size = model::dtype_info(told_.elements.dtype).bits / 8;
-    if (!is_wrong || size == 0) return arrays::change_layout(told_.elements, change, threads);
-    OPDUMP_TRY(std::vector<std::byte> made, make_wrong_filters(told_.elements.bytes, size, change.from,
+    const std::size_t size = model::dtype_info(stored_.elements.dtype).bits / 8;
+    if (!is_wrong || size == 0) return arrays::change_layout(stored_.elements, change, threads);
+    OPDUMP_TRY(std::vector<std::byte> made, make_wrong_filters(stored_.elements.bytes, size, change.from,
                                                                change.stored, change.made, groups_));
     auto memory = std::make_shared<std::vector<std::byte>>(std::move(made));
-    TensorView view = TensorView::row_major(told_.elements.dtype, change.made, memory->data());
+    TensorView view = TensorView::row_major(stored_.elements.dtype, change.made, memory->data());
     view.shape = change.result;
     return std::unique_ptr<arrays::ArrayPieces>(std::make_unique<HeldPieces>(std::move(memory), view));
   }
@@ -229,7 +234,7 @@ class FormatChanger {
     if (!change) return failed(module, change.error().message());
     if (auto checked = check_size(*change); !checked) return failed(module, checked.error().message());
     // What is said about the cut comes after what is said about the change, which may fail.
-    Log held(true);
+    Log held;
     const Shape converted = change->result;
     std::optional<Shape> result = converted;
     if (wanted_.rank() > 0) result = cut_shape(converted, wanted_, held);
@@ -239,13 +244,13 @@ class FormatChanger {
                              : make_changed(*change, options_.threads);
     if (!pieces) return failed(module, pieces.error().message());
     say_after(converted);
-    ChangedTensor changed{Status::ok, arrays::Array{told_.dtype, change->result, std::move(*pieces)}, false,
+    ChangedTensor changed{Status::ok, arrays::Array{stored_.dtype, change->result, std::move(*pieces)}, false,
                           target()};
     if (!cut(converted)) changed.format = tensor_.format;
     if (is_fortran) {
       changed.is_fortran = true;
-      told_.elements.count = *model::element_count(change->result);
-      changed.array.pieces = arrays::make_pieces(told_.elements);
+      stored_.elements.count = *model::element_count(change->result);
+      changed.array.pieces = arrays::make_pieces(stored_.elements);
     }
     return changed;
   }
@@ -256,7 +261,7 @@ class FormatChanger {
   Log& log_;
   bool is_bug_compatible_;
   Format from_;
-  DumpElements told_;
+  DumpElements stored_;
   std::int64_t groups_;
   Shape wanted_;
 };

@@ -1,12 +1,16 @@
-// The original's checks of paths.
+#include "msaccucmp/paths.h"
+
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <ctime>
 #include <system_error>
 
 #include "base/file.h"
+#include "math/hash.h"
+#include "msaccucmp/log.h"
 #include "msaccucmp/python_text.h"
-#include "msaccucmp/verbs/msaccucmp.h"
 
 namespace opdump::msaccucmp {
 namespace fs = std::filesystem;
@@ -56,6 +60,8 @@ fs::path real_path(const std::string& text) {
   return path.has_filename() || path == path.root_path() ? path : path.parent_path();
 }
 
+std::string real_text(const std::string& path) { return real_path(path.empty() ? "." : path).string(); }
+
 bool is_link(const std::string& given) {
   std::error_code error;
   fs::path path = fs::absolute(given, error).lexically_normal();
@@ -99,6 +105,28 @@ Status check_output(const std::string& given, Log& log) {
   if (::access(path.c_str(), W_OK) == 0) return Status::ok;
   return log.fail(Status::invalid_path,
                   "You do not have permission to write the path " + in_quotes(path.string()) + ".");
+}
+
+std::string uuid3(const std::string& name) {
+  std::string bytes("\x6b\xa7\xb8\x10\x9d\xad\x11\xd1\x80\xb4\x00\xc0\x4f\xd4\x30\xc8",
+                    16);  // the name space
+  bytes += name;
+  std::string digits = math::md5_hex(model::TensorView::row_major(
+      model::DType::uint8, {static_cast<std::int64_t>(bytes.size())}, bytes.data()));
+  if (digits.size() != 32) return digits;
+  constexpr std::string_view kHex = "0123456789abcdef";
+  digits[12] = '3';  // the version, and the variant 10 in the two upper bits
+  digits[16] = kHex[8 | (kHex.find(digits[16]) & 3)];
+  return digits;
+}
+
+std::string time_stamp() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y%m%d%H%M%S", &local);
+  return text.data();
 }
 
 }  // namespace opdump::msaccucmp

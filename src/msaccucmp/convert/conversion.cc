@@ -1,4 +1,4 @@
-#include "msaccucmp/verbs/conversion.h"
+#include "msaccucmp/convert/conversion.h"
 
 #include <algorithm>
 #include <chrono>
@@ -15,6 +15,8 @@
 #include "base/packing.h"
 #include "base/worker_pool.h"
 #include "group/shared_work.h"
+#include "msaccucmp/log.h"
+#include "msaccucmp/paths.h"
 #include "terminal/output.h"
 
 namespace opdump::msaccucmp {
@@ -24,7 +26,7 @@ namespace {
 constexpr std::string_view kFailedList = "convert_failed_file_list.txt";
 constexpr std::size_t kFilesOfRound = 1 << 15;  // that several processes share at a time
 
-// The lines that tell how far it is: the first, then one a second, and the last.
+// The lines of progress: the first, then one a second, and the last.
 class ProgressLines {
  public:
   explicit ProgressLines(std::size_t total) : total_(total) {}
@@ -144,18 +146,17 @@ class Conversion {
   void convert(std::size_t i, unsigned threads) {
     ConvertOptions options = options_;
     if (options.format) options.format->threads = threads;
-    Log log(true);
+    Log log;
     const ConvertedFile converted = convert_dump_file(files_.at(i), options, log);
-    const std::string text = log.text();
     const std::lock_guard lock(mutex_);
     failures_.add(i, converted);
     if (options_.group != nullptr) note_answer(i, converted, log);
-    terminal::print_log(text);
+    log.print();
     progress_.count_one();
   }
 
-  // Converts a part of the files and learns from the others what became of theirs, in rounds, so that it is
-  // not too much at a time. The leader tells it, and converts what a process that died has left.
+  // Converts a part of the files and learns from the others what became of theirs, in rounds, so that
+  // messages stay small. The leader logs it, and converts what a process that died has left.
   Status share() {
     const group::Group& group = *options_.group;
     const group::Share share{group.rank(), group.size(), 0,
@@ -212,7 +213,7 @@ class Conversion {
     return group::digest_of(seen);
   }
 
-  // What this process tells of a file: number, status, failure and what was said.
+  // The answer of this process about a file: number, status, failure and the lines of the log.
   void note_answer(std::size_t i, const ConvertedFile& converted, const Log& log) {
     Packer out(answers_);
     out.number(i);
@@ -263,7 +264,7 @@ class Conversion {
   Failures failures_;
   ScratchVector<std::uint64_t> bytes_;  // of the files
   std::vector<std::string> left_out_;   // processes that did not do their part
-  std::string answers_;                 // what this process tells the others
+  std::string answers_;                 // of this process to the others
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// One dump file of `opdump msaccucmp convert`: named and talked about as by the original (cann.md 4.10).
+#include "msaccucmp/convert/dump_file.h"
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -7,9 +8,11 @@
 #include "arrays/file.h"
 #include "format/tables/mapping_csv.h"
 #include "format/tensors/op_debug_text.h"
-#include "math/hash.h"
-#include "msaccucmp/read/threads.h"
-#include "msaccucmp/verbs/convert.h"
+#include "msaccucmp/convert/dump_file.h"
+#include "msaccucmp/convert/thread_shapes.h"
+#include "msaccucmp/log.h"
+#include "msaccucmp/paths.h"
+#include "msaccucmp/shape_text.h"
 
 namespace opdump::msaccucmp {
 namespace fs = std::filesystem;
@@ -26,21 +29,6 @@ struct SmallFloat {
   std::string_view name;
 };
 constexpr SmallFloat kSmallFloats[] = {{33, "hifloat8"}, {34, "float8_e5m2"}, {35, "float8_e4m3fn"}};
-
-// uuid.uuid3(uuid.NAMESPACE_DNS, name) without hyphens.
-std::string uuid3(const std::string& name) {
-  constexpr unsigned char kNamespace[] = {0x6b, 0xa7, 0xb8, 0x10, 0x9d, 0xad, 0x11, 0xd1,
-                                          0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8};
-  std::string text(reinterpret_cast<const char*>(kNamespace), sizeof kNamespace);
-  text += name;
-  std::string digits = math::md5_hex(model::TensorView::row_major(
-      model::DType::uint8, {static_cast<std::int64_t>(text.size())}, text.data()));
-  if (digits.size() != 32) return digits;
-  constexpr std::string_view kHex = "0123456789abcdef";
-  digits[12] = '3';  // the version, and the variant 10 in the two upper bits
-  digits[16] = kHex[8 | (kHex.find(digits[16]) & 3)];
-  return digits;
-}
 
 class FileConverter {
  public:
@@ -63,9 +51,9 @@ class FileConverter {
         check_path(real_path(path_.string()).string(), PathKind::file, log_);  // twice there
       return {status, failure_};
     }
-    ReadDump dump = read_dump(path_, options_.is_bug_compatible, log_);
-    if (dump.status != Status::ok) return {dump.status, failure_};
-    file_ = std::move(dump.file);
+    auto file = read_dump(path_, options_.is_bug_compatible, log_);
+    if (!file) return {file.failure(), failure_};
+    file_ = std::move(*file);
     if (options_.format) return change_formats();
     if (path_.filename().string().starts_with(kOpDebugPrefix)) return {write_op_debug(), failure_};
     return {parse_all(), failure_};
@@ -73,14 +61,13 @@ class FileConverter {
 
   // The first failure ends the file, as in the original.
   Status parse_all() {
-    const FoundThread thread = find_thread_shapes(file_, log_);
-    if (thread.status != Status::ok) return thread.status;
+    const auto thread = find_thread_shapes(file_, log_);
+    if (!thread) return thread.failure();
     for (const auto& [tensors, side] :
          {std::pair(&file_.data.inputs, "input"), std::pair(&file_.data.outputs, "output")}) {
-      if (tensors->empty())
-        log_.warning("There is no " + std::string(side) + " in " + in_quotes(shown_) + ".");
+      if (tensors->empty()) log_.warn("There is no " + std::string(side) + " in " + in_quotes(shown_) + ".");
       for (std::size_t i = 0; i < tensors->size(); ++i)
-        if (const Status status = parse_tensor((*tensors)[i], side, i, thread); status != Status::ok)
+        if (const Status status = parse_tensor((*tensors)[i], side, i, *thread); status != Status::ok)
           return status;
     }
     const Status status = write_blocks(file_.data.buffers, "buffer", in_quotes(shown_));
@@ -88,39 +75,38 @@ class FileConverter {
   }
 
   Status parse_tensor(const DumpTensor& tensor, const std::string& side, std::size_t index,
-                      const FoundThread& thread) {
+                      const std::optional<ThreadShapes>& thread) {
     const std::string name = side + ":" + std::to_string(index);
     log_.info("Start to parse the data of " + name + " in " + in_quotes(shown_) + ".");
-    DumpElements told = elements_of(file_, tensor);
-    if (thread.shapes)
-      told.take_shape((side == "input" ? thread.shapes->inputs : thread.shapes->outputs)[index]);
-    const model::Shape flat{static_cast<std::int64_t>(told.elements.count)};
+    DumpElements stored = elements_of(file_, tensor);
+    if (thread) stored.use_shape((side == "input" ? thread->inputs : thread->outputs)[index]);
+    const model::Shape flat{static_cast<std::int64_t>(stored.elements.count)};
     if (const Status status = check_name(tensor, tensor.format); status != Status::ok)
       return reason_.empty() ? status : log_.crash(reason_);
-    const std::string count = joined_shape(told.is_empty ? told.shape : flat, "_");
+    const std::string count = joined_shape(stored.is_empty ? stored.shape : flat, "_");
     const fs::path path = output_path(tensor, {side, index, tensor.format, count, std::nullopt});
-    write_as_told(std::move(told), path);
+    write_stored(std::move(stored), path);
     log_.info("The data of " + name + " has been parsed into " + in_quotes(path.string()) + ".");
     return Status::ok;
   }
 
   // Of a tensor without dimensions only torch.save keeps that it has none.
-  void write_as_told(DumpElements told, const fs::path& path) {
+  void write_stored(DumpElements stored, const fs::path& path) {
     const bool keeps_none = options_.type == FileType::torch;
-    if (!told.fits && (told.shape.rank() > 0 || keeps_none)) {
+    if (!stored.fits && (stored.shape.rank() > 0 || keeps_none)) {
       log_.fail(Status::write_file, "Failed to write data to " + in_quotes(path.string()) + ". " +
-                                        cannot_reshape(told.elements.count, told.shape));
+                                        cannot_reshape(stored.elements.count, stored.shape));
       return;
     }
-    arrays::Array array{told.dtype, keeps_none ? told.shape : told.shape_in_file,
-                        arrays::make_pieces(std::move(told.elements))};
+    arrays::Array array{stored.dtype, keeps_none ? stored.shape : stored.shape_in_file,
+                        arrays::make_pieces(std::move(stored.elements))};
     write(array, false, path);
   }
 
   // Blocks are numbered; buffers are named after their kind, too.
   Status write_blocks(const std::vector<format::DumpBlock>& blocks, const std::string& what,
                       const std::string& shown) {
-    if (blocks.empty()) log_.warning("There is no " + what + " data in " + shown + ".");
+    if (blocks.empty()) log_.warn("There is no " + what + " data in " + shown + ".");
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       const std::string kind = (what == "buffer" ? (blocks[i].kind == 0 ? "l1" : "None") : "") + what;
       log_.info("Start to parse the data of " + kind + ":" + std::to_string(i) + " in " + in_quotes(shown_) +
@@ -132,7 +118,7 @@ class FileConverter {
       array.pieces = arrays::make_pieces({model::DType::uint8, extent.bytes,
                                           file_.map->bytes().subspan(extent.offset, extent.bytes),
                                           FileRange{path_, extent.offset, extent.bytes}, false});
-      if (!told_writing(arrays::write_elements(array, path), path, " ")) return Status::write_file;
+      if (!is_written(arrays::write_elements(array, path), path, " ")) return Status::write_file;
       log_.info("The data of " + kind + ":" + std::to_string(i) + " has been parsed into " +
                 in_quotes(path.string()) + ".");
     }
@@ -141,20 +127,20 @@ class FileConverter {
 
   Status write_op_debug() {
     for (std::size_t i = 0; i < file_.data.outputs.size(); ++i) {
-      const DumpElements told = elements_of(file_, file_.data.outputs[i]);
+      const DumpElements stored = elements_of(file_, file_.data.outputs[i]);
       const std::string name = "output:" + std::to_string(i);
-      auto text = format::format_op_debug(told.elements.bytes);
-      if (!text && text.error().code() == Code::unsupported) return fail_unit(told.elements.bytes);
-      const std::size_t bytes = told.elements.bytes.size();
-      if (!text && (bytes < 4 || format::is_newer_op_debug(told.elements.bytes)))
+      auto text = format::format_op_debug(stored.elements.bytes);
+      if (!text && text.error().code() == Code::unsupported) return fail_unit(stored.elements.bytes);
+      const std::size_t bytes = stored.elements.bytes.size();
+      if (!text && (bytes < 4 || format::is_newer_op_debug(stored.elements.bytes)))
         return log_.crash(std::string("unpack requires a buffer of ") + (bytes < 24 ? "4" : "8") + " bytes");
       if (!text)
         return log_.fail(Status::invalid_dump, "The data size (" + std::to_string(bytes) + ") of " + name +
                                                    " is not equal to 2048 in '" + shown_ +
                                                    "'. Please check the dump file.");
-      for (const std::string& remark : text->remarks) log_.fail(Status::ok, remark);
+      for (const std::string& remark : text->remarks) log_.error(remark);
       const fs::path path = options_.output / (base_name() + ".output." + std::to_string(i) + ".json");
-      if (auto written = write_file_atomic(path, text->json, 0600); !told_writing(written, path, " "))
+      if (auto written = write_file_atomic(path, text->json, 0600); !is_written(written, path, " "))
         return Status::write_file;
       log_.info("The data of " + name + " has been parsed into " + in_quotes(path.string()) + ".");
     }
@@ -166,8 +152,7 @@ class FileConverter {
     std::uint32_t valid = 0;
     std::memcpy(&valid, record.data() + 8, sizeof valid);
     if (valid != 1)
-      log_.fail(Status::ok,
-                "The value of valid in the OpDebug file is " + std::to_string(valid) + ", it is not 1");
+      log_.error("The value of valid in the OpDebug file is " + std::to_string(valid) + ", it is not 1");
     return log_.fail(Status::overflow_type, "The value of 'acc_type' is None, it's invalid");
   }
 
@@ -224,15 +209,15 @@ class FileConverter {
   // MindSpore wants a file for every tensor.
   Status keep_as_it_was(const DumpTensor& tensor, const std::string& side, std::size_t index) {
     if (const Status status = check_name(tensor, tensor.format); status != Status::ok) return status;
-    DumpElements told = elements_of(file_, tensor);
+    DumpElements stored = elements_of(file_, tensor);
     const fs::path path = output_path(tensor, {side, index, tensor.format, "", std::nullopt});
-    write_as_told(std::move(told), path);
+    write_stored(std::move(stored), path);
     log_.info("The data of " + side + ":" + std::to_string(index) + " has been parsed into " +
               in_quotes(path.string()) + ".");
     return Status::ok;
   }
 
-  // Whether a file can be named after the tensor's dtype and format. `reason_` then tells what Python raises.
+  // Whether a file can be named after the tensor's dtype and format. If not, `reason_` is what Python raises.
   Status check_name(const DumpTensor& tensor, std::int32_t format) {
     reason_.clear();
     if (named_type() == FileType::bin) {
@@ -256,7 +241,7 @@ class FileConverter {
 
   std::string base_name() const { return path_.filename().string(); }
 
-  // With the operator's name as the header tells it, if the file's name has the usual five parts. The
+  // With the operator's name of the header, if the file's name has the usual five parts. The
   // original takes the time for the name of a nano device's operator.
   std::string mindspore_name() const {
     const std::string name = base_name(), &full = file_.data.op_name;
@@ -301,7 +286,7 @@ class FileConverter {
   }
 
   // `end` is what the original's message has behind it.
-  bool told_writing(const Result<>& written, const fs::path& path, std::string_view end = "") {
+  bool is_written(const Result<>& written, const fs::path& path, std::string_view end = "") {
     if (written) return true;
     is_lost_ = true;
     log_.fail(Status::write_file, "Failed to write data to " + in_quotes(path.string()) + ". " +
@@ -312,11 +297,11 @@ class FileConverter {
   void write(arrays::Array& array, bool is_fortran, const fs::path& path) {
     array.on_written = options_.on_written;
     if (options_.type == FileType::bin)
-      told_writing(arrays::write_elements(array, path), path);
+      is_written(arrays::write_elements(array, path), path);
     else if (options_.type == FileType::torch && !makes_wrong_torch())
-      told_writing(arrays::write_torch(array, path), path);
+      is_written(arrays::write_torch(array, path), path);
     else
-      told_writing(arrays::write_npy(array, is_fortran, path), path);
+      is_written(arrays::write_npy(array, is_fortran, path), path);
   }
 
   const fs::path& path_;
@@ -324,7 +309,7 @@ class FileConverter {
   Log& log_;
   std::string shown_, failure_;
   std::string reason_;    // what Python raised where the original goes on with the next tensor
-  bool is_lost_ = false;  // a file could not be written: the original tells it and goes on as if it had been
+  bool is_lost_ = false;  // a file could not be written: the original logs it and goes on as if it had been
   DumpFile file_;
 };
 

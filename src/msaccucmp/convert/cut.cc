@@ -1,9 +1,12 @@
-// The original's cuts, and what NumPy makes of its views.
+#include "msaccucmp/convert/cut.h"
+
 #include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "msaccucmp/read/tensor.h"
+#include "msaccucmp/judge/layout_change.h"
+#include "msaccucmp/log.h"
+#include "msaccucmp/shape_text.h"
 
 namespace opdump::msaccucmp {
 namespace {
@@ -17,27 +20,14 @@ std::size_t ones_of(const Shape& shape) {
   return static_cast<std::size_t>(std::ranges::count(shape.dims(), 1));
 }
 
-Shape without_ones(const Shape& shape) {
-  std::vector<std::int64_t> dims;
-  for (const std::int64_t dim : shape.dims())
-    if (dim != 1) dims.push_back(dim);
-  return dims.empty() ? shape : Shape(std::span<const std::int64_t>(dims));
-}
-
-Shape padded(const Shape& shape, std::size_t rank) {
-  std::vector<std::int64_t> dims(shape.dims().begin(), shape.dims().end());
-  dims.resize(std::max(rank, dims.size()), 1);
-  return Shape(std::span<const std::int64_t>(dims));
-}
-
 // A tensor of fewer dimensions stays as it is, if only dimensions of 1 are missing.
 std::optional<Shape> check_fewer(const Shape& have, const Shape& want, Log& log) {
   const Shape left = without_ones(have), right = without_ones(want);
   if (ones_of(have) == have.rank() && ones_of(want) == want.rank()) return have;
   if (left.rank() != right.rank())
-    log.warning("Due to the different shapes on the left and right,the left dump data" + shape_text(left) +
-                " can not be compared to the right dump data" + shape_text(right) +
-                ". Please check the batch of the dump data or the shape may be changed due to optimization.");
+    log.warn("Due to the different shapes on the left and right,the left dump data" + shape_text(left) +
+             " can not be compared to the right dump data" + shape_text(right) +
+             ". Please check the batch of the dump data or the shape may be changed due to optimization.");
   return left == right ? std::optional(have) : std::nullopt;
 }
 

@@ -1,4 +1,4 @@
-#include "msaccucmp/read/shapes.h"
+#include "msaccucmp/convert/shapes.h"
 
 #include <algorithm>
 #include <numeric>
@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "math/layout/device_layout.h"
+#include "msaccucmp/log.h"
 #include "msaccucmp/read/dump.h"
+#include "msaccucmp/shape_text.h"
 
 namespace opdump::msaccucmp {
 namespace {
@@ -21,25 +23,21 @@ constexpr std::string_view kByZero = "integer division or modulo by zero";
 
 Error said(std::string_view text) { return Error(Code::corrupt, std::string(text)); }
 
-// What array[:pad] leaves of `have`, where the original pads by want - have, or not if that is 0.
-std::int64_t cut_padding(std::int64_t want, std::int64_t have) {
-  const std::int64_t pad = want - have;
-  if (pad == 0) return have;
-  return pad < 0 ? std::max<std::int64_t>(have + pad, 0) : std::min(pad, have);
-}
-
 std::int64_t blocks_of(std::int64_t extent) { return (extent + kBlock - 1) / kBlock; }
 
 class Shapes {
  public:
-  Shapes(const ShapeRequest& request, Log& log)
-      : request_(request), log_(log), change_{request.from, request.to, request.stored,
-                                              {},           {},         request.groups} {}
+  Shapes(const LayoutRequest& request, std::uint64_t count, bool is_bug_compatible, Log& log)
+      : request_(request),
+        count_(count),
+        is_bug_compatible_(is_bug_compatible),
+        log_(log),
+        change_{request.from, request.to, request.stored, {}, {}, request.groups} {}
 
   Result<arrays::LayoutChange> make() {
     OPDUMP_CHECK_OK(check_extents());
     if (request_.to == Format::fractal_z) return filters();
-    if (request_.groups > 1 && request_.is_bug_compatible)
+    if (request_.groups > 1 && is_bug_compatible_)
       return said("convert() takes 3 positional arguments but 4 were given");
     switch (request_.from) {
       case Format::nc1hwc0:
@@ -66,8 +64,8 @@ class Shapes {
 
   // numpy.reshape's check.
   Result<> fits(const Shape& shape) const {
-    if (model::element_count(shape) == request_.count) return ok();
-    return said(cannot_reshape(request_.count, shape));
+    if (model::element_count(shape) == count_) return ok();
+    return said(cannot_reshape(count_, shape));
   }
 
   // The first dimensions; the original overlooks those behind.
@@ -174,7 +172,7 @@ class Shapes {
     const std::int64_t groups = std::max<std::int64_t>(request_.groups, 1);
     const std::int64_t c = of('C'), n = of('N') / groups;
     if (c == 0 || n == 0) return said(kByZero);
-    if (of('N') % groups != 0 && !request_.is_bug_compatible)
+    if (of('N') % groups != 0 && !is_bug_compatible_)
       return said(std::to_string(groups) + " groups of " + std::to_string(of('N')) + " filters");
     const std::int64_t fold =
         std::min(std::lcm(kBlock / std::gcd(c, kBlock), kBlock / std::gcd(n, kBlock)), groups);
@@ -184,15 +182,18 @@ class Shapes {
     return made({rows, blocks_of(n * fold), kBlock, kBlock});
   }
 
-  const ShapeRequest& request_;
+  const LayoutRequest& request_;
+  std::uint64_t count_;
+  bool is_bug_compatible_;
   Log& log_;
   arrays::LayoutChange change_;
 };
 
 }  // namespace
 
-Result<arrays::LayoutChange> shapes_of_change(const ShapeRequest& request, Log& log) {
-  return Shapes(request, log).make();
+Result<arrays::LayoutChange> shapes_of_change(const LayoutRequest& request, std::uint64_t count,
+                                              bool is_bug_compatible, Log& log) {
+  return Shapes(request, count, is_bug_compatible, log).make();
 }
 
 }  // namespace opdump::msaccucmp

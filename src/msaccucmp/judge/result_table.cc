@@ -1,4 +1,4 @@
-#include "msaccucmp/write/result_table.h"
+#include "msaccucmp/judge/result_table.h"
 
 #include <algorithm>
 #include <cstring>
@@ -59,7 +59,7 @@ Result<std::vector<PackedRow>> ResultRows::Reader::next(std::size_t most) {
 }
 
 Result<> ResultRows::Reader::sort() {
-  std::vector<Place> order;
+  std::vector<RowPosition> order;
   order.reserve(rows_.size());
   for (at_ = 0; order.size() < rows_.size();) {
     const std::uint64_t at = at_;
@@ -67,7 +67,7 @@ Result<> ResultRows::Reader::sort() {
     order.push_back({row.index(), at});
   }
   order_ = std::move(order);
-  std::ranges::sort(order_, {}, [](const Place& place) { return std::pair(place.index, place.at); });
+  std::ranges::sort(order_, {}, [](const RowPosition& row) { return std::pair(row.index, row.at); });
   return ok();
 }
 

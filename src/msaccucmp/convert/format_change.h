@@ -8,9 +8,9 @@
 
 #include "arrays/pieces.h"
 #include "model/format.h"
+#include "msaccucmp/log.h"
 #include "msaccucmp/plugins/python_plugin.h"
 #include "msaccucmp/read/dump.h"
-#include "msaccucmp/verbs/msaccucmp.h"
 
 namespace opdump::msaccucmp {
 
@@ -26,20 +26,12 @@ struct ChangedTensor {
   Status status = Status::ok;
   arrays::Array array;
   bool is_fortran = false;  // as NumPy would save it: see write_npy
-  std::int32_t format = 0;  // what the array is in, as the original tells it in file names
+  std::int32_t format = 0;  // what the array is in, as the original writes it in file names
   std::string reason = {};  // what Python raised where the original goes on with the next tensor; often empty
 };
 
 // `tensor` of `file`, called `name` ("output:0"). Says on the log what the original says.
 ChangedTensor change_format(const DumpFile& file, const format::DumpTensor& tensor,
                             const FormatOptions& options, std::string_view name, Log& log);
-
-// True if numpy.save writes the result of `change` column by column: it does where the array that the
-// original makes is a view whose elements lie so in memory.
-bool is_saved_as_fortran(const arrays::LayoutChange& change);
-
-// What is left of a tensor of shape `have` that the original cuts to `want`, dimension by dimension, whatever
-// they mean; nothing if it refuses.
-std::optional<model::Shape> cut_shape(const model::Shape& have, const model::Shape& want, Log& log);
 
 }  // namespace opdump::msaccucmp
