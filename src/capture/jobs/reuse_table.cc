@@ -1,4 +1,4 @@
-#include "capture/reuse_table.h"
+#include "capture/jobs/reuse_table.h"
 
 #include <utility>
 
@@ -44,15 +44,15 @@ std::optional<KnownBytes> ReuseTable::find(const ReuseKey& key, std::int64_t ste
     if (node.empty()) return std::nullopt;
     found = recent_.insert(std::move(node)).position;
   }
-  Entry& entry = found->second;
-  if (files_ && (entry.step != step || ++entry.uses > kMaxLinks)) return std::nullopt;
-  return entry.known;
+  Remembered& found_bytes = found->second;
+  if (files_ && (found_bytes.step != step || ++found_bytes.uses > kMaxLinks)) return std::nullopt;
+  return found_bytes.known;
 }
 
 void ReuseTable::add(const ReuseKey& key, KnownBytes known, std::int64_t step) {
   const std::lock_guard lock(mutex_);
   if (recent_.size() >= kMaxRecent) forget_old();
-  recent_.insert_or_assign(key, Entry{std::move(known), step, 0});
+  recent_.insert_or_assign(key, Remembered{std::move(known), step, 0});
 }
 
 void ReuseTable::begin_step() {

@@ -1,4 +1,4 @@
-#include "capture/graph_recorder.h"
+#include "capture/graph/graph_recorder.h"
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@ namespace {
 using model::GraphParameter;
 using model::Source;
 
-// Spreads the bits of a pointer, so that sums of them tell sets apart.
+// Spreads the bits of a pointer, so that sums of them differ for different sets.
 std::uint64_t mix(std::uintptr_t pointer) {
   std::uint64_t h = pointer * 0x9E3779B97F4A7C15u;
   h ^= h >> 32;

@@ -1,4 +1,4 @@
-#include "capture/pipeline.h"
+#include "capture/jobs/pipeline.h"
 
 #include <pthread.h>
 
@@ -203,7 +203,7 @@ void Pipeline::reserve(std::unique_lock<std::mutex>& lock, std::uint64_t bytes) 
   peak_held_bytes_.store(std::max(peak_held_bytes_.load(), held_bytes_));
 }
 
-// Does one task of the oldest job. False if there is none to take.
+// Does one task of the oldest job. False if there is none.
 bool Pipeline::help(std::unique_lock<std::mutex>& lock) {
   while (!queue_.empty()) {
     const std::shared_ptr<Job> job = queue_.front();

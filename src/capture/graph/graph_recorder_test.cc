@@ -1,4 +1,4 @@
-#include "capture/graph_recorder.h"
+#include "capture/graph/graph_recorder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ TEST_F(GraphRecorderTest, AGraphIsASetOfOperators) {
   EXPECT_EQ(other_order->graph_id, 0);
   EXPECT_FALSE(other_order->graph) << "it is known";
   EXPECT_EQ(step({&a, &c})->graph_id, 1);
-  EXPECT_EQ(recorder_.expected_graph(), 1) << "the next step is taken for the same";
+  EXPECT_EQ(recorder_.expected_graph(), 1) << "the next step is expected to be the same";
   EXPECT_EQ(step({&a})->graph_id, 2) << "a part of them is another graph";
   EXPECT_EQ(step({&a, &b, &b})->graph_id, 3) << "so is one that runs twice";
   EXPECT_EQ(step({&b, &a})->graph_id, 0);
@@ -218,7 +218,7 @@ TEST_F(GraphRecorderTest, DetailIsToldOnceAndHoldsForLaterGraphs) {
   EXPECT_EQ(graph.nodes[1].op.graph_id, 1);
   EXPECT_EQ(graph.nodes[1].arguments, detail.arguments);
   EXPECT_EQ(graph.nodes[1].inputs[0].type.dtype, DType::int64);
-  EXPECT_EQ(graph.nodes[0].inputs.size(), 0u) << "nobody told of it";
+  EXPECT_EQ(graph.nodes[0].inputs.size(), 0u) << "nobody reported it";
 }
 
 TEST_F(GraphRecorderTest, DimensionsThatDifferBetweenSteps) {

@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "capture/job.h"
+#include "capture/jobs/job.h"
 
 namespace opdump::capture {
 

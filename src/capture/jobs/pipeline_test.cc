@@ -1,4 +1,4 @@
-#include "capture/pipeline.h"
+#include "capture/jobs/pipeline.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <random>
 #include <thread>
 
-#include "capture/reuse_table.h"
+#include "capture/jobs/reuse_table.h"
 #include "model/operator.h"
 
 namespace opdump::capture {
@@ -255,13 +255,13 @@ TEST(Pipeline, EveryWriterWaits) {
 // changed.
 TEST(Pipeline, NoLaterWriteIsSeen) {
   MemoryScheme scheme;
-  struct Taken {
+  struct Recorded {
     std::shared_ptr<Job> job;
     std::uint64_t number;
     float value;
     bool file;
   };
-  std::vector<Taken> all[4];
+  std::vector<Recorded> all[4];
   {
     Pipeline pipeline(2, 1 << 20, ignore);
     std::vector<std::thread> threads;
@@ -295,13 +295,13 @@ TEST(Pipeline, NoLaterWriteIsSeen) {
     for (std::thread& thread : threads) thread.join();
   }
   const auto written = scheme.written();
-  for (const auto& taken_by_thread : all)
-    for (const Taken& taken : taken_by_thread) {
-      ASSERT_TRUE(taken.job->is_done());
-      if (taken.file)
-        for (const float value : written.at(taken.number)) ASSERT_EQ(value, taken.value);
+  for (const auto& recorded_by_thread : all)
+    for (const Recorded& recorded : recorded_by_thread) {
+      ASSERT_TRUE(recorded.job->is_done());
+      if (recorded.file)
+        for (const float value : written.at(recorded.number)) ASSERT_EQ(value, recorded.value);
       else
-        ASSERT_EQ(taken.job->statistics().max, taken.value);
+        ASSERT_EQ(recorded.job->statistics().max, recorded.value);
     }
 }
 

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "capture/footprint.h"
+#include "capture/graph/footprint.h"
 #include "model/graph.h"
 
 namespace opdump::capture {
@@ -39,7 +39,7 @@ struct GraphTensor {
   model::TensorType type = {};
 };
 
-// What is told of an operator once: the same in every step.
+// What the engine reports of an operator once: the same in every step.
 struct NodeDetail {
   std::vector<model::Argument> arguments;
   std::vector<model::Body> bodies;
@@ -53,7 +53,7 @@ class GraphRecorder {
   // Shapes of this many operators are compared with those of later steps, over all graphs.
   static constexpr std::size_t kMaxCompared = 1 << 17;
 
-  // The graph that the step under way is taken for: that of the step before.
+  // The graph that the step under way is expected to be: that of the step before.
   std::int64_t expected_graph() const { return expected_; }
 
   // Logs an execution. `detail` is given at the first one of this operator.

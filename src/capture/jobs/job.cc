@@ -1,4 +1,4 @@
-#include "capture/job.h"
+#include "capture/jobs/job.h"
 
 #include <algorithm>
 #include <new>
@@ -10,7 +10,8 @@
 namespace opdump::capture {
 namespace {
 
-// Large enough that a task costs more than taking it, small enough to share a weight matrix among the cores.
+// Large enough that a task costs more than claiming it, small enough to share a weight matrix among the
+// cores.
 constexpr std::uint64_t kPieceBytes = 4 << 20;
 
 }  // namespace
@@ -77,7 +78,7 @@ Result<std::filesystem::path> Job::write_container() {
   return scheme_->write_call(parts);
 }
 
-// Several tasks may fail at once; the first one is told.
+// Several tasks may fail at once; the first one is reported.
 void Job::fail(Error error) {
   if (!failed_.exchange(true)) error_ = std::move(error);
 }

@@ -1,4 +1,4 @@
-#include "capture/footprint.h"
+#include "capture/graph/footprint.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -11,20 +11,20 @@
 #include <optional>
 #include <unordered_map>
 
-#include "capture/job.h"
+#include "capture/jobs/job.h"
 #include "math/stats/stats.h"
 #include "model/tensor_view.h"
 
 namespace opdump::capture {
 
-// Which bytes, and in which order. Content numbers are never used twice, so an entry can become useless, but
-// not wrong.
+// Which bytes, and in which order. Content numbers are never used twice, so what is known can become useless,
+// but not wrong.
 struct ReuseKey {
   std::uint64_t content;
   const std::byte* data;
   model::DType dtype;
   // The number of elements and 0, if they are all of a stretch of memory and their order does not matter;
-  // else 128 bits that tell shapes and strides apart.
+  // else 128 bits that differ for other shapes and strides.
   std::array<std::uint64_t, 2> geometry;
   bool operator==(const ReuseKey&) const = default;
 
@@ -53,7 +53,7 @@ class ReuseTable {
   void begin_step();
 
  private:
-  struct Entry {
+  struct Remembered {
     KnownBytes known;
     std::int64_t step = 0;
     unsigned uses = 0;
@@ -61,14 +61,13 @@ class ReuseTable {
   struct Hash {
     std::size_t operator()(const ReuseKey& key) const;
   };
-  using Entries = std::pmr::unordered_map<ReuseKey, Entry, Hash>;
+  using Table = std::pmr::unordered_map<ReuseKey, Remembered, Hash>;
   void forget_old();
 
   const bool files_;
   std::mutex mutex_;                               // guards the rest
   std::pmr::unsynchronized_pool_resource memory_;  // entries come and go by the thousand in each step
-  Entries recent_{&memory_},
-      older_{&memory_};  // what is used moves to recent_; older_ is forgotten as a whole
+  Table recent_{&memory_}, older_{&memory_};  // what is used moves to recent_; older_ is forgotten as a whole
 };
 
 }  // namespace opdump::capture

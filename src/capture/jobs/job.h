@@ -43,6 +43,18 @@ class KeepAlive {
   Release release_ = nullptr;
 };
 
+// Borrows memory of the engine.
+struct Lender {
+  void (*retain)(void* owner) = nullptr;  // null: nothing is borrowed
+  KeepAlive::Release release = nullptr;
+
+  bool lends(void* owner) const { return owner && retain; }
+  KeepAlive borrow(void* owner) const {
+    retain(owner);
+    return {owner, release};
+  }
+};
+
 // What a job has to find out or to do.
 struct JobNeeds {
   math::StatNeeds statistics{};
@@ -60,7 +72,7 @@ class Job {
   // A container of what `members` hold, in this order; their addresses say which operator's.
   Job(std::vector<std::shared_ptr<Job>> members, dump::SchemeWriter* scheme);
 
-  // The next task nobody has taken, or -1. Guarded by the pipeline's mutex.
+  // The next task that nobody has claimed, or -1. Guarded by the pipeline's mutex.
   int claim() { return has_unclaimed() ? next_++ : -1; }
   bool has_unclaimed() const { return copying_ == 0 && next_ < task_count_; }
   bool is_untouched() const { return next_ == 0; }

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-#include "capture/pipeline.h"
+#include "capture/jobs/pipeline.h"
 
 namespace opdump::capture {
 namespace {
