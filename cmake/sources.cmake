@@ -215,14 +215,14 @@ list(APPEND OPDUMP_CORE_SOURCES
   dump/write/call_data.cc
   dump/write/container_files.cc
   dump/write/device_memory.cc
-  dump/write/existing_dump.cc
+  dump/write/folder/existing_dump.cc
   dump/write/ge_graph_files.cc
   dump/write/graph_files.cc
   dump/write/scheme_writer.cc
   dump/write/model_tree.cc
   dump/write/npy_file.cc
   dump/write/rank_tree.cc
-  dump/write/recording_place.cc
+  dump/write/folder/recording_folder.cc
   dump/write/run_metadata.cc
   dump/write/statistic_tables.cc
   dump/write/step_directories.cc
@@ -243,7 +243,7 @@ set(OPDUMP_TESTS_dump
   dump/write/graph_files_test.cc
   dump/write/model_tree_test.cc
   dump/write/rank_tree_test.cc
-  dump/write/recording_place_test.cc
+  dump/write/folder/recording_folder_test.cc
   dump/write/tensor_stream_test.cc
 )
 

@@ -100,12 +100,13 @@ Result<RecordingStart> start_recording(const plan::DumpPlan& plan, const Session
     return start;
   }
   start.status.run_id = begin_run();
-  OPDUMP_TRY(start.place, dump::RecordingPlace::claim({.root = plan.root,
-                                                       .rank = options.rank,
-                                                       .device = options.device_id,
-                                                       .by_time = plan.scheme != plan::SchemeKind::rank_tree,
-                                                       .existing = options.existing},
-                                                      start.status));
+  OPDUMP_TRY(start.folder,
+             dump::RecordingFolder::claim({.root = plan.root,
+                                           .rank = options.rank,
+                                           .device = options.device_id,
+                                           .by_time = plan.scheme != plan::SchemeKind::rank_tree,
+                                           .existing = options.existing},
+                                          start.status));
   OPDUMP_TRY(start.scheme, open_scheme(plan, options, start.status.time_directory));
   const std::filesystem::path rank_directory = dump::rank_directory(plan.root, options.rank);
   OPDUMP_TRY(start.log, dump::OperatorLogWriter::open(rank_directory));

@@ -7,7 +7,7 @@
 #include "capture/session_options.h"
 #include "dump/operator_log.h"
 #include "dump/status_file.h"
-#include "dump/write/recording_place.h"
+#include "dump/write/folder/recording_folder.h"
 #include "dump/write/scheme_writer.h"
 #include "plan/dump_plan.h"
 
@@ -15,13 +15,13 @@ namespace opdump::capture {
 
 struct RecordingStart {
   dump::RecordingStatus status;
-  dump::RecordingPlace place;
+  dump::RecordingFolder folder;
   std::unique_ptr<dump::SchemeWriter> scheme;
   dump::OperatorLogWriter log;
   bool links_work = false;  // files have hard links; always false where only statistics are wanted
 };
 
-// Errors: usage (a plan that cannot do without files), io, a refusal of the place.
+// Errors: usage (a plan that cannot do without files), io, a refusal of the folder.
 Result<RecordingStart> start_recording(const plan::DumpPlan& plan, const SessionOptions& options);
 
 }  // namespace opdump::capture

@@ -28,19 +28,19 @@ RecordingWriter::RecordingWriter(const plan::DumpPlan& plan, const SessionOption
       operators_(operators),
       rank_directory_(dump::rank_directory(plan.root, options.rank)),
       run_id_(start.status.run_id),
-      place_(std::move(start.place)),
+      folder_(std::move(start.folder)),
       scheme_(std::move(start.scheme)),
       status_(std::move(start.status)) {}
 
 Result<> RecordingWriter::begin() {
   if (options_.keeps_files()) {
-    OPDUMP_CHECK_OK(place_.write(status_));
+    OPDUMP_CHECK_OK(folder_.write(status_));
     if (plan_.run_metadata)
       OPDUMP_CHECK_OK(dump::write_run_metadata(rank_directory_, plan_.config_text,
                                                plan_.class_name_dtypes ? "CPU" : "GPU"));
   }
   for (const std::string& warning : status_.warnings) log(LogLevel::warning, warning);
-  if (place_.was_added() && options_.warns_of_addition)
+  if (folder_.was_added() && options_.warns_of_addition)
     log(LogLevel::warning, rank_directory_.string() +
                                ": has a dump already; this recording is added to it, as the original "
                                "does");
@@ -269,7 +269,7 @@ Result<> RecordingWriter::rest() {
   count_into_status();
   dump::RecordingStatus so_far = status_;
   so_far.state = "idle";
-  OPDUMP_CHECK_OK(place_.write(so_far));
+  OPDUMP_CHECK_OK(folder_.write(so_far));
   resting_ = true;
   return ok();
 }
@@ -278,12 +278,12 @@ Result<> RecordingWriter::rest() {
 void RecordingWriter::write_awake_status() {
   const std::lock_guard lock(status_mutex_);
   if (!resting_.exchange(false)) return;
-  if (auto written = place_.write(status_); !written) status_.warnings.push_back(written.error().message());
+  if (auto written = folder_.write(status_); !written) status_.warnings.push_back(written.error().message());
 }
 
 Result<> RecordingWriter::close(StepEnd end, std::span<const std::string> unmatched) {
   const dump::RecordingStatus status = final_status(end);
-  auto written = options_.keeps_files() ? place_.write(status) : ok();
+  auto written = options_.keeps_files() ? folder_.write(status) : ok();
   std::string summary = format_bytes(status.tensor_bytes) + " in " + counted(status.tensor_count, "tensor") +
                         ", " + counted(status.row_count, "row") + " of statistics from " +
                         counted(status.operator_count, "operator");

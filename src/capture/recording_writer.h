@@ -84,7 +84,7 @@ class RecordingWriter {
   const std::string& run_id() const { return run_id_; }
 
   // In a child made by fork(): lets go of what the parent holds.
-  void abandon() { place_.abandon(); }
+  void abandon() { folder_.abandon(); }
 
  private:
   bool write_rows(bool flush_now);
@@ -108,7 +108,7 @@ class RecordingWriter {
   OperatorTable& operators_;
   const std::filesystem::path rank_directory_;
   const std::string run_id_;
-  dump::RecordingPlace place_;
+  dump::RecordingFolder folder_;
   const std::unique_ptr<dump::SchemeWriter> scheme_;
   CallQueue calls_;
 

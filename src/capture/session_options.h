@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "capture/jobs/job.h"
-#include "dump/write/existing_dump.h"
+#include "dump/write/folder/existing_dump.h"
 #include "dump/write/scheme_writer.h"
 
 namespace opdump::capture {

@@ -1,4 +1,4 @@
-#include "dump/write/recording_place.h"
+#include "dump/write/folder/recording_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-class RecordingPlaceTest : public testing::Test {
+class RecordingFolderTest : public testing::Test {
  protected:
   static RecordingStatus begin(std::string run_id, std::string process = {}) {
     RecordingStatus status;
@@ -32,21 +32,21 @@ class RecordingPlaceTest : public testing::Test {
     return status;
   }
 
-  Result<RecordingPlace> claim(RecordingStatus& status, Existing existing = Existing::refuse,
-                               bool by_time = false) {
-    return RecordingPlace::claim({.root = root_, .by_time = by_time, .existing = existing}, status);
+  Result<RecordingFolder> claim(RecordingStatus& status, Existing existing = Existing::refuse,
+                                bool by_time = false) {
+    return RecordingFolder::claim({.root = root_, .by_time = by_time, .existing = existing}, status);
   }
 
   // A whole recording.
   RecordingStatus record(const std::string& run_id, Existing existing, std::string state,
                          std::int64_t first_step, std::int64_t last_step) {
     RecordingStatus status = begin(run_id);
-    auto place = claim(status, existing);
-    EXPECT_TRUE(place) << place.error().message();
+    auto folder = claim(status, existing);
+    EXPECT_TRUE(folder) << folder.error().message();
     status.state = std::move(state);
     status.first_step = first_step;
     status.last_step = last_step;
-    EXPECT_TRUE(place->write(status));
+    EXPECT_TRUE(folder->write(status));
     return status;
   }
 
@@ -68,7 +68,7 @@ class RecordingPlaceTest : public testing::Test {
   fs::path root_ = directory_.path() / "dump";
 };
 
-TEST_F(RecordingPlaceTest, RunIdsAreOfTheirOwn) {
+TEST_F(RecordingFolderTest, RunIdsAreOfTheirOwn) {
   const std::string id = make_run_id();
   EXPECT_TRUE(is_run_id(id));
   EXPECT_NE(id, make_run_id());
@@ -76,11 +76,11 @@ TEST_F(RecordingPlaceTest, RunIdsAreOfTheirOwn) {
     EXPECT_FALSE(is_run_id(text)) << text;
 }
 
-TEST_F(RecordingPlaceTest, ProcessesOfARunHaveTheirOwnStatusFilesAndOneTime) {
+TEST_F(RecordingFolderTest, ProcessesOfARunHaveTheirOwnStatusFilesAndOneTime) {
   RecordingStatus main = begin(a_), worker = begin(a_, "worker0"), other = begin(a_, "worker0");
   worker.started_us = other.started_us = main.started_us + 5'000'000;
-  auto place = claim(main, Existing::refuse, true);
-  ASSERT_TRUE(place) << place.error().message();
+  auto folder = claim(main, Existing::refuse, true);
+  ASSERT_TRUE(folder) << folder.error().message();
   auto first = claim(worker, Existing::refuse, true), second = claim(other, Existing::refuse, true);
   ASSERT_TRUE(first && second);
   EXPECT_EQ(worker.time_directory, main.time_directory);
@@ -88,7 +88,7 @@ TEST_F(RecordingPlaceTest, ProcessesOfARunHaveTheirOwnStatusFilesAndOneTime) {
   EXPECT_THAT(files(),
               ElementsAre("rank_0", "rank_0/opdump_status.json", "rank_0/opdump_status.worker0-2.json",
                           "rank_0/opdump_status.worker0.json"));
-  for (auto [status, at] : {std::pair(&main, &*place), std::pair(&worker, &*first)}) {
+  for (auto [status, at] : {std::pair(&main, &*folder), std::pair(&worker, &*first)}) {
     status->state = "complete";
     ASSERT_TRUE(at->write(*status));
   }
@@ -99,7 +99,7 @@ TEST_F(RecordingPlaceTest, ProcessesOfARunHaveTheirOwnStatusFilesAndOneTime) {
   EXPECT_EQ(whole->losses[0].first, "opdump_status.worker0-2.json");
 }
 
-TEST_F(RecordingPlaceTest, ADumpIsNotRecordedOverUnlessAskedFor) {
+TEST_F(RecordingFolderTest, ADumpIsNotRecordedOverUnlessAskedFor) {
   record(a_, Existing::refuse, "complete", 0, 2);
   RecordingStatus status = begin(b_);
   const auto refused = claim(status);
@@ -110,7 +110,7 @@ TEST_F(RecordingPlaceTest, ADumpIsNotRecordedOverUnlessAskedFor) {
   EXPECT_EQ(record(a_, Existing::refuse, "complete", 0, 2).run_id, a_);  // another process of the run
 }
 
-TEST_F(RecordingPlaceTest, ReplacingRemovesWhatIsADumpsAndNothingElse) {
+TEST_F(RecordingFolderTest, ReplacingRemovesWhatIsADumpsAndNothingElse) {
   record(a_, Existing::refuse, "complete", 0, 0);
   const std::string npy = "Add.Default_Add-op0.0.0.1733905446819790.output.0.DefaultFormat.float32.npy";
   for (const char* name :
@@ -134,8 +134,8 @@ TEST_F(RecordingPlaceTest, ReplacingRemovesWhatIsADumpsAndNothingElse) {
   fs::create_symlink(directory_.path() / "elsewhere", root_ / "rank_0/net/0/1");
   fs::create_symlink(directory_.path() / "elsewhere" / npy, root_ / "rank_0/net/0/0" / ("B" + npy));
   RecordingStatus status = begin(b_);
-  const auto place = claim(status, Existing::replace);
-  ASSERT_TRUE(place) << place.error().message();
+  const auto folder = claim(status, Existing::replace);
+  ASSERT_TRUE(folder) << folder.error().message();
   std::vector<std::string> left;
   for (const std::string& name : files())
     if (!fs::is_directory(fs::symlink_status(root_ / name))) left.push_back(name);
@@ -149,7 +149,7 @@ TEST_F(RecordingPlaceTest, ReplacingRemovesWhatIsADumpsAndNothingElse) {
   EXPECT_FALSE(fs::exists(root_ / "3"));
 }
 
-TEST_F(RecordingPlaceTest, WhatIsAddedToAKilledRecordingIsNotComplete) {
+TEST_F(RecordingFolderTest, WhatIsAddedToAKilledRecordingIsNotComplete) {
   record(a_, Existing::refuse, "recording", 0, 4);
   record(b_, Existing::append, "complete", 5, 9);
   const auto status = read_status(root_ / "rank_0");
@@ -160,7 +160,7 @@ TEST_F(RecordingPlaceTest, WhatIsAddedToAKilledRecordingIsNotComplete) {
   EXPECT_EQ(status->losses[0].first, "run " + a_);
 }
 
-TEST_F(RecordingPlaceTest, StepsOfTwoRecordingsAreNotMixedInSilence) {
+TEST_F(RecordingFolderTest, StepsOfTwoRecordingsAreNotMixedInSilence) {
   record(a_, Existing::refuse, "complete", 0, 4);
   record(b_, Existing::append, "complete", 5, 9);
   EXPECT_EQ(read_status(root_ / "rank_0")->state, "complete");
@@ -171,14 +171,14 @@ TEST_F(RecordingPlaceTest, StepsOfTwoRecordingsAreNotMixedInSilence) {
   EXPECT_EQ(status->losses[0].first, "step 9");
 }
 
-TEST_F(RecordingPlaceTest, AnotherRunWaitsItsTurnUntilTheFirstIsOverOrKilled) {
+TEST_F(RecordingFolderTest, AnotherRunWaitsItsTurnUntilTheFirstIsOverOrKilled) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   const pid_t child = ::fork();
   if (child == 0) {
     RecordingStatus status = begin(a_);
-    auto place = claim(status);
-    if (place) (void)place->write(status);
+    auto folder = claim(status);
+    if (folder) (void)folder->write(status);
     if (::write(ends[1], "x", 1) == 1) ::pause();
     ::_exit(1);
   }
@@ -196,15 +196,15 @@ TEST_F(RecordingPlaceTest, AnotherRunWaitsItsTurnUntilTheFirstIsOverOrKilled) {
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   RecordingStatus status = begin(b_);
-  const auto place = claim(status, Existing::append);
-  ASSERT_TRUE(place) << place.error().message();
+  const auto folder = claim(status, Existing::append);
+  ASSERT_TRUE(folder) << folder.error().message();
   ASSERT_EQ(status.earlier.size(), 1u);
   EXPECT_EQ(status.earlier[0].state, "recording");
   ::close(ends[0]);
   ::close(ends[1]);
 }
 
-TEST_F(RecordingPlaceTest, WhatNeverBeganLeavesNoStatus) {
+TEST_F(RecordingFolderTest, WhatNeverBeganLeavesNoStatus) {
   {
     RecordingStatus status = begin(a_);
     ASSERT_TRUE(claim(status));
@@ -213,30 +213,30 @@ TEST_F(RecordingPlaceTest, WhatNeverBeganLeavesNoStatus) {
   EXPECT_EQ(find_dump({root_, {}, {}}, {}), std::nullopt);
 }
 
-TEST_F(RecordingPlaceTest, TimesAreNotSharedByTwoRuns) {
+TEST_F(RecordingFolderTest, TimesAreNotSharedByTwoRuns) {
   RecordingStatus first = begin(a_), second = begin(b_);
   {
-    auto place = claim(first, Existing::refuse, true);
-    ASSERT_TRUE(place->write(first));
+    auto folder = claim(first, Existing::refuse, true);
+    ASSERT_TRUE(folder->write(first));
   }
   ASSERT_TRUE(claim(second, Existing::append, true));
   EXPECT_NE(first.time_directory, second.time_directory);
   EXPECT_THAT(second.earlier, IsEmpty());  // its files lie elsewhere
 }
 
-TEST_F(RecordingPlaceTest, ProgramsOfARunThatRecordTheSameStepsAreNotOne) {
+TEST_F(RecordingFolderTest, ProgramsOfARunThatRecordTheSameStepsAreNotOne) {
   record(a_, Existing::refuse, "complete", 0, 4);
   EXPECT_EQ(read_status(root_ / "rank_0")->state, "complete");
   RecordingStatus other = begin(a_);
   other.pid = 7;
   {
-    auto place = claim(other);
-    ASSERT_TRUE(place);
+    auto folder = claim(other);
+    ASSERT_TRUE(folder);
     other.state = "complete";
-    ASSERT_TRUE(place->write(other));
+    ASSERT_TRUE(folder->write(other));
     EXPECT_EQ(read_status(root_ / "rank_0")->state, "complete") << "it recorded nothing: a launcher";
     other.first_step = other.last_step = 4;
-    ASSERT_TRUE(place->write(other));
+    ASSERT_TRUE(folder->write(other));
   }
   EXPECT_EQ(read_status(root_ / "rank_0")->state, "incomplete");
 }

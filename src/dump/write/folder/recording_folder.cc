@@ -1,4 +1,4 @@
-#include "dump/write/recording_place.h"
+#include "dump/write/folder/recording_folder.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -27,13 +27,13 @@ constexpr std::size_t kIdDigits = 16;
 constexpr int kAttempts = 100;
 
 // How a lock was asked for and what became of it. Where the file system has no locks everything is free.
-enum class Lock : std::uint8_t { taken, busy };
+enum class Lock : std::uint8_t { acquired, busy };
 
 Lock try_lock(const KeptFile& fd, int kind) {
   int result = 0;
   do result = ::flock(fd.get(), kind);
   while (result != 0 && errno == EINTR);
-  return result != 0 && errno == EWOULDBLOCK ? Lock::busy : Lock::taken;
+  return result != 0 && errno == EWOULDBLOCK ? Lock::busy : Lock::acquired;
 }
 
 // Writes `text` under a name that nobody has; false if somebody has it. Errors: io.
@@ -106,23 +106,23 @@ Result<> replace_dump(const FolderPart& part) {
   return ok();
 }
 
-// One attempt after another to get the place, until the directory that is locked is the one of that name.
-class PlaceClaim {
+// One attempt after another to claim the folder, until the directory that is locked is the one of that name.
+class FolderClaim {
  public:
-  PlaceClaim(const PlaceOptions& options, RecordingStatus& status)
+  FolderClaim(const FolderOptions& options, RecordingStatus& status)
       : options_(options), status_(status), path_(rank_directory(options.root, options.rank)) {}
 
-  Result<RecordingPlace> claim() {
+  Result<RecordingFolder> claim() {
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       OPDUMP_CHECK_OK(open());
       // Alone, or else beside those who record there already.
-      const bool is_alone = try_lock(directory_.fd, LOCK_EX | LOCK_NB) == Lock::taken;
+      const bool is_alone = try_lock(directory_.fd, LOCK_EX | LOCK_NB) == Lock::acquired;
       if (!is_alone) try_lock(directory_.fd, LOCK_SH);
       if (!check_in_place(directory_)) continue;  // removed meanwhile
-      OPDUMP_TRY(const bool done, is_alone ? take_alone() : take_beside());
+      OPDUMP_TRY(const bool done, is_alone ? claim_alone() : claim_beside());
       if (!done) continue;
-      try_lock(place_.lock_, LOCK_SH);  // others of the run may come
-      return std::move(place_);
+      try_lock(folder_.lock_, LOCK_SH);  // others of the run may come
+      return std::move(folder_);
     }
     return refusal(path_.string() + ": other processes keep beginning to record there");
   }
@@ -135,35 +135,35 @@ class PlaceClaim {
   }
 
   // Nobody records there.
-  Result<bool> take_alone() {
+  Result<bool> claim_alone() {
     const FolderPart part{options_.root, options_.rank, options_.device};
     if (const auto found = find_dump(part, status_.run_id)) {
       if (options_.existing == Existing::refuse) return dump_exists(*found);
       OPDUMP_CHECK_OK(options_.existing == Existing::replace ? remove_dump(part) : fold_earlier());
     }
-    return take();
+    return begin();
   }
 
   // Others record there: they must be of this run.
-  Result<bool> take_beside() {
+  Result<bool> claim_beside() {
     const auto statuses = list_statuses(path_);
     if (statuses.empty()) return false;  // who had the lock has not begun
     const bool is_joined = std::ranges::any_of(statuses, [&](const StatusFile& file) {
       return file.status && file.status->run_id == status_.run_id;
     });
     if (!is_joined) return is_busy(path_);
-    return take();
+    return begin();
   }
 
-  Result<bool> take() {
+  Result<bool> begin() {
     find_time();
     for (unsigned number = 1;; ++number) {
       const std::string name = status_file_name(status_.process, number);
       OPDUMP_TRY(const bool is_free, create_whole(path_ / name, encode_status(status_)));
       if (!is_free) continue;
-      place_.name_ = name;
-      place_.directory_ = path_;
-      place_.lock_ = std::move(directory_.fd);
+      folder_.name_ = name;
+      folder_.directory_ = path_;
+      folder_.lock_ = std::move(directory_.fd);
       return true;
     }
   }
@@ -194,23 +194,23 @@ class PlaceClaim {
     for (const StatusFile& file : list_statuses(path_))
       if (::unlink((path_ / file.name).c_str()) != 0 && errno != ENOENT)
         return io_error(path_ / file.name, "replace");
-    place_.was_added_ = true;
+    folder_.was_added_ = true;
     return ok();
   }
 
-  const PlaceOptions& options_;
+  const FolderOptions& options_;
   RecordingStatus& status_;
   const fs::path path_;
   OpenDirectory directory_;
   std::string last_time_;  // of the recordings before
-  RecordingPlace place_;
+  RecordingFolder folder_;
 };
 
-Result<RecordingPlace> RecordingPlace::claim(const PlaceOptions& options, RecordingStatus& status) {
-  return PlaceClaim(options, status).claim();
+Result<RecordingFolder> RecordingFolder::claim(const FolderOptions& options, RecordingStatus& status) {
+  return FolderClaim(options, status).claim();
 }
 
-RecordingPlace& RecordingPlace::operator=(RecordingPlace&& other) noexcept {
+RecordingFolder& RecordingFolder::operator=(RecordingFolder&& other) noexcept {
   std::swap(lock_, other.lock_);
   std::swap(directory_, other.directory_);
   std::swap(name_, other.name_);
@@ -219,23 +219,23 @@ RecordingPlace& RecordingPlace::operator=(RecordingPlace&& other) noexcept {
   return *this;
 }
 
-RecordingPlace::~RecordingPlace() {
+RecordingFolder::~RecordingFolder() {
   if (!name_.empty() && !began_) ::unlink((directory_ / name_).c_str());
   leave();
 }
 
-Result<> RecordingPlace::write(const RecordingStatus& status) {
+Result<> RecordingFolder::write(const RecordingStatus& status) {
   began_ = true;
   return write_status(directory_, status, name_);
 }
 
-void RecordingPlace::leave() {
+void RecordingFolder::leave() {
   if (!lock_) return;
   if (lock_.is_held())
     ::flock(lock_.get(), LOCK_UN);  // a child that the program forked may have the descriptor, too
   lock_ = KeptFile();
 }
 
-void RecordingPlace::abandon() { lock_ = KeptFile(); }
+void RecordingFolder::abandon() { lock_ = KeptFile(); }
 
 }  // namespace opdump::dump

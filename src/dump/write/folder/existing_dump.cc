@@ -1,4 +1,4 @@
-#include "dump/write/existing_dump.h"
+#include "dump/write/folder/existing_dump.h"
 
 #include <dirent.h>
 #include <fcntl.h>
