@@ -38,7 +38,7 @@ class OnnxOptions(c.Structure):
 class Options(c.Structure):
     _fields_ = [("size", c.c_uint32), ("rank", c.c_uint32), ("config_path", c.c_char_p), ("dialect", c.c_char_p), ("mode", c.c_char_p),
                 ("runtime", c.c_char_p), ("process", c.c_char_p), ("strict", c.c_int32), ("device_id", c.c_int32),
-                ("memory_limit", c.c_uint64), ("threads", c.c_uint32), ("tells_graph", c.c_uint32), ("log", c.c_void_p),
+                ("memory_limit", c.c_uint64), ("threads", c.c_uint32), ("reports_graph", c.c_uint32), ("log", c.c_void_p),
                 ("log_user", c.c_void_p), ("retain", c.c_void_p), ("release", c.c_void_p), ("config_text", c.c_char_p),
                 ("write_file", c.c_void_p), ("write_file_user", c.c_void_p)]
 

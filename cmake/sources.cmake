@@ -215,14 +215,14 @@ list(APPEND OPDUMP_CORE_SOURCES
   dump/write/call_data.cc
   dump/write/container_files.cc
   dump/write/device_memory.cc
-  dump/write/existing_dump.cc
+  dump/write/folder/existing_dump.cc
   dump/write/ge_graph_files.cc
   dump/write/graph_files.cc
   dump/write/scheme_writer.cc
   dump/write/model_tree.cc
   dump/write/npy_file.cc
   dump/write/rank_tree.cc
-  dump/write/recording_place.cc
+  dump/write/folder/recording_folder.cc
   dump/write/run_metadata.cc
   dump/write/statistic_tables.cc
   dump/write/step_directories.cc
@@ -243,29 +243,39 @@ set(OPDUMP_TESTS_dump
   dump/write/graph_files_test.cc
   dump/write/model_tree_test.cc
   dump/write/rank_tree_test.cc
-  dump/write/recording_place_test.cc
+  dump/write/folder/recording_folder_test.cc
   dump/write/tensor_stream_test.cc
 )
 
 list(APPEND OPDUMP_CORE_SOURCES
-  capture/footprint.cc
-  capture/graph_recorder.cc
-  capture/job.cc
-  capture/pipeline.cc
-  capture/reuse_table.cc
+  capture/call_queue.cc
+  capture/call_recorder.cc
+  capture/graph/footprint.cc
+  capture/graph/graph_recorder.cc
+  capture/graph/step_graphs.cc
+  capture/jobs/job.cc
+  capture/jobs/pipeline.cc
+  capture/jobs/reuse_table.cc
+  capture/operator_table.cc
+  capture/overflow_check.cc
+  capture/recording_rules.cc
+  capture/recording_start.cc
+  capture/recording_writer.cc
   capture/run_identity.cc
   capture/session.cc
-  capture/session_graph.cc
-  capture/session_take.cc
-  capture/session_watch.cc
-  capture/session_write.cc
+  capture/tensor_forms.cc
   capture/watcher.cc
 )
 set(OPDUMP_TESTS_capture
-  capture/container_job_test.cc
-  capture/footprint_test.cc
-  capture/graph_recorder_test.cc
-  capture/pipeline_test.cc
+  capture/call_queue_test.cc
+  capture/call_recorder_test.cc
+  capture/graph/footprint_test.cc
+  capture/graph/graph_recorder_test.cc
+  capture/graph/step_graphs_test.cc
+  capture/jobs/container_job_test.cc
+  capture/jobs/pipeline_test.cc
+  capture/operator_table_test.cc
+  capture/recording_writer_test.cc
   capture/session_acl_test.cc
   capture/session_directory_test.cc
   capture/session_graph_test.cc

@@ -49,7 +49,7 @@ constexpr std::array kTypes{
 }  // namespace
 
 void write_log(void*, int level, const char* line) {
-  std::fprintf(stderr, "opdump: %s%s\n", level >= OPDUMP_WARNING ? "warning: " : "", line);
+  std::fprintf(stderr, "opdump: %s%s\n", level >= OPDUMP_LOG_WARNING ? "warning: " : "", line);
 }
 
 aclError fail(aclError code, const std::string& text) {

@@ -109,7 +109,7 @@ aclError Dump::make(std::string path, std::string text, DumpCallback callback, s
   Lines warnings;
   if (const aclError code = check_config(path, text.c_str(), root, warnings); code != ACL_SUCCESS)
     return code;
-  for (const std::string& line : warnings) write_log(nullptr, OPDUMP_WARNING, line.c_str());
+  for (const std::string& line : warnings) write_log(nullptr, OPDUMP_LOG_WARNING, line.c_str());
   if (root.empty()) return ACL_SUCCESS;
   dump.reset(new Dump);
   dump->is_exception_ = waits_for_failures(text);
@@ -140,13 +140,13 @@ opdump_session* Dump::find_session(std::int32_t device) {
   }
   // The program runs on without a dump if it cannot be made, as it would with any other loss.
   if (opdump_open(&options, &found->second) != OPDUMP_OK)
-    write_log(nullptr, OPDUMP_WARNING, opdump_last_error());
+    write_log(nullptr, OPDUMP_LOG_WARNING, opdump_last_error());
   return found->second;
 }
 
 void Dump::close_sessions() {
   for (const auto& [device, session] : sessions_)
-    if (opdump_close(session) != OPDUMP_OK) write_log(nullptr, OPDUMP_WARNING, opdump_last_error());
+    if (opdump_close(session) != OPDUMP_OK) write_log(nullptr, OPDUMP_LOG_WARNING, opdump_last_error());
   sessions_.clear();
 }
 

@@ -44,7 +44,7 @@ fs::path find_onnx(const fs::path& path) {
   fs::path beside = path;
   beside.replace_extension(".onnx");
   if (!fs::exists(beside, error)) return {};
-  write_log(nullptr, OPDUMP_INFO, ("runs " + beside.string() + " in place of " + path.string()).c_str());
+  write_log(nullptr, OPDUMP_LOG_INFO, ("runs " + beside.string() + " in place of " + path.string()).c_str());
   return beside;
 }
 

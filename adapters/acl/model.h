@@ -15,7 +15,7 @@
 
 namespace opdump::acl {
 
-// What a model takes or gives, in AscendCL's words.
+// What a model reads or gives, in AscendCL's words.
 struct Port {
   std::string name;
   aclDataType type = ACL_DT_UNDEFINED;
@@ -26,8 +26,8 @@ struct Port {
   bool is_dynamic() const;
 };
 
-// Numbers of tasks that nobody has yet, `count` of them; the first one. They tell operators apart over all
-// models, in the names of dump files and in what is told of failures.
+// Numbers of tasks that nobody has yet, `count` of them; the first one. They identify operators over all
+// models, in the names of dump files and in reports of failures.
 std::uint64_t take_tasks(std::uint64_t count);
 
 // A tensor of an execution: memory of the program.

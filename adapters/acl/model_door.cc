@@ -26,12 +26,12 @@ struct aclmdlDesc {
 };
 
 struct aclmdlDataset {
-  struct Entry {
+  struct Buffer {
     aclDataBuffer* buffer;
-    std::vector<std::int64_t> dims;  // told by the program
+    std::vector<std::int64_t> dims;  // set by the program
     bool has_dims = false;
   };
-  std::vector<Entry> entries;
+  std::vector<Buffer> buffers;
   // What the open dimensions of the inputs are, one after the other.
   std::vector<std::int64_t> open_dims;
 };
@@ -43,8 +43,8 @@ constexpr std::size_t kWorkBytes = 1 << 20;
 // The buffer of the input that CANN adds to models with open dimensions.
 constexpr std::size_t kDynamicInputBytes = ACL_MAX_DIM_CNT * sizeof(std::int64_t);
 
-// One dimension that is not told follows from the size of the buffer, which must then be a multiple of what
-// one of it takes.
+// One dimension that is not set follows from the size of the buffer, which must then be a multiple of the
+// bytes of one.
 aclError fill_open_dimension(const Port& port, Argument& input) {
   std::vector<std::int64_t>& dims = input.dims;
   const auto open = std::ranges::find_if(dims, [](std::int64_t dim) { return dim < 0; });
@@ -62,16 +62,16 @@ aclError fill_open_dimension(const Port& port, Argument& input) {
   return ACL_SUCCESS;
 }
 
-aclError find_input(const Port& port, const aclmdlDataset::Entry& entry,
+aclError find_input(const Port& port, const aclmdlDataset::Buffer& given,
                     std::vector<std::int64_t>::const_iterator& open,
                     std::vector<std::int64_t>::const_iterator end, Argument& input) {
-  input = {entry.buffer->data, entry.buffer->size, entry.has_dims ? entry.dims : port.dims};
+  input = {given.buffer->data, given.buffer->size, given.has_dims ? given.dims : port.dims};
   for (std::int64_t& dim : input.dims)
     if (dim < 0 && open != end) dim = *open++;
   if (const aclError code = fill_open_dimension(port, input); code != ACL_SUCCESS) return code;
   const std::string what = "input " + port.name;
   if (std::ranges::any_of(input.dims, [](std::int64_t dim) { return dim < 0; }) ||
-      (!port.has_shape && !entry.has_dims))
+      (!port.has_shape && !given.has_dims))
     return fail(ACL_ERROR_MODEL_INPUT_NOT_MATCH, what + " has open dimensions that are not set");
   const std::size_t needed = opdump::acl::byte_count(port.type, input.dims.data(), input.dims.size());
   if (needed > input.size)
@@ -84,22 +84,22 @@ aclError execute(std::uint32_t id, const aclmdlDataset* input, aclmdlDataset* ou
   if (!input || !output) return fail_null("aclmdlExecute", input ? "output" : "input");
   const std::shared_ptr<Model> model = ModelTable::instance().find(id);
   if (!model) return fail(ACL_ERROR_INVALID_MODEL_ID, "EP0006: there is no model " + std::to_string(id));
-  const std::size_t count = model->inputs().size(), given = input->entries.size();
+  const std::size_t count = model->inputs().size(), given = input->buffers.size();
   if (given != count && !(given == count + 1 && model->is_dynamic()))
     return fail(ACL_ERROR_MODEL_INPUT_NOT_MATCH, "the model has " + std::to_string(count) +
                                                      " inputs; the dataset has " + std::to_string(given));
-  if (output->entries.size() != model->outputs().size())
+  if (output->buffers.size() != model->outputs().size())
     return fail(ACL_ERROR_MODEL_OUTPUT_NOT_MATCH, "the model has " + std::to_string(model->outputs().size()) +
                                                       " outputs; the dataset has " +
-                                                      std::to_string(output->entries.size()));
+                                                      std::to_string(output->buffers.size()));
   std::vector<Argument> in(count), out;
   auto open = input->open_dims.begin();
   for (std::size_t i = 0; i < count; ++i)
     if (const aclError code =
-            find_input(model->inputs()[i], input->entries[i], open, input->open_dims.end(), in[i]);
+            find_input(model->inputs()[i], input->buffers[i], open, input->open_dims.end(), in[i]);
         code != ACL_SUCCESS)
       return code;
-  for (const auto& entry : output->entries) out.push_back({entry.buffer->data, entry.buffer->size, {}});
+  for (const auto& given : output->buffers) out.push_back({given.buffer->data, given.buffer->size, {}});
   return model->execute(in, out);
 }
 
@@ -312,26 +312,26 @@ aclError aclmdlDestroyDataset(const aclmdlDataset* dataset) {
 aclError aclmdlAddDatasetBuffer(aclmdlDataset* dataset, aclDataBuffer* buffer) {
   if (!dataset || !buffer) return fail_null("aclmdlAddDatasetBuffer", dataset ? "dataBuffer" : "dataset");
   return guarded([&] {
-    dataset->entries.push_back({buffer, {}, false});
+    dataset->buffers.push_back({buffer, {}, false});
     return ACL_SUCCESS;
   });
 }
 
 size_t aclmdlGetDatasetNumBuffers(const aclmdlDataset* dataset) {
-  return dataset ? dataset->entries.size() : 0;
+  return dataset ? dataset->buffers.size() : 0;
 }
 
 aclDataBuffer* aclmdlGetDatasetBuffer(const aclmdlDataset* dataset, size_t index) {
-  return dataset && index < dataset->entries.size() ? dataset->entries[index].buffer : nullptr;
+  return dataset && index < dataset->buffers.size() ? dataset->buffers[index].buffer : nullptr;
 }
 
 aclError aclmdlSetDatasetTensorDesc(aclmdlDataset* dataset, aclTensorDesc* desc, size_t index) {
   if (!dataset || !desc) return fail_null("aclmdlSetDatasetTensorDesc", dataset ? "tensorDesc" : "dataset");
-  if (index >= dataset->entries.size())
+  if (index >= dataset->buffers.size())
     return fail(ACL_ERROR_INVALID_PARAM, "EP0006: the dataset has no buffer " + std::to_string(index));
   return guarded([&] {
-    dataset->entries[index].dims = desc->dims;
-    dataset->entries[index].has_dims = true;
+    dataset->buffers[index].dims = desc->dims;
+    dataset->buffers[index].has_dims = true;
     return ACL_SUCCESS;
   });
 }

@@ -86,9 +86,9 @@ aclError make_call(const char* type, int input_count, const aclTensorDesc* const
   return ACL_SUCCESS;
 }
 
-// Runs the operator; `take` gets each output with its number.
+// Runs the operator; `receive` gets each output with its number.
 template <typename F>
-aclError run(const Call& call, bool is_dumped, F&& take) {
+aclError run(const Call& call, bool is_dumped, F&& receive) {
   std::string bytes;
   if (const aclError code = make_op_model(call.op, bytes); code != ACL_SUCCESS) return code;
   OpModels& models = op_models();
@@ -117,7 +117,7 @@ aclError run(const Call& call, bool is_dumped, F&& take) {
                 "operator " + call.op.type + " cannot be executed here: " + text);
   }
   for (std::size_t i = 0; i < out.size(); ++i)
-    if (const aclError code = take(i, out[i]); code != ACL_SUCCESS) return code;
+    if (const aclError code = receive(i, out[i]); code != ACL_SUCCESS) return code;
   return ACL_SUCCESS;
 }
 

@@ -13,7 +13,7 @@ using protozero::pbf_reader;
 
 // Of an attribute; longer ones are data rather than settings.
 constexpr std::size_t kMaxItems = 1 << 16;
-// Of subgraphs in subgraphs. The recorder takes fewer.
+// Of subgraphs in subgraphs. The recorder accepts fewer.
 constexpr int kMaxDepth = 24;
 
 bool is_packed(const pbf_reader& field) {
@@ -89,7 +89,7 @@ opdump_argument Attributes::real(double value) const {
   return argument;
 }
 
-// AttributeProto: its kind is told by which of its fields is there.
+// AttributeProto: its kind follows from which of its fields is there.
 void Attributes::read_attribute(std::string_view attribute, List& to) {
   List items;
   std::optional<opdump_argument> single;

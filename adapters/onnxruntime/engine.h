@@ -35,7 +35,7 @@ struct HeldDrop {
   void operator()(Held* held) const { held->drop(); }
 };
 
-// A tensor, or what stands in its place.
+// A tensor, or what stands for it.
 struct Tensor {
   std::uint32_t dtype = OPDUMP_DTYPE_UNDEFINED;
   int element_type = 0;  // its ONNX number

@@ -314,8 +314,8 @@ void sort_nodes(ModelFile& model) {
 
 // Names identify operators: one without gets "Conv_3", one that is there already "relu_7", after its number.
 void name_nodes(std::vector<Node>& nodes) {
-  std::unordered_set<std::string> taken;
-  for (const Node& node : nodes) taken.insert(node.name);
+  std::unordered_set<std::string> used;
+  for (const Node& node : nodes) used.insert(node.name);
   std::unordered_set<std::string_view> seen;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     Node& node = nodes[i];
@@ -323,7 +323,7 @@ void name_nodes(std::vector<Node>& nodes) {
     const std::string base = node.name.empty() ? std::string(node.type) : node.name;
     std::size_t number = i;
     do node.name = base + "_" + std::to_string(number++);
-    while (!taken.insert(node.name).second);
+    while (!used.insert(node.name).second);
     seen.insert(node.name);
   }
 }

@@ -44,7 +44,7 @@ struct Node {
   std::string name;  // as in the file, or made of its type and number if it has none or shares it
   std::string_view type, domain;
   std::vector<std::string_view> inputs, outputs;  // an empty name: none is given
-  std::vector<std::string_view> captured;         // values that its subgraphs take from outside
+  std::vector<std::string_view> captured;         // values that its subgraphs read from outside
   std::size_t inner_count = 0;                    // operators in its subgraphs
   std::string_view message;                       // the NodeProto
 };

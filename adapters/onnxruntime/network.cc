@@ -401,7 +401,7 @@ void Network::report(const Work& work, std::size_t index, const Values& values, 
       if (names[i].empty()) continue;
       tensors.push_back(describe(names[i], i, values));
       if (!is_no_task(node)) continue;
-      tensors.back().undumped = kNoTask;  // the recorder is only told of it
+      tensors.back().undumped = kNoTask;  // the recorder only learns that it is there
       tensors.back().data = nullptr;
     }
     return tensors;

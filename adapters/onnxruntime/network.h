@@ -93,7 +93,7 @@ class Network {
   bool is_planned(const Work& work, std::span<const Tensor> inputs) const;
   void plan(const Work& work, std::span<const Tensor> inputs);
   void cut(const Work& work, std::span<const std::string_view> needed, std::span<const Tensor> inputs);
-  std::unique_ptr<Engine> make_engine(const Part& part);
+  std::unique_ptr<Engine> make_engine(const ModelPart& part);
   void run_all(Work& work, std::span<const Tensor> inputs, Values& values);
   void run_whole(const Work& work, std::span<const Tensor> inputs, Values& values);
   void run_part(std::size_t index, Values& values);
@@ -119,7 +119,7 @@ class Network {
   std::vector<std::vector<std::string>> original_names_;  // of as_executed, for each operator
   Blockings blocked_;                                     // of as_executed
   std::size_t block_ = 0;                                 // channels in one
-  std::deque<Restored> restored_;  // what the operator that is being told of has of these
+  std::deque<Restored> restored_;                         // those of the operator that is being reported
   std::vector<std::string> input_names_;
   std::unique_ptr<Initializers> initializers_;
   std::map<std::size_t, Tensor> constants_;
@@ -127,7 +127,7 @@ class Network {
   struct Plan {
     std::vector<int> wants;
     std::vector<std::vector<std::int64_t>> dims;        // of the inputs
-    std::vector<Part> parts;                            // none: it runs as a whole
+    std::vector<ModelPart> parts;                       // none: it runs as a whole
     std::map<std::string_view, std::size_t> last_part;  // that is fed a value
     std::map<std::string, int, std::less<>> types;      // element types of what parts make
     bool returns_memory = false;

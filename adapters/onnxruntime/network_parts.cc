@@ -49,12 +49,12 @@ void Network::cut(const Work& work, std::span<const std::string_view> needed,
     if (output.is_tensor && output.element_type != kString) plan_.types[output.name] = output.element_type;
   const std::set<std::string_view> wanted(needed.begin(), needed.end());
   const std::uint64_t part_limit = std::min(limit / 2, std::max(kPartBytes, total / kKeptEngines));
-  std::vector<Part> parts = cut_into_parts(
+  std::vector<ModelPart> parts = cut_into_parts(
       model_, part_limit, sizes, [&](std::string_view name) { return wanted.contains(name); },
       [&](std::string_view name) { return plan_.types.contains(name); });
   if (parts.size() < 2) return;
   if (total > limit && !std::exchange(told_parts_, true) && options_.log)
-    options_.log(OPDUMP_INFO, "the values of model " + model_.graph_name + " exceed the memory limit of " +
+    options_.log(OPDUMP_LOG_INFO, "the values of model " + model_.graph_name + " exceed the memory limit of " +
                                   std::to_string(limit >> 20) + " MiB together: it runs in " +
                                   std::to_string(parts.size()) + " parts");
   engine_.reset();
@@ -66,7 +66,7 @@ void Network::cut(const Work& work, std::span<const std::string_view> needed,
   }
 }
 
-std::unique_ptr<Engine> Network::make_engine(const Part& part) {
+std::unique_ptr<Engine> Network::make_engine(const ModelPart& part) {
   std::vector<Feed> feeds;
   for (const std::string_view name : part.feeds) {
     const auto type = plan_.types.find(name);
@@ -83,7 +83,7 @@ std::unique_ptr<Engine> Network::make_engine(const Part& part) {
 }
 
 void Network::run_part(std::size_t index, Values& values) {
-  const Part& part = plan_.parts[index];
+  const ModelPart& part = plan_.parts[index];
   if (part.values.empty()) return;
   std::unique_ptr<Engine> made;
   if (index >= plan_.engines.size()) made = make_engine(part);

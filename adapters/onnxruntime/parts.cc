@@ -23,7 +23,7 @@ std::map<std::string_view, std::int64_t> named_dimensions(const ModelFile& model
   return sizes;
 }
 
-// 0 if it cannot be told.
+// 0 if it is unknown.
 std::uint64_t size_of(const ExpectedOutput& output, const std::map<std::string_view, std::int64_t>& named) {
   constexpr std::uint64_t kMost = std::uint64_t{1} << 50;
   if (!output.is_tensor) return 0;
@@ -79,7 +79,7 @@ std::vector<bool> find_cuts(const ModelFile& model, const LastReads& last_reads,
   return can_cut;
 }
 
-std::vector<std::string_view> find_feeds(const ModelFile& model, const Part& part) {
+std::vector<std::string_view> find_feeds(const ModelFile& model, const ModelPart& part) {
   std::set<std::string_view> feeds;
   for (std::size_t i = part.first; i < part.end; ++i)
     for_each_read(model.nodes[i], [&](std::string_view name) {
@@ -92,7 +92,7 @@ std::vector<std::string_view> find_feeds(const ModelFile& model, const Part& par
   return {feeds.begin(), feeds.end()};
 }
 
-std::vector<std::string_view> find_values(const ModelFile& model, const Part& part,
+std::vector<std::string_view> find_values(const ModelFile& model, const ModelPart& part,
                                           const LastReads& last_reads,
                                           const std::function<bool(std::string_view)>& is_needed) {
   std::vector<std::string_view> values;
@@ -127,12 +127,12 @@ Sizes estimate_sizes(const ModelFile& model, std::span<const ExpectedOutput> exp
   return sizes;
 }
 
-std::vector<Part> cut_into_parts(const ModelFile& model, std::uint64_t limit_bytes, const Sizes& sizes,
-                                 const std::function<bool(std::string_view)>& is_needed,
-                                 const std::function<bool(std::string_view)>& can_cross) {
+std::vector<ModelPart> cut_into_parts(const ModelFile& model, std::uint64_t limit_bytes, const Sizes& sizes,
+                                      const std::function<bool(std::string_view)>& is_needed,
+                                      const std::function<bool(std::string_view)>& can_cross) {
   const LastReads last_reads = find_last_reads(model);
   const std::vector<bool> can_cut = find_cuts(model, last_reads, can_cross);
-  std::vector<Part> parts;
+  std::vector<ModelPart> parts;
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < model.nodes.size(); ++i) {
     std::uint64_t more = 0;
@@ -145,14 +145,14 @@ std::vector<Part> cut_into_parts(const ModelFile& model, std::uint64_t limit_byt
     parts.back().end = i + 1;
     bytes += more;
   }
-  for (Part& part : parts) {
+  for (ModelPart& part : parts) {
     part.feeds = find_feeds(model, part);
     part.values = find_values(model, part, last_reads, is_needed);
   }
   return parts;
 }
 
-std::vector<std::size_t> nodes_of(const ModelFile& model, const Part& part) {
+std::vector<std::size_t> nodes_of(const ModelFile& model, const ModelPart& part) {
   std::set<std::size_t> nodes;
   for (std::size_t i = part.first; i < part.end; ++i) {
     nodes.insert(i);

@@ -73,7 +73,7 @@ OPDUMP_API void opdump_torch_resume(void);
 /* See opdump_rest. */
 OPDUMP_API void opdump_torch_rest(void);
 /* Whether the recording under way saves operators that fail, and how many it has saved of this thread. One
- * that fails before torch runs any operator is told by the operator opdump_torch::add_failure. */
+ * that fails before torch runs any operator is reported by the operator opdump_torch::add_failure. */
 OPDUMP_API int opdump_torch_keeps_failures(void);
 OPDUMP_API uint64_t opdump_torch_failures(void);
 /* Makes this thread take part (a new thread does not inherit it). */

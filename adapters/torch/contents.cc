@@ -36,15 +36,15 @@ bool only_torch_writes(const c10::StorageImpl* storage) { return storage->resiza
 
 }  // namespace
 
-Contents::Entry& Contents::entry(c10::StorageImpl* storage) {
-  if (const auto found = entries_.find(storage); found != entries_.end()) return found->second;
-  if (entries_.size() >= prune_at_) {
-    std::erase_if(entries_, [](const auto& e) { return e.second.storage.expired(); });
-    prune_at_ = std::max<std::size_t>(4096, entries_.size() * 2);
+Contents::StorageRecord& Contents::record(c10::StorageImpl* storage) {
+  if (const auto found = storages_.find(storage); found != storages_.end()) return found->second;
+  if (storages_.size() >= prune_at_) {
+    std::erase_if(storages_, [](const auto& e) { return e.second.storage.expired(); });
+    prune_at_ = std::max<std::size_t>(4096, storages_.size() * 2);
   }
   c10::raw::weak_intrusive_ptr::incref(storage);
-  Entry fresh{c10::weak_intrusive_ptr<c10::StorageImpl>::reclaim(storage)};
-  return entries_.emplace(storage, std::move(fresh)).first->second;
+  StorageRecord fresh{c10::weak_intrusive_ptr<c10::StorageImpl>::reclaim(storage)};
+  return storages_.emplace(storage, std::move(fresh)).first->second;
 }
 
 // What is known of it is of this epoch.
@@ -55,7 +55,7 @@ Block* Contents::block_of(c10::StorageImpl* storage) {
   block->number = next_number();
   block->uninitialised = false;
   block->name = nullptr;
-  if (const auto named = entries_.find(storage); named != entries_.end()) {
+  if (const auto named = storages_.find(storage); named != storages_.end()) {
     block->name = named->second.name;
     block->is_weight = named->second.is_weight;
   }
@@ -74,7 +74,7 @@ Contents::Content Contents::find(c10::StorageImpl* storage) {
             .block = block->id,
             .owner = block};
   }
-  Entry& foreign = entry(storage);
+  StorageRecord& foreign = record(storage);
   if (foreign.block == 0 || foreign.data != storage->data_ptr().get()) {
     foreign.block = next_number();
     foreign.data = storage->data_ptr().get();
@@ -84,7 +84,7 @@ Contents::Content Contents::find(c10::StorageImpl* storage) {
 
 void Contents::name(c10::StorageImpl* storage, const char* name, bool is_weight) {
   const std::lock_guard lock(mutex_);
-  Entry& named = entry(storage);
+  StorageRecord& named = record(storage);
   named.name = name;
   named.is_weight = is_weight;
   if (Block* block = block_of(storage)) {
@@ -130,7 +130,7 @@ void Contents::end_unknown_write() {
 
 void Contents::clear() {
   const std::lock_guard lock(mutex_);
-  std::erase_if(entries_, [](const auto& e) { return !e.second.name; });
+  std::erase_if(storages_, [](const auto& e) { return !e.second.name; });
   epoch_ = next_number();
 }
 

@@ -71,18 +71,18 @@ class Contents {
 
  private:
   // Of a storage that has a name, or memory that no Block can hang on.
-  struct Entry {
+  struct StorageRecord {
     c10::weak_intrusive_ptr<c10::StorageImpl> storage;  // holds the address, not the memory
     const void* data = nullptr;
     std::uint64_t block = 0;
     const char* name = nullptr;
     bool is_weight = false;
   };
-  Entry& entry(c10::StorageImpl* storage);
+  StorageRecord& record(c10::StorageImpl* storage);
   Block* block_of(c10::StorageImpl* storage);
 
   std::mutex mutex_;  // guards the rest
-  std::unordered_map<c10::StorageImpl*, Entry> entries_;
+  std::unordered_map<c10::StorageImpl*, StorageRecord> storages_;
   std::uint64_t epoch_ = 0;  // blocks of another one have unknown contents
   int unknown_writers_ = 0;
   std::size_t prune_at_ = 4096;

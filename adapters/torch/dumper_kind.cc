@@ -110,7 +110,7 @@ ValueType type_of(const c10::TypePtr& type) {
   }
 }
 
-// Results: tensors, lists of them and integers are told, nothing else.
+// Results: tensors, lists of them and integers are written, nothing else.
 ValueType type_of_result(const c10::Argument& result) {
   const ValueType type = type_of(result.real_type());
   const bool is_told = type == ValueType::tensor || type == ValueType::tensors || type == ValueType::integer;

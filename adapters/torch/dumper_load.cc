@@ -48,7 +48,7 @@ std::string parameter_name(std::string_view op, const std::string& name) {
   return name;
 }
 
-// One input, as the text that tells records apart has it. Nothing for a dtype that files have no number for:
+// One input, as it is in the text that identifies records. Nothing for a dtype that files have no number for:
 // the dataset says only that there was a tensor.
 std::string describe_tensor(std::int64_t data_type, at::IntArrayRef shape) {
   if (data_type < 0) return {};
@@ -152,12 +152,12 @@ std::string describe(const opdump_h5_dataset& dataset) {
 }
 
 // "/add_Tensor/1/input/tensors/tensors_0" in its parts.
-struct Place {
+struct DatasetPath {
   std::string_view name, side, argument;
   std::int64_t id = 0;
 };
 
-std::optional<Place> parse_place(std::string_view path) {
+std::optional<DatasetPath> parse_dataset_path(std::string_view path) {
   std::array<std::string_view, 3> parts;
   path.remove_prefix(1);
   for (std::string_view& part : parts) {
@@ -166,10 +166,10 @@ std::optional<Place> parse_place(std::string_view path) {
     part = path.substr(0, slash);
     path.remove_prefix(slash + 1);
   }
-  Place place{parts[0], parts[2], path};
-  const auto [end, failed] = std::from_chars(parts[1].data(), parts[1].data() + parts[1].size(), place.id);
+  DatasetPath parsed{parts[0], parts[2], path};
+  const auto [end, failed] = std::from_chars(parts[1].data(), parts[1].data() + parts[1].size(), parsed.id);
   if (failed != std::errc() || end != parts[1].data() + parts[1].size()) return std::nullopt;
-  return place;
+  return parsed;
 }
 
 // The text of all inputs together; in the order of their names, because files are read in that order.
@@ -200,7 +200,7 @@ at::ScalarType element_type(const opdump_h5_dataset& dataset, at::ScalarType wan
 }
 
 constexpr std::uintptr_t kAlignment =
-    16;  // what kernels take for granted, and a place in a file need not have
+    16;  // what kernels take for granted, and a dataset in a file need not have
 
 at::Tensor copy_aligned(const at::Tensor& source, const void* data) {
   at::Tensor copy = at::empty(source.sizes(), source.options());
@@ -240,12 +240,12 @@ void LoadFile::add_records() {
   for (std::size_t index = 0;; ++index) {
     const opdump_status status = opdump_h5_at(file_.get(), index, &dataset);
     if (status == OPDUMP_ERROR_ARGUMENT) break;
-    const auto place = status == OPDUMP_OK ? parse_place(dataset.path) : std::nullopt;
-    if (!place || place->side != "input") continue;
-    const std::string op(place->name);
-    const std::string parameter = parameter_name(op, std::string(place->argument));
-    Found& f = found[{op, place->id}];
-    f.record.id = place->id;
+    const auto parsed = status == OPDUMP_OK ? parse_dataset_path(dataset.path) : std::nullopt;
+    if (!parsed || parsed->side != "input") continue;
+    const std::string op(parsed->name);
+    const std::string parameter = parameter_name(op, std::string(parsed->argument));
+    Found& f = found[{op, parsed->id}];
+    f.record.id = parsed->id;
     const std::string text = parameter.empty() ? "" : describe(dataset);
     if (text.empty()) continue;
     f.inputs[parameter] = text;

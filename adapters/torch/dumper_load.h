@@ -25,7 +25,7 @@ class LoadFile {
   // Reads the list of datasets. Null if the file cannot be read: see opdump_last_error().
   static std::unique_ptr<LoadFile> open(const std::string& path);
 
-  // The number of the first record that fits and was not taken yet, which is now; -1 if there is none. The
+  // The number of the first record that fits and was not used yet, which it is now; -1 if there is none. The
   // tensors of `inputs` are overwritten with those of the record. Throws c10::Error if one cannot be.
   std::int64_t load(const std::string& name, const NamedValues& inputs);
 

@@ -31,7 +31,7 @@ std::string stop() {
   return dumper().stop();
 }
 
-// Python has one word for lists of whatever: tuples. Those of integers are told as lists of integers.
+// Python has one word for lists of whatever: tuples. Those of integers are written as lists of integers.
 c10::IValue to_list(const c10::IValue& value) {
   if (!value.isTuple()) return value;
   std::vector<std::int64_t> integers;

@@ -287,7 +287,7 @@ std::int64_t data_type_of(at::ScalarType type, const FileStyle& style) {
     case at::kQInt8:
     case at::kQUInt8:
     case at::kQInt32:
-      return OPDUMP_H5_FLOAT32;  // told as what they stand for
+      return OPDUMP_H5_FLOAT32;  // written as what they stand for
     default:
       return -1;
   }

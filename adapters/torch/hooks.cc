@@ -49,7 +49,7 @@ const char* find_variable(std::initializer_list<const char*> names) {
   return nullptr;
 }
 
-// What the caller left open is taken from where `opdump run`, launchers and users put it.
+// What the caller left open comes from where `opdump run`, launchers and users put it.
 void fill_from_environment(opdump_options& options) {
   if (!options.config_path) {
     options.config_path = find_variable({"OPDUMP_CONFIG"});
@@ -266,7 +266,7 @@ opdump_status opdump_torch_start(const opdump_options* options, int64_t first_st
   filled.runtime = runtime.c_str();
   const bool only_executions = executions && !single_operators;
   // The graph is that of the main process, or that of the compiled model.
-  filled.tells_graph = options->process || single_operators || only_executions ? 0 : 1;
+  filled.reports_graph = options->process || single_operators || only_executions ? 0 : 1;
   filled.retain = Contents::retain;
   filled.release = Contents::release;
   original_stderr.keep();

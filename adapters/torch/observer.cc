@@ -20,12 +20,12 @@ namespace {
 // What this thread is doing.
 struct Thread {
   const Observer* recording = nullptr;  // that the rest is about
-  struct Entry {
+  struct Frame {
     Scope* scope;
     Source source;  // of backward nodes: the line of the forward operator
     bool backward;
   };
-  std::vector<Entry> stack;
+  std::vector<Frame> stack;
   Scope* last_backward = nullptr;  // the node that ran last: sums of gradients come between nodes
   Source last_backward_source;
   std::uint64_t sequence_number = 0;  // of autograd, as far as note_forward() has seen it
@@ -58,21 +58,21 @@ std::uint64_t find_place() {
 
 // Where the operator ran that made the autograd node with this (thread, sequence number). A ring: nodes that
 // wait for their backward pass longer than 2^16 later ones are forgotten and count as gradients of the root.
-class ForwardPlaces {
+class ForwardLocations {
  public:
-  struct Place {
+  struct Location {
     std::uint64_t thread = 0, sequence_number = 0;
     Scope* scope = nullptr;
     Source source;
   };
-  void add(const Place& place) {
+  void add(const Location& location) {
     const std::lock_guard lock(mutex_);
-    ring_[slot(place.thread, place.sequence_number)] = place;
+    ring_[slot(location.thread, location.sequence_number)] = location;
   }
-  Place find(std::uint64_t thread, std::uint64_t sequence_number) {
+  Location find(std::uint64_t thread, std::uint64_t sequence_number) {
     const std::lock_guard lock(mutex_);
-    const Place& place = ring_[slot(thread, sequence_number)];
-    return place.thread == thread && place.sequence_number == sequence_number ? place : Place{};
+    const Location& location = ring_[slot(thread, sequence_number)];
+    return location.thread == thread && location.sequence_number == sequence_number ? location : Location{};
   }
   void clear() {
     const std::lock_guard lock(mutex_);
@@ -85,12 +85,12 @@ class ForwardPlaces {
     return (sequence_number + thread * 7919) % kSize;
   }
   std::mutex mutex_;  // guards ring_
-  std::vector<Place> ring_ = std::vector<Place>(kSize);
+  std::vector<Location> ring_ = std::vector<Location>(kSize);
 };
 
-ForwardPlaces& forward_places() {
-  static auto* places = new ForwardPlaces;  // never destroyed: threads may outlive static objects
-  return *places;
+ForwardLocations& forward_locations() {
+  static auto* locations = new ForwardLocations;  // never destroyed: threads may outlive static objects
+  return *locations;
 }
 
 // "Optimizer.step#SGD.step" -> "optimizer-SGD"; nothing for other records.
@@ -195,7 +195,7 @@ Observer::Observer(opdump_session* session, std::string root, std::int64_t first
       names_(session, std::move(root), graph_id),
       collectives_(session, contents_),
       step_(first_step) {
-  forward_places().clear();
+  forward_locations().clear();
   if (only_executions) clock_ = Clock::explicit_calls;
   begin_step(first_step);
 }
@@ -299,14 +299,14 @@ void Observer::leave_optimizer(std::string_view record_name) {
 void Observer::enter_backward(const at::RecordFunction& node) {
   Thread& thread = this_thread();
   if (!backward_seen_.exchange(true) && clock_ == Clock::backward_passes) rounds_.note_call(0);
-  ForwardPlaces::Place place;
+  ForwardLocations::Location location;
   if (node.seqNr() >= 0)
-    place = forward_places().find(node.forwardThreadId(), static_cast<std::uint64_t>(node.seqNr()));
-  Scope* scope = place.scope ? names_.gradients_of(place.scope)
+    location = forward_locations().find(node.forwardThreadId(), static_cast<std::uint64_t>(node.seqNr()));
+  Scope* scope = location.scope ? names_.gradients_of(location.scope)
                  : std::strstr(node.name(), "AccumulateGrad")
                      ? names_.child(names_.gradients_of(names_.root()), "AccumulateGrad", OPDUMP_BACKWARD)
                      : names_.gradients_of(names_.root());
-  thread.stack.push_back({scope, place.source, true});
+  thread.stack.push_back({scope, location.source, true});
 }
 
 void Observer::leave_backward() {
@@ -317,7 +317,7 @@ void Observer::leave_backward() {
   thread.stack.pop_back();
 }
 
-Observer::Place Observer::locate() {
+Observer::Location Observer::locate() {
   Thread& thread = this_thread();
   if (!thread.stack.empty() && thread.stack.back().backward)
     return {thread.stack.back().scope, thread.stack.back().source, true};
@@ -331,10 +331,10 @@ Observer::Place Observer::locate() {
 }
 
 // Walks the frames of the program, which takes longer than everything else here: only for new operators.
-Source Observer::find_source(const Place& place) const {
-  if (place.source.file) return place.source;
+Source Observer::find_source(const Location& location) const {
+  if (location.source.file) return location.source;
   StackBuilder stack;
-  if (!place.is_backward) add_script_frames(stack);
+  if (!location.is_backward) add_script_frames(stack);
   const opdump_torch_bridge* bridge = current_bridge();
   if (bridge && bridge->visit_frames)
     bridge->visit_frames(
@@ -344,15 +344,15 @@ Source Observer::find_source(const Place& place) const {
         &stack);
   Source source = stack.finish();
   const auto& scopes = this_thread().stack;
-  source.in_model =
-      place.is_backward ? place.source.in_model : !scopes.empty() && scopes.back().scope == names_.root();
+  source.in_model = location.is_backward ? location.source.in_model
+                                         : !scopes.empty() && scopes.back().scope == names_.root();
   return source;
 }
 
 // In a program whose steps are only known by its calls and passes an operator may begin the next one.
-void Observer::note_pass(const Place& place) {
+void Observer::note_pass(const Location& location) {
   const Clock clock = clock_;
-  if (clock > Clock::model_calls || place.is_backward || place.scope->phase() != OPDUMP_FORWARD) return;
+  if (clock > Clock::model_calls || location.is_backward || location.scope->phase() != OPDUMP_FORWARD) return;
   const Thread& thread = this_thread();
   const void* const caller = caller_;
   if (thread.is_in_model || (caller && caller != &thread)) return;
@@ -374,7 +374,7 @@ void Observer::note_forward(Scope* scope, Source source) {
   const std::uint64_t first =
       next - std::min<std::uint64_t>(next > thread.sequence_number ? next - thread.sequence_number : 1, 64);
   for (std::uint64_t number = first; number < next; ++number)
-    forward_places().add({at::RecordFunction::currentThreadId(), number, scope, source});
+    forward_locations().add({at::RecordFunction::currentThreadId(), number, scope, source});
   thread.sequence_number = next;
 }
 
@@ -422,11 +422,11 @@ void Observer::run(const c10::OperatorHandle& op, c10::DispatchKeySet below, tor
 
 void Observer::begin_call(const c10::OperatorHandle& op, const OperatorKind& kind,
                           c10::ArrayRef<c10::IValue> arguments, Execution& execution) {
-  const Place place = locate();
-  note_pass(place);
+  const Location location = locate();
+  note_pass(location);
   const auto [known, source] =
-      names_.next_operator(place.scope, kind.type, [&] { return find_source(place); });
-  note_forward(place.scope, source);
+      names_.next_operator(location.scope, kind.type, [&] { return find_source(location); });
+  note_forward(location.scope, source);
 
   const int wants = opdump_wants(session_, known);
   if (wants == 0) return;
@@ -438,8 +438,8 @@ void Observer::begin_call(const c10::OperatorHandle& op, const OperatorKind& kin
   execution.call = opdump_begin(session_, known, inputs.data(), inputs.size());
   if (keeps_failures_ && execution.call) execution.memory = memory_of(arguments);
   if (wants & OPDUMP_WANTS_ARGUMENTS) {
-    const Arguments told(op.schema(), arguments);
-    opdump_set_arguments(session_, execution.call, told.data(), told.size());
+    const Arguments given(op.schema(), arguments);
+    opdump_set_arguments(session_, execution.call, given.data(), given.size());
   }
 }
 
@@ -520,8 +520,9 @@ void Observer::note_failure(const char* text) noexcept {
 }
 
 void Observer::add_failure(const char* type, c10::ArrayRef<c10::IValue> arguments) {
-  const Place place = locate();
-  const auto [known, source] = names_.next_operator(place.scope, type, [&] { return find_source(place); });
+  const Location location = locate();
+  const auto [known, source] =
+      names_.next_operator(location.scope, type, [&] { return find_source(location); });
   if (!opdump_wants(session_, known)) return;
   Operands inputs(contents_);
   for (const c10::IValue& argument : arguments) inputs.add(argument, nullptr);

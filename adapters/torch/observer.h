@@ -129,7 +129,7 @@ class Observer {
   std::int64_t step() const { return step_.load(std::memory_order_relaxed); }
 
  private:
-  struct Place {
+  struct Location {
     Scope* scope;
     Source source;  // of a backward operator, if the forward one's is known
     bool is_backward;
@@ -153,13 +153,13 @@ class Observer {
   void returned(c10::ArrayRef<c10::IValue> returns, Execution& execution);
   void end_call(Execution& execution, const Operands* outputs);
   void note_failure(const char* text) noexcept;
-  Place locate();
+  Location locate();
   // The memory that an operator is about to write, kept alive. Waits until nothing of it is pending.
   Storages settle_written(const OperatorKind& kind, c10::ArrayRef<c10::IValue> arguments);
   // Waits until the recorder has read the borrowed memory of the tensors in `value`.
   void settle(const c10::IValue& value);
-  Source find_source(const Place& place) const;
-  void note_pass(const Place& place);
+  Source find_source(const Location& location) const;
+  void note_pass(const Location& location);
   bool waits_for_optimizer() const;
   void count_by(Clock clock);
   void note_forward(Scope* scope, Source source);

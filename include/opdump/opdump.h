@@ -128,7 +128,11 @@ typedef enum opdump_argument_kind {
 /* opdump_op_info.graph_id of an operator outside models. */
 #define OPDUMP_NO_GRAPH (-1)
 
-typedef enum opdump_log_level { OPDUMP_INFO = 0, OPDUMP_WARNING = 1, OPDUMP_ERROR = 2 } opdump_log_level;
+typedef enum opdump_log_level {
+  OPDUMP_LOG_INFO = 0,
+  OPDUMP_LOG_WARNING = 1,
+  OPDUMP_LOG_ERROR = 2
+} opdump_log_level;
 
 /* A part of a file, in writing order. Parts of other operators' files may come in between. */
 typedef struct opdump_file_chunk {
@@ -154,10 +158,10 @@ typedef struct opdump_options {
   int32_t device_id;   /* checked against the plan's device list */
   uint64_t memory_limit_bytes; /* the recorder's limit; 0: OPDUMP_MEMORY_LIMIT, else 1 GiB */
   uint32_t threads;            /* of the pipeline; 0: a share of the cores */
-  /* Not 0: the engine describes the graph. It sets opdump_tensor.block or value, name and role, and calls
+  /* Not 0: the engine reports the graph. It sets opdump_tensor.block or value, name and role, and calls
    * opdump_wants() for every operator that it runs in a selected step. The session then detects which steps
    * executed the same operators, numbers these graphs, and ignores opdump_op_info.graph_id. */
-  uint32_t tells_graph;
+  uint32_t reports_graph;
   void (*log)(void* user, int level,
               const char* line); /* one line, without line feed; NULL: no log; called from any thread */
   void* log_user;
@@ -307,7 +311,7 @@ OPDUMP_API int opdump_selects_step(const opdump_session* session, int64_t step);
 OPDUMP_API int opdump_keeps_failures(const opdump_session* session);
 
 /* Names a model before its operators are defined. Plans select models by name, and directories have these
- * names. For an engine that describes graphs (tells_graph), one call names all of them, whatever the
+ * names. For an engine that describes graphs (reports_graph), one call names all of them, whatever the
  * graph_id. */
 OPDUMP_API void opdump_define_graph(opdump_session* session, const opdump_graph_info* graph);
 

@@ -8,7 +8,7 @@
 namespace opdump::abi {
 namespace {
 
-// Deeper ones are refused: none are in practice. A body in a body takes three levels.
+// Deeper ones are refused: none are in practice. A body in a body needs three levels.
 constexpr int kMaxDepth = 24;
 
 // An array whose element size is the caller's, who may have been built with a longer struct.
@@ -80,7 +80,7 @@ std::vector<model::Argument> convert(Items items, int depth) {
 
 std::vector<model::Body> convert_bodies(Items items, int depth);
 
-// Makes a graph of operators that tell by name what they read and make.
+// Makes a graph of operators that name what they read and make.
 class BodyBuilder {
  public:
   model::Graph build(Items items, int depth) {
@@ -102,7 +102,7 @@ class BodyBuilder {
     return made_.insert_or_assign(name, source).first->second;
   }
 
-  // What nothing here makes is taken from outside.
+  // What nothing here makes comes from outside.
   model::Source find(const std::string& name) {
     const auto known = made_.find(name);
     return known != made_.end() ? known->second : add_parameter(name, model::GraphParameter::Role::input);

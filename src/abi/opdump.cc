@@ -120,8 +120,8 @@ Result<> choose_existing(const opdump_options& options, capture::SessionOptions&
   }
   const char* text = std::getenv("OPDUMP_EXISTING");
   if (!text || !*text) {
-    recording.tells_of_addition = options.existing == OPDUMP_EXISTING_ORIGINAL;
-    if (recording.tells_of_addition) recording.existing = Existing::append;
+    recording.warns_of_addition = options.existing == OPDUMP_EXISTING_ORIGINAL;
+    if (recording.warns_of_addition) recording.existing = Existing::append;
     return opdump::ok();
   }
   const auto existing = opdump::dump::parse_existing(text);
@@ -209,7 +209,7 @@ Result<> open_session(const opdump_options* given, opdump_session** session) {
   recording.runtime = options.runtime ? options.runtime : "";
   recording.process = options.process ? options.process : "";
   recording.threads = options.threads;
-  recording.tells_graph = options.tells_graph != 0;
+  recording.reports_graph = options.reports_graph != 0;
   OPDUMP_TRY(recording.memory_limit_bytes, memory_limit(options));
   OPDUMP_CHECK_OK(choose_existing(options, recording));
   if (options.retain && options.release) {
@@ -231,7 +231,7 @@ Result<> open_session(const opdump_options* given, opdump_session** session) {
   return opdump::ok();
 }
 
-// What an engine says is taken as numbers of ours only if it is one; all else is "undefined", and not dumped.
+// A number from an engine counts only if it is one of ours; all else is "undefined", and not dumped.
 model::DType to_dtype(std::uint32_t number) {
   return number <= OPDUMP_FLOAT8_E5M2 ? static_cast<model::DType>(number) : model::DType::undefined;
 }

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/file_copy.h"
+#include "base/file_identity.h"
 
 namespace opdump {
 namespace {
@@ -43,15 +44,11 @@ std::filesystem::path temporary_for(const std::filesystem::path& path) {
   return path.parent_path() / (name + end);
 }
 
-bool is_same(const struct stat& a, const struct stat& b) {
-  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
 // Our stdout or stderr, if `file` is one of them. Both are written where they are: what the shell has opened
 // for them would otherwise be a file without a name.
 Fd own_output(const struct stat& file) {
   for (const int number : {STDOUT_FILENO, STDERR_FILENO})
-    if (struct stat own{}; ::fstat(number, &own) == 0 && is_same(own, file))
+    if (struct stat own{}; ::fstat(number, &own) == 0 && identify(own) == identify(file))
       return Fd(::fcntl(number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
   return {};
 }

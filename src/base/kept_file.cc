@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -38,12 +37,7 @@ void leave_open(Fd fd) {
 }
 
 KeptFile::KeptFile(Fd fd, std::filesystem::path path, int flags)
-    : fd_(move_high(std::move(fd))), path_(std::move(path)), flags_(flags) {
-  struct stat info {};
-  if (!fd_ || ::fstat(fd_.get(), &info) != 0) return;
-  device_ = info.st_dev;
-  inode_ = info.st_ino;
-}
+    : fd_(move_high(std::move(fd))), path_(std::move(path)), flags_(flags), identity_(identify(fd_)) {}
 
 KeptFile::KeptFile(KeptFile&& other) noexcept { *this = std::move(other); }
 
@@ -51,21 +45,20 @@ KeptFile& KeptFile::operator=(KeptFile&& other) noexcept {
   std::swap(fd_, other.fd_);
   std::swap(path_, other.path_);
   std::swap(flags_, other.flags_);
-  std::swap(device_, other.device_);
-  std::swap(inode_, other.inode_);
+  std::swap(identity_, other.identity_);
   return *this;
 }
 
 KeptFile::~KeptFile() { let_go(); }
 
 bool KeptFile::is_held() const {
-  struct stat info {};
-  return fd_ && ::fstat(fd_.get(), &info) == 0 && info.st_dev == device_ && info.st_ino == inode_;
+  const auto held = identify(fd_);
+  return held && held == identity_;
 }
 
 bool KeptFile::is_in_place() const {
-  struct stat info {};
-  return fd_ && ::stat(path_.c_str(), &info) == 0 && info.st_dev == device_ && info.st_ino == inode_;
+  const auto found = fd_ ? identify(path_) : std::nullopt;
+  return found && found == identity_;
 }
 
 // What the program has opened under the number stays open.
@@ -77,10 +70,9 @@ Result<const Fd*> KeptFile::use() {
   if (is_held()) return &fd_;
   let_go();
   Fd fd(::open(path_.c_str(), flags_ | O_CLOEXEC));
-  struct stat info {};
-  if (!fd || ::fstat(fd.get(), &info) != 0) return Error(Code::io, io_error(path_, "open").message());
-  if (info.st_dev != device_ || info.st_ino != inode_)
-    return Error(Code::io, path_.string() + ": it was removed while recording");
+  const auto found = identify(fd);
+  if (!found) return Error(Code::io, io_error(path_, "open").message());
+  if (found != identity_) return Error(Code::io, path_.string() + ": it was removed while recording");
   fd_ = move_high(std::move(fd));
   return &fd_;
 }

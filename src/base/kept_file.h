@@ -2,11 +2,11 @@
 // descriptors that it did not open (os.closerange) and open files of its own under their numbers.
 #pragma once
 
-#include <sys/types.h>
-
 #include <filesystem>
+#include <optional>
 
 #include "base/file.h"
+#include "base/file_identity.h"
 #include "base/result.h"
 
 namespace opdump {
@@ -46,8 +46,7 @@ class KeptFile {
   Fd fd_;
   std::filesystem::path path_;
   int flags_ = 0;
-  dev_t device_ = 0;
-  ino_t inode_ = 0;
+  std::optional<FileIdentity> identity_;
 };
 
 }  // namespace opdump

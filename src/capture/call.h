@@ -9,9 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "capture/graph_recorder.h"
-#include "capture/job.h"
-#include "capture/session.h"
+#include "capture/graph/graph_recorder.h"
+#include "capture/jobs/job.h"
+#include "capture/operand.h"
+#include "capture/operator_table.h"
 #include "dump/write/scheme_writer.h"
 #include "math/stats/stats.h"
 #include "model/tensor_view.h"
@@ -29,26 +30,10 @@ struct RecordedSlot {
   math::Statistics statistics{};
 };
 
-// What the graph needs of it.
-inline GraphTensor to_graph_tensor(const Operand& operand) {
-  GraphTensor tensor{.value = operand.value,
-                     .content = operand.content,
-                     .where = make_footprint(operand.block, operand.block_offset, operand.view),
-                     .is_view = operand.undumped == "view",
-                     .name = operand.name,
-                     .index = operand.index,
-                     .role = operand.role,
-                     .type = {operand.view.dtype, operand.view.shape}};
-  if (operand.role != model::GraphParameter::Role::constant || !operand.view.data) return tensor;
-  if (const std::uint64_t bytes = operand.view.byte_count(); bytes <= tensor.constant.size())
-    std::copy_n(operand.view.data, bytes, tensor.constant.begin());
-  return tensor;
-}
-
 struct Call {
   const DefinedOperator* op = nullptr;
   std::int64_t step = 0, graph_id = 0;
-  bool takes_data = false;  // the operator is selected; otherwise the call matters to the graph only
+  bool records_data = false;  // the operator is selected; otherwise the call matters to the graph only
   std::vector<RecordedSlot> slots;
   // Inputs without data, of a call that may turn out not to be wanted.
   std::vector<std::pair<Operand, std::string>> undumped;
@@ -63,6 +48,7 @@ struct Call {
 
   std::shared_ptr<Job> container;  // writes all slots into one file, where the scheme has it so
 
+  std::string describe() const { return op->op.name + ", step " + std::to_string(step); }
   bool is_done() const {
     if (container) return container->is_done();
     return std::ranges::all_of(slots,

@@ -7,7 +7,7 @@
 #include <new>
 #include <set>
 
-#include "dump/write/recording_place.h"
+#include "dump/write/folder/recording_folder.h"
 
 namespace opdump::capture {
 namespace {

@@ -157,7 +157,7 @@ TEST_F(SessionAclTest, AFailingOperatorsInputs) {
   ASSERT_TRUE(session->close());
 }
 
-// A program whose graphs are told: its steps are executions of a model, or its operators belong to none.
+// A program whose graphs are reported: its steps are executions of a model, or its operators belong to none.
 TEST_F(SessionAclTest, TheGraphsOfAProgram) {
   for (const bool models : {true, false}) {
     fs::remove_all(root_);

@@ -115,12 +115,12 @@ inline std::vector<float> values_of(const dump::Slot& slot) {
   return values;
 }
 
-// An engine that lends its memory and tells the graph.
+// An engine that lends its memory and reports the graph.
 class GraphSessionTest : public SessionTest {
  protected:
   static SessionOptions graph_options() {
     SessionOptions options;
-    options.tells_graph = true;
+    options.reports_graph = true;
     options.retain = [](void*) { ++lent; };
     options.release = [](void*) { --lent; };
     return options;

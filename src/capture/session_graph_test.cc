@@ -266,7 +266,7 @@ const DefinedOperator* define_in(Session& session, std::int64_t model, std::stri
       model::Operator{.type = "Relu", .name = std::move(name), .graph_id = model, .source_file = {}});
 }
 
-// An engine that tells no graphs: each of its models is one.
+// An engine that reports no graphs: each of its models is one.
 TEST_F(SessionGraphTest, ModelsForDumpGeGraph) {
   const fs::path directory = directory_.path() / "ge";
   const Variables variables(

@@ -39,7 +39,7 @@ TEST_F(SessionModesTest, OnlyOperatorsThatOverflowAreKept) {
   EXPECT_EQ(status().row_count, 6u);
 }
 
-// A mask with infinities, and whatever reads it, is no overflow, and takes no place of one.
+// A mask with infinities, and whatever reads it, is no overflow, and counts as none.
 TEST_F(SessionModesTest, WhoPassesOnWhatIsNotFiniteMadeNothing) {
   plan::DumpPlan plan = debug_plan(plan::DebugMode::overflow);
   plan.overflow_limit = 1;

@@ -371,11 +371,11 @@ TEST_F(SessionTest, AFullDiskIsSaidOnceAndCounted) {
   EXPECT_EQ(log_lines("recording stopped: "), 1);
   EXPECT_EQ(status().state, "incomplete");
   ASSERT_EQ(status().losses.size(), 2u);
-  const dump::RecordingStatus told = status();
-  const dump::Loss& stopped = told.losses[told.losses[0].what == "something" ? 1 : 0];
+  const dump::RecordingStatus ended = status();
+  const dump::Loss& stopped = ended.losses[ended.losses[0].what == "something" ? 1 : 0];
   EXPECT_THAT(stopped.first, HasSubstr("b, step 0"));
   EXPECT_GE(stopped.count, 2u);
-  EXPECT_EQ(told.tensor_count + stopped.count, 1 + 3 * told.call_count - 3);
+  EXPECT_EQ(ended.tensor_count + stopped.count, 1 + 3 * ended.call_count - 3);
 }
 
 TEST_F(SessionTest, AnotherDeviceDumpsNothing) {

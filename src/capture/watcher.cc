@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "capture/session.h"
+#include "capture/operand.h"
 #include "math/layout/strided_copy.h"
 
 namespace opdump::capture {
@@ -19,7 +19,7 @@ std::vector<std::byte> copy_of(const model::TensorView& view) {
 }  // namespace
 
 std::size_t Watcher::keep(const model::Operator& op, std::int64_t graph_id, std::span<const Operand> outputs,
-                          Retain retain, KeepAlive::Release release) {
+                          const Lender& lender) {
   const std::lock_guard lock(mutex_);
   Kept& kept = kept_[&op];
   kept.op = &op;
@@ -28,7 +28,7 @@ std::size_t Watcher::keep(const model::Operator& op, std::int64_t graph_id, std:
   std::size_t lost = 0;
   for (const Operand& operand : outputs) {
     if (!operand.undumped.empty() || !operand.view.data || operand.view.byte_count() == 0) continue;
-    if (!operand.owner || operand.content == 0 || !retain) {
+    if (operand.content == 0 || !lender.lends(operand.owner)) {
       ++lost;
       continue;
     }
@@ -39,8 +39,7 @@ std::size_t Watcher::keep(const model::Operator& op, std::int64_t graph_id, std:
     output.view = operand.view;
     output.content = operand.content;
     output.owner = operand.owner;
-    retain(operand.owner);
-    output.keep_alive = KeepAlive(operand.owner, release);
+    output.keep_alive = lender.borrow(operand.owner);
     output.copy = copy_of(operand.view);
   }
   return lost;
@@ -70,8 +69,8 @@ std::string Watcher::compare(Output& output) {
   return text;
 }
 
-std::string Watcher::tell(const Output& output, const Kept& kept, const model::Operator& op,
-                          const std::string& difference) {
+std::string Watcher::describe(const Output& output, const Kept& kept, const model::Operator& op,
+                              const std::string& difference) {
   std::string text = "output " + std::to_string(output.index) + " of " + kept.op->name;
   switch (output.announced) {
     case Announced::no:
@@ -98,7 +97,7 @@ std::vector<std::string> Watcher::check(const model::Operator& op, std::span<con
         if (operand.owner == output.owner && operand.content != 0) output.content = operand.content;
       const std::string difference = compare(output);
       if (difference.empty()) continue;
-      sentences.push_back(tell(output, kept, op, difference));
+      sentences.push_back(describe(output, kept, op, difference));
       output.announced = Announced::no;
     }
   }

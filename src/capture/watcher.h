@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "capture/job.h"
+#include "capture/jobs/job.h"
 #include "dump/write/scheme_writer.h"
 #include "model/operator.h"
 
@@ -27,11 +27,9 @@ struct Operand;
 // Thread-safe.
 class Watcher {
  public:
-  using Retain = void (*)(void* owner);
-
   // What `op` wrote. Returns how many of its outputs cannot be watched, having no owner.
   std::size_t keep(const model::Operator& op, std::int64_t graph_id, std::span<const Operand> outputs,
-                   Retain retain, KeepAlive::Release release);
+                   const Lender& lender);
 
   // The thread begins to run an operator, until the next check().
   void note_begin();
@@ -40,7 +38,7 @@ class Watcher {
   // if there is none, by the program, which has asked where it lies.
   void note_write(std::uint64_t content);
 
-  // `op` has run; `outputs` tell which blocks have new contents. Returns a sentence for each output that is
+  // `op` has run; `outputs` say which blocks have new contents. Returns a sentence for each output that is
   // not as it was any more, without the step.
   std::vector<std::string> check(const model::Operator& op, std::span<const Operand> outputs);
 
@@ -74,8 +72,8 @@ class Watcher {
     std::vector<Output> outputs;
   };
   static std::string compare(Output& output);
-  static std::string tell(const Output& output, const Kept& kept, const model::Operator& op,
-                          const std::string& difference);
+  static std::string describe(const Output& output, const Kept& kept, const model::Operator& op,
+                              const std::string& difference);
   const model::Operator& pair(const model::Operator& layer, const model::Operator& kept);
 
   std::mutex mutex_;  // guards the rest

@@ -5,8 +5,8 @@
 
 #include "base/launcher.h"
 #include "dialect/dialects.h"
-#include "dump/write/existing_dump.h"
-#include "dump/write/recording_place.h"
+#include "dump/write/folder/existing_dump.h"
+#include "dump/write/folder/recording_folder.h"
 
 namespace opdump::cli {
 namespace {

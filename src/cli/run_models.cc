@@ -48,7 +48,7 @@ struct UnloadModel {
 using ModelPointer = std::unique_ptr<opdump_onnx_model, UnloadModel>;
 
 void log_line(void*, int level, const char* line) {
-  terminal::print_error(level >= OPDUMP_WARNING ? std::string("warning: ") + line : line);
+  terminal::print_error(level >= OPDUMP_LOG_WARNING ? std::string("warning: ") + line : line);
 }
 
 Code to_code(opdump_status status) {

@@ -147,7 +147,7 @@ void add_process(RecordingStatus& whole, const StatusFile& file) {
 }
 
 // Files of two recordings that lie in the same directories: what the earlier one did not finish is not
-// whole, and steps that both have cannot be told apart.
+// whole, and steps that both have cannot be distinguished.
 void note_earlier(RecordingStatus& whole) {
   for (const EarlierRecording& earlier : whole.earlier) {
     if (earlier.state != "complete")

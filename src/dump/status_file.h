@@ -1,6 +1,6 @@
 // opdump_status.json: how a recording ended. Written when recording starts (state "recording") and replaced
-// when it ends, so a run that was killed is told from one that finished. Each process that records into a
-// rank has a file of its own (recording_place.h). Page: docs/formats/status.md.
+// when it ends, so a run that was killed differs from one that finished. Each process that records into a
+// rank has a file of its own (recording_folder.h). Page: docs/formats/status.md.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct RecordingStatus {
   // "recording", "complete" (nothing lost), "incomplete" (see losses), "idle" (nothing lost so far, and
   // nothing under way: a process that waits for work)
   std::string state = "recording";
-  std::string run_id;  // 16 hexadecimal digits, the same for all processes of a recording; empty: not told
+  std::string run_id;  // 16 hexadecimal digits, the same for all processes of a recording; empty: unknown
   std::string opdump_version;
   std::string process;  // empty, or "worker0": its file is opdump_status.worker0.json
   // Where the scheme has directories of times: that of this run, "20260131120000". Else empty.

@@ -200,7 +200,7 @@ static void test_graph(const char* directory) {
   opdump_options options = {0};
   options.size = sizeof options;
   options.config_path = path;
-  options.tells_graph = 1;
+  options.reports_graph = 1;
   opdump_session* session = NULL;
   CHECK(opdump_open(&options, &session) == OPDUMP_OK);
   opdump_set_dump(session, "Default/layer", 1);

@@ -205,7 +205,7 @@ class AclTree final : public SchemeWriter {
     return path;
   }
 
-  // Makes `name` a short one and gives the line that tells.
+  // Makes `name` a short one and gives the line that says so.
   Result<> give_mapping(const fs::path& directory, std::string& name) {
     std::string line, shorter = short_name(directory / name);
     format::append_mapping_line(line, shorter, name);

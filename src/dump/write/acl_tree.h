@@ -30,7 +30,7 @@ struct AclTreeOptions {
   bool exceptions = false;  // what is written are the inputs of operators that failed
   bool newer_overflow_record = false;
   std::vector<model::Format> device_formats;  // tensors are stored in the first one that fits
-  FileSink sink;                              // takes the files in the place of the disk
+  FileSink sink;                              // receives the files instead of the disk
 };
 
 // Creates {root} and {root}/rank_{R}, unless there is a sink. Errors: io.

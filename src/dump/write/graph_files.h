@@ -27,7 +27,7 @@ struct GraphFile {
   std::filesystem::path path;         // the .ir, or the .pb where the .ir is missing or unreadable
   std::vector<model::Graph> graphs;   // sub-graphs follow their entry
   std::vector<std::string> order;     // full names as executed; empty if there is no such file
-  std::vector<std::int64_t> history;  // the steps in which it was executed, as far as a file tells
+  std::vector<std::int64_t> history;  // the steps in which it was executed, as far as a file says
 };
 
 struct RankGraphs {

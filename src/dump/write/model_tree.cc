@@ -62,7 +62,7 @@ class ModelTree final : public SchemeWriter {
       : options_(std::move(options)), directories_(std::move(directories)), tables_(std::move(tables)) {}
 
   Result<> begin_step(std::int64_t step, bool selected, std::span<const std::string> operators) override {
-    if (!options_.step_first) return ok();  // the graph engine is told by other means
+    if (!options_.step_first) return ok();  // the graph engine learns of it by other means
     return replace_file(directories_->root(), "acl_dump_" + std::to_string(options_.device) + ".json",
                         encode_acl_json(options_, step, selected, operators));
   }

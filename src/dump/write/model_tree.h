@@ -31,7 +31,7 @@ struct ModelTreeOptions {
   bool step_first = true;      // (B) rather than (C)
   std::string time_directory;  // of when the recording began: "20260131120000"
 
-  // What acl_dump_{device}.json tells. It is there for programs that look for it; nothing here reads it.
+  // What acl_dump_{device}.json says. It is there for programs that look for it; nothing here reads it.
   enum class Scene : std::uint8_t { dump, overflow, exception };
   Scene scene = Scene::dump;
   std::string dump_mode = "all";  // or "input", "output"

@@ -215,27 +215,27 @@ TEST_F(ModelTreeTest, WhatEachStepTellsCann) {
   const fs::path file = options_.root / "acl_dump_3.json";
   const std::string root = options_.root.string();
   std::vector<std::string> operators;
-  const auto told = [&](std::int64_t step, bool selected) {
+  const auto scene = [&](std::int64_t step, bool selected) {
     auto begun = open()->begin_step(step, selected, operators);
     EXPECT_TRUE(begun) << begun.error().message();
     EXPECT_EQ(fs::status(file).permissions(), fs::perms(0400));
     return text(file);
   };
   EXPECT_EQ(
-      told(4, true),
+      scene(4, true),
       R"({"dump":{"dump_list":[],"dump_mode":"all","dump_op_switch":"on","dump_path":")" + root + "/4\"}}");
-  EXPECT_EQ(told(5, false),
+  EXPECT_EQ(scene(5, false),
             R"({"dump":{"dump_list":[],"dump_mode":"all","dump_op_switch":"on","dump_path":")" + root +
                 R"(","dump_step":"2147483647"}})");
   options_.dump_mode = "input";
   operators = {"Default/Add-op0", "b"};
-  EXPECT_EQ(told(6, true), R"({"dump":{"dump_list":[{"layer":["Default/Add-op0","b"]}],"dump_mode":"input",)"
-                           R"("dump_op_switch":"on","dump_path":")" +
-                               root + "/6\"}}");
+  EXPECT_EQ(scene(6, true), R"({"dump":{"dump_list":[{"layer":["Default/Add-op0","b"]}],"dump_mode":"input",)"
+                            R"("dump_op_switch":"on","dump_path":")" +
+                                root + "/6\"}}");
   options_.scene = ModelTreeOptions::Scene::overflow;
-  EXPECT_EQ(told(7, true), R"({"dump":{"dump_debug":"on","dump_path":")" + root + "/7\"}}");
+  EXPECT_EQ(scene(7, true), R"({"dump":{"dump_debug":"on","dump_path":")" + root + "/7\"}}");
   options_.scene = ModelTreeOptions::Scene::exception;
-  EXPECT_EQ(told(8, true), R"({"dump":{"dump_scene":"lite_exception"}})");
+  EXPECT_EQ(scene(8, true), R"({"dump":{"dump_scene":"lite_exception"}})");
 }
 
 TEST_F(ModelTreeTest, NeverWritesThroughSymbolicLinks) {

@@ -34,7 +34,7 @@ struct SlotAddress {
   model::Shape original_shape{};  // of a tensor whose shape is that of a device's layout; else of rank 0
 };
 
-// Takes a file part by part in the place of the disk.
+// Receives a file chunk by chunk, instead of the disk.
 struct FileChunk {
   const std::filesystem::path& path;  // absolute: where it would lie
   std::int64_t offset = 0;            // -1: it is added to the end
@@ -77,11 +77,11 @@ class SchemeWriter {
   // the graph; kAnyGraph names all that have no name of their own. Thread-safe.
   virtual void name_graph(std::int64_t graph_id, std::string_view name);
 
-  // True if the scheme tells of tensors without statistics (complex numbers) that they are there.
+  // True if the scheme lists tensors without statistics (complex numbers), too.
   virtual bool lists_all_tensors() const { return false; }
 
-  // True if all tensors of an execution go into one file: write_call() takes the place of write_tensor() and
-  // link_tensor() then.
+  // True if all tensors of an execution go into one file: write_call() is called instead of write_tensor()
+  // and link_tensor() then.
   virtual bool writes_calls() const { return false; }
 
   // A tensor of an execution: where it belongs, and its data.
@@ -98,7 +98,7 @@ class SchemeWriter {
   // does nothing. One caller at a time.
   virtual Result<> write_arguments(const SlotAddress& address, std::span<const model::Argument> arguments);
 
-  // Writes what tells which operator overflowed, where the scheme has a file for it; else does nothing.
+  // Writes which operator overflowed, where the scheme has a file for it; else does nothing.
   // `output` is the address of its first output that did. One caller at a time.
   virtual Result<> write_overflow(const SlotAddress& output);
 

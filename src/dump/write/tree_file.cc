@@ -46,7 +46,7 @@ Result<> remove_name(const OpenDirectory& directory, const std::string& name) {
   return removed_or_io_error(directory.path / name, "replace");
 }
 
-Error taken_again(const OpenDirectory& directory, const std::string& name) {
+Error created_again(const OpenDirectory& directory, const std::string& name) {
   return {Code::io, (directory.path / name).string() + ": another process keeps creating it"};
 }
 
@@ -131,7 +131,7 @@ Result<Fd> create_replacing(const OpenDirectory& directory, const std::string& n
     if (fd) return std::move(*fd);
     OPDUMP_CHECK_OK(remove_name(directory, name));
   }
-  return taken_again(directory, name);
+  return created_again(directory, name);
 }
 
 Result<> replace_file(const OpenDirectory& directory, const std::string& name, std::string_view text) {
@@ -162,15 +162,12 @@ Result<> link_replacing(const OpenDirectory& directory, const std::string& name,
   for (int attempt = 0; attempt < 3; ++attempt) {
     OPDUMP_TRY(const bool linked, link_new(directory, name, target));
     if (linked) return ok();
-    struct stat old {
-    }, wanted{};
-    const bool is_target = ::fstatat(directory.fd.get(), name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0 &&
-                           ::lstat(target.c_str(), &wanted) == 0 && old.st_dev == wanted.st_dev &&
-                           old.st_ino == wanted.st_ino;
-    if (is_target) return ok();  // removing the name could remove the last one of the file
+    const auto old = identify(name, false, directory.fd.get());
+    if (old && old == identify(target, false))
+      return ok();  // removing the name could remove the last one of the file
     OPDUMP_CHECK_OK(remove_name(directory, name));
   }
-  return taken_again(directory, name);
+  return created_again(directory, name);
 }
 
 void remove_file(const OpenDirectory& directory, const std::string& name) {
@@ -194,11 +191,9 @@ Result<KeptFile> keep_append(const std::filesystem::path& path, std::string_view
 }
 
 Result<> hold_append(Fd& fd, const std::filesystem::path& path) {
-  struct stat held {
-  }, found{};
-  if (::stat(path.c_str(), &found) != 0) return removed_or_io_error(path, "open");
-  if (::fstat(fd.get(), &held) == 0 && held.st_dev == found.st_dev && held.st_ino == found.st_ino)
-    return ok();
+  const auto found = identify(path);
+  if (!found) return removed_or_io_error(path, "open");
+  if (found == identify(fd)) return ok();
   OPDUMP_TRY(Fd opened, open_append(path, ""));
   leave_open(std::exchange(fd, move_high(std::move(opened))));
   return ok();

@@ -1,6 +1,6 @@
 /* acl_mdl.h - AscendCL's models: loading, describing and executing them, and dumping what they compute. A
  * model is an ONNX file; an offline model (.om) cannot be run here, and its ONNX file of the same name is
- * taken if it lies beside. */
+ * used if it lies beside. */
 #ifndef OPDUMP_ACL_MDL_H
 #define OPDUMP_ACL_MDL_H
 

@@ -79,8 +79,8 @@ ACL_FUNC_VISIBILITY aclError aclrtLaunchCallback(aclrtCallback fn, void* userDat
 ACL_FUNC_VISIBILITY aclError aclrtProcessReport(int32_t timeout);
 
 /* `callback` is called when an operator of a model fails, in the thread that executes, before aclmdlExecute
- * returns; NULL: nobody is told. aclmdlCreateAndGetOpDesc knows the operator by the three numbers. They are
- * valid during the callback; 0xFFFFFFFF for NULL. */
+ * returns; NULL: nobody is notified. aclmdlCreateAndGetOpDesc knows the operator by the three numbers. They
+ * are valid during the callback; 0xFFFFFFFF for NULL. */
 ACL_FUNC_VISIBILITY aclError aclrtSetExceptionInfoCallback(aclrtExceptionInfoCallback callback);
 ACL_FUNC_VISIBILITY uint32_t aclrtGetTaskIdFromExceptionInfo(const aclrtExceptionInfo* info);
 ACL_FUNC_VISIBILITY uint32_t aclrtGetStreamIdFromExceptionInfo(const aclrtExceptionInfo* info);

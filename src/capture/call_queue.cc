@@ -1,0 +1,57 @@
+#include "capture/call_queue.h"
+
+#include <utility>
+
+namespace opdump::capture {
+namespace {
+
+constexpr std::size_t kMaxFree = 256;
+
+}  // namespace
+
+void ReturnCall::operator()(Call* call) const { queue->put_back(call); }
+
+CallPointer CallQueue::make() {
+  std::unique_ptr<Call> call;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!free_.empty()) {
+      call = std::move(free_.back());
+      free_.pop_back();
+    }
+  }
+  if (!call) call = std::make_unique<Call>();
+  return adopt(call.release());
+}
+
+void CallQueue::put_back(Call* raw) {
+  std::unique_ptr<Call> call(raw);
+  call->slots.clear();
+  call->undumped.clear();
+  call->inputs.clear();
+  call->outputs.clear();
+  call->arguments.clear();
+  call->is_noted = false;
+  call->overflowed.reset();
+  call->container.reset();
+  call->detail = {};
+  call->reads_non_finite = false;
+  const std::lock_guard lock(mutex_);
+  if (free_.size() < kMaxFree) free_.push_back(std::move(call));
+}
+
+std::size_t CallQueue::push(CallPointer call) {
+  const std::lock_guard lock(mutex_);
+  waiting_.push_back(std::move(call));
+  return waiting_.size();
+}
+
+CallPointer CallQueue::pop_done() {
+  const std::lock_guard lock(mutex_);
+  if (waiting_.empty() || !waiting_.front()->is_done()) return adopt(nullptr);
+  CallPointer call = std::move(waiting_.front());
+  waiting_.pop_front();
+  return call;
+}
+
+}  // namespace opdump::capture

@@ -1,0 +1,103 @@
+// What is recorded of a call: which of its tensors, by a job of the pipeline, by known statistics of equal
+// bytes, or at once. Where it is known only at the end whether the inputs matter -- overflow and exception
+// dump, and files that hold a whole call -- their jobs are held until then.
+//
+// Has no lock of its own: the threads of the program meet in the ReuseTable, the Pipeline and the Watcher,
+// each of which has one and holds it for nothing else of the session.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "capture/call.h"
+#include "capture/call_queue.h"
+#include "capture/jobs/pipeline.h"
+#include "capture/jobs/reuse_table.h"
+#include "capture/operand.h"
+#include "capture/operator_table.h"
+#include "capture/overflow_check.h"
+#include "capture/recording_rules.h"
+#include "capture/recording_state.h"
+#include "capture/recording_writer.h"
+#include "capture/watcher.h"
+#include "plan/dump_plan.h"
+
+namespace opdump::capture {
+
+// Thread-safe.
+class CallRecorder {
+ public:
+  struct Options {
+    Lender lender;
+    unsigned threads = 1;
+    std::uint64_t memory_limit_bytes = 1 << 30;
+    bool reuses = false;           // equal bytes share statistics and files
+    bool waits_for_files = false;  // whoever receives them does so in the order of execution
+  };
+  CallRecorder(const plan::DumpPlan& plan, Options options, const RecordingRules& rules,
+               const RecordingState& state, OperatorTable& operators, RecordingWriter& writer);
+
+  void before_write(std::uint64_t content) {
+    if (watcher_) watcher_->note_write(content);
+    pipeline_.before_write(content);
+  }
+  void before_any_write() { pipeline_.before_any_write(); }
+
+  // The call has its operator, step and graph.
+  void begin(Call& call, std::span<const Operand> inputs);
+  void set_arguments(Call& call, std::vector<model::Argument> arguments);
+  // Queues the call for the writer, if it has anything to write.
+  void end(CallPointer call, std::span<const Operand> outputs, bool failed);
+  // A call of its own that has the one output, read now.
+  void record_parameter(const DefinedOperator& op, const Operand& data, std::int64_t graph_id);
+
+  // Returns once all jobs are done.
+  void wait() { pipeline_.wait_all(); }
+  // The same, and what is done is written.
+  Result<> flush();
+
+  // As many operators have overflowed as the plan wants.
+  bool has_enough() const { return plan_.overflow_limit != 0 && overflow_count_ >= plan_.overflow_limit; }
+  void forget_watched() {
+    if (watcher_) watcher_->forget();
+  }
+  void begin_step();
+
+ private:
+  void record_side(Call& call, model::Side side, std::span<const Operand> operands);
+  void record_without_excluded(Call& call, model::Side side, std::span<const Operand> operands,
+                               std::uint64_t timestamp_us);
+  void record(Call& call, model::Side side, const Operand& operand, std::uint64_t timestamp_us);
+  void record_sample(RecordedSlot& slot, const Operand& operand, const model::TensorView& view);
+  void reuse_or_examine(const Operand& operand, const model::TensorView& view, RecordedSlot& slot);
+  void examine(const Operand& operand, const model::TensorView& view, RecordedSlot& slot);
+  std::shared_ptr<Job> make_job(const Operand& operand, const model::TensorView& view,
+                                const dump::SlotAddress& address);
+  std::shared_ptr<Job> hold_job(const Operand& operand, const model::TensorView& view,
+                                const dump::SlotAddress& address);
+  bool keeps_held(Call& call, std::span<const Operand> outputs, bool failed);
+  void drop_held(Call& call);
+  void submit_held(Call& call);
+  void submit_container(Call& call);
+  void finish(CallPointer call, std::span<const Operand> outputs, bool failed);
+  void queue(CallPointer call);
+  void watch(const Call& call, std::span<const Operand> outputs);
+
+  const plan::DumpPlan& plan_;
+  const Options options_;
+  const RecordingRules& rules_;
+  const RecordingState& state_;
+  OperatorTable& operators_;
+  RecordingWriter& writer_;
+  std::unique_ptr<Watcher> watcher_;   // null: nothing is watched
+  std::unique_ptr<ReuseTable> reuse_;  // null: nothing can be shared
+  std::atomic<std::uint64_t> overflow_count_{0};
+  Pipeline pipeline_;  // last but for its user: its threads use the rest
+  OverflowCheck overflow_{rules_, state_, pipeline_};
+};
+
+}  // namespace opdump::capture

@@ -1,0 +1,107 @@
+// The operators that the program has defined, which of them are recorded, and their log, operators.jsonl. An
+// operator is recorded if the plan's model rules, its operator rules and set_dump() all want it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "base/result.h"
+#include "capture/operand.h"
+#include "capture/recording_state.h"
+#include "dump/operator_log.h"
+#include "model/operator.h"
+#include "plan/model_selector.h"
+#include "plan/op_selector.h"
+
+namespace opdump::capture {
+
+// An operator as the session knows it. What is mutable belongs to the session.
+struct DefinedOperator {
+  dump::LoggedOperator op;
+  std::atomic<bool> selected{false};
+  plan::ModelSelector::Choice choice;
+  mutable std::atomic<bool> is_in_graph{false};   // its detail is known
+  mutable std::atomic<std::uint64_t> last_us{0};  // when it was last recorded
+  mutable std::atomic<bool> is_written{false};    // something of it is in the dump
+  // Slots logged as without data: of the first 32 of each side a bit, of all others the number.
+  mutable std::atomic<std::uint64_t> undumped_bits{0};
+  mutable std::unordered_set<std::uint32_t> undumped;  // guarded by the table's lock
+};
+
+// Thread-safe. Its lock is held for nothing else of the session.
+class OperatorTable {
+ public:
+  struct Options {
+    plan::OpSelector operators;
+    plan::ModelSelector models;
+    bool only_flagged = false;  // dump_mode 2: what set_dump() names
+  };
+  OperatorTable(Options options, dump::OperatorLogWriter log, const RecordingState& state);
+
+  bool watches() const { return models_.watches(); }
+
+  // The same operator for the same graph and name. Lives as long as the table.
+  const DefinedOperator* define(dump::LoggedOperator op);
+
+  // `is_unnamed`: the user flagged something that bears the name, see opdump_flag.
+  void set_dump(std::string_view name, bool enabled, bool is_unnamed);
+
+  // Makes a model known before its operators; returns the name of its directory.
+  std::string define_model(std::int64_t graph_id, plan::ModelSelector::ModelNames names);
+  std::string model_directory(std::int64_t graph_id) const;
+
+  // Constants are chosen as operators are, by a name of their own (mindspore.md 1.6).
+  bool wants_constant(const std::string& name);
+
+  // For schemes that list what the plan asked for, mindspore.md 2.9: the configured texts, and full names
+  // instead of regular expressions. Empty for all operators.
+  std::vector<std::string> list_requested() const;
+
+  // Logs the first time that a slot of the operator has no data.
+  void log_undumped(const DefinedOperator& op, std::int64_t step, model::Side side, const Operand& operand,
+                    std::string_view reason);
+  Result<> flush_log();
+
+  bool is_empty() const;
+  bool lacks_flags() const;  // only what is flagged is recorded, and nothing is
+  // Sentences for the user on rules and flags that matched no operator.
+  std::vector<std::string> describe_unmatched() const;
+
+ private:
+  struct Key {
+    std::int64_t graph_id;
+    std::string_view name;  // of the operator that is the value
+    bool operator==(const Key&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const;
+  };
+  struct Flag {
+    bool enabled = false, is_unnamed = false;
+  };
+  bool is_flagged(const model::Operator& op) const;
+  void log(const DefinedOperator& op);
+  void describe_unmatched_flags(const std::vector<std::string_view>& names,
+                                std::vector<std::string>& sentences) const;
+
+  const bool only_flagged_;
+  const RecordingState& state_;
+  mutable std::mutex mutex_;  // guards the rest
+  plan::OpSelector selector_;
+  plan::ModelSelector models_;
+  std::unordered_map<Key, std::unique_ptr<DefinedOperator>, Hash> operators_;
+  std::map<std::string, Flag, std::less<>> flags_;  // set_dump(): by operator or scope
+  dump::OperatorLogWriter log_writer_;
+  bool log_dirty_ = false;
+};
+
+}  // namespace opdump::capture
