@@ -54,9 +54,9 @@ void Network::cut(const Work& work, std::span<const std::string_view> needed,
       [&](std::string_view name) { return plan_.types.contains(name); });
   if (parts.size() < 2) return;
   if (total > limit && !std::exchange(told_parts_, true) && options_.log)
-    options_.log(OPDUMP_LOG_INFO, "the values of model " + model_.graph_name + " exceed the memory limit of " +
-                                  std::to_string(limit >> 20) + " MiB together: it runs in " +
-                                  std::to_string(parts.size()) + " parts");
+    options_.log(OPDUMP_LOG_INFO, "the values of model " + model_.graph_name +
+                                      " exceed the memory limit of " + std::to_string(limit >> 20) +
+                                      " MiB together: it runs in " + std::to_string(parts.size()) + " parts");
   engine_.reset();
   plan_.parts = std::move(parts);
   plan_.returns_memory = total > limit;

@@ -31,9 +31,9 @@ std::map<std::string_view, std::uint64_t> estimate_sizes(const ModelFile& model,
 // As few parts as the limit allows, each with at least one operator. `is_needed` is true for a value needed
 // after the whole run; `can_cross` for a value that one part can pass to another.
 std::vector<ModelPart> cut_into_parts(const ModelFile& model, std::uint64_t limit_bytes,
-                                 const std::map<std::string_view, std::uint64_t>& sizes,
-                                 const std::function<bool(std::string_view)>& is_needed,
-                                 const std::function<bool(std::string_view)>& can_cross);
+                                      const std::map<std::string_view, std::uint64_t>& sizes,
+                                      const std::function<bool(std::string_view)>& is_needed,
+                                      const std::function<bool(std::string_view)>& can_cross);
 
 // The operators of a part: its own, and those that make the constants that it reads.
 std::vector<std::size_t> nodes_of(const ModelFile& model, const ModelPart& part);
