@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 #include "arrays/pieces.h"
-#include "base/key_numbers.h"
 #include "base/result.h"
 #include "dump/read/dump_set.h"
 #include "model/format.h"
@@ -26,11 +26,11 @@ bool is_wanted(const dump::Slot& slot, const std::string& wanted);
 // What the tensors of one step are called: "convolution-op0.output.0", each unlike any other of the step.
 class SlotNames {
  public:
-  // Of the next tensor, of an execution called `op`. Errors: io -- there is no room to remember it.
-  Result<std::string> next(const std::string& op, const dump::Slot& slot);
+  // Of the next tensor, of an execution called `op`.
+  std::string next(const std::string& op, const dump::Slot& slot);
 
  private:
-  KeyNumbers counts_;  // of each name, how often it was wanted
+  std::unordered_map<std::string, std::uint32_t> counts_;  // of each name, how often it was wanted
 };
 
 // An array in the layout `format`, where the dump says in which it is; else as it lies. What the padding of a
