@@ -6,15 +6,15 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
-#include "base/scratch_array.h"
 #include "cli/arguments.h"
 #include "dump/read/dump_set.h"
 
 namespace opdump::cli {
 
-using Chosen = ScratchArray<std::uint32_t>;  // in a list
+using Chosen = std::vector<std::uint32_t>;  // in a list
 
 struct RunFilter {
   std::string op;  // empty: every operator
@@ -32,7 +32,7 @@ struct OperatorName {
 
 // Selects from `names` by TEXT. The first rule with a match applies: TEXT is a full or sanitised name; it
 // follows a '/' in names; it is a part of names; it is a part of names in upper or lower case.
-// Errors: not_found -- with the nearest names; io -- no space.
+// Errors: not_found -- with the nearest names.
 Result<Chosen> select_names(std::span<const OperatorName> names, const std::string& text);
 
 // Selects from dump.runs() by `filter`, in order. Errors: as select_names; not_found -- with the existing

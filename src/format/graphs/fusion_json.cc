@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "base/resident.h"
 #include "base/text.h"
 #include "format/graphs/ge_graph.h"
 #include "format/graphs/json_pieces.h"
@@ -130,7 +129,6 @@ Result<> parse_pieces(std::string_view text, const JsonPieces& pieces, const std
       const std::string_view op = text.substr(pieces.ops[i].begin, pieces.ops[i].size);
       OPDUMP_TRY(const Value value, parse(parser, op, name));
       look(graph, value);
-      note_walk(op.size());
     }
   return ok();
 }
@@ -383,7 +381,7 @@ std::string without_slices(std::string_view name) {
 }
 
 Result<> decode_fusion_json(std::string_view text, const std::string& name, const TakeFusionOp& take) {
-  OPDUMP_TRY(const std::optional<JsonPieces> pieces, cut_graphs(text));
+  const std::optional<JsonPieces> pieces = cut_graphs(text);
   if (pieces) return Decoder(name).decode(text, *pieces, take);
   simdjson::dom::parser parser;
   OPDUMP_TRY(const Value root, parse(parser, text, name));
@@ -391,7 +389,7 @@ Result<> decode_fusion_json(std::string_view text, const std::string& name, cons
 }
 
 Result<std::vector<std::string>> decode_graph_names(std::string_view text, const std::string& name) {
-  OPDUMP_TRY(const std::optional<JsonPieces> pieces, cut_graphs(text));
+  const std::optional<JsonPieces> pieces = cut_graphs(text);
   if (pieces) OPDUMP_CHECK_OK(parse_pieces(text, *pieces, name, [](std::size_t, const Value&) {}));
   simdjson::dom::parser parser;
   OPDUMP_TRY(const Value root, parse(parser, pieces ? std::string_view(pieces->rest) : text, name));

@@ -11,7 +11,6 @@
 #include "base/concat.h"
 #include "base/file.h"
 #include "base/record_sorter.h"
-#include "base/resident.h"
 #include "base/text.h"
 #include "dump/read/original_names.h"
 #include "format/graphs/fusion_json.h"
@@ -175,7 +174,6 @@ class DumpFolder::Scanner {
     while (!text.empty()) {
       std::string_view line = text.substr(0, text.find('\n'));
       text.remove_prefix(std::min(text.size(), line.size() + 1));
-      note_walk(line.size());
       if (line.ends_with('\r')) line.remove_suffix(1);
       add_mapping(line);
     }
@@ -206,9 +204,10 @@ class DumpFolder::Scanner {
                 "\" is not exist.");
       return std::optional<std::string>();
     }
-    OPDUMP_TRY(std::optional<std::string> original, checked(originals_.find(name)));
-    if (!original) log_.warn("The file name \"" + name + "\" in the file \"" + mapping + "\" is not exist.");
-    return original;
+    const std::optional<std::string_view> original = originals_.find(name);
+    if (original) return std::optional(std::string(*original));
+    log_.warn("The file name \"" + name + "\" in the file \"" + mapping + "\" is not exist.");
+    return std::optional<std::string>();
   }
 
   void report_invalid(const std::string& name, bool is_mapped) {
