@@ -13,7 +13,6 @@ list(APPEND OPDUMP_CORE_SOURCES
   base/isolated.cc
   base/json.cc
   base/kept_file.cc
-  base/key_numbers.cc
   base/launcher.cc
   base/map_room.cc
   base/nameless_file.cc
@@ -24,6 +23,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   base/scratch.cc
   base/spill.cc
   base/text.cc
+  base/text_arena.cc
   base/text_blocks.cc
   base/utf8.cc
   base/worker_pool.cc
@@ -34,14 +34,13 @@ set(OPDUMP_TESTS_base
   base/expansion_test.cc
   base/isolated_test.cc
   base/kept_file_test.cc
-  base/key_numbers_test.cc
-  base/number_set_test.cc
   base/printable_test.cc
   base/record_sorter_test.cc
   base/resident_test.cc
   base/scratch_test.cc
   base/scratch_vector_test.cc
   base/spill_test.cc
+  base/text_arena_test.cc
   base/text_blocks_test.cc
   base/worker_pool_test.cc
 )
@@ -191,21 +190,23 @@ set(OPDUMP_TESTS_format
 
 list(APPEND OPDUMP_CORE_SOURCES
   dump/file_name.cc
-  dump/file_names.cc
   dump/operator_log.cc
   dump/status_file.cc
   dump/tensor_names.cc
   dump/read/call_file.cc
-  dump/read/dump_set.cc
-  dump/read/executions.cc
+  dump/read/container_files.cc
+  dump/read/directory_walk.cc
+  dump/read/dump_set_reader.cc
   dump/read/file_kind.cc
+  dump/read/file_names.cc
   dump/read/ge_graph_find.cc
   dump/read/log_index.cc
+  dump/read/log_join.cc
+  dump/read/networks.cc
   dump/read/operator_run.cc
-  dump/read/original_names.cc
   dump/read/runs.cc
   dump/read/slot_file.cc
-  dump/read/slot_packer.cc
+  dump/read/slot_store.cc
   dump/read/slots_by_operator.cc
   dump/read/step_reader.cc
   dump/read/stored_tensor.cc
@@ -213,7 +214,6 @@ list(APPEND OPDUMP_CORE_SOURCES
   dump/write/acl_tree.cc
   dump/write/arguments_file.cc
   dump/write/call_data.cc
-  dump/write/container_files.cc
   dump/write/device_memory.cc
   dump/write/existing_dump.cc
   dump/write/ge_graph_files.cc
@@ -283,7 +283,6 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/compare.cc
   compare/measure.cc
   compare/names.cc
-  compare/operator_parts.cc
   compare/packed_result.cc
   compare/pairing.cc
   compare/share.cc

@@ -39,7 +39,6 @@ Shared compare_dumps(Dump golden, Dump actual, std::optional<double> rtol, std::
   options.atol = atol;
   options.threads = threads;
   auto comparison = std::make_shared<Comparison>();
-  options.slots_at_once = UINT64_MAX;  // a Finding has all of its operator
   options.take = [&](const compare::OperatorComparison& op) { comparison->operators.push_back(op); };
   comparison->result = unwrap(compare::compare_dumps(*golden, *actual, options));
   comparison->golden = std::move(golden);
@@ -74,7 +73,7 @@ std::string table_of(const Comparison& comparison, bool all) {
   report::Table table(style);
   for (const compare::OperatorComparison& op : comparison.operators) table.add(op);
   std::string text;
-  unwrap(table.print(comparison.result.has_ranks, [&](std::string_view line) { text += line; }));
+  table.print(comparison.result.has_ranks, [&](std::string_view line) { text += line; });
   return (text.empty() ? text : text + "\n") + report::format_summary(comparison.result, style);
 }
 

@@ -1,5 +1,6 @@
 // `opdump convert DUMP -o OUT --to npy`: the tensors of a dump as files that other programs read.
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <numeric>
 #include <optional>
@@ -50,7 +51,7 @@ class Converter {
       : target_(target),
         plan_(plan),
         group_(group),
-        lister_(plan.dump.runs(), plan.chosen.span(), target),
+        lister_(plan.dump.runs(), plan.chosen, target),
         progress_("converting") {}
 
   Result<> run(const group::Share& among) {
@@ -67,13 +68,13 @@ class Converter {
 
   // Of all processes, in the leader. The order is that of the dump.
   std::uint64_t converted() const { return converted_; }
-  const SpilledTexts& failures() const { return failures_; }
+  const std::vector<std::string>& failures() const { return failures_; }
   // Processes that did not do their part.
   const std::vector<std::string>& left_out() const { return left_out_; }
 
  private:
   Result<> convert_next(std::optional<group::SharedWork>& shared) {
-    OPDUMP_TRY(items_, lister_.next());
+    items_ = lister_.next();
     results_ = std::vector<ItemResult>(items_.size());
     is_done_.assign(items_.size(), false);
     if (shared) {
@@ -83,10 +84,9 @@ class Converter {
       std::iota(all.begin(), all.end(), 0);
       convert(all);
     }
-    for (const ItemResult& result : results_) {
+    for (ItemResult& result : results_) {
       converted_ += result.converted;
-      OPDUMP_CHECK_OK(
-          result.failures.visit([&](std::string_view failure) { return failures_.add(failure), ok(); }));
+      std::ranges::move(result.failures, std::back_inserter(failures_));
     }
     return ok();
   }
@@ -150,17 +150,15 @@ class Converter {
     return ok();
   }
 
-  // Number and result of each item, for processes that are the same program; nothing if they are not known
-  // any more.
+  // Number and result of each item, for processes that are the same program.
   std::string answers_of(std::span<const std::size_t> own) const {
     std::string answers;
     Packer out(answers);
     for (const std::size_t i : own) {
       out.number(i);
       out.number(results_[i].converted);
-      out.number(results_[i].failures.count());
-      const auto add = [&](std::string_view failure) { return out.text(failure), ok(); };
-      if (!results_[i].failures.visit(add)) return {};
+      out.number(results_[i].failures.size());
+      for (const std::string& failure : results_[i].failures) out.text(failure);
     }
     return answers;
   }
@@ -169,7 +167,7 @@ class Converter {
     for (Unpacker in(answers); !in.is_empty();) {
       const std::uint64_t i = in.number();
       ItemResult result{in.number(), {}};
-      for (std::uint64_t left = in.number(); left > 0 && in.is_ok(); --left) result.failures.add(in.text());
+      for (std::uint64_t left = in.number(); left > 0 && in.is_ok(); --left) result.failures.emplace_back(in.text());
       if (in.is_ok() && i < items_.size()) note(i, std::move(result));
     }
   }
@@ -179,7 +177,7 @@ class Converter {
   const group::Group& group_;
   ItemLister lister_;
   std::uint64_t converted_ = 0;
-  SpilledTexts failures_;
+  std::vector<std::string> failures_;
   std::vector<ConvertItem> items_;  // some of all
   std::vector<ItemResult> results_;
   std::vector<bool> is_done_;
@@ -193,13 +191,12 @@ class Converter {
 Result<int> report(const Converter& converter, const dump::DumpSet& dump, const Result<>& logged,
                    const std::string& output) {
   std::string text = "converted " + counted(converter.converted(), "tensor") + " into " + output;
-  OPDUMP_CHECK_OK(converter.failures().visit(
-      [](std::string_view failure) { return terminal::print_error(failure), ok(); }));
+  for (const std::string& failure : converter.failures()) terminal::print_error(failure);
   for (const dump::Problem& problem : dump.problems())
     terminal::print_error(problem.path.string() + ": " + problem.what);
   for (const std::string& process : converter.left_out()) terminal::print_error(process);
   if (!logged) terminal::print_error(logged.error().message());
-  const std::uint64_t failures = converter.failures().count();
+  const std::size_t failures = converter.failures().size();
   if (failures > 0) text += "; " + std::to_string(failures) + " could not be";
   terminal::print(text + "\n");
   const bool is_whole = failures == 0 && dump.problems().empty() && converter.left_out().empty() && logged;
@@ -223,7 +220,7 @@ Result<int> convert_in(const group::Group& group, const ConvertArguments& argume
   if (!group.is_leader()) return 0;
   Result<> logged = ok();
   if (target.is_dump())
-    logged = write_operator_logs(plan->dump.runs(), plan->chosen.span(), target.slot, target.output);
+    logged = write_operator_logs(plan->dump.runs(), plan->chosen, target.slot, target.output);
   return report(converter, plan->dump, logged, arguments.output);
 }
 

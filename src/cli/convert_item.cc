@@ -38,7 +38,7 @@ class ItemConverter {
 
  private:
   void note_failure(std::string_view name, const Error& error) {
-    result_.failures.add(concat({name, ": ", error.message()}));
+    result_.failures.push_back(concat({name, ": ", error.message()}));
   }
 
   Result<> write_slot() const {
@@ -56,8 +56,7 @@ class ItemConverter {
     return arrays::write_torch(array, path);
   }
 
-  // Calls take(slot, name) -> Result<> with each tensor of the step. Errors: the first of `take`'s, or as
-  // SlotNames.
+  // Calls take(slot, name) -> Result<> with each tensor of the step. Errors: the first of `take`'s.
   template <typename Take>
   Result<> visit_slots(const Take& take) const {
     SlotNames names;
@@ -65,8 +64,7 @@ class ItemConverter {
       const std::string op = runs_.without_slots(i).name;
       for (const dump::Slot& slot : runs_.slots(i)) {
         if (!is_wanted(slot, target_.slot)) continue;
-        OPDUMP_TRY(const std::string name, names.next(op, slot));
-        OPDUMP_CHECK_OK(take(slot, name));
+        OPDUMP_CHECK_OK(take(slot, names.next(op, slot)));
       }
     }
     return ok();
@@ -175,7 +173,7 @@ std::uint64_t ItemLister::rounds(std::uint64_t tensors) const {
   return rounds;
 }
 
-Result<std::vector<ConvertItem>> ItemLister::next() {
+std::vector<ConvertItem> ItemLister::next() {
   if (target_->is_file_each()) return next_tensors();
   std::vector<ConvertItem> items;
   const std::size_t first = next_;
@@ -193,7 +191,7 @@ std::size_t ItemLister::step_end(std::size_t first) const {
   return last;
 }
 
-Result<std::vector<ConvertItem>> ItemLister::next_tensors() {
+std::vector<ConvertItem> ItemLister::next_tensors() {
   std::vector<ConvertItem> items;
   while (items.size() < kAtOnce) {
     dump::Slot* const slot = slots_ ? slots_->next() : nullptr;
@@ -201,7 +199,7 @@ Result<std::vector<ConvertItem>> ItemLister::next_tensors() {
       if (next_ == chosen_.size()) break;
       enter(chosen_[next_++]);
     } else if (is_wanted(*slot, target_->slot)) {
-      OPDUMP_TRY(std::string name, names_.next(op_, *slot));
+      std::string name = names_.next(op_, *slot);
       const std::uint64_t bytes = slot->stored_bytes();
       items.push_back({place_of(*section_).string(), {}, std::move(name), std::move(*slot), bytes});
     }

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "base/spilled_texts.h"
 #include "cli/convert_slots.h"
 #include "model/format.h"
 
@@ -43,11 +42,11 @@ class ItemLister {
 
   // The number of calls of next() for `tensors` selected tensors.
   std::uint64_t rounds(std::uint64_t tensors) const;
-  // The next files: a few thousand tensors, or the steps of a few thousand executions. Errors: as SlotNames.
-  Result<std::vector<ConvertItem>> next();
+  // The next ones: some thousand tensors, or the steps of some thousand executions.
+  std::vector<ConvertItem> next();
 
  private:
-  Result<std::vector<ConvertItem>> next_tensors();
+  std::vector<ConvertItem> next_tensors();
   void enter(std::uint32_t run);
   std::size_t step_end(std::size_t first) const;
   void list_step(std::span<const std::uint32_t> step, std::vector<ConvertItem>& items) const;
@@ -64,7 +63,7 @@ class ItemLister {
 
 struct ItemResult {
   std::uint64_t converted = 0;
-  SpilledTexts failures;  // "NAME: why", one for each tensor that could not be
+  std::vector<std::string> failures;  // "NAME: why", one for each tensor that could not be
 };
 // `on_done` gets the number of the item's bytes just processed, from any thread; some may be left out.
 using OnDone = std::function<void(std::uint64_t bytes)>;

@@ -1,12 +1,13 @@
 #include "cli/convert_log.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "base/file_replacement.h"
-#include "base/key_numbers.h"
 #include "base/packing.h"
 #include "cli/convert_slots.h"
 #include "dump/operator_log.h"
@@ -22,7 +23,7 @@ std::uint64_t key_of(const model::Operator& op) {
   Packer out(key);
   out.signed_number(op.graph_id);
   out.text(op.name);
-  return KeyNumbers::key_of(key);
+  return std::hash<std::string>()(key);
 }
 
 std::uint64_t key_of(const UndumpedSlot& slot) {
@@ -32,7 +33,7 @@ std::uint64_t key_of(const UndumpedSlot& slot) {
   out.text(slot.operator_name);
   out.number(static_cast<std::uint64_t>(slot.side));
   out.number(slot.index);
-  return KeyNumbers::key_of(key);
+  return std::hash<std::string>()(key);
 }
 
 // The log of a rank: that of the conversion, and between its lines those that an earlier one has left.
@@ -48,14 +49,14 @@ class LogMerger {
     OPDUMP_CHECK_OK(visit(
         [&](const dump::LoggedOperator& op) -> Result<> {
           is_any = true;
-          OPDUMP_TRY(std::uint64_t* const state, states_.at(key_of(op)));
-          *state = kNew;
+          std::uint64_t& state = states_[key_of(op)];
+          state = kNew;
           return ok();
         },
         [&](const UndumpedSlot& slot) -> Result<> {
-          OPDUMP_TRY(std::uint64_t* const state, states_.at(key_of(slot)));
-          if (*state == 0)
-            *state = kFirstStep + static_cast<std::uint64_t>(std::max<std::int64_t>(0, slot.step));
+          std::uint64_t& state = states_[key_of(slot)];
+          if (state == 0)
+            state = kFirstStep + static_cast<std::uint64_t>(std::max<std::int64_t>(0, slot.step));
           return ok();
         }));
     if (is_any) OPDUMP_CHECK_OK(look_at_old());
@@ -66,16 +67,16 @@ class LogMerger {
     OPDUMP_CHECK_OK(copy_old(0, file));
     return visit(
         [&](const dump::LoggedOperator& op) -> Result<> {
-          OPDUMP_TRY(std::uint64_t* const state, states_.at(key_of(op)));
-          const std::uint64_t before = std::exchange(*state, *state | kWritten);
+          std::uint64_t& state = states_[key_of(op)];
+          const std::uint64_t before = std::exchange(state, state | kWritten);
           if ((before & kWritten) != 0) return ok();
           OPDUMP_CHECK_OK(file.append(dump::format_log_line(op)));
           return before == kNew ? ok() : copy_old(before, file);
         },
         [&](const UndumpedSlot& slot) -> Result<> {
-          OPDUMP_TRY(std::uint64_t* const state, states_.at(key_of(slot)));
-          if (*state < kFirstStep || (*state & kWritten) != 0) return ok();
-          *state |= kWritten;
+          std::uint64_t& state = states_[key_of(slot)];
+          if (state < kFirstStep || (state & kWritten) != 0) return ok();
+          state |= kWritten;
           return file.append(dump::format_log_line(slot));
         });
   }
@@ -116,12 +117,12 @@ class LogMerger {
     for (std::size_t at = 0; const auto line = next_line(at);) {
       const dump::LogLine said = dump::decode_log_line(*line);
       if (const auto* const op = std::get_if<dump::LoggedOperator>(&said)) {
-        OPDUMP_TRY(std::uint64_t* const state, states_.at(key_of(*op)));
-        if (*state == kNew) *state = at;
+        std::uint64_t& state = states_[key_of(*op)];
+        if (state == kNew) state = at;
       } else if (const auto* const slot = std::get_if<UndumpedSlot>(&said)) {
-        OPDUMP_TRY(std::uint64_t* const state, states_.at(key_of(*slot)));
+        std::uint64_t& state = states_[key_of(*slot)];
         const auto step = static_cast<std::uint64_t>(std::max<std::int64_t>(0, slot->step));
-        if (*state >= kFirstStep + step) *state = kOldStays;
+        if (state >= kFirstStep + step) state = kOldStays;
       }
     }
     return ok();
@@ -133,12 +134,12 @@ class LogMerger {
       const dump::LogLine said = dump::decode_log_line(*line);
       bool stays = true;
       if (const auto* const op = std::get_if<dump::LoggedOperator>(&said)) {
-        OPDUMP_TRY(const std::uint64_t* const state, states_.at(key_of(*op)));
-        if ((*state & ~kWritten) == at) return ok();
-        stays = *state == 0;
+        const std::uint64_t& state = states_[key_of(*op)];
+        if ((state & ~kWritten) == at) return ok();
+        stays = state == 0;
       } else if (const auto* const slot = std::get_if<UndumpedSlot>(&said)) {
-        OPDUMP_TRY(const std::uint64_t* const state, states_.at(key_of(*slot)));
-        stays = *state <= kOldStays;
+        const std::uint64_t& state = states_[key_of(*slot)];
+        stays = state <= kOldStays;
       }
       if (stays) OPDUMP_CHECK_OK(file.append(std::string(*line) + "\n"));
     }
@@ -149,7 +150,7 @@ class LogMerger {
   std::span<const std::uint32_t> chosen_;
   const std::string& wanted_;
   std::string_view old_;
-  KeyNumbers states_;
+  std::unordered_map<std::uint64_t, std::uint64_t> states_;  // by key_of
 };
 
 // What lies at `path` already; a link is replaced and not looked at.

@@ -133,19 +133,12 @@ bool is_wanted(const dump::Slot& slot, const std::string& wanted) {
   return !slot.file.empty() && is_meant(slot, wanted);
 }
 
-Result<std::string> SlotNames::next(const std::string& op, const dump::Slot& slot) {
+std::string SlotNames::next(const std::string& op, const dump::Slot& slot) {
   const std::string part = dump::converted_name(op), end = "." + slot_part(slot);
-  const std::uint64_t key = KeyNumbers::key_of(part + end);
-  OPDUMP_TRY(std::uint64_t * count, counts_.at(key));
-  for (std::uint64_t again = *count;; ++again) {
-    std::string name = dump::execution_name(part, static_cast<std::uint32_t>(again)) + end;
-    if (again > 0) {
-      OPDUMP_TRY(count, counts_.at(KeyNumbers::key_of(name)));
-      if (*count > 0) continue;  // an operator is called so
-      *count = 1;
-      OPDUMP_TRY(count, counts_.at(key));
-    }
-    *count = again + 1;
+  std::uint32_t& count = counts_[part + end];
+  for (;;) {
+    std::string name = dump::execution_name(part, count) + end;
+    if (count++ > 0 && !counts_.try_emplace(name, 1).second) continue;  // an operator is called so
     return name;
   }
 }

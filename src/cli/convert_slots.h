@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 #include "arrays/pieces.h"
-#include "base/key_numbers.h"
 #include "base/result.h"
 #include "dump/read/dump_set.h"
 #include "model/format.h"
@@ -26,11 +26,11 @@ bool is_wanted(const dump::Slot& slot, const std::string& wanted);
 // Names for the tensors of one step, unique within the step: "convolution-op0.output.0".
 class SlotNames {
  public:
-  // The name of the next tensor, of an execution of `op`. Errors: io -- no space to store it.
-  Result<std::string> next(const std::string& op, const dump::Slot& slot);
+  // Of the next tensor, of an execution called `op`.
+  std::string next(const std::string& op, const dump::Slot& slot);
 
  private:
-  KeyNumbers counts_;  // of each name, how often it was wanted
+  std::unordered_map<std::string, std::uint32_t> counts_;  // of each name, how often it was wanted
 };
 
 // An array in the layout `format` if the dump records the stored layout; else unchanged. Padding is removed

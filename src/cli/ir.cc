@@ -71,7 +71,7 @@ void list_graphs(const Entries& entries, bool json) {
     if (!json) {
       std::string text = graph_title(entry) + ": " + counted(graph.nodes.size(), "operator") + ", " +
                          counted(graph.parameters.size(), "parameter");
-      if (const std::string steps = compare::format_ranges(entry.history); !steps.empty())
+      if (const std::string steps = compare::format_ranges({entry.history.begin(), entry.history.end()}); !steps.empty())
         text += (steps.find_first_of(",-") == std::string::npos ? ", executed in step "
                                                                 : ", executed in steps ") +
                 steps;
@@ -210,17 +210,17 @@ void print_operator_json(const GraphEntry& entry, std::size_t index, const std::
 using ChosenEntries = std::vector<std::pair<const GraphEntry*, std::size_t>>;
 
 Error no_line(const ChosenEntries& all, const SourceLines& lines, const std::string& text) {
-  std::vector<std::int64_t> known;
+  std::set<std::int64_t> known;
   std::set<std::string> files;
   for (const auto& [entry, node] : all) {
     const model::Node& made = entry->graph.nodes[node];
-    if (const int line = line_in(made, lines); line > 0) known.push_back(line);
+    if (const int line = line_in(made, lines); line > 0) known.insert(line);
     if (!made.op.source_file.empty()) files.insert(made.op.source_file);
   }
   const std::string message = "no operator belongs to " + text;
   if (!known.empty())
     return Error(Code::not_found, message + "; lines of " + lines.file +
-                                      " with operators: " + compare::format_ranges(std::move(known)));
+                                      " with operators: " + compare::format_ranges(known));
   const std::vector<std::string_view> words(files.begin(), files.end());
   if (words.empty()) return Error(Code::not_found, message + "; the graphs name no source files");
   return Error(Code::not_found, message + "; operators belong to " +

@@ -1,5 +1,6 @@
 // `opdump ls DUMP`: what is in a dump.
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -7,10 +8,8 @@
 #include <tuple>
 #include <utility>
 
-#include "base/key_numbers.h"
-#include "base/number_set.h"
-#include "base/record_sorter.h"
 #include "base/text.h"
+#include "base/text_arena.h"
 #include "cli/arguments.h"
 #include "cli/select.h"
 #include "cli/slot_facts.h"
@@ -43,24 +42,18 @@ void declare(CLI::App& app, LsArguments& arguments) {
 
 struct Totals {
   std::set<std::uint32_t> ranks;
-  NumberSet graphs, steps;
+  std::set<std::int64_t> graphs, steps;
   std::uint64_t operators = 0, tensors = 0, statistics = 0, bytes = 0;
 };
 
-Result<std::uint64_t> count_different(RecordSorter& records) {
-  std::uint64_t count = 0;
-  OPDUMP_CHECK_OK(records.visit_different([&](std::string_view) { return ++count, ok(); }));
-  return count;
-}
-
-Result<Totals> add_up(const dump::DumpSet& dump, const Chosen& chosen) {
+Totals add_up(const dump::DumpSet& dump, const Chosen& chosen) {
   Totals totals;
-  RecordSorter operators;
+  InternedTexts operators;
   for (const std::uint32_t i : chosen) {
     const OperatorRun run = dump.runs().without_slots(i);
     totals.ranks.insert(run.rank);
-    totals.graphs.add(run.graph_id);
-    totals.steps.add(run.step);
+    totals.graphs.insert(run.graph_id);
+    totals.steps.insert(run.step);
     operators.add(compare::operator_name(run));
     for (const dump::Slot& slot : dump.runs().slots(i)) {
       totals.tensors += !slot.file.empty();
@@ -68,53 +61,41 @@ Result<Totals> add_up(const dump::DumpSet& dump, const Chosen& chosen) {
       totals.bytes += slot.stored_bytes();
     }
   }
-  OPDUMP_TRY(totals.operators, count_different(operators));
+  totals.operators = operators.size();
   return totals;
 }
 
 // The operators that records of overflows are about.
 class Overflowed {
  public:
-  // Errors: io -- there is no room.
-  static Result<Overflowed> make(const dump::DumpSet& dump) {
-    Overflowed overflowed(dump);
-    if (dump.overflow_count() == 0) return overflowed;
-    for (std::size_t i = 0; i < dump.runs().size(); ++i) {
-      OPDUMP_TRY(std::uint64_t* const number, overflowed.numbers_.at(key_of(dump.runs().without_slots(i))));
-      if (*number == 0) *number = i + 1;
+  explicit Overflowed(const dump::DumpSet& dump) : runs_(dump.runs()) {
+    for (const dump::Overflow& overflow : dump.overflows()) first_runs_.try_emplace(key_of(overflow));
+    for (std::size_t i = 0; i < runs_.size() && !first_runs_.empty(); ++i) {
+      const auto found = first_runs_.find(key_of(runs_.without_slots(i)));
+      if (found != first_runs_.end() && !found->second) found->second = i;
     }
-    return overflowed;
   }
 
-  // Its name if it is in the dump, else as in the record. Errors: io -- no space.
-  Result<std::string> name(const dump::Overflow& overflow) {
-    OPDUMP_TRY(const std::uint64_t* const number, numbers_.at(key_of(overflow)));
-    if (*number == 0)
-      return "task " + std::to_string(overflow.task) + " of stream " + std::to_string(overflow.stream);
-    return compare::operator_name(dump_->runs().without_slots(*number - 1));
+  // By name if it is in the dump, else as the record has it.
+  std::string name(const dump::Overflow& overflow) const {
+    const std::optional<std::size_t>& run = first_runs_.at(key_of(overflow));
+    if (run) return compare::operator_name(runs_.without_slots(*run));
+    return "task " + std::to_string(overflow.task) + " of stream " + std::to_string(overflow.stream);
   }
 
  private:
-  explicit Overflowed(const dump::DumpSet& dump) : dump_(&dump) {}
+  using Key = std::tuple<std::uint32_t, std::int64_t, std::int64_t, std::uint64_t, std::int64_t>;
   template <typename Of>
-  static std::uint64_t key_of(const Of& of) {
-    std::string key;
-    SortKey(key).number(of.rank).signed_number(of.graph_id).signed_number(of.step);
-    SortKey(key).number(of.task).signed_number(of.stream);
-    return KeyNumbers::key_of(key);
+  static Key key_of(const Of& of) {
+    return {of.rank, of.graph_id, of.step, of.task, of.stream};
   }
-  const dump::DumpSet* dump_;
-  KeyNumbers numbers_;  // of the first execution of each task, from 1 on
+  const dump::Runs& runs_;
+  std::map<Key, std::optional<std::size_t>> first_runs_;  // of the tasks that overflowed
 };
 
-Result<> print_summary(const dump::DumpSet& dump, Totals& totals, std::size_t run_count) {
-  OPDUMP_TRY(const std::string steps, compare::format_ranges(totals.steps));
-  std::uint64_t graphs = 0;
-  OPDUMP_CHECK_OK(totals.graphs.visit_rows([&](std::int64_t first, std::int64_t last) {
-    graphs += static_cast<std::uint64_t>(last - first) + 1;
-    return ok();
-  }));
-  std::string text = counted(totals.ranks.size(), "rank") + ", " + counted(graphs, "graph");
+void print_summary(const dump::DumpSet& dump, const Totals& totals, std::size_t run_count) {
+  const std::string steps = compare::format_ranges(totals.steps);
+  std::string text = counted(totals.ranks.size(), "rank") + ", " + counted(totals.graphs.size(), "graph");
   if (!steps.empty())
     text += (steps.find_first_of(",-") == std::string::npos ? ", step " : ", steps ") + steps;
   text += ": " + counted(totals.operators, "operator") + " in " + counted(run_count, "run") + ", " +
@@ -136,17 +117,13 @@ Result<> print_summary(const dump::DumpSet& dump, Totals& totals, std::size_t ru
       text += "  missing: " + std::to_string(loss.count) + " x " + loss.what + " (" + loss.reason + ")\n";
   }
   terminal::print(text);
-  OPDUMP_TRY(Overflowed overflowed, Overflowed::make(dump));
-  OPDUMP_CHECK_OK(dump.visit_overflows([&](const dump::Overflow& overflow) -> Result<> {
-    OPDUMP_TRY(const std::string op, overflowed.name(overflow));
-    terminal::print("overflow: step " + std::to_string(overflow.step) + ", " + op + " (status " +
-                    std::to_string(overflow.status) + ")\n");
-    return ok();
-  }));
+  const Overflowed overflowed(dump);
+  for (const dump::Overflow& overflow : dump.overflows())
+    terminal::print("overflow: step " + std::to_string(overflow.step) + ", " + overflowed.name(overflow) +
+                    " (status " + std::to_string(overflow.status) + ")\n");
   for (const dump::Problem& problem : dump.problems())
     terminal::print("problem: " + problem.path.string() + ": " + problem.what + "\n");
   terminal::print("\n");
-  return ok();
 }
 
 // The operators of one step under a heading; slots are indented once more than operators.
@@ -169,42 +146,21 @@ void list_text(const dump::DumpSet& dump, const Chosen& chosen) {
   }
 }
 
-// Prints `record` without its end, and the beginning of an array in it whose elements, which may be very
-// many, are printed one by one. `begin` is the beginning of the record.
-void print_open(const Json& record, std::string_view array, std::string_view begin = "{") {
-  std::string text = json_text(record);
-  text.back() = ',';
-  terminal::print_json(std::string(begin) + text.substr(1) + "\"" + std::string(array) + "\":[");
-}
-
-Result<> print_numbers(NumberSet& numbers) {
-  std::string separator;
-  return numbers.visit_rows([&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t number = first;; ++number) {
-      terminal::print_json(std::exchange(separator, ",") + std::to_string(number));
-      if (number == last) return ok();
-    }
-  });
-}
-
-Result<> list_json(const dump::DumpSet& dump, const Chosen& chosen, Totals& totals) {
+void list_json(const dump::DumpSet& dump, const Chosen& chosen, const Totals& totals) {
   for (const std::uint32_t i : chosen) {
-    print_open(run_json(dump.runs().without_slots(i)), "slots");
-    std::string separator;
+    Json record = run_json(dump.runs().without_slots(i));
+    record["slots"] = Json::array();
     for (const dump::Slot& slot : dump.runs().slots(i))
-      terminal::print_json(std::exchange(separator, ",") + json_text(slot_json(slot, slot_facts(slot))));
-    terminal::print_json("]}\n");
+      record["slots"].push_back(slot_json(slot, slot_facts(slot)));
+    terminal::print_json(json_line(record));
   }
   Json record;
   record["schema_version"] = 1;
   record["record"] = "summary";
   record["dump"] = dump.path().string();
   record["ranks"] = totals.ranks;
-  print_open(record, "graphs");
-  OPDUMP_CHECK_OK(print_numbers(totals.graphs));
-  terminal::print_json("],\"steps\":[");
-  OPDUMP_CHECK_OK(print_numbers(totals.steps));
-  record = Json();
+  record["graphs"] = totals.graphs;
+  record["steps"] = totals.steps;
   record["operators"] = totals.operators;
   record["runs"] = chosen.size();
   record["tensors"] = totals.tensors;
@@ -212,24 +168,19 @@ Result<> list_json(const dump::DumpSet& dump, const Chosen& chosen, Totals& tota
   record["statistics"] = totals.statistics;
   record["states"] = Json::object();
   for (const auto& [rank, status] : dump.statuses()) record["states"][std::to_string(rank)] = status.state;
-  print_open(record, "overflows", "],");
-  std::string separator;
-  OPDUMP_TRY(Overflowed overflowed, Overflowed::make(dump));
-  OPDUMP_CHECK_OK(dump.visit_overflows([&](const dump::Overflow& overflow) -> Result<> {
-    OPDUMP_TRY(const std::string op, overflowed.name(overflow));
-    terminal::print_json(std::exchange(separator, ",") + json_text({{"rank", overflow.rank},
-                                                                    {"graph", overflow.graph_id},
-                                                                    {"step", overflow.step},
-                                                                    {"operator", op},
-                                                                    {"status", overflow.status},
-                                                                    {"file", overflow.file.string()}}));
-    return ok();
-  }));
-  Json problems = Json::array();
+  record["overflows"] = Json::array();
+  const Overflowed overflowed(dump);
+  for (const dump::Overflow& overflow : dump.overflows())
+    record["overflows"].push_back({{"rank", overflow.rank},
+                                   {"graph", overflow.graph_id},
+                                   {"step", overflow.step},
+                                   {"operator", overflowed.name(overflow)},
+                                   {"status", overflow.status},
+                                   {"file", overflow.file.string()}});
+  record["problems"] = Json::array();
   for (const dump::Problem& problem : dump.problems())
-    problems.push_back(problem.path.string() + ": " + problem.what);
-  terminal::print_json("],\"problems\":" + json_text(problems) + "}\n");
-  return ok();
+    record["problems"].push_back(problem.path.string() + ": " + problem.what);
+  terminal::print_json(json_line(record));
 }
 
 // What was not recorded to its end is no whole answer.
@@ -248,13 +199,13 @@ Result<int> run_ls(std::span<const char* const> args) {
   if (auto done = parse_arguments(app, args)) return *done;
   OPDUMP_TRY(const dump::DumpSet dump, dump::DumpSet::open(arguments.path, terminal::print_remark));
   OPDUMP_TRY(const Chosen chosen, select_runs(dump, arguments.filter));
-  OPDUMP_TRY(Totals totals, add_up(dump, chosen));
+  const Totals totals = add_up(dump, chosen);
   if (arguments.json) {
-    OPDUMP_CHECK_OK(list_json(dump, chosen, totals));
-    return static_cast<int>(exit_of(dump));
+    list_json(dump, chosen, totals);
+  } else {
+    print_summary(dump, totals, chosen.size());
+    list_text(dump, chosen);
   }
-  OPDUMP_CHECK_OK(print_summary(dump, totals, chosen.size()));
-  list_text(dump, chosen);
   return static_cast<int>(exit_of(dump));
 }
 

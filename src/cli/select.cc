@@ -41,7 +41,7 @@ constexpr Test kTests[] = {is_name, is_name_end, is_part, is_part_in_any_case};
 // Which of very many names a text means; none of them is kept.
 class Selection {
  public:
-  Selection(const std::string& text, Chosen found) : text_(text), found_(std::move(found)) {}
+  explicit Selection(const std::string& text) : text_(text) {}
 
   void look(std::uint32_t number, const OperatorName& name) {
     for (std::size_t i = 0; i < std::min(best_ + 1, std::size(kTests)); ++i) {
@@ -104,11 +104,10 @@ class Suggestion {
   std::set<std::string> shown_;
 };
 
-// visit(look) calls look(number, name) for each of `count` names.
+// visit(look) calls look(number, name) for each name.
 template <typename Visit>
-Result<Chosen> select(const Visit& visit, std::size_t count, const std::string& text) {
-  OPDUMP_TRY(Chosen none, Chosen::make(count));
-  Selection selection(text, std::move(none));
+Result<Chosen> select(const Visit& visit, const std::string& text) {
+  Selection selection(text);
   visit([&](std::uint32_t number, const OperatorName& name) { selection.look(number, name); });
   Chosen found = selection.take();
   if (!found.empty()) return found;
@@ -129,20 +128,19 @@ Result<Chosen> select_names(std::span<const OperatorName> names, const std::stri
   const auto visit = [&](const auto& look) {
     for (std::uint32_t i = 0; i < names.size(); ++i) look(i, names[i]);
   };
-  return select(visit, names.size(), text);
+  return select(visit, text);
 }
 
 Result<Chosen> select_runs(const dump::DumpSet& dump, const RunFilter& filter) {
   const dump::Runs& runs = dump.runs();
-  OPDUMP_TRY(Chosen in_step, Chosen::make(runs.size()));
+  Chosen in_step;
   for (std::uint32_t i = 0; i < runs.size(); ++i)
     if (!filter.step || runs.section_of(i).step == *filter.step) in_step.push_back(i);
   if (filter.step && in_step.empty()) {
-    NumberSet steps;
-    for (std::uint32_t i = 0; i < runs.section_count(); ++i) steps.add(runs.section(i).step);
-    OPDUMP_TRY(const std::string ranges, compare::format_ranges(steps));
+    std::set<std::int64_t> steps;
+    for (std::uint32_t i = 0; i < runs.section_count(); ++i) steps.insert(runs.section(i).step);
     return Error(Code::not_found, dump.path().string() + ": there is no step " +
-                                      std::to_string(*filter.step) + "; the dump has " + ranges);
+                                      std::to_string(*filter.step) + "; the dump has " + compare::format_ranges(steps));
   }
   if (filter.op.empty() || in_step.empty()) return in_step;
   const auto visit = [&](const auto& look) {
@@ -151,7 +149,7 @@ Result<Chosen> select_runs(const dump::DumpSet& dump, const RunFilter& filter) {
       look(i, OperatorName{compare::operator_name(run), run.name, run.op != nullptr});
     }
   };
-  return select(visit, in_step.size(), filter.op);
+  return select(visit, filter.op);
 }
 
 void remark_unfinished(const dump::DumpSet& dump) {

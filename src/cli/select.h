@@ -6,15 +6,15 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
-#include "base/scratch_array.h"
 #include "cli/arguments.h"
 #include "dump/read/dump_set.h"
 
 namespace opdump::cli {
 
-using Chosen = ScratchArray<std::uint32_t>;  // in a list
+using Chosen = std::vector<std::uint32_t>;  // in a list
 
 struct RunFilter {
   std::string op;  // empty: every operator
@@ -30,9 +30,9 @@ struct OperatorName {
   bool is_full = true;         // false if `name` is also the sanitised one
 };
 
-// Selects from `names` by TEXT. The first rule with a match applies: TEXT is a full or sanitised name; it
-// follows a '/' in names; it is a part of names; it is a part of names in upper or lower case.
-// Errors: not_found -- with the nearest names; io -- no space.
+// Which of `names` TEXT means: the first of these that means anything. A full or sanitised name; what follows
+// a '/' in names; a part of names; a part of names in upper or lower case. Errors: not_found -- with the
+// nearest names.
 Result<Chosen> select_names(std::span<const OperatorName> names, const std::string& text);
 
 // Selects from dump.runs() by `filter`, in order. Errors: as select_names; not_found -- with the existing

@@ -2,8 +2,6 @@
 #include <set>
 #include <string>
 
-#include "base/number_set.h"
-#include "base/record_sorter.h"
 #include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/graphs.h"
@@ -163,26 +161,18 @@ Result<> show_runs(const dump::DumpSet& dump, const Chosen& chosen, const Graphs
   return Error(Code::not_found, "there is no slot '" + arguments.slot + "'; it has " + join_or(names));
 }
 
-// Errors: io.
-Result<> list_names(const dump::DumpSet& dump, const Chosen& chosen, const std::string& text) {
-  RecordSorter names;
-  NumberSet steps;
+void list_names(const dump::DumpSet& dump, const Chosen& chosen, const std::string& text) {
+  std::set<std::string> names;
+  std::set<std::int64_t> steps;
   for (const std::uint32_t i : chosen) {
-    names.add(compare::operator_name(dump.runs().without_slots(i)));
-    steps.add(dump.runs().section_of(i).step);
+    names.insert(compare::operator_name(dump.runs().without_slots(i)));
+    steps.insert(dump.runs().section_of(i).step);
   }
-  std::uint64_t count = 0;
-  OPDUMP_CHECK_OK(names.visit_different([&](std::string_view name) {
-    ++count;
-    terminal::print(std::string(name) + "\n");
-    return ok();
-  }));
-  OPDUMP_TRY(const std::string ranges, compare::format_ranges(steps));
-  const std::string what =
-      counted(chosen.size(), "execution") + " of " + counted(count, "operator") + " in steps " + ranges;
+  for (const std::string& name : names) terminal::print(name + "\n");
+  const std::string what = counted(chosen.size(), "execution") + " of " + counted(names.size(), "operator") +
+                           " in steps " + compare::format_ranges(steps);
   terminal::print(text.empty() ? "the dump has " + what + "; name one, or --step\n"
                                : "'" + text + "' means " + what + "; give more of the name, or --step\n");
-  return ok();
 }
 
 }  // namespace
@@ -196,7 +186,7 @@ Result<int> run_show(std::span<const char* const> args) {
   OPDUMP_TRY(const Chosen chosen, select_runs(dump, arguments.filter));
   remark_unfinished(dump);
   if (chosen.size() > kMaxShown) {
-    OPDUMP_CHECK_OK(list_names(dump, chosen, arguments.filter.op));
+    list_names(dump, chosen, arguments.filter.op);
     return 0;
   }
   OPDUMP_TRY(const Graphs graphs, Graphs::read(dump));

@@ -8,7 +8,6 @@
 
 #include "base/text.h"
 #include "compare/names.h"
-#include "compare/operator_parts.h"
 #include "compare/pairing.h"
 #include "compare/share.h"
 #include "compare/tasks.h"
@@ -17,7 +16,9 @@
 namespace opdump::compare {
 namespace {
 
-constexpr std::size_t kOperatorsAtOnce = 4096;  // that are compared, before they are judged and forgotten
+// What is compared before it is judged and released.
+constexpr std::size_t kOperatorsAtOnce = 4096;
+constexpr std::uint64_t kSlotsAtOnce = 1 << 15;
 
 // Why `dump` may not be whole; adds the ranks that stopped early to `unfinished`, the step in which the
 // program was stopped to `cut`.
@@ -56,7 +57,7 @@ class OpenQuestions {
 
   // Of an operator that is judged.
   void add(const OperatorComparison& op) {
-    if (op.is_alone) absent_steps_[{op.run().rank, op.golden != nullptr}].add(op.run().step);
+    if (op.is_alone) absent_steps_[{op.run().rank, op.golden != nullptr}].insert(op.run().step);
     if (op.golden == nullptr || op.actual == nullptr) {
       ahead_ += !op.is_alone && runs_ahead(op.run());
       return;
@@ -74,10 +75,10 @@ class OpenQuestions {
   }
 
   // "rank 0: steps 1-11 are only in actual"; slots that cannot be read by name, inputs that only one side
-  // recorded by number -- a whole dump may be without inputs. Errors: io.
-  Result<> append_to(std::vector<std::string>& reasons) {
-    for (auto& [key, numbers] : absent_steps_) {
-      OPDUMP_TRY(const std::string ranges, format_ranges(numbers));
+  // recorded by number -- a whole dump may be without inputs.
+  void append_to(std::vector<std::string>& reasons) const {
+    for (const auto& [key, numbers] : absent_steps_) {
+      const std::string ranges = format_ranges(numbers);
       const bool is_one = ranges.find_first_of(",-") == std::string::npos;
       reasons.push_back("rank " + std::to_string(key.first) + ": " + (is_one ? "step " : "steps ") + ranges +
                         (is_one ? " is" : " are") + " only in " + (key.second ? "golden" : "actual") +
@@ -88,7 +89,6 @@ class OpenQuestions {
     for (const auto& [count, side] : {std::pair(only_golden_, "golden"), std::pair(only_actual_, "actual")})
       if (count > 0)
         reasons.push_back(counted(count, "input") + (count == 1 ? " is" : " are") + " only in " + side);
-    return ok();
   }
 
   // What is left out and leaves nothing open.
@@ -104,7 +104,7 @@ class OpenQuestions {
     return slot != nullptr && told_.contains(slot->undumped_reason);
   }
   std::set<std::string_view> told_;
-  std::map<std::pair<std::uint32_t, bool>, NumberSet> absent_steps_;  // by rank, is in golden
+  std::map<std::pair<std::uint32_t, bool>, std::set<std::int64_t>> absent_steps_;  // by rank, is in golden
   std::vector<std::string> unreadable_;
   std::uint64_t more_unreadable_ = 0, only_golden_ = 0, only_actual_ = 0, ahead_ = 0;
 };
@@ -142,6 +142,46 @@ std::uint64_t stored_bytes(const SlotComparison& slot) {
          (slot.actual != nullptr ? slot.actual->stored_bytes() : 0);
 }
 
+bool have_argument_names(const dump::OperatorRun& run) {
+  return std::ranges::any_of(run.slots, [](const dump::Slot& slot) { return !slot.argument.empty(); });
+}
+
+std::string explain_left_out(Fusion fusion) {
+  switch (fusion) {
+    case Fusion::fused:
+      return "only the outputs of the last of several fused operators are compared";
+    case Fusion::part:
+      return "part of a fused operator";
+    case Fusion::added:
+      return "added by the engine";
+    case Fusion::none:
+      break;
+  }
+  return {};
+}
+
+// All slots of a pair, none of them measured.
+OperatorComparison make_operator(const OperatorPair& pair, const dump::DumpSet& golden,
+                                 const dump::DumpSet& actual) {
+  static const dump::OperatorRun kNothing;
+  OperatorComparison op;
+  op.is_alone = pair.is_alone;
+  op.left_out = explain_left_out(pair.fusion);
+  if (pair.golden != OperatorPair::kNone)
+    op.golden = std::make_shared<const dump::OperatorRun>(golden.runs()[pair.golden]);
+  if (pair.actual != OperatorPair::kNone)
+    op.actual = std::make_shared<const dump::OperatorRun>(actual.runs()[pair.actual]);
+  const dump::OperatorRun& in_golden = op.golden != nullptr ? *op.golden : kNothing;
+  const dump::OperatorRun& in_actual = op.actual != nullptr ? *op.actual : kNothing;
+  const bool by_name = have_argument_names(in_golden) && have_argument_names(in_actual);
+  for (const SlotPair& slots : pair_slots(in_golden, in_actual, by_name)) {
+    SlotComparison& slot = op.slots.emplace_back();
+    slot.golden = slots.golden;
+    slot.actual = slots.actual;
+  }
+  return op;
+}
+
 // Compares the operators of a pairing in their order.
 class Comparer {
  public:
@@ -163,21 +203,20 @@ class Comparer {
       comparison_.incomplete = shared_->problems();
     }
     for (Batch batch = next_batch(0); batch.first < pairs_.size(); batch = next_batch(batch.last)) {
-      OPDUMP_CHECK_OK(batch.rounds == 1 ? compare_batch(batch) : compare_in_parts(batch));
+      OPDUMP_CHECK_OK(compare_batch(batch));
       if (options_.progress && total_ > 0) options_.progress(done_, total_);
     }
     std::ranges::move(unfinished_reasons_, std::back_inserter(comparison_.incomplete));
-    OPDUMP_CHECK_OK(questions_.append_to(comparison_.incomplete));
+    questions_.append_to(comparison_.incomplete);
     questions_.append_notes_to(comparison_.notes);
     judge_.conclude(comparison_);
     return std::move(comparison_);
   }
 
  private:
-  // Of pairs. Several rounds are the parts of a single one.
+  // Of pairs.
   struct Batch {
     std::size_t first = 0, last = 0;
-    std::uint64_t rounds = 1;
   };
 
   std::uint64_t slot_count(const OperatorPair& pair) const {
@@ -189,19 +228,15 @@ class Comparer {
     Batch batch{first, first};
     for (std::uint64_t slots = 0; batch.last < pairs_.size() && batch.last - first < kOperatorsAtOnce;) {
       slots += slot_count(pairs_[batch.last]);
-      if (slots > options_.slots_at_once && batch.last > first) break;
+      if (slots > kSlotsAtOnce && batch.last > first) break;
       ++batch.last;
-      if (slots <= options_.slots_at_once) continue;
-      batch.rounds = (slots - 1) / options_.slots_at_once + 1;
-      break;
     }
     return batch;
   }
 
   std::uint64_t count_rounds() const {
     std::uint64_t rounds = 0;
-    for (Batch batch = next_batch(0); batch.first < pairs_.size(); batch = next_batch(batch.last))
-      rounds += batch.rounds;
+    for (Batch batch = next_batch(0); batch.first < pairs_.size(); batch = next_batch(batch.last)) ++rounds;
     return rounds;
   }
 
@@ -220,43 +255,21 @@ class Comparer {
     return ok();
   }
 
-  void conclude(OperatorComparison& op, const Evidence& evidence) {
-    judge_.judge(op, evidence);
-    questions_.add(op);
-    if (options_.take) options_.take(op);
-  }
-
   Result<> compare_batch(const Batch& batch) {
     std::vector<OperatorComparison> operators;
     for (std::size_t i = batch.first; i < batch.last; ++i)
       operators.push_back(make_operator(pairs_[i], golden_, actual_));
     OPDUMP_CHECK_OK(measure(operators));
     for (OperatorComparison& op : operators) {
-      Evidence evidence;
-      judge_.look(op, evidence);
-      conclude(op, evidence);
+      judge_.judge(op);
+      questions_.add(op);
+      if (options_.take) options_.take(op);
     }
     return ok();
   }
 
-  Result<> compare_in_parts(const Batch& batch) {
-    OPDUMP_TRY(OperatorParts parts, OperatorParts::make(pairs_[batch.first], golden_, actual_, batch.rounds));
-    MeasuredParts measured;
-    Evidence evidence;
-    for (std::uint64_t round = 0; round < batch.rounds; ++round) {
-      OPDUMP_TRY(OperatorComparison part, parts.next());
-      OPDUMP_CHECK_OK(measure({&part, 1}));
-      judge_.look(part, evidence);
-      measured.add(part);
-    }
-    return measured.visit([&](OperatorComparison part) {
-      conclude(part, evidence);
-      return ok();
-    });
-  }
-
   const dump::DumpSet &golden_, &actual_;
-  const ScratchVector<OperatorPair>& pairs_;
+  const std::vector<OperatorPair>& pairs_;
   const CompareOptions& options_;
   Comparison comparison_;
   std::vector<std::string> unfinished_reasons_;
@@ -287,9 +300,8 @@ math::Tolerance default_tolerance(model::DType dtype) {
 
 Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                  const CompareOptions& options) {
-  OPDUMP_TRY(const Pairing pairing,
-             pair_operators(golden.runs(), actual.runs(),
-                            {.golden = find_tails(golden), .actual = find_tails(actual)}));
+  const Pairing pairing = pair_operators(golden.runs(), actual.runs(),
+                                         {.golden = find_tails(golden), .actual = find_tails(actual)});
   return Comparer(golden, actual, pairing, options).compare();
 }
 

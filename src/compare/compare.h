@@ -59,7 +59,6 @@ struct OperatorComparison {
   bool is_alone = false;
   // Not empty: why nothing is said of its inputs, or of the operator if it has no partner.
   std::string left_out;
-  bool has_more = false;  // slots: they come with the next one that is taken (CompareOptions::take)
   std::vector<SlotComparison> slots;
 
   // The side to describe it by: golden where there is one.
@@ -90,8 +89,7 @@ struct Comparison {
   // The first operator with an output that differs, else the first difference of another kind. "First" means
   // the lowest step, then golden's order of execution. Usually it is an own_error. If it is inherited, the
   // fault lies in what no recorded operator made: weights, data, or an operator that only one side has; later
-  // own_errors are then mostly small differences that grew, and not the answer. Of one that was taken in
-  // parts, it has its key slots (key_slots.h).
+  // own_errors are then mostly small differences that grew, and not the answer.
   std::optional<OperatorComparison> first_bad;
   UnpairedOperators before_first_bad;  // just before it, if it has a partner itself
   bool has_ranks = false;              // several
@@ -108,16 +106,13 @@ struct CompareOptions {
   unsigned threads = 0;                 // 0: all cores
   std::function<void(std::uint64_t done, std::uint64_t total)>
       progress;  // bytes; may be empty; one thread at a time
-  // An operator with more slots than this, of both dumps together, is compared and taken in parts.
-  std::uint64_t slots_at_once = 1 << 15;
   // Gets every operator once it is judged, in golden's order of execution, extras where they ran; may be
-  // empty. One that comes in parts has its verdict in each.
+  // empty.
   std::function<void(const OperatorComparison& op)> take;
 };
 
-// Compares some thousand slots at a time, so that what it needs does not grow with the dumps. Errors: only
-// internal, io (no room for what lies outside of memory), and those of options.share; data that cannot be
-// compared becomes verdicts. With a share, every process that sees the same dumps gets the whole result; one
+// Compares some thousand operators at a time, and keeps nothing of them but what the result says. Errors: only
+// internal, and those of options.share; data that cannot be compared becomes verdicts. With a share, every process that sees the same dumps gets the whole result; one
 // that does not is left out with an error, and the result of the others says so.
 Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                  const CompareOptions& options);

@@ -122,63 +122,7 @@ class CompareTest : public ::testing::Test {
     auto comparison = compare_dumps(dumps_[0], dumps_[1], taking);
     EXPECT_TRUE(comparison);
     comparison_ = std::move(*comparison);
-    for (const std::uint64_t slots_at_once : {1, 2, 3, 5}) {
-      taking.progress = {};
-      taking.slots_at_once = slots_at_once;
-      expect_same_in_parts(taking);
-    }
     return comparison_;
-  }
-
-  // What is said of a slot.
-  static std::string told(const OperatorComparison& op, const SlotComparison& slot) {
-    return op.run().name + " " + slot_name(slot) + ": " +
-           std::string(kVerdictNames[static_cast<std::size_t>(slot.verdict)]) + " of " +
-           std::string(kVerdictNames[static_cast<std::size_t>(op.verdict)]) + (op.is_alone ? ", alone" : "") +
-           (slot.from_statistics ? ", statistics" : "") + ", " + std::to_string(slot.bytes) + " " +
-           slot.reason + (slot.metrics ? " " + std::to_string(slot.metrics->cosine) : "") +
-           (slot.golden != nullptr ? " " + slot.golden->file : "") +
-           (slot.actual != nullptr ? " " + slot.actual->file : "");
-  }
-  static std::string told(const SlotComparison* slot, const OperatorComparison& op) {
-    return slot != nullptr ? told(op, *slot) : "";
-  }
-
-  // How operators are cut into parts changes nothing.
-  void expect_same_in_parts(CompareOptions options) {
-    std::vector<std::string> whole, in_parts;
-    for (const OperatorComparison& op : operators_)
-      for (const SlotComparison& slot : op.slots) whole.push_back(told(op, slot));
-    std::optional<OperatorComparison> kept;
-    std::size_t next = 0;
-    options.take = [&](const OperatorComparison& op) {
-      for (const SlotComparison& slot : op.slots) in_parts.push_back(told(op, slot));
-      keep_key_slots(kept, op);
-      if (op.has_more) return;
-      ASSERT_LT(next, operators_.size());
-      const OperatorComparison& same = operators_[next++];
-      EXPECT_EQ(kept->run().name, same.run().name);
-      EXPECT_EQ(told(key_slot(*kept), *kept), told(key_slot(same), same));
-      kept.reset();
-    };
-    const auto comparison = compare_dumps(dumps_[0], dumps_[1], options);
-    ASSERT_TRUE(comparison);
-    EXPECT_EQ(next, operators_.size());
-    EXPECT_EQ(in_parts, whole);
-    EXPECT_EQ(comparison->outcome, comparison_.outcome);
-    EXPECT_EQ(comparison->verdicts, comparison_.verdicts);
-    EXPECT_EQ(comparison->incomplete, comparison_.incomplete);
-    EXPECT_EQ(comparison->notes, comparison_.notes);
-    EXPECT_EQ(comparison->coverage.compared_slots, comparison_.coverage.compared_slots);
-    EXPECT_EQ(comparison->coverage.golden_slots, comparison_.coverage.golden_slots);
-    EXPECT_EQ(comparison->coverage.skipped_slots, comparison_.coverage.skipped_slots);
-    EXPECT_EQ(comparison->coverage.compared_bytes, comparison_.coverage.compared_bytes);
-    EXPECT_EQ(comparison->coverage.paired_operators, comparison_.coverage.paired_operators);
-    ASSERT_EQ(comparison->first_bad.has_value(), comparison_.first_bad.has_value());
-    if (!comparison->first_bad) return;
-    for (const model::Side side : {model::Side::input, model::Side::output})
-      EXPECT_EQ(told(first_difference(*comparison->first_bad, side), *comparison->first_bad),
-                told(first_difference(*comparison_.first_bad, side), *comparison_.first_bad));
   }
 
   // Which of the operators.

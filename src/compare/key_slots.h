@@ -1,8 +1,6 @@
 // The slots of an operator that a report names.
 #pragma once
 
-#include <optional>
-
 #include "compare/compare.h"
 
 namespace opdump::compare {
@@ -15,9 +13,5 @@ const SlotComparison* first_difference(const OperatorComparison& op, model::Side
 // The slot that represents an operator in a report: the first output that differs, else the first input that
 // differs, else the first that cannot be read, else the one that is off by most; null if there is none.
 const SlotComparison* key_slot(const OperatorComparison& op);
-
-// Puts the next part of an operator (OperatorComparison::has_more) to those before: what is kept has the few
-// slots by which a report describes all of them. `kept` is empty before the first part.
-void keep_key_slots(std::optional<OperatorComparison>& kept, const OperatorComparison& part);
 
 }  // namespace opdump::compare

@@ -1,7 +1,5 @@
 #include "compare/names.h"
 
-#include <algorithm>
-
 namespace opdump::compare {
 
 namespace {
@@ -46,21 +44,13 @@ std::string one_line(std::string name) {
   return name;
 }
 
-std::string format_ranges(std::vector<std::int64_t> numbers) {
-  std::ranges::sort(numbers);
-  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+std::string format_ranges(const std::set<std::int64_t>& numbers) {
   std::string text;
-  for (std::size_t i = 0, j = 0; i < numbers.size(); i = j) {
-    for (j = i + 1; j < numbers.size() && numbers[j] == numbers[j - 1] + 1;) ++j;
-    append_row(text, numbers[i], numbers[j - 1]);
+  for (auto first = numbers.begin(), next = first; first != numbers.end(); first = next) {
+    std::int64_t last = *first;
+    for (++next; next != numbers.end() && *next - 1 == last; ++next) last = *next;
+    append_row(text, *first, last);
   }
-  return text;
-}
-
-Result<std::string> format_ranges(NumberSet& numbers) {
-  std::string text;
-  OPDUMP_CHECK_OK(numbers.visit_rows(
-      [&](std::int64_t first, std::int64_t last) { return append_row(text, first, last), ok(); }));
   return text;
 }
 

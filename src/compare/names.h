@@ -2,11 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
-#include <vector>
 
-#include "base/number_set.h"
-#include "base/result.h"
 #include "compare/compare.h"
 
 namespace opdump::compare {
@@ -25,9 +23,7 @@ bool runs_ahead(const dump::OperatorRun& run);
 // `name` with "\n" for a line feed, so that no name looks like a line of its own.
 std::string one_line(std::string name);
 
-// "0-3,7": the different ones of `numbers` in rising order. Errors: io -- they are very many, and those that
-// were put aside cannot be read.
-std::string format_ranges(std::vector<std::int64_t> numbers);
-Result<std::string> format_ranges(NumberSet& numbers);
+// "0-3,7".
+std::string format_ranges(const std::set<std::int64_t>& numbers);
 
 }  // namespace opdump::compare

@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
-#include "base/first_index.h"
-#include "base/record_sorter.h"
 #include "base/text.h"
+#include "base/text_arena.h"
 #include "dump/file_name.h"
 #include "group/shared_work.h"
 
@@ -91,8 +91,8 @@ std::string signature(const Runs& runs, std::size_t index) {
 struct Part {
   const Runs* runs = nullptr;
   std::uint32_t first = 0, last = 0;
-  ScratchVector<std::uint32_t> partners{};  // of each: from the first of the other part, or kNone
-  ScratchVector<Fusion> fusions{};          // of each; empty: none
+  std::vector<std::uint32_t> partners{};  // of each: from the first of the other part, or kNone
+  std::vector<Fusion> fusions{};          // of each; empty: none
 
   std::uint32_t size() const { return last - first; }
   const Runs::Section& section_of(std::uint32_t i) const { return runs->section_of(first + i); }
@@ -102,83 +102,71 @@ struct Part {
 class Keys {
  public:
   void add(std::uint32_t index, std::int64_t graph, std::string_view text) {
-    record_.clear();
-    SortKey(record_).signed_number(graph).text(text).number(index);
-    records_.add(record_);
+    keys_.push_back({graph, texts_.add(text), index});
   }
 
-  // Calls `take` with those of both that are equal, in order. To be called once. Errors: io.
+  // Calls `take` with those of both that are equal, in order. To be called once.
   template <typename Take>
-  static Result<> match(Keys& a, Keys& b, const Take& take) {
-    RecordSorter::Reader left = a.records_.sorted(), right = b.records_.sorted();
-    OPDUMP_TRY(bool has_left, left.next());
-    OPDUMP_TRY(bool has_right, right.next());
-    while (has_left && has_right) {
-      const auto relation = key_of(left.record()) <=> key_of(right.record());
-      if (relation == 0) take(index_of(left.record()), index_of(right.record()));
-      if (relation <= 0) {
-        OPDUMP_TRY(has_left, left.next());
-      }
-      if (relation >= 0) {
-        OPDUMP_TRY(has_right, right.next());
-      }
+  static void match(Keys& a, Keys& b, const Take& take) {
+    std::sort(a.keys_.begin(), a.keys_.end());
+    std::sort(b.keys_.begin(), b.keys_.end());
+    for (auto left = a.keys_.begin(), right = b.keys_.begin(); left != a.keys_.end() && right != b.keys_.end();) {
+      const auto relation = left->without_index() <=> right->without_index();
+      if (relation == 0) take(left->index, right->index);
+      if (relation <= 0) ++left;
+      if (relation >= 0) ++right;
     }
-    return ok();
   }
 
  private:
-  static constexpr std::size_t kIndexBytes = sizeof(std::uint64_t);
-  static std::string_view key_of(std::string_view record) {
-    return record.substr(0, record.size() - kIndexBytes);
-  }
-  static std::uint32_t index_of(std::string_view record) {
-    return static_cast<std::uint32_t>(SortKeyReader(record.substr(record.size() - kIndexBytes)).number());
-  }
-  RecordSorter records_;
-  std::string record_;  // kept for its memory
+  struct Key {
+    std::int64_t graph = 0;
+    ArenaText text = nullptr;
+    std::uint32_t index = 0;
+    std::pair<std::int64_t, std::string_view> without_index() const { return {graph, TextArena::view(text)}; }
+    bool operator<(const Key& other) const {
+      const auto relation = without_index() <=> other.without_index();
+      return relation < 0 || (relation == 0 && index < other.index);
+    }
+  };
+  TextArena texts_;
+  std::vector<Key> keys_;
 };
 
 // Pairs what two dumps have in one frame.
 class FramePairing {
  public:
-  static Result<FramePairing> make(Part golden, Part actual, const FrameRule& rule) {
-    OPDUMP_CHECK_OK(golden.partners.resize(golden.size(), kNone));
-    OPDUMP_CHECK_OK(actual.partners.resize(actual.size(), kNone));
-    return FramePairing(std::move(golden), std::move(actual), rule);
+  FramePairing(Part golden, Part actual, const FrameRule& rule)
+      : golden_(std::move(golden)), actual_(std::move(actual)), rule_(&rule) {
+    for (Part* part : {&golden_, &actual_}) part->partners.assign(part->size(), kNone);
   }
 
-  Result<> join_names() {
+  void join_names() {
     const auto name = [](const Part& part, std::uint32_t i) {
       return name_of(part.runs->without_slots(part.first + i));
     };
-    OPDUMP_CHECK_OK(join_equal(rule_->graph, name));
+    join_equal(rule_->graph, name);
     // Layouts spell a name with more or with fewer characters of the program's.
-    OPDUMP_CHECK_OK(join_equal(
-        rule_->graph, [&](const Part& part, std::uint32_t i) { return dump::plain_name(name(part, i)); }));
+    join_equal(rule_->graph,
+               [&](const Part& part, std::uint32_t i) { return dump::plain_name(name(part, i)); });
     // A model that is loaded in another order has another number.
-    return join_equal(false, name);
+    join_equal(false, name);
   }
 
-  // Errors: io.
-  Result<> note_fusions(bool& has_fused) {
-    if (!has_open(golden_) && !has_open(actual_)) return ok();
-    OPDUMP_CHECK_OK(note_fusions(golden_, actual_, has_fused));
-    return note_fusions(actual_, golden_, has_fused);
+  void note_fusions(bool& has_fused) {
+    if (!has_open(golden_) && !has_open(actual_)) return;
+    note_fusions(golden_, actual_, has_fused);
+    note_fusions(actual_, golden_, has_fused);
   }
 
   // Shapes may have to be read from files: only for what names did not settle.
-  Result<> join_signatures() {
-    ScratchVector<std::int64_t> graphs;  // that are open, in order: that of the executions of a frame
-    for (std::uint32_t g = 0; g < golden_.size(); ++g) {
-      if (golden_.partners[g] != kNone) continue;
-      const std::int64_t graph = rule_->graph_of(golden_.section_of(g));
-      if (graphs.empty() || graphs[graphs.size() - 1] != graph) OPDUMP_CHECK_OK(graphs.push_back(graph));
-    }
-    return join_equal(rule_->graph, [&](const Part& part, std::uint32_t i) {
-      const std::int64_t graph = rule_->graph_of(part.section_of(i));
-      const std::size_t at =
-          first_index(0, graphs.size(), [&](std::size_t open) { return graphs[open] >= graph; });
-      const bool is_open = at < graphs.size() && graphs[at] == graph && !tells_originals(part, i);
+  void join_signatures() {
+    std::set<std::int64_t> open_graphs;
+    for (std::uint32_t g = 0; g < golden_.size(); ++g)
+      if (golden_.partners[g] == kNone) open_graphs.insert(rule_->graph_of(golden_.section_of(g)));
+    join_equal(rule_->graph, [&](const Part& part, std::uint32_t i) {
+      const bool is_open =
+          open_graphs.contains(rule_->graph_of(part.section_of(i))) && !states_originals(part, i);
       return is_open ? signature(*part.runs, part.first + i) : std::string();
     });
   }
@@ -196,15 +184,12 @@ class FramePairing {
     return true;
   }
 
-  Result<> append_pairs(ScratchVector<OperatorPair>& pairs) const;
+  void append_pairs(std::vector<OperatorPair>& pairs) const;
 
  private:
-  FramePairing(Part golden, Part actual, const FrameRule& rule)
-      : golden_(std::move(golden)), actual_(std::move(actual)), rule_(&rule) {}
-
-  static bool tells_originals(const OperatorRun& run) { return run.op != nullptr && run.op->original_names; }
-  static bool tells_originals(const Part& part, std::uint32_t i) {
-    return tells_originals(part.runs->without_slots(part.first + i));
+  static bool states_originals(const OperatorRun& run) { return run.op != nullptr && run.op->original_names; }
+  static bool states_originals(const Part& part, std::uint32_t i) {
+    return states_originals(part.runs->without_slots(part.first + i));
   }
   static bool has_open(const Part& part) {
     for (std::uint32_t i = 0; i < part.size(); ++i)
@@ -213,26 +198,25 @@ class FramePairing {
   }
   // What an engine made of others goes by the last of these, which gives what it gives.
   static std::string name_of(const OperatorRun& run) {
-    return tells_originals(run) && !run.op->original_names->empty() ? run.op->original_names->back()
+    return states_originals(run) && !run.op->original_names->empty() ? run.op->original_names->back()
                                                                     : run.name;
   }
 
   // Which operators of `made` an engine made of several in `whole`, or put in, and which of these have no
   // partner because of that.
-  Result<> note_fusions(Part& made, Part& whole, bool& has_fused) {
-    for (Part* part : {&made, &whole})
-      if (part->fusions.empty()) OPDUMP_CHECK_OK(part->fusions.resize(part->size(), Fusion::none));
+  static void note_fusions(Part& made, Part& whole, bool& has_fused) {
+    for (Part* part : {&made, &whole}) part->fusions.resize(part->size(), Fusion::none);
     Keys originals, open;
     for (std::uint32_t i = 0; i < made.size(); ++i) {
       const OperatorRun run = made.runs->without_slots(made.first + i);
-      if (!tells_originals(run)) continue;
+      if (!states_originals(run)) continue;
       if (run.op->original_names->empty() && made.partners[i] == kNone) made.fusions[i] = Fusion::added;
       for (const std::string& name : *run.op->original_names) originals.add(i, 0, dump::plain_name(name));
     }
     for (std::uint32_t i = 0; i < whole.size(); ++i)
       if (whole.partners[i] == kNone)
         open.add(i, 0, dump::plain_name(whole.runs->without_slots(whole.first + i).name));
-    return Keys::match(originals, open, [&](std::uint32_t fused, std::uint32_t part) {
+    Keys::match(originals, open, [&](std::uint32_t fused, std::uint32_t part) {
       made.fusions[fused] = Fusion::fused;
       whole.fusions[part] = Fusion::part;
       has_fused = true;
@@ -244,13 +228,13 @@ class FramePairing {
 
   // Joins what has no partner yet and agrees in its key, in order of execution.
   template <typename KeyOf>
-  Result<> join_equal(bool by_graph, const KeyOf& key_of) {
+  void join_equal(bool by_graph, const KeyOf& key_of) {
     Keys golden, actual;
     for (const auto& [part, keys] : {std::pair(&golden_, &golden), std::pair(&actual_, &actual)})
       for (std::uint32_t i = 0; i < part->size(); ++i)
         if (part->partners[i] == kNone)
           keys->add(i, by_graph ? part->section_of(i).graph_id : 0, key_of(*part, i));
-    return Keys::match(golden, actual, [&](std::uint32_t g, std::uint32_t a) { join(g, a); });
+    Keys::match(golden, actual, [&](std::uint32_t g, std::uint32_t a) { join(g, a); });
   }
 
   Part golden_, actual_;
@@ -258,41 +242,29 @@ class FramePairing {
 };
 
 // Golden in order; before each of it the extras that ran after the partner of the one before it.
-Result<> FramePairing::append_pairs(ScratchVector<OperatorPair>& pairs) const {
-  RecordSorter extras;  // before which of golden, which
-  std::string record;
+void FramePairing::append_pairs(std::vector<OperatorPair>& pairs) const {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> extras;  // before which of golden, which
   std::uint32_t anchor = 0;
   for (std::uint32_t a = 0; a < actual_.size(); ++a) {
     const std::int64_t graph = rule_->graph_of(actual_.section_of(a));
     if (a == 0 || graph != rule_->graph_of(actual_.section_of(a - 1)))
       for (anchor = 0; anchor < golden_.size() && rule_->graph_of(golden_.section_of(anchor)) < graph;)
         ++anchor;
-    if (actual_.partners[a] != kNone) {
+    if (actual_.partners[a] != kNone)
       anchor = actual_.partners[a] + 1;
-      continue;
-    }
-    record.clear();
-    SortKey(record).number(anchor).number(a);
-    extras.add(record);
+    else
+      extras.emplace_back(anchor, a);
   }
-  RecordSorter::Reader reader = extras.sorted();
-  OPDUMP_TRY(bool has_extra, reader.next());
+  std::ranges::sort(extras);
+  auto extra = extras.begin();
   for (std::uint32_t g = 0; g <= golden_.size(); ++g) {
-    while (has_extra) {
-      SortKeyReader extra(reader.record());
-      if (extra.number() != g) break;
-      const std::uint32_t a = actual_.first + static_cast<std::uint32_t>(extra.number());
-      OPDUMP_CHECK_OK(
-          pairs.push_back({kNone, a, golden_.size() == 0, fusion_of(actual_, a - actual_.first)}));
-      OPDUMP_TRY(has_extra, reader.next());
-    }
+    for (; extra != extras.end() && extra->first == g; ++extra)
+      pairs.push_back({kNone, actual_.first + extra->second, golden_.size() == 0, fusion_of(actual_, extra->second)});
     if (g == golden_.size()) break;
     const std::uint32_t a = golden_.partners[g];
-    OPDUMP_CHECK_OK(
-        pairs.push_back({golden_.first + g, a == kNone ? kNone : actual_.first + a, actual_.size() == 0,
-                         std::max(fusion_of(golden_, g), fusion_of(actual_, a))}));
+    pairs.push_back({golden_.first + g, a == kNone ? kNone : actual_.first + a, actual_.size() == 0,
+                     std::max(fusion_of(golden_, g), fusion_of(actual_, a))});
   }
-  return ok();
 }
 
 // A single tensor, which is called as its file happens to be.
@@ -382,7 +354,7 @@ FrameRule make_rule(const Runs& golden, const Runs& actual, const TailsOfBoth& t
 
 }  // namespace
 
-Result<Pairing> pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth& tails) {
+Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth& tails) {
   Pairing pairing;
   const FrameRule rule = make_rule(golden, actual, tails, pairing.notes);
   bool has_fused = false;
@@ -401,17 +373,17 @@ Result<Pairing> pair_operators(const Runs& golden, const Runs& actual, const Tai
     const std::uint32_t golden_size = of_golden.size(), actual_size = of_actual.size();
     const Runs::Section& section = golden_size > 0 ? golden.section_of(g - 1) : actual.section_of(a - 1);
     const bool is_after_steps = is_tail(section, golden_size > 0 ? tails.golden : tails.actual);
-    OPDUMP_TRY(FramePairing frame, FramePairing::make(std::move(of_golden), std::move(of_actual), rule));
+    FramePairing frame(std::move(of_golden), std::move(of_actual), rule);
     if (golden_size > 0 && actual_size > 0) {
-      OPDUMP_CHECK_OK(frame.join_names());
-      OPDUMP_CHECK_OK(frame.note_fusions(has_fused));
+      frame.join_names();
+      frame.note_fusions(has_fused);
       join_loose(golden, actual, frame, pairing.notes);
-      OPDUMP_CHECK_OK(frame.join_signatures());
+      frame.join_signatures();
     }
     if (is_after_steps && !frame.is_whole())
       pairing.notes.push_back(describe_tail(section.rank, golden_size, actual_size));
     else
-      OPDUMP_CHECK_OK(frame.append_pairs(pairing.pairs));
+      frame.append_pairs(pairing.pairs);
   }
   if (has_fused) pairing.notes.emplace_back("fused operators are compared by the outputs of the last one");
   return pairing;

@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
-#include "base/scratch_vector.h"
 #include "dump/read/dump_set.h"
 
 namespace opdump::compare {
@@ -34,8 +32,8 @@ struct SlotPair {
 };
 
 struct Pairing {
-  ScratchVector<OperatorPair> pairs;  // golden's order; an extra one follows what ran before it
-  std::vector<std::string> notes;     // see Comparison::notes
+  std::vector<OperatorPair> pairs;  // golden's order; an extra one follows what ran before it
+  std::vector<std::string> notes;   // see Comparison::notes
 };
 
 // By rank: from which step on what was recorded is no step, but what ran after the last one
@@ -51,9 +49,8 @@ struct TailsOfBoth {
 // pair in order. A rank, graph or step that is the only one on each side need not be equal: a note says so.
 // So does one where each dump is a single tensor. What ran after the last step is paired where both dumps
 // have it after the same step and ran the same operators there; else it is left out, and a note says so. Both
-// arguments are in the order of DumpSet::runs. Errors: io -- there is no room for what is sorted outside of
-// memory.
-Result<Pairing> pair_operators(const dump::Runs& golden, const dump::Runs& actual,
+// arguments are in the order of DumpSet::runs.
+Pairing pair_operators(const dump::Runs& golden, const dump::Runs& actual,
                                const TailsOfBoth& tails = {});
 
 // Pairs by side and index, or `by_name`, what operands are called, where they have one: if both sides know

@@ -95,15 +95,16 @@ void judge_operator(OperatorComparison& op, const Evidence& evidence) {
       slot.verdict = side_of(slot) == model::Side::output ? op.verdict : Verdict::input_differs;
 }
 
-void Judge::judge(OperatorComparison& op, const Evidence& evidence) {
+void Judge::judge(OperatorComparison& op) {
+  Evidence evidence;
+  add_evidence(op, unfinished_, evidence);
   judge_operator(op, evidence);
+  count_slots(op);
   count(op);
-  if (!op.has_more && !parts_) return note_whole(op);
-  keep_key_slots(parts_, op);
-  if (!op.has_more) note_whole(*std::exchange(parts_, std::nullopt));
+  note_bad(op);
 }
 
-void Judge::note_whole(const OperatorComparison& op) {
+void Judge::count(const OperatorComparison& op) {
   Coverage& coverage = so_far_.coverage;
   if (op.golden != nullptr) ++coverage.golden_operators;
   if (op.actual != nullptr) ++coverage.actual_operators;
@@ -113,10 +114,9 @@ void Judge::note_whole(const OperatorComparison& op) {
   open_question_ |= op.verdict == Verdict::unreadable;
   if (!rank_) rank_ = op.run().rank;
   so_far_.has_ranks |= *rank_ != op.run().rank;
-  note_bad(op);
 }
 
-void Judge::count(const OperatorComparison& op) {
+void Judge::count_slots(const OperatorComparison& op) {
   Coverage& coverage = so_far_.coverage;
   for (const SlotComparison& slot : op.slots) {
     if (slot.verdict == Verdict::skipped) {

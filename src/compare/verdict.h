@@ -40,7 +40,7 @@ struct Evidence {
   bool has_slots = false;
 };
 
-// Adds the slots of an operator, or of a part of it. A slot that is absent from an unfinished recording
+// Adds the slots of an operator. A slot that is absent from an unfinished recording
 // becomes unreadable; one that is absent from a silent dump, and has no data in the other, skipped.
 void add_evidence(OperatorComparison& op, const Unfinished& unfinished, Evidence& evidence);
 
@@ -49,23 +49,21 @@ void add_evidence(OperatorComparison& op, const Unfinished& unfinished, Evidence
 void judge_operator(OperatorComparison& op, const Evidence& evidence);
 
 // Judges operators one after the other, in the order of CompareOptions::take, and keeps what they say
-// together. Of one that comes in parts, each is looked at before the first is judged.
+// together.
 class Judge {
  public:
   explicit Judge(Unfinished unfinished) : unfinished_(std::move(unfinished)) {}
-  void look(OperatorComparison& op, Evidence& evidence) { add_evidence(op, unfinished_, evidence); }
-  void judge(OperatorComparison& op, const Evidence& evidence);
+  void judge(OperatorComparison& op);
   // Everything of `comparison` but notes and `incomplete`, which must be filled in already.
   void conclude(Comparison& comparison);
 
  private:
   void count(const OperatorComparison& op);
-  void note_whole(const OperatorComparison& op);
+  void count_slots(const OperatorComparison& op);
   void note_bad(const OperatorComparison& op);
 
   Unfinished unfinished_;
   Comparison so_far_;
-  std::optional<OperatorComparison> parts_;  // what is kept of those that were judged
   bool measured_difference_ = false, open_question_ = false;
   std::optional<std::uint32_t> rank_;  // of the first
   std::optional<std::int64_t> last_step_;

@@ -66,11 +66,7 @@ struct Fixture {
         *side = std::make_shared<const dump::OperatorRun>(std::move(run));
       }
     Judge judge(unfinished);
-    for (OperatorComparison& op : operators) {
-      Evidence evidence;
-      judge.look(op, evidence);
-      judge.judge(op, evidence);
-    }
+    for (OperatorComparison& op : operators) judge.judge(op);
     Comparison comparison;
     comparison.incomplete = std::move(incomplete);
     judge.conclude(comparison);

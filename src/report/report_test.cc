@@ -154,7 +154,7 @@ std::string table_of(const Made& made, const TableStyle& style = {}) {
   Table table(style);
   for (const OperatorComparison& op : made.operators) table.add(op);
   std::string text;
-  EXPECT_TRUE(table.print(made.comparison.has_ranks, [&](std::string_view line) { text += line; }));
+  table.print(made.comparison.has_ranks, [&](std::string_view line) { text += line; });
   return text;
 }
 

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
+#include <string>
 #include <utility>
 
-#include "base/packing.h"
 #include "base/text.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
@@ -18,7 +19,7 @@ using compare::SlotComparison;
 using compare::Verdict;
 
 constexpr std::size_t kColumns = Table::kColumns;
-using Row = std::array<std::string, kColumns>;
+using Cells = std::array<std::string, kColumns>;
 constexpr std::array<std::string_view, kColumns> kHeader{
     "verdict", "rank", "step", "operator", "slot", "cosine", "max abs", "elements that differ", "note"};
 constexpr std::size_t kRank = 1, kNote = 8;
@@ -44,8 +45,8 @@ std::string name_of(const OperatorComparison& op) {
   return name;
 }
 
-Row make_row(const OperatorComparison& op) {
-  Row row;
+Cells make_row(const OperatorComparison& op) {
+  Cells row;
   row[0] = compare::kVerdictNames[static_cast<std::size_t>(op.verdict)];
   row[kRank] = std::to_string(op.run().rank);
   row[2] = std::to_string(op.run().step);
@@ -66,7 +67,7 @@ Row make_row(const OperatorComparison& op) {
   return row;
 }
 
-std::string format_row(const Row& row, const std::array<std::size_t, kColumns>& widths,
+std::string format_row(std::span<const std::string> row, const std::array<std::size_t, kColumns>& widths,
                        std::string_view colour) {
   std::string line;
   for (std::size_t c = 0; c < kColumns; ++c) {
@@ -89,49 +90,31 @@ bool is_shown(const OperatorComparison& op, bool all) {
 }  // namespace
 
 void Table::add(const OperatorComparison& op) {
-  if (!op.has_more && !parts_) return add_row(op);
-  compare::keep_key_slots(parts_, op);
-  if (!op.has_more) add_row(*std::exchange(parts_, std::nullopt));
-}
-
-void Table::add_row(const OperatorComparison& op) {
   if (!is_shown(op, style_.all)) return;
-  if (!style_.all && rows_.count() == style_.row_limit) {
+  if (!style_.all && rows_.size() == style_.row_limit) {
     ++left_out_;
     return;
   }
-  row_.clear();
-  Packer out(row_);
-  out.object(op.verdict);
-  Row row = make_row(op);
+  Cells cells = make_row(op);
   for (std::size_t c = 0; c < kColumns; ++c) {
-    const std::string cell = compare::one_line(std::move(row[c]));
-    widths_[c] = std::max(widths_[c], cell.size());
-    out.text(cell);
+    cells[c] = compare::one_line(std::move(cells[c]));
+    widths_[c] = std::max(widths_[c], cells[c].size());
   }
-  rows_.add(row_);
+  rows_.push_back({op.verdict, PackedTexts(cells)});
 }
 
 // Columns that no row fills are left out, and so is the rank where there is only one.
-Result<> Table::print(bool with_rank, const std::function<void(std::string_view line)>& write) const {
-  if (rows_.count() == 0) return ok();
+void Table::print(bool with_rank, const std::function<void(std::string_view line)>& write) const {
+  if (rows_.empty()) return;
   std::array<std::size_t, kColumns> widths = widths_;
   if (!with_rank) widths[kRank] = 0;
   for (std::size_t c = 0; c < kColumns; ++c)
     if (widths[c] > 0) widths[c] = std::max(widths[c], kHeader[c].size());
-  Row row;
-  std::ranges::copy(kHeader, row.begin());
-  write(format_row(row, widths, {}));
-  OPDUMP_CHECK_OK(rows_.visit([&](std::string_view packed) {
-    Unpacker in(packed);
-    const auto verdict = in.object<Verdict>();
-    for (std::string& cell : row) cell = in.text();
-    write(format_row(row, widths, style_.colour ? colour_of(verdict) : std::string_view()));
-    return ok();
-  }));
+  write(format_row(std::vector<std::string>(kHeader.begin(), kHeader.end()), widths, {}));
+  for (const Row& row : rows_)
+    write(format_row(row.cells.texts(), widths, style_.colour ? colour_of(row.verdict) : std::string_view()));
   if (left_out_ > 0)
     write("... and " + std::to_string(left_out_) + " more that do not match; --all shows every operator\n");
-  return ok();
 }
 
 std::string format_summary(const compare::Comparison& comparison, const TableStyle& style) {

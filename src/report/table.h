@@ -5,12 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "base/result.h"
-#include "base/spilled_texts.h"
+#include "base/packed_texts.h"
 #include "compare/compare.h"
 
 namespace opdump::report {
@@ -26,22 +25,21 @@ struct TableStyle {
 class Table {
  public:
   explicit Table(const TableStyle& style) : style_(style) {}
-  void add(const compare::OperatorComparison& op);  // or a part of one, until it has no more
-  // Line by line; nothing if every operator matches and not `all`. `with_rank`: there are several. Errors: io
-  // -- rows are very many, and those that were put aside cannot be read.
-  Result<> print(bool with_rank, const std::function<void(std::string_view line)>& write) const;
+  void add(const compare::OperatorComparison& op);
+  // Line by line; nothing if every operator matches and not `all`. `with_rank`: there are several.
+  void print(bool with_rank, const std::function<void(std::string_view line)>& write) const;
 
   static constexpr std::size_t kColumns = 9;
 
  private:
-  void add_row(const compare::OperatorComparison& op);
-
+  struct Row {
+    compare::Verdict verdict = compare::Verdict::match;
+    PackedTexts cells;
+  };
   TableStyle style_;
-  std::optional<compare::OperatorComparison> parts_;  // what is kept of those of the operator
   std::uint64_t left_out_ = 0;
   std::array<std::size_t, kColumns> widths_{};
-  SpilledTexts rows_;  // packed
-  std::string row_;    // kept for its memory
+  std::vector<Row> rows_;
 };
 
 // Notes, reasons why the result may be incomplete, coverage, conclusion: one line each, conclusion last.

@@ -1,4 +1,4 @@
-// A dump on disk, opened for reading without being told what it is. Reads names, tables and headers at once,
+// A dump on disk, opened for reading by its path alone. Reads names, tables and headers at once,
 // tensors on demand. Recognised are MindSpore's trees, written by opdump or by the original: scheme (A), with
 // or without the dtype field in file names, (B) and (C) with .npy files or containers, and that of r1.3;
 // CANN's and TorchAir's; with tensors, statistics or both; given as root or as any directory below, several
@@ -20,7 +20,6 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "base/scratch.h"
-#include "base/spilled_texts.h"
 #include "dump/operator_log.h"
 #include "dump/read/operator_run.h"
 #include "dump/read/problems.h"
@@ -43,17 +42,17 @@ struct Overflow {
 
 class DumpSet {
  public:
-  // Of several recordings of a network by a device only the last one is read, which `tell` hears of. Errors:
-  // not_found (no such path, or nothing in it that we recognise), io.
-  static Result<DumpSet> open(const std::filesystem::path& path, const LogSink& tell = {});
+  // Of several recordings of a network by a device only the last one is read; `log` then gets a warning.
+  // Errors: not_found (no such path, or nothing in it that we recognise), io. The stages of reading:
+  // dump/read/dump_set_reader.h.
+  static Result<DumpSet> open(const std::filesystem::path& path, const LogSink& log = {});
   DumpSet(DumpSet&&) noexcept = default;
   DumpSet& operator=(DumpSet&&) noexcept = default;
 
   // By rank, step, graph, then in order of execution.
   const Runs& runs() const { return runs_; }
-  // Calls `take` for each, in order of rank, graph, step and file name. Errors: io, and those of `take`.
-  Result<> visit_overflows(const std::function<Result<>(const Overflow& overflow)>& take) const;
-  std::uint64_t overflow_count() const { return overflows_.count(); }
+  // By rank, graph, step and file name.
+  const std::vector<Overflow>& overflows() const { return overflows_; }
   const std::vector<Problem>& problems() const { return problems_.list(); }
   // How each rank's recording ended; absent for dumps of other tools.
   const std::map<std::uint32_t, RecordingStatus>& statuses() const { return statuses_; }
@@ -66,7 +65,7 @@ class DumpSet {
   DumpSet() = default;
   std::filesystem::path path_;
   Runs runs_;
-  SpilledTexts overflows_;  // packed
+  std::vector<Overflow> overflows_;
   Problems problems_;
   std::map<std::uint32_t, RecordingStatus> statuses_;
   std::map<std::uint32_t, std::filesystem::path> rank_directories_;

@@ -81,10 +81,7 @@ struct Slot {
   std::uint64_t stored_bytes() const { return part ? part->bytes : file.empty() ? 0 : file_bytes; }
 };
 
-// Executions with more slots are told in parts.
-inline constexpr std::size_t kSlotsInPart = 4096;
-
-// One execution of an operator in one step, or some of its slots if they are very many.
+// One execution of an operator in one step.
 struct OperatorRun {
   std::uint32_t rank = 0;
   std::int64_t graph_id = 0, step = 0;
@@ -94,10 +91,9 @@ struct OperatorRun {
   std::uint64_t task = 0;  // as in file names; 0 in scheme (A); in .h5 files the number of the call
   std::int64_t stream = 0;
   std::vector<Slot> slots;  // inputs by index, then outputs by index
-  bool has_more = false;    // slots, which come with the next one that is told
 };
 
-// Hears of executions, one after the other.
+// Receives executions, one after the other.
 using TakeRun = std::function<void(OperatorRun run)>;
 
 }  // namespace opdump::dump

@@ -1,32 +1,31 @@
-// What files were called before their names were too long: mapping.csv tells it, and may do so of millions.
+// What files were called before their names were too long, as mapping.csv has it, which may have very many.
 #pragma once
 
 #include <optional>
-#include <string>
 #include <string_view>
+#include <unordered_map>
 
-#include "base/record_sorter.h"
-#include "base/result.h"
+#include "base/text_arena.h"
 
 namespace opdump::dump {
 
-// Stays where it is after the first find().
 class OriginalNames {
  public:
-  // Not after find(). Of what is told of the same name the last counts.
-  void add(std::string_view name, std::string_view original);
+  // Of several originals of a name the last counts.
+  void add(std::string_view name, std::string_view original) {
+    originals_[TextArena::view(texts_.add(name))] = texts_.add(original);
+  }
 
-  // What was told of `name`. Names are asked for in their order, and each once. Errors: io.
-  Result<std::optional<std::string>> find(std::string_view name);
+  // Stays as long as the object does.
+  std::optional<std::string_view> find(std::string_view name) const {
+    const auto found = originals_.find(name);
+    if (found == originals_.end()) return std::nullopt;
+    return TextArena::view(found->second);
+  }
 
  private:
-  Result<> advance();
-
-  RecordSorter told_;
-  std::optional<RecordSorter::Reader> sorted_;  // of told_
-  bool has_next_ = false;
-  std::string name_, original_;  // that come next
-  std::string record_;           // kept for its memory
+  TextArena texts_;
+  std::unordered_map<std::string_view, ArenaText> originals_;
 };
 
 }  // namespace opdump::dump

@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <map>
+#include "dump/read/summary_test.h"
 
 namespace opdump::dump {
 namespace {
@@ -79,11 +78,11 @@ TEST(Runs, GiveBackWhatTheyWereGiven) {
   run.slots = {Slot(), full_slot(), make_run("x").slots[0]};
   run.slots[0].format = "DefaultFormat";
   Runs runs;
-  const std::uint32_t section = *runs.add_section({3, 4, 5}, "/dump/rank_0/net/0/0", "net");
-  ASSERT_TRUE(runs.add(section, run));
+  const std::uint32_t section = runs.add_section({3, 4, 5}, "net");
+  add_run(runs, section, run, "/dump/rank_0/net/0/0");
   ASSERT_EQ(runs.size(), 1u);
   EXPECT_EQ(runs[0].name, "Default_conv-op0");
-  runs.tell_model(section);
+  runs.show_model(section);
   const OperatorRun got = runs[0];
   EXPECT_EQ(got.rank, 3u);
   EXPECT_EQ(got.graph_id, 4);
@@ -105,8 +104,8 @@ TEST(Runs, KnowTheirFiles) {
     OperatorRun run = make_run("x");
     run.slots[0].file = file;
     Runs runs;
-    ASSERT_TRUE(runs.add(*runs.add_section({0, 0, 0}, "/d"), run));
-    ASSERT_TRUE(runs.add(*runs.add_section({0, 0, 0}), run));
+    add_run(runs, runs.add_section({0, 0, 0}), run, "/d");
+    add_run(runs, runs.add_section({0, 0, 0}), run);
     EXPECT_EQ(runs[0].slots[0].file, file);
     EXPECT_EQ(runs[1].slots[0].file, file);
   }
@@ -114,14 +113,14 @@ TEST(Runs, KnowTheirFiles) {
 
 TEST(Runs, AreInOrderOfStepsAndTime) {
   Runs runs;
-  const std::uint32_t late = *runs.add_section({0, 0, 1}), early = *runs.add_section({0, 1, 0}),
-                      earlier = *runs.add_section({0, 0, 0});
-  ASSERT_TRUE(runs.add(late, make_run("e", 1)));
-  ASSERT_TRUE(runs.add(early, make_run("d", 1)));
-  ASSERT_TRUE(runs.add(earlier, make_run("c")));  // at no known time
-  ASSERT_TRUE(runs.add(earlier, make_run("b", 9)));
-  ASSERT_TRUE(runs.add(earlier, make_run("a", 8)));
-  ASSERT_TRUE(runs.sort());
+  const std::uint32_t late = runs.add_section({0, 0, 1}), early = runs.add_section({0, 1, 0}),
+                      earlier = runs.add_section({0, 0, 0});
+  add_run(runs, late, make_run("e", 1));
+  add_run(runs, early, make_run("d", 1));
+  add_run(runs, earlier, make_run("c"));  // at no known time
+  add_run(runs, earlier, make_run("b", 9));
+  add_run(runs, earlier, make_run("a", 8));
+  runs.sort();
   std::vector<std::string> names;
   for (const OperatorRun& run : runs) names.push_back(run.name);
   EXPECT_THAT(names, ElementsAre("a", "b", "c", "d", "e"));
@@ -132,15 +131,15 @@ TEST(Runs, OfOneMomentAreAsInTheLog) {
       second{.type = {}, .name = "second", .source_file = {}},
       third{.type = {}, .name = "third", .source_file = {}};
   Runs runs;
-  const std::uint32_t section = *runs.add_section({0, 0, 0});
-  const std::uint32_t numbers[] = {*runs.add_operator(first), *runs.add_operator(second),
-                                   *runs.add_operator(third)};
-  ASSERT_TRUE(runs.add(section, make_run("third", 5)));
-  ASSERT_TRUE(runs.add(section, make_run("second")));  // without data: before what follows in the log
-  ASSERT_TRUE(runs.add(section, make_run("first", 5)));
+  const std::uint32_t section = runs.add_section({0, 0, 0});
+  const std::uint32_t numbers[] = {runs.add_operator(first), runs.add_operator(second),
+                                   runs.add_operator(third)};
+  add_run(runs, section, make_run("third", 5));
+  add_run(runs, section, make_run("second"));  // without data: before what follows in the log
+  add_run(runs, section, make_run("first", 5));
   for (std::size_t i = 0; i < 3; ++i) runs.set_operator(i, numbers[2 - i]);
   EXPECT_TRUE(runs.have_operators());
-  ASSERT_TRUE(runs.sort());
+  runs.sort();
   EXPECT_EQ(runs[0].op->name, "first");
   EXPECT_EQ(runs[1].op->name, "second");
   EXPECT_EQ(runs[2].name, "third");
@@ -152,49 +151,36 @@ TEST(Runs, HaveTheSlotsThatTheLogSaysHaveNoData) {
   const UndumpedSlot known{"a", 0, 0, model::Side::output, 0, model::DType::float32, {2}, "view"};
   Runs runs;
   for (std::int64_t step = 0; step < 2; ++step)
-    ASSERT_TRUE(runs.add(*runs.add_section({0, 0, step}), make_run("a")));
-  const std::uint32_t number = *runs.add_operator(op);
+    add_run(runs, runs.add_section({0, 0, step}), make_run("a"));
+  const std::uint32_t number = runs.add_operator(op);
   for (std::size_t i = 0; i < 2; ++i) runs.set_operator(i, number);
-  ASSERT_TRUE(runs.add_undumped(number, view));
-  ASSERT_TRUE(runs.add_undumped(number, known));
+  runs.add_undumped(number, view);
+  runs.add_undumped(number, known);
   EXPECT_EQ(runs[0].slots.size(), 1u);  // it was seen later
   ASSERT_EQ(runs[1].slots.size(), 2u);
   EXPECT_EQ(runs[1].slots[0].undumped_reason, "view");
   EXPECT_EQ(runs[1].slots[1].undumped_reason, "");  // it has data
 }
 
-TEST(Runs, TakeVeryManySlotsInParts) {
+TEST(Runs, SlotsWithoutDataStandAtTheirPlaces) {
   Runs runs;
-  const std::uint32_t section = *runs.add_section({0, 0, 0}, "/dump/rank_0/net/0/0");
-  ASSERT_TRUE(runs.add(section, make_run("before", 1)));
-  constexpr std::uint32_t kParts = 4, kInPart = 3;
-  for (std::uint32_t part = 0; part < kParts; ++part) {
-    OperatorRun run = make_run(part == 0 ? "large" : "", part == 2 ? 0 : 9 - part);
-    run.slots.resize(part == 1 ? 0 : kInPart, run.slots[0]);
-    for (std::uint32_t i = 0; i < run.slots.size(); ++i) run.slots[i].index = 2 * (part * kInPart + i);
-    run.has_more = part + 1 < kParts;
-    ASSERT_TRUE(runs.add(section, run));
-  }
-  ASSERT_TRUE(runs.add(section, make_run("between", 8)));
-  const std::uint32_t number = *runs.add_operator(model::Operator());
+  OperatorRun run = make_run("large", 1);
+  run.slots.resize(9, run.slots[0]);
+  for (std::uint32_t i = 0; i < run.slots.size(); ++i) run.slots[i].index = 2 * i;
+  add_run(runs, runs.add_section({0, 0, 0}), run);
+  const std::uint32_t number = runs.add_operator(model::Operator());
   for (const std::uint32_t index : {1, 2, 7, 99})
-    ASSERT_TRUE(runs.add_undumped(
-        number, {"", 0, 0, model::Side::output, index, model::DType::float32, {2}, "view"}));
-  runs.set_operator(1, number);
-  ASSERT_TRUE(runs.sort());
-  ASSERT_EQ(runs.size(), 3u);
-  EXPECT_EQ(runs[2].name, "between");  // the last part of the one before has time 6
-  EXPECT_EQ(runs.slot_count(0), 1u);
-  EXPECT_EQ(runs.slot_count(1), 13u);
+    runs.add_undumped(number, {"", 0, 0, model::Side::output, index, model::DType::float32, {2}, "view"});
+  runs.set_operator(0, number);
+  runs.sort();
+  EXPECT_EQ(runs.slot_count(0), 13u);
   std::vector<std::uint32_t> indices;
-  for (const Slot& slot : runs.slots(1)) indices.push_back(slot.index);
-  EXPECT_THAT(indices, ElementsAre(0, 1, 2, 4, 7, 12, 14, 16, 18, 20, 22, 99));
-  const OperatorRun large = runs[1];
-  EXPECT_EQ(large.name, "large");
+  for (const Slot& slot : runs.slots(0)) indices.push_back(slot.index);
+  EXPECT_THAT(indices, ElementsAre(0, 1, 2, 4, 6, 7, 8, 10, 12, 14, 16, 99));
+  const OperatorRun large = runs[0];
   ASSERT_EQ(large.slots.size(), 12u);
   EXPECT_EQ(large.slots[2].undumped_reason, "");  // it has data
   EXPECT_EQ(large.slots[1].undumped_reason, "view");
-  EXPECT_EQ(large.slots[10].file, "/dump/rank_0/net/0/0/.npy");
 }
 
 // A dump may have a directory for each of very many steps.
@@ -205,37 +191,17 @@ TEST(Runs, OfManySteps) {
   for (std::int64_t step = kSteps - 1; step >= 0; --step) {
     OperatorRun run = make_run("a");
     run.slots[0].file = directory_of(step) + "/a.npy";
-    const auto section = runs.add_section({0, 0, step}, directory_of(step), "net" + std::to_string(step % 2));
-    ASSERT_TRUE(section);
-    ASSERT_TRUE(runs.add(*section, run));
-    if (step % 3 == 0) runs.tell_model(*section);
+    const std::uint32_t section = runs.add_section({0, 0, step}, "net" + std::to_string(step % 2));
+    add_run(runs, section, run, directory_of(step));
+    if (step % 3 == 0) runs.show_model(section);
   }
   ASSERT_EQ(runs.section_count(), kSteps);
-  ASSERT_TRUE(runs.sort());
+  runs.sort();
   for (std::int64_t step = 0; step < kSteps; ++step) {
     const OperatorRun run = runs[static_cast<std::size_t>(step)];
     ASSERT_EQ(run.step, step);
     ASSERT_EQ(run.slots[0].file, directory_of(step) + "/a.npy");
     ASSERT_EQ(run.name, step % 3 != 0 ? "a" : step % 2 == 0 ? "net0/a" : "net1/a");
-  }
-}
-
-// More than lies in memory, and one that is larger than the blocks of it.
-TEST(Runs, MayBeMany) {
-  Runs runs;
-  const std::uint32_t section = *runs.add_section({0, 0, 0}, "/dump");
-  constexpr std::size_t kCount = 40'000;
-  const std::string long_text(2'000, 'x');
-  for (std::size_t i = 0; i < kCount; ++i) {
-    OperatorRun run = make_run(std::to_string(i), kCount - i);
-    run.slots[0].undumped_reason = i == 777 ? std::string(10 << 20, 'y') : long_text;
-    ASSERT_TRUE(runs.add(section, run));
-  }
-  ASSERT_TRUE(runs.sort());
-  for (std::size_t i = 0; i < kCount; ++i) {
-    const OperatorRun run = runs[i];
-    ASSERT_EQ(run.name, std::to_string(kCount - 1 - i));
-    ASSERT_EQ(run.slots[0].undumped_reason.size(), run.name == "777" ? 10u << 20 : 2'000u);
   }
 }
 

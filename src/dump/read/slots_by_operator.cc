@@ -1,93 +1,77 @@
 #include "dump/read/slots_by_operator.h"
 
-#include <utility>
-
-#include "base/packing.h"
+#include <algorithm>
+#include <tuple>
+#include <unordered_set>
 
 namespace opdump::dump {
-namespace {
 
-// Those of the directory's own step come first.
-void put_step(SortKey& key, const std::optional<std::int64_t>& step) {
-  key.number(step ? 1 : 0).signed_number(step.value_or(0));
+std::size_t SlotsByOperator::OperatorHash::operator()(const Operator& op) const {
+  constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15;
+  std::uint64_t hash = (static_cast<std::uint64_t>(op.type) << 32 | op.name) * kMultiplier;
+  hash ^= (op.execution + static_cast<std::uint64_t>(op.step.value_or(-1)) * kMultiplier);
+  return static_cast<std::size_t>(hash ^ hash >> 32);
 }
-
-std::optional<std::int64_t> take_step(SortKeyReader& in) {
-  const bool has_step = in.number() == 1;
-  const std::int64_t step = in.signed_number();
-  return has_step ? std::optional(step) : std::nullopt;
-}
-
-// Within an operator.
-void put_order(SortKey& key, const Slot& slot) {
-  key.number(slot.timestamp_us).number(static_cast<std::uint64_t>(slot.side) << 32 | slot.index);
-}
-constexpr std::size_t kOrderBytes = 2 * sizeof(std::uint64_t);
-
-}  // namespace
 
 void SlotsByOperator::add(const OperatorKey& op, const PlacedSlot& placed) {
-  record_.clear();
-  SortKey key(record_);
-  put_step(key, op.step);
-  key.text(op.type).text(op.name).number(op.execution).number(by_name_.size());
-  put_order(key, placed.slot);
-  Packer packed(record_);
-  packed.number(placed.task);
-  packed.signed_number(placed.stream);
-  packer_.pack(record_, placed.slot, directory_);
-  by_name_.add(record_);
+  const Operator key{names_.add(op.type), names_.add(op.name), op.execution, op.step};
+  const auto [known, is_new] = numbers_.try_emplace(key, static_cast<std::uint32_t>(operators_.size()));
+  if (is_new) operators_.push_back(key);
+  entries_.push_back({known->second, store_.add(placed.slot, directory_), placed.slot.timestamp_us, placed.task,
+                      placed.stream});
 }
 
-// Of each operator the slot that was added first is the first of its records.
-Result<> SlotsByOperator::note_firsts() {
-  std::string operator_bytes, packed_operator;
-  std::optional<std::int64_t> step;
-  std::uint64_t first = 0;
-  return by_name_.visit([&](std::string_view record) {
-    if (operator_bytes.empty() || !record.starts_with(operator_bytes)) {
-      SortKeyReader in(record);
-      step = take_step(in);
-      packed_operator.clear();
-      Packer out(packed_operator);
-      out.text(in.text());
-      out.text(in.text());
-      out.number(in.number());
-      operator_bytes = record.substr(0, record.size() - in.rest().size());
-      first = in.number();
+void SlotsByOperator::sort() {
+  // Slots have their numbers in the order in which they were added.
+  const auto order = [&](const Entry& entry) {
+    const std::optional<std::int64_t>& step = operators_[entry.op].step;
+    return std::tuple(step.has_value(), step.value_or(0), entry.op, entry.timestamp_us, store_.place(entry.slot),
+                      entry.slot);
+  };
+  const auto is_before = [&](const Entry& a, const Entry& b) { return order(a) < order(b); };
+  if (!std::ranges::is_sorted(entries_, is_before)) std::ranges::sort(entries_, is_before);
+}
+
+OperatorRun SlotsByOperator::run_of(const Entry& entry) const {
+  const Operator& op = operators_[entry.op];
+  OperatorRun run;
+  run.step = op.step.value_or(0);
+  run.type = names_[op.type];
+  run.name = names_[op.name];
+  run.task = entry.task;
+  run.stream = entry.stream;
+  return run;
+}
+
+void SlotsByOperator::drain(const TakeExecution& take) {
+  sort();
+  std::vector<std::uint32_t> slots;           // of the execution
+  std::unordered_set<std::uint64_t> places;  // of these
+  OperatorRun run;
+  const auto finish = [&] {
+    if (slots.empty()) return;
+    std::ranges::stable_sort(slots, {}, [&](std::uint32_t slot) { return store_.place(slot); });
+    take(std::exchange(run, {}), slots);
+    slots.clear();
+    places.clear();
+  };
+  const auto are_one = [&](const Entry& file, const Entry& row) {
+    return !store_.is_table_row(file.slot) && store_.is_table_row(row.slot) && file.op == row.op &&
+           file.timestamp_us == row.timestamp_us && store_.place(file.slot) == store_.place(row.slot);
+  };
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const Entry& entry = entries_[i];
+    if (i > 0 && entries_[i - 1].op != entry.op) finish();
+    if (!places.insert(store_.place(entry.slot)).second) {
+      finish();
+      places.insert(store_.place(entry.slot));
     }
-    SortKeyReader in(record.substr(operator_bytes.size()));
-    const std::uint64_t added = in.number();
-    record_.clear();
-    SortKey key(record_);
-    put_step(key, step);
-    key.number(first);
-    record_.append(in.rest().substr(0, kOrderBytes));
-    key.number(added);
-    record_.append(packed_operator).append(in.rest().substr(kOrderBytes));
-    by_operator_.add(record_);
-    return ok();
-  });
-}
-
-Result<> SlotsByOperator::drain(const Take& take) {
-  OPDUMP_CHECK_OK(note_firsts());
-  by_name_ = {};
-  return by_operator_.visit([&](std::string_view record) {
-    SortKeyReader key(record);
-    OperatorKey op;
-    op.step = take_step(key);
-    key.number();  // when the operator was met, the slot's order, when it was added
-    Unpacker in(key.rest().substr(kOrderBytes + sizeof(std::uint64_t)));
-    op.type = in.text();
-    op.name = in.text();
-    op.execution = static_cast<std::uint32_t>(in.number());
-    PlacedSlot placed;
-    placed.task = in.number();
-    placed.stream = in.signed_number();
-    placed.slot = packer_.unpack(in, directory_);
-    return take(op, std::move(placed));
-  });
+    if (slots.empty()) run = run_of(entry);
+    slots.push_back(entry.slot);
+    if (i + 1 < entries_.size() && are_one(entry, entries_[i + 1]))
+      store_.join_table_row(entry.slot, entries_[++i].slot);
+  }
+  finish();
 }
 
 }  // namespace opdump::dump

@@ -1,25 +1,29 @@
-// The slots of a directory while it is read, in whatever order its files and rows come, put together by
-// operator.
+// The slots of a directory while it is read, in whatever order its files and rows come, put together to the
+// executions of operators.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
-#include "base/record_sorter.h"
+#include "base/text_arena.h"
 #include "dump/read/operator_run.h"
-#include "dump/read/slot_packer.h"
+#include "dump/read/slot_store.h"
 
 namespace opdump::dump {
 
 // All executions of an operator, or one where the names tell which.
 struct OperatorKey {
-  std::string type, name;
+  std::string_view type, name;
   std::uint32_t execution = 0;
-  std::optional<std::int64_t> step{};  // where a file tells another one than its directory
-  auto operator<=>(const OperatorKey&) const = default;
+  std::optional<std::int64_t> step{};  // where a file states another one than its directory
 };
 
 // A slot, and where its operator ran.
@@ -29,29 +33,46 @@ struct PlacedSlot {
   std::int64_t stream = 0;
 };
 
-// The slots of a directory, of which there may be very many.
+// An execution: its operator, without rank and graph, and the numbers of its slots in the store, by place.
+using TakeExecution = std::function<void(OperatorRun run, std::span<const std::uint32_t> slots)>;
+
 class SlotsByOperator {
  public:
   // Most files lie in `directory`.
-  explicit SlotsByOperator(std::string directory) : directory_(std::move(directory)) {}
+  SlotsByOperator(SlotStore& store, std::string directory) : store_(store), directory_(std::move(directory)) {}
 
   void add(const OperatorKey& op, const PlacedSlot& placed);
 
-  // Calls `take` with all slots, those of an operator one after the other: by time, side and index, and as
-  // they were added. Operators come in the order in which they were met, which in an archive or a table is
-  // often that of execution; those of another step after the others. To be called once. Errors: io, and those
-  // of `take`.
-  using Take = std::function<Result<>(const OperatorKey& op, PlacedSlot placed)>;
-  Result<> drain(const Take& take);
+  // Calls `take` with all executions, those of an operator one after the other, by time. Operators come in the
+  // order in which they were met, which in an archive or a table is often that of execution; those of another
+  // step after the others. A file and a row of a table that agree in time, side and index are one slot. A slot
+  // whose place is occupied means that the operator ran again. To be called once.
+  void drain(const TakeExecution& take);
 
  private:
-  Result<> note_firsts();
+  struct Operator {
+    std::uint32_t type = 0, name = 0;  // in names_
+    std::uint32_t execution = 0;
+    std::optional<std::int64_t> step;
+    auto operator<=>(const Operator&) const = default;
+  };
+  struct OperatorHash {
+    std::size_t operator()(const Operator& op) const;
+  };
+  struct Entry {
+    std::uint32_t op = 0, slot = 0;
+    std::uint64_t timestamp_us = 0, task = 0;
+    std::int64_t stream = 0;
+  };
+  void sort();
+  OperatorRun run_of(const Entry& entry) const;
 
+  SlotStore& store_;
   std::string directory_;
-  RecordSorter by_name_;      // operator, when it was added; then order and slot as in by_operator_
-  RecordSorter by_operator_;  // step, when the operator was first met, order of the slot; operator, slot
-  SlotPacker packer_;
-  std::string record_;  // kept for its memory
+  InternedTexts names_;
+  std::vector<Operator> operators_;  // in the order in which they were met
+  std::unordered_map<Operator, std::uint32_t, OperatorHash> numbers_;
+  std::vector<Entry> entries_;
 };
 
 }  // namespace opdump::dump

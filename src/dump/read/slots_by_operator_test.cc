@@ -3,14 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "dump/file_names.h"
-#include "dump/read/executions.h"
+#include "dump/read/file_names.h"
 #include "dump/read/original_names.h"
 #include "dump/read/problems.h"
+#include "dump/read/slot_store.h"
 
 namespace opdump::dump {
 namespace {
@@ -26,80 +26,80 @@ PlacedSlot at(std::uint64_t time, std::uint32_t index = 0) {
   return placed;
 }
 
-// "name@time" of each slot, as drain() gives them.
-std::vector<std::string> drained(SlotsByOperator& slots) {
-  std::vector<std::string> names;
-  EXPECT_TRUE(slots.drain([&](const OperatorKey& op, const PlacedSlot& placed) {
-    names.push_back(op.name + "@" + std::to_string(placed.slot.timestamp_us));
-    return ok();
-  }));
-  return names;
+// Of a table of statistics.
+PlacedSlot row_at(std::uint64_t time) {
+  PlacedSlot placed = at(time);
+  placed.slot.file.clear();
+  placed.slot.statistics = SlotStatistics(SlotStatistics::Columns{{"Max Value", "1.5"}});
+  return placed;
+}
+
+// "name task: slots" of each execution: "time.index", with the file or statistics it has.
+std::vector<std::string> drained(SlotsByOperator& slots, const SlotStore& store) {
+  std::vector<std::string> runs;
+  slots.drain([&](const OperatorRun& run, std::span<const std::uint32_t> numbers) {
+    std::string text = run.name + " " + std::to_string(run.task) + ":";
+    for (const std::uint32_t number : numbers) {
+      const Slot slot = store[number];
+      text += " " + std::to_string(slot.timestamp_us) + "." + std::to_string(slot.index);
+      text += std::string(slot.file.empty() ? "" : "f") + (slot.statistics.empty() ? "" : "s");
+    }
+    runs.push_back(text);
+  });
+  return runs;
 }
 
 TEST(SlotsByOperator, OperatorsAsTheyWereMetAndSlotsByTime) {
-  SlotsByOperator slots("/dump");
+  SlotStore store;
+  SlotsByOperator slots(store, "/dump");
   slots.add({"t", "second", 0, 1}, at(1));  // of a later step
   slots.add({"t", "b"}, at(9));
   slots.add({"t", "a"}, at(3));
   slots.add({"t", "b"}, at(7));
-  EXPECT_THAT(drained(slots), ElementsAre("b@7", "b@9", "a@3", "second@1"));
+  EXPECT_THAT(drained(slots, store), ElementsAre("b 7: 7.0f", "b 9: 9.0f", "a 3: 3.0f", "second 1: 1.0f"));
 }
 
-TEST(SlotsByOperator, HasMoreThanMemoryHasRoomFor) {
-  constexpr std::uint64_t kOperators = 100000;
-  SlotsByOperator slots("/dump");
-  for (std::uint64_t time = 2; time-- > 0;)
-    for (std::uint64_t i = 0; i < kOperators; ++i) {
-      PlacedSlot placed = at(time);
-      placed.task = i;
-      slots.add({"t", "op" + std::to_string(i * 7919 % kOperators)}, placed);
-    }
-  std::uint64_t met = 0;
-  ASSERT_TRUE(slots.drain([&](const OperatorKey& op, const PlacedSlot& placed) -> Result<> {
-    const std::uint64_t i = met / 2;
-    const bool is_right = op.name == "op" + std::to_string(i * 7919 % kOperators) && placed.task == i &&
-                          placed.slot.timestamp_us == met % 2 &&
-                          placed.slot.file == "/dump/" + std::to_string(met % 2) + ".npy";
-    ++met;
-    return is_right ? ok() : Result<>(Error(Code::internal, "slot " + std::to_string(met)));
-  }));
-  EXPECT_EQ(met, 2 * kOperators);
+TEST(SlotsByOperator, AnExecutionEndsWhereAPlaceIsTakenAgain) {
+  SlotStore store;
+  SlotsByOperator slots(store, "/dump");
+  slots.add({"t", "a"}, at(1, 1));
+  slots.add({"t", "a"}, at(1, 0));
+  slots.add({"t", "a"}, at(2, 0));
+  slots.add({"t", "b"}, at(2, 0));
+  EXPECT_THAT(drained(slots, store), ElementsAre("a 1: 1.0f 1.1f", "a 2: 2.0f", "b 2: 2.0f"));
 }
 
-TEST(Executions, EndWhereAPlaceIsTakenAgain) {
-  std::vector<std::string> runs;
-  const TakeRun take = [&](const OperatorRun& run) {
-    runs.push_back(run.name + " " + std::to_string(run.task) + " " + std::to_string(run.slots.size()));
-  };
-  Executions executions(take);
-  EXPECT_TRUE(executions.add({"t", "a"}, at(1, 1)));
-  EXPECT_TRUE(executions.add({"t", "a"}, at(1, 0)));
-  EXPECT_TRUE(executions.add({"t", "a"}, at(2, 0)));
-  EXPECT_TRUE(executions.add({"t", "b"}, at(2, 0)));
-  EXPECT_TRUE(executions.finish());
-  EXPECT_THAT(runs, ElementsAre("a 1 2", "a 2 1", "b 2 1"));
+TEST(SlotsByOperator, AFileAndARowOfOneMomentAreOneSlot) {
+  SlotStore store;
+  SlotsByOperator slots(store, "/dump");
+  slots.add({"t", "a"}, at(1));
+  slots.add({"t", "a"}, at(2));
+  slots.add({"t", "b"}, at(1));
+  slots.add({"t", "a"}, row_at(1));
+  slots.add({"t", "a"}, row_at(3));
+  slots.add({"t", "a"}, row_at(3));  // ran twice
+  EXPECT_THAT(drained(slots, store), ElementsAre("a 1: 1.0fs", "a 2: 2.0f", "a 3: 3.0s", "a 3: 3.0s", "b 1: 1.0f"));
 }
 
-TEST(Executions, ComeInPartsIfTheirSlotsAreVeryMany) {
-  constexpr std::uint32_t kSlots = 3 * kSlotsInPart + 1;
-  std::vector<std::uint32_t> indices;
-  std::vector<std::string> ends;  // of executions
-  const TakeRun take = [&](const OperatorRun& run) {
-    EXPECT_LE(run.slots.size(), kSlotsInPart);
-    for (const Slot& slot : run.slots) indices.push_back(slot.index);
-    if (run.has_more) return;
-    ends.push_back(run.name + " " + std::to_string(run.task) + " " + std::to_string(indices.size()));
-    EXPECT_TRUE(std::ranges::is_sorted(indices));
-    EXPECT_EQ(std::ranges::adjacent_find(indices), indices.end());
-    indices.clear();
-  };
-  Executions executions(take);
-  for (std::uint32_t i = kSlots; i-- > 0;) EXPECT_TRUE(executions.add({"t", "a"}, at(kSlots - i, i)));
-  EXPECT_TRUE(executions.add({"t", "a"}, at(kSlots + 1, kSlots - 1)));  // ran again
-  EXPECT_TRUE(executions.add({"t", "a"}, at(kSlots + 2, 0)));
-  for (std::uint32_t i = 0; i < kSlotsInPart; ++i) EXPECT_TRUE(executions.add({"t", "b"}, at(7, i)));
-  EXPECT_TRUE(executions.finish());
-  EXPECT_THAT(ends, ElementsAre("a 1 12289", "a 12290 2", "b 7 4096"));
+TEST(SlotStore, KeepsFactsOfFiles) {
+  SlotStore store;
+  const std::uint32_t number = store.add(at(1).slot, "/dump");
+  Slot slot = store[number];
+  slot.file_bytes = 99;
+  slot.linked = {3, 4};
+  slot.shape = model::Shape();
+  store.set_file_facts(number, slot);
+  EXPECT_EQ(store[number].file, "/dump/1.npy");
+  EXPECT_EQ(store.stored_bytes(number), 99u);
+  EXPECT_EQ(store[number].linked.inode, 4u);
+  EXPECT_EQ(store[number].shape, model::Shape());
+  EXPECT_TRUE(store.is_npy_file(number));
+  slot.file.clear();
+  slot.undumped_reason = "torn";
+  store.set_file_facts(number, slot);
+  EXPECT_EQ(store[number].file, "");
+  EXPECT_EQ(store[number].undumped_reason, "torn");
+  EXPECT_EQ(store.stored_bytes(number), 0u);
 }
 
 TEST(FileNames, AreSortedAndKnowWhatTheyStandFor) {
@@ -111,25 +111,25 @@ TEST(FileNames, AreSortedAndKnowWhatTheyStandFor) {
   names.add_original("7.npy", "new.npy");
   names.add_original("8.npy", "absent.npy");
   std::vector<std::string> pairs;
-  ASSERT_TRUE(names.drain(
-      [&](const std::string& name, const std::string& original) { pairs.push_back(name + "=" + original); }));
+  names.drain(
+      [&](const std::string& name, const std::string& original) { pairs.push_back(name + "=" + original); });
   EXPECT_THAT(pairs, ElementsAre("7.npy=new.npy", "a.txt=a.txt", "b.npy=b.npy"));
 }
 
-TEST(OriginalNames, AreFoundInTheOrderOfNames) {
+TEST(OriginalNames, TheLastOneCounts) {
   OriginalNames none;
-  EXPECT_EQ(*none.find("1"), std::nullopt);
+  EXPECT_EQ(none.find("1"), std::nullopt);
   OriginalNames names;
   for (int i = 0; i < 12; ++i)
     names.add("7", "old" + std::to_string(i));  // the last one counts, not the largest
   names.add("7", "new");
   names.add("5", "five");
   names.add("9", "");
-  EXPECT_EQ(*names.find("6"), std::nullopt);
-  EXPECT_EQ(*names.find("7"), "new");
-  EXPECT_EQ(*names.find("8"), std::nullopt);
-  EXPECT_EQ(*names.find("9"), "");
-  EXPECT_EQ(*names.find("99"), std::nullopt);
+  EXPECT_EQ(names.find("6"), std::nullopt);
+  EXPECT_EQ(names.find("7"), "new");
+  EXPECT_EQ(names.find("8"), std::nullopt);
+  EXPECT_EQ(names.find("9"), "");
+  EXPECT_EQ(names.find("99"), std::nullopt);
 }
 
 TEST(Problems, OfVeryManyTheFirstAreKept) {

@@ -7,15 +7,14 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <iterator>
 #include <thread>
 #include <tuple>
 #include <utility>
 
-#include "base/resident.h"
 #include "base/text.h"
 #include "dump/file_name.h"
 #include "dump/read/call_file.h"
-#include "dump/read/executions.h"
 #include "dump/read/file_kind.h"
 #include "dump/read/slots_by_operator.h"
 #include "format/tables/mapping_csv.h"
@@ -53,7 +52,6 @@ void read_mapping(StepFiles& files, Problems& problems) {
   const std::uint64_t damaged =
       format::decode_mapping_csv(text, [&](std::string_view name, std::string_view original) {
         files.names.add_original(name, original);
-        note_walk(name.size() + original.size());
       });
   if (damaged > 0) problems.push_back({path, std::to_string(damaged) + " damaged lines"});
 }
@@ -66,7 +64,7 @@ void collect_npy(FileName name, const fs::path& path, SlotsByOperator& slots) {
   slot.format = std::move(name.format);
   slot.dtype = model::find_dtype(name.dtype).value_or(model::DType::undefined);
   slot.file = path;
-  slots.add({std::move(name.type), std::move(name.name)}, {std::move(slot), name.task, name.stream});
+  slots.add({name.type, name.name}, {std::move(slot), name.task, name.stream});
 }
 
 // Raw elements: the name says all that is known of them.
@@ -96,7 +94,7 @@ void collect_legacy(LegacyName name, const fs::path& path, SlotsByOperator& slot
     problems.push_back({path, slot.undumped_reason});
   }
   slot.shape = std::move(name.shape);
-  slots.add({std::move(name.type), std::move(name.name)}, {std::move(slot)});
+  slots.add({name.type, name.name}, {std::move(slot)});
 }
 
 void collect_call(const CallName& name, const fs::path& path, SlotsByOperator& slots,
@@ -114,7 +112,7 @@ void collect_call(const CallName& name, const fs::path& path, SlotsByOperator& s
 
 void collect_named(NamedSlot named, std::optional<std::int64_t> step, SlotsByOperator& slots) {
   TensorName& name = named.name;
-  slots.add({std::move(name.type), std::move(name.name), name.execution, step},
+  slots.add({name.type, name.name, name.execution, step},
             {std::move(named.slot), name.task, name.stream});
 }
 
@@ -184,7 +182,8 @@ std::string archive_prefix(std::string_view name, const StepFiles& files) {
 }
 
 struct Collected {
-  const TakeRun& take;
+  SlotStore& store;
+  const TakeExecution& take;
   const TakeOverflow& take_overflow;
   const TakeStatus& take_status;
   SlotsByOperator slots;
@@ -197,7 +196,10 @@ void collect_h5(const fs::path& path, Collected& to, Problems& problems) {
   const auto take = [&](OperatorRun run) {
     is_empty = false;
     run.step = to.h5_files;
-    to.take(std::move(run));
+    std::vector<std::uint32_t> slots;
+    for (const Slot& slot : std::exchange(run.slots, {}))
+      slots.push_back(to.store.add(slot, path.parent_path().string()));
+    to.take(std::move(run), slots);
   };
   read_h5_file(path, problems, take, to.take_status);
   to.h5_files += !is_empty;
@@ -247,8 +249,7 @@ void collect_files(StepFiles& files, Collected& to, Problems& problems) {
     const fs::path path = files.directory / file;
     collect_file(files.is_alone ? sniff_kind(path, name) : find_kind(name), name, path, files, to, problems);
   };
-  if (const auto done = files.names.drain(collect); !done)
-    problems.push_back({files.directory, done.error().message()});
+  files.names.drain(collect);
 }
 
 // "(2,3)", "(3)" or "()".
@@ -300,7 +301,7 @@ void collect_rows(const fs::path& path, SlotsByOperator& slots, Problems& proble
     }
     const std::uint64_t task = parse_uint64(row.task_id).value_or(0);
     const std::int64_t stream = parse_int64(row.stream_id).value_or(0);
-    slots.add({std::move(row.op_type), std::move(row.op_name)}, {std::move(*slot), task, stream});
+    slots.add({row.op_type, row.op_name}, {std::move(*slot), task, stream});
   };
   const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
   const auto csv = format::decode_statistic_csv(text, take);
@@ -334,6 +335,11 @@ Result<format::NpyHeader> read_npy_header(Slot& slot) {
   return decode_start(longest);
 }
 
+struct FileFacts {
+  Slot slot;
+  std::string fault;  // see check_tensor_file
+};
+
 // What is wrong with the file; empty if nothing is.
 std::string check_tensor_file(Slot& slot) {
   auto header = read_npy_header(slot);
@@ -347,41 +353,40 @@ std::string check_tensor_file(Slot& slot) {
 
 }  // namespace
 
-void read_step(StepFiles files, Problems& problems, const TakeRun& take, const TakeOverflow& take_overflow,
-               const TakeStatus& take_status) {
-  Collected collected{take, take_overflow, take_status, SlotsByOperator(files.directory.string())};
+void read_step(StepFiles files, SlotStore& store, Problems& problems, const TakeExecution& take,
+               const TakeOverflow& take_overflow, const TakeStatus& take_status) {
+  Collected collected{store, take, take_overflow, take_status, SlotsByOperator(store, files.directory.string())};
   collect_files(files, collected, problems);
   if (files.names.have_statistics())
     collect_rows(files.directory / format::kStatisticCsvName, collected.slots, problems);
-  Executions executions(take);
-  auto done = collected.slots.drain(
-      [&](const OperatorKey& op, PlacedSlot placed) { return executions.add(op, std::move(placed)); });
-  if (done) done = executions.finish();
-  if (!done) problems.push_back({files.directory, done.error().message()});
+  collected.slots.drain(take);
 }
 
-void check_tensor_files(std::span<OperatorRun> runs, Problems& problems) {
-  std::vector<Slot*> slots;
-  for (OperatorRun& run : runs)
-    for (Slot& slot : run.slots)
-      if (!slot.file.empty() && !slot.part && slot.packing == Packing::none) slots.push_back(&slot);
-  std::vector<std::string> faults(slots.size());
+void check_tensor_files(SlotStore& store, std::span<const std::uint32_t> slots, Problems& problems) {
+  std::vector<std::uint32_t> files;
+  std::ranges::copy_if(slots, std::back_inserter(files), [&](std::uint32_t i) { return store.is_npy_file(i); });
+  std::vector<FileFacts> facts(files.size());
   std::atomic<std::size_t> next = 0;
   const auto check = [&] {
-    for (std::size_t i; (i = next.fetch_add(1)) < slots.size();) faults[i] = check_tensor_file(*slots[i]);
+    for (std::size_t i; (i = next.fetch_add(1)) < files.size();) {
+      facts[i].slot = store[files[i]];
+      facts[i].fault = check_tensor_file(facts[i].slot);
+    }
   };
   std::vector<std::thread> helpers;
-  if (slots.size() > kCheckedByOneThread)
+  if (files.size() > kCheckedByOneThread)
     for (unsigned i = 1; i < std::min(std::thread::hardware_concurrency(), 8u); ++i)
       helpers.emplace_back(check);
   check();
   for (std::thread& helper : helpers) helper.join();
 
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    if (faults[i].empty()) continue;
-    Slot& slot = *slots[i];
-    problems.push_back({std::exchange(slot.file, {}), faults[i]});
-    if (slot.statistics.empty()) slot.undumped_reason = std::move(faults[i]);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    auto& [slot, fault] = facts[i];
+    if (!fault.empty()) {
+      problems.push_back({std::exchange(slot.file, {}), fault});
+      if (slot.statistics.empty()) slot.undumped_reason = std::move(fault);
+    }
+    store.set_file_facts(files[i], slot);
   }
 }
 

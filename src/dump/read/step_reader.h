@@ -11,9 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "dump/file_names.h"
+#include "dump/read/container_files.h"
 #include "dump/read/dump_set.h"
-#include "dump/write/container_files.h"
+#include "dump/read/file_names.h"
+#include "dump/read/slots_by_operator.h"
 
 namespace opdump::dump {
 
@@ -29,18 +30,18 @@ struct StepFiles {
   std::filesystem::path mapping{};  // the directory's mapping.csv, if it is not among `names`
 };
 
-// .npy files are told by their names only: whether they hold what their header says is not looked at (see
-// check_tensor_files). A file and a row are the same slot if type, name, side, index and timestamp agree.
-// `take` gets executions without rank and graph; their steps count from that of the directory.
-// `take_overflow` gets records of overflows, also without rank, graph and step; `take_status` how files that
-// are a recording each came to their end. Appends to `problems`.
+// .npy files are recognised by their names only: whether they hold what their header says is not looked at (see
+// check_tensor_files). A file and a row are the same slot if type, name, side, index and timestamp agree. Slots
+// go to `store`. `take` receives executions without rank and graph; their steps count from that of the
+// directory. `take_overflow` receives records of overflows, also without rank, graph and step; `take_status` how
+// each file that is a recording of its own ended. Appends to `problems`.
 using TakeOverflow = std::function<void(Overflow overflow)>;
-void read_step(StepFiles files, Problems& problems, const TakeRun& take, const TakeOverflow& take_overflow,
-               const TakeStatus& take_status);
+void read_step(StepFiles files, SlotStore& store, Problems& problems, const TakeExecution& take,
+               const TakeOverflow& take_overflow, const TakeStatus& take_status);
 
-// Reads the header of every .npy file, on several threads if they are many. Fills in shapes that no row
-// told. A slot whose file is torn or no tensor loses it and, unless it has statistics, says so in
+// Reads the header of every .npy file among `slots`, on several threads if they are many. Fills in shapes that
+// no row has. A slot whose file is torn or no tensor loses it and, unless it has statistics, says so in
 // undumped_reason. Appends to `problems`.
-void check_tensor_files(std::span<OperatorRun> runs, Problems& problems);
+void check_tensor_files(SlotStore& store, std::span<const std::uint32_t> slots, Problems& problems);
 
 }  // namespace opdump::dump

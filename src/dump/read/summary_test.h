@@ -1,9 +1,8 @@
 // A dump as text, for tests to compare.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dump/read/dump_set.h"
@@ -29,10 +28,11 @@ inline std::vector<std::string> summary(const DumpSet& set) {
   return lines;
 }
 
-inline std::vector<Overflow> overflows(const DumpSet& set) {
-  std::vector<Overflow> list;
-  EXPECT_TRUE(set.visit_overflows([&](const Overflow& overflow) { return list.push_back(overflow), ok(); }));
-  return list;
+// Adds `run` with its slots, whose files lie in `directory`.
+inline void add_run(Runs& runs, std::uint32_t section, const OperatorRun& run, std::string_view directory = {}) {
+  std::vector<std::uint32_t> slots;
+  for (const Slot& slot : run.slots) slots.push_back(runs.store().add(slot, directory));
+  runs.add(section, run, slots);
 }
 
 }  // namespace opdump::dump

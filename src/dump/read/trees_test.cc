@@ -145,9 +145,9 @@ TEST_P(EveryTree, IsReadFromEveryLevel) {
   const DumpSet set = read(root_);
   EXPECT_EQ(summary(set), all);
   EXPECT_EQ(problems(set), Lines{});
-  ASSERT_EQ(set.overflow_count(), is_rank_tree ? 0u : 1u);
+  ASSERT_EQ(set.overflows().size(), is_rank_tree ? 0u : 1u);
   if (!is_rank_tree) {
-    const Overflow overflow = overflows(set)[0];
+    const Overflow overflow = set.overflows()[0];
     EXPECT_EQ(std::tuple(overflow.rank, overflow.graph_id, overflow.step, overflow.task, overflow.status),
               std::tuple(1u, 5, 7, 8u, 32u));
     EXPECT_EQ(set.runs()[2].task, 8u);
@@ -287,7 +287,7 @@ TEST_F(TreesTest, HostileTrees) {
   fs::create_directory_symlink(directory_.path(), root_ / "20240101000001");
   const DumpSet set = read(root_);
   EXPECT_EQ(set.runs().size(), 3u);
-  EXPECT_EQ(set.overflow_count(), 0u);
+  EXPECT_EQ(set.overflows().size(), 0u);
   for (const OperatorRun& run : set.runs())
     for (const Slot& slot : run.slots) EXPECT_TRUE(slot.file.empty() || StoredTensor::read(slot));
   Lines named;

@@ -383,7 +383,7 @@ std::string without_slices(std::string_view name) {
 }
 
 Result<> decode_fusion_json(std::string_view text, const std::string& name, const TakeFusionOp& take) {
-  OPDUMP_TRY(const std::optional<JsonPieces> pieces, cut_graphs(text));
+  const std::optional<JsonPieces> pieces = cut_graphs(text);
   if (pieces) return Decoder(name).decode(text, *pieces, take);
   simdjson::dom::parser parser;
   OPDUMP_TRY(const Value root, parse(parser, text, name));
@@ -391,7 +391,7 @@ Result<> decode_fusion_json(std::string_view text, const std::string& name, cons
 }
 
 Result<std::vector<std::string>> decode_graph_names(std::string_view text, const std::string& name) {
-  OPDUMP_TRY(const std::optional<JsonPieces> pieces, cut_graphs(text));
+  const std::optional<JsonPieces> pieces = cut_graphs(text);
   if (pieces) OPDUMP_CHECK_OK(parse_pieces(text, *pieces, name, [](std::size_t, const Value&) {}));
   simdjson::dom::parser parser;
   OPDUMP_TRY(const Value root, parse(parser, pieces ? std::string_view(pieces->rest) : text, name));

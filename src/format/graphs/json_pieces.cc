@@ -13,12 +13,11 @@ class Cutter {
  public:
   explicit Cutter(std::string_view text) : text_(text) {}
 
-  Result<std::optional<JsonPieces>> cut() {
+  std::optional<JsonPieces> cut() {
     const bool is_cut = text_.size() <= UINT32_MAX && cut_members("graph", &Cutter::cut_graphs);
-    if (!added_) return added_.take_error();
-    if (!is_cut) return std::optional<JsonPieces>();
+    if (!is_cut) return std::nullopt;
     pieces_.rest.append(text_.substr(kept_));
-    return std::optional(std::move(pieces_));
+    return std::move(pieces_);
   }
 
  private:
@@ -66,8 +65,7 @@ class Cutter {
         const std::size_t begin = at_;
         if (!skip_value()) return false;
         const std::size_t size = at_ - begin;
-        added_ = pieces_.ops.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(size)});
-        if (!added_) return false;
+        pieces_.ops.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(size)});
         note_walk(size);
       } while (take(','));
     kept_ = at_;
@@ -138,11 +136,10 @@ class Cutter {
   std::string_view text_;
   std::size_t at_ = 0, kept_ = 0;  // what is before kept_ is in a piece
   JsonPieces pieces_;
-  Result<> added_ = ok();  // to them
 };
 
 }  // namespace
 
-Result<std::optional<JsonPieces>> cut_graphs(std::string_view text) { return Cutter(text).cut(); }
+std::optional<JsonPieces> cut_graphs(std::string_view text) { return Cutter(text).cut(); }
 
 }  // namespace opdump::format

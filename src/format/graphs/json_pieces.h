@@ -9,9 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
-#include "base/scratch_vector.h"
-
 namespace opdump::format {
 
 struct JsonPiece {  // of the text, in bytes
@@ -19,15 +16,14 @@ struct JsonPiece {  // of the text, in bytes
 };
 
 struct JsonPieces {
-  std::string rest;              // the text without the operators: "op": []
-  ScratchVector<JsonPiece> ops;  // of all graphs, one behind the other
+  std::string rest;            // the text without the operators: "op": []
+  std::vector<JsonPiece> ops;  // of all graphs, one behind the other
   std::vector<std::size_t> graph_ends;
 };
 
 // Cuts {"graph": [{"op": [{...}, ...], ...}, ...], ...}. Only brackets and strings are looked at: what is not
 // JSON is found when the pieces are parsed, and is in none of them only if `rest` is not JSON either. Nothing
-// if the text is not of that form, repeats a member or has 4 GiB. `text` may be a file that is mapped.
-// Errors: io -- there is no room.
-Result<std::optional<JsonPieces>> cut_graphs(std::string_view text);
+// if the text is not of that form, has a member twice or has 4 GiB. `text` may be a file that is mapped.
+std::optional<JsonPieces> cut_graphs(std::string_view text);
 
 }  // namespace opdump::format

@@ -27,7 +27,6 @@ constexpr std::pair<DType, std::string_view> kDTypes[] = {
 constexpr std::size_t kAlignment = 8;
 constexpr std::size_t kLengthBytes = 8;
 constexpr std::uint64_t kMaxHeader = 100'000'000;  // the format's own limit
-constexpr std::size_t kPieceBytes = 1 << 20;       // of a header that is written
 constexpr std::string_view kMetadata = "__metadata__";
 
 using Json = nlohmann::json;
@@ -200,12 +199,7 @@ Result<> SafetensorsHeader::finish(const std::function<Result<>(std::string_view
   std::string piece;
   for (std::size_t i = 0; i < kLengthBytes; ++i) piece.push_back(static_cast<char>(length >> 8 * i & 0xFF));
   OPDUMP_CHECK_OK(put(piece));
-  for (std::uint64_t at = 0; at < length; at += piece.size()) {
-    piece.resize(std::min<std::uint64_t>(kPieceBytes, length - at));
-    OPDUMP_CHECK_OK(text_.read(at, piece));
-    OPDUMP_CHECK_OK(put(piece));
-  }
-  return ok();
+  return put(text_);
 }
 
 bool is_safetensors(std::span<const std::byte> start) {

@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "base/spill.h"
 #include "format/tensors/dump_data.h"
 #include "model/dtype.h"
 #include "model/shape.h"
@@ -37,7 +36,7 @@ class SafetensorsHeader {
   Result<> finish(const std::function<Result<>(std::string_view)>& put);
 
  private:
-  Spill text_;  // behind the bytes for its length
+  std::string text_;  // behind the bytes for its length
   std::uint64_t offset_ = 0, count_ = 0;
 };
 

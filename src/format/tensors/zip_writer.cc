@@ -127,12 +127,7 @@ std::string ZipWriter::directory_entry(const Entry& entry) {
 
 Result<> ZipWriter::finish() {
   const std::uint64_t start = position_, count = count_, size = directory_.size();
-  std::array<char, 64 << 10> piece;
-  for (std::uint64_t at = 0; at < size; at += piece.size()) {
-    const auto bytes = std::span(piece).first(std::min<std::uint64_t>(piece.size(), size - at));
-    OPDUMP_CHECK_OK(directory_.read(at, bytes));
-    OPDUMP_CHECK_OK(put({bytes.data(), bytes.size()}));
-  }
+  OPDUMP_CHECK_OK(put(directory_));
   std::string text;
   if (start + size >= kNoZip64 || count >= 0xFFFF) {
     put_number(text, kEnd64, 4);

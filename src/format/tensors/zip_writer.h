@@ -12,7 +12,6 @@
 
 #include "base/file.h"
 #include "base/result.h"
-#include "base/spill.h"
 
 namespace opdump::format {
 
@@ -41,8 +40,8 @@ class ZipWriter {
 
   const Fd& fd_;
   std::filesystem::path path_;
-  Entry entry_;      // that is being written
-  Spill directory_;  // of those before it
+  Entry entry_;            // that is being written
+  std::string directory_;  // of those before it
   std::uint64_t count_ = 0, position_ = 0, left_ = 0;
 };
 

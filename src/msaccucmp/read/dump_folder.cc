@@ -205,10 +205,10 @@ class DumpFolder::Scanner {
                     "\" is not exist.");
       return std::optional<std::string>();
     }
-    OPDUMP_TRY(std::optional<std::string> original, checked(originals_.find(name)));
-    if (!original)
-      journal_.warn("The file name \"" + name + "\" in the file \"" + mapping + "\" is not exist.");
-    return original;
+    const std::optional<std::string_view> original = originals_.find(name);
+    if (original) return std::optional(std::string(*original));
+    journal_.warn("The file name \"" + name + "\" in the file \"" + mapping + "\" is not exist.");
+    return std::optional<std::string>();
   }
 
   void tell_invalid(const std::string& name, bool is_mapped) {

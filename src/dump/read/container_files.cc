@@ -1,14 +1,13 @@
-#include "dump/write/container_files.h"
+#include "dump/read/container_files.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "base/content.h"
-#include "base/packing.h"
-#include "base/record_sorter.h"
 #include "base/text.h"
 #include "dump/file_name.h"
-#include "dump/read/slot_packer.h"
+#include "dump/read/slot_store.h"
 #include "format/tensors/h5.h"
 #include "format/tensors/npz.h"
 #include "format/tensors/onnx_tensor.h"
@@ -135,71 +134,53 @@ void set_elements(Slot& slot, const format::H5Dataset& dataset, const fs::path& 
   slot.member = dataset.path;
 }
 
-// The datasets of a file, of which there may be very many, put together by call.
+// The datasets of a file, put together by call.
 class H5Runs {
+  // A dataset, and the number of its slot, which follows the order in which they were added.
+  struct Found {
+    H5Place place;
+    std::string list;
+    std::uint32_t slot;
+
+    auto call() const { return std::tie(place.call, place.op); }
+    auto operand() const { return std::tie(place.call, place.op, place.side, list, place.part); }
+  };
+
  public:
-  void add(const H5Place& place, std::string_view list, const Slot& slot) {
-    record_.clear();
-    SortKey(record_).number(place.call).text(place.op).number(static_cast<std::uint64_t>(place.side));
-    SortKey(record_).text(list).number(place.part).number(slots_.size());
-    packer_.pack(record_, slot, {});
-    slots_.add(record_);
+  void add(H5Place place, std::string_view list, const Slot& slot) {
+    found_.push_back({std::move(place), std::string(list), slots_.add(slot)});
   }
 
-  // Gives the calls in order, with their operands in the order of their names. Errors: io.
-  Result<> drain(const TakeRun& take) {
+  // Gives the calls in order, with their operands in the order of their names.
+  void drain(const TakeRun& take) {
+    std::ranges::sort(found_, {}, [](const Found& found) { return std::tuple_cat(found.operand(), std::tie(found.slot)); });
     OperatorRun run;
-    std::string last;               // operand
+    const Found* last = nullptr;
     std::uint32_t next[] = {0, 0};  // index of each side
-    OPDUMP_CHECK_OK(slots_.visit([&](std::string_view bytes) {
-      const Record record(bytes);
-      if (run.task != record.call || run.name != record.op) {
+    for (const Found& found : found_) {
+      if (last == nullptr || found.call() != last->call()) {
         give(std::exchange(run, {}), take);
         next[0] = next[1] = 0;
+      } else if (found.operand() == last->operand()) {
+        continue;  // another name of it
       }
-      if (record.operand == last) return ok();  // another name of it
-      last = record.operand;
-      if (run.slots.size() == kSlotsInPart) {
-        run.has_more = true;
-        give(std::exchange(run, {}), take);
-      }
-      run.task = record.call;
-      if (record.call != 0) run.type = record.op;
-      run.name = record.op;
-      Unpacker packed(record.slot);
-      Slot& slot = run.slots.emplace_back(packer_.unpack(packed, {}));
+      last = &found;
+      run.task = found.place.call;
+      if (run.task != 0) run.type = found.place.op;
+      run.name = found.place.op;
+      Slot& slot = run.slots.emplace_back(slots_[found.slot]);
       slot.index = next[static_cast<std::size_t>(slot.side)]++;
-      return ok();
-    }));
+    }
     give(std::move(run), take);
-    return ok();
   }
 
  private:
-  struct Record {
-    explicit Record(std::string_view record) {
-      SortKeyReader in(record);
-      call = in.number();
-      op = in.text();
-      in.number();  // side
-      in.text();
-      in.number();
-      operand = record.substr(0, record.size() - in.rest().size());
-      in.number();
-      slot = in.rest();
-    }
-    std::uint64_t call = 0;
-    std::string op;
-    std::string_view operand, slot;
-  };
-
   static void give(OperatorRun run, const TakeRun& take) {
     if (!run.slots.empty()) take(std::move(run));
   }
 
-  RecordSorter slots_;  // call, operator, operand, when it was added; the slot
-  SlotPacker packer_;
-  std::string record_;  // kept for its memory
+  std::vector<Found> found_;
+  SlotStore slots_;
 };
 
 // ---- .npz
@@ -320,13 +301,13 @@ void read_h5_file(const fs::path& path, Problems& problems, const TakeRun& take,
     slot.format = "DefaultFormat";
     slot.argument = place->argument;
     set_elements(slot, dataset, path, problems);
-    runs.add(*place, list_of(*place, dataset.path), slot);
+    const std::string_view list = list_of(*place, dataset.path);
+    runs.add(*place, list, slot);
   };
   const auto listed = format::list_h5(path, add, keep);
-  const auto drained = runs.drain(take);
-  for (const auto* done : {&listed, &drained}) {
-    if (*done) continue;
-    problems.push_back({path, done->error().message()});
+  runs.drain(take);
+  if (!listed) {
+    problems.push_back({path, listed.error().message()});
     if (is_begun && status.state != "recording")
       status.state = "incomplete";  // what is absent may have been there
   }

@@ -1,4 +1,6 @@
-#include "dump/file_names.h"
+#include "dump/read/file_names.h"
+
+#include <algorithm>
 
 #include "dump/read/file_kind.h"
 #include "format/tables/mapping_csv.h"
@@ -10,20 +12,15 @@ void FileNames::add(std::string_view name) {
   has_mapping_ = has_mapping_ || name == format::kMappingCsvName;
   has_statistics_ = has_statistics_ || name == format::kStatisticCsvName;
   has_dump_file_ = has_dump_file_ || has_mapping_ || has_statistics_ || find_kind(name) != FileKind::none;
-  names_.add(name);
+  names_.push_back(texts_.add(name));
 }
 
-void FileNames::add_original(std::string_view name, std::string_view original) {
-  originals_.add(name, original);
-}
-
-Result<> FileNames::drain(const Take& take) {
-  return names_.visit([&](std::string_view record) -> Result<> {
-    const std::string name(record);
-    OPDUMP_TRY(const std::optional<std::string> original, originals_.find(name));
-    take(name, original.value_or(name));
-    return ok();
-  });
+void FileNames::drain(const Take& take) {
+  std::ranges::sort(names_, {}, TextArena::view);
+  for (const ArenaText text : names_) {
+    const std::string_view name = TextArena::view(text);
+    take(std::string(name), std::string(originals_.find(name).value_or(name)));
+  }
 }
 
 }  // namespace opdump::dump

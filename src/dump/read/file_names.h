@@ -2,13 +2,12 @@
 // their names were too long.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "base/record_sorter.h"
-#include "base/result.h"
+#include "base/text_arena.h"
 #include "dump/read/original_names.h"
 
 namespace opdump::dump {
@@ -21,16 +20,17 @@ class FileNames {
   bool have_mapping() const { return has_mapping_; }        // mapping.csv
   bool have_statistics() const { return has_statistics_; }  // statistic.csv
 
-  // Tells what a file was called, if there is one of that name.
-  void add_original(std::string_view name, std::string_view original);
+  // What a file was called, if there is one of that name.
+  void add_original(std::string_view name, std::string_view original) { originals_.add(name, original); }
 
-  // Calls `take` with each name in order, and what the file was called: what was told last, or else its name.
-  // To be called once. Errors: io.
+  // Calls `take` with each name in order, and what the file was called: the original that was added last, or
+  // else its name. To be called once.
   using Take = std::function<void(const std::string& name, const std::string& original)>;
-  Result<> drain(const Take& take);
+  void drain(const Take& take);
 
  private:
-  RecordSorter names_;
+  TextArena texts_;
+  std::vector<ArenaText> names_;
   OriginalNames originals_;
   bool has_dump_file_ = false, has_mapping_ = false, has_statistics_ = false;
 };
