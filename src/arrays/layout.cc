@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "arrays/pieces.h"
-#include "base/resident.h"
 #include "base/scratch.h"
 #include "base/worker_pool.h"
 #include "math/layout/layout_parts.h"
@@ -92,10 +91,8 @@ class LayoutPieces final : public ArrayPieces {
       piece = widen(bytes, buffers.wide);
       return ok();
     };
-    while (piece.empty() && done_ < in_order_->count()) {
+    while (piece.empty() && done_ < in_order_->count())
       OPDUMP_CHECK_OK(in_order_->make_part(done_++, buffers.part, take));
-      note_jumps();
-    }
     return piece;
   }
 
@@ -137,12 +134,9 @@ class LayoutPieces final : public ArrayPieces {
 
   Result<> make_fast_part(std::size_t index, Buffers& buffers, const Take& take) const {
     const std::uint64_t from = size_of(elements_.dtype), to = size_of(file_dtype(elements_.dtype));
-    auto made =
-        fast_->make_part(index, buffers.part, [&](std::uint64_t offset, std::span<const std::byte> bytes) {
-          return take(offset / from * to, widen(bytes, buffers.wide));
-        });
-    note_jumps();
-    return made;
+    return fast_->make_part(index, buffers.part, [&](std::uint64_t offset, std::span<const std::byte> bytes) {
+      return take(offset / from * to, widen(bytes, buffers.wide));
+    });
   }
 
   // Elements of fewer than 8 bits become whole ones first, all at once: those that a part needs need not
@@ -157,7 +151,6 @@ class LayoutPieces final : public ArrayPieces {
       OPDUMP_TRY(const auto piece, pieces->next());
       std::memcpy(unpacked_.data() + at, piece.data(), piece.size());
       at += piece.size();
-      note_walk(2 * piece.size());
     }
     elements_.bytes = unpacked_.bytes();
     elements_.dtype = file_dtype(elements_.dtype);

@@ -12,7 +12,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "base/resident.h"
 #include "math/convert.h"
 
 namespace opdump::arrays {
@@ -119,7 +118,6 @@ T buffered_sum(const TensorView& view) {
     math::convert_elements(view.dtype, view.data + done * size, buffer.data(), some);
     sum += pairwise_sum(buffer.data(), some);
     done += some;
-    note_walk(some * size);
   }
   return sum;
 }
@@ -157,7 +155,6 @@ std::string complex_mean(const TensorView& view) {
     std::memcpy(parts.data(), view.data + done * 2 * sizeof(T), some * 2 * sizeof(T));
     sum += complex_sum(parts.data(), some * 2);
     done += some;
-    note_walk(some * 2 * sizeof(T));
   }
   // NumPy divides by the number with an imaginary part of 0, which shows if a part is no number.
   const double real = sum.real(), imaginary = sum.imag(),
@@ -229,7 +226,6 @@ std::uint64_t extreme(const TensorView& view, const Beyond& beyond) {
         value = buffer[i];
         best = first + i;
       }
-    note_walk(some * model::dtype_info(view.dtype).bits / 8);
   }
   return best;
 }

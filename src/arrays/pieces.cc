@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/resident.h"
 #include "math/convert.h"
 #include "math/memory_walk.h"
 
@@ -55,7 +54,6 @@ class PlainPieces final : public ArrayPieces {
     const std::uint64_t count = std::min(kPieceElements, elements_.count - done_);
     const std::byte* in = elements_.bytes.data() + bytes_of(elements_.dtype, done_);
     done_ += count;
-    note_walk(bytes_of(elements_.dtype, count));
     if (is_same_) return std::span(in, bytes_of(elements_.dtype, count));
     buffer_.resize(bytes_of(file_dtype(elements_.dtype), count));
     if (count > 0) convert_to_file(elements_, in, buffer_.data(), count);

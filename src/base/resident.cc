@@ -1,16 +1,22 @@
 #include "base/resident.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <new>
+#include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -27,19 +33,34 @@ struct Mapping {
   Fd fd;  // of large ones
 };
 
+constexpr auto kInterval = std::chrono::milliseconds(4);  // at most some ten megabytes are read meanwhile
+
 struct Mappings {
-  std::mutex mutex;  // guards `list` and `has_given_back`
+  std::mutex mutex;                 // guards the others
+  std::condition_variable changed;  // total
   std::vector<Mapping> list;
-  std::atomic<std::size_t> count{0};
-  std::atomic<std::uint64_t> walked{0};
-  std::atomic<std::uint64_t> kept{kUsualBytes};  // what was mapped when all was given back
-  std::atomic<std::uint64_t> times{1};           // that all was given back, and one
-  bool has_given_back = false;
+  std::uint64_t total = 0;  // bytes of the list
+  bool is_watched = false;
 };
+
+Mappings& mappings();
+
+// The thread that watches does not exist in a child of the process, and its lock must be free there.
+void lock_before_fork() { mappings().mutex.lock(); }
+void unlock_in_parent() { mappings().mutex.unlock(); }
+void unlock_in_child() {
+  Mappings& all = mappings();
+  all.is_watched = false;
+  ::new (&all.changed) std::condition_variable;
+  all.mutex.unlock();
+}
 
 // The memory of the process is one thing, whoever maps a file. Never destroyed: threads may outlive main().
 Mappings& mappings() {
-  static auto* const all = new Mappings;
+  static auto* const all = [] {
+    ::pthread_atfork(lock_before_fork, unlock_in_parent, unlock_in_child);
+    return new Mappings;
+  }();
   return *all;
 }
 
@@ -53,11 +74,36 @@ std::uint64_t mapped_bytes() {
   return std::strtoull(rest, nullptr, 10) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-// With the lock held.
-void give_back(Mappings& all) {
-  for (const auto& [bytes, fd] : all.list)
-    ::madvise(const_cast<std::byte*>(bytes.data()), bytes.size(), MADV_DONTNEED);
-  all.times.fetch_add(1, std::memory_order_relaxed);
+// Gives pages back whenever they are many, as long as much is mapped.
+void watch() {
+  Mappings& all = mappings();
+  std::uint64_t kept = kUsualBytes;  // what was mapped when all was given back
+  bool has_given_back = false;
+  std::unique_lock lock(all.mutex);
+  for (;; all.changed.wait_for(lock, kInterval)) {
+    while (all.total < kResidentBytes) all.changed.wait(lock);
+    if (mapped_bytes() < kept + kResidentBytes) continue;
+    for (const auto& [bytes, fd] : all.list)
+      ::madvise(const_cast<std::byte*>(bytes.data()), bytes.size(), MADV_DONTNEED);
+    // Other threads may have taken some again meanwhile: the least is what libraries have.
+    const std::uint64_t left = std::max(kUsualBytes, mapped_bytes());
+    kept = has_given_back ? std::min(kept, left) : left;
+    has_given_back = true;
+  }
+}
+
+// With the lock held. Signals are for the threads of the program. Without a thread nothing is given back.
+void start_watching(Mappings& all) {
+  sigset_t every, before;
+  ::sigfillset(&every);
+  ::pthread_sigmask(SIG_SETMASK, &every, &before);
+  try {
+    std::thread(watch).detach();
+    all.is_watched = true;
+  } catch (const std::system_error&) {
+    all.is_watched = false;
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 }  // namespace
@@ -68,59 +114,18 @@ void note_mapping(std::span<const std::byte> mapped, const Fd& fd) {
   Mappings& all = mappings();
   const std::lock_guard lock(all.mutex);
   all.list.push_back({mapped, std::move(kept)});
-  all.count = all.list.size();
+  all.total += mapped.size();
+  if (all.total < kResidentBytes) return;
+  if (!all.is_watched) start_watching(all);
+  if (all.total - mapped.size() < kResidentBytes) all.changed.notify_one();
 }
 
 void forget_mapping(std::span<const std::byte> mapped) {
   if (mapped.size() < kLeastMapping) return;
   Mappings& all = mappings();
   const std::lock_guard lock(all.mutex);
-  std::erase_if(all.list, [&](const Mapping& each) { return each.bytes.data() == mapped.data(); });
-  all.count = all.list.size();
-}
-
-void note_walk(std::uint64_t bytes) {
-  Mappings& all = mappings();
-  if (all.count.load(std::memory_order_relaxed) == 0) return;
-  if (all.walked.fetch_add(bytes, std::memory_order_relaxed) + bytes < kResidentBytes) return;
-  const std::unique_lock lock(all.mutex, std::try_to_lock);  // another thread does it
-  if (!lock || all.walked.load(std::memory_order_relaxed) < kResidentBytes) return;
-  all.walked = 0;
-  give_back(all);
-}
-
-void note_jumps() {
-  Mappings& all = mappings();
-  if (all.count.load(std::memory_order_relaxed) == 0 || mapped_bytes() < all.kept + kResidentBytes) return;
-  const std::unique_lock lock(all.mutex, std::try_to_lock);
-  if (!lock) return;
-  give_back(all);
-  // Other threads may have taken some again meanwhile: the least is what libraries have.
-  const std::uint64_t left = std::max(kUsualBytes, mapped_bytes());
-  all.kept = all.has_given_back ? std::min<std::uint64_t>(all.kept, left) : left;
-  all.has_given_back = true;
-}
-
-// A page that is touched brings the 2 MiB around it at most, and mostly much less. So a touch of 2 MiB that
-// the thread has not touched since pages were given back counts as many.
-void note_touch(const void* place) {
-  constexpr unsigned kBetween = 1024, kFar = 16, kRegionBits = 21;
-  constexpr std::size_t kRegions = 128;
-  struct Touches {
-    std::uint64_t times = 0;                         // Mappings::times
-    std::array<std::uintptr_t, kRegions> regions{};  // some that were touched since
-    unsigned count = 0;
-  };
-  thread_local Touches mine;
-  if (const auto times = mappings().times.load(std::memory_order_relaxed); mine.times != times) {
-    mine.times = times;
-    mine.regions = {};
-  }
-  const std::uintptr_t region = reinterpret_cast<std::uintptr_t>(place) >> kRegionBits;
-  mine.count += std::exchange(mine.regions[region % kRegions], region) == region ? 1 : kFar;
-  if (mine.count < kBetween) return;
-  mine.count = 0;
-  note_jumps();
+  if (std::erase_if(all.list, [&](const Mapping& each) { return each.bytes.data() == mapped.data(); }) > 0)
+    all.total -= mapped.size();
 }
 
 std::optional<MappingReader> MappingReader::find(std::span<const std::byte> bytes) {

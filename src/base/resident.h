@@ -1,6 +1,7 @@
 // Large mapped files. What was read of them counts as memory of the process until it is unmapped, however
-// large they are, although the system keeps it cached anyway. So whoever walks over much memory says so, and
-// from time to time all that is mapped is given back; who reads it again finds it in the system's cache.
+// large they are, although the system keeps it cached anyway. So while much is mapped, a thread looks how
+// much of it the process has, and gives the pages back when they are many; whoever reads them again finds
+// them in the system's cache. Code that walks over elements need not care.
 #pragma once
 
 #include <cstddef>
@@ -15,23 +16,14 @@ namespace opdump {
 // Smaller mappings are not worth it.
 inline constexpr std::uint64_t kLeastMapping = 1 << 20;
 
-// Bytes that are walked over before pages are given back: about what mapped files take of the process.
+// What mapped files may take of the process, about, before their pages are given back; no thread looks while
+// less than this is mapped.
 inline constexpr std::uint64_t kResidentBytes = 128 << 20;
 
 // From here on until forget_mapping() the pages of the mapping may be given back at any time: it must be of
 // the file `fd` from its start, whose contents come again. Small ones are ignored.
 void note_mapping(std::span<const std::byte> mapped, const Fd& fd);
 void forget_mapping(std::span<const std::byte> mapped);
-
-// Some thread has read or written `bytes` of what may be mapped. Cheap enough for each megabyte.
-void note_walk(std::uint64_t bytes);
-
-// Some thread has read or written here and there, so that more pages are taken than bytes tell: the system is
-// asked how much the process has. Cheap enough for some hundred kilobytes.
-void note_jumps();
-
-// The same, cheap enough for each look at some bytes, which are at `place`.
-void note_touch(const void* place);
 
 // Reads of a large mapping here and there, past it: a page that is touched may bring two megabytes with it,
 // whatever it was told (Linux 6.18).

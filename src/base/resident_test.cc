@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,51 +29,47 @@ std::size_t resident_pages(std::span<const std::byte> mapped) {
       std::ranges::count_if(entries, [](std::uint64_t entry) { return entry >> 63 != 0; }));
 }
 
-TEST(Resident, WalkedPagesAreGivenBackAndComeAgain) {
-  const auto path = std::filesystem::temp_directory_path() / ("resident" + std::to_string(::getpid()));
-  ASSERT_TRUE(write_file_atomic(path, std::string(8 << 20, 'x'), 0600));
-  {
-    const auto mapped = MappedFile::open(path);
-    ASSERT_TRUE(mapped);
-    const auto sum = [&] {
-      std::size_t all = 0;
-      for (const std::byte byte : mapped->bytes()) all += std::to_integer<std::size_t>(byte);
-      return all;
-    };
-    const std::size_t whole = sum();
-    EXPECT_GT(resident_pages(mapped->bytes()), 0u);
-    note_walk(kResidentBytes - 1);
-    EXPECT_GT(resident_pages(mapped->bytes()), 0u);
-    note_walk(1);
-    EXPECT_EQ(resident_pages(mapped->bytes()), 0u);
-    EXPECT_EQ(sum(), whole);
+// A sparse file with an 'x' in front.
+class ResidentTest : public ::testing::Test {
+ protected:
+  ResidentTest() {
+    EXPECT_TRUE(write_file_atomic(path_, "x", 0600));
+    std::filesystem::resize_file(path_, 4 * kResidentBytes);
   }
-  note_walk(kResidentBytes);  // nothing is mapped
-  std::filesystem::remove(path);
+  ~ResidentTest() override { std::filesystem::remove(path_); }
+
+  static constexpr std::size_t kPage = 4096;
+  std::filesystem::path path_ =
+      std::filesystem::temp_directory_path() / ("resident" + std::to_string(::getpid()));
+};
+
+TEST_F(ResidentTest, PagesAreGivenBackAndComeAgain) {
+  const auto mapped = MappedFile::open(path_);
+  ASSERT_TRUE(mapped);
+  std::size_t most = 0, sum = 0;
+  const auto touch = [&](std::size_t at) {
+    sum += std::to_integer<std::size_t>(mapped->bytes()[at]);
+    if (at % (8 << 20) == 0) most = std::max(most, resident_pages(mapped->bytes()));
+  };
+  for (std::size_t at = 0; at < mapped->bytes().size(); at += kPage) touch(at);
+  constexpr std::size_t kFar = 5 << 20;
+  for (std::size_t begin = 0; begin < kFar; begin += kPage)
+    for (std::size_t at = begin; at < mapped->bytes().size(); at += kFar) touch(at);
+  EXPECT_EQ(sum, 2U * 'x');
+  EXPECT_LT(most * kPage, 3 * kResidentBytes);
 }
 
-TEST(Resident, OfPagesThatAreTouchedManyAreGivenBack) {
-  const auto path = std::filesystem::temp_directory_path() / ("touched" + std::to_string(::getpid()));
-  ASSERT_TRUE(write_file_atomic(path, "x", 0600));
-  constexpr std::size_t kPage = 4096;
-  std::filesystem::resize_file(path, 3 * kResidentBytes);
-  {
-    const auto mapped = MappedFile::open(path);
-    ASSERT_TRUE(mapped);
-    std::size_t most = 0, sum = 0;
-    const auto touch = [&](std::size_t at) {
-      sum += std::to_integer<std::size_t>(mapped->bytes()[at]);
-      note_touch(mapped->bytes().data() + at);
-      if (at % (4 << 20) == 0) most = std::max(most, resident_pages(mapped->bytes()));
-    };
-    for (std::size_t at = 0; at < mapped->bytes().size(); at += kPage) touch(at);
-    constexpr std::size_t kFar = 5 << 20;
-    for (std::size_t begin = 0; begin < kFar; begin += kPage)
-      for (std::size_t at = begin; at < mapped->bytes().size(); at += kFar) touch(at);
-    EXPECT_EQ(sum, 2U * 'x');
-    EXPECT_LT(most * kPage, 2 * kResidentBytes);
+TEST_F(ResidentTest, AChildOfTheProcessWatchesItsOwn) {
+  const auto mapped = MappedFile::open(path_);
+  ASSERT_TRUE(mapped);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto again = MappedFile::open(path_);  // would wait for ever for a lock that another thread had
+    ::_exit(again && again->bytes().front() == std::byte{'x'} ? 0 : 1);
   }
-  std::filesystem::remove(path);
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace

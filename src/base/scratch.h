@@ -23,8 +23,8 @@ class Scratch {
 
   // No bytes.
   Scratch() = default;
-  // Zeros, aligned for any element. The room on the disk is taken at once, so that writing does not fail
-  // later; who writes much of it says so (note_walk in base/resident.h). Errors: io -- there is no room.
+  // Zeros, aligned for any element. The room on the disk is reserved at once, so that writing does not fail
+  // later. Errors: io -- there is no room.
   static Result<Scratch> make(std::uint64_t bytes, Sharing sharing = Sharing::none);
   Scratch(Scratch&& other) noexcept
       : bytes_(std::exchange(other.bytes_, {})), kind_(std::exchange(other.kind_, Kind::none)) {}

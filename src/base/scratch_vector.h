@@ -28,7 +28,6 @@ class ScratchVector {
     static_assert(std::is_trivially_copyable_v<T>);
     if (size_ == blocks_.size() * kInBlock) {
       OPDUMP_TRY(Scratch block, Scratch::make(kInBlock * sizeof(T)));
-      is_mapped_ = is_mapped_ || block.is_mapped();
       blocks_.push_back(std::move(block));
     }
     *place(size_++) = value;
@@ -47,14 +46,9 @@ class ScratchVector {
  private:
   // Smaller mappings are not given back: see note_mapping.
   static constexpr std::size_t kInBlock = std::bit_ceil(kLeastMapping / sizeof(T));
-  T* place(std::size_t i) const {
-    T* const found = reinterpret_cast<T*>(blocks_[i / kInBlock].data()) + i % kInBlock;
-    if (is_mapped_) note_touch(found);
-    return found;
-  }
+  T* place(std::size_t i) const { return reinterpret_cast<T*>(blocks_[i / kInBlock].data()) + i % kInBlock; }
   std::vector<Scratch> blocks_;
   std::size_t size_ = 0;
-  bool is_mapped_ = false;
 };
 
 }  // namespace opdump

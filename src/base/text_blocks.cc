@@ -3,8 +3,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/resident.h"
-
 namespace opdump {
 namespace {
 
@@ -29,16 +27,13 @@ bool TextBlocks::make_room(std::uint64_t bytes) {
   used_ = end;
   auto memory = Scratch::make(count * kBlockBytes);
   if (!memory) return false;
-  is_mapped_ = is_mapped_ || memory->is_mapped();
   char* const begin = reinterpret_cast<char*>(memory->data());
   for (std::uint64_t i = 0; i < count; ++i) blocks_.push_back({std::move(*memory), begin + i * kBlockBytes});
   return true;
 }
 
 const char* TextBlocks::pointer(std::uint32_t place) const {
-  const char* const text = blocks_[place / kBlockBytes].begin + place % kBlockBytes;
-  if (is_mapped_) note_touch(text);
-  return text;
+  return blocks_[place / kBlockBytes].begin + place % kBlockBytes;
 }
 
 std::optional<std::uint32_t> TextBlocks::add(std::string_view text) {
@@ -50,7 +45,6 @@ std::optional<std::uint32_t> TextBlocks::add(std::string_view text) {
   std::memcpy(to, length, length_bytes);
   if (!text.empty()) std::memcpy(to + length_bytes, text.data(), text.size());
   used_ += length_bytes + text.size();
-  note_walk(length_bytes + text.size());
   return place;
 }
 

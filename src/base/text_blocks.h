@@ -32,7 +32,6 @@ class TextBlocks {
   };
   std::vector<Block> blocks_;
   std::uint64_t used_ = 0;  // of all blocks; texts that are longer than a block have several
-  bool is_mapped_ = false;  // one of them
 };
 
 }  // namespace opdump

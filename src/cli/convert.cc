@@ -167,7 +167,8 @@ class Converter {
     for (Unpacker in(answers); !in.is_empty();) {
       const std::uint64_t i = in.number();
       ItemResult result{in.number(), {}};
-      for (std::uint64_t left = in.number(); left > 0 && in.is_ok(); --left) result.failures.emplace_back(in.text());
+      for (std::uint64_t left = in.number(); left > 0 && in.is_ok(); --left)
+        result.failures.emplace_back(in.text());
       if (in.is_ok() && i < items_.size()) note(i, std::move(result));
     }
   }

@@ -71,7 +71,8 @@ void list_graphs(const Entries& entries, bool json) {
     if (!json) {
       std::string text = graph_title(entry) + ": " + counted(graph.nodes.size(), "operator") + ", " +
                          counted(graph.parameters.size(), "parameter");
-      if (const std::string steps = compare::format_ranges({entry.history.begin(), entry.history.end()}); !steps.empty())
+      if (const std::string steps = compare::format_ranges({entry.history.begin(), entry.history.end()});
+          !steps.empty())
         text += (steps.find_first_of(",-") == std::string::npos ? ", executed in step "
                                                                 : ", executed in steps ") +
                 steps;

@@ -140,7 +140,8 @@ Result<Chosen> select_runs(const dump::DumpSet& dump, const RunFilter& filter) {
     std::set<std::int64_t> steps;
     for (std::uint32_t i = 0; i < runs.section_count(); ++i) steps.insert(runs.section(i).step);
     return Error(Code::not_found, dump.path().string() + ": there is no step " +
-                                      std::to_string(*filter.step) + "; the dump has " + compare::format_ranges(steps));
+                                      std::to_string(*filter.step) + "; the dump has " +
+                                      compare::format_ranges(steps));
   }
   if (filter.op.empty() || in_step.empty()) return in_step;
   const auto visit = [&](const auto& look) {

@@ -110,7 +110,8 @@ class Keys {
   static void match(Keys& a, Keys& b, const Take& take) {
     std::sort(a.keys_.begin(), a.keys_.end());
     std::sort(b.keys_.begin(), b.keys_.end());
-    for (auto left = a.keys_.begin(), right = b.keys_.begin(); left != a.keys_.end() && right != b.keys_.end();) {
+    for (auto left = a.keys_.begin(), right = b.keys_.begin();
+         left != a.keys_.end() && right != b.keys_.end();) {
       const auto relation = left->without_index() <=> right->without_index();
       if (relation == 0) take(left->index, right->index);
       if (relation <= 0) ++left;
@@ -199,7 +200,7 @@ class FramePairing {
   // What an engine made of others goes by the last of these, which gives what it gives.
   static std::string name_of(const OperatorRun& run) {
     return states_originals(run) && !run.op->original_names->empty() ? run.op->original_names->back()
-                                                                    : run.name;
+                                                                     : run.name;
   }
 
   // Which operators of `made` an engine made of several in `whole`, or put in, and which of these have no
@@ -259,7 +260,8 @@ void FramePairing::append_pairs(std::vector<OperatorPair>& pairs) const {
   auto extra = extras.begin();
   for (std::uint32_t g = 0; g <= golden_.size(); ++g) {
     for (; extra != extras.end() && extra->first == g; ++extra)
-      pairs.push_back({kNone, actual_.first + extra->second, golden_.size() == 0, fusion_of(actual_, extra->second)});
+      pairs.push_back(
+          {kNone, actual_.first + extra->second, golden_.size() == 0, fusion_of(actual_, extra->second)});
     if (g == golden_.size()) break;
     const std::uint32_t a = golden_.partners[g];
     pairs.push_back({golden_.first + g, a == kNone ? kNone : actual_.first + a, actual_.size() == 0,

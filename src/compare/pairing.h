@@ -50,8 +50,7 @@ struct TailsOfBoth {
 // So does one where each dump is a single tensor. What ran after the last step is paired where both dumps
 // have it after the same step and ran the same operators there; else it is left out, and a note says so. Both
 // arguments are in the order of DumpSet::runs.
-Pairing pair_operators(const dump::Runs& golden, const dump::Runs& actual,
-                               const TailsOfBoth& tails = {});
+Pairing pair_operators(const dump::Runs& golden, const dump::Runs& actual, const TailsOfBoth& tails = {});
 
 // Pairs by side and index, or `by_name`, what operands are called, where they have one: if both sides know
 // that, an absent one does not shift those after it. Several of the same pair in order. Inputs first, by

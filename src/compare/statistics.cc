@@ -6,7 +6,6 @@
 #include <cmath>
 #include <optional>
 
-#include "base/resident.h"
 #include "base/text.h"
 #include "math/hash.h"
 #include "math/stats/stats.h"
@@ -16,7 +15,7 @@ namespace {
 
 using math::Statistics;
 
-constexpr std::uint64_t kPieceBytes = 32 << 20;  // after which pages may be given back
+constexpr std::uint64_t kPieceBytes = 32 << 20;  // whose sums are added
 
 enum class Kind : std::uint8_t { extreme, mean, norm, count, sign_count, digest };
 
@@ -146,10 +145,8 @@ Result<Columns> compute_columns(const model::TensorView& tensor, model::DType dt
     return Error(Code::unsupported, std::string(model::dtype_info(tensor.dtype).name) + " has no statistics");
   const math::StatNeeds needs{true, true, true, true};
   math::StatPartial whole = math::make_partial();
-  for (const model::TensorView& piece : math::split_view(tensor, kPieceBytes)) {
+  for (const model::TensorView& piece : math::split_view(tensor, kPieceBytes))
     math::merge(whole, math::partial_stats(piece, needs));
-    note_walk(piece.byte_count());
-  }
   const Statistics statistics = math::finish(whole);
   Columns columns;
   for (const auto& [name, text] : wanted) {

@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/resident.h"
 #include "dump/write/tree_file.h"
 
 namespace opdump::dump {
@@ -166,7 +165,6 @@ Result<std::uint64_t> decode_operator_log(std::string_view text, const TakeLogLi
     const bool torn = end == text.size();
     LogLine line = torn ? LogLine() : decode_log_line(text.substr(0, end));
     text.remove_prefix(torn ? end : end + 1);
-    note_walk(end);
     if (auto* const op = std::get_if<LoggedOperator>(&line)) {
       OPDUMP_CHECK_OK(take.op(std::move(*op)));
     } else if (auto* const slot = std::get_if<UndumpedSlot>(&line)) {

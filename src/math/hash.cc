@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <memory>
 
-#include "base/resident.h"
 #include "math/convert.h"
 #include "math/memory_walk.h"
 
@@ -18,8 +17,7 @@ namespace {
 using model::DType;
 using model::TensorView;
 
-constexpr std::size_t kBlock = 4096;            // elements
-constexpr std::uint64_t kPieceBytes = 1 << 20;  // after which pages may be given back
+constexpr std::size_t kBlock = 4096;  // elements
 
 struct FreeContext {
   void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
@@ -28,12 +26,7 @@ using Context = std::unique_ptr<EVP_MD_CTX, FreeContext>;
 
 void add_elements(const TensorView& view, EVP_MD_CTX* context) {
   if (view.is_contiguous()) {
-    const std::uint64_t bytes = view.byte_count();
-    for (std::uint64_t at = 0; at < bytes; at += kPieceBytes) {
-      const std::uint64_t piece = std::min(kPieceBytes, bytes - at);
-      EVP_DigestUpdate(context, view.data + at, piece);
-      note_walk(piece);
-    }
+    EVP_DigestUpdate(context, view.data, view.byte_count());
     return;
   }
   const std::size_t size = model::dtype_info(view.dtype).bits / 8;

@@ -3,15 +3,11 @@
 #include <cstring>
 #include <span>
 
-#include "base/resident.h"
-
 namespace opdump::math {
 namespace {
 
 using model::Shape;
 using model::TensorView;
-
-constexpr std::size_t kToldElements = 1 << 16;
 
 // Drops dimensions of size 1 and joins neighbours, in place; both spans keep their order.
 void join(TensorView& view) {
@@ -112,7 +108,6 @@ RowMajorReader::RowMajorReader(const TensorView& view)
 }
 
 const std::byte* RowMajorReader::next(std::size_t count, std::byte* buffer) {
-  if ((walked_ += count) >= kToldElements) tell_walk();
   const std::size_t last = view_.shape.rank() - 1;
   const bool fits_in_row =
       index_[last] + static_cast<std::int64_t>(count) <= view_.shape[last] && view_.strides[last] == 1;
@@ -123,11 +118,6 @@ const std::byte* RowMajorReader::next(std::size_t count, std::byte* buffer) {
   const std::byte* first;
   next_run(count, first);
   return first;
-}
-
-void RowMajorReader::tell_walk() {
-  note_walk(walked_ * bits_ / 8);
-  walked_ = 0;
 }
 
 void RowMajorReader::gather(std::size_t count, std::byte* out) {

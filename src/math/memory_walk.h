@@ -35,7 +35,6 @@ class RowMajorReader {
   const std::byte* next(std::size_t count, std::byte* buffer);
 
  private:
-  void tell_walk();
   void gather(std::size_t count, std::byte* out);
   std::size_t next_run(std::size_t limit, const std::byte*& first);
 
@@ -43,8 +42,7 @@ class RowMajorReader {
   model::Shape index_;
   const std::byte* row_ = nullptr;  // first element of the current innermost row
   std::uint64_t remaining_ = 0;
-  std::size_t bits_ = 0;    // of an element
-  std::size_t walked_ = 0;  // elements handed out that note_walk() does not know of
+  std::size_t bits_ = 0;  // of an element
 };
 
 }  // namespace opdump::math

@@ -153,7 +153,8 @@ class H5Runs {
 
   // Gives the calls in order, with their operands in the order of their names.
   void drain(const TakeRun& take) {
-    std::ranges::sort(found_, {}, [](const Found& found) { return std::tuple_cat(found.operand(), std::tie(found.slot)); });
+    std::ranges::sort(
+        found_, {}, [](const Found& found) { return std::tuple_cat(found.operand(), std::tie(found.slot)); });
     OperatorRun run;
     const Found* last = nullptr;
     std::uint32_t next[] = {0, 0};  // index of each side

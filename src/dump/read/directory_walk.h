@@ -30,8 +30,8 @@ class DirectoryWalk {
   // `path` is a directory, anywhere in a tree, or a file. Errors: not_found, io.
   static Result<DirectoryWalk> begin(const std::filesystem::path& path);
 
-  // Calls `visit` for each directory with files of a step, in the order of their names. What cannot be listed or
-  // is not looked at goes to `problems`. Errors: io -- `path` itself cannot be listed.
+  // Calls `visit` for each directory with files of a step, in the order of their names. What cannot be listed
+  // or is not looked at goes to `problems`. Errors: io -- `path` itself cannot be listed.
   using Visit = std::function<void(StepDirectory step)>;
   Result<> run(Problems& problems, const Visit& visit);
 
@@ -60,7 +60,7 @@ class DirectoryWalk {
   bool is_file_ = false;
   std::map<std::uint32_t, std::filesystem::path> ranks_;
   std::set<std::filesystem::path> older_;
-  Problems* problems_ = nullptr;   // of run()
+  Problems* problems_ = nullptr;  // of run()
   const Visit* visit_ = nullptr;  // of run()
 };
 

@@ -4,7 +4,8 @@
 //   dump/rank_0/net/0/3/statistic.csv, Add.Default_Add-op0.0.0.1700000000000000.output.0.DefaultFormat.npy
 //
 // 1. DirectoryWalk finds dump/rank_0/net/0/3, by its names graph 0 and step 3 of rank 0 (tree_location.h);
-// 2. read_step reads its names and tables: one execution of "Default_Add-op0" with output.0, whose row and file
+// 2. read_step reads its names and tables: one execution of "Default_Add-op0" with output.0, whose row and
+// file
 //    are one slot; check_tensor_files reads the headers of .npy files, many at a time;
 // 3. directories that bear a device get their rank, constants their step, and join_log names the executions:
 //    "Default/Add-op0", forward, "train.py:12";
@@ -61,8 +62,8 @@ class DumpSetReader {
   std::vector<std::uint32_t> unchecked_;  // slots whose files are to be looked at
   std::vector<SectionOrigin> origins_;    // of each section
   Networks networks_;
-  std::vector<Overflow> device_overflows_;  // of trees that know devices only
-  std::set<std::uint32_t> devices_;         // that count as ranks so far
+  std::vector<Overflow> device_overflows_;       // of trees that know devices only
+  std::set<std::uint32_t> devices_;              // that count as ranks so far
   std::optional<std::filesystem::path> beside_;  // the root of a tree whose ranks do not lead to its steps
 };
 

@@ -46,7 +46,7 @@ class LogIndex {
   std::uint32_t before_;  // how many operators other logs have
   Numbers by_full_name_, by_file_name_, by_converted_name_;
   bool has_converted_names_ = false;
-  std::vector<Absent> met_;  // operators with slots without data; each step once
+  std::vector<Absent> met_;                          // operators with slots without data; each step once
   std::unordered_map<std::uint64_t, bool> has_run_;  // by operator and step of met_
 };
 

@@ -52,8 +52,9 @@ std::set<std::uint32_t> Networks::find_model_ranks(const fs::path& opened, Probl
     if (are_models(recording.scheme, networks))
       model_ranks.insert(recording.rank);
     else if (networks.size() > 1 && reported.insert(recording.rank).second)
-      problems.push_back({opened, "several recordings of rank " + std::to_string(recording.rank) +
-                                      ", read as one; expected one of these directories: " + list_of(networks)});
+      problems.push_back(
+          {opened, "several recordings of rank " + std::to_string(recording.rank) +
+                       ", read as one; expected one of these directories: " + list_of(networks)});
   }
   return model_ranks;
 }

@@ -21,8 +21,8 @@ class Networks {
   // Of a directory with data. Returns the name of its network; nothing if it belongs to none.
   std::string add(const StepDirectory& step);
 
-  // The ranks whose networks are models of one recording. Of other ranks with several networks `problems` says
-  // so; `opened` is the dump.
+  // The ranks whose networks are models of one recording. Of other ranks with several networks `problems`
+  // says so; `opened` is the dump.
   std::set<std::uint32_t> find_model_ranks(const std::filesystem::path& opened, Problems& problems) const;
 
  private:

@@ -1,6 +1,6 @@
-// The index of a dump: its executions, with the slots of each, in memory. Names are kept once; an execution is
-// a row of 48 bytes, a slot one of 64 (dump/read/slot_store.h). An OperatorRun or a Slot is made when somebody
-// asks for it.
+// The index of a dump: its executions, with the slots of each, in memory. Names are kept once; an execution
+// is a row of 48 bytes, a slot one of 64 (dump/read/slot_store.h). An OperatorRun or a Slot is made when
+// somebody asks for it.
 //
 //   section 0: rank 0, graph 0, step 0        operator 1: "Default/conv1/convolution-op0", from the log
 //   execution 0: section 0, operator 1, slots 0 1 2
@@ -105,7 +105,9 @@ class Runs {
   std::uint32_t add_section(const Section& section, std::string_view model = {});
   Section& section(std::uint32_t number) { return sections_[number].where; }
   // Puts "{model}/" in front of the names from now on.
-  void show_model(std::uint32_t section) { sections_[section].shows_model = !sections_[section].model.empty(); }
+  void show_model(std::uint32_t section) {
+    sections_[section].shows_model = !sections_[section].model.empty();
+  }
   SlotStore& store() { return store_; }
   // Slots are numbers in store(). Rank, graph, step, operator and slots of `run` do not count.
   void add(std::uint32_t section, const OperatorRun& run, std::span<const std::uint32_t> slots);
@@ -133,8 +135,8 @@ class Runs {
     std::uint64_t task = 0;
     std::int64_t stream = 0;
     std::uint32_t section = 0, op = 0;
-    std::uint32_t type = 0, name = 0;                // in names_
-    std::uint32_t first_slot = 0, slot_count = 0;    // in slot_numbers_
+    std::uint32_t type = 0, name = 0;              // in names_
+    std::uint32_t first_slot = 0, slot_count = 0;  // in slot_numbers_
   };
   struct StoredSection {
     Section where;
@@ -144,15 +146,15 @@ class Runs {
   struct StoredOperator {
     std::int64_t graph_id = 0, stream = 0;
     std::uint64_t task = 0;
-    std::uint32_t type = 0, name = 0, source_file = 0;           // in names_
-    std::uint32_t stack = kNone, original_names = kNone;         // in names_, packed
-    std::uint32_t last_undumped = kNone, undumped_count = 0;     // in undumped_
+    std::uint32_t type = 0, name = 0, source_file = 0;        // in names_
+    std::uint32_t stack = kNone, original_names = kNone;      // in names_, packed
+    std::uint32_t last_undumped = kNone, undumped_count = 0;  // in undumped_
     std::int32_t source_line = 0;
     model::Phase phase = model::Phase::forward;
   };
   struct Undumped {
     std::int64_t step = 0;
-    std::uint32_t slot = 0;         // in store_
+    std::uint32_t slot = 0;          // in store_
     std::uint32_t previous = kNone;  // of the operator
   };
   std::vector<std::uint32_t> undumped_of(const Execution& execution) const;

@@ -150,8 +150,7 @@ TEST(Runs, HaveTheSlotsThatTheLogSaysHaveNoData) {
   const UndumpedSlot view{"a", 0, 1, model::Side::input, 0, model::DType::float32, {2}, "view"};
   const UndumpedSlot known{"a", 0, 0, model::Side::output, 0, model::DType::float32, {2}, "view"};
   Runs runs;
-  for (std::int64_t step = 0; step < 2; ++step)
-    add_run(runs, runs.add_section({0, 0, step}), make_run("a"));
+  for (std::int64_t step = 0; step < 2; ++step) add_run(runs, runs.add_section({0, 0, step}), make_run("a"));
   const std::uint32_t number = runs.add_operator(op);
   for (std::size_t i = 0; i < 2; ++i) runs.set_operator(i, number);
   runs.add_undumped(number, view);

@@ -27,8 +27,9 @@ bool has_rare(const Slot& slot) {
 std::uint32_t SlotStore::intern_shape(const std::optional<model::Shape>& shape) {
   if (!shape) return kNone;
   const auto dims = shape->dims();
-  return names_.add(dims.empty() ? std::string_view("s")
-                                 : std::string_view(reinterpret_cast<const char*>(dims.data()), dims.size_bytes()));
+  return names_.add(dims.empty()
+                        ? std::string_view("s")
+                        : std::string_view(reinterpret_cast<const char*>(dims.data()), dims.size_bytes()));
 }
 
 std::uint32_t SlotStore::intern_columns(const SlotStatistics::Names& names) {

@@ -1,6 +1,6 @@
-// The slots of a dump in memory, of which there may be millions: of each a row of fixed size, and its texts in
-// blocks. A .npy file needs 64 bytes and its name, a row of a table 64 bytes and its values as they are printed.
-// What many slots have in common (directory, layout, shape, columns) is kept once.
+// The slots of a dump in memory, of which there may be millions: of each a row of fixed size, and its texts
+// in blocks. A .npy file needs 64 bytes and its name, a row of a table 64 bytes and its values as they are
+// printed. What many slots have in common (directory, layout, shape, columns) is kept once.
 #pragma once
 
 #include <cstdint>

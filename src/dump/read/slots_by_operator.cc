@@ -17,16 +17,16 @@ void SlotsByOperator::add(const OperatorKey& op, const PlacedSlot& placed) {
   const Operator key{names_.add(op.type), names_.add(op.name), op.execution, op.step};
   const auto [known, is_new] = numbers_.try_emplace(key, static_cast<std::uint32_t>(operators_.size()));
   if (is_new) operators_.push_back(key);
-  entries_.push_back({known->second, store_.add(placed.slot, directory_), placed.slot.timestamp_us, placed.task,
-                      placed.stream});
+  entries_.push_back({known->second, store_.add(placed.slot, directory_), placed.slot.timestamp_us,
+                      placed.task, placed.stream});
 }
 
 void SlotsByOperator::sort() {
   // Slots have their numbers in the order in which they were added.
   const auto order = [&](const Entry& entry) {
     const std::optional<std::int64_t>& step = operators_[entry.op].step;
-    return std::tuple(step.has_value(), step.value_or(0), entry.op, entry.timestamp_us, store_.place(entry.slot),
-                      entry.slot);
+    return std::tuple(step.has_value(), step.value_or(0), entry.op, entry.timestamp_us,
+                      store_.place(entry.slot), entry.slot);
   };
   const auto is_before = [&](const Entry& a, const Entry& b) { return order(a) < order(b); };
   if (!std::ranges::is_sorted(entries_, is_before)) std::ranges::sort(entries_, is_before);
@@ -45,7 +45,7 @@ OperatorRun SlotsByOperator::run_of(const Entry& entry) const {
 
 void SlotsByOperator::drain(const TakeExecution& take) {
   sort();
-  std::vector<std::uint32_t> slots;           // of the execution
+  std::vector<std::uint32_t> slots;          // of the execution
   std::unordered_set<std::uint64_t> places;  // of these
   OperatorRun run;
   const auto finish = [&] {

@@ -39,14 +39,15 @@ using TakeExecution = std::function<void(OperatorRun run, std::span<const std::u
 class SlotsByOperator {
  public:
   // Most files lie in `directory`.
-  SlotsByOperator(SlotStore& store, std::string directory) : store_(store), directory_(std::move(directory)) {}
+  SlotsByOperator(SlotStore& store, std::string directory)
+      : store_(store), directory_(std::move(directory)) {}
 
   void add(const OperatorKey& op, const PlacedSlot& placed);
 
-  // Calls `take` with all executions, those of an operator one after the other, by time. Operators come in the
-  // order in which they were met, which in an archive or a table is often that of execution; those of another
-  // step after the others. A file and a row of a table that agree in time, side and index are one slot. A slot
-  // whose place is occupied means that the operator ran again. To be called once.
+  // Calls `take` with all executions, those of an operator one after the other, by time. Operators come in
+  // the order in which they were met, which in an archive or a table is often that of execution; those of
+  // another step after the others. A file and a row of a table that agree in time, side and index are one
+  // slot. A slot whose place is occupied means that the operator ran again. To be called once.
   void drain(const TakeExecution& take);
 
  private:

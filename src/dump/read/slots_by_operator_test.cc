@@ -78,7 +78,8 @@ TEST(SlotsByOperator, AFileAndARowOfOneMomentAreOneSlot) {
   slots.add({"t", "a"}, row_at(1));
   slots.add({"t", "a"}, row_at(3));
   slots.add({"t", "a"}, row_at(3));  // ran twice
-  EXPECT_THAT(drained(slots, store), ElementsAre("a 1: 1.0fs", "a 2: 2.0f", "a 3: 3.0s", "a 3: 3.0s", "b 1: 1.0f"));
+  EXPECT_THAT(drained(slots, store),
+              ElementsAre("a 1: 1.0fs", "a 2: 2.0f", "a 3: 3.0s", "a 3: 3.0s", "b 1: 1.0f"));
 }
 
 TEST(SlotStore, KeepsFactsOfFiles) {

@@ -49,10 +49,9 @@ void read_mapping(StepFiles& files, Problems& problems) {
     return;
   }
   const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
-  const std::uint64_t damaged =
-      format::decode_mapping_csv(text, [&](std::string_view name, std::string_view original) {
-        files.names.add_original(name, original);
-      });
+  const std::uint64_t damaged = format::decode_mapping_csv(
+      text,
+      [&](std::string_view name, std::string_view original) { files.names.add_original(name, original); });
   if (damaged > 0) problems.push_back({path, std::to_string(damaged) + " damaged lines"});
 }
 
@@ -112,8 +111,7 @@ void collect_call(const CallName& name, const fs::path& path, SlotsByOperator& s
 
 void collect_named(NamedSlot named, std::optional<std::int64_t> step, SlotsByOperator& slots) {
   TensorName& name = named.name;
-  slots.add({name.type, name.name, name.execution, step},
-            {std::move(named.slot), name.task, name.stream});
+  slots.add({name.type, name.name, name.execution, step}, {std::move(named.slot), name.task, name.stream});
 }
 
 // A .npy file that is not named as MindSpore names them.
@@ -355,7 +353,8 @@ std::string check_tensor_file(Slot& slot) {
 
 void read_step(StepFiles files, SlotStore& store, Problems& problems, const TakeExecution& take,
                const TakeOverflow& take_overflow, const TakeStatus& take_status) {
-  Collected collected{store, take, take_overflow, take_status, SlotsByOperator(store, files.directory.string())};
+  Collected collected{store, take, take_overflow, take_status,
+                      SlotsByOperator(store, files.directory.string())};
   collect_files(files, collected, problems);
   if (files.names.have_statistics())
     collect_rows(files.directory / format::kStatisticCsvName, collected.slots, problems);
@@ -364,7 +363,8 @@ void read_step(StepFiles files, SlotStore& store, Problems& problems, const Take
 
 void check_tensor_files(SlotStore& store, std::span<const std::uint32_t> slots, Problems& problems) {
   std::vector<std::uint32_t> files;
-  std::ranges::copy_if(slots, std::back_inserter(files), [&](std::uint32_t i) { return store.is_npy_file(i); });
+  std::ranges::copy_if(slots, std::back_inserter(files),
+                       [&](std::uint32_t i) { return store.is_npy_file(i); });
   std::vector<FileFacts> facts(files.size());
   std::atomic<std::size_t> next = 0;
   const auto check = [&] {

@@ -30,17 +30,17 @@ struct StepFiles {
   std::filesystem::path mapping{};  // the directory's mapping.csv, if it is not among `names`
 };
 
-// .npy files are recognised by their names only: whether they hold what their header says is not looked at (see
-// check_tensor_files). A file and a row are the same slot if type, name, side, index and timestamp agree. Slots
-// go to `store`. `take` receives executions without rank and graph; their steps count from that of the
-// directory. `take_overflow` receives records of overflows, also without rank, graph and step; `take_status` how
-// each file that is a recording of its own ended. Appends to `problems`.
+// .npy files are recognised by their names only: whether they hold what their header says is not looked at
+// (see check_tensor_files). A file and a row are the same slot if type, name, side, index and timestamp
+// agree. Slots go to `store`. `take` receives executions without rank and graph; their steps count from that
+// of the directory. `take_overflow` receives records of overflows, also without rank, graph and step;
+// `take_status` how each file that is a recording of its own ended. Appends to `problems`.
 using TakeOverflow = std::function<void(Overflow overflow)>;
 void read_step(StepFiles files, SlotStore& store, Problems& problems, const TakeExecution& take,
                const TakeOverflow& take_overflow, const TakeStatus& take_status);
 
-// Reads the header of every .npy file among `slots`, on several threads if they are many. Fills in shapes that
-// no row has. A slot whose file is torn or no tensor loses it and, unless it has statistics, says so in
+// Reads the header of every .npy file among `slots`, on several threads if they are many. Fills in shapes
+// that no row has. A slot whose file is torn or no tensor loses it and, unless it has statistics, says so in
 // undumped_reason. Appends to `problems`.
 void check_tensor_files(SlotStore& store, std::span<const std::uint32_t> slots, Problems& problems);
 

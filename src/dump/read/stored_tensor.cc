@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/resident.h"
 #include "dump/read/dump_set.h"
 #include "dump/read/slot_file.h"
 #include "format/tensors/h5.h"
@@ -39,7 +38,6 @@ Result<Scratch> unpack(const model::TensorView& packed) {
       math::unpack_int4(in, reinterpret_cast<std::int8_t*>(bytes.data() + at), piece);
     else
       math::unpack_uint1(in, reinterpret_cast<std::uint8_t*>(bytes.data() + at), piece);
-    note_walk(2 * piece);
   }
   return bytes;
 }
@@ -51,7 +49,6 @@ Result<Scratch> align(std::span<const std::byte> elements, std::size_t element_b
   for (std::uint64_t at = 0; at < elements.size(); at += kPiece) {
     const std::uint64_t piece = std::min<std::uint64_t>(kPiece, elements.size() - at);
     std::memcpy(copy.data() + at, elements.data() + at, piece);
-    note_walk(2 * piece);
   }
   return copy;
 }

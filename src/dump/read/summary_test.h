@@ -29,7 +29,8 @@ inline std::vector<std::string> summary(const DumpSet& set) {
 }
 
 // Adds `run` with its slots, whose files lie in `directory`.
-inline void add_run(Runs& runs, std::uint32_t section, const OperatorRun& run, std::string_view directory = {}) {
+inline void add_run(Runs& runs, std::uint32_t section, const OperatorRun& run,
+                    std::string_view directory = {}) {
   std::vector<std::uint32_t> slots;
   for (const Slot& slot : run.slots) slots.push_back(runs.store().add(slot, directory));
   runs.add(section, run, slots);

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "base/resident.h"
 #include "base/text.h"
 #include "format/graphs/ge_graph.h"
 #include "format/graphs/json_pieces.h"
@@ -130,7 +129,6 @@ Result<> parse_pieces(std::string_view text, const JsonPieces& pieces, const std
       const std::string_view op = text.substr(pieces.ops[i].begin, pieces.ops[i].size);
       OPDUMP_TRY(const Value value, parse(parser, op, name));
       look(graph, value);
-      note_walk(op.size());
     }
   return ok();
 }

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "base/resident.h"
-
 namespace opdump::format {
 namespace {
 
@@ -66,7 +64,6 @@ class Cutter {
         if (!skip_value()) return false;
         const std::size_t size = at_ - begin;
         pieces_.ops.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(size)});
-        note_walk(size);
       } while (take(','));
     kept_ = at_;
     return take(']');

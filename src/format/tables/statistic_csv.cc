@@ -4,8 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/resident.h"
-
 namespace opdump::format {
 namespace {
 
@@ -107,7 +105,6 @@ Result<StatisticCsv> decode_statistic_csv(std::string_view text, const TakeStati
       ++csv.damaged_rows;
       break;
     }
-    note_walk(line->size());
     if (line->empty()) continue;
     const bool split = split_fields(*line, fields);
     const bool ends_in_comma = split && fields.size() == count + 1 && fields.back().empty();

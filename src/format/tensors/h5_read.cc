@@ -5,7 +5,6 @@
 #include "base/expansion.h"
 #include "base/file.h"
 #include "base/isolated.h"
-#include "base/resident.h"
 #include "format/tensors/h5.h"
 #include "format/tensors/h5_types.h"
 
@@ -327,7 +326,6 @@ Result<> read_boxes(const H5Library& h5, hid_t dataset, hid_t type, std::span<co
             0 ||
         h5.H5Dread(dataset, type, space.get(), space.get(), H5P_DEFAULT, out.data()) < 0)
       return Error(Code::corrupt, h5_reason(h5));  // closing what is open would forget it
-    note_jumps();
     std::size_t axis = shape.size();
     while (axis > 0 && (begin[axis - 1] += box[axis - 1]) >= shape[axis - 1]) begin[--axis] = 0;
     if (axis == 0) return ok();

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/expansion.h"
-#include "base/resident.h"
 
 namespace opdump::format {
 namespace {
@@ -152,7 +151,7 @@ class Inflater {
   std::size_t fill(std::span<std::byte> output) {
     std::size_t filled = 0;
     while (is_ready_ && filled < output.size()) {
-      constexpr std::size_t kPiece = 4 << 20;  // zlib counts in 32 bits, and pages are given back
+      constexpr std::size_t kPiece = 4 << 20;  // zlib counts in 32 bits
       const std::size_t in = std::min(input_.size(), kPiece), out = std::min(output.size() - filled, kPiece);
       stream_.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(input_.data()));
       stream_.avail_in = static_cast<uInt>(in);
@@ -161,7 +160,6 @@ class Inflater {
       const int result = ::inflate(&stream_, Z_NO_FLUSH);
       input_ = input_.subspan(in - stream_.avail_in);
       filled += out - stream_.avail_out;
-      note_walk(in - stream_.avail_in + out - stream_.avail_out);
       if (result != Z_OK) break;
     }
     return filled;
@@ -189,7 +187,6 @@ Result<> list_npz(std::span<const std::byte> file, const TakeNpzMember& take) {
       OPDUMP_TRY(Entry entry, take_entry(rest));
       if (!entry.member.name.ends_with(kExtension)) continue;
       OPDUMP_CHECK_OK(place_member(file, entry));
-      note_touch(file.data() + entry.member.stored.offset);
       if (is_checked)
         take(entry.member);
       else if (__builtin_add_overflow(unpacked, entry.member.bytes, &unpacked))

@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/resident.h"
 #include "model/tensor_view.h"
 
 namespace opdump::format {
@@ -108,15 +107,12 @@ class ElementWriter {
     std::memcpy(at_, &value, bytes);
     at_ += bytes;
     left_ -= bytes;
-    if (++count_ % kToldElements == 0) note_walk(kToldElements * (bytes + kLongestNumber));
   }
   bool is_exact() const { return left_ == 0 && !is_too_long_; }
 
  private:
-  static constexpr std::uint64_t kToldElements = 1 << 16;
-  static constexpr std::uint64_t kLongestNumber = 10;  // bytes in the message
   std::byte* at_;
-  std::uint64_t left_, count_ = 0;
+  std::uint64_t left_;
   bool is_too_long_ = false;
 };
 

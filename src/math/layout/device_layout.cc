@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "base/resident.h"
 #include "base/worker_pool.h"
 #include "math/layout/box_copy.h"
 #include "math/layout/layout_copy.h"
@@ -159,10 +158,8 @@ Result<> convert_parts(const TensorView& in, Format from, Format to, const Shape
   const std::size_t workers = std::min<std::size_t>(worker_count(threads), parts.count());
   parallel_for(workers, static_cast<unsigned>(workers), [&](std::size_t) {
     std::vector<std::byte> buffer(parts.buffer_bytes());
-    for (std::size_t i; (i = next.fetch_add(1)) < parts.count();) {
+    for (std::size_t i; (i = next.fetch_add(1)) < parts.count();)
       if (!parts.make_part(i, buffer, put)) return;  // put() has no errors
-      note_jumps();
-    }
   });
   return ok();
 }

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/resident.h"
 #include "math/layout/box_copy.h"
 #include "math/layout/transpose.h"
 #include "math/memory_walk.h"
@@ -61,13 +60,12 @@ void copy_planes(const TensorView& view, std::size_t axis, std::size_t skip, con
   }
 }
 
-// A large tensor may be mapped on both sides: in blocks that are near on both, after which pages can be given
-// back.
+// A large tensor may be mapped on both sides: in blocks that are near on both, so that pages are read
+// once.
 void copy_large(std::size_t element_bytes, const CopyBox& box, std::uint64_t bytes, const std::byte* from,
                 std::byte* to) {
   if (bytes <= kBlockBytes) {
-    copy_box(element_bytes, box, from, to, 1);
-    return note_jumps();
+    return copy_box(element_bytes, box, from, to, 1);
   }
   const auto reach = [](const CopyLoop& loop) {
     return loop.extent > 1 ? loop.extent * std::max(std::abs(loop.from), loop.to) : 0;

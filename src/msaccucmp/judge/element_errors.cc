@@ -8,7 +8,6 @@
 #include <queue>
 #include <utility>
 
-#include "base/resident.h"
 #include "math/convert.h"
 
 namespace opdump::msaccucmp {
@@ -242,7 +241,6 @@ void ElementErrors::read(std::uint64_t first, std::span<ElementError> out) const
       if (!std::isinf(relative)) error.relative = relative;
     }
   }
-  note_walk(out.size() * (model::dtype_info(mine_.dtype).bits + model::dtype_info(golden_.dtype).bits) / 8);
 }
 
 std::vector<std::size_t> largest_positions(std::span<const double> values, std::size_t count,

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/resident.h"
 #include "math/convert.h"
 #include "msaccucmp/read/file_times.h"
 
@@ -97,7 +96,6 @@ std::string overflow_of(const DumpedTensor& tensor) {
       if (std::isnan(block[i])) return "NO";  // NumPy's maximum is then NaN, which is not large
       is_large = is_large || std::abs(block[i]) >= kHalfMax;
     }
-    note_walk(n * 2);
   }
   return is_large ? "YES" : "NO";
 }

@@ -11,7 +11,6 @@
 #include "base/concat.h"
 #include "base/file.h"
 #include "base/record_sorter.h"
-#include "base/resident.h"
 #include "base/text.h"
 #include "dump/read/original_names.h"
 #include "format/graphs/fusion_json.h"
@@ -174,7 +173,6 @@ class DumpFolder::Scanner {
     while (!text.empty()) {
       std::string_view line = text.substr(0, text.find('\n'));
       text.remove_prefix(std::min(text.size(), line.size() + 1));
-      note_walk(line.size());
       if (line.ends_with('\r')) line.remove_suffix(1);
       add_mapping(line);
     }

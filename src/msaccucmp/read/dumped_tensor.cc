@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/file.h"
-#include "base/resident.h"
 #include "base/scratch.h"
 #include "format/tensors/dump_data.h"
 #include "format/tensors/dump_names.h"
@@ -234,7 +233,6 @@ class Reader {
     for (std::uint64_t at = 0; at < count; at += kPiece) {
       const std::uint64_t piece = std::min(kPiece, count - at);
       math::convert_to_array(dtype, data + at / 8 * bits, memory.get() + at * wide_bytes, piece);
-      note_walk(piece * (bits / 8 + wide_bytes));
     }
     return TensorData{wide, row_of(count), memory.get(), memory};
   }

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/file.h"
-#include "base/resident.h"
 #include "base/text.h"
 #include "format/tensors/npy.h"
 #include "math/convert.h"
@@ -302,7 +301,6 @@ class SingleOperator {
       else
         math::convert_to_array(data.dtype, in, block.data(), n);
       OPDUMP_CHECK_OK(write_all(fd, std::span(block).first(n * size), path));
-      note_walk(n * size);
     }
     return ok();
   }
