@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/resident.h"
 
 namespace opdump {
 namespace {
@@ -62,6 +63,7 @@ bool tell(const Fd& pipe, std::uint64_t kind, std::string_view bytes) {
 
 [[noreturn]] void run_child(const IsolationLimits& limits, const Fd& pipe,
                             const std::function<Result<>(const IsolatedTell&)>& body) {
+  watch_mappings();
   become_expendable(limits);
   const Result<> result = body([&](std::string_view bytes) { return tell(pipe, kPiece, bytes); });
   const bool sent = result ? tell(pipe, kEnd, {})

@@ -120,6 +120,12 @@ void note_mapping(std::span<const std::byte> mapped, const Fd& fd) {
   if (all.total - mapped.size() < kResidentBytes) all.changed.notify_one();
 }
 
+void watch_mappings() {
+  Mappings& all = mappings();
+  const std::lock_guard lock(all.mutex);
+  if (all.total >= kResidentBytes && !all.is_watched) start_watching(all);
+}
+
 void forget_mapping(std::span<const std::byte> mapped) {
   if (mapped.size() < kLeastMapping) return;
   Mappings& all = mappings();

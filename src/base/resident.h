@@ -25,6 +25,10 @@ inline constexpr std::uint64_t kResidentBytes = 128 << 20;
 void note_mapping(std::span<const std::byte> mapped, const Fd& fd);
 void forget_mapping(std::span<const std::byte> mapped);
 
+// To be called in a child of the process that works on: it has the mappings of its parent, and not its
+// threads.
+void watch_mappings();
+
 // Reads of a large mapping here and there, past it: a page that is touched may bring two megabytes with it,
 // whatever it was told (Linux 6.18).
 class MappingReader {

@@ -7,6 +7,7 @@
 #include "base/content.h"
 #include "base/text.h"
 #include "dump/file_name.h"
+#include "dump/read/file_kind.h"
 #include "dump/read/slot_store.h"
 #include "format/tensors/h5.h"
 #include "format/tensors/npz.h"
@@ -19,8 +20,6 @@ namespace fs = std::filesystem;
 namespace {
 
 using model::DType;
-
-constexpr std::string_view kNpyExtension = ".npy";
 
 void refuse(Slot& slot, const fs::path& path, const std::string& member, std::string reason,
             Problems& problems) {
