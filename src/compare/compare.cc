@@ -149,11 +149,11 @@ bool have_argument_names(const dump::OperatorRun& run) {
 std::string explain_left_out(Fusion fusion) {
   switch (fusion) {
     case Fusion::fused:
-      return "of several operators that were fused only what the last one makes is compared";
+      return "only the outputs of the last of several fused operators are compared";
     case Fusion::part:
-      return "part of an operator that was fused";
+      return "part of a fused operator";
     case Fusion::added:
-      return "put in by the engine";
+      return "added by the engine";
     case Fusion::none:
       break;
   }
