@@ -74,7 +74,7 @@ TEST_F(LoadPlan, WhatCannotBeRead) {
   EXPECT_THAT(broken.error().message(), HasSubstr("b.json:2:27: not JSON"));
   const auto other = load_plan(write("o.json", "{\"common_dump_setting\": {}}"), "", make_options(false));
   ASSERT_FALSE(other);
-  EXPECT_THAT(other.error().message(), HasSubstr("o.json:1:1: no configuration we know"));
+  EXPECT_THAT(other.error().message(), HasSubstr("o.json:1:1: not a known configuration"));
   EXPECT_THAT(other.error().message(), HasSubstr("is \"common_dump_setting\" a misspelling?"));
 }
 

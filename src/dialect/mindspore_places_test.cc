@@ -48,8 +48,8 @@ TEST(MindsporePositions, OfWhatIsMissing) {
   ASSERT_FALSE(key);
   EXPECT_EQ(
       key.error().message(),
-      "f.json:2:1: dump_mode not found in common_dump_settings, which requires it; is \"dump_mod\" meant "
-      "to be it?");
+      "f.json:2:1: dump_mode not found in common_dump_settings, which requires it; is \"dump_mod\" a "
+      "misspelling?");
   for (const char* text : {"{\"common_dump_settings\": 5}", "{\"common_dump_settings\": []}"}) {
     const auto other = compile(text, make_options(true));
     ASSERT_FALSE(other);
