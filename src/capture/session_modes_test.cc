@@ -258,7 +258,7 @@ TEST_F(SessionModesTest, AnOverflowHasItsRecord) {
     run(*session, define(*session, "bad"), {one.operand(0)}, {infinite.operand(0)});
     ASSERT_TRUE(session->close());
     const dump::DumpSet set = read();
-    const std::vector<dump::Overflow> overflows = dump::overflows(set);
+    const std::vector<dump::Overflow>& overflows = set.overflows();
     ASSERT_THAT(overflows, SizeIs(1));
     ASSERT_THAT(set.runs(), SizeIs(1));
     EXPECT_EQ(overflows[0].task, set.runs()[0].task);

@@ -46,10 +46,9 @@ TEST(MindsporePositions, OfWhatIsMissing) {
   EXPECT_THAT(typo.error().message(), HasSubstr("is \"common_dump_setings\" a misspelling?"));
   const auto key = compile("{\"common_dump_settings\": {\n\"dump_mod\": 0}}", make_options(false));
   ASSERT_FALSE(key);
-  EXPECT_EQ(
-      key.error().message(),
-      "f.json:2:1: dump_mode not found in common_dump_settings, which requires it; is \"dump_mod\" a "
-      "misspelling?");
+  EXPECT_EQ(key.error().message(),
+            "f.json:2:1: dump_mode not found in common_dump_settings, which requires it; is \"dump_mod\" a "
+            "misspelling?");
   for (const char* text : {"{\"common_dump_settings\": 5}", "{\"common_dump_settings\": []}"}) {
     const auto other = compile(text, make_options(true));
     ASSERT_FALSE(other);
