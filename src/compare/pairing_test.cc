@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
 #include "dump/read/summary_test.h"
 
 namespace opdump::compare {
