@@ -45,7 +45,7 @@ void check_parts(const ModelFile& model) {
   const auto all = [](std::string_view) { return true; };
   const auto some = [](std::string_view name) { return name.size() % 4 != 0; };
   std::size_t end = 0;
-  for (const Part& part : cut_into_parts(model, 8, sizes, all, some)) {
+  for (const ModelPart& part : cut_into_parts(model, 8, sizes, all, some)) {
     if (part.first != end || part.end <= part.first) std::abort();
     end = part.end;
     std::vector<Feed> feeds;

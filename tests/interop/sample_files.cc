@@ -137,7 +137,7 @@ Result<> write_calls(const std::filesystem::path& root) {
   dump::ModelTreeOptions options;
   options.root = root;
   options.net_name = "Net";
-  options.file_format = dump::FileFormat::bin;
+  options.is_bin = true;
   options.time_directory = dump::format_local_time(1733905446000000);
   OPDUMP_TRY(auto tree, dump::open_model_tree(options));
   OPDUMP_CHECK_OK(tree->begin_step(3, true, {}));
@@ -145,7 +145,7 @@ Result<> write_calls(const std::filesystem::path& root) {
       .type = "Add", .name = "Default/x.y/Add-op0", .graph_id = 1, .stream = 2, .source_file = {}, .task = 5};
   const dump::SlotAddress address{.op = &op, .graph_id = 1, .step = 3, .timestamp_us = 1733905446819790};
   std::vector<std::vector<std::byte>> memory;
-  std::vector<dump::Layout::Member> members;
+  std::vector<dump::SchemeWriter::Member> members;
   for (int number = 1; number < model::kDTypeCount; ++number) {
     const auto dtype = static_cast<DType>(number);
     memory.push_back(elements(dtype));
@@ -196,10 +196,8 @@ Result<> list(const std::filesystem::path& root) {
       print(tensor);
     }
   }
-  OPDUMP_CHECK_OK(set.visit_overflows([](const dump::Overflow& overflow) {
+  for (const dump::Overflow& overflow : set.overflows())
     std::printf("overflow of task %llu\n", static_cast<unsigned long long>(overflow.task));
-    return ok();
-  }));
   for (const dump::Problem& problem : set.problems()) std::printf("problem: %s\n", problem.what.c_str());
   return ok();
 }
