@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "bridge.h"
 #include "dumper.h"
 
 namespace opdump::torch_adapter {
