@@ -65,7 +65,7 @@ def test_mistakes_are_python_errors(dumps, tmp_path):
     for argument in ({"rtol": -1}, {"atol": float("nan")}, {"threads": -1}):
         with pytest.raises(ValueError, match=f"{next(iter(argument))} is"):
             opdump.compare(dump, dump, **argument)
-    with pytest.raises(ValueError, match="configuration:1:1: no configuration we know.*; this is an empty object"):
+    with pytest.raises(ValueError, match="configuration:1:1: not a known configuration.*; this is an empty object"):
         opdump.plan({})
     with pytest.raises(TypeError, match="must be the path of a configuration or a dict, not int"):
         opdump.plan(5)
@@ -79,7 +79,7 @@ def test_finding(dumps):
     assert {op.type for op in dump.find(type="addmm", step=1)} == {"addmm"}
     assert all("Gradients" in op.name for op in dump.find("Gradients"))
     assert dump.find("nothing") == []
-    with pytest.raises(KeyError, match="nothing is no operator of"):
+    with pytest.raises(KeyError, match="nothing is not an operator of"):
         dump["nothing"]
 
 
