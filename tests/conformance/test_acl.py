@@ -227,7 +227,7 @@ def test_the_watcher_names_who_overwrote(acl, dump_data):
         d = a * 3
         """, dump_scene="watcher", dump_list=[{"layer": ["Default/mul-op0", "Default/mul-op1"],
                                                "watcher_nodes": ["Default/add-op0"]}])
-    assert "add-op0 was overwritten while Default/mul-op0 ran, which did not say" in dump.err
+    assert "add-op0 was overwritten while Default/mul-op0 ran, which had not declared the write" in dump.err
     assert "add-op0 was written to by Default/add_-op0, which had declared the write" in dump.err
     assert len(dump.status["warnings"]) == 2
     outputs = {path.name.split(".")[1]: decode(dump_data, path)[1]["output.0"].tolist() for path in acl.files()}
