@@ -172,7 +172,7 @@ index = c.c_size_t()
 call("aclmdlGetInputIndexByName", model.desc, "ascend_mbatch_shape_data", c.byref(index))
 assert index.value == 1
 x = np.array([[1, 0, 2], [0, 3, 4]], "f4")
-assert "nobody set" in model.execute(x, outputs=[1000], code=100017)
+assert "not set" in model.execute(x, outputs=[1000], code=100017)
 def told(dataset):
     dims = Dims(count=2)
     dims.dims[0], dims.dims[1] = 2, 3

@@ -191,7 +191,7 @@ def hostile(models, tmp_path):
         model.graph.initializer[0].external_data[0].value = place
         yield f"outside_{place.replace('/', '_')}", model.SerializeToString(), "outside of the model's folder"
     for key, entry, value, said in (("missing", "location", "nowhere", "No such file"), ("behind", "offset", "99999", "beside.weights has 4920 bytes; "),
-                                    ("overflow", "offset", str(2**64 - 4), "its place in another file is"), ("word", "offset", "x", "its position in another file is 'x'")):
+                                    ("overflow", "offset", str(2**64 - 4), "its position in another file is"), ("word", "offset", "x", "its position in another file is 'x'")):
         model = onnx.load(str(models / "beside.onnx"), load_external_data=False)
         data = [data for data in model.graph.initializer[0].external_data if data.key == entry]
         data[0].value = value
