@@ -116,8 +116,10 @@ std::vector<std::uint32_t> Runs::undumped_of(const Execution& execution) const {
     if (step >= undumped_[i].step) found.push_back(i);
   const auto place = [&](std::uint32_t i) { return store_.place(undumped_[i].slot); };
   std::ranges::sort(found, {}, [&](std::uint32_t i) { return std::pair(place(i), i); });
-  const auto rest = std::ranges::unique(found, {}, place);  // what was added first stays
-  found.erase(rest.begin(), rest.end());
+  // What was added first stays. Not std::ranges::unique, which clang 14 cannot compile with GCC's library.
+  found.erase(std::unique(found.begin(), found.end(),
+                          [&](std::uint32_t a, std::uint32_t b) { return place(a) == place(b); }),
+              found.end());
   std::ranges::reverse(found);
   return found;
 }

@@ -10,6 +10,7 @@
 #include "group/group.h"
 #include "msaccucmp/log.h"
 #include "msaccucmp/paths.h"
+#include "msaccucmp/verbs/argparse.h"
 #include "msaccucmp/verbs/help.h"
 #include "terminal/output.h"
 
