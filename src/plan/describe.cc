@@ -1,8 +1,10 @@
 // Prints a plan as text (describe) and as JSON (describe_json).
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/text.h"
 #include "plan/dump_plan.h"
 
 namespace opdump::plan {
@@ -16,6 +18,7 @@ constexpr std::string_view kFormatNames[] = {"npy", "bin"};
 constexpr std::string_view kPlaceNames[] = {"host", "device"};
 constexpr std::string_view kPrecisionNames[] = {"high", "low"};
 constexpr std::string_view kRuleNames[] = {"regex", "regex search", "name", "type"};
+constexpr std::string_view kFilterNames[] = {"ops", "module"};
 constexpr std::string_view kSchemeNames[] = {"rank_tree", "model_tree", "time_tree", "acl_tree"};
 
 // A long list of rules is not read by anybody.
@@ -95,6 +98,17 @@ void add_operators(Lines& lines, const DumpPlan& plan) {
     lines.add(what, std::string(name_of(kRuleNames, rules[i].kind)) + " " + rules[i].text);
   if (rules.size() > kRulesShown)
     lines.add("", "and " + std::to_string(rules.size() - kRulesShown) + " more");
+  constexpr std::array<std::string_view, 2> kMeanings{"only types that match ", "only modules that match "};
+  for (const auto& filter : plan.operators.filters())
+    lines.add(std::exchange(what, ""),
+              std::string(kMeanings[static_cast<std::size_t>(filter.kind)]) + filter.text);
+}
+
+void add_budget(Lines& lines, const DumpPlan& plan) {
+  if (plan.budget_bytes == kFreeSpace)
+    lines.add("budget", "what the disk has free, less 5 %");
+  else if (plan.budget_bytes)
+    lines.add("budget", format_bytes(*plan.budget_bytes));
 }
 
 std::string join_devices(const DumpPlan& plan) {
@@ -216,6 +230,8 @@ nlohmann::ordered_json rules_json(const DumpPlan& plan) {
   auto rules = nlohmann::ordered_json::array();
   for (const auto& rule : plan.operators.rules())
     rules.push_back({{"kind", name_of(kRuleNames, rule.kind)}, {"text", rule.text}});
+  for (const auto& filter : plan.operators.filters())
+    rules.push_back({{"kind", name_of(kFilterNames, filter.kind)}, {"text", filter.text}});
   return rules;
 }
 
@@ -234,6 +250,7 @@ std::string describe(const DumpPlan& plan) {
                 (plan.initial_step == 0 ? "" : ", counted from " + std::to_string(plan.initial_step)));
   plan.scheme == SchemeKind::acl_tree ? add_models(lines, plan) : add_operators(lines, plan);
   lines.add("devices", join_devices(plan));
+  add_budget(lines, plan);
   add_files(lines, plan);
   return lines.take();
 }
@@ -258,6 +275,10 @@ std::string describe_json(const DumpPlan& plan) {
   auto& statistics = json["statistics"] = nlohmann::ordered_json::array();
   for (const Statistic statistic : plan.statistics)
     statistics.push_back(statistic_table()[static_cast<std::size_t>(statistic)].name);
+  if (plan.budget_bytes == kFreeSpace)
+    json["budget"] = "free";
+  else if (plan.budget_bytes)
+    json["budget"] = *plan.budget_bytes;
   json["statistics_place"] = name_of(kPlaceNames, plan.statistics_processor);
   json["statistics_precision"] = name_of(kPrecisionNames, plan.statistics_precision);
   json["sample_count"] = plan.sample_count;

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,6 +64,9 @@ enum class Level : std::uint8_t { all, models, single_operators };
 // The records of operators that overflowed, cann.md 3.5.
 enum class OverflowRecord : std::uint8_t { old_devices, new_devices };
 
+// DumpPlan::budget_bytes: as much as the disk has free.
+inline constexpr std::uint64_t kFreeSpace = std::numeric_limits<std::uint64_t>::max();
+
 struct DumpPlan {
   bool is_empty = false;  // the configuration is valid and requests nothing: no session
   Content content = Content::tensor;
@@ -91,6 +96,7 @@ struct DumpPlan {
   bool class_name_dtypes = false;  // file names say "Float32" rather than "float32"
   bool synchronous = true;         // e2e enable: only reported; no effect here
   std::uint64_t initial_step = 0;
+  std::optional<std::uint64_t> budget_bytes;  // the most that is written (dump/write/budget.h)
   SchemeKind scheme = SchemeKind::rank_tree;
   FileFormat file_format = FileFormat::npy;
   std::filesystem::path root;  // absolute

@@ -4,11 +4,10 @@
 #include <iterator>
 
 #include "base/text.h"
+#include "plan/nearest.h"
 
 namespace opdump::plan {
 namespace {
-
-constexpr std::size_t kHints = 3;
 
 bool holds(const std::vector<std::string>& list, std::string_view name) {
   return std::ranges::find(list, name) != list.end();
@@ -32,11 +31,6 @@ void add_slots(const std::vector<Exclusion>& exclusions, std::string_view name,
     if (exclusion.name == name)
       std::ranges::copy_if(exclusion.slots, std::back_inserter(slots),
                            [&](SlotPosition slot) { return std::ranges::find(slots, slot) == slots.end(); });
-}
-
-std::string nearest(std::string_view word, std::span<const std::string_view> names) {
-  const auto similar = find_similar(word, names, kHints);
-  return similar.empty() ? "" : "; nearest: " + join_or(similar);
 }
 
 }  // namespace

@@ -8,12 +8,16 @@
 #include <utility>
 
 #include "base/text.h"
+#include "plan/nearest.h"
 
 namespace opdump::plan {
 namespace {
 
 // Enough for any pattern a person writes; a pattern that needs more is refused when it is compiled.
 constexpr std::int64_t kRegexMemoryBytes = 4 << 20;
+
+// How the expression of a filter for modules is applied to the path of a module.
+constexpr std::string_view kPartsBegin = "(?:^|\\.)(?:", kPartsEnd = ")(?:\\.|$)";
 
 // RE2 names the part of the pattern it stumbled over; people want to know where that is.
 Error regex_error(const std::string& text, const RE2& regex) {
@@ -27,6 +31,23 @@ Error regex_error(const std::string& text, const RE2& regex) {
   return {Code::config, std::move(message)};
 }
 
+Result<std::unique_ptr<RE2>> compile(const std::string& text, bool case_sensitive) {
+  RE2::Options options(RE2::Quiet);
+  options.set_max_mem(kRegexMemoryBytes);
+  options.set_case_sensitive(case_sensitive);
+  auto pattern = std::make_unique<RE2>(text, options);
+  if (!pattern->ok()) return regex_error(text, *pattern);
+  return pattern;
+}
+
+bool finds(std::string_view text, const RE2& pattern) {
+  return RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), pattern);
+}
+
+bool fills(std::string_view text, const RE2& pattern) {
+  return RE2::FullMatch(re2::StringPiece(text.data(), text.size()), pattern);
+}
+
 }  // namespace
 
 struct OpSelector::State {
@@ -36,14 +57,23 @@ struct OpSelector::State {
     std::size_t rule;
 
     bool matches(std::string_view name) const {
-      const re2::StringPiece text(name.data(), name.size());
-      return whole ? RE2::FullMatch(text, *pattern) : RE2::PartialMatch(text, *pattern);
+      return whole ? fills(name, *pattern) : finds(name, *pattern);
     }
   };
   struct Type {
     std::string lower_text;
     std::size_t rule;
   };
+  struct Narrowing {
+    Filter filter;
+    std::unique_ptr<RE2> pattern;
+
+    bool matches(std::string_view name) const {
+      if (filter.kind == FilterKind::module) return finds(module_path(name), *pattern);
+      return finds(base_name(name), *pattern) || fills(name, *pattern);
+    }
+  };
+  std::vector<Narrowing> filters;
   std::vector<Rule> rules;
   std::vector<Regex> regexes;
   std::unordered_map<std::string, std::size_t> names;
@@ -52,6 +82,29 @@ struct OpSelector::State {
   bool hit(std::size_t rule) {
     ++rules[rule].matches;
     return true;
+  }
+
+  // Counts for each filter, though another one excludes the operator.
+  bool passes_filters(std::string_view name) {
+    bool passes = true;
+    for (Narrowing& narrowing : filters) {
+      const bool matches = narrowing.matches(name);
+      narrowing.filter.matches += matches;
+      passes = passes && matches;
+    }
+    return passes;
+  }
+
+  bool follows_rules(std::string_view name) {
+    if (rules.empty()) return true;
+    for (const Regex& regex : regexes)
+      if (regex.matches(name)) return hit(regex.rule);
+    if (const auto found = names.find(std::string(name)); found != names.end()) return hit(found->second);
+    if (types.empty()) return false;
+    const std::string base = to_lower(base_name(name));
+    for (const auto& [lower_text, rule] : types)
+      if (base.find(lower_text) != std::string::npos) return hit(rule);
+    return false;
   }
 };
 
@@ -67,10 +120,7 @@ Result<> OpSelector::add(RuleKind kind, std::string text) {
     case RuleKind::regex_search: {
       if (state_->regexes.size() == kMaxRegexes)
         return Error(Code::config, "more than " + std::to_string(kMaxRegexes) + " regular expressions");
-      RE2::Options options(RE2::Quiet);
-      options.set_max_mem(kRegexMemoryBytes);
-      auto pattern = std::make_unique<RE2>(text, options);
-      if (!pattern->ok()) return regex_error(text, *pattern);
+      OPDUMP_TRY(auto pattern, compile(text, true));
       state_->regexes.push_back({std::move(pattern), kind == RuleKind::regex, rule});
       break;
     }
@@ -85,26 +135,36 @@ Result<> OpSelector::add(RuleKind kind, std::string text) {
   return ok();
 }
 
+Result<> OpSelector::narrow(FilterKind kind, std::string text) {
+  if (text.empty()) return Error(Code::config, "the regular expression is empty");
+  OPDUMP_TRY(auto pattern, compile(text, kind == FilterKind::module));
+  if (kind == FilterKind::module) {
+    OPDUMP_TRY(pattern, compile(std::string(kPartsBegin) + text + std::string(kPartsEnd), true));
+  }
+  state_->filters.push_back({{kind, std::move(text), 0}, std::move(pattern)});
+  return ok();
+}
+
 bool OpSelector::wants(std::string_view name) {
-  if (selects_all()) return true;
-  for (const State::Regex& regex : state_->regexes)
-    if (regex.matches(name)) return state_->hit(regex.rule);
-  if (const auto found = state_->names.find(std::string(name)); found != state_->names.end())
-    return state_->hit(found->second);
-  if (state_->types.empty()) return false;
-  const std::string base = to_lower(base_name(name));
-  for (const auto& [lower_text, rule] : state_->types)
-    if (base.find(lower_text) != std::string::npos) return state_->hit(rule);
-  return false;
+  const bool passes = state_->passes_filters(name);
+  return passes && state_->follows_rules(name);
 }
 
 bool OpSelector::matches_regex(std::string_view name) const {
-  return std::ranges::any_of(state_->regexes, [&](const State::Regex& regex) { return regex.matches(name); });
+  const auto matches = [&](const auto& pattern) { return pattern.matches(name); };
+  if (std::ranges::any_of(state_->regexes, matches)) return true;
+  return !state_->filters.empty() && std::ranges::all_of(state_->filters, matches);
 }
 
-bool OpSelector::selects_all() const { return state_->rules.empty(); }
+bool OpSelector::selects_all() const { return state_->rules.empty() && state_->filters.empty(); }
 
 std::vector<OpSelector::Rule> OpSelector::rules() const { return state_->rules; }
+
+std::vector<OpSelector::Filter> OpSelector::filters() const {
+  std::vector<Filter> filters;
+  for (const State::Narrowing& narrowing : state_->filters) filters.push_back(narrowing.filter);
+  return filters;
+}
 
 std::string_view base_name(std::string_view name) {
   const std::size_t slash = name.rfind('/');
@@ -114,21 +174,59 @@ std::string_view base_name(std::string_view name) {
   return name.substr(begin, end - begin);
 }
 
+std::string module_path(std::string_view name) {
+  constexpr std::string_view kGradients = "Gradients/", kRoot = "Default/";
+  if (name.starts_with(kGradients)) name.remove_prefix(kGradients.size());
+  if (name.starts_with(kRoot)) name.remove_prefix(kRoot.size());
+  std::string path;
+  for (std::size_t slash; (slash = name.find('/')) != std::string_view::npos; name.remove_prefix(slash + 1)) {
+    const std::string_view part = name.substr(0, slash);
+    path.append(path.empty() ? "" : ".").append(part.substr(0, part.rfind('-')));
+  }
+  return path;
+}
+
+namespace {
+
+// On the filters of a selector.
+void describe_unmatched_filters(const OpSelector& selector, std::span<const std::string_view> names,
+                                std::span<const std::string_view> types,
+                                std::vector<std::string>& sentences) {
+  bool each_matched = true;
+  std::string all;
+  for (const OpSelector::Filter& filter : selector.filters()) {
+    const bool is_module = filter.kind == FilterKind::module;
+    const std::string what = (is_module ? "module '" : "ops '") + filter.text + "'";
+    all.append(all.empty() ? "" : " and ").append(what);
+    if (filter.matches > 0) continue;
+    each_matched = false;
+    std::set<std::string> paths;
+    for (const std::string_view name : names)
+      if (is_module) paths.insert(module_path(name));
+    const std::vector<std::string_view> modules(paths.begin(), paths.end());
+    sentences.push_back("no operator matched " + what + nearest(filter.text, is_module ? modules : types));
+  }
+  if (each_matched && !names.empty() &&
+      std::ranges::none_of(names, [&](std::string_view name) { return selector.matches_regex(name); }))
+    sentences.push_back("no operator matched " + all + " together");
+}
+
+}  // namespace
+
 std::vector<std::string> describe_unmatched(const OpSelector& selector,
                                             std::span<const std::string_view> names) {
-  constexpr std::size_t kHints = 3;
   std::set<std::string_view> types;
   for (const std::string_view name : names) types.insert(base_name(name));
   const std::vector<std::string_view> type_list(types.begin(), types.end());
   std::vector<std::string> sentences;
   for (const OpSelector::Rule& rule : selector.rules()) {
     if (rule.matches > 0) continue;
-    std::vector<std::string_view> similar;
-    if (rule.kind == RuleKind::type) similar = find_similar(rule.text, type_list, kHints);
-    if (rule.kind == RuleKind::name) similar = find_similar(rule.text, names, kHints);
-    sentences.push_back("no operator matched '" + rule.text + "' of the kernels list" +
-                        (similar.empty() ? "" : "; nearest: " + join_or(similar)));
+    const std::string hint = rule.kind == RuleKind::type   ? nearest(rule.text, type_list)
+                             : rule.kind == RuleKind::name ? nearest(rule.text, names)
+                                                           : "";
+    sentences.push_back("no operator matched '" + rule.text + "' of the kernels list" + hint);
   }
+  if (!selector.filters().empty()) describe_unmatched_filters(selector, names, type_list, sentences);
   return sentences;
 }
 

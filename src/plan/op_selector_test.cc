@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
+
 namespace opdump::plan {
 namespace {
 
@@ -112,6 +114,80 @@ TEST(OpSelector, SurvivesAMove) {
   moved = std::move(selector);
   EXPECT_TRUE(moved.wants("Default/Add-op0"));
   EXPECT_FALSE(moved.wants("Default/Mul-op0"));
+}
+
+TEST(ModulePath, IsWrittenAsInTorch) {
+  EXPECT_EQ(module_path("Default/layers-Sequential/3-Linear/addmm-op0"), "layers.3");
+  EXPECT_EQ(module_path("Gradients/Default/a-b-Linear/addmm_backward-op0"), "a-b");
+  EXPECT_EQ(module_path("Default/MSELoss/mse_loss-op0"), "MSELoss");
+  EXPECT_EQ(module_path("Default/relu-op0"), "");
+  EXPECT_EQ(module_path("relu"), "");
+}
+
+TEST(OpSelector, OpsMatchAPartOfTheTypeOrTheWholeName) {
+  OpSelector selector;
+  ASSERT_TRUE(selector.narrow(FilterKind::ops, "Conv|^add$|Default/fc-Linear/t-op1"));
+  EXPECT_FALSE(selector.selects_all());
+  EXPECT_TRUE(selector.wants("Default/a-Conv2d/convolution-op0"));
+  EXPECT_TRUE(selector.wants("Gradients/Default/a-Conv2d/convolution_backward-op0"));
+  EXPECT_FALSE(selector.wants("Default/conv-Block/relu-op0"));
+  EXPECT_TRUE(selector.wants("Default/add-op0"));
+  EXPECT_FALSE(selector.wants("Default/add_-op0"));
+  EXPECT_TRUE(selector.wants("Default/fc-Linear/t-op1"));
+  EXPECT_FALSE(selector.wants("Default/fc-Linear/t-op10"));
+}
+
+TEST(OpSelector, ModuleMatchesWholePartsOfThePath) {
+  const auto selects = [](const char* pattern, const char* path) {
+    OpSelector selector;
+    EXPECT_TRUE(selector.narrow(FilterKind::module, pattern)) << pattern;
+    std::string name = "Default/";
+    for (const std::string_view part : split(path, '.')) name.append(part).append("-Class/");
+    return selector.wants(name + "relu-op0");
+  };
+  for (const char* path : {"layers.3", "layers.3.attention", "model.layers.3", "model.layers.3.fc"})
+    EXPECT_TRUE(selects("layers.3", path)) << path;
+  for (const char* path : {"layers", "layers.30", "layers.2", "mylayers.3"})
+    EXPECT_FALSE(selects("layers.3", path)) << path;
+  EXPECT_TRUE(selects("layers\\.[0-2]|head", "layers.1"));
+  EXPECT_TRUE(selects("layers\\.[0-2]|head", "head"));
+  EXPECT_FALSE(selects("^layers", "model.layers.3"));
+  EXPECT_TRUE(selects("layers.3$", "model.layers.3"));
+  EXPECT_FALSE(selects("layers.3$", "layers.3.fc"));
+  EXPECT_FALSE(selects("Layers.3", "layers.3"));
+  OpSelector outside;
+  ASSERT_TRUE(outside.narrow(FilterKind::module, "layers"));
+  EXPECT_FALSE(outside.wants("Default/relu-op0"));
+}
+
+TEST(OpSelector, FiltersNarrowTheRules) {
+  OpSelector selector;
+  ASSERT_TRUE(selector.add(RuleKind::type, "conv"));
+  ASSERT_TRUE(selector.narrow(FilterKind::module, "a"));
+  EXPECT_TRUE(selector.wants("Default/a-Block/conv2d-op0"));
+  EXPECT_FALSE(selector.wants("Default/a-Block/relu-op0"));
+  EXPECT_FALSE(selector.wants("Default/b-Block/conv2d-op0"));
+  EXPECT_FALSE(selector.narrow(FilterKind::ops, ""));
+  EXPECT_FALSE(selector.narrow(FilterKind::ops, "a("));
+  EXPECT_EQ(selector.filters().size(), 1u);
+}
+
+TEST(DescribeUnmatched, NamesTheFilterThatFoundNothing) {
+  const std::vector<std::string_view> names{"Default/layers-Sequential/3-Linear/addmm-op0",
+                                            "Default/head-Linear/softmax-op0"};
+  const auto unmatched = [&](const char* ops, const char* module) {
+    OpSelector selector;
+    EXPECT_TRUE(selector.narrow(FilterKind::ops, ops) && selector.narrow(FilterKind::module, module));
+    for (const std::string_view name : names) selector.wants(name);
+    return describe_unmatched(selector, names);
+  };
+  using testing::ElementsAre;
+  EXPECT_TRUE(unmatched("addmm", "layers").empty());
+  EXPECT_THAT(unmatched("adm", "layers"), ElementsAre("no operator matched ops 'adm'; nearest: addmm"));
+  EXPECT_THAT(unmatched("addmm", "layer.3"),
+              ElementsAre("no operator matched module 'layer.3'; nearest: layers.3"));
+  EXPECT_THAT(unmatched("softmax", "layers"),
+              ElementsAre("no operator matched ops 'softmax' and module 'layers' together"));
 }
 
 TEST(OpSelector, RegexHitsAreTold) {

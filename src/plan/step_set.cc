@@ -24,6 +24,18 @@ bool StepSet::contains(std::uint64_t step) const {
   return range != ranges_.end() && range->first <= step;
 }
 
+std::uint64_t StepSet::count_after(std::uint64_t step) const {
+  if (all_) return UINT64_MAX;
+  std::uint64_t count = 0;
+  for (const auto& [first, last] : ranges_) {
+    if (last <= step) continue;
+    const std::uint64_t more = last - std::max(first, step + 1);
+    if (count >= UINT64_MAX - 1 - more) return UINT64_MAX;
+    count += more + 1;
+  }
+  return count;
+}
+
 std::string StepSet::format() const {
   if (all_) return "all";
   if (ranges_.empty()) return "none";

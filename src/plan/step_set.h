@@ -21,6 +21,9 @@ class StepSet {
   bool contains(std::uint64_t step) const;
   bool is_all() const { return all_; }
 
+  // How many steps of the set come after `step`; UINT64_MAX for every step.
+  std::uint64_t count_after(std::uint64_t step) const;
+
   // "all", "none" or "0|5-8", merged and sorted.
   std::string format() const;
 

@@ -36,6 +36,19 @@ TEST(StepSet, LargestNumber) {
   EXPECT_EQ(set.format(), "3-18446744073709551615");
 }
 
+TEST(StepSet, CountsTheStepsAfterOne) {
+  StepSet set = StepSet::none();
+  set.add(0, 0);
+  set.add(10, 20);
+  EXPECT_EQ(set.count_after(0), 11u);
+  EXPECT_EQ(set.count_after(5), 11u);
+  EXPECT_EQ(set.count_after(10), 10u);
+  EXPECT_EQ(set.count_after(20), 0u);
+  set.add(0, UINT64_MAX);
+  EXPECT_EQ(set.count_after(UINT64_MAX), 0u);
+  EXPECT_EQ(StepSet::all().count_after(7), UINT64_MAX);
+}
+
 TEST(StepSet, AgreesWithASetOfNumbers) {
   std::uint64_t seed = 1;
   const auto next = [&] {
