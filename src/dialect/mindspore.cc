@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "dialect/mindspore_compiler.h"
+#include "dialect/opdump_settings.h"
 
 namespace opdump::dialect {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 constexpr std::string_view kCommon = "common_dump_settings";
 constexpr std::string_view kE2e = "e2e_dump_settings";
 constexpr std::string_view kAsync = "async_dump_settings";
-constexpr std::array kSections{kCommon, kE2e, kAsync};
+constexpr std::array kSections{kCommon, kE2e, kAsync, kOpdumpSettings};
 constexpr std::string_view kAsyncHint =
     "async_dump_settings is of MindSpore before 1.3 and is ignored: without e2e_dump_settings a dump is "
     "asynchronous, and op_debug_mode belongs in common_dump_settings";
@@ -24,7 +25,8 @@ constexpr std::array<std::string_view, 13> kCommonKeys{
 constexpr std::array<std::string_view, 7> kE2eKeys{
     "enable",      "trans_flag", "save_kernel_args", "stat_calc_mode", "device_stat_precision_mode",
     "sample_mode", "sample_num"};
-constexpr std::array kMindSporeKeyPlaces{KeyPlace{kCommon, kCommonKeys}, KeyPlace{kE2e, kE2eKeys}};
+constexpr std::array kMindSporeKeyPlaces{KeyPlace{kCommon, kCommonKeys}, KeyPlace{kE2e, kE2eKeys},
+                                         KeyPlace{kOpdumpSettings, kOpdumpKeys}};
 constexpr std::array<std::string_view, 2> kPlaces{"host", "device"};
 constexpr std::array<std::string_view, 2> kPrecisions{"high", "low"};
 // In the order in which the original looks for them.
@@ -104,6 +106,7 @@ Result<plan::DumpPlan> MindsporeCompiler::compile() {
   settle_place();
   OPDUMP_CHECK_OK(read_statistics());
   settle_mode();
+  OPDUMP_CHECK_OK(read_opdump_settings(document_, plan_));
   if (nothing_) plan_.steps = plan::StepSet::none();
   plan_.warnings = warnings_.take();
   return std::move(plan_);
@@ -119,6 +122,8 @@ void MindsporeCompiler::warn_unknown_keys() {
   dialect::warn_unknown_keys(document_.root(), "", kSections, kMindSporeKeyPlaces, warnings_);
   common_.warn_unknown(kCommonKeys, kMindSporeKeyPlaces, warnings_);
   e2e_.warn_unknown(kE2eKeys, kMindSporeKeyPlaces, warnings_);
+  JsonSection(document_, std::string(kOpdumpSettings))
+      .warn_unknown(kOpdumpKeys, kMindSporeKeyPlaces, warnings_);
 }
 
 Result<> MindsporeCompiler::read_e2e() {

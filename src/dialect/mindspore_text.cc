@@ -54,9 +54,13 @@ std::optional<std::string> lookup(std::string_view name, const Options& options)
   return options.environment ? options.environment(name) : std::nullopt;
 }
 
-// `text` begins with '$'. Appends the variable's value to `out` and returns how many characters were read; a
-// '$' before anything else stands for itself.
+// `text` begins with '$'. Appends the variable's value to `out` and returns how many characters were read.
+// "$$" is one '$'; a '$' before anything else stands for itself.
 Result<std::size_t> expand_variable(std::string_view text, const Options& options, std::string& out) {
+  if (text.starts_with("$$")) {
+    out += '$';
+    return std::size_t{2};
+  }
   const bool braced = text.starts_with("${");
   const std::size_t begin = braced ? 2 : 1;
   std::size_t end = begin;

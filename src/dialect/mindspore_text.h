@@ -23,8 +23,8 @@ Result<plan::StepSet> parse_iteration(std::string_view text, bool strict,
                                       std::vector<std::string>& never_matching);
 
 // The directory that `text` names. Strict: letters, digits, '-', '_', '/', and absolute. Otherwise "~/",
-// "$NAME" and "${NAME}" are replaced, everything but control characters is allowed, and a relative path
-// starts at the current directory.
+// "$NAME" and "${NAME}" are replaced, "$$" is a '$', everything but control characters is allowed, and a
+// relative path starts at the current directory.
 Result<std::filesystem::path> parse_path(std::string_view text, const Options& options);
 
 // What is allowed: letters, digits, '-' and '_', at least one.

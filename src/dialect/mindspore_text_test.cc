@@ -119,6 +119,7 @@ TEST_F(Path, HomeAndVariables) {
   EXPECT_EQ(resolve("$HOME/x"), "/home/me/x");
   EXPECT_EQ(resolve("/d/${RUN_1}x/$RUN_1-y"), "/d/r1x/r1-y");
   EXPECT_EQ(resolve("/a$/$-b"), "/a$/$-b");
+  EXPECT_EQ(resolve("/a$$HOME/$$"), "/a$HOME/$");
   EXPECT_EQ(resolve("/a~b"), "/a~b");
   EXPECT_THAT(resolve("~you/x"), HasSubstr("only \"~/\""));
   EXPECT_THAT(resolve("$NOPE/x"), HasSubstr("variable NOPE is not set"));

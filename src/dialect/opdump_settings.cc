@@ -1,0 +1,44 @@
+#include "dialect/opdump_settings.h"
+
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+#include "dialect/json_section.h"
+
+namespace opdump::dialect {
+namespace {
+
+constexpr std::string_view kBudgetForm = R"(should be a size such as "512M" or "20G", or "free")";
+
+}  // namespace
+
+Result<std::uint64_t> parse_budget(std::string_view text) {
+  if (text == "free") return plan::kFreeSpace;
+  const auto bytes = parse_bytes(text);
+  if (!bytes || *bytes == 0) return Error(Code::config, std::string(kBudgetForm));
+  return *bytes;
+}
+
+Result<> read_opdump_settings(const JsonDocument& document, plan::DumpPlan& plan) {
+  const JsonSection section(document, std::string(kOpdumpSettings));
+  if (!section.present()) return ok();
+  if (!section.is_object())
+    return document.error("/" + std::string(kOpdumpSettings),
+                          std::string(kOpdumpSettings) + " should be an object");
+  for (const auto kind : {plan::FilterKind::ops, plan::FilterKind::module}) {
+    const std::string_view key = kind == plan::FilterKind::ops ? "ops" : "module";
+    if (section.find(key) == nullptr) continue;
+    OPDUMP_TRY(std::string text, section.read_string(key, "a regular expression"));
+    if (auto narrowed = plan.operators.narrow(kind, std::move(text)); !narrowed)
+      return section.wrong(key, narrowed.error().message());
+  }
+  if (section.find("budget") == nullptr) return ok();
+  OPDUMP_TRY(const std::string text, section.read_string("budget", R"("20G" or "free")"));
+  auto bytes = parse_budget(text);
+  if (!bytes) return section.wrong("budget", bytes.error().message());
+  plan.budget_bytes = *bytes;
+  return ok();
+}
+
+}  // namespace opdump::dialect

@@ -1,0 +1,26 @@
+// "opdump_settings": what opdump adds to the language of data_dump.json. MindSpore ignores the section.
+//
+//   ops     a regular expression: only operators of these types, or of this name (plan/op_selector.h)
+//   module  a regular expression: only operators of these modules
+//   budget  "20G": the most that is written; "free": as much as the disk has free (dump/write/budget.h)
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "plan/dump_plan.h"
+
+namespace opdump::dialect {
+
+inline constexpr std::string_view kOpdumpSettings = "opdump_settings";
+inline constexpr std::array<std::string_view, 3> kOpdumpKeys{"ops", "module", "budget"};
+
+// Adds what the section asks for. Errors: config.
+Result<> read_opdump_settings(const JsonDocument& document, plan::DumpPlan& plan);
+
+// A budget: "20G", or "free". Errors: config, the reason alone.
+Result<std::uint64_t> parse_budget(std::string_view text);
+
+}  // namespace opdump::dialect
