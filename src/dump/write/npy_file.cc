@@ -68,10 +68,13 @@ Result<std::string> npy_header_for(const TensorView& view) {
   return format::encode_npy_header(stored_dtype(view.dtype), view.shape);
 }
 
+std::uint64_t stored_bytes(const TensorView& view) {
+  return view.element_count() * (model::dtype_info(stored_dtype(view.dtype)).bits / 8);
+}
+
 Result<> write_npy(const Fd& fd, std::string_view header, const TensorView& view,
                    const std::filesystem::path& path) {
-  const std::uint64_t bytes = view.element_count() * (model::dtype_info(stored_dtype(view.dtype)).bits / 8);
-  StreamWriter writer(fd, header, path, header.size() + bytes);
+  StreamWriter writer(fd, header, path, header.size() + stored_bytes(view));
   OPDUMP_CHECK_OK(write_stored(writer, view));
   return writer.finish();
 }

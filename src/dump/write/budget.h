@@ -1,0 +1,55 @@
+// A bound on what a recording writes: a number of bytes, and never more than the disk has free, of which a
+// twentieth stays free. Each process of a run has a budget of its own.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "dump/write/scheme_writer.h"
+
+namespace opdump::dump {
+
+// A budget without a limit of its own: the free space.
+inline constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
+
+// What may be written into `directory`, which need not exist yet: what its disk has free, less a twentieth.
+// Errors: io -- the system does not say.
+Result<std::uint64_t> writable_bytes(const std::filesystem::path& directory);
+
+// Before a recording: the smaller of `limit_bytes` and what may be written. Errors:
+// usage -- a limit that is larger than that, or a full disk.
+Result<std::uint64_t> check_budget(std::uint64_t limit_bytes, const std::filesystem::path& directory);
+
+// Thread-safe.
+class Budget {
+ public:
+  // A limit that is larger than the free space is the free space: the recording has begun.
+  Budget(std::uint64_t limit_bytes, std::filesystem::path directory);
+
+  // Counts bytes that are about to be written. Errors: limit -- they exceed the budget; not counted.
+  Result<> spend(std::uint64_t bytes);
+
+  std::uint64_t spent() const { return spent_; }
+  // What may still be written now; others fill the disk, too.
+  std::uint64_t left() const;
+  // "3.1 GiB are left of the budget of 20.0 GiB", or "3.1 GiB are free".
+  std::string describe_left() const;
+
+ private:
+  const std::filesystem::path directory_;
+  std::uint64_t limit_bytes_;
+  bool is_free_space_;
+  std::atomic<std::uint64_t> spent_{0};
+};
+
+// A writer that counts what `scheme` writes: the files of tensors and calls in blocks of 4 KiB, rows of
+// statistics by an estimate. What exceeds the budget is an error, like a full disk.
+std::unique_ptr<SchemeWriter> limit_writes(std::unique_ptr<SchemeWriter> scheme,
+                                           std::shared_ptr<Budget> budget);
+
+}  // namespace opdump::dump
