@@ -115,6 +115,8 @@ list(APPEND OPDUMP_CORE_SOURCES
   dialect/mindspore_common.cc
   dialect/mindspore_effects.cc
   dialect/mindspore_text.cc
+  dialect/opdump_settings.cc
+  dialect/request.cc
 )
 set(OPDUMP_TESTS_dialect
   dialect/acl_test.cc
@@ -124,6 +126,7 @@ set(OPDUMP_TESTS_dialect
   dialect/mindspore_plan_test.cc
   dialect/mindspore_rules_test.cc
   dialect/mindspore_text_test.cc
+  dialect/request_test.cc
 )
 
 list(APPEND OPDUMP_CORE_SOURCES
@@ -213,6 +216,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   dump/read/tree_location.cc
   dump/write/acl_tree.cc
   dump/write/arguments_file.cc
+  dump/write/budget.cc
   dump/write/call_data.cc
   dump/write/device_memory.cc
   dump/write/folder/existing_dump.cc
@@ -239,6 +243,7 @@ set(OPDUMP_TESTS_dump
   dump/read/slots_by_operator_test.cc
   dump/read/trees_test.cc
   dump/write/acl_tree_test.cc
+  dump/write/budget_test.cc
   dump/write/ge_graph_files_test.cc
   dump/write/graph_files_test.cc
   dump/write/model_tree_test.cc
@@ -263,6 +268,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   capture/recording_writer.cc
   capture/run_identity.cc
   capture/session.cc
+  capture/step_room.cc
   capture/tensor_forms.cc
   capture/watcher.cc
 )
@@ -281,6 +287,7 @@ set(OPDUMP_TESTS_capture
   capture/session_graph_test.cc
   capture/session_modes_test.cc
   capture/session_test.cc
+  capture/step_room_test.cc
 )
 
 list(APPEND OPDUMP_CORE_SOURCES
@@ -442,6 +449,7 @@ set(OPDUMP_ABI_SOURCES
   abi/arguments.cc
   abi/h5.cc
   abi/opdump.cc
+  abi/request.cc
 )
 
 set(OPDUMP_TEST_FOLDERS base model math plan dialect format dump capture compare report msaccucmp)

@@ -269,6 +269,20 @@ typedef struct opdump_graph_info {
   size_t output_count;
 } opdump_graph_info;
 
+/* What a configuration made of options records; bits. */
+typedef enum opdump_content { OPDUMP_CONTENT_TENSORS = 1, OPDUMP_CONTENT_STATISTICS = 2 } opdump_content;
+
+/* A recording without a configuration file. NULL and 0 mean the default. */
+typedef struct opdump_request {
+  uint32_t size;      /* sizeof(opdump_request) */
+  uint32_t content;   /* bits of opdump_content; default: tensors */
+  const char* output; /* the folder to record into; required */
+  const char* steps;  /* "0,10-20" or "all"; default: "0" */
+  const char* ops;    /* a regular expression: only operators of these types; default: all */
+  const char* module; /* a regular expression: only operators of these modules; default: all */
+  const char* budget; /* the most that is written, "20G"; default: what the disk has free */
+} opdump_request;
+
 typedef enum opdump_step_end {
   OPDUMP_STEP_WHOLE = 0,
   OPDUMP_STEP_TAIL = 1,
@@ -286,6 +300,11 @@ OPDUMP_API const char* opdump_last_error(void);
  * text begins with EP0001 to EP0005; 100003 no file, or one larger than 10 MiB; 100006 more than 10 nested
  * braces or brackets; 500000 the output cannot be created. */
 OPDUMP_API int opdump_last_error_code(void);
+
+/* Makes a configuration of a request, for opdump_options.config_text. *text is valid until the calling thread
+ * calls this function again. Fails with OPDUMP_ERROR_CONFIG if a value is wrong, or the disk has less room
+ * than the budget. */
+OPDUMP_API opdump_status opdump_make_config(const opdump_request* request, const char** text);
 
 /* Reads the configuration, creates the output directory and starts the pipeline. On success the caller owns
  * *session and releases it with opdump_close. Step 0 is current. A valid configuration that dumps nothing

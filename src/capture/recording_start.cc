@@ -108,6 +108,11 @@ Result<RecordingStart> start_recording(const plan::DumpPlan& plan, const Session
                                            .existing = options.existing},
                                           start.status));
   OPDUMP_TRY(start.scheme, open_scheme(plan, options, start.status.time_directory));
+  if (plan.budget_bytes) {
+    auto budget = std::make_shared<dump::Budget>(*plan.budget_bytes, plan.root);
+    start.scheme = dump::limit_writes(std::move(start.scheme), budget);
+    start.budget = std::move(budget);
+  }
   const std::filesystem::path rank_directory = dump::rank_directory(plan.root, options.rank);
   OPDUMP_TRY(start.log, dump::OperatorLogWriter::open(rank_directory));
   start.links_work = plan.content != plan::Content::statistics && links_work(rank_directory);

@@ -7,6 +7,7 @@
 #include "capture/session_options.h"
 #include "dump/operator_log.h"
 #include "dump/status_file.h"
+#include "dump/write/budget.h"
 #include "dump/write/folder/recording_folder.h"
 #include "dump/write/scheme_writer.h"
 #include "plan/dump_plan.h"
@@ -17,6 +18,7 @@ struct RecordingStart {
   dump::RecordingStatus status;
   dump::RecordingFolder folder;
   std::unique_ptr<dump::SchemeWriter> scheme;
+  std::shared_ptr<const dump::Budget> budget;  // of what `scheme` writes; null: none
   dump::OperatorLogWriter log;
   bool links_work = false;  // files have hard links; always false where only statistics are wanted
 };

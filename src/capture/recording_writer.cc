@@ -229,14 +229,15 @@ void RecordingWriter::note_step_end(StepEnd end) {
   if (status_.last_step < 0) status_.first_step = -1;
 }
 
-void RecordingWriter::stop(const Error& error, std::string first, std::uint64_t count) {
+void RecordingWriter::stop(const Error& error, std::string first, std::uint64_t count,
+                           std::string_view lost) {
   if (state_.stopped.exchange(true)) return;
   state_.recording = false;
   log(LogLevel::error, "recording stopped: " + error.message() + "; the program goes on without it");
   const std::lock_guard lock(status_mutex_);
   failure_ = error;
   failure_loss_ = status_.losses.size();
-  status_.losses.push_back({"tensors after recording stopped", error.message(), count, std::move(first)});
+  status_.losses.push_back({std::string(lost), error.message(), count, std::move(first)});
 }
 
 bool RecordingWriter::has_failed() {

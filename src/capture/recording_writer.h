@@ -68,8 +68,9 @@ class RecordingWriter {
   void log(LogLevel level, std::string_view line) const;
   void warn(const std::string& line);  // in the log and the status
   void report_unseen(std::string_view what, std::string_view reason);
-  // Ends the recording; `count` tensors are lost so far, `first` is the first of them.
-  void stop(const Error& error, std::string first, std::uint64_t count);
+  // Ends the recording; `count` tensors, or what `lost` says, are lost so far, `first` is the first of them.
+  void stop(const Error& error, std::string first, std::uint64_t count,
+            std::string_view lost = "tensors after recording stopped");
   bool has_failed();
 
   // Lets the status say that nothing is missing so far, until wake(). After a flush.

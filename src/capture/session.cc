@@ -67,6 +67,7 @@ Session::Session(plan::DumpPlan plan, SessionOptions options, RecordingStart sta
       reuses_(options_.keeps_files() && (!rules_.needs.file || start.links_work)),
       graph_directories_(options_.reports_graph &&
                          (plan_.scheme != plan::SchemeKind::acl_tree || plan_.models.selects_models())),
+      room_(start.budget ? std::optional<StepRoom>(std::in_place, start.budget, plan_.steps) : std::nullopt),
       operators_({.operators = std::move(plan_.operators),
                   .models = std::move(plan_.models),
                   .only_flagged = plan_.only_flagged_operators},
@@ -108,6 +109,7 @@ bool Session::set_step(std::int64_t step) {
   recorder_->forget_watched();
   if (options_.reports_graph && step != state_.step) end_step();
   if (graphs_ && !options_.reports_graph) graphs_->end_model();
+  if (room_ && state_.recording && step != state_.step) check_room();
   const bool selected = selects_step(step);
   state_.recording = selected;
   if (state_.stopped) state_.recording = false;  // by another thread, just now
@@ -132,6 +134,18 @@ void Session::end_step() {
   const bool moves = graph_directories_ && ended->graph_id != expected;
   if (moves) recorder_->wait();
   writer_.end_step(*ended, expected, moves);
+}
+
+// A step that was recorded has ended. What was recorded is written before recording stops: nothing of it is
+// lost.
+void Session::check_room() {
+  if (room_->needs_everything(options_.memory_limit_bytes)) (void)flush();  // a failure has been logged
+  const auto outlook = room_->end_step(static_cast<std::uint64_t>(state_.step_number()));
+  if (!outlook.line.empty() && options_.process.empty()) writer_.log(LogLevel::info, outlook.line);
+  if (!outlook.refusal) return;
+  const bool all = plan_.steps.is_all();
+  writer_.stop(*outlook.refusal, "step " + std::to_string(state_.step_number() + 1),
+               all ? 1 : outlook.remaining, "steps after recording stopped");
 }
 
 void Session::record_parameter(const Parameter& parameter, std::int64_t graph_id) {

@@ -46,6 +46,7 @@
 #include "capture/recording_state.h"
 #include "capture/recording_writer.h"
 #include "capture/session_options.h"
+#include "capture/step_room.h"
 #include "plan/dump_plan.h"
 
 namespace opdump::capture {
@@ -114,6 +115,7 @@ class Session {
           std::optional<dump::GeGraphSettings> ge_graphs);
   void set_place(Call& call) const;
   void end_step();
+  void check_room();
   void record_parameter(const Parameter& parameter, std::int64_t graph_id);
   std::vector<std::string> describe_unmatched();
 
@@ -128,6 +130,7 @@ class Session {
 
   std::mutex step_mutex_;                   // who changes the step; comes before all others
   StepEnd step_end_ = StepEnd::whole;       // of the step under way
+  std::optional<StepRoom> room_;            // nothing: the plan has no budget
   std::atomic<std::int64_t> steps_run_{0};  // for the summary: the last one + 1
 
   OperatorTable operators_;

@@ -271,6 +271,35 @@ static void test_existing(const char* directory) {
   CHECK(opdump_open(&options, &session) == OPDUMP_ERROR_ARGUMENT);
 }
 
+/* A configuration made of options. */
+static void test_request(const char* directory) {
+  char output[1024];
+  snprintf(output, sizeof output, "%s/request", directory);
+  opdump_request request = {0};
+  const char* text = NULL;
+  CHECK(opdump_make_config(&request, &text) == OPDUMP_ERROR_ARGUMENT && text == NULL);
+  request.size = sizeof request;
+  request.output = output;
+  request.steps = "3-1";
+  CHECK(opdump_make_config(&request, &text) == OPDUMP_ERROR_CONFIG && text == NULL);
+  CHECK(strstr(opdump_last_error(), "steps is \"3-1\""));
+  request.steps = NULL;
+  request.budget = "1000000T";
+  CHECK(opdump_make_config(&request, &text) == OPDUMP_ERROR_CONFIG && text == NULL);
+  request.budget = "1M";
+  request.ops = "neg";
+  request.content = OPDUMP_CONTENT_STATISTICS;
+  CHECK(opdump_make_config(&request, &text) == OPDUMP_OK && strstr(text, "\"statistic\""));
+  opdump_options options = {0};
+  options.size = sizeof options;
+  options.config_text = text;
+  opdump_session* session = NULL;
+  CHECK(opdump_open(&options, &session) == OPDUMP_OK);
+  CHECK(strcmp(opdump_directory(session), output) == 0);
+  CHECK(opdump_selects_step(session, 0) && !opdump_selects_step(session, 1));
+  CHECK(opdump_close(session) == OPDUMP_OK);
+}
+
 static void test_models(const char* directory) {
   char text[2048];
   snprintf(text, sizeof text,
@@ -353,6 +382,7 @@ int main(void) {
   test_graph(directory);
   test_models(directory);
   test_existing(directory);
+  test_request(directory);
   test_h5(directory);
   printf("%s\n", directory); /* check_abi.py reads what was written, and removes it */
   return 0;
