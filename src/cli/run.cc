@@ -31,10 +31,9 @@ namespace {
 namespace fs = std::filesystem;
 
 struct RunArguments {
-  std::string config, dialect, mode, device_format;
+  RecordingArguments recording;
+  std::string device_format;
   std::string compat;  // names with commas between
-  bool strict = false;
-  ExistingArguments existing;
   std::vector<std::string> command;
 };
 
@@ -56,21 +55,6 @@ Result<> check_compat(const RunArguments& arguments) {
     if (std::ranges::find(kFamilies, name) == kFamilies.end())
       return Error(Code::usage, "--compat is \"" + std::string(name) + "\"; known are " + join_or(kFamilies));
   return ok();
-}
-
-// Empty if there is none, and the program has its own: it uses an interface of --compat.
-Result<std::string> find_run_config(const RunArguments& arguments) {
-  auto config = find_config(arguments.config);
-  if (!config && !arguments.compat.empty() && arguments.config.empty()) return std::string();
-  return config;
-}
-
-// What `config` asks for, if it is right; that of the program itself is not known.
-Result<plan::DumpPlan> read_plan(const RunArguments& arguments, const std::string& config) {
-  plan::DumpPlan none;
-  none.is_empty = true;
-  if (config.empty()) return none;
-  return check_config(config, arguments.dialect, arguments.mode, arguments.strict);
 }
 
 // The Python package lies beside the program: build/release/{bin,python} or PREFIX/{bin,lib/opdump/python}.
@@ -113,9 +97,10 @@ Result<> set_environment(const RunArguments& arguments, const std::string& confi
   if (!config.empty()) ::setenv("OPDUMP_CONFIG", fs::absolute(config).c_str(), 1);
   if (!arguments.compat.empty()) ::setenv("OPDUMP_COMPAT", arguments.compat.c_str(), 1);
   ::setenv("OPDUMP_RUN_REPORT", report.path().c_str(), 1);
-  if (!arguments.mode.empty()) ::setenv("OPDUMP_MODE", arguments.mode.c_str(), 1);
-  if (!arguments.dialect.empty()) ::setenv("OPDUMP_DIALECT", arguments.dialect.c_str(), 1);
-  if (arguments.strict) ::setenv("OPDUMP_STRICT", "1", 1);
+  const RecordingArguments& recording = arguments.recording;
+  if (!recording.mode.empty()) ::setenv("OPDUMP_MODE", recording.mode.c_str(), 1);
+  if (!recording.dialect.empty()) ::setenv("OPDUMP_DIALECT", recording.dialect.c_str(), 1);
+  if (recording.strict) ::setenv("OPDUMP_STRICT", "1", 1);
   if (!arguments.device_format.empty()) ::setenv("OPDUMP_DEVICE_FORMAT", arguments.device_format.c_str(), 1);
   return ok();
 }
@@ -177,27 +162,34 @@ void tell(const RunReport& report, bool has_config) {
         "opdump_status.json)");
 }
 
+constexpr const char* kFirstSteps =
+    "a program is expected. Record it, record it again after a change, and compare the two:\n\n"
+    "  opdump run -o golden -- python3 train.py\n"
+    "  opdump run -o actual -- python3 train.py\n"
+    "  opdump compare golden actual\n\n"
+    "opdump run --help lists what else can be recorded.";
+
 }  // namespace
 
 Result<int> run_run(std::span<const char* const> args) {
+  if (args.empty()) return Error(Code::usage, kFirstSteps);
   if (names_model(args)) return run_models(args);
   RunArguments arguments;
   CLI::App app("Runs a program and dumps what its operators read and write.", "opdump run");
-  app.add_option("--config", arguments.config, "configuration file; default: MINDSPORE_DUMP_CONFIG");
-  app.add_option("--dialect", arguments.dialect, "its language, if its content is ambiguous");
-  app.add_option("--mode", arguments.mode,
-                 "the target machine: o0, o2, cpu, gpu, ge; default: depends on the file");
+  add_recording_options(app, arguments.recording);
   app.add_option("--compat", arguments.compat,
                  "provide the Python modules torchair, npu_device or torch.utils.dumper if the originals are "
                  "missing: torchair,npu_device,dumper; the program uses them to configure its dump");
-  app.add_flag("--strict", arguments.strict, "reject what the original rejects against its documentation");
   app.add_option("--device-format", arguments.device_format,
                  "layouts to store tensors in, for acl.json: NC1HWC0,FRACTAL_NZ,...");
-  add_existing_options(app, arguments.existing);
   app.add_option("command", arguments.command, "the program and its arguments")->required();
   app.positionals_at_end();
   app.footer(
-      "Examples:\n  opdump run --config data_dump.json -- python3 train.py --epochs 1\n"
+      "Examples:\n  opdump run -o golden -- python3 train.py\n"
+      "  opdump run -o golden --steps 0,10-20 --ops 'conv|addmm' --module layers.3 -- python3 train.py\n"
+      "  opdump run -o golden --steps all --stats --budget 20G -- python3 train.py\n"
+      "  opdump run -o actual --config golden/opdump_config.json -- python3 train.py\n"
+      "  opdump run --config data_dump.json -- python3 train.py --epochs 1\n"
       "  opdump run --config acl.json model.onnx --input data=image.npy   (opdump run model.onnx --help)\n"
       "  opdump run --compat torchair -- python3 train_with_torchair.py\n"
       "  MINDSPORE_DUMP_CONFIG=$PWD/data_dump.json opdump run -- python3 train.py\n\n"
@@ -206,11 +198,11 @@ Result<int> run_run(std::span<const char* const> args) {
   if (auto finished = parse_arguments(app, args)) return std::move(*finished);
 
   OPDUMP_CHECK_OK(check_compat(arguments));
-  OPDUMP_TRY(const std::string config, find_run_config(arguments));
+  // With --compat the program may have its own configuration.
+  OPDUMP_TRY(const RunConfig config, find_config(arguments.recording, arguments.compat.empty()));
   const RunReport report;
-  OPDUMP_CHECK_OK(set_environment(arguments, config, report));
-  OPDUMP_TRY(const plan::DumpPlan plan, read_plan(arguments, config));
-  OPDUMP_CHECK_OK(prepare_folder(plan, arguments.existing));
+  OPDUMP_CHECK_OK(set_environment(arguments, config.path, report));
+  OPDUMP_CHECK_OK(prepare_recording(config, arguments.recording));
 
   struct sigaction forward {};
   forward.sa_sigaction = forward_signal;
@@ -225,10 +217,10 @@ Result<int> run_run(std::span<const char* const> args) {
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
-  if (plan.is_empty && !config.empty())
-    terminal::print_error("nothing was dumped: " + config + " asks for nothing");
+  if (config.plan.is_empty && !config.path.empty())
+    terminal::print_error("nothing was dumped: " + config.path + " asks for nothing");
   else
-    tell(report, !config.empty());
+    tell(report, !config.path.empty());
   return pass_on(status);
 }
 

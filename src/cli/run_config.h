@@ -1,32 +1,42 @@
-// The configuration of `opdump run`, for programs and for models.
+// What `opdump run` records, for programs and for models: a configuration file, or options that stand for
+// one.
 #pragma once
 
 #include <string>
 
 #include "base/result.h"
 #include "cli/arguments.h"
+#include "dialect/request.h"
 #include "plan/dump_plan.h"
 
 namespace opdump::cli {
 
-// `given`, or the file in OPDUMP_CONFIG or MINDSPORE_DUMP_CONFIG. Errors: usage.
-Result<std::string> find_config(const std::string& given);
-
-// Compiles the configuration. Errors: config, usage -- the file is not a configuration in `dialect`
-// (empty: any) for `mode` (empty: derived from the file).
-Result<plan::DumpPlan> check_config(const std::string& config, const std::string& dialect,
-                                    const std::string& mode, bool strict);
-
-// --force and --append, for a folder that already has a dump.
-struct ExistingArguments {
+struct RecordingArguments {
+  std::string config, dialect, mode;
+  bool strict = false;
+  dialect::Request request;  // -o and the options that go with it
   bool force = false, append = false;
 };
 
-// Adds the two.
-void add_existing_options(CLI::App& app, ExistingArguments& arguments);
+// Adds --config, -o and all others.
+void add_recording_options(CLI::App& app, RecordingArguments& arguments);
+
+// Whether `word` is one of them that has a value.
+bool is_recording_option(std::string_view word);
+
+// A configuration, and the plan it compiles to.
+struct RunConfig {
+  std::string path;  // empty: none
+  std::string text;  // made of options; prepare_recording() writes it to `path`. Empty: the file is there
+  plan::DumpPlan plan{.is_empty = true};
+};
+
+// The configuration made of -o, else --config, else the file in OPDUMP_CONFIG or MINDSPORE_DUMP_CONFIG; none
+// if there is none and `needs_one` is false. Errors: usage, config.
+Result<RunConfig> find_config(const RecordingArguments& arguments, bool needs_one);
 
 // Prepares the folder for a recording of this rank, or of all ranks if the environment names none, and sets
 // the environment variables for the processes of the run. Errors: usage, io.
-Result<> prepare_folder(const plan::DumpPlan& plan, const ExistingArguments& arguments);
+Result<> prepare_recording(const RunConfig& config, const RecordingArguments& arguments);
 
 }  // namespace opdump::cli

@@ -24,18 +24,18 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ModelArguments {
-  std::string config, dialect, mode, device_format, input_folder, output_folder;
+  RecordingArguments recording;
+  std::string device_format, input_folder, output_folder;
   std::vector<std::string> models, inputs;
   std::optional<std::uint64_t> seed;
   std::uint32_t executions = 0, threads = 0;
   std::int32_t device = 0;
-  bool strict = false, as_executed = false;
-  ExistingArguments existing;
+  bool as_executed = false;
 };
 
-constexpr std::array kValueOptions{"--config",     "--dialect",   "--mode",   "--device-format",
-                                   "--input",      "--input-dir", "--random", "--executions",
-                                   "--output-dir", "--threads",   "--device"};
+// Beside those of every recording.
+constexpr std::array kValueOptions{"--device-format", "--input",      "--input-dir", "--random",
+                                   "--executions",    "--output-dir", "--threads",   "--device"};
 
 struct CloseSession {
   void operator()(opdump_session* session) const { opdump_close(session); }
@@ -73,9 +73,10 @@ Result<SessionPointer> open_session(const ModelArguments& arguments, const std::
   opdump_options options{};
   options.size = sizeof options;
   options.config_path = config.c_str();
-  options.dialect = arguments.dialect.empty() ? nullptr : arguments.dialect.c_str();
-  options.mode = arguments.mode.empty() ? nullptr : arguments.mode.c_str();
-  options.strict = arguments.strict;
+  const RecordingArguments& recording = arguments.recording;
+  options.dialect = recording.dialect.empty() ? nullptr : recording.dialect.c_str();
+  options.mode = recording.mode.empty() ? nullptr : recording.mode.c_str();
+  options.strict = recording.strict;
   options.device_id = arguments.device;
   options.log = log_line;
   opdump_onnx_prepare(&options);
@@ -232,9 +233,7 @@ Result<> check_files(const InputSource& source, const std::vector<ModelPointer>&
 }
 
 Result<> run_all(const ModelArguments& arguments) {
-  OPDUMP_TRY(const std::string config, find_config(arguments.config));
-  OPDUMP_TRY(const plan::DumpPlan plan,
-             check_config(config, arguments.dialect, arguments.mode, arguments.strict));
+  OPDUMP_TRY(const RunConfig config, find_config(arguments.recording, true));
   OPDUMP_TRY(const InputSource source,
              InputSource::make(arguments.inputs, arguments.input_folder, arguments.seed));
   std::vector<ModelPointer> models;
@@ -244,8 +243,8 @@ Result<> run_all(const ModelArguments& arguments) {
   }
   OPDUMP_CHECK_OK(check_names(source, models));
   OPDUMP_CHECK_OK(check_files(source, models));
-  OPDUMP_CHECK_OK(prepare_folder(plan, arguments.existing));
-  OPDUMP_TRY(SessionPointer session, open_session(arguments, config));
+  OPDUMP_CHECK_OK(prepare_recording(config, arguments.recording));
+  OPDUMP_TRY(SessionPointer session, open_session(arguments, config.path));
   if (!session) terminal::print_error("warning: the configuration asks for no dump");
   for (std::size_t i = 0; i < models.size(); ++i)
     OPDUMP_CHECK_OK(ModelRun(arguments, source, session.get(), models[i].get(), arguments.models[i]).run());
@@ -255,10 +254,7 @@ Result<> run_all(const ModelArguments& arguments) {
 }
 
 void add_options(CLI::App& app, ModelArguments& arguments) {
-  app.add_option("--config", arguments.config, "configuration file; default: OPDUMP_CONFIG");
-  app.add_option("--dialect", arguments.dialect, "its language, if its content is ambiguous");
-  app.add_option("--mode", arguments.mode, "the target machine; default: depends on the file");
-  app.add_flag("--strict", arguments.strict, "reject what the original rejects against its documentation");
+  add_recording_options(app, arguments.recording);
   app.add_option("--device-format", arguments.device_format,
                  "layouts to store tensors in, for acl.json: NC1HWC0,FRACTAL_NZ,...");
   app.add_option("--input", arguments.inputs,
@@ -276,7 +272,6 @@ void add_options(CLI::App& app, ModelArguments& arguments) {
                "dump the operators that ONNX Runtime executes after its optimizations");
   app.add_option("--threads", arguments.threads, "of ONNX Runtime");
   app.add_option("--device", arguments.device, "the device number in paths");
-  add_existing_options(app, arguments.existing);
   app.add_option("MODEL", arguments.models, "ONNX models")->required();
 }
 
@@ -286,7 +281,7 @@ bool names_model(std::span<const char* const> args) {
   for (std::size_t i = 0; i < args.size(); ++i) {
     const std::string_view word = args[i];
     if (word == "--") return false;
-    if (std::ranges::find(kValueOptions, word) != kValueOptions.end())
+    if (is_recording_option(word) || std::ranges::find(kValueOptions, word) != kValueOptions.end())
       ++i;
     else if (!word.starts_with("-"))
       return word.ends_with(".onnx") || word.ends_with(".om");
@@ -300,7 +295,8 @@ Result<int> run_models(std::span<const char* const> args) {
                "opdump run MODEL.onnx");
   add_options(app, arguments);
   app.footer(
-      "Examples:\n  opdump run --config acl.json resnet50.onnx --input data=image.npy\n"
+      "Examples:\n  opdump run -o golden resnet50.onnx --input data=image.npy\n"
+      "  opdump run --config acl.json resnet50.onnx --input data=image.npy\n"
       "  opdump run --config acl.json --as-executed --random 7 a.onnx b.onnx");
   if (auto finished = parse_arguments(app, args)) return std::move(*finished);
   if (!arguments.device_format.empty()) ::setenv("OPDUMP_DEVICE_FORMAT", arguments.device_format.c_str(), 1);

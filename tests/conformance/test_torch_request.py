@@ -1,0 +1,176 @@
+"""`opdump run -o`: recording without a configuration file."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from conftest import OPDUMP, Dump
+
+PROGRAM = """
+    import sys, torch
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = torch.nn.Sequential(*[torch.nn.Linear(8, 8) for _ in range(4)])
+        def forward(self, x):
+            return self.layers(x).relu()
+    torch.manual_seed(0)
+    net = Net()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(6):
+        optimizer.zero_grad()
+        loss = net(torch.ones(2, 8)).sum()
+        loss.backward()
+        optimizer.step()
+        print(loss.item().hex())
+    sys.exit(7)
+"""
+
+
+def run(opdump, *options, expect=7, env=None):
+    done = opdump.plain(PROGRAM, under=list(options), expect=expect, env=env)
+    done.dump = Dump(opdump.directory / "golden/rank_0")
+    return done
+
+
+def steps(dump):
+    return sorted(int(path.name) for path in dump.path.glob("model/[0-9]*/[0-9]*"))
+
+
+def selected(dump):
+    return {path.name.split(".")[1] for path in dump.path.glob("model/*/*/*.npy")}
+
+
+def compare(directory, golden, actual):
+    return subprocess.run([OPDUMP, "compare", golden, actual], cwd=directory, capture_output=True, text=True)
+
+
+def test_step_0_and_the_configuration_repeats_it(opdump, tmp_path):
+    plain = opdump.plain(PROGRAM)
+    done = run(opdump, "-o", "golden")
+    assert done.stdout == plain.stdout
+    assert f"recording tensors of step 0 to {tmp_path}/golden, at most " in done.stderr
+    assert steps(done.dump) == [0] and done.dump.status["state"] == "complete"
+    run(opdump, "-o", "actual", "--config", "golden/opdump_config.json")
+    same = compare(tmp_path, "golden", "actual")
+    assert same.returncode == 0, same.stdout
+    first, second = [json.loads((tmp_path / name / "opdump_config.json").read_text()) for name in ("golden", "actual")]
+    assert second["common_dump_settings"].pop("path") == str(tmp_path / "actual")
+    assert first["common_dump_settings"].pop("path") == str(tmp_path / "golden") and first == second
+    again = run(opdump, "--config", "golden/opdump_config.json", expect=2)
+    assert "has a dump already" in again.stderr and again.stdout == ""
+    run(opdump, "--config", "golden/opdump_config.json", "--force")
+    assert compare(tmp_path, "golden", "actual").returncode == 0
+
+
+def test_what_is_selected(opdump, tmp_path):
+    done = run(opdump, "-o", "golden", "--steps", "1,3-4", "--ops", "ADDMM|relu", "--module", "layers.[01]")
+    assert steps(done.dump) == [1, 3, 4]
+    assert selected(done.dump) == {f"Default_layers-Sequential_{i}-Linear_addmm-op0" for i in (0, 1)}
+    done = run(opdump, "-o", "golden", "--force", "--steps", "all", "--stats", "--module", "layers.3")
+    assert steps(done.dump)[:6] == list(range(6)) and not selected(done.dump)
+    rows = sum(len(path.read_text().splitlines()) - 1 for path in done.dump.path.glob("model/*/*/statistic.csv"))
+    assert rows > 6
+    done = run(opdump, "-o", "golden", "--force", "--stats", "--tensors")
+    assert selected(done.dump) and list(done.dump.path.glob("model/*/0/statistic.csv"))
+
+
+def test_gradients_belong_to_the_module(opdump):
+    done = run(opdump, "-o", "golden", "--module", "layers.3$")
+    assert any(name.startswith("Gradients_Default_layers-Sequential_3-Linear_") for name in selected(done.dump))
+
+
+@pytest.mark.parametrize("options, text", [
+    (["--ops", "adm"], "no operator matched ops 'adm'; nearest: add"),
+    (["--module", "layer.1"], "no operator matched module 'layer.1'; nearest: layers.1"),
+    (["--module", "layers", "--ops", "relu"], "no operator matched ops 'relu' and module 'layers' together"),
+    (["--steps", "100"], "no step was selected"),
+])
+def test_what_finds_nothing_is_said(opdump, options, text):
+    assert text in run(opdump, "-o", "golden", *options).stderr
+
+
+@pytest.mark.parametrize("options, text", [
+    (["--steps", "5-3"], '--steps is "5-3"'),
+    (["--ops", "("], '--ops: "(" is not a regular expression'),
+    (["--budget", "lots"], '--budget is "lots"'),
+    (["--budget", "1000000T"], "the disk has room for"),
+    (["--config", "golden/opdump_config.json", "--stats"], "excludes"),
+])
+def test_mistakes_end_before_the_program_begins(opdump, tmp_path, options, text):
+    done = run(opdump, "-o", "golden", *options, expect=2)
+    assert text in done.stderr and done.stdout == "" and len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "golden").exists()
+
+
+def test_options_need_a_folder(opdump):
+    done = run(opdump, "--steps", "3", expect=2)
+    assert "--steps requires --output" in done.stderr
+    done = run(opdump, expect=2, env={"OPDUMP_CONFIG": "", "MINDSPORE_DUMP_CONFIG": ""})
+    assert "add -o FOLDER" in done.stderr
+
+
+def test_another_configuration_gets_another_folder(opdump, tmp_path):
+    config = opdump.config(iteration="1", saved_data="tensor")
+    run(opdump, "-o", "golden", "--config", config)
+    assert list((tmp_path / "golden/rank_0/net").glob("*/1/*.npy")) and not list(tmp_path.glob("dump*"))
+    acl = tmp_path / "acl.json"
+    acl.write_text(json.dumps({"dump": {"dump_path": str(tmp_path), "dump_mode": "all", "dump_list": []}}))
+    done = run(opdump, "-o", "other", "--config", acl, expect=2)
+    assert "--output replaces the path of a data_dump.json" in done.stderr
+
+
+def test_a_folder_with_a_dollar(opdump, tmp_path):
+    run(opdump, "-o", "a$HOME b")
+    assert Dump(tmp_path / "a$HOME b/rank_0").status["state"] == "complete"
+
+
+def test_too_many_steps_are_refused_after_the_first(opdump, tmp_path):
+    whole = run(opdump, "-o", "golden", "--steps", "0-5")
+    assert "step 0: " in whole.stderr and "5 more steps requested: about " in whole.stderr
+    assert whole.dump.status["state"] == "complete"
+    one = opdump.plain(PROGRAM, under=["-o", "one", "--steps", "0-5", "--budget", "800K"], expect=7)
+    assert one.stdout == whole.stdout
+    assert "recording stopped: step 0: " in one.stderr and "5 more steps requested" in one.stderr
+    dump = Dump(tmp_path / "one/rank_0")
+    loss, = dump.status["losses"]
+    assert steps(dump) == [0] and loss["count"] == 5 and loss["what"] == "steps after recording stopped"
+    run(opdump, "-o", "first")
+    assert selected(Dump(tmp_path / "first/rank_0")) == selected(dump)
+    result = compare(tmp_path, "one", "golden")
+    assert result.returncode == 3 and "5 x steps after recording stopped" in result.stdout + result.stderr
+
+
+def test_a_step_larger_than_the_budget(opdump, tmp_path):
+    done = run(opdump, "-o", "golden", "--budget", "40K")
+    assert "recording stopped: the budget of 40.0 KiB would be exceeded; the program goes on" in done.stderr
+    assert done.dump.status["state"] == "incomplete"
+    size = sum(path.stat().st_blocks * 512 for path in {p.stat().st_ino: p for p in done.dump.path.rglob("*.npy")}.values())
+    assert 0 < size <= 40 << 10
+
+
+def test_every_step_until_the_budget_is_spent(opdump, tmp_path):
+    done = run(opdump, "-o", "golden", "--steps", "all", "--ops", "addmm$", "--budget", "200K")
+    assert "every step is requested, and there is room for about " in done.stderr
+    assert "recording stopped: a step needs up to " in done.stderr
+    recorded = steps(done.dump)
+    assert 1 < len(recorded) < 6
+    whole = {len(list(path.glob("*.npy"))) for path in done.dump.path.glob("model/*/[0-9]*")}
+    assert len(whole) == 1  # no step was cut
+
+
+def test_a_loaders_workers_and_spawned_processes(opdump, tmp_path):
+    done = opdump.plain("""
+        import torch
+        class Data(torch.utils.data.Dataset):
+            def __len__(self): return 4
+            def __getitem__(self, i): return torch.full((3,), float(i)).cos()
+        for batch in torch.utils.data.DataLoader(Data(), num_workers=2):
+            batch.sin()
+    """, under=["-o", "golden", "--steps", "all"])
+    dump = Dump(tmp_path / "golden/rank_0")
+    assert dump.status["state"] == "complete", done.stderr
+    assert any("worker1" in name for name in selected(dump))
+    assert done.stderr.count("every step is requested") <= 1
