@@ -89,6 +89,22 @@ PyObject* start(PyObject*, PyObject* args, PyObject* keywords) {
   Py_RETURN_NONE;
 }
 
+PyObject* make_config(PyObject*, PyObject* args, PyObject* keywords) {
+  static const char* names[] = {"output", "steps",   "ops",        "module",
+                                "budget", "tensors", "statistics", nullptr};
+  opdump_request request{};
+  request.size = sizeof request;
+  int tensors = 0, statistics = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "szzzzpp", const_cast<char**>(names), &request.output,
+                                   &request.steps, &request.ops, &request.module, &request.budget, &tensors,
+                                   &statistics))
+    return nullptr;
+  request.content = (tensors ? OPDUMP_CONTENT_TENSORS : 0) | (statistics ? OPDUMP_CONTENT_STATISTICS : 0);
+  const char* text = nullptr;
+  const opdump_status status = opdump_make_config(&request, &text);
+  return status == OPDUMP_OK ? PyUnicode_FromString(text) : raise(status);
+}
+
 PyObject* record_single_operators(PyObject*, PyObject* on) {
   const int is_on = PyObject_IsTrue(on);
   if (is_on < 0) return nullptr;
@@ -196,6 +212,8 @@ PyMethodDef methods[] = {
     {"unhide", as_function(unhide), METH_NOARGS, "Ends the last hide()."},
     {"start", as_function(start), METH_VARARGS | METH_KEYWORDS,
      "Starts recording. Raises ValueError if the configuration is wrong."},
+    {"make_config", as_function(make_config), METH_VARARGS | METH_KEYWORDS,
+     "The configuration that a few options stand for. Raises ValueError if one is wrong."},
     {"record_single_operators", as_function(record_single_operators), METH_O,
      "Sets whether operators of later recordings belong to no model."},
     {"stop", as_function(stop), METH_NOARGS, "Stops recording. False if something was lost."},

@@ -4,9 +4,11 @@ Recording. With a configuration in the environment, importing is enough::
 
     MINDSPORE_DUMP_CONFIG=$PWD/data_dump.json python3 -c "import opdump, train"
 
-or name it in the program::
+or name it in the program, or describe it by a few arguments::
 
     import opdump
+    with opdump.record("golden", steps=range(3)) as recording:
+        ...
     with opdump.dump("data_dump.json") as recording:
         ...
 
@@ -35,9 +37,9 @@ if TYPE_CHECKING:
     from opdump._core import Finding, Operator, Slot
     from opdump._errors import ConfigError, Error, NotFoundError, ReadError
     from opdump._reading import Comparison, DumpSet, compare, open, plan
-    from opdump._recording import Config, Recording
+    from opdump._recording import Config, Recording, Steps, StrPath
 
-__all__ = ["start", "stop", "step", "active", "current_step", "set_dump", "dump", "open", "compare", "plan", "DumpSet",
+__all__ = ["start", "stop", "step", "active", "current_step", "set_dump", "record", "dump", "open", "compare", "plan", "DumpSet",
            "Operator", "Slot", "Comparison", "Finding", "Recording", "Error", "ConfigError", "NotFoundError", "ReadError"]
 
 _PLACES = {"open": "_reading", "compare": "_reading", "plan": "_reading", "DumpSet": "_reading", "Comparison": "_reading",
@@ -59,6 +61,27 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__, *_MODULES})
+
+
+def record(output: StrPath, *, steps: Steps = 0, ops: str | None = None, module: str | None = None,
+           tensors: bool | None = None, stats: bool = False, budget: str | int | None = None,
+           existing: str | None = None) -> Recording:
+    """Records what runs inside a with statement, without a configuration, into the folder `output`::
+
+        with opdump.record("golden", steps=range(3), ops="conv|addmm") as recording:
+            train()
+        print(recording.complete, recording.open().statistics())
+
+    `steps`, counted from 0: a number, numbers, "0,10-20" or "all". `ops` and `module` are regular expressions: only
+    operators of these types, and of these modules ("layers.3"). `tensors` and `stats`: what is recorded; tensors if
+    neither is set. `budget`: the most to write, in bytes or as "20G"; None for what the disk has free. `existing` is that
+    of start(). The configuration that says the same is written to `output`/opdump_config.json. Entering raises
+    ConfigError (a ValueError) if an argument is wrong, RuntimeError if a recording is in progress.
+    """
+    from opdump import _recording
+
+    return _recording.record(output, steps=steps, ops=ops, module=module, tensors=tensors, stats=stats, budget=budget,
+                             existing=existing)
 
 
 def dump(config: Config, *, mode: str | None = None, strict: bool = False, existing: str | None = None) -> Recording:

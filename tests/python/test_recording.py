@@ -76,7 +76,7 @@ def test_one_recording_at_a_time(program):
         print(len(recording.open()))
     """)
     assert done.stdout.splitlines() == ["the recording has not ended", "a recording is in progress: stop it first",
-                                        "a recording is used once: call opdump.dump() again", "2"]
+                                        "a recording is used once: call opdump.record() or opdump.dump() again", "2"]
 
 
 def test_an_exception_leaves_the_block(program):
