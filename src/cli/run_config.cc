@@ -56,6 +56,22 @@ std::string config_in_environment() {
   return {};
 }
 
+// The options that describe a recording without a configuration, and only that.
+Result<> check_request(const RecordingArguments& arguments) {
+  const dialect::Request& request = arguments.request;
+  const std::pair<const char*, bool> options[] = {
+      {"--steps", !request.steps.empty()},   {"--ops", !request.ops.empty()},
+      {"--module", !request.module.empty()}, {"--budget", !request.budget.empty()},
+      {"--tensors", request.tensors},        {"--stats", request.statistics}};
+  for (const auto& [name, is_given] : options) {
+    if (is_given && !arguments.config.empty())
+      return Error(Code::usage, std::string(name) + " excludes --config: write it in the configuration");
+    if (is_given && request.output.empty())
+      return Error(Code::usage, std::string(name) + " requires -o FOLDER; see opdump run --help");
+  }
+  return ok();
+}
+
 // The configuration made of -o: of options, or of --config with another folder.
 Result<RunConfig> make_config(const RecordingArguments& arguments, const dialect::Options& options) {
   RunConfig config;
@@ -109,26 +125,26 @@ bool is_recording_option(std::string_view word) {
 
 void add_recording_options(CLI::App& app, RecordingArguments& arguments) {
   dialect::Request& request = arguments.request;
-  auto* const output =
-      app.add_option("-o,--output", request.output,
-                     "record into this folder; with --config: instead of the folder that it names");
-  auto* const config = app.add_option(
-      "--config", arguments.config,
-      "configuration file instead of the options below; default without -o: the file in OPDUMP_CONFIG "
-      "or MINDSPORE_DUMP_CONFIG");
-  for (auto* const option :
-       {app.add_option("--steps", request.steps, "steps to record: 0,10-20 or all; default: 0"),
-        app.add_option("--ops", request.ops,
-                       "only operators with a type that matches this regular expression: 'conv|addmm'"),
-        app.add_option("--module", request.module,
-                       "only operators of modules that match this regular expression, and of those inside: "
-                       "'layers.3'"),
-        app.add_flag("--tensors", request.tensors, "record tensors; the default"),
-        app.add_flag("--stats", request.statistics,
-                     "record statistics instead of tensors, or with --tensors both"),
-        app.add_option("--budget", request.budget,
-                       "the most to write: 512M, 20G; default: what the disk has free, less 5 %")})
-    option->needs(output)->excludes(config);
+  app.add_option("-o,--output", request.output,
+                 "record into this folder; with --config: instead of the folder that it names")
+      ->type_name("FOLDER");
+  app.add_option("--steps", request.steps, "steps to record with -o: 0,10-20 or all; default: 0")
+      ->type_name("STEPS");
+  app.add_option("--ops", request.ops, "only operators with a type that this matches: 'conv|addmm'")
+      ->type_name("REGEX");
+  app.add_option("--module", request.module,
+                 "only operators of modules that this matches, and of modules inside them: 'layers.3'")
+      ->type_name("REGEX");
+  app.add_flag("--tensors", request.tensors, "record tensors; the default");
+  app.add_flag("--stats", request.statistics, "record statistics instead of tensors; with --tensors both");
+  app.add_option("--budget", request.budget,
+                 "the most to write: 512M, 20G; default: what the disk has free, less 5 %")
+      ->type_name("SIZE");
+  app.add_option(
+         "--config", arguments.config,
+         "a configuration instead of these options; without -o, default: the file in OPDUMP_CONFIG or "
+         "MINDSPORE_DUMP_CONFIG")
+      ->type_name("FILE");
   app.add_option("--dialect", arguments.dialect, "language of the file, if its content is ambiguous");
   app.add_option("--mode", arguments.mode,
                  "the target machine: o0, o2, cpu, gpu, ge; default: depends on the file");
@@ -140,6 +156,7 @@ void add_recording_options(CLI::App& app, RecordingArguments& arguments) {
 }
 
 Result<RunConfig> find_config(const RecordingArguments& arguments, bool needs_one) {
+  OPDUMP_CHECK_OK(check_request(arguments));
   OPDUMP_TRY(const dialect::Options options, read_options(arguments));
   if (!arguments.request.output.empty()) return make_config(arguments, options);
   RunConfig config;

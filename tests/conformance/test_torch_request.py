@@ -107,7 +107,7 @@ def test_mistakes_end_before_the_program_begins(opdump, tmp_path, options, text)
 
 def test_options_need_a_folder(opdump):
     done = run(opdump, "--steps", "3", expect=2)
-    assert "--steps requires --output" in done.stderr
+    assert "--steps requires -o FOLDER" in done.stderr
     done = run(opdump, expect=2, env={"OPDUMP_CONFIG": "", "MINDSPORE_DUMP_CONFIG": ""})
     assert "add -o FOLDER" in done.stderr
 
