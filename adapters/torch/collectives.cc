@@ -79,7 +79,7 @@ c10::optional<WorkTitle> find_work_title(const at::RecordFunction& record) {
 
 Collectives::Pointer Collectives::current() {
   // Its owner is the guard on the thread of the operator, and the work.
-  auto* carried = dynamic_cast<Collective*>(c10::ThreadLocalDebugInfo::get(kCarrier));
+  auto* carried = dynamic_cast<Collective*>(c10::ThreadLocalDebugInfo::get(carrier()));
   return carried ? carried->shared_from_this() : nullptr;
 }
 

@@ -55,8 +55,7 @@ class Collectives {
   Collectives(opdump_session* session, Contents& contents) : session_(session), contents_(contents) {}
 
   // What torch carries from the thread that runs the operator to those that do the work.
-  static constexpr c10::DebugInfoKind kCarrier =
-      c10::DebugInfoKind::TEST_INFO_2;  // torch itself has no use for it
+  static c10::DebugInfoKind carrier() { return c10::DebugInfoKind::TEST_INFO_2; }  // torch does not use it
 
   // What writes to the tensors in `written`, or may write to any, is about to run: inside of a
   // c10::DebugInfoGuard of kCarrier and this.

@@ -11,6 +11,7 @@
 
 #include "bridge.h"
 #include "dumper.h"
+#include "torch_version.h"
 
 namespace opdump::torch_adapter {
 namespace {
@@ -74,6 +75,9 @@ bool is_transformed() {
   return c10::impl::tls_is_dispatch_key_included(c10::DispatchKey::FuncTorchDynamicLayerFrontMode);
 }
 
+#if OPDUMP_TORCH_AT_LEAST(2, 0)
+bool has_saved_tensor_hooks() { return !at::SavedTensorDefaultHooks::get_tls_state().stack.empty(); }
+#else
 // torch knows whether the process ever had default hooks for saved tensors, and hands out a stack of them
 // only then.
 bool has_saved_tensor_hooks() {
@@ -87,6 +91,7 @@ bool has_saved_tensor_hooks() {
   Hooks::set_stack(own);
   return found;
 }
+#endif
 
 // Of torch functions: those of modes and of subclasses are the program's.
 struct Hidden {
@@ -94,7 +99,11 @@ struct Hidden {
   at::impl::PythonTorchFunctionTLS functions = at::impl::PythonTorchFunctionTLS::get_state();
   Hidden() {
     at::impl::PythonTorchFunctionTLS::set_state(at::impl::PythonTorchFunctionTLS());
+#if OPDUMP_TORCH_AT_LEAST(2, 0)
+    at::impl::PythonTorchFunctionTLS::set_disabled_state(at::impl::TorchFunctionDisabledState::ALL_DISABLED);
+#else
     at::impl::PythonTorchFunctionTLS::set_disabled(true);
+#endif
   }
   ~Hidden() { at::impl::PythonTorchFunctionTLS::set_state(functions); }
 };

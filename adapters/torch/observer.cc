@@ -410,7 +410,7 @@ void Observer::run(const c10::OperatorHandle& op, c10::DispatchKeySet below, tor
   guarded([&] { announce_writes(op, kind, arguments, execution); });
   try {
     std::optional<c10::DebugInfoGuard> carrier;
-    if (execution.collective) carrier.emplace(Collectives::kCarrier, execution.collective);
+    if (execution.collective) carrier.emplace(Collectives::carrier(), execution.collective);
     op.redispatchBoxed(below, stack);
   } catch (...) {
     guarded([&] { failed(execution); });
