@@ -32,6 +32,11 @@ OPDUMP_API void* opdump_torch_child(void* parent, const char* component);
  * backward pass a module call begins anew at the root. */
 OPDUMP_API void* opdump_torch_module_scope(void);
 OPDUMP_API void opdump_torch_push_scope(void* scope);
+/* A node of a traced graph runs: its operators have the scope `path` below `scope` (NULL: the root), or the
+ * gradients of that, and come from this line. `stack` describes the call, as in Stack. opdump_torch_pop()
+ * ends it. */
+OPDUMP_API void opdump_torch_push_node(void* scope, const char* path, const char* file, int line,
+                                       const char* stack, int is_backward);
 
 /* What the program calls the tensor in a c10::StorageImpl*: "conv1.weight", "x". */
 OPDUMP_API void opdump_torch_name_tensor(void* storage, const char* name, int is_weight);

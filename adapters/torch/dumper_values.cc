@@ -311,14 +311,13 @@ opdump_status write_values(opdump_h5* file, const std::string& group, const Name
 
 struct Unobserved::Guards {
   c10::impl::ExcludeDispatchKeyGuard hooks{
-      c10::DispatchKeySet{c10::DispatchKey::Fake, c10::DispatchKey::Python,
-                          c10::DispatchKey::PythonTLSSnapshot,
+      c10::DispatchKeySet{
+          c10::DispatchKey::Fake, c10::DispatchKey::Python, c10::DispatchKey::PythonTLSSnapshot,
 #if !OPDUMP_TORCH_AT_LEAST(2, 15)
-                          c10::DispatchKey::Named,
+          c10::DispatchKey::Named,
 #endif
-                          c10::DispatchKey::Functionalize, c10::DispatchKey::FuncTorchVmapMode,
-                          c10::DispatchKey::VmapMode, c10::DispatchKey::FuncTorchDynamicLayerFrontMode,
-                          c10::DispatchKey::FuncTorchDynamicLayerBackMode} |
+          c10::DispatchKey::Functionalize, c10::DispatchKey::FuncTorchVmapMode, c10::DispatchKey::VmapMode,
+          c10::DispatchKey::FuncTorchDynamicLayerFrontMode, c10::DispatchKey::FuncTorchDynamicLayerBackMode} |
       c10::autocast_dispatch_keyset};
 #if !OPDUMP_TORCH_AT_LEAST(2, 15)  // which has no named tensors any more
   at::NoNamesGuard nameless;

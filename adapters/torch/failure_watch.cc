@@ -89,6 +89,21 @@ TORCH_LIBRARY(opdump_torch, m) {
           record(intern(type), list);
           remember_failure(memory_of({&list, 1}));
         });
+  // And what runs without operators.
+  m.def("begin_region(str type, Tensor[] inputs) -> int",
+        [](const std::string& type, const std::vector<at::Tensor>& inputs) {
+          opdump_call* call = nullptr;
+          Observer* observer = current_observer();
+          if (observer && observer->is_active() && observer->sees_thread())
+            observer->guarded([&] { call = observer->begin_region(type.c_str(), inputs); });
+          return reinterpret_cast<std::int64_t>(call);
+        });
+  m.def("end_region(int call, Tensor[] inputs, Tensor[] outputs) -> ()",
+        [](std::int64_t call, const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs) {
+          if (Observer* observer = current_observer())
+            observer->guarded(
+                [&] { observer->end_region(reinterpret_cast<opdump_call*>(call), inputs, outputs); });
+        });
 }
 
 }  // namespace opdump::torch_adapter

@@ -327,7 +327,8 @@ Observer::Location Observer::locate() {
   }
   thread.last_backward = nullptr;
   thread.last_backward_source = {};
-  return {thread.stack.empty() ? names_.root() : thread.stack.back().scope, {}, false};
+  if (thread.stack.empty()) return {names_.root(), {}, false};
+  return {thread.stack.back().scope, thread.stack.back().source, false};
 }
 
 // Walks the frames of the program, which takes longer than everything else here: only for new operators.
@@ -529,6 +530,28 @@ void Observer::add_failure(const char* type, c10::ArrayRef<c10::IValue> argument
   opdump_end(session_, opdump_begin(session_, known, inputs.data(), inputs.size()), nullptr, 0, 1);
 }
 
+opdump_call* Observer::begin_region(const char* type, c10::ArrayRef<at::Tensor> inputs) {
+  for (const at::Tensor& input : inputs) settle(input);
+  const Location location = locate();
+  note_pass(location);
+  const auto [known, source] =
+      names_.next_operator(location.scope, intern(type), [&] { return find_source(location); });
+  if (!opdump_wants(session_, known)) return nullptr;
+  Operands operands(contents_);
+  for (const at::Tensor& input : inputs) operands.add(input, nullptr);
+  return opdump_begin(session_, known, operands.data(), operands.size());
+}
+
+void Observer::end_region(opdump_call* call, c10::ArrayRef<at::Tensor> inputs,
+                          c10::ArrayRef<at::Tensor> outputs) {
+  for (const auto& tensors : {inputs, outputs})
+    for (const at::Tensor& tensor : tensors)
+      if (c10::StorageImpl* storage = find_storage(tensor)) contents_.changed(storage);
+  Operands operands(contents_);
+  for (const at::Tensor& output : outputs) operands.add(output, nullptr);
+  opdump_end(session_, call, operands.data(), operands.size(), 0);
+}
+
 }  // namespace opdump::torch_adapter
 
 // The scope stack of a thread, for the bridge.
@@ -545,6 +568,26 @@ void* opdump_torch_module_scope(void) {
 
 void opdump_torch_push_scope(void* scope) {
   this_thread().stack.push_back({static_cast<Scope*>(scope), {}, false});
+}
+
+void opdump_torch_push_node(void* scope, const char* path, const char* file, int line, const char* stack,
+                            int is_backward) {
+  using namespace opdump::torch_adapter;
+  Observer* o = current_observer();
+  if (!o) return;
+  auto* at = static_cast<Scope*>(scope ? scope : o->names().root());
+  for (std::string_view rest = path; !rest.empty();) {
+    const std::size_t end = std::min(rest.find('/'), rest.size());
+    at = o->names().child(at, std::string(rest.substr(0, end)));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  Source source;
+  if (file && *file) {
+    source.file = intern(file);
+    source.line = line;
+    source.stack = intern(opdump::torch_adapter::Stack{intern(stack)});
+  }
+  this_thread().stack.push_back({is_backward ? o->names().gradients_of(at) : at, source, is_backward != 0});
 }
 
 void opdump_torch_enter_backward_call(void) { ++this_thread().backward_calls; }

@@ -174,6 +174,24 @@ PyObject* name_tensor(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
+PyObject* module_scope(PyObject*, PyObject*) {
+  void* scope = opdump_torch_module_scope();
+  return PyLong_FromVoidPtr(scope ? scope : opdump_torch_root());
+}
+
+PyObject* enter_node(PyObject*, PyObject* args) {
+  PyObject* scope = nullptr;
+  const char *path = nullptr, *file = nullptr, *stack = nullptr;
+  int line = 0, is_backward = 0;
+  if (!PyArg_ParseTuple(args, "Ossisp", &scope, &path, &file, &line, &stack, &is_backward)) return nullptr;
+  void* address = PyLong_AsVoidPtr(scope);
+  if (!address && PyErr_Occurred()) return nullptr;
+  run_guarded([&] { opdump_torch_push_node(address, path, file, line, stack, is_backward); });
+  Py_RETURN_NONE;
+}
+
+PyObject* leave_node(PyObject*, PyObject*) { return opdump_torch_pop(), Py_NewRef(Py_None); }
+
 PyObject* flag_name(PyObject*, PyObject* args) {
   const char* name = nullptr;
   int enabled = 0;
@@ -243,6 +261,11 @@ PyMethodDef methods[] = {
      "Records that something could not be observed, and why."},
     {"name_tensor", as_function(name_tensor), METH_VARARGS,
      "Sets the program's name of the tensor in a storage, given by address."},
+    {"module_scope", as_function(module_scope), METH_NOARGS,
+     "The scope that this thread is in, for enter_node(); 0 if nothing is recorded."},
+    {"enter_node", as_function(enter_node), METH_VARARGS,
+     "A node of a traced graph runs on this thread: scope, path below it, file, line, stack, is backward."},
+    {"leave_node", as_function(leave_node), METH_NOARGS, "The node has run, with or without an exception."},
     {"flag_module", as_function(flag_module), METH_O, "set_dump() was called for a module."},
     {"flag_name", as_function(flag_name), METH_VARARGS, "set_dump() was called for a name."},
     {"settle", as_function(settle), METH_O, "Waits until a storage, given by address, is not being read."},

@@ -5,6 +5,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,6 +56,16 @@ void clear_module_scopes();
 
 // ---- python_frames.cc: which line of the user's code runs.
 const opdump_torch_bridge& python_bridge();
+
+// What fails in here is a loss, and nothing that a caller should see.
+template <typename F>
+void run_guarded(F&& body) {
+  try {
+    body();
+  } catch (const std::exception& e) {
+    opdump_torch_report_unseen("a call of a module", e.what());
+  }
+}
 
 template <typename F>
 constexpr PyCFunction as_function(F* f) {

@@ -156,16 +156,6 @@ void enter_outermost(void* root, const ModuleScope& known, PyObject* module) {
   counted.modules.insert(module);
 }
 
-// What fails in here is a loss, and nothing that a caller should see.
-template <typename F>
-void run_guarded(F&& body) {
-  try {
-    body();
-  } catch (const std::exception& e) {
-    opdump_torch_report_unseen("a call of a module", e.what());
-  }
-}
-
 // Calls before(*args), function(*args, **kwargs), after(what `before` returned): not in Python, because torch
 // names the innermost Python line in its warnings, and it should be the program's.
 PyObject* call_around(PyObject* self, PyObject* args, PyObject* kwargs) {

@@ -297,7 +297,9 @@ def _install() -> None:
         if hasattr(storage, name):
             setattr(storage, name, _settle_and_note(getattr(storage, name)))
     if hasattr(torch, "compile"):
-        _warn_of_compile()
+        from opdump import _compiled
+
+        _compiled.install()
     atexit.register(_stop_at_exit)
     _loader.install(_begin_worker)
 
@@ -308,18 +310,6 @@ def _standard_library(directory: str) -> list[str]:
         if entry.name not in ("site-packages", "dist-packages"):
             found.append(entry.path + os.sep if entry.is_dir() else entry.path)
     return found
-
-
-def _warn_of_compile() -> None:
-    original = torch.compile
-
-    @functools.wraps(original)
-    def compile(*args, **kwargs):
-        if not getattr(kwargs.get("backend"), "shows_operators", False):
-            hooks.report_unseen("torch.compile", "operators inside compiled graphs are not recorded; set TORCHDYNAMO_DISABLE=1")
-        return original(*args, **kwargs)
-
-    torch.compile = compile
 
 
 def start(config: str | None, *, text: str | None = None, dialect: str | None = None, model_name: str | None = None,

@@ -17,14 +17,14 @@ def attached():
     return sys.modules.get("opdump._attach")
 
 
-class _TorchFinder:
-    """Finds torch through the finders after it, and calls `then` when torch's module body has run."""
+class _Finder:
+    """Finds one module through the finders after it, and calls `then` when the module's body has run."""
 
-    def __init__(self, then):
-        self.then = then
+    def __init__(self, name, then):
+        self.name, self.then = name, then
 
     def find_spec(self, name, path=None, target=None):
-        if name != "torch":
+        if name != self.name:
             return None
         sys.meta_path.remove(self)
         from importlib.util import find_spec
@@ -47,22 +47,27 @@ def _run_safely(then):
     try:
         then()
     except Exception as error:
+        report_to_run("!")
         print(f"opdump: nothing is recorded: {error}", file=sys.stderr)
 
 
-def call_after_torch(then):
-    """Calls it after the import of torch, or at once if torch is imported."""
-    if "torch" in sys.modules:
+def call_after(name, then):
+    """Calls it after the import of the module, or at once if that is imported."""
+    if name in sys.modules:
         _run_safely(then)
     else:
-        sys.meta_path.insert(0, _TorchFinder(then))
+        sys.meta_path.insert(0, _Finder(name, then))
 
 
-def tell_run():
-    """Reports to `opdump run` that the program requested a dump, which is on disk whenever the program ends."""
+def call_after_torch(then):
+    call_after("torch", then)
+
+
+def report_to_run(marks):
+    """Reports to `opdump run`: "+" a recording has begun, "-" it is on disk, "!" it could not begin and has said why."""
     if path := os.environ.get("OPDUMP_RUN_REPORT"):
         with open(path, "a", encoding="ascii") as report:
-            report.write("+-")
+            report.write(marks)
 
 
 def _start():
@@ -73,7 +78,7 @@ def _start():
 
 def start_with_torch():
     """Begins recording with the import of torch if the environment names a configuration; at once if torch is there."""
-    if config() is None or any(isinstance(f, _TorchFinder) and f.then is _start for f in sys.meta_path):
+    if config() is None or any(isinstance(f, _Finder) and f.then is _start for f in sys.meta_path):
         return
     # Children that record belong to one run, even if this process never records.
     os.environ.setdefault("OPDUMP_RUN_ID", os.urandom(8).hex())

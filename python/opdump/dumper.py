@@ -107,7 +107,7 @@ class dumper:  # noqa: N801  (the original's name)
             node_names=self._node_names,
             device_type=self._device_type,
         )
-        _on_import.tell_run()
+        _on_import.report_to_run("+-")
 
     def _check_load_path(self) -> None:
         path = self._load_path

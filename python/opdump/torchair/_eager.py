@@ -120,7 +120,7 @@ def watch(model: Any, dump: NpyDump | PtDump) -> Any:
     """Returns `model`, a module or a function, with each call dumped. A module stays the same object."""
     is_module = isinstance(model, torch.nn.Module)
     forward = model.forward if is_module else model
-    tell_run()
+    report_to_run("+-")
     weights = [*model.parameters(), *model.buffers()] if is_module else []
 
     @functools.wraps(forward)

@@ -1,0 +1,266 @@
+"""torch.compile, and what else traces operators without running them.
+
+What a compiler does is no part of the program: nothing of it is recorded. What it compiles is, in one of two ways, which
+OPDUMP_COMPILED names:
+
+aten    The region runs operator by operator, as the graph that autograd was traced to, in place of generated kernels. Each
+        operator has the module and the line that it comes from. This is the default.
+opaque  The generated kernels run. The region is one operator, with its inputs and outputs.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from opdump import _on_import
+from opdump import _torch as hooks
+
+_REPLACED = ("inductor", "aot_eager", "aot_eager_decomp_partition", "cudagraphs")  # backends that `aten` stands in for
+
+
+def install() -> None:
+    _on_import.call_after("torch._subclasses.fake_tensor", _pause_fake_tensors)
+    _on_import.call_after("torch._dynamo.callback", _pause_compilers)
+    _on_import.call_after("torch._dynamo", _watch_regions)
+
+
+def is_compiling() -> bool:
+    """Whether this is traced by a compiler, which replaces the call by True. Programs' functions that we wrap must then look
+    as they do without us."""
+    return False
+
+
+if hasattr(getattr(torch, "compiler", None), "is_compiling"):
+    is_compiling = torch.compiler.is_compiling
+
+
+def _paused(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def paused(*args: Any, **kwargs: Any) -> Any:
+        hooks.pause()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            hooks.resume()
+
+    return paused
+
+
+def _pause_fake_tensors() -> None:
+    mode = sys.modules["torch._subclasses.fake_tensor"].FakeTensorMode
+    for name in ("__torch_dispatch__", "from_tensor"):
+        setattr(mode, name, _paused(getattr(mode, name)))
+
+
+def _pause_compilers() -> None:
+    """Around each compilation, that of a backward pass included."""
+    import contextlib
+
+    handler = sys.modules["torch._dynamo.callback"].CompilationCallbackHandler
+    if not hasattr(handler, "install_callbacks"):
+        return
+    original = handler.install_callbacks
+
+    @contextlib.contextmanager
+    def install_callbacks(*args: Any, **kwargs: Any) -> Any:
+        with original(*args, **kwargs):
+            hooks.pause()
+            try:
+                yield
+            finally:
+                hooks.resume()
+
+    handler.install_callbacks = install_callbacks
+
+
+def _watch_regions() -> None:
+    dynamo = sys.modules["torch._dynamo"]
+    original = dynamo.optimize
+
+    @functools.wraps(original)
+    def optimize(backend: Any = "inductor", *args: Any, **kwargs: Any) -> Any:
+        return original(_wrap(backend), *args, **kwargs)
+
+    dynamo.optimize = optimize
+
+
+def _wrap(backend: Any) -> Any:
+    inner = getattr(backend, "compiler_fn", backend)  # of a backend that torch.compile has wrapped
+    name = inner if isinstance(inner, str) else getattr(backend, "compiler_name", None) or getattr(inner, "__name__", "")
+    if name == "eager" or getattr(inner, "shows_operators", False) or isinstance(backend, _Backend):
+        return backend
+    if os.environ.get("OPDUMP_COMPILED", "aten") == "aten" and name in _REPLACED:
+        return _Aten(backend)
+    return _Opaque(backend)
+
+
+class _Backend:
+    """Looks like the backend in it."""
+
+    def __init__(self, backend: Any) -> None:
+        self._backend = backend
+        # No __getattr__: torch looks for attributes before each frame, and would come here again by that.
+        for name in ("compiler_name", "get_compiler_config", "compiler_fn"):
+            if hasattr(backend, name):
+                setattr(self, name, getattr(backend, name))
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._backend == other._backend
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+
+class _Aten(_Backend):
+    def __call__(self, module: torch.fx.GraphModule, inputs: list[Any], **unused: Any) -> Callable[..., Any]:
+        try:
+            from torch._dynamo.backends.common import aot_autograd
+        except ImportError:  # torch 2.0
+            from torch._dynamo.optimizations.training import aot_autograd
+        from functorch.compile import min_cut_rematerialization_partition
+
+        region = _Region()
+        return aot_autograd(fw_compiler=functools.partial(_interpret, region, False),
+                            bw_compiler=functools.partial(_interpret, region, True),
+                            inference_compiler=functools.partial(_interpret, region, False),
+                            partition_fn=min_cut_rematerialization_partition,
+                            keep_inference_input_mutations=True)(module, inputs)
+
+
+class _Region:
+    """Where the graphs of a region run: the scope of its last forward call."""
+
+    scope = 0
+    module: Any = None
+
+
+def _interpret(region: _Region, is_backward: bool, module: torch.fx.GraphModule, inputs: Any) -> Callable[[list[Any]], Any]:
+    """Runs the graph as it is; in a recorded step node by node."""
+    interpreter = _Nodes(module, region, is_backward)
+
+    def run(args: list[Any]) -> Any:
+        if not is_backward:
+            region.scope = hooks.module_scope()
+        if not hooks.active():
+            values = list(args)
+            args.clear()
+            return module.forward(*values)
+        return interpreter.boxed_run(args)
+
+    run._boxed_call = True  # type: ignore[attr-defined]
+    return run
+
+
+class _Nodes(torch.fx.Interpreter):
+    def __init__(self, module: torch.fx.GraphModule, region: _Region, is_backward: bool) -> None:
+        super().__init__(module)
+        self._region, self._is_backward = region, is_backward
+        types = _class_names(module.graph)
+        self._places = {node: (_path(node, types), *_line(node)) for node in module.graph.nodes if node.op == "call_function"}
+
+    def run_node(self, node: torch.fx.Node) -> Any:
+        place = self._places.get(node)
+        if place is None:
+            return super().run_node(node)
+        hooks.enter_node(self._region.scope, *place, self._is_backward)
+        try:
+            return super().run_node(node)
+        finally:
+            hooks.leave_node()
+
+
+def _module_stack(node: torch.fx.Node) -> list[tuple[tuple[str, ...], str]]:
+    """The modules around a node, outermost first: their attributes, and the name of their class."""
+    stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack") or {}
+    modules = []
+    for path, kind in stack.values():
+        names = [a or b for a, b in re.findall(r"\.([A-Za-z_]\w*)|\[['\"]?(\w+)['\"]?\]", path)]
+        if path.startswith(("L[", "G[")):
+            names = names[1:]  # the variable that holds the model
+        names = tuple(name for name in names if name not in ("_modules", "_orig_mod"))
+        modules.append((names, kind.rpartition(".")[2] if isinstance(kind, str) else kind.__name__))
+    return modules
+
+
+def _class_names(graph: torch.fx.Graph) -> dict[tuple[str, ...], str]:
+    return {names: kind for node in graph.nodes for names, kind in _module_stack(node)}
+
+
+def _path(node: torch.fx.Node, types: dict[tuple[str, ...], str]) -> str:
+    """As in a program that is not compiled: "layers-ModuleList/0-Linear"."""
+    stack = _module_stack(node)
+    if not stack:
+        return ""
+    names = stack[-1][0]
+    return "/".join(f"{names[i]}-{types.get(names[:i + 1], 'ModuleList')}" for i in range(len(names)))
+
+
+_TORCH = os.path.dirname(torch.__file__) + os.sep
+
+
+def _line(node: torch.fx.Node) -> tuple[str, int, str]:
+    """The file, the line and "file:line:function" of the innermost call of the program's own code."""
+    frames = re.findall(r'File "([^"]+)", line (\d+), in (.+)', node.meta.get("stack_trace") or "")
+    own = [frame for frame in frames if not frame[0].startswith(_TORCH)]
+    if not own:
+        return "", 0, ""
+    file, line, function = own[-1]
+    here = os.getcwd() + os.sep
+    if file.startswith(here):
+        file = file[len(here):]
+    return file, int(line), f"{file}:{line}:{function.strip()}"
+
+
+class _Opaque(_Backend):
+    def __call__(self, module: torch.fx.GraphModule, inputs: list[Any], **kwargs: Any) -> Callable[..., Any]:
+        from torch._dynamo.backends.registry import lookup_backend
+
+        backend = lookup_backend(self._backend) if isinstance(self._backend, str) else self._backend
+        name = "compiled_" + _compile_id()
+        compiled = backend(module, inputs, **kwargs)
+
+        @functools.wraps(compiled)
+        def run(*args: Any) -> Any:
+            if not hooks.active():
+                return compiled(*args)
+            tensors = _tensors(args)
+            call = _hidden(torch.ops.opdump_torch.begin_region, name, tensors)
+            hooks.pause()
+            try:
+                result = compiled(*args)
+            except BaseException:
+                result = ()
+                raise
+            finally:
+                hooks.resume()
+                _hidden(torch.ops.opdump_torch.end_region, call, tensors, _tensors(result))
+            return result
+
+        return run
+
+
+def _hidden(function: Callable[..., Any], *args: Any) -> Any:
+    hooks.hide()
+    try:
+        return function(*args)
+    finally:
+        hooks.unhide()
+
+
+def _tensors(values: Any) -> list[torch.Tensor]:
+    return [value for value in torch.utils._pytree.tree_leaves(values) if isinstance(value, torch.Tensor)]
+
+
+def _compile_id() -> str:
+    """"0_1": the second compilation of the first region."""
+    try:
+        return str(torch._guards.CompileContext.current_compile_id()).replace("/", "_")
+    except (AttributeError, AssertionError):
+        return "0"
