@@ -75,6 +75,9 @@ OPDUMP_API void opdump_torch_cut_short(void);
 /* What this thread runs between the two is not recorded. They nest. */
 OPDUMP_API void opdump_torch_pause(void);
 OPDUMP_API void opdump_torch_resume(void);
+/* Around code that a compiler generated: it may write to any memory, and what it runs is not recorded. */
+OPDUMP_API void opdump_torch_enter_generated(void);
+OPDUMP_API void opdump_torch_leave_generated(void);
 /* See opdump_rest. */
 OPDUMP_API void opdump_torch_rest(void);
 /* Whether the recording under way saves operators that fail, and how many it has saved of this thread. One

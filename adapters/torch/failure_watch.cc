@@ -98,11 +98,10 @@ TORCH_LIBRARY(opdump_torch, m) {
             observer->guarded([&] { call = observer->begin_region(type.c_str(), inputs); });
           return reinterpret_cast<std::int64_t>(call);
         });
-  m.def("end_region(int call, Tensor[] inputs, Tensor[] outputs) -> ()",
-        [](std::int64_t call, const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& outputs) {
+  m.def("end_region(int call, Tensor[] outputs) -> ()",
+        [](std::int64_t call, const std::vector<at::Tensor>& outputs) {
           if (Observer* observer = current_observer())
-            observer->guarded(
-                [&] { observer->end_region(reinterpret_cast<opdump_call*>(call), inputs, outputs); });
+            observer->guarded([&] { observer->end_region(reinterpret_cast<opdump_call*>(call), outputs); });
         });
 }
 

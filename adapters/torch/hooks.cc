@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -30,6 +31,8 @@
 namespace opdump::torch_adapter {
 namespace {
 
+constexpr const char* kOpaque =
+    "its generated kernels run no operators; with --compiled aten they are recorded";
 constexpr std::int64_t kCompiledModel = 1;  // the id of the model whose executions are recorded
 
 std::atomic<Observer*>& observer = recording_observer;
@@ -119,13 +122,16 @@ void tell_run(const char* mark) {
   }
 }
 
-struct Mark : at::ObserverContext {};  // an end callback comes only if the start callback returned a context
+struct Mark : at::ObserverContext {  // an end callback comes only if the start callback returned a context
+  bool is_generated = false;
+};
 struct WorkMark : at::ObserverContext {
   Observer* observer = nullptr;  // lives for ever
   Collectives::Pointer collective;
 };
 
 thread_local int pauses = 0;  // that this thread is in
+std::atomic<bool> has_generated_code{false};
 
 // The way of an operator that nobody intercepts.
 void run_below(const c10::OperatorHandle& op, c10::DispatchKeySet below, torch::jit::Stack* stack) {
@@ -158,10 +164,19 @@ std::unique_ptr<at::ObserverContext> on_backward_start(const at::RecordFunction&
   if (!o || !o->is_watching()) return nullptr;
   hook_thread(true);  // an autograd thread that was there before recording began
   o->guarded([&] { o->enter_backward(node); });
-  return std::make_unique<Mark>();
+  auto mark = std::make_unique<Mark>();
+  mark->is_generated = has_generated_code && std::strstr(node.name(), "CompiledFunctionBackward");
+  if (mark->is_generated) {
+    if (o->is_active())
+      o->guarded([&] { opdump_report_unseen(o->session(), "backward pass of compiled code", kOpaque); });
+    opdump_torch_enter_generated();
+  }
+  return mark;
 }
 
-void on_backward_end(const at::RecordFunction&, at::ObserverContext* mark) {
+void on_backward_end(const at::RecordFunction&, at::ObserverContext* context) {
+  auto* mark = static_cast<Mark*>(context);
+  if (mark && mark->is_generated) opdump_torch_leave_generated();
   if (Observer* o = observer; o && mark) o->leave_backward();
 }
 
@@ -404,6 +419,17 @@ void opdump_torch_leave_call(void) {
 
 void opdump_torch_pause(void) { ++pauses; }
 void opdump_torch_resume(void) { --pauses; }
+
+void opdump_torch_enter_generated(void) {
+  has_generated_code = true;
+  ++pauses;
+  if (Observer* o = observer) o->guarded([&] { o->enter_generated(); });
+}
+
+void opdump_torch_leave_generated(void) {
+  --pauses;
+  if (Observer* o = observer) o->guarded([&] { o->leave_generated(); });
+}
 
 void opdump_torch_rest(void) {
   if (Observer* o = observer) opdump_rest(o->session());

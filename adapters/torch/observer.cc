@@ -470,7 +470,10 @@ void Observer::after(const c10::OperatorHandle& op, const OperatorKind& kind, co
   if (!execution.call) return;
   Operands outputs(contents_);
   for (std::size_t i = 0; i < returns.size(); ++i)
-    outputs.add(returns[i], kind.view ? kView : kind.leaves_uninitialised(i) ? "uninitialised" : nullptr);
+    outputs.add(returns[i], kind.view                      ? kView
+                            : kind.leaves_uninitialised(i) ? "uninitialised"
+                            : kind.awaited                 ? "not complete before wait_tensor"
+                                                           : nullptr);
   for (const c10::IValue& value : execution.changed) outputs.add(value, nullptr);
   end_call(execution, &outputs);
 }
@@ -530,23 +533,26 @@ void Observer::add_failure(const char* type, c10::ArrayRef<c10::IValue> argument
   opdump_end(session_, opdump_begin(session_, known, inputs.data(), inputs.size()), nullptr, 0, 1);
 }
 
+void Observer::enter_generated() {
+  opdump_before_any_write(session_);
+  contents_.begin_unknown_write();
+}
+
+void Observer::leave_generated() { contents_.end_unknown_write(); }
+
 opdump_call* Observer::begin_region(const char* type, c10::ArrayRef<at::Tensor> inputs) {
-  for (const at::Tensor& input : inputs) settle(input);
   const Location location = locate();
   note_pass(location);
   const auto [known, source] =
       names_.next_operator(location.scope, intern(type), [&] { return find_source(location); });
+  note_forward(location.scope, source);
   if (!opdump_wants(session_, known)) return nullptr;
   Operands operands(contents_);
   for (const at::Tensor& input : inputs) operands.add(input, nullptr);
   return opdump_begin(session_, known, operands.data(), operands.size());
 }
 
-void Observer::end_region(opdump_call* call, c10::ArrayRef<at::Tensor> inputs,
-                          c10::ArrayRef<at::Tensor> outputs) {
-  for (const auto& tensors : {inputs, outputs})
-    for (const at::Tensor& tensor : tensors)
-      if (c10::StorageImpl* storage = find_storage(tensor)) contents_.changed(storage);
+void Observer::end_region(opdump_call* call, c10::ArrayRef<at::Tensor> outputs) {
   Operands operands(contents_);
   for (const at::Tensor& output : outputs) operands.add(output, nullptr);
   opdump_end(session_, call, operands.data(), operands.size(), 0);

@@ -94,10 +94,12 @@ class Observer {
   void add_failure(const char* type, c10::ArrayRef<c10::IValue> arguments);
   bool keeps_failures() const { return keeps_failures_; }
 
-  // Around generated code, which runs no operators that could be seen: it is recorded as one operator, whose
-  // inputs it may write to. Null: it is not recorded.
+  // Around generated code: it writes where it likes, and nothing of it can be seen.
+  void enter_generated();
+  void leave_generated();
+  // The generated code as one operator with inputs and outputs. Null: it is not recorded.
   opdump_call* begin_region(const char* type, c10::ArrayRef<at::Tensor> inputs);
-  void end_region(opdump_call* call, c10::ArrayRef<at::Tensor> inputs, c10::ArrayRef<at::Tensor> outputs);
+  void end_region(opdump_call* call, c10::ArrayRef<at::Tensor> outputs);
 
   void enter_optimizer(std::string_view record_name);
   void leave_optimizer(std::string_view record_name);

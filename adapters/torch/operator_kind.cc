@@ -60,6 +60,7 @@ OperatorKind describe_operator(const c10::OperatorHandle& op) {
     kind.arguments.push_back(a);
   }
   if (is_collective) describe_collective(type, kind);
+  kind.awaited = space == "_c10d_functional" && type != "wait_tensor" && type != "_wrap_tensor_autograd";
   kind.view = !schema.returns().empty() && std::ranges::all_of(schema.returns(), [](const c10::Argument& r) {
     return r.alias_info() && !r.alias_info()->isWrite();
   });

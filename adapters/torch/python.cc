@@ -131,6 +131,8 @@ PyObject* leave_execution(PyObject*, PyObject*) { return opdump_torch_leave_exec
 
 PyObject* pause(PyObject*, PyObject*) { return opdump_torch_pause(), Py_NewRef(Py_None); }
 PyObject* resume(PyObject*, PyObject*) { return opdump_torch_resume(), Py_NewRef(Py_None); }
+PyObject* enter_generated(PyObject*, PyObject*) { return opdump_torch_enter_generated(), Py_NewRef(Py_None); }
+PyObject* leave_generated(PyObject*, PyObject*) { return opdump_torch_leave_generated(), Py_NewRef(Py_None); }
 PyObject* rest(PyObject*, PyObject*) {
   Py_BEGIN_ALLOW_THREADS opdump_torch_rest();
   Py_END_ALLOW_THREADS Py_RETURN_NONE;
@@ -243,6 +245,10 @@ PyMethodDef methods[] = {
      "The call has ended, with or without an exception."},
     {"pause", as_function(pause), METH_NOARGS, "Stops recording on this thread."},
     {"resume", as_function(resume), METH_NOARGS, "Ends the last pause."},
+    {"enter_generated", as_function(enter_generated), METH_NOARGS,
+     "Code that a compiler generated begins to run."},
+    {"leave_generated", as_function(leave_generated), METH_NOARGS,
+     "It has run, with or without an exception."},
     {"rest", as_function(rest), METH_NOARGS,
      "Writes everything to disk and records this in the status: the process may be ended from outside."},
     {"step", as_function(step), METH_NOARGS, "Ends the current step."},

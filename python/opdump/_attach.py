@@ -38,6 +38,14 @@ _naming_calls: weakref.WeakKeyDictionary[torch.nn.Module, int] = weakref.WeakKey
 _optimizers: weakref.WeakSet[torch.optim.Optimizer] = weakref.WeakSet()
 
 
+def _is_never_compiling() -> bool:
+    return False
+
+
+# Whether a compiler traces the caller: it puts True in place of the call. What we wrap must look to it as it is without us.
+is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", _is_never_compiling)
+
+
 def _find_path(ancestor: torch.nn.Module, module: torch.nn.Module) -> str | None:
     """The path from `ancestor` to `module`: "features-Sequential/6-Conv2d", or None."""
     for name, found in ancestor.named_modules():
@@ -91,6 +99,8 @@ def _tell_calls(call):
 
     @functools.wraps(call)
     def __call__(self, *args, **kwargs):
+        if is_compiling():
+            return call(self, *args, **kwargs)
         wants_names = enter(self)
         try:
             if wants_names:
@@ -108,6 +118,8 @@ def _tell_backward(function):
 
     @functools.wraps(function)
     def told(*args, **kwargs):
+        if is_compiling():
+            return function(*args, **kwargs)
         enter()
         try:
             return function(*args, **kwargs)
@@ -159,7 +171,7 @@ def _input_names(model: torch.nn.Module) -> tuple[str, ...]:
 def _settle_first(function):
     @functools.wraps(function)
     def settled(self, *args, **kwargs):
-        if hooks.active():
+        if not is_compiling() and hooks.active():
             hooks.hide()
             try:
                 hooks.settle(_storage_of(self)._cdata)
@@ -177,6 +189,8 @@ def _settle_and_note(function):
 
     @functools.wraps(function)
     def noted(self, *args, **kwargs):
+        if is_compiling():
+            return function(self, *args, **kwargs)
         if hooks.active():
             hooks.settle(self._cdata)
         try:
@@ -192,6 +206,8 @@ def _tell_failure(function, type_name):
 
     @functools.wraps(function)
     def told(self, index, *value):
+        if is_compiling():
+            return function(self, index, *value)
         failures = hooks.failures()
         try:
             return function(self, index, *value)

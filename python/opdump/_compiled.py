@@ -31,16 +31,6 @@ def install() -> None:
     _on_import.call_after("torch._dynamo", _watch_regions)
 
 
-def is_compiling() -> bool:
-    """Whether this is traced by a compiler, which replaces the call by True. Programs' functions that we wrap must then look
-    as they do without us."""
-    return False
-
-
-if hasattr(getattr(torch, "compiler", None), "is_compiling"):
-    is_compiling = torch.compiler.is_compiling
-
-
 def _paused(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def paused(*args: Any, **kwargs: Any) -> Any:
@@ -181,7 +171,7 @@ def _module_stack(node: torch.fx.Node) -> list[tuple[tuple[str, ...], str]]:
     stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack") or {}
     modules = []
     for path, kind in stack.values():
-        names = [a or b for a, b in re.findall(r"\.([A-Za-z_]\w*)|\[['\"]?(\w+)['\"]?\]", path)]
+        names = [a or b for a, b in re.findall(r"\.(\w+)|\[['\"]?(\w+)['\"]?\]", path)]
         if path.startswith(("L[", "G[")):
             names = names[1:]  # the variable that holds the model
         names = tuple(name for name in names if name not in ("_modules", "_orig_mod"))
@@ -230,17 +220,14 @@ class _Opaque(_Backend):
         def run(*args: Any) -> Any:
             if not hooks.active():
                 return compiled(*args)
-            tensors = _tensors(args)
-            call = _hidden(torch.ops.opdump_torch.begin_region, name, tensors)
-            hooks.pause()
+            call = _hidden(torch.ops.opdump_torch.begin_region, name, _tensors(args))
+            result = ()
+            hooks.enter_generated()
             try:
                 result = compiled(*args)
-            except BaseException:
-                result = ()
-                raise
             finally:
-                hooks.resume()
-                _hidden(torch.ops.opdump_torch.end_region, call, tensors, _tensors(result))
+                hooks.leave_generated()
+                _hidden(torch.ops.opdump_torch.end_region, call, _tensors(result))
             return result
 
         return run

@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 
 struct RunArguments {
   RecordingArguments recording;
-  std::string device_format;
+  std::string device_format, compiled;
   std::string compat;  // names with commas between
   std::vector<std::string> command;
 };
@@ -101,6 +101,7 @@ Result<> set_environment(const RunArguments& arguments, const std::string& confi
   if (!recording.mode.empty()) ::setenv("OPDUMP_MODE", recording.mode.c_str(), 1);
   if (!recording.dialect.empty()) ::setenv("OPDUMP_DIALECT", recording.dialect.c_str(), 1);
   if (recording.strict) ::setenv("OPDUMP_STRICT", "1", 1);
+  if (!arguments.compiled.empty()) ::setenv("OPDUMP_COMPILED", arguments.compiled.c_str(), 1);
   if (!arguments.device_format.empty()) ::setenv("OPDUMP_DEVICE_FORMAT", arguments.device_format.c_str(), 1);
   return ok();
 }
@@ -182,6 +183,11 @@ Result<int> run_run(std::span<const char* const> args) {
                  "missing: torchair,npu_device,dumper; the program uses them to configure its dump");
   app.add_option("--device-format", arguments.device_format,
                  "layouts to store tensors in, for acl.json: NC1HWC0,FRACTAL_NZ,...");
+  app.add_option(
+         "--compiled", arguments.compiled,
+         "regions of torch.compile: aten runs and records them operator by operator (default); opaque "
+         "runs the generated kernels and records the inputs and outputs of each region")
+      ->check(CLI::IsMember({"aten", "opaque"}));
   app.add_option("command", arguments.command, "the program and its arguments")->required();
   app.positionals_at_end();
   app.footer(

@@ -1,0 +1,12 @@
+import torch
+class M(torch.nn.Module):
+    def __init__(s):
+        super().__init__(); s.layers = torch.nn.ModuleList([torch.nn.Sequential(torch.nn.Linear(4,4), torch.nn.GELU()) for _ in range(2)])
+    def forward(s, x):
+        for l in s.layers: x = l(x).relu()
+        return x
+torch.manual_seed(0)
+m = M()
+import sys
+c = m if len(sys.argv) > 1 else torch.compile(m, fullgraph=True)
+c(torch.randn(2,4)).sum().backward(); print(m.layers[0][0].weight.grad.sum())
