@@ -173,11 +173,11 @@ Result<RunConfig> find_config(const RecordingArguments& arguments, bool needs_on
 }
 
 Result<> prepare_recording(const RunConfig& config, const RecordingArguments& arguments) {
-  OPDUMP_CHECK_OK(prepare_folder(config.plan, arguments));
-  if (config.plan.budget_bytes) {
-    OPDUMP_TRY(const std::uint64_t budget, dump::check_budget(*config.plan.budget_bytes, config.plan.root));
-    announce(config.plan, budget);
-  }
+  const plan::DumpPlan& plan = config.plan;
+  // First, as a refusal must not cost the dump that --force replaces.
+  if (plan.budget_bytes) OPDUMP_CHECK_OK(dump::check_budget(*plan.budget_bytes, plan.root));
+  OPDUMP_CHECK_OK(prepare_folder(plan, arguments));
+  if (plan.budget_bytes) announce(plan, dump::Budget(*plan.budget_bytes, plan.root).left());
   if (config.text.empty()) return ok();
   OPDUMP_CHECK_OK(make_directories(config.plan.root, 0700));
   return write_file_atomic(config.path, config.text, 0600);

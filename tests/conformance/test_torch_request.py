@@ -105,6 +105,13 @@ def test_mistakes_end_before_the_program_begins(opdump, tmp_path, options, text)
     assert not (tmp_path / "golden").exists()
 
 
+def test_a_refusal_keeps_the_dump(opdump):
+    first = run(opdump, "-o", "golden")
+    files = selected(first.dump)
+    run(opdump, "-o", "golden", "--force", "--budget", "1000000T", expect=2)
+    assert selected(first.dump) == files and first.dump.status["state"] == "complete"
+
+
 def test_options_need_a_folder(opdump):
     done = run(opdump, "--steps", "3", expect=2)
     assert "--steps requires -o FOLDER" in done.stderr
