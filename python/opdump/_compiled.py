@@ -19,16 +19,16 @@ from typing import Any
 
 import torch
 
-from opdump import _on_import
 from opdump import _torch as hooks
+from opdump._imports import call_after
 
 _REPLACED = ("inductor", "aot_eager", "aot_eager_decomp_partition", "cudagraphs")  # backends that `aten` stands in for
 
 
 def install() -> None:
-    _on_import.call_after("torch._subclasses.fake_tensor", _pause_fake_tensors)
-    _on_import.call_after("torch._dynamo.callback", _pause_compilers)
-    _on_import.call_after("torch._dynamo", _watch_regions)
+    call_after("torch._subclasses.fake_tensor", _pause_fake_tensors)
+    call_after("torch._dynamo.callback", _pause_compilers)
+    call_after("torch._dynamo", _watch_regions)
 
 
 def _paused(function: Callable[..., Any]) -> Callable[..., Any]:
