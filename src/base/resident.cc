@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -34,12 +35,15 @@ struct Mapping {
 };
 
 constexpr auto kInterval = std::chrono::milliseconds(4);  // at most some ten megabytes are read meanwhile
+constexpr std::int64_t kNever = INT64_MAX;
 
 struct Mappings {
   std::mutex mutex;                 // guards the others
   std::condition_variable changed;  // total
   std::vector<Mapping> list;
-  std::uint64_t total = 0;  // bytes of the list
+  std::uint64_t total = 0;          // bytes of the list
+  std::uint64_t kept = UINT64_MAX;  // of mapped files when all pages were given back; libraries have these
+  std::atomic<std::int64_t> next_look{kNever};  // steady clock; kNever while little is mapped
   bool is_watched = false;
 };
 
@@ -74,21 +78,29 @@ std::uint64_t mapped_bytes() {
   return std::strtoull(rest, nullptr, 10) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-// Gives pages back whenever they are many, as long as much is mapped.
+std::int64_t ticks_after(std::chrono::steady_clock::duration time) {
+  return (std::chrono::steady_clock::now() + time).time_since_epoch().count();
+}
+
+// With the lock held: gives pages back if they are many.
+void look(Mappings& all) {
+  const std::uint64_t usual = all.kept == UINT64_MAX ? kUsualBytes : all.kept;
+  if (mapped_bytes() >= usual + kResidentBytes) {
+    for (const auto& [bytes, fd] : all.list)
+      ::madvise(const_cast<std::byte*>(bytes.data()), bytes.size(), MADV_DONTNEED);
+    // Other threads may have touched some again meanwhile: the least is what libraries have.
+    all.kept = std::min(all.kept, std::max(kUsualBytes, mapped_bytes()));
+  }
+  all.next_look = ticks_after(kInterval);
+}
+
+// Gives pages back as long as much is mapped.
 void watch() {
   Mappings& all = mappings();
-  std::uint64_t kept = kUsualBytes;  // what was mapped when all was given back
-  bool has_given_back = false;
   std::unique_lock lock(all.mutex);
   for (;; all.changed.wait_for(lock, kInterval)) {
     while (all.total < kResidentBytes) all.changed.wait(lock);
-    if (mapped_bytes() < kept + kResidentBytes) continue;
-    for (const auto& [bytes, fd] : all.list)
-      ::madvise(const_cast<std::byte*>(bytes.data()), bytes.size(), MADV_DONTNEED);
-    // Other threads may have taken some again meanwhile: the least is what libraries have.
-    const std::uint64_t left = std::max(kUsualBytes, mapped_bytes());
-    kept = has_given_back ? std::min(kept, left) : left;
-    has_given_back = true;
+    look(all);
   }
 }
 
@@ -116,6 +128,7 @@ void note_mapping(std::span<const std::byte> mapped, const Fd& fd) {
   all.list.push_back({mapped, std::move(kept)});
   all.total += mapped.size();
   if (all.total < kResidentBytes) return;
+  if (all.next_look == kNever) all.next_look = ticks_after(kInterval);
   if (!all.is_watched) start_watching(all);
   if (all.total - mapped.size() < kResidentBytes) all.changed.notify_one();
 }
@@ -132,9 +145,21 @@ void forget_mapping(std::span<const std::byte> mapped) {
   const std::lock_guard lock(all.mutex);
   if (std::erase_if(all.list, [&](const Mapping& each) { return each.bytes.data() == mapped.data(); }) > 0)
     all.total -= mapped.size();
+  if (all.total < kResidentBytes) all.next_look = kNever;
 }
 
-std::optional<MappingReader> MappingReader::find(std::span<const std::byte> bytes) {
+void give_back_when_due() {
+  Mappings& all = mappings();
+  const auto is_due = [&] {
+    const std::int64_t due = all.next_look.load(std::memory_order_relaxed);
+    return due != kNever && ticks_after({}) >= due;
+  };
+  if (!is_due()) return;
+  const std::lock_guard lock(all.mutex);  // nobody reads on while another thread gives pages back
+  if (is_due()) look(all);
+}
+
+std::optional<MappingFile> MappingFile::find(std::span<const std::byte> bytes) {
   Mappings& all = mappings();
   const std::lock_guard lock(all.mutex);
   const auto holds = [&](const Mapping& each) {
@@ -143,10 +168,10 @@ std::optional<MappingReader> MappingReader::find(std::span<const std::byte> byte
   };
   const auto found = std::ranges::find_if(all.list, holds);
   if (found == all.list.end()) return std::nullopt;
-  return MappingReader(found->fd.get(), found->bytes.data());
+  return MappingFile(found->fd.get(), found->bytes.data());
 }
 
-void MappingReader::read(std::span<const std::byte> bytes, std::byte* to) const {
+void MappingFile::read(std::span<const std::byte> bytes, std::byte* to) const {
   while (!bytes.empty()) {
     const ssize_t n = ::pread(fd_, to, bytes.size(), bytes.data() - begin_);
     if (n < 0 && errno == EINTR) continue;
@@ -155,6 +180,17 @@ void MappingReader::read(std::span<const std::byte> bytes, std::byte* to) const 
     bytes = bytes.subspan(static_cast<std::size_t>(n));
   }
   std::memcpy(to, bytes.data(), bytes.size());  // what cannot be read cannot be looked at either
+}
+
+void MappingFile::write(std::span<const std::byte> bytes, std::byte* to) const {
+  while (!bytes.empty()) {
+    const ssize_t n = ::pwrite(fd_, bytes.data(), bytes.size(), to - begin_);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    to += n;
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+  }
+  std::memcpy(to, bytes.data(), bytes.size());
 }
 
 }  // namespace opdump

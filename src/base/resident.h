@@ -1,7 +1,7 @@
 // Large mapped files. What was read of them counts as memory of the process until it is unmapped, however
 // large they are, although the system keeps it cached anyway. So while much is mapped, a thread looks how
 // much of it the process has, and gives the pages back when they are many; whoever reads them again finds
-// them in the system's cache. Code that walks over elements need not care.
+// them in the system's cache. Fast readers look themselves: on a busy machine the thread may wake too late.
 #pragma once
 
 #include <cstddef>
@@ -18,29 +18,36 @@ inline constexpr std::uint64_t kLeastMapping = 1 << 20;
 
 // What mapped files may take of the process, about, before their pages are given back; no thread looks while
 // less than this is mapped.
-inline constexpr std::uint64_t kResidentBytes = 128 << 20;
+inline constexpr std::uint64_t kResidentBytes = 64 << 20;
 
 // From here on until forget_mapping() the pages of the mapping may be given back at any time: it must be of
 // the file `fd` from its start, whose contents come again. Small ones are ignored.
 void note_mapping(std::span<const std::byte> mapped, const Fd& fd);
 void forget_mapping(std::span<const std::byte> mapped);
 
+// Gives pages back if the last look at them was too long ago. To be called after each megabyte or so by code
+// that reads mapped elements as fast as memory allows; costs nanoseconds while nothing is to be done.
+void give_back_when_due();
+
 // To be called in a child of the process that works on: it has the mappings of its parent, and not its
 // threads.
 void watch_mappings();
 
-// Reads of a large mapping here and there, past it: a page that is touched may bring two megabytes with it,
-// whatever it was told (Linux 6.18).
-class MappingReader {
+// The file behind a large mapping, for code that reads or writes it here and there: a page that is touched
+// may map two megabytes around it, whatever madvise() said (Linux 6.18), faster than the thread gives them
+// back.
+class MappingFile {
  public:
   // Of the mapping that `bytes` lie in; nothing if it is not large, or none. It must stay.
-  static std::optional<MappingReader> find(std::span<const std::byte> bytes);
+  static std::optional<MappingFile> find(std::span<const std::byte> bytes);
 
-  // Copies `bytes` of the mapping to `to`.
+  // Copies `bytes` of the mapping to `to`, as memcpy() does.
   void read(std::span<const std::byte> bytes, std::byte* to) const;
+  // Copies `bytes` to `to` in the mapping, which must be writable.
+  void write(std::span<const std::byte> bytes, std::byte* to) const;
 
  private:
-  MappingReader(int fd, const std::byte* begin) : fd_(fd), begin_(begin) {}
+  MappingFile(int fd, const std::byte* begin) : fd_(fd), begin_(begin) {}
   int fd_;
   const std::byte* begin_;
 };

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/resident.h"
 #include "compare/statistics.h"
 
 namespace opdump::compare {
@@ -40,6 +41,7 @@ bool is_identical(const model::TensorView& a, const model::TensorView& b) {
   for (std::uint64_t first = 0; first < bytes; first += kBlock) {
     const std::uint64_t block = std::min(kBlock, bytes - first);
     if (std::memcmp(a.data + first, b.data + first, block) != 0) return false;
+    give_back_when_due();
   }
   return true;
 }

@@ -3,11 +3,15 @@
 #include <cstring>
 #include <span>
 
+#include "base/resident.h"
+
 namespace opdump::math {
 namespace {
 
 using model::Shape;
 using model::TensorView;
+
+constexpr std::size_t kLookElements = 1 << 18;  // some megabytes at most
 
 // Drops dimensions of size 1 and joins neighbours, in place; both spans keep their order.
 void join(TensorView& view) {
@@ -105,9 +109,14 @@ RowMajorReader::RowMajorReader(const TensorView& view)
       bits_(model::dtype_info(view.dtype).bits) {
   index_ = view_.shape;
   for (std::int64_t& index : index_.dims()) index = 0;
+  give_back_when_due();  // the views of parallel loops are small
 }
 
 const std::byte* RowMajorReader::next(std::size_t count, std::byte* buffer) {
+  if ((since_look_ += count) >= kLookElements) {
+    give_back_when_due();
+    since_look_ = 0;
+  }
   const std::size_t last = view_.shape.rank() - 1;
   const bool fits_in_row =
       index_[last] + static_cast<std::int64_t>(count) <= view_.shape[last] && view_.strides[last] == 1;

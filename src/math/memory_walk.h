@@ -42,7 +42,8 @@ class RowMajorReader {
   model::Shape index_;
   const std::byte* row_ = nullptr;  // first element of the current innermost row
   std::uint64_t remaining_ = 0;
-  std::size_t bits_ = 0;  // of an element
+  std::size_t bits_ = 0;        // of an element
+  std::size_t since_look_ = 0;  // elements since the last give_back_when_due()
 };
 
 }  // namespace opdump::math

@@ -165,13 +165,38 @@ void copy_parallel(std::size_t element_bytes, const CopyBox& box, const std::byt
   });
 }
 
-// Reads for every index of the `count` outer loops, the last of which is the nearest in the source.
-void read_stretches(std::span<const CopyLoop> loops, std::span<const std::ptrdiff_t> staged,
-                    std::size_t bytes, const std::byte* from, std::byte* staging,
-                    const MappingReader& reader) {
-  if (loops.empty()) return reader.read({from, bytes}, staging);
-  for (std::int64_t i = 0; i < loops[0].extent; ++i, from += loops[0].from, staging += staged[0])
-    read_stretches(loops.subspan(1), staged.subspan(1), bytes, from, staging, reader);
+// One side of a box in stretches, which lie together there, and where they lie in a buffer without gaps.
+struct Stretches {
+  std::array<CopyLoop, CopyBox::kMaxLoops> loops{};  // over the stretches: in the mapping and in the buffer
+  std::size_t count = 0, bytes = 0;                  // loops; bytes of a stretch
+};
+
+// Sorts the loops of the box by what they move on `side`, and makes it one that has this side in the buffer.
+Stretches stage_side(std::size_t element_bytes, CopyBox& box, std::ptrdiff_t CopyLoop::*side) {
+  const auto end = box.loops.begin() + static_cast<std::ptrdiff_t>(box.count);
+  std::sort(box.loops.begin(), end, [&](const CopyLoop& a, const CopyLoop& b) { return a.*side > b.*side; });
+  auto stretch = static_cast<std::ptrdiff_t>(element_bytes);
+  Stretches result;
+  result.count = box.count;  // less those that are steps within a stretch
+  for (; result.count > 0; --result.count) {
+    const CopyLoop& loop = box.loops[result.count - 1];
+    if (loop.*side != stretch && loop.extent != 1) break;
+    stretch *= loop.extent;
+  }
+  result.bytes = static_cast<std::size_t>(stretch);
+  for (std::size_t i = result.count; i-- > 0; stretch *= box.loops[i].extent) {
+    result.loops[i] = {box.loops[i].extent, box.loops[i].*side, stretch};
+    box.loops[i].*side = stretch;
+  }
+  return result;
+}
+
+// Calls use(mapped, staged) for each stretch, in the order of the loops.
+template <typename Mapped, typename Use>
+void for_each_stretch(std::span<const CopyLoop> loops, Mapped* mapped, std::byte* staged, const Use& use) {
+  if (loops.empty()) return use(mapped, staged);
+  for (std::int64_t i = 0; i < loops[0].extent; ++i, mapped += loops[0].from, staged += loops[0].to)
+    for_each_stretch(loops.subspan(1), mapped, staged, use);
 }
 
 }  // namespace
@@ -189,20 +214,32 @@ void copy_box(std::size_t element_bytes, CopyBox box, const std::byte* from, std
 }
 
 void stage_box(std::size_t element_bytes, CopyBox& box, const std::byte* from, std::byte* staging,
-               const MappingReader& reader) {
-  const auto end = box.loops.begin() + static_cast<std::ptrdiff_t>(box.count);
-  std::sort(box.loops.begin(), end, [](const CopyLoop& a, const CopyLoop& b) { return a.from > b.from; });
-  auto stretch = static_cast<std::ptrdiff_t>(element_bytes);
-  std::size_t outer = box.count;  // loops that are more than steps within a stretch
-  for (; outer > 0 && (box.loops[outer - 1].from == stretch || box.loops[outer - 1].extent == 1); --outer)
-    stretch *= box.loops[outer - 1].extent;
-  std::array<std::ptrdiff_t, CopyBox::kMaxLoops> staged{};
-  std::ptrdiff_t step = stretch;
-  for (std::size_t i = outer; i-- > 0; step *= box.loops[i].extent) staged[i] = step;
-  if (step == 0) return;  // nothing is copied
-  read_stretches(std::span(box.loops).first(outer), staged, static_cast<std::size_t>(stretch), from, staging,
-                 reader);
-  for (std::size_t i = 0; i < outer; ++i) box.loops[i].from = staged[i];
+               const MappingFile& file) {
+  if (byte_count(box, element_bytes) == 0) return;
+  const Stretches stretches = stage_side(element_bytes, box, &CopyLoop::from);
+  for_each_stretch(std::span(stretches.loops).first(stretches.count), from, staging,
+                   [&](const std::byte* mapped, std::byte* staged) {
+                     file.read({mapped, stretches.bytes}, staged);
+                   });
+}
+
+void copy_box_between(std::size_t element_bytes, CopyBox box, const std::byte* from, std::byte* to,
+                      const std::optional<MappingFile>& from_file, const std::optional<MappingFile>& to_file,
+                      std::span<std::byte> buffer) {
+  const auto bytes = static_cast<std::size_t>(byte_count(box, element_bytes));
+  if (bytes == 0) return;
+  if (from_file) {
+    stage_box(element_bytes, box, from, buffer.data(), *from_file);
+    from = buffer.data();
+  }
+  if (!to_file) return copy_box(element_bytes, box, from, to, 1);
+  std::byte* const staging = buffer.data() + bytes;
+  const Stretches stretches = stage_side(element_bytes, box, &CopyLoop::to);
+  copy_box(element_bytes, box, from, staging, 1);
+  for_each_stretch(std::span(stretches.loops).first(stretches.count), to, staging,
+                   [&](std::byte* mapped, std::byte* staged) {
+                     to_file->write({staged, stretches.bytes}, mapped);
+                   });
 }
 
 }  // namespace opdump::math

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 
 #include "base/resident.h"
 
@@ -28,6 +30,12 @@ void copy_box(std::size_t element_bytes, CopyBox box, const std::byte* from, std
 // Reads what copy_box() would copy from `from` into `staging`, which has room for it, a stretch at a time,
 // and makes the box one that copies from there.
 void stage_box(std::size_t element_bytes, CopyBox& box, const std::byte* from, std::byte* staging,
-               const MappingReader& reader);
+               const MappingFile& file);
+
+// copy_box() on one thread between files: `from_file` and `to_file` are those that `from` and `to` are mapped
+// from, if they are; reads and writes then pass by the mappings. `buffer` has room for the elements twice.
+void copy_box_between(std::size_t element_bytes, CopyBox box, const std::byte* from, std::byte* to,
+                      const std::optional<MappingFile>& from_file, const std::optional<MappingFile>& to_file,
+                      std::span<std::byte> buffer);
 
 }  // namespace opdump::math

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <numeric>
 #include <random>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/scratch.h"
 #include "math/layout/strided_copy.h"
 
 namespace opdump::math {
@@ -57,7 +59,7 @@ TEST(BoxCopy, StagedBoxesAreTheSame) {
   const LargeFile file;
   const auto mapped = MappedFile::open(file.path());
   ASSERT_TRUE(mapped);
-  const auto reader = MappingReader::find(mapped->bytes().subspan(100));
+  const auto reader = MappingFile::find(mapped->bytes().subspan(100));
   ASSERT_TRUE(reader);
   std::mt19937 random(2);
   for (int i = 0; i < 500; ++i) {
@@ -74,9 +76,36 @@ TEST(BoxCopy, StagedBoxesAreTheSame) {
   }
 }
 
+TEST(BoxCopy, BoxesAreTheSameBetweenFiles) {
+  const LargeFile file;
+  const auto mapped = MappedFile::open(file.path());
+  const auto scratch = Scratch::make(80 << 20);
+  ASSERT_TRUE(mapped && scratch && scratch->is_mapped());
+  const auto reader = MappingFile::find(mapped->bytes()), writer = MappingFile::find(scratch->bytes());
+  ASSERT_TRUE(reader && writer);
+  std::mt19937 random(3);
+  for (int i = 0; i < 500; ++i) {
+    const std::size_t size = std::size_t{1} << random() % 5;
+    CopyBox box = random_box(random, size);
+    std::size_t bytes = size;
+    for (std::size_t k = 0; k < box.count; ++k) {
+      bytes *= static_cast<std::size_t>(box.loops[k].extent);
+      box.loops[k].to *= 1 + i % 2;  // gaps
+    }
+    std::vector<std::byte> expected(2 * bytes), made(2 * bytes), buffer(2 * bytes);
+    const std::byte* const from = mapped->bytes().data() + random() % 1000;
+    std::byte* const to = scratch->data() + random() % 1000;
+    std::memset(to, 0, made.size());
+    copy_box(size, box, from, expected.data(), 1);
+    copy_box_between(size, box, from, to, i % 3 != 0 ? reader : std::nullopt, writer, buffer);
+    std::memcpy(made.data(), to, made.size());
+    ASSERT_EQ(made, expected) << i;
+  }
+}
+
 TEST(BoxCopy, ReadersAreForLargeMappingsOnly) {
   const std::vector<std::byte> memory(10);
-  EXPECT_FALSE(MappingReader::find(memory));
+  EXPECT_FALSE(MappingFile::find(memory));
 }
 
 // Columns that become rows, block by block.
@@ -90,6 +119,10 @@ TEST(BoxCopy, LargeTensorsAreCopiedLikeSmallOnes) {
                          reinterpret_cast<const std::byte*>(from.data())};
   ASSERT_GT(view.byte_count(), 64u << 20);
   copy_row_major(view, std::as_writable_bytes(std::span(to)));
+  const auto scratch = Scratch::make(view.byte_count());
+  ASSERT_TRUE(scratch && scratch->is_mapped());
+  copy_row_major(view, scratch->bytes());
+  EXPECT_EQ(std::memcmp(scratch->data(), to.data(), view.byte_count()), 0);
   for (std::int64_t i = 0; i < kRows; ++i)
     for (std::int64_t j = 0; j < kColumns; ++j)
       for (std::int64_t k = 0; k < kDepth; ++k)

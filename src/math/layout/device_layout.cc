@@ -151,8 +151,12 @@ Result<> convert_parts(const TensorView& in, Format from, Format to, const Shape
   OPDUMP_TRY(const LayoutParts parts,
              LayoutParts::make(in, from, to, shape_to, groups, kPartBytes, PartOrder::fast));
   std::atomic<std::size_t> next{0};
+  const auto file = MappingFile::find(out);
   const auto put = [&](std::uint64_t offset, std::span<const std::byte> bytes) -> Result<> {
-    std::memcpy(out.data() + offset, bytes.data(), bytes.size());
+    if (file)
+      file->write(bytes, out.data() + offset);
+    else
+      std::memcpy(out.data() + offset, bytes.data(), bytes.size());
     return ok();
   };
   const std::size_t workers = std::min<std::size_t>(worker_count(threads), parts.count());

@@ -47,7 +47,7 @@ Result<LayoutParts> LayoutParts::make(const model::TensorView& in, model::Format
   const LayoutParts unchosen = parts;
   parts.choose(part_bytes, order);
   if (parts.bytes_near_part() <= kMostNearBytes) return parts;
-  const auto reader = MappingReader::find({in.data, in.byte_count()});
+  const auto reader = MappingFile::find({in.data, in.byte_count()});
   if (!reader) return parts;
   parts = unchosen;
   parts.choose(std::max(part_bytes, kReadPartBytes), order);

@@ -73,7 +73,7 @@ class LayoutParts {
   std::vector<std::size_t> digits_;  // of the number of a part: which loop they count, the slowest first
   std::int64_t outer_step_ = 1, inner_step_ = 1, stretch_ = 0;
   std::size_t count_ = 0, buffer_bytes_ = 0;
-  std::optional<MappingReader> reader_;  // if parts look into too many places to map them
+  std::optional<MappingFile> reader_;  // if parts look into too many places to map them
 };
 
 }  // namespace opdump::math

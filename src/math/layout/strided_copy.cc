@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
+#include <vector>
 
 #include "math/layout/box_copy.h"
 #include "math/layout/transpose.h"
@@ -14,7 +16,7 @@ namespace {
 
 using model::TensorView;
 
-constexpr std::uint64_t kLargeBytes = 64 << 20, kBlockBytes = 1 << 20;
+constexpr std::uint64_t kLargeBytes = 64 << 20, kBlockBytes = 4 << 20;
 
 // The dimension, not the innermost, whose neighbours lie together; -1 if there is none.
 int find_unit_axis(const TensorView& view) {
@@ -60,29 +62,41 @@ void copy_planes(const TensorView& view, std::size_t axis, std::size_t skip, con
   }
 }
 
-// A large tensor may be mapped on both sides: in blocks that are near on both, so that pages are read
-// once.
-void copy_large(std::size_t element_bytes, const CopyBox& box, std::uint64_t bytes, const std::byte* from,
-                std::byte* to) {
-  if (bytes <= kBlockBytes) {
-    return copy_box(element_bytes, box, from, to, 1);
+// Copies a large tensor, which may be mapped on both sides, in blocks that are near on both. What is mapped
+// is read and written past the mapping, so that the copy needs no more memory than its buffer.
+class LargeCopy {
+ public:
+  LargeCopy(std::size_t element_bytes, const TensorView& view, std::span<std::byte> out)
+      : element_bytes_(element_bytes),
+        from_file_(MappingFile::find({view.data, 1})),
+        to_file_(MappingFile::find(out)),
+        buffer_(from_file_ || to_file_ ? 2 * kBlockBytes : 0) {}
+
+  void copy(const CopyBox& box, std::uint64_t bytes, const std::byte* from, std::byte* to) {
+    if (bytes <= kBlockBytes)
+      return copy_box_between(element_bytes_, box, from, to, from_file_, to_file_, buffer_);
+    const auto reach = [](const CopyLoop& loop) {
+      return loop.extent > 1 ? loop.extent * std::max(std::abs(loop.from), loop.to) : 0;
+    };
+    const auto end = box.loops.begin() + static_cast<std::ptrdiff_t>(box.count);
+    const auto far = std::max_element(
+        box.loops.begin(), end, [&](const CopyLoop& a, const CopyLoop& b) { return reach(a) < reach(b); });
+    CopyBox half = box;
+    CopyLoop& loop = half.loops[static_cast<std::size_t>(far - box.loops.begin())];
+    loop.extent = far->extent / 2;
+    const std::uint64_t each = bytes / static_cast<std::uint64_t>(far->extent);
+    copy(half, each * static_cast<std::uint64_t>(loop.extent), from, to);
+    from += loop.extent * loop.from;
+    to += loop.extent * loop.to;
+    loop.extent = far->extent - loop.extent;
+    copy(half, each * static_cast<std::uint64_t>(loop.extent), from, to);
   }
-  const auto reach = [](const CopyLoop& loop) {
-    return loop.extent > 1 ? loop.extent * std::max(std::abs(loop.from), loop.to) : 0;
-  };
-  const auto end = box.loops.begin() + static_cast<std::ptrdiff_t>(box.count);
-  const auto far = std::max_element(
-      box.loops.begin(), end, [&](const CopyLoop& a, const CopyLoop& b) { return reach(a) < reach(b); });
-  CopyBox half = box;
-  CopyLoop& loop = half.loops[static_cast<std::size_t>(far - box.loops.begin())];
-  loop.extent = far->extent / 2;
-  const std::uint64_t each = bytes / static_cast<std::uint64_t>(far->extent);
-  copy_large(element_bytes, half, each * static_cast<std::uint64_t>(loop.extent), from, to);
-  from += loop.extent * loop.from;
-  to += loop.extent * loop.to;
-  loop.extent = far->extent - loop.extent;
-  copy_large(element_bytes, half, each * static_cast<std::uint64_t>(loop.extent), from, to);
-}
+
+ private:
+  std::size_t element_bytes_;
+  std::optional<MappingFile> from_file_, to_file_;
+  std::vector<std::byte> buffer_;
+};
 
 // Rows of `view` one after the other.
 CopyBox box_of(const TensorView& view) {
@@ -102,7 +116,7 @@ void copy_row_major(const TensorView& view, std::span<std::byte> out) {
   const TensorView merged = merge_dimensions(view);
   const std::size_t last = merged.shape.rank() - 1, size = model::dtype_info(view.dtype).bits / 8;
   if (bytes > kLargeBytes && size > 0 && merged.shape.rank() <= CopyBox::kMaxLoops)
-    return copy_large(size, box_of(merged), bytes, merged.data, out.data());
+    return LargeCopy(size, merged, out).copy(box_of(merged), bytes, merged.data, out.data());
   const int axis = merged.strides[last] == 1 ? static_cast<int>(last) - 1 : find_unit_axis(merged);
   if (merged.shape.rank() == 1 && merged.strides[0] == 1) {
     std::memcpy(out.data(), view.data, bytes);
