@@ -1,5 +1,8 @@
 #include "attributes.h"
 
+#include <cmath>
+#include <cstring>
+#include <limits>
 #include <optional>
 #include <protozero/pbf_reader.hpp>
 #include <utility>
@@ -39,6 +42,67 @@ std::string_view find_text(std::string_view message, protozero::pbf_tag_type tag
       reader.skip();
   }
   return found;
+}
+
+// The bits of a floating type's exponent, which infinities and NaNs have all set; 0 of other types.
+std::uint64_t exponent_of(std::int64_t data_type) {
+  switch (data_type) {
+    case 1:   // float
+    case 14:  // complex64
+      return 0x7f800000;
+    case 10:  // float16
+      return 0x7c00;
+    case 16:  // bfloat16
+      return 0x7f80;
+    case 11:  // double
+    case 15:  // complex128
+      return 0x7ff0000000000000;
+    default:
+      return 0;
+  }
+}
+
+template <typename Bits>
+bool any_has(std::string_view raw, Bits exponent) {
+  for (std::size_t at = 0; at + sizeof(Bits) <= raw.size(); at += sizeof(Bits)) {
+    Bits bits;
+    std::memcpy(&bits, raw.data() + at, sizeof bits);
+    if ((bits & exponent) == exponent) return true;
+  }
+  return false;
+}
+
+bool any_has(std::string_view raw, std::uint64_t exponent) {
+  if (exponent == 0) return false;
+  if (exponent <= UINT16_MAX) return any_has<std::uint16_t>(raw, static_cast<std::uint16_t>(exponent));
+  if (exponent <= UINT32_MAX) return any_has<std::uint32_t>(raw, static_cast<std::uint32_t>(exponent));
+  return any_has<std::uint64_t>(raw, exponent);
+}
+
+// Whether an element of a TensorProto is infinite or NaN.
+bool is_non_finite(std::string_view tensor) {
+  std::int64_t data_type = 0;
+  for (pbf_reader field(tensor.data(), tensor.size()); field.next(2);) data_type = integer_of(field);
+  const std::uint64_t exponent = exponent_of(data_type);
+  if (exponent == 0) return false;
+  for (pbf_reader field(tensor.data(), tensor.size()); field.next();) {
+    const bool has_bits = field.tag() == 4 || field.tag() == 9 || field.tag() == 10;  // numbers or raw data
+    if (has_bits && is_packed(field)) {
+      if (any_has(text_of(field), exponent)) return true;
+    } else if (field.tag() == 4) {
+      if (!std::isfinite(float_of(field))) return true;
+    } else if (field.tag() == 10) {
+      if (!std::isfinite(double_of(field))) return true;
+    } else if (field.tag() == 5 && is_packed(field)) {  // 16-bit floats, each in an integer
+      for (const std::int32_t bits : field.get_packed_int32())
+        if ((static_cast<std::uint64_t>(bits) & exponent) == exponent) return true;
+    } else if (field.tag() == 5) {
+      if ((static_cast<std::uint64_t>(integer_of(field)) & exponent) == exponent) return true;
+    } else {
+      field.skip();
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -102,6 +166,10 @@ void Attributes::read_attribute(std::string_view attribute, List& to) {
       single = integer(integer_of(field));
     } else if (field.tag() == 4) {
       single = text(text_of(field));
+    } else if (field.tag() == 5) {
+      if (!is_non_finite(text_of(field))) return;
+      single = text("a tensor with infinities or NaNs");
+      single->floating = std::numeric_limits<double>::infinity();
     } else if (field.tag() == 6) {
       single = read_graph(text_of(field));
     } else if (field.tag() == 7 && is_packed(field)) {

@@ -1,5 +1,5 @@
 // The attributes of an operator of an ONNX model as arguments for the recorder, subgraphs among them.
-// Tensors, types, very long lists and what is nested too deeply are left out.
+// Tensors of finite numbers, types, very long lists and what is nested too deeply are left out.
 #pragma once
 
 #include <cstdint>

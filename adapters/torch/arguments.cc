@@ -4,6 +4,7 @@
 #include <c10/core/MemoryFormat.h>
 #include <c10/core/ScalarType.h>
 
+#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -108,7 +109,10 @@ opdump_argument Arguments::convert(const c10::IValue& value, const c10::Type& ty
   if (value.isDevice()) return text(value.toDevice().str());
   if (value.isComplexDouble()) {
     const auto z = value.toComplexDouble();
-    return text(std::to_string(z.real()) + (z.imag() < 0 ? "" : "+") + std::to_string(z.imag()) + "j");
+    opdump_argument argument =
+        text(std::to_string(z.real()) + (z.imag() < 0 ? "" : "+") + std::to_string(z.imag()) + "j");
+    argument.floating = std::isfinite(z.real()) ? z.imag() : z.real();
+    return argument;
   }
   return text(value.tagKind());  // a generator, a stream
 }

@@ -112,10 +112,11 @@ typedef enum opdump_role {
 
 typedef enum opdump_argument_kind {
   OPDUMP_ARGUMENT_NONE = 0,
-  OPDUMP_ARGUMENT_BOOL = 1,   /* integer */
-  OPDUMP_ARGUMENT_INT = 2,    /* integer */
-  OPDUMP_ARGUMENT_FLOAT = 3,  /* floating */
-  OPDUMP_ARGUMENT_STRING = 4, /* text */
+  OPDUMP_ARGUMENT_BOOL = 1,  /* integer */
+  OPDUMP_ARGUMENT_INT = 2,   /* integer */
+  OPDUMP_ARGUMENT_FLOAT = 3, /* floating */
+  OPDUMP_ARGUMENT_STRING =
+      4, /* text; floating: infinite or NaN if the text stands for a value that has such a number */
   OPDUMP_ARGUMENT_TENSOR = 5, /* integer: its operand index */
   OPDUMP_ARGUMENT_LIST = 6,   /* items, count */
   /* A graph that the operator executes ("then_branch"), for graph files. Its items are lists: the names of

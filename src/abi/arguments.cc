@@ -1,5 +1,6 @@
 #include "abi/arguments.h"
 
+#include <cmath>
 #include <map>
 #include <string>
 #include <string_view>
@@ -52,6 +53,7 @@ bool convert_value(const opdump_argument& from, int depth, model::Argument& to) 
       break;
     case OPDUMP_ARGUMENT_STRING:
       to.value = std::string(from.text ? from.text : "");
+      to.is_non_finite = !std::isfinite(from.floating);
       break;
     case OPDUMP_ARGUMENT_TENSOR:
       to.value = model::Argument::Tensor{static_cast<std::uint32_t>(from.integer)};

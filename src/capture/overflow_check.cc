@@ -29,7 +29,8 @@ bool starts_with_nan(const model::TensorView& view) {
 bool is_non_finite(const model::Argument& argument) {
   if (const auto* number = std::get_if<double>(&argument.value)) return !std::isfinite(*number);
   const auto* items = std::get_if<model::Argument::List>(&argument.value);
-  return items && std::ranges::any_of(*items, [](const auto& item) { return is_non_finite(item); });
+  return argument.is_non_finite ||
+         (items && std::ranges::any_of(*items, [](const auto& item) { return is_non_finite(item); }));
 }
 
 bool OverflowCheck::overflows(const Operand& operand) {

@@ -26,6 +26,7 @@ struct Argument {
 
   std::string name;  // in the operator's schema: "stride"
   std::variant<None, bool, std::int64_t, double, std::string, Tensor, List> value;
+  bool is_non_finite = false;  // a text that stands for a value with an infinity or NaN
   bool operator==(const Argument&) const = default;
 };
 

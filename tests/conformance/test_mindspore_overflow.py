@@ -89,6 +89,18 @@ def test_operators_that_write_in_place(opdump):
     assert sum(n.startswith("Default_mul-op") for n in operators) == 2
 
 
+def test_arguments_that_are_not_finite_make_no_overflow(opdump):
+    dump = opdump.run("""
+        import torch
+        infinity = float("inf")
+        torch.full((2,), complex(infinity, 0))
+        torch.zeros(2, dtype=torch.complex64).add(complex(0, infinity))
+        torch.zeros(2).masked_fill(torch.tensor([True, False]), -infinity)
+        torch.tensor([1 + 0j]).div(0)
+    """, op_debug_mode=3, saved_data="tensor")
+    assert {name for name, _ in dump.files()} == {"Default_div-op0"}
+
+
 def test_other_keys_are_overruled_with_a_warning(opdump):
     dump = opdump.run(HALF, op_debug_mode=3, overflow_number=1, dump_mode=1, kernels=["nothing"], input_output=2,
                       saved_data="tensor")

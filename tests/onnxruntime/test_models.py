@@ -301,3 +301,22 @@ def test_the_operator_that_fails_is_named(run, models):
 def test_the_failing_operator_in_an_exception_dump(run, models):
     run.model(models, "failing", status=3, settings={"op_debug_mode": 4})
     assert set(run.tensors()) == {("reshape", "input.0"), ("reshape", "input.1")}
+
+
+def test_values_that_the_model_states_are_no_overflow(run, tmp_path):
+    """Constants with infinities, in every form that a file has for them; the only overflow comes last."""
+    node, tensor, value = onnx.helper.make_node, onnx.helper.make_tensor, onnx.helper.make_tensor_value_info
+    infinite = {"raw": numpy_helper.from_array(np.array([-np.inf], "f4")), "floats": tensor("v", 1, [1], [float("-inf")]),
+                "halves": tensor("v", 10, [1], [float("nan")]), "doubles": tensor("v", 11, [1], [float("inf")])}
+    nodes = [node("Shape", ["x"], ["shape"], "shape")]
+    nodes += [node("ConstantOfShape", ["shape"], [name], name, value=filler) for name, filler in infinite.items()]
+    mask = np.triu(np.full((40, 40), -np.inf, "f4"), 1)
+    nodes += [node("Constant", [], ["mask"], "mask", value=numpy_helper.from_array(mask)), node("Div", ["x", "zero"], ["div"], "div")]
+    types = {"halves": 10, "doubles": 11}
+    outputs = [value(name, types.get(name, 1), None) for name in [*infinite, "mask", "div"]]
+    graph = onnx.helper.make_graph(nodes, "values", [value("x", 1, [2])], outputs, [numpy_helper.from_array(np.zeros(2, "f4"), "zero")])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, tmp_path / "values.onnx")
+    np.save(tmp_path / "x.npy", np.ones(2, "f4"))
+    run.run(tmp_path / "values.onnx", "--input", f"x={tmp_path / 'x.npy'}", settings={"op_debug_mode": 3, "saved_data": "tensor"})
+    assert {name for name, _ in run.tensors()} == {"div"}
