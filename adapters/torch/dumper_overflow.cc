@@ -6,59 +6,98 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 namespace opdump::torch_adapter {
 namespace {
 
-// Bits of the magnitude at or above those of the largest finite number: that one, infinity and NaNs.
+// What the extreme elements of a tensor are.
+struct Extremes {
+  bool has_non_finite = false;    // an infinity or a NaN
+  std::optional<double> largest;  // the largest finite number of the dtype, if one has this magnitude
+};
+
+// The magnitude of infinities and NaNs is above `largest`, which are bits.
 template <typename Bits>
-bool reaches(const void* data, std::int64_t count, Bits magnitude, Bits largest) {
+Extremes find_extremes(const void* data, std::int64_t count, Bits largest, double number) {
   const auto* bits = static_cast<const Bits*>(data);
+  constexpr Bits kMagnitude = static_cast<Bits>(~Bits{0}) >> 1;
   constexpr std::int64_t kBlock = 4096;  // without a branch in it: the compiler takes many at once
+  Extremes extremes;
   for (std::int64_t first = 0; first < count; first += kBlock) {
-    Bits found = 0;
-    for (std::int64_t i = first; i < std::min(count, first + kBlock); ++i)
-      found |= static_cast<Bits>((bits[i] & magnitude) >= largest);
-    if (found) return true;
+    Bits reached = 0, exceeded = 0;
+    for (std::int64_t i = first; i < std::min(count, first + kBlock); ++i) {
+      reached |= static_cast<Bits>((bits[i] & kMagnitude) == largest);
+      exceeded |= static_cast<Bits>((bits[i] & kMagnitude) > largest);
+    }
+    if (reached) extremes.largest = number;
+    if (exceeded) extremes.has_non_finite = true;
   }
-  return false;
+  return extremes;
 }
 
-bool is_extreme(double number) { return !(std::fabs(number) < std::numeric_limits<float>::max()); }
-
-bool is_extreme(const at::Tensor& tensor) {
-  if (!tensor.is_floating_point() && !tensor.is_complex()) return false;
+// The elements as real numbers row by row; undefined if there are none, or none that can overflow.
+at::Tensor reals_of(const at::Tensor& tensor) {
+  if (!tensor.is_floating_point() && !tensor.is_complex()) return {};
   const at::Tensor elements = elements_of(tensor);
-  if (!elements.defined()) return false;
-  const at::Tensor dense = elements.is_complex() ? at::view_as_real(elements) : elements;
-  const void* data = dense.data_ptr();
-  switch (dense.scalar_type()) {
+  return elements.defined() && elements.is_complex() ? at::view_as_real(elements) : elements;
+}
+
+Extremes extremes_of(const at::Tensor& tensor) {
+  const at::Tensor reals = reals_of(tensor);
+  if (!reals.defined()) return {};
+  const void* data = reals.data_ptr();
+  switch (reals.scalar_type()) {
     case at::kFloat:
-      return reaches<std::uint32_t>(data, dense.numel(), 0x7fffffff, 0x7f7fffff);
+      return find_extremes<std::uint32_t>(data, reals.numel(), 0x7f7fffff, 0x1.fffffep127);
     case at::kDouble:
-      return reaches<std::uint64_t>(data, dense.numel(), 0x7fffffffffffffff, 0x7fefffffffffffff);
+      return find_extremes<std::uint64_t>(data, reals.numel(), 0x7fefffffffffffff, 0x1.fffffffffffffp1023);
     case at::kHalf:
-      return reaches<std::uint16_t>(data, dense.numel(), 0x7fff, 0x7bff);
+      return find_extremes<std::uint16_t>(data, reals.numel(), 0x7bff, 65504);
     case at::kBFloat16:
-      return reaches<std::uint16_t>(data, dense.numel(), 0x7fff, 0x7f7f);
+      return find_extremes<std::uint16_t>(data, reals.numel(), 0x7f7f, 0x1.fep127);
     default:
-      return false;
+      return {};
   }
 }
 
-bool is_extreme(const NamedValue& value) {
-  if (value.type == ValueType::tensor) return is_extreme(value.value.toTensor());
-  return value.value.isDouble() && is_extreme(value.value.toDouble());
+Extremes extremes_of(const NamedValue& value) {
+  if (value.type == ValueType::tensor) return extremes_of(value.value.toTensor());
+  if (!value.value.isDouble()) return {};
+  const double magnitude = std::fabs(value.value.toDouble());
+  constexpr double kLargest = std::numeric_limits<float>::max();
+  return {!std::isfinite(magnitude), magnitude >= kLargest ? std::optional(kLargest) : std::nullopt};
 }
 
-bool any_extreme(const NamedValues& values) {
-  return std::ranges::any_of(values, [](const NamedValue& value) { return is_extreme(value); });
+// Of all values; `largest` is the least one of the dtypes.
+Extremes extremes_of(const NamedValues& values) {
+  Extremes all;
+  for (const NamedValue& value : values) {
+    const Extremes each = extremes_of(value);
+    all.has_non_finite |= each.has_non_finite;
+    if (each.largest) all.largest = std::min(*each.largest, all.largest.value_or(*each.largest));
+  }
+  return all;
+}
+
+// True if a number of this magnitude is among the values: a mask of the lowest finite number, say.
+bool holds(const NamedValue& value, double magnitude) {
+  if (value.value.isInt()) return std::fabs(static_cast<double>(value.value.toInt())) == magnitude;
+  if (value.value.isDouble()) return std::fabs(value.value.toDouble()) == magnitude;
+  if (value.type != ValueType::tensor) return false;
+  const at::Tensor reals = reals_of(value.value.toTensor());
+  return reals.defined() && reals.to(at::kDouble).abs().eq(magnitude).any().item<bool>();
 }
 
 }  // namespace
 
 bool has_overflow(const NamedValues& inputs, const NamedValues& outputs) {
-  return any_extreme(outputs) && !any_extreme(inputs);
+  const Extremes made = extremes_of(outputs);
+  if (!made.has_non_finite && !made.largest) return false;
+  const Extremes given = extremes_of(inputs);
+  if (given.has_non_finite || given.largest) return false;
+  return made.has_non_finite ||
+         std::ranges::none_of(inputs, [&](const NamedValue& value) { return holds(value, *made.largest); });
 }
 
 NamedValues keep(NamedValues values) {

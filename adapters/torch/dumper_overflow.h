@@ -1,6 +1,7 @@
 // Detects whether an operator overflowed. The original reads a status word of the hardware. Here an operator
 // overflows if a result is infinite, NaN, or the largest number of its dtype in magnitude (as on saturating
-// hardware), and no input is. torch_tf_frontends.md D.5.
+// hardware), and no input is, in its own dtype or in that of the result: masks are often filled with the
+// lowest finite number. torch_tf_frontends.md D.5.
 #pragma once
 
 #include "dumper_values.h"

@@ -41,6 +41,18 @@ def test_no_overflow_no_file():
     assert check(lambda: x.masked_fill(x > 0, torch.finfo(torch.float32).min)) == []
 
 
+def test_a_mask_of_the_lowest_number_is_no_overflow():
+    lowest = torch.finfo(torch.float16).min
+    mask = torch.tensor([True, False])
+    assert check(lambda: half(1, 2).masked_fill(mask, lowest)) == []
+    assert check(lambda: half(1, 2).masked_fill(mask, int(lowest))) == []
+    assert check(lambda: torch.full((2,), lowest, dtype=torch.float16)) == []
+    assert check(lambda: (1 - half(0, 1)) * lowest) == []
+    assert check(lambda: torch.full((2,), lowest).half()) == []
+    assert check(lambda: torch.where(mask, half(1, 2), lowest * torch.ones(())).half()) == []
+    assert check(lambda: half(60000, 1) * lowest) == ["mul_Tensor"], "what the number makes infinite is one"
+
+
 @pytest.mark.parametrize("body", [
     lambda: torch.ones(2) / torch.zeros(2),
     lambda: torch.zeros(2).div_(torch.zeros(2)),
