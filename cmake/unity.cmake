@@ -1,8 +1,9 @@
 # Sources of one folder that are compiled together, up to 8 at once. Not among them: SIMD files, which include themselves for
 # each instruction set, and folders whose files have constants of the same name (kMagic in every file format).
 set(OPDUMP_UNITY_FOLDERS
-  model plan dialect format/graphs format/tables dump dump/write dump/read capture group compare report
-  terminal arrays msaccucmp msaccucmp/judge msaccucmp/plugins msaccucmp/verbs msaccucmp/write cli)
+  model plan dialect format/graphs format/tables dump dump/write dump/write/folder dump/read
+  capture capture/graph capture/jobs group compare report terminal arrays
+  msaccucmp msaccucmp/convert msaccucmp/judge msaccucmp/plugins msaccucmp/read msaccucmp/verbs msaccucmp/write cli)
 
 function(opdump_group_sources)
   foreach(source IN LISTS ARGN)

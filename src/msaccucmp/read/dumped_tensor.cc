@@ -24,7 +24,7 @@ using model::Shape;
 
 constexpr std::uint64_t kPiece = 1 << 20;  // elements that are converted at a time
 constexpr std::size_t kMagicEnd = 12;      // what a .npy file begins with is not text
-constexpr std::int32_t kUndefined = 0;     // of DumpData
+constexpr std::int32_t kNoDtype = 0;       // of DumpData
 
 bool is_packed(DType dtype) { return model::dtype_info(dtype).bits < 8; }
 
@@ -50,9 +50,9 @@ std::string numpy_problem(std::span<const std::byte> file, const Error& error) {
   return cannot_reshape((file.size() - header->data_offset) / size, header->shape);
 }
 
-class Reader {
+class TensorReader {
  public:
-  Reader(std::string path, Log& log) : path_(std::move(path)), log_(log) {}
+  TensorReader(std::string path, Log& log) : path_(std::move(path)), log_(log) {}
 
   Outcome<std::monostate> map() {
     auto mapped = MappedFile::open(path_);
@@ -177,8 +177,7 @@ class Reader {
       return log_.fail(Status::invalid_dump, "A shape in " + path_ + " is larger than any file.");
     result.data_type = tensor.data_type;
     result.format = static_cast<model::Format>(std::clamp(tensor.format, 0, 255));
-    result.shape =
-        tensor.data_type == kUndefined && tensor.size_bytes > 0 ? row_of(tensor.size_bytes) : *shape;
+    result.shape = tensor.data_type == kNoDtype && tensor.size_bytes > 0 ? row_of(tensor.size_bytes) : *shape;
     result.original_shape = *original;
     result.address = tensor.address;
     result.groups = tensor.sub_format;
@@ -235,11 +234,11 @@ Outcome<std::shared_ptr<std::byte>> make_memory(std::uint64_t bytes, Log& log) {
 }
 
 Outcome<DumpedOperator> read_dumped_operator(const std::string& path, Log& log) {
-  return Reader(path, log).read();
+  return TensorReader(path, log).read();
 }
 
 Outcome<TensorData> read_npy_array(const std::string& path, Log& log) {
-  Reader reader(path, log);
+  TensorReader reader(path, log);
   OPDUMP_TRY([[maybe_unused]] const std::monostate mapped, reader.map());
   return reader.read_array();
 }

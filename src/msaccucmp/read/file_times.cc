@@ -11,7 +11,7 @@
 namespace opdump::msaccucmp {
 namespace {
 
-constexpr std::size_t kTimeDigits = 16;  // microseconds since the epoch
+constexpr std::size_t kStampDigits = 16;  // microseconds since the epoch
 
 enum class Part { time, slice };
 
@@ -27,7 +27,7 @@ std::string_view missing_part(std::string_view name, TaskMode mode, Part part) {
     time = fields[4];
   else if (time == "npy" || time == "pb" || time == "quant")
     time = fields[fields.size() - 2];
-  return time.size() == kTimeDigits && is_digits(time) ? "" : "timestamp";
+  return time.size() == kStampDigits && is_digits(time) ? "" : "timestamp";
 }
 
 void warn_of(std::string_view path, TaskMode mode, Part part, Log& log) {
