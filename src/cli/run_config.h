@@ -24,11 +24,17 @@ void add_recording_options(CLI::App& app, RecordingArguments& arguments);
 // Whether `word` is one of them that has a value.
 bool is_recording_option(std::string_view word);
 
+inline plan::DumpPlan empty_plan() {
+  plan::DumpPlan plan;
+  plan.is_empty = true;
+  return plan;
+}
+
 // A configuration, and the plan it compiles to.
 struct RunConfig {
   std::string path;  // empty: none
   std::string text;  // made of options; prepare_recording() writes it to `path`. Empty: the file is there
-  plan::DumpPlan plan{.is_empty = true};
+  plan::DumpPlan plan = empty_plan();
 };
 
 // The configuration made of -o, else --config, else the file in OPDUMP_CONFIG or MINDSPORE_DUMP_CONFIG; none
