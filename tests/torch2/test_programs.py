@@ -99,7 +99,7 @@ def test_an_opaque_region_has_inputs_and_outputs(tmp_path):
 def test_tracing_is_not_recorded(tmp_path):
     record(tmp_path, "export")
     kinds = [kind for _, kind, _, line in operators(tmp_path, "export") if not line.endswith(":4")]
-    assert kinds == ["randn", "randn", "ones", "t", "addmm"]
+    assert kinds.count("addmm") == 1, "the call at the end; not that of the trace"
 
 
 def test_the_adapter_is_built_once_by_processes_that_start_at_once(tmp_path):
