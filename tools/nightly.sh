@@ -10,6 +10,11 @@ cmake --preset odr >/dev/null
 cmake --build --preset odr --target odr unit_tests
 ctest --preset odr --parallel "$(nproc)" -R unit
 
+# The unit tests under gcc's sanitizers.
+cmake --preset asan >/dev/null
+cmake --build --preset asan --target unit_tests
+ctest --preset asan --parallel "$(nproc)" -R unit
+
 cmake --preset fuzz -DOPDUMP_FUZZ_SECONDS="${1:-600}" >/dev/null
 cmake --build --preset fuzz --target fuzzers
 status=0
