@@ -18,13 +18,10 @@ list(APPEND OPDUMP_CORE_SOURCES
   base/nameless_file.cc
   base/packed_texts.cc
   base/printable.cc
-  base/record_sorter.cc
   base/resident.cc
   base/scratch.cc
-  base/spill.cc
   base/text.cc
   base/text_arena.cc
-  base/text_blocks.cc
   base/utf8.cc
   base/worker_pool.cc
 )
@@ -35,13 +32,9 @@ set(OPDUMP_TESTS_base
   base/isolated_test.cc
   base/kept_file_test.cc
   base/printable_test.cc
-  base/record_sorter_test.cc
   base/resident_test.cc
   base/scratch_test.cc
-  base/scratch_vector_test.cc
-  base/spill_test.cc
   base/text_arena_test.cc
-  base/text_blocks_test.cc
   base/worker_pool_test.cc
 )
 
@@ -359,7 +352,6 @@ list(APPEND OPDUMP_TOOL_SOURCES
   msaccucmp/judge/layout_change.cc
   msaccucmp/judge/layout_match.cc
   msaccucmp/judge/npu_compare.cc
-  msaccucmp/judge/numbered_names.cc
   msaccucmp/judge/overflow.cc
   msaccucmp/judge/quant_filter.cc
   msaccucmp/judge/result_table.cc
@@ -407,7 +399,6 @@ set(OPDUMP_TESTS_msaccucmp
   msaccucmp/judge/fusion_rules_test.cc
   msaccucmp/judge/layout_change_test.cc
   msaccucmp/judge/npu_compare_test.cc
-  msaccucmp/judge/numbered_names_test.cc
   msaccucmp/judge/overflow_test.cc
   msaccucmp/read/dump_folder_test.cc
   msaccucmp/read/dump_header_test.cc

@@ -13,7 +13,6 @@
 #include "base/content.h"
 #include "base/file.h"
 #include "base/file_replacement.h"
-#include "base/first_index.h"
 #include "base/json.h"
 #include "base/packed_texts.h"
 #include "base/packing.h"
@@ -40,12 +39,6 @@ TEST(Text, NearestNeedsToBeNear) {
   EXPECT_EQ(find_nearest("Net_Nam", keys), "net_name");
   EXPECT_EQ(find_nearest("pa", keys), std::nullopt);
   EXPECT_EQ(find_nearest("entirely_different", keys), std::nullopt);
-}
-
-TEST(FirstIndex, OfThoseThatHold) {
-  for (std::size_t first = 3; first <= 8; ++first)
-    EXPECT_EQ(first_index(3, 8, [&](std::size_t i) { return i >= first; }), first);
-  EXPECT_EQ(first_index(5, 5, [](std::size_t) { return true; }), 5U);
 }
 
 TEST(Text, Pieces) {

@@ -21,11 +21,11 @@ PackedTexts PackedTexts::of_bytes(std::string bytes) {
   return texts;
 }
 
-std::vector<std::string> PackedTexts::texts() const {
+std::vector<std::string> PackedTexts::unpack(std::string_view bytes) {
   constexpr std::size_t kUsualCount = 24;
   std::vector<std::string> texts;
   texts.reserve(kUsualCount);
-  for (Unpacker in(bytes_); !in.is_empty();) texts.emplace_back(in.text());
+  for (Unpacker in(bytes); !in.is_empty();) texts.emplace_back(in.text());
   return texts;
 }
 

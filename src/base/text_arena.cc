@@ -51,4 +51,9 @@ std::uint32_t InternedTexts::add(std::string_view text) {
   return number;
 }
 
+std::optional<std::uint32_t> InternedTexts::find(std::string_view text) const {
+  const auto known = numbers_.find(text);
+  return known == numbers_.end() ? std::nullopt : std::optional(known->second);
+}
+
 }  // namespace opdump

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -31,6 +32,7 @@ class TextArena {
 class InternedTexts {
  public:
   std::uint32_t add(std::string_view text);
+  std::optional<std::uint32_t> find(std::string_view text) const;
   std::string_view operator[](std::uint32_t number) const { return texts_[number]; }
   std::size_t size() const { return texts_.size(); }
 

@@ -30,6 +30,8 @@ TEST(InternedTexts, EqualTextsHaveOneNumber) {
   EXPECT_EQ(texts.size(), 50000u);
   const InternedTexts moved = std::move(texts);
   EXPECT_EQ(moved[777], "name.777");
+  EXPECT_EQ(moved.find("name.777"), 777U);
+  EXPECT_FALSE(moved.find("name"));
 }
 
 }  // namespace

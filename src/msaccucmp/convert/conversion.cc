@@ -49,14 +49,12 @@ class ProgressLines {
   std::chrono::steady_clock::time_point next_{};
 };
 
-// The files that failed: their lines are put in order outside of memory.
+// The files that failed.
 class Failures {
  public:
   void add(std::size_t file, const ConvertedFile& converted) {
     if (converted.status == Status::ok) return;
-    std::string record;
-    SortKey(record).number(file);
-    lines_.add(record + converted.failure + "\n");
+    lines_.emplace(file, converted.failure + "\n");
     auto& [count, first] = statuses_.try_emplace(converted.status, Files{0, file}).first->second;
     ++count;
     first = std::min(first, file);
@@ -79,17 +77,10 @@ class Failures {
     return found == statuses_.end() ? Status::ok : found->first;
   }
 
-  // Appends the lines to `path`, by file. To be called once. Errors: io.
-  Result<> append_to(const fs::path& path) {
-    constexpr std::size_t kAtOnce = 4 << 20;
+  // Appends the lines to `path`, by file. Errors: io.
+  Result<> append_to(const fs::path& path) const {
     std::string text;
-    OPDUMP_CHECK_OK(lines_.visit([&](std::string_view record) -> Result<> {
-      SortKeyReader in(record);
-      in.number();
-      text += in.rest();
-      if (text.size() < kAtOnce) return ok();
-      return append_file(path, std::exchange(text, {}), 0600);
-    }));
+    for (const auto& [file, line] : lines_) text += line;
     return append_file(path, text, 0600);
   }
 
@@ -97,7 +88,7 @@ class Failures {
   struct Files {
     std::size_t count = 0, first = 0;
   };
-  RecordSorter lines_;
+  std::map<std::size_t, std::string> lines_;  // by file
   std::map<Status, Files> statuses_;
 };
 
@@ -107,7 +98,7 @@ class Conversion {
       : options_(options), files_(files), progress_(total) {}
 
   Status run() {
-    if (auto kept = find_sizes(); !kept) return fail(Status::invalid_path, kept.error().message());
+    find_sizes();
     if (options_.group == nullptr) {
       for (std::size_t first = 0; first < files_.size(); first += kFilesOfRound) {
         std::vector<std::size_t> indices(std::min(kFilesOfRound, files_.size() - first));
@@ -122,15 +113,13 @@ class Conversion {
   }
 
  private:
-  // Errors: io -- there is no room to keep them.
-  Result<> find_sizes() {
-    OPDUMP_CHECK_OK(bytes_.resize(files_.size(), 0));
+  void find_sizes() {
+    bytes_.resize(files_.size());
     parallel_for(files_.size(), 0, [&](std::size_t i) {
       std::error_code error;
       const std::uint64_t bytes = fs::file_size(files_.at(i), error);
       if (!error) bytes_[i] = bytes;
     });
-    return ok();
   }
 
   void convert(std::span<const std::size_t> indices) {
@@ -262,22 +251,14 @@ class Conversion {
   std::mutex mutex_;  // guards progress_, failures_, answers_ and the order of the log's lines
   ProgressLines progress_;
   Failures failures_;
-  ScratchVector<std::uint64_t> bytes_;  // of the files
-  std::vector<std::string> left_out_;   // processes that did not do their part
-  std::string answers_;                 // of this process to the others
+  std::vector<std::uint64_t> bytes_;   // of the files
+  std::vector<std::string> left_out_;  // processes that did not do their part
+  std::string answers_;                // of this process to the others
 };
 
 }  // namespace
 
-Result<> FileList::add(std::string_view name) {
-  const auto place = names_.add(name);
-  if (!place) return Error(Code::limit, folder_.string() + ": too many files");
-  return places_.push_back(*place);
-}
-
-Result<> FileList::add_sorted(RecordSorter names) {
-  return names.visit([&](std::string_view name) { return add(name); });
-}
+void FileList::sort() { std::ranges::sort(names_); }
 
 Status convert_files(const ConvertOptions& options, const FileList& files, std::size_t total) {
   return Conversion(options, files, total).run();

@@ -6,35 +6,30 @@
 #include <filesystem>
 #include <string_view>
 #include <utility>
+#include <vector>
 
-#include "base/record_sorter.h"
-#include "base/result.h"
-#include "base/scratch_vector.h"
-#include "base/text_blocks.h"
+#include "base/text_arena.h"
 #include "msaccucmp/convert/dump_file.h"
 #include "msaccucmp/failure.h"
 
 namespace opdump::msaccucmp {
 
-// The files of a conversion by number. There can be millions: they are put in order outside of memory, and
-// little more than their names is kept.
+// The files of a conversion by number. There can be millions: little more than their names is kept.
 class FileList {
  public:
   // What is added lies in `folder`; "" for whole paths.
   explicit FileList(std::filesystem::path folder = {}) : folder_(std::move(folder)) {}
 
-  // Errors: limit -- names of more than 4 GiB; io.
-  Result<> add(std::string_view name);
-  // By name.
-  Result<> add_sorted(RecordSorter names);
-  std::size_t size() const { return places_.size(); }
+  void add(std::string_view name) { names_.push_back(TextArena::view(texts_.add(name))); }
+  void sort();  // by name
+  std::size_t size() const { return names_.size(); }
   bool is_listed() const { return folder_.empty(); }  // by the user, who gave them an order
-  std::filesystem::path at(std::size_t i) const { return folder_ / names_.at(places_[i]); }
+  std::filesystem::path at(std::size_t i) const { return folder_ / names_[i]; }
 
  private:
   std::filesystem::path folder_;
-  TextBlocks names_;
-  ScratchVector<std::uint32_t> places_;  // in names_
+  TextArena texts_;
+  std::vector<std::string_view> names_;
 };
 
 // Converts them all, says how far it is out of `total`, and notes failures in the list of them. Returns the

@@ -52,7 +52,7 @@ Outcome<OriginTensor> find_origin(const GroupComparison& comparison, const RuleO
 
 Outcome<DumpedOperator> read_operator(const DumpFolder& folder, const std::string& op,
                                       std::optional<std::int64_t> output, Log& log) {
-  OPDUMP_TRY(const OperatorFiles files, folder.find(op, output, log));
+  OPDUMP_TRY(const OperatorFiles files, folder.find(op, output));
   report_files(folder, op, files, log);
   return read_slices(files, log);
 }

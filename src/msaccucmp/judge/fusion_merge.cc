@@ -19,43 +19,41 @@ class QuantisedMerger {
   QuantisedMerger(FusionRules& rules, const FusionRules& other, Log& log)
       : rules_(rules), other_(other), log_(log) {}
 
-  Result<> merge() {
-    OPDUMP_CHECK_OK(number_outputs());
+  void merge() {
+    number_outputs();
     for (std::uint32_t group = 0; group < rules_.group_count(); ++group)
-      for (const RuleOp& rule : rules_.group(group)) OPDUMP_CHECK_OK(note_formats(rule.op));
+      for (const RuleOp& rule : rules_.group(group)) note_formats(rule.op);
     const auto old_groups = std::exchange(rules_.groups_, {});
     for (std::uint32_t text = 0; text < rules_.texts_.size(); ++text) rules_.text_facts_[text] = {};
     rules_.names_ = {};
     for (std::size_t group = 0; group < old_groups.size(); ++group)
       for (std::uint32_t op = old_groups[group].first; op != FusionRules::kNone;) {
         const std::uint32_t next = rules_.ops_[op].next;
-        OPDUMP_CHECK_OK(change(op));
+        change(op);
         op = next;
       }
-    return ok();
   }
 
  private:
-  Result<> number_outputs() {
+  void number_outputs() {
     std::uint32_t count = 0;
     for (std::uint32_t op = 0; op < other_.op_count(); ++op) {
-      OPDUMP_CHECK_OK(first_output_.push_back(count));
+      first_output_.push_back(count);
       count += static_cast<std::uint32_t>(other_.op(op).op.outputs.size());
     }
-    return formats_.resize(count, FusionRules::kNone);
+    formats_.resize(count);
   }
 
-  Result<> change(std::uint32_t number) {
+  void change(std::uint32_t number) {
     FusionOp op = rules_.op(number).op;
     if (auto names = originals_of(op); !names.empty()) op.original_names = std::move(names);
     if (auto outputs = outputs_of(op); !outputs.empty()) op.outputs = std::move(outputs);
-    OPDUMP_CHECK_OK(rules_.pack(number, op));
-    OPDUMP_TRY(const std::uint32_t key, rules_.add_text(FusionRules::key_of_originals(op)));
-    OPDUMP_CHECK_OK(rules_.set_key(rules_.ops_[number].name, key));
-    OPDUMP_TRY(const std::uint32_t group, rules_.group_at(key));
+    rules_.pack(number, op);
+    const std::uint32_t key = rules_.add_text(FusionRules::key_of_originals(op));
+    rules_.set_key(rules_.ops_[number].name, key);
+    const std::uint32_t group = rules_.group_at(key);
     rules_.ops_[number].index = group;
     rules_.put_into(group, number);
-    return ok();
   }
 
   // The original names that `op`'s names have in the other rules, each once.
@@ -90,16 +88,14 @@ class QuantisedMerger {
 
   // Operators that stand for the same output share it, as in the original: the format that
   // the last of them states counts for all.
-  Result<> note_formats(const FusionOp& op) {
+  void note_formats(const FusionOp& op) {
     for (const FusionOutput& output : op.outputs) {
       if (output.origin_name.empty() || output.origin_format.empty()) continue;
-      const auto format = format_texts_.add(packed_format(output));
-      if (!format) return Error(Code::limit, "there is no room for so many formats");
+      const ArenaText format = format_texts_.add(packed_format(output));
       visit_origins(output, [&](const RuleOp& rule, std::size_t index) {
-        if (index < rule.op.outputs.size()) formats_[first_output_[rule.number] + index] = *format;
+        if (index < rule.op.outputs.size()) formats_[first_output_[rule.number] + index] = format;
       });
     }
-    return ok();
   }
 
   std::vector<FusionOutput> outputs_of(const FusionOp& op) const {
@@ -116,8 +112,8 @@ class QuantisedMerger {
 
   FusionOutput shared_output(const RuleOp& rule, std::size_t index) const {
     FusionOutput output = rule.op.outputs[index];
-    const std::uint32_t format = formats_[first_output_[rule.number] + index];
-    if (format != FusionRules::kNone) take_format(format_texts_.at(format), output);
+    const ArenaText format = formats_[first_output_[rule.number] + index];
+    if (format != nullptr) set_format(TextArena::view(format), output);
     return output;
   }
 
@@ -129,7 +125,7 @@ class QuantisedMerger {
     return bytes;
   }
 
-  static void take_format(std::string_view packed, FusionOutput& output) {
+  static void set_format(std::string_view packed, FusionOutput& output) {
     Unpacker in(packed);
     output.origin_format = in.text();
     output.origin_shape.clear();
@@ -139,9 +135,9 @@ class QuantisedMerger {
   FusionRules& rules_;
   const FusionRules& other_;
   Log& log_;
-  ScratchVector<std::uint32_t> first_output_;  // of each operator of other_, by number
-  ScratchVector<std::uint32_t> formats_;       // of each output, in format_texts_
-  TextBlocks format_texts_;
+  std::vector<std::uint32_t> first_output_;  // of each operator of other_, by number
+  std::vector<ArenaText> formats_;           // of each output: packed_format(); null if none is stated
+  TextArena format_texts_;
 };
 
 class UnfusedMerger {
@@ -149,21 +145,21 @@ class UnfusedMerger {
   UnfusedMerger(const FusionRules& fused, const FusionRules& other, Log& log)
       : fused_(fused), other_(other), log_(log), seen_unfused_(other.texts_.size()) {}
 
-  Result<FusionRules> merge() {
-    OPDUMP_CHECK_OK(note_origins());
+  FusionRules merge() {
+    note_origins();
     std::vector<bool> seen(fused_.texts_.size());
     for (std::size_t i = fused_.names_.size(); i-- > 0;) {
       const std::uint32_t name = fused_.names_[i], key = fused_.text_facts_[name].key;
       if (seen[key]) continue;
       seen[key] = true;
-      OPDUMP_TRY(const std::uint32_t merged_name, merged_.add_text(fused_.texts_.at(name)));
-      OPDUMP_TRY(const std::uint32_t merged_key, merged_.add_text(fused_.texts_.at(key)));
-      OPDUMP_CHECK_OK(merged_.set_key(merged_name, merged_key));
+      const std::uint32_t merged_name = merged_.add_text(fused_.texts_[name]);
+      const std::uint32_t merged_key = merged_.add_text(fused_.texts_[key]);
+      merged_.set_key(merged_name, merged_key);
       const std::uint32_t group = fused_.text_facts_[key].group;
       if (group == FusionRules::kNone) continue;
-      for (const RuleOp& rule : fused_.group(group)) OPDUMP_CHECK_OK(add(merged_key, rule));
+      for (const RuleOp& rule : fused_.group(group)) add(merged_key, rule);
     }
-    for (std::uint32_t i = merged_.op_count(); i-- > 0;) OPDUMP_CHECK_OK(merged_.in_sequence_.push_back(i));
+    for (std::uint32_t i = merged_.op_count(); i-- > 0;) merged_.in_sequence_.push_back(i);
     return std::move(merged_);
   }
 
@@ -173,19 +169,18 @@ class UnfusedMerger {
     bool is_seen = false;
   };
 
-  Result<std::uint32_t> add_origin(std::string_view name) {
-    OPDUMP_TRY(const std::uint32_t number, origins_.add(name));
-    OPDUMP_CHECK_OK(origin_facts_.resize(origins_.size(), {}));
+  std::uint32_t add_origin(std::string_view name) {
+    const std::uint32_t number = origins_.add(name);
+    origin_facts_.resize(origins_.size());
     return number;
   }
 
-  Result<> note_origins() {
+  void note_origins() {
     for (std::uint32_t i = 0; i < other_.op_count(); ++i)
       for (const std::string& origin : other_.op(other_.in_sequence(i)).op.original_names) {
-        OPDUMP_TRY(const std::uint32_t number, add_origin(origin));
+        const std::uint32_t number = add_origin(origin);
         origin_facts_[number].unfused = other_.in_sequence(i);
       }
-    return ok();
   }
 
   // The unfused operator that is made of an original one, or kNone.
@@ -195,8 +190,8 @@ class UnfusedMerger {
   }
 
   // Of operators that stand for the same first original operator, one is kept.
-  Result<bool> is_new(const FusionOp& op) {
-    OPDUMP_TRY(const std::uint32_t number, add_origin(op.original_names.front()));
+  bool is_new(const FusionOp& op) {
+    const std::uint32_t number = add_origin(op.original_names.front());
     if (std::exchange(origin_facts_[number].is_seen, true)) return false;
     const std::uint32_t unfused = origin_facts_[number].unfused;
     if (unfused == FusionRules::kNone) return true;
@@ -206,18 +201,16 @@ class UnfusedMerger {
     return true;
   }
 
-  Result<> add(std::uint32_t key, const RuleOp& rule) {
-    OPDUMP_TRY(const bool is_kept, is_new(rule.op));
-    if (!is_kept) return ok();
+  void add(std::uint32_t key, const RuleOp& rule) {
+    if (!is_new(rule.op)) return;
     FusionOp op = rule.op;
     op.original_names = unfused_names(rule.op);
     for (std::size_t i = 0; i < op.outputs.size(); ++i) set_unfused_origin(op, i);
-    OPDUMP_TRY(const std::uint32_t group, merged_.group_at(key));
-    OPDUMP_TRY(const std::uint32_t name, merged_.add_text(op.name));
-    OPDUMP_TRY(const std::uint32_t number, merged_.add_op(name, static_cast<std::uint32_t>(rule.index), op));
+    const std::uint32_t group = merged_.group_at(key);
+    const std::uint32_t name = merged_.add_text(op.name);
+    const std::uint32_t number = merged_.add_op(name, static_cast<std::uint32_t>(rule.index), op);
     merged_.ops_[number].is_filtered = rule.is_filtered;
     merged_.put_into(group, number);
-    return ok();
   }
 
   std::vector<std::string> unfused_names(const FusionOp& op) const {
@@ -264,17 +257,17 @@ class UnfusedMerger {
   const FusionRules& other_;
   Log& log_;
   FusionRules merged_;
-  NumberedNames origins_;
-  ScratchVector<Origin> origin_facts_;  // by number
-  std::vector<bool> seen_unfused_;      // by the number of the operator's name in other_
+  InternedTexts origins_;
+  std::vector<Origin> origin_facts_;  // by number
+  std::vector<bool> seen_unfused_;    // by the number of the operator's name in other_
 };
 
-Result<FusionRules> merge_quantised(FusionRules offline, const FusionRules& quantised, Log& log) {
-  OPDUMP_CHECK_OK(QuantisedMerger(offline, quantised, log).merge());
+FusionRules merge_quantised(FusionRules offline, const FusionRules& quantised, Log& log) {
+  QuantisedMerger(offline, quantised, log).merge();
   return offline;
 }
 
-Result<FusionRules> merge_unfused(const FusionRules& fused, const FusionRules& unfused, Log& log) {
+FusionRules merge_unfused(const FusionRules& fused, const FusionRules& unfused, Log& log) {
   return UnfusedMerger(fused, unfused, log).merge();
 }
 

@@ -1,10 +1,10 @@
 #include "msaccucmp/judge/fusion_rules.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "base/packing.h"
-#include "base/record_sorter.h"
 #include "base/text.h"
 #include "msaccucmp/log.h"
 
@@ -13,6 +13,8 @@ namespace {
 
 using format::FusionOp;
 using format::FusionOutput;
+
+constexpr std::uint32_t kMostOps = 1 << 24;  // some 4 GiB
 
 // Several originals: no name of an operator holds a NUL.
 std::string key_of_many(const std::vector<std::string>& names) {
@@ -123,22 +125,21 @@ std::string FusionRules::key_of_originals(const FusionOp& op) {
   return op.original_names.empty() || op.original_names[0].empty() ? op.name : op.original_names[0];
 }
 
-Result<std::uint32_t> FusionRules::add_text(std::string_view text) {
-  OPDUMP_TRY(const std::uint32_t number, texts_.add(text));
-  OPDUMP_CHECK_OK(text_facts_.resize(texts_.size(), {}));
+std::uint32_t FusionRules::add_text(std::string_view text) {
+  const std::uint32_t number = texts_.add(text);
+  text_facts_.resize(texts_.size());
   return number;
 }
 
-Result<> FusionRules::set_key(std::uint32_t name, std::uint32_t key) {
-  if (text_facts_[name].key == kNone) OPDUMP_CHECK_OK(names_.push_back(name));
+void FusionRules::set_key(std::uint32_t name, std::uint32_t key) {
+  if (text_facts_[name].key == kNone) names_.push_back(name);
   text_facts_[name].key = key;
-  return ok();
 }
 
-Result<std::uint32_t> FusionRules::group_at(std::uint32_t key) {
+std::uint32_t FusionRules::group_at(std::uint32_t key) {
   if (text_facts_[key].group == kNone) {
     text_facts_[key].group = group_count();
-    OPDUMP_CHECK_OK(groups_.push_back({}));
+    groups_.emplace_back();
   }
   return text_facts_[key].group;
 }
@@ -156,39 +157,37 @@ bool FusionRules::holds(std::uint32_t group, std::uint32_t name) const {
   return false;
 }
 
-Result<> FusionRules::pack(std::uint32_t number, const FusionOp& op) {
-  const auto place = packed_.add(packed(op));
-  if (!place) return Error(Code::limit, "there is no room for so many operators");
-  ops_[number].packed = *place;
+void FusionRules::pack(std::uint32_t number, const FusionOp& op) {
+  ops_[number].packed = packed_.add(packed(op));
   ops_[number].has_only_origin = false;
-  return ok();
 }
 
-Result<std::uint32_t> FusionRules::add_op(std::uint32_t name, std::uint32_t index, const FusionOp& op) {
+std::uint32_t FusionRules::add_op(std::uint32_t name, std::uint32_t index, const FusionOp& op) {
   const std::uint32_t number = op_count();
-  OPDUMP_CHECK_OK(ops_.push_back({name, 0, index, kNone, false, false}));
-  OPDUMP_CHECK_OK(pack(number, op));
+  ops_.push_back({nullptr, name, index, kNone, false, false});
+  pack(number, op);
   return number;
 }
 
 Result<> FusionRules::add(std::size_t graph, FusionOp op) {
+  if (op_count() == kMostOps)
+    return Error(Code::limit, "more than " + std::to_string(kMostOps) + " operators");
   if (graph != std::exchange(graph_, graph)) complete_origins();
   if (op.type == "Data" && !op.name.empty()) input_nodes_.push_back(op.name);
   if (!op.has_original_names) name_origins(op.outputs, op.name);
-  OPDUMP_TRY(const std::uint32_t name, add_text(op.name));
-  OPDUMP_TRY(const std::uint32_t key, add_text(key_of(op)));
+  const std::uint32_t name = add_text(op.name), key = add_text(key_of(op));
   const std::uint32_t old_key = text_facts_[name].key;
-  OPDUMP_CHECK_OK(set_key(name, key));
-  OPDUMP_TRY(const std::uint32_t group, group_at(key));
-  if (old_key != kNone && (old_key == key || holds(group, name))) return ok();
-  OPDUMP_TRY(const std::uint32_t number, add_op(name, group, op));
-  put_into(group, number);
+  set_key(name, key);
+  const std::uint32_t group = group_at(key);
+  if (old_key == kNone || (old_key != key && !holds(group, name))) put_into(group, add_op(name, group, op));
   return ok();
 }
 
-Result<> FusionRules::finish() {
+void FusionRules::finish() {
   complete_origins();
-  return sort_sequence();
+  in_sequence_.resize(op_count());
+  std::iota(in_sequence_.begin(), in_sequence_.end(), 0U);
+  std::ranges::stable_sort(in_sequence_, {}, [&](std::uint32_t op) { return sequence_of(op); });
 }
 
 // An operator that is one original operator under another name has that one's outputs.
@@ -197,38 +196,21 @@ void FusionRules::complete_origins() {
     const Members group = groups_[i];
     if (group.first != group.last) continue;
     Op& op = ops_[group.first];
-    const auto origin = only_original(packed_.at(op.packed));
-    op.has_only_origin = op.has_only_origin || origin == texts_.at(text_facts_[op.name].key);
-  }
-}
-
-Result<> FusionRules::sort_sequence() {
-  RecordSorter sorter;
-  std::string record;
-  for (std::uint32_t i = 0; i < op_count(); ++i) {
-    record.clear();
-    SortKey(record).signed_number(sequence_of(i)).number(i);
-    sorter.add(record);
-  }
-  for (RecordSorter::Reader reader = sorter.sorted();;) {
-    OPDUMP_TRY(const bool has_more, reader.next());
-    if (!has_more) return ok();
-    SortKeyReader key(reader.record());
-    key.signed_number();
-    OPDUMP_CHECK_OK(in_sequence_.push_back(static_cast<std::uint32_t>(key.number())));
+    const auto origin = only_original(TextArena::view(op.packed));
+    op.has_only_origin = op.has_only_origin || origin == texts_[text_facts_[op.name].key];
   }
 }
 
 RuleOp FusionRules::op(std::uint32_t number) const {
   const Op& op = ops_[number];
-  RuleOp rule{number, static_cast<int>(op.index), unpacked(packed_.at(op.packed)), op.is_filtered};
-  rule.op.name = texts_.at(op.name);
+  RuleOp rule{number, static_cast<int>(op.index), unpacked(TextArena::view(op.packed)), op.is_filtered};
+  rule.op.name = texts_[op.name];
   if (op.has_only_origin) name_origins(rule.op.outputs, rule.op.original_names[0]);
   return rule;
 }
 
 std::int64_t FusionRules::sequence_of(std::uint32_t op) const {
-  return sequence_in(packed_.at(ops_[op].packed));
+  return sequence_in(TextArena::view(ops_[op].packed));
 }
 
 std::vector<std::uint32_t> FusionRules::members(std::uint32_t group) const {

@@ -11,11 +11,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/scratch_vector.h"
-#include "base/text_blocks.h"
+#include "base/text_arena.h"
 #include "format/graphs/fusion_json.h"
 #include "model/shape.h"
-#include "msaccucmp/judge/numbered_names.h"
 #include "msaccucmp/log.h"
 
 namespace opdump::msaccucmp {
@@ -41,18 +39,18 @@ struct OriginTensor {
   void prefer_shape(const model::Shape& stated);
 };
 
-// There may be more operators than memory has room for: they are packed and put aside (base/text_blocks.h),
-// and unpacked when they are asked for, by several threads at once. Operators and groups are numbers.
+// There may be millions of operators: they are packed, and unpacked when they are asked for, by several
+// threads at once. Operators and groups are numbers.
 class FusionRules {
  public:
-  // Takes the operators of a file in their order, graph after graph. Errors: limit, io -- there is no room.
+  // Adds the operators of a file in their order, graph after graph. Error: limit -- too many.
   Result<> add(std::size_t graph, format::FusionOp op);
-  // To be called when all are there, once and before all that follows. Errors: io.
-  Result<> finish();
+  // To be called when all are there, once and before all that follows.
+  void finish();
 
   std::uint32_t op_count() const { return static_cast<std::uint32_t>(ops_.size()); }
   RuleOp op(std::uint32_t number) const;
-  std::string_view name_of(std::uint32_t op) const { return texts_.at(ops_[op].name); }
+  std::string_view name_of(std::uint32_t op) const { return texts_[ops_[op].name]; }
   std::int64_t sequence_of(std::uint32_t op) const;  // its "id"
   // Operator `i` of all by "id", those of equal ids as they come in the file.
   std::uint32_t in_sequence(std::size_t i) const { return in_sequence_[i]; }
@@ -70,16 +68,16 @@ class FusionRules {
   // find() gives nothing.
   std::optional<std::uint32_t> find_group(std::string_view name) const;
 
-  // Marks what is_filtered says. Operators that look like a quantisation and are none are stated. Errors: io.
-  Result<> filter_quantised(Log& log);
+  // Marks what is_filtered says. Operators that look like a quantisation and are none are stated.
+  void filter_quantised(Log& log);
 
  private:
   friend class QuantisedMerger;
   friend class UnfusedMerger;
   static constexpr std::uint32_t kNone = UINT32_MAX;
   struct Op {
+    ArenaText packed = nullptr;  // all of it but the name
     std::uint32_t name = 0;      // in texts_
-    std::uint32_t packed = 0;    // in packed_: all else of it
     std::uint32_t index = 0;     // RuleOp::index
     std::uint32_t next = kNone;  // of its group
     bool is_filtered = false;
@@ -96,24 +94,23 @@ class FusionRules {
 
   static std::string key_of(const format::FusionOp& op);
   static std::string key_of_originals(const format::FusionOp& op);  // whatever buffer it shares
-  Result<std::uint32_t> add_text(std::string_view text);
+  std::uint32_t add_text(std::string_view text);
   // The operator `name` is in the group of `key`, which may not be there yet. Both are in texts_.
-  Result<> set_key(std::uint32_t name, std::uint32_t key);
-  Result<std::uint32_t> group_at(std::uint32_t key);
+  void set_key(std::uint32_t name, std::uint32_t key);
+  std::uint32_t group_at(std::uint32_t key);
   void put_into(std::uint32_t group, std::uint32_t op);  // at the end
   bool holds(std::uint32_t group, std::uint32_t name) const;
-  Result<std::uint32_t> add_op(std::uint32_t name, std::uint32_t index, const format::FusionOp& op);
-  Result<> pack(std::uint32_t number, const format::FusionOp& op);
+  std::uint32_t add_op(std::uint32_t name, std::uint32_t index, const format::FusionOp& op);
+  void pack(std::uint32_t number, const format::FusionOp& op);
   void complete_origins();
-  Result<> sort_sequence();
 
-  ScratchVector<Op> ops_;
-  ScratchVector<Members> groups_;
-  NumberedNames texts_;
-  ScratchVector<Text> text_facts_;      // by number
-  ScratchVector<std::uint32_t> names_;  // of operators, in texts_, in the order in which they first came
-  TextBlocks packed_;
-  ScratchVector<std::uint32_t> in_sequence_;
+  std::vector<Op> ops_;
+  std::vector<Members> groups_;
+  InternedTexts texts_;
+  std::vector<Text> text_facts_;      // by number
+  std::vector<std::uint32_t> names_;  // of operators, in texts_, in the order in which they first came
+  TextArena packed_;
+  std::vector<std::uint32_t> in_sequence_;
   std::vector<std::string> input_nodes_;
   std::size_t graph_ = 0;  // of the operator that was added last
 };
@@ -121,11 +118,11 @@ class FusionRules {
 Relation relation_of(std::span<const RuleOp> group);
 
 // The rules of a quantised offline model against the original model: `quantised` leads from the model that
-// was quantised to the original one (-q). Errors: limit, io -- there is no room.
-Result<FusionRules> merge_quantised(FusionRules offline, const FusionRules& quantised, Log& log);
+// was quantised to the original one (-q).
+FusionRules merge_quantised(FusionRules offline, const FusionRules& quantised, Log& log);
 
-// The rules of a model against the same model built without fusion (-cf). Errors: as above.
-Result<FusionRules> merge_unfused(const FusionRules& fused, const FusionRules& unfused, Log& log);
+// The rules of a model against the same model built without fusion (-cf).
+FusionRules merge_unfused(const FusionRules& fused, const FusionRules& unfused, Log& log);
 
 // An operator that has no part in the comparison of its group: one of several that several were made of, none
 // of whose outputs the original model has.

@@ -33,7 +33,7 @@ FusionRules rules_of(std::vector<FusionOp> ops) {
     if (ops[i].sequence == 0) ops[i].sequence = static_cast<std::int64_t>(i);
     EXPECT_TRUE(rules.add(0, ops[i]));
   }
-  EXPECT_TRUE(rules.finish());
+  rules.finish();
   return rules;
 }
 
@@ -88,7 +88,7 @@ TEST(FusionRules, VeryManyOperatorsAreInOrder) {
     each.sequence = kOps - i;
     ASSERT_TRUE(rules.add(0, each));
   }
-  ASSERT_TRUE(rules.finish());
+  rules.finish();
   EXPECT_EQ(rules.op_count(), kOps);
   EXPECT_EQ(rules.group_count(), kOps / 2);
   for (std::uint32_t i = 0; i < kOps; i += 997) {
@@ -151,7 +151,7 @@ TEST(FusionRules, OnlyWhatLiesBetweenQuantisationAndItsInverseIsLeftOut) {
                 with_output(op("c1_dequant_layer", {}, {"c1:0"}), "c1_dequant_layer", 0, "DT_FLOAT16"),
                 with_output(op("relu", {}, {"c1_dequant_layer:0"}), "relu", 0, "DT_FLOAT16")});
   Log log;
-  ASSERT_TRUE(rules.filter_quantised(log));
+  rules.filter_quantised(log);
   std::vector<std::string> filtered;
   for (std::uint32_t i = 0; i < rules.op_count(); ++i)
     if (const RuleOp rule = rules.op(i); rule.is_filtered) filtered.push_back(rule.op.name);
@@ -167,13 +167,12 @@ TEST(FusionRules, QuantisedRulesLeadToTheModelBeforeQuantisation) {
                 with_output(op("c1_dequant_layer", {"c1", "bn1", "scale1"}), "scale1"),
                 op("c1", {"c1", "bn1", "scale1"})});
   Log log;
-  const auto merged = merge_quantised(rules_of({quant, inverse}), quantised, log);
-  ASSERT_TRUE(merged);
-  ASSERT_EQ(merged->group_count(), 1U);
-  EXPECT_THAT(names_in(merged->group(0)), ElementsAre("c1_quant_layer", "c1c1_dequant_layer"));
-  EXPECT_THAT(merged->op(0).op.original_names, ElementsAre("c1", "bn1", "scale1"));
-  EXPECT_EQ(merged->op(1).op.outputs.at(0).origin_name, "scale1");
-  EXPECT_EQ(merged->op(1).index, 0);
+  const FusionRules merged = merge_quantised(rules_of({quant, inverse}), quantised, log);
+  ASSERT_EQ(merged.group_count(), 1U);
+  EXPECT_THAT(names_in(merged.group(0)), ElementsAre("c1_quant_layer", "c1c1_dequant_layer"));
+  EXPECT_THAT(merged.op(0).op.original_names, ElementsAre("c1", "bn1", "scale1"));
+  EXPECT_EQ(merged.op(1).op.outputs.at(0).origin_name, "scale1");
+  EXPECT_EQ(merged.op(1).index, 0);
 }
 
 TEST(FusionRules, WhatTheLastOperatorTellsOfAQuantisedOutputCountsForAll) {
@@ -185,23 +184,21 @@ TEST(FusionRules, WhatTheLastOperatorTellsOfAQuantisedOutputCountsForAll) {
   silent.outputs[0].origin_format.clear();
   FusionOp beyond = with_output(op("d", {"c1"}), "c1", 7);
   Log log;
-  const auto merged = merge_quantised(rules_of({first, last, silent, beyond}),
-                                      rules_of({with_output(op("c1", {"source"}), "source")}), log);
-  ASSERT_TRUE(merged);
+  const FusionRules merged = merge_quantised(rules_of({first, last, silent, beyond}),
+                                             rules_of({with_output(op("c1", {"source"}), "source")}), log);
   for (std::uint32_t i = 0; i < 3; ++i)
-    EXPECT_THAT(merged->op(i).op.outputs, ElementsAre(FusionOutput{"source", 0, "NCHW", {5}, ""}));
-  EXPECT_THAT(merged->op(3).op.outputs, ElementsAre(FusionOutput()));
+    EXPECT_THAT(merged.op(i).op.outputs, ElementsAre(FusionOutput{"source", 0, "NCHW", {5}, ""}));
+  EXPECT_THAT(merged.op(3).op.outputs, ElementsAre(FusionOutput()));
 }
 
 TEST(FusionRules, NegativeOutputsCountFromTheEnd) {
   FusionOp two = with_output(with_output(op("c1", {"x", "y"}), "x"), "y");
   Log log;
-  const auto merged = merge_quantised(
+  const FusionRules merged = merge_quantised(
       rules_of({with_output(op("a", {"c1"}), "c1", -1), with_output(op("b", {"c1"}), "c1", -3)}),
       rules_of({two}), log);
-  ASSERT_TRUE(merged);
-  EXPECT_EQ(merged->op(0).op.outputs.at(0).origin_name, "y");
-  EXPECT_THAT(merged->op(1).op.outputs, ElementsAre(FusionOutput()));
+  EXPECT_EQ(merged.op(0).op.outputs.at(0).origin_name, "y");
+  EXPECT_THAT(merged.op(1).op.outputs, ElementsAre(FusionOutput()));
 }
 
 TEST(FusionRules, UnfusedRulesNameTheOperatorsOfTheOtherModel) {
@@ -211,15 +208,14 @@ TEST(FusionRules, UnfusedRulesNameTheOperatorsOfTheOtherModel) {
       rules_of({with_output(op("npu_data", {"data"}), "data"), with_output(op("npu_conv", {"conv"}), "conv"),
                 with_output(op("npu_relu", {"relu"}), "relu")});
   Log log;
-  const auto merged = merge_unfused(fused, unfused, log);
-  ASSERT_TRUE(merged);
-  const auto made = merged->find("convrelu");
+  const FusionRules merged = merge_unfused(fused, unfused, log);
+  const auto made = merged.find("convrelu");
   ASSERT_TRUE(made);
   EXPECT_THAT(made->op.original_names, ElementsAre("npu_conv", "npu_relu"));
   EXPECT_EQ(made->op.outputs.at(0).origin_name, "npu_relu");
   EXPECT_EQ(made->op.outputs.at(0).origin_index, 0);
   EXPECT_EQ(made->index, 1);
-  EXPECT_EQ(merged->name_of(merged->in_sequence(0)), "data");
+  EXPECT_EQ(merged.name_of(merged.in_sequence(0)), "data");
 }
 
 }  // namespace

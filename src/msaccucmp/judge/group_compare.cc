@@ -295,7 +295,7 @@ class GroupComparer {
     const FusionOp& op = rule.op;
     std::optional<std::int64_t> output;
     if (comparison_.mine.kind() == DumpKind::quantised) output = 0;
-    const auto files = comparison_.mine.find(op.name, output, log());
+    const auto files = comparison_.mine.find(op.name, output);
     if (!files) {
       log().warn("[" + op.name + "] There is no left dump file for the op \"" + op.name + "\".");
       return add_mapping(rule, "NaN", "NaN", "NaN");
@@ -320,7 +320,7 @@ class GroupComparer {
     if (const auto origin = find_origin(comparison_, rule, index, is_input, log())) {
       std::optional<std::int64_t> output;
       if (comparison_.golden.kind() != DumpKind::npu) output = origin->index;
-      if (const auto files = comparison_.golden.find(origin->name, output, log())) {
+      if (const auto files = comparison_.golden.find(origin->name, output)) {
         report_files(comparison_.golden, origin->name, *files, log());
         return files->paths.back();
       }
@@ -355,7 +355,7 @@ std::vector<TimedOperator> by_time(const GroupComparison& comparison, std::span<
                                    Log& log) {
   std::vector<TimedOperator> sorted;
   for (const RuleOp& rule : group)
-    if (const auto files = comparison.mine.find(rule.op.name, std::nullopt, log)) {
+    if (const auto files = comparison.mine.find(rule.op.name, std::nullopt)) {
       warn_of_times(*files, log);
       sorted.push_back({files->time_us, &rule});
     }

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <iterator>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
-#include "base/packing.h"
-#include "base/record_sorter.h"
 #include "msaccucmp/judge/overflow.h"
 #include "msaccucmp/judge/slices.h"
 #include "msaccucmp/log.h"
@@ -46,8 +45,7 @@ class PairComparer {
       : comparison_(comparison), index_(index), pair_(pair) {}
 
   GroupResult compare() {
-    if (const auto opened = open(); !opened)
-      return failed(log().fail(Status::open_file, opened.error().message()));
+    open();
     for (const OperatorFiles* files : {&mine_, &golden_})
       if (!files->paths.empty()) warn_of_times(*files, log());
     if (pair_.mine.is_none() || pair_.golden.is_none()) {
@@ -64,7 +62,7 @@ class PairComparer {
   }
 
   GroupResult give_up(const std::string& why) {
-    if (const auto opened = open(); !opened) log().error(opened.error().message());
+    open();
     name_ = key_;
     log().error("[" + name_ + "] " + why);
     return failed({Status::incomplete, why});
@@ -74,15 +72,10 @@ class PairComparer {
   Log& log() { return result_.log; }
   bool has_mine() const { return !pair_.mine.is_none(); }
 
-  Result<> open() {
-    if (has_mine()) {
-      OPDUMP_TRY(mine_, comparison_.mine.files().at(pair_.mine));
-    }
-    if (!pair_.golden.is_none()) {
-      OPDUMP_TRY(golden_, comparison_.golden.files().at(pair_.golden));
-    }
+  void open() {
+    if (has_mine()) mine_ = comparison_.mine.files().at(pair_.mine);
+    if (!pair_.golden.is_none()) golden_ = comparison_.golden.files().at(pair_.golden);
     key_ = has_mine() ? mine_.key : golden_.key;
-    return ok();
   }
 
   void add_row(const ResultEntry& entry, const std::string& my_op, const std::string& golden_op) {
@@ -229,41 +222,28 @@ class PairComparer {
   GroupResult result_;
 };
 
-Result<ScratchVector<NpuPair>> take_pairs(RecordSorter& sorter) {
-  ScratchVector<NpuPair> pairs;
-  OPDUMP_CHECK_OK(sorter.visit([&](std::string_view record) {
-    SortKeyReader in(record);
-    for (int i = 0; i < 3; ++i) in.number();
-    return pairs.push_back(Unpacker(in.rest()).object<NpuPair>());
-  }));
-  return pairs;
-}
-
 }  // namespace
 
-Result<ScratchVector<NpuPair>> pair_operators(const DumpFolder& mine, const DumpFolder& golden) {
-  RecordSorter sorter;
-  FilesByOperator::Reader left(mine.files()), right(golden.files());
-  OPDUMP_TRY(bool has_left, left.next());
-  OPDUMP_TRY(bool has_right, right.next());
-  std::string record;
-  while (has_left || has_right) {
-    const bool is_mine = has_left && (!has_right || left.order() <= right.order());
-    const bool is_golden = has_right && (!has_left || right.order() <= left.order());
-    const FilesByOperator::Reader& first = is_mine ? left : right;
-    record.clear();
-    SortKey(record).number(is_mine ? 0 : 1).number(first.time_us()).number(first.first_file());
-    Packer(record).object(NpuPair{is_mine ? left.span() : FilesByOperator::Span(),
-                                  is_golden ? right.span() : FilesByOperator::Span()});
-    sorter.add(record);
-    if (is_mine) {
-      OPDUMP_TRY(has_left, left.next());
-    }
-    if (is_golden) {
-      OPDUMP_TRY(has_right, right.next());
-    }
+std::vector<NpuPair> pair_operators(const DumpFolder& mine, const DumpFolder& golden) {
+  const FilesByOperator &my_files = mine.files(), &golden_files = golden.files();
+  std::vector<NpuPair> pairs;
+  auto left = my_files.after({}), right = golden_files.after({});
+  while (!left.is_none() || !right.is_none()) {
+    const std::string_view my_key = left.is_none() ? "" : my_files.key(left),
+                           golden_key = right.is_none() ? "" : golden_files.key(right);
+    const bool is_mine = !left.is_none() && (right.is_none() || my_key <= golden_key);
+    const bool is_golden = !right.is_none() && (left.is_none() || golden_key <= my_key);
+    pairs.push_back({is_mine ? left : FilesByOperator::Span(), is_golden ? right : FilesByOperator::Span()});
+    if (is_mine) left = my_files.after(left);
+    if (is_golden) right = golden_files.after(right);
   }
-  return take_pairs(sorter);
+  std::ranges::sort(pairs, {}, [&](const NpuPair& pair) {
+    const bool is_mine = !pair.mine.is_none();
+    const FilesByOperator& files = is_mine ? my_files : golden_files;
+    const auto op = is_mine ? pair.mine : pair.golden;
+    return std::tuple(!is_mine, files.time_us(op), files.first_file(op));
+  });
+  return pairs;
 }
 
 GroupResult compare_npu_pair(const GroupComparison& comparison, std::size_t index, const NpuPair& pair) {

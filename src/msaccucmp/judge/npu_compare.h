@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
-#include "base/scratch_vector.h"
 #include "msaccucmp/judge/group_compare.h"
 
 namespace opdump::msaccucmp {
@@ -17,8 +17,8 @@ struct NpuPair {
 };
 
 // By the time of mine, those of equal time by their first files' names; those that only the golden run has
-// come after. Errors: io -- no room for the list.
-Result<ScratchVector<NpuPair>> pair_operators(const DumpFolder& mine, const DumpFolder& golden);
+// come after.
+std::vector<NpuPair> pair_operators(const DumpFolder& mine, const DumpFolder& golden);
 
 // `index` is the number of the pair.
 GroupResult compare_npu_pair(const GroupComparison& comparison, std::size_t index, const NpuPair& pair);

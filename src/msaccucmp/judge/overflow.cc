@@ -22,7 +22,7 @@ class OverflowTable {
 
   Outcome<std::monostate> report() {
     log_.info("Checking " + op_ + " operator overflow");
-    OPDUMP_TRY(files_, folder_.find(op_, std::nullopt, log_));
+    OPDUMP_TRY(files_, folder_.find(op_, std::nullopt));
     report_files(folder_, op_, files_, log_);
     OPDUMP_TRY(const DumpedOperator dumped, read_dumped_operator(path(), log_));
     const bool has_inputs = has_halves(dumped.inputs, "input");

@@ -2,8 +2,8 @@
 #include <array>
 #include <optional>
 #include <string_view>
+#include <vector>
 
-#include "base/scratch_vector.h"
 #include "base/text.h"
 #include "msaccucmp/judge/fusion_rules.h"
 #include "msaccucmp/log.h"
@@ -39,9 +39,9 @@ std::optional<Kind> kind_of(const FusionOutput& output, bool quant, bool inverse
 
 class Filter {
  public:
-  Filter(const NumberedNames& names, Log& log) : names_(names), log_(log) {}
+  Filter(const InternedTexts& names, Log& log) : names_(names), log_(log) {}
 
-  Result<bool> is_filtered(const FusionOp& op) {
+  bool is_filtered(const FusionOp& op) {
     const bool quant = holds_one_of(op, kQuantNames), inverse = holds_one_of(op, kDequantNames);
     const bool between = is_between(op);
     const Kind otherwise = between ? Kind::middle : Kind::normal;
@@ -53,10 +53,10 @@ class Filter {
       if (!kind)
         log_.warn("[" + op.name +
                   "] this op looks like a quantization op, but it does not have proper output type");
-      OPDUMP_CHECK_OK(kinds_.push_back(kind.value_or(otherwise)));
+      kinds_.push_back(kind.value_or(otherwise));
       ends = ends && kind.value_or(otherwise) == Kind::inverse;
     }
-    OPDUMP_CHECK_OK(outputs_.resize(names_.size(), {}));
+    outputs_.resize(names_.size());
     outputs_[*names_.find(op.name)] = outputs;
     return between && !ends;
   }
@@ -95,20 +95,17 @@ class Filter {
     return kinds_[outputs_[*number].begin + index];
   }
 
-  const NumberedNames& names_;
+  const InternedTexts& names_;
   Log& log_;
-  ScratchVector<Outputs> outputs_;  // by the number of the operator's name
-  ScratchVector<Kind> kinds_;
+  std::vector<Outputs> outputs_;  // by the number of the operator's name
+  std::vector<Kind> kinds_;
 };
 
 }  // namespace
 
-Result<> FusionRules::filter_quantised(Log& log) {
+void FusionRules::filter_quantised(Log& log) {
   Filter filter(texts_, log);
-  for (std::uint32_t i = 0; i < op_count(); ++i) {
-    OPDUMP_TRY(ops_[in_sequence(i)].is_filtered, filter.is_filtered(op(in_sequence(i)).op));
-  }
-  return ok();
+  for (const std::uint32_t i : in_sequence_) ops_[i].is_filtered = filter.is_filtered(op(i).op);
 }
 
 }  // namespace opdump::msaccucmp

@@ -4,15 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/packed_texts.h"
-#include "base/result.h"
-#include "base/spill.h"
+#include "base/text_arena.h"
 
 namespace opdump::msaccucmp {
 
@@ -43,43 +41,22 @@ class PackedRow {
   PackedTexts cells_;
 };
 
-// The rows of a table: there can be millions, so they are put aside.
+// The rows of a table: there can be millions, so they lie one behind the other.
 class ResultRows {
  public:
   void add(const PackedRow& row);
-  std::size_t size() const { return size_; }
-  bool empty() const { return size_ == 0; }
-
-  // Calls `look` with each row, as Reader has them, until it returns false. Errors: io; those of `look`.
-  Result<> visit(const std::function<Result<bool>(const PackedRow&)>& look) const;
-
-  // Reads rows by their index; those of equal ones as they were added. None is added meanwhile.
-  class Reader {
-   public:
-    explicit Reader(const ResultRows& rows) : rows_(rows) {}
-    // The next `most` rows, or all that are left: none at the end. Errors: io.
-    Result<std::vector<PackedRow>> next(std::size_t most);
-
-   private:
-    struct RowPosition {
-      std::int64_t index = 0;
-      std::uint64_t at = 0;
-    };
-    Result<> sort();
-    Result<PackedRow> read_row();
-    Result<> fetch(std::uint64_t bytes, std::uint64_t more);
-    const ResultRows& rows_;
-    std::vector<RowPosition> order_;           // of all rows, unless they are in order
-    std::size_t done_ = 0;                     // rows
-    std::uint64_t at_ = 0, fetched_from_ = 0;  // in what is put aside
-    std::string fetched_;
-  };
+  void sort();  // by index; rows of equal ones stay as they were added
+  std::size_t size() const { return rows_.size(); }
+  bool empty() const { return rows_.empty(); }
+  Row operator[](std::size_t i) const { return PackedTexts::unpack(TextArena::view(rows_[i].packed)); }
 
  private:
-  Spill spill_;  // each row after its length
-  std::size_t size_ = 0;
-  std::int64_t last_index_ = INT64_MIN;
-  bool is_sorted_ = true;
+  struct Kept {
+    std::int64_t index = 0;
+    ArenaText packed = nullptr;
+  };
+  TextArena texts_;
+  std::vector<Kept> rows_;
 };
 
 struct TableColumns {

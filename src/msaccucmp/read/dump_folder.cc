@@ -10,8 +10,8 @@
 
 #include "base/concat.h"
 #include "base/file.h"
-#include "base/record_sorter.h"
 #include "base/text.h"
+#include "base/text_arena.h"
 #include "dump/read/original_names.h"
 #include "format/graphs/fusion_json.h"
 #include "format/tables/mapping_csv.h"
@@ -126,50 +126,40 @@ class DumpFolder::Scanner {
       : folder_(folder), in_slices_(in_slices), has_rules_(has_rules), log_(log) {}
 
   Outcome<std::monostate> scan() {
-    RecordSorter names;
-    OPDUMP_CHECK_OK(list(names));
-    OPDUMP_CHECK_OK(read_mapping());
-    for (RecordSorter::Reader sorted = names.sorted();;) {
-      OPDUMP_TRY(const bool has_name, checked(sorted.next()));
-      if (!has_name) break;
-      OPDUMP_CHECK_OK(add(std::string(sorted.record())));
-    }
+    OPDUMP_CHECK_OK(list());
+    read_mapping();
+    for (const std::string_view name : names_) OPDUMP_CHECK_OK(add(std::string(name)));
     if (!has_kind_)
       return log_.fail(Status::dump_file, "No valid dump files in the path \"'" + folder_.path_ + "'\".");
     if (folder_.kind_ == DumpKind::original && only_npy_ && folder_.is_quantised_)
       folder_.kind_ = DumpKind::quantised;
-    return checked(folder_.files_.finish());
+    folder_.files_.sort();
+    return std::monostate{};
   }
 
  private:
-  // A value, or says why there is none: no room on the disk.
-  template <typename T>
-  Outcome<T> checked(Result<T> result) {
-    if (result) return std::move(*result);
-    return log_.fail(Status::open_file, "\"'" + folder_.path_ + "'\": " + result.error().message());
-  }
-
   // The names of the files in the folder.
-  Outcome<std::monostate> list(RecordSorter& names) {
+  Outcome<std::monostate> list() {
     std::error_code error;
     for (fs::directory_iterator it(folder_.path_, error), end; !error && it != end; it.increment(error)) {
       const std::string& path = it->path().native();
       const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
       folder_.holds_npy_ = folder_.holds_npy_ || name.ends_with(".npy");
       if (!it->is_regular_file(error) || name == format::kMappingCsvName || name == kFailedList) continue;
-      names.add(name);
+      names_.push_back(TextArena::view(texts_.add(name)));
     }
     if (error) return log_.fail(Status::open_file, "Failed to read \"'" + folder_.path_ + "'\".");
+    std::ranges::sort(names_);
     return std::monostate{};
   }
 
-  Outcome<std::monostate> read_mapping() {
+  void read_mapping() {
     std::error_code error;
     has_mapping_ = fs::exists(mapping_path(), error);
-    if (!has_mapping_) return std::monostate{};
+    if (!has_mapping_) return;
     warn_of_size(mapping_path(), log_);
     const auto file = MappedFile::open(mapping_path());
-    if (!file || file->bytes().size() > kMaxMapping) return std::monostate{};
+    if (!file || file->bytes().size() > kMaxMapping) return;
     std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
     while (!text.empty()) {
       std::string_view line = text.substr(0, text.find('\n'));
@@ -177,7 +167,6 @@ class DumpFolder::Scanner {
       if (line.ends_with('\r')) line.remove_suffix(1);
       add_mapping(line);
     }
-    return std::monostate{};
   }
 
   // Of a line: a name, and what it stands for.
@@ -278,6 +267,8 @@ class DumpFolder::Scanner {
   bool in_slices_, has_rules_;
   Log& log_;
   bool has_kind_ = false, only_npy_ = false, has_mapping_ = false;
+  TextArena texts_;
+  std::vector<std::string_view> names_;  // of all files, sorted
   dump::OriginalNames originals_;
 };
 
@@ -289,16 +280,14 @@ Outcome<DumpFolder> DumpFolder::scan(const std::string& path, bool in_slices, bo
   return folder;
 }
 
-Outcome<OperatorFiles> DumpFolder::find(std::string_view op, std::optional<std::int64_t> output,
-                                        Log& log) const {
+Outcome<OperatorFiles> DumpFolder::find(std::string_view op, std::optional<std::int64_t> output) const {
   std::string key(op);
   for (char& c : key)
     if (c == '/' || c == '.') c = '_';
   if (output) key += "." + std::to_string(*output);
   auto files = files_.find(key);
-  if (!files) return log.fail(Status::open_file, files.error().message());
-  if (!*files) return Failure{Status::no_dump_file, ""};
-  return std::move(**files);
+  if (!files) return Failure{Status::no_dump_file, ""};
+  return std::move(*files);
 }
 
 std::string DumpFolder::list_of(const std::vector<std::string>& paths) {

@@ -23,8 +23,7 @@ enum class DumpKind : std::uint8_t {
 class DumpFolder {
  public:
   // Reads the names in `path`. With `in_slices` ("-ffts") files of slices keep their own names. Failures:
-  // dump_file -- no dump file, or of several kinds; task_type; open_file, also if there is no room on the
-  // disk to remember the names.
+  // dump_file -- no dump file, or of several kinds; task_type; open_file.
   static Outcome<DumpFolder> scan(const std::string& path, bool in_slices, bool has_rules, Log& log);
 
   const std::string& path() const { return path_; }
@@ -34,9 +33,8 @@ class DumpFolder {
 
   const FilesByOperator& files() const { return files_; }
 
-  // The files of `op`, or of one output of it where files hold one output. Failures: no_dump_file -- there
-  // are none; open_file, which is said -- what was put aside cannot be read.
-  Outcome<OperatorFiles> find(std::string_view op, std::optional<std::int64_t> output, Log& log) const;
+  // The files of `op`, or of one output of it where files hold one output. Failure: no_dump_file.
+  Outcome<OperatorFiles> find(std::string_view op, std::optional<std::int64_t> output) const;
 
   // "['a', 'b']".
   static std::string list_of(const std::vector<std::string>& paths);

@@ -36,8 +36,7 @@ class Folder {
 
 std::optional<OperatorFiles> find(const DumpFolder& folder, std::string_view op,
                                   std::optional<std::int64_t> output = {}) {
-  Log log;
-  auto files = folder.find(op, output, log);
+  auto files = folder.find(op, output);
   return files ? std::optional(std::move(*files)) : std::nullopt;
 }
 
@@ -47,7 +46,8 @@ std::string last_name(const std::optional<OperatorFiles>& files) {
 
 std::vector<OperatorFiles> all_of(const DumpFolder& folder) {
   std::vector<OperatorFiles> all;
-  for (FilesByOperator::Reader reader(folder.files()); *reader.next();) all.push_back(reader.files());
+  const FilesByOperator& files = folder.files();
+  for (auto op = files.after({}); !op.is_none(); op = files.after(op)) all.push_back(files.at(op));
   return all;
 }
 

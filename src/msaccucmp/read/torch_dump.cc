@@ -5,12 +5,11 @@
 #include <filesystem>
 #include <span>
 #include <system_error>
+#include <tuple>
 #include <vector>
 
 #include "base/file.h"
-#include "base/first_index.h"
 #include "base/packing.h"
-#include "base/record_sorter.h"
 #include "base/text.h"
 #include "msaccucmp/log.h"
 
@@ -144,67 +143,54 @@ Outcome<TorchDump> TorchDump::open(const std::string& path, bool with_inputs, Lo
 // Puts the datasets in the order of calls. If several operators that are counted together have the same
 // number in the file, the last one has it.
 Result<> TorchDump::add_all(bool with_inputs) {
-  RecordSorter sorter;
-  std::uint64_t number = 0;
-  std::string record;
+  std::vector<Listed> datasets;
+  InternedTexts operators;
+  std::vector<ArenaText> names;  // of them
   const auto add_dataset = [&](const H5Dataset& dataset) {
     const auto place = parse_path(dataset.path);
     if (!place) return;
     const bool is_input = place->side == "input";
     has_inputs_ = has_inputs_ || is_input;
     const bool is_kept = dataset.find_number("Type") == kTensor && (!is_input || with_inputs);
-    const std::string_view counted = counted_as(place->op);
-    record.clear();
-    SortKey(record).text(counted).signed_number(place->order).number(place->op == counted ? 1 : 0);
-    SortKey(record).number(++number);
-    Packer out(record);
-    out.text(place->op);
-    out.text(is_kept ? pack(dataset) : "");
-    sorter.add(record);
+    const std::uint32_t op = operators.add(place->op);
+    if (op == names.size()) names.push_back(texts_.add(place->op));
+    datasets.push_back(
+        {names[op], is_kept ? texts_.add(pack(dataset)) : nullptr, place->order, datasets.size() + 1});
   };
   OPDUMP_CHECK_OK(
       format::list_h5(path_, add_dataset, [&](format::H5State state) { state_ = std::move(state.state); }));
-  return sorter.visit(
-      [&](std::string_view dataset) { return call_count() > kMostOperators ? ok() : add(dataset); });
-}
-
-// Adds a dataset of the last call, or of a new one behind it.
-Result<> TorchDump::add(std::string_view record) {
-  SortKeyReader key(record);
-  key.text();
-  const std::int64_t order = key.signed_number();
-  key.number();
-  const std::uint64_t number = key.number();
-  Unpacker in(key.rest());
-  const std::string_view op = in.text(), packed = in.text();
-  if (call_from(op, order) == call_count()) OPDUMP_CHECK_OK(add_call(op, order));
-  StoredCall& call = calls_[call_count() - 1];
-  if (packed.empty() || texts_.at(call.op) != op) return ok();
-  OPDUMP_TRY(const std::uint32_t place, keep(packed));
-  OPDUMP_CHECK_OK(tensors_.push_back(place));
-  const H5Dataset dataset = unpack(packed);
-  call.stored_bytes += dataset.stored_bytes;
-  const std::int64_t device = dataset.find_number("DeviceType").value_or(kCpuDevice);
-  if (device == kCpuDevice || (device_from_ != 0 && device_from_ < number)) return ok();
-  device_ = device;
-  device_from_ = number;
+  std::ranges::sort(datasets, {}, [](const Listed& dataset) {
+    const std::string_view op = TextArena::view(dataset.op), counted = counted_as(op);
+    return std::tuple(counted, dataset.order, op == counted, dataset.number);
+  });
+  for (const Listed& dataset : datasets)
+    if (call_count() <= kMostOperators) add(dataset);
   return ok();
 }
 
-Result<> TorchDump::add_call(std::string_view op, std::int64_t order) {
-  StoredCall call{0, 0, order, tensors_.size(), 0};
-  OPDUMP_TRY(call.op, keep(op));
-  if (!calls_.empty()) {
-    const StoredCall& last = calls_[call_count() - 1];
-    if (counted_as(texts_.at(last.op)) == counted_as(op)) call.index = last.index + 1;
-  }
-  last_order_ = std::max(last_order_, order);
-  return calls_.push_back(call);
+// Adds a dataset of the last call, or of a new one behind it.
+void TorchDump::add(const Listed& dataset) {
+  const std::string_view op = TextArena::view(dataset.op);
+  if (call_from(op, dataset.order) == call_count()) add_call(dataset.op, dataset.order);
+  StoredCall& call = calls_.back();
+  if (dataset.packed == nullptr || call.op != dataset.op) return;
+  tensors_.push_back(dataset.packed);
+  const H5Dataset unpacked = unpack(TextArena::view(dataset.packed));
+  call.stored_bytes += unpacked.stored_bytes;
+  const std::int64_t device = unpacked.find_number("DeviceType").value_or(kCpuDevice);
+  if (device == kCpuDevice || (device_from_ != 0 && device_from_ < dataset.number)) return;
+  device_ = device;
+  device_from_ = dataset.number;
 }
 
-Result<std::uint32_t> TorchDump::keep(std::string_view text) {
-  if (const auto place = texts_.add(text)) return *place;
-  return Error(Code::limit, path_ + ": too many tensors");
+void TorchDump::add_call(ArenaText op, std::int64_t order) {
+  StoredCall call{op, 0, order, tensors_.size(), 0};
+  if (!calls_.empty()) {
+    const StoredCall& last = calls_.back();
+    if (counted_as(TextArena::view(last.op)) == counted_as(TextArena::view(op))) call.index = last.index + 1;
+  }
+  last_order_ = std::max(last_order_, order);
+  calls_.push_back(call);
 }
 
 std::size_t TorchDump::tensors_end(std::size_t call) const {
@@ -214,21 +200,21 @@ std::size_t TorchDump::tensors_end(std::size_t call) const {
 // The first call of those that are counted with `op` that has the number `order` or a later one, or the one
 // behind them.
 std::size_t TorchDump::call_from(std::string_view op, std::int64_t order) const {
-  const std::pair wanted(counted_as(op), order);
-  return first_index(0, call_count(), [&](std::size_t i) {
-    const StoredCall& call = calls_[i];
-    return std::pair(counted_as(texts_.at(call.op)), call.order) >= wanted;
-  });
+  const auto place_of = [](const StoredCall& call) {
+    return std::pair(counted_as(TextArena::view(call.op)), call.order);
+  };
+  const auto found = std::ranges::lower_bound(calls_, std::pair(counted_as(op), order), {}, place_of);
+  return static_cast<std::size_t>(found - calls_.begin());
 }
 
 TorchCall TorchDump::call(std::size_t i) const {
   const StoredCall& call = calls_[i];
-  const std::string op(texts_.at(call.op));
+  const std::string op(TextArena::view(call.op));
   return {
       op + ":" + std::to_string(call.index), op, call.order, call.begin, tensors_end(i), call.stored_bytes};
 }
 
-H5Dataset TorchDump::tensor(std::size_t i) const { return unpack(texts_.at(tensors_[i])); }
+H5Dataset TorchDump::tensor(std::size_t i) const { return unpack(TextArena::view(tensors_[i])); }
 
 std::optional<TorchCall> TorchDump::find(std::string_view key) const {
   const std::size_t colon = key.rfind(':');
@@ -245,12 +231,12 @@ std::optional<H5Dataset> TorchDump::find_tensor(std::string_view path) const {
   const auto place = parse_path(path);
   const std::size_t call = place ? call_from(place->op, place->order) : call_count();
   if (call == call_count()) return std::nullopt;
-  const auto path_at = [&](std::size_t i) { return path_of(texts_.at(tensors_[i])); };
-  const std::size_t end = tensors_end(call);
-  const std::size_t found =
-      first_index(calls_[call].begin, end, [&](std::size_t i) { return !is_before(path_at(i), path); });
-  if (found == end || path_at(found) != path) return std::nullopt;
-  return tensor(found);
+  const auto tensors =
+      std::span(tensors_).subspan(calls_[call].begin, tensors_end(call) - calls_[call].begin);
+  const auto path_at = [](ArenaText packed) { return path_of(TextArena::view(packed)); };
+  const auto found = std::ranges::lower_bound(tensors, path, is_before, path_at);
+  if (found == tensors.end() || path_at(*found) != path) return std::nullopt;
+  return unpack(TextArena::view(*found));
 }
 
 Outcome<TensorData> TorchDump::read(const H5Dataset& dataset, Log& log) const {

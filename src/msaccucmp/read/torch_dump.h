@@ -9,10 +9,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/result.h"
-#include "base/scratch_vector.h"
-#include "base/text_blocks.h"
+#include "base/text_arena.h"
 #include "format/tensors/h5.h"
 #include "msaccucmp/log.h"
 #include "msaccucmp/read/dumped_tensor.h"
@@ -31,11 +31,11 @@ struct TorchCall {
   bool is_empty() const { return begin == end; }
 };
 
-// There may be more tensors than memory has room for: they are packed and put aside (base/text_blocks.h), and
-// unpacked when they are asked for, by several threads at once.
+// There may be millions of tensors: they are packed, and unpacked when they are asked for, by several threads
+// at once.
 class TorchDump {
  public:
-  // Failures: open_file -- no HDF5 file, or no room for what is in it; out_of_bounds -- too many operators.
+  // Failures: open_file -- no HDF5 file; out_of_bounds -- too many operators.
   // With `with_inputs` also tensors that operators read.
   static Outcome<TorchDump> open(const std::string& path, bool with_inputs, Log& log);
 
@@ -57,25 +57,31 @@ class TorchDump {
 
  private:
   struct StoredCall {
-    std::uint32_t op = 0;     // in texts_
+    ArenaText op = nullptr;
     std::uint32_t index = 0;  // how many there were before
     std::int64_t order = 0;
     std::uint64_t begin = 0;  // of its tensors, which end where those of the next one begin
     std::uint64_t stored_bytes = 0;
   };
 
+  struct Listed {  // a dataset, as the file lists it
+    ArenaText op = nullptr;
+    ArenaText packed = nullptr;  // null if it is not kept
+    std::int64_t order = 0;
+    std::uint64_t number = 0;  // from 1 on
+  };
+
   explicit TorchDump(std::string path) : path_(std::move(path)) {}
   Result<> add_all(bool with_inputs);
-  Result<> add(std::string_view record);
-  Result<> add_call(std::string_view op, std::int64_t order);
-  Result<std::uint32_t> keep(std::string_view text);
+  void add(const Listed& dataset);
+  void add_call(ArenaText op, std::int64_t order);
   std::size_t tensors_end(std::size_t call) const;
   std::size_t call_from(std::string_view op, std::int64_t order) const;
 
   std::string path_;
-  TextBlocks texts_;
-  ScratchVector<StoredCall> calls_;
-  ScratchVector<std::uint32_t> tensors_;  // in texts_, packed; of each call in the order of the file
+  TextArena texts_;
+  std::vector<StoredCall> calls_;
+  std::vector<ArenaText> tensors_;  // packed; of each call in the order of the file
   std::int64_t device_ = kCpuDevice, last_order_ = -1;
   std::uint64_t device_from_ = 0;  // the dataset that says it, by number
   bool has_inputs_ = false;

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <numeric>
 #include <optional>
-#include <span>
 #include <system_error>
 #include <utility>
 
@@ -44,40 +43,36 @@ std::vector<std::uint32_t> groups_of(const CompareSetup& setup) {
 }
 
 // Names and sizes: equal for processes that would compare the same.
-Result<> note_files(std::string& seen, const DumpFolder& folder) {
-  for (FilesByOperator::Reader reader(folder.files());;) {
-    OPDUMP_TRY(const bool has_more, reader.next());
-    if (!has_more) return ok();
-    for (const std::string& path : reader.files().paths) {
+void note_files(std::string& seen, const DumpFolder& folder) {
+  const FilesByOperator& files = folder.files();
+  for (auto op = files.after({}); !op.is_none(); op = files.after(op))
+    for (const std::string& path : files.at(op).paths) {
       std::error_code error;
       group::note_seen(seen, path.substr(path.rfind('/') + 1) + " " +
                                  std::to_string(std::filesystem::file_size(path, error)));
     }
-  }
 }
 
 // Empty if only one process works.
-Result<std::string> digest_of_files(const CompareSetup& setup) {
+std::string digest_of_files(const CompareSetup& setup) {
   std::string seen;
   if (setup.arguments.share == nullptr) return seen;
-  OPDUMP_CHECK_OK(note_files(seen, setup.mine));
-  OPDUMP_CHECK_OK(note_files(seen, setup.golden));
+  note_files(seen, setup.mine);
+  note_files(seen, setup.golden);
   for (std::uint32_t op = 0; op < setup.rules.op_count(); ++op)
     group::note_seen(seen, setup.rules.name_of(op));
   return group::digest_of(seen);
 }
 
-Result<WorkResult> compare_npu(const CompareSetup& setup) {
-  OPDUMP_TRY(const auto pairs, pair_operators(setup.mine, setup.golden));
+WorkResult compare_npu(const CompareSetup& setup) {
+  const std::vector<NpuPair> pairs = pair_operators(setup.mine, setup.golden);
   const GroupComparison comparison = setup.comparison(pairs.size());
   CompareWork work;
-  OPDUMP_TRY(work.digest, digest_of_files(setup));
+  work.digest = digest_of_files(setup);
   work.count = pairs.size();
   if (needs_sizes(setup))
     work.bytes_of = [&](std::size_t i) -> std::uint64_t {
-      if (pairs[i].mine.is_none()) return 0;
-      const auto files = setup.mine.files().at(pairs[i].mine);
-      return files ? bytes_of(*files) : 0;  // comparing says what is wrong
+      return pairs[i].mine.is_none() ? 0 : bytes_of(setup.mine.files().at(pairs[i].mine));
     };
   work.compare = [&](std::size_t i) { return compare_npu_pair(comparison, i, pairs[i]); };
   work.give_up = [&](std::size_t i, const std::string& why) {
@@ -86,19 +81,18 @@ Result<WorkResult> compare_npu(const CompareSetup& setup) {
   return run_work(work, setup.arguments.share);
 }
 
-Result<WorkResult> compare_with_rules(const CompareSetup& setup) {
+WorkResult compare_with_rules(const CompareSetup& setup) {
   const auto groups = groups_of(setup);
   const GroupComparison comparison = setup.comparison(groups.size());
   const bool is_map = setup.arguments.maps;
   CompareWork work;
-  OPDUMP_TRY(work.digest, digest_of_files(setup));
+  work.digest = digest_of_files(setup);
   work.count = groups.size();
   if (needs_sizes(setup))
     work.bytes_of = [&](std::size_t i) {
       std::uint64_t bytes = 0;
-      Log unheard;  // comparing says what is wrong
       for (const std::uint32_t op : setup.rules.members(groups[i]))
-        if (const auto files = setup.mine.find(setup.rules.name_of(op), std::nullopt, unheard))
+        if (const auto files = setup.mine.find(setup.rules.name_of(op), std::nullopt))
           bytes += bytes_of(*files);
       return bytes;
     };
@@ -119,10 +113,10 @@ struct TablePart {
   std::optional<std::string> formula;
 };
 
-TablePart format_part(std::span<const PackedRow> rows) {
+TablePart format_part(const ResultRows& rows, std::size_t begin, std::size_t end) {
   TablePart part;
-  for (const PackedRow& packed : rows) {
-    const Row row = packed.cells();
+  for (std::size_t i = begin; i < end; ++i) {
+    const Row row = rows[i];
     if ((part.formula = find_formula(row))) break;
     part.lines += csv_line(row);
   }
@@ -150,22 +144,20 @@ class TableWriter {
   Result<> write_all(const Row& header, const ResultRows& rows) {
     auto file = FileReplacement::begin(path_, kResultMode);
     Result<> written = file ? file->append(csv_line(header)) : Result<>(Error(file.error()));
-    for (ResultRows::Reader reader(rows); !formula_;) {
-      OPDUMP_TRY(const std::vector<PackedRow> some, reader.next(kPartsAtOnce * kRowsAtOnce));
-      if (some.empty()) break;
-      const std::string text = format_rows(some);
+    for (std::size_t begin = 0; begin < rows.size() && !formula_; begin += kPartsAtOnce * kRowsAtOnce) {
+      const std::string text = format_rows(rows, begin);
       if (written) written = file->append(text);
     }
     if (!written || formula_) return written;
     return file->finish();
   }
 
-  // Until there is a formula.
-  std::string format_rows(std::span<const PackedRow> rows) {
-    std::vector<TablePart> parts((rows.size() + kRowsAtOnce - 1) / kRowsAtOnce);
+  // Some rows from `begin` on, until there is a formula.
+  std::string format_rows(const ResultRows& rows, std::size_t begin) {
+    std::vector<TablePart> parts(kPartsAtOnce);
     parallel_for(parts.size(), 0, [&](std::size_t i) {
-      const auto rest = rows.subspan(i * kRowsAtOnce);
-      parts[i] = format_part(rest.first(std::min(kRowsAtOnce, rest.size())));
+      const std::size_t first = begin + i * kRowsAtOnce;
+      parts[i] = format_part(rows, first, std::min(first + kRowsAtOnce, rows.size()));
     });
     std::string text;
     for (TablePart& part : parts) {
@@ -190,9 +182,7 @@ void report_no_match(const CompareArguments& arguments, Log& log) {
 }
 
 Status compare_all(const CompareSetup& setup, const std::string& prefix, Log& log) {
-  const auto done = setup.has_rules ? compare_with_rules(setup) : compare_npu(setup);
-  if (!done) return log.fail(Status::open_file, done.error().message()).status;
-  const WorkResult& result = *done;
+  const WorkResult result = setup.has_rules ? compare_with_rules(setup) : compare_npu(setup);
   if (!is_leader(setup.arguments)) return result.status;
   const std::string path = setup.output + "/" + prefix + "result_" + time_stamp() + ".csv";
   const Status written = TableWriter(path, log).write(setup.comparison(1).columns.header(), result.rows);
@@ -210,9 +200,7 @@ Status compare_all(const CompareSetup& setup, const std::string& prefix, Log& lo
 }
 
 Status map_all(const CompareSetup& setup, const std::string& prefix, Log& log) {
-  const auto done = compare_with_rules(setup);
-  if (!done) return log.fail(Status::open_file, done.error().message()).status;
-  const WorkResult& result = *done;
+  const WorkResult result = compare_with_rules(setup);
   if (!is_leader(setup.arguments)) return result.status;
   const std::string path = setup.output + "/" + prefix + "mapping_" + time_stamp() + ".csv";
   const Row header = mapping_header(setup.has_sequence());

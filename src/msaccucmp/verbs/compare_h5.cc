@@ -120,6 +120,7 @@ class TorchComparison {
     pairing.visit_unmatched([&](const TorchPairing::Unmatched& lost) {
       rows_.add(failed_row({std::to_string(lost.order), lost.op, "NaN", lost.path}, lost.message, log_));
     });
+    rows_.sort();
     return write(mine, golden);
   }
 
@@ -173,10 +174,9 @@ class TorchComparison {
       add_failed({std::to_string(call.order), call.op, "NaN", "NaN"}, why, result.rows, result.log);
       return result;
     };
-    auto result = run_work(work, arguments_.share);
-    if (!result) return log_.fail(Status::open_file, result.error().message()).status;
-    rows_ = std::move(result->rows);
-    return result->status;
+    WorkResult result = run_work(work, arguments_.share);
+    rows_ = std::move(result.rows);
+    return result.status;
   }
 
   void compare_call(const TorchDump& mine, const TorchDump& golden, const TorchPairing& pairing,
@@ -302,10 +302,7 @@ class TorchComparison {
   Result<> write_rows(const std::string& path) {
     OPDUMP_TRY(FileReplacement file, FileReplacement::begin(path, kResultMode));
     OPDUMP_CHECK_OK(file.append(csv_line(header())));
-    OPDUMP_CHECK_OK(rows_.visit([&](const PackedRow& row) -> Result<bool> {
-      OPDUMP_CHECK_OK(file.append(csv_line(row.cells())));
-      return true;
-    }));
+    for (std::size_t i = 0; i < rows_.size(); ++i) OPDUMP_CHECK_OK(file.append(csv_line(rows_[i])));
     return file.finish();
   }
 
@@ -317,16 +314,15 @@ class TorchComparison {
         static_cast<std::size_t>(std::ranges::find(names, "CosineSimilarity") - names.begin());
     OPDUMP_TRY(FileReplacement file, FileReplacement::begin(folder + "/filtered_result.csv", kResultMode));
     OPDUMP_CHECK_OK(file.append(csv_line(names)));
-    OPDUMP_CHECK_OK(rows_.visit([&](const PackedRow& packed) -> Result<bool> {
-      const Row row = packed.cells();
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      const Row row = rows_[i];
       // "NaN" is no number and listed; "nan" is one that is not small.
       const std::string cell = cosine < row.size() ? row[cosine] : "NaN";
-      if (cell != "NaN" && !(std::strtod(cell.c_str(), nullptr) <= kGoodCosine)) return true;
+      if (cell != "NaN" && !(std::strtod(cell.c_str(), nullptr) <= kGoodCosine)) continue;
       OPDUMP_CHECK_OK(file.append(csv_line(row)));
       OPDUMP_CHECK_OK(write_tensor(folder + "/my_dump", mine, row[2]));
       OPDUMP_CHECK_OK(write_tensor(folder + "/gold_dump", golden, row[3]));
-      return true;
-    }));
+    }
     return file.finish();
   }
 

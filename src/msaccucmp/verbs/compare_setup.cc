@@ -17,8 +17,6 @@ using Done = Outcome<std::monostate>;
 
 constexpr std::int64_t kLeastLines = 10000, kMostLines = 1000000, kMostTop = 10000;
 
-Failure report_no_room(const Error& error, Log& log) { return log.fail(Status::open_file, error.message()); }
-
 Outcome<FusionRules> read_rules(const std::string& path, Log& log) {
   warn_of_size(path, log);
   auto text = RulesText::read(path);
@@ -29,15 +27,9 @@ Outcome<FusionRules> read_rules(const std::string& path, Log& log) {
       [&](std::size_t graph, format::FusionOp op) { return rules.add(graph, std::move(op)); });
   if (!read) return report_bad_rules(read.error(), log);
   text = RulesText();  // what was read of it counts as memory
-  if (const auto finished = rules.finish(); !finished) return report_no_room(finished.error(), log);
-  if (const auto done = rules.filter_quantised(log); !done) return report_no_room(done.error(), log);
+  rules.finish();
+  rules.filter_quantised(log);
   return rules;
-}
-
-// Rules, or says why there are none.
-Outcome<FusionRules> checked(Result<FusionRules> rules, Log& log) {
-  if (rules) return std::move(*rules);
-  return report_no_room(rules.error(), log);
 }
 
 // What must be given and what must not for a pair of kinds of dumps (cann.md 4.4).
@@ -228,10 +220,10 @@ class Preparation {
     if (arguments().fusion.empty()) return std::monostate{};
     if (!quantised.empty()) {
       OPDUMP_TRY(const FusionRules other, read_rules(quantised, log_));
-      OPDUMP_TRY(setup_->rules, checked(merge_quantised(std::move(setup_->rules), other, log_), log_));
+      setup_->rules = merge_quantised(std::move(setup_->rules), other, log_);
     } else if (!arguments().no_fusion.empty()) {
       OPDUMP_TRY(const FusionRules other, read_rules(arguments().no_fusion, log_));
-      OPDUMP_TRY(setup_->rules, checked(merge_unfused(setup_->rules, other, log_), log_));
+      setup_->rules = merge_unfused(setup_->rules, other, log_);
     }
     return std::monostate{};
   }
@@ -254,7 +246,8 @@ class Preparation {
 }  // namespace
 
 Failure report_bad_rules(const Error& error, Log& log) {
-  if (error.code() == Code::io || error.code() == Code::limit) return report_no_room(error, log);
+  if (error.code() == Code::io || error.code() == Code::limit)
+    return log.fail(Status::open_file, error.message());
   if (error.code() == Code::not_found)
     log.warn(error.message());
   else

@@ -8,9 +8,9 @@
 #include <map>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "base/packing.h"
-#include "base/scratch_vector.h"
 #include "base/worker_pool.h"
 #include "msaccucmp/log.h"
 #include "msaccucmp/verbs/compare.h"
@@ -39,9 +39,9 @@ struct PrintedResult {
 class OrderedResults {
  public:
   // `bytes` of each piece, or empty.
-  OrderedResults(std::size_t count, ScratchVector<std::uint64_t> bytes)
+  OrderedResults(std::size_t count, std::vector<std::uint64_t> bytes)
       : bytes_(std::move(bytes)), is_done_(count) {
-    for (std::size_t i = 0; i < bytes_.size(); ++i) total_bytes_ += bytes_[i];
+    for (const std::uint64_t of_piece : bytes_) total_bytes_ += of_piece;
   }
 
   void add(std::size_t i, GroupResult result) {
@@ -78,7 +78,10 @@ class OrderedResults {
   std::uint64_t bytes_of(std::size_t i) const { return bytes_[i]; }
 
   // When all pieces are there.
-  WorkResult take() { return std::move(merged_); }
+  WorkResult take() {
+    merged_.rows.sort();
+    return std::move(merged_);
+  }
 
  private:
   void take_waiting() {
@@ -115,7 +118,7 @@ class OrderedResults {
   std::string ready_;  // in order, to be written
   bool is_writing_ = false;
   WorkResult merged_;
-  ScratchVector<std::uint64_t> bytes_;
+  std::vector<std::uint64_t> bytes_;
   std::vector<bool> is_done_;
   std::uint64_t done_bytes_ = 0, total_bytes_ = 0;
   std::size_t next_ = 0;
@@ -243,10 +246,10 @@ class SharedRun {
 
 }  // namespace
 
-Result<WorkResult> run_work(const CompareWork& work, const group::Share* share) {
-  ScratchVector<std::uint64_t> bytes;
+WorkResult run_work(const CompareWork& work, const group::Share* share) {
+  std::vector<std::uint64_t> bytes;
   if (work.bytes_of) {
-    OPDUMP_CHECK_OK(bytes.resize(work.count, 0));
+    bytes.resize(work.count);
     parallel_for(work.count, 0, [&](std::size_t i) { bytes[i] = work.bytes_of(i); });
   }
   OrderedResults results(work.count, std::move(bytes));

@@ -7,7 +7,6 @@
 #include <functional>
 #include <string>
 
-#include "base/result.h"
 #include "group/shared_work.h"
 #include "msaccucmp/failure.h"
 #include "msaccucmp/judge/group_compare.h"
@@ -31,8 +30,7 @@ struct WorkResult {
 };
 
 // What pieces say is printed in their order. With `share`, which needs `bytes_of`, every process does a part
-// and has the same result; its status is `incomplete` if one took no part or died. Errors: io -- no room for
-// a list of the pieces.
-Result<WorkResult> run_work(const CompareWork& work, const group::Share* share);
+// and has the same result; its status is `incomplete` if one took no part or died.
+WorkResult run_work(const CompareWork& work, const group::Share* share);
 
 }  // namespace opdump::msaccucmp

@@ -26,7 +26,7 @@ bool is_other_file(const std::string& name) {
 }
 
 Status convert_directory(const ConvertOptions& options, const fs::path& directory) {
-  RecordSorter names;
+  FileList files(directory);
   std::size_t total = 0;
   std::error_code error;
   for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
@@ -34,12 +34,10 @@ Status convert_directory(const ConvertOptions& options, const fs::path& director
     const std::string name = at->path().filename().string();
     const bool is_wanted =
         name != format::kMappingCsvName && (options.is_bug_compatible || !is_other_file(name));
-    if (is_wanted && at->is_regular_file(error)) names.add(name);
+    if (is_wanted && at->is_regular_file(error)) files.add(name);
   }
   if (error) return fail(Status::invalid_path, directory.string() + ": " + error.message());
-  FileList files(directory);
-  if (const auto added = files.add_sorted(std::move(names)); !added)
-    return fail(Status::invalid_path, added.error().message());
+  files.sort();
   if (!options.is_bug_compatible && files.size() == 0)
     return fail(Status::no_dump_file, "There is no dump file in " + in_quotes(directory.string()) + ".");
   return convert_files(options, files, total);
@@ -117,9 +115,7 @@ Status convert_all(const ParsedArguments& values, ConvertOptions options) {
   if (inputs.paths.size() > 1) {
     FileList files;
     for (const fs::path& path : inputs.paths)
-      if (fs::is_regular_file(path, error))
-        if (const auto added = files.add(path.string()); !added)
-          return fail(Status::invalid_path, added.error().message());
+      if (fs::is_regular_file(path, error)) files.add(path.string());
     return convert_files(options, files, inputs.paths.size());
   }
   if (fs::is_directory(inputs.paths[0], error)) return convert_directory(options, inputs.paths[0]);

@@ -77,12 +77,8 @@ class Advisor {
   std::optional<Advice> find_overflow() {
     const auto at = column("OverFlow");
     if (!at) return std::nullopt;
-    std::optional<std::string> index;
-    visit([&](const Row& row) {
-      if (row[*at] == "YES") index = row[0];
-      return !index;
-    });
-    if (index) return advice(*index, kOverflowText);
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      if (const Row row = rows_[i]; row[*at] == "YES") return advice(row[0], kOverflowText);
     log_.info("After analysis, input csv file does not have FP16 Overflow problem.");
     return std::nullopt;
   }
@@ -95,19 +91,19 @@ class Advisor {
     std::unordered_map<std::string, std::size_t> nodes;
     for (const std::string& node : input_nodes) nodes.try_emplace(node, nodes.size());
     std::size_t first_node = SIZE_MAX;
-    visit([&](const Row& row) {
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      const Row row = rows_[i];
       const double value = std::strtod(row[*at].c_str(), nullptr);
-      if (std::isnan(value)) return true;
+      if (std::isnan(value)) continue;
       found.is_any = true;
       found.is_last_good = value >= kGoodCosine;
-      if (found.is_last_good) return true;
+      if (found.is_last_good) continue;
       if (!found.first_bad) found.first_bad = row[0];
       const auto node = nodes.empty() ? nodes.end() : nodes.find(row[name]);
-      if (node == nodes.end() || node->second >= first_node) return true;
+      if (node == nodes.end() || node->second >= first_node) continue;
       first_node = node->second;
       found.first_input = row[0];
-      return true;
-    });
+    }
     if (!found.is_any)
       log_.warn("After analysis, input csv file " + std::string(kCosine) +
                 " column, does not have valid value. May all values be NAN, please check.");
@@ -125,13 +121,6 @@ class Advisor {
     if (!found.is_any) return std::nullopt;
     if (!found.first_bad) return advice("NA", kGoodText);
     return advice(*found.first_bad, found.is_last_good ? kDeviationText : kBadText);
-  }
-
-  // Calls `look` with each row until it returns false.
-  template <typename Look>
-  void visit(const Look& look) {
-    const auto visited = rows_.visit([&](const PackedRow& row) { return Result<bool>(look(row.cells())); });
-    if (!visited) log_.error(visited.error().message());
   }
 
   const Row& header_;
