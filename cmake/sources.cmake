@@ -443,4 +443,14 @@ set(OPDUMP_ABI_SOURCES
   abi/request.cc
 )
 
-set(OPDUMP_TEST_FOLDERS base model math plan dialect format dump capture compare report msaccucmp)
+set(OPDUMP_TESTS_arrays
+  arrays/file_test.cc
+  arrays/numpy_text_test.cc
+)
+set(OPDUMP_TESTS_cli
+  cli/run_models_missing.cc  # what the program has beside the verbs
+  cli/select_test.cc
+  cli/source_lines_test.cc
+)
+
+set(OPDUMP_TEST_FOLDERS base model math plan dialect format dump capture compare report msaccucmp arrays cli)
