@@ -1,6 +1,7 @@
 // Changes of layout against a copy of the same bytes.
 // Usage: layout_bench [MiB]
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <vector>
 

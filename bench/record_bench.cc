@@ -2,7 +2,9 @@
 // with the rows written. Usage: record_bench [calls]
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <fstream>

@@ -1,6 +1,7 @@
 // Statistics against a plain read, strided copies against memcpy.
 // Usage: stats_bench [MiB]   (512: larger than any cache)
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <vector>
 

@@ -13,14 +13,16 @@ version=${1:-$(cat "$(dirname "$0")/torch_version.txt")}
 python=${2:-$(command -v python3)}
 tag=$("$python" -c 'import sys; print(sys.implementation.cache_tag)')
 target=${XDG_CACHE_HOME:-$HOME/.cache}/opdump/torch/$version-$tag
-if [ $install = yes ] && [ ! -e "$target/complete" ]; then
+packages=("torch==$version" torchvision numpy pandas pytest scikit-learn nbclient ipykernel)
+# `complete` holds what was installed: an environment of an older list gets what is new.
+if [ $install = yes ] && [ "$(cat "$target/complete" 2>/dev/null)" != "${packages[*]}" ]; then
   echo "fetch_torch.sh: installing torch $version for $python into $target" >&2
-  rm -rf "$target"
   mkdir -p "$(dirname "$target")"
   # Debian's venv has no pip of its own. Its Python has another fault: torch.compile then links with Debian's libtorch.
-  "$python" -m venv --without-pip "$target"
-  "${python}" -m pip --quiet --python "$target/bin/python" install \
-    "torch==$version" numpy pandas pytest scikit-learn nbclient ipykernel >&2
-  touch "$target/complete"
+  [ -e "$target/bin/python" ] || "$python" -m venv --without-pip "$target"
+  pip=("$python")
+  "$python" -m pip --version >/dev/null 2>&1 || pip=(/usr/bin/python3)
+  "${pip[@]}" -m pip --quiet --python "$target/bin/python" install "${packages[@]}" >&2
+  echo "${packages[*]}" >"$target/complete"
 fi
 echo "$target/bin/python"

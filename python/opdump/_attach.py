@@ -396,9 +396,25 @@ def _process_name() -> str | None:
     return None if name == "MainProcess" else name
 
 
+_LAUNCHERS = ("torchrun", "torch.distributed.run", "torch.distributed.launch")
+
+
+def _is_launcher() -> bool:
+    """Whether this process is torchrun: it starts the program's processes, computes nothing and has no rank."""
+    words = iter(getattr(sys, "orig_argv", ["", *sys.argv])[1:])
+    for word in words:
+        if word == "-m":
+            return next(words, "") in _LAUNCHERS
+        if not word.startswith("-"):
+            return os.path.basename(word) in _LAUNCHERS
+    return False
+
+
 def start_from_environment() -> None:
     """Starts with the configuration named by the environment. A wrong one ends the program before it begins."""
     global _spawning
+    if _is_launcher():
+        return
     if not _is_being_spawned():
         return _start_from_environment(_process_name())
     from multiprocessing import process

@@ -26,9 +26,16 @@ _REPLACED = ("inductor", "aot_eager", "aot_eager_decomp_partition", "cudagraphs"
 
 
 def install() -> None:
+    if _has_compiled():
+        hooks.report_unseen("code that was compiled before", "torch.compile had compiled functions before the first recording of this process")
     call_after("torch._subclasses.fake_tensor", _pause_fake_tensors)
     call_after("torch._dynamo.callback", _pause_compilers)
     call_after("torch._dynamo", _watch_regions)
+
+
+def _has_compiled() -> bool:
+    utils = sys.modules.get("torch._dynamo.utils")
+    return bool(utils and utils.counters["stats"])
 
 
 def _paused(function: Callable[..., Any]) -> Callable[..., Any]:

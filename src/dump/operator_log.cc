@@ -1,6 +1,7 @@
 #include "dump/operator_log.h"
 
 #include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>

@@ -2,55 +2,21 @@
 recorded, and two recordings of one program are equal."""
 
 import json
-import os
-import pathlib
 import re
-import subprocess
 
 import pytest
+from recording import BUILD, OPDUMP, PROGRAMS, PYTHON, command, listing, needs_torch, operators, record, require_torch, run
 
-OPDUMP = os.environ["OPDUMP_BIN"]
-PYTHON = os.environ["OPDUMP_TORCH2"]  # an interpreter with torch 2.x
-PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
 NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py"))
 
-pytestmark = pytest.mark.skipif(not os.access(PYTHON, os.X_OK), reason="no torch from PyPI: tools/fetch_torch.sh")
+pytestmark = needs_torch
 
 
-def config(directory, dump):
-    file = directory / f"{dump}.json"
-    file.write_text(json.dumps({
-        "common_dump_settings": {"dump_mode": 0, "path": str(directory / dump), "net_name": "net", "iteration": "all",
-                                 "input_output": 0, "kernels": [], "support_device": [0, 1], "saved_data": "full"},
-        "e2e_dump_settings": {"enable": True}}))
-    return file
-
-
-def command(name, *arguments):
-    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"] if name == "distributed" else []
-    return [PYTHON, *launcher, PROGRAMS / f"{name}.py", *arguments]
-
-
-def run(words, directory, **env):
-    return subprocess.run([str(word) for word in words], cwd=directory, capture_output=True, text=True, timeout=600,
-                          env={**os.environ, **env})
-
-
-def record(directory, name, *arguments, dump=None, options=(), **env):
-    dump = dump or name
-    done = run([OPDUMP, "run", *options, "--config", config(directory, dump), "--", *command(name, *arguments)], directory, **env)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done
-
-
-def listing(directory, dump):
-    done = run([OPDUMP, "ls", dump], directory)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def operators(directory, dump):
-    return re.findall(r"^  (\S+)  \((\w+), (\w+), ([^)]*)\)$", listing(directory, dump), re.MULTILINE)
+@pytest.fixture(autouse=True)
+def _new_enough(request):
+    """Programs say which torch they need. Tests without a parameter use the oldest programs, for torch 2.1 and newer."""
+    name = request.node.callspec.params["name"] if hasattr(request.node, "callspec") else "compile"
+    require_torch(PROGRAMS / f"{name}.py")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -79,7 +45,7 @@ def test_a_compiled_model_has_the_names_of_an_eager_one(tmp_path):
     assert "Default/layers-ModuleList/0-Sequential/0-Linear/addmm-op0" in eager
     assert eager <= compiled
     lines = {name: line for name, _, _, line in operators(tmp_path, "compiled")}
-    assert lines["Default/layers-ModuleList/0-Sequential/1-GELU/gelu-op0"].endswith("modules.py:8")
+    assert lines["Default/layers-ModuleList/0-Sequential/1-GELU/gelu-op0"].endswith("modules.py:9")
     done = run([OPDUMP, "compare", "eager", "compiled", "--json"], tmp_path)
     mismatches = [found for found in json.loads(done.stdout)["findings"] if found["verdict"] not in ("extra", "missing")]
     assert not mismatches
@@ -96,33 +62,30 @@ def test_an_opaque_region_has_inputs_and_outputs(tmp_path):
     assert done.stdout == plain.stdout
 
 
+def test_a_launcher_has_no_recording(tmp_path):
+    done = record(tmp_path, "distributed")
+    assert done.stderr.count("opdump: dumped") == 2, done.stderr
+    assert sorted(path.name for path in (tmp_path / "distributed").glob("rank_*")) == ["rank_0", "rank_1"]
+
+
+COMPILED_BEFORE = """
+import sys, torch
+sys.path.append(sys.argv[1])
+import opdump
+double = torch.compile(lambda x: x * 2, backend="aot_eager")
+double(torch.ones(3))
+with opdump.record("dump"):
+    print(double(torch.ones(3)) + 1)
+"""
+
+
+def test_what_was_compiled_before_the_recording_is_named(tmp_path):
+    done = run([PYTHON, "-c", COMPILED_BEFORE, BUILD / "python"], tmp_path)
+    assert done.returncode == 0 and "3., 3., 3." in done.stdout, done.stderr
+    assert "code that was compiled before" in done.stderr
+
+
 def test_tracing_is_not_recorded(tmp_path):
     record(tmp_path, "export")
-    kinds = [kind for _, kind, _, line in operators(tmp_path, "export") if not line.endswith(":4")]
+    kinds = [kind for _, kind, _, line in operators(tmp_path, "export") if not line.endswith(":5")]
     assert kinds.count("addmm") == 1, "the call at the end; not that of the trace"
-
-
-def test_the_adapter_is_built_once_by_processes_that_start_at_once(tmp_path):
-    environment = {"OPDUMP_CACHE": str(tmp_path / "cache")}
-    programs = [subprocess.Popen([OPDUMP, "run", "--config", config(tmp_path, f"dump{i}"), "--", *command("sdpa")], cwd=tmp_path,
-                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
-                for i in range(2)]
-    said = [program.communicate(timeout=900) for program in programs]
-    assert all(program.returncode == 0 for program in programs), said
-    assert sum("building the recorder for torch 2." in err for _, err in said) == 1
-    assert all("opdump: dumped" in err for _, err in said), said
-    assert len(list((tmp_path / "cache").rglob("_torch.so"))) == 1
-
-
-@pytest.mark.parametrize("environment, sentence", [
-    ({"CXX": "false"}, "the recorder for this torch could not be built; the compiler's messages are in .*build.log"),
-    ({"CXX": "no-such-compiler"}, "no-such-compiler: No such file or directory; name another compiler with CXX"),
-    ({"CXX": "", "PATH": "/nowhere"}, r"there is no C\+\+ compiler"),
-    ({"OPDUMP_CACHE": "/dev/null/cache"}, r"cannot write the recorder to /dev/null/cache/.*set OPDUMP_CACHE"),
-])
-def test_without_an_adapter_the_program_runs_undumped(environment, sentence, tmp_path):
-    plain = run(command("sdpa"), tmp_path)
-    done = record(tmp_path, "sdpa", **{"OPDUMP_CACHE": str(tmp_path / "cache"), **environment})
-    assert done.stdout == plain.stdout
-    lines = [line for line in done.stderr.splitlines() if line.startswith("opdump:") and "building" not in line]
-    assert len(lines) == 1 and re.fullmatch(f"opdump: nothing is recorded: {sentence}.*", lines[0]), done.stderr

@@ -1,6 +1,7 @@
 // The layouts against what the original converter wrote for the same dumps, to the byte.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <protozero/pbf_reader.hpp>

@@ -1,3 +1,4 @@
+# needs torch 2.1
 import torch
 torch.manual_seed(0)
 @torch.compile(backend="aot_eager")

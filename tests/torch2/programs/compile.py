@@ -1,3 +1,4 @@
+# needs torch 2.1
 import torch
 torch.manual_seed(0)
 m = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))

@@ -1,3 +1,4 @@
+# needs torch 2.6
 import torch
 import torch.distributed as dist
 dist.init_process_group("gloo")

@@ -1,3 +1,4 @@
+# needs torch 2.1
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 torch.manual_seed(0)

@@ -1,3 +1,4 @@
+# needs torch 2.0
 import torch
 torch.manual_seed(0)
 for kw in (dict(foreach=True), dict(fused=True)):

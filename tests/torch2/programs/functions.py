@@ -1,3 +1,4 @@
+# needs torch 2.0
 import torch
 from torch.func import vmap, grad, jvp, functional_call
 torch.manual_seed(0)

@@ -1,3 +1,4 @@
+# needs torch 2.1
 import torch
 class M(torch.nn.Module):
     def __init__(s):

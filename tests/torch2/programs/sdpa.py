@@ -1,3 +1,4 @@
+# needs torch 2.0
 import torch, torch.nn.functional as F
 torch.manual_seed(0)
 q = torch.randn(2, 2, 6, 8, requires_grad=True)

@@ -1,3 +1,4 @@
+# needs torch 2.1
 import torch
 torch.manual_seed(0)
 s = torch.eye(4).to_sparse(); print((s @ torch.ones(4, 2)).sum())

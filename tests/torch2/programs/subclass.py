@@ -1,3 +1,4 @@
+# needs torch 2.0
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 class Count(TorchDispatchMode):

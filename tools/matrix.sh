@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# Runs the tests that record programs in each environment, and writes what ran into the table of docs/support.md.
+# Usage: tools/matrix.sh [--prepare] [ENVIRONMENT...] [-- ARGUMENTS OF PYTEST]; default: every environment.
+#   debian12        this machine: Debian 12 with its own torch
+#   debian13        Debian 13 with its own torch, in a folder made by debootstrap (root, 6 GB); builds the project there
+#   between         torch 2.4 from PyPI, for python3
+#   newest          the newest torch of PyPI, for python3
+#   newest-python   the same, for the newest Python on this machine
+# --prepare makes the environment and runs no test. Environments are kept in the cache of the user.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+environments=() arguments=() prepare_only=no
+while [ $# -gt 0 ]; do
+  case $1 in
+    --prepare) prepare_only=yes ;;
+    --) shift; arguments=("$@"); break ;;
+    debian12 | debian13 | between | newest | newest-python) environments+=("$1") ;;
+    *) echo "matrix.sh: no environment is called $1" >&2; exit 2 ;;
+  esac
+  shift
+done
+[ ${#environments[@]} -gt 0 ] || environments=(debian12 debian13 between newest newest-python)
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/opdump/matrix
+mkdir -p "$cache"
+
+# Parts of tests/conformance that do not depend on the torch of the environment: C++ programs and ACL.
+tests=(tests/conformance tests/torch2 --deselect tests/conformance/test_cpp.py)
+
+# run_tests PYTHON: in the current directory, with its build. Prints pytest's report; leaves it in build/matrix.xml.
+run_tests() {
+  OPDUMP_BIN=$PWD/build/release/bin/opdump OPDUMP_TRAIN=$PWD/build/release/bin OPDUMP_TORCH2=$1 PYTHONDONTWRITEBYTECODE=1 \
+    "$1" -B -m pytest -q -rfE -p no:cacheprovider "${tests[@]}" --junitxml build/matrix.xml "${arguments[@]}" || return 1
+}
+
+newest_python() {
+  { compgen -c python3. || true; ls "$HOME"/.pyenv/versions/*/bin/python3.* 2>/dev/null || true; } |
+    grep -E '(^|/)python3\.[0-9]+$' | sort -t. -k2 -u | while read -r python; do
+      "$python" -c 'import sys; print(sys.version_info[1], sys.executable)' 2>/dev/null || true
+    done | sort -n | tail -1 | cut -d' ' -f2
+}
+
+in_debian13() {
+  local root=$cache/debian13
+  unshare --mount --pid --fork -- bash -euo pipefail -c '
+    mount -t proc proc "$0/proc"
+    mount --rbind /dev "$0/dev"
+    exec chroot "$0" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb LC_ALL=C.UTF-8 \
+      CCACHE_DIR=/root/.ccache bash -euo pipefail -c "cd /opdump; $1" bash "${@:2}"' "$root" "$@"
+}
+
+prepare_debian13() {
+  local root=$cache/debian13
+  if [ ! -e "$root/complete" ]; then
+    command -v debootstrap >/dev/null || { echo "matrix.sh: install debootstrap" >&2; return 1; }
+    rm -rf "$root"
+    debootstrap --variant=minbase --include=ca-certificates trixie "$root" >"$cache/debian13.log"
+    mkdir "$root/opdump"
+    echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/matrix"  # no fsync for each of a thousand packages
+    touch "$root/complete"
+  fi
+  cp /etc/resolv.conf "$root/etc/resolv.conf"
+  # The sources with their times, so that a later run compiles only what changed.
+  git ls-files -z --cached --others --exclude-standard | tar --null -T - -cf - | tar -xf - -C "$root/opdump"
+  in_debian13 './setup.sh
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-nbclient python3-ipykernel >/dev/null
+    cmake --preset release >/dev/null
+    cmake --build --preset release'
+}
+
+# prepare ENVIRONMENT: makes what is missing, and prints the interpreter.
+prepare() {
+  case $1 in
+    debian13) prepare_debian13 >&2 && echo /usr/bin/python3 ;;
+    debian12) ./build.sh >&2 && echo /usr/bin/python3 ;;
+    between) ./build.sh >&2 && tools/fetch_torch.sh 2.4.1 ;;
+    newest) ./build.sh >&2 && tools/fetch_torch.sh ;;
+    newest-python) ./build.sh >&2 && tools/fetch_torch.sh "$(cat tools/torch_version.txt)" "$(newest_python)" ;;
+  esac
+}
+
+status=0
+for environment in "${environments[@]}"; do
+  echo "matrix.sh: $environment" >&2
+  python=$(prepare "$environment") || { echo "matrix.sh: $environment could not be prepared" >&2; status=1; continue; }
+  [ $prepare_only = no ] || continue
+  if [ "$environment" = debian13 ]; then
+    rm -f "$cache/debian13/opdump/build/matrix.xml"
+    in_debian13 "$(declare -p tests arguments); $(declare -f run_tests); run_tests $python" || status=1
+    report=$cache/debian13/opdump/build/matrix.xml
+    facts=$(in_debian13 "$python tools/support_table.py facts")
+  else
+    rm -f build/matrix.xml
+    run_tests "$python" || status=1
+    report=build/matrix.xml
+    facts=$("$python" tools/support_table.py facts)
+  fi
+  /usr/bin/python3 tools/support_table.py write docs/support.md "$environment" "$facts" "$report"
+done
+exit "$status"
