@@ -42,9 +42,11 @@ newest_python() {
 
 in_debian13() {
   local root=$cache/debian13
+  mkdir -p "$cache/../onnxruntime" "$root/root/.cache/opdump/onnxruntime"
   unshare --mount --pid --fork -- bash -euo pipefail -c '
     mount -t proc proc "$0/proc"
     mount --rbind /dev "$0/dev"
+    mount --bind "$0/../../onnxruntime" "$0/root/.cache/opdump/onnxruntime"  # the library is the same
     exec chroot "$0" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb LC_ALL=C.UTF-8 \
       CCACHE_DIR=/root/.ccache bash -euo pipefail -c "cd /opdump; $1" bash "${@:2}"' "$root" "$@"
 }
@@ -95,6 +97,6 @@ for environment in "${environments[@]}"; do
     report=build/matrix.xml
     facts=$("$python" tools/support_table.py facts)
   fi
-  /usr/bin/python3 tools/support_table.py write docs/support.md "$environment" "$facts" "$report"
+  /usr/bin/python3 tools/support_table.py write docs/support.md "$environment" "$facts" "${arguments[*]:-all}" "$report"
 done
 exit "$status"

@@ -2,9 +2,12 @@
 """The table of docs/support.md, written by tools/matrix.sh from what ran.
 
 facts                                what this interpreter is, as JSON
-write PAGE ENVIRONMENT FACTS REPORT  puts the row of an environment into the page: FACTS, and the counts of a JUnit report
+write PAGE ENVIRONMENT FACTS TESTS REPORT...
+                                     puts the row of an environment into the page: FACTS, TESTS (which ran, in words), and
+                                     the counts of JUnit reports
 """
 
+import collections
 import datetime
 import json
 import pathlib
@@ -13,7 +16,7 @@ import sys
 import xml.etree.ElementTree
 
 BEGIN, END = "<!-- written by tools/matrix.sh -->", "<!-- end -->"
-COLUMNS = ["environment", "system", "PyTorch", "Python", "compiler of the recorder", "passed", "failed", "skipped", "date"]
+COLUMNS = ["environment", "system", "PyTorch", "Python", "compiler of the recorder", "tests", "passed", "failed", "skipped", "date"]
 ORDER = ["debian12", "debian13", "between", "newest", "newest-python"]
 
 
@@ -27,14 +30,16 @@ def facts():
             "compiler of the recorder": f"gcc {compiler}"}
 
 
-def counts(report):
-    suite = next(xml.etree.ElementTree.parse(report).iter("testsuite"))
-    number = {name: int(suite.get(name)) for name in ("tests", "failures", "errors", "skipped")}
+def counts(reports):
+    number = collections.Counter()
+    for report in reports:
+        for suite in xml.etree.ElementTree.parse(report).iter("testsuite"):
+            number.update({name: int(suite.get(name)) for name in ("tests", "failures", "errors", "skipped")})
     failed = number["failures"] + number["errors"]
     return {"passed": number["tests"] - failed - number["skipped"], "failed": failed, "skipped": number["skipped"]}
 
 
-def write(page, environment, known, report):
+def write(page, environment, known, tests, *reports):
     page = pathlib.Path(page)
     text = page.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
@@ -43,7 +48,8 @@ def write(page, environment, known, report):
         sys.exit(f"{page}: no table between {BEGIN} and {END}")
     rows = {cells[0]: cells for cells in ([cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()
                                           if line.startswith("| `"))}
-    row = {"environment": f"`{environment}`", **json.loads(known), **counts(report), "date": datetime.date.today().isoformat()}
+    row = {"environment": f"`{environment}`", **json.loads(known), "tests": tests, **counts(reports),
+           "date": datetime.date.today().isoformat()}
     rows[row["environment"]] = [str(row[column]) for column in COLUMNS]
     lines = ["| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
     lines += ["| " + " | ".join(rows[f"`{name}`"]) + " |" for name in ORDER if f"`{name}`" in rows]

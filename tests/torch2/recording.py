@@ -32,7 +32,7 @@ def command(name, *arguments):
 
 
 def run(words, directory, **env):
-    return subprocess.run([str(word) for word in words], cwd=directory, capture_output=True, text=True, timeout=600,
+    return subprocess.run([str(word) for word in words], cwd=directory, capture_output=True, text=True, timeout=1800,
                           env={**os.environ, **env})
 
 

@@ -11,7 +11,7 @@ from torch import nn
 
 def build():
     torch.manual_seed(14)
-    model = nn.Sequential(nn.Linear(8, 32), nn.SiLU(), nn.LayerNorm(32), nn.Linear(32, 8))
+    model = nn.Sequential(nn.Linear(8, 32), nn.SiLU(), nn.Dropout(0.1), nn.Linear(32, 8))
     return model, torch.optim.AdamW(model.parameters(), lr=1e-2)
 
 

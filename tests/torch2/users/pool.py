@@ -18,4 +18,4 @@ if __name__ == "__main__":
     model = torch.nn.Bilinear(6, 6, 2)
     y = model(x, x.flip(0))
     y.norm().backward()
-    print(fingerprint.of(y, model.weight.grad), numpy.asarray(x).sum().hex())
+    print(fingerprint.of(y, model.weight.grad), float(numpy.asarray(x).sum()).hex())
