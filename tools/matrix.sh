@@ -74,10 +74,10 @@ prepare_debian13() {
 prepare() {
   case $1 in
     debian13) prepare_debian13 >&2 && echo /usr/bin/python3 ;;
-    debian12) ./build.sh >&2 && echo /usr/bin/python3 ;;
-    between) ./build.sh >&2 && tools/fetch_torch.sh 2.4.1 ;;
-    newest) ./build.sh >&2 && tools/fetch_torch.sh ;;
-    newest-python) ./build.sh >&2 && tools/fetch_torch.sh "$(cat tools/torch_version.txt)" "$(newest_python)" ;;
+    debian12) ./build.sh opdump_cli opdump_python >&2 && echo /usr/bin/python3 ;;
+    between) ./build.sh opdump_cli opdump_python >&2 && tools/fetch_torch.sh 2.4.1 ;;
+    newest) ./build.sh opdump_cli opdump_python >&2 && tools/fetch_torch.sh ;;
+    newest-python) ./build.sh opdump_cli opdump_python >&2 && tools/fetch_torch.sh "$(cat tools/torch_version.txt)" "$(newest_python)" ;;
   esac
 }
 
