@@ -47,8 +47,8 @@ def test_a_compiled_model_has_the_names_of_an_eager_one(tmp_path):
     lines = {name: line for name, _, _, line in operators(tmp_path, "compiled")}
     assert lines["Default/layers-ModuleList/0-Sequential/1-GELU/gelu-op0"].endswith("modules.py:7")
     done = run([OPDUMP, "compare", "eager", "compiled", "--json"], tmp_path)
-    mismatches = [found for found in json.loads(done.stdout)["findings"] if found["verdict"] not in ("extra", "missing")]
-    assert not mismatches
+    verdicts = {json.loads(line).get("verdict") for line in done.stdout.splitlines()[:-1]}
+    assert "match" in verdicts and verdicts <= {"match", "skipped", "extra", "missing"}
 
 
 def test_an_opaque_region_has_inputs_and_outputs(tmp_path):
