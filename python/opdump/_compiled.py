@@ -21,6 +21,7 @@ import torch
 
 from opdump import _torch as hooks
 from opdump._imports import call_after
+from opdump._unrecorded import unrecorded
 
 _REPLACED = ("inductor", "aot_eager", "aot_eager_decomp_partition", "cudagraphs")  # backends that `aten` stands in for
 
@@ -38,22 +39,10 @@ def _has_compiled() -> bool:
     return bool(utils and utils.counters["stats"])
 
 
-def _paused(function: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(function)
-    def paused(*args: Any, **kwargs: Any) -> Any:
-        hooks.pause()
-        try:
-            return function(*args, **kwargs)
-        finally:
-            hooks.resume()
-
-    return paused
-
-
 def _pause_fake_tensors() -> None:
     mode = sys.modules["torch._subclasses.fake_tensor"].FakeTensorMode
     for name in ("__torch_dispatch__", "from_tensor"):
-        setattr(mode, name, _paused(getattr(mode, name)))
+        setattr(mode, name, unrecorded(getattr(mode, name)))
 
 
 def _pause_compilers() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from torch.utils.data import _utils, dataloader
 
 from opdump import _torch as hooks
+from opdump._unrecorded import unrecorded
 
 _begin_worker: Callable[[str, int], None] | None = None
 _sets: dict[int, int] = {}  # how many sets of workers began in a step
@@ -22,8 +23,9 @@ def install(begin_worker: Callable[[str, int], None]) -> None:
     _begin_worker = begin_worker
     receiver = dataloader._MultiProcessingDataLoaderIter
     receiver.__init__ = _counted(receiver.__init__)
-    receiver._try_get_data = _unrecorded(receiver._try_get_data)
-    _utils.pin_memory._pin_memory_loop = _unrecorded(_utils.pin_memory._pin_memory_loop)
+    # The rebuilding of batches is hidden: workers race each other, so its step is arbitrary.
+    receiver._try_get_data = unrecorded(receiver._try_get_data)
+    _utils.pin_memory._pin_memory_loop = unrecorded(_utils.pin_memory._pin_memory_loop)
     _utils.worker._worker_loop = WorkerLoop(_utils.worker._worker_loop)
 
 
@@ -42,20 +44,6 @@ def _counted(init: Callable[..., None]) -> Callable[..., None]:
         init(self, *args, **kwargs)
 
     return counted
-
-
-def _unrecorded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Hides the rebuilding of batches: workers race each other, so its step is arbitrary."""
-
-    @functools.wraps(function)
-    def unrecorded(*args: Any, **kwargs: Any) -> Any:
-        hooks.pause()
-        try:
-            return function(*args, **kwargs)
-        finally:
-            hooks.resume()
-
-    return unrecorded
 
 
 class WorkerLoop:

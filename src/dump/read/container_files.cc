@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "dump/file_name.h"
 #include "dump/read/file_kind.h"
+#include "dump/read/h5_path.h"
 #include "dump/read/slot_store.h"
 #include "format/tensors/h5.h"
 #include "format/tensors/npz.h"
@@ -79,38 +80,35 @@ struct H5Place {
   std::string op;
   model::Side side = model::Side::output;
   std::string argument;
-  std::uint64_t part = 0;  // of a list
+  std::string list;        // that the argument is of, or the argument: slots are sorted by it, then by part
+  std::uint64_t part = 0;  // of the list
 };
 
 // Nothing if the path is none of the dumper's.
-std::optional<H5Place> parse_h5_path(std::string_view path) {
-  const auto pieces = split(path.substr(1), '/');
-  if (pieces.size() < 4 || pieces.size() > 5) return std::nullopt;
-  const auto call = parse_uint64(pieces[1]);
-  if (!call || (pieces[2] != model::kSideNames[0] && pieces[2] != model::kSideNames[1])) return std::nullopt;
-  H5Place place{*call, std::string(pieces[0]),
-                pieces[2] == model::kSideNames[0] ? model::Side::input : model::Side::output,
-                std::string(pieces.back()), 0};
-  if (pieces.size() == 5) {  // {argument}/{argument}_{i}
-    const std::string list = std::string(pieces[3]) + "_";
-    const auto part =
-        pieces[4].starts_with(list) ? parse_uint64(pieces[4].substr(list.size())) : std::nullopt;
-    if (!part) return std::nullopt;
-    place.part = *part;
-  }
+std::optional<H5Place> place_of(std::string_view path) {
+  const auto parsed = parse_h5_path(path);
+  if (!parsed || (parsed->side != model::kSideNames[0] && parsed->side != model::kSideNames[1]))
+    return std::nullopt;
+  const std::size_t slash = parsed->argument.find('/');
+  const bool is_of_list = slash != std::string_view::npos;
+  const std::string_view argument = parsed->argument.substr(is_of_list ? slash + 1 : 0);
+  H5Place place{parsed->call,
+                std::string(parsed->op),
+                parsed->side == model::kSideNames[0] ? model::Side::input : model::Side::output,
+                std::string(argument),
+                std::string(parsed->argument.substr(0, slash)),
+                0};
+  if (!is_of_list) return place;
+  const std::string begin = place.list + "_";  // {list}/{list}_{part}
+  const auto part = argument.starts_with(begin) ? parse_uint64(argument.substr(begin.size())) : std::nullopt;
+  if (!part) return std::nullopt;
+  place.part = *part;
   return place;
 }
 
-// The list of an argument, or the argument itself: what slots are sorted by before their part.
-std::string_view list_of(const H5Place& place, std::string_view path) {
-  const std::size_t last = path.rfind('/');
-  const std::string_view above = path.substr(0, last);
-  return split(path.substr(1), '/').size() == 5 ? above.substr(above.rfind('/') + 1) : place.argument;
-}
-
 void set_elements(Slot& slot, const format::H5Dataset& dataset, const fs::path& path, Problems& problems) {
-  const DType told = dumper_dtype(dataset);
-  const DType original = dataset.find_number("Type") == kBooleanType ? DType::boolean : told;
+  const DType stated = dumper_dtype(dataset);
+  const DType original = dataset.find_number("Type") == kBooleanType ? DType::boolean : stated;
   const bool is_complex = holds_complex(original, dataset);
   const bool is_known = original != DType::undefined &&
                         (is_complex || model::dtype_info(original).kind != model::DTypeKind::complex);
@@ -138,17 +136,14 @@ class H5Runs {
   // A dataset, and the number of its slot, which follows the order in which they were added.
   struct Found {
     H5Place place;
-    std::string list;
     std::uint32_t slot;
 
     auto call() const { return std::tie(place.call, place.op); }
-    auto operand() const { return std::tie(place.call, place.op, place.side, list, place.part); }
+    auto operand() const { return std::tie(place.call, place.op, place.side, place.list, place.part); }
   };
 
  public:
-  void add(H5Place place, std::string_view list, const Slot& slot) {
-    found_.push_back({std::move(place), std::string(list), slots_.add(slot)});
-  }
+  void add(H5Place place, const Slot& slot) { found_.push_back({std::move(place), slots_.add(slot)}); }
 
   // Gives the calls in order, with their operands in the order of their names.
   void drain(const TakeRun& take) {
@@ -294,15 +289,14 @@ void read_h5_file(const fs::path& path, Problems& problems, const TakeRun& take,
   const auto add = [&](const format::H5Dataset& dataset) {
     is_begun = true;
     if (dataset.find_number("Type") == kOptionsType) return;
-    auto place = parse_h5_path(dataset.path);
-    if (!place) place = H5Place{0, dataset.path.substr(1), model::Side::output, {}, 0};
+    auto place = place_of(dataset.path);
+    if (!place) place = H5Place{0, dataset.path.substr(1), model::Side::output, {}, {}, 0};
     Slot slot;
     slot.side = place->side;
     slot.format = "DefaultFormat";
     slot.argument = place->argument;
     set_elements(slot, dataset, path, problems);
-    const std::string_view list = list_of(*place, dataset.path);
-    runs.add(*place, list, slot);
+    runs.add(std::move(*place), slot);
   };
   const auto listed = format::list_h5(path, add, keep);
   runs.drain(take);

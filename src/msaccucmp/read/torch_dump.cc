@@ -8,9 +8,11 @@
 #include <tuple>
 #include <vector>
 
+#include "base/concat.h"
 #include "base/file.h"
 #include "base/packing.h"
 #include "base/text.h"
+#include "dump/read/h5_path.h"
 #include "msaccucmp/log.h"
 
 namespace opdump::msaccucmp {
@@ -35,31 +37,14 @@ constexpr std::pair<std::string_view, std::string_view> kOperators[] = {
     {"NpuConvolutionBackward", "CudnnConvolutionBackward"},
     {"NpuConvolutionBackward", "ThnnConvDepthwise2DBackward"}};
 
-struct Parameter {
+struct RenamedParameter {
   std::string_view op, name, other;
 };
-constexpr Parameter kParameters[] = {{"CudnnBatchNormBackward", "epsilon", "eps"},
-                                     {"NativeBatchNormBackward", "eps", "epsilon"},
-                                     {"CudnnConvolutionBackward", "self", "input"},
-                                     {"ThnnConvDepthwise2DBackward", "self", "input"},
-                                     {"NpuConvolutionBackward", "input", "self"}};
-
-// "/{op}/{order}/{side}/{argument}"
-struct DatasetPath {
-  std::string op;
-  std::int64_t order = 0;
-  std::string side, argument;
-};
-
-std::optional<DatasetPath> parse_path(std::string_view path) {
-  const auto parts = split(path, '/');
-  if (parts.size() < 5) return std::nullopt;
-  const auto order = parse_int64(parts[2]);
-  if (!order || *order < 0) return std::nullopt;
-  const std::size_t argument = parts[1].size() + parts[2].size() + parts[3].size() + 4;
-  return DatasetPath{std::string(parts[1]), *order, std::string(parts[3]),
-                     std::string(path.substr(argument))};
-}
+constexpr RenamedParameter kParameters[] = {{"CudnnBatchNormBackward", "epsilon", "eps"},
+                                            {"NativeBatchNormBackward", "eps", "epsilon"},
+                                            {"CudnnConvolutionBackward", "self", "input"},
+                                            {"ThnnConvDepthwise2DBackward", "self", "input"},
+                                            {"NpuConvolutionBackward", "input", "self"}};
 
 // The operator whose executions are counted with those of `op`.
 std::string_view counted_as(std::string_view op) {
@@ -147,15 +132,15 @@ Result<> TorchDump::add_all(bool with_inputs) {
   InternedTexts operators;
   std::vector<ArenaText> names;  // of them
   const auto add_dataset = [&](const H5Dataset& dataset) {
-    const auto place = parse_path(dataset.path);
-    if (!place) return;
+    const auto place = dump::parse_h5_path(dataset.path);
+    if (!place || place->call > INT64_MAX) return;
     const bool is_input = place->side == "input";
     has_inputs_ = has_inputs_ || is_input;
     const bool is_kept = dataset.find_number("Type") == kTensor && (!is_input || with_inputs);
     const std::uint32_t op = operators.add(place->op);
     if (op == names.size()) names.push_back(texts_.add(place->op));
-    datasets.push_back(
-        {names[op], is_kept ? texts_.add(pack(dataset)) : nullptr, place->order, datasets.size() + 1});
+    datasets.push_back({names[op], is_kept ? texts_.add(pack(dataset)) : nullptr,
+                        static_cast<std::int64_t>(place->call), datasets.size() + 1});
   };
   OPDUMP_CHECK_OK(
       format::list_h5(path_, add_dataset, [&](format::H5State state) { state_ = std::move(state.state); }));
@@ -228,8 +213,9 @@ std::optional<TorchCall> TorchDump::find(std::string_view key) const {
 }
 
 std::optional<H5Dataset> TorchDump::find_tensor(std::string_view path) const {
-  const auto place = parse_path(path);
-  const std::size_t call = place ? call_from(place->op, place->order) : call_count();
+  const auto place = dump::parse_h5_path(path);
+  const std::size_t call =
+      place ? call_from(place->op, static_cast<std::int64_t>(place->call)) : call_count();
   if (call == call_count()) return std::nullopt;
   const auto tensors =
       std::span(tensors_).subspan(calls_[call].begin, tensors_end(call) - calls_[call].begin);
@@ -288,19 +274,20 @@ std::string TorchPairing::other_key(const std::string& key, const std::string& o
 // Where `tensor` would be in the other file; "" if its argument has no counterpart.
 std::string TorchPairing::path_in(const TorchDump& other, const TorchCall& call, const std::string& other_key,
                                   const H5Dataset& tensor) const {
-  const auto place = parse_path(tensor.path);
+  const auto place = dump::parse_h5_path(tensor.path);
   if (!place) return "";
   const auto target = other.find(other_key);
   std::int64_t order = target ? target->order : other.order_after_all();
-  if (!mine_.has_inputs()) order = place->order;  // mine was loaded: the numbers are the same
+  if (!mine_.has_inputs())
+    order = static_cast<std::int64_t>(place->call);  // mine was loaded: the numbers are the same
   const std::string op = other_key.substr(0, other_key.find(':'));
-  const std::string begin = "/" + op + "/" + std::to_string(order) + "/" + place->side + "/";
-  if (other.find_tensor(begin + place->argument)) return begin + place->argument;
-  const std::string name = place->argument.substr(place->argument.rfind('/') + 1);
-  for (const Parameter& parameter : kParameters)
+  const std::string argument(place->argument);
+  const std::string begin = concat({"/", op, "/", std::to_string(order), "/", place->side, "/"});
+  if (other.find_tensor(begin + argument)) return begin + argument;
+  const std::string name = argument.substr(argument.rfind('/') + 1);
+  for (const RenamedParameter& parameter : kParameters)
     if (parameter.op == call.op && parameter.name == name)
-      return begin + place->argument.substr(0, place->argument.size() - name.size()) +
-             std::string(parameter.other);
+      return begin + argument.substr(0, argument.size() - name.size()) + std::string(parameter.other);
   return "";
 }
 
