@@ -14,6 +14,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   base/json.cc
   base/kept_file.cc
   base/launcher.cc
+  base/line_server.cc
   base/map_room.cc
   base/nameless_file.cc
   base/packed_texts.cc
@@ -31,6 +32,7 @@ set(OPDUMP_TESTS_base
   base/expansion_test.cc
   base/isolated_test.cc
   base/kept_file_test.cc
+  base/line_server_test.cc
   base/printable_test.cc
   base/resident_test.cc
   base/scratch_test.cc
@@ -290,6 +292,7 @@ list(APPEND OPDUMP_CORE_SOURCES
 )
 
 list(APPEND OPDUMP_CORE_SOURCES
+  compare/arguments.cc
   compare/compare.cc
   compare/measure.cc
   compare/names.cc
@@ -315,6 +318,19 @@ list(APPEND OPDUMP_CORE_SOURCES
   report/table.cc
 )
 set(OPDUMP_TESTS_report report/report_test.cc)
+
+list(APPEND OPDUMP_TOOL_SOURCES
+  blame/blame.cc
+  blame/content.cc
+  blame/evidence.cc
+  blame/report.cc
+  blame/request.cc
+)
+set(OPDUMP_TESTS_blame
+  blame/content_test.cc
+  blame/evidence_test.cc
+  blame/request_test.cc
+)
 
 # The programs' own: linked by nothing that records or that Python loads.
 list(APPEND OPDUMP_TOOL_SOURCES
@@ -411,6 +427,7 @@ set(OPDUMP_TESTS_msaccucmp
 
 list(APPEND OPDUMP_TOOL_SOURCES
   cli/arguments.cc
+  cli/blame.cc
   cli/compare.cc
   cli/convert.cc
   cli/convert_item.cc
@@ -425,6 +442,9 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/ls.cc
   cli/model_inputs.cc
   cli/plan.cc
+  cli/python_package.cc
+  cli/replay.cc
+  cli/reproduce.cc
   cli/run.cc
   cli/run_config.cc
   cli/select.cc
@@ -453,4 +473,4 @@ set(OPDUMP_TESTS_cli
   cli/source_lines_test.cc
 )
 
-set(OPDUMP_TEST_FOLDERS base model math plan dialect format dump capture compare report msaccucmp arrays cli)
+set(OPDUMP_TEST_FOLDERS base model math plan dialect format dump capture compare report blame msaccucmp arrays cli)

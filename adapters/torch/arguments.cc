@@ -1,10 +1,12 @@
 #include "arguments.h"
 
+#include <ATen/core/Tensor.h>
 #include <c10/core/Layout.h>
 #include <c10/core/MemoryFormat.h>
 #include <c10/core/ScalarType.h>
 
 #include <cmath>
+#include <cstdio>
 #include <iterator>
 #include <utility>
 
@@ -56,10 +58,32 @@ const char* enum_name(std::int64_t value, c10::TypeKind kind) {
   }
 }
 
+// A number of the program that became a tensor: "4", "0.5". Empty if its type has no such text.
+std::string spell_number(const at::Tensor& number) {
+  char text[40];
+  switch (number.scalar_type()) {
+    case at::kDouble:
+      std::snprintf(text, sizeof text, "%.17g", *number.data_ptr<double>());
+      return text;
+    case at::kLong:
+      return std::to_string(*number.data_ptr<std::int64_t>());
+    case at::kBool:
+      return *number.data_ptr<bool>() ? "True" : "False";
+    default:
+      return {};
+  }
+}
+
 }  // namespace
 
 Arguments::Arguments(const c10::FunctionSchema& schema, c10::ArrayRef<c10::IValue> values) {
-  arguments_.reserve(values.size());
+  arguments_.reserve(values.size() + 1);
+  arguments_.push_back(make(OPDUMP_ARGUMENT_FUNCTION));
+  arguments_.back().text =
+      texts_
+          .emplace_back(schema.overload_name().empty() ? schema.name()
+                                                       : schema.name() + "." + schema.overload_name())
+          .c_str();
   for (std::size_t i = 0; i < values.size(); ++i) {
     const c10::Argument& declared = schema.arguments()[i];
     arguments_.push_back(convert(values[i], without_optional(*declared.real_type())));
@@ -85,7 +109,11 @@ opdump_argument Arguments::convert_list(const c10::IValue& value, const c10::Typ
 opdump_argument Arguments::convert(const c10::IValue& value, const c10::Type& type) {
   if (value.isTensor()) {
     const std::uint32_t operand = next_operand_++;
-    return value.toTensor().defined() ? integer(OPDUMP_ARGUMENT_TENSOR, operand) : make(OPDUMP_ARGUMENT_NONE);
+    if (!value.toTensor().defined()) return make(OPDUMP_ARGUMENT_NONE);
+    opdump_argument argument = integer(OPDUMP_ARGUMENT_TENSOR, operand);
+    if (value.toTensor().unsafeGetTensorImpl()->is_wrapped_number())
+      argument.text = texts_.emplace_back(spell_number(value.toTensor())).c_str();
+    return argument;
   }
   if (value.isNone()) {
     ++next_operand_;

@@ -159,11 +159,15 @@ c10::SmallVector<c10::IValue, 2> written_of(const OperatorKind& kind, c10::Array
   return written;
 }
 
-// What an operator makes that returns no tensors: the arguments it writes to (torch._foreach_add_).
+// What an operator makes and does not return: the arguments it writes to (torch._foreach_add_), or those of
+// them that are outputs beside what it returns (the running statistics of a batch norm).
 c10::SmallVector<c10::IValue, 2> find_changed(const c10::OperatorHandle& op, const OperatorKind& kind,
                                               c10::ArrayRef<c10::IValue> arguments) {
-  if (op.schema().returns().size() > (kind.collective ? 1 : 0)) return {};
-  return written_of(kind, arguments);
+  if (op.schema().returns().size() <= (kind.collective ? 1 : 0)) return written_of(kind, arguments);
+  c10::SmallVector<c10::IValue, 2> written;
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (kind.arguments[i].is_extra_output) written.push_back(arguments[i]);
+  return written;
 }
 
 }  // namespace

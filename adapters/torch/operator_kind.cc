@@ -36,6 +36,17 @@ void look_elsewhere(OperatorKind& kind) {
   for (OperatorKind::Argument& argument : kind.arguments) argument.written = false;
 }
 
+// An argument that the schema or we know to be written to, and that is no return value as well.
+bool is_extra_output(const c10::FunctionSchema& schema, const c10::Argument& argument, bool is_undeclared) {
+  if (argument.is_out() || schema.returns().empty()) return false;
+  if (is_undeclared) return true;
+  const c10::AliasInfo* const alias = argument.alias_info();
+  if (!alias || !alias->isWrite()) return false;
+  return std::ranges::none_of(schema.returns(), [&](const c10::Argument& result) {
+    return result.alias_info() && result.alias_info()->beforeSets() == alias->beforeSets();
+  });
+}
+
 OperatorKind describe_operator(const c10::OperatorHandle& op) {
   const c10::FunctionSchema& schema = op.schema();
   OperatorKind kind;
@@ -56,6 +67,8 @@ OperatorKind describe_operator(const c10::OperatorHandle& op) {
     a.out = argument.is_out();
     a.written = a.out || (argument.alias_info() && argument.alias_info()->isWrite()) ||
                 (!trusted && !is_collective) || writes_undeclared(type, argument.name());
+    a.is_extra_output =
+        trusted && is_extra_output(schema, argument, writes_undeclared(type, argument.name()));
     kind.writes = kind.writes || a.written;
     kind.arguments.push_back(a);
   }

@@ -20,7 +20,8 @@ struct OperatorKind {
   bool awaited = false;        // its outputs are complete only after wait_tensor
   struct Argument {
     bool written = false;
-    bool out = false;  // only written to: its value before the call means nothing
+    bool out = false;              // only written to: its value before the call means nothing
+    bool is_extra_output = false;  // written to, and not what the operator returns
   };
   std::vector<Argument> arguments;
 

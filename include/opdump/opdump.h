@@ -117,13 +117,16 @@ typedef enum opdump_argument_kind {
   OPDUMP_ARGUMENT_FLOAT = 3, /* floating */
   OPDUMP_ARGUMENT_STRING =
       4, /* text; floating: infinite or NaN if the text stands for a value that has such a number */
-  OPDUMP_ARGUMENT_TENSOR = 5, /* integer: its operand index */
+  OPDUMP_ARGUMENT_TENSOR = 5, /* integer: its operand index; text: not NULL if the tensor is a number of the
+                                 program, which the text spells */
   OPDUMP_ARGUMENT_LIST = 6,   /* items, count */
   /* A graph that the operator executes ("then_branch"), for graph files. Its items are lists: the names of
    * its inputs, of its constants and of its outputs; then for each operator its type, its name, a list of the
    * names that it reads ("" for an omitted one), a list of the names that it writes, and a list of its
    * arguments. */
-  OPDUMP_ARGUMENT_GRAPH = 7
+  OPDUMP_ARGUMENT_GRAPH = 7,
+  /* No argument: `text` is the function that the call executes, with its overload: "aten::add.Tensor". */
+  OPDUMP_ARGUMENT_FUNCTION = 8
 } opdump_argument_kind;
 
 /* opdump_op_info.graph_id of an operator outside models. */

@@ -1,6 +1,7 @@
 #include "abi/arguments.h"
 
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <string>
 #include <string_view>
@@ -39,7 +40,7 @@ class Items {
 
 std::vector<model::Argument> convert(Items items, int depth);
 
-// Nothing for a graph.
+// Nothing for what is no argument, and for a graph.
 bool convert_value(const opdump_argument& from, int depth, model::Argument& to) {
   switch (from.kind) {
     case OPDUMP_ARGUMENT_BOOL:
@@ -56,12 +57,14 @@ bool convert_value(const opdump_argument& from, int depth, model::Argument& to) 
       to.is_non_finite = !std::isfinite(from.floating);
       break;
     case OPDUMP_ARGUMENT_TENSOR:
-      to.value = model::Argument::Tensor{static_cast<std::uint32_t>(from.integer)};
+      to.value = model::Argument::Tensor{.operand = static_cast<std::uint32_t>(from.integer),
+                                         .constant = from.text ? from.text : ""};
       break;
     case OPDUMP_ARGUMENT_LIST:
       to.value = convert({from.items, from.count}, depth + 1);
       break;
     case OPDUMP_ARGUMENT_GRAPH:
+    case OPDUMP_ARGUMENT_FUNCTION:
       return false;
     default:
       break;
@@ -132,6 +135,32 @@ class BodyBuilder {
   std::map<std::string, model::Source, std::less<>> made_;
 };
 
+// FNV-1a.
+class Hash {
+ public:
+  void add(const void* data, std::size_t bytes) {
+    for (std::size_t i = 0; i < bytes; ++i)
+      value_ = (value_ ^ static_cast<const unsigned char*>(data)[i]) * 0x100000001B3u;
+  }
+  void add(Items items, int depth) {
+    if (depth > kMaxDepth) return;
+    const std::uint64_t count = items.size();
+    add(&count, sizeof count);
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const opdump_argument& item = items[i];
+      add(&item.kind, sizeof item.kind);
+      add(&item.integer, sizeof item.integer);
+      add(&item.floating, sizeof item.floating);
+      if (item.text) add(item.text, std::strlen(item.text));
+      if (item.kind == OPDUMP_ARGUMENT_LIST) add(Items(item.items, item.count), depth + 1);
+    }
+  }
+  std::uint64_t value() const { return value_; }
+
+ private:
+  std::uint64_t value_ = 0xCBF29CE484222325u;
+};
+
 std::vector<model::Body> convert_bodies(Items items, int depth) {
   std::vector<model::Body> bodies;
   if (depth > kMaxDepth) return bodies;
@@ -147,6 +176,19 @@ std::vector<model::Body> convert_bodies(Items items, int depth) {
 
 std::vector<model::Argument> to_arguments(const opdump_argument* arguments, std::size_t count) {
   return convert({arguments, count}, 0);
+}
+
+std::string to_function(const opdump_argument* arguments, std::size_t count) {
+  const Items items(arguments, count);
+  for (std::size_t i = 0; i < items.size(); ++i)
+    if (items[i].kind == OPDUMP_ARGUMENT_FUNCTION) return items.text(i);
+  return {};
+}
+
+std::uint64_t hash_arguments(const opdump_argument* arguments, std::size_t count) {
+  Hash hash;
+  hash.add(Items(arguments, count), 0);
+  return hash.value();
 }
 
 std::vector<model::Body> to_bodies(const opdump_argument* arguments, std::size_t count) {

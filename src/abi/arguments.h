@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "model/graph.h"
@@ -11,6 +13,12 @@ namespace opdump::abi {
 
 // All of them but graphs. Nothing if the first one's size is wrong; what is nested too deeply is left out.
 std::vector<model::Argument> to_arguments(const opdump_argument* arguments, std::size_t count);
+
+// The function that the call executes (OPDUMP_ARGUMENT_FUNCTION); empty if none is given.
+std::string to_function(const opdump_argument* arguments, std::size_t count);
+
+// A number that differs, in all likelihood, between different arguments; graphs among them do not count.
+std::uint64_t hash_arguments(const opdump_argument* arguments, std::size_t count);
 
 // The graphs among them (OPDUMP_ARGUMENT_GRAPH). What does not have the form that opdump.h gives is left out.
 std::vector<model::Body> to_bodies(const opdump_argument* arguments, std::size_t count);

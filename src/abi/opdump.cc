@@ -402,9 +402,13 @@ void opdump_set_arguments(opdump_session* session, opdump_call* call, const opdu
                           size_t count) {
   if (!session || !call) return;
   guarded_value(0, [&] {
-    session->session->set_arguments(*reinterpret_cast<capture::Call*>(call),
-                                    opdump::abi::to_arguments(arguments, count),
-                                    opdump::abi::to_bodies(arguments, count));
+    capture::Session& recording = *session->session;
+    capture::Call& of = *reinterpret_cast<capture::Call*>(call);
+    if (!recording.needs_arguments(of, opdump::abi::hash_arguments(arguments, count))) return 0;
+    recording.set_arguments(of,
+                            {.function = opdump::abi::to_function(arguments, count),
+                             .arguments = opdump::abi::to_arguments(arguments, count)},
+                            opdump::abi::to_bodies(arguments, count));
     return 0;
   });
 }

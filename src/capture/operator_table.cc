@@ -110,6 +110,13 @@ void OperatorTable::log_undumped(const DefinedOperator& op, std::int64_t step, m
   log_dirty_ = true;
 }
 
+void OperatorTable::log_call(const DefinedOperator& op, std::int64_t step, dump::CallForm form) {
+  if (state_.stopped) return;
+  const std::lock_guard lock(mutex_);
+  log_writer_.add(dump::LoggedForm{op.op.name, op.op.graph_id, step, std::move(form)});
+  log_dirty_ = true;
+}
+
 Result<> OperatorTable::flush_log() {
   const std::lock_guard lock(mutex_);
   return std::exchange(log_dirty_, false) ? log_writer_.flush() : ok();

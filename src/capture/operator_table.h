@@ -29,9 +29,10 @@ struct DefinedOperator {
   dump::LoggedOperator op;
   std::atomic<bool> selected{false};
   plan::ModelSelector::Choice choice;
-  mutable std::atomic<bool> is_in_graph{false};   // its detail is known
-  mutable std::atomic<std::uint64_t> last_us{0};  // when it was last recorded
-  mutable std::atomic<bool> is_written{false};    // something of it is in the dump
+  mutable std::atomic<bool> is_in_graph{false};          // its detail is known
+  mutable std::atomic<std::uint64_t> last_us{0};         // when it was last recorded
+  mutable std::atomic<bool> is_written{false};           // something of it is in the dump
+  mutable std::atomic<std::uint64_t> last_arguments{0};  // the hash of those that were logged last
   // Slots logged as without data: of the first 32 of each side a bit, of all others the number.
   mutable std::atomic<std::uint64_t> undumped_bits{0};
   mutable std::unordered_set<std::uint32_t> undumped;  // guarded by the table's lock
@@ -69,6 +70,8 @@ class OperatorTable {
   // Logs the first time that a slot of the operator has no data.
   void log_undumped(const DefinedOperator& op, std::int64_t step, model::Side side, const Operand& operand,
                     std::string_view reason);
+  // Logs what it executes from this step on.
+  void log_call(const DefinedOperator& op, std::int64_t step, dump::CallForm form);
   Result<> flush_log();
 
   bool is_empty() const;

@@ -196,10 +196,22 @@ void Session::set_place(Call& call) const {
   call.step += state_.initial_step;
 }
 
-void Session::set_arguments(Call& call, std::vector<model::Argument> arguments,
-                            std::vector<model::Body> bodies) {
-  if (call.is_first) call.detail = {arguments, std::move(bodies)};
-  recorder_->set_arguments(call, std::move(arguments));
+// The log has the arguments of a call if they are not those of the operator's last one.
+bool Session::needs_arguments(Call& call, std::uint64_t hash) const {
+  const bool selected = call.op->selected.load(std::memory_order_relaxed);
+  call.has_new_arguments =
+      selected && call.op->last_arguments.exchange(hash, std::memory_order_relaxed) != hash;
+  return call.has_new_arguments || call.is_first ||
+         (selected && (plan_.operator_arguments || plan_.debug == plan::DebugMode::overflow));
+}
+
+void Session::set_arguments(Call& call, Given given, std::vector<model::Body> bodies) {
+  if (call.has_new_arguments)
+    operators_.log_call(
+        *call.op, call.step,
+        {.function = std::move(given.function), .arguments = dump::encode_call_arguments(given.arguments)});
+  if (call.is_first) call.detail = {given.arguments, std::move(bodies)};
+  recorder_->set_arguments(call, std::move(given.arguments));
 }
 
 void Session::returned(Call& call, std::span<const Operand> outputs) {

@@ -76,8 +76,7 @@ class Session {
     if (!state_.recording.load(std::memory_order_relaxed)) return {};
     const bool selected = op->selected.load(std::memory_order_relaxed);
     const bool first = graphs_ && !op->is_in_graph.load(std::memory_order_relaxed);
-    return {selected || graphs_ || watches_,
-            first || (selected && (plan_.operator_arguments || plan_.debug == plan::DebugMode::overflow)),
+    return {selected || graphs_ || watches_, first || selected,
             (selected && plan_.sides != plan::Sides::outputs) || graphs_,
             (selected && (plan_.sides != plan::Sides::inputs || plan_.debug == plan::DebugMode::overflow)) ||
                 graphs_ || watches_};
@@ -88,8 +87,14 @@ class Session {
   // own. Null if there is none, or no graph.
   const char* keep_name(const char* name) { return name && graphs_ ? graphs_->keep_name(name) : nullptr; }
   Call* begin(const DefinedOperator* op, std::span<const Operand> inputs);
-  void set_arguments(Call& call, std::vector<model::Argument> arguments,
-                     std::vector<model::Body> bodies = {});
+  // What a call executes: the function with its overload, and the arguments.
+  struct Given {
+    std::string function = {};
+    std::vector<model::Argument> arguments = {};
+  };
+  // Whether set_arguments() does anything with arguments of this hash.
+  bool needs_arguments(Call& call, std::uint64_t hash) const;
+  void set_arguments(Call& call, Given given, std::vector<model::Body> bodies = {});
   // The operator has returned before its outputs are there; end() follows when they are.
   void returned(Call& call, std::span<const Operand> outputs);
   void end(Call* call, std::span<const Operand> outputs, bool failed);

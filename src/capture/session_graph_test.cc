@@ -235,9 +235,9 @@ TEST_F(SessionGraphTest, ArgumentsLieBesideTheTensors) {
     const Operand input = x.operand(0);
     Call* call = session->begin(op, {&input, 1});
     ASSERT_TRUE(call);
-    session->set_arguments(*call, {{.name = "keepdim", .value = true},
-                                   {.name = "dim", .value = std::int64_t{1}},
-                                   {.name = "self", .value = model::Argument::Tensor{0}}});
+    session->set_arguments(*call, {.arguments = {{.name = "keepdim", .value = true},
+                                                 {.name = "dim", .value = std::int64_t{1}},
+                                                 {.name = "self", .value = model::Argument::Tensor{0}}}});
     session->end(call, {}, false);
   }
   ASSERT_TRUE(session->close());

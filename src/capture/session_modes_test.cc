@@ -50,7 +50,7 @@ TEST_F(SessionModesTest, WhoPassesOnWhatIsNotFiniteMadeNothing) {
                                          {Item{"values", Item::List{Item{"", 1.0}, Item{"", std::nan("")}}}}};
   for (const auto& made_of : arguments) {
     Call* call = session->begin(define(*session, "full" + std::to_string(made_of.size())), {});
-    session->set_arguments(*call, made_of);
+    session->set_arguments(*call, {.arguments = made_of});
     const Operand output = infinite.operand(0, 5);
     session->end(call, {&output, 1}, false);
   }

@@ -9,6 +9,7 @@
 #include "base/file_replacement.h"
 #include "base/worker_pool.h"
 #include "cli/arguments.h"
+#include "cli/blame.h"
 #include "cli/verb.h"
 #include "compare/share.h"
 #include "group/group.h"
@@ -23,14 +24,16 @@ namespace {
 
 struct CompareArguments {
   std::string golden, actual, csv_path;
-  bool json = false, all = false;
+  bool json = false, all = false, blames = false;
+  BlameArguments blame;
   compare::CompareOptions options;
 };
 
 constexpr std::string_view kFooter =
     R"(An element differs if |actual - golden| > atol + rtol * |golden|. Without --rtol and --atol the
-golden tensor's dtype decides: float16 1e-3/1e-5, bfloat16 1.6e-2/1e-5, float32 1.3e-6/1e-5,
-float64 1e-7/1e-7 (rtol/atol), integers and bool exactly. NaN equals NaN.
+coarser dtype of the two decides: float16 1e-3/1e-5, bfloat16 1.6e-2/1e-5, float32 1.3e-6/1e-5,
+float64 1e-7/1e-7 (rtol/atol, this atol times the root mean square of the golden tensor), integers
+and bool exactly. NaN equals NaN.
 
 Exit status: 0 no difference, 1 a difference, 2 wrong use, 3 incomplete or nothing compared.
 
@@ -50,10 +53,12 @@ void declare(CLI::App& app, CompareArguments& arguments) {
   app.add_flag("--all", arguments.all, "List every operator, also those that match");
   app.add_option("--rtol", arguments.options.rtol, "Relative tolerance for every dtype")
       ->check(not_negative());
-  app.add_option("--atol", arguments.options.atol, "Absolute tolerance for every dtype")
+  app.add_option("--atol", arguments.options.atol, "Absolute tolerance for every dtype, as it is")
       ->check(not_negative());
   app.add_option("--threads", arguments.options.threads, "Threads to compare with; default: one per core")
       ->check(not_negative());
+  app.add_flag("--blame", arguments.blames, "Then say what is to blame: see opdump blame");
+  add_blame_options(app, arguments.blame);
   add_expansion_limit(app);
   app.footer(std::string(kFooter));
 }
@@ -133,11 +138,27 @@ Result<compare::Comparison> compare_with_progress(const dump::DumpSet& golden, c
   return compare::compare_dumps(golden, actual, options);
 }
 
+// The table first, then the answer.
+Result<int> compare_and_blame(const dump::DumpSet& golden, const dump::DumpSet& actual,
+                              CompareArguments& arguments) {
+  Reporter reporter(arguments, terminal::wants_colour());
+  OPDUMP_CHECK_OK(reporter.open());
+  arguments.options.take = [&](const compare::OperatorComparison& op) { reporter.take(op); };
+  const auto conclude = [&](const compare::Comparison& comparison) -> Result<> {
+    OPDUMP_CHECK_OK(reporter.conclude(comparison));
+    if (!arguments.json) terminal::print("\n");
+    return ok();
+  };
+  return print_blame(golden, actual, arguments.blame, arguments.options,
+                     {.json = arguments.json, .all = arguments.all, .compared = conclude});
+}
+
 // What the process has to do in its group. All of them get the same result, unless one sees other files.
 Result<int> compare_in(const group::Group& group, CompareArguments& arguments) {
   const group::Share share{group.rank(), group.size(), 0,
                            [&](const std::string& mine) { return group.exchange(mine); }};
   if (group.size() > 1) {
+    if (arguments.blames) return Error(Code::usage, "--blame is for one process");
     arguments.options.share = &share;
     if (arguments.options.threads == 0)
       arguments.options.threads =
@@ -150,6 +171,7 @@ Result<int> compare_in(const group::Group& group, CompareArguments& arguments) {
     if (group.size() > 1) OPDUMP_CHECK_OK(group::withdraw(share, actual.error().message()));
     return actual.take_error();
   }
+  if (arguments.blames) return compare_and_blame(*golden, *actual, arguments);
   const bool is_alone = group.size() == 1;  // mpirun lets processes believe that they write to a terminal
   Reporter reporter(arguments, is_alone && terminal::wants_colour());
   if (group.is_leader()) {

@@ -18,13 +18,15 @@ namespace {
 namespace fs = std::filesystem;
 using dump::UndumpedSlot;
 
-std::uint64_t key_of(const model::Operator& op) {
+std::uint64_t key_of(std::int64_t graph_id, std::string_view name) {
   std::string key;
   Packer out(key);
-  out.signed_number(op.graph_id);
-  out.text(op.name);
+  out.signed_number(graph_id);
+  out.text(name);
   return std::hash<std::string>()(key);
 }
+
+std::uint64_t key_of(const model::Operator& op) { return key_of(op.graph_id, op.name); }
 
 std::uint64_t key_of(const UndumpedSlot& slot) {
   std::string key;
@@ -47,7 +49,7 @@ class LogMerger {
   Result<bool> look() {
     bool is_any = false;
     OPDUMP_CHECK_OK(visit(
-        [&](const dump::LoggedOperator& op) -> Result<> {
+        [&](const dump::LoggedOperator& op, std::size_t) -> Result<> {
           is_any = true;
           std::uint64_t& state = states_[key_of(op)];
           state = kNew;
@@ -66,11 +68,16 @@ class LogMerger {
   Result<> write(FileReplacement& file) {
     OPDUMP_CHECK_OK(copy_old(0, file));
     return visit(
-        [&](const dump::LoggedOperator& op) -> Result<> {
+        [&](const dump::LoggedOperator& op, std::size_t index) -> Result<> {
           std::uint64_t& state = states_[key_of(op)];
           const std::uint64_t before = std::exchange(state, state | kWritten);
           if ((before & kWritten) != 0) return ok();
           OPDUMP_CHECK_OK(file.append(dump::format_log_line(op)));
+          for (dump::LoggedForm call : runs_.calls_of(index)) {
+            call.operator_name = op.name;
+            call.graph_id = op.graph_id;
+            OPDUMP_CHECK_OK(file.append(dump::format_log_line(call)));
+          }
           return before == kNew ? ok() : copy_old(before, file);
         },
         [&](const UndumpedSlot& slot) -> Result<> {
@@ -94,7 +101,7 @@ class LogMerger {
     for (const std::uint32_t i : chosen_) {
       const dump::OperatorRun run = runs_.without_slots(i);
       if (run.op == nullptr) continue;
-      OPDUMP_CHECK_OK(take_operator(*run.op));
+      OPDUMP_CHECK_OK(take_operator(*run.op, i));
       for (const dump::Slot& slot : runs_.slots(i)) {
         if (slot.undumped_reason.empty() || !is_meant(slot, wanted_)) continue;
         OPDUMP_CHECK_OK(
@@ -140,6 +147,8 @@ class LogMerger {
       } else if (const auto* const slot = std::get_if<UndumpedSlot>(&said)) {
         const std::uint64_t& state = states_[key_of(*slot)];
         stays = state <= kOldStays;
+      } else if (const auto* const call = std::get_if<dump::LoggedForm>(&said)) {
+        stays = !states_.contains(key_of(call->graph_id, call->operator_name));
       }
       if (stays) OPDUMP_CHECK_OK(file.append(std::string(*line) + "\n"));
     }

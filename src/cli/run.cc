@@ -20,6 +20,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/arguments.h"
+#include "cli/python_package.h"
 #include "cli/run_config.h"
 #include "cli/run_models.h"
 #include "cli/verb.h"
@@ -55,17 +56,6 @@ Result<> check_compat(const RunArguments& arguments) {
     if (std::ranges::find(kFamilies, name) == kFamilies.end())
       return Error(Code::usage, "--compat is \"" + std::string(name) + "\"; known are " + join_or(kFamilies));
   return ok();
-}
-
-// The Python package lies beside the program: build/release/{bin,python} or PREFIX/{bin,lib/opdump/python}.
-// Or the program lies in the package, where pip puts it: site-packages/opdump/bin.
-Result<fs::path> find_python_package() {
-  std::error_code error;
-  const fs::path prefix = fs::read_symlink("/proc/self/exe", error).parent_path().parent_path();
-  if (fs::exists(prefix / "inject/sitecustomize.py", error)) return prefix.parent_path();
-  for (const char* place : {"python", "lib/opdump/python"})
-    if (fs::exists(prefix / place / "opdump/inject/sitecustomize.py", error)) return prefix / place;
-  return Error(Code::not_found, "the Python package opdump is not beside the program in " + prefix.string());
 }
 
 // The recording writes to a file: + when it starts, - when it ends, ! when it could not start.

@@ -23,6 +23,8 @@ constexpr std::array kVerbs{
     Verb{"graph", "Find and convert the graphs that CANN's graph engine dumps", run_graph},
     Verb{"compare", "Compare two dumps and name the first operator that went wrong", run_compare,
          Together::shared},
+    Verb{"blame", "Run differing operators again and name what is to blame", run_blame},
+    Verb{"reproduce", "Write a script that shows the error of an operator", run_reproduce},
     Verb{"convert", "Write the tensors of a dump as .npy, .npz, .safetensors, text, ...", run_convert,
          Together::shared},
     Verb{"msaccucmp", "Convert and compare CANN's dumps with the options and names of msaccucmp.py",

@@ -25,19 +25,22 @@ namespace opdump::compare {
 
 // What became of a slot or an operator. Of an operator's slots, a fault comes before an open question.
 enum class Verdict : std::uint8_t {
-  match,           // within tolerance
-  inherited,       // output differs, and so does an input: the fault lies before
-  own_error,       // output differs although every input that could be compared matches
-  input_differs,   // only inputs differ; outputs match or were not dumped
-  not_comparable,  // a slot whose shapes differ; an operator of which one side has an output more
-  unreadable,      // one side has no usable data (torn file, reason in the dump): nothing can be said
-  missing,         // only in golden
-  extra,           // only in actual
-  skipped,         // no data on either side, for the same reason
+  match,             // within tolerance
+  inherited,         // output differs, and so does an input: the fault lies before
+  own_error,         // output differs although every input that could be compared matches
+  input_differs,     // only inputs differ; outputs match or were not dumped
+  not_comparable,    // a slot whose shapes differ; an operator of which one side has an output more
+  unreadable,        // one side has no usable data (torn file, reason in the dump): nothing can be said
+  missing,           // only in golden
+  extra,             // only in actual
+  skipped,           // no data on either side, for the same reason
+  argument_differs,  // output differs, and so does an argument or a constant of the program, but no other
+                     // input
+  rounding,  // output differs by no more than what the rounding of earlier operators grows to: no difference
 };
-inline constexpr std::string_view kVerdictNames[] = {"match",         "inherited",      "own_error",
-                                                     "input_differs", "not_comparable", "unreadable",
-                                                     "missing",       "extra",          "skipped"};
+inline constexpr std::string_view kVerdictNames[] = {
+    "match",   "inherited", "own_error", "input_differs",    "not_comparable", "unreadable",
+    "missing", "extra",     "skipped",   "argument_differs", "rounding"};
 
 struct SlotComparison {
   const dump::Slot* golden = nullptr;  // null if extra
@@ -57,6 +60,8 @@ struct OperatorComparison {
   // Missing or extra, as is all else of its rank and step: that step was not recorded on the other side,
   // which is no fault of an operator.
   bool is_alone = false;
+  // "eps is 1e-05 in golden and 0.001 in actual"; empty if no argument differs or its outputs do not.
+  std::string cause;
   // Not empty: why nothing is said of its inputs, or of the operator if it has no partner.
   std::string left_out;
   std::vector<SlotComparison> slots;
@@ -118,9 +123,11 @@ struct CompareOptions {
 Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                  const CompareOptions& options);
 
-// The tolerance for a golden dtype: float16 1e-3/1e-5, bfloat16 1.6e-2/1e-5, float32 1.3e-6/1e-5, float64
-// 1e-7/1e-7 (rtol/atol; the ones torch.testing.assert_close uses), complex as its parts, integers and bool
-// exact. An actual of lower precision does not widen it: a drop of precision is what people hunt.
+// The tolerance for a dtype, the coarser one of the two tensors: float16 1e-3/1e-5, bfloat16 1.6e-2/1e-5,
+// float32 1.3e-6/1e-5, float64 1e-7/1e-7 (rtol/atol; the ones torch.testing.assert_close uses), complex as
+// its parts, integers and bool exact. atol is relative to the root mean square of the golden tensor, so that
+// small tensors (gradients, the state of an optimizer) are compared as sharply as large ones; --atol is
+// absolute.
 math::Tolerance default_tolerance(model::DType dtype);
 
 }  // namespace opdump::compare

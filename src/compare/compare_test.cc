@@ -206,7 +206,7 @@ TEST_F(CompareTest, NanOnOneSide) {
   EXPECT_EQ(slot("a", model::Side::output).reason, "1 of 3 elements are NaN or inf on one side");
 }
 
-TEST_F(CompareTest, TolerancesByGoldenDtypeAndByOption) {
+TEST_F(CompareTest, TolerancesByDtypeAndByOption) {
   golden_->tensor("add.a.output.0", {1});
   actual_->tensor("add.a.output.0", {1.001f});
   compare();
@@ -216,6 +216,29 @@ TEST_F(CompareTest, TolerancesByGoldenDtypeAndByOption) {
   compare(loose);
   EXPECT_THAT(verdicts(), ElementsAre("a:match"));
   EXPECT_EQ(comparison_.outcome, Answer::same);
+}
+
+TEST_F(CompareTest, SmallTensorsAreComparedAsSharplyAsLargeOnes) {
+  golden_->tensor("add.a.output.0", {3e-6f, -2e-6f, 1e-6f});
+  actual_->tensor("add.a.output.0", {3e-6f, -2e-6f, 1.2e-6f});
+  golden_->tensor("add.b.output.0", {1000, 1e-3f});  // beside a large element a small one is rounded
+  actual_->tensor("add.b.output.0", {1000, 1.2e-3f});
+  compare();
+  EXPECT_THAT(verdicts(), ElementsAre("a:own_error", "b:match"));
+  CompareOptions absolute;
+  absolute.atol = 1e-5;
+  compare(absolute);
+  EXPECT_THAT(verdicts(), ElementsAre("a:match", "b:own_error"));
+}
+
+TEST_F(CompareTest, TheCoarserTypeSetsTheTolerance) {
+  const double third = 1.0 / 3;
+  std::string data(8, '\0');
+  std::memcpy(data.data(), &third, 8);
+  golden_->raw("add.a.output.0", "<f8", "(1,)", data, "float64");
+  actual_->tensor("add.a.output.0", {static_cast<float>(third)});
+  compare();
+  EXPECT_THAT(verdicts(), ElementsAre("a:match"));
 }
 
 TEST_F(CompareTest, DroppedPrecisionIsADifferenceOfValues) {

@@ -7,7 +7,7 @@ namespace {
 
 bool differs(const SlotComparison& slot) {
   return slot.verdict != Verdict::match && slot.verdict != Verdict::skipped &&
-         slot.verdict != Verdict::unreadable;
+         slot.verdict != Verdict::unreadable;  // "rounding" is shown with its numbers
 }
 
 bool is_worse(const SlotComparison& slot, const SlotComparison* than) {

@@ -1,7 +1,9 @@
 #include "compare/measure.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "base/resident.h"
@@ -31,6 +33,34 @@ std::string against(std::string_view what, std::string_view golden, std::string_
 math::Tolerance tolerance_of(model::DType dtype, const CompareOptions& options) {
   const math::Tolerance table = default_tolerance(dtype);
   return {options.rtol.value_or(table.rtol), options.atol.value_or(table.atol)};
+}
+
+bool is_number(model::DType dtype) {
+  const model::DTypeKind kind = model::dtype_info(dtype).kind;
+  return kind == model::DTypeKind::floating || kind == model::DTypeKind::complex;
+}
+
+// The type that rounds more. An integer or a bool against another kind stays exact.
+model::DType coarser(model::DType golden, model::DType actual) {
+  if (!is_number(golden) || !is_number(actual)) return golden;
+  return default_tolerance(actual).rtol > default_tolerance(golden).rtol ? actual : golden;
+}
+
+// Of golden; nothing if it cannot be derived: the tensors are equal, or a difference is not finite.
+std::optional<double> root_mean_square(const math::Metrics& metrics) {
+  if (!(metrics.relative_l2 > 0) || !std::isfinite(metrics.rmse)) return std::nullopt;
+  return metrics.rmse / metrics.relative_l2;  // 0 if golden is all zero
+}
+
+// The tolerance of a table is meant for tensors whose elements are about 1.
+Result<math::Metrics> measure_scaled(const model::TensorView& actual, const model::TensorView& golden,
+                                     model::DType dtype, const CompareOptions& options, unsigned threads) {
+  math::Tolerance tolerance = tolerance_of(dtype, options);
+  OPDUMP_TRY(const math::Metrics metrics, math::compare_tensors(actual, golden, tolerance, threads));
+  const auto scale = root_mean_square(metrics);
+  if (options.atol || !scale || tolerance.atol == 0) return metrics;
+  tolerance.atol *= *scale;
+  return math::compare_tensors(actual, golden, tolerance, threads);
 }
 
 // True if both are the same elements bit by bit. memcmp stops at the first difference, so asking costs
@@ -84,7 +114,7 @@ void measure_tensors(SlotComparison& slot, const CompareOptions& options, unsign
     equal.count = g.element_count();
     return judge_metrics(slot, equal);
   }
-  auto metrics = math::compare_tensors(a, g, tolerance_of(slot.dtype, options), threads);
+  const auto metrics = measure_scaled(a, g, coarser(slot.dtype, actual_dtype), options, threads);
   if (!metrics) {
     slot.bytes = 0;
     return settle(slot, Verdict::not_comparable, metrics.error().message());
@@ -118,7 +148,8 @@ void measure_statistics(SlotComparison& slot, const CompareOptions& options) {
     return settle(slot, Verdict::not_comparable,
                   against("shape", model::format_shape(*golden->shape), model::format_shape(*actual->shape)));
   StatisticsVerdict verdict =
-      compare_statistics(golden->columns, actual->columns, slot.dtype, tolerance_of(slot.dtype, options));
+      compare_statistics(golden->columns, actual->columns, slot.dtype,
+                         tolerance_of(coarser(slot.dtype, slot.actual->dtype), options));
   if (!verdict.comparable) return settle(slot, Verdict::unreadable, std::move(verdict.reason));
   settle(slot, verdict.match ? Verdict::match : Verdict::own_error, std::move(verdict.reason));
 }

@@ -1,7 +1,10 @@
 #include "compare/verdict.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "compare/arguments.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
 
@@ -10,7 +13,8 @@ namespace {
 
 bool is_difference(Verdict verdict) {
   return verdict == Verdict::own_error || verdict == Verdict::inherited ||
-         verdict == Verdict::input_differs || verdict == Verdict::not_comparable;
+         verdict == Verdict::argument_differs || verdict == Verdict::input_differs ||
+         verdict == Verdict::not_comparable;
 }
 
 // The recording says that there is no data.
@@ -53,7 +57,24 @@ bool is_bad(const OperatorComparison& op, const Unfinished& unfinished) {
 
 // Does a paired operator have an output that differs?
 bool has_bad_output(Verdict verdict) {
-  return verdict == Verdict::own_error || verdict == Verdict::inherited;
+  return verdict == Verdict::own_error || verdict == Verdict::inherited ||
+         verdict == Verdict::argument_differs;
+}
+
+// How much larger than the differences of its inputs that of an output may be, both relative. Operators that
+// divide by what may be tiny, as optimizers do, have no such limit in practice.
+constexpr double kGain = 32, kDivisionGain = 1e5;
+
+bool divides(std::string_view type) {
+  constexpr std::string_view kDividing[] = {"div",   "div_", "addcdiv", "addcdiv_",     "reciprocal",
+                                            "rsqrt", "sqrt", "sqrt_",   "_fused_adam_", "_fused_adamw_"};
+  return std::ranges::find(kDividing, type) != std::end(kDividing) || type.starts_with("_foreach_");
+}
+
+// What rounding grows to in the depth of a network, relative to the whole tensor.
+double largest_rounding(model::DType dtype) {
+  const double rtol = default_tolerance(dtype).rtol;
+  return rtol > 1e-4 ? 2 * rtol : 100 * rtol;
 }
 
 // What the user wants to hear of first: the kind, then the step.
@@ -99,9 +120,52 @@ void Judge::judge(OperatorComparison& op) {
   Evidence evidence;
   add_evidence(op, unfinished_, evidence);
   judge_operator(op, evidence);
+  find_cause(op);
+  excuse_rounding(op);
   count_slots(op);
   count(op);
   note_bad(op);
+}
+
+// An argument or a constant that differs explains an output if no other input differs.
+void Judge::find_cause(OperatorComparison& op) const {
+  if (!has_bad_output(op.verdict)) return;
+  const auto difference = find_argument_difference(*op.golden, *op.actual);
+  if (!difference) return;
+  op.cause = difference->text;
+  const bool has_other = std::ranges::any_of(op.slots, [&](const SlotComparison& slot) {
+    return side_of(slot) == model::Side::input && is_difference(slot.verdict) &&
+           !difference->constants.contains(slot.golden->index);
+  });
+  if (has_other) return;
+  for (SlotComparison& slot : op.slots)
+    if (slot.verdict == op.verdict) slot.verdict = Verdict::argument_differs;
+  op.verdict = Verdict::argument_differs;
+}
+
+// An output that differs by no more than what the small differences of its inputs can grow to. Inputs count
+// if an earlier operator made a difference of that size: those of weights and data do not.
+void Judge::excuse_rounding(OperatorComparison& op) {
+  const bool is_open =
+      op.cause.empty() && (op.verdict == Verdict::own_error || op.verdict == Verdict::inherited ||
+                           op.verdict == Verdict::input_differs);
+  double input = 0, output = 0;
+  bool is_small = true;
+  for (const SlotComparison& slot : op.slots) {
+    const bool is_output = side_of(slot) == model::Side::output;
+    const double distance = slot.metrics ? slot.metrics->relative_l2 : 0;
+    (is_output ? output : input) = std::max(is_output ? output : input, distance);
+    if (!is_difference(slot.verdict)) continue;
+    is_small = is_small && slot.metrics && distance <= largest_rounding(slot.dtype) &&
+               (is_output || distance <= kGain * noise_);
+  }
+  const double gain = divides(op.run().type) ? kDivisionGain : kGain;
+  if (is_open && is_small && input > 0 && output <= gain * input) {
+    for (SlotComparison& slot : op.slots)
+      if (is_difference(slot.verdict)) slot.verdict = Verdict::rounding;
+    op.verdict = Verdict::rounding;
+  }
+  if (op.verdict == Verdict::rounding || op.verdict == Verdict::match) noise_ = std::max(noise_, output);
 }
 
 void Judge::count(const OperatorComparison& op) {

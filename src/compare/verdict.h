@@ -58,6 +58,8 @@ class Judge {
   void conclude(Comparison& comparison);
 
  private:
+  void find_cause(OperatorComparison& op) const;
+  void excuse_rounding(OperatorComparison& op);
   void count(const OperatorComparison& op);
   void count_slots(const OperatorComparison& op);
   void note_bad(const OperatorComparison& op);
@@ -65,6 +67,7 @@ class Judge {
   Unfinished unfinished_;
   Comparison so_far_;
   bool measured_difference_ = false, open_question_ = false;
+  double noise_ = 0;  // the largest relative L2 distance of an output so far that counts as rounding
   std::optional<std::uint32_t> rank_;  // of the first
   std::optional<std::int64_t> last_step_;
   UnpairedOperators unpaired_;  // that came last, of that step

@@ -174,6 +174,56 @@ TEST(Verdict, Outcomes) {
   EXPECT_EQ(f.judge({f.make(">s")}).outcome, Answer::differs);
 }
 
+// Of a float32 slot: how far it is off, relative.
+void set_distance(SlotComparison& slot, double distance) {
+  slot.dtype = model::DType::float32;
+  slot.metrics->relative_l2 = distance;
+}
+
+TEST(Verdict, RoundingThatGrowsIsNoDifference) {
+  Fixture f;
+  const auto outcome = [&](double first, double input, double output, std::string_view type = "mm") {
+    std::vector<OperatorComparison> operators = {f.make(".>."), f.make("x>x")};
+    set_distance(operators[0].slots[1], first);
+    set_distance(operators[1].slots[0], input);
+    set_distance(operators[1].slots[1], output);
+    dump::OperatorRun run = *operators[1].golden;
+    run.type = type;
+    operators[1].golden = operators[1].actual = std::make_shared<const dump::OperatorRun>(run);
+    return f.judge(std::move(operators));
+  };
+  const Comparison rounding = outcome(1e-7, 1e-6, 2e-6);
+  EXPECT_EQ(rounding.outcome, Answer::same);
+  EXPECT_EQ(rounding.verdicts[static_cast<std::size_t>(Verdict::rounding)], 1u);
+  EXPECT_EQ(outcome(0, 1e-6, 2e-6).outcome, Answer::differs);     // no operator made it: a weight
+  EXPECT_EQ(outcome(1e-7, 1e-6, 1e-4).outcome, Answer::differs);  // it grows too fast
+  EXPECT_EQ(outcome(1e-7, 1e-6, 1e-4, "addcdiv_").outcome, Answer::same);
+  EXPECT_EQ(outcome(1e-3, 1e-3, 1e-3).outcome, Answer::differs);  // too much for rounding
+}
+
+TEST(Verdict, AnArgumentThatDiffersIsTheCause) {
+  Fixture f;
+  const auto judged = [&](std::string_view slots, const std::string& golden, const std::string& actual) {
+    OperatorComparison op = f.make(slots);
+    dump::OperatorRun run = *op.golden;
+    run.form = std::make_shared<const dump::CallForm>(dump::CallForm{"aten::mul.Tensor", golden});
+    op.golden = std::make_shared<const dump::OperatorRun>(run);
+    run.form = std::make_shared<const dump::CallForm>(dump::CallForm{"aten::mul.Tensor", actual});
+    op.actual = std::make_shared<const dump::OperatorRun>(run);
+    return *f.judge({op}).first_bad;
+  };
+  const std::string four = R"({"self":{"tensor":1},"other":{"tensor":0,"constant":"4"}})";
+  const std::string five = R"({"self":{"tensor":1},"other":{"tensor":0,"constant":"5"}})";
+  const OperatorComparison op = judged("x>x", four, five);
+  EXPECT_EQ(op.verdict, Verdict::argument_differs);
+  EXPECT_EQ(op.cause, "input.0 is the constant 4 in golden and 5 in actual");
+  EXPECT_EQ(judged("x>x", four, four).verdict, Verdict::inherited);
+  EXPECT_EQ(judged(".>x", R"({"eps":1e-05})", R"({"eps":0.001})").cause,
+            "eps is 1e-05 in golden and 0.001 in actual");
+  EXPECT_EQ(judged("x>x", R"({"eps":1e-05})", R"({"eps":0.001})").verdict, Verdict::inherited);  // of both
+  EXPECT_EQ(judged(".>x", R"({"dtype":"torch.float32"})", R"({"dtype":"torch.float64"})").cause, "");
+}
+
 TEST(Verdict, AReasonToDoubtMakesASameIncomplete) {
   Fixture f;
   const Comparison comparison = f.judge({f.make(".>.")}, {}, {"actual rank 0: the recording did not end"});

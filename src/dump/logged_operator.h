@@ -1,6 +1,7 @@
 // An operator as the log of a dump has it.
 #pragma once
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -8,6 +9,13 @@
 #include "model/operator.h"
 
 namespace opdump::dump {
+
+// What a call executed, beside its tensors.
+struct CallForm {
+  std::string function;   // with its overload: "aten::add.Tensor"; empty if unknown
+  std::string arguments;  // encode_call_arguments(); empty if unknown
+  bool operator==(const CallForm&) const = default;
+};
 
 struct LoggedOperator : model::Operator {
   LoggedOperator() = default;

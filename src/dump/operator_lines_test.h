@@ -11,6 +11,7 @@ namespace opdump::dump {
 struct OperatorLines {
   std::vector<LoggedOperator> operators;
   std::vector<UndumpedSlot> undumped;
+  std::vector<LoggedForm> calls;
 
   TakeLogLine taker() {
     return {[this](LoggedOperator op) {
@@ -19,6 +20,10 @@ struct OperatorLines {
             },
             [this](UndumpedSlot slot) {
               undumped.push_back(std::move(slot));
+              return ok();
+            },
+            [this](LoggedForm call) {
+              calls.push_back(std::move(call));
               return ok();
             }};
   }

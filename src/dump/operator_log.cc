@@ -1,6 +1,7 @@
 #include "dump/operator_log.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,6 +13,7 @@ namespace opdump::dump {
 namespace {
 
 using nlohmann::json;
+using nlohmann::ordered_json;
 
 // Names come from programs and may be any bytes; a JSON text may not.
 std::string line_of(const json& object) {
@@ -106,7 +108,57 @@ std::optional<UndumpedSlot> parse_slot(const json& object) {
                       .reason = *reason};
 }
 
+std::optional<LoggedForm> parse_call(const json& object) {
+  const auto name = find_text(object, "name");
+  const auto graph_id = find_integer<std::int64_t>(object, "graph_id");
+  const auto step = find_integer<std::int64_t>(object, "step");
+  const auto arguments = object.find("arguments");
+  if (!name || !graph_id || !step || arguments == object.end() || !arguments->is_object())
+    return std::nullopt;
+  return LoggedForm{.operator_name = *name,
+                    .graph_id = *graph_id,
+                    .step = *step,
+                    .form = {.function = find_text(object, "function").value_or(""), .arguments = {}}};
+}
+
+// The value of the key "arguments", which comes last, as it is in the line: in the order of the schema.
+std::string arguments_of(std::string_view line) {
+  constexpr std::string_view kKey = R"(,"arguments":)";
+  const std::size_t at = line.find(kKey);
+  return at == std::string_view::npos
+             ? ""
+             : std::string(line.substr(at + kKey.size(), line.size() - at - kKey.size() - 1));
+}
+
+struct ArgumentJson {
+  ordered_json operator()(model::Argument::None) const { return nullptr; }
+  ordered_json operator()(bool value) const { return value; }
+  ordered_json operator()(std::int64_t value) const { return value; }
+  ordered_json operator()(double value) const {
+    if (std::isfinite(value)) return value;
+    return {{"float", std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf"}};
+  }
+  ordered_json operator()(const std::string& value) const { return value; }
+  ordered_json operator()(const model::Argument::Tensor& value) const {
+    ordered_json tensor{{"tensor", value.operand}};
+    if (!value.constant.empty()) tensor["constant"] = value.constant;
+    return tensor;
+  }
+  ordered_json operator()(const model::Argument::List& items) const {
+    ordered_json list = ordered_json::array();
+    for (const model::Argument& item : items) list.push_back(std::visit(*this, item.value));
+    return list;
+  }
+};
+
 }  // namespace
+
+std::string encode_call_arguments(std::span<const model::Argument> arguments) {
+  ordered_json object = ordered_json::object();
+  for (const model::Argument& argument : arguments)
+    object[argument.name] = std::visit(ArgumentJson(), argument.value);
+  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+}
 
 Result<OperatorLogWriter> OperatorLogWriter::open(const std::filesystem::path& rank_directory) {
   OperatorLogWriter writer;
@@ -141,8 +193,20 @@ std::string format_log_line(const UndumpedSlot& slot) {
                   {"reason", slot.reason}});
 }
 
+// The arguments come last: their order counts, which a parsed object does not keep.
+std::string format_log_line(const LoggedForm& call) {
+  std::string line = line_of({{"kind", "call"},
+                              {"name", call.operator_name},
+                              {"graph_id", call.graph_id},
+                              {"step", call.step},
+                              {"function", call.form.function}});
+  line.resize(line.size() - 2);  // "}\n"
+  return line + R"(,"arguments":)" + (call.form.arguments.empty() ? "{}" : call.form.arguments) + "}\n";
+}
+
 void OperatorLogWriter::add(const LoggedOperator& op) { buffer_ += format_log_line(op); }
 void OperatorLogWriter::add(const UndumpedSlot& slot) { buffer_ += format_log_line(slot); }
+void OperatorLogWriter::add(const LoggedForm& call) { buffer_ += format_log_line(call); }
 
 Result<> OperatorLogWriter::flush() {
   const std::string lines = std::exchange(buffer_, {});
@@ -156,6 +220,10 @@ LogLine decode_log_line(std::string_view line) {
   const std::string kind = object.is_object() ? find_text(object, "kind").value_or("") : "";
   if (auto op = kind == "operator" ? parse_operator(object) : std::nullopt) return std::move(*op);
   if (auto slot = kind == "slot" ? parse_slot(object) : std::nullopt) return std::move(*slot);
+  if (auto call = kind == "call" ? parse_call(object) : std::nullopt) {
+    call->form.arguments = arguments_of(line);
+    return std::move(*call);
+  }
   return {};
 }
 
@@ -170,6 +238,8 @@ Result<std::uint64_t> decode_operator_log(std::string_view text, const TakeLogLi
       OPDUMP_CHECK_OK(take.op(std::move(*op)));
     } else if (auto* const slot = std::get_if<UndumpedSlot>(&line)) {
       OPDUMP_CHECK_OK(take.slot(std::move(*slot)));
+    } else if (auto* const call = std::get_if<LoggedForm>(&line)) {
+      if (take.call) OPDUMP_CHECK_OK(take.call(std::move(*call)));
     } else {
       ++damaged;
     }

@@ -2,12 +2,14 @@
 // program runs, so that a killed run keeps it: {"kind":"operator",...} once per operator in order of first
 // execution (full name, phase, source line, calls), and
 // {"kind":"slot",...} once for each slot that has no data, with the reason ("view", "uninitialised",
-// "sparse"). Page: docs/formats/operators.md.
+// "sparse"), and {"kind":"call",...} with the function that an operator executes and its arguments: for the
+// first call, and for each whose arguments differ from the last ones. Page: docs/formats/operators.md.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -16,6 +18,7 @@
 #include "base/result.h"
 #include "dump/logged_operator.h"
 #include "model/dtype.h"
+#include "model/graph.h"
 #include "model/shape.h"
 
 namespace opdump::dump {
@@ -34,9 +37,22 @@ struct UndumpedSlot {
   std::string reason;
 };
 
+// What an operator executed from a step on.
+struct LoggedForm {
+  std::string operator_name;  // full scoped name
+  std::int64_t graph_id = 0;
+  std::int64_t step = 0;
+  CallForm form;
+};
+
+// The arguments as JSON: an object in the order of the schema. A tensor is {"tensor":1}, and if it is a
+// number of the program {"tensor":1,"constant":"4"}; an infinity or NaN {"float":"inf"}.
+std::string encode_call_arguments(std::span<const model::Argument> arguments);
+
 // A line of the log, with its line feed.
 std::string format_log_line(const LoggedOperator& op);
 std::string format_log_line(const UndumpedSlot& slot);
+std::string format_log_line(const LoggedForm& call);
 
 class OperatorLogWriter {
  public:
@@ -47,6 +63,7 @@ class OperatorLogWriter {
   // Each buffers; flush() hands the lines to the system. Not thread-safe.
   void add(const LoggedOperator& op);
   void add(const UndumpedSlot& slot);
+  void add(const LoggedForm& call);
   Result<> flush();
 
  private:
@@ -56,13 +73,14 @@ class OperatorLogWriter {
 };
 
 // What a line without its line feed says; nothing if it is damaged.
-using LogLine = std::variant<std::monostate, LoggedOperator, UndumpedSlot>;
+using LogLine = std::variant<std::monostate, LoggedOperator, UndumpedSlot, LoggedForm>;
 LogLine decode_log_line(std::string_view line);
 
 // What is told of an operator first is what counts.
 struct TakeLogLine {
   std::function<Result<>(LoggedOperator op)> op;
   std::function<Result<>(UndumpedSlot slot)> slot;
+  std::function<Result<>(LoggedForm call)> call = {};  // may be empty
 };
 // Hands on the lines of a log in their order, which is that of first execution. Returns how many lines are
 // damaged, a torn last one after a kill, for example. Errors: those of `take`.

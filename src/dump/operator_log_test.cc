@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <limits>
 
 #include "dump/operator_lines_test.h"
 #include "dump/status_file.h"
@@ -40,6 +41,33 @@ TEST(OperatorLog, Bytes) {
       R"({"dtype":"float16","graph_id":0,"index":1,"kind":"slot","name":"a","reason":"view","shape":[2,3],)"
       R"("side":"output","step":3})"
       "\n");
+}
+
+TEST(OperatorLog, ArgumentsOfCalls) {
+  using model::Argument;
+  const std::vector<Argument> arguments = {
+      {"self", Argument::Tensor{.operand = 0}},
+      {"other", Argument::Tensor{.operand = 1, .constant = "4"}},
+      {"alpha", std::numeric_limits<double>::infinity()},
+      {"dim", Argument::List{{"", std::int64_t{1}}, {"", Argument::None{}}}},
+      {"dtype", std::string("torch.float32")},
+      {"arguments", true}};
+  const LoggedForm call{"Default/a\"b-op0", 2, 3, {"aten::mul.Tensor", encode_call_arguments(arguments)}};
+  EXPECT_EQ(format_log_line(call),
+            R"({"function":"aten::mul.Tensor","graph_id":2,"kind":"call","name":"Default/a\"b-op0","step":3,)"
+            R"("arguments":{"self":{"tensor":0},"other":{"tensor":1,"constant":"4"},"alpha":{"float":"inf"},)"
+            R"("dim":[1,null],"dtype":"torch.float32","arguments":true}})"
+            "\n");
+  OperatorLines lines;
+  ASSERT_TRUE(decode_operator_log(format_log_line(call), lines.taker()));
+  ASSERT_EQ(lines.calls.size(), 1u);
+  EXPECT_EQ(lines.calls[0].operator_name, call.operator_name);
+  EXPECT_EQ(lines.calls[0].step, 3);
+  EXPECT_EQ(lines.calls[0].form, call.form);
+  EXPECT_EQ(*decode_operator_log(R"({"kind":"call","name":"a","graph_id":0,"step":0,"arguments":[]})"
+                                 "\n",
+                                 lines.taker()),
+            1u);
 }
 
 TEST(OperatorLog, ReadsWhatItWritesAndCountsDamage) {

@@ -20,6 +20,7 @@ struct Argument {
   };
   struct Tensor {
     std::uint32_t operand = 0;  // operand index, as in file names
+    std::string constant = {};  // the number of the program that it is; empty: a tensor like any other
     bool operator==(const Tensor&) const = default;
   };
   using List = std::vector<Argument>;  // items without names

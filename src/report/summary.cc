@@ -40,6 +40,8 @@ std::string why(const OperatorComparison& op) {
   switch (op.verdict) {
     case Verdict::own_error:
       return inputs_of_own_error(op) + ", " + output_difference(op);
+    case Verdict::argument_differs:
+      return op.cause + ", " + output_difference(op);
     case Verdict::inherited:
       return "inputs already differ, " + output_difference(op);
     case Verdict::input_differs:
@@ -113,6 +115,9 @@ std::string conclusion(const Comparison& comparison) {
     case compare::Answer::differs:
       return first_bad_line(comparison);
     case compare::Answer::same:
+      if (const auto rounded = comparison.verdicts[static_cast<std::size_t>(Verdict::rounding)]; rounded > 0)
+        return "no difference beyond rounding: " + compared + "; " + counted(rounded, "operator") +
+               (rounded == 1 ? " differs" : " differ") + " by rounding";
       return "no difference: " + compared;
     case compare::Answer::incomplete:
       return "no difference found, but the result is incomplete: " + compared;

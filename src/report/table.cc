@@ -28,6 +28,7 @@ std::string_view colour_of(Verdict verdict) {
   switch (verdict) {
     case Verdict::match:
     case Verdict::skipped:
+    case Verdict::rounding:
       return "\033[32m";  // green
     case Verdict::own_error:
       return "\033[1;31m";  // bold red
@@ -84,7 +85,8 @@ std::string format_row(std::span<const std::string> row, const std::array<std::s
 }
 
 bool is_shown(const OperatorComparison& op, bool all) {
-  return all || (!op.is_alone && op.verdict != Verdict::match && op.verdict != Verdict::skipped);
+  return all || (!op.is_alone && op.verdict != Verdict::match && op.verdict != Verdict::rounding &&
+                 op.verdict != Verdict::skipped);
 }
 
 }  // namespace

@@ -33,7 +33,8 @@ std::uint64_t key_of(std::uint32_t op, std::int64_t step) {
 
 Result<std::uint64_t> LogIndex::read(const std::filesystem::path& rank_directory) {
   return read_operator_log(rank_directory, {[&](const LoggedOperator& op) { return add(op), ok(); },
-                                            [&](const UndumpedSlot& slot) { return add(slot), ok(); }});
+                                            [&](const UndumpedSlot& slot) { return add(slot), ok(); },
+                                            [&](const LoggedForm& call) { return add(call), ok(); }});
 }
 
 void LogIndex::add(const LoggedOperator& op) {
@@ -51,6 +52,11 @@ void LogIndex::add(const UndumpedSlot& slot) {
   runs_.add_undumped(op->second, slot);
   if (has_run_.try_emplace(key_of(op->second, slot.step), false).second)
     met_.push_back({op->second, slot.step});
+}
+
+void LogIndex::add(const LoggedForm& call) {
+  const auto op = by_full_name_.find(key_of(call.graph_id, {}, call.operator_name));
+  if (op != by_full_name_.end()) runs_.add_call(op->second, call);
 }
 
 std::uint32_t LogIndex::find(const OperatorRun& run) {

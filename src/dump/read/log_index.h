@@ -39,6 +39,7 @@ class LogIndex {
   using Numbers = std::unordered_map<std::uint64_t, std::uint32_t>;
   void add(const LoggedOperator& op);
   void add(const UndumpedSlot& slot);
+  void add(const LoggedForm& call);
   void add_converted_names();
   std::uint32_t find_named(const OperatorRun& run);
 

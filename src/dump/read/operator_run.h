@@ -88,6 +88,8 @@ struct OperatorRun {
   std::string type;                          // empty where the dump does not say
   std::string name;                          // as in file names: sanitise_name(full name)
   std::shared_ptr<const LoggedOperator> op;  // full name, phase, source; null in dumps of other tools
+  // What it executed; null where the dump does not say.
+  std::shared_ptr<const CallForm> form;
   std::uint64_t task = 0;  // as in file names; 0 in scheme (A); in .h5 files the number of the call
   std::int64_t stream = 0;
   std::vector<Slot> slots;  // inputs by index, then outputs by index

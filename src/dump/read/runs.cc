@@ -106,6 +106,35 @@ void Runs::add_undumped(std::uint32_t number, const UndumpedSlot& undumped) {
   ++op.undumped_count;
 }
 
+void Runs::add_call(std::uint32_t number, const LoggedForm& call) {
+  StoredOperator& op = operators_[number - 1];
+  calls_.push_back(
+      {call.step, names_.add(call.form.function), names_.add(call.form.arguments), op.last_call});
+  op.last_call = static_cast<std::uint32_t>(calls_.size() - 1);
+}
+
+std::vector<LoggedForm> Runs::calls_of(std::size_t index) const {
+  std::vector<LoggedForm> calls;
+  if (executions_[index].op == 0) return calls;
+  for (std::uint32_t i = operators_[executions_[index].op - 1].last_call; i != kNone; i = calls_[i].previous)
+    calls.push_back(
+        {.operator_name = {},
+         .step = calls_[i].step,
+         .form = {std::string(names_[calls_[i].function]), std::string(names_[calls_[i].arguments])}});
+  std::ranges::reverse(calls);
+  return calls;
+}
+
+std::shared_ptr<const CallForm> Runs::form_of(const Execution& execution) const {
+  if (execution.op == 0) return nullptr;
+  const std::int64_t step = sections_[execution.section].where.step;
+  for (std::uint32_t i = operators_[execution.op - 1].last_call; i != kNone; i = calls_[i].previous)
+    if (calls_[i].step <= step)
+      return std::make_shared<const CallForm>(
+          CallForm{std::string(names_[calls_[i].function]), std::string(names_[calls_[i].arguments])});
+  return nullptr;
+}
+
 // Slots that an execution has unless it has data for them, the first last. The log names a slot once, at the
 // first step it was seen: it has no data in later steps either.
 std::vector<std::uint32_t> Runs::undumped_of(const Execution& execution) const {
@@ -146,6 +175,7 @@ OperatorRun Runs::without_slots(std::size_t index) const {
 
 OperatorRun Runs::operator[](std::size_t index) const {
   OperatorRun run = without_slots(index);
+  run.form = form_of(executions_[index]);
   run.slots.reserve(slot_count(index));
   for (Slot& slot : slots(index)) run.slots.push_back(std::move(slot));
   return run;

@@ -84,6 +84,8 @@ class Runs {
   std::size_t size() const { return executions_.size(); }
   bool empty() const { return executions_.empty(); }
   OperatorRun operator[](std::size_t index) const;
+  // What the log says of the calls of its operator, in the order of steps; `name` and graph are left empty.
+  std::vector<LoggedForm> calls_of(std::size_t index) const;
   // The same without its slots, which takes less time.
   OperatorRun without_slots(std::size_t index) const;
   RunSlots slots(std::size_t index) const { return {*this, index}; }
@@ -123,6 +125,8 @@ class Runs {
   // A slot that the executions of an operator have, too, from the step on in which it was seen, unless they
   // have data for it.
   void add_undumped(std::uint32_t number, const UndumpedSlot& slot);
+  // What the executions of an operator were from a step on.
+  void add_call(std::uint32_t number, const LoggedForm& call);
   // By rank, step and graph; then by time; operators of one microsecond, and those without data, as the log
   // has them. To be called once, when all is known.
   void sort();
@@ -149,6 +153,7 @@ class Runs {
     std::uint32_t type = 0, name = 0, source_file = 0;        // in names_
     std::uint32_t stack = kNone, original_names = kNone;      // in names_, packed
     std::uint32_t last_undumped = kNone, undumped_count = 0;  // in undumped_
+    std::uint32_t last_call = kNone;                          // in calls_
     std::int32_t source_line = 0;
     model::Phase phase = model::Phase::forward;
   };
@@ -157,6 +162,12 @@ class Runs {
     std::uint32_t slot = 0;          // in store_
     std::uint32_t previous = kNone;  // of the operator
   };
+  struct StoredCall {
+    std::int64_t step = 0;
+    std::uint32_t function = 0, arguments = 0;  // in names_
+    std::uint32_t previous = kNone;             // of the operator
+  };
+  std::shared_ptr<const CallForm> form_of(const Execution& execution) const;
   std::vector<std::uint32_t> undumped_of(const Execution& execution) const;
   std::vector<std::uint32_t> number_steps() const;
   std::vector<std::uint64_t> find_times(const std::vector<std::uint32_t>& step_of) const;
@@ -166,6 +177,7 @@ class Runs {
   std::vector<StoredSection> sections_;
   std::vector<StoredOperator> operators_;  // the first has the number 1: 0 is none
   std::vector<Undumped> undumped_;
+  std::vector<StoredCall> calls_;
   SlotStore store_;
   InternedTexts names_;
   bool has_operators_ = false;

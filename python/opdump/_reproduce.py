@@ -1,0 +1,119 @@
+"""The script that `opdump reproduce` writes: an operator with its recorded inputs, without a dump and without opdump."""
+
+from __future__ import annotations
+
+import base64
+import textwrap
+import zlib
+from typing import Any
+
+import torch
+
+_MAX_INSIDE = 1 << 20  # bytes that lie in the script itself
+
+_HEAD = '''"""{function} of {name}, on the inputs that opdump recorded."""
+import base64
+import pathlib
+import zlib
+
+import torch
+
+{data}
+
+def tensor(dtype, shape, offset, size, wide):
+    """A tensor of the recording; in float64 if `wide`."""
+    flat = torch.frombuffer(bytearray(DATA[offset:offset + size]), dtype=dtype) if size else torch.zeros(0, dtype=dtype)
+    made = flat.reshape(shape)
+    if wide and made.is_complex():
+        return made.to(torch.complex128)
+    return made.to(torch.float64) if wide and made.is_floating_point() else made
+
+
+def run(wide):
+    written = []
+    operator = torch.ops.{operator}
+    result = operator({arguments})
+    outputs = list(result) if isinstance(result, (tuple, list)) else [] if result is None else [result]
+    return outputs + {extra}
+
+
+recorded = {recorded}
+with torch.no_grad():
+    reference, here = run(True), run(False)
+for index, output in recorded.items():
+    exact = reference[index].to(torch.complex128 if reference[index].is_complex() else torch.float64)
+    for title, values in (("recorded", output), ("here", here[index])):
+        error = (values.to(exact.dtype) - exact).abs().nan_to_num(nan=float("inf")).flatten()
+        worst = int(error.argmax()) if error.numel() else 0
+        size = float(exact.abs().nan_to_num().square().sum().sqrt())
+        print(f"output.{{index}} {{title}}: relative error {{float(error.square().sum().sqrt()) / (size or 1):.3g}}, worst element "
+              f"{{worst}}: {{values.flatten()[worst].item() if error.numel() else None}}, exact "
+              f"{{exact.flatten()[worst].item() if error.numel() else None}}")
+'''
+
+
+class _Data:
+    def __init__(self) -> None:
+        self.bytes = bytearray()
+
+    def add(self, tensor: torch.Tensor, wide: str) -> str:
+        tensor = tensor.contiguous()
+        raw = bytes(tensor.flatten().view(torch.uint8).numpy()) if tensor.numel() else b""
+        offset = len(self.bytes)
+        self.bytes += raw
+        return f"tensor({tensor.dtype}, {list(tensor.shape)}, {offset}, {len(raw)}, {wide})"
+
+
+def write_script(op: Any, request: dict[str, Any], stored: dict[int, torch.Tensor], outputs: dict[int, torch.Tensor]) -> None:
+    """`op` is the replay's Operator; tensors are in the types that the program had."""
+    data, given, written = _Data(), request["side"]["arguments"], []
+    texts = []
+    for a in op.schema.arguments:
+        if a.name not in given:
+            continue
+        text = _spell(given[a.name], a, stored, data)
+        if op.is_extra_output(a):
+            name = f"written_{len(written)}"
+            written.append(name)
+            text = f"({name} := {text})"
+        texts.append(f"{a.name}={text}" if a.kwarg_only else text)
+    recorded = ", ".join(f"{i}: {data.add(x, 'False')}" for i, x in outputs.items())
+    space, _, name = op.name.partition("::")
+    name, _, overload = name.partition(".")
+    script = _HEAD.format(function=op.name, name=request["name"], data=_spell_data(data.bytes, request["script"]),
+                          operator=f"{space}.{name}.{overload or 'default'}", arguments=", ".join(texts),
+                          extra="[" + ", ".join(written) + "]", recorded="{" + recorded + "}")
+    script = script.replace("    written = []\n", "")
+    with open(request["script"], "w", encoding="utf-8") as f:
+        f.write(script)
+
+
+def _spell_data(raw: bytearray, script: str) -> str:
+    if len(raw) > _MAX_INSIDE:
+        with open(script + ".bin", "wb") as f:
+            f.write(raw)
+        return "DATA = pathlib.Path(__file__ + '.bin').read_bytes()\n"
+    text = base64.b85encode(zlib.compress(bytes(raw))).decode()
+    lines = "\n".join(f"    {line!r}" for line in textwrap.wrap(text, 110)) or "    ''"
+    return f"DATA = zlib.decompress(base64.b85decode(\n{lines}))\n"
+
+
+def _spell(value: Any, argument: Any, stored: dict[int, torch.Tensor], data: _Data) -> str:
+    if isinstance(value, dict):
+        if "float" in value:
+            return f"float({value['float']!r})"
+        return data.add(stored[value["tensor"]], "wide") if value["tensor"] in stored else "torch.empty(0)"
+    if isinstance(value, list):
+        return "[" + ", ".join(_spell(item, argument, stored, data) for item in value) + "]"
+    if isinstance(value, str):
+        if value.startswith("torch."):
+            found = getattr(torch, value[6:])
+            is_wide = isinstance(found, torch.dtype) and (found.is_floating_point or found.is_complex)
+            wide = "torch.complex128" if is_wide and found.is_complex else "torch.float64"
+            return f"({wide} if wide else {value})" if is_wide else value
+        if "Device" in str(argument.type):
+            return "torch.device('cpu')"
+        if value == "Generator":
+            return "None"
+        return f"complex({value!r})" if "number" in str(argument.type) or "Scalar" in str(argument.type) else repr(value)
+    return repr(value)

@@ -1,0 +1,377 @@
+#include "blame/blame.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "base/text.h"
+#include "blame/content.h"
+#include "blame/request.h"
+#include "compare/arguments.h"
+#include "compare/key_slots.h"
+#include "compare/names.h"
+
+namespace opdump::blame {
+namespace {
+
+using compare::OperatorComparison;
+using compare::SlotComparison;
+using compare::Verdict;
+
+constexpr std::size_t kMaxSuspects = 1 << 16;  // that are kept of a comparison
+constexpr std::size_t kMaxSamples = 64;        // elements by which the producer of a slice is found
+constexpr std::size_t kMaxChain = 6;
+constexpr double kLargestRounding = 1e-4;  // relative L2 of what another order of operators rounds otherwise
+
+bool is_paired(const OperatorComparison& op) { return op.golden != nullptr && op.actual != nullptr; }
+
+// Bit by bit, where there are tensors.
+bool differs(const SlotComparison& slot) {
+  if (slot.golden == nullptr || slot.actual == nullptr) return false;
+  if (slot.metrics) return slot.metrics->max_abs > 0 || slot.metrics->nan_mismatch_count > 0;
+  return slot.verdict != Verdict::match && slot.verdict != Verdict::skipped &&
+         slot.verdict != Verdict::unreadable;
+}
+
+bool differs(const OperatorComparison& op, model::Side side) {
+  return std::ranges::any_of(
+      op.slots, [&](const SlotComparison& slot) { return compare::side_of(slot) == side && differs(slot); });
+}
+
+double distance_of(const OperatorComparison& op) {
+  double worst = 0;
+  for (const SlotComparison& slot : op.slots)
+    if (compare::side_of(slot) == model::Side::output && slot.metrics)
+      worst = std::max(worst, slot.metrics->relative_l2);
+  return worst;
+}
+
+// The elements of a slot as numbers; none if it has no tensor, or one of another form.
+std::vector<std::uint64_t> elements_of(const dump::Slot& slot) {
+  if (slot.file.empty()) return {};
+  auto tensor = dump::StoredTensor::read(slot, dump::Alignment::any);
+  if (!tensor || !tensor->straighten() || !tensor->view().is_contiguous()) return {};
+  return hash_elements(tensor->view());
+}
+
+// Where two tensors differ: some of those places, from all over the tensor.
+std::vector<std::size_t> sample_differences(const std::vector<std::uint64_t>& golden,
+                                            const std::vector<std::uint64_t>& actual) {
+  std::vector<std::size_t> places;
+  if (golden.size() != actual.size()) return places;
+  for (std::size_t i = 0; i < actual.size(); ++i)
+    if (golden[i] != actual[i]) places.push_back(i);
+  if (places.size() <= kMaxSamples) return places;
+  std::vector<std::size_t> some;
+  for (std::size_t i = 0; i < kMaxSamples; ++i) some.push_back(places[i * places.size() / kMaxSamples]);
+  return some;
+}
+
+class Walk {
+ public:
+  Walk(const dump::DumpSet& golden, const dump::DumpSet& actual, const BlameOptions& options)
+      : golden_(golden), actual_(actual), options_(options) {}
+
+  Result<BlameAnswer> walk(compare::Comparison& comparison) {
+    OPDUMP_CHECK_OK(collect(comparison));
+    for (std::uint32_t i = 0; i < suspects_.size() && !has_certain(); ++i) OPDUMP_CHECK_OK(examine(i));
+    conclude(comparison);
+    return std::move(answer_);
+  }
+
+ private:
+  Result<> collect(compare::Comparison& comparison) {
+    compare::CompareOptions options = options_.compare;
+    options.take = [&](const OperatorComparison& op) {
+      if (options_.compare.take) options_.compare.take(op);
+      ++answer_.compared;
+      if (op.is_alone || op.verdict == Verdict::skipped) return;
+      const bool has_output = differs(op, model::Side::output);
+      answer_.differing += has_output;
+      if (!has_output && !differs(op, model::Side::input) && is_paired(op)) return;
+      if (suspects_.size() < kMaxSuspects)
+        suspects_.push_back(op);
+      else
+        ++left_out_;
+    };
+    OPDUMP_TRY(comparison, compare::compare_dumps(golden_, actual_, options));
+    return ok();
+  }
+
+  bool has_certain() const {
+    return std::ranges::any_of(answer_.findings,
+                               [](const Finding& f) { return f.confidence == Confidence::certain; });
+  }
+
+  // A finding about the operator `i`.
+  Finding& add(std::uint32_t i, Cause cause, Confidence confidence, std::string slot, std::string why) {
+    Finding& finding = answer_.findings.emplace_back();
+    finding.cause = cause;
+    finding.confidence = confidence;
+    finding.op = suspects_[i];
+    finding.slot = std::move(slot);
+    finding.why = std::move(why);
+    return finding;
+  }
+
+  Result<> examine(std::uint32_t i) {
+    const OperatorComparison& op = suspects_[i];
+    if (!is_paired(op)) return examine_single(i);
+    const bool has_output = differs(op, model::Side::output);
+    if (has_output) {
+      if (const auto difference = compare::find_argument_difference(*op.golden, *op.actual))
+        add(i, Cause::argument, Confidence::certain, {}, difference->text);
+    }
+    if (!has_certain()) look_at_inputs(i);
+    if (has_output && !has_certain()) OPDUMP_CHECK_OK(replay_pair(i));
+    note_outputs(i);
+    return ok();
+  }
+
+  // ---- Inputs.
+
+  void look_at_inputs(std::uint32_t i) {
+    const OperatorComparison& op = suspects_[i];
+    if (!differs(op, model::Side::output)) return;
+    for (const SlotComparison& slot : op.slots) {
+      if (compare::side_of(slot) != model::Side::input || !differs(slot)) continue;
+      const auto actual = elements_of(*slot.actual), golden = elements_of(*slot.golden);
+      if (actual.empty() || golden.size() != actual.size()) continue;
+      const auto places = sample_differences(golden, actual);
+      if (!produced_.find(actual, places)) blame_input(i, slot, golden);
+    }
+  }
+
+  // No operator made what the two runs do not share.
+  void blame_input(std::uint32_t i, const SlotComparison& slot, const std::vector<std::uint64_t>& golden) {
+    const std::string name = compare::slot_name(slot);
+    if (const auto producer = find_producer(golden, i)) {
+      add(i, Cause::overwritten, Confidence::certain, name,
+          "its memory was changed after " + *producer + " had made it, and by no recorded operator");
+      return;
+    }
+    const double distance = slot.metrics ? slot.metrics->relative_l2 : 0;
+    const bool is_large = !slot.metrics || distance > 100 * compare::default_tolerance(slot.dtype).rtol;
+    add(i, Cause::input, is_large || produced_nothing_ ? Confidence::certain : Confidence::suspect, name,
+        "no recorded operator made it: a weight or data that differs" +
+            (slot.metrics ? " (relative L2 " + format_g(distance) + ")" : std::string()));
+  }
+
+  // The operator of golden that made a tensor which only actual has otherwise: its output is the same in
+  // both.
+  std::optional<std::string> find_producer(const std::vector<std::uint64_t>& elements, std::uint32_t until) {
+    const OperatorComparison& reader = suspects_[until];
+    const Fingerprint wanted = fingerprint_of(elements);
+    std::optional<std::string> found;
+    const dump::Runs& runs = golden_.runs();
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      const dump::Runs::Section& section = runs.section_of(i);
+      if (section.rank != reader.golden->rank || section.step > reader.golden->step) continue;
+      const dump::OperatorRun run = runs[i];
+      if (section.step == reader.golden->step &&
+          compare::operator_name(run) == compare::operator_name(*reader.golden))
+        break;
+      for (const dump::Slot& slot : run.slots)
+        if (slot.side == model::Side::output && !slot.file.empty() && slot.shape &&
+            model::element_count(*slot.shape) == elements.size() &&
+            fingerprint_of(elements_of(slot)) == wanted)
+          found = compare::one_line(compare::operator_name(run));
+    }
+    return found;
+  }
+
+  // What actual made and golden did not.
+  void note_outputs(std::uint32_t i) {
+    for (const SlotComparison& slot : suspects_[i].slots) {
+      const bool is_new = slot.actual != nullptr && (slot.golden == nullptr || differs(slot));
+      if (!is_new || compare::side_of(slot) != model::Side::output) continue;
+      produced_.add(i, elements_of(*slot.actual));
+      produced_nothing_ = false;
+    }
+  }
+
+  // ---- Replay.
+
+  void cannot_replay(std::uint32_t i, const std::string& reason) {
+    ++reasons_[reason];
+    const OperatorComparison& op = suspects_[i];
+    if (!is_paired(op) || differs(op, model::Side::input)) return;
+    add(i, Cause::unknown, Confidence::suspect, output_name(op),
+        "its inputs match, and it cannot be run again: " + reason);
+  }
+
+  static std::string output_name(const OperatorComparison& op) {
+    const SlotComparison* slot = nullptr;
+    for (const SlotComparison& other : op.slots)
+      if (compare::side_of(other) == model::Side::output && differs(other) && slot == nullptr) slot = &other;
+    return slot == nullptr ? "" : compare::slot_name(*slot);
+  }
+
+  // Nothing if it cannot be run again, and why is noted.
+  Result<std::optional<Replayed>> replay(std::uint32_t i, const dump::OperatorRun* golden,
+                                         const dump::OperatorRun* actual) {
+    if (answer_.replayed >= options_.limit) {
+      ++reasons_["the limit of " + std::to_string(options_.limit) + " is reached"];
+      return std::optional<Replayed>();
+    }
+    auto request = make_request(golden, actual);
+    if (!request) {
+      if (request.error().code() != Code::unsupported) return request.error();
+      cannot_replay(i, request.error().message());
+      return std::optional<Replayed>();
+    }
+    OPDUMP_TRY(const std::string reply, options_.replay(std::move(*request)));
+    OPDUMP_TRY(Replayed replayed, parse_replayed(reply));
+    if (!replayed.is_done && !replayed.is_random) {
+      cannot_replay(i, replayed.reason);
+      return std::optional<Replayed>();
+    }
+    answer_.replayed += replayed.is_done;
+    return std::optional(std::move(replayed));
+  }
+
+  Result<> replay_pair(std::uint32_t i) {
+    const OperatorComparison& op = suspects_[i];
+    OPDUMP_TRY(const auto replayed, replay(i, op.golden.get(), op.actual.get()));
+    if (!replayed) return ok();
+    if (replayed->is_random) {
+      if (!differs(op, model::Side::input))
+        add(i, Cause::random, Confidence::suspect, output_name(op), "it is random: another seed?").weight = 1;
+      return ok();
+    }
+    blame_error(i, *replayed);
+    return ok();
+  }
+
+  void blame_error(std::uint32_t i, const Replayed& replayed) {
+    const Judgement judgement = judge(replayed, suspects_[i].run().type);
+    if (judgement.fault == Fault::common)
+      ++reasons_["both runs are off by the same: it computes something else"];
+    if (judgement.fault == Fault::none || judgement.fault == Fault::common) return;
+    const Cause cause = judgement.fault == Fault::actual   ? Cause::own_error
+                        : judgement.fault == Fault::golden ? Cause::golden_at_fault
+                                                           : Cause::both;
+    Finding& finding = add(i, cause, judgement.is_certain ? Confidence::certain : Confidence::suspect,
+                           "output." + std::to_string(judgement.excess.output->index), judgement.excess.test);
+    finding.error = *judgement.excess.output;
+    finding.weight = judgement.excess.factor;
+  }
+
+  // An operator that only one side has: it can be wrong by itself, or its presence is the difference.
+  Result<> examine_single(std::uint32_t i) {
+    const OperatorComparison& op = suspects_[i];
+    if (op.left_out.empty()) singles_.push_back(i);
+    note_outputs(i);
+    const bool is_golden = op.golden != nullptr;
+    if (!op.left_out.empty() || op.run().slots.empty()) return ok();
+    const auto request = make_request(op.golden.get(), op.actual.get());
+    if (!request || answer_.replayed >= options_.limit) return ok();  // which says nothing about it
+    OPDUMP_TRY(const std::string reply, options_.replay(*request));
+    OPDUMP_TRY(const Replayed replayed, parse_replayed(reply));
+    if (!replayed.is_done) return ok();
+    ++answer_.replayed;
+    const Excess excess = find_excess(is_golden ? replayed.golden : replayed.actual, op.run().type);
+    if (excess.factor <= 1) return ok();
+    Finding& finding = add(i, is_golden ? Cause::golden_at_fault : Cause::own_error, Confidence::suspect,
+                           "output." + std::to_string(excess.output->index), excess.test);
+    finding.error = *excess.output;
+    finding.weight = excess.factor;
+    return ok();
+  }
+
+  // ---- The answer.
+
+  // What follows operators that only one side has differs at once by more than rounding: they are the
+  // difference.
+  void blame_sequence(const compare::Comparison& comparison) {
+    if (!answer_.findings.empty() || singles_.empty() || !comparison.first_bad) return;
+    double distance = 0;
+    for (std::uint32_t i = singles_.front(); i < suspects_.size() && distance == 0; ++i)
+      if (is_paired(suspects_[i])) distance = distance_of(suspects_[i]);
+    const Verdict verdict = comparison.first_bad->verdict;
+    const bool is_equivalent =
+        verdict == Verdict::missing || verdict == Verdict::extra || distance < kLargestRounding;
+    if (is_equivalent) {
+      answer_.notes.push_back(counted(singles_.size(), "operator") + (singles_.size() == 1 ? " is" : " are") +
+                              " in one run only, and change nothing beyond rounding");
+      return;
+    }
+    const OperatorComparison& op = suspects_[singles_.front()];
+    add(singles_.front(), Cause::sequence, Confidence::suspect, {},
+        std::string("only in ") + (op.golden != nullptr ? "golden" : "actual") +
+            ", and what follows differs");
+  }
+
+  void conclude(compare::Comparison& comparison) {
+    blame_sequence(comparison);
+    const auto rank = [](const Finding& f) {
+      return std::pair(static_cast<int>(f.confidence), f.cause == Cause::unknown);
+    };
+    std::ranges::stable_sort(answer_.findings, {}, rank);
+    for (const auto& [reason, count] : reasons_)
+      answer_.not_replayed.push_back(counted(count, "operator") + ": " + reason);
+    if (left_out_ > 0)
+      answer_.notes.push_back(counted(left_out_, "differing operator") + " were not looked at");
+    answer_.incomplete = comparison.incomplete;
+    std::ranges::copy(comparison.notes, std::back_inserter(answer_.notes));
+    if (!answer_.findings.empty()) {
+      answer_.outcome = BlameOutcome::differs;
+      follow(answer_.findings.front());
+    } else if (comparison.outcome == compare::Answer::nothing_compared || !comparison.incomplete.empty() ||
+               !reasons_.empty() || left_out_ > 0) {
+      answer_.outcome = BlameOutcome::incomplete;
+    } else {
+      answer_.outcome = answer_.differing > 0 ? BlameOutcome::rounding : BlameOutcome::same;
+    }
+    if (answer_.outcome == BlameOutcome::incomplete && comparison.incomplete.empty() &&
+        comparison.outcome == compare::Answer::same)
+      answer_.outcome = answer_.differing > 0 ? BlameOutcome::rounding : BlameOutcome::same;
+  }
+
+  // From the culprit to the end of the run: operators that differ more than all before them, and the last
+  // one.
+  void follow(const Finding& culprit) {
+    double most = 0;
+    bool is_after = false;
+    const OperatorComparison* last = nullptr;
+    for (const OperatorComparison& op : suspects_) {
+      if (&op.run() == &culprit.op.run()) {
+        is_after = true;
+        most = distance_of(op);
+        continue;
+      }
+      if (!is_after || !is_paired(op) || !differs(op, model::Side::output)) continue;
+      last = &op;
+      if (distance_of(op) <= 2 * most || answer_.chain.size() >= kMaxChain) continue;
+      most = distance_of(op);
+      answer_.chain.push_back(describe(op));
+    }
+    if (last != nullptr && (answer_.chain.empty() || answer_.chain.back() != describe(*last)))
+      answer_.chain.push_back(describe(*last));
+  }
+
+  static std::string describe(const OperatorComparison& op) {
+    return compare::one_line(compare::operator_name(op.run())) + " (relative L2 " +
+           format_g(distance_of(op)) + ")";
+  }
+
+  const dump::DumpSet &golden_, &actual_;
+  const BlameOptions& options_;
+  BlameAnswer answer_;
+  std::vector<OperatorComparison> suspects_;  // in golden's order of execution
+  std::uint64_t left_out_ = 0;
+  std::vector<std::uint32_t> singles_;  // in suspects_: only one side has them
+  ContentIndex produced_;               // outputs of actual that differ, by their place in suspects_
+  bool produced_nothing_ = true;
+  std::map<std::string, std::uint64_t> reasons_;  // not to replay
+};
+
+}  // namespace
+
+Result<BlameAnswer> find_blame(const dump::DumpSet& golden, const dump::DumpSet& actual,
+                               const BlameOptions& options, compare::Comparison& comparison) {
+  return Walk(golden, actual, options).walk(comparison);
+}
+
+}  // namespace opdump::blame

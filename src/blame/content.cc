@@ -1,0 +1,67 @@
+#include "blame/content.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+namespace opdump::blame {
+namespace {
+
+// The finaliser of SplitMix64.
+std::uint64_t mix(std::uint64_t x) {
+  x += 0x9E3779B97F4A7C15u;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 31);
+}
+
+std::uint64_t key_of(const Fingerprint& print) { return print.sum ^ mix(print.count); }
+
+}  // namespace
+
+std::vector<std::uint64_t> hash_elements(const model::TensorView& tensor) {
+  const std::size_t size = std::max<std::size_t>(1, model::dtype_info(tensor.dtype).bits / 8);
+  std::vector<std::uint64_t> hashes(tensor.byte_count() / size);
+  for (std::size_t i = 0; i < hashes.size(); ++i) {
+    std::uint64_t bits[2] = {};
+    std::memcpy(bits, tensor.data + i * size, std::min(size, sizeof bits));
+    hashes[i] = mix(bits[0] ^ mix(bits[1] + size));
+  }
+  return hashes;
+}
+
+Fingerprint fingerprint_of(std::span<const std::uint64_t> elements) {
+  Fingerprint print{.sum = 0, .count = elements.size()};
+  for (const std::uint64_t element : elements) print.sum += element;
+  return print;
+}
+
+void ContentIndex::add(std::uint32_t op, std::span<const std::uint64_t> elements) {
+  whole_.insert_or_assign(key_of(fingerprint_of(elements)), op);
+  if (elements.size() > kMaxElements) return;
+  outputs_.push_back({op, {elements.begin(), elements.end()}});
+  for (kept_ += outputs_.back().elements.size(); kept_ > kMaxElements; ++first_) {
+    kept_ -= outputs_[first_].elements.size();
+    outputs_[first_].elements = {};
+  }
+}
+
+std::optional<std::uint32_t> ContentIndex::find(std::span<const std::uint64_t> elements,
+                                                std::span<const std::size_t> at) const {
+  if (const auto whole = whole_.find(key_of(fingerprint_of(elements))); whole != whole_.end())
+    return whole->second;
+  std::map<std::uint32_t, std::size_t> hits;  // by operator; an element counts for the last one that made it
+  std::size_t found = 0;
+  for (const std::size_t place : at)
+    for (std::size_t i = outputs_.size(); i-- > first_;)
+      if (outputs_[i].elements.contains(elements[place])) {
+        ++hits[outputs_[i].op];
+        ++found;
+        break;
+      }
+  if (at.empty() || found * 10 < at.size() * 9) return std::nullopt;
+  const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
+  return std::ranges::max_element(hits, fewer)->first;
+}
+
+}  // namespace opdump::blame

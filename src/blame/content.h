@@ -1,0 +1,48 @@
+// Which operator made a tensor that another one reads, by what is in it: a dump does not say, and its memory
+// may have been used for something else in between.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "model/tensor_view.h"
+
+namespace opdump::blame {
+
+// Of the elements of a tensor in any order: that of a transposed copy is the same.
+struct Fingerprint {
+  std::uint64_t sum = 0, count = 0;
+  bool operator==(const Fingerprint&) const = default;
+};
+
+// The elements lie together. Numbers that identify their bytes, in row-major order.
+std::vector<std::uint64_t> hash_elements(const model::TensorView& tensor);
+Fingerprint fingerprint_of(std::span<const std::uint64_t> elements);
+
+// Outputs of operators, which have numbers that grow in the order of execution.
+class ContentIndex {
+ public:
+  void add(std::uint32_t op, std::span<const std::uint64_t> elements);
+
+  // The last operator that made all of a tensor, or else the one that made most of its elements `at` some
+  // places: a slice, or memory that several operators have filled. Nothing if most of those are of no output.
+  std::optional<std::uint32_t> find(std::span<const std::uint64_t> elements,
+                                    std::span<const std::size_t> at) const;
+
+ private:
+  static constexpr std::size_t kMaxElements = 1 << 24;  // that are looked through; of older outputs only all
+  struct Output {
+    std::uint32_t op = 0;
+    std::unordered_set<std::uint64_t> elements;
+  };
+  std::unordered_map<std::uint64_t, std::uint32_t> whole_;  // by fingerprint
+  std::vector<Output> outputs_;
+  std::size_t kept_ = 0, first_ = 0;  // elements in outputs_, from first_ on
+};
+
+}  // namespace opdump::blame

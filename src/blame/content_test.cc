@@ -1,0 +1,48 @@
+#include "blame/content.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace opdump::blame {
+namespace {
+
+std::vector<std::uint64_t> elements(const std::vector<float>& values) {
+  return hash_elements(model::TensorView::row_major(
+      model::DType::float32, {static_cast<std::int64_t>(values.size())}, values.data()));
+}
+
+std::vector<std::size_t> everywhere(std::size_t count) {
+  std::vector<std::size_t> places(count);
+  std::iota(places.begin(), places.end(), 0);
+  return places;
+}
+
+TEST(Content, ATransposedCopyHasTheSameFingerprint) {
+  EXPECT_EQ(fingerprint_of(elements({1, 2, 3, 4})), fingerprint_of(elements({1, 3, 2, 4})));
+  EXPECT_FALSE(fingerprint_of(elements({1, 2, 3, 4})) == fingerprint_of(elements({1, 2, 3, 5})));
+  EXPECT_FALSE(fingerprint_of(elements({0, 0})) == fingerprint_of(elements({0, 0, 0})));
+}
+
+TEST(Content, TheLastOperatorThatMadeATensorIsItsProducer) {
+  ContentIndex index;
+  index.add(1, elements({1, 2, 3}));
+  index.add(2, elements({4, 5, 6}));
+  index.add(3, elements({3, 2, 1}));
+  EXPECT_EQ(index.find(elements({1, 2, 3}), everywhere(3)), 3u);
+  EXPECT_EQ(index.find(elements({4, 5, 6}), everywhere(3)), 2u);
+  EXPECT_EQ(index.find(elements({7, 8, 9}), everywhere(3)), std::nullopt);
+}
+
+TEST(Content, SlicesAndMixturesComeFromTheOperatorOfMostElements) {
+  ContentIndex index;
+  index.add(1, elements({1, 2, 3, 4}));
+  index.add(2, elements({5, 6}));
+  EXPECT_EQ(index.find(elements({2, 3}), everywhere(2)), 1u);
+  EXPECT_EQ(index.find(elements({1, 2, 3, 5}), everywhere(4)), 1u);
+  EXPECT_EQ(index.find(elements({1, 8, 9, 7}), everywhere(4)), std::nullopt);
+  EXPECT_EQ(index.find(elements({8, 6}), std::vector<std::size_t>{1}), 2u);  // only where it differs
+}
+
+}  // namespace
+}  // namespace opdump::blame

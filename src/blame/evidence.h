@@ -1,0 +1,68 @@
+// What the numbers of a replay mean: is an operator's output what its inputs and rounding explain? The
+// numbers are those of python/opdump/_replay.py; the tests are on docs/blame.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace opdump::blame {
+
+// Of one output, against the result in float64 of the same inputs.
+struct OutputError {
+  std::uint32_t index = 0;
+  std::uint64_t count = 0;             // elements
+  std::optional<std::uint64_t> wrong;  // of a result that must be exact, or lost its finite values: how many
+  // |e| / |t|, max e/t, and the bias in units of the roundoff: e the error, t what rounding explains.
+  double r = 0, rho = 0, alpha = 0;
+  double relative = 0;              // |e| / |y|
+  double independent = 0;           // of how many roundings the bias is a mean
+  std::vector<std::int64_t> worst;  // index of the worst element
+  double value = 0, reference = 0;  // there: recorded, and in float64
+};
+
+struct Replayed {
+  bool is_done = false, is_random = false;
+  std::string reason;  // why not
+  std::vector<OutputError> golden, actual;
+};
+
+// An answer of the worker. Errors: internal -- it is not in the form that we know.
+Result<Replayed> parse_replayed(std::string_view json);
+
+struct Thresholds {
+  double r = 8, rho = 64, alpha = 4;
+};
+
+// Of operators that compute each element with few roundings, the tests can be sharper.
+Thresholds thresholds_for(std::string_view type);
+
+// How far an error is beyond its thresholds: at most 1 is rounding; from kCertain on nothing but a fault
+// explains it. The text says which test it was: "error 2e+04 times what rounding explains".
+struct Excess {
+  double factor = 0;
+  const OutputError* output = nullptr;  // the worst one
+  std::string test = {};
+};
+inline constexpr double kCertain = 4;
+Excess find_excess(const std::vector<OutputError>& outputs, std::string_view type);
+
+enum class Fault : std::uint8_t {
+  none,
+  actual,
+  golden,
+  both,    // each is wrong in its own way
+  common,  // both are off by the same: what the replay computes is not what the operator stands for
+};
+struct Judgement {
+  Fault fault = Fault::none;
+  bool is_certain = false;
+  Excess excess;  // of the side that is wrong, or of the worse one
+};
+Judgement judge(const Replayed& replayed, std::string_view type);
+
+}  // namespace opdump::blame

@@ -1,0 +1,98 @@
+#include "blame/request.h"
+
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+namespace opdump::blame {
+namespace {
+
+using nlohmann::json;
+
+// Types that torch has, by its names for them.
+std::string_view torch_name(model::DType dtype) {
+  switch (dtype) {
+    case model::DType::undefined:
+    case model::DType::uint16:
+    case model::DType::uint32:
+    case model::DType::uint64:
+      return {};
+    case model::DType::boolean:
+      return "bool";
+    default:
+      return static_cast<int>(dtype) <= static_cast<int>(model::DType::complex128)
+                 ? model::dtype_info(dtype).name
+                 : std::string_view();
+  }
+}
+
+Result<json> place_of(const dump::Slot& slot) {
+  const std::string_view dtype = torch_name(slot.dtype);
+  if (dtype.empty())
+    return Error(Code::unsupported,
+                 "torch has no tensors of " + std::string(model::dtype_info(slot.dtype).name));
+  json place{{"dtype", dtype}};
+  if (slot.shape) place["shape"] = slot.shape->dims();
+  if (slot.file.empty()) {
+    if (slot.undumped_reason == "uninitialised" && slot.shape) return place;
+    return Error(Code::unsupported, "the dump has only statistics of its tensors");
+  }
+  place["file"] = slot.file;
+  if (!slot.part) return place;
+  const std::string_view stored =
+      torch_name(slot.stored_dtype == model::DType::undefined ? slot.dtype : slot.stored_dtype);
+  if (slot.packing != dump::Packing::none || stored.empty() || !slot.shape)
+    return Error(Code::unsupported, "the dump packs its tensors; opdump convert unpacks them");
+  place["offset"] = slot.part->offset;
+  place["stored"] = stored;
+  return place;
+}
+
+Result<json> side_of(const dump::OperatorRun& run) {
+  if (run.form == nullptr || run.form->function.empty())
+    return Error(Code::unsupported, "the dump does not name the function that it executes");
+  json side{{"inputs", json::object()}, {"outputs", json::object()}};
+  bool has_output = false;
+  for (const dump::Slot& slot : run.slots) {
+    const bool is_output = slot.side == model::Side::output;
+    if (slot.undumped_reason == "out= argument" || (is_output && !slot.has_data())) continue;
+    OPDUMP_TRY(json place, place_of(slot));
+    side[is_output ? "outputs" : "inputs"][std::to_string(slot.index)] = std::move(place);
+    has_output |= is_output;
+  }
+  if (!has_output) return Error(Code::unsupported, "none of its outputs is in the dump");
+  return side;
+}
+
+// The arguments keep their text: their order counts.
+std::string with_arguments(const json& side, const dump::OperatorRun& run) {
+  std::string text = side.dump(-1, ' ', false, json::error_handler_t::replace);
+  text.pop_back();
+  return text + R"(,"arguments":)" + (run.form->arguments.empty() ? "{}" : run.form->arguments) + "}";
+}
+
+}  // namespace
+
+Result<std::string> make_request(const dump::OperatorRun* golden, const dump::OperatorRun* actual) {
+  std::string sides, function;
+  for (const auto& [name, run] : {std::pair("golden", golden), std::pair("actual", actual)}) {
+    if (run == nullptr) continue;
+    OPDUMP_TRY(const json side, side_of(*run));
+    sides += (sides.empty() ? "\"" : ",\"") + std::string(name) + "\":" + with_arguments(side, *run);
+    if (!function.empty() && function != run->form->function)
+      return Error(Code::unsupported, "the two runs execute " + function + " and " + run->form->function);
+    function = run->form->function;
+  }
+  return R"({"function":)" + json(function).dump(-1, ' ', false, json::error_handler_t::replace) +
+         R"(,"sides":{)" + sides + "}}";
+}
+
+Result<std::string> make_script_request(const dump::OperatorRun& run, const std::string& name,
+                                        const std::string& script) {
+  OPDUMP_TRY(const json side, side_of(run));
+  const json request{{"function", run.form->function}, {"script", script}, {"name", name}};
+  std::string text = request.dump(-1, ' ', false, json::error_handler_t::replace);
+  text.pop_back();
+  return text + R"(,"side":)" + with_arguments(side, run) + "}";
+}
+
+}  // namespace opdump::blame

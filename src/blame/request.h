@@ -1,0 +1,19 @@
+// What the worker is asked to run again: python/opdump/_replay.py has the form.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "dump/read/operator_run.h"
+
+namespace opdump::blame {
+
+// A request for one execution, or for the two of a pair; null for a side that there is not. Errors:
+// unsupported -- the dump lacks what is needed; the message is the reason: "its inputs are not in the dump".
+Result<std::string> make_request(const dump::OperatorRun* golden, const dump::OperatorRun* actual);
+
+// A request for a script that runs the operator, of `name` as a user knows it, and shows its error.
+Result<std::string> make_script_request(const dump::OperatorRun& run, const std::string& name,
+                                        const std::string& script);
+
+}  // namespace opdump::blame

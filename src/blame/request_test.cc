@@ -1,0 +1,64 @@
+#include "blame/request.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace opdump::blame {
+namespace {
+
+dump::Slot make_slot(model::Side side, std::uint32_t index, const std::string& file) {
+  dump::Slot slot;
+  slot.side = side;
+  slot.index = index;
+  slot.dtype = model::DType::float32;
+  slot.shape = model::Shape{2, 3};
+  slot.file = file;
+  return slot;
+}
+
+dump::OperatorRun make_run() {
+  dump::OperatorRun run;
+  run.type = "mul";
+  run.form = std::make_shared<const dump::CallForm>(
+      dump::CallForm{"aten::mul.Tensor", R"({"self":{"tensor":0},"other":{"tensor":1,"constant":"4"}})"});
+  run.slots = {make_slot(model::Side::input, 0, "/d/i0.npy"), make_slot(model::Side::output, 0, "/d/o0.npy")};
+  return run;
+}
+
+TEST(Request, NamesFilesOfBothSides) {
+  const dump::OperatorRun golden = make_run(), actual = make_run();
+  const auto request = make_request(&golden, &actual);
+  ASSERT_TRUE(request) << request.error().message();
+  const auto json = nlohmann::json::parse(*request);
+  EXPECT_EQ(json["function"], "aten::mul.Tensor");
+  EXPECT_EQ(json["sides"]["actual"]["inputs"]["0"]["file"], "/d/i0.npy");
+  EXPECT_EQ(json["sides"]["golden"]["outputs"]["0"]["shape"], (std::vector<int>{2, 3}));
+  EXPECT_EQ(json["sides"]["golden"]["arguments"]["other"]["constant"], "4");
+  EXPECT_EQ(make_request(nullptr, &actual)->find("golden"), std::string::npos);
+}
+
+TEST(Request, SaysWhatTheDumpLacks) {
+  const auto reason = [](const dump::OperatorRun& run) {
+    const auto request = make_request(&run, nullptr);
+    return request ? "none" : request.error().message();
+  };
+  dump::OperatorRun run = make_run();
+  run.form = nullptr;
+  EXPECT_EQ(reason(run), "the dump does not name the function that it executes");
+  run = make_run();
+  run.slots[0].file.clear();
+  EXPECT_EQ(reason(run), "the dump has only statistics of its tensors");
+  run.slots[0].undumped_reason = "uninitialised";  // what it reads means nothing
+  EXPECT_EQ(reason(run), "none");
+  run = make_run();
+  run.slots.pop_back();
+  EXPECT_EQ(reason(run), "none of its outputs is in the dump");
+  run = make_run();
+  run.slots[0].dtype = model::DType::int4;
+  EXPECT_EQ(reason(run), "torch has no tensors of int4");
+}
+
+}  // namespace
+}  // namespace opdump::blame

@@ -1,0 +1,30 @@
+// The options and the end of `opdump blame`, which `opdump compare --blame` shares.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "blame/blame.h"
+
+namespace opdump::cli {
+
+struct BlameArguments {
+  std::string python;
+  std::uint64_t limit = 2000;
+};
+void add_blame_options(CLI::App& app, BlameArguments& arguments);
+
+struct BlameOutput {
+  bool json = false, all = false;
+  // Gets the comparison before the answer is printed; may be empty.
+  std::function<Result<>(const compare::Comparison& comparison)> compared = {};
+};
+// Finds the culprit and prints the answer. Returns the exit status. `options` are those of the comparison.
+Result<int> print_blame(const dump::DumpSet& golden, const dump::DumpSet& actual,
+                        const BlameArguments& arguments, compare::CompareOptions options,
+                        const BlameOutput& output);
+
+}  // namespace opdump::cli

@@ -1,0 +1,92 @@
+#include "compare/arguments.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+namespace opdump::compare {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr double kRounding = 1e-6;  // relative; a program that computes an argument may round it
+
+bool is_close(double a, double b) {
+  return a == b || std::abs(a - b) <= kRounding * std::max(std::abs(a), std::abs(b));
+}
+
+std::string show(const ordered_json& value) {
+  if (value.is_null()) return "None";
+  if (value.is_boolean()) return value.get<bool>() ? "True" : "False";
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_object() && value.contains("float") && value["float"].is_string())
+    return value["float"].get<std::string>();
+  if (value.is_object()) return "a tensor";
+  return value.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+// A number of the program that became a tensor.
+std::string constant_of(const ordered_json& value) {
+  return value.is_object() && value.contains("constant") && value["constant"].is_string()
+             ? value["constant"].get<std::string>()
+             : "";
+}
+
+bool is_same_constant(const std::string& a, const std::string& b) {
+  char* end_a = nullptr;
+  char* end_b = nullptr;
+  const double x = std::strtod(a.c_str(), &end_a), y = std::strtod(b.c_str(), &end_b);
+  const bool are_numbers = end_a != a.c_str() && *end_a == '\0' && end_b != b.c_str() && *end_b == '\0';
+  return a == b || (are_numbers && is_close(x, y));
+}
+
+bool is_same(const ordered_json& golden, const ordered_json& actual) {
+  if (golden.is_number() && actual.is_number()) return is_close(golden.get<double>(), actual.get<double>());
+  if (golden.is_array() && actual.is_array())
+    return golden.size() == actual.size() &&
+           std::equal(golden.begin(), golden.end(), actual.begin(),
+                      [](const auto& g, const auto& a) { return is_same(g, a); });
+  const bool is_tensor = golden.is_object() && golden.contains("tensor");
+  if (is_tensor && actual.is_object() && actual.contains("tensor"))
+    return is_same_constant(constant_of(golden), constant_of(actual));
+  return golden == actual;
+}
+
+std::string input_name(const ordered_json& tensor) {
+  return "input." + show(tensor["tensor"]) + " is the constant ";
+}
+
+}  // namespace
+
+std::optional<ArgumentDifference> find_argument_difference(const dump::OperatorRun& golden,
+                                                           const dump::OperatorRun& actual) {
+  constexpr std::array<std::string_view, 7> kPlace = {
+      "dtype", "device", "layout", "pin_memory", "memory_format", "non_blocking", "generator"};
+  if (golden.form == nullptr || actual.form == nullptr || golden.form->arguments == actual.form->arguments)
+    return std::nullopt;
+  const ordered_json g = ordered_json::parse(golden.form->arguments, nullptr, false);
+  const ordered_json a = ordered_json::parse(actual.form->arguments, nullptr, false);
+  if (!g.is_object() || !a.is_object()) return std::nullopt;
+  ArgumentDifference difference;
+  for (const auto& [name, value] : g.items()) {
+    const auto other = a.find(name);
+    if (other == a.end() || std::ranges::find(kPlace, name) != kPlace.end() || is_same(value, *other))
+      continue;
+    if (!difference.text.empty()) difference.text += ", ";
+    const std::string constant = constant_of(value), other_constant = constant_of(*other);
+    if (constant.empty() || other_constant.empty()) {
+      difference.text += name + " is " + show(value) + " in golden and " + show(*other) + " in actual";
+      continue;
+    }
+    difference.text += input_name(value) + constant + " in golden and " + other_constant + " in actual";
+    if (value["tensor"].is_number_unsigned())
+      difference.constants.insert(value["tensor"].get<std::uint32_t>());
+  }
+  if (difference.text.empty()) return std::nullopt;
+  return difference;
+}
+
+}  // namespace opdump::compare

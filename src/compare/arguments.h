@@ -1,0 +1,23 @@
+// How the arguments of two executions of an operator differ.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "dump/read/operator_run.h"
+
+namespace opdump::compare {
+
+struct ArgumentDifference {
+  std::string text;                   // "eps is 1e-05 in golden and 0.001 in actual"
+  std::set<std::uint32_t> constants;  // input indices of tensors that are numbers of the program and differ
+};
+
+// Nothing where a dump does not know the arguments. Does not count: where and in which precision the operator
+// computes (dtype, device, layout), and numbers that differ by rounding.
+std::optional<ArgumentDifference> find_argument_difference(const dump::OperatorRun& golden,
+                                                           const dump::OperatorRun& actual);
+
+}  // namespace opdump::compare

@@ -1,0 +1,210 @@
+"""opdump blame on real programs: what is wrong is named, and nobody is blamed for rounding."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+OPDUMP = pathlib.Path(os.environ["OPDUMP_BIN"])
+
+# Two steps of a network; the parts that a test changes are in braces.
+PROGRAM = """
+    import sys, warnings
+    import torch
+    import torch.nn.functional as F
+
+    warnings.simplefilter("ignore")
+    torch.manual_seed(3)
+    {before}
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.norm, self.b = torch.nn.Linear(24, 64), torch.nn.BatchNorm1d(64), torch.nn.Linear(64, 8)
+
+        def forward(self, x):
+            x = F.relu(self.norm(self.a(x)))
+            {between}
+            return self.b(torch.tanh(x) * {factor})
+
+    net = Net()
+    {weights}
+    update = torch.optim.Adam(net.parameters(), lr=1e-3, foreach=False)
+    data = [torch.randn(32, 24) for _ in range(2)]
+    for x in data:
+        update.zero_grad()
+        net(x).pow(2).mean().backward()
+        update.step()
+"""
+
+# The kernel of an operator gives a wrong result at its call number `at`: below what opdump sees.
+FAULT = """
+    calls = [0]
+    library = torch.library.Library("aten", "IMPL")
+
+    def wrong({arguments}):
+        calls[0] += 1
+        result = {right}
+        if calls[0] == {at} + 1:
+            {fault}
+        return result
+
+    library.impl("{operator}", wrong, "CPU")
+"""
+
+
+def program(before="", between="pass", weights="", factor=4):
+    text = textwrap.dedent(PROGRAM)
+    return text.format(before=textwrap.dedent(before), between=between, weights=weights, factor=factor)
+
+
+def fault(operator, arguments, right, wrong, at=0):
+    return FAULT.format(operator=operator, arguments=arguments, right=right, fault=wrong, at=at)
+
+
+class Pair:
+    def __init__(self, directory):
+        self.directory = directory
+
+    def record(self, name, text, env=None):
+        script = self.directory / "train.py"
+        script.write_text(text)
+        done = subprocess.run([OPDUMP, "run", "-o", name, "--steps", "all", "--", sys.executable, "train.py"], cwd=self.directory,
+                              capture_output=True, text=True, env={**os.environ, **(env or {})}, timeout=600)
+        assert done.returncode == 0, done.stderr
+        return name
+
+    def run(self, *arguments):
+        return subprocess.run([OPDUMP, *arguments, "--python", sys.executable], cwd=self.directory, capture_output=True, text=True,
+                              timeout=600)
+
+    def blame(self, golden, actual, expect):
+        done = self.run("blame", golden, actual, "--json")
+        assert done.returncode == expect, done.stdout + done.stderr
+        answer = json.loads(done.stdout)
+        assert answer["schema_version"] == 1
+        return answer
+
+    def culprit(self, golden, actual):
+        return self.blame(golden, actual, 1)["findings"][0]
+
+
+@pytest.fixture
+def pair(tmp_path):
+    return Pair(tmp_path)
+
+
+def test_a_forward_operator_is_named_and_its_error_reproduced(pair):
+    golden = pair.record("golden", program(fault("tanh", "x", "2 * torch.sigmoid(2 * x) - 1", "pass")))
+    actual = pair.record("actual", program(fault("tanh", "x", "2 * torch.sigmoid(2 * x) - 1", "result = result * 1.0003", at=1)))
+    found = pair.culprit(golden, actual)
+    assert (found["operator"], found["step"], found["cause"]) == ("Default/tanh-op0", 1, "own_error")
+    assert found["confidence"] == "certain"
+    assert found["error"]["r"] > 100
+    text = pair.run("blame", golden, actual).stdout
+    assert text.startswith("culprit (certain): Default/tanh-op0 (forward, step 1) at train.py:"), text
+    done = pair.run("reproduce", actual, "Default/tanh-op0", "--step", "1", "-o", "script.py")
+    assert done.returncode == 0, done.stderr
+    shown = subprocess.run([sys.executable, "script.py"], cwd=pair.directory, capture_output=True, text=True, timeout=600)
+    lines = shown.stdout.splitlines()
+    assert lines[0].startswith("output.0 recorded: relative error 0.0003"), shown.stderr
+    assert lines[1].startswith("output.0 here: relative error ") and "e-0" in lines[1]
+
+
+def test_golden_can_be_at_fault(pair):
+    wrong = pair.record("golden", program(fault("tanh", "x", "2 * torch.sigmoid(2 * x) - 1", "result = result * 1.0003")))
+    found = pair.culprit(wrong, pair.record("actual", program()))
+    assert (found["operator"], found["cause"]) == ("Default/tanh-op0", "golden_at_fault")
+
+
+def test_a_backward_operator_is_named(pair):
+    arguments = ("threshold_backward", "grad, x, threshold", "torch.where(x > threshold, grad, torch.zeros_like(grad))")
+    golden = pair.record("golden", program(fault(*arguments, "pass")))
+    found = pair.culprit(golden, pair.record("actual", program(fault(*arguments, "result[3] = 0"))))
+    assert found["operator"].startswith("Gradients/Default/") and found["type"] == "threshold_backward"
+    assert (found["step"], found["phase"], found["confidence"]) == (0, "backward", "certain")
+
+
+def test_an_update_that_is_left_out_is_named(pair):
+    right = "torch.ops.aten.addcdiv.out(x, a, b, value=value, out=x)"
+    arguments = ("addcdiv_", "x, a, b, value=1", right)
+    skip = "result = x.sub_(x - before)"
+    golden = pair.record("golden", program(fault(*arguments, "pass")))
+    wrong = fault("addcdiv_", "x, a, b, value=1", f"(globals().update(before=x.clone()), {right})[1]", skip, at=2)
+    found = pair.culprit(golden, pair.record("actual", program(wrong)))
+    assert (found["type"], found["phase"], found["cause"]) == ("addcdiv_", "optimizer", "own_error")
+    assert found["operator"].endswith("addcdiv_-op2")
+
+
+def test_a_constant_is_named(pair):
+    golden, actual = pair.record("golden", program()), pair.record("actual", program(factor=5))
+    found = pair.culprit(golden, actual)
+    assert (found["operator"], found["cause"], found["confidence"]) == ("Default/mul-op0", "argument", "certain")
+    assert found["why"] == "input.1 is the constant 4 in golden and 5 in actual"
+    done = subprocess.run([OPDUMP, "compare", golden, actual], cwd=pair.directory, capture_output=True, text=True)
+    last = done.stdout.splitlines()[-1]
+    assert last.startswith("first bad operator: Default/mul-op0 (forward, step 0)")
+    assert "input.1 is the constant 4 in golden and 5 in actual, output differs" in last
+
+
+def test_a_weight_is_named(pair):
+    golden = pair.record("golden", program())
+    text = "import numpy\nnet.b.weight.data.copy_(net.b.weight.data * torch.from_numpy(numpy.float32(1.001).reshape(1)))"
+    other = program(weights="net.b.weight.data.numpy()[2, 3] += 0.01")
+    found = pair.culprit(golden, pair.record("actual", other))
+    assert (found["cause"], found["type"]) in (("input", "addmm"), ("overwritten", "addmm")), text
+    assert found["operator"] == "Default/b-Linear/addmm-op0"
+
+
+def test_memory_that_is_overwritten_is_no_fault_of_the_operator(pair):
+    golden = pair.record("golden", program(between="y = x.detach().numpy()"))
+    actual = pair.record("actual", program(between="y = x.detach().numpy(); y[1, 1:5] += 0.5"))
+    found = pair.culprit(golden, actual)
+    assert (found["operator"], found["cause"], found["slot"]) == ("Default/tanh-op0", "overwritten", "input.0")
+    assert "Default/relu-op0 had made it" in found["why"]
+
+
+def test_another_seed_is_named(pair):
+    noise = "x = F.dropout(x, 0.5)"
+    golden = pair.record("golden", program(between=noise))
+    found = pair.culprit(golden, pair.record("actual", program(between="torch.manual_seed(9); " + noise)))
+    assert (found["cause"], found["confidence"]) == ("random", "suspect")
+
+
+def test_rounding_is_no_difference(pair):
+    golden = pair.record("golden", program(), env={"OMP_NUM_THREADS": "1"})
+    actual = pair.record("actual", program(), env={"OMP_NUM_THREADS": "2", "ATEN_CPU_CAPABILITY": "default"})
+    answer = pair.blame(golden, actual, 0)
+    assert answer["outcome"] in ("rounding", "same") and answer["findings"] == []
+    assert answer["replayed"] == answer["differing"]
+    double = pair.record("double", program(weights="net.double(); torch.set_default_dtype(torch.float64)"))
+    single = pair.blame(double, golden, 0)
+    assert single["outcome"] == "rounding"
+
+
+def test_running_statistics_are_outputs(pair):
+    pair.record("golden", program())
+    done = pair.run("show", "golden", "native_batch_norm-op0")
+    shown = subprocess.run([OPDUMP, "ls", "golden"], cwd=pair.directory, capture_output=True, text=True).stdout
+    lines = shown[shown.index("native_batch_norm-op0"):].splitlines()[1:]
+    outputs = [line.split()[0] for line in lines[: next(i for i, line in enumerate(lines) if "output" not in line and "input" not in line)]
+               if "output" in line]
+    assert outputs == [f"output.{i}" for i in range(5)], done.stdout
+
+
+def test_compare_can_blame(pair):
+    golden, actual = pair.record("golden", program()), pair.record("actual", program(factor=5))
+    done = pair.run("compare", golden, actual, "--blame")
+    assert done.returncode == 1
+    assert "first bad operator: Default/mul-op0" in done.stdout
+    assert "culprit (certain): Default/mul-op0 (forward, step 0)" in done.stdout
+
+
+def test_a_python_without_torch_is_said(pair):
+    golden, actual = pair.record("golden", program()), pair.record("actual", program(fault("tanh", "x", "x.sigmoid()", "pass")))
+    done = subprocess.run([OPDUMP, "blame", golden, actual, "--python", "/bin/false"], cwd=pair.directory, capture_output=True, text=True)
+    assert done.returncode == 2 and "does it have torch?" in done.stderr
