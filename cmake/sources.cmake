@@ -69,6 +69,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   math/layout/layout_table.cc
   math/layout/strided_copy.cc
   math/layout/transpose.cc
+  math/metrics/error_details.cc
   math/metrics/metrics.cc
   math/metrics/metrics_kernels.cc
   math/metrics/metrics_reference.cc
@@ -85,6 +86,7 @@ set(OPDUMP_TESTS_math
   math/layout/box_copy_test.cc
   math/layout/device_layout_cann_test.cc
   math/layout/device_layout_test.cc
+  math/metrics/error_details_test.cc
   math/metrics/metrics_test.cc
   math/metrics/numpy_metrics_test.cc
   math/stats/stats_test.cc
@@ -323,6 +325,23 @@ list(APPEND OPDUMP_CORE_SOURCES
 )
 set(OPDUMP_TESTS_report report/report_test.cc)
 
+# Results in SQLite, and what is made of them.
+list(APPEND OPDUMP_TOOL_SOURCES
+  result/graph_tables.cc
+  result/page.cc
+  result/query.cc
+  result/schema.cc
+  result/writer.cc
+)
+set(OPDUMP_TESTS_result result/result_test.cc)
+
+list(APPEND OPDUMP_TOOL_SOURCES serve/tiles.cc)
+
+# Of which the pages are built.
+set(OPDUMP_WEB_SOURCES
+  index.html package.json package-lock.json tsconfig.json vite.config.js src/common.tsx src/curve.tsx src/data.ts src/elements.tsx src/format.ts
+  src/graph.tsx src/header.tsx src/judge.ts src/main.tsx src/modules.tsx src/operator.tsx src/store.ts src/style.css src/table.tsx)
+
 # The programs' own: linked by nothing that records or that Python loads.
 list(APPEND OPDUMP_TOOL_SOURCES
   terminal/output.cc
@@ -421,6 +440,7 @@ set(OPDUMP_TESTS_msaccucmp
 list(APPEND OPDUMP_TOOL_SOURCES
   cli/arguments.cc
   cli/compare.cc
+  cli/completion.cc
   cli/convert.cc
   cli/convert_item.cc
   cli/convert_log.cc
@@ -432,8 +452,11 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/graphs.cc
   cli/ir.cc
   cli/ls.cc
+  cli/make_result.cc
   cli/model_inputs.cc
   cli/plan.cc
+  cli/query.cc
+  cli/report.cc
   cli/run.cc
   cli/run_config.cc
   cli/select.cc
@@ -442,6 +465,7 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/source_lines.cc
   cli/values.cc
   cli/verbs.cc
+  cli/view.cc
 )
 
 # The C door, not part of the core.
@@ -452,4 +476,4 @@ set(OPDUMP_ABI_SOURCES
   abi/request.cc
 )
 
-set(OPDUMP_TEST_FOLDERS base model math plan dialect format dump capture compare report msaccucmp)
+set(OPDUMP_TEST_FOLDERS base model math plan dialect format dump capture compare report result msaccucmp)
