@@ -10,6 +10,8 @@ packages=(
   clang libclang-rt-dev  # sanitizers and fuzz targets
   nlohmann-json3-dev libcli11-dev libfmt-dev libhwy-dev libsimdjson-dev libssl-dev libre2-dev zlib1g-dev
   libprotozero-dev libhdf5-dev
+  libsqlite3-dev libcpp-httplib-dev  # optional: results that are kept, and shown in a browser
+  chromium  # the pages are looked at by the tests
   # the PyTorch runtime and its headers
   python3-torch libtorch-dev python3-dev pybind11-dev
   # the example and the tests: files are read back by the programs people use

@@ -64,6 +64,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   math/layout/layout_table.cc
   math/layout/strided_copy.cc
   math/layout/transpose.cc
+  math/metrics/error_details.cc
   math/metrics/metrics.cc
   math/metrics/metrics_kernels.cc
   math/metrics/metrics_reference.cc
@@ -80,6 +81,7 @@ set(OPDUMP_TESTS_math
   math/layout/box_copy_test.cc
   math/layout/device_layout_cann_test.cc
   math/layout/device_layout_test.cc
+  math/metrics/error_details_test.cc
   math/metrics/metrics_test.cc
   math/metrics/numpy_metrics_test.cc
   math/stats/stats_test.cc
@@ -331,6 +333,22 @@ set(OPDUMP_TESTS_blame
   blame/evidence_test.cc
   blame/request_test.cc
 )
+# Results in SQLite, and what is made of them.
+list(APPEND OPDUMP_TOOL_SOURCES
+  result/graph_tables.cc
+  result/page.cc
+  result/query.cc
+  result/schema.cc
+  result/writer.cc
+)
+set(OPDUMP_TESTS_result result/result_test.cc)
+
+list(APPEND OPDUMP_TOOL_SOURCES serve/tiles.cc)
+
+# Of which the pages are built.
+set(OPDUMP_WEB_SOURCES
+  index.html package.json package-lock.json tsconfig.json vite.config.js src/common.tsx src/curve.tsx src/data.ts src/elements.tsx src/format.ts
+  src/graph.tsx src/header.tsx src/judge.ts src/main.tsx src/modules.tsx src/operator.tsx src/store.ts src/style.css src/table.tsx)
 
 # The programs' own: linked by nothing that records or that Python loads.
 list(APPEND OPDUMP_TOOL_SOURCES
@@ -429,6 +447,7 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/arguments.cc
   cli/blame.cc
   cli/compare.cc
+  cli/completion.cc
   cli/convert.cc
   cli/convert_item.cc
   cli/convert_log.cc
@@ -440,10 +459,13 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/graphs.cc
   cli/ir.cc
   cli/ls.cc
+  cli/make_result.cc
   cli/model_inputs.cc
   cli/plan.cc
   cli/python_package.cc
+  cli/query.cc
   cli/replay.cc
+  cli/report.cc
   cli/reproduce.cc
   cli/run.cc
   cli/run_config.cc
@@ -453,6 +475,7 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/source_lines.cc
   cli/values.cc
   cli/verbs.cc
+  cli/view.cc
 )
 
 # The C door, not part of the core.
@@ -473,4 +496,4 @@ set(OPDUMP_TESTS_cli
   cli/source_lines_test.cc
 )
 
-set(OPDUMP_TEST_FOLDERS base model math plan dialect format dump capture compare report blame msaccucmp arrays cli)
+set(OPDUMP_TEST_FOLDERS base model math plan dialect format dump capture compare report blame result msaccucmp arrays cli)

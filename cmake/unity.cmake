@@ -2,7 +2,7 @@
 # each instruction set, and folders whose files have constants of the same name (kMagic in every file format).
 set(OPDUMP_UNITY_FOLDERS
   model plan dialect format/graphs format/tables dump dump/write dump/write/folder dump/read
-  capture capture/graph capture/jobs group compare report terminal arrays
+  capture capture/graph capture/jobs group compare report result terminal arrays
   msaccucmp msaccucmp/convert msaccucmp/judge msaccucmp/plugins msaccucmp/read msaccucmp/verbs msaccucmp/write cli)
 
 function(opdump_group_sources)

@@ -74,7 +74,8 @@ std::string table_of(const Comparison& comparison, bool all) {
   for (const compare::OperatorComparison& op : comparison.operators) table.add(op);
   std::string text;
   table.print(comparison.result.has_ranks, [&](std::string_view line) { text += line; });
-  return (text.empty() ? text : text + "\n") + report::format_summary(comparison.result, style);
+  return report::format_opening(comparison.result) + (text.empty() ? text : text + "\n") +
+         report::format_summary(comparison.result, style);
 }
 
 py::dict coverage_of(const compare::Coverage& coverage) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import html
 import io
 import json
 import numbers
@@ -93,6 +94,14 @@ class DumpSet:
 
         return pandas.DataFrame(self._core.statistic_columns(compute))
 
+    def _repr_html_(self) -> str:
+        counts = f"{len(self)} executions, steps {_ranges(self.steps)}, {len(self.ranks)} rank(s)"
+        rows = "".join(f"<tr><td>{_html(op.step)}</td><td>{_html(op.name)}</td><td>{_html(op.type)}</td><td>{_html(op.source or '')}</td></tr>"
+                       for op in self.operators[:20])
+        more = f"<p>... and {len(self) - 20} more</p>" if len(self) > 20 else ""
+        return (f"<p><b>{_html(self.path)}</b>: {counts}</p><table><tr><th>step</th><th>operator</th><th>type</th><th>source</th></tr>"
+                f"{rows}</table>{more}")
+
     def __repr__(self) -> str:
         return f"<DumpSet {self.path}: {len(self)} operators in {len(self.steps)} steps of {len(self.ranks)} ranks>"
 
@@ -153,6 +162,17 @@ class Comparison:
         """The output of `opdump compare`."""
         return self._core.table(all)
 
+    def __bool__(self) -> bool:
+        raise TypeError("whether a comparison is true is ambiguous: ask .ok, or call opdump.assert_same()")
+
+    def _repr_html_(self) -> str:
+        shown = [op for op in self.operators if op.verdict not in ("match", "skipped")]
+        rows = "".join(f"<tr><td>{_html(op.verdict)}</td><td>{_html(op.step)}</td><td>{_html(op.name)}</td><td>{_html(op.reason)}</td></tr>"
+                       for op in shown[:20])
+        table = f"<table><tr><th>verdict</th><th>step</th><th>operator</th><th>note</th></tr>{rows}</table>" if rows else ""
+        more = f"<p>... and {len(shown) - 20} more</p>" if len(shown) > 20 else ""
+        return f"<p><b>{_html(self.outcome)}</b>: {_html(self.conclusion)}</p>{table}{more}"
+
     def __str__(self) -> str:
         return self.conclusion
 
@@ -188,6 +208,15 @@ def compare(golden: DumpSet | StrPath, actual: DumpSet | StrPath, *, rtol: float
     return Comparison(_core.compare(sides[0]._core, sides[1]._core, rtol, atol, threads))
 
 
+def assert_same(golden: DumpSet | StrPath, actual: DumpSet | StrPath, *, rtol: float | None = None, atol: float | None = None,
+                threads: int = 0) -> None:
+    """Raises AssertionError unless everything in `golden` and `actual` was compared and nothing differs. For tests: the
+    message is that of `opdump compare`. A comparison that is incomplete, or of nothing, is an error, too."""
+    comparison = compare(golden, actual, rtol=rtol, atol=atol, threads=threads)
+    if not comparison.ok:
+        raise AssertionError("\n" + comparison.table())
+
+
 def plan(config: StrPath | dict[str, Any], *, dialect: str = "", mode: str = "auto", strict: bool = False) -> dict[str, Any]:
     """The plan of the configuration (a file or a dict), as printed by `opdump plan --json`. Raises ConfigError."""
     return read_plan(*name_and_text(config), dialect=dialect, mode=mode, strict=strict)
@@ -200,6 +229,14 @@ def name_and_text(config: StrPath | dict[str, Any]) -> tuple[str, str | None]:
     if not isinstance(config, (str, os.PathLike)):
         raise TypeError(f"config must be the path of a configuration or a dict, not {_kind(config)}")
     return os.fspath(config), None
+
+
+def _html(value: object) -> str:
+    return html.escape(str(value))
+
+
+def _ranges(numbers: list[int]) -> str:
+    return f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else "".join(map(str, numbers)) or "none"
 
 
 def _kind(value: object) -> str:

@@ -11,11 +11,13 @@
 #include "cli/arguments.h"
 #include "cli/blame.h"
 #include "cli/verb.h"
+#include "compare/names.h"
 #include "compare/share.h"
 #include "group/group.h"
 #include "report/csv.h"
 #include "report/jsonl.h"
 #include "report/table.h"
+#include "result/writer.h"
 #include "terminal/output.h"
 #include "terminal/progress.h"
 
@@ -23,8 +25,11 @@ namespace opdump::cli {
 namespace {
 
 struct CompareArguments {
-  std::string golden, actual, csv_path;
+  std::string golden, actual, csv_path, save_path;
   bool json = false, all = false, blames = false;
+  std::string op, module, sort = "execution";
+  std::optional<std::int64_t> step;
+  std::optional<std::size_t> limit;
   BlameArguments blame;
   compare::CompareOptions options;
 };
@@ -41,6 +46,7 @@ Examples:
   opdump compare golden actual
   opdump compare golden actual --csv slots.csv --all
   opdump compare golden/rank_0/net/0/3 actual/rank_0/net/0/3 --rtol 1e-3
+  opdump compare golden actual --save run.opdump
   opdump compare golden actual --json | tail -1)";
 
 void declare(CLI::App& app, CompareArguments& arguments) {
@@ -49,8 +55,17 @@ void declare(CLI::App& app, CompareArguments& arguments) {
       ->required();
   app.add_option("ACTUAL", arguments.actual, "The dump to compare with it")->required();
   app.add_option("--csv", arguments.csv_path, "Write one row for each pair of tensors to this file");
+  app.add_option("--save", arguments.save_path,
+                 "Keep the result in this file, for opdump query, report and view");
   app.add_flag("--json", arguments.json, "Print JSON lines instead of a table, then a summary");
   app.add_flag("--all", arguments.all, "List every operator, also those that match");
+  app.add_option("--op", arguments.op, "Only rows of operators with this text in their name");
+  app.add_option("--module", arguments.module, "Only rows of this module and those within it");
+  app.add_option("--step", arguments.step, "Only rows of this step");
+  app.add_option("--limit", arguments.limit,
+                 "At most so many rows in the table; default: 20, with --all any number");
+  app.add_option("--sort", arguments.sort, "Order of the table: execution or error; default: execution")
+      ->check(CLI::IsMember({"execution", "error"}));
   app.add_option("--rtol", arguments.options.rtol, "Relative tolerance for every dtype")
       ->check(not_negative());
   app.add_option("--atol", arguments.options.atol, "Absolute tolerance for every dtype, as it is")
@@ -79,19 +94,36 @@ Exit exit_of(compare::Answer outcome) {
 // What the user gets to see: slots and operators while they are compared, the conclusion last.
 class Reporter {
  public:
-  Reporter(const CompareArguments& arguments, bool wants_colour) : arguments_(arguments) {
+  Reporter(const CompareArguments& arguments, bool is_alone) : arguments_(arguments) {
     style_.all = arguments.all;
-    style_.colour = wants_colour;
+    style_.colour = is_alone && terminal::wants_colour();
+    style_.by_error = arguments.sort == "error";
+    style_.row_limit = arguments.limit;
+    if (is_alone) style_.width = terminal::terminal_width();
     table_ = report::Table(style_);
   }
 
-  Result<> open() {
+  Result<> open(const dump::DumpSet& golden, const dump::DumpSet& actual) {
+    if (!arguments_.save_path.empty()) {
+      result::WriterOptions options{
+          .path = arguments_.save_path,
+          .command = "opdump compare " + arguments_.golden + " " + arguments_.actual,
+          .golden = arguments_.golden,
+          .actual = arguments_.actual,
+          .rtol = arguments_.options.rtol,
+          .atol = arguments_.options.atol};
+      OPDUMP_TRY(saved_, result::ResultWriter::begin(std::move(options)));
+      OPDUMP_CHECK_OK(saved_->describe(golden, "golden"));
+      OPDUMP_CHECK_OK(saved_->describe(actual, "actual"));
+    }
     if (arguments_.csv_path.empty()) return ok();
     OPDUMP_TRY(csv_, FileReplacement::begin_named(arguments_.csv_path, 0644));
     return csv_->append(report::csv_header());
   }
 
   void take(const compare::OperatorComparison& op) {
+    if (saved_) saved_->take(op);
+    if (!is_asked_for(op)) return;
     if (csv_ && written_) {
       text_.clear();
       report::append_csv_rows(text_, op);
@@ -107,10 +139,15 @@ class Reporter {
   Result<int> conclude(const compare::Comparison& comparison) {
     OPDUMP_CHECK_OK(std::move(written_));
     if (csv_) OPDUMP_CHECK_OK(csv_->finish());
+    if (saved_) {
+      OPDUMP_CHECK_OK(saved_->conclude(comparison));
+      OPDUMP_CHECK_OK(saved_->finish());
+    }
     if (arguments_.json) {
       terminal::print_json(report::summary_json_line(comparison, arguments_.golden, arguments_.actual));
     } else {
       bool has_table = false;
+      terminal::print(report::format_opening(comparison));
       table_.print(comparison.has_ranks, [&](std::string_view line) {
         has_table = true;
         terminal::print(line);
@@ -122,10 +159,19 @@ class Reporter {
   }
 
  private:
+  // The verdict is that of all operators, whatever the rows.
+  bool is_asked_for(const compare::OperatorComparison& op) const {
+    const std::string& name = compare::operator_name(op.run());
+    if (arguments_.step && op.run().step != *arguments_.step) return false;
+    if (!arguments_.module.empty() && !name.starts_with(arguments_.module + "/")) return false;
+    return name.find(arguments_.op) != std::string::npos;
+  }
+
   const CompareArguments& arguments_;
   report::TableStyle style_;
   report::Table table_{style_};
   std::optional<FileReplacement> csv_;
+  std::optional<result::ResultWriter> saved_;
   Result<> written_ = ok();
   std::string text_;  // kept for its memory
 };
@@ -173,9 +219,9 @@ Result<int> compare_in(const group::Group& group, CompareArguments& arguments) {
   }
   if (arguments.blames) return compare_and_blame(*golden, *actual, arguments);
   const bool is_alone = group.size() == 1;  // mpirun lets processes believe that they write to a terminal
-  Reporter reporter(arguments, is_alone && terminal::wants_colour());
+  Reporter reporter(arguments, is_alone);
   if (group.is_leader()) {
-    OPDUMP_CHECK_OK(reporter.open());
+    OPDUMP_CHECK_OK(reporter.open(*golden, *actual));
     arguments.options.take = [&](const compare::OperatorComparison& op) { reporter.take(op); };
   }
   OPDUMP_TRY(const compare::Comparison comparison,

@@ -45,13 +45,17 @@ std::string version_text();
 // One per verb, each in its own file.
 Result<int> run_blame(std::span<const char* const> args);
 Result<int> run_compare(std::span<const char* const> args);
+Result<int> run_completion(std::span<const char* const> args);
 Result<int> run_convert(std::span<const char* const> args);
 Result<int> run_graph(std::span<const char* const> args);
 Result<int> run_ir(std::span<const char* const> args);
 Result<int> run_ls(std::span<const char* const> args);
 Result<int> run_plan(std::span<const char* const> args);
+Result<int> run_query(std::span<const char* const> args);
+Result<int> run_report(std::span<const char* const> args);
 Result<int> run_reproduce(std::span<const char* const> args);
 Result<int> run_run(std::span<const char* const> args);
 Result<int> run_show(std::span<const char* const> args);
+Result<int> run_view(std::span<const char* const> args);
 
 }  // namespace opdump::cli

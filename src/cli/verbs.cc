@@ -25,8 +25,12 @@ constexpr std::array kVerbs{
          Together::shared},
     Verb{"blame", "Run differing operators again and name what is to blame", run_blame},
     Verb{"reproduce", "Write a script that shows the error of an operator", run_reproduce},
+    Verb{"report", "Write a comparison, or one dump, as a page for a browser", run_report},
+    Verb{"view", "Show a comparison, or one dump, in the browser", run_view},
+    Verb{"query", "Ask a saved comparison a question in SQL", run_query},
     Verb{"convert", "Write the tensors of a dump as .npy, .npz, .safetensors, text, ...", run_convert,
          Together::shared},
+    Verb{"completion", "Print what lets a shell complete verbs and options", run_completion},
     Verb{"msaccucmp", "Convert and compare CANN's dumps with the options and names of msaccucmp.py",
          msaccucmp::run, Together::shared},
 };
@@ -54,12 +58,21 @@ Result<int> print_and_succeed(const std::string& text, std::span<const char* con
   return 0;
 }
 
+Result<int> help_of(std::string_view word) {
+  static constexpr std::array<const char*, 1> help{"--help"};
+  for (const Verb& verb : kVerbs)
+    if (verb.name == word) return verb.run(std::span<const char* const>(help));
+  return unknown_verb(word);
+}
+
 Result<int> dispatch(std::span<const char* const> args) {
   if (args.empty()) return Error(Code::usage, "a verb is expected\n\n" + std::string(trim(help_text())));
   const std::string_view word = args[0];
   const auto rest = args.subspan(1);
   if (word == "--help" || word == "-h") return print_and_succeed(help_text(), rest);
-  if (word == "--version") return print_and_succeed(version_text(), rest);
+  if (word == "help" && !rest.empty()) return help_of(rest[0]);
+  if (word == "help") return print_and_succeed(help_text(), rest);
+  if (word == "--version" || word == "-V") return print_and_succeed(version_text(), rest);
   for (const Verb& verb : kVerbs) {
     if (verb.name != word) continue;
     if (verb.together == Together::leader && group::process_rank() != 0) return 0;
@@ -104,11 +117,11 @@ std::string help_text() {
       "Dumps what every operator of a neural network reads and writes, and compares two dumps.\n\n"
       "usage: opdump VERB ...\n\n";
   for (const Verb& verb : kVerbs) {
-    text.append("  ").append(verb.name).append(11 - verb.name.size(), ' ');
+    text.append("  ").append(verb.name).append(12 - verb.name.size(), ' ');
     text.append(verb.summary).append("\n");
   }
   text.append(
-      "\nopdump VERB --help explains a verb; opdump --version lists what is built in.\n"
+      "\nopdump help VERB explains a verb; opdump --version lists what is built in.\n"
       "Exit status: 0 done or equal, 1 different, 2 wrong usage, 3 no complete answer.\n");
   return text;
 }

@@ -5,6 +5,7 @@
 #include <deque>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "report/csv.h"
 #include "report/jsonl.h"
@@ -183,6 +184,58 @@ TEST(Table, ColoursOnlyIfAskedFor) {
   EXPECT_THAT(table_of(typical(), style), Not(HasSubstr("\033")));
   style.colour = true;
   EXPECT_THAT(table_of(typical(), style), HasSubstr("\033[1;31mown_error\033[0m  0"));
+}
+
+TEST(Table, TheRowsThatAreOffByMostComeFirstIfAskedFor) {
+  Made made = typical();
+  for (int i = 0; i < 3; ++i) made.operators[24 + i].slots[1].metrics->relative_l2 = i + 1;
+  TableStyle style;
+  style.by_error = true;
+  style.row_limit = 2;
+  const std::string table = table_of(made, style);
+  EXPECT_LT(table.find("Default/fc24"), table.find("Default/fc23"));
+  EXPECT_THAT(table, HasSubstr("... and 24 more that do not match"));
+  EXPECT_THAT(table, Not(HasSubstr("Default/fc22 ")));
+}
+
+TEST(Table, LinesFitATerminal) {
+  Made made = typical();
+  made.operators[1].slots[1].reason = std::string(100, 'x');
+  TableStyle style;
+  for (const std::size_t width : {60, 80, 100}) {
+    style.width = width;
+    std::istringstream lines(table_of(made, style));
+    for (std::string line; std::getline(lines, line);)
+      EXPECT_TRUE(line.starts_with("...") || line.size() <= width) << line;
+  }
+  EXPECT_THAT(table_of(made, style), HasSubstr("Default/.."));
+}
+
+TEST(Table, NamesAreShortenedInTheMiddleAndBetweenCharacters) {
+  EXPECT_EQ(shorten_middle("Default/conv2-Conv2d/convolution-op0", 20), "Default..olution-op0");
+  EXPECT_EQ(shorten_middle("short", 5), "short");
+  EXPECT_EQ(shorten_middle("äöüäöüäöü", 9), "ä..öü");
+}
+
+TEST(Summary, ACosineOfOneNeverStandsBesideADifference) {
+  EXPECT_EQ(format_cosine(metrics(1, 0)), "1");
+  EXPECT_EQ(format_cosine(metrics(0.981, 0.37)), "0.981");
+  EXPECT_EQ(format_cosine(metrics(1 - 1.234e-9, 0.37)), "1-1.2e-09");
+  EXPECT_EQ(format_cosine(metrics(1, 0.37)), "");
+}
+
+TEST(Summary, OpensWithTheWorstElement) {
+  Made made = typical();
+  math::Metrics& worst = *made.comparison.first_bad->slots[1].metrics;
+  worst.max_abs_index = 4;
+  worst.max_abs_golden = 1.5;
+  worst.max_abs_actual = 1.87;
+  EXPECT_EQ(format_opening(made.comparison),
+            "Default/conv2-Conv2d/convolution-op0\n  output.0 differs in step 0, called at train.py:31\n"
+            "  mismatched elements: 2 of 6 (33.3 %)\n"
+            "  greatest difference: 0.37 at (1,1), golden 1.5, actual 1.87\n\n");
+  made.comparison.first_bad.reset();
+  EXPECT_EQ(format_opening(made.comparison), "");
 }
 
 TEST(Table, NothingToShow) {

@@ -1,6 +1,7 @@
 #include "report/summary.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
 #include "compare/key_slots.h"
@@ -83,11 +84,31 @@ std::string first_bad_line(const Comparison& comparison) {
 
 }  // namespace
 
+std::string format_cosine(const math::Metrics& metrics) {
+  std::string text = format_g(metrics.cosine);
+  if (text != "1" || metrics.mismatch_count == 0) return text;
+  const double lacks = 1 - metrics.cosine;
+  if (!(lacks > 0)) return {};
+  const double unit = std::pow(10, std::floor(std::log10(lacks)) - 1);
+  return "1-" + format_g(std::round(lacks / unit) * unit);
+}
+
+std::string format_position(std::uint64_t index, const model::Shape& shape) {
+  std::string text;
+  for (std::size_t axis = shape.rank(); axis-- > 0;) {
+    const auto size = static_cast<std::uint64_t>(std::max<std::int64_t>(shape[axis], 1));
+    text.insert(0, (axis > 0 ? "," : "") + std::to_string(index % size));
+    index /= size;
+  }
+  return "(" + text + ")";
+}
+
 std::string describe_slot(const SlotComparison& slot) {
   std::string text = slot.reason;
   if (slot.metrics && slot.metrics->nan_mismatch_count == 0) {
+    const std::string cosine = format_cosine(*slot.metrics);
     const std::string numbers =
-        "cosine " + format_g(slot.metrics->cosine) + ", max abs " + format_g(slot.metrics->max_abs);
+        (cosine.empty() ? "" : "cosine " + cosine + ", ") + "max abs " + format_g(slot.metrics->max_abs);
     text = text.empty() ? numbers : numbers + "; " + text;
   }
   return text;

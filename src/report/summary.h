@@ -19,6 +19,12 @@ std::string coverage_line(const compare::Comparison& comparison);
 // on one line, without a line feed.
 std::string conclusion(const compare::Comparison& comparison);
 
+// "0.981"; where so few digits would say 1 although elements differ, "1-2.3e-12", or nothing.
+std::string format_cosine(const math::Metrics& metrics);
+
+// "(3,0,7)": where element number `index` of row-major elements is.
+std::string format_position(std::uint64_t index, const model::Shape& shape);
+
 // The remark for one slot: "cosine 0.981, max abs 0.37", "shape (2,3) against (3,2)"; empty if there is
 // no remark.
 std::string describe_slot(const compare::SlotComparison& slot);

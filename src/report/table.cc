@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <functional>
 #include <span>
 #include <string>
 #include <utility>
@@ -22,7 +24,7 @@ constexpr std::size_t kColumns = Table::kColumns;
 using Cells = std::array<std::string, kColumns>;
 constexpr std::array<std::string_view, kColumns> kHeader{
     "verdict", "rank", "step", "operator", "slot", "cosine", "max abs", "elements that differ", "note"};
-constexpr std::size_t kRank = 1, kNote = 8;
+constexpr std::size_t kRank = 1, kName = 3, kNote = 8;
 
 std::string_view colour_of(Verdict verdict) {
   switch (verdict) {
@@ -60,7 +62,7 @@ Cells make_row(const OperatorComparison& op) {
   if (slot == nullptr) return row;
   row[4] = compare::slot_name(*slot);
   if (slot->metrics) {
-    row[5] = format_g(slot->metrics->cosine);
+    row[5] = format_cosine(*slot->metrics);
     row[6] = format_g(slot->metrics->max_abs);
     row[7] = std::to_string(slot->metrics->mismatch_count) + " of " + std::to_string(slot->metrics->count);
   }
@@ -74,14 +76,32 @@ std::string format_row(std::span<const std::string> row, const std::array<std::s
   for (std::size_t c = 0; c < kColumns; ++c) {
     if (widths[c] == 0) continue;
     if (!line.empty()) line += "  ";
-    const std::string padding(widths[c] - row[c].size(), ' ');
+    const std::string cell = shorten_middle(row[c], widths[c]);
+    const std::string padding(widths[c] - cell.size(), ' ');
     if (c == 0 && !colour.empty())
-      line.append(colour).append(row[c]).append("\033[0m").append(padding);
+      line.append(colour).append(cell).append("\033[0m").append(padding);
     else
-      line.append(row[c]).append(padding);
+      line.append(cell).append(padding);
   }
   line.erase(line.find_last_not_of(' ') + 1);
   return line + "\n";
+}
+
+// A row's columns in `width` at most: first the names give way, then the notes, then columns of numbers.
+void fit(std::array<std::size_t, kColumns>& widths, std::size_t width) {
+  constexpr std::size_t kLeastName = 24, kLeastNote = 12;
+  const auto excess = [&] {
+    std::size_t total = 0;
+    for (const std::size_t one : widths) total += one > 0 ? one + 2 : 0;
+    return total > width + 2 ? total - width - 2 : 0;
+  };
+  const auto shrink = [&](std::size_t column, std::size_t least) {
+    if (widths[column] > least) widths[column] -= std::min(excess(), widths[column] - least);
+  };
+  shrink(kName, kLeastName);
+  shrink(kNote, kLeastNote);
+  for (const std::size_t column : {kNote, std::size_t{5}, std::size_t{7}})
+    if (excess() > 0) widths[column] = 0;
 }
 
 bool is_shown(const OperatorComparison& op, bool all) {
@@ -93,7 +113,7 @@ bool is_shown(const OperatorComparison& op, bool all) {
 
 void Table::add(const OperatorComparison& op) {
   if (!is_shown(op, style_.all)) return;
-  if (!style_.all && rows_.size() == style_.row_limit) {
+  if (!style_.by_error && rows_.size() == row_limit()) {
     ++left_out_;
     return;
   }
@@ -102,21 +122,65 @@ void Table::add(const OperatorComparison& op) {
     cells[c] = compare::one_line(std::move(cells[c]));
     widths_[c] = std::max(widths_[c], cells[c].size());
   }
-  rows_.push_back({op.verdict, PackedTexts(cells)});
+  const SlotComparison* const slot = compare::key_slot(op);
+  const double error = slot == nullptr || !slot->metrics ? 0 : slot->metrics->relative_l2;
+  rows_.push_back({op.verdict, PackedTexts(cells), std::isnan(error) ? 0 : error});
 }
 
 // Columns that no row fills are left out, and so is the rank where there is only one.
 void Table::print(bool with_rank, const std::function<void(std::string_view line)>& write) const {
   if (rows_.empty()) return;
+  std::vector<const Row*> shown;
+  for (const Row& row : rows_) shown.push_back(&row);
+  if (style_.by_error)
+    std::ranges::stable_sort(shown, std::greater(), [](const Row* row) { return row->error; });
+  std::uint64_t left_out = left_out_;
+  if (shown.size() > row_limit()) {
+    left_out += shown.size() - row_limit();
+    shown.resize(row_limit());
+  }
   std::array<std::size_t, kColumns> widths = widths_;
   if (!with_rank) widths[kRank] = 0;
   for (std::size_t c = 0; c < kColumns; ++c)
     if (widths[c] > 0) widths[c] = std::max(widths[c], kHeader[c].size());
+  if (style_.width > 0) fit(widths, style_.width);
   write(format_row(std::vector<std::string>(kHeader.begin(), kHeader.end()), widths, {}));
-  for (const Row& row : rows_)
-    write(format_row(row.cells.texts(), widths, style_.colour ? colour_of(row.verdict) : std::string_view()));
-  if (left_out_ > 0)
-    write("... and " + std::to_string(left_out_) + " more that do not match; --all shows every operator\n");
+  for (const Row* row : shown)
+    write(
+        format_row(row->cells.texts(), widths, style_.colour ? colour_of(row->verdict) : std::string_view()));
+  if (left_out > 0)
+    write("... and " + std::to_string(left_out) + " more" +
+          (style_.all ? "" : " that do not match; --all shows every operator") + "\n");
+}
+
+std::string shorten_middle(std::string_view text, std::size_t width) {
+  if (text.size() <= width) return std::string(text);
+  if (width < 4) return std::string(text.substr(0, width));
+  std::size_t head = (width - 2) * 2 / 5, tail = text.size() - (width - 2 - head);
+  const auto is_inside = [&](std::size_t at) {
+    return (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80;
+  };
+  while (head > 0 && is_inside(head)) --head;
+  while (tail < text.size() && is_inside(tail)) ++tail;
+  return std::string(text.substr(0, head)).append("..").append(text.substr(tail));
+}
+
+std::string format_opening(const compare::Comparison& comparison) {
+  if (!comparison.first_bad) return {};
+  const OperatorComparison& op = *comparison.first_bad;
+  const SlotComparison* const slot = compare::key_slot(op);
+  if (slot == nullptr || !slot->metrics || slot->metrics->mismatch_count == 0 || !slot->shape) return {};
+  const math::Metrics& m = *slot->metrics;
+  const std::string source = op.run().op != nullptr ? model::format_source(*op.run().op) : "";
+  std::string text = compare::one_line(compare::operator_name(op.run())) + "\n  " +
+                     compare::slot_name(*slot) + " differs in step " + std::to_string(op.run().step) +
+                     (source.empty() ? "" : ", called at " + source) + "\n";
+  text += "  mismatched elements: " + std::to_string(m.mismatch_count) + " of " + std::to_string(m.count) +
+          " (" + format_fixed(100 * static_cast<double>(m.mismatch_count) / static_cast<double>(m.count), 1) +
+          " %)\n";
+  return text + "  greatest difference: " + format_g(m.max_abs) + " at " +
+         format_position(m.max_abs_index, *slot->shape) + ", golden " + format_g(m.max_abs_golden) +
+         ", actual " + format_g(m.max_abs_actual) + "\n\n";
 }
 
 std::string format_summary(const compare::Comparison& comparison, const TableStyle& style) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,9 +16,12 @@
 namespace opdump::report {
 
 struct TableStyle {
-  bool all = false;             // also the operators that match
-  bool colour = false;          // ANSI colours
-  std::size_t row_limit = 20;   // ignored if `all`; the table ends with the number of omitted rows
+  bool all = false;     // also the operators that match
+  bool colour = false;  // ANSI colours
+  std::optional<std::size_t>
+      row_limit;                // default: 20, any number if `all`; a line tells how many are omitted
+  std::size_t width = 0;        // of the terminal, which lines then fit: names are shortened in the middle
+  bool by_error = false;        // the largest relative error first, instead of the order of execution
   std::size_t line_limit = 10;  // for the reasons why the result may be incomplete
 };
 
@@ -32,15 +36,25 @@ class Table {
   static constexpr std::size_t kColumns = 9;
 
  private:
+  std::size_t row_limit() const { return style_.row_limit.value_or(style_.all ? SIZE_MAX : 20); }
+
   struct Row {
     compare::Verdict verdict = compare::Verdict::match;
     PackedTexts cells;
+    double error = 0;
   };
   TableStyle style_;
   std::uint64_t left_out_ = 0;
   std::array<std::size_t, kColumns> widths_{};
   std::vector<Row> rows_;
 };
+
+// The first bad operator as torch.testing.assert_close describes a difference: what differs and where, how
+// many elements, the worst one with both values. A line each; nothing if no elements were compared.
+std::string format_opening(const compare::Comparison& comparison);
+
+// `text` in `width` columns, its middle replaced by "..".
+std::string shorten_middle(std::string_view text, std::size_t width);
 
 // Notes, reasons why the result may be incomplete, coverage, conclusion: one line each, conclusion last.
 std::string format_summary(const compare::Comparison& comparison, const TableStyle& style);

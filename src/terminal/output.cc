@@ -1,5 +1,6 @@
 #include "terminal/output.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -45,6 +46,12 @@ Result<> flush_output() {
 }
 
 bool prints_to_terminal() { return ::isatty(STDOUT_FILENO) == 1; }
+
+std::size_t terminal_width() {
+  struct winsize size {};
+  if (!prints_to_terminal() || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
+  return size.ws_col;
+}
 
 bool wants_colour() {
   const char* no_colour = std::getenv("NO_COLOR");

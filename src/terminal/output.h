@@ -1,6 +1,7 @@
 // Output of the program: results to stdout, everything else to stderr.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include "base/log.h"
@@ -29,6 +30,9 @@ Result<> flush_output();
 
 // True if stdout is a terminal.
 bool prints_to_terminal();
+
+// Columns of the terminal that stdout is; 0 if it is none.
+std::size_t terminal_width();
 
 // True if stdout is a terminal that supports colours: NO_COLOR is unset or empty, TERM is not "dumb".
 bool wants_colour();

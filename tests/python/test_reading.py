@@ -159,6 +159,29 @@ def test_comparison(dumps):
     assert result.coverage["compared_slots"] > 50
 
 
+def test_assert_same(dumps):
+    opdump.assert_same(dumps / "golden", dumps / "golden")
+    with pytest.raises(AssertionError) as error:
+        opdump.assert_same(dumps / "golden", dumps / "actual")
+    message = str(error.value)
+    assert "mismatched elements: " in message and "first bad operator: Default/2-Linear/addmm-op0" in message
+    with pytest.raises(TypeError, match="ambiguous"):
+        bool(opdump.compare(dumps / "golden", dumps / "golden"))
+
+
+def test_shown_in_a_notebook(dumps):
+    page = opdump.compare(dumps / "golden", dumps / "actual")._repr_html_()
+    assert "<b>differs</b>" in page and "<td>" in page and "addmm" in page
+    assert "addmm" in opdump.open(dumps / "golden")._repr_html_()
+
+
+def test_names_in_a_notebook_are_text(tmp_path):
+    path = tmp_path / "<img src=x onerror=alert(1)>.npy"
+    np.save(path, np.zeros(2, np.float32))
+    page = opdump.open(path)._repr_html_()
+    assert "<img" not in page and "&lt;img" in page
+
+
 def test_lifetime_of_results(dumps):
     """Everything keeps what it points into."""
     bad = opdump.compare(dumps / "golden", dumps / "actual").first_bad

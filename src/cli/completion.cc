@@ -1,0 +1,74 @@
+// `opdump completion SHELL`: the script that a shell reads to complete command lines. Options come from
+// --help, so that no list of them can be out of date.
+#include <string>
+
+#include "cli/arguments.h"
+#include "cli/verb.h"
+#include "terminal/output.h"
+
+namespace opdump::cli {
+namespace {
+
+constexpr std::string_view kBash = R"sh(_opdump() {
+  local word=${COMP_WORDS[COMP_CWORD]}
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    COMPREPLY=($(compgen -W "@VERBS@ help" -- "$word"))
+  elif [ "${COMP_WORDS[1]}" = help ]; then
+    COMPREPLY=($(compgen -W "@VERBS@" -- "$word"))
+  elif [[ $word == -* ]]; then
+    COMPREPLY=($(compgen -W "$(opdump "${COMP_WORDS[1]}" --help 2>/dev/null | grep -oE -- '--[a-z][a-z-]*' | sort -u)" -- "$word"))
+  else
+    COMPREPLY=($(compgen -f -- "$word"))
+  fi
+}
+complete -o filenames -F _opdump opdump
+)sh";
+
+constexpr std::string_view kZsh = R"sh(#compdef opdump
+_opdump() {
+  if (( CURRENT == 2 )); then
+    compadd @VERBS@ help
+  elif [[ $words[2] == help ]]; then
+    compadd @VERBS@
+  elif [[ $words[CURRENT] == -* ]]; then
+    compadd -- $(opdump $words[2] --help 2>/dev/null | grep -oE -- '--[a-z][a-z-]*' | sort -u)
+  else
+    _files
+  fi
+}
+compdef _opdump opdump
+)sh";
+
+constexpr std::string_view kFish = R"sh(complete -c opdump -n __fish_use_subcommand -f -a "@VERBS@ help"
+complete -c opdump -n "__fish_seen_subcommand_from help" -f -a "@VERBS@"
+complete -c opdump -n "not __fish_use_subcommand" -a "(opdump (commandline -opc)[2] --help 2>/dev/null | string match -ra -- '--[a-z][a-z-]*' | sort -u)"
+)sh";
+
+std::string with_verbs(std::string_view script) {
+  constexpr std::string_view kMark = "@VERBS@";
+  std::string names;
+  for (const Verb& verb : verbs()) names.append(names.empty() ? "" : " ").append(verb.name);
+  std::string text(script);
+  for (std::size_t at = 0; (at = text.find(kMark, at)) != std::string::npos; at += names.size())
+    text.replace(at, kMark.size(), names);
+  return text;
+}
+
+}  // namespace
+
+Result<int> run_completion(std::span<const char* const> args) {
+  CLI::App app("Prints what lets a shell complete verbs and options.", "opdump completion");
+  std::string shell;
+  app.add_option("SHELL", shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  app.footer(
+      "Examples:\n"
+      "  source <(opdump completion bash)\n"
+      "  opdump completion fish > ~/.config/fish/completions/opdump.fish");
+  if (auto done = parse_arguments(app, args)) return *done;
+  terminal::print(with_verbs(shell == "bash" ? kBash : shell == "zsh" ? kZsh : kFish));
+  return 0;
+}
+
+}  // namespace opdump::cli

@@ -1,0 +1,238 @@
+#include "math/metrics/error_details.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "base/resident.h"
+#include "math/lane_reader.h"
+#include "math/stats/stats.h"
+
+namespace opdump::math {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr std::size_t kWorst = 20;
+constexpr std::array kShares{0.5, 0.9, 0.99, 0.999, 0.9999};
+
+// Counts positive numbers by their exponent and the first three bits of their mantissa.
+class OctaveCounts {
+ public:
+  OctaveCounts() : counts_(kBuckets) {}
+
+  void add(double value) {
+    ++total_;
+    largest_ = std::max(largest_, value);
+    ++counts_[bucket_of(value)];
+  }
+
+  std::vector<ErrorQuantile> quantiles() const {
+    std::vector<ErrorQuantile> found;
+    std::uint64_t seen = 0;
+    std::size_t bucket = 0;
+    for (const double share : kShares) {
+      const double wanted = share * static_cast<double>(total_);
+      for (; bucket < kBuckets && static_cast<double>(seen) < wanted; ++bucket) seen += counts_[bucket];
+      found.push_back({share, bucket == 0 ? 0 : std::min(largest_, upper_end(bucket - 1))});
+    }
+    found.push_back({1, largest_});
+    return found;
+  }
+
+ private:
+  static constexpr int kShift = 49;  // 52 bits of mantissa, of which 3 count
+  static constexpr std::size_t kBuckets = (std::uint64_t{0x7ff} << 3) + 8;
+  static std::size_t bucket_of(double value) { return std::bit_cast<std::uint64_t>(value) >> kShift; }
+  static double upper_end(std::size_t bucket) {
+    return bucket == 0 ? 0 : std::bit_cast<double>((static_cast<std::uint64_t>(bucket) + 1) << kShift);
+  }
+  std::vector<std::uint64_t> counts_;
+  std::uint64_t total_ = 0;
+  double largest_ = 0;
+};
+
+struct ElementError {
+  double absolute = 0, scaled = 0;
+};
+
+ElementError error_of(double a, double g, Tolerance tolerance) {
+  if (a == g || (std::isnan(a) && std::isnan(g))) return {};
+  if (!std::isfinite(a) || !std::isfinite(g)) return {kInf, kInf};
+  const double absolute = std::abs(a - g), allowed = tolerance.atol + tolerance.rtol * std::abs(g);
+  return {absolute, allowed > 0 ? absolute / allowed : kInf};
+}
+
+// The elements that are furthest off; of equal ones the first.
+class WorstElements {
+ public:
+  void add(std::uint64_t index, double golden, double actual, double error) {
+    if (error <= 0 || (ranked_.size() == kWorst && error <= ranked_.back().error)) return;
+    const auto place = std::ranges::upper_bound(ranked_, error, std::greater(), &Ranked::error);
+    ranked_.insert(place, {error, {index, golden, actual}});
+    if (ranked_.size() > kWorst) ranked_.pop_back();
+  }
+  std::vector<WorstElement> list() const {
+    std::vector<WorstElement> elements;
+    for (const Ranked& ranked : ranked_) elements.push_back(ranked.element);
+    return elements;
+  }
+
+ private:
+  struct Ranked {
+    double error = 0;
+    WorstElement element;
+  };
+  std::vector<Ranked> ranked_;
+};
+
+void raise_cell(float& cell, double error) {
+  if (std::isnan(cell)) return;
+  if (error == kInf) {
+    cell = std::numeric_limits<float>::quiet_NaN();
+    return;
+  }
+  const double most = std::numeric_limits<float>::max();
+  cell = std::max(cell, static_cast<float>(std::min(error, most)));
+}
+
+// Adds errors in row-major order to a map and to the profile of each dimension.
+class ErrorPainter {
+ public:
+  explicit ErrorPainter(const model::Shape& shape) : dims_(shape.dims().begin(), shape.dims().end()) {
+    if (dims_.empty()) dims_.push_back(1);
+    place_.resize(dims_.size());
+    for (const std::int64_t dim : dims_) count_ *= static_cast<std::uint64_t>(dim);
+    split();
+    map_.rows = std::min<std::uint64_t>(map_height_, ErrorMap::kMostCells);
+    map_.columns = std::min<std::uint64_t>(map_width_, ErrorMap::kMostCells);
+    map_.cells.resize(map_.rows * map_.columns);
+    for (std::size_t axis = 0; axis < dims_.size(); ++axis) {
+      const auto size =
+          std::min<std::uint64_t>(static_cast<std::uint64_t>(dims_[axis]), ErrorMap::kMostCells);
+      profiles_.push_back({axis, std::vector<float>(size)});
+    }
+  }
+
+  void add(double error) {
+    if (error > 0) paint(error);
+    ++index_;
+    for (std::size_t axis = place_.size(); axis-- > 0;) {
+      if (++place_[axis] < dims_[axis]) break;
+      place_[axis] = 0;
+    }
+  }
+
+  void give_to(ErrorDetails& details) {
+    details.map = std::move(map_);
+    details.profiles = std::move(profiles_);
+  }
+
+ private:
+  // Which dimensions go across: the last ones, as many as fill the picture best.
+  void split() {
+    std::uint64_t most = 0, rows = count_;
+    for (std::size_t axis = dims_.size(); axis-- > 0;) {
+      if (dims_[axis] == 0) return;
+      rows /= static_cast<std::uint64_t>(dims_[axis]);
+      const std::uint64_t columns = count_ / rows;
+      const std::uint64_t cells = std::min<std::uint64_t>(rows, ErrorMap::kMostCells) *
+                                  std::min<std::uint64_t>(columns, ErrorMap::kMostCells);
+      if (cells <= most) continue;
+      most = cells;
+      map_.across = axis;
+      map_height_ = rows;
+      map_width_ = columns;
+    }
+    if (map_height_ != 1 || map_width_ <= ErrorMap::kMostCells) return;
+    map_width_ = static_cast<std::uint64_t>(std::ceil(std::sqrt(static_cast<double>(count_))));
+    map_height_ = (count_ + map_width_ - 1) / map_width_;
+  }
+
+  void paint(double error) {
+    const std::uint64_t row = index_ / map_width_ * map_.rows / map_height_;
+    const std::uint64_t column = index_ % map_width_ * map_.columns / map_width_;
+    raise_cell(map_.cells[row * map_.columns + column], error);
+    for (ErrorProfile& profile : profiles_) {
+      const auto place = static_cast<std::uint64_t>(place_[profile.axis]);
+      const auto size = static_cast<std::uint64_t>(dims_[profile.axis]);
+      raise_cell(profile.cells[place * profile.cells.size() / size], error);
+    }
+  }
+
+  std::vector<std::int64_t> dims_, place_;
+  std::uint64_t count_ = 1, map_width_ = 0, map_height_ = 0, index_ = 0;
+  ErrorMap map_;
+  std::vector<ErrorProfile> profiles_;
+};
+
+void count_value(ValueHistogram& histogram, double value) {
+  if (std::isnan(value)) {
+    ++histogram.nan_count;
+  } else if (std::isinf(value)) {
+    ++histogram.inf_count;
+  } else {
+    // Halves: the range of float64 itself would overflow.
+    const double width = histogram.highest / 2 - histogram.lowest / 2;
+    const double share = width > 0 ? (value / 2 - histogram.lowest / 2) / width : 0;
+    const auto bin = static_cast<std::size_t>(share * ValueHistogram::kBins);
+    ++histogram.counts[std::min(bin, ValueHistogram::kBins - 1)];
+  }
+}
+
+// Calls `visit(golden, actual)` for each pair of elements.
+template <typename Visit>
+void visit_pairs(const model::TensorView& actual, const model::TensorView& golden, const Visit& visit) {
+  LaneReader<double> a(actual), g(golden);
+  for (std::uint64_t left = golden.element_count(); left > 0;) {
+    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(left, kLaneBlock));
+    const double* in_actual = a.next(count);
+    const double* in_golden = g.next(count);
+    for (std::size_t i = 0; i < count; ++i) visit(in_golden[i], in_actual[i]);
+    left -= count;
+    give_back_when_due();
+  }
+}
+
+}  // namespace
+
+Result<ErrorDetails> examine_errors(const model::TensorView& actual, const model::TensorView& golden,
+                                    Tolerance tolerance, bool pictures) {
+  if (!has_statistics(actual.dtype) || !has_statistics(golden.dtype))
+    return Error(Code::unsupported, "elements without an order have no details of errors");
+  if (!(actual.shape == golden.shape)) return Error(Code::unsupported, "the shapes differ");
+  ErrorDetails details;
+  OctaveCounts scaled, absolute;
+  WorstElements worst;
+  ErrorPainter painter(golden.shape);
+  double lowest = kInf, highest = -kInf;
+  std::uint64_t index = 0;
+  visit_pairs(actual, golden, [&](double g, double a) {
+    const ElementError error = error_of(a, g, tolerance);
+    scaled.add(error.scaled);
+    absolute.add(error.absolute);
+    worst.add(index++, g, a, error.absolute);
+    if (!pictures) return;
+    painter.add(error.absolute);
+    for (const double value : {g, a})
+      if (std::isfinite(value)) lowest = std::min(lowest, value), highest = std::max(highest, value);
+  });
+  details.scaled = scaled.quantiles();
+  details.absolute = absolute.quantiles();
+  details.worst = worst.list();
+  if (!pictures) return details;
+  painter.give_to(details);
+  if (lowest > highest) lowest = highest = 0;
+  for (ValueHistogram* const histogram : {&details.golden, &details.actual}) {
+    histogram->lowest = lowest;
+    histogram->highest = highest;
+  }
+  visit_pairs(actual, golden, [&](double g, double a) {
+    count_value(details.golden, g);
+    count_value(details.actual, a);
+  });
+  return details;
+}
+
+}  // namespace opdump::math

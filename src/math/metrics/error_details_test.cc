@@ -1,0 +1,107 @@
+#include "math/metrics/error_details.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace opdump::math {
+namespace {
+
+using model::DType;
+using model::TensorView;
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+TensorView view_of(const std::vector<float>& values, model::Shape shape) {
+  return TensorView::row_major(DType::float32, std::move(shape), values.data());
+}
+
+TEST(ErrorDetails, equal_tensors_have_no_errors) {
+  const std::vector<float> values{1, 2, NAN, INFINITY};
+  const auto details = examine_errors(view_of(values, {4}), view_of(values, {4}), {0, 0}, true);
+  ASSERT_TRUE(details);
+  EXPECT_TRUE(details->worst.empty());
+  EXPECT_EQ(details->scaled.back().value, 0);
+  EXPECT_EQ(details->golden.nan_count, 1u);
+  EXPECT_EQ(details->golden.inf_count, 1u);
+  EXPECT_THAT(details->map.cells, testing::Each(0.0f));
+}
+
+TEST(ErrorDetails, the_worst_element_is_in_the_map_the_profiles_and_the_list) {
+  std::vector<float> golden(3 * 5 * 200, 1), actual = golden;
+  const std::uint64_t at = 2 * 1000 + 3 * 200 + 150;
+  actual[at] = 9;
+  actual[7] = 1.5;
+  const auto details =
+      examine_errors(view_of(actual, {3, 5, 200}), view_of(golden, {3, 5, 200}), {0, 1}, true);
+  ASSERT_TRUE(details);
+  ASSERT_EQ(details->worst.size(), 2u);
+  EXPECT_EQ(details->worst[0].index, at);
+  EXPECT_EQ(details->worst[0].actual, 9);
+  EXPECT_EQ(details->worst[1].index, 7u);
+  EXPECT_EQ(details->map.rows, 15u);
+  EXPECT_EQ(details->map.columns, 64u);
+  EXPECT_EQ(details->map.across, 2u);
+  EXPECT_EQ(details->map.cells[13 * 64 + 150 * 64 / 200], 8);
+  ASSERT_EQ(details->profiles.size(), 3u);
+  EXPECT_THAT(details->profiles[0].cells, testing::ElementsAre(0.5f, 0, 8));
+  EXPECT_THAT(details->profiles[1].cells, testing::ElementsAre(0.5f, 0, 0, 8, 0));
+  EXPECT_EQ(details->scaled.back().value, 8);
+  EXPECT_EQ(details->absolute.front().value, 0);
+}
+
+TEST(ErrorDetails, nan_against_a_number_is_accepted_by_no_tolerance) {
+  const std::vector<float> golden{1, 2, 3}, actual{1, NAN, 3};
+  const auto details = examine_errors(view_of(actual, {3}), view_of(golden, {3}), {1, 1}, true);
+  ASSERT_TRUE(details);
+  EXPECT_EQ(details->scaled.back().value, kInf);
+  EXPECT_TRUE(std::isnan(details->map.cells[1]));
+  EXPECT_EQ(details->worst.at(0).index, 1u);
+}
+
+// Against sorting all errors.
+TEST(ErrorDetails, quantiles_are_right_up_to_an_eighth_of_an_octave) {
+  std::mt19937 random(1);
+  std::lognormal_distribution<float> error(-8, 4);
+  std::vector<float> golden(10000, 0), actual(10000);
+  for (float& value : actual) value = error(random);
+  const auto details =
+      examine_errors(view_of(actual, {100, 100}), view_of(golden, {100, 100}), {0, 0.25}, false);
+  ASSERT_TRUE(details);
+  std::ranges::sort(actual);
+  for (const ErrorQuantile& quantile : details->absolute) {
+    const auto rank = static_cast<std::size_t>(std::ceil(quantile.share * 10000)) - 1;
+    EXPECT_GE(quantile.value, actual[rank]) << quantile.share;
+    EXPECT_LE(quantile.value, actual[rank] * 1.13) << quantile.share;
+  }
+  EXPECT_EQ(details->scaled.back().value, static_cast<double>(actual.back()) / 0.25);
+  EXPECT_TRUE(details->map.cells.empty());
+}
+
+TEST(ErrorDetails, empty_scalar_and_vector_tensors_have_pictures) {
+  const std::vector<float> golden(1000, 0), actual(1000, 1);
+  const auto empty = examine_errors(view_of(actual, {0, 3}), view_of(golden, {0, 3}), {0, 0}, true);
+  ASSERT_TRUE(empty);
+  EXPECT_TRUE(empty->map.cells.empty());
+  const auto scalar = examine_errors(view_of(actual, {}), view_of(golden, {}), {0, 0}, true);
+  ASSERT_TRUE(scalar);
+  EXPECT_THAT(scalar->map.cells, testing::ElementsAre(1.0f));
+  const auto vector = examine_errors(view_of(actual, {1000}), view_of(golden, {1000}), {0, 0}, true);
+  ASSERT_TRUE(vector);
+  EXPECT_EQ(vector->map.rows, 32u);
+  EXPECT_EQ(vector->map.columns, 32u);
+}
+
+TEST(ErrorDetails, complex_elements_and_other_shapes_are_refused) {
+  const std::vector<float> values(8);
+  const auto complex = TensorView::row_major(DType::complex64, {4}, values.data());
+  EXPECT_FALSE(examine_errors(complex, complex, {0, 0}, true));
+  EXPECT_FALSE(examine_errors(view_of(values, {8}), view_of(values, {2, 4}), {0, 0}, true));
+}
+
+}  // namespace
+}  // namespace opdump::math

@@ -1,0 +1,8 @@
+// In place of the pages where npm could not build them.
+#include "result/page.h"
+
+namespace opdump::result {
+
+std::string_view page_asset() { return {}; }
+
+}  // namespace opdump::result

@@ -1,0 +1,56 @@
+// Writes a comparison, or one dump, as a result: docs/formats/result.md. One transaction; the file appears
+// under its name when it is whole.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "compare/compare.h"
+#include "dump/read/dump_set.h"
+#include "result/database.h"
+
+namespace opdump::result {
+
+struct WriterOptions {
+  std::string path{};                    // of the file; empty: a result that only this process sees
+  std::string command{};                 // as the user gave it
+  std::string golden{}, actual{};        // paths as the user gave them; `actual` is empty for one dump
+  std::optional<double> rtol{}, atol{};  // of the comparison
+  std::size_t most_pictures = 400;       // tensors that get thumbnails: the first that differ
+};
+
+class ResultWriter {
+ public:
+  // Errors: io, unsupported (no SQLite).
+  static Result<ResultWriter> begin(WriterOptions options);
+  ResultWriter(ResultWriter&&) noexcept;
+  ResultWriter& operator=(ResultWriter&&) noexcept;
+  ~ResultWriter();  // removes what was not finished
+
+  // A judged operator; an error is kept until finish(). The tensors that differ are read once more.
+  void take(const compare::OperatorComparison& op);
+  // Of one dump: all operators with the statistics of their tensors. Errors: io.
+  Result<> take_dump(const dump::DumpSet& dump);
+
+  // How a dump was recorded, and its graphs. `side`: "golden", "actual".
+  Result<> describe(const dump::DumpSet& dump, std::string_view side);
+  // The answer in one sentence, and what leaves it open.
+  Result<> conclude(const compare::Comparison& comparison);
+  Result<> conclude(std::string_view outcome, std::string_view sentence);
+
+  // The finished result, for reading. Errors: io.
+  Result<Database> finish();
+
+ private:
+  class Rows;
+  Result<> conclude_dump();
+  explicit ResultWriter(std::unique_ptr<Rows> rows);
+  std::unique_ptr<Rows> rows_;
+};
+
+}  // namespace opdump::result

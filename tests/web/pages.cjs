@@ -1,0 +1,133 @@
+// Looks at a page in Chromium: node pages.cjs SCENARIO ADDRESS FOLDER. Prints what it found as JSON. NODE_PATH leads
+// to playwright-core; CHROMIUM to the browser.
+const { chromium } = require('playwright-core');
+const fs = require('node:fs');
+
+const [scenario, address, folder] = process.argv.slice(2);
+
+async function open(browser, { width, scheme }) {
+  const page = await browser.newPage({ viewport: { width, height: width > 600 ? 900 : 844 }, colorScheme: scheme, acceptDownloads: true });
+  const found = { errors: [], requests: [] };
+  page.on('console', (message) => message.type() === 'error' && found.errors.push(message.text()));
+  page.on('pageerror', (error) => found.errors.push(error.message));
+  page.on('request', (request) => found.requests.push(request.url()));
+  page.on('dialog', (dialog) => { found.errors.push(`dialog ${dialog.message()}`); dialog.dismiss(); });
+  await page.goto(address);
+  await page.waitForSelector('#table .body .row', { timeout: 120000 });
+  return [page, found];
+}
+
+// Controls, pictures and regions without a name; two elements of one id.
+const nameless = (page) => page.evaluate(() => {
+  const name = (element) => (element.getAttribute('aria-label') ?? element.textContent ?? '').trim() || element.closest('label')?.textContent?.trim() || element.title;
+  const all = [...document.querySelectorAll('button, a, input, select, summary, canvas, [role=img], [role=button], [role=region], [role=tab]')].filter((element) => !element.parentElement.closest('[role=img]'));
+  const ids = [...document.querySelectorAll('[id]')].map((element) => element.id);
+  return [...all.filter((element) => !name(element)).map((element) => element.outerHTML.slice(0, 120)), ...ids.filter((id, i) => ids.indexOf(id) !== i)];
+});
+
+// Text whose contrast to its background is below 4.5 (3 for large text), as WCAG measures it.
+const faint = (page) => page.evaluate(() => {
+  const parse = (text) => { const found = text.match(/[\d.]+/g)?.map(Number) ?? [0, 0, 0, 0]; const unit = text.startsWith('color(') ? 255 : 1; return [found[0] * unit, found[1] * unit, found[2] * unit, found[3] ?? 1]; };
+  const luminance = ([r, g, b]) => { const linear = [r, g, b].map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)); return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]; };
+  const behind = (element) => { for (let at = element; at; at = at.parentElement) { const colour = parse(getComputedStyle(at).backgroundColor); if (colour[3] > 0.9) return colour; } return [255, 255, 255, 1]; };
+  const bad = [];
+  for (const element of document.querySelectorAll('main p, main h1, main h2, main td, main th, main dt, main dd, main button, main a, main .chip, main .tag, main code, main label, footer')) {
+    if (!element.textContent.trim() || element.closest('.unseen, svg') || !element.checkVisibility()) continue;
+    const style = getComputedStyle(element);
+    const [a, b] = [luminance(parse(style.color)), luminance(behind(element))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < (parseFloat(style.fontSize) >= 24 ? 3 : 4.5)) bad.push(`${ratio.toFixed(2)} ${element.className} ${element.textContent.slice(0, 40)}`);
+  }
+  return [...new Set(bad)];
+});
+
+const scenarios = {
+  // Each size and scheme: a picture, and what is wrong with the page.
+  async looks(browser) {
+    const report = {};
+    for (const width of [1280, 390])
+      for (const scheme of ['light', 'dark']) {
+        const [page, found] = await open(browser, { width, scheme });
+        await page.waitForTimeout(300);
+        const file = `${folder}/report-${width}-${scheme}.png`;
+        await page.screenshot({ path: file, fullPage: true });
+        await page.screenshot({ path: `${folder}/report-top-${width}-${scheme}.png` });
+        report[`${width} ${scheme}`] = { ...found, wider: await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), nameless: await nameless(page), faint: await faint(page), bytes: fs.statSync(file).size };
+        await page.close();
+      }
+    return report;
+  },
+
+  async works(browser) {
+    const [page, found] = await open(browser, { width: 1280, scheme: 'light' });
+    const status = () => page.locator('#table p.hint').innerText();
+    const report = { heading: await page.locator('h1').innerText(), lead: await page.locator('.lead').innerText(), chosen: await page.locator('#operator .title').innerText(), all: await status() };
+    report.drawn = await page.locator('#table .body .row').count();
+    await page.fill('input[type=search]', 'classifier addmm');
+    report.filtered = await status();
+    await page.locator('#table .body .row').first().focus();
+    await page.keyboard.press('Enter');
+    report.opened = await page.locator('#operator .title').innerText();
+    const download = page.waitForEvent('download');
+    await page.click('text=Export CSV');
+    report.csv = fs.readFileSync(await (await download).path(), 'utf8').split('\r\n');
+    await page.click('text=Clear filters');
+    report.judged = await page.locator('.tolerance p').innerText();
+    await page.locator('input[type=range]').focus();
+    await page.keyboard.press('End');
+    report.tolerant = await page.locator('.tolerance p').innerText();
+    report.address = page.url();
+    await page.click('text=As judged');
+    await page.locator('.head button', { hasText: 'largest error' }).click();
+    report.largest = Number((await page.locator('#table .body .row .c-max').first().innerText()).replace('e', 'e'));
+    await page.locator('.heat .cell button').first().click();
+    report.module = await status();
+    await page.locator('.graph .box:not(.centre)[role=button]').first().focus();
+    const before = await page.locator('#operator .title').innerText();
+    await page.keyboard.press('Enter');
+    await page.waitForFunction((was) => document.querySelector('#operator .title').innerText !== was, before, { timeout: 20000 }).then(() => (report.walked = true), () => (report.walked = false));
+    await page.click('button.theme');
+    report.theme = await page.evaluate(() => document.documentElement.dataset.theme);
+    const again = await browser.newPage();
+    await again.goto(report.address);
+    await again.waitForSelector('#table .body .row');
+    report.shared = await again.locator('.tolerance p').innerText();
+    await page.emulateMedia({ media: 'print' });
+    report.printed = (await page.pdf({ path: `${folder}/report.pdf` })).length;
+    return { ...report, ...found };
+  },
+
+  async hostile(browser) {
+    const [page, found] = await open(browser, { width: 1280, scheme: 'light' });
+    for (const row of await page.locator('#table .body .row').all()) await row.click();
+    for (const tab of await page.locator('[role=tab]').all()) await tab.click();
+    await page.click('summary >> nth=0');
+    return { ...found, foreign: await page.evaluate(() => ({ images: document.images.length, frames: document.querySelectorAll('iframe, object, embed').length, scripts: document.scripts.length, owned: window.owned ?? false, handlers: [...document.querySelectorAll('*')].filter((element) => element.getAttributeNames().some((name) => name.startsWith('on'))).length })), heading: await page.locator('h1').innerText() };
+  },
+
+  async served(browser) {
+    const [page, found] = await open(browser, { width: 1280, scheme: 'light' });
+    await page.waitForSelector('canvas.zoom', { timeout: 120000 });
+    const caption = () => page.locator('figcaption', { hasText: 'read from the dump' }).innerText();
+    const report = { before: await caption() };
+    for (let i = 0; i < 3; ++i) {
+      const tile = page.waitForResponse((response) => response.url().includes('/api/tile'));
+      await page.locator('canvas.zoom').click();
+      await tile;
+      await page.waitForTimeout(100);
+    }
+    report.after = await caption();
+    report.numbers = await page.locator('#operator .numbers td').count();
+    await page.screenshot({ path: `${folder}/view-1280-light.png`, fullPage: true });
+    return { ...report, ...found };
+  },
+};
+
+(async () => {
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ['--no-sandbox'] });
+  try {
+    console.log(JSON.stringify(await scenarios[scenario](browser)));
+  } finally {
+    await browser.close();
+  }
+})().catch((error) => { console.error(error); process.exit(1); });

@@ -1,0 +1,170 @@
+"""The pages of `opdump report` and `opdump view` in Chromium: on two recordings of the example, and on a result whose every
+text is hostile. OPDUMP_IMAGES=FOLDER keeps the pictures of the pages there."""
+import http.client
+import json
+import os
+import pathlib
+import re
+import shutil
+import sqlite3
+import subprocess
+import urllib.parse
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+OPDUMP = os.environ["OPDUMP_BIN"]
+CHROMIUM = shutil.which("chromium")
+HOSTILE = """</script><script>window.owned=1</script><img src=x onerror="window.owned=1">'";--><svg onload=window.owned=1>"""
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Debian's chromium is not installed")
+
+
+@pytest.fixture(scope="module")
+def packages():
+    found = subprocess.run([ROOT / "tools/build_web.sh", "--packages"], capture_output=True, text=True)
+    if found.returncode:
+        pytest.skip(found.stderr.strip())
+    return pathlib.Path(found.stdout.strip()) / "node_modules"
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("recordings")
+    for run, fault in (("golden", "none"), ("actual", "epsilon")):
+        subprocess.run([OPDUMP, "run", "--config", "examples/digits/data_dump.json", "--", "/usr/bin/python3",
+                        "examples/digits/train.py", "--steps", "3", "--fault", fault], cwd=ROOT, check=True,
+                       env={**os.environ, "DUMP_DIR": str(folder / run)}, capture_output=True)
+    return folder
+
+
+def opdump(*words, cwd, status=(0, 1)):
+    done = subprocess.run([OPDUMP, *map(str, words)], cwd=cwd, capture_output=True, text=True)
+    assert done.returncode in status, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def page(recordings):
+    opdump("compare", "golden", "actual", "--save", "run.opdump", cwd=recordings)
+    told = opdump("report", "run.opdump", "-o", "report.html", cwd=recordings)
+    assert told.startswith("first bad operator: Default/norm2-BatchNorm2d/native_batch_norm-op0")
+    return recordings / "report.html"
+
+
+def look(scenario, address, packages, folder):
+    done = subprocess.run(["node", HERE / "pages.cjs", scenario, str(address), str(folder)], text=True, capture_output=True,
+                          timeout=300, env={**os.environ, "NODE_PATH": str(packages), "CHROMIUM": CHROMIUM})
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_looks(page, packages, tmp_path):
+    images = pathlib.Path(os.environ.get("OPDUMP_IMAGES", tmp_path))
+    images.mkdir(exist_ok=True)
+    assert page.stat().st_size <= 5_000_000
+    for view, found in look("looks", page.as_uri(), packages, images.resolve()).items():
+        assert found["errors"] == [], view
+        assert found["wider"] <= 0, view
+        assert found["nameless"] == [], view
+        assert found["faint"] == [], view
+        assert [url for url in found["requests"] if not url.startswith(("file:", "data:"))] == [], view
+        assert found["bytes"] > 50_000, view  # not an empty page
+
+
+def test_works(page, packages, tmp_path):
+    found = look("works", page.as_uri(), packages, tmp_path)
+    assert found["errors"] == []
+    assert found["heading"] == "First bad operator: Default/norm2-BatchNorm2d/native_batch_norm-op0"
+    assert re.fullmatch(r"Inputs match; output\.0 differs in [\d,]+ of 262,144 elements \(.*%\), most at \(\d+,\d+,\d,\d\): .*"
+                        r" in golden, .* in actual\.", found["lead"])
+    assert found["chosen"] == "Default/norm2-BatchNorm2d/native_batch_norm-op0"
+    total = int(re.match(r"(\d+) of (\d+) operators", found["all"])[2])
+    assert total > 200 and found["drawn"] < 60  # only rows in view exist
+    assert re.match(rf"4 of {total} operators", found["filtered"])
+    assert "addmm" in found["opened"] and "classifier" in found["opened"]
+    assert found["csv"][0].startswith("phase,source,verdict,step,name") and len(found["csv"]) == 6
+    assert re.match(r"\d{2,} operators differ", found["judged"])
+    assert re.match(r"Judged again: (\d+) operators? would differ", found["tolerant"])
+    assert "tolerance=6" in found["address"] and found["shared"] == found["tolerant"]
+    assert found["largest"] > 0
+    assert "in Default" in found["module"] and found["walked"]
+    assert found["theme"] == "dark"
+    assert found["printed"] > 20_000
+
+
+def test_hostile_texts_stay_texts(page, packages, tmp_path):
+    run = tmp_path / "hostile.opdump"
+    shutil.copy(page.parent / "run.opdump", run)
+    with sqlite3.connect(run) as database:
+        for table, column in (("operators", "name"), ("operators", "module"), ("operators", "type"), ("operators", "stack"),
+                              ("operators", "actual_name"), ("operators", "source_file"), ("operators", "phase"),
+                              ("operators", "left_out"), ("slots", "name"), ("slots", "shape"), ("slots", "reason"),
+                              ("slots", "dtype"), ("runs", "runtime"), ("runs", "state"), ("sources", "text"),
+                              ("arguments", "name"), ("arguments", "value"), ("edges", "producer"), ("edges", "consumer"),
+                              ("edges", "shape"), ("worst", "position"), ("operators", "verdict"), ("pairs", "verdict")):
+            database.execute(f"UPDATE {table} SET {column} = ?", (HOSTILE,))
+        database.execute("UPDATE operators SET name = name || id, module = 'm/' || module")
+        database.execute("UPDATE arguments SET operator = (SELECT name FROM operators WHERE id = 66)")
+        database.execute("UPDATE result SET value = ? WHERE key IN ('golden', 'actual', 'command', 'coverage', 'conclusion')", (HOSTILE,))
+        database.execute("INSERT INTO remarks VALUES ('note', ?), ('incomplete', ?)", (HOSTILE, HOSTILE))
+        database.execute("DELETE FROM operators WHERE id NOT BETWEEN 60 AND 72")
+    opdump("report", run, "-o", "hostile.html", cwd=tmp_path)
+    text = (tmp_path / "hostile.html").read_text()
+    assert HOSTILE not in text
+    found = look("hostile", (tmp_path / "hostile.html").as_uri(), packages, tmp_path)
+    assert found["errors"] == []
+    assert found["foreign"] == {"images": 0, "frames": 0, "scripts": 2, "owned": False, "handlers": 0}
+    assert HOSTILE in found["heading"]
+
+
+def test_one_dump(recordings, packages, tmp_path):
+    told = opdump("report", recordings / "golden", "-o", "one.html", cwd=tmp_path)
+    assert told.startswith("no NaN and no infinity in ")
+    for found in look("looks", (tmp_path / "one.html").as_uri(), packages, tmp_path).values():
+        assert found["errors"] == [] and found["nameless"] == [] and found["wider"] <= 0
+
+
+@pytest.fixture
+def server(recordings):
+    process = subprocess.Popen([OPDUMP, "view", "golden", "actual", "--no-browser"], cwd=recordings, text=True,
+                               stdout=subprocess.PIPE)
+    address = process.stdout.readline().removeprefix("serving ").strip()
+    yield urllib.parse.urlsplit(address)
+    process.terminate()
+    process.wait(10)
+
+
+def ask(server, path, host=None):
+    connection = http.client.HTTPConnection(server.hostname, server.port, timeout=60)
+    connection.request("GET", path, headers={"Host": host or server.netloc})
+    answer = connection.getresponse()
+    return answer.status, answer.read()
+
+
+def test_view(server, packages, tmp_path):
+    assert server.hostname == "127.0.0.1" and len(server.query) > 30
+    images = pathlib.Path(os.environ.get("OPDUMP_IMAGES", tmp_path))
+    found = look("served", server.geturl(), packages, images.resolve())
+    assert found["errors"] == []
+    assert all(url.startswith((f"http://{server.netloc}/", "data:")) for url in found["requests"])
+    assert "of 4,096" in found["before"] and found["after"] != found["before"] and found["numbers"] > 0
+
+
+def test_view_is_for_who_has_the_token(server):
+    token = server.query
+    assert ask(server, f"/?{token}")[0] == 200
+    assert ask(server, "/")[0] == 403
+    assert ask(server, "/api/data?token=")[0] == 403
+    assert ask(server, f"/api/data?{token[:-1]}0{'x'}")[0] == 403
+    assert ask(server, f"/?{token}", host="evil.example")[0] == 403
+    for path in ("/etc/passwd", "/../../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/api/../api/file"):
+        assert ask(server, f"{path}?{token}")[0] in (400, 404), path
+    tile = f"/api/tile?{token}&golden={{}}&actual={{}}&slot=output.0&step=0&across=2"
+    assert ask(server, tile.format("/etc/passwd", "/etc/passwd"))[0] == 404
+    name = urllib.parse.quote("Default/norm2-BatchNorm2d/native_batch_norm-op0")
+    status, body = ask(server, tile.format(name, name))
+    worst = max(map(abs, json.loads(body)["difference"]))
+    assert status == 200 and worst == pytest.approx(0.0367, abs=0.002)  # no picture loses the worst element
+    assert ask(server, tile.format(name, name) + "&row=99999999")[0] == 400

@@ -1,0 +1,92 @@
+// The answer, where in the program it is, and how both runs were made.
+import type { Operator, Result } from './data';
+import { Verdict } from './common';
+import { countVerdicts, toneOf, wordOf } from './judge';
+import { count, percent, plural, short } from './format';
+import { setView, useView } from './store';
+
+const outcomeWords: Record<string, [string, string]> = {
+  differs: ['The runs differ', 'bad'],
+  same: ['No difference', 'good'],
+  incomplete: ['No difference found, but not everything could be compared', 'warn'],
+  nothing_compared: ['Nothing was compared', 'odd'],
+  recorded: ['One recording', 'info'],
+};
+
+export function Source({ op, sources }: { op: Operator; sources: Map<string, string> }) {
+  const calls = op.stack.length > 0 ? op.stack : op.source ? [op.source] : [];
+  if (calls.length === 0) return null;
+  return (
+    <ol class="calls" aria-label="The calls that led to it, innermost first">
+      {calls.map((call) => {
+        const found = /^(.*?:\d+)(?::(.*))?$/.exec(call);
+        const place = found?.[1] ?? call;
+        const code = sources.get(place)?.trim();
+        return <li key={call}><span class="place">{place}{found?.[2] ? <span class="soft"> in {found[2]}</span> : null}</span>{code && <code>{code}</code>}</li>;
+      })}
+    </ol>
+  );
+}
+
+function RunTable({ result }: { result: Result }) {
+  const runs = result.runs;
+  const names = [...new Set(runs.flatMap((run) => run.facts.map(([name]) => name)))];
+  const valueOf = (i: number, name: string) => runs[i].facts.find(([key]) => key === name)?.[1] ?? '';
+  if (names.length === 0) return null;
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label="How the runs were recorded">
+      <table class="facts">
+        <thead><tr><th scope="col"><span class="unseen">property</span></th>{runs.map((run, i) => <th scope="col" key={i}>{result.is_comparison ? run.side : 'dump'}{runs.length > 2 ? ` rank ${run.rank}` : ''}</th>)}</tr></thead>
+        <tbody>
+          {names.map((name) => {
+            const differs = result.is_comparison && !['dump', 'run', 'recorded', 'took'].includes(name) && new Set(runs.map((_, i) => valueOf(i, name))).size > 1;
+            return <tr key={name} class={differs ? 'differs' : ''}><th scope="row">{name}{differs && <span class="chip warn">differs</span>}</th>{runs.map((_, i) => <td key={i}>{valueOf(i, name)}</td>)}</tr>;
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+// As numpy.testing and torch.testing would say it.
+function leadOf(result: Result, bad: Operator): string {
+  const why = String(result.about.conclusion).split(' — ').slice(1).join(' — ');
+  const slot = bad.key;
+  if (!result.is_comparison || !slot || !(slot.mismatch > 0)) return why;
+  const position = result.details.get(slot.id)?.worst[0]?.position;
+  return `${why.replace(/,? ?output(\.\d+)? differs \(.*?\)/, '')}; ${slot.name} differs in ${count(slot.mismatch)} of ${count(slot.elements)} elements (${percent(slot.mismatch, slot.elements)}), most${position ? ` at ${position}` : ''}: ${short(slot.worstGolden)} in golden, ${short(slot.worstActual)} in actual`;
+}
+
+export function Header({ result }: { result: Result }) {
+  const view = useView();
+  const outcome = String(result.about.outcome ?? '');
+  const [words, tone] = outcomeWords[outcome] ?? [outcome, 'odd'];
+  const bad = result.firstBad;
+  const remarks = result.remarks.filter((remark) => remark.kind !== 'note');
+  return (
+    <header class={`card answer ${tone}`}>
+      <p class="eyebrow"><span class={`dot ${tone}`} aria-hidden="true" />{words}</p>
+      <h1>{bad ? <>First bad operator: <span class="breaks">{bad.name}</span></> : String(result.about.conclusion ?? '')}</h1>
+      {bad && <p class="lead">{leadOf(result, bad)}.</p>}
+      {bad && <p class="tags"><Verdict verdict={bad.verdict} /><span class="tag">{bad.type}</span>{bad.phase && <span class="tag">{bad.phase}</span>}<span class="tag">step {bad.step}</span>{new Set(result.operators.map((op) => op.rank)).size > 1 && <span class="tag">rank {bad.rank}</span>}
+        <a class="jump" href="#operator" onClick={(event) => { event.preventDefault(); setView({ op: bad.id, slot: 0 }); document.getElementById('operator')?.scrollIntoView(); }}>Look at its tensors</a></p>}
+      {bad && <Source op={bad} sources={result.sources} />}
+      {result.is_comparison && (
+        <div class="summary">
+          <p>{String(result.about.coverage ?? '')}</p>
+          <ul class="counts" aria-label="Operators by verdict">
+            {countVerdicts(result, view.tolerance).map(([verdict, number]) => (
+              <li key={verdict}><button type="button" class={`count ${toneOf(verdict)}`} aria-pressed={view.verdict === verdict}
+                onClick={() => { setView({ verdict: view.verdict === verdict ? '' : verdict }); document.getElementById('table')?.scrollIntoView(); }}><b>{count(number)}</b> {wordOf(verdict)}</button></li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {remarks.length > 0 && <div class="remarks" role="note"><b>{plural(remarks.length, 'remark')}</b><ul>{remarks.slice(0, 20).map((remark, i) => <li key={i}><span class="soft">{remark.kind}:</span> {remark.text}</li>)}</ul></div>}
+      <details><summary>How {result.is_comparison ? 'both runs were' : 'it was'} recorded</summary>
+        <RunTable result={result} />
+        {result.remarks.filter((remark) => remark.kind === 'note').map((remark, i) => <p key={i} class="hint">note: {remark.text}</p>)}
+      </details>
+    </header>
+  );
+}

@@ -1,0 +1,65 @@
+import 'uplot/dist/uPlot.min.css';
+import './style.css';
+import { render } from 'preact';
+import { useState } from 'preact/hooks';
+import { themeNow } from './common';
+import { Curve } from './curve';
+import { loadRaw, readResult, type Operator, type Result } from './data';
+import { LocalGraph } from './graph';
+import { Header } from './header';
+import { Modules } from './modules';
+import { OperatorPage } from './operator';
+import { useView } from './store';
+import { OperatorTable } from './table';
+
+function ThemeButton() {
+  const [, redraw] = useState(0);
+  const change = () => { document.documentElement.dataset.theme = themeNow() === 'dark' ? 'light' : 'dark'; redraw((n) => n + 1); };
+  return <button type="button" class="small theme" onClick={change}>{themeNow() === 'dark' ? 'Light' : 'Dark'}</button>;
+}
+
+const normOf = (op: Operator): number => {
+  const norms = op.slots.filter((slot) => slot.side === 'output' && slot.statistics).map((slot) => (slot.statistics!.nan + slot.statistics!.inf > 0 ? Infinity : slot.statistics!.l2));
+  return norms.length > 0 ? Math.max(...norms) : NaN;
+};
+
+function App({ result }: { result: Result }) {
+  const view = useView();
+  const op = result.byId.get(view.op) ?? result.firstBad ?? result.operators[0] ?? null;
+  const places: [string, string][] = [['curve', result.is_comparison ? 'Divergence' : 'Norms'], ['modules', 'Modules'], ['operator', 'Operator'], ['graph', 'Graph'], ['table', 'Table']];
+  return (
+    <>
+      <a class="skip" href="#table">Skip to the table</a>
+      <div class="bar"><span class="brand">opdump</span>
+        <nav aria-label="Parts of the page">{places.map(([id, name]) => <a key={id} href={`#${id}`} onClick={(event) => { event.preventDefault(); document.getElementById(id)?.scrollIntoView(); }}>{name}</a>)}</nav>
+        <ThemeButton /></div>
+      <main>
+        <Header result={result} />
+        {result.is_comparison
+          ? <Curve result={result} title="Where the runs part" hint="The worst error of each operator's outputs, divided by its tolerance, in the order of execution. Click a point to look at the operator." unit="error ÷ tolerance" withLimit />
+          : <Curve result={result} title="Norms" hint="The L2 norm of each operator's outputs in the order of execution; NaN and infinities are at the top." unit="L2 norm" measure={normOf} floor={1e-6} withLimit={false} />}
+        <OperatorPage result={result} op={op} />
+        <div class="columns">
+          <Modules result={result} title="Modules and steps" hint={result.is_comparison ? 'The worst error ÷ tolerance in each module: pale is within the tolerance, black is NaN or infinity, hatched is missing.' : 'The largest L2 norm in each module; black has NaN or infinity.'} measure={result.is_comparison ? undefined : normOf} range={result.is_comparison ? undefined : [1e-3, 1e5]} />
+          <LocalGraph result={result} op={op} />
+        </div>
+        <OperatorTable result={result} chosen={op} />
+      </main>
+      <footer>Made by opdump {String(result.about.opdump_version ?? '')}{result.about.command ? <> with <code>{String(result.about.command)}</code></> : null}{typeof result.about.created_us === 'number' ? `, ${new Date(result.about.created_us / 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC` : ''}.</footer>
+    </>
+  );
+}
+
+const root = document.getElementById('app')!;
+loadRaw().then((raw) => {
+  const result = readResult(raw);
+  document.title = `${result.firstBad ? result.firstBad.name : String(result.about.outcome ?? 'result')} – opdump`;
+  root.replaceChildren();
+  render(<App result={result} />, root);
+}).catch((error: Error) => {
+  const message = document.createElement('p');
+  message.className = 'failure';
+  message.setAttribute('role', 'alert');
+  message.textContent = `The data of this page cannot be read: ${error.message}`;
+  root.replaceChildren(message);
+});
