@@ -187,8 +187,8 @@ Result<compare::Comparison> compare_with_progress(const dump::DumpSet& golden, c
 // The table first, then the answer.
 Result<int> compare_and_blame(const dump::DumpSet& golden, const dump::DumpSet& actual,
                               CompareArguments& arguments) {
-  Reporter reporter(arguments, terminal::wants_colour());
-  OPDUMP_CHECK_OK(reporter.open());
+  Reporter reporter(arguments, true);
+  OPDUMP_CHECK_OK(reporter.open(golden, actual));
   arguments.options.take = [&](const compare::OperatorComparison& op) { reporter.take(op); };
   const auto conclude = [&](const compare::Comparison& comparison) -> Result<> {
     OPDUMP_CHECK_OK(reporter.conclude(comparison));
