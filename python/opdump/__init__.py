@@ -108,11 +108,7 @@ def start(config: str, *, mode: str | None = None, strict: bool = False, existin
     "refuse". Raises ValueError with file, line and column if the configuration is wrong, RuntimeError if a recording
     is in progress.
     """
-    import torch  # noqa: F401  (recording hooks a complete torch)
-
-    from opdump import _attach
-
-    _attach.start(config, mode=mode, strict=strict, existing=existing)
+    _on_import.recorder().start(config, mode=mode, strict=strict, existing=existing)
 
 
 def stop() -> bool:
@@ -153,4 +149,4 @@ def set_dump(target, enabled: bool = True) -> None:
     _attach.set_dump(target, enabled)
 
 
-_on_import.start_with_torch()
+_on_import.start_with_framework()

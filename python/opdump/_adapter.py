@@ -18,7 +18,7 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import ModuleType
 
 _PACKAGE = pathlib.Path(__file__).resolve().parent
@@ -53,16 +53,16 @@ def load() -> ModuleType:
     name = identity()
     path = _PACKAGE / "adapters" / name / "_torch.so"
     if not path.exists():
-        path = _find_built(name)
+        path = find_or_build(f"{name}-{digest(_SOURCES, _FLAGS)}", "_torch.so", _build)
     # The recorder looks for it under its short name, wherever it lies.
-    ctypes.CDLL(str(_library()))
+    ctypes.CDLL(str(library()))
     loader = importlib.machinery.ExtensionFileLoader("opdump._torch", str(path))
     module = importlib.util.module_from_spec(importlib.util.spec_from_file_location("opdump._torch", path, loader=loader))
     loader.exec_module(module)
     return module
 
 
-def _library() -> pathlib.Path:
+def library() -> pathlib.Path:
     """libopdump.so.0: beside the package's modules, or in the library directory of the prefix or of the build."""
     prefixes = [_PACKAGE, _PACKAGE.parent.parent, _PACKAGE.parent.parent.parent.parent]
     for prefix in prefixes:
@@ -78,24 +78,25 @@ def _cache() -> pathlib.Path:
     return pathlib.Path(base) / "opdump"
 
 
-def _digest() -> str:
-    content = hashlib.sha256(" ".join(_FLAGS).encode())
-    for path in sorted(_SOURCES.rglob("*")):
+def digest(sources: pathlib.Path, flags: list[str]) -> str:
+    content = hashlib.sha256(" ".join(flags).encode())
+    for path in sorted(sources.rglob("*")):
         if path.is_file():
             content.update(path.name.encode() + path.read_bytes())
     return content.hexdigest()[:12]
 
 
-def _find_built(name: str) -> pathlib.Path:
-    directory = _cache() / "adapters" / f"{name}-{_digest()}"
-    path = directory / "_torch.so"
+def find_or_build(directory_name: str, file_name: str, build: Callable[[pathlib.Path], None]) -> pathlib.Path:
+    """The file in a directory of the cache, built by `build(path)` if it is not there."""
+    directory = _cache() / "adapters" / directory_name
+    path = directory / file_name
     if path.exists():
         return path
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with _locked(directory / "lock"):
             if not path.exists():  # another process may have built it meanwhile
-                _build(path)
+                build(path)
     except OSError as error:
         raise CannotBuild(f"cannot write the recorder to {directory} ({error.strerror}): set OPDUMP_CACHE to a directory "
                           "that can be written") from None
@@ -111,20 +112,20 @@ def _locked(path: pathlib.Path) -> Iterator[None]:
         yield
 
 
-def _find_compiler() -> list[str]:
+def find_compiler() -> list[str]:
     if chosen := os.environ.get("CXX"):
         return shlex.split(chosen)
     for name in ("g++", "clang++", "c++"):
         if shutil.which(name):
             return [name]
-    raise CannotBuild("there is no C++ compiler to build the recorder for this torch with: install g++ 12 or clang 14, or a "
+    raise CannotBuild("there is no C++ compiler to build the recorder with: install g++ 12 or clang 14, or a "
                       "newer one, or name one with CXX")
 
 
 def _build(path: pathlib.Path) -> None:
     import torch
 
-    compiler = _find_compiler()
+    compiler = find_compiler()
     headers = pathlib.Path(torch.__file__).parent / "include"
     if not (headers / "torch/csrc/api/include/torch/version.h").exists():
         headers = pathlib.Path("/usr/include")  # Debian's: libtorch-dev
@@ -140,9 +141,7 @@ def _build(path: pathlib.Path) -> None:
     own = [path for path in sources if path.name.startswith("python")]
     others = [path for path in sources if path not in own]
     groups = [others[i:i + _GROUP] for i in range(0, len(others), _GROUP)] + [own]
-    _print(f"building the recorder for torch {torch.__version__} once, about a minute")
-    begin = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="build-", dir=path.parent) as work:
+    with building(f"torch {torch.__version__}", path), tempfile.TemporaryDirectory(prefix="build-", dir=path.parent) as work:
         objects = []
         commands = []
         for number, group in enumerate(groups):
@@ -151,11 +150,18 @@ def _build(path: pathlib.Path) -> None:
             objects.append(str(unit.with_suffix(".o")))
             commands.append([*compile_, "-c", str(unit), "-o", objects[-1]])
         log = path.parent / "build.log"
-        _run(commands, log)
+        run(commands, log, "torch")
         built = os.path.join(work, "_torch.so")
         libraries = [str(next(_torch_libraries(name))) for name in ("torch_cpu", "c10")]
-        _run([[*compiler, "-shared", "-o", built, *objects, str(_library()), *libraries]], log)
+        run([[*compiler, "-shared", "-o", built, *objects, str(library()), *libraries]], log, "torch")
         os.replace(built, path)
+
+
+@contextlib.contextmanager
+def building(what: str, path: pathlib.Path) -> Iterator[None]:
+    _print(f"building the recorder for {what} once, about a minute")
+    begin = time.monotonic()
+    yield
     _print(f"built in {time.monotonic() - begin:.0f} s: {path}")
 
 
@@ -169,7 +175,7 @@ def _torch_libraries(name: str) -> Iterator[pathlib.Path]:
     raise CannotBuild(f"lib{name}.so is not loaded: this torch is linked in a way that opdump does not know")
 
 
-def _run(commands: list[list[str]], log: pathlib.Path) -> None:
+def run(commands: list[list[str]], log: pathlib.Path, what: str) -> None:
     """Runs the commands, as many at once as there are processors. Their output goes to the log."""
     waiting, running = list(commands), []
     environment = {**os.environ, "LC_ALL": "C"}
@@ -188,7 +194,7 @@ def _run(commands: list[list[str]], log: pathlib.Path) -> None:
                 for process in running:
                     process.kill()
                     process.wait()
-                raise CannotBuild(f"the recorder for this torch could not be built; the compiler's messages are in {log}")
+                raise CannotBuild(f"the recorder for this {what} could not be built; the compiler's messages are in {log}")
 
 
 def _print(text: str) -> None:

@@ -355,6 +355,10 @@ def start(config: str | None, *, text: str | None = None, dialect: str | None = 
         _watch_indexing()
 
 
+def is_recording() -> bool:
+    return _settings is not None
+
+
 def _forget() -> None:
     """Resets all state, so that the same program has the same names and steps in each recording."""
     global _model_named, _last_failure

@@ -26,6 +26,7 @@ FAMILIES: dict[str, dict[str, str]] = {
     },
     "npu_device": {
         "npu_device": "opdump.npu_device",
+        "npu_device.compat": "opdump.npu_device.compat",
         "npu_bridge": "",
         "npu_bridge.npu_init": "opdump.npu_device",
         "npu_bridge.estimator": "",
@@ -65,7 +66,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return
         ours = importlib.import_module(place)
         module.__doc__ = ours.__doc__
-        module.__dict__["__all__"] = list(ours.__all__)
+        module.__dict__["__all__"] = list(getattr(ours, "__all__", []))
         module.__dict__["__getattr__"] = lambda name: getattr(ours, name)
         if place == "opdump.dumper":
             module.__class__ = _Callable
@@ -92,5 +93,7 @@ def install(families: Iterable[str]) -> None:
     sys.meta_path.append(_Finder(names))
     if "torchair" in names:
         _on_import.call_after_torch(lambda: importlib.import_module("opdump.torchair._old_torch").provide_compile())
+    if "npu_device" in names:
+        _on_import.call_after("tensorflow", lambda: importlib.import_module("opdump.npu_device._session").install())
     if "torch.utils.dumper" in names:
         _on_import.call_after_torch(lambda: importlib.import_module("torch.utils.dumper"))

@@ -1,4 +1,4 @@
-"""Starts recording when a program has imported torch. A program that never imports torch pays nothing.
+"""Starts recording when a program has imported torch or TensorFlow. A program that imports neither pays nothing.
 
 This file uses only a small part of the standard library, because every Python process under `opdump run` loads it.
 """
@@ -15,8 +15,9 @@ def config():
 
 
 def attached():
-    """The module opdump._attach if it was imported, else None."""
-    return sys.modules.get("opdump._attach")
+    """The module that records: opdump._tensorflow while it does, else opdump._attach if it was imported, else None."""
+    tensorflow = sys.modules.get("opdump._tensorflow")
+    return tensorflow if tensorflow is not None and tensorflow.is_recording() else sys.modules.get("opdump._attach")
 
 
 def call_after_torch(then):
@@ -24,16 +25,42 @@ def call_after_torch(then):
 
 
 def _start():
+    if os.environ.get("OPDUMP_FRAMEWORK", "torch") != "torch" or attached() is not None and attached().is_recording():
+        return
     from opdump import _attach
 
     _attach.start_from_environment()
 
 
-def start_with_torch():
-    """Begins recording with the import of torch if the environment names a configuration; at once if torch is there."""
+def _start_tensorflow():
+    if os.environ.get("OPDUMP_FRAMEWORK", "tensorflow") != "tensorflow" or attached() is not None and attached().is_recording():
+        return
+    from opdump import _tensorflow
+
+    _tensorflow.start_from_environment()
+
+
+def start_with_framework():
+    """Begins recording with the import of torch or TensorFlow, whichever comes first, if the environment names a
+    configuration; at once if one is there. OPDUMP_FRAMEWORK names the one for a program that imports both."""
     if config() is None or any(isinstance(f, Finder) and f.then is _start for f in sys.meta_path):
         return
     # Children that record belong to one run, even if this process never records.
     os.environ.setdefault("OPDUMP_RUN_ID", os.urandom(8).hex())
     if attached() is None:
         call_after_torch(_start)
+        call_after("tensorflow", _start_tensorflow)
+
+
+def recorder():
+    """The module that records the framework of this program: TensorFlow if only that is imported, else torch."""
+    only_tensorflow = "tensorflow" in sys.modules and "torch" not in sys.modules
+    if os.environ.get("OPDUMP_FRAMEWORK", "tensorflow" if only_tensorflow else "torch") == "tensorflow":
+        from opdump import _tensorflow
+
+        return _tensorflow
+    import torch  # noqa: F401  (recording hooks a complete torch)
+
+    from opdump import _attach
+
+    return _attach

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Union
 
+from opdump import _on_import
+
 if TYPE_CHECKING:
     from opdump._reading import DumpSet
 
@@ -30,14 +32,11 @@ class Recording:
         """Whether everything is in the dump; None until the end."""
 
     def __enter__(self) -> Recording:
-        import torch  # noqa: F401  (recording hooks a complete torch)
-
-        from opdump import _attach
-
         if self.path is not None:
             raise RuntimeError("a recording is used once: call opdump.record() or opdump.dump() again")
+        self._recorder = _on_import.recorder()
         path, name, text = self._prepare()
-        _attach.start(name, text=text, mode=self._mode, strict=self._strict, existing=self._existing)
+        self._recorder.start(name, text=text, mode=self._mode, strict=self._strict, existing=self._existing)
         self.path = path
         return self
 
@@ -51,9 +50,7 @@ class Recording:
         return _reading.read_plan(name, text, mode=self._mode or "auto", strict=self._strict)["root"], name, text
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        from opdump import _attach
-
-        self.complete = _attach.stop(error)
+        self.complete = self._recorder.stop(error)
 
     def open(self) -> DumpSet:
         """Opens the dump in the configured directory after the recording."""
@@ -81,12 +78,11 @@ class _Request(Recording):
 
     def _prepare(self) -> tuple[str, str, str]:
         from opdump import _errors
-        from opdump import _torch as hooks
 
         if self._output:  # nothing is not this directory
             self._output = os.path.abspath(self._output)
         try:
-            self._text = hooks.make_config(self._output, **self._arguments)
+            self._text = self._recorder.hooks.make_config(self._output, **self._arguments)
         except ValueError as error:
             raise _errors.make("config", str(error)) from None
         return self._output, os.path.join(self._output, CONFIG_NAME), self._text

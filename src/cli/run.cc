@@ -156,7 +156,8 @@ void tell(const RunReport& report, bool has_config) {
         "nothing was dumped: the program did not request a dump (or runs Python with -I, -E or -S)");
   else if (started == 0)
     terminal::print_error(
-        "nothing was dumped: the program did not import torch (or runs Python with -I, -E or -S)");
+        "nothing was dumped: the program did not import torch or TensorFlow (or runs Python with -I, -E or "
+        "-S)");
   else if (ended < started)
     terminal::print_error(
         "the recording was cut short: the files written so far are valid, the rest is missing (see "

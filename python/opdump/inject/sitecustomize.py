@@ -37,7 +37,7 @@ try:
     atexit.register(_advise)
     from opdump import _on_import
 
-    _on_import.start_with_torch()
+    _on_import.start_with_framework()
     if os.environ.get("OPDUMP_COMPAT"):
         from opdump import _compat
 

@@ -1,4 +1,4 @@
-"""The dump interface of TensorFlow's adapter for NPUs, for the PyTorch training that runs: a change of the import is enough.
+"""The dump interface of TensorFlow's adapter for NPUs, for the TensorFlow or PyTorch training that runs.
 
     from opdump import npu_device
 
@@ -6,7 +6,8 @@
     npu_device.global_options().dump_config.dump_path = "/home/HwHiAiUser/output"
     npu_device.open().as_default()
 
-TensorFlow 1's DumpConfig, NPURunConfig and parameter_map are here too: npu_device.open(run_config=...). Options, checks and
+TensorFlow 1's DumpConfig, NPURunConfig and parameter_map are here too: npu_device.open(run_config=...). A session of
+TensorFlow whose configuration has the optimizer NpuOptimizer opens the device with its parameter_map. Options, checks and
 messages are those of the original; see docs/tensorflow.md.
 """
 
@@ -17,11 +18,13 @@ import json
 import sys
 from typing import Any
 
-from opdump.npu_device import _ge
+from opdump import _on_import
+from opdump.npu_device import _ge, compat
 from opdump.npu_device._estimator import DumpConfig, FatalError, InternalError, NPURunConfig, NpuOptimizer, to_options
 from opdump.npu_device._options import GlobalOptions
 
-__all__ = ["global_options", "open", "DumpConfig", "NPURunConfig", "NpuOptimizer", "InternalError", "FatalError", "NpuDevice"]
+__all__ = ["global_options", "open", "DumpConfig", "NPURunConfig", "NpuOptimizer", "InternalError", "FatalError", "NpuDevice",
+           "compat"]
 
 MODEL_NAME = "ge_default_1"  # of all that is recorded: how the original names its first graph, without the time
 
@@ -64,12 +67,8 @@ def open(device_id: int | None = None, *, run_config: NPURunConfig | NpuOptimize
 
 
 def _begin(config: dict[str, Any]) -> None:
-    import torch  # noqa: F401
-
-    from opdump import _attach
-
-    _attach.start("dump_config", text=json.dumps(config, indent=2), dialect="acl", model_name=MODEL_NAME,
-                  existing="original")
+    _on_import.recorder().start("dump_config", text=json.dumps(config, indent=2), dialect="acl", model_name=MODEL_NAME,
+                                existing="original")
 
 
 @atexit.register

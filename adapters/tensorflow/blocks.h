@@ -1,0 +1,49 @@
+// The identity of blocks of memory, by which graphs get their edges. The allocator hands out an address again
+// when its block was released, so a block's number ends with the allocation.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+
+#include "opdump/opdump.h"
+
+namespace opdump::tensorflow_adapter {
+
+struct Block {
+  std::uint64_t number = 0;
+  const char* name = nullptr;  // of what it holds, if the program has one for it
+  opdump_role role = OPDUMP_INPUT;
+};
+
+class Blocks {
+ public:
+  // The block that begins at `base`. A new one gets a number.
+  Block find(const void* base);
+  // `name` lives as long as the process.
+  void name(const void* base, const char* name, opdump_role role);
+  // The block was allocated or released.
+  void forget(const void* base);
+  // Between steps that are not recorded nothing is noted.
+  void set_active(bool active);
+
+ private:
+  struct Shard {
+    std::mutex mutex;
+    std::unordered_map<const void*, Block> blocks;
+  };
+  Shard& shard(const void* base) {
+    return shards_[(reinterpret_cast<std::uintptr_t>(base) >> 6) % shards_.size()];
+  }
+
+  std::array<Shard, 16> shards_;
+  std::atomic<std::uint64_t> last_number_{0};
+  std::atomic<bool> is_active_{false};
+};
+
+// Of the process: allocators outlive recordings.
+Blocks& blocks();
+
+}  // namespace opdump::tensorflow_adapter

@@ -1,0 +1,109 @@
+"""The options of the NPU's adapter on real TensorFlow: what is dumped, where, and which graph belongs to it."""
+
+import json
+import re
+import subprocess
+
+import pytest
+from conftest import OPDUMP, PROGRAMS, PYTHON, run, script
+
+TRAIN = """
+import os
+import tensorflow as tf
+import npu_device
+import keras
+
+{options}
+npu_device.open().as_default()
+
+keras.utils.set_random_seed(1)
+model = keras.Sequential([keras.layers.Dense(4, activation="relu", name="first"), keras.layers.Dense(2, name="second")])
+optimizer = keras.optimizers.SGD(0.1)
+
+@tf.function
+def step(iterator):
+    x, y = next(iterator)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(model(x, training=True) - y))
+    optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+    return loss
+
+x, y = tf.fill((6, 3), {x}), tf.ones((6, 2))
+iterator = iter(tf.data.Dataset.from_tensor_slices((x, y)).batch(2))
+for _ in range(3):
+    print(step(iterator).numpy())
+"""
+
+OPTIONS = """
+dump_config = npu_device.global_options().dump_config
+dump_config.enable_dump = True
+dump_config.dump_path = "output"
+"""
+
+
+def train(directory, options, x="1.0", **more):
+    (directory / "output").mkdir()
+    return script(TRAIN.format(options=options, x=x), directory, "--compat", "npu_device", **more)
+
+
+def steps(directory):
+    return {int(path.name): path for path in directory.glob("output/*/0/ge_default_1/*/*")}
+
+
+def test_the_page(tmp_path):
+    """Graphs, a dump, the graph of the training, the folder with its name."""
+    done = train(tmp_path, "os.environ['DUMP_GE_GRAPH'] = '2'\n" + OPTIONS + "dump_config.dump_step = '0|2'\ndump_config.dump_mode = 'all'")
+    assert len(done.stdout.split()) == 3
+    found = steps(tmp_path)
+    assert sorted(found) == [0, 2]
+    assert re.fullmatch(r"\d{14}", found[2].parents[3].name)
+    files = {path.name for path in found[2].iterdir()} - {"mapping.csv"}
+    pattern = re.compile(r"(?P<type>\w+)\.(?P<name>\w+)\.(?P<task>\d+)\.(?P<stream>\d+)\.\d{16}")
+    names = {(match["type"], match["name"]) for match in map(pattern.fullmatch, files)}
+    assert ("_FusedMatMul", "sequential_1_second_1_BiasAdd") in names and ("IteratorGetNext", "IteratorGetNext") in names
+    assert any(type_ == "AssignSubVariableOp" and name.startswith("sgd") for type_, name in names)
+
+    graphs = [path for path in tmp_path.glob("ge_proto_*_Build.txt") if "Iterator" in path.read_text()]  # grep Iterator *_Build.txt
+    assert graphs
+    chosen = json.loads(run([OPDUMP, "graph", "find", ".", "output", "--json"], tmp_path).stdout)
+    assert chosen["name"] == "ge_default_1" and "Iterator" in chosen["because"] and [tmp_path / path for path in chosen["dumps"]] == [found[2].parent]
+
+
+def test_statistics_of_chosen_operators(tmp_path):
+    train(tmp_path, OPTIONS + "dump_config.dump_data = 'stats'\ndump_config.dump_layer = 'sequential_1/second_1/BiasAdd sub'")
+    for directory in steps(tmp_path).values():
+        names = {path.name.split(".")[1] for path in directory.iterdir()}
+        assert names == {"sequential_1_second_1_BiasAdd", "sub"} and {path.suffix for path in directory.iterdir()} == {".csv"}
+
+
+def test_overflow(tmp_path):
+    train(tmp_path, """
+dump_config = npu_device.global_options().dump_config
+dump_config.enable_dump_debug = True
+dump_config.dump_path = "output"
+""", x="3e38")
+    kinds = {path.name.split(".")[0] for path in steps(tmp_path)[0].iterdir()}
+    assert "Opdebug" in kinds and kinds & {"_FusedMatMul", "Square"}
+
+
+def test_a_mistake_ends_the_program(tmp_path):
+    done = train(tmp_path, OPTIONS + "dump_config.dump_step = '3-3'", expect=1)
+    assert "E10001: Value [3-3] for parameter [ge.exec.dumpStep]" in done.stderr and done.stdout == ""
+
+
+def test_a_session(tmp_path):
+    (tmp_path / "output").mkdir()
+    program = [PYTHON, PROGRAMS / "session.py"]
+    run([OPDUMP, "run", "--compat", "npu_device", "--", *program, "output", "1"], tmp_path)
+    found = steps(tmp_path)
+    assert sorted(found) == [1]
+    types = {path.name.split(".")[0] for path in found[1].iterdir()}
+    assert {"MatMul", "ReluGrad", "ResourceApplyAdam", "ApplyAdam"} & types >= {"ReluGrad", "ResourceApplyAdam", "ApplyAdam"}
+
+
+@pytest.mark.parametrize("step, text", [("5-3", "in range steps, the first step is >= second step, correct example:'0|5|10-20'")])
+def test_mistakes_of_a_session(tmp_path, step, text):
+    (tmp_path / "output").mkdir()
+    done = subprocess.run([OPDUMP, "run", "--compat", "npu_device", "--", PYTHON, PROGRAMS / "session.py", "output", step],
+                          cwd=tmp_path, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 1 and "InternalError" in done.stderr and text in done.stderr

@@ -1,0 +1,116 @@
+"""Programs run as they do without us, what they compute is recorded, and two recordings of one program are equal."""
+
+import re
+import sys
+
+import numpy as np
+import pytest
+from conftest import OPDUMP, PROGRAMS, Dump, plain, record, run
+
+sys.path.insert(0, str(__import__("pathlib").Path(OPDUMP).parent.parent / "python"))
+import opdump  # noqa: E402
+
+NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py") if path.stem != "told")
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory):
+    """{program: (directory, stdout)}: each program recorded once into `dump`."""
+    made = {}
+
+    def recording(name):
+        if name not in made:
+            directory = tmp_path_factory.mktemp(name)
+            made[name] = directory, record(name, directory).stdout
+        return made[name]
+
+    return recording
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_runs_as_without_us(name, recordings, tmp_path):
+    directory, stdout = recordings(name)
+    assert stdout == plain(name, tmp_path).stdout and "loss" in stdout
+    assert Dump(directory).status["state"] == "complete"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_two_recordings_are_equal(name, recordings):
+    directory, stdout = recordings(name)
+    assert record(name, directory, dump="again").stdout == stdout
+    compared = run([OPDUMP, "compare", "dump", "again"], directory).stdout
+    assert re.search(r"^no difference: \d\d+ operators, \d\d+ tensors compared", compared, re.MULTILINE), compared
+
+
+@pytest.mark.parametrize("name, layer", [("functions", "second"), ("eager", "second")])
+def test_a_fault_is_found_in_its_layer(name, layer, recordings):
+    directory, _ = recordings(name)
+    record(name, directory, "0.01", dump="faulty")
+    compared = run([OPDUMP, "compare", "dump", "faulty"], directory, expect=1).stdout
+    assert re.search(rf"sequential\S*/{layer}/", compared.splitlines()[-1]), compared
+
+
+@pytest.mark.parametrize("name, steps", [("functions", 3), ("eager", 3), ("fit", 3), ("loops", 3), ("session", 3)])
+def test_steps(name, steps, recordings):
+    """A step ends with the optimizer; in a program without one, when its function runs again."""
+    directory, _ = recordings(name)
+    dump = Dump(directory)
+    tail = [dump.status["tail_step"]] if dump.status["tail_step"] >= 0 else []
+    assert dump.steps() == list(range(steps)) + tail
+
+
+def test_phases_lines_and_names(recordings):
+    dump = Dump(recordings("functions")[0])
+    assert dump.operators["sequential_1/third_1/BiasAdd"]["phase"] == "forward"
+    gradients = [entry for name, entry in dump.operators.items() if name.startswith("gradient_tape/sequential_1/second_1/")]
+    assert gradients and all(entry["phase"] == "backward" for entry in gradients)
+    assert any(entry["phase"] == "optimizer" and name.startswith("adam/") for name, entry in dump.operators.items())
+    lines = (PROGRAMS / "functions.py").read_text().splitlines()
+    source = dump.operators["sequential_1/third_1/BiasAdd"]
+    assert source["source_file"].endswith("functions.py") and "model(x, training=True)" in lines[source["source_line"] - 1]
+
+
+def test_eager_operators_are_named_as_in_a_graph(recordings):
+    dump = Dump(recordings("eager")[0])
+    assert {"sequential/first/MatMul", "sequential/third/BiasAdd", "gradient_tape/sequential/second/BiasAdd/BiasAddGrad", "sgd/Mul"} <= set(dump.operators)
+    assert dump.operators["gradient_tape/sequential/second/BiasAdd/BiasAddGrad"]["phase"] == "backward"
+    assert dump.operators["sgd/Mul"]["phase"] == "optimizer"
+
+
+def test_data_sets_are_not_recorded(recordings):
+    dump = Dump(recordings("functions")[0])
+    assert "IteratorGetNext" in dump.types()
+    multiplied = [entry for name, entry in dump.operators.items() if name in ("mul", "args_0")]
+    assert not multiplied
+
+
+def test_values(recordings):
+    tanh = next(op for op in opdump.open(recordings("functions")[0] / "dump") if op.name == "sequential_1/second_1/Tanh")
+    np.testing.assert_allclose(tanh["output.0"].numpy(), np.tanh(tanh["input.0"].numpy()), rtol=1e-5)
+    eager = {(op.step, op.name): op for op in opdump.open(recordings("eager")[0] / "dump")}
+    for step in range(3):
+        product = eager[step, "sequential/first/MatMul"]
+        x, weight = (product[f"input.{i}"].numpy() for i in range(2))
+        np.testing.assert_allclose(product["output.0"].numpy(), x @ weight, rtol=1e-5, atol=1e-6)
+        relu = eager[step, "sequential/first/Relu"]
+        np.testing.assert_array_equal(relu["output.0"].numpy(), np.maximum(relu["input.0"].numpy(), 0))
+
+
+def test_variables_before_and_after_an_update(recordings):
+    updates = [op for op in opdump.open(recordings("eager")[0] / "dump") if op.type == "AssignAddVariableOp"]
+    assert len(updates) >= 3
+    for op in updates:
+        before, change, after = (op[slot].numpy() for slot in ("input.0", "input.1", "output.0"))
+        np.testing.assert_array_equal(after, before + change)
+
+
+def test_xla_is_reported(recordings):
+    dump = Dump(recordings("compiled")[0])
+    assert any("XLA" in loss["reason"] for loss in dump.status["losses"]), dump.status["losses"]
+    assert "AddV2" in dump.types() and "Softmax" not in dump.types()
+
+
+def test_iterations_of_a_loop(recordings):
+    names = set(Dump(recordings("loops")[0]).operators)
+    tanh = sorted(name for name in names if "Tanh" in name and "gradient" not in name.lower())
+    assert len(tanh) == 3 and tanh[1] == tanh[0] + "-1" and tanh[2] == tanh[0] + "-2", tanh
