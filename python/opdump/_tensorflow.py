@@ -21,6 +21,7 @@ from tensorflow.python import pywrap_tfe
 from tensorflow.python.client import session as sessions
 from tensorflow.python.eager import backprop, context
 from tensorflow.python.eager.polymorphic_function import atomic_function
+from tensorflow.python.framework import ops
 from tensorflow.python.training import optimizer as optimizers_v1
 
 from opdump import _imports, _tensorflow_adapter
@@ -240,7 +241,10 @@ def _reporting_function(call_flat: Callable[..., Any]) -> Callable[..., Any]:
     def reported(self: Any, *args: Any) -> Any:
         if not _is_recording or not context.executing_eagerly():
             return call_flat(self, *args)
-        with _section(_FUNCTION, "a function", lambda: _enter_function(self)):
+        with contextlib.ExitStack() as running:
+            if getattr(self.graph, "_opdump_trains", False):  # its end is that of an optimizer
+                running.enter_context(_section(_OPTIMIZER, "an optimizer", lambda: "optimizer"))
+            running.enter_context(_section(_FUNCTION, "a function", lambda: _enter_function(self)))
             return call_flat(self, *args)
 
     return reported
@@ -288,6 +292,8 @@ def _reporting_optimizer(apply: Callable[..., Any]) -> Callable[..., Any]:
             return apply(self, *args, **kwargs)
         with _nothing_reaches_the_program("an optimizer"):
             _add_optimizer(self)
+            if not context.executing_eagerly():
+                _mark_graphs()
         if not context.executing_eagerly():
             return apply(self, *args, **kwargs)
         with _section(_OPTIMIZER, "an optimizer", lambda: "optimizer"):
@@ -326,9 +332,20 @@ def _in_gradient_of(function: Callable[..., Any]) -> Callable[..., Any]:
     return computed
 
 
+def _mark_graphs() -> None:
+    """Marks the function that is traced, and those around it: they train."""
+    graph = ops.get_default_graph()
+    while graph is not None:
+        graph._opdump_trains = True
+        graph = getattr(graph, "outer_graph", None)
+
+
 def _add_optimizer(optimizer: Any) -> None:
     name = getattr(optimizer, "name", None) or getattr(optimizer, "_name", None)
-    _library.add_optimizer(name.encode() if isinstance(name, str) else None)
+    _library.add_optimizer(None)
+    if isinstance(name, str):
+        for scope in (name, *(f"{name}_{number}" for number in range(1, 10))):  # a graph makes names of scopes unique
+            _library.add_optimizer(scope.encode())
 
 
 def _noting_optimizer(init: Callable[..., None]) -> Callable[..., None]:

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-OPDUMP = os.environ["OPDUMP_BIN"]
+OPDUMP = pathlib.Path(os.environ["OPDUMP_BIN"])
 PYTHON = os.environ["OPDUMP_TENSORFLOW"]  # an interpreter with TensorFlow
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
 

@@ -98,7 +98,7 @@ def test_a_session(tmp_path):
     found = steps(tmp_path)
     assert sorted(found) == [1]
     types = {path.name.split(".")[0] for path in found[1].iterdir()}
-    assert {"MatMul", "ReluGrad", "ResourceApplyAdam", "ApplyAdam"} & types >= {"ReluGrad", "ResourceApplyAdam", "ApplyAdam"}
+    assert types >= {"ReluGrad", "ResourceApplyAdam", "ApplyAdam"}, types
 
 
 @pytest.mark.parametrize("step, text", [("5-3", "in range steps, the first step is >= second step, correct example:'0|5|10-20'")])

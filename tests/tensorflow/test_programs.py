@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from conftest import OPDUMP, PROGRAMS, Dump, plain, record, run
 
-sys.path.insert(0, str(__import__("pathlib").Path(OPDUMP).parent.parent / "python"))
+sys.path.insert(0, str(OPDUMP.parent.parent / "python"))
 import opdump  # noqa: E402
 
 NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py") if path.stem != "told")
@@ -31,15 +31,17 @@ def recordings(tmp_path_factory):
 def test_runs_as_without_us(name, recordings, tmp_path):
     directory, stdout = recordings(name)
     assert stdout == plain(name, tmp_path).stdout and "loss" in stdout
-    assert Dump(directory).status["state"] == "complete"
+    assert Dump(directory).status["state"] == ("incomplete" if name == "compiled" else "complete")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_two_recordings_are_equal(name, recordings):
     directory, stdout = recordings(name)
     assert record(name, directory, dump="again").stdout == stdout
-    compared = run([OPDUMP, "compare", "dump", "again"], directory).stdout
-    assert re.search(r"^no difference: \d\d+ operators, \d\d+ tensors compared", compared, re.MULTILINE), compared
+    is_incomplete = name == "compiled"
+    compared = run([OPDUMP, "compare", "dump", "again"], directory, expect=3 if is_incomplete else 0).stdout
+    words = "no difference found, but the result is incomplete" if is_incomplete else "no difference"
+    assert re.search(rf"^{words}: \d\d+ operators, \d\d+ tensors compared", compared, re.MULTILINE), compared
 
 
 @pytest.mark.parametrize("name, layer", [("functions", "second"), ("eager", "second")])
@@ -47,12 +49,13 @@ def test_a_fault_is_found_in_its_layer(name, layer, recordings):
     directory, _ = recordings(name)
     record(name, directory, "0.01", dump="faulty")
     compared = run([OPDUMP, "compare", "dump", "faulty"], directory, expect=1).stdout
-    assert re.search(rf"sequential\S*/{layer}/", compared.splitlines()[-1]), compared
+    assert re.search(rf"first bad operator: sequential\S*/{layer}(_1)?/", compared.splitlines()[-1]), compared
 
 
-@pytest.mark.parametrize("name, steps", [("functions", 3), ("eager", 3), ("fit", 3), ("loops", 3), ("session", 3)])
+@pytest.mark.parametrize("name, steps", [("functions", 3), ("eager", 3), ("fit", 3), ("loops", 3), ("session", 4)])
 def test_steps(name, steps, recordings):
-    """A step ends with the optimizer; in a program without one, when its function runs again."""
+    """A step ends with the optimizer; in a program without one, when its function runs again. Initialisers of an optimizer's
+    variables in a session are a step, too."""
     directory, _ = recordings(name)
     dump = Dump(directory)
     tail = [dump.status["tail_step"]] if dump.status["tail_step"] >= 0 else []
@@ -85,8 +88,9 @@ def test_data_sets_are_not_recorded(recordings):
 
 
 def test_values(recordings):
-    tanh = next(op for op in opdump.open(recordings("functions")[0] / "dump") if op.name == "sequential_1/second_1/Tanh")
-    np.testing.assert_allclose(tanh["output.0"].numpy(), np.tanh(tanh["input.0"].numpy()), rtol=1e-5)
+    fused = next(op for op in opdump.open(recordings("functions")[0] / "dump") if op.name == "sequential_1/third_1/BiasAdd")
+    x, weight, bias = (fused[f"input.{i}"].numpy() for i in range(3))
+    np.testing.assert_allclose(fused["output.0"].numpy(), x @ weight + bias, rtol=1e-5, atol=1e-6)
     eager = {(op.step, op.name): op for op in opdump.open(recordings("eager")[0] / "dump")}
     for step in range(3):
         product = eager[step, "sequential/first/MatMul"]

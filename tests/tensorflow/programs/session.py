@@ -17,7 +17,8 @@ if len(sys.argv) > 1:
     custom_op.parameter_map["dump_step"].s = tf.compat.as_bytes(sys.argv[2])
     custom_op.parameter_map["dump_mode"].s = tf.compat.as_bytes("all")
 x, y = tf.placeholder(tf.float32, (None, 6), "x"), tf.placeholder(tf.float32, (None, 2), "y")
-weight = tf.get_variable("weight", (6, 2), initializer=tf.glorot_uniform_initializer(seed=2))
+weight = tf.get_variable("weight", (6, 2), initializer=tf.glorot_uniform_initializer(seed=2),
+                         use_resource=True)
 old = tf.Variable(np.ones(2, np.float32), name="old", use_resource=False)
 with tf.name_scope("network"):
     output = tf.nn.relu(tf.matmul(x, weight) + old)

@@ -33,5 +33,5 @@ def data(count=3, batch=4):
 
 
 def fault():
-    """How much the third layer is off: 0, or what the program was asked for."""
+    """How much the second layer is off: 0, or what the program was asked for."""
     return float(sys.argv[1]) if len(sys.argv) > 1 else 0.0
