@@ -5,8 +5,9 @@
 #include <c10/core/MemoryFormat.h>
 #include <c10/core/ScalarType.h>
 
+#include <array>
+#include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <iterator>
 #include <utility>
 
@@ -60,11 +61,12 @@ const char* enum_name(std::int64_t value, c10::TypeKind kind) {
 
 // A number of the program that became a tensor: "4", "0.5". Empty if its type has no such text.
 std::string spell_number(const at::Tensor& number) {
-  char text[40];
   switch (number.scalar_type()) {
-    case at::kDouble:
-      std::snprintf(text, sizeof text, "%.17g", *number.data_ptr<double>());
-      return text;
+    case at::kDouble: {
+      std::array<char, 40> text{};
+      const auto end = std::to_chars(text.begin(), text.end(), *number.data_ptr<double>());
+      return {text.begin(), end.ptr};
+    }
     case at::kLong:
       return std::to_string(*number.data_ptr<std::int64_t>());
     case at::kBool:

@@ -13,7 +13,8 @@ namespace opdump {
 
 class LineServer {
  public:
-  // `command` is the program, looked for as a shell does, and its arguments. Errors: io.
+  // `command` is the program, looked for as a shell does, and its arguments. Errors:
+  // not_found, io.
   static Result<LineServer> start(const std::vector<std::string>& command);
   LineServer(LineServer&& other) noexcept
       : child_(std::exchange(other.child_, 0)),

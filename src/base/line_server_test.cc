@@ -24,7 +24,7 @@ TEST(LineServer, AnEndInsteadOfAnAnswerIsAnError) {
 TEST(LineServer, AProgramThatIsNotThereIsAnError) {
   const auto server = LineServer::start({"opdump-no-such-program"});
   ASSERT_FALSE(server);
-  EXPECT_EQ(server.error().code(), Code::io);
+  EXPECT_EQ(server.error().code(), Code::not_found);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ PROGRAM = """
     data = [torch.randn(32, 24) for _ in range(2)]
     for x in data:
         update.zero_grad()
-        net(x).pow(2).mean().backward()
+        net(x.to(net.b.weight.dtype)).pow(2).mean().backward()
         update.step()
 """
 
@@ -180,8 +180,8 @@ def test_rounding_is_no_difference(pair):
     actual = pair.record("actual", program(), env={"OMP_NUM_THREADS": "2", "ATEN_CPU_CAPABILITY": "default"})
     answer = pair.blame(golden, actual, 0)
     assert answer["outcome"] in ("rounding", "same") and answer["findings"] == []
-    assert answer["replayed"] == answer["differing"]
-    double = pair.record("double", program(weights="net.double(); torch.set_default_dtype(torch.float64)"))
+    assert 0 < answer["replayed"] <= answer["differing"]  # which has random numbers, rounded otherwise
+    double = pair.record("double", program(weights="net.double()"))
     single = pair.blame(double, golden, 0)
     assert single["outcome"] == "rounding"
 
