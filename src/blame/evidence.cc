@@ -75,7 +75,10 @@ Excess find_excess(const OutputError& error, const Thresholds& limits) {
   const double by_chance = 4 / std::sqrt(std::max(error.independent, 1.0));
   const double alpha = error.alpha / std::max(limits.alpha, by_chance);
   if (alpha > excess.factor)
-    excess = {.factor = alpha, .output = &error, .test = "all elements are off in the same direction"};
+    excess = {.factor = alpha,
+              .output = &error,
+              .test = "all elements are off in the same direction",
+              .is_bias = excess.factor <= 1};
   return excess;
 }
 
@@ -132,7 +135,11 @@ Judgement judge(const Replayed& replayed, std::string_view type) {
   const double a =
       has_wrong(actual) ? static_cast<double>(*actual.output->wrong) : worst_relative(replayed.actual);
   constexpr double kMuch = 4;
-  judgement.fault = a > kMuch * g ? Fault::actual : g > kMuch * a ? Fault::golden : Fault::common;
+  const bool are_biased = golden.is_bias && actual.is_bias;
+  judgement.fault = a > kMuch * g   ? Fault::actual
+                    : g > kMuch * a ? Fault::golden
+                    : are_biased    ? Fault::none
+                                    : Fault::common;
   judgement.is_certain = judgement.is_certain && judgement.fault != Fault::common;
   return judgement;
 }

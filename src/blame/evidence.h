@@ -47,6 +47,7 @@ struct Excess {
   double factor = 0;
   const OutputError* output = nullptr;  // the worst one
   std::string test = {};
+  bool is_bias = false;  // no element is off by more than rounding explains, but all go the same way
 };
 inline constexpr double kCertain = 4;
 Excess find_excess(const std::vector<OutputError>& outputs, std::string_view type);
@@ -56,7 +57,8 @@ enum class Fault : std::uint8_t {
   actual,
   golden,
   both,    // each is wrong in its own way
-  common,  // both are off by the same: what the replay computes is not what the operator stands for
+  common,  // both are off by the same: what the replay computes is not what the operator stands for. An
+           // equal bias is none: both runs sum in the same order.
 };
 struct Judgement {
   Fault fault = Fault::none;

@@ -39,6 +39,13 @@ TEST(Evidence, EqualErrorsOfBothAreNoCulprit) {
   EXPECT_EQ(judge_text(reply(kWrong, worse)).fault, Fault::actual);
 }
 
+TEST(Evidence, AnEqualBiasOfBothIsTheOrderInWhichTheySum) {
+  const std::string biased = R"({"r":2,"rho":3,"alpha":10,"relative":1e-6,"count":64,"independent":64})";
+  EXPECT_EQ(judge_text(reply(biased, biased)).fault, Fault::none);
+  EXPECT_EQ(judge_text(reply(kFine, biased)).fault, Fault::actual);
+  EXPECT_EQ(judge_text(reply(kWrong, biased)).fault, Fault::golden);
+}
+
 TEST(Evidence, ExactResultsAdmitNoWrongElement) {
   const std::string right = R"({"wrong":0,"count":8})", wrong = R"({"wrong":1,"count":8,"worst":[7]})";
   EXPECT_EQ(judge_text(reply(right, right), "clone").fault, Fault::none);

@@ -48,7 +48,7 @@ def record(directory, array, number, original, size=c.sizeof(Tensor)):
     assert lib.opdump_open(c.byref(options), c.byref(session)) == 0, lib.opdump_last_error()
     info = Info(size=c.sizeof(Info), type=b"T", name=b"op", graph_id=-1)
     op = c.c_void_p(lib.opdump_define(session, c.byref(info)))
-    assert lib.opdump_wants(session, op) == 1 | 8, "the outputs, and no inputs"
+    assert lib.opdump_wants(session, op) == 1 | 2 | 8, "the outputs and the arguments, and no inputs"
     call = c.c_void_p(lib.opdump_begin(session, op, None, c.c_size_t(0)))
     output = tensor_of(array, number, original)
     output.size = size

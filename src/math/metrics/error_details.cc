@@ -132,9 +132,9 @@ class ErrorPainter {
  private:
   // Which dimensions go across: the last ones, as many as fill the picture best.
   void split() {
+    if (count_ == 0) return;
     std::uint64_t most = 0, rows = count_;
     for (std::size_t axis = dims_.size(); axis-- > 0;) {
-      if (dims_[axis] == 0) return;
       rows /= static_cast<std::uint64_t>(dims_[axis]);
       const std::uint64_t columns = count_ / rows;
       const std::uint64_t cells = std::min<std::uint64_t>(rows, ErrorMap::kMostCells) *
