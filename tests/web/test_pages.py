@@ -77,8 +77,8 @@ def test_works(page, packages, tmp_path):
     found = look("works", page.as_uri(), packages, tmp_path)
     assert found["errors"] == []
     assert found["heading"] == "First bad operator: Default/norm2-BatchNorm2d/native_batch_norm-op0"
-    assert re.fullmatch(r"Inputs match; output\.0 differs in [\d,]+ of 262,144 elements \(.*%\), most at \(\d+,\d+,\d,\d\): .*"
-                        r" in golden, .* in actual\.", found["lead"])
+    assert re.fullmatch(r"eps is 1e-05 in golden and 0\.001 in actual; output\.0 differs in [\d,]+ of 262,144 elements "
+                        r"\(.*%\), most at \(\d+,\d+,\d,\d\): .* in golden, .* in actual\.", found["lead"])
     assert found["chosen"] == "Default/norm2-BatchNorm2d/native_batch_norm-op0"
     total = int(re.match(r"(\d+) of (\d+) operators", found["all"])[2])
     assert total > 200 and found["drawn"] < 60  # only rows in view exist
