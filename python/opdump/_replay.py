@@ -52,6 +52,10 @@ _EXACT = frozenset(
     "view_copy permute_copy transpose_copy t_copy expand_copy hardtanh hardtanh_ _reshape_alias_copy masked_select lift_fresh_copy".split())
 
 
+# What a dump names is run only if it computes: a dump may come from anywhere.
+_SPACES = frozenset(("aten", "prims", "mkldnn", "quantized"))
+
+
 class CannotReplay(Exception):
     """The reason, in words."""
 
@@ -116,11 +120,17 @@ class Operator:
             raise CannotReplay("the dump does not name the function that the operator executes")
         if space in ("c10d", "_c10d_functional"):
             raise CannotReplay(f"{function} is a collective of several processes")
+        if space not in _SPACES:
+            raise CannotReplay(f"{function} is not an operator of torch itself")
         try:
             self._call = getattr(getattr(getattr(torch.ops, space), name), overload or "default")
         except (AttributeError, RuntimeError):
             raise CannotReplay(f"{function} is not an operator of torch {torch.__version__}") from None
         self.schema = self._call._schema
+        computes = any("Tensor" in str(r.type) for r in self.schema.returns) or any(
+            a.alias_info is not None and a.alias_info.is_write for a in self.schema.arguments)
+        if not computes or any("filename" in a.name for a in self.schema.arguments):
+            raise CannotReplay(f"{function} does more than compute tensors")
         seeded = getattr(getattr(torch, "Tag", None), "nondeterministic_seeded", None)
         self._is_seeded = seeded is not None and seeded in getattr(self._call, "tags", ())
 

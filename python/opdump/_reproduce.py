@@ -11,7 +11,8 @@ import torch
 
 _MAX_INSIDE = 1 << 20  # bytes that lie in the script itself
 
-_HEAD = '''"""{function} of {name}, on the inputs that opdump recorded."""
+_HEAD = '''"""An operator on the inputs that opdump recorded: {function}."""
+# {name}
 import base64
 import pathlib
 import zlib
@@ -80,7 +81,7 @@ def write_script(op: Any, request: dict[str, Any], stored: dict[int, torch.Tenso
     recorded = ", ".join(f"{i}: {data.add(x, 'False')}" for i, x in outputs.items())
     space, _, name = op.name.partition("::")
     name, _, overload = name.partition(".")
-    script = _HEAD.format(function=op.name, name=request["name"], data=_spell_data(data.bytes, request["script"]),
+    script = _HEAD.format(function=op.name, name=ascii(request["name"])[1:-1], data=_spell_data(data.bytes, request["script"]),
                           operator=f"{space}.{name}.{overload or 'default'}", arguments=", ".join(texts),
                           extra="[" + ", ".join(written) + "]", recorded="{" + recorded + "}")
     script = script.replace("    written = []\n", "")

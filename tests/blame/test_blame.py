@@ -208,3 +208,31 @@ def test_a_python_without_torch_is_said(pair):
     golden, actual = pair.record("golden", program()), pair.record("actual", program(fault("tanh", "x", "x.sigmoid()", "pass")))
     done = subprocess.run([OPDUMP, "blame", golden, actual, "--python", "/bin/false"], cwd=pair.directory, capture_output=True, text=True)
     assert done.returncode == 2 and "does it have torch?" in done.stderr
+
+
+@pytest.mark.parametrize("function, arguments", [
+    ("aten::from_file", {"filename": "made", "shared": True, "size": 4}), ("aten::save", {"item": 1, "filename": "made"}),
+    ("load_library::__self__", {}), ("c10d::barrier", {}), ("aten::warn", {"message": "made"}), ("", {})])
+def test_a_dump_that_names_something_else_than_an_operator(function, arguments, tmp_path):
+    """A dump may come from anywhere: only what computes tensors is run."""
+    request = {"function": function, "sides": {"golden": {"arguments": arguments, "inputs": {}, "outputs": {}}}}
+    assert replay(request, tmp_path)["ok"] is False
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_hostile_name_is_no_code_in_a_script(tmp_path):
+    name = '"""\nimport os\nos.mkdir("made")\n"""'
+    side = {"arguments": {"size": [2]}, "inputs": {}, "outputs": {}}
+    request = {"script": "script.py", "function": "aten::zeros", "name": name, "side": side}
+    assert replay(request, tmp_path)["ok"] is True
+    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["script.py"]
+
+
+def replay(request, folder):
+    """What the worker of the build answers."""
+    worker = OPDUMP.parent.parent / "python/opdump/_replay.py"
+    done = subprocess.run([sys.executable, "-B", worker], input=json.dumps(request) + "\n", capture_output=True, text=True, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
