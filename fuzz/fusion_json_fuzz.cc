@@ -12,7 +12,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return rules.add(graph, std::move(op));
   };
   const auto read = format::decode_fusion_json(text, "fuzz", add);
-  if (!read || !rules.finish() || !same.finish()) return 0;
+  if (!read) return 0;
+  rules.finish();
+  same.finish();
   msaccucmp::Log log;
   static_cast<void>(rules.filter_quantised(log));
   for (std::uint32_t op = 0; op < rules.op_count(); ++op) {
