@@ -111,6 +111,12 @@ TEST(Json, KeysThatAreRepeated) {
   EXPECT_EQ(document->find_repeated_keys(1).size(), 1u);
 }
 
+TEST(Json, AZeroByteDoesNotEndADocument) {
+  const auto document = JsonDocument::parse("c.json", std::string("{}\n\0{\"a\": \"\0\"}", 14));
+  ASSERT_FALSE(document);
+  EXPECT_EQ(document.error().message(), "c.json:2:1: not JSON: a zero byte");
+}
+
 TEST(Content, IsRecognisedByItsFirstBytes) {
   using namespace std::literals;
   EXPECT_EQ(recognise_content(""), "empty");

@@ -150,6 +150,10 @@ Result<JsonDocument> JsonDocument::parse(std::string name, std::string text) {
     return Error(Code::config, format_position(document.name_, document.text_, offset) +
                                    ": not JSON: a number too large for a double");
   }
+  // The parser ends at a zero byte and does not look at what follows.
+  if (const std::size_t zero = document.text_.find('\0'); zero != std::string::npos)
+    return Error(Code::config,
+                 format_position(document.name_, document.text_, zero) + ": not JSON: a zero byte");
   return document;
 }
 
