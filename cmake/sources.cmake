@@ -4,6 +4,7 @@ set(OPDUMP_CORE_SOURCES)
 set(OPDUMP_TOOL_SOURCES)
 
 list(APPEND OPDUMP_CORE_SOURCES
+  base/connected_child.cc
   base/content.cc
   base/divide.cc
   base/expansion.cc

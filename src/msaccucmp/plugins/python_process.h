@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/file.h"
+#include "base/connected_child.h"
 #include "base/result.h"
 
 namespace opdump::msaccucmp {
@@ -36,19 +36,13 @@ class PythonServer {
 
   // `arguments` are sys.argv[1:]. Errors: io.
   static Result<PythonServer> start(const char* script, const std::vector<std::string>& arguments);
-  PythonServer(PythonServer&& other) noexcept
-      : child_(std::exchange(other.child_, 0)), connection_(std::move(other.connection_)) {}
-  PythonServer& operator=(PythonServer&&) = delete;
-  ~PythonServer();  // waits for its end
-
   // The byte with which the script answers `line`, which has no line feed. One thread at a time. Errors:
   // internal -- it ended instead; it will answer no other line.
   Result<int> ask(std::string line);
 
  private:
-  PythonServer(int child, Fd connection) : child_(child), connection_(std::move(connection)) {}
-  int child_ = 0;
-  Fd connection_;
+  explicit PythonServer(ConnectedChild child) : child_(std::move(child)) {}
+  ConnectedChild child_;
 };
 
 // Servers of one script: as many as are asked at once, started when they are needed.
