@@ -5,7 +5,7 @@ turns on the same files, from start to the written table.
 Usage: bench/compare_vs_numpy.py [--dir DIRECTORY] [--mib M] [--rounds R] [--large-gib G] [--build build/release]
 
 The original loads the model, finds the files of each operator by their names, reads a dump file and a .npy whole, makes
-arrays of them, flattens them and computes each metric by itself. Here it is told where the payload lies, so that parsing
+arrays of them, flattens them and computes each metric by itself. Here it is given the place of the payload, so that parsing
 the header costs it nothing, it writes no log, and it needs no start of Python.
 """
 import argparse

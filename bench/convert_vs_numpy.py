@@ -5,7 +5,7 @@ a plain copy of the bytes that are written, taking turns on the same files.
 Usage: bench/convert_vs_numpy.py [--dir DIRECTORY] [--mib M] [--rounds R] [--build build/release] [--only TEXT]
 
 The original reads a file whole, parses its header, makes arrays of the bytes, reorders and cuts them, and saves them. Here
-it is told where the payload lies, so that parsing costs it nothing.
+it is given the place of the payload, so that parsing costs it nothing.
 """
 import argparse
 import json

@@ -198,7 +198,7 @@ KINDS = {
 }
 SMALLER = {"dump, int4": 8, "dump, uint1": 16, "dump, hifloat8": 4, "ONNX, raw": 2, "ONNX, numbers": 2, "dump, version 1": 2}
 DONE = 0, 1, 11  # 1: a difference; 11: the record that is too long
-TEXT_IS_LONGER = 8  # than what it tells, so that a part of it is enough
+TEXT_IS_LONGER = 8  # than what it shows, so that a part of it is enough
 
 
 def changes(count):

@@ -8,6 +8,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   base/content.cc
   base/divide.cc
   base/expansion.cc
+  base/fd.cc
   base/file.cc
   base/file_copy.cc
   base/file_replacement.cc
@@ -114,6 +115,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   dialect/mindspore_effects.cc
   dialect/mindspore_text.cc
   dialect/opdump_settings.cc
+  dialect/options.cc
   dialect/request.cc
 )
 set(OPDUMP_TESTS_dialect

@@ -18,7 +18,7 @@ std::optional<std::string> environment(std::string_view name) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
-  opdump::dialect::Options options;
+  opdump::dialect::DialectOptions options;
   options.strict = (data[0] & 1) != 0;
   options.environment = environment;
   auto document = opdump::dialect::parse_acl("fuzz.json", std::string(data + 1, data + size));

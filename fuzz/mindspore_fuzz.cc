@@ -20,7 +20,7 @@ std::optional<std::string> environment(std::string_view name) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
-  opdump::dialect::Options options;
+  opdump::dialect::DialectOptions options;
   options.strict = (data[0] & 1) != 0;
   options.mode = static_cast<opdump::dialect::Mode>((data[0] >> 1) % 6);
   options.environment = environment;

@@ -27,7 +27,8 @@ OPDUMP_API void opdump_torch_set_bridge(const opdump_torch_bridge* bridge);
 
 /* Scopes. NULL while nothing is recorded. A scope lives until the library is unloaded. */
 OPDUMP_API void* opdump_torch_root(void);
-OPDUMP_API void* opdump_torch_child(void* parent, const char* component);
+/* The scope `path`, components separated by '/', below `parent`; `parent` itself if it is empty. */
+OPDUMP_API void* opdump_torch_descend(void* parent, const char* path);
 /* The innermost module scope of this thread that a module call can nest in, or NULL: inside an optimizer or a
  * backward pass a module call begins anew at the root. */
 OPDUMP_API void* opdump_torch_module_scope(void);

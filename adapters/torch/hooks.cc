@@ -374,9 +374,9 @@ void* opdump_torch_root(void) {
   return o ? o->names().root() : nullptr;
 }
 
-void* opdump_torch_child(void* parent, const char* component) {
+void* opdump_torch_descend(void* parent, const char* path) {
   Observer* o = observer;
-  return o ? o->names().child(static_cast<Scope*>(parent), component) : nullptr;
+  return o ? o->names().descend(static_cast<Scope*>(parent), path) : nullptr;
 }
 
 void opdump_torch_name_tensor(void* storage, const char* name, int is_weight) {

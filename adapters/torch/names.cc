@@ -1,5 +1,6 @@
 #include "names.h"
 
+#include <algorithm>
 #include <set>
 #include <unordered_set>
 #include <utility>
@@ -28,6 +29,15 @@ Scope* Names::child(Scope* parent, const std::string& component, opdump_phase ph
     scope->phase_ = phase;
   }
   return scope.get();
+}
+
+Scope* Names::descend(Scope* scope, std::string_view path) {
+  while (!path.empty()) {
+    const std::size_t end = std::min(path.find('/'), path.size());
+    scope = child(scope, std::string(path.substr(0, end)));
+    path.remove_prefix(std::min(end + 1, path.size()));
+  }
+  return scope;
 }
 
 Scope* Names::gradients_of(Scope* forward) {

@@ -68,6 +68,8 @@ class Names {
   Scope* root() { return &root_; }
   const Scope* root() const { return &root_; }
   Scope* child(Scope* parent, const std::string& component, opdump_phase phase = OPDUMP_FORWARD);
+  // The scope `path`, components separated by '/', below `scope`; `scope` itself if it is empty.
+  Scope* descend(Scope* scope, std::string_view path);
   Scope* gradients_of(Scope* forward);
 
   // The operator that runs now: the next one of its type in the scope. `type` comes from intern(): overloads

@@ -2,50 +2,18 @@
 
 #include <ATen/SequenceNumber.h>
 #include <torch/csrc/autograd/graph_task.h>
-#include <torch/csrc/jit/runtime/interpreter.h>
 
 #include <algorithm>
 #include <cstring>
-#include <filesystem>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "arguments.h"
+#include "program_lines.h"
 #include "switches.h"
 
 namespace opdump::torch_adapter {
 namespace {
-
-// What this thread is doing.
-struct Thread {
-  const Observer* recording = nullptr;  // that the rest is about
-  struct Frame {
-    Scope* scope;
-    Source source;  // of backward nodes: the line of the forward operator
-    bool backward;
-  };
-  std::vector<Frame> stack;
-  Scope* last_backward = nullptr;  // the node that ran last: sums of gradients come between nodes
-  Source last_backward_source;
-  std::uint64_t sequence_number = 0;  // of autograd, as far as note_forward() has seen it
-  bool is_in_model = false;           // in a call that counts
-  int executions = 0;                 // of compiled models that this thread is in
-  int backward_calls = 0;  // of Python's backward() and grad() that this thread is inside of, recorded or not
-};
-
-// Begins anew with each recording: scopes and numbers of the one before mean nothing to it.
-Thread& this_thread() {
-  thread_local Thread thread;
-  if (const Observer* now = current_observer(); now && now != thread.recording) {
-    Thread fresh;
-    fresh.recording = now;
-    fresh.sequence_number = at::sequence_number::peek();
-    fresh.backward_calls = thread.backward_calls;
-    thread = std::move(fresh);
-  }
-  return thread;
-}
 
 // More than any program has; one that makes code as it runs must not fill memory.
 constexpr std::size_t kMaxPlaces = 1 << 16;
@@ -99,57 +67,6 @@ std::string optimizer_component(std::string_view record_name) {
   const std::size_t dot = record_name.rfind('.');
   if (!record_name.starts_with("Optimizer.") || hash == std::string_view::npos || dot <= hash) return {};
   return "optimizer-" + std::string(record_name.substr(hash + 1, dot - hash - 1));
-}
-
-// Files below it are named relative to it, as Python's are.
-const std::string& working_directory() {
-  static const auto* directory = new std::string([] {
-    std::error_code failed;
-    const std::string path = std::filesystem::current_path(failed).string();
-    return failed ? std::string("\n") : path + "/";
-  }());
-  return *directory;
-}
-
-// The calls that led to an operator. Its line is the innermost one of the program's own code, helpers
-// included; that of an installed package if the program has none.
-class StackBuilder {
- public:
-  bool add(std::string_view file, int line, std::string_view function, bool is_own) {
-    if (!source_.file || (is_own && !has_own_)) source_.file = intern(file), source_.line = line;
-    has_own_ = has_own_ || is_own;
-    if (stack_.size() < kMaxFrames)
-      stack_.push_back(intern(std::string(file) + ":" + std::to_string(line) + ":" + std::string(function)));
-    return stack_.size() < kMaxFrames || !has_own_;
-  }
-  Source finish() {
-    if (!stack_.empty()) source_.stack = intern(std::move(stack_));
-    return source_;
-  }
-
- private:
-  static constexpr std::size_t kMaxFrames = 64;  // of a recursion the innermost ones say enough
-  Source source_;
-  bool has_own_ = false;
-  Stack stack_;
-};
-
-bool is_installed(std::string_view file) {
-  return file.find("/site-packages/") != std::string_view::npos ||
-         file.find("/dist-packages/") != std::string_view::npos;
-}
-
-// TorchScript has no Python frames; its interpreter knows the lines.
-void add_script_frames(StackBuilder& stack) {
-  for (const torch::jit::StackEntry& entry : torch::jit::currentCallstack()) {
-    const auto place = entry.range.file_line_col();
-    if (!place) continue;
-    const auto& [file, line, column] = *place;
-    if (file.find("/torch/") != std::string::npos) continue;
-    const bool is_below = file.starts_with(working_directory());
-    stack.add(is_below ? file.substr(working_directory().size()) : file, static_cast<int>(line),
-              entry.filename, !is_installed(file));
-  }
 }
 
 c10::SmallVector<c10::IValue, 2> written_of(const OperatorKind& kind, c10::ArrayRef<c10::IValue> arguments) {
@@ -239,7 +156,7 @@ void Observer::tick(Clock clock) {
 }
 
 void Observer::enter_execution() {
-  Thread& thread = this_thread();
+  ThreadState& thread = this_thread();
   if (thread.executions++ > 0 || !only_executions_) return;
   if (has_executed_.exchange(true)) begin_step(step_ + 1);
   thread.sequence_number =
@@ -247,7 +164,7 @@ void Observer::enter_execution() {
 }
 
 void Observer::leave_execution() {
-  Thread& thread = this_thread();
+  ThreadState& thread = this_thread();
   if (thread.executions > 0) --thread.executions;
 }
 
@@ -273,7 +190,7 @@ bool Observer::waits_for_optimizer() const {
 }
 
 void Observer::enter_call(const ModuleCall& call) {
-  Thread& thread = this_thread();
+  ThreadState& thread = this_thread();
   // Inside of Optimizer.step (a closure) or of a backward pass (checkpoints) a model is called again.
   if (clock_ > Clock::model_calls || !thread.stack.empty() || thread.backward_calls > 0) return;
   if (!call.counts) return note_pass({names_.root(), {}, false});  // before it runs anything
@@ -301,7 +218,7 @@ void Observer::leave_optimizer(std::string_view record_name) {
 }
 
 void Observer::enter_backward(const at::RecordFunction& node) {
-  Thread& thread = this_thread();
+  ThreadState& thread = this_thread();
   if (!backward_seen_.exchange(true) && clock_ == Clock::backward_passes) rounds_.note_call(0);
   ForwardLocations::Location location;
   if (node.seqNr() >= 0)
@@ -314,7 +231,7 @@ void Observer::enter_backward(const at::RecordFunction& node) {
 }
 
 void Observer::leave_backward() {
-  Thread& thread = this_thread();
+  ThreadState& thread = this_thread();
   if (thread.stack.empty()) return;
   thread.last_backward = thread.stack.back().scope;
   thread.last_backward_source = thread.stack.back().source;
@@ -322,7 +239,7 @@ void Observer::leave_backward() {
 }
 
 Observer::Location Observer::locate() {
-  Thread& thread = this_thread();
+  ThreadState& thread = this_thread();
   if (!thread.stack.empty() && thread.stack.back().backward)
     return {thread.stack.back().scope, thread.stack.back().source, true};
   if (thread.backward_calls > 0 || !torch::autograd::get_current_graph_task_keep_graph()) {
@@ -338,16 +255,7 @@ Observer::Location Observer::locate() {
 // Walks the frames of the program, which takes longer than everything else here: only for new operators.
 Source Observer::find_source(const Location& location) const {
   if (location.source.file) return location.source;
-  StackBuilder stack;
-  if (!location.is_backward) add_script_frames(stack);
-  const opdump_torch_bridge* bridge = current_bridge();
-  if (bridge && bridge->visit_frames)
-    bridge->visit_frames(
-        [](void* user, const char* file, int line, const char* function, int is_own) {
-          return static_cast<int>(static_cast<StackBuilder*>(user)->add(file, line, function, is_own != 0));
-        },
-        &stack);
-  Source source = stack.finish();
+  Source source = find_program_line(!location.is_backward);
   const auto& scopes = this_thread().stack;
   source.in_model = location.is_backward ? location.source.in_model
                                          : !scopes.empty() && scopes.back().scope == names_.root();
@@ -358,7 +266,7 @@ Source Observer::find_source(const Location& location) const {
 void Observer::note_pass(const Location& location) {
   const Clock clock = clock_;
   if (clock > Clock::model_calls || location.is_backward || location.scope->phase() != OPDUMP_FORWARD) return;
-  const Thread& thread = this_thread();
+  const ThreadState& thread = this_thread();
   const void* const caller = caller_;
   if (thread.is_in_model || (caller && caller != &thread)) return;
   const bool is_called = clock == Clock::model_calls ? model_called_ : backward_seen_;
@@ -373,7 +281,7 @@ void Observer::note_pass(const Location& location) {
 
 // Autograd has made its nodes before the operator comes here: they belong to the operator that comes next.
 void Observer::note_forward(Scope* scope, Source source) {
-  Thread& thread = this_thread();
+  ThreadState& thread = this_thread();
   const std::uint64_t next = at::sequence_number::peek();
   if (next == thread.sequence_number) return;
   const std::uint64_t first =
@@ -537,72 +445,4 @@ void Observer::add_failure(const char* type, c10::ArrayRef<c10::IValue> argument
   opdump_end(session_, opdump_begin(session_, known, inputs.data(), inputs.size()), nullptr, 0, 1);
 }
 
-void Observer::enter_generated() {
-  opdump_before_any_write(session_);
-  contents_.begin_unknown_write();
-}
-
-void Observer::leave_generated() { contents_.end_unknown_write(); }
-
-opdump_call* Observer::begin_region(const char* type, c10::ArrayRef<at::Tensor> inputs) {
-  const Location location = locate();
-  note_pass(location);
-  const auto [known, source] =
-      names_.next_operator(location.scope, intern(type), [&] { return find_source(location); });
-  note_forward(location.scope, source);
-  if (!opdump_wants(session_, known)) return nullptr;
-  Operands operands(contents_);
-  for (const at::Tensor& input : inputs) operands.add(input, nullptr);
-  return opdump_begin(session_, known, operands.data(), operands.size());
-}
-
-void Observer::end_region(opdump_call* call, c10::ArrayRef<at::Tensor> outputs) {
-  Operands operands(contents_);
-  for (const at::Tensor& output : outputs) operands.add(output, nullptr);
-  opdump_end(session_, call, operands.data(), operands.size(), 0);
-}
-
 }  // namespace opdump::torch_adapter
-
-// The scope stack of a thread, for the bridge.
-using opdump::torch_adapter::current_observer;
-using opdump::torch_adapter::Scope;
-using opdump::torch_adapter::this_thread;
-
-void* opdump_torch_module_scope(void) {
-  const auto& stack = this_thread().stack;
-  return stack.empty() || stack.back().backward || stack.back().scope->phase() != OPDUMP_FORWARD
-             ? nullptr
-             : stack.back().scope;
-}
-
-void opdump_torch_push_scope(void* scope) {
-  this_thread().stack.push_back({static_cast<Scope*>(scope), {}, false});
-}
-
-void opdump_torch_push_node(void* scope, const char* path, const char* file, int line, const char* stack,
-                            int is_backward) {
-  using namespace opdump::torch_adapter;
-  Observer* o = current_observer();
-  if (!o) return;
-  auto* at = static_cast<Scope*>(scope ? scope : o->names().root());
-  for (std::string_view rest = path; !rest.empty();) {
-    const std::size_t end = std::min(rest.find('/'), rest.size());
-    at = o->names().child(at, std::string(rest.substr(0, end)));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  Source source;
-  if (file && *file) {
-    source.file = intern(file);
-    source.line = line;
-    source.stack = intern(opdump::torch_adapter::Stack{intern(stack)});
-  }
-  this_thread().stack.push_back({is_backward ? o->names().gradients_of(at) : at, source, is_backward != 0});
-}
-
-void opdump_torch_enter_backward_call(void) { ++this_thread().backward_calls; }
-void opdump_torch_leave_backward_call(void) { --this_thread().backward_calls; }
-
-void opdump_torch_pop(void) {
-  if (!this_thread().stack.empty()) this_thread().stack.pop_back();
-}

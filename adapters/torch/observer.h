@@ -27,6 +27,7 @@
 #include "names.h"
 #include "operands.h"
 #include "operator_kind.h"
+#include "thread_state.h"
 
 namespace opdump::torch_adapter {
 
@@ -192,9 +193,5 @@ class Observer {
   std::atomic<const void*> caller_{nullptr};  // the thread that calls the model
   Rounds rounds_;
 };
-
-// The recording under way, or null.
-inline std::atomic<Observer*> recording_observer{nullptr};
-inline Observer* current_observer() { return recording_observer; }
 
 }  // namespace opdump::torch_adapter

@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <exception>
-#include <string>
-#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -80,15 +78,6 @@ void join_recording(void* root) {
   opdump_torch_join_thread();
 }
 
-void* descend(void* scope, const char* path) {
-  for (std::string_view rest = path; !rest.empty();) {
-    const std::size_t end = std::min(rest.find('/'), rest.size());
-    scope = opdump_torch_child(scope, std::string(rest.substr(0, end)).c_str());
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return scope;
-}
-
 Ref find_flag(PyObject* module) {
   return Ref(PyObject_CallFunctionObjArgs(package().find_flag, module, nullptr));
 }
@@ -112,18 +101,19 @@ ModuleScope name_module(void* parent, PyObject* module) {
     for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
       const Ref path(PyObject_CallFunctionObjArgs(package().find_path, frame->module, module, nullptr));
       if (path && path.get() != Py_None) {
-        if (const char* text = PyUnicode_AsUTF8(path.get())) result.scope = descend(frame->scope, text);
+        if (const char* text = PyUnicode_AsUTF8(path.get()))
+          result.scope = opdump_torch_descend(frame->scope, text);
         PyErr_Clear();
         return result;
       }
     }
-    result.scope = opdump_torch_child(parent, Py_TYPE(module)->tp_name);
+    result.scope = opdump_torch_descend(parent, Py_TYPE(module)->tp_name);
   } else {
     const Ref named(PyObject_CallFunctionObjArgs(package().name_root, module, nullptr));
     const char* text = nullptr;
     if (named && PyArg_ParseTuple(named.get(), "si", &text, &result.rank)) {
       result.is_model = !*text;
-      result.scope = descend(result.scope, text);
+      result.scope = opdump_torch_descend(result.scope, text);
     }
   }
   PyErr_Clear();

@@ -20,7 +20,7 @@ constexpr std::array kCodeNames{"usage",   "config",      "not_found", "io",
 
 std::string plan_json(const std::string& config, std::optional<std::string> text, const std::string& dialect,
                       const std::string& mode, bool strict) {
-  dialect::Options options;
+  dialect::DialectOptions options;
   options.strict = strict;
   options.mode = unwrap(dialect::parse_mode(mode));
   return plan::describe_json(unwrap(text ? dialect::make_plan(config, std::move(*text), dialect, options)

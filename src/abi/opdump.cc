@@ -174,7 +174,7 @@ opdump::dump::FileSink to_sink(const opdump_options& options) {
 }
 
 Result<opdump::plan::DumpPlan> read_plan(const opdump_options& options) {
-  dialect::Options reading;
+  dialect::DialectOptions reading;
   reading.strict = options.strict != 0;
   reading.environment = dialect::process_environment;
   if (options.mode && *options.mode) {

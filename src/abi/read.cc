@@ -30,13 +30,13 @@ using opdump::Result;
 namespace {
 
 // An execution with the texts that its C structs point to.
-struct Operator {
+struct OperatorTexts {
   dump::OperatorRun run;
   std::string name, source;
   std::vector<std::string> slot_names;
 };
 
-// Runs with equal keys are recorded one after the other; the time of the first slot tells them apart.
+// Runs with equal keys are recorded one after the other; the time of the first slot distinguishes them.
 using Key = std::tuple<std::uint32_t, std::int64_t, std::int64_t, std::uint64_t, std::uint64_t, std::string>;
 
 Key key_of(const dump::OperatorRun& run) {
@@ -48,7 +48,7 @@ Key key_of(const dump::OperatorRun& run) {
 
 struct opdump_dump {
   dump::DumpSet set;
-  std::vector<Operator> operators;
+  std::vector<OperatorTexts> operators;
   std::vector<std::string> problems;
 };
 
@@ -108,8 +108,8 @@ opdump_status call(const std::function<Result<>()>& body) noexcept {
 
 Error usage(const char* what) { return {Code::usage, what}; }
 
-Operator make_operator(dump::OperatorRun run) {
-  Operator op;
+OperatorTexts make_operator(dump::OperatorRun run) {
+  OperatorTexts op;
   op.name = compare::operator_name(run);
   if (run.op != nullptr) op.source = model::format_source(*run.op);
   for (const dump::Slot& slot : run.slots) op.slot_names.push_back(compare::slot_name(slot));
@@ -129,14 +129,14 @@ Result<> open(const char* path, opdump_dump** result) {
   return opdump::ok();
 }
 
-Result<const Operator*> find(const opdump_dump* dump, std::size_t index) {
+Result<const OperatorTexts*> find(const opdump_dump* dump, std::size_t index) {
   if (!dump || index >= dump->operators.size()) return usage("the dump has no operator of this number");
   return &dump->operators[index];
 }
 
 Result<> describe(const opdump_dump* dump, std::size_t index, opdump_operator* to) {
   if (!to || to->size < sizeof *to) return usage("opdump_dump_operator: op must have its size");
-  OPDUMP_TRY(const Operator* op, find(dump, index));
+  OPDUMP_TRY(const OperatorTexts* op, find(dump, index));
   const dump::OperatorRun& run = op->run;
   to->rank = run.rank;
   to->graph = run.graph_id;
@@ -150,7 +150,7 @@ Result<> describe(const opdump_dump* dump, std::size_t index, opdump_operator* t
 }
 
 Result<const dump::Slot*> find_slot(const opdump_dump* dump, std::size_t index, std::size_t slot) {
-  OPDUMP_TRY(const Operator* op, find(dump, index));
+  OPDUMP_TRY(const OperatorTexts* op, find(dump, index));
   if (slot >= op->run.slots.size()) return usage("the operator has no slot of this number");
   return &op->run.slots[slot];
 }

@@ -1,4 +1,4 @@
-// Texts made of pieces, with one allocation: messages that are told of each of many thousand tensors.
+// Texts made of pieces, with one allocation: messages about each of many thousand tensors.
 #pragma once
 
 #include <initializer_list>

@@ -10,11 +10,9 @@
 #include <bit>
 #include <cerrno>
 #include <memory>
-#include <system_error>
 #include <utility>
 #include <vector>
 
-#include "base/file_replacement.h"
 #include "base/map_room.h"
 #include "base/resident.h"
 
@@ -82,21 +80,6 @@ Error not_regular(const std::filesystem::path& path, mode_t mode) {
 
 }  // namespace
 
-Fd& Fd::operator=(Fd&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-
-Fd::~Fd() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
-Error io_error(const std::filesystem::path& path, std::string_view what) {
-  const int number = errno;
-  const Code code = number == ENOENT || number == ENOTDIR ? Code::not_found : Code::io;
-  return {code, path.string() + ": " + std::string(what) + ": " + std::generic_category().message(number)};
-}
-
 Result<InputFile> open_input(const std::filesystem::path& path, int flags) {
   Fd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | flags));
   struct stat info {};
@@ -128,22 +111,6 @@ Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t l
     if (text.size() + static_cast<std::size_t>(n) > limit_bytes) return too_large();
     text.append(buffer, static_cast<std::size_t>(n));
   }
-}
-
-Result<> write_all(const Fd& fd, std::span<const std::byte> bytes, const std::filesystem::path& path) {
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd.get(), bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return io_error(path, "write");
-    bytes = bytes.subspan(static_cast<std::size_t>(n));
-  }
-  return ok();
-}
-
-Result<> write_file_atomic(const std::filesystem::path& path, std::string_view text, unsigned mode) {
-  OPDUMP_TRY(FileReplacement file, FileReplacement::begin(path, mode));
-  OPDUMP_CHECK_OK(file.append(text));
-  return file.finish();
 }
 
 Result<> make_directories(const std::filesystem::path& path, unsigned mode) {

@@ -10,30 +10,10 @@
 #include <string_view>
 #include <utility>
 
+#include "base/fd.h"
 #include "base/result.h"
 
 namespace opdump {
-
-// An owned file descriptor; -1 when empty.
-class Fd {
- public:
-  Fd() = default;
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept;
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-  ~Fd();
-
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-
- private:
-  int fd_ = -1;
-};
-
-// "No space left on device" and the like for the current errno. `what` names the call's object.
-Error io_error(const std::filesystem::path& path, std::string_view what);
 
 // A file that is open for reading, and its size in bytes as the system states it (0 for files of /proc).
 struct InputFile {
@@ -48,12 +28,6 @@ Result<InputFile> open_input(const std::filesystem::path& path, int flags = 0);
 
 // All of a regular file. Errors: not_found, io, limit (larger than `limit_bytes`).
 Result<std::string> read_file(const std::filesystem::path& path, std::uint64_t limit_bytes);
-
-// Writes all of `bytes` at the descriptor's position, through short writes and EINTR.
-Result<> write_all(const Fd& fd, std::span<const std::byte> bytes, const std::filesystem::path& path);
-
-// Replaces `path` by `text` so that a reader sees the old file or the new one, never a part.
-Result<> write_file_atomic(const std::filesystem::path& path, std::string_view text, unsigned mode);
 
 // Creates `path` and its missing parents with `mode`. An existing directory is fine.
 Result<> make_directories(const std::filesystem::path& path, unsigned mode);

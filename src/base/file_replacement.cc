@@ -146,4 +146,10 @@ Result<> write_named_file(const std::filesystem::path& path, std::string_view te
   return file.finish();
 }
 
+Result<> write_file_atomic(const std::filesystem::path& path, std::string_view text, unsigned mode) {
+  OPDUMP_TRY(FileReplacement file, FileReplacement::begin(path, mode));
+  OPDUMP_CHECK_OK(file.append(text));
+  return file.finish();
+}
+
 }  // namespace opdump

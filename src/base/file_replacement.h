@@ -43,4 +43,7 @@ class FileReplacement {
 // Writes all of a file that the user has named, as FileReplacement::begin_named.
 Result<> write_named_file(const std::filesystem::path& path, std::string_view text, unsigned mode);
 
+// Replaces `path` by `text` so that a reader sees the old file or the new one, never a part.
+Result<> write_file_atomic(const std::filesystem::path& path, std::string_view text, unsigned mode);
+
 }  // namespace opdump

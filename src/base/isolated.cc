@@ -19,8 +19,8 @@
 namespace opdump {
 namespace {
 
-// In front of the bytes that the child tells.
-struct Frame {
+// In front of the bytes that the child sends.
+struct PieceHeader {
   std::uint64_t bytes = 0;
   std::uint64_t kind = 0;
 };
@@ -56,19 +56,19 @@ bool send(const Fd& pipe, const void* data, std::size_t bytes) {
   return static_cast<bool>(write_all(pipe, {static_cast<const std::byte*>(data), bytes}, "reply"));
 }
 
-bool tell(const Fd& pipe, std::uint64_t kind, std::string_view bytes) {
-  const Frame frame{bytes.size(), kind};
+bool send_piece(const Fd& pipe, std::uint64_t kind, std::string_view bytes) {
+  const PieceHeader frame{bytes.size(), kind};
   return send(pipe, &frame, sizeof frame) && send(pipe, bytes.data(), bytes.size());
 }
 
 [[noreturn]] void run_child(const IsolationLimits& limits, const Fd& pipe,
-                            const std::function<Result<>(const IsolatedTell&)>& body) {
+                            const std::function<Result<>(const IsolatedSend&)>& body) {
   watch_mappings();
   become_expendable(limits);
-  const Result<> result = body([&](std::string_view bytes) { return tell(pipe, kPiece, bytes); });
-  const bool sent = result ? tell(pipe, kEnd, {})
-                           : tell(pipe, kError + static_cast<std::uint64_t>(result.error().code()),
-                                  result.error().message());
+  const Result<> result = body([&](std::string_view bytes) { return send_piece(pipe, kPiece, bytes); });
+  const bool sent = result ? send_piece(pipe, kEnd, {})
+                           : send_piece(pipe, kError + static_cast<std::uint64_t>(result.error().code()),
+                                        result.error().message());
   ::_exit(sent ? 0 : 1);
 }
 
@@ -89,12 +89,12 @@ Error crashed() {
   return {Code::corrupt, "reading it crashed, or took more memory or time than its size justifies"};
 }
 
-// Hands on what the child tells until it is done.
+// Passes on what the child sends until it is done.
 Result<> receive_all(const Fd& pipe, const IsolationLimits& limits,
                      const std::function<Result<>(std::string_view)>& take) {
   std::string bytes;
   for (std::uint64_t left = limits.reply_bytes;;) {
-    Frame frame;
+    PieceHeader frame;
     if (!receive(pipe, &frame, sizeof frame)) return crashed();
     if (frame.bytes > (frame.kind == kPiece ? left : kMaxMessage))
       return Error(Code::limit, "more output than a file of this size can have");
@@ -113,7 +113,7 @@ Result<> receive_all(const Fd& pipe, const IsolationLimits& limits,
 }  // namespace
 
 Result<> run_isolated(const IsolationLimits& limits,
-                      const std::function<Result<>(const IsolatedTell& tell)>& body,
+                      const std::function<Result<>(const IsolatedSend& send)>& body,
                       const std::function<Result<>(std::string_view bytes)>& take) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return io_error("pipe", "create");

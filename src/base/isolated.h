@@ -12,21 +12,21 @@
 namespace opdump {
 
 struct IsolationLimits {
-  std::uint64_t reply_bytes = 0;   // that it may tell
+  std::uint64_t reply_bytes = 0;   // that it may send
   std::uint64_t memory_bytes = 0;  // beyond what the process has now
   std::chrono::seconds cpu{0};
 };
 
-// In the child: tells the parent some bytes. False if it listens no more.
-using IsolatedTell = std::function<bool(std::string_view bytes)>;
+// In the child: sends the parent some bytes. False if it no longer reads.
+using IsolatedSend = std::function<bool(std::string_view bytes)>;
 
-// Runs `body` in a child that sees all memory and changes none; `take` gets what it tells, in the same
+// Runs `body` in a child that sees all memory and changes none; `take` gets what it sends, in the same
 // pieces, while it goes on. All of it is worth nothing if the result is an error. What the body needs of
 // other libraries should be loaded before: a lock that another thread holds now is never released in the
 // child. Errors: those of `body` and `take`; corrupt (it crashed or used up its time or memory: the input is
-// to blame); limit (more to tell than it may); io (no process to be had).
+// to blame); limit (more bytes than it may send); io (no process to be had).
 Result<> run_isolated(const IsolationLimits& limits,
-                      const std::function<Result<>(const IsolatedTell& tell)>& body,
+                      const std::function<Result<>(const IsolatedSend& send)>& body,
                       const std::function<Result<>(std::string_view bytes)>& take);
 
 }  // namespace opdump

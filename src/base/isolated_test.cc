@@ -14,7 +14,7 @@ namespace {
 constexpr IsolationLimits kLimits{1 << 20, 64 << 20, std::chrono::seconds(1)};
 
 // All that `body` tells.
-Result<std::string> ask(const std::function<Result<>(const IsolatedTell& tell)>& body) {
+Result<std::string> ask(const std::function<Result<>(const IsolatedSend& send)>& body) {
   std::string told;
   OPDUMP_CHECK_OK(run_isolated(kLimits, body, [&](std::string_view bytes) {
     told += bytes;
@@ -25,18 +25,18 @@ Result<std::string> ask(const std::function<Result<>(const IsolatedTell& tell)>&
 
 TEST(Isolated, BringsBackBytesOrTheError) {
   int touched = 0;
-  const auto reply = ask([&](const IsolatedTell& tell) -> Result<> {
+  const auto reply = ask([&](const IsolatedSend& send) -> Result<> {
     touched = 1;
-    tell(std::string(500'000, 'x'));
-    tell("y");
+    send(std::string(500'000, 'x'));
+    send("y");
     return ok();
   });
   ASSERT_TRUE(reply) << reply.error().message();
   EXPECT_EQ(*reply, std::string(500'000, 'x') + "y");
   EXPECT_EQ(touched, 0);  // in the child only
 
-  const auto error = ask([](const IsolatedTell& tell) -> Result<> {
-    tell("a part");
+  const auto error = ask([](const IsolatedSend& send) -> Result<> {
+    send("a part");
     return Error(Code::unsupported, "old version");
   });
   ASSERT_FALSE(error);
@@ -45,8 +45,8 @@ TEST(Isolated, BringsBackBytesOrTheError) {
 }
 
 TEST(Isolated, EndsWithTheErrorOfWhoListens) {
-  const auto endless = [](const IsolatedTell& tell) -> Result<> {
-    while (tell("more")) {
+  const auto endless = [](const IsolatedSend& send) -> Result<> {
+    while (send("more")) {
     }
     return ok();
   };
@@ -60,22 +60,22 @@ TEST(Isolated, EndsWithTheErrorOfWhoListens) {
 }
 
 TEST(Isolated, SurvivesWhatTheChildDoesNot) {
-  const auto crash = ask([](const IsolatedTell&) -> Result<> {
+  const auto crash = ask([](const IsolatedSend&) -> Result<> {
     std::raise(SIGSEGV);
     return ok();
   });
   ASSERT_FALSE(crash);
   EXPECT_EQ(crash.error().code(), Code::corrupt);
 
-  const auto endless = ask([](const IsolatedTell&) -> Result<> {
+  const auto endless = ask([](const IsolatedSend&) -> Result<> {
     for (std::atomic<int> i = 0;; ++i) {
     }
   });
   ASSERT_FALSE(endless);
   EXPECT_EQ(endless.error().code(), Code::corrupt);
 
-  const auto longer = ask([](const IsolatedTell& tell) -> Result<> {
-    tell(std::string(2 << 20, 'x'));
+  const auto longer = ask([](const IsolatedSend& send) -> Result<> {
+    send(std::string(2 << 20, 'x'));
     return ok();
   });
   ASSERT_FALSE(longer);
@@ -83,9 +83,9 @@ TEST(Isolated, SurvivesWhatTheChildDoesNot) {
 }
 
 TEST(Isolated, MemoryIsLimited) {
-  const auto reply = ask([](const IsolatedTell& tell) -> Result<> {
+  const auto reply = ask([](const IsolatedSend& send) -> Result<> {
     const std::unique_ptr<std::byte[]> much(new (std::nothrow) std::byte[std::size_t{1} << 30]);
-    tell(much ? "granted" : "refused");
+    send(much ? "granted" : "refused");
     return ok();
   });
   if (reply) {  // a sanitizer's allocator ends the child instead

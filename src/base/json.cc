@@ -12,7 +12,7 @@ namespace opdump {
 namespace {
 
 // Byte offsets of a member's key and of its value.
-struct Place {
+struct TextSpan {
   std::size_t key = 0, value = 0;
 };
 
@@ -28,13 +28,13 @@ class Walker {
   std::size_t at() const { return at_; }
 
   // Enters the container at the current position and finds the member `name` (an index in an array).
-  std::optional<Place> find_member(std::string_view name) {
+  std::optional<TextSpan> find_member(std::string_view name) {
     const bool is_object = text_[at_] == '{';
     if (!is_object && text_[at_] != '[') return std::nullopt;
-    std::optional<Place> found;
+    std::optional<TextSpan> found;
     ++at_;
     for (std::size_t index = 0; skip_blanks(), text_[at_] != '}' && text_[at_] != ']'; ++index) {
-      Place place{at_, at_};
+      TextSpan place{at_, at_};
       std::string key = std::to_string(index);
       if (is_object) {
         skip_value();
@@ -93,9 +93,9 @@ std::string_view quoted_at(std::string_view text, std::size_t at) {
   return text.substr(at, end + 1 - at);
 }
 
-Place find_place(std::string_view text, std::string_view pointer) {
+TextSpan find_place(std::string_view text, std::string_view pointer) {
   Walker walker(text);
-  Place place{walker.at(), walker.at()};
+  TextSpan place{walker.at(), walker.at()};
   while (!pointer.empty()) {
     pointer.remove_prefix(1);
     const std::size_t end = std::min(pointer.find('/'), pointer.size());

@@ -1,4 +1,4 @@
-// Values as bytes and back, for what a process keeps by the million, or tells others that run the same
+// Values as bytes and back, for what a process keeps by the million, or sends to others that run the same
 // program on the same kind of machine. No format: nothing of it outlives the process.
 #pragma once
 

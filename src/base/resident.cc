@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/file.h"
+#include "base/fd.h"
 
 namespace opdump {
 namespace {
@@ -68,7 +68,7 @@ Mappings& mappings() {
   return *all;
 }
 
-// How much of mapped files is memory of this process; 0 if the system does not tell.
+// How much of mapped files is memory of this process; 0 if the system does not say.
 std::uint64_t mapped_bytes() {
   const Fd fd(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));  // "total resident shared ...", in pages
   std::array<char, 64> text{};

@@ -9,7 +9,7 @@
 #include <optional>
 #include <span>
 
-#include "base/file.h"
+#include "base/fd.h"
 
 namespace opdump {
 

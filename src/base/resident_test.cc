@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/file_replacement.h"
 
 namespace opdump {
 namespace {

@@ -49,22 +49,24 @@ class [[nodiscard]] Error {
   std::string message_;
 };
 
-template <typename T = std::monostate>
+// A value, or why there is none. `E` is another type where the rules of a foreign program say what an error
+// is.
+template <typename T = std::monostate, typename E = Error>
 class [[nodiscard]] Result {
  public:
   Result(T value) : state_(std::move(value)) {}
-  Result(Error error) : state_(std::move(error)) {}
+  Result(E error) : state_(std::move(error)) {}
 
   explicit operator bool() const { return std::holds_alternative<T>(state_); }
   T& operator*() { return std::get<T>(state_); }
   T* operator->() { return &std::get<T>(state_); }
   const T& operator*() const { return std::get<T>(state_); }
   const T* operator->() const { return &std::get<T>(state_); }
-  const Error& error() const { return std::get<Error>(state_); }
-  Error take_error() { return std::move(std::get<Error>(state_)); }
+  const E& error() const { return std::get<E>(state_); }
+  E take_error() { return std::move(std::get<E>(state_)); }
 
  private:
-  std::variant<T, Error> state_;
+  std::variant<T, E> state_;
 };
 
 inline Result<> ok() { return std::monostate{}; }

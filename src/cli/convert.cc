@@ -209,8 +209,8 @@ Result<int> convert_in(const group::Group& group, const ConvertArguments& argume
   if (!arguments.format.empty()) target.format = model::find_format(arguments.format);
   const group::Share share{group.rank(), group.size(), 0,
                            [&](const std::string& mine) { return group.exchange(mine); }};
-  const LogSink tell = group.is_leader() ? LogSink(terminal::print_remark) : LogSink();
-  auto plan = make_convert_plan(arguments, target, tell);
+  const LogSink log = group.is_leader() ? LogSink(terminal::print_remark) : LogSink();
+  auto plan = make_convert_plan(arguments, target, log);
   if (!plan) {
     if (group.size() > 1) OPDUMP_CHECK_OK(group::withdraw(share, plan.error().message()));
     return plan.take_error();

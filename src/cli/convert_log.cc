@@ -135,7 +135,7 @@ class LogMerger {
     return ok();
   }
 
-  // Copies the lines from `at` on that stay, up to the next operator that the conversion tells of itself.
+  // Copies the lines from `at` on that stay, up to the next operator that the conversion describes itself.
   Result<> copy_old(std::size_t at, FileReplacement& file) {
     while (const auto line = next_line(at)) {
       const dump::LogLine said = dump::decode_log_line(*line);

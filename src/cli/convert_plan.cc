@@ -79,8 +79,8 @@ class Survey {
 }  // namespace
 
 Result<ConvertPlan> make_convert_plan(const ConvertArguments& arguments, const ConvertTarget& target,
-                                      const LogSink& tell) {
-  OPDUMP_TRY(dump::DumpSet dump, dump::DumpSet::open(arguments.path, tell));
+                                      const LogSink& log) {
+  OPDUMP_TRY(dump::DumpSet dump, dump::DumpSet::open(arguments.path, log));
   OPDUMP_TRY(Chosen chosen, select_runs(dump, arguments.filter));
   Survey survey(dump.runs(), target);
   for (const std::uint32_t run : chosen) OPDUMP_CHECK_OK(survey.add(run));

@@ -29,6 +29,6 @@ struct ConvertPlan {
 // Errors: as DumpSet::open and select_runs; not_found -- there is no tensor; io -- a directory cannot be
 // created, or is a link.
 Result<ConvertPlan> make_convert_plan(const ConvertArguments& arguments, const ConvertTarget& target,
-                                      const LogSink& tell);
+                                      const LogSink& log);
 
 }  // namespace opdump::cli

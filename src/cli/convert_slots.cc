@@ -23,11 +23,11 @@ std::string slot_part(const dump::Slot& slot) {
 }
 
 // What the header of a dump file says of the tensor whose elements lie at `offset`.
-struct Origin {
+struct OriginalLayout {
   Shape shape;
   std::int64_t groups = 1;
 };
-std::optional<Origin> find_origin(const dump::Slot& slot) {
+std::optional<OriginalLayout> find_origin(const dump::Slot& slot) {
   if (!slot.part) return std::nullopt;
   msaccucmp::Log quiet;
   const auto dump = msaccucmp::read_dump(slot.file, false, quiet);
@@ -35,7 +35,7 @@ std::optional<Origin> find_origin(const dump::Slot& slot) {
   for (const auto* tensors : {&dump->data.inputs, &dump->data.outputs})
     for (const format::DumpTensor& tensor : *tensors) {
       if (!tensor.data || tensor.data->offset != slot.part->offset || !tensor.original_shape) continue;
-      Origin origin{{}, std::max<std::int64_t>(tensor.sub_format, 1)};
+      OriginalLayout origin{{}, std::max<std::int64_t>(tensor.sub_format, 1)};
       const std::vector<std::int64_t> dims(tensor.original_shape->begin(), tensor.original_shape->end());
       origin.shape = Shape(std::span<const std::int64_t>(dims));
       return origin;
@@ -69,20 +69,20 @@ class MappedPieces final : public arrays::ArrayPieces {
 };
 
 // Where the elements of a slot lie row by row in a file, if they do.
-struct Place {
+struct ElementPlace {
   model::DType dtype = model::DType::undefined;
   Shape shape;
   std::uint64_t offset = 0;
 };
-std::optional<Place> find_place(const dump::Slot& slot, std::span<const std::byte> file) {
+std::optional<ElementPlace> find_place(const dump::Slot& slot, std::span<const std::byte> file) {
   if (slot.packing != dump::Packing::none) return std::nullopt;
   if (!slot.part) {
     const auto header = format::decode_npy_header(file);
     if (!header || header->fortran_order) return std::nullopt;
-    return Place{header->dtype, header->shape, header->data_offset};
+    return ElementPlace{header->dtype, header->shape, header->data_offset};
   }
   const model::DType dtype = slot.stored_dtype == model::DType::undefined ? slot.dtype : slot.stored_dtype;
-  const Place place{dtype, slot.shape.value_or(Shape()), slot.part->offset};
+  const ElementPlace place{dtype, slot.shape.value_or(Shape()), slot.part->offset};
   const std::uint64_t bytes = model::TensorView{dtype, place.shape, {}, nullptr}.byte_count();
   const bool is_whole =
       place.offset <= file.size() && bytes <= file.size() - place.offset && bytes <= slot.part->bytes;
@@ -93,7 +93,7 @@ std::optional<Place> find_place(const dump::Slot& slot, std::span<const std::byt
 // The shapes of a change, `origin` being what the dump knows of the tensor; blocks are made as most chips
 // make those of `dtype`. Errors: as math::convert_shape.
 Result<arrays::LayoutChange> shapes_of(model::DType dtype, const Shape& stored, Format from, Format to,
-                                       const std::optional<Origin>& origin) {
+                                       const std::optional<OriginalLayout>& origin) {
   arrays::LayoutChange change{from, to, stored, {}, {}, origin ? origin->groups : 1};
   const math::LayoutOptions options{math::block_sizes(dtype, math::Chip::ascend), change.groups};
   const auto padded = math::convert_shape(stored, from, to, options);

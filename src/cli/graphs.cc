@@ -58,7 +58,7 @@ void Graphs::add(std::optional<std::uint32_t> rank, std::int64_t id, const std::
   GraphEntry& entry = entries_.emplace_back(GraphEntry{rank, id, path, history, std::move(graph), {}});
   for (std::size_t i = 0; i < entry.graph.nodes.size(); ++i) {
     const model::Node& node = entry.graph.nodes[i];
-    for (const model::Node::Operand& operand : node.inputs)
+    for (const model::Node::Input& operand : node.inputs)
       if (operand.source.kind == Source::Kind::node)
         entry.readers[{operand.source.index, operand.source.output}].push_back({i, operand.index});
     const std::pair place(entries_.size() - 1, i);

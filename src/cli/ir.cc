@@ -135,7 +135,7 @@ std::string slot_name(const SlotView& slot) {
 }
 
 const model::Source& source_of(const model::Node& node, std::uint32_t index) {
-  return std::ranges::find(node.inputs, index, &model::Node::Operand::index)->source;
+  return std::ranges::find(node.inputs, index, &model::Node::Input::index)->source;
 }
 
 std::string format_type(const model::TensorType& type) {

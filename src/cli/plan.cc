@@ -47,7 +47,7 @@ Result<int> run_plan(std::span<const char* const> args) {
   app.add_flag("--json", json, "Print the plan as JSON");
   if (auto outcome = parse_arguments(app, args)) return std::move(*outcome);
 
-  dialect::Options options;
+  dialect::DialectOptions options;
   options.strict = strict;
   OPDUMP_TRY(options.mode, dialect::parse_mode(mode));
   OPDUMP_TRY(const plan::DumpPlan plan, dialect::load_plan(file, dialect, options));

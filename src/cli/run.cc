@@ -138,7 +138,7 @@ int pass_on(int status) {
   return 128 + number;
 }
 
-void tell(const RunReport& report, bool has_config) {
+void print_report(const RunReport& report, bool has_config) {
   const std::ptrdiff_t started = report.count('+'), ended = report.count('-');
   if (started == 0 && report.count('!') > 0) return;  // it could not start, and has said why
   if (started == 0 && !has_config)
@@ -217,7 +217,7 @@ Result<int> run_run(std::span<const char* const> args) {
   if (config.plan.is_empty && !config.path.empty())
     terminal::print_error("nothing was dumped: " + config.path + " asks for nothing");
   else
-    tell(report, !config.path.empty());
+    print_report(report, !config.path.empty());
   return pass_on(status);
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/file_replacement.h"
 #include "base/launcher.h"
 #include "base/text.h"
 #include "dialect/dialects.h"
@@ -41,8 +42,8 @@ Result<dump::Existing> choose_existing(const RecordingArguments& arguments) {
                "OPDUMP_EXISTING is '" + *text + R"('; expected "refuse", "replace" or "append")");
 }
 
-Result<dialect::Options> read_options(const RecordingArguments& arguments) {
-  dialect::Options options;
+Result<dialect::DialectOptions> read_options(const RecordingArguments& arguments) {
+  dialect::DialectOptions options;
   options.strict = arguments.strict;
   if (!arguments.mode.empty()) {
     OPDUMP_TRY(options.mode, dialect::parse_mode(arguments.mode));
@@ -73,7 +74,7 @@ Result<> check_request(const RecordingArguments& arguments) {
 }
 
 // The configuration made of -o: of options, or of --config with another folder.
-Result<RunConfig> make_config(const RecordingArguments& arguments, const dialect::Options& options) {
+Result<RunConfig> make_config(const RecordingArguments& arguments, const dialect::DialectOptions& options) {
   RunConfig config;
   Result<std::string> text = Error(Code::internal, "");
   if (arguments.config.empty()) {
@@ -157,7 +158,7 @@ void add_recording_options(CLI::App& app, RecordingArguments& arguments) {
 
 Result<RunConfig> find_config(const RecordingArguments& arguments, bool needs_one) {
   OPDUMP_CHECK_OK(check_request(arguments));
-  OPDUMP_TRY(const dialect::Options options, read_options(arguments));
+  OPDUMP_TRY(const dialect::DialectOptions options, read_options(arguments));
   if (!arguments.request.output.empty()) return make_config(arguments, options);
   RunConfig config;
   config.path = arguments.config.empty() ? config_in_environment() : arguments.config;

@@ -39,9 +39,9 @@ bool is_part_in_any_case(const OperatorName& name, const std::string& text) {
 constexpr Test kTests[] = {is_name, is_name_end, is_part, is_part_in_any_case};
 
 // Which of very many names a text means; none of them is kept.
-class Selection {
+class NameSelection {
  public:
-  explicit Selection(const std::string& text) : text_(text) {}
+  explicit NameSelection(const std::string& text) : text_(text) {}
 
   void look(std::uint32_t number, const OperatorName& name) {
     for (std::size_t i = 0; i < std::min(best_ + 1, std::size(kTests)); ++i) {
@@ -107,7 +107,7 @@ class Suggestion {
 // visit(look) calls look(number, name) for each name.
 template <typename Visit>
 Result<Chosen> select(const Visit& visit, const std::string& text) {
-  Selection selection(text);
+  NameSelection selection(text);
   visit([&](std::uint32_t number, const OperatorName& name) { selection.look(number, name); });
   Chosen found = selection.take();
   if (!found.empty()) return found;

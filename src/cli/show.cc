@@ -133,7 +133,7 @@ void print_slot_json(const OperatorRun& run, const dump::Slot& slot, const SlotF
 // The slots that the user wants; --slot may mean none.
 Result<> show_runs(const dump::DumpSet& dump, const Chosen& chosen, const Graphs& graphs,
                    const ShowArguments& arguments) {
-  std::set<std::string> known;  // slots, as many as an error tells
+  std::set<std::string> known;  // slots, as many as an error lists
   bool found = false;
   for (const std::uint32_t i : chosen) {
     const OperatorRun run = dump.runs().without_slots(i);

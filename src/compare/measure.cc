@@ -122,18 +122,18 @@ void measure_tensors(SlotComparison& slot, const CompareOptions& options, unsign
   judge_metrics(slot, *metrics);
 }
 
-struct SlotStatistics {
+struct KnownStatistics {
   Columns columns;
   std::optional<model::Shape> shape;
 };
 
 // As printed in the dump; of a slot that has only a tensor, computed in the columns of `other`.
-Result<SlotStatistics> statistics_of(const Slot& slot, const Slot& other) {
-  if (!slot.statistics.empty()) return SlotStatistics{slot.statistics.columns(), slot.shape};
+Result<KnownStatistics> statistics_of(const Slot& slot, const Slot& other) {
+  if (!slot.statistics.empty()) return KnownStatistics{slot.statistics.columns(), slot.shape};
   OPDUMP_TRY(const StoredTensor tensor, StoredTensor::read(slot));
   const model::DType dtype = slot.dtype == model::DType::undefined ? other.dtype : slot.dtype;
   OPDUMP_TRY(Columns columns, compute_columns(tensor.view(), dtype, other.statistics.columns()));
-  return SlotStatistics{std::move(columns), tensor.view().shape};
+  return KnownStatistics{std::move(columns), tensor.view().shape};
 }
 
 void measure_statistics(SlotComparison& slot, const CompareOptions& options) {

@@ -26,10 +26,10 @@ constexpr std::uint32_t kNone = OperatorPair::kNone;
 
 // What must be equal of two executions apart from their names; a field that has one value on each side is the
 // same for all.
-struct Frame {
-  std::int64_t rank = 0, step = 0;                 // the order of a dump
-  bool is_tail = false;                            // it is what ran after the last step
-  auto operator<=>(const Frame&) const = default;  // NOLINT(modernize-use-nullptr): not a pointer
+struct SectionKey {
+  std::int64_t rank = 0, step = 0;                      // the order of a dump
+  bool is_tail = false;                                 // it is what ran after the last step
+  auto operator<=>(const SectionKey&) const = default;  // NOLINT(modernize-use-nullptr): not a pointer
 };
 bool is_tail(const Runs::Section& section, const Tails& tails) {
   const auto tail = tails.find(section.rank);
@@ -39,7 +39,7 @@ bool is_tail(const Runs::Section& section, const Tails& tails) {
 struct FrameRule {
   bool rank = true, graph = true, step = true;
 
-  Frame of(const Runs::Section& section, const Tails& tails) const {
+  SectionKey of(const Runs::Section& section, const Tails& tails) const {
     return {rank ? static_cast<std::int64_t>(section.rank) : 0, step ? section.step : 0,
             is_tail(section, tails)};
   }
@@ -365,8 +365,8 @@ Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth
     Part of_golden = part_at(golden, g, rule, tails.golden);
     Part of_actual = part_at(actual, a, rule, tails.actual);
     if (of_golden.size() > 0 && of_actual.size() > 0) {
-      const Frame next_golden = rule.of(golden.section_of(g), tails.golden);
-      const Frame next_actual = rule.of(actual.section_of(a), tails.actual);
+      const SectionKey next_golden = rule.of(golden.section_of(g), tails.golden);
+      const SectionKey next_actual = rule.of(actual.section_of(a), tails.actual);
       if (next_golden > next_actual) of_golden.last = g;
       if (next_actual > next_golden) of_actual.last = a;
     }

@@ -80,11 +80,11 @@ Result<JsonDocument> parse_acl(std::string name, std::string text) {
   return document;
 }
 
-Result<plan::DumpPlan> compile_acl(const JsonDocument& document, const Options& options) {
+Result<plan::DumpPlan> compile_acl(const JsonDocument& document, const DialectOptions& options) {
   return AclCompiler(document, options).compile();
 }
 
-AclCompiler::AclCompiler(const JsonDocument& document, const Options& options)
+AclCompiler::AclCompiler(const JsonDocument& document, const DialectOptions& options)
     : document_(document), options_(options), dump_(document, "dump"), warnings_(document) {
   plan_.scheme = plan::SchemeKind::acl_tree;
   plan_.file_format = plan::FileFormat::bin;

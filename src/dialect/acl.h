@@ -1,12 +1,15 @@
 // CANN's acl.json (cann.md 1): {"dump": {...}}. Checks run in the original's order and have its codes,
 // EP0001 to EP0005 (cann.md 1.6), after the position. Error::number() is the return value of aclInit().
-// Without Options::strict the forms in the documentation also work: $HOME and ~ in dump_path, and an empty
-// dump_list for the operators that a program executes individually.
+// Without DialectOptions::strict the forms in the documentation also work: $HOME and ~ in dump_path, and an
+// empty dump_list for the operators that a program executes individually.
 #pragma once
 
 #include <string>
 
-#include "dialect/dialects.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "dialect/options.h"
+#include "plan/dump_plan.h"
 
 namespace opdump::dialect {
 
@@ -26,6 +29,6 @@ std::span<const KeyPlace> acl_keys();
 Result<JsonDocument> parse_acl(std::string name, std::string text);
 
 // Fills in everything except DumpPlan::dialect, config_path and config_text. Errors: config, with number.
-Result<plan::DumpPlan> compile_acl(const JsonDocument& document, const Options& options);
+Result<plan::DumpPlan> compile_acl(const JsonDocument& document, const DialectOptions& options);
 
 }  // namespace opdump::dialect

@@ -7,14 +7,17 @@
 #include <string_view>
 #include <vector>
 
-#include "dialect/acl.h"
+#include "base/json.h"
+#include "base/result.h"
 #include "dialect/json_section.h"
+#include "dialect/options.h"
+#include "plan/dump_plan.h"
 
 namespace opdump::dialect {
 
 class AclCompiler {
  public:
-  AclCompiler(const JsonDocument& document, const Options& options);
+  AclCompiler(const JsonDocument& document, const DialectOptions& options);
   Result<plan::DumpPlan> compile();
 
  private:
@@ -65,13 +68,13 @@ class AclCompiler {
   bool environment_asks_for_exceptions() const;
 
   const JsonDocument& document_;
-  const Options& options_;
+  const DialectOptions& options_;
   JsonSection dump_;
   Warnings warnings_;
   plan::DumpPlan plan_;
 };
 
 // The value of a variable, or nothing if it is not set or empty.
-std::optional<std::string> find_variable(const Options& options, std::string_view name);
+std::optional<std::string> find_variable(const DialectOptions& options, std::string_view name);
 
 }  // namespace opdump::dialect

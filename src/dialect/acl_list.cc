@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "dialect/acl.h"
 #include "dialect/acl_compiler.h"
 
 namespace opdump::dialect {

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "base/text.h"
+#include "dialect/acl.h"
 #include "dialect/acl_compiler.h"
 
 namespace opdump::dialect {
@@ -49,7 +50,7 @@ std::string wrong_path(std::string_view path, std::string_view reason) {
 
 }  // namespace
 
-std::optional<std::string> find_variable(const Options& options, std::string_view name) {
+std::optional<std::string> find_variable(const DialectOptions& options, std::string_view name) {
   auto value = options.environment ? options.environment(name) : std::nullopt;
   if (value && value->empty()) value.reset();
   return value;

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "dialect/acl.h"
 #include "dialect/acl_compiler.h"
 
 namespace opdump::dialect {
@@ -64,7 +65,7 @@ std::string wrong_type(std::string_view item, const nlohmann::json& value, std::
 std::span<const KeyPlace> acl_keys() { return kKeyPlaces; }
 
 // Of the root only what belongs elsewhere: an acl.json configures other things too. Without an object dump
-// what looks like one is told.
+// what looks like one is reported.
 void AclCompiler::warn_unknown_keys() {
   warnings_.add_repeated_keys();
   const nlohmann::json& root = document_.root();

@@ -74,7 +74,7 @@ TEST_F(AclVectors, AllOfThem) {
     }
     SCOPED_TRACE(vector.dump());
     for (const bool strict : {false, true}) {
-      const Options options = make_options(strict);
+      const DialectOptions options = make_options(strict);
       const auto plan = make_plan("acl.json", text_of(vector), "acl", options);
       if (vector["expect"].is_null()) {
         ASSERT_TRUE(plan) << plan.error().message();

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -17,11 +16,6 @@ namespace opdump::dialect {
 namespace {
 
 constexpr std::uint64_t kMaxConfigBytes = 16 << 20;
-
-constexpr std::pair<std::string_view, Mode> kModeNames[] = {
-    {"auto", Mode::automatic}, {"o0", Mode::o0},   {"o2", Mode::o2},
-    {"cpu", Mode::cpu},        {"gpu", Mode::gpu}, {"ge", Mode::ge},
-};
 
 Result<const Dialect*> find_dialect(std::string_view name) {
   std::vector<std::string_view> names;
@@ -46,7 +40,7 @@ Result<const Dialect*> recognise(const JsonDocument& document) {
       return document.error("", message.append("; is \"").append(key).append("\" a misspelling?"));
   const auto likely = std::ranges::max_element(
       dialects(), {}, [&](const Dialect& dialect) { return count_keys(document.root(), dialect.keys); });
-  return document.error("", message + tell_place(document.root(), likely->keys));
+  return document.error("", message + describe_place(document.root(), likely->keys));
 }
 
 // The language that a text looks like though it may not be JSON; null if none.
@@ -57,7 +51,7 @@ const Dialect* guess(std::string_view text) {
 }
 
 Result<plan::DumpPlan> compile_text(const std::filesystem::path& path, const std::filesystem::path& resolved,
-                                    std::string text, const Dialect* dialect, const Options& options) {
+                                    std::string text, const Dialect* dialect, const DialectOptions& options) {
   const Dialect* const likely = dialect ? dialect : guess(text);
   if (options.strict && dialect && dialect->check_path) OPDUMP_CHECK_OK(dialect->check_path(resolved));
   const auto parse = likely ? likely->parse : JsonDocument::parse;
@@ -84,22 +78,8 @@ std::span<const Dialect> dialects() {
   return table;
 }
 
-Result<Mode> parse_mode(std::string_view text) {
-  std::vector<std::string_view> names;
-  for (const auto& [name, mode] : kModeNames) {
-    if (name == text) return mode;
-    names.push_back(name);
-  }
-  return Error(Code::usage, "mode is \"" + std::string(text) + "\"; expected " + join_or(names));
-}
-
-std::optional<std::string> process_environment(std::string_view name) {
-  const char* value = std::getenv(std::string(name).c_str());
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
 Result<plan::DumpPlan> make_plan(const std::filesystem::path& path, std::string text, std::string_view name,
-                                 const Options& options) {
+                                 const DialectOptions& options) {
   const Dialect* dialect = nullptr;
   if (!name.empty()) {
     OPDUMP_TRY(dialect, find_dialect(name));
@@ -108,7 +88,7 @@ Result<plan::DumpPlan> make_plan(const std::filesystem::path& path, std::string 
 }
 
 Result<plan::DumpPlan> load_plan(const std::filesystem::path& path, std::string_view name,
-                                 const Options& options) {
+                                 const DialectOptions& options) {
   const Dialect* dialect = nullptr;
   if (!name.empty()) {
     OPDUMP_TRY(dialect, find_dialect(name));

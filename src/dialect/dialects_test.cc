@@ -137,7 +137,7 @@ TEST(Samples, AllCompile) {
 TEST(Samples, ThoseOfTheOriginalCompileStrictly) {
   const std::string folder = OPDUMP_SOURCE_DIR "/../shared/testdata/mindspore/";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no reference data";
-  const Options options = make_options(true, Mode::automatic, {{"MS_DIAGNOSTIC_DATA_PATH", "/diag"}});
+  const DialectOptions options = make_options(true, Mode::automatic, {{"MS_DIAGNOSTIC_DATA_PATH", "/diag"}});
   int count = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     const std::string name = entry.path().filename();

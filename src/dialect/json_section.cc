@@ -193,7 +193,7 @@ std::size_t count_keys(const nlohmann::json& object, std::span<const KeyPlace> p
   return count;
 }
 
-std::string tell_place(const nlohmann::json& object, std::span<const KeyPlace> places) {
+std::string describe_place(const nlohmann::json& object, std::span<const KeyPlace> places) {
   if (!object.is_object()) return {};
   for (const auto& [key, value] : object.items())
     if (const std::string_view place = place_of(key, places); !place.empty())

@@ -10,7 +10,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "dialect/dialects.h"
+#include "dialect/options.h"
 
 namespace opdump::dialect {
 
@@ -111,6 +111,6 @@ std::size_t count_keys(const nlohmann::json& object, std::span<const KeyPlace> p
 
 // "; "enable" belongs in e2e_dump_settings", if one of the keys of `object` belongs in one of `places`; else
 // "".
-std::string tell_place(const nlohmann::json& object, std::span<const KeyPlace> places);
+std::string describe_place(const nlohmann::json& object, std::span<const KeyPlace> places);
 
 }  // namespace opdump::dialect

@@ -53,11 +53,11 @@ Result<> check_mindspore_path(const std::filesystem::path& resolved) {
   return ok();
 }
 
-Result<plan::DumpPlan> compile_mindspore(const JsonDocument& document, const Options& options) {
+Result<plan::DumpPlan> compile_mindspore(const JsonDocument& document, const DialectOptions& options) {
   return MindsporeCompiler(document, options).compile();
 }
 
-MindsporeCompiler::MindsporeCompiler(const JsonDocument& document, const Options& options)
+MindsporeCompiler::MindsporeCompiler(const JsonDocument& document, const DialectOptions& options)
     : document_(document),
       options_(options),
       strict_(options.strict),
@@ -176,7 +176,7 @@ Error MindsporeCompiler::missing_section() const {
     for (const auto& [key, value] : document_.root().items())
       if (key != kE2e && key.size() < 100 && find_nearest(key, std::span(&kCommon, 1)))
         return document_.error("", message.append("; is \"").append(key).append("\" a misspelling?"));
-  message += tell_place(document_.root(), kMindSporeKeyPlaces);
+  message += describe_place(document_.root(), kMindSporeKeyPlaces);
   if (has_async()) message.append("; ").append(kAsyncHint);
   return document_.error("", message);
 }

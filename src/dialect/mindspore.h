@@ -1,12 +1,15 @@
 // MindSpore's data_dump.json (mindspore.md 1): {"common_dump_settings": {...}, "e2e_dump_settings": {...}}.
-// The reference is release 2.5, with `initial_iteration` of 2.6. Options::strict rejects exactly what the
-// original rejects. Without it, the forms in its documentation work, and input that the original accepts
+// The reference is release 2.5, with `initial_iteration` of 2.6. DialectOptions::strict rejects exactly what
+// the original rejects. Without it, the forms in its documentation work, and input that the original accepts
 // but silently ignores is an error.
 #pragma once
 
 #include <filesystem>
 
-#include "dialect/dialects.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "dialect/options.h"
+#include "plan/dump_plan.h"
 
 namespace opdump::dialect {
 
@@ -21,6 +24,6 @@ Result<> check_mindspore_path(const std::filesystem::path& resolved);
 
 // Fills in everything except DumpPlan::dialect, config_path and config_text. Errors: config, in the
 // original's order of evaluation.
-Result<plan::DumpPlan> compile_mindspore(const JsonDocument& document, const Options& options);
+Result<plan::DumpPlan> compile_mindspore(const JsonDocument& document, const DialectOptions& options);
 
 }  // namespace opdump::dialect

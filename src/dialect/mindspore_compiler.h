@@ -9,8 +9,11 @@
 #include <string>
 #include <string_view>
 
-#include "dialect/dialects.h"
+#include "base/json.h"
+#include "base/result.h"
 #include "dialect/json_section.h"
+#include "dialect/options.h"
+#include "plan/dump_plan.h"
 
 namespace opdump::dialect {
 
@@ -18,7 +21,7 @@ namespace opdump::dialect {
 // a file with several errors must report the same one first.
 class MindsporeCompiler {
  public:
-  MindsporeCompiler(const JsonDocument& document, const Options& options);
+  MindsporeCompiler(const JsonDocument& document, const DialectOptions& options);
 
   Result<plan::DumpPlan> compile();
 
@@ -71,7 +74,7 @@ class MindsporeCompiler {
   }
 
   const JsonDocument& document_;
-  const Options& options_;
+  const DialectOptions& options_;
   const bool strict_;
   JsonSection common_, e2e_;
   Warnings warnings_;

@@ -14,7 +14,7 @@
 
 namespace opdump::dialect {
 
-inline Result<plan::DumpPlan> compile(std::string text, const Options& options) {
+inline Result<plan::DumpPlan> compile(std::string text, const DialectOptions& options) {
   OPDUMP_TRY(const JsonDocument document, JsonDocument::parse("f.json", std::move(text)));
   return compile_mindspore(document, options);
 }
@@ -67,7 +67,7 @@ struct Config {
 };
 
 // "" or the error's text without the position.
-inline std::string complaint(const Config& config, const Options& options) {
+inline std::string complaint(const Config& config, const DialectOptions& options) {
   const auto plan = compile(config.text(), options);
   if (plan) return "";
   EXPECT_EQ(plan.error().code(), Code::config);
@@ -75,7 +75,7 @@ inline std::string complaint(const Config& config, const Options& options) {
   return plan.error().message();
 }
 
-inline plan::DumpPlan must_compile(const Config& config, const Options& options) {
+inline plan::DumpPlan must_compile(const Config& config, const DialectOptions& options) {
   auto plan = compile(config.text(), options);
   EXPECT_TRUE(plan) << plan.error().message() << "\n" << config.text();
   return plan ? std::move(*plan) : plan::DumpPlan();

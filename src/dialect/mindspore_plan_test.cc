@@ -123,7 +123,7 @@ TEST(MindsporePlan, NoDevice) {
 TEST(MindsporePath, EnvironmentOnlyIfEmpty) {
   const Variables variables{{"MS_DIAGNOSTIC_DATA_PATH", "/diag"}, {"HOME", "/home/me"}};
   for (const bool strict : {false, true}) {
-    const Options options = make_options(strict, Mode::automatic, variables);
+    const DialectOptions options = make_options(strict, Mode::automatic, variables);
     EXPECT_EQ(must_compile(Config().set("path", ""), options).root, "/diag/debug_dump");
     EXPECT_EQ(must_compile(Config().set("path", "\"\""), options).root, "/diag/debug_dump");
     EXPECT_EQ(must_compile(Config(), options).root, "/data");
@@ -131,7 +131,7 @@ TEST(MindsporePath, EnvironmentOnlyIfEmpty) {
   EXPECT_EQ(
       must_compile(Config().set("path", "\"~/a b\""), make_options(false, Mode::automatic, variables)).root,
       "/home/me/a b");
-  const Options dotted = make_options(true, Mode::automatic, {{"MS_DIAGNOSTIC_DATA_PATH", "/a.b"}});
+  const DialectOptions dotted = make_options(true, Mode::automatic, {{"MS_DIAGNOSTIC_DATA_PATH", "/a.b"}});
   EXPECT_THAT(complaint(Config().set("path", ""), dotted),
               HasSubstr("path is \"/a.b/debug_dump\" from MS_DIAGNOSTIC_DATA_PATH; path only supports"));
 }
@@ -209,10 +209,10 @@ TEST(MindsporeMode, FollowsTheConfig) {
   EXPECT_EQ(offline.scheme, SchemeKind::model_tree);
   EXPECT_EQ(offline.file_format, FileFormat::bin);
   EXPECT_FALSE(offline.default_format);
-  const Options ge = make_options(false, Mode::automatic, {{"ENABLE_MS_GE_DUMP", "1"}});
+  const DialectOptions ge = make_options(false, Mode::automatic, {{"ENABLE_MS_GE_DUMP", "1"}});
   EXPECT_EQ(must_compile(Config().offline(), ge).scheme, SchemeKind::time_tree);
   EXPECT_EQ(must_compile(Config(), ge).scheme, SchemeKind::rank_tree);
-  const Options ge_off = make_options(false, Mode::automatic, {{"ENABLE_MS_GE_DUMP", "0"}});
+  const DialectOptions ge_off = make_options(false, Mode::automatic, {{"ENABLE_MS_GE_DUMP", "0"}});
   EXPECT_EQ(must_compile(Config().offline(), ge_off).scheme, SchemeKind::model_tree);
 }
 

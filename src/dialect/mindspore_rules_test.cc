@@ -5,7 +5,7 @@ namespace {
 
 using testing::HasSubstr;
 
-struct Rule {
+struct RuleCase {
   const char* key;
   const char* value;
   const char* lenient;
@@ -13,8 +13,8 @@ struct Rule {
   Mode mode = Mode::automatic;
 };
 
-void check_rules(std::span<const Rule> rules, Config base) {
-  for (const Rule& rule : rules) {
+void check_rules(std::span<const RuleCase> rules, Config base) {
+  for (const RuleCase& rule : rules) {
     Config config = base;
     config.set(rule.key, rule.value);
     for (const bool strict : {false, true}) {
@@ -33,7 +33,7 @@ TEST(MindsporeRules, EveryCommonKey) {
   const char* const kNotUint = "should be unsigned int type";
   const char* const kNotString = "should be string type";
   const char* const kNotArray = "should be array type";
-  const Rule rules[] = {
+  const RuleCase rules[] = {
       {"dump_mode", "0", "", ""},
       {"dump_mode", "1", "", ""},
       {"dump_mode", "2", "", ""},
@@ -106,7 +106,7 @@ TEST(MindsporeRules, EveryCommonKey) {
 
 TEST(MindsporeRules, EveryE2eKey) {
   const char* const kNotBool = "should be boolean type";
-  const Rule rules[] = {
+  const RuleCase rules[] = {
       {"e2e.enable", "false", "", ""},
       {"e2e.enable", "1", "enable is 1; should be boolean type", kNotBool},
       {"e2e.enable", "", "", ""},
@@ -127,7 +127,7 @@ TEST(MindsporeRules, EveryE2eKey) {
       {"e2e.sample_num", "\"x\"", "", ""},
   };
   check_rules(rules, Config());
-  const Rule sample_rules[] = {
+  const RuleCase sample_rules[] = {
       {"e2e.sample_num", "5", "", ""},
       {"e2e.sample_num", "0", "sample_num is 0; should be greater than 0", "should be greater than 0"},
       {"e2e.sample_num", "4294967296", "at most 4294967295", "should be greater than 0"},
@@ -137,7 +137,7 @@ TEST(MindsporeRules, EveryE2eKey) {
 }
 
 TEST(MindsporeRules, WithoutE2eSettings) {
-  const Rule rules[] = {
+  const RuleCase rules[] = {
       {"op_debug_mode", "", "", "op_debug_mode not found"},
       {"file_format", "\"npy\"", "", ""},
       {"file_format", "\"bin\"", "", ""},
@@ -150,12 +150,12 @@ TEST(MindsporeRules, WithoutE2eSettings) {
       {"dump_mode", "2", "", "", Mode::o2},
   };
   check_rules(rules, Config().offline());
-  const Rule statistic_rules[] = {{"saved_data", "\"full\"", "", ""}};
+  const RuleCase statistic_rules[] = {{"saved_data", "\"full\"", "", ""}};
   check_rules(statistic_rules, Config().offline().set("file_format", "\"npy\""));
 }
 
 TEST(MindsporeRules, OverflowNumber) {
-  const Rule rules[] = {
+  const RuleCase rules[] = {
       {"overflow_number", "3", "", ""},
       {"overflow_number", "-3", "should be unsigned int type", "should be unsigned int type"},
       {"overflow_number", "4294967296", "at most 4294967295", ""},
@@ -170,7 +170,7 @@ TEST(MindsporeRules, OverflowNumber) {
 }
 
 TEST(MindsporeRules, StatisticCategory) {
-  const Rule rules[] = {
+  const RuleCase rules[] = {
       {"statistic_category", "[]", "", ""},
       {"statistic_category", "\"max\"", "should be array type", "should be array type"},
       {"statistic_category", "[\"max\", 5]", "statistic_category[1] is 5; should be string",
@@ -182,7 +182,7 @@ TEST(MindsporeRules, StatisticCategory) {
 }
 
 TEST(MindsporeRules, Kernels) {
-  const Rule rules[] = {
+  const RuleCase rules[] = {
       {"kernels", R"j(["Default/Conv-op12", "conv", "name-regex(Default/.+)"])j", "", ""},
       {"kernels", R"j(["conv", "name-regex(Default/[)"])j", "kernels[1] is \"name-regex(Default/[)\";",
        "is not a regular expression"},
@@ -190,7 +190,7 @@ TEST(MindsporeRules, Kernels) {
       {"kernels", R"j(["name-regex(abc"])j", "should end with", ""},
   };
   check_rules(rules, Config().set("dump_mode", "1"));
-  const Rule unused_rules[] = {{"kernels", R"j([5, "name-regex([)"])j", "", ""}};
+  const RuleCase unused_rules[] = {{"kernels", R"j([5, "name-regex([)"])j", "", ""}};
   check_rules(unused_rules, Config().set("dump_mode", "0"));
 }
 

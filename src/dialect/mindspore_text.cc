@@ -50,13 +50,13 @@ Result<StepRange> parse_segment(std::string_view segment) {
   return StepRange{first, last};
 }
 
-std::optional<std::string> lookup(std::string_view name, const Options& options) {
+std::optional<std::string> lookup(std::string_view name, const DialectOptions& options) {
   return options.environment ? options.environment(name) : std::nullopt;
 }
 
 // `text` begins with '$'. Appends the variable's value to `out` and returns how many characters were read.
 // "$$" is one '$'; a '$' before anything else stands for itself.
-Result<std::size_t> expand_variable(std::string_view text, const Options& options, std::string& out) {
+Result<std::size_t> expand_variable(std::string_view text, const DialectOptions& options, std::string& out) {
   if (text.starts_with("$$")) {
     out += '$';
     return std::size_t{2};
@@ -79,7 +79,7 @@ Result<std::size_t> expand_variable(std::string_view text, const Options& option
   return braced ? end + 1 : end;
 }
 
-Result<std::string> expand(std::string_view text, const Options& options) {
+Result<std::string> expand(std::string_view text, const DialectOptions& options) {
   std::string out;
   if (text.starts_with('~')) {
     if (text.size() > 1 && text[1] != '/')
@@ -160,7 +160,7 @@ Result<plan::StepSet> parse_iteration(std::string_view text, bool strict,
   return steps;
 }
 
-Result<std::filesystem::path> parse_path(std::string_view text, const Options& options) {
+Result<std::filesystem::path> parse_path(std::string_view text, const DialectOptions& options) {
   std::filesystem::path path;
   if (options.strict) {
     OPDUMP_CHECK_OK(check_strict_path(text));

@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "base/json.h"
-#include "dialect/dialects.h"
+#include "base/result.h"
+#include "dialect/options.h"
 #include "plan/op_selector.h"
 #include "plan/step_set.h"
 
@@ -25,7 +26,7 @@ Result<plan::StepSet> parse_iteration(std::string_view text, bool strict,
 // The directory that `text` names. Strict: letters, digits, '-', '_', '/', and absolute. Otherwise "~/",
 // "$NAME" and "${NAME}" are replaced, "$$" is a '$', everything but control characters is allowed, and a
 // relative path starts at the current directory.
-Result<std::filesystem::path> parse_path(std::string_view text, const Options& options);
+Result<std::filesystem::path> parse_path(std::string_view text, const DialectOptions& options);
 
 // What is allowed: letters, digits, '-' and '_', at least one.
 Result<> check_net_name(std::string_view text);

@@ -76,7 +76,7 @@ TEST(Iteration, ManyDescendingStepsAreFast) {
 class Path : public testing::Test {
  protected:
   std::string resolve(std::string_view text, bool strict = false) const {
-    Options options;
+    DialectOptions options;
     options.strict = strict;
     options.environment = [this](std::string_view name) -> std::optional<std::string> {
       const auto found = variables.find(std::string(name));

@@ -7,14 +7,14 @@
 #include <string_view>
 #include <utility>
 
-#include "dialect/dialects.h"
+#include "dialect/options.h"
 
 namespace opdump::dialect {
 
 using Variables = std::map<std::string, std::string>;
 
-inline Options make_options(bool strict, Mode mode = Mode::automatic, Variables variables = {}) {
-  Options options;
+inline DialectOptions make_options(bool strict, Mode mode = Mode::automatic, Variables variables = {}) {
+  DialectOptions options;
   options.strict = strict;
   options.mode = mode;
   options.environment = [variables = std::move(variables)](std::string_view name) {

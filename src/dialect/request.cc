@@ -31,7 +31,8 @@ Result<std::string> path_value(const std::string& output) {
   if (failure) return wrong("output", output, "there is no current directory: " + failure.message());
   std::string value;
   for (const char c : absolute.native()) value.append(c == '$' ? 2 : 1, c);
-  if (auto path = parse_path(value, Options()); !path) return wrong("output", output, path.error().message());
+  if (auto path = parse_path(value, DialectOptions()); !path)
+    return wrong("output", output, path.error().message());
   return value;
 }
 

@@ -16,7 +16,7 @@ using testing::StartsWith;
 plan::DumpPlan plan_of(const Request& request) {
   auto text = make_config(request);
   EXPECT_TRUE(text) << text.error().message();
-  auto plan = make_plan("opdump_config.json", text ? *text : "", "", Options());
+  auto plan = make_plan("opdump_config.json", text ? *text : "", "", DialectOptions());
   EXPECT_TRUE(plan) << plan.error().message();
   return plan ? std::move(*plan) : plan::DumpPlan();
 }
@@ -89,7 +89,7 @@ TEST(OpdumpSettings, MistakesHaveAPosition) {
                                 R"({"common_dump_settings": {"dump_mode": 0, "path": "/d", "net_name": "n"},)"
                                 "\n\"opdump_settings\": " +
                                     settings + "}",
-                                "", Options());
+                                "", DialectOptions());
     return plan ? plan->warnings.empty() ? "" : plan->warnings.front() : plan.error().message();
   };
   EXPECT_EQ(complain("{}"), "");

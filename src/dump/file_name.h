@@ -55,7 +55,7 @@ struct CallName {
   std::uint64_t timestamp_us = 0;
 };
 
-// Type and name of the record that tells which operator overflowed, and what its name ends in as JSON.
+// Type and name of the record of the operator that overflowed, and what its name ends in as JSON.
 inline constexpr std::string_view kOpDebugType = "Opdebug", kOpDebugName = "Node_OpDebug";
 inline constexpr std::string_view kOpDebugJsonEnd = ".output.0.json";
 

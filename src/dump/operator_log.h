@@ -76,7 +76,7 @@ class OperatorLogWriter {
 using LogLine = std::variant<std::monostate, LoggedOperator, UndumpedSlot, LoggedForm>;
 LogLine decode_log_line(std::string_view line);
 
-// What is told of an operator first is what counts.
+// The first record of an operator counts.
 struct TakeLogLine {
   std::function<Result<>(LoggedOperator op)> op;
   std::function<Result<>(UndumpedSlot slot)> slot;

@@ -1,4 +1,5 @@
 #include "dump/operator_log.h"
+#include "base/file_replacement.h"
 
 #include <gtest/gtest.h>
 

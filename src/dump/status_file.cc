@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/file_replacement.h"
 #include "base/json.h"
 #include "model/operator.h"
 

@@ -13,15 +13,15 @@ namespace opdump::dump {
 
 // What the name of a file says of the tensor in it.
 struct TensorName {
-  std::string type;  // empty if the name does not tell
+  std::string type;  // empty if the name does not state it
   std::string name;
   std::uint64_t task = 0;
   std::int64_t stream = 0;
-  std::uint64_t timestamp_us = 0;  // 0 if the name does not tell
+  std::uint64_t timestamp_us = 0;  // 0 if the name has none
   model::Side side = model::Side::output;
   std::uint32_t index = 0;
   std::optional<std::uint32_t> part;  // of a list that is operand `index`
-  std::string format;                 // empty if the name does not tell
+  std::string format;                 // empty if the name does not state it
   std::uint32_t execution = 0;        // of the operator in its step, counted from 0
 };
 

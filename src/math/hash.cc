@@ -55,7 +55,7 @@ std::string md5_hex(const TensorView& view) {
   const Context context(EVP_MD_CTX_new());
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
   unsigned length = 0;
-  // MD5 marks equal tensors here and protects nothing, which is what the flag tells a FIPS build of OpenSSL.
+  // MD5 marks equal tensors here and protects nothing, which the flag declares to a FIPS build of OpenSSL.
   if (!context) return "";
   EVP_MD_CTX_set_flags(context.get(), EVP_MD_CTX_FLAG_NON_FIPS_ALLOW);
   if (EVP_DigestInit_ex(context.get(), EVP_md5(), nullptr) != 1) return "";

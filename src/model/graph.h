@@ -66,11 +66,11 @@ struct SourceSpan {
 struct Body;
 
 struct Node {
-  struct Operand {
+  struct Input {
     std::uint32_t index = 0;  // as in file names; operands that are absent leave gaps
     TensorType type;
     Source source;
-    bool operator==(const Operand&) const = default;
+    bool operator==(const Input&) const = default;
   };
   struct Output {
     std::uint32_t index = 0;
@@ -80,7 +80,7 @@ struct Node {
 
   Operator op;
   std::vector<Argument> arguments;  // in the order of the schema; empty if unknown
-  std::vector<Operand> inputs;
+  std::vector<Input> inputs;
   std::vector<Output> outputs;
   // The calls that led to it, outermost first, if a file of MindSpore has more than op.source_file.
   std::vector<SourceSpan> source;

@@ -3,8 +3,9 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <variant>
+
+#include "base/result.h"
 
 namespace opdump::msaccucmp {
 
@@ -52,23 +53,7 @@ struct Failure {
   operator Status() const { return status; }  // NOLINT: where the message is of no use
 };
 
-// A value, or why there is none. OPDUMP_TRY works with it.
-template <typename T>
-class [[nodiscard]] Outcome {
- public:
-  Outcome(T value) : state_(std::move(value)) {}
-  Outcome(Failure failure) : state_(std::move(failure)) {}
-
-  explicit operator bool() const { return std::holds_alternative<T>(state_); }
-  T& operator*() { return std::get<T>(state_); }
-  T* operator->() { return &std::get<T>(state_); }
-  const T& operator*() const { return std::get<T>(state_); }
-  const T* operator->() const { return &std::get<T>(state_); }
-  const Failure& failure() const { return std::get<Failure>(state_); }
-  Failure take_error() { return std::move(std::get<Failure>(state_)); }
-
- private:
-  std::variant<T, Failure> state_;
-};
+template <typename T = std::monostate>
+using Outcome = Result<T, Failure>;
 
 }  // namespace opdump::msaccucmp

@@ -94,7 +94,7 @@ TEST(Outcome, IsAValueOrAFailure) {
   ASSERT_TRUE(quarter(8));
   EXPECT_EQ(*quarter(8), 2);
   ASSERT_FALSE(quarter(6));
-  EXPECT_EQ(quarter(6).failure().message, "odd");
+  EXPECT_EQ(quarter(6).error().message, "odd");
 }
 
 }  // namespace

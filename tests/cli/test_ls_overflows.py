@@ -1,4 +1,4 @@
-"""`opdump ls` tells which operators overflowed."""
+"""`opdump ls` lists the operators that overflowed."""
 import json
 import os
 import pathlib

@@ -21,7 +21,7 @@ _started: dict[str, str] | None = None  # the options that the recording of this
 
 def acl_config(options: dict[str, str], regions: bool = False) -> dict[str, Any]:
     """The acl.json for global options of CompilerConfig.as_dict(): the values are text, names of operators are a list.
-    Without quant_dumpable, which tells a compiler what to keep. `regions`: operators of scope.data_dump() are wanted too."""
+    Without quant_dumpable, which says to a compiler what to keep. `regions`: operators of scope.data_dump() are wanted too."""
     dump: dict[str, Any] = {"dump_path": options["ge.exec.dumpPath"], "dump_mode": options["ge.exec.dumpMode"],
                             "dump_data": options["ge.exec.dumpData"]}
     if "ge.exec.dumpStep" in options:

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "capture/session.h"
+#include "capture/operator_table.h"
 
 namespace opdump::capture {
 namespace {

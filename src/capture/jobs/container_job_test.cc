@@ -55,10 +55,10 @@ class ContainerScheme final : public dump::SchemeWriter {
 };
 
 // Memory of 1000 floats that is lent as content 1, 2, ...
-struct Lent {
-  explicit Lent(float value) : values(1000, value) {}
+struct LentValues {
+  explicit LentValues(float value) : values(1000, value) {}
   KeepAlive keep_alive() {
-    return KeepAlive(this, [](void* owner) { ++static_cast<Lent*>(owner)->returned; });
+    return KeepAlive(this, [](void* owner) { ++static_cast<LentValues*>(owner)->returned; });
   }
   std::vector<float> values;
   std::atomic<int> returned{0};
@@ -69,7 +69,7 @@ class ContainerJobTest : public ::testing::Test {
   // Of two tensors, held in `pipeline` as contents 1 and 2.
   std::shared_ptr<Job> make_container(Pipeline& pipeline) {
     std::vector<std::shared_ptr<Job>> members;
-    for (Lent* memory : {&first_, &second_}) {
+    for (LentValues* memory : {&first_, &second_}) {
       const auto view = TensorView::row_major(DType::float32, {1000}, memory->values.data());
       const dump::SlotAddress address{.index = static_cast<std::uint32_t>(members.size())};
       members.push_back(std::make_shared<Job>(view, JobNeeds{.file = true}, address, &scheme_));
@@ -79,7 +79,7 @@ class ContainerJobTest : public ::testing::Test {
   }
 
   ContainerScheme scheme_;
-  Lent first_{1}, second_{2};
+  LentValues first_{1}, second_{2};
 };
 
 TEST_F(ContainerJobTest, HasItsMembersInOrderAndLetsGoOfThem) {

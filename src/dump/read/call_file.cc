@@ -8,7 +8,7 @@
 namespace opdump::dump {
 namespace {
 
-constexpr std::uint64_t kMaxRecordBytes = 64 << 10;  // of an overflow told as JSON
+constexpr std::uint64_t kMaxRecordBytes = 64 << 10;  // of an overflow as JSON
 
 std::string format_name(std::int32_t number) {
   const std::string_view name = format::dump_format_name(number);

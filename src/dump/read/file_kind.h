@@ -1,4 +1,4 @@
-// What a file of a dump is: told by its name in a directory, by its content if it was asked for by name.
+// What a file of a dump is: recognised by its name in a directory, by its content if it was given by name.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,10 @@ enum class FileKind : std::uint8_t {
 
 FileKind find_kind(std::string_view name);
 
-// The same by the first bytes of the file; by `name` where these do not tell.
+// The same by the first bytes of the file; by `name` where these do not suffice.
 FileKind sniff_kind(const std::filesystem::path& path, std::string_view name);
 
-// The name of an execution's file, also where ".output.0.json" says that it is an overflow told as JSON.
+// The name of an execution's file, also where ".output.0.json" says that it is an overflow as JSON.
 std::optional<CallName> find_call_name(std::string_view name);
 
 // True for the overflow record's type and name.

@@ -17,7 +17,7 @@ struct Problem {
 };
 
 // In the order in which they were met. A dump of which nothing is as it should be may have millions: only the
-// first are kept, and the last element tells how many more there were.
+// first are kept, and the last element counts the others.
 class Problems {
  public:
   void push_back(Problem problem) {

@@ -6,7 +6,7 @@
 
 namespace opdump::dump {
 
-std::size_t SlotsByOperator::OperatorHash::operator()(const Operator& op) const {
+std::size_t SlotsByOperator::OperatorHash::operator()(const MetOperator& op) const {
   constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15;
   std::uint64_t hash = (static_cast<std::uint64_t>(op.type) << 32 | op.name) * kMultiplier;
   hash ^= (op.execution + static_cast<std::uint64_t>(op.step.value_or(-1)) * kMultiplier);
@@ -14,7 +14,7 @@ std::size_t SlotsByOperator::OperatorHash::operator()(const Operator& op) const 
 }
 
 void SlotsByOperator::add(const OperatorKey& op, const PlacedSlot& placed) {
-  const Operator key{names_.add(op.type), names_.add(op.name), op.execution, op.step};
+  const MetOperator key{names_.add(op.type), names_.add(op.name), op.execution, op.step};
   const auto [known, is_new] = numbers_.try_emplace(key, static_cast<std::uint32_t>(operators_.size()));
   if (is_new) operators_.push_back(key);
   entries_.push_back({known->second, store_.add(placed.slot, directory_), placed.slot.timestamp_us,
@@ -33,7 +33,7 @@ void SlotsByOperator::sort() {
 }
 
 OperatorRun SlotsByOperator::run_of(const Entry& entry) const {
-  const Operator& op = operators_[entry.op];
+  const MetOperator& op = operators_[entry.op];
   OperatorRun run;
   run.step = op.step.value_or(0);
   run.type = names_[op.type];

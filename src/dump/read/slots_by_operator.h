@@ -19,7 +19,7 @@
 
 namespace opdump::dump {
 
-// All executions of an operator, or one where the names tell which.
+// All executions of an operator, or one where the names say which.
 struct OperatorKey {
   std::string_view type, name;
   std::uint32_t execution = 0;
@@ -51,14 +51,14 @@ class SlotsByOperator {
   void drain(const TakeExecution& take);
 
  private:
-  struct Operator {
+  struct MetOperator {
     std::uint32_t type = 0, name = 0;  // in names_
     std::uint32_t execution = 0;
     std::optional<std::int64_t> step;
-    auto operator<=>(const Operator&) const = default;
+    auto operator<=>(const MetOperator&) const = default;
   };
   struct OperatorHash {
-    std::size_t operator()(const Operator& op) const;
+    std::size_t operator()(const MetOperator& op) const;
   };
   struct Entry {
     std::uint32_t op = 0, slot = 0;
@@ -71,8 +71,8 @@ class SlotsByOperator {
   SlotStore& store_;
   std::string directory_;
   InternedTexts names_;
-  std::vector<Operator> operators_;  // in the order in which they were met
-  std::unordered_map<Operator, std::uint32_t, OperatorHash> numbers_;
+  std::vector<MetOperator> operators_;  // in the order in which they were met
+  std::unordered_map<MetOperator, std::uint32_t, OperatorHash> numbers_;
   std::vector<Entry> entries_;
 };
 

@@ -173,7 +173,7 @@ std::optional<std::int64_t> find_step(std::string_view name) {
   return parse_int64(name.substr(kStep.size(), name.rfind('.') - kStep.size()));
 }
 
-// Other archives of a folder are told apart by their own names; arrays of a single one need no other.
+// Other archives of a folder are distinguished by their own names; arrays of a single one need no other.
 std::string archive_prefix(std::string_view name, const StepFiles& files) {
   if (files.is_alone) return {};
   return files.prefix.value_or("") + std::string(name.substr(0, name.rfind('.'))) + "/";

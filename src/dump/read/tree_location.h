@@ -1,4 +1,4 @@
-// Where in a run the files of a directory belong, told by the names of the directories that lead to it:
+// Where in a run the files of a directory belong, recognised by the names of the directories that lead to it:
 //   (A)     rank_{R}/{net}/{graph}/{step}                                       mindspore.md 2.1
 //   (B)     {step}/{14 digits}/{device}[/{net}/{graph}[/{step}]]                mindspore.md 2.9
 //   (C)     the same without the first {step}

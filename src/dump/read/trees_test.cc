@@ -46,7 +46,7 @@ std::string bytes_of(const StoredTensor& tensor) {
   return {reinterpret_cast<const char*>(tensor.view().data), tensor.view().byte_count()};
 }
 
-enum class Kind { rank_tree, npy, bin, graph_engine_npy, graph_engine_bin };
+enum class TreeKind { rank_tree, npy, bin, graph_engine_npy, graph_engine_bin };
 
 class TreesTest : public testing::Test {
  protected:
@@ -57,7 +57,7 @@ class TreesTest : public testing::Test {
   }
 
   // Two steps of two operators into `root_`, by whatever way the scheme has.
-  void record(Kind kind, std::uint32_t rank = 1) {
+  void record(TreeKind kind, std::uint32_t rank = 1) {
     auto scheme = open(kind, rank);
     auto log = OperatorLogWriter::open(rank_directory(root_, rank));
     ASSERT_TRUE(log);
@@ -77,9 +77,9 @@ class TreesTest : public testing::Test {
     ASSERT_TRUE(scheme->flush());
   }
 
-  std::unique_ptr<SchemeWriter> open(Kind kind, std::uint32_t rank) {
+  std::unique_ptr<SchemeWriter> open(TreeKind kind, std::uint32_t rank) {
     Result<std::unique_ptr<SchemeWriter>> scheme = Error(Code::internal, "");
-    if (kind == Kind::rank_tree) {
+    if (kind == TreeKind::rank_tree) {
       scheme = open_rank_tree({root_, "Net", rank, {"Max Value"}, false});
     } else {
       ModelTreeOptions options;
@@ -88,8 +88,8 @@ class TreesTest : public testing::Test {
       options.rank = rank;
       options.device = 3;
       options.statistic_columns = {"Max Value"};
-      options.step_first = kind == Kind::npy || kind == Kind::bin;
-      options.is_bin = kind == Kind::bin || kind == Kind::graph_engine_bin;
+      options.step_first = kind == TreeKind::npy || kind == TreeKind::bin;
+      options.is_bin = kind == TreeKind::bin || kind == TreeKind::graph_engine_bin;
       options.time_directory = format_local_time(kTime);
       scheme = open_model_tree(options);
     }
@@ -131,11 +131,11 @@ class TreesTest : public testing::Test {
   const TensorView transposed_{DType::float32, {3, 2}, {1, 3}, wide_.data};
 };
 
-class EveryTree : public TreesTest, public testing::WithParamInterface<Kind> {};
+class EveryTree : public TreesTest, public testing::WithParamInterface<TreeKind> {};
 
 TEST_P(EveryTree, IsReadFromEveryLevel) {
   record(GetParam());
-  const bool is_rank_tree = GetParam() == Kind::rank_tree;
+  const bool is_rank_tree = GetParam() == TreeKind::rank_tree;
   const std::string add = is_rank_tree ? "aten::add" : "aten__add";
   Lines all;
   for (const char* step : {"6", "7"}) {
@@ -187,13 +187,13 @@ TEST_P(EveryTree, GivesTheSameTensors) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Trees, EveryTree,
-                         testing::Values(Kind::rank_tree, Kind::npy, Kind::bin, Kind::graph_engine_npy,
-                                         Kind::graph_engine_bin));
+                         testing::Values(TreeKind::rank_tree, TreeKind::npy, TreeKind::bin,
+                                         TreeKind::graph_engine_npy, TreeKind::graph_engine_bin));
 
 TEST_F(TreesTest, SeveralInOneRootAreReadTogether) {
-  record(Kind::rank_tree);
-  record(Kind::bin);
-  record(Kind::graph_engine_npy);
+  record(TreeKind::rank_tree);
+  record(TreeKind::bin);
+  record(TreeKind::graph_engine_npy);
   const DumpSet set = read(root_);
   EXPECT_EQ(set.runs().size(), 12u);
   EXPECT_EQ(problems(set), Lines{});
@@ -201,7 +201,7 @@ TEST_F(TreesTest, SeveralInOneRootAreReadTogether) {
 
 // Two runs that were started at different times share a root.
 TEST_F(TreesTest, OfSeveralRecordingsTheLastIsRead) {
-  record(Kind::bin);
+  record(TreeKind::bin);
   for (const char* step : {"6", "7"}) {
     const fs::path first = fs::directory_iterator(root_ / step)->path();
     fs::copy(first, root_ / step / "20200101000000", fs::copy_options::recursive);
@@ -219,7 +219,7 @@ TEST_F(TreesTest, OfSeveralRecordingsTheLastIsRead) {
 }
 
 TEST_F(TreesTest, SeveralNetworksOfSeveralTimesAreTold) {
-  record(Kind::bin);
+  record(TreeKind::bin);
   const fs::path first = fs::directory_iterator(root_ / "6")->path();
   fs::copy(first, root_ / "6/20200101000000", fs::copy_options::recursive);
   fs::rename(root_ / "6/20200101000000/3/Net", root_ / "6/20200101000000/3/Other");
@@ -231,15 +231,15 @@ TEST_F(TreesTest, SeveralNetworksOfSeveralTimesAreTold) {
 }
 
 TEST_F(TreesTest, DevicesAreRanksUnlessOneIsAlone) {
-  record(Kind::bin, 3);
-  record(Kind::rank_tree, 0);
+  record(TreeKind::bin, 3);
+  record(TreeKind::rank_tree, 0);
   const DumpSet set = read(root_);
   for (const OperatorRun& run : set.runs()) EXPECT_EQ(run.rank == 3, run.slots[0].part.has_value());
 }
 
 // Shorter by one byte at a time: never more than what is there, and always said.
 TEST_F(TreesTest, TornContainers) {
-  record(Kind::bin);
+  record(TreeKind::bin);
   DumpSet set = read(root_);
   const fs::path file = set.runs()[0].slots[0].file;
   fs::permissions(file, fs::perms(0600));

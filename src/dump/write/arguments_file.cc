@@ -13,7 +13,7 @@ namespace {
 
 using model::Argument;
 
-struct Printer {
+struct ArgumentPrinter {
   std::string operator()(const Argument::None&) const { return "None"; }
   std::string operator()(bool value) const { return value ? "True" : "False"; }
   std::string operator()(std::int64_t value) const { return std::to_string(value); }
@@ -65,7 +65,7 @@ std::string arguments_file_name(const model::Operator& op) {
 std::string encode_arguments(std::span<const model::Argument> arguments) {
   nlohmann::json object;
   for (const Argument& argument : arguments)
-    if (!holds_tensors(argument)) object[argument.name] = std::visit(Printer{}, argument.value);
+    if (!holds_tensors(argument)) object[argument.name] = std::visit(ArgumentPrinter{}, argument.value);
   return object.dump(4, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

@@ -79,14 +79,14 @@ Result<std::uint64_t> writable_bytes(const fs::path& directory) {
   return space.available - space.available / kReservedPart;
 }
 
-Result<std::uint64_t> check_budget(std::uint64_t limit_bytes, const fs::path& directory) {
+Result<> check_budget(std::uint64_t limit_bytes, const fs::path& directory) {
   OPDUMP_TRY(const std::uint64_t writable, writable_bytes(directory));
   if (writable < kBlockBytes) return Error(Code::usage, directory.string() + ": the disk is full");
   if (limit_bytes != kUnlimited && limit_bytes > writable)
     return Error(Code::usage, directory.string() + ": the budget is " + format_bytes(limit_bytes) +
                                   ", and the disk has room for " + format_bytes(writable) +
                                   " (5 % of what is free stay free)");
-  return std::min(limit_bytes, writable);
+  return ok();
 }
 
 Budget::Budget(std::uint64_t limit_bytes, fs::path directory)

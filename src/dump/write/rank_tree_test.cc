@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "base/file_replacement.h"
 #include "dump/temp_directory_test.h"
 #include "format/tables/mapping_csv.h"
 #include "format/tensors/npy.h"

@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "base/file.h"
+#include "base/file_replacement.h"
 
 namespace opdump::dump {
 namespace {

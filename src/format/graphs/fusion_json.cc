@@ -20,29 +20,29 @@ using nlohmann::json;
 constexpr std::string_view kSlice = "_lxslice";
 constexpr int kMaxDepth = 100;
 
-enum class Kind : std::uint8_t { array, object, text, truth, integer, other };
+enum class JsonKind : std::uint8_t { array, object, text, truth, integer, other };
 
 // A value in a document of simdjson's, whose members and items are looked for by walking over them.
 class Value {
  public:
   Value(simdjson::dom::element element) : element_(element) {}  // NOLINT: the same, seen so
 
-  Kind kind() const {
+  JsonKind kind() const {
     using Type = simdjson::dom::element_type;
     switch (element_.type()) {
       case Type::ARRAY:
-        return Kind::array;
+        return JsonKind::array;
       case Type::OBJECT:
-        return Kind::object;
+        return JsonKind::object;
       case Type::STRING:
-        return Kind::text;
+        return JsonKind::text;
       case Type::BOOL:
-        return Kind::truth;
+        return JsonKind::truth;
       case Type::INT64:
       case Type::UINT64:
-        return Kind::integer;
+        return JsonKind::integer;
       default:
-        return Kind::other;
+        return JsonKind::other;
     }
   }
 
@@ -56,21 +56,21 @@ class Value {
   }
 
   // To Python, true and false are integers.
-  bool is(Kind wanted) const {
-    return kind() == wanted || (wanted == Kind::integer && kind() == Kind::truth);
+  bool is(JsonKind wanted) const {
+    return kind() == wanted || (wanted == JsonKind::integer && kind() == JsonKind::truth);
   }
   bool is_empty() const {  // an array, an object or a string
-    if (kind() == Kind::text) return text().empty();
-    return kind() == Kind::array ? items().size() == 0 : element_.get_object().value_unsafe().size() == 0;
+    if (kind() == JsonKind::text) return text().empty();
+    return kind() == JsonKind::array ? items().size() == 0 : element_.get_object().value_unsafe().size() == 0;
   }
 
   // Whether Python can look for `word` in it, and does not find it.
   bool lacks(std::string_view word) const {
-    if (kind() == Kind::text) return text().find(word) == std::string_view::npos;
-    if (kind() == Kind::object) return !find(word);
-    if (kind() != Kind::array) return false;
+    if (kind() == JsonKind::text) return text().find(word) == std::string_view::npos;
+    if (kind() == JsonKind::object) return !find(word);
+    if (kind() != JsonKind::array) return false;
     for (const Value item : items())
-      if (item.kind() == Kind::text && item.text() == word) return false;
+      if (item.kind() == JsonKind::text && item.text() == word) return false;
     return true;
   }
 
@@ -135,15 +135,15 @@ Result<> parse_pieces(std::string_view text, const JsonPieces& pieces, const std
 }
 
 // Reads one file; the messages name it.
-class Decoder {
+class FusionDecoder {
  public:
-  explicit Decoder(const std::string& file) : file_(file) {}
+  explicit FusionDecoder(const std::string& file) : file_(file) {}
 
   Result<> decode(const Value& root, const TakeFusionOp& take) const {
-    OPDUMP_TRY(const Value graphs, member(root, "graph", Kind::array));
+    OPDUMP_TRY(const Value graphs, member(root, "graph", JsonKind::array));
     std::size_t number = 0;
     for (const Value graph : graphs.items()) {
-      OPDUMP_TRY(const Value ops, member(graph, "op", Kind::array));
+      OPDUMP_TRY(const Value ops, member(graph, "op", JsonKind::array));
       for (const Value op : ops.items()) OPDUMP_CHECK_OK(decode_op(op, number, take));
       ++number;
     }
@@ -164,9 +164,9 @@ class Decoder {
 
   Result<std::vector<std::string>> decode_names(const Value& root) const {
     std::vector<std::string> names;
-    OPDUMP_TRY(const Value graphs, member(root, "graph", Kind::array));
+    OPDUMP_TRY(const Value graphs, member(root, "graph", JsonKind::array));
     for (const Value graph : graphs.items()) {
-      OPDUMP_TRY(const Value name, member(graph, "name", Kind::text));
+      OPDUMP_TRY(const Value name, member(graph, "name", JsonKind::text));
       names.emplace_back(name.text());
     }
     return names;
@@ -180,13 +180,13 @@ class Decoder {
                                std::string(key) + "\" element is not " + std::string(kind) + "."};
   }
 
-  static std::string_view kind_name(Kind kind) {
+  static std::string_view kind_name(JsonKind kind) {
     switch (kind) {
-      case Kind::array:
+      case JsonKind::array:
         return "an array";
-      case Kind::text:
+      case JsonKind::text:
         return "a string";
-      case Kind::truth:
+      case JsonKind::truth:
         return "a bool";
       default:
         return "a integer";
@@ -199,12 +199,12 @@ class Decoder {
 
   // A member that must be there.
   Result<Value> any_member(const Value& object, const char* key) const {
-    const Found found = object.kind() == Kind::object ? object.find(key) : std::nullopt;
+    const Found found = object.kind() == JsonKind::object ? object.find(key) : std::nullopt;
     if (found) return *found;
     return missing(key);
   }
 
-  Result<Value> member(const Value& object, const char* key, Kind kind) const {
+  Result<Value> member(const Value& object, const char* key, JsonKind kind) const {
     OPDUMP_TRY(const Value value, any_member(object, key));
     if (!value.is(kind)) return not_a(key, kind_name(kind));
     return value;
@@ -213,10 +213,10 @@ class Decoder {
   // The value of attribute `key` of [{"key": ..., "value": {KIND: ...}}], or nothing. The first one counts.
   // The keys of an object and the letters of a string are items, too, but have no members.
   Result<Found> attribute(const Value& attributes, std::string_view key) const {
-    if (attributes.kind() != Kind::array && !attributes.is_empty()) return missing("key");
-    if (attributes.kind() != Kind::array) return Found();
+    if (attributes.kind() != JsonKind::array && !attributes.is_empty()) return missing("key");
+    if (attributes.kind() != JsonKind::array) return Found();
     for (const Value attribute : attributes.items()) {
-      OPDUMP_TRY(const Value name, member(attribute, "key", Kind::text));
+      OPDUMP_TRY(const Value name, member(attribute, "key", JsonKind::text));
       if (name.text() != key) continue;
       OPDUMP_TRY(const Value value, any_member(attribute, "value"));
       return Found(value);
@@ -224,7 +224,8 @@ class Decoder {
     return Found();
   }
 
-  Result<Found> attribute(const Value& attributes, std::string_view key, const char* field, Kind kind) const {
+  Result<Found> attribute(const Value& attributes, std::string_view key, const char* field,
+                          JsonKind kind) const {
     OPDUMP_TRY(const Found value, attribute(attributes, key));
     if (!value) return value;
     OPDUMP_TRY(const Value content, member(*value, field, kind));
@@ -232,7 +233,7 @@ class Decoder {
   }
 
   Result<std::string> text_attribute(const Value& attributes, std::string_view key) const {
-    OPDUMP_TRY(const Found value, attribute(attributes, key, "s", Kind::text));
+    OPDUMP_TRY(const Found value, attribute(attributes, key, "s", JsonKind::text));
     return value ? std::string(value->text()) : std::string();
   }
 
@@ -244,17 +245,17 @@ class Decoder {
     if (!value) return Found();
     OPDUMP_TRY(const Value list, any_member(*value, "list"));
     if (list.lacks(field)) return Found();
-    if (list.kind() != Kind::object) return not_a("list", "an object");
-    OPDUMP_TRY(const Value items, member(list, field, Kind::array));
+    if (list.kind() != JsonKind::object) return not_a("list", "an object");
+    OPDUMP_TRY(const Value items, member(list, field, JsonKind::array));
     return Found(items);
   }
 
   Result<> decode_inputs(const Value& op, std::vector<std::string>& inputs) const {
     const Found found = op.find("input");
     if (!found) return ok();
-    if (found->kind() != Kind::array) return not_a("input", "an array");
+    if (found->kind() != JsonKind::array) return not_a("input", "an array");
     for (const Value item : found->items()) {
-      if (item.kind() != Kind::text) return not_a("input", "an array");
+      if (item.kind() != JsonKind::text) return not_a("input", "an array");
       const std::string_view input = item.text();
       if (!input.empty() && !input.ends_with(":-1")) inputs.push_back(without_slices(input));
     }
@@ -263,7 +264,8 @@ class Decoder {
 
   Result<> decode_output(const Value& attributes, std::int64_t position, FusionOutput& output) const {
     OPDUMP_TRY(output.origin_name, text_attribute(attributes, "_datadump_origin_name"));
-    OPDUMP_TRY(const Found index, attribute(attributes, "_datadump_origin_output_index", "i", Kind::integer));
+    OPDUMP_TRY(const Found index,
+               attribute(attributes, "_datadump_origin_output_index", "i", JsonKind::integer));
     output.origin_index = index ? index->integer() : position;
     OPDUMP_TRY(output.origin_format, text_attribute(attributes, "_datadump_origin_format"));
     if (output.origin_format.empty()) {
@@ -273,7 +275,7 @@ class Decoder {
     OPDUMP_TRY(const Found shape, list_attribute(attributes, "origin_shape", "i", is_told));
     if (!shape) return ok();
     for (const Value dim : shape->items()) {
-      if (!dim.is(Kind::integer)) {  // nobody looks at it before it is needed, which it hardly is
+      if (!dim.is(JsonKind::integer)) {  // nobody looks at it before it is needed, which it hardly is
         output.origin_shape.clear();
         break;
       }
@@ -286,24 +288,25 @@ class Decoder {
   // of a string do not.
   Result<> decode_outputs(const Value& op, std::vector<FusionOutput>& outputs) const {
     const Found found = op.find("output_desc");
-    if (!found || found->kind() == Kind::text) return ok();
-    if (found->kind() == Kind::object) return check_keys(*found);
-    if (found->kind() != Kind::array) return not_a("output_desc", "an array");
+    if (!found || found->kind() == JsonKind::text) return ok();
+    if (found->kind() == JsonKind::object) return check_keys(*found);
+    if (found->kind() != JsonKind::array) return not_a("output_desc", "an array");
     std::int64_t position = 0;
     for (const Value description : found->items()) {
       const std::int64_t index = position++;
-      if (description.kind() != Kind::object) {
+      if (description.kind() != JsonKind::object) {
         if (!description.lacks("attr") || !description.lacks("dtype"))
           return not_a("output_desc", "an array");
         continue;
       }
       const Found attributes = description.find("attr");
       if (!attributes) continue;
-      if (!attributes->is(Kind::array) && !attributes->is(Kind::object) && !attributes->is(Kind::text))
+      if (!attributes->is(JsonKind::array) && !attributes->is(JsonKind::object) &&
+          !attributes->is(JsonKind::text))
         return not_a("attr", "an array");
       FusionOutput output;
       OPDUMP_CHECK_OK(decode_output(*attributes, index, output));
-      if (const Found dtype = description.find("dtype"); dtype && dtype->kind() == Kind::text)
+      if (const Found dtype = description.find("dtype"); dtype && dtype->kind() == JsonKind::text)
         output.dtype = dtype->text();
       outputs.push_back(std::move(output));
     }
@@ -322,7 +325,7 @@ class Decoder {
                list_attribute(attributes, "_datadump_original_op_names", "s", op.has_original_names));
     if (names)
       for (const Value name : names->items()) {
-        if (name.kind() != Kind::text) return not_a("s", "an array");
+        if (name.kind() != JsonKind::text) return not_a("s", "an array");
         op.original_names.emplace_back(name.text());
       }
     if (op.original_names.empty())
@@ -331,7 +334,7 @@ class Decoder {
   }
 
   Result<> decode_attributes(const Value& attributes, FusionOp& op) const {
-    OPDUMP_TRY(const Found is_multi, attribute(attributes, "_datadump_is_multiop", "b", Kind::truth));
+    OPDUMP_TRY(const Found is_multi, attribute(attributes, "_datadump_is_multiop", "b", JsonKind::truth));
     op.is_multi = is_multi && is_multi->truth();
     OPDUMP_TRY(op.l1_group, text_attribute(attributes, "_L1_fusion_sub_graph_no"));
     return decode_original_names(attributes, op);
@@ -344,20 +347,20 @@ class Decoder {
   }
 
   Result<> decode_op(const Value& object, FusionOp& op) const {
-    OPDUMP_TRY(const Value name, member(object, "name", Kind::text));
+    OPDUMP_TRY(const Value name, member(object, "name", JsonKind::text));
     op.name = without_slices(name.text());
-    OPDUMP_TRY(const Value type, member(object, "type", Kind::text));
+    OPDUMP_TRY(const Value type, member(object, "type", JsonKind::text));
     op.type = type.text();
     OPDUMP_CHECK_OK(decode_inputs(object, op.inputs));
     OPDUMP_CHECK_OK(decode_outputs(object, op.outputs));
     if (object.find("attr")) {
-      OPDUMP_TRY(const Value attributes, member(object, "attr", Kind::array));
+      OPDUMP_TRY(const Value attributes, member(object, "attr", JsonKind::array));
       OPDUMP_CHECK_OK(decode_attributes(attributes, op));
     } else {
       op.original_names.push_back(op.name);
     }
     if (!object.find("id")) return ok();
-    OPDUMP_TRY(const Value id, member(object, "id", Kind::integer));
+    OPDUMP_TRY(const Value id, member(object, "id", JsonKind::integer));
     op.sequence = id.integer();
     return ok();
   }
@@ -383,10 +386,10 @@ std::string without_slices(std::string_view name) {
 
 Result<> decode_fusion_json(std::string_view text, const std::string& name, const TakeFusionOp& take) {
   const std::optional<JsonPieces> pieces = cut_graphs(text);
-  if (pieces) return Decoder(name).decode(text, *pieces, take);
+  if (pieces) return FusionDecoder(name).decode(text, *pieces, take);
   simdjson::dom::parser parser;
   OPDUMP_TRY(const Value root, parse(parser, text, name));
-  return Decoder(name).decode(root, take);
+  return FusionDecoder(name).decode(root, take);
 }
 
 Result<std::vector<std::string>> decode_graph_names(std::string_view text, const std::string& name) {
@@ -394,7 +397,7 @@ Result<std::vector<std::string>> decode_graph_names(std::string_view text, const
   if (pieces) OPDUMP_CHECK_OK(parse_pieces(text, *pieces, name, [](std::size_t, const Value&) {}));
   simdjson::dom::parser parser;
   OPDUMP_TRY(const Value root, parse(parser, pieces ? std::string_view(pieces->rest) : text, name));
-  return Decoder(name).decode_names(root);
+  return FusionDecoder(name).decode_names(root);
 }
 
 }  // namespace opdump::format

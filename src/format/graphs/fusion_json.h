@@ -19,7 +19,7 @@ namespace opdump::format {
 struct FusionOutput {
   std::string origin_name;                   // "" if absent
   std::optional<std::int64_t> origin_index;  // stated, or the position
-  std::string origin_format;                 // "NCHW"; "" if it is not told
+  std::string origin_format;                 // "NCHW"; "" if it is not stated
   std::vector<std::int64_t> origin_shape;
   std::string dtype;  // "DT_INT8"
   bool operator==(const FusionOutput&) const = default;

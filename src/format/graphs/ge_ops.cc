@@ -177,7 +177,7 @@ class GeOpsBuilder {
   // Inputs stand at their operand index; what is absent between is "".
   void connect(std::size_t index) {
     GeOp& op = ops_[graph_.parameters.size() + index];
-    for (const model::Node::Operand& operand : graph_.nodes[index].inputs) {
+    for (const model::Node::Input& operand : graph_.nodes[index].inputs) {
       while (op.inputs.size() < std::min(operand.index, kMaxOperands)) {
         op.inputs.emplace_back();
         op.input_types.emplace_back();
@@ -192,7 +192,7 @@ class GeOpsBuilder {
 
   static constexpr std::uint32_t kMaxOperands = 1 << 16;
 
-  // What the graph gives; if nobody told that, what no operator reads.
+  // The declared outputs of the graph; without a declaration, those that no operator reads.
   void add_net_output() {
     GeOp result;
     result.name = unique("Node_Output");

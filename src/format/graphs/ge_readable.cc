@@ -54,21 +54,21 @@ std::vector<std::string> print_elements(std::string_view data) {
   return elements;
 }
 
-struct Printer {
+struct ElementPrinter {
   std::string_view dtype;
   std::vector<std::string> (*print)(std::string_view data);
 };
-constexpr Printer kPrinters[] = {{"DT_FLOAT", print_elements<float>},
-                                 {"DT_DOUBLE", print_elements<double>},
-                                 {"DT_INT8", print_elements<std::int8_t>},
-                                 {"DT_INT16", print_elements<std::int16_t>},
-                                 {"DT_INT32", print_elements<std::int32_t>},
-                                 {"DT_INT64", print_elements<std::int64_t>},
-                                 {"DT_UINT8", print_elements<std::uint8_t>},
-                                 {"DT_UINT16", print_elements<std::uint16_t>},
-                                 {"DT_UINT32", print_elements<std::uint32_t>},
-                                 {"DT_UINT64", print_elements<std::uint64_t>},
-                                 {"DT_BOOL", print_elements<bool>}};
+constexpr ElementPrinter kPrinters[] = {{"DT_FLOAT", print_elements<float>},
+                                        {"DT_DOUBLE", print_elements<double>},
+                                        {"DT_INT8", print_elements<std::int8_t>},
+                                        {"DT_INT16", print_elements<std::int16_t>},
+                                        {"DT_INT32", print_elements<std::int32_t>},
+                                        {"DT_INT64", print_elements<std::int64_t>},
+                                        {"DT_UINT8", print_elements<std::uint8_t>},
+                                        {"DT_UINT16", print_elements<std::uint16_t>},
+                                        {"DT_UINT32", print_elements<std::uint32_t>},
+                                        {"DT_UINT64", print_elements<std::uint64_t>},
+                                        {"DT_BOOL", print_elements<bool>}};
 
 std::string_view value_of(const ProtoMessage& message, std::string_view name) {
   const ProtoField* field = find_last(message, name);
@@ -80,7 +80,7 @@ std::optional<std::string> print_tensor(const ProtoMessage& tensor) {
   const ProtoField* data = find_last(tensor, "data");
   const ProtoField* desc = find_last(tensor, "desc");
   if (!data || !desc) return std::nullopt;
-  for (const Printer& printer : kPrinters)
+  for (const ElementPrinter& printer : kPrinters)
     if (printer.dtype == value_of(desc->fields, "dtype"))
       return "[" + join(printer.print(data->value), " ") + "]";
   return "<not_supported>";

@@ -181,8 +181,7 @@ TEST(GraphIr, ReadsARealFileWithSubGraphs) {
   EXPECT_EQ(sub.source[0],
             (model::SourceSpan{"test_ir.py", 15, 20, 4, 16, "    def construct(self, x, y):"}));
   EXPECT_EQ(sub.source[2].code, "        a = ops.sub(x, 1)");  // without the hint behind it
-  EXPECT_THAT(sub.inputs,
-              ElementsAre(Node::Operand{0, scalar, from_parameter(0)}, Node::Operand{1, scalar, {}}));
+  EXPECT_THAT(sub.inputs, ElementsAre(Node::Input{0, scalar, from_parameter(0)}, Node::Input{1, scalar, {}}));
 
   const Node& cast = find_node(entry, "Default/Cast-op0");
   EXPECT_THAT(cast.outputs, ElementsAre(Node::Output{0, sample_type({}, DType::boolean)}));

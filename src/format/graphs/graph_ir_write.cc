@@ -146,16 +146,16 @@ std::string format_literal(const Argument& argument) {
 }
 
 // One thing between the parentheses of a node: a tensor it reads, or a literal.
-struct Operand {
+struct IrOperand {
   std::string_view name;
-  const Node::Operand* tensor = nullptr;
+  const Node::Input* tensor = nullptr;
   const Argument* literal = nullptr;
 };
 
 void add_operands(const Node& node, const Argument& argument, std::string_view name,
-                  std::vector<Operand>& operands) {
+                  std::vector<IrOperand>& operands) {
   if (const auto* tensor = std::get_if<Argument::Tensor>(&argument.value)) {
-    const Node::Operand* input = find_input(node, tensor->operand);
+    const Node::Input* input = find_input(node, tensor->operand);
     operands.push_back({name, input, input == nullptr ? &argument : nullptr});
   } else if (const auto* list = std::get_if<Argument::List>(&argument.value);
              list && holds_tensor(argument)) {
@@ -166,12 +166,12 @@ void add_operands(const Node& node, const Argument& argument, std::string_view n
 }
 
 // Lists of tensors are spread: each tensor is an operand. Tensors that no argument names come last.
-std::vector<Operand> list_operands(const Node& node) {
-  std::vector<Operand> operands;
+std::vector<IrOperand> list_operands(const Node& node) {
+  std::vector<IrOperand> operands;
   for (const Argument& argument : node.arguments) add_operands(node, argument, argument.name, operands);
-  std::set<const Node::Operand*> named;
-  for (const Operand& operand : operands) named.insert(operand.tensor);
-  for (const Node::Operand& input : node.inputs)
+  std::set<const Node::Input*> named;
+  for (const IrOperand& operand : operands) named.insert(operand.tensor);
+  for (const Node::Input& input : node.inputs)
     if (!named.contains(&input)) operands.push_back({"", &input, nullptr});
   return operands;
 }
@@ -236,7 +236,7 @@ class IrWriter {
     std::set<std::string> types{"Return"};
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       types.insert(spell_operator_type(graph_.nodes[i].op.type));
-      for (const Operand& operand : list_operands(graph_.nodes[i])) literal_count += is_literal(operand, i);
+      for (const IrOperand& operand : list_operands(graph_.nodes[i])) literal_count += is_literal(operand, i);
     }
     const std::size_t items = rows_.rows().size() - graph_.nodes.size();
     if (items > 0) types.emplace(kTupleGetItem);
@@ -247,7 +247,7 @@ class IrWriter {
   }
 
   // Whether no line of the file makes the operand.
-  bool is_literal(const Operand& operand, std::size_t node) const {
+  bool is_literal(const IrOperand& operand, std::size_t node) const {
     if (operand.literal != nullptr) return true;
     const Source& source = operand.tensor->source;
     return find_parameter(source) == nullptr && !rows_.find(source, node);
@@ -258,7 +258,7 @@ class IrWriter {
     return known && !parameters_[source.index].empty() ? &graph_.parameters[source.index] : nullptr;
   }
 
-  std::string format_operand(const Operand& operand, std::size_t node) const {
+  std::string format_operand(const IrOperand& operand, std::size_t node) const {
     if (operand.literal != nullptr) return format_literal(*operand.literal);
     const Source& source = operand.tensor->source;
     if (find_parameter(source) != nullptr) return parameters_[source.index];
@@ -271,7 +271,7 @@ class IrWriter {
     return text + ")";
   }
 
-  Described describe_operand(const Operand& operand, std::size_t node) const {
+  Described describe_operand(const IrOperand& operand, std::size_t node) const {
     if (operand.literal != nullptr) return describe(*operand.literal);
     const Source& source = operand.tensor->source;
     if (const GraphParameter* parameter = find_parameter(source))
@@ -327,8 +327,8 @@ class IrWriter {
     const Node& node = graph_.nodes[index];
     std::vector<std::string> texts;
     std::vector<Described> inputs;
-    const std::vector<Operand> operands = list_operands(node);
-    for (const Operand& operand : operands) {
+    const std::vector<IrOperand> operands = list_operands(node);
+    for (const IrOperand& operand : operands) {
       texts.push_back(format_operand(operand, index));
       inputs.push_back(describe_operand(operand, index));
     }
@@ -339,7 +339,7 @@ class IrWriter {
   }
 
   // The names of the operands, and the indices of the tensors among them if these are not their positions.
-  void write_attributes(std::span<const Operand> operands) {
+  void write_attributes(std::span<const IrOperand> operands) {
     std::vector<std::string> names, indices;
     bool has_names = false, has_gaps = false;
     for (std::size_t i = 0; i < operands.size(); ++i) {

@@ -151,7 +151,7 @@ class PbReader {
           {index, constant == constants_.end() ? TensorType{} : constant_type(*constant->second), {}});
   }
 
-  // The attribute that tells the indices of a node's inputs; true if it did.
+  // The attribute with the indices of a node's inputs; true if it did.
   static bool apply_operand_index(const Argument& argument, model::Node& node) {
     const auto* list = std::get_if<Argument::List>(&argument.value);
     if (argument.name != kOperandIndex || list == nullptr || list->size() != node.inputs.size()) return false;

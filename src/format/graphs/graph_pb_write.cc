@@ -109,7 +109,7 @@ class PbWriter {
     }
   }
 
-  // Adds a tensor constant, whose value is not told, and returns its key.
+  // Adds a tensor constant, without its value, and returns its key.
   std::string add_constant(const model::TensorType& type) {
     proto::NamedValueProto& constant = rest_.const_vals.emplace_back();
     constant.key = "cst" + std::to_string(rest_.const_vals.size());
@@ -121,7 +121,7 @@ class PbWriter {
     return *constant.key;
   }
 
-  std::string name_input(const model::Node::Operand& operand, std::size_t node) {
+  std::string name_input(const model::Node::Input& operand, std::size_t node) {
     const Source& source = operand.source;
     if (const auto row = rows_.find(source, node)) return std::to_string(*row + 1);
     if (source.kind != Source::Kind::parameter || source.index >= parameters_.size())
@@ -174,7 +174,7 @@ class PbWriter {
     node.op_type = made.op.type;
     bool has_gaps = false;
     Argument indices{std::string(kOperandIndex), Argument::List{}};
-    for (const model::Node::Operand& operand : made.inputs) {
+    for (const model::Node::Input& operand : made.inputs) {
       has_gaps |= operand.index != node.input.size();
       std::get<Argument::List>(indices.value).push_back({"", std::int64_t{operand.index}});
       add_input(node, name_input(operand, index));

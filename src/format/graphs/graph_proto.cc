@@ -38,9 +38,9 @@ constexpr std::uint64_t kFreeBytes = 1 << 20;
 template <typename T>
 constexpr bool is_listed_message = std::is_base_of_v<Message, T>;
 
-class Decoder {
+class ProtoDecoder {
  public:
-  explicit Decoder(std::size_t file_bytes) : budget_(file_bytes * kMaxGrowth + kFreeBytes) {}
+  explicit ProtoDecoder(std::size_t file_bytes) : budget_(file_bytes * kMaxGrowth + kFreeBytes) {}
   bool exceeded() const { return exceeded_; }
 
   // A field that appears again adds to the message, as protobuf does.
@@ -122,7 +122,7 @@ class Decoder {
 
 template <typename M>
 Result<M> decode_message(std::string_view bytes) {
-  Decoder decoder(bytes.size());
+  ProtoDecoder decoder(bytes.size());
   M message;
   try {
     decoder.decode(pbf_reader(bytes.data(), bytes.size()), message, 1);

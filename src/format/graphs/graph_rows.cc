@@ -80,7 +80,7 @@ bool is_installed(const SourceSpan& span) {
 GraphRows::GraphRows(const model::Graph& graph) : graph_(graph) {
   std::set<std::pair<std::uint32_t, std::uint32_t>> read;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-    for (const Node::Operand& operand : graph.nodes[i].inputs) {
+    for (const Node::Input& operand : graph.nodes[i].inputs) {
       const Source& source = operand.source;
       if (source.kind != Source::Kind::node || source.index >= i) continue;
       const Node& maker = graph.nodes[source.index];
@@ -124,8 +124,8 @@ const Node::Output* find_output(const Node& node, std::uint32_t index) {
   return found == node.outputs.end() ? nullptr : &*found;
 }
 
-const Node::Operand* find_input(const Node& node, std::uint32_t index) {
-  const auto found = std::ranges::find(node.inputs, index, &Node::Operand::index);
+const Node::Input* find_input(const Node& node, std::uint32_t index) {
+  const auto found = std::ranges::find(node.inputs, index, &Node::Input::index);
   return found == node.inputs.end() ? nullptr : &*found;
 }
 

@@ -54,7 +54,7 @@ class GraphRows {
 // first makes a tuple.
 std::size_t output_count(const model::Node& node);
 const model::Node::Output* find_output(const model::Node& node, std::uint32_t index);
-const model::Node::Operand* find_input(const model::Node& node, std::uint32_t index);
+const model::Node::Input* find_input(const model::Node& node, std::uint32_t index);
 
 // Whether an argument is a tensor or a list that has one somewhere.
 bool holds_tensor(const model::Argument& argument);

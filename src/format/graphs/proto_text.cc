@@ -36,9 +36,9 @@ void append_utf8(std::string& out, std::uint32_t point) {
   add(0x80 | (point & 0x3F));
 }
 
-class Parser {
+class ProtoTextParser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  explicit ProtoTextParser(std::string_view text) : text_(text) {}
 
   Result<ProtoMessage> parse() {
     OPDUMP_TRY(ProtoMessage message, parse_fields('\0', 0));
@@ -230,7 +230,7 @@ bool ProtoField::operator==(const ProtoField& other) const {
   return name == other.name && kind == other.kind && value == other.value && fields == other.fields;
 }
 
-Result<ProtoMessage> parse_proto_text(std::string_view text) { return Parser(text).parse(); }
+Result<ProtoMessage> parse_proto_text(std::string_view text) { return ProtoTextParser(text).parse(); }
 
 std::string print_proto_text(const ProtoMessage& message) {
   std::string text;

@@ -7,13 +7,13 @@ namespace opdump::format {
 namespace {
 
 // In the order in which both kinds of files have them.
-struct Column {
+struct AclColumn {
   std::string_view header;
   bool AclStatisticColumns::*chosen;
   double AclStatistics::*number;          // this one...
   std::uint64_t AclStatistics::*counter;  // ...or this one
 };
-constexpr Column kColumns[] = {
+constexpr AclColumn kColumns[] = {
     {"Max Value", &AclStatisticColumns::max, &AclStatistics::max, nullptr},
     {"Min Value", &AclStatisticColumns::min, &AclStatistics::min, nullptr},
     {"Avg Value", &AclStatisticColumns::avg, &AclStatistics::avg, nullptr},
@@ -39,7 +39,7 @@ template <typename F>
 void for_each_column(const AclStatisticColumns& columns, const F& visit) {
   const std::size_t count_place = is_choice(columns) ? 0 : kCountPlace;
   for (std::size_t i = 0; i < std::size(kColumns); ++i) {
-    if (i == count_place) visit(static_cast<const Column*>(nullptr));
+    if (i == count_place) visit(static_cast<const AclColumn*>(nullptr));
     if (columns.*kColumns[i].chosen) visit(&kColumns[i]);
   }
 }
@@ -48,8 +48,8 @@ void for_each_column(const AclStatisticColumns& columns, const F& visit) {
 
 std::string encode_acl_statistic_header(const AclStatisticColumns& columns) {
   std::string text = "Input/Output,Index,Data Size,Data Type,Format,Shape";
-  for_each_column(columns,
-                  [&](const Column* column) { text.append(",").append(column ? column->header : "Count"); });
+  for_each_column(
+      columns, [&](const AclColumn* column) { text.append(",").append(column ? column->header : "Count"); });
   return text + "\n";
 }
 
@@ -64,7 +64,7 @@ void append_acl_statistic_row(std::string& out, const AclStatisticColumns& colum
     out.append("DT_").append(dtype);
   out.append(",").append(row.format.empty() ? "-" : row.format).append(",");
   append_shape(out, row.shape);
-  for_each_column(columns, [&](const Column* column) {
+  for_each_column(columns, [&](const AclColumn* column) {
     out += ',';
     if (!row.values)
       out += is_choice(columns) ? "NA" : "";

@@ -110,9 +110,9 @@ void add_attribute(pbf_writer& writer, std::uint32_t field, const DumpAttribute&
 // Reading.
 
 // Fills a DumpData from the message that `file` holds at some place.
-class HeaderReader {
+class DumpHeaderReader {
  public:
-  explicit HeaderReader(std::span<const std::byte> file)
+  explicit DumpHeaderReader(std::span<const std::byte> file)
       : start_(reinterpret_cast<const char*>(file.data())) {}
 
   bool is_too_large() const { return is_too_large_; }
@@ -283,7 +283,7 @@ class HeaderReader {
 
 Result<DumpData> read_message(std::span<const std::byte> file, Extent message) {
   try {
-    HeaderReader reader(file);
+    DumpHeaderReader reader(file);
     const char* const start = reinterpret_cast<const char*>(file.data()) + message.offset;
     DumpData data = reader.read(pbf_reader(start, message.bytes));
     if (!reader.is_too_large()) return data;

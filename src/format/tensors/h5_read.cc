@@ -33,9 +33,9 @@ class Encoder {
 };
 
 // The child has met hostile bytes: what it says is checked like a file.
-class Decoder {
+class H5Decoder {
  public:
-  explicit Decoder(std::string_view bytes) : rest_(bytes) {}
+  explicit H5Decoder(std::string_view bytes) : rest_(bytes) {}
 
   std::uint64_t number() {
     std::uint64_t value = 0;
@@ -90,7 +90,7 @@ void encode(const H5Dataset& dataset, Encoder& out) {
   }
 }
 
-H5Attribute decode_attribute(Decoder& in) {
+H5Attribute decode_attribute(H5Decoder& in) {
   H5Attribute attribute;
   attribute.name = in.text();
   attribute.is_list = in.number() != 0;
@@ -99,7 +99,7 @@ H5Attribute decode_attribute(Decoder& in) {
   return attribute;
 }
 
-H5Dataset decode_dataset(Decoder& in) {
+H5Dataset decode_dataset(H5Decoder& in) {
   H5Dataset dataset;
   dataset.path = in.text();
   dataset.dtype = static_cast<model::DType>(std::min<std::uint64_t>(in.number(), 255));
@@ -258,34 +258,34 @@ H5Dataset describe(const H5Library& h5, hid_t location, const std::string& path)
 
 struct Listing {
   const H5Library& h5;
-  const IsolatedTell& tell;
+  const IsolatedSend& send;
   Encoder out;
 };
 
 // Called for every object once, whatever its number of names: only hard links are followed.
 herr_t list_object(hid_t root, const char* name, const H5O_info_t* info, void* data) {
   constexpr std::size_t kToldAtOnce = 64 << 10;  // bytes
-  auto& [h5, tell, out] = *static_cast<Listing*>(data);
+  auto& [h5, send, out] = *static_cast<Listing*>(data);
   if (info->type != H5O_TYPE_DATASET) return 0;
   encode(describe(h5, root, "/" + std::string(name)), out);
   if (out.text().size() < kToldAtOnce) return 0;
-  if (!tell(out.text())) return -1;
+  if (!send(out.text())) return -1;
   out.clear();
   return 0;
 }
 
 // Tells the state, then the datasets, each of them as a whole.
-Result<> list(const H5Library& h5, const std::filesystem::path& path, const IsolatedTell& tell) {
+Result<> list(const H5Library& h5, const std::filesystem::path& path, const IsolatedSend& send) {
   OPDUMP_TRY(const OpenFile opened, open_file(h5, path));
-  Listing listing{h5, tell, {}};
+  Listing listing{h5, send, {}};
   for (const char* name : {"opdump_state", "opdump_loss", "opdump_version"})
     listing.out.put(read_text(h5, opened.file.get(), name));
-  tell(listing.out.text());
+  send(listing.out.text());
   listing.out.clear();
   const bool is_whole =
       h5.H5Ovisit2(opened.file.get(), H5_INDEX_NAME, H5_ITER_INC, list_object, &listing, H5O_INFO_BASIC) >= 0;
   Result<> result = is_whole ? ok() : Result<>(Error(Code::corrupt, h5_reason(h5)));
-  tell(listing.out.text());
+  send(listing.out.text());
   return result;
 }
 
@@ -366,7 +366,7 @@ IsolationLimits limits_for(std::uint64_t file_bytes, std::uint64_t reply_bytes) 
 
 // Runs `body`, which may use the library, and passes its replies to `take`, which may not use it.
 Result<> ask(const H5Library& h5, const std::filesystem::path& path, const IsolationLimits& limits,
-             const std::function<Result<>(const IsolatedTell&)>& body,
+             const std::function<Result<>(const IsolatedSend&)>& body,
              const std::function<Result<>(std::string_view)>& take) {
   const H5Lock lock(h5);  // the child must not find the library in use by another thread
   auto done = run_isolated(limits, body, take);
@@ -403,7 +403,7 @@ Result<> list_h5(const std::filesystem::path& path, const std::function<void(H5D
   bool has_state = false;
   std::uint64_t unpacked = 0;
   const auto take_piece = [&](std::string_view piece) -> Result<> {
-    Decoder in(piece);
+    H5Decoder in(piece);
     if (!std::exchange(has_state, true)) {
       H5State state;
       for (std::string* text : {&state.state, &state.loss, &state.version}) *text = in.text();
@@ -421,7 +421,7 @@ Result<> list_h5(const std::filesystem::path& path, const std::function<void(H5D
   };
   return ask(
       *h5, path, limits_for(bytes, 16 * std::max(bytes, kSmallFile)),
-      [&](const IsolatedTell& tell) { return list(*h5, path, tell); }, take_piece);
+      [&](const IsolatedSend& send) { return list(*h5, path, send); }, take_piece);
 }
 
 Result<H5File> H5File::open(const std::filesystem::path& path) {
@@ -443,7 +443,7 @@ Result<Scratch> read_h5_elements(const std::filesystem::path& path, const H5Data
     return Error(Code::corrupt, where + "more elements than the file can hold");
   OPDUMP_TRY(const H5Library* const h5, load_h5());
   OPDUMP_TRY(Scratch elements, Scratch::make(bytes, Scratch::Sharing::children));
-  const auto read = [&](const IsolatedTell&) { return read_elements(*h5, path, dataset, elements.bytes()); };
+  const auto read = [&](const IsolatedSend&) { return read_elements(*h5, path, dataset, elements.bytes()); };
   OPDUMP_CHECK_OK(ask(*h5, path, limits_for(in_file, bytes), read, [](std::string_view) { return ok(); }));
   return elements;
 }

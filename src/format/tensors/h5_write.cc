@@ -139,7 +139,7 @@ H5Writer::~H5Writer() {
   }
 }
 
-// The descriptor is inside of the library, which tells where: it may be exchanged.
+// The descriptor is inside of the library, which gives it on request: it may be replaced.
 Result<> H5Writer::take_descriptor() {
   OPDUMP_TRY(const H5Library* const h5, load_h5());
   void* handle = nullptr;

@@ -138,11 +138,11 @@ Result<DType> dtype_of(std::string_view descr) {
 }
 
 // Where the dictionary lies in the file, and how long it is.
-struct Extent {
+struct HeaderSpan {
   std::size_t offset, length;
 };
 
-Result<Extent> find_dictionary(std::span<const std::byte> start) {
+Result<HeaderSpan> find_dictionary(std::span<const std::byte> start) {
   const auto byte = [&](std::size_t i) { return std::to_integer<std::size_t>(start[i]); };
   if (start.size() < kMagic.size() + 4 ||
       !std::equal(kMagic.begin(), kMagic.end(), start.begin(),
@@ -153,9 +153,9 @@ Result<Extent> find_dictionary(std::span<const std::byte> start) {
   const std::size_t major = byte(6);
   if (major < 1 || major > 3)
     return Error(Code::unsupported, "version " + std::to_string(major) + ".x; we read 1.x to 3.x");
-  if (major == 1) return Extent{10, byte(8) | byte(9) << 8};
+  if (major == 1) return HeaderSpan{10, byte(8) | byte(9) << 8};
   if (start.size() < 12) return corrupt("ends within its length");
-  return Extent{12, byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24};
+  return HeaderSpan{12, byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24};
 }
 
 }  // namespace
@@ -204,7 +204,7 @@ Result<NpyHeader> decode_npy_header(std::span<const std::byte> file) {
 }
 
 Result<NpyHeader> decode_npy_header(std::span<const std::byte> start, std::uint64_t file_bytes) {
-  OPDUMP_TRY(const Extent extent, find_dictionary(start));
+  OPDUMP_TRY(const HeaderSpan extent, find_dictionary(start));
   if (extent.length > kMaxNpyHeader)
     return Error(Code::limit, "header of " + std::to_string(extent.length) + " bytes; at most 65536");
   if (extent.length > start.size() - extent.offset)

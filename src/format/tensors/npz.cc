@@ -67,7 +67,7 @@ Result<Directory> find_directory(std::span<const std::byte> file) {
   return corrupt("its directory is missing: it was not finished");
 }
 
-struct Entry {
+struct ZipEntry {
   NpzMember member;
   std::uint64_t header_offset = 0, stored_bytes = 0;
   std::uint16_t method = 0, flags = 0;
@@ -89,10 +89,10 @@ void read_extra64(std::span<const std::byte> extra, std::span<std::uint64_t* con
 }
 
 // Takes the entry at the start of `rest` off.
-Result<Entry> take_entry(std::span<const std::byte>& rest) {
+Result<ZipEntry> take_entry(std::span<const std::byte>& rest) {
   if (rest.size() < kEntryBytes || number_at<std::uint32_t>(rest, 0) != kDirectoryEntry)
     return corrupt("its directory is damaged");
-  Entry entry;
+  ZipEntry entry;
   entry.flags = number_at<std::uint16_t>(rest, 8);
   entry.method = number_at<std::uint16_t>(rest, 10);
   entry.stored_bytes = number_at<std::uint32_t>(rest, 20);
@@ -114,7 +114,7 @@ Result<> check_deflated(std::uint64_t stored, std::uint64_t bytes) {
   return Error(Code::corrupt, std::to_string(bytes) + " bytes cannot come of " + std::to_string(stored));
 }
 
-Result<> place_member(std::span<const std::byte> file, Entry& entry) {
+Result<> place_member(std::span<const std::byte> file, ZipEntry& entry) {
   NpzMember& member = entry.member;
   if ((entry.flags & 1) != 0) return Error(Code::unsupported, member.name + ": encrypted");
   if (entry.method != 0 && entry.method != 8)
@@ -184,7 +184,7 @@ Result<> list_npz(std::span<const std::byte> file, const TakeNpzMember& take) {
   std::uint64_t unpacked = 0;  // members may share what is stored
   for (const bool is_checked : {false, true})
     for (auto rest = *bytes; !rest.empty();) {
-      OPDUMP_TRY(Entry entry, take_entry(rest));
+      OPDUMP_TRY(ZipEntry entry, take_entry(rest));
       if (!entry.member.name.ends_with(kExtension)) continue;
       OPDUMP_CHECK_OK(place_member(file, entry));
       if (is_checked)

@@ -13,7 +13,7 @@ namespace {
 
 using model::DType;
 
-enum Field : protozero::pbf_tag_type {
+enum TensorField : protozero::pbf_tag_type {
   kDims = 1,
   kDataType = 2,
   kSegment = 3,
@@ -74,7 +74,7 @@ DType dtype_of(std::int64_t number) {
 }
 
 // Which repeated field holds the numbers of a dtype, where they are no raw bytes.
-Field field_of(DType dtype) {
+TensorField field_of(DType dtype) {
   switch (dtype) {
     case DType::float32:
     case DType::complex64:
@@ -118,7 +118,7 @@ class ElementWriter {
 
 using Wire = protozero::pbf_wire_type;
 
-constexpr std::uint32_t field(Field number, Wire wire) { return protozero::tag_and_type(number, wire); }
+constexpr std::uint32_t field(TensorField number, Wire wire) { return protozero::tag_and_type(number, wire); }
 
 // Packed or one by one: writers may choose. A field of another type is none of ours.
 void put_numbers(protozero::pbf_reader& message, std::size_t bytes, ElementWriter& out) {
@@ -239,7 +239,7 @@ Result<Scratch> read_onnx_elements(std::span<const std::byte> file, const OnnxTe
   if (bytes / 16 > file.size()) return corrupt("more elements than the file can hold");
   OPDUMP_TRY(Scratch elements, Scratch::make(bytes));
   ElementWriter out(elements.data(), bytes);
-  const Field wanted = field_of(tensor.dtype);
+  const TensorField wanted = field_of(tensor.dtype);
   const std::size_t element_bytes =
       model::dtype_info(tensor.dtype).bits < 8 ? 1 : model::dtype_info(tensor.dtype).bits / 8;
   try {

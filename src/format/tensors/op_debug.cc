@@ -15,18 +15,18 @@ using nlohmann::json;
 constexpr std::size_t kDhaInfo = 0, kL2Info = 128, kAiCoreInfo = 256;
 constexpr std::size_t kDhaStatus = 512, kL2Status = 768, kAiCoreStatus = 1024;
 
-// The newer kind: three numbers of 32 bits before the unit, which tells what numbers follow.
+// The newer kind: three numbers of 32 bits before the unit, which determines the numbers that follow.
 constexpr std::uint64_t kNewMagic = 0x5a5a5a5a;
 constexpr std::size_t kUnitOffset = 12, kFieldsOffset = 24;
 // Where the status comes among the numbers of AIC, AIV, AICPU and SDMA.
 constexpr std::size_t kStatusField[] = {10, 10, 7, 9};
 
-struct Field {
+struct RecordField {
   const char* name;
   std::uint64_t OpDebugUnit::*value;
-  bool is_address;  // told as "0x12ab"
+  bool is_address;  // written as "0x12ab"
 };
-constexpr Field kFields[] = {
+constexpr RecordField kFields[] = {
     {"model_id", &OpDebugUnit::model_id, false},   {"stream_id", &OpDebugUnit::stream_id, false},
     {"task_id", &OpDebugUnit::task_id, false},     {"task_type", &OpDebugUnit::task_type, false},
     {"pc_start", &OpDebugUnit::pc_start, true},    {"para_base", &OpDebugUnit::para_base, true},
@@ -37,14 +37,14 @@ constexpr std::size_t kInfoFields = 6;      // those that the info part has
 constexpr std::size_t kFieldsOfOthers = 7;  // without what only the AI Core has
 constexpr std::size_t kFieldsOfAiCore = std::size(kFields);
 
-struct Unit {
+struct RecordUnit {
   const char* name;
   OpDebugUnit OpDebug::*unit;
   std::size_t field_count;
 };
-constexpr Unit kUnits[] = {{"DHA Atomic Add", &OpDebug::dha_atomic_add, kFieldsOfOthers},
-                           {"L2 Atomic Add", &OpDebug::l2_atomic_add, kFieldsOfOthers},
-                           {"AI Core", &OpDebug::ai_core, kFieldsOfAiCore}};
+constexpr RecordUnit kUnits[] = {{"DHA Atomic Add", &OpDebug::dha_atomic_add, kFieldsOfOthers},
+                                 {"L2 Atomic Add", &OpDebug::l2_atomic_add, kFieldsOfOthers},
+                                 {"AI Core", &OpDebug::ai_core, kFieldsOfAiCore}};
 
 void put(std::vector<std::byte>& blob, std::size_t offset, std::uint64_t value) {
   for (std::size_t i = 0; i < 8; ++i) blob[offset + i] = static_cast<std::byte>(value >> 8 * i & 0xFF);
@@ -121,9 +121,9 @@ std::vector<std::byte> encode_newer_op_debug(const OpDebugUnit& unit) {
 
 std::string encode_op_debug_json(const OpDebug& record) {
   json document;
-  for (const Unit& unit : kUnits) {
+  for (const RecordUnit& unit : kUnits) {
     json& object = document[unit.name];
-    for (const Field& field : std::span(kFields).first(unit.field_count)) {
+    for (const RecordField& field : std::span(kFields).first(unit.field_count)) {
       const std::uint64_t value = (record.*unit.unit).*field.value;
       object[field.name] = field.is_address ? json(hexadecimal(value)) : json(value);
     }
@@ -149,11 +149,11 @@ Result<OpDebug> decode_op_debug_json(std::string_view text) {
   const json document = json::parse(text, nullptr, false);
   if (!document.is_object()) return Error(Code::corrupt, "overflow record: expected a JSON object");
   OpDebug record;
-  for (const Unit& unit : kUnits) {
+  for (const RecordUnit& unit : kUnits) {
     const auto object = document.find(unit.name);
     if (object == document.end() || !object->is_object())
       return Error(Code::corrupt, std::string("overflow record: \"") + unit.name + "\" is missing");
-    for (const Field& field : std::span(kFields).first(unit.field_count)) {
+    for (const RecordField& field : std::span(kFields).first(unit.field_count)) {
       const auto found = object->find(field.name);
       const auto value = found == object->end() ? std::nullopt : number_of(*found);
       if (!value)

@@ -38,7 +38,7 @@ std::uint64_t header_length(std::span<const std::byte> file) {
 }
 
 // An entry of the header as its parts are read.
-struct Entry {
+struct TensorEntry {
   std::string dtype;
   bool has_dtype = false;
   std::vector<std::uint64_t> shape, offsets;
@@ -46,7 +46,8 @@ struct Entry {
 };
 
 // What an entry says of a tensor; `data` bytes follow the header, which ends at `begin`.
-StoredSafetensors make_tensor(std::string name, const Entry& entry, std::uint64_t begin, std::uint64_t data) {
+StoredSafetensors make_tensor(std::string name, const TensorEntry& entry, std::uint64_t begin,
+                              std::uint64_t data) {
   constexpr std::size_t kLongest = 64;  // of a text in a message
   StoredSafetensors tensor;
   tensor.entry.name = std::move(name);
@@ -78,9 +79,9 @@ StoredSafetensors make_tensor(std::string name, const Entry& entry, std::uint64_
 
 // Reads a header without keeping it: {"NAME": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]}, ...}.
 // What lies deeper, or elsewhere, is passed over.
-class HeaderReader final : public nlohmann::json_sax<Json> {
+class SafetensorsHeaderReader final : public nlohmann::json_sax<Json> {
  public:
-  HeaderReader(std::uint64_t begin, std::uint64_t data, const TakeSafetensors& take)
+  SafetensorsHeaderReader(std::uint64_t begin, std::uint64_t data, const TakeSafetensors& take)
       : begin_(begin), data_(data), take_(take) {}
 
   bool null() override { return pass_value(); }
@@ -148,7 +149,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     return true;
   }
   void finish_entry() {
-    const Entry entry = std::exchange(entry_, {});
+    const TensorEntry entry = std::exchange(entry_, {});
     field_.clear();
     list_ = nullptr;
     if (name_ != kMetadata) take_(make_tensor(std::move(name_), entry, begin_, data_));
@@ -158,7 +159,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   const TakeSafetensors& take_;
   int depth_ = 0;
   std::string name_, field_;
-  Entry entry_;
+  TensorEntry entry_;
   std::vector<std::uint64_t>* list_ = nullptr;  // of entry_; null where the numbers are not needed
 };
 
@@ -218,7 +219,7 @@ Result<> decode_safetensors(std::span<const std::byte> file, const TakeSafetenso
   const std::string_view text(reinterpret_cast<const char*>(file.data() + kLengthBytes), length);
   if (!text.starts_with('{') || !Json::accept(text))
     return Error(Code::corrupt, "the header is not a JSON object");
-  HeaderReader reader(kLengthBytes + length, behind - length, take);
+  SafetensorsHeaderReader reader(kLengthBytes + length, behind - length, take);
   if (!Json::sax_parse(text, &reader)) return Error(Code::corrupt, "the header is not a JSON object");
   return ok();
 }

@@ -116,7 +116,7 @@ Result<> take_details(Cursor bytes, DumpTensor& tensor, Gaps* gaps) {
       tensor.origin->name.assign(reinterpret_cast<const char*>(name.data()), name.size());
     }
   }
-  // Whoever tells no shape means all the bytes.
+  // Without a shape all bytes are elements.
   const std::uint64_t bits = model::dtype_info(dump_dtype(tensor.data_type)).bits;
   if (!has_shape && bits > 0)
     tensor.shape = {tensor.size_bytes / bits * 8 + tensor.size_bytes % bits * 8 / bits};

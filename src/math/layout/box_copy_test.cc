@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/file_replacement.h"
 #include "base/scratch.h"
 #include "math/layout/strided_copy.h"
 

@@ -26,13 +26,13 @@ constexpr std::size_t kLargeBytes = 64 << 20;  // of a result that is made part 
 constexpr std::size_t kPartBytes = 256 << 10;  // what a part is made of and itself fit into a cache
 
 // Which of two formats is stored in its own order and which lists its dimensions.
-struct Pair {
+struct LayoutPair {
   const LayoutRow* stored = nullptr;  // null: the pair is not known
   Format plain = Format::nd;
   bool from_stored = false;
 };
 
-Pair pair_of(Format from, Format to) {
+LayoutPair pair_of(Format from, Format to) {
   const LayoutRow *source = find_layout(from), *target = find_layout(to);
   if (source != nullptr && is_plain_layout(to)) return {source, to, true};
   if (target != nullptr && is_plain_layout(from)) return {target, from, false};
@@ -56,7 +56,7 @@ std::size_t plain_rank(const LayoutRow& row, Format plain) {
 }
 
 // What a stored dimension adds to each axis of a plain layout: its atoms of those axes, of which there may be
-// one only, as nothing tells two apart.
+// one only, as nothing distinguishes two.
 Result<std::array<std::int64_t, kAxisCount>> padded_extents(const LayoutRow& row, const Shape& stored,
                                                             const AxisList& axes) {
   std::array<std::int64_t, kAxisCount> extents;
@@ -197,7 +197,7 @@ BlockSizes block_sizes(DType dtype, Chip chip) {
 
 Result<Shape> convert_shape(const Shape& shape, Format from, Format to, const LayoutOptions& options) {
   if (from == to) return shape;
-  const Pair pair = pair_of(from, to);
+  const LayoutPair pair = pair_of(from, to);
   if (pair.stored == nullptr) return unknown_pair(from, to);
   return pair.from_stored ? padded_shape_of(*pair.stored, shape, pair.plain)
                           : stored_shape_of(*pair.stored, pair.plain, shape, options);
@@ -217,7 +217,7 @@ bool holds_vector(const Shape& stored, Format format, std::int64_t count) {
 Result<PlannedLayout> plan_layout(const TensorView& in, Format from, Format to, const Shape& shape_to,
                                   std::int64_t groups) {
   OPDUMP_CHECK_OK(check_input(in));
-  const Pair pair = pair_of(from, to);
+  const LayoutPair pair = pair_of(from, to);
   if (pair.stored == nullptr || from == to) return unknown_pair(from, to);
   const bool from_stored = pair.from_stored;
   OPDUMP_TRY(const LayoutPlan plan, make_plan(*pair.stored, from_stored ? in.shape : shape_to, pair.plain,

@@ -16,6 +16,7 @@
 #include <span>
 
 #include "base/result.h"
+#include "math/layout/block_sizes.h"
 #include "model/dtype.h"
 #include "model/format.h"
 #include "model/shape.h"
@@ -30,33 +31,11 @@ bool is_plain_layout(model::Format format);
 // of them plain.
 bool can_convert_layout(model::Format from, model::Format to);
 
-// Families of chips that cut alike.
-enum class Chip : std::uint8_t {
-  ascend,     // 310, 310P, 310B, 910A, 910B, A3
-  ascend950,  // 950
-  ascend350,
-  ascend035,
-  transfers,  // what the graph engine's own conversions assume when the format states nothing
-};
-
-struct BlockSizes {
-  std::int64_t m0 = 16;  // rows of a matrix: FRACTAL_NZ
-  std::int64_t c0 = 16;  // the innermost dimension
-  std::int64_t n0 = 16;  // columns of a filter: FRACTAL_Z and its relatives
-};
-
-// The block sizes of `dtype` on `chip`.
-BlockSizes block_sizes(model::DType dtype, Chip chip);
-
-struct LayoutOptions {
-  BlockSizes blocks;        // of a blocked layout that is to be made; formats that name their C0 ignore c0
-  std::int64_t groups = 1;  // of a convolution: FRACTAL_Z and FRACTAL_Z_3D; 0 is 1
-};
-
 // The shape of a tensor of `shape` after its conversion. Blocked to plain it is the padded one: NC1HWC0
 // (2,2,3,5,16) is NCHW (2,32,3,5).
-// Errors: unsupported -- a pair that can_convert_layout does not know, or a stored shape that does not tell
-// (FRACTAL_Z hides H and W); corrupt -- a shape that is none of `from`, or so large that sizes overflow.
+// Errors: unsupported -- a pair that can_convert_layout does not know, or a stored shape that does not
+// determine it (FRACTAL_Z hides H and W); corrupt -- a shape that is none of `from`, or so large that sizes
+// overflow.
 Result<model::Shape> convert_shape(const model::Shape& shape, model::Format from, model::Format to,
                                    const LayoutOptions& options = {});
 

@@ -14,7 +14,7 @@ struct Run {
   std::int64_t plain_offset = 0, stored_offset = 0;
 };
 
-struct Runs {
+struct AxisRuns {
   std::array<Run, 8> runs{};
   std::size_t count = 0;
 };
@@ -25,7 +25,7 @@ struct Stretch {
 };
 
 // Adds the runs of `stretch`, whose position counts from the start of a block of the level above.
-void split(const AxisMap& axis, std::size_t level, Stretch stretch, Run prefix, Runs& runs) {
+void split(const AxisMap& axis, std::size_t level, Stretch stretch, Run prefix, AxisRuns& runs) {
   const auto [unit, stride] = axis.levels[level];
   if (stretch.length <= 0) return;
   const std::int64_t within = stretch.to % unit, blocks_before = stretch.to / unit;
@@ -69,7 +69,7 @@ class BoxMaker {
   void set_stretch(Axis name, Stretch stretch) {
     const AxisMap& axis = plan_.axis(name);
     stretch = cut(name, stretch);
-    Runs& runs = runs_[static_cast<std::size_t>(name)];
+    AxisRuns& runs = runs_[static_cast<std::size_t>(name)];
     runs.count = 0;
     if (axis.level_count > 0)
       split(axis, 0, stretch, {}, runs);
@@ -103,7 +103,7 @@ class BoxMaker {
   const LayoutPlan& plan_;
   const Window& window_;
   const std::function<void(const LayoutBox&)>& visit_;
-  std::array<Runs, kAxisCount> runs_;
+  std::array<AxisRuns, kAxisCount> runs_;
 };
 
 void visit_groups(const LayoutPlan& plan, const Window& window, BoxMaker& maker) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "math/layout/device_layout.h"
 #include "math/layout/layout_copy.h"
 
 namespace opdump::math {
@@ -11,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kCacheLine = 64;
 constexpr std::int64_t kWindowBytes = 64 << 10;    // the system maps so much of a file at a time
-constexpr std::int64_t kNearBytes = 2 << 20;       // it may also map so many at once, whatever it was told
+constexpr std::int64_t kNearBytes = 2 << 20;       // it may also map so many at once, whatever madvise() said
 constexpr std::int64_t kMostNearBytes = 64 << 20;  // around what a part looks at; more is read, not mapped
 constexpr std::size_t kReadPartBytes = 4 << 20;    // of a part that is read: each stretch costs a call
 constexpr std::int64_t kMostWindows = 1024;        // that a part looks into, for the sake of memory

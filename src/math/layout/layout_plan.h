@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "base/result.h"
-#include "math/layout/device_layout.h"
+#include "math/layout/block_sizes.h"
 #include "math/layout/layout_table.h"
 
 namespace opdump::math {

@@ -57,8 +57,8 @@ struct LayoutRow {
 const LayoutRow* find_layout(model::Format format);
 
 // The axes of a plain shape of `rank` dimensions in `format`, for a conversion from or to `blocked` (null:
-// plain too). Errors: corrupt -- the rank is wrong for the format; unsupported -- the names do not tell the
-// axes.
+// plain too). Errors: corrupt -- the rank is wrong for the format; unsupported -- the names do not determine
+// the axes.
 struct AxisList {
   std::array<Axis, kAxisCount> axes{};
   std::size_t count = 0;

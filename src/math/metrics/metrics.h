@@ -15,13 +15,10 @@
 #include <cstdint>
 
 #include "base/result.h"
+#include "math/metrics/tolerance.h"
 #include "model/tensor_view.h"
 
 namespace opdump::math {
-
-struct Tolerance {
-  double rtol = 0, atol = 0;
-};
 
 struct Metrics {
   std::uint64_t count = 0, mismatch_count = 0;

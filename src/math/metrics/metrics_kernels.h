@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "math/metrics/metrics.h"
+#include "math/metrics/tolerance.h"
 
 namespace opdump::math {
 

@@ -11,7 +11,7 @@
 #include <hwy/highway.h>
 #include <cstring>
 
-#include "math/metrics/numpy_metrics_kernels.h"
+#include "math/metrics/numpy_sums.h"
 #include "math/simd_sources.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -52,9 +52,9 @@ bool can_split(const TensorView& view) {
 }
 
 // Two real tensors of as many elements.
-class Pair {
+class TensorPair {
  public:
-  Pair(TensorView actual, TensorView golden, unsigned threads)
+  TensorPair(TensorView actual, TensorView golden, unsigned threads)
       : actual_(std::move(actual)),
         golden_(std::move(golden)),
         count_(actual_.element_count()),
@@ -150,7 +150,7 @@ bool is_far(const ErrorSums& sums) {
   return std::isnan(sums.actual_squares) || std::isnan(sums.golden_squares);
 }
 
-float divergence_of(const Pair& pair, const PairScale& scale) {
+float divergence_of(const TensorPair& pair, const PairScale& scale) {
   // Sums that overflow make probabilities of 0.
   if (std::isinf(scale.actual.weight)) return kNan;
   if (std::isinf(scale.golden.weight)) return std::numeric_limits<float>::infinity();
@@ -192,7 +192,7 @@ Result<> check_pair(const TensorView& actual, const TensorView& golden) {
 Result<NumpyMetrics> numpy_metrics(const TensorView& actual, const TensorView& golden, NumpyMetricNeeds needs,
                                    unsigned threads) {
   OPDUMP_CHECK_OK(check_pair(actual, golden));
-  const Pair pair(real_part(actual), real_part(golden), threads);
+  const TensorPair pair(real_part(actual), real_part(golden), threads);
   NumpyMetrics metrics;
   metrics.count = pair.count();
   ErrorSums errors;

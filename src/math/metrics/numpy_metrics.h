@@ -20,14 +20,10 @@
 #include <cstdint>
 
 #include "base/result.h"
+#include "math/metrics/numpy_sums.h"
 #include "model/tensor_view.h"
 
 namespace opdump::math {
-
-// Passes over both tensors beyond the first one, which is always made.
-struct NumpyMetricNeeds {
-  bool cosine = true, deviation = true, divergence = true;
-};
 
 struct NumpyMetrics {
   std::uint64_t count = 0;

@@ -3,7 +3,8 @@
 
 #include <cstddef>
 
-#include "math/stats/stats.h"
+#include "math/stats/stat_partial.h"
+#include "model/dtype.h"
 
 namespace opdump::math {
 

@@ -1,4 +1,5 @@
 #include "msaccucmp/convert/dump_file.h"
+#include "base/file_replacement.h"
 
 #include <algorithm>
 #include <cstring>
@@ -52,7 +53,7 @@ class FileConverter {
       return {status, failure_};
     }
     auto file = read_dump(path_, options_.is_bug_compatible, log_);
-    if (!file) return {file.failure(), failure_};
+    if (!file) return {file.error(), failure_};
     file_ = std::move(*file);
     if (options_.format) return change_formats();
     if (path_.filename().string().starts_with(kOpDebugPrefix)) return {write_op_debug(), failure_};
@@ -62,7 +63,7 @@ class FileConverter {
   // The first failure ends the file, as in the original.
   Status parse_all() {
     const auto thread = find_thread_shapes(file_, log_);
-    if (!thread) return thread.failure();
+    if (!thread) return thread.error();
     for (const auto& [tensors, side] :
          {std::pair(&file_.data.inputs, "input"), std::pair(&file_.data.outputs, "output")}) {
       if (tensors->empty()) log_.warn("There is no " + std::string(side) + " in " + in_quotes(shown_) + ".");

@@ -13,13 +13,13 @@ using model::Shape;
 
 constexpr std::int64_t kFilterBlock = 16;  // the only size that the original knows
 
-struct Axis {
+struct AxisExtent {
   std::int64_t extent = 1, stride = 0;
 };
 
-Axis axis_of(char name, Format format, const Shape& shape) {
+AxisExtent axis_of(char name, Format format, const Shape& shape) {
   const std::size_t at = model::format_name(format).find(name);
-  return at < shape.rank() ? Axis{shape[at], model::row_major_strides(shape)[at]} : Axis{};
+  return at < shape.rank() ? AxisExtent{shape[at], model::row_major_strides(shape)[at]} : AxisExtent{};
 }
 
 }  // namespace
@@ -27,8 +27,8 @@ Axis axis_of(char name, Format format, const Shape& shape) {
 Result<std::vector<std::byte>> make_wrong_filters(std::span<const std::byte> elements,
                                                   std::size_t element_bytes, Format plain, const Shape& shape,
                                                   const Shape& stored, std::int64_t groups) {
-  const Axis n = axis_of('N', plain, shape), c = axis_of('C', plain, shape), h = axis_of('H', plain, shape),
-             w = axis_of('W', plain, shape);
+  const AxisExtent n = axis_of('N', plain, shape), c = axis_of('C', plain, shape),
+                   h = axis_of('H', plain, shape), w = axis_of('W', plain, shape);
   const std::int64_t cout = n.extent / groups;
   const std::int64_t fold = std::min(
       std::lcm(kFilterBlock / std::gcd(c.extent, kFilterBlock), kFilterBlock / std::gcd(cout, kFilterBlock)),

@@ -160,7 +160,7 @@ Outcome<AlgorithmResults> AlgorithmSet::measure(const TensorData& mine, const Te
           left, right, facts, given == options_.end() ? std::map<std::string, std::string>() : given->second);
       answer = made ? std::move(*made)
                     : AlgorithmAnswer{"NaN", "Failed to execute 'compare' in '" + names_[i] + "'. " +
-                                                 made.failure().message};
+                                                 made.error().message};
     }
     if (is_logged(answer.message)) log.warn(answer.message);
     results.values.push_back(std::move(answer.value));

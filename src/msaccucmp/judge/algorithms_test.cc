@@ -45,7 +45,7 @@ TEST(Algorithms, ThatDoNotExistAreAFailure) {
   Log log;
   const auto set = AlgorithmSet::select({"99,None", "", {}}, log);
   ASSERT_FALSE(set);
-  EXPECT_EQ(set.failure().status, Status::algorithm);
+  EXPECT_EQ(set.error().status, Status::algorithm);
   EXPECT_FALSE(log.empty());
 }
 
@@ -70,7 +70,7 @@ TEST(Algorithms, NeedAsManyElements) {
   const std::vector<float> mine = {1, 2}, golden = {1};
   const auto results = set->measure(data_of(mine), data_of(golden), {"m", "g", false}, 0, 1, log);
   ASSERT_FALSE(results);
-  EXPECT_EQ(results.failure().status, Status::invalid_dump);
+  EXPECT_EQ(results.error().status, Status::invalid_dump);
 }
 
 }  // namespace

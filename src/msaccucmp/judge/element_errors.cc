@@ -43,9 +43,9 @@ int rank_of(DType dtype) {
 bool is_floating(DType dtype) { return model::dtype_info(dtype).kind == DTypeKind::floating; }
 
 // numpy.argpartition's selection: quickselect around the median of three, on positions.
-class Selection {
+class ErrorSelection {
  public:
-  explicit Selection(std::span<const double> values) : values_(values), order_(values.size()) {
+  explicit ErrorSelection(std::span<const double> values) : values_(values), order_(values.size()) {
     std::iota(order_.begin(), order_.end(), std::size_t{0});
   }
 
@@ -248,7 +248,7 @@ std::vector<std::size_t> largest_positions(std::span<const double> values, std::
   if (values.empty()) return {};
   // Python's slice [-0:] is everything.
   const std::size_t rank = count == 0 ? 0 : values.size() - std::min(count, values.size());
-  return Selection(values).select(rank, type);
+  return ErrorSelection(values).select(rank, type);
 }
 
 ErrorSummary summarise(const ElementErrors& errors, std::size_t top_count) {

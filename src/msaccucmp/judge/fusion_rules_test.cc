@@ -126,7 +126,7 @@ TEST(FusionRules, OutputsWithoutOriginAreThoseOfTheOnlyOriginal) {
   EXPECT_EQ(own->index, 3);
   const auto none = origin_of(rules.find("made")->op, 0, log);
   ASSERT_FALSE(none);
-  EXPECT_EQ(none.failure().status, Status::no_dump_file);
+  EXPECT_EQ(none.error().status, Status::no_dump_file);
 }
 
 TEST(FusionRules, InputsAreOutputsOfOthers) {
@@ -136,11 +136,11 @@ TEST(FusionRules, InputsAreOutputsOfOthers) {
   ASSERT_TRUE(edge);
   EXPECT_EQ(edge->name, "b");
   EXPECT_EQ(edge->index, 1U);
-  EXPECT_THAT(input_edge(made, 1, log).failure().message, HasSubstr("only supports op_name:index"));
-  EXPECT_THAT(input_edge(made, 2, log).failure().message, HasSubstr("only supports numbers"));
-  EXPECT_THAT(input_edge(made, 3, log).failure().message, HasSubstr("name is empty"));
-  EXPECT_EQ(input_edge(made, 4, log).failure().status, Status::json_content);
-  EXPECT_EQ(input_edge(made, 5, log).failure().status, Status::out_of_bounds);
+  EXPECT_THAT(input_edge(made, 1, log).error().message, HasSubstr("only supports op_name:index"));
+  EXPECT_THAT(input_edge(made, 2, log).error().message, HasSubstr("only supports numbers"));
+  EXPECT_THAT(input_edge(made, 3, log).error().message, HasSubstr("name is empty"));
+  EXPECT_EQ(input_edge(made, 4, log).error().status, Status::json_content);
+  EXPECT_EQ(input_edge(made, 5, log).error().status, Status::out_of_bounds);
 }
 
 TEST(FusionRules, OnlyWhatLiesBetweenQuantisationAndItsInverseIsLeftOut) {

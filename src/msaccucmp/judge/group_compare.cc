@@ -119,8 +119,8 @@ class GroupComparer {
     if (skips(rule)) return;
     auto entries = compare_operator(rule);
     if (!entries) {
-      result_.status = entries.failure().status;
-      return add_failed(rule, {entries.failure().message});
+      result_.status = entries.error().status;
+      return add_failed(rule, {entries.error().message});
     }
     result_.is_matched = !entries->empty();
     add_rows(rule, std::move(*entries));
@@ -154,8 +154,8 @@ class GroupComparer {
       }
       auto entries = compare_operator(*rule);
       if (!entries) {
-        result_.status = entries.failure().status;
-        messages.push_back(entries.failure().message);
+        result_.status = entries.error().status;
+        messages.push_back(entries.error().message);
         if (result_.status == Status::no_dump_file) continue;
       }
       messages.clear();
@@ -170,7 +170,7 @@ class GroupComparer {
     log().info(concat({"[", op.name, "] Start to compare op \"", op.name, "\"."}));
     auto dumped = read_mine(op);
     if (!dumped) {
-      Failure failure{dumped.failure().status, no_dump_message(op)};
+      Failure failure{dumped.error().status, no_dump_message(op)};
       log().warn(failure.message);
       return failure;
     }
@@ -260,20 +260,20 @@ class GroupComparer {
   std::optional<Failure> measure(const RuleOp& rule, const std::string& path, const DumpedTensor& tensor,
                                  bool is_input, std::size_t index, ResultEntry& entry) {
     auto origin = find_origin(comparison_, rule, index, is_input, log());
-    if (!origin) return origin.failure();
+    if (!origin) return origin.error();
     auto golden = read_golden(comparison_, rule.op.name, std::move(*origin), log());
-    if (!golden) return golden.failure();
+    if (!golden) return golden.error();
     golden->origin.prefer_shape(tensor.original_shape);
     const bool is_unchanged =
         comparison_.mine.kind() == DumpKind::quantised && comparison_.golden.kind() == DumpKind::original;
     auto pair = match_layouts(
         {rule.op.name, tensor, golden->tensor, golden->origin, false, is_unchanged, comparison_.plugin},
         log());
-    if (!pair) return pair.failure();
+    if (!pair) return pair.error();
     const PairFacts facts{path, golden->path, is_scalar_shape(pair->shape)};
     auto results = comparison_.algorithms.measure(pair->mine, pair->golden, facts, comparison_.max_elements,
                                                   comparison_.threads, log());
-    if (!results) return results.failure();
+    if (!results) return results.error();
     entry.shape = shape_cell(pair->shape);
     entry.my_dtype = pair->mine.numpy_name();
     entry.golden_dtype = pair->golden.numpy_name();

@@ -57,7 +57,7 @@ TEST(LayoutChanges, ThatNobodyKnowsAreLogged) {
   Log log;
   const auto changed = change_layout({Format::nchw, Format::nc1hwc0, {}, {}, 0}, TensorData(), nullptr, log);
   ASSERT_FALSE(changed);
-  EXPECT_EQ(changed.failure().status, Status::invalid_format);
+  EXPECT_EQ(changed.error().status, Status::invalid_format);
   EXPECT_EQ(log.lines().back().text, "Not supported from NCHW to NC1HWC0.");
 }
 
@@ -67,7 +67,7 @@ TEST(LayoutChanges, OfWrongShapesFail) {
   const auto changed =
       change_layout({Format::nhwc, Format::nchw, {1, 1, 3, 3}, {}, 0}, data_of(values, {6}), nullptr, log);
   ASSERT_FALSE(changed);
-  EXPECT_EQ(changed.failure().status, Status::convert_function);
+  EXPECT_EQ(changed.error().status, Status::convert_function);
 }
 
 TEST(LayoutChanges, OfAUserComeFirst) {

@@ -237,18 +237,18 @@ TensorData restore_original(const DumpedTensor& tensor, const LayoutPlugin& plug
   if (from == to) {
     auto same = reshaped(tensor.data, tensor.shape, log);
     if (same) return std::move(*same);
-    say(same.failure());
+    say(same.error());
     return tensor.data;
   }
   auto restored = change_layout({from, to, tensor.shape, wanted, tensor.groups}, tensor.data, plugin, log);
   if (!restored) {
-    say(restored.failure());
+    say(restored.error());
     return tensor.data;
   }
   if (wanted.rank() == 0) return std::move(*restored);
   auto sliced = slice(*restored, wanted, "", log);
   if (sliced) return std::move(*sliced);
-  say(sliced.failure());
+  say(sliced.error());
   return std::move(*restored);
 }
 

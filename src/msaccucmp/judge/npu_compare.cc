@@ -53,9 +53,9 @@ class PairComparer {
       return std::move(result_);
     }
     auto mine = read(mine_, comparison_.mine, "Left");
-    if (!mine) return failed(mine.failure());
+    if (!mine) return failed(mine.error());
     auto golden = read(golden_, comparison_.golden, "Right");
-    if (!golden) return failed(golden.failure());
+    if (!golden) return failed(golden.error());
     result_.is_matched = true;
     compare_operators(*mine, *golden);
     return std::move(result_);
@@ -191,7 +191,7 @@ class PairComparer {
     const PairFacts facts{my_op.path, golden_op.path, is_scalar_shape(mine.shape)};
     auto results = measure(left, right, facts);
     entry.values = results ? std::move(results->values) : comparison_.algorithms.failed_values();
-    entry.messages = results ? std::move(results->messages) : std::vector{results.failure().message};
+    entry.messages = results ? std::move(results->messages) : std::vector{results.error().message};
     if (comparison_.columns.has_overflow) entry.overflow = overflow(mine, is_input, index);
     return entry;
   }

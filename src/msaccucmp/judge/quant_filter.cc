@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 5> kQuantNames = {"_quant_layer", "/Ascen
 constexpr std::array<std::string_view, 6> kDequantNames = {
     "_dequant_layer", "_anti_quant_layer", "/AscendDequant", "/AntiQuant", ".dequant", ".anti_quant"};
 
-enum class Kind : std::uint8_t { normal, middle, quant, inverse };
+enum class QuantKind : std::uint8_t { normal, middle, quant, inverse };
 
 template <std::size_t N>
 bool holds_one_of(const FusionOp& op, const std::array<std::string_view, N>& words) {
@@ -30,21 +30,21 @@ bool holds_one_of(const FusionOp& op, const std::array<std::string_view, N>& wor
   return false;
 }
 
-std::optional<Kind> kind_of(const FusionOutput& output, bool quant, bool inverse, Kind otherwise) {
+std::optional<QuantKind> kind_of(const FusionOutput& output, bool quant, bool inverse, QuantKind otherwise) {
   if (!quant && !inverse) return otherwise;
-  if (quant && output.dtype == "DT_INT8") return Kind::quant;
-  if (inverse && output.dtype == "DT_FLOAT16") return Kind::inverse;
+  if (quant && output.dtype == "DT_INT8") return QuantKind::quant;
+  if (inverse && output.dtype == "DT_FLOAT16") return QuantKind::inverse;
   return std::nullopt;
 }
 
-class Filter {
+class QuantFilter {
  public:
-  Filter(const InternedTexts& names, Log& log) : names_(names), log_(log) {}
+  QuantFilter(const InternedTexts& names, Log& log) : names_(names), log_(log) {}
 
   bool is_filtered(const FusionOp& op) {
     const bool quant = holds_one_of(op, kQuantNames), inverse = holds_one_of(op, kDequantNames);
     const bool between = is_between(op);
-    const Kind otherwise = between ? Kind::middle : Kind::normal;
+    const QuantKind otherwise = between ? QuantKind::middle : QuantKind::normal;
     const Outputs outputs{static_cast<std::uint32_t>(kinds_.size()),
                           static_cast<std::uint32_t>(op.outputs.size())};
     bool ends = true;
@@ -54,7 +54,7 @@ class Filter {
         log_.warn("[" + op.name +
                   "] this op looks like a quantization op, but it does not have proper output type");
       kinds_.push_back(kind.value_or(otherwise));
-      ends = ends && kind.value_or(otherwise) == Kind::inverse;
+      ends = ends && kind.value_or(otherwise) == QuantKind::inverse;
     }
     outputs_.resize(names_.size());
     outputs_[*names_.find(op.name)] = outputs;
@@ -83,13 +83,13 @@ class Filter {
                   " does not exist in previous graph.");
         continue;
       }
-      if (*kind == Kind::quant || *kind == Kind::middle) return true;
+      if (*kind == QuantKind::quant || *kind == QuantKind::middle) return true;
     }
     return false;
   }
 
   // Of an output of an operator that came before.
-  std::optional<Kind> kind_at(std::string_view op, std::uint64_t index) const {
+  std::optional<QuantKind> kind_at(std::string_view op, std::uint64_t index) const {
     const auto number = names_.find(op);
     if (!number || *number >= outputs_.size() || index >= outputs_[*number].count) return std::nullopt;
     return kinds_[outputs_[*number].begin + index];
@@ -98,13 +98,13 @@ class Filter {
   const InternedTexts& names_;
   Log& log_;
   std::vector<Outputs> outputs_;  // by the number of the operator's name
-  std::vector<Kind> kinds_;
+  std::vector<QuantKind> kinds_;
 };
 
 }  // namespace
 
 void FusionRules::filter_quantised(Log& log) {
-  Filter filter(texts_, log);
+  QuantFilter filter(texts_, log);
   for (const std::uint32_t i : in_sequence_) ops_[i].is_filtered = filter.is_filtered(op(i).op);
 }
 

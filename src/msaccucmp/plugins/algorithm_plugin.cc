@@ -285,7 +285,7 @@ Outcome<Plugins> find_plugins(const std::string& custom, const std::string& sele
   if (!with_layouts) return plugins;
   const auto scripts = find_format_plugins(custom, log);
   if (!scripts) {
-    const Status status = scripts.failure();
+    const Status status = scripts.error();
     return Failure{status == kCrash ? Status::unknown : status, ""};
   }
   if (!scripts->modules.empty()) plugins.layouts = layout_plugin(*scripts);

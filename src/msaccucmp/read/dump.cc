@@ -78,7 +78,7 @@ class Reader {
 
   Status read_header() {
     auto header = decode_header(file_.path.string(), bytes_, file_.is_bug_compatible, log_);
-    if (!header) return header.failure();
+    if (!header) return header.error();
     file_.data = std::move(header->data);
     file_.is_nano = header->is_nano;
     return check_tensors();

@@ -53,7 +53,7 @@ std::string unsliced(std::string name, bool has_rules) {
   return name;
 }
 
-struct FileKind {
+struct RecognisedFile {
   std::string key;
   DumpKind kind = DumpKind::npu;
   bool is_npy = false;
@@ -77,8 +77,8 @@ bool is_output_name(Fields fields, bool is_npy) {
          fields[count - 2].size() <= kMostDigits;
 }
 
-std::optional<FileKind> recognise(const std::string& name, Fields fields) {
-  FileKind found;
+std::optional<RecognisedFile> recognise(const std::string& name, Fields fields) {
+  RecognisedFile found;
   found.is_npy = fields.back() == "npy";
   const bool is_quant = fields.back() == "quant";
   if (found.is_npy || is_quant || fields.back() == "pb") {
@@ -236,7 +236,7 @@ class DumpFolder::Scanner {
     return std::monostate{};
   }
 
-  static bool has_quantisation(const FileKind& found) {
+  static bool has_quantisation(const RecognisedFile& found) {
     if (found.kind != DumpKind::npu && (found.kind == DumpKind::quantised || !found.is_npy)) return false;
     return std::ranges::any_of(
         kQuantisedNames, [&](std::string_view word) { return found.key.find(word) != std::string::npos; });

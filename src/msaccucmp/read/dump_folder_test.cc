@@ -96,10 +96,10 @@ TEST(DumpFolder, NamesTellWhetherAModelIsQuantised) {
 }
 
 TEST(DumpFolder, RefusesMixturesAndNothing) {
-  EXPECT_EQ(Folder({"a.0.17.npy", "Relu.b.1.2.1700000000000002"}).scan().failure().status, Status::dump_file);
-  EXPECT_EQ(Folder({"a.0.17.npy", "b.0.17.pb"}).scan().failure().status, Status::dump_file);
-  EXPECT_EQ(Folder({}).scan().failure().status, Status::dump_file);
-  EXPECT_EQ(Folder({"Relu.b.1.2.1700000000000002.9.1.0.0"}).scan().failure().status, Status::task_type);
+  EXPECT_EQ(Folder({"a.0.17.npy", "Relu.b.1.2.1700000000000002"}).scan().error().status, Status::dump_file);
+  EXPECT_EQ(Folder({"a.0.17.npy", "b.0.17.pb"}).scan().error().status, Status::dump_file);
+  EXPECT_EQ(Folder({}).scan().error().status, Status::dump_file);
+  EXPECT_EQ(Folder({"Relu.b.1.2.1700000000000002.9.1.0.0"}).scan().error().status, Status::task_type);
 }
 
 TEST(DumpFolder, NumbersStandForNamesThatWereTooLong) {

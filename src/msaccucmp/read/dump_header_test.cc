@@ -58,14 +58,14 @@ TEST_F(DumpHeaders, OfSmallFilesHaveNoTensors) {
 TEST_F(DumpHeaders, WithoutAllTheirDataAreRefused) {
   const auto header = decode(file_of(header_, "1234"));
   ASSERT_FALSE(header);
-  EXPECT_EQ(header.failure().status, Status::invalid_dump);
+  EXPECT_EQ(header.error().status, Status::invalid_dump);
   EXPECT_EQ(log_.lines().back().text, "The size of /a/Add.add.1.2.3 is invalid, please check the dump file.");
 }
 
 TEST_F(DumpHeaders, LongerThanTheFileAreRefused) {
   const auto header = decode(file_of(header_, "", 1000));
   ASSERT_FALSE(header);
-  EXPECT_EQ(header.failure().status, Status::invalid_dump);
+  EXPECT_EQ(header.error().status, Status::invalid_dump);
   ASSERT_FALSE(log_.empty());
   EXPECT_THAT(log_.lines()[0].text,
               HasSubstr("The header content size (" + std::to_string(header_.size() + 1000)));

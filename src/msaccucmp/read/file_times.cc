@@ -13,15 +13,15 @@ namespace {
 
 constexpr std::size_t kStampDigits = 16;  // microseconds since the epoch
 
-enum class Part { time, slice };
+enum class NamePart { time, slice };
 
 // The word for what `name` should contain, if it does not.
-std::string_view missing_part(std::string_view name, TaskMode mode, Part part) {
+std::string_view missing_part(std::string_view name, TaskMode mode, NamePart part) {
   const std::vector<std::string_view> fields = split(name, '.');
   if (fields.size() < 4) return "";  // a number
-  if (part == Part::slice && mode == TaskMode::automatic)
+  if (part == NamePart::slice && mode == TaskMode::automatic)
     return is_digits(fields[fields.size() - 2]) ? "" : "thread_id";
-  if (part == Part::slice) return is_digits(fields[1].substr(fields[1].size() - 1)) ? "" : "slice_x";
+  if (part == NamePart::slice) return is_digits(fields[1].substr(fields[1].size() - 1)) ? "" : "slice_x";
   std::string_view time = fields.back();
   if (mode != TaskMode::normal)
     time = fields[4];
@@ -30,7 +30,7 @@ std::string_view missing_part(std::string_view name, TaskMode mode, Part part) {
   return time.size() == kStampDigits && is_digits(time) ? "" : "timestamp";
 }
 
-void warn_of(std::string_view path, TaskMode mode, Part part, Log& log) {
+void warn_of(std::string_view path, TaskMode mode, NamePart part, Log& log) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   if (const std::string_view missing = missing_part(name, mode, part); !missing.empty())
     log.warn(concat({"The file name \"", name, "\"'s ", missing, " is invalid."}));
@@ -38,16 +38,16 @@ void warn_of(std::string_view path, TaskMode mode, Part part, Log& log) {
 
 void warn_of_order(const OperatorFiles& files, Log& log) {
   if (files.paths.size() < 2) return;
-  for (const std::string& path : files.paths) warn_of(path, files.mode, Part::time, log);
+  for (const std::string& path : files.paths) warn_of(path, files.mode, NamePart::time, log);
   if (files.mode == TaskMode::normal) return;
-  for (const std::string& path : files.paths) warn_of(path, files.mode, Part::slice, log);
+  for (const std::string& path : files.paths) warn_of(path, files.mode, NamePart::slice, log);
 }
 
 }  // namespace
 
 void warn_of_times(const OperatorFiles& files, Log& log) {
   warn_of_order(files, log);
-  warn_of(files.paths.back(), files.mode, Part::time, log);
+  warn_of(files.paths.back(), files.mode, NamePart::time, log);
 }
 
 void report_files(const DumpFolder& folder, const std::string& op, const OperatorFiles& files, Log& log) {

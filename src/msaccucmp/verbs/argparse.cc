@@ -40,9 +40,9 @@ struct Word {
   std::optional<std::string_view> attached;
 };
 
-class Parser {
+class ArgumentParser {
  public:
-  explicit Parser(std::span<const ArgumentSpec> specs) : specs_(specs) {}
+  explicit ArgumentParser(std::span<const ArgumentSpec> specs) : specs_(specs) {}
 
   Result<ParsedArguments> parse(std::span<const char* const> args) {
     bool is_over = false;  // nothing is an option behind "--", which is no value either
@@ -263,11 +263,11 @@ std::optional<std::int64_t> ParsedArguments::number(std::string_view name) const
 
 Result<ParsedArguments> parse_arguments(std::span<const ArgumentSpec> specs,
                                         std::span<const char* const> words) {
-  return Parser(specs).parse(words);
+  return ArgumentParser(specs).parse(words);
 }
 
 std::size_t count_leading_options(std::span<const char* const> words) {
-  return Parser({}).count_options(words);
+  return ArgumentParser({}).count_options(words);
 }
 
 }  // namespace opdump::msaccucmp

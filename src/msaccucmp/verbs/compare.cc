@@ -25,7 +25,7 @@ Status refuse(std::string_view message) {
 }
 
 // What cannot be asked together, in the original's order.
-Status check_choice_options(const CompareArguments& arguments) {
+Status check_choice_options(const ComparisonArguments& arguments) {
   const bool has_op = arguments.op && !arguments.op->empty();
   if (arguments.fusion.empty() && arguments.range)
     return refuse("The argument \"-r\" or \"--range\" takes effect only when the \"-f\" exists.");
@@ -44,7 +44,7 @@ Status check_choice_options(const CompareArguments& arguments) {
   return Status::ok;
 }
 
-Status check_mapping_options(const CompareArguments& arguments) {
+Status check_mapping_options(const ComparisonArguments& arguments) {
   if (arguments.op && !arguments.op->empty())
     return refuse("When --mapping or -map exists,the -op parameter is invalid.");
   if (!arguments.output_index.value_or("").empty() || !arguments.input_index.value_or("").empty())
@@ -54,7 +54,7 @@ Status check_mapping_options(const CompareArguments& arguments) {
   return Status::ok;
 }
 
-Status check_single_options(const CompareArguments& arguments) {
+Status check_single_options(const ComparisonArguments& arguments) {
   const std::pair<bool, std::string_view> options[] = {
       {arguments.output_index.has_value(), "\"-o\" or \"--output_tensor\""},
       {arguments.input_index.has_value(), "\"-i\" or \"--input_tensor\""},
@@ -68,7 +68,7 @@ Status check_single_options(const CompareArguments& arguments) {
 }
 
 // An advisor looks at the whole network.
-void settle_advisor(CompareArguments& arguments) {
+void settle_advisor(ComparisonArguments& arguments) {
   const std::pair<bool, std::string_view> hindrances[] = {
       {arguments.range.has_value(), "\"-r\" or \"--range\""},
       {arguments.select.has_value(), "\"-s\" or \"--select\""},
@@ -91,16 +91,16 @@ bool is_file(const std::string& path) {
 }
 
 // Whether -f is a directory, or why it is neither that nor a file.
-Outcome<bool> is_batch(const CompareArguments& arguments, Log& log) {
+Outcome<bool> is_batch(const ComparisonArguments& arguments, Log& log) {
   if (arguments.fusion.empty() || is_file(arguments.fusion)) return false;
   const Status status = check_path(arguments.fusion, PathKind::directory, log);
   if (status != Status::ok) return Failure{status, ""};
   return true;
 }
 
-Status status_of(const Outcome<Status>& done) { return done ? *done : done.failure().status; }
+Status status_of(const Outcome<Status>& done) { return done ? *done : done.error().status; }
 
-Status compare_what_is_there(CompareArguments arguments) {
+Status compare_what_is_there(ComparisonArguments arguments) {
   Log log;
   for (const std::string& path : {arguments.mine, arguments.golden}) {
     const Status status = check_path(path, PathKind::any, log);
@@ -114,13 +114,13 @@ Status compare_what_is_there(CompareArguments arguments) {
   if (are_files) return is_leader(arguments) ? compare_arrays(arguments) : Status::ok;
   const auto batch = is_batch(arguments, log);
   log.print();
-  if (!batch) return batch.failure().status;
+  if (!batch) return batch.error().status;
   if (*batch) return compare_batch(arguments);
   settle_advisor(arguments);
   return status_of(compare_folders(arguments));
 }
 
-Status run(const CompareArguments& arguments) {
+Status run(const ComparisonArguments& arguments) {
   if (const Status status = check_choice_options(arguments); status != Status::ok) return status;
   if (arguments.version == 1)
     log_line(Severity::warning,
@@ -131,7 +131,7 @@ Status run(const CompareArguments& arguments) {
 }
 
 // run() as one of the processes that mpirun has started, or as the only one.
-Status run_in(const group::Group& group, CompareArguments arguments) {
+Status run_in(const group::Group& group, ComparisonArguments arguments) {
   if (group.size() == 1) return run(arguments);
   group.silence_others();
   bool has_met = false;
@@ -152,7 +152,7 @@ Status run_in(const group::Group& group, CompareArguments arguments) {
 
 }  // namespace
 
-bool is_leader(const CompareArguments& arguments) {
+bool is_leader(const ComparisonArguments& arguments) {
   return arguments.share == nullptr || arguments.share->rank == 0;
 }
 

@@ -22,7 +22,7 @@ namespace opdump::msaccucmp {
 
 inline constexpr unsigned kResultMode = 0600;  // of the files of results
 
-struct CompareArguments {
+struct ComparisonArguments {
   std::string mine, golden;                           // -m, -g
   std::string fusion, quant_fusion, no_fusion;        // -f, -q, -cf; "" if not given
   std::string output;                                 // -out
@@ -43,12 +43,12 @@ struct CompareArguments {
 };
 
 // Whether this process says and writes what came of the comparison.
-bool is_leader(const CompareArguments& arguments);
+bool is_leader(const ComparisonArguments& arguments);
 
 // Reads the words after "compare". Before it were words that nobody knows. Errors: usage -- what argparse
 // prints, with the usage. Nothing: -h was asked.
-Result<std::optional<CompareArguments>> parse_compare_arguments(std::span<const char* const> words,
-                                                                std::vector<std::string> unrecognized);
+Result<std::optional<ComparisonArguments>> parse_compare_arguments(std::span<const char* const> words,
+                                                                   std::vector<std::string> unrecognized);
 
 // Runs it all; the status is the program's.
 Result<int> run_compare(std::span<const char* const> words, std::vector<std::string> unrecognized);
@@ -60,7 +60,7 @@ struct RangeChoice {
   std::int64_t start = 1, end = -1, step = 1;
 };
 using SequenceChoice = std::variant<RangeChoice, std::vector<std::int64_t>>;
-Outcome<SequenceChoice> parse_choice(const CompareArguments& arguments, Log& log);
+Outcome<SequenceChoice> parse_choice(const ComparisonArguments& arguments, Log& log);
 // Fits the choice to operators numbered up to `last`.
 Status check_choice(SequenceChoice& choice, std::int64_t last, Log& log);
 // The groups of the operators that are chosen, in the order of their numbers.
@@ -71,10 +71,10 @@ void write_advice(const std::string& folder, const std::string& table, const Row
                   const ResultRows& rows, const std::vector<std::string>& input_nodes, Log& log);
 
 // The ways of comparing. Each says what it does and returns the status.
-Status compare_arrays(const CompareArguments& arguments);  // two .npy files
+Status compare_arrays(const ComparisonArguments& arguments);  // two .npy files
 // Two dumps. Fails if they could not be compared at all; the value is the status of the comparison.
-Outcome<Status> compare_folders(const CompareArguments& arguments, const std::string& file_prefix = "");
-Status compare_batch(const CompareArguments& arguments);  // -f is a directory
-Status compare_h5(const CompareArguments& arguments);     // two .h5 files
+Outcome<Status> compare_folders(const ComparisonArguments& arguments, const std::string& file_prefix = "");
+Status compare_batch(const ComparisonArguments& arguments);  // -f is a directory
+Status compare_h5(const ComparisonArguments& arguments);     // two .h5 files
 
 }  // namespace opdump::msaccucmp

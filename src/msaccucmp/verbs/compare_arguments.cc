@@ -85,8 +85,8 @@ bool is_spelled(std::span<const char* const> words, std::initializer_list<std::s
       words, [&](std::string_view word) { return std::ranges::find(names, word) != names.end(); });
 }
 
-CompareArguments to_arguments(const ParsedArguments& parsed, std::span<const char* const> words) {
-  CompareArguments arguments;
+ComparisonArguments to_arguments(const ParsedArguments& parsed, std::span<const char* const> words) {
+  ComparisonArguments arguments;
   arguments.mine = parsed.value("-m");
   arguments.golden = parsed.value("-g");
   arguments.fusion = parsed.value("-f");
@@ -119,14 +119,14 @@ CompareArguments to_arguments(const ParsedArguments& parsed, std::span<const cha
 
 }  // namespace
 
-Result<std::optional<CompareArguments>> parse_compare_arguments(std::span<const char* const> words,
-                                                                std::vector<std::string> unrecognized) {
+Result<std::optional<ComparisonArguments>> parse_compare_arguments(std::span<const char* const> words,
+                                                                   std::vector<std::string> unrecognized) {
   const bool has_numbers = has_number_list(words);
   auto parsed = parse_arguments(specs(has_numbers), words);
   if (!parsed)
     return Error(Code::usage, std::string(has_numbers ? kCompareNumbersUsage : kCompareUsage) +
                                   "msaccucmp.py compare: error: " + parsed.error().message());
-  if (parsed->wants_help) return std::optional<CompareArguments>();
+  if (parsed->wants_help) return std::optional<ComparisonArguments>();
   std::ranges::move(parsed->unrecognized, std::back_inserter(unrecognized));
   if (!unrecognized.empty())
     return Error(Code::usage, std::string(kMsaccucmpUsage) +

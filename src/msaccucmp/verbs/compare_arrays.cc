@@ -96,7 +96,7 @@ void report_results(const std::vector<std::string>& names, const AlgorithmResult
   log.info("[" + list + "]");
 }
 
-Outcome<std::monostate> compare_files(const CompareArguments& arguments, Log& log) {
+Outcome<std::monostate> compare_files(const ComparisonArguments& arguments, Log& log) {
   OPDUMP_TRY(Plugins plugins, find_plugins(arguments.custom, arguments.algorithms, false, log));
   OPDUMP_TRY(const AlgorithmSet algorithms,
              AlgorithmSet::select(
@@ -121,11 +121,11 @@ Outcome<std::monostate> compare_files(const CompareArguments& arguments, Log& lo
 
 }  // namespace
 
-Status compare_arrays(const CompareArguments& arguments) {
+Status compare_arrays(const ComparisonArguments& arguments) {
   Log log;
   const auto done = compare_files(arguments, log);
   log.print();
-  return done ? Status::ok : done.failure().status;
+  return done ? Status::ok : done.error().status;
 }
 
 }  // namespace opdump::msaccucmp

@@ -47,7 +47,7 @@ std::vector<std::string> numbers_in(std::string_view name) {
 
 class Batch {
  public:
-  Batch(const CompareArguments& arguments, Log& log) : arguments_(arguments), log_(log) {}
+  Batch(const ComparisonArguments& arguments, Log& log) : arguments_(arguments), log_(log) {}
 
   Done find() {
     dump_ = real_text(arguments_.mine);
@@ -68,11 +68,11 @@ class Batch {
     Status status = Status::ok;
     for (const auto& [rules, steps] : jobs_)
       for (const std::string& step : steps) {
-        CompareArguments one = arguments_;
+        ComparisonArguments one = arguments_;
         one.mine = step;
         one.fusion = rules;
         const auto last = compare_folders(one, prefix_of(step));
-        if (!last) return last.failure().status;
+        if (!last) return last.error().status;
         const bool was_whole = arguments_.share == nullptr || status != Status::incomplete;
         if (was_whole) status = *last;  // as the original does
       }
@@ -172,7 +172,7 @@ class Batch {
     return prefix;
   }
 
-  const CompareArguments& arguments_;
+  const ComparisonArguments& arguments_;
   Log& log_;
   std::string dump_;
   std::map<std::string, std::string> rules_;               // by the graph's name
@@ -182,12 +182,12 @@ class Batch {
 
 }  // namespace
 
-Status compare_batch(const CompareArguments& arguments) {
+Status compare_batch(const ComparisonArguments& arguments) {
   Log log;
   Batch batch(arguments, log);
   const auto found = batch.find();
   log.print();
-  return found ? batch.compare() : found.failure().status;
+  return found ? batch.compare() : found.error().status;
 }
 
 }  // namespace opdump::msaccucmp

@@ -93,7 +93,7 @@ bool is_chosen(const SequenceChoice& choice, std::int64_t sequence) {
 
 }  // namespace
 
-Outcome<SequenceChoice> parse_choice(const CompareArguments& arguments, Log& log) {
+Outcome<SequenceChoice> parse_choice(const ComparisonArguments& arguments, Log& log) {
   if (arguments.range && !arguments.range->empty()) return parse_range(*arguments.range, log);
   return parse_select(*arguments.select, log);
 }

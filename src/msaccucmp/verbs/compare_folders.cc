@@ -172,7 +172,7 @@ class TableWriter {
   std::optional<std::string> formula_;  // the first cell that is one
 };
 
-void report_no_match(const CompareArguments& arguments, Log& log) {
+void report_no_match(const ComparisonArguments& arguments, Log& log) {
   if (arguments.range)
     log.warn("The model in [" + *arguments.range + "] range does not match the dump data.");
   else if (arguments.select)
@@ -229,13 +229,13 @@ void write_advice(const std::string& folder, const std::string& table, const Row
     log.info("The advisor summary (.txt) is saved in: \"'" + path + "'\" .");
 }
 
-Outcome<Status> compare_folders(const CompareArguments& arguments, const std::string& file_prefix) {
+Outcome<Status> compare_folders(const ComparisonArguments& arguments, const std::string& file_prefix) {
   Log log;
   const bool is_single = arguments.op && !arguments.op->empty();
   if (is_single && !is_leader(arguments)) return Status::ok;
   const auto setup = prepare_comparison(arguments, log);
   log.print();
-  if (!setup) return setup.failure();
+  if (!setup) return setup.error();
   const auto way = arguments.maps ? map_all : compare_all;
   const Status status = is_single ? compare_single_operator(**setup, log) : way(**setup, file_prefix, log);
   log.print();

@@ -46,7 +46,7 @@ std::string_view type_name(std::int64_t number) {
 // int and long, and float and half, can be compared.
 std::int64_t comparable_type(std::int64_t number) { return number == 7 ? 6 : number == 10 ? 1 : number; }
 
-struct Pair {
+struct TorchPair {
   const TorchCall& call;
   const H5Dataset& mine;
   const H5Dataset& golden;
@@ -94,12 +94,12 @@ Outcome<TensorData> arranged(const H5Dataset& dataset, TensorData data, Log& log
 
 class TorchComparison {
  public:
-  explicit TorchComparison(const CompareArguments& arguments) : arguments_(arguments) {}
+  explicit TorchComparison(const ComparisonArguments& arguments) : arguments_(arguments) {}
 
   Status run() {
     const auto done = compare();
     log_.print();
-    return done ? status_ : done.failure().status;
+    return done ? status_ : done.error().status;
   }
 
  private:
@@ -206,16 +206,17 @@ class TorchComparison {
     std::ranges::move(made, std::back_inserter(rows));
   }
 
-  void compare_tensors(const TorchDump& mine, const TorchDump& golden, const Pair& pair,
+  void compare_tensors(const TorchDump& mine, const TorchDump& golden, const TorchPair& pair,
                        std::vector<PackedRow>& rows, Log& log) {
     const Row begin = {std::to_string(pair.call.order), pair.call.op, pair.mine.path, pair.golden.path};
     auto row = measured(mine, golden, pair, begin, log);
-    if (!row) return add_failed(begin, row.failure().message, rows, log);
+    if (!row) return add_failed(begin, row.error().message, rows, log);
     report_row(*row, log);
     rows.emplace_back(*row);
   }
 
-  Outcome<Row> measured(const TorchDump& mine, const TorchDump& golden, const Pair& pair, Row row, Log& log) {
+  Outcome<Row> measured(const TorchDump& mine, const TorchDump& golden, const TorchPair& pair, Row row,
+                        Log& log) {
     OPDUMP_TRY([[maybe_unused]] const std::monostate same, check_types(pair.mine, pair.golden, log));
     OPDUMP_TRY(const TensorData left, mine.read(pair.mine, log));
     OPDUMP_TRY(TensorData right, golden.read(pair.golden, log));
@@ -341,7 +342,7 @@ class TorchComparison {
     return written.finish();
   }
 
-  const CompareArguments& arguments_;
+  const ComparisonArguments& arguments_;
   Log log_;
   std::string output_, base_;  // the directory, and the table's path up to ".csv"
   AlgorithmSet algorithms_;
@@ -351,6 +352,6 @@ class TorchComparison {
 
 }  // namespace
 
-Status compare_h5(const CompareArguments& arguments) { return TorchComparison(arguments).run(); }
+Status compare_h5(const ComparisonArguments& arguments) { return TorchComparison(arguments).run(); }
 
 }  // namespace opdump::msaccucmp

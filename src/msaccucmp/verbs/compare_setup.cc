@@ -35,7 +35,7 @@ Outcome<FusionRules> read_rules(const std::string& path, Log& log) {
 // What must be given and what must not for a pair of kinds of dumps (cann.md 4.4).
 class KindCheck {
  public:
-  KindCheck(const CompareArguments& arguments, const DumpFolder& mine, const DumpFolder& golden, Log& log)
+  KindCheck(const ComparisonArguments& arguments, const DumpFolder& mine, const DumpFolder& golden, Log& log)
       : arguments_(arguments), mine_(mine), golden_(golden), log_(log) {}
 
   Done check() const {
@@ -85,7 +85,7 @@ class KindCheck {
     return std::monostate{};
   }
 
-  const CompareArguments& arguments_;
+  const ComparisonArguments& arguments_;
   const DumpFolder& mine_;
   const DumpFolder& golden_;
   Log& log_;
@@ -93,7 +93,7 @@ class KindCheck {
 
 class Preparation {
  public:
-  Preparation(const CompareArguments& arguments, Log& log) : log_(log) { setup_->arguments = arguments; }
+  Preparation(const ComparisonArguments& arguments, Log& log) : log_(log) { setup_->arguments = arguments; }
 
   Outcome<std::unique_ptr<CompareSetup>> prepare() {
     for (const auto step :
@@ -106,7 +106,7 @@ class Preparation {
   }
 
  private:
-  const CompareArguments& arguments() const { return setup_->arguments; }
+  const ComparisonArguments& arguments() const { return setup_->arguments; }
 
   bool is_single() const { return arguments().op && !arguments().op->empty(); }
 
@@ -276,7 +276,7 @@ GroupComparison CompareSetup::comparison(std::size_t tasks) const {
           static_cast<unsigned>(std::max<std::size_t>(1, cores / std::clamp<std::size_t>(tasks, 1, cores)))};
 }
 
-Outcome<std::unique_ptr<CompareSetup>> prepare_comparison(const CompareArguments& arguments, Log& log) {
+Outcome<std::unique_ptr<CompareSetup>> prepare_comparison(const ComparisonArguments& arguments, Log& log) {
   return Preparation(arguments, log).prepare();
 }
 

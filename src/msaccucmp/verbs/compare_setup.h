@@ -15,7 +15,7 @@
 namespace opdump::msaccucmp {
 
 struct CompareSetup {
-  CompareArguments arguments;
+  ComparisonArguments arguments;
   std::string output;  // a directory, which is there
   Plugins plugins;
   AlgorithmSet algorithms;
@@ -33,7 +33,7 @@ struct CompareSetup {
 
 // Does all that comes before comparing, in the original's order, and says what is wrong. Failures: all that
 // arguments, paths, folders and rules can cause.
-Outcome<std::unique_ptr<CompareSetup>> prepare_comparison(const CompareArguments& arguments, Log& log);
+Outcome<std::unique_ptr<CompareSetup>> prepare_comparison(const ComparisonArguments& arguments, Log& log);
 
 // Says why a file of rules cannot be used: what is missing is a warning, what is wrong an error.
 Failure report_bad_rules(const Error& error, Log& log);

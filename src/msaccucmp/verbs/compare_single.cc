@@ -53,7 +53,7 @@ class SingleOperator {
 
   Status run() {
     auto detail = setup_.has_rules ? find_by_rules() : find_by_name();
-    if (!detail) return detail.failure().status;
+    if (!detail) return detail.error().status;
     const auto written = write(*detail);
     if (!written) {
       log_.error("Failed to write detail info. " + written.error().message());
@@ -64,7 +64,7 @@ class SingleOperator {
 
  private:
   // An empty index is none. No operator has as many tensors as what is too large here says.
-  static std::size_t index_of(const CompareArguments& arguments) {
+  static std::size_t index_of(const ComparisonArguments& arguments) {
     for (const auto& text : {arguments.input_index, arguments.output_index})
       if (text && !text->empty()) return static_cast<std::size_t>(parse_int64(*text).value_or(INT64_MAX));
     return 0;
@@ -113,7 +113,7 @@ class SingleOperator {
     if (setup_.mine.kind() == DumpKind::quantised) output = 0;
     auto dumped = read_operator(setup_.mine, op_, output, log_);
     if (!dumped) {
-      if (dumped.failure().status == Status::no_dump_file) log_.error(no_dump_message(rule.op));
+      if (dumped.error().status == Status::no_dump_file) log_.error(no_dump_message(rule.op));
       return dumped.take_error();
     }
     OPDUMP_TRY([[maybe_unused]] const std::monostate fits,
@@ -137,7 +137,7 @@ class SingleOperator {
     const GroupComparison comparison = setup_.comparison(1);
     auto golden = find_golden(comparison, rule);
     if (!golden) {
-      if (golden.failure().status == Status::no_dump_file) log_.error(no_golden_message(op_, tensor_name()));
+      if (golden.error().status == Status::no_dump_file) log_.error(no_golden_message(op_, tensor_name()));
       return golden.take_error();
     }
     if (golden->origin.shape.empty() && needs_shape(mine.format))
@@ -148,7 +148,7 @@ class SingleOperator {
     auto pair = match_layouts(
         {op_, mine, golden->tensor, golden->origin, true, is_unchanged, comparison.plugin}, log_);
     if (!pair) {
-      if (pair.failure().status == Status::fractal_nz) log_.error("[" + op_ + "] " + pair.failure().message);
+      if (pair.error().status == Status::fractal_nz) log_.error("[" + op_ + "] " + pair.error().message);
       return pair.take_error();
     }
     detail.mine = std::move(pair->mine);

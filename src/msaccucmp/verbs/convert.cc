@@ -213,7 +213,7 @@ Status run_convert(const ParsedArguments& values) {
   if (values.value("-c").empty()) return convert_all(values, std::move(options));
   Log log(LogMode::written);
   const auto plugins = find_format_plugins(values.value("-c"), log);
-  if (!plugins) return plugins.failure();
+  if (!plugins) return plugins.error();
   options.format->plugins = &*plugins;
   return convert_all(values, std::move(options));
 }

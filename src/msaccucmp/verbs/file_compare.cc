@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/file_copy.h"
+#include "base/file_replacement.h"
 #include "base/worker_pool.h"
 #include "msaccucmp/judge/accuracy.h"
 #include "msaccucmp/log.h"

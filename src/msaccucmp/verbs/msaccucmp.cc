@@ -49,13 +49,13 @@ constexpr ArgumentSpec kFileCompareOptions[] = {
     {"-out", "--output", Kind::path, true, {}},
 };
 
-struct Verb {
+struct OriginalVerb {
   std::string_view name, usage, help;
   std::span<const ArgumentSpec> options;
   Status (*run)(const ParsedArguments& values);
   bool is_shared = false;  // by the processes that mpirun has started; otherwise the first one does it all
 };
-constexpr Verb kVerbs[] = {
+constexpr OriginalVerb kVerbs[] = {
     {"convert", kConvertUsage, kConvertHelp, kConvertOptions, run_convert, true},
     {"overflow", kOverflowUsage, kOverflowHelp, kOverflowOptions, run_overflow},
     {"file_compare", kFileCompareUsage, kFileCompareHelp, kFileCompareOptions, run_file_compare},
@@ -81,7 +81,8 @@ int wrong_words(const std::vector<std::string>& unrecognized) {
   return wrong_use(std::string(kMsaccucmpUsage) + "msaccucmp.py: error: unrecognized arguments:" + words);
 }
 
-int run_verb(const Verb& verb, std::span<const char* const> args, std::vector<std::string> unrecognized) {
+int run_verb(const OriginalVerb& verb, std::span<const char* const> args,
+             std::vector<std::string> unrecognized) {
   if (!verb.is_shared && group::process_rank() != 0) return 0;
   const auto begin = std::chrono::steady_clock::now();
   const auto values = parse_arguments(verb.options, args);
@@ -122,7 +123,7 @@ Result<int> run(std::span<const char* const> args) {
   const std::string_view word = args[before];
   const auto rest = args.subspan(before + 1);
   if (word == "compare") return run_compare(rest, options->unrecognized);
-  for (const Verb& verb : kVerbs)
+  for (const OriginalVerb& verb : kVerbs)
     if (verb.name == word) return run_verb(verb, rest, options->unrecognized);
   return wrong_use(mistake + "argument {compare,convert,overflow,file_compare}: invalid choice: " +
                    python_quoted(word) + " (choose from 'compare', 'convert', 'overflow', 'file_compare')");

@@ -8,6 +8,7 @@
 
 #include "arrays/numpy_text.h"
 #include "base/file.h"
+#include "base/file_replacement.h"
 #include "base/text.h"
 #include "dump/file_name.h"
 #include "dump/read/dump_set.h"
@@ -249,7 +250,7 @@ class OverflowSummary {
   Status describe_operator(const NamedFile& file) {
     if (convert(file.path) == kCrash) return kCrash;
     const auto dump = read_dump(file.path, false, log_);  // logs once more what is wrong
-    if (!dump) return dump.failure();
+    if (!dump) return dump.error();
     if (dump->data.inputs.empty() && dump->data.outputs.empty()) {
       log_.warn("[Overflow] Parsed overflow dump file: " + file.path.filename().string() + " failed.");
       return Status::unknown;

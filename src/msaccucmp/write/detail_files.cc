@@ -1,4 +1,5 @@
 #include "msaccucmp/write/detail_files.h"
+#include "base/file_replacement.h"
 
 #include <fcntl.h>
 

@@ -1,4 +1,4 @@
-// The same training, telling opdump where it is, and which scope it wants: TRAIN_FLAGGED.
+// The same training, which marks where it is for opdump, and which scope it wants: TRAIN_FLAGGED.
 #include <opdump/opdump_torch.h>
 
 #include <cstdlib>

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the training tells whoever wants to know; null functions are not called.
+// What the training reports; null functions are not called.
 struct Listener {
   void (*enter)(const char* part) = nullptr;
   void (*leave)() = nullptr;

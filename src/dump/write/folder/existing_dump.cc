@@ -67,9 +67,9 @@ Fd open_inside(const Fd& top, const fs::path& relative) {
 }
 
 // What a directory of a dump holds: which files are the dump's own, and which directories lead on.
-struct Level {
+struct TreeLevel {
   std::function<bool(std::string_view name, const Entries& beside)> is_file;
-  std::function<const Level*(std::string_view name)> below;  // null: not a directory of the dump
+  std::function<const TreeLevel*(std::string_view name)> below;  // null: not a directory of the dump
 };
 
 bool is_step_file(std::string_view name, const Entries& beside) {
@@ -94,33 +94,33 @@ bool is_file_of_rank(std::string_view name, const Entries&) {
 }
 
 bool no_file(std::string_view, const Entries&) { return false; }
-const Level* nothing_below(std::string_view) { return nullptr; }
+const TreeLevel* nothing_below(std::string_view) { return nullptr; }
 
-const Level kStep{is_step_file, nothing_below};
+const TreeLevel kStep{is_step_file, nothing_below};
 // {graph}/{step}; in the trees of times the graph may be the last.
-const Level kGraph{is_step_file, [](std::string_view name) {
-                     return is_index(name) || name == "constants" ? &kStep : nullptr;
-                   }};
-const Level kNet{no_file, [](std::string_view name) { return is_index(name) ? &kGraph : nullptr; }};
-const Level kGraphFiles{[](std::string_view name, const Entries&) { return name.starts_with("ms_"); },
-                        nothing_below};
-const Level kMetadata{
+const TreeLevel kGraph{is_step_file, [](std::string_view name) {
+                         return is_index(name) || name == "constants" ? &kStep : nullptr;
+                       }};
+const TreeLevel kNet{no_file, [](std::string_view name) { return is_index(name) ? &kGraph : nullptr; }};
+const TreeLevel kGraphFiles{[](std::string_view name, const Entries&) { return name.starts_with("ms_"); },
+                            nothing_below};
+const TreeLevel kMetadata{
     [](std::string_view name, const Entries&) { return name == "data_dump.json" || name == "config.json"; },
     nothing_below};
-const Level kRank{is_file_of_rank, [](std::string_view name) {
-                    if (name == "graphs" || name == "execution_order") return &kGraphFiles;
-                    return name == ".dump_metadata" ? &kMetadata : &kNet;
-                  }};
-const Level kDevice{is_step_file, [](std::string_view) { return &kNet; }};
+const TreeLevel kRank{is_file_of_rank, [](std::string_view name) {
+                        if (name == "graphs" || name == "execution_order") return &kGraphFiles;
+                        return name == ".dump_metadata" ? &kMetadata : &kNet;
+                      }};
+const TreeLevel kDevice{is_step_file, [](std::string_view) { return &kNet; }};
 
 // Removes what `level` knows of a directory. Errors: io.
-Result<> clean(const Fd& directory, const fs::path& path, const Level& level) {
+Result<> clean(const Fd& directory, const fs::path& path, const TreeLevel& level) {
   OPDUMP_TRY(const Entries entries, list(directory, path));
   for (const std::string& name : entries.files)
     if (level.is_file(name, entries) && ::unlinkat(directory.get(), name.c_str(), 0) != 0 && errno != ENOENT)
       return io_error(path / name, "remove");
   for (const std::string& name : entries.directories) {
-    const Level* const below = level.below(name);
+    const TreeLevel* const below = level.below(name);
     if (below == nullptr) continue;
     const Fd inner = open_inside(directory, name);
     if (!inner && errno == ENOENT) continue;

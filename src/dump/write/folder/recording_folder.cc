@@ -1,4 +1,5 @@
 #include "dump/write/folder/recording_folder.h"
+#include "base/file_replacement.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

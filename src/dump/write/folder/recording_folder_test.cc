@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/file_replacement.h"
 #include "dump/temp_directory_test.h"
 
 namespace opdump::dump {
