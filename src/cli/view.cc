@@ -28,12 +28,12 @@ Examples:
   opdump view run.opdump --port 8080 --no-browser
   opdump view golden)";
 
-struct Paths {
+struct DumpPaths {
   std::string golden, actual;
 };
 
-Result<Paths> dumps_of(result::Database& database) {
-  Paths paths;
+Result<DumpPaths> dumps_of(result::Database& database) {
+  DumpPaths paths;
   for (const auto& [key, path] : {std::pair("golden", &paths.golden), std::pair("actual", &paths.actual)}) {
     OPDUMP_TRY(result::Statement statement, database.prepare("SELECT value FROM result WHERE key = ?"));
     const result::Value name = std::string_view(key);
@@ -95,7 +95,7 @@ Result<int> run_view(std::span<const char* const> args) {
   OPDUMP_TRY(MadeResult made, make_result(request));
   OPDUMP_TRY(const std::string data, result::page_data(made.database, {}));
   OPDUMP_TRY(const std::string packed, result::deflate_text(data));
-  OPDUMP_TRY(const Paths paths, dumps_of(made.database));
+  OPDUMP_TRY(const DumpPaths paths, dumps_of(made.database));
   const Result<serve::TileSource> tiles = serve::TileSource::open(paths.golden, paths.actual);
   if (!tiles) terminal::print_error("warning: no elements can be shown: " + tiles.error().message());
   const auto answer = [&](const serve::PageRequest& asked) -> Result<serve::PageAnswer> {

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "dialect/dialects.h"
 #include "dialect/options_test.h"
 
 namespace opdump::dialect {

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "dialect/acl.h"
+#include "dialect/dialects.h"
 #include "dialect/options_test.h"
 
 namespace opdump::dialect {

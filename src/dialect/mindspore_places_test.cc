@@ -1,5 +1,7 @@
 #include "dialect/mindspore_config_test.h"
 
+#include "dialect/dialects.h"
+
 namespace opdump::dialect {
 namespace {
 

@@ -44,7 +44,7 @@ Result<> GraphTables::add_graph(const model::Graph& graph, std::string_view side
                                 const Insert& insert) {
   for (const model::Node& node : graph.nodes) {
     const std::string_view consumer = node.op.name;
-    for (const model::Node::Operand& operand : node.inputs) {
+    for (const model::Node::Input& operand : node.inputs) {
       std::string_view producer, kind;
       std::int64_t output = 0;
       if (operand.source.kind == Source::Kind::node && operand.source.index < graph.nodes.size()) {

@@ -18,21 +18,21 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t kMostCells = 256;  // in each direction
 
-struct Matrix {
+struct Grid {
   std::uint64_t rows = 1, columns = 1;
 };
 
-Matrix matrix_of(const model::Shape& shape, std::size_t across) {
-  Matrix matrix;
+Grid grid_of(const model::Shape& shape, std::size_t across) {
+  Grid grid;
   for (std::size_t axis = 0; axis < shape.rank(); ++axis)
-    (axis < across ? matrix.rows : matrix.columns) *= static_cast<std::uint64_t>(shape[axis]);
-  return matrix;
+    (axis < across ? grid.rows : grid.columns) *= static_cast<std::uint64_t>(shape[axis]);
+  return grid;
 }
 
 // Row-major elements as doubles, whatever their strides.
-class Elements {
+class ElementReader {
  public:
-  explicit Elements(const model::TensorView& view) : view_(view), is_contiguous_(view.is_contiguous()) {}
+  explicit ElementReader(const model::TensorView& view) : view_(view), is_contiguous_(view.is_contiguous()) {}
   double at(std::uint64_t index) const {
     if (is_contiguous_)
       return math::element_as_double(view_.dtype, view_.data, static_cast<std::int64_t>(index));
@@ -111,22 +111,21 @@ Result<std::string> TileSource::tile(const TileRequest& request) const {
   }
   if (!math::has_statistics(golden.view().dtype))
     return Error(Code::unsupported, "these elements have no order");
-  const Matrix matrix = matrix_of(shape, std::min(request.across, shape.rank()));
-  if (request.row >= matrix.rows || request.column >= matrix.columns)
-    return Error(Code::usage, "the tensor has " + std::to_string(matrix.rows) + " rows and " +
-                                  std::to_string(matrix.columns) + " columns");
-  const std::uint64_t rows =
-      std::min(request.rows > 0 ? request.rows : matrix.rows, matrix.rows - request.row);
+  const Grid grid = grid_of(shape, std::min(request.across, shape.rank()));
+  if (request.row >= grid.rows || request.column >= grid.columns)
+    return Error(Code::usage, "the tensor has " + std::to_string(grid.rows) + " rows and " +
+                                  std::to_string(grid.columns) + " columns");
+  const std::uint64_t rows = std::min(request.rows > 0 ? request.rows : grid.rows, grid.rows - request.row);
   const std::uint64_t columns =
-      std::min(request.columns > 0 ? request.columns : matrix.columns, matrix.columns - request.column);
+      std::min(request.columns > 0 ? request.columns : grid.columns, grid.columns - request.column);
   const std::uint64_t height = std::min(rows, kMostCells), width = std::min(columns, kMostCells);
   std::vector<double> of_golden(height * width), of_actual, differences;
   if (actual) of_actual = differences = of_golden;
-  const Elements g(golden.view());
-  const std::optional<Elements> a = actual ? std::optional<Elements>(actual->view()) : std::nullopt;
+  const ElementReader g(golden.view());
+  const std::optional<ElementReader> a = actual ? std::optional<ElementReader>(actual->view()) : std::nullopt;
   for (std::uint64_t row = 0; row < rows; ++row)
     for (std::uint64_t column = 0; column < columns; ++column) {
-      const std::uint64_t index = (request.row + row) * matrix.columns + request.column + column;
+      const std::uint64_t index = (request.row + row) * grid.columns + request.column + column;
       const std::uint64_t cell = row * height / rows * width + column * width / columns;
       const double value = g.at(index);
       raise(of_golden[cell], value);
@@ -135,15 +134,9 @@ Result<std::string> TileSource::tile(const TileRequest& request) const {
       raise(of_actual[cell], other);
       raise(differences[cell], difference_of(value, other));
     }
-  Json tile = {{"rows", matrix.rows},
-               {"columns", matrix.columns},
-               {"row", request.row},
-               {"column", request.column},
-               {"shown_rows", rows},
-               {"shown_columns", columns},
-               {"height", height},
-               {"width", width},
-               {"golden", numbers_json(of_golden)}};
+  Json tile = {{"rows", grid.rows},        {"columns", grid.columns}, {"row", request.row},
+               {"column", request.column}, {"shown_rows", rows},      {"shown_columns", columns},
+               {"height", height},         {"width", width},          {"golden", numbers_json(of_golden)}};
   if (a) {
     tile["actual"] = numbers_json(of_actual);
     tile["difference"] = numbers_json(differences);

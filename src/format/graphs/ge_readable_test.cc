@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "format/graphs/ge_build.h"
 #include "format/graphs/sample_graph.h"
 
 namespace opdump::format {

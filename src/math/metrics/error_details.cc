@@ -53,11 +53,11 @@ class OctaveCounts {
   double largest_ = 0;
 };
 
-struct ElementError {
+struct ScaledError {
   double absolute = 0, scaled = 0;
 };
 
-ElementError error_of(double a, double g, Tolerance tolerance) {
+ScaledError scaled_error(double a, double g, Tolerance tolerance) {
   if (a == g || (std::isnan(a) && std::isnan(g))) return {};
   if (!std::isfinite(a) || !std::isfinite(g)) return {kInf, kInf};
   const double absolute = std::abs(a - g), allowed = tolerance.atol + tolerance.rtol * std::abs(g);
@@ -209,7 +209,7 @@ Result<ErrorDetails> examine_errors(const model::TensorView& actual, const model
   double lowest = kInf, highest = -kInf;
   std::uint64_t index = 0;
   visit_pairs(actual, golden, [&](double g, double a) {
-    const ElementError error = error_of(a, g, tolerance);
+    const ScaledError error = scaled_error(a, g, tolerance);
     scaled.add(error.scaled);
     absolute.add(error.absolute);
     worst.add(index++, g, a, error.absolute);
