@@ -4,41 +4,41 @@ set(OPDUMP_CORE_SOURCES)
 set(OPDUMP_TOOL_SOURCES)
 
 list(APPEND OPDUMP_CORE_SOURCES
-  base/connected_child.cc
-  base/content.cc
+  base/process/connected_child.cc
+  base/file/content.cc
   base/divide.cc
-  base/expansion.cc
-  base/fd.cc
-  base/file.cc
-  base/file_copy.cc
-  base/file_replacement.cc
-  base/isolated.cc
-  base/json.cc
-  base/kept_file.cc
-  base/launcher.cc
-  base/line_server.cc
-  base/map_room.cc
-  base/nameless_file.cc
-  base/packed_texts.cc
-  base/printable.cc
-  base/resident.cc
-  base/scratch.cc
-  base/text.cc
-  base/text_arena.cc
-  base/utf8.cc
+  base/text/expansion.cc
+  base/file/fd.cc
+  base/file/file.cc
+  base/file/file_copy.cc
+  base/file/file_replacement.cc
+  base/process/isolated.cc
+  base/text/json.cc
+  base/file/kept_file.cc
+  base/process/launcher.cc
+  base/process/line_server.cc
+  base/file/map_room.cc
+  base/file/nameless_file.cc
+  base/text/packed_texts.cc
+  base/text/printable.cc
+  base/file/resident.cc
+  base/file/scratch.cc
+  base/text/text.cc
+  base/text/text_arena.cc
+  base/text/utf8.cc
   base/worker_pool.cc
 )
 set(OPDUMP_TESTS_base
   base/base_test.cc
   base/divide_test.cc
-  base/expansion_test.cc
-  base/isolated_test.cc
-  base/kept_file_test.cc
-  base/line_server_test.cc
-  base/printable_test.cc
-  base/resident_test.cc
-  base/scratch_test.cc
-  base/text_arena_test.cc
+  base/text/expansion_test.cc
+  base/process/isolated_test.cc
+  base/file/kept_file_test.cc
+  base/process/line_server_test.cc
+  base/text/printable_test.cc
+  base/file/resident_test.cc
+  base/file/scratch_test.cc
+  base/text/text_arena_test.cc
   base/worker_pool_test.cc
 )
 
@@ -132,12 +132,12 @@ set(OPDUMP_TESTS_dialect
 list(APPEND OPDUMP_CORE_SOURCES
   format/graphs/execution_order.cc
   format/graphs/fusion_json.cc
-  format/graphs/ge_build.cc
-  format/graphs/ge_graph.cc
-  format/graphs/ge_onnx.cc
-  format/graphs/ge_ops.cc
-  format/graphs/ge_readable.cc
-  format/graphs/ge_schema.cc
+  format/graphs/ge/ge_build.cc
+  format/graphs/ge/ge_graph.cc
+  format/graphs/ge/ge_onnx.cc
+  format/graphs/ge/ge_ops.cc
+  format/graphs/ge/ge_readable.cc
+  format/graphs/ge/ge_schema.cc
   format/graphs/graph_ir_read.cc
   format/graphs/graph_ir_write.cc
   format/graphs/graph_pb_read.cc
@@ -171,9 +171,9 @@ list(APPEND OPDUMP_CORE_SOURCES
 set(OPDUMP_TESTS_format
   format/graphs/execution_order_test.cc
   format/graphs/fusion_json_test.cc
-  format/graphs/ge_build_test.cc
-  format/graphs/ge_graph_test.cc
-  format/graphs/ge_readable_test.cc
+  format/graphs/ge/ge_build_test.cc
+  format/graphs/ge/ge_graph_test.cc
+  format/graphs/ge/ge_readable_test.cc
   format/graphs/graph_ir_test.cc
   format/graphs/graph_pb_test.cc
   format/graphs/json_pieces_test.cc
@@ -196,23 +196,23 @@ list(APPEND OPDUMP_CORE_SOURCES
   dump/operator_log.cc
   dump/status_file.cc
   dump/tensor_names.cc
-  dump/read/call_file.cc
-  dump/read/container_files.cc
-  dump/read/directory_walk.cc
+  dump/read/files/call_file.cc
+  dump/read/files/container_files.cc
+  dump/read/files/directory_walk.cc
   dump/read/dump_set_reader.cc
-  dump/read/file_kind.cc
-  dump/read/file_names.cc
+  dump/read/files/file_kind.cc
+  dump/read/files/file_names.cc
   dump/read/ge_graph_find.cc
   dump/read/log_index.cc
   dump/read/log_join.cc
   dump/read/networks.cc
   dump/read/operator_run.cc
   dump/read/runs.cc
-  dump/read/slot_file.cc
+  dump/read/files/slot_file.cc
   dump/read/slot_store.cc
   dump/read/slots_by_operator.cc
   dump/read/step_reader.cc
-  dump/read/stored_tensor.cc
+  dump/read/files/stored_tensor.cc
   dump/read/tree_location.cc
   dump/write/acl_tree.cc
   dump/write/arguments_file.cc
@@ -448,37 +448,37 @@ set(OPDUMP_TESTS_msaccucmp
 
 list(APPEND OPDUMP_TOOL_SOURCES
   cli/arguments.cc
-  cli/blame.cc
-  cli/compare.cc
+  cli/compare/blame.cc
+  cli/compare/compare.cc
   cli/completion.cc
-  cli/convert.cc
-  cli/convert_item.cc
-  cli/convert_log.cc
-  cli/convert_plan.cc
-  cli/convert_slots.cc
-  cli/graph.cc
-  cli/graph_convert.cc
-  cli/graph_find.cc
-  cli/graphs.cc
-  cli/ir.cc
+  cli/convert/convert.cc
+  cli/convert/convert_item.cc
+  cli/convert/convert_log.cc
+  cli/convert/convert_plan.cc
+  cli/convert/convert_slots.cc
+  cli/graph/graph.cc
+  cli/graph/graph_convert.cc
+  cli/graph/graph_find.cc
+  cli/graph/graphs.cc
+  cli/graph/ir.cc
   cli/ls.cc
-  cli/make_result.cc
-  cli/model_inputs.cc
-  cli/plan.cc
+  cli/compare/make_result.cc
+  cli/record/model_inputs.cc
+  cli/record/plan.cc
   cli/python_package.cc
-  cli/query.cc
-  cli/replay.cc
-  cli/report.cc
-  cli/reproduce.cc
-  cli/run.cc
-  cli/run_config.cc
+  cli/compare/query.cc
+  cli/compare/replay.cc
+  cli/compare/report.cc
+  cli/compare/reproduce.cc
+  cli/record/run.cc
+  cli/record/run_config.cc
   cli/select.cc
   cli/show.cc
   cli/slot_facts.cc
   cli/source_lines.cc
   cli/values.cc
   cli/verbs.cc
-  cli/view.cc
+  cli/compare/view.cc
 )
 
 # The C door, not part of the core.
@@ -494,7 +494,7 @@ set(OPDUMP_TESTS_arrays
   arrays/numpy_text_test.cc
 )
 set(OPDUMP_TESTS_cli
-  cli/run_models_missing.cc  # what the program has beside the verbs
+  cli/record/run_models_missing.cc  # what the program has beside the verbs
   cli/select_test.cc
   cli/source_lines_test.cc
 )

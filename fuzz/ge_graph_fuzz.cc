@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "format/graphs/ge_graph.h"
+#include "format/graphs/ge/ge_graph.h"
 
 using namespace opdump;
 

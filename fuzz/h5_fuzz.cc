@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "format/tensors/h5.h"
 
 // --wrap tells the linker to call these instead of the functions of these names.

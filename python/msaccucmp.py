@@ -11,9 +11,9 @@ import sys
 
 def find_opdump():
     """The path of the program, or None."""
-    told = os.environ.get("OPDUMP")
-    if told:
-        return shutil.which(told)
+    given = os.environ.get("OPDUMP")
+    if given:
+        return shutil.which(given)
     beside = os.path.join(os.path.dirname(os.path.realpath(__file__)), "opdump")
     return beside if os.access(beside, os.X_OK) and os.path.isfile(beside) else shutil.which("opdump")
 

@@ -283,11 +283,11 @@ std::vector<std::string_view> Network::find_needed(const Work& work) const {
   std::set<std::string_view> needed;
   for (std::size_t i = 0; i < work.end; ++i) {
     const Node& node = model_.nodes[i];
-    const bool is_told = i >= work.first && !is_no_task(node);
+    const bool is_dumped = i >= work.first && !is_no_task(node);
     for (const std::string_view name : node.outputs)
-      if (!name.empty() && ((is_told && work.has(i, OPDUMP_WANTS_OUTPUTS)) || work.keeps(name)))
+      if (!name.empty() && ((is_dumped && work.has(i, OPDUMP_WANTS_OUTPUTS)) || work.keeps(name)))
         needed.insert(name);
-    if (!is_told || !work.has(i, OPDUMP_WANTS_INPUTS)) continue;
+    if (!is_dumped || !work.has(i, OPDUMP_WANTS_INPUTS)) continue;
     for (const std::string_view name : node.inputs)
       if (model_.producers.contains(name)) needed.insert(name);
   }

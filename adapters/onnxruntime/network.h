@@ -137,7 +137,7 @@ class Network {
   std::unique_ptr<Engine> engine_;          // of the whole model
   std::vector<std::string> engine_values_;  // that engine_ gives
   std::vector<ExpectedOutput> expected_;    // of engine_
-  bool told_parts_ = false;
+  bool reported_parts_ = false;
   std::uint64_t first_task_ = 0;
   std::optional<std::size_t> failed_;
   std::vector<const opdump_op*> operators_;

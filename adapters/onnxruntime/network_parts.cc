@@ -53,7 +53,7 @@ void Network::cut(const Work& work, std::span<const std::string_view> needed,
       model_, part_limit, sizes, [&](std::string_view name) { return wanted.contains(name); },
       [&](std::string_view name) { return plan_.types.contains(name); });
   if (parts.size() < 2) return;
-  if (total > limit && !std::exchange(told_parts_, true) && options_.log)
+  if (total > limit && !std::exchange(reported_parts_, true) && options_.log)
     options_.log(OPDUMP_LOG_INFO, "the values of model " + model_.graph_name +
                                       " exceed the memory limit of " + std::to_string(limit >> 20) +
                                       " MiB together: it runs in " + std::to_string(parts.size()) + " parts");

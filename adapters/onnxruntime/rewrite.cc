@@ -17,7 +17,7 @@ using protozero::pbf_writer;
 constexpr protozero::pbf_tag_type kGraph = 7, kNode = 1, kInitializer = 5, kInput = 11, kOutput = 12;
 
 void copy_field(pbf_reader& from, pbf_writer& to) {
-  const auto tag = from.tag();  // taking the value forgets it
+  const auto tag = from.tag();  // moving the value out clears it
   switch (from.wire_type()) {
     case pbf_wire_type::varint:
       return to.add_uint64(tag, from.get_uint64());

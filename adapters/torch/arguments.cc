@@ -78,14 +78,11 @@ std::string spell_number(const at::Tensor& number) {
 
 }  // namespace
 
-Arguments::Arguments(const c10::FunctionSchema& schema, c10::ArrayRef<c10::IValue> values) {
+Arguments::Arguments(const c10::FunctionSchema& schema, const char* function,
+                     c10::ArrayRef<c10::IValue> values) {
   arguments_.reserve(values.size() + 1);
   arguments_.push_back(make(OPDUMP_ARGUMENT_FUNCTION));
-  arguments_.back().text =
-      texts_
-          .emplace_back(schema.overload_name().empty() ? schema.name()
-                                                       : schema.name() + "." + schema.overload_name())
-          .c_str();
+  arguments_.back().text = function;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const c10::Argument& declared = schema.arguments()[i];
     arguments_.push_back(convert(values[i], without_optional(*declared.real_type())));
@@ -95,7 +92,7 @@ Arguments::Arguments(const c10::FunctionSchema& schema, c10::ArrayRef<c10::IValu
 
 opdump_argument Arguments::text(std::string text) {
   opdump_argument argument = make(OPDUMP_ARGUMENT_STRING);
-  argument.text = texts_.emplace_back(std::move(text)).c_str();
+  argument.text = texts_.emplace_front(std::move(text)).c_str();
   return argument;
 }
 
@@ -104,7 +101,7 @@ opdump_argument Arguments::convert_list(const c10::IValue& value, const c10::Typ
   for (const c10::IValue& item : value.toListRef()) items.push_back(convert(item, item_type));
   opdump_argument argument = make(OPDUMP_ARGUMENT_LIST);
   argument.count = items.size();
-  argument.items = lists_.emplace_back(std::move(items)).data();
+  argument.items = lists_.emplace_front(std::move(items)).data();
   return argument;
 }
 
@@ -114,7 +111,7 @@ opdump_argument Arguments::convert(const c10::IValue& value, const c10::Type& ty
     if (!value.toTensor().defined()) return make(OPDUMP_ARGUMENT_NONE);
     opdump_argument argument = integer(OPDUMP_ARGUMENT_TENSOR, operand);
     if (value.toTensor().unsafeGetTensorImpl()->is_wrapped_number())
-      argument.text = texts_.emplace_back(spell_number(value.toTensor())).c_str();
+      argument.text = texts_.emplace_front(spell_number(value.toTensor())).c_str();
     return argument;
   }
   if (value.isNone()) {

@@ -4,9 +4,10 @@
 #include <ATen/core/function_schema.h>
 #include <ATen/core/ivalue.h>
 #include <c10/util/ArrayRef.h>
+#include <c10/util/SmallVector.h>
 
 #include <cstdint>
-#include <deque>
+#include <forward_list>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,8 @@ namespace opdump::torch_adapter {
 // opdump_arguments whose pointers lead into it and into the schema.
 class Arguments {
  public:
-  Arguments(const c10::FunctionSchema& schema, c10::ArrayRef<c10::IValue> values);
+  // `function`: see OperatorKind.
+  Arguments(const c10::FunctionSchema& schema, const char* function, c10::ArrayRef<c10::IValue> values);
   const opdump_argument* data() const { return arguments_.data(); }
   std::size_t size() const { return arguments_.size(); }
 
@@ -27,9 +29,9 @@ class Arguments {
   opdump_argument text(std::string text);
 
   std::uint32_t next_operand_ = 0;  // counted as Operands counts
-  std::vector<opdump_argument> arguments_;
-  std::deque<std::vector<opdump_argument>> lists_;
-  std::deque<std::string> texts_;
+  c10::SmallVector<opdump_argument, 12> arguments_;
+  std::forward_list<std::vector<opdump_argument>> lists_;
+  std::forward_list<std::string> texts_;
 };
 
 }  // namespace opdump::torch_adapter

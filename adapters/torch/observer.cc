@@ -351,7 +351,7 @@ void Observer::begin_call(const c10::OperatorHandle& op, const OperatorKind& kin
   execution.call = opdump_begin(session_, known, inputs.data(), inputs.size());
   if (keeps_failures_ && execution.call) execution.memory = memory_of(arguments);
   if (wants & OPDUMP_WANTS_ARGUMENTS) {
-    const Arguments given(op.schema(), arguments);
+    const Arguments given(op.schema(), kind.function, arguments);
     opdump_set_arguments(session_, execution.call, given.data(), given.size());
   }
 }

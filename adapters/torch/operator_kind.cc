@@ -81,6 +81,7 @@ OperatorKind describe_operator(const c10::OperatorHandle& op) {
   if (!trusted && !space.empty()) type = space + "_" + type;
   std::ranges::replace(type, '/', '_');
   kind.type = intern(type);
+  kind.function = intern(schema.overload_name().empty() ? name : name + "." + schema.overload_name());
   return kind;
 }
 

@@ -10,14 +10,15 @@
 namespace opdump::torch_adapter {
 
 struct OperatorKind {
-  const char* type = nullptr;  // "convolution"; "mylib_scale" outside aten; interned
-  bool skipped = false;        // not an operator on data (profiler marks)
-  bool view = false;           // moves no data
-  bool uninitialised = false;  // its outputs are unwritten memory
-  int partly = -1;             // the output of which it writes a part only
-  bool writes = false;         // some argument is written to
-  bool collective = false;     // of several processes: it may go on after it has returned
-  bool awaited = false;        // its outputs are complete only after wait_tensor
+  const char* type = nullptr;      // "convolution"; "mylib_scale" outside aten; interned
+  const char* function = nullptr;  // with its overload: "aten::add.Tensor"; interned
+  bool skipped = false;            // not an operator on data (profiler marks)
+  bool view = false;               // moves no data
+  bool uninitialised = false;      // its outputs are unwritten memory
+  int partly = -1;                 // the output of which it writes a part only
+  bool writes = false;             // some argument is written to
+  bool collective = false;         // of several processes: it may go on after it has returned
+  bool awaited = false;            // its outputs are complete only after wait_tensor
   struct Argument {
     bool written = false;
     bool out = false;              // only written to: its value before the call means nothing

@@ -137,8 +137,8 @@ def _build(path: pathlib.Path) -> None:
     compile_ = [*compiler, *_FLAGS, f"-D_GLIBCXX_USE_CXX11_ABI={int(torch._C._GLIBCXX_USE_CXX11_ABI)}", f"-I{_SOURCES}"]
     for directory in (headers, headers / "torch/csrc/api/include", python):
         compile_ += ["-isystem", str(directory)]
-    sources = sorted(path for path in _SOURCES.glob("*.cc"))
-    own = [path for path in sources if path.name.startswith("python")]
+    sources = sorted(path.relative_to(_SOURCES) for path in _SOURCES.rglob("*.cc"))
+    own = [path for path in sources if path.parts[0] == "python"]
     others = [path for path in sources if path not in own]
     groups = [others[i:i + _GROUP] for i in range(0, len(others), _GROUP)] + [own]
     with building(f"torch {torch.__version__}", path), tempfile.TemporaryDirectory(prefix="build-", dir=path.parent) as work:
@@ -146,7 +146,7 @@ def _build(path: pathlib.Path) -> None:
         commands = []
         for number, group in enumerate(groups):
             unit = pathlib.Path(work) / f"unit{number}.cc"
-            unit.write_text("".join(f'#include "{source.name}"\n' for source in group))
+            unit.write_text("".join(f'#include "{source}"\n' for source in group))
             objects.append(str(unit.with_suffix(".o")))
             commands.append([*compile_, "-c", str(unit), "-o", objects[-1]])
         log = path.parent / "build.log"

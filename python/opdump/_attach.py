@@ -112,12 +112,12 @@ def _tell_calls(call):
     return __call__
 
 
-def _tell_backward(function):
+def _report_backward(function):
     """Operators that such a function runs before the backward pass itself belong to the pass, too."""
     enter, leave = hooks.enter_backward, hooks.leave_backward
 
     @functools.wraps(function)
-    def told(*args, **kwargs):
+    def reported(*args, **kwargs):
         if is_compiling():
             return function(*args, **kwargs)
         enter()
@@ -126,7 +126,7 @@ def _tell_backward(function):
         finally:
             leave()
 
-    return told
+    return reported
 
 
 def _name_tensors(model: torch.nn.Module, args: tuple, kwargs: dict) -> None:
@@ -201,11 +201,11 @@ def _settle_and_note(function):
     return noted
 
 
-def _tell_failure(function, type_name):
+def _report_failure(function, type_name):
     """Reports failed indexing, because torch checks indices before it runs any operator."""
 
     @functools.wraps(function)
-    def told(self, index, *value):
+    def reported(self, index, *value):
         if is_compiling():
             return function(self, index, *value)
         failures = hooks.failures()
@@ -216,7 +216,7 @@ def _tell_failure(function, type_name):
                 _save_failure(type_name, (self, *(index if isinstance(index, tuple) else (index,)), *value))
             raise
 
-    return told
+    return reported
 
 
 def _watch_indexing() -> None:
@@ -224,7 +224,7 @@ def _watch_indexing() -> None:
     if not getattr(_watch_indexing, "done", False):
         _watch_indexing.done = True
         for name in ("__getitem__", "__setitem__"):
-            setattr(torch.Tensor, name, _tell_failure(getattr(torch.Tensor, name), name.strip("_")))
+            setattr(torch.Tensor, name, _report_failure(getattr(torch.Tensor, name), name.strip("_")))
 
 
 def _save_failure(type_name: str, values: tuple) -> None:
@@ -301,7 +301,7 @@ def _install() -> None:
     )
     torch.nn.Module.__call__ = _tell_calls(torch.nn.Module.__call__)
     for name in ("backward", "grad"):
-        setattr(torch.autograd, name, _tell_backward(getattr(torch.autograd, name)))
+        setattr(torch.autograd, name, _report_backward(getattr(torch.autograd, name)))
     torch.optim.Optimizer.__init__ = _note_optimizers(torch.optim.Optimizer.__init__)
     _find_optimizers()
     threading.Thread._bootstrap_inner = _join(threading.Thread._bootstrap_inner)

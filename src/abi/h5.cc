@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "abi/call.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "format/tensors/h5.h"
 
 using opdump::Code;

@@ -16,10 +16,10 @@
 
 #include "abi/arguments.h"
 #include "abi/call.h"
-#include "base/launcher.h"
-#include "base/printable.h"
+#include "base/process/launcher.h"
 #include "base/result.h"
-#include "base/text.h"
+#include "base/text/printable.h"
+#include "base/text/text.h"
 #include "base/version.h"
 #include "capture/session.h"
 #include "dialect/dialects.h"

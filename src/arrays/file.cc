@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "base/file_replacement.h"
+#include "base/file/file_replacement.h"
 #include "format/tensors/npy.h"
 #include "format/tensors/torch_file.h"
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "arrays/pieces.h"
-#include "base/file_copy.h"
+#include "base/file/file_copy.h"
 #include "base/result.h"
 
 namespace opdump::arrays {

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "arrays/text.h"
-#include "base/file.h"
+#include "base/file/file.h"
 
 namespace opdump::arrays {
 namespace {

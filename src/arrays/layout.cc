@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "arrays/pieces.h"
-#include "base/scratch.h"
+#include "base/file/scratch.h"
 #include "base/worker_pool.h"
 #include "math/layout/layout_parts.h"
 
@@ -62,7 +62,7 @@ class LayoutPieces final : public ArrayPieces {
   LayoutPieces(Elements elements, LayoutChange change, unsigned threads)
       : elements_(std::move(elements)), change_(std::move(change)), threads_(threads) {}
 
-  // Tells what cannot be done.
+  // Refuses what cannot be done.
   Result<> begin() {
     OPDUMP_CHECK_OK(unpack());
     if (auto parts = make_parts(change_.result, PartOrder::fast)) {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <span>
 
-#include "base/file_copy.h"
+#include "base/file/file_copy.h"
 #include "base/result.h"
 #include "model/dtype.h"
 #include "model/format.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/file_replacement.h"
+#include "base/file/file_replacement.h"
 #include "base/worker_pool.h"
 #include "math/convert.h"
 

@@ -10,13 +10,13 @@
 #include <limits>
 #include <sstream>
 
-#include "base/content.h"
-#include "base/file.h"
-#include "base/file_replacement.h"
-#include "base/json.h"
-#include "base/packed_texts.h"
-#include "base/packing.h"
-#include "base/text.h"
+#include "base/file/content.h"
+#include "base/file/file.h"
+#include "base/file/file_replacement.h"
+#include "base/text/json.h"
+#include "base/text/packed_texts.h"
+#include "base/text/packing.h"
+#include "base/text/text.h"
 
 namespace opdump {
 namespace {

@@ -1,4 +1,4 @@
-// Work shared between threads. There is one way: count the pieces, give each to whoever is free.
+// Work shared between threads. There is one way: count the pieces, give each to the next free thread.
 #pragma once
 
 #include <cstddef>

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "blame/content.h"
 #include "blame/request.h"
 #include "compare/arguments.h"

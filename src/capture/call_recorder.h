@@ -36,7 +36,7 @@ class CallRecorder {
     unsigned threads = 1;
     std::uint64_t memory_limit_bytes = 1 << 30;
     bool reuses = false;           // equal bytes share statistics and files
-    bool waits_for_files = false;  // whoever receives them does so in the order of execution
+    bool waits_for_files = false;  // their receiver gets them in the order of execution
   };
   CallRecorder(const plan::DumpPlan& plan, Options options, const RecordingRules& rules,
                const RecordingState& state, OperatorTable& operators, RecordingWriter& writer);

@@ -3,7 +3,7 @@
 #include <exception>
 #include <utility>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "capture/clock.h"
 #include "dump/write/graph_files.h"
 #include "dump/write/run_metadata.h"

@@ -8,7 +8,7 @@
 #include <limits>
 #include <set>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "capture/session_fixture_test.h"
 
 namespace opdump::capture {

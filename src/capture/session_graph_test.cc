@@ -6,7 +6,7 @@
 #include <fstream>
 #include <map>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "capture/session_fixture_test.h"
 #include "dump/write/graph_files.h"
 

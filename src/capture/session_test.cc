@@ -14,8 +14,8 @@
 #include <sstream>
 #include <thread>
 
-#include "base/file.h"
-#include "base/text.h"
+#include "base/file/file.h"
+#include "base/text/text.h"
 #include "capture/session_fixture_test.h"
 #include "dump/operator_lines_test.h"
 #include "math/hash.h"

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "base/expansion.h"
-#include "base/text.h"
+#include "base/text/expansion.h"
+#include "base/text/text.h"
 #include "terminal/output.h"
 
 namespace opdump::cli {

@@ -13,7 +13,7 @@ namespace opdump::cli {
 // verb's result: 0 after --help (printed to stdout), or a usage error.
 std::optional<Result<int>> parse_arguments(CLI::App& app, std::span<const char* const> args);
 
-// Adds --max-expand to verbs that read tensors (base/expansion.h).
+// Adds --max-expand to verbs that read tensors (base/text/expansion.h).
 void add_expansion_limit(CLI::App& app);
 
 // For Option::check: rejects everything except finite numbers of 0 or more.

@@ -8,8 +8,8 @@
 #include <tuple>
 #include <utility>
 
-#include "base/text.h"
-#include "base/text_arena.h"
+#include "base/text/text.h"
+#include "base/text/text_arena.h"
 #include "cli/arguments.h"
 #include "cli/select.h"
 #include "cli/slot_facts.h"

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "compare/names.h"
 #include "terminal/output.h"
 

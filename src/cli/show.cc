@@ -2,9 +2,9 @@
 #include <set>
 #include <string>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "cli/arguments.h"
-#include "cli/graphs.h"
+#include "cli/graph/graphs.h"
 #include "cli/select.h"
 #include "cli/slot_facts.h"
 #include "cli/values.h"

@@ -14,8 +14,8 @@ SlotFacts slot_facts(const dump::Slot& slot) {
     return facts;
   }
   const model::DType stored = slot.stored_dtype == model::DType::undefined ? slot.dtype : slot.stored_dtype;
-  const bool is_told = slot.part && slot.shape && model::dtype_info(stored).bits > 0;
-  if (is_told) return facts;  // when the dump was opened; taking the elements out may take long
+  const bool is_known = slot.part && slot.shape && model::dtype_info(stored).bits > 0;
+  if (is_known) return facts;  // when the dump was opened; taking the elements out may take long
   const auto tensor = dump::StoredTensor::read(slot, dump::Alignment::any);
   if (!tensor) {
     facts.trouble = unreadable(tensor.error());

@@ -1,6 +1,6 @@
 #include "cli/source_lines.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace opdump::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "base/version.h"
 #include "cli/verb.h"
 #include "dialect/dialects.h"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "compare/names.h"
 #include "compare/pairing.h"
 #include "compare/share.h"
@@ -49,10 +49,10 @@ void add_incomplete(std::string_view side, const dump::DumpSet& dump, std::set<s
 // What operators leave open, for people.
 class OpenQuestions {
  public:
-  // The problems of the dumps are told already, and so for the slots they befell.
+  // The problems of the dumps are reported already, and with them the slots that they concern.
   OpenQuestions(const dump::DumpSet& golden, const dump::DumpSet& actual) {
     for (const dump::DumpSet* dump : {&golden, &actual})
-      for (const dump::Problem& problem : dump->problems()) told_.insert(problem.what);
+      for (const dump::Problem& problem : dump->problems()) reported_.insert(problem.what);
   }
 
   // Of an operator that is judged.
@@ -63,7 +63,7 @@ class OpenQuestions {
       return;
     }
     for (const SlotComparison& slot : op.slots) {
-      if (slot.verdict == Verdict::unreadable && !is_told(slot.golden) && !is_told(slot.actual)) {
+      if (slot.verdict == Verdict::unreadable && !is_reported(slot.golden) && !is_reported(slot.actual)) {
         if (unreadable_.size() < dump::Problems::kKept)
           unreadable_.push_back(operator_name(*op.golden) + " " + slot_name(slot) + ": " + slot.reason);
         else
@@ -100,10 +100,10 @@ class OpenQuestions {
   }
 
  private:
-  bool is_told(const dump::Slot* slot) const {
-    return slot != nullptr && told_.contains(slot->undumped_reason);
+  bool is_reported(const dump::Slot* slot) const {
+    return slot != nullptr && reported_.contains(slot->undumped_reason);
   }
-  std::set<std::string_view> told_;
+  std::set<std::string_view> reported_;
   std::map<std::pair<std::uint32_t, bool>, std::set<std::int64_t>> absent_steps_;  // by rank, is in golden
   std::vector<std::string> unreadable_;
   std::uint64_t more_unreadable_ = 0, only_golden_ = 0, only_actual_ = 0, ahead_ = 0;

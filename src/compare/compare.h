@@ -3,118 +3,9 @@
 // The page for users: docs/compare.md.
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <functional>
-#include <iterator>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "base/result.h"
-#include "dump/read/dump_set.h"
-#include "math/metrics/metrics.h"
-
-namespace opdump::group {
-struct Share;  // group/shared_work.h
-}
+#include "compare/comparison.h"
 
 namespace opdump::compare {
-
-// What became of a slot or an operator. Of an operator's slots, a fault comes before an open question.
-enum class Verdict : std::uint8_t {
-  match,             // within tolerance
-  inherited,         // output differs, and so does an input: the fault lies before
-  own_error,         // output differs although every input that could be compared matches
-  input_differs,     // only inputs differ; outputs match or were not dumped
-  not_comparable,    // a slot whose shapes differ; an operator of which one side has an output more
-  unreadable,        // one side has no usable data (torn file, reason in the dump): nothing can be said
-  missing,           // only in golden
-  extra,             // only in actual
-  skipped,           // no data on either side, for the same reason
-  argument_differs,  // output differs, and so does an argument or a constant of the program, but no other
-                     // input
-  rounding,  // output differs by no more than what the rounding of earlier operators grows to: no difference
-};
-inline constexpr std::string_view kVerdictNames[] = {
-    "match",   "inherited", "own_error", "input_differs",    "not_comparable", "unreadable",
-    "missing", "extra",     "skipped",   "argument_differs", "rounding"};
-
-struct SlotComparison {
-  const dump::Slot* golden = nullptr;  // null if extra
-  const dump::Slot* actual = nullptr;  // null if missing
-  Verdict verdict = Verdict::match;
-  bool from_statistics = false;  // compared max, min, ... because a tensor is missing on one side
-  model::DType dtype = model::DType::undefined;  // of golden; of actual if extra
-  std::optional<model::Shape> shape;             // of golden; of actual if extra
-  std::uint64_t bytes = 0;                       // of golden's elements that were compared
-  std::optional<math::Metrics> metrics;
-  std::string reason;  // for people: "shape (2,3) against (3,2)", "Max Value 1.5 against 1.7"
-};
-
-struct OperatorComparison {
-  std::shared_ptr<const dump::OperatorRun> golden, actual;  // with the slots below
-  Verdict verdict = Verdict::match;
-  // Missing or extra, as is all else of its rank and step: that step was not recorded on the other side,
-  // which is no fault of an operator.
-  bool is_alone = false;
-  // "eps is 1e-05 in golden and 0.001 in actual"; empty if no argument differs or its outputs do not.
-  std::string cause;
-  // Not empty: why nothing is said of its inputs, or of the operator if it has no partner.
-  std::string left_out;
-  std::vector<SlotComparison> slots;
-
-  // The side to describe it by: golden where there is one.
-  const dump::OperatorRun& run() const { return golden != nullptr ? *golden : *actual; }
-};
-
-struct Coverage {
-  std::uint64_t golden_operators = 0, actual_operators = 0, paired_operators = 0;
-  std::uint64_t golden_slots = 0;  // without the skipped ones
-  std::uint64_t compared_slots = 0, compared_bytes = 0, skipped_slots = 0;
-};
-
-// The answer in one word. Something that differs is certain even if other things could not be compared.
-enum class Answer : std::uint8_t {
-  same,
-  differs,
-  incomplete,        // no difference found, but not everything could be looked at
-  nothing_compared,  // the dumps share nothing
-};
-inline constexpr std::string_view kOutcomeNames[] = {"same", "differs", "incomplete", "nothing_compared"};
-
-// Operators of one step that follow one another and have no partner.
-struct UnpairedOperators {
-  std::uint64_t only_golden = 0, only_actual = 0;
-};
-
-struct Comparison {
-  // The first operator with an output that differs, else the first difference of another kind. "First" means
-  // the lowest step, then golden's order of execution. Usually it is an own_error. If it is inherited, the
-  // fault lies in what no recorded operator made: weights, data, or an operator that only one side has; later
-  // own_errors are then mostly small differences that grew, and not the answer.
-  std::optional<OperatorComparison> first_bad;
-  UnpairedOperators before_first_bad;  // just before it, if it has a partner itself
-  bool has_ranks = false;              // several
-  std::array<std::uint64_t, std::size(kVerdictNames)> verdicts{};  // how many operators have which
-  Coverage coverage;
-  Answer outcome = Answer::nothing_compared;
-  std::vector<std::string> incomplete;  // why the answer may not be whole: torn files, an interrupted run
-  std::vector<std::string> notes;  // what was assumed: "golden's step 3 is compared with actual's step 5"
-};
-
-struct CompareOptions {
-  std::optional<double> rtol, atol;     // override the table by dtype
-  const group::Share* share = nullptr;  // null: this process does it all
-  unsigned threads = 0;                 // 0: all cores
-  std::function<void(std::uint64_t done, std::uint64_t total)>
-      progress;  // bytes; may be empty; one thread at a time
-  // Gets every operator once it is judged, in golden's order of execution, extras where they ran; may be
-  // empty.
-  std::function<void(const OperatorComparison& op)> take;
-};
 
 // Compares some thousand operators at a time, and keeps nothing of them but what the result says. Errors:
 // only internal, and those of options.share; data that cannot be compared becomes verdicts. With a share,
@@ -122,12 +13,5 @@ struct CompareOptions {
 // and the result of the others says so.
 Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                  const CompareOptions& options);
-
-// The tolerance for a dtype, the coarser one of the two tensors: float16 1e-3/1e-5, bfloat16 1.6e-2/1e-5,
-// float32 1.3e-6/1e-5, float64 1e-7/1e-7 (rtol/atol; the ones torch.testing.assert_close uses), complex as
-// its parts, integers and bool exact. atol is relative to the root mean square of the golden tensor, so that
-// small tensors (gradients, the state of an optimizer) are compared as sharply as large ones; --atol is
-// absolute.
-math::Tolerance default_tolerance(model::DType dtype);
 
 }  // namespace opdump::compare

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <limits>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
 #include "dump/operator_log.h"

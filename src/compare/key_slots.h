@@ -1,7 +1,7 @@
 // The slots of an operator that a report names.
 #pragma once
 
-#include "compare/compare.h"
+#include "compare/comparison.h"
 
 namespace opdump::compare {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/resident.h"
+#include "base/file/resident.h"
 #include "compare/statistics.h"
 
 namespace opdump::compare {

@@ -1,7 +1,7 @@
 // One pair of slots: what the two tensors, or their statistics, say.
 #pragma once
 
-#include "compare/compare.h"
+#include "compare/comparison.h"
 
 namespace opdump::compare {
 

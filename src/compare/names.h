@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "compare/compare.h"
+#include "compare/comparison.h"
 
 namespace opdump::compare {
 

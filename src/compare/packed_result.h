@@ -1,10 +1,10 @@
-// What became of a pair of slots, as bytes (base/packing.h).
+// What became of a pair of slots, as bytes (base/text/packing.h).
 #pragma once
 
 #include <string>
 
-#include "base/packing.h"
-#include "compare/compare.h"
+#include "base/text/packing.h"
+#include "compare/comparison.h"
 
 namespace opdump::compare {
 

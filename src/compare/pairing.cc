@@ -10,8 +10,8 @@
 #include <tuple>
 #include <utility>
 
-#include "base/text.h"
-#include "base/text_arena.h"
+#include "base/text/text.h"
+#include "base/text/text_arena.h"
 #include "dump/file_name.h"
 #include "group/shared_work.h"
 
@@ -88,7 +88,7 @@ std::string signature(const Runs& runs, std::size_t index) {
 }
 
 // The executions of one frame.
-struct Part {
+struct FrameRuns {
   const Runs* runs = nullptr;
   std::uint32_t first = 0, last = 0;
   std::vector<std::uint32_t> partners{};  // of each: from the first of the other part, or kNone
@@ -137,19 +137,19 @@ class Keys {
 // Pairs what two dumps have in one frame.
 class FramePairing {
  public:
-  FramePairing(Part golden, Part actual, const FrameRule& rule)
+  FramePairing(FrameRuns golden, FrameRuns actual, const FrameRule& rule)
       : golden_(std::move(golden)), actual_(std::move(actual)), rule_(&rule) {
-    for (Part* part : {&golden_, &actual_}) part->partners.assign(part->size(), kNone);
+    for (FrameRuns* part : {&golden_, &actual_}) part->partners.assign(part->size(), kNone);
   }
 
   void join_names() {
-    const auto name = [](const Part& part, std::uint32_t i) {
+    const auto name = [](const FrameRuns& part, std::uint32_t i) {
       return name_of(part.runs->without_slots(part.first + i));
     };
     join_equal(rule_->graph, name);
     // Layouts spell a name with more or with fewer characters of the program's.
     join_equal(rule_->graph,
-               [&](const Part& part, std::uint32_t i) { return dump::plain_name(name(part, i)); });
+               [&](const FrameRuns& part, std::uint32_t i) { return dump::plain_name(name(part, i)); });
     // A model that is loaded in another order has another number.
     join_equal(false, name);
   }
@@ -165,7 +165,7 @@ class FramePairing {
     std::set<std::int64_t> open_graphs;
     for (std::uint32_t g = 0; g < golden_.size(); ++g)
       if (golden_.partners[g] == kNone) open_graphs.insert(rule_->graph_of(golden_.section_of(g)));
-    join_equal(rule_->graph, [&](const Part& part, std::uint32_t i) {
+    join_equal(rule_->graph, [&](const FrameRuns& part, std::uint32_t i) {
       const bool is_open =
           open_graphs.contains(rule_->graph_of(part.section_of(i))) && !states_originals(part, i);
       return is_open ? signature(*part.runs, part.first + i) : std::string();
@@ -189,10 +189,10 @@ class FramePairing {
 
  private:
   static bool states_originals(const OperatorRun& run) { return run.op != nullptr && run.op->original_names; }
-  static bool states_originals(const Part& part, std::uint32_t i) {
+  static bool states_originals(const FrameRuns& part, std::uint32_t i) {
     return states_originals(part.runs->without_slots(part.first + i));
   }
-  static bool has_open(const Part& part) {
+  static bool has_open(const FrameRuns& part) {
     for (std::uint32_t i = 0; i < part.size(); ++i)
       if (part.partners[i] == kNone) return true;
     return false;
@@ -205,8 +205,8 @@ class FramePairing {
 
   // Which operators of `made` an engine made of several in `whole`, or put in, and which of these have no
   // partner because of that.
-  static void note_fusions(Part& made, Part& whole, bool& has_fused) {
-    for (Part* part : {&made, &whole}) part->fusions.resize(part->size(), Fusion::none);
+  static void note_fusions(FrameRuns& made, FrameRuns& whole, bool& has_fused) {
+    for (FrameRuns* part : {&made, &whole}) part->fusions.resize(part->size(), Fusion::none);
     Keys originals, open;
     for (std::uint32_t i = 0; i < made.size(); ++i) {
       const OperatorRun run = made.runs->without_slots(made.first + i);
@@ -223,7 +223,7 @@ class FramePairing {
       has_fused = true;
     });
   }
-  static Fusion fusion_of(const Part& part, std::uint32_t i) {
+  static Fusion fusion_of(const FrameRuns& part, std::uint32_t i) {
     return i == kNone || part.fusions.empty() ? Fusion::none : part.fusions[i];
   }
 
@@ -238,7 +238,7 @@ class FramePairing {
     Keys::match(golden, actual, [&](std::uint32_t g, std::uint32_t a) { join(g, a); });
   }
 
-  Part golden_, actual_;
+  FrameRuns golden_, actual_;
   const FrameRule* rule_;
 };
 
@@ -286,8 +286,8 @@ void join_loose(const Runs& golden, const Runs& actual, FramePairing& pairing,
 }
 
 // The executions of the frame that the one at `first` belongs to.
-Part part_at(const Runs& runs, std::uint32_t first, const FrameRule& rule, const Tails& tails) {
-  Part part{&runs, first, first};
+FrameRuns part_at(const Runs& runs, std::uint32_t first, const FrameRule& rule, const Tails& tails) {
+  FrameRuns part{&runs, first, first};
   while (part.last < runs.size() &&
          rule.of(runs.section_of(part.last), tails) == rule.of(runs.section_of(first), tails))
     ++part.last;
@@ -362,8 +362,8 @@ Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth
   bool has_fused = false;
   for (std::uint32_t g = 0, a = 0; g < golden.size() || a < actual.size();) {
     // Both are in order of their frames: the lower one is next.
-    Part of_golden = part_at(golden, g, rule, tails.golden);
-    Part of_actual = part_at(actual, a, rule, tails.actual);
+    FrameRuns of_golden = part_at(golden, g, rule, tails.golden);
+    FrameRuns of_actual = part_at(actual, a, rule, tails.actual);
     if (of_golden.size() > 0 && of_actual.size() > 0) {
       const SectionKey next_golden = rule.of(golden.section_of(g), tails.golden);
       const SectionKey next_actual = rule.of(actual.section_of(a), tails.actual);

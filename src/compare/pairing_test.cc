@@ -100,7 +100,7 @@ TEST(Pairing, GraphsOfOneStepNeedNotHaveOneNumber) {
   golden[1].graph_id = 1;
   actual[0].graph_id = 2;
   EXPECT_THAT(pair_names(golden, actual), ElementsAre("a=a", "a=a"));
-  // Two graphs in one step are told apart.
+  // Two graphs in one step are not mixed up.
   golden = {make_run("a"), make_run("a")};
   golden[1].graph_id = 1;
   actual = golden;

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "base/packing.h"
+#include "base/text/packing.h"
 #include "compare/names.h"
 #include "compare/packed_result.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "compare/compare.h"
+#include "compare/comparison.h"
 #include "compare/tasks.h"
 #include "group/shared_work.h"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <optional>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "math/hash.h"
 #include "math/stats/stats.h"
 

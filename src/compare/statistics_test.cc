@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "compare/compare.h"
+#include "compare/comparison.h"
 
 namespace opdump::compare {
 namespace {

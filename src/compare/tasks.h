@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "compare/compare.h"
+#include "compare/comparison.h"
 
 namespace opdump::compare {
 
@@ -18,7 +18,7 @@ struct Task {
 // In the order of the operators.
 std::vector<Task> make_tasks(std::span<OperatorComparison> operators);
 
-// Measures the slot of each task on options.threads threads. options.progress is told of the bytes that are
+// Measures the slot of each task on options.threads threads. options.progress receives the bytes that are
 // done of them, `done` being those before.
 void run_tasks(std::span<Task* const> tasks, const CompareOptions& options, std::uint64_t done,
                std::uint64_t total);

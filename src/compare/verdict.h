@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "compare/compare.h"
+#include "compare/comparison.h"
 
 namespace opdump::compare {
 
@@ -44,7 +44,7 @@ struct Evidence {
 // becomes unreadable; one that is absent from a silent dump, and has no data in the other, skipped.
 void add_evidence(OperatorComparison& op, const Unfinished& unfinished, Evidence& evidence);
 
-// Sets the operator's verdict, and tells apart the differences of its slots (see Verdict): outputs that
+// Sets the operator's verdict, and separates the differences of its slots (see Verdict): outputs that
 // differ get the operator's verdict, inputs input_differs.
 void judge_operator(OperatorComparison& op, const Evidence& evidence);
 

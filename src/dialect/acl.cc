@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "dialect/acl_compiler.h"
 
 namespace opdump::dialect {

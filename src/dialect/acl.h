@@ -6,8 +6,8 @@
 
 #include <string>
 
-#include "base/json.h"
 #include "base/result.h"
+#include "base/text/json.h"
 #include "dialect/options.h"
 #include "plan/dump_plan.h"
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
 #include "base/result.h"
+#include "base/text/json.h"
 #include "dialect/json_section.h"
 #include "dialect/options.h"
 #include "plan/dump_plan.h"

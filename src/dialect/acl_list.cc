@@ -1,7 +1,7 @@
 // AclCompiler: dump_step and dump_list (cann.md 1.2, 1.3).
 #include <algorithm>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "dialect/acl.h"
 #include "dialect/acl_compiler.h"
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "dialect/acl.h"
 #include "dialect/acl_compiler.h"
 

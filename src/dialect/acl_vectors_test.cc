@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "dialect/acl.h"
 #include "dialect/dialects.h"
 #include "dialect/options_test.h"

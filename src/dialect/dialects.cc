@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/file.h"
-#include "base/text.h"
+#include "base/file/file.h"
+#include "base/text/text.h"
 #include "dialect/acl.h"
 #include "dialect/json_section.h"
 #include "dialect/mindspore.h"

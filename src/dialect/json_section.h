@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
 #include "base/result.h"
+#include "base/text/json.h"
 #include "dialect/options.h"
 
 namespace opdump::dialect {

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "dialect/mindspore_compiler.h"
 #include "dialect/opdump_settings.h"
 

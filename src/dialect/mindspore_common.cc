@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "dialect/mindspore_compiler.h"
 #include "dialect/mindspore_text.h"
 

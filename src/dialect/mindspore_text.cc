@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace opdump::dialect {
 namespace {

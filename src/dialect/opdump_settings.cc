@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "dialect/json_section.h"
 
 namespace opdump::dialect {

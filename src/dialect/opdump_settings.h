@@ -8,8 +8,8 @@
 #include <array>
 #include <string_view>
 
-#include "base/json.h"
 #include "base/result.h"
+#include "base/text/json.h"
 #include "plan/dump_plan.h"
 
 namespace opdump::dialect {

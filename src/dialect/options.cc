@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace opdump::dialect {
 namespace {

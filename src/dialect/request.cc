@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "dialect/mindspore_text.h"
 #include "dialect/opdump_settings.h"
 #include "plan/op_selector.h"

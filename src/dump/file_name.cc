@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace opdump::dump {
 namespace {

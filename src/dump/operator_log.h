@@ -14,7 +14,7 @@
 #include <string_view>
 #include <variant>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/result.h"
 #include "dump/logged_operator.h"
 #include "model/dtype.h"

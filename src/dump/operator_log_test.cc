@@ -1,11 +1,11 @@
 #include "dump/operator_log.h"
-#include "base/file_replacement.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <limits>
 
+#include "base/file/file_replacement.h"
 #include "dump/operator_lines_test.h"
 #include "dump/status_file.h"
 #include "dump/temp_directory_test.h"

@@ -7,9 +7,9 @@
 #include <type_traits>
 #include <utility>
 
-#include "base/file.h"
-#include "base/file_replacement.h"
-#include "base/json.h"
+#include "base/file/file.h"
+#include "base/file/file_replacement.h"
+#include "base/text/json.h"
 #include "model/operator.h"
 
 namespace opdump::dump {

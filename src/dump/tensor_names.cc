@@ -3,7 +3,7 @@
 #include <chrono>
 #include <vector>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "dump/file_name.h"
 #include "math/hash.h"
 #include "model/tensor_view.h"

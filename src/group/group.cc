@@ -13,7 +13,7 @@
 #include <cstdlib>
 #include <optional>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "group/mpi.h"
 
 namespace opdump::group {

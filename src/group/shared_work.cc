@@ -6,7 +6,7 @@
 #include <array>
 
 #include "base/divide.h"
-#include "base/packing.h"
+#include "base/text/packing.h"
 #include "math/hash.h"
 
 namespace opdump::group {

@@ -42,8 +42,8 @@ class SharedWork {
   const std::vector<std::string>& problems() const { return problems_; }
 
   // Does this process's part of a list with `work`, which gets the numbers of its pieces and returns the
-  // results as text; they may be empty only in process 0. Who gives no answer gets no more work. Errors:
-  // those of exchange.
+  // results as text; they may be empty only in process 0. A process that does not answer gets no more work.
+  // Errors: those of exchange.
   Result<SharedAnswers> run(std::span<const std::uint64_t> bytes,
                             const std::function<std::string(std::span<const std::size_t> pieces)>& work);
   // Replaces every run() of a process that takes no part.

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <span>
 
-#include "base/resident.h"
+#include "base/file/resident.h"
 
 namespace opdump::math {
 namespace {

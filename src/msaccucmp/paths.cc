@@ -7,7 +7,7 @@
 #include <ctime>
 #include <system_error>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "math/hash.h"
 #include "msaccucmp/log.h"
 #include "msaccucmp/python_text.h"

@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <iterator>
 
-#include "base/text.h"
-#include "base/utf8.h"
+#include "base/text/text.h"
+#include "base/text/utf8.h"
 
 namespace opdump::msaccucmp {
 namespace {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "plan/dump_plan.h"
 
 namespace opdump::plan {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "plan/nearest.h"
 
 namespace opdump::plan {

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "plan/nearest.h"
 
 namespace opdump::plan {

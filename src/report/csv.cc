@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "compare/names.h"
 
 namespace opdump::report {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
 

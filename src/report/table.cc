@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
 #include "report/summary.h"

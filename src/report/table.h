@@ -10,16 +10,15 @@
 #include <string_view>
 #include <vector>
 
-#include "base/packed_texts.h"
+#include "base/text/packed_texts.h"
 #include "compare/compare.h"
 
 namespace opdump::report {
 
 struct TableStyle {
-  bool all = false;     // also the operators that match
-  bool colour = false;  // ANSI colours
-  std::optional<std::size_t>
-      row_limit;                // default: 20, any number if `all`; a line tells how many are omitted
+  bool all = false;                      // also the operators that match
+  bool colour = false;                   // ANSI colours
+  std::optional<std::size_t> row_limit;  // default: 20, any number if `all`; a line says how many are omitted
   std::size_t width = 0;        // of the terminal, which lines then fit: names are shortened in the middle
   bool by_error = false;        // the largest relative error first, instead of the order of execution
   std::size_t line_limit = 10;  // for the reasons why the result may be incomplete

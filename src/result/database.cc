@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/file.h"
+#include "base/file/file.h"
 
 namespace opdump::result {
 namespace {

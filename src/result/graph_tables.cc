@@ -1,6 +1,6 @@
 #include "result/graph_tables.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "dump/write/graph_files.h"
 
 namespace opdump::result {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "compare/names.h"
 
 namespace opdump::result {

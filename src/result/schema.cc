@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "base/file.h"
+#include "base/file/file.h"
 
 namespace opdump::result {
 namespace {

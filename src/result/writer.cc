@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "base/version.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
@@ -273,7 +273,7 @@ Result<ResultWriter> ResultWriter::begin(WriterOptions options) {
   std::filesystem::path partial;
   if (!options.path.empty()) {
     partial = options.path + ".partial" + std::to_string(::getpid());
-    std::error_code ignored;  // create() tells what is wrong
+    std::error_code ignored;  // create() reports what is wrong
     std::filesystem::remove(partial, ignored);
   }
   OPDUMP_TRY(Database database, Database::create(partial.string()));

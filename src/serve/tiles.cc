@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "compare/names.h"
 #include "math/convert.h"
 #include "math/stats/stats.h"

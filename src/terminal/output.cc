@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "base/file.h"
-#include "base/printable.h"
+#include "base/file/file.h"
+#include "base/text/printable.h"
 
 namespace opdump::terminal {
 namespace {

@@ -10,7 +10,7 @@
 namespace opdump::terminal {
 
 // Appends to stdout (buffered). Errors are kept until flush_output. Names in dumps may contain anything:
-// characters that could control a terminal are escaped (base/printable.h), except our tables' colours.
+// characters that could control a terminal are escaped (base/text/printable.h), except our tables' colours.
 void print(std::string_view text);
 
 // The same for JSON; a line stays one line.

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace opdump::terminal {
 namespace {

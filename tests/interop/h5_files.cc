@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <string>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "format/tensors/h5.h"
 
 namespace opdump::format {

@@ -1,6 +1,6 @@
-// Which bytes of a block of memory the elements of a tensor are. Who writes to a part of a buffer made that
-// part and no other: chunks of one buffer, columns of one matrix and every second row share a block and even
-// the stretch between their first and last bytes, but no byte.
+// Which bytes of a block of memory the elements of a tensor are. The operator that writes to a part of a
+// buffer made that part and no other: chunks of one buffer, columns of one matrix and every second row share
+// a block and even the stretch between their first and last bytes, but no byte.
 #pragma once
 
 #include <cstdint>

@@ -53,7 +53,7 @@ class EdgeFinder {
   }
 
  private:
-  // Who made the elements in a part of a block, or a view of them.
+  // The operator that made the elements in a part of a block, or a view of them.
   struct Mark {
     const Footprint* where;
     Source source;

@@ -91,7 +91,7 @@ class StepGraphs {
   const OperatorTable& operators_;
   GraphRecorder recorder_;
 
-  // Of whoever ends a step or model.
+  // For the thread that ends a step or a model.
   std::optional<dump::GeGraphWriter> ge_graphs_;  // nothing: nobody wants them
   bool ge_wants_weights_ = false;
   std::int64_t model_ = model::kAnyGraph;               // that is under way

@@ -175,7 +175,7 @@ bool Pipeline::copy_instead(std::unique_lock<std::mutex>& lock, const std::share
   count(-1);
   if (copied) return_loan(job);
   if (const std::shared_ptr<Job>& queued = container ? container : job; container || !job->held_) {
-    queue_.push_front(queued);  // whoever came by meanwhile has thrown it out of the queue
+    queue_.push_front(queued);  // another thread may have removed it from the queue meanwhile
     wake(*queued);
   }
   job_done_.notify_all();

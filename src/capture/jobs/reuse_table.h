@@ -37,7 +37,7 @@ struct KnownBytes {
   math::Statistics statistics{};
 };
 
-// Thread-safe. Bounded: forgets what was not used for a step, or for a few ten thousand other tensors.
+// Thread-safe. Bounded: drops entries that were not used for a step, or for a few ten thousand other tensors.
 class ReuseTable {
  public:
   // `files`: jobs write files. These are shared within a step only, because people delete old steps while the
@@ -67,7 +67,7 @@ class ReuseTable {
   const bool files_;
   std::mutex mutex_;                               // guards the rest
   std::pmr::unsynchronized_pool_resource memory_;  // entries come and go by the thousand in each step
-  Table recent_{&memory_}, older_{&memory_};  // what is used moves to recent_; older_ is forgotten as a whole
+  Table recent_{&memory_}, older_{&memory_};  // what is used moves to recent_; older_ is dropped as a whole
 };
 
 }  // namespace opdump::capture

@@ -16,10 +16,10 @@
 #include <string>
 #include <vector>
 
-#include "base/file.h"
+#include "base/file/file.h"
+#include "base/file/scratch.h"
 #include "base/log.h"
 #include "base/result.h"
-#include "base/scratch.h"
 #include "dump/operator_log.h"
 #include "dump/read/operator_run.h"
 #include "dump/read/problems.h"

@@ -21,8 +21,8 @@
 
 #include "base/log.h"
 #include "base/result.h"
-#include "dump/read/directory_walk.h"
 #include "dump/read/dump_set.h"
+#include "dump/read/files/directory_walk.h"
 #include "dump/read/networks.h"
 
 namespace opdump::dump {

@@ -118,7 +118,7 @@ TEST_F(DumpSetTest, ReadsWhatTheRankTreeWrites) {
   EXPECT_EQ(std::memcmp(tensor->view().data, values.data(), 12), 0);
 }
 
-// The log tells which operator it was; what two operators would be called is left as it is.
+// The log says which operator it was; a name that two operators could have is left as it is.
 TEST_F(DumpSetTest, WhatOpdumpConverted) {
   const model::Operator add = make_op("Add.int", "Default/a(1).b-op0");
   const model::Operator mul = make_op("Mul", "Default/" + std::string(300, 'x') + "-op1");

@@ -4,10 +4,10 @@
 #include <system_error>
 #include <utility>
 
-#include "base/file.h"
-#include "base/text.h"
-#include "format/graphs/ge_build.h"
-#include "format/graphs/ge_graph.h"
+#include "base/file/file.h"
+#include "base/text/text.h"
+#include "format/graphs/ge/ge_build.h"
+#include "format/graphs/ge/ge_graph.h"
 #include "model/operator.h"
 
 namespace opdump::dump {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/file_replacement.h"
+#include "base/file/file_replacement.h"
 #include "dump/temp_directory_test.h"
 #include "dump/write/ge_graph_files.h"
 #include "format/graphs/sample_graph.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "base/packing.h"
+#include "base/text/packing.h"
 #include "dump/file_name.h"
 #include "dump/tensor_names.h"
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <tuple>
 
-#include "dump/read/directory_walk.h"
+#include "dump/read/files/directory_walk.h"
 #include "dump/read/problems.h"
 
 namespace opdump::dump {

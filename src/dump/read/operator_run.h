@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/packed_texts.h"
+#include "base/text/packed_texts.h"
 #include "dump/logged_operator.h"
 #include "format/tensors/dump_data.h"
 #include "model/dtype.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "base/text_arena.h"
+#include "base/text/text_arena.h"
 
 namespace opdump::dump {
 

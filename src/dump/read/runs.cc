@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "base/packing.h"
+#include "base/text/packing.h"
 #include "dump/file_name.h"
 
 namespace opdump::dump {

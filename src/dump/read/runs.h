@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/text_arena.h"
+#include "base/text/text_arena.h"
 #include "dump/operator_log.h"
 #include "dump/read/operator_run.h"
 #include "dump/read/slot_store.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/text_arena.h"
+#include "base/text/text_arena.h"
 #include "dump/read/operator_run.h"
 
 namespace opdump::dump {

@@ -23,16 +23,16 @@ void SlotsByOperator::add(const OperatorKey& op, const PlacedSlot& placed) {
 
 void SlotsByOperator::sort() {
   // Slots have their numbers in the order in which they were added.
-  const auto order = [&](const Entry& entry) {
+  const auto order = [&](const SlotEntry& entry) {
     const std::optional<std::int64_t>& step = operators_[entry.op].step;
     return std::tuple(step.has_value(), step.value_or(0), entry.op, entry.timestamp_us,
                       store_.place(entry.slot), entry.slot);
   };
-  const auto is_before = [&](const Entry& a, const Entry& b) { return order(a) < order(b); };
+  const auto is_before = [&](const SlotEntry& a, const SlotEntry& b) { return order(a) < order(b); };
   if (!std::ranges::is_sorted(entries_, is_before)) std::ranges::sort(entries_, is_before);
 }
 
-OperatorRun SlotsByOperator::run_of(const Entry& entry) const {
+OperatorRun SlotsByOperator::run_of(const SlotEntry& entry) const {
   const MetOperator& op = operators_[entry.op];
   OperatorRun run;
   run.step = op.step.value_or(0);
@@ -55,12 +55,12 @@ void SlotsByOperator::drain(const TakeExecution& take) {
     slots.clear();
     places.clear();
   };
-  const auto are_one = [&](const Entry& file, const Entry& row) {
+  const auto are_one = [&](const SlotEntry& file, const SlotEntry& row) {
     return !store_.is_table_row(file.slot) && store_.is_table_row(row.slot) && file.op == row.op &&
            file.timestamp_us == row.timestamp_us && store_.place(file.slot) == store_.place(row.slot);
   };
   for (std::size_t i = 0; i < entries_.size(); ++i) {
-    const Entry& entry = entries_[i];
+    const SlotEntry& entry = entries_[i];
     if (i > 0 && entries_[i - 1].op != entry.op) finish();
     if (!places.insert(store_.place(entry.slot)).second) {
       finish();

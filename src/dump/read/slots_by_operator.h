@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/text_arena.h"
+#include "base/text/text_arena.h"
 #include "dump/read/operator_run.h"
 #include "dump/read/slot_store.h"
 
@@ -60,20 +60,20 @@ class SlotsByOperator {
   struct OperatorHash {
     std::size_t operator()(const MetOperator& op) const;
   };
-  struct Entry {
+  struct SlotEntry {
     std::uint32_t op = 0, slot = 0;
     std::uint64_t timestamp_us = 0, task = 0;
     std::int64_t stream = 0;
   };
   void sort();
-  OperatorRun run_of(const Entry& entry) const;
+  OperatorRun run_of(const SlotEntry& entry) const;
 
   SlotStore& store_;
   std::string directory_;
   InternedTexts names_;
   std::vector<MetOperator> operators_;  // in the order in which they were met
   std::unordered_map<MetOperator, std::uint32_t, OperatorHash> numbers_;
-  std::vector<Entry> entries_;
+  std::vector<SlotEntry> entries_;
 };
 
 }  // namespace opdump::dump

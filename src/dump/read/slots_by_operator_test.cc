@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "dump/read/file_names.h"
+#include "dump/read/files/file_names.h"
 #include "dump/read/original_names.h"
 #include "dump/read/problems.h"
 #include "dump/read/slot_store.h"

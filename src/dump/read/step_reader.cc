@@ -12,10 +12,10 @@
 #include <tuple>
 #include <utility>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "dump/file_name.h"
-#include "dump/read/call_file.h"
-#include "dump/read/file_kind.h"
+#include "dump/read/files/call_file.h"
+#include "dump/read/files/file_kind.h"
 #include "dump/read/slots_by_operator.h"
 #include "format/tables/mapping_csv.h"
 #include "format/tables/op_statistic_csv.h"
@@ -38,7 +38,7 @@ std::string read_table(const fs::path& path, Problems& problems) {
   return {};
 }
 
-// Tells `files.names` what files were called before.
+// Gives `files.names` the names that files had before.
 void read_mapping(StepFiles& files, Problems& problems) {
   fs::path path = files.mapping;
   if (files.names.have_mapping()) path = files.directory / format::kMappingCsvName;

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "dump/read/container_files.h"
 #include "dump/read/dump_set.h"
-#include "dump/read/file_names.h"
+#include "dump/read/files/container_files.h"
+#include "dump/read/files/file_names.h"
 #include "dump/read/slots_by_operator.h"
 
 namespace opdump::dump {

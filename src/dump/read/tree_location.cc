@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "dump/tensor_names.h"
 
 namespace opdump::dump {

@@ -206,15 +206,15 @@ TEST_F(TreesTest, OfSeveralRecordingsTheLastIsRead) {
     const fs::path first = fs::directory_iterator(root_ / step)->path();
     fs::copy(first, root_ / step / "20200101000000", fs::copy_options::recursive);
   }
-  std::vector<std::string> told;
-  const auto set = DumpSet::open(root_, [&](LogLevel, std::string_view line) { told.emplace_back(line); });
+  std::vector<std::string> lines;
+  const auto set = DumpSet::open(root_, [&](LogLevel, std::string_view line) { lines.emplace_back(line); });
   ASSERT_TRUE(set);
   EXPECT_EQ(set->runs().size(), 4u);
   EXPECT_TRUE(set->problems().empty());
   for (const OperatorRun& run : set->runs())
     for (const Slot& slot : run.slots) EXPECT_EQ(slot.file.find("20200101000000"), std::string::npos);
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_NE(told[0].find("6/20200101000000 is one that is not"), std::string::npos) << told[0];
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_NE(lines[0].find("6/20200101000000 is one that is not"), std::string::npos) << lines[0];
   EXPECT_EQ(read(root_ / "6/20200101000000").runs().size(), 2u);
 }
 

@@ -10,7 +10,7 @@
 #include <map>
 #include <numeric>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "dump/temp_directory_test.h"
 #include "dump/write/call_data.h"
 #include "format/tensors/dump_data.h"

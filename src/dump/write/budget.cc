@@ -4,7 +4,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "dump/write/npy_file.h"
 
 namespace opdump::dump {

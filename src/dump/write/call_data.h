@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/result.h"
 #include "dump/write/scheme_writer.h"
 #include "format/tensors/dump_data.h"

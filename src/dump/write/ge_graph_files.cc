@@ -6,9 +6,9 @@
 #include <system_error>
 #include <utility>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "dump/write/tree_file.h"
-#include "format/graphs/ge_build.h"
+#include "format/graphs/ge/ge_build.h"
 #include "math/layout/strided_copy.h"
 
 namespace opdump::dump {

@@ -2,7 +2,7 @@
 // docs/ge-graph.md.
 //   ge_proto_{8 digits}_graph_{id}_{stage}.txt     a ge.proto.ModelDef as text
 //   ge_onnx_{8 digits}_graph_{id}_{stage}.pbtxt    an onnx.ModelProto as text
-//   ge_readable_{8 digits}_graph_{id}_{stage}.txt  for people, see format/graphs/ge_readable.h
+//   ge_readable_{8 digits}_graph_{id}_{stage}.txt  for people, see format/graphs/ge/ge_readable.h
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 #include "base/result.h"
 #include "dump/write/tree_file.h"
-#include "format/graphs/ge_build.h"
+#include "format/graphs/ge/ge_build.h"
 #include "model/graph.h"
 #include "model/tensor_view.h"
 

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <map>
 
-#include "base/file.h"
-#include "base/file_replacement.h"
+#include "base/file/file.h"
+#include "base/file/file_replacement.h"
 #include "dump/temp_directory_test.h"
-#include "format/graphs/ge_graph.h"
+#include "format/graphs/ge/ge_graph.h"
 #include "format/graphs/sample_graph.h"
 
 namespace opdump::dump {

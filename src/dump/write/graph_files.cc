@@ -7,8 +7,8 @@
 #include <system_error>
 #include <utility>
 
-#include "base/file.h"
-#include "base/text.h"
+#include "base/file/file.h"
+#include "base/text/text.h"
 #include "dump/write/tree_file.h"
 #include "format/graphs/execution_order.h"
 #include "format/graphs/graph_ir.h"

@@ -6,7 +6,7 @@
 
 #include <fstream>
 
-#include "base/file.h"
+#include "base/file/file.h"
 
 namespace opdump::dump {
 namespace {

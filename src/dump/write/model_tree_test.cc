@@ -5,8 +5,8 @@
 
 #include <numeric>
 
-#include "base/file.h"
-#include "base/file_replacement.h"
+#include "base/file/file.h"
+#include "base/file/file_replacement.h"
 #include "dump/temp_directory_test.h"
 #include "dump/write/call_data.h"
 #include "format/tensors/dump_data.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/result.h"
 #include "model/tensor_view.h"
 

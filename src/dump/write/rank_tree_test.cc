@@ -10,8 +10,8 @@
 #include <numeric>
 #include <thread>
 
-#include "base/file.h"
-#include "base/file_replacement.h"
+#include "base/file/file.h"
+#include "base/file/file_replacement.h"
 #include "dump/temp_directory_test.h"
 #include "format/tables/mapping_csv.h"
 #include "format/tensors/npy.h"

@@ -3,8 +3,8 @@
 #include <string>
 #include <system_error>
 
-#include "base/file.h"
-#include "base/file_replacement.h"
+#include "base/file/file.h"
+#include "base/file/file_replacement.h"
 
 namespace opdump::dump {
 namespace {

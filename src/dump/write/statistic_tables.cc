@@ -6,7 +6,7 @@
 #include <iterator>
 #include <type_traits>
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace opdump::dump {
 namespace {

@@ -104,10 +104,15 @@ Result<OpenDirectory> open_below(const OpenDirectory& top, const std::filesystem
   for (const std::filesystem::path& name : relative) {
     const int parent = fd ? fd.get() : top.fd.get();
     path /= name;
-    if (::mkdirat(parent, name.c_str(), 0700) != 0 && errno != EEXIST)
-      return removed_or_io_error(path, "create directory");
-    fd = Fd(::openat(parent, name.c_str(), kDirectory | O_NOFOLLOW | O_CLOEXEC));
-    if (!fd) return removed_or_io_error(path, "open directory");
+    const auto open = [&] { return Fd(::openat(parent, name.c_str(), kDirectory | O_NOFOLLOW | O_CLOEXEC)); };
+    Fd below = open();  // most exist already
+    if (!below && errno == ENOENT) {
+      if (::mkdirat(parent, name.c_str(), 0700) != 0 && errno != EEXIST)
+        return removed_or_io_error(path, "create directory");
+      below = open();
+    }
+    if (!below) return removed_or_io_error(path, "open directory");
+    fd = std::move(below);
   }
   return OpenDirectory{KeptFile(std::move(fd), path, kDirectory), std::move(path)};
 }

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "base/file.h"
-#include "base/kept_file.h"
+#include "base/file/file.h"
+#include "base/file/kept_file.h"
 #include "base/result.h"
 
 namespace opdump::dump {

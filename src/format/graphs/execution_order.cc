@@ -1,6 +1,6 @@
 #include "format/graphs/execution_order.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "format/graphs/graph_rows.h"
 
 namespace opdump::format {

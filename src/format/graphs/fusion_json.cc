@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "base/text.h"
-#include "format/graphs/ge_graph.h"
+#include "base/text/text.h"
+#include "format/graphs/ge/ge_graph.h"
 #include "format/graphs/json_pieces.h"
 
 namespace opdump::format {
@@ -237,11 +237,11 @@ class FusionDecoder {
     return value ? std::string(value->text()) : std::string();
   }
 
-  // The array of {"list": {FIELD: [...]}}; `is_told` if there is such an attribute.
+  // The array of {"list": {FIELD: [...]}}; `is_given` if there is such an attribute.
   Result<Found> list_attribute(const Value& attributes, std::string_view key, const char* field,
-                               bool& is_told) const {
+                               bool& is_given) const {
     OPDUMP_TRY(const Found value, attribute(attributes, key));
-    is_told = value.has_value();
+    is_given = value.has_value();
     if (!value) return Found();
     OPDUMP_TRY(const Value list, any_member(*value, "list"));
     if (list.lacks(field)) return Found();
@@ -271,8 +271,8 @@ class FusionDecoder {
     if (output.origin_format.empty()) {
       OPDUMP_TRY(output.origin_format, text_attribute(attributes, "origin_format"));
     }
-    bool is_told = false;
-    OPDUMP_TRY(const Found shape, list_attribute(attributes, "origin_shape", "i", is_told));
+    bool is_given = false;
+    OPDUMP_TRY(const Found shape, list_attribute(attributes, "origin_shape", "i", is_given));
     if (!shape) return ok();
     for (const Value dim : shape->items()) {
       if (!dim.is(JsonKind::integer)) {  // nobody looks at it before it is needed, which it hardly is

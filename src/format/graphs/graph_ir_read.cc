@@ -4,8 +4,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/content.h"
-#include "base/text.h"
+#include "base/file/content.h"
+#include "base/text/text.h"
 #include "format/graphs/graph_ir.h"
 #include "format/graphs/ir_text.h"
 

@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "format/graphs/sample_graph.h"
 
 namespace opdump::format {

@@ -2,7 +2,7 @@
 #include <set>
 #include <span>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "format/graphs/graph_ir.h"
 
 namespace opdump::format {

@@ -3,8 +3,8 @@
 #include <span>
 #include <utility>
 
-#include "base/content.h"
-#include "base/text.h"
+#include "base/file/content.h"
+#include "base/text/text.h"
 #include "format/graphs/graph_pb.h"
 #include "format/graphs/graph_proto.h"
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <set>
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace opdump::format {
 namespace {

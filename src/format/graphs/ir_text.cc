@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace opdump::format {
 namespace {

@@ -281,4 +281,4 @@ ProtoField proto_message(std::string_view name, ProtoMessage fields) {
 }
 
 }  // namespace opdump::format
-#include "base/text.h"
+#include "base/text/text.h"

@@ -1,6 +1,6 @@
 #include "format/tables/acl_statistic_csv.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "format/tensors/dump_names.h"
 
 namespace opdump::format {

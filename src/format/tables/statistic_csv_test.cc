@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "base/file.h"
+#include "base/file/file.h"
 
 namespace opdump::format {
 namespace {

@@ -5,7 +5,7 @@
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 
-#include "base/content.h"
+#include "base/file/content.h"
 #include "format/tensors/dump_names.h"
 
 namespace opdump::format {
@@ -302,7 +302,7 @@ void for_each_entry(DumpData& data, const F& use) {
   std::ranges::for_each(data.spaces, use);
 }
 
-// Tells where in the payload, which begins at `offset`, everything lies that is not in the message itself.
+// Locates, in the payload that begins at `offset`, everything that is not in the message itself.
 void place_payload(DumpData& data, std::uint64_t offset, std::uint64_t file_bytes) {
   data.payload_bytes = file_bytes - offset;
   for_each_entry(data, [&](const auto& entry) {

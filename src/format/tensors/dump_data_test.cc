@@ -6,7 +6,7 @@
 #include <fstream>
 #include <set>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "format/tensors/dump_names.h"
 
 namespace opdump::format {
@@ -60,7 +60,7 @@ DumpData everything() {
   return data;
 }
 
-// Without what only reading tells.
+// Without what is only known after reading.
 DumpData fields_of(DumpData data) {
   data.announced_bytes = data.payload_bytes = 0;
   for (auto* list : {&data.inputs, &data.outputs})

@@ -1,7 +1,7 @@
 // HDF5 files of datasets with integer attributes, written by PyTorch's dumper (torch_tf_frontends.md D.3)
 // or by h5py from arrays. They are read and written with the HDF5 C library, which trusts its input. A
-// separate process therefore reads files (base/isolated.h), and nothing outside the file is opened: links to
-// other files are not followed, elements in other files are rejected, and filters are not loaded
+// separate process therefore reads files (base/process/isolated.h), and nothing outside the file is opened:
+// links to other files are not followed, elements in other files are rejected, and filters are not loaded
 // from plug-ins. Page: docs/formats/h5.md.
 #pragma once
 
@@ -15,9 +15,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/kept_file.h"
+#include "base/file/kept_file.h"
+#include "base/file/scratch.h"
 #include "base/result.h"
-#include "base/scratch.h"
 #include "format/tensors/dump_data.h"
 #include "format/tensors/write_behind.h"
 #include "model/tensor_view.h"

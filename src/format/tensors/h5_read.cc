@@ -2,9 +2,9 @@
 #include <array>
 #include <cstring>
 
-#include "base/expansion.h"
-#include "base/file.h"
-#include "base/isolated.h"
+#include "base/file/file.h"
+#include "base/process/isolated.h"
+#include "base/text/expansion.h"
 #include "format/tensors/h5.h"
 #include "format/tensors/h5_types.h"
 
@@ -274,7 +274,7 @@ herr_t list_object(hid_t root, const char* name, const H5O_info_t* info, void* d
   return 0;
 }
 
-// Tells the state, then the datasets, each of them as a whole.
+// Sends the state, then the datasets, each of them as a whole.
 Result<> list(const H5Library& h5, const std::filesystem::path& path, const IsolatedSend& send) {
   OPDUMP_TRY(const OpenFile opened, open_file(h5, path));
   Listing listing{h5, send, {}};

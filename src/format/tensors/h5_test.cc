@@ -12,7 +12,7 @@
 #include <fstream>
 #include <numeric>
 
-#include "base/file.h"
+#include "base/file/file.h"
 
 // libhdf5 leaks the record of a file that it cannot close (AFileThatIsGoneIsALoss).
 extern "C" __attribute__((visibility("default"))) const char* __lsan_default_suppressions() {

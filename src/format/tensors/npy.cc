@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/content.h"
-#include "base/text.h"
+#include "base/file/content.h"
+#include "base/text/text.h"
 
 namespace opdump::format {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/expansion.h"
+#include "base/text/expansion.h"
 
 namespace opdump::format {
 namespace {

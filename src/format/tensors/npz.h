@@ -9,8 +9,8 @@
 #include <span>
 #include <string>
 
+#include "base/file/scratch.h"
 #include "base/result.h"
-#include "base/scratch.h"
 #include "format/tensors/dump_data.h"
 #include "format/tensors/npy.h"
 

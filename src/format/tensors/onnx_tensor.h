@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
+#include "base/file/scratch.h"
 #include "base/result.h"
-#include "base/scratch.h"
 #include "format/tensors/dump_data.h"
 #include "model/dtype.h"
 #include "model/shape.h"

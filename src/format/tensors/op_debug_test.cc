@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "format/tensors/dump_data.h"
 
 namespace opdump::format {
@@ -83,9 +83,9 @@ TEST(OpDebugTest, RecordsOfTheOriginal) {
     const auto json = read_file(
         data / "expected_new/overflow_old/Opdebug.Node_OpDebug.3.5.1700000000000100.output.0.json", 1 << 20);
     ASSERT_TRUE(json);
-    auto told = decode_op_debug_json(*json);
-    ASSERT_TRUE(told) << told.error().message();
-    EXPECT_EQ(*told, *record);
+    auto decoded = decode_op_debug_json(*json);
+    ASSERT_TRUE(decoded) << decoded.error().message();
+    EXPECT_EQ(*decoded, *record);
   }
 }
 

@@ -95,18 +95,18 @@ Result<OpDebugText> format_newer(std::span<const std::byte> bytes) {
   const std::size_t data_bytes = 8 * (unit.fields.size() + (has_long_status ? kStatusWords - 1 : 0));
   if (bytes.size() - kFieldsOffset < data_bytes)
     return Error(Code::corrupt, "record ends within its numbers");
-  const std::uint64_t told_bytes = take(bytes, 20, 4);
+  const std::uint64_t stated_bytes = take(bytes, 20, 4);
   OpDebugText text;
   if (valid != 1)
     text.remarks.push_back("The value of valid in the OpDebug file is " + std::to_string(valid) +
                            ", it is not 1");
-  if (told_bytes != data_bytes)
-    text.remarks.push_back("The value of data_len in the OpDebug file is " + std::to_string(told_bytes) +
+  if (stated_bytes != data_bytes)
+    text.remarks.push_back("The value of data_len in the OpDebug file is " + std::to_string(stated_bytes) +
                            ", it is not equal the expect value " + std::to_string(data_bytes));
   const Json list = {{"valid", valid},
                      {"acc_type", unit.name},
                      {"rsv", take(bytes, 16, 4)},
-                     {"data_len", told_bytes},
+                     {"data_len", stated_bytes},
                      {"data", fields_of(bytes, unit, has_long_status)}};
   text.json = Json{{"magic", hexadecimal(kMagic)}, {"version", version}, {"acc_list", list}}.dump(4);
   return text;

@@ -163,7 +163,7 @@ Result<std::vector<DumpTensor>> take_tensors(Cursor bytes, bool is_output, Gaps*
   return tensors;
 }
 
-// Tells where everything lies; nothing if the file is too short.
+// Where everything lies; nothing if the file is too short.
 void place_payload(DumpData& data, std::uint64_t offset, std::uint64_t file_bytes) {
   data.payload_bytes = file_bytes - offset;
   for (auto* tensors : {&data.inputs, &data.outputs})

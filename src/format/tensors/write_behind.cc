@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "base/file.h"
+#include "base/file/file.h"
 
 namespace opdump::format {
 namespace {

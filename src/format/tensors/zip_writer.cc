@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/file_copy.h"
+#include "base/file/file_copy.h"
 #include "base/worker_pool.h"
 
 namespace opdump::format {

@@ -148,7 +148,7 @@ std::int64_t byte_count(const CopyBox& box, std::size_t element_bytes) {
   return bytes;
 }
 
-// The longest loop in pieces, one after the other for whoever is free.
+// The longest loop in pieces, each for the next free thread.
 void copy_parallel(std::size_t element_bytes, const CopyBox& box, const std::byte* from, std::byte* to,
                    unsigned threads, std::int64_t pieces) {
   const auto longest =

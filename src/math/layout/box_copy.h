@@ -8,7 +8,7 @@
 #include <optional>
 #include <span>
 
-#include "base/resident.h"
+#include "base/file/resident.h"
 
 namespace opdump::math {
 

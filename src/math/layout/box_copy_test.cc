@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "base/file.h"
-#include "base/file_replacement.h"
-#include "base/scratch.h"
+#include "base/file/file.h"
+#include "base/file/file_replacement.h"
+#include "base/file/scratch.h"
 #include "math/layout/strided_copy.h"
 
 namespace opdump::math {

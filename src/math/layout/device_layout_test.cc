@@ -48,27 +48,27 @@ std::string describe(const LayoutRule& rule) {
          std::to_string(rule.groups);
 }
 
-// The change made part by part; every byte has to be told once.
+// The change made part by part; every byte has to be given once.
 std::vector<std::byte> in_parts(const TensorView& in, Format from, Format to, const Shape& shape_to,
                                 std::int64_t groups, std::size_t part_bytes, PartOrder order) {
   const auto parts = LayoutParts::make(in, from, to, shape_to, groups, part_bytes, order);
   if (!parts) return {};
   std::vector<std::byte> out(*model::element_count(shape_to) * (model::dtype_info(in.dtype).bits / 8));
   std::vector<std::byte> buffer(parts->buffer_bytes(), std::byte{0xee});
-  std::uint64_t told = 0;
+  std::uint64_t given = 0;
   for (std::size_t i = 0; i < parts->count(); ++i) {
     const auto made =
         parts->make_part(i, buffer, [&](std::uint64_t offset, std::span<const std::byte> bytes) {
-          EXPECT_TRUE(order == PartOrder::fast || offset == told);
+          EXPECT_TRUE(order == PartOrder::fast || offset == given);
           EXPECT_LE(offset + bytes.size(), out.size());
           if (offset + bytes.size() <= out.size())
             std::memcpy(out.data() + offset, bytes.data(), bytes.size());
-          told += bytes.size();
+          given += bytes.size();
           return ok();
         });
     EXPECT_TRUE(made);
   }
-  EXPECT_EQ(told, out.size());
+  EXPECT_EQ(given, out.size());
   return out;
 }
 

@@ -21,7 +21,7 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b !=
 }  // namespace
 
 // Where a part lies.
-struct LayoutParts::Place {
+struct LayoutParts::Position {
   Window window;
   std::int64_t offset = 0,
                buffer_offset = 0;     // of its first element, in the result and if all were in a buffer
@@ -180,42 +180,42 @@ std::int64_t LayoutParts::parts_of(std::size_t loop) const {
   return loop == inner_ ? ceil_div(extent, inner_step_) : extent;
 }
 
-LayoutParts::Place LayoutParts::place_of(std::size_t index) const {
+LayoutParts::Position LayoutParts::position_of(std::size_t index) const {
   std::array<std::int64_t, StoredLoop::kMost + 1> indexes{};
   for (std::size_t digit = digits_.size(); digit-- > 0;) {
     const auto parts = static_cast<std::size_t>(parts_of(digits_[digit]));
     indexes[digits_[digit]] = static_cast<std::int64_t>(index % parts);
     index /= parts;
   }
-  Place place;
-  place.window.in_stored = !from_stored_;
+  Position position;
+  position.window.in_stored = !from_stored_;
   for (std::size_t i = 0; i <= inner_; ++i) {
     const Loop& loop = loops_[i];
     const std::int64_t step = i == outer_ ? outer_step_ : i == inner_ ? inner_step_ : 1;
     const std::int64_t begin = indexes[i] * step, count = std::min(step, loop.of.extent - begin);
-    place.offset += begin * loop.of.stride;
-    place.buffer_offset += begin * (i == outer_ ? stretch_ : loop.of.stride);
-    if (i == outer_) place.outer = count;
-    if (i == inner_) place.inner = count;
+    position.offset += begin * loop.of.stride;
+    position.buffer_offset += begin * (i == outer_ ? stretch_ : loop.of.stride);
+    if (i == outer_) position.outer = count;
+    if (i == inner_) position.inner = count;
     if (loop.is_group) {
-      place.window.groups_begin = begin;
-      place.window.groups_end = begin + count;
+      position.window.groups_begin = begin;
+      position.window.groups_end = begin + count;
       continue;
     }
     const auto axis = static_cast<std::size_t>(loop.of.axis);
-    place.window.begin[axis] += begin * loop.of.unit;
-    place.window.end[axis] = place.window.begin[axis] + count * loop.of.unit;
+    position.window.begin[axis] += begin * loop.of.unit;
+    position.window.end[axis] = position.window.begin[axis] + count * loop.of.unit;
   }
-  return place;
+  return position;
 }
 
 Result<> LayoutParts::make_part(std::size_t index, std::span<std::byte> buffer, const Visit& visit) const {
-  const Place place = place_of(index);
+  const Position position = position_of(index);
   if (!from_stored_ && plan_.stored_count != plan_.plain_count)
-    std::memset(buffer.data(), 0, static_cast<std::size_t>(place.outer * stretch_ * size_));
-  for_each_box(plan_, place.window, [&](const LayoutBox& box) {
-    const std::int64_t stored = from_stored_ ? box.stored_offset : box.stored_offset - place.buffer_offset;
-    const std::int64_t plain = from_stored_ ? box.plain_offset - place.buffer_offset : box.plain_offset;
+    std::memset(buffer.data(), 0, static_cast<std::size_t>(position.outer * stretch_ * size_));
+  for_each_box(plan_, position.window, [&](const LayoutBox& box) {
+    const std::int64_t stored = from_stored_ ? box.stored_offset : box.stored_offset - position.buffer_offset;
+    const std::int64_t plain = from_stored_ ? box.plain_offset - position.buffer_offset : box.plain_offset;
     const std::byte* from = in_.data + (from_stored_ ? stored : plain) * size_;
     CopyBox copy = copy_of(box, size_, from_stored_);
     if (reader_) {
@@ -226,10 +226,11 @@ Result<> LayoutParts::make_part(std::size_t index, std::span<std::byte> buffer, 
              buffer.data() + (from_stored_ ? plain : stored) * size_, 1);
   });
   const bool is_one = inner_ == outer_;
-  const std::int64_t count = is_one ? 1 : place.outer;
-  const std::int64_t elements = is_one ? place.outer * stretch_ : place.inner * loops_[inner_].of.stride;
+  const std::int64_t count = is_one ? 1 : position.outer;
+  const std::int64_t elements =
+      is_one ? position.outer * stretch_ : position.inner * loops_[inner_].of.stride;
   for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t offset = (place.offset + i * loops_[outer_].of.stride) * size_;
+    const std::int64_t offset = (position.offset + i * loops_[outer_].of.stride) * size_;
     OPDUMP_CHECK_OK(visit(static_cast<std::uint64_t>(offset),
                           buffer.subspan(static_cast<std::size_t>(i * stretch_ * size_),
                                          static_cast<std::size_t>(elements * size_))));

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "base/resident.h"
+#include "base/file/resident.h"
 #include "base/result.h"
 #include "math/layout/layout_plan.h"
 #include "model/format.h"
@@ -47,7 +47,7 @@ class LayoutParts {
     std::int64_t near = 1;                       // with so many indexes at once whole blocks are read
     std::int64_t in_stride = 0, in_indexes = 1;  // elements of the input from one to so many indexes later
   };
-  struct Place;
+  struct Position;
 
   LayoutParts() = default;
   void list_plain_loops();
@@ -59,7 +59,7 @@ class LayoutParts {
   std::size_t choose_inner(std::size_t part_bytes) const;
   std::int64_t bytes_near_part() const;
   std::int64_t parts_of(std::size_t loop) const;
-  Place place_of(std::size_t index) const;
+  Position position_of(std::size_t index) const;
 
   model::TensorView in_;
   LayoutPlan plan_;

@@ -6,7 +6,7 @@
 #include <limits>
 #include <span>
 
-#include "base/resident.h"
+#include "base/file/resident.h"
 #include "math/lane_reader.h"
 #include "math/stats/stats.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "math/test_tensors.h"
 
 namespace opdump::math {

@@ -11,8 +11,8 @@
 #include <span>
 #include <utility>
 
-#include "base/file_copy.h"
-#include "base/packing.h"
+#include "base/file/file_copy.h"
+#include "base/text/packing.h"
 #include "base/worker_pool.h"
 #include "group/shared_work.h"
 #include "msaccucmp/log.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/text_arena.h"
+#include "base/text/text_arena.h"
 #include "msaccucmp/convert/dump_file.h"
 #include "msaccucmp/failure.h"
 

@@ -1,5 +1,4 @@
 #include "msaccucmp/convert/dump_file.h"
-#include "base/file_replacement.h"
 
 #include <algorithm>
 #include <cstring>
@@ -7,6 +6,7 @@
 #include <vector>
 
 #include "arrays/file.h"
+#include "base/file/file_replacement.h"
 #include "format/tables/mapping_csv.h"
 #include "format/tensors/op_debug_text.h"
 #include "msaccucmp/convert/dump_file.h"

@@ -2,7 +2,7 @@
 #include <set>
 #include <utility>
 
-#include "base/concat.h"
+#include "base/text/concat.h"
 #include "msaccucmp/judge/group_compare.h"
 #include "msaccucmp/judge/slices.h"
 #include "msaccucmp/log.h"

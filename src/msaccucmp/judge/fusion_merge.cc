@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/packing.h"
+#include "base/text/packing.h"
 #include "msaccucmp/judge/fusion_rules.h"
 #include "msaccucmp/log.h"
 

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <utility>
 
-#include "base/packing.h"
-#include "base/text.h"
+#include "base/text/packing.h"
+#include "base/text/text.h"
 #include "msaccucmp/log.h"
 
 namespace opdump::msaccucmp {

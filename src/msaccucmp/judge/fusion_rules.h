@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/text_arena.h"
+#include "base/text/text_arena.h"
 #include "format/graphs/fusion_json.h"
 #include "model/shape.h"
 #include "msaccucmp/log.h"

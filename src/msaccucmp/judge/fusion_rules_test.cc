@@ -1,8 +1,9 @@
 #include "msaccucmp/judge/fusion_rules.h"
-#include "msaccucmp/log.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "msaccucmp/log.h"
 
 namespace opdump::msaccucmp {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "base/concat.h"
+#include "base/text/concat.h"
 #include "msaccucmp/judge/overflow.h"
 #include "msaccucmp/log.h"
 #include "msaccucmp/read/file_times.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/concat.h"
+#include "base/text/concat.h"
 #include "msaccucmp/judge/layout_change.h"
 #include "msaccucmp/log.h"
 #include "msaccucmp/shape_text.h"

@@ -1,10 +1,11 @@
 #include "msaccucmp/judge/npu_compare.h"
-#include "msaccucmp/log.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
+
+#include "msaccucmp/log.h"
 
 namespace opdump::msaccucmp {
 namespace {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "msaccucmp/judge/fusion_rules.h"
 #include "msaccucmp/log.h"
 

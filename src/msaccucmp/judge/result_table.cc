@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "msaccucmp/judge/fusion_rules.h"
 
 namespace opdump::msaccucmp {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/packed_texts.h"
-#include "base/text_arena.h"
+#include "base/text/packed_texts.h"
+#include "base/text/text_arena.h"
 
 namespace opdump::msaccucmp {
 

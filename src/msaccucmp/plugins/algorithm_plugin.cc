@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/file.h"
-#include "base/text.h"
+#include "base/file/file.h"
+#include "base/text/text.h"
 #include "format/tensors/npy.h"
 #include "math/convert.h"
 #include "msaccucmp/log.h"

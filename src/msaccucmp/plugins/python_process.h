@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/connected_child.h"
+#include "base/process/connected_child.h"
 #include "base/result.h"
 
 namespace opdump::msaccucmp {

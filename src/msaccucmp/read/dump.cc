@@ -131,9 +131,9 @@ Outcome<DumpFile> read_dump(const std::filesystem::path& path, bool is_bug_compa
 }
 
 DumpElements elements_of(const DumpFile& file, const DumpTensor& tensor) {
-  const bool is_untold = tensor.data_type == kUndefined && tensor.size_bytes > 0;
+  const bool is_undeclared = tensor.data_type == kUndefined && tensor.size_bytes > 0;
   DumpElements result;
-  result.shape = is_untold
+  result.shape = is_undeclared
                      ? Shape{static_cast<std::int64_t>(std::min<std::uint64_t>(tensor.size_bytes, INT64_MAX))}
                      : shape_of_dims(tensor.shape).value_or(Shape{});
   const auto wanted = model::element_count(result.shape);

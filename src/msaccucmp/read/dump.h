@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "arrays/pieces.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "format/tensors/dump_data.h"
 #include "msaccucmp/log.h"
 

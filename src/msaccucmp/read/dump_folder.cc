@@ -8,10 +8,10 @@
 #include <system_error>
 #include <utility>
 
-#include "base/concat.h"
-#include "base/file.h"
-#include "base/text.h"
-#include "base/text_arena.h"
+#include "base/file/file.h"
+#include "base/text/concat.h"
+#include "base/text/text.h"
+#include "base/text/text_arena.h"
 #include "dump/read/original_names.h"
 #include "format/graphs/fusion_json.h"
 #include "format/tables/mapping_csv.h"

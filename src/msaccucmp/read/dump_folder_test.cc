@@ -1,11 +1,12 @@
 #include "msaccucmp/read/dump_folder.h"
-#include "msaccucmp/log.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
+
+#include "msaccucmp/log.h"
 
 namespace opdump::msaccucmp {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/content.h"
-#include "base/text.h"
+#include "base/file/content.h"
+#include "base/text/text.h"
 #include "format/tensors/dump_names.h"
 #include "format/tensors/tlv_dump.h"
 #include "msaccucmp/log.h"

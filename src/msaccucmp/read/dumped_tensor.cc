@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/file.h"
-#include "base/scratch.h"
+#include "base/file/file.h"
+#include "base/file/scratch.h"
 #include "format/tensors/dump_data.h"
 #include "format/tensors/dump_names.h"
 #include "format/tensors/npy.h"

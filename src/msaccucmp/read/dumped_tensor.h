@@ -29,7 +29,7 @@ struct TensorData {
   std::string numpy_name() const;
 };
 
-// Zeroed memory for `bytes` bytes of elements (base/scratch.h). Failure: unknown -- there is none.
+// Zeroed memory for `bytes` bytes of elements (base/file/scratch.h). Failure: unknown -- there is none.
 Outcome<std::shared_ptr<std::byte>> make_memory(std::uint64_t bytes, Log& log);
 
 struct DumpedTensor {

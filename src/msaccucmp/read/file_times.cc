@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/concat.h"
-#include "base/text.h"
+#include "base/text/concat.h"
+#include "base/text/text.h"
 #include "msaccucmp/log.h"
 
 namespace opdump::msaccucmp {

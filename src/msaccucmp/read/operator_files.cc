@@ -4,7 +4,7 @@
 #include <span>
 #include <tuple>
 
-#include "base/concat.h"
+#include "base/text/concat.h"
 
 namespace opdump::msaccucmp {
 

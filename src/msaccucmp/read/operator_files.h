@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/text_arena.h"
+#include "base/text/text_arena.h"
 
 namespace opdump::msaccucmp {
 

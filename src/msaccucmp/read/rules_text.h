@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/result.h"
 
 namespace opdump::msaccucmp {

@@ -8,11 +8,11 @@
 #include <tuple>
 #include <vector>
 
-#include "base/concat.h"
-#include "base/file.h"
-#include "base/packing.h"
-#include "base/text.h"
-#include "dump/read/h5_path.h"
+#include "base/file/file.h"
+#include "base/text/concat.h"
+#include "base/text/packing.h"
+#include "base/text/text.h"
+#include "dump/read/files/h5_path.h"
 #include "msaccucmp/log.h"
 
 namespace opdump::msaccucmp {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/text_arena.h"
+#include "base/text/text_arena.h"
 #include "format/tensors/h5.h"
 #include "msaccucmp/log.h"
 #include "msaccucmp/read/dumped_tensor.h"

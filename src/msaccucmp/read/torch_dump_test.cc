@@ -1,5 +1,4 @@
 #include "msaccucmp/read/torch_dump.h"
-#include "msaccucmp/log.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,6 +7,8 @@
 #include <filesystem>
 #include <string>
 #include <vector>
+
+#include "msaccucmp/log.h"
 
 namespace opdump::msaccucmp {
 namespace {

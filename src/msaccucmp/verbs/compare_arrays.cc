@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "base/file.h"
-#include "base/text.h"
+#include "base/file/file.h"
+#include "base/text/text.h"
 #include "msaccucmp/log.h"
 #include "msaccucmp/paths.h"
 #include "msaccucmp/plugins/algorithm_plugin.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "format/graphs/fusion_json.h"
 #include "msaccucmp/log.h"
 #include "msaccucmp/paths.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <set>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "msaccucmp/log.h"
 #include "msaccucmp/verbs/compare.h"
 

@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "base/file_replacement.h"
+#include "base/file/file_replacement.h"
 #include "base/worker_pool.h"
 #include "msaccucmp/judge/group_compare.h"
 #include "msaccucmp/judge/npu_compare.h"

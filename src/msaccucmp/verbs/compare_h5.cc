@@ -8,8 +8,8 @@
 #include <span>
 #include <utility>
 
-#include "base/file_copy.h"
-#include "base/file_replacement.h"
+#include "base/file/file_copy.h"
+#include "base/file/file_replacement.h"
 #include "format/tensors/npy.h"
 #include "math/layout/strided_copy.h"
 #include "msaccucmp/judge/result_table.h"

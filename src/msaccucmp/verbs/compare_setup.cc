@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "base/worker_pool.h"
 #include "format/graphs/fusion_json.h"
 #include "msaccucmp/log.h"

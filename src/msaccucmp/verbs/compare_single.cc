@@ -4,8 +4,8 @@
 #include <span>
 #include <utility>
 
-#include "base/file.h"
-#include "base/text.h"
+#include "base/file/file.h"
+#include "base/text/text.h"
 #include "format/tensors/npy.h"
 #include "math/convert.h"
 #include "msaccucmp/judge/element_errors.h"

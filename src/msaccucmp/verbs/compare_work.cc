@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/packing.h"
+#include "base/text/packing.h"
 #include "base/worker_pool.h"
 #include "msaccucmp/log.h"
 #include "msaccucmp/verbs/compare.h"
@@ -51,7 +51,7 @@ class OrderedResults {
   }
 
   // Of pieces in rising order. With `may_wait` a thread that is far ahead of the others waits for them -- one
-  // of them must have the piece whose turn it is -- or for whoever reads the lines.
+  // of them must have the piece whose turn it is -- or for the reader of the lines.
   using Finished = std::vector<std::pair<std::size_t, GroupResult>>;
   void add(Finished finished, bool may_wait) {
     std::vector<PrintedResult> printed;

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "base/worker_pool.h"
 #include "format/tables/mapping_csv.h"
 #include "msaccucmp/convert/conversion.h"

@@ -1,8 +1,8 @@
 // `opdump msaccucmp file_compare`: two .npy files by eight of the ten metrics (cann.md 4.12).
 #include <algorithm>
 
-#include "base/file_copy.h"
-#include "base/file_replacement.h"
+#include "base/file/file_copy.h"
+#include "base/file/file_replacement.h"
 #include "base/worker_pool.h"
 #include "msaccucmp/judge/accuracy.h"
 #include "msaccucmp/log.h"

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "arrays/numpy_text.h"
-#include "base/file.h"
-#include "base/file_replacement.h"
-#include "base/text.h"
+#include "base/file/file.h"
+#include "base/file/file_replacement.h"
+#include "base/text/text.h"
 #include "dump/file_name.h"
 #include "dump/read/dump_set.h"
 #include "format/tables/mapping_csv.h"

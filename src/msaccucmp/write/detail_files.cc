@@ -1,5 +1,4 @@
 #include "msaccucmp/write/detail_files.h"
-#include "base/file_replacement.h"
 
 #include <fcntl.h>
 
@@ -11,7 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/text.h"
+#include "base/file/file_replacement.h"
+#include "base/text/text.h"
 #include "format/tables/mapping_csv.h"
 #include "msaccucmp/paths.h"
 

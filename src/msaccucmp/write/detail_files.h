@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/result.h"
 
 namespace opdump::msaccucmp {

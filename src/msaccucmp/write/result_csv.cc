@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 namespace opdump::msaccucmp {
 namespace {

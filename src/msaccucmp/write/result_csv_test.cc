@@ -1,5 +1,4 @@
 #include "msaccucmp/write/result_csv.h"
-#include "msaccucmp/log.h"
 
 #include <gtest/gtest.h>
 
@@ -9,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "msaccucmp/log.h"
 #include "msaccucmp/write/advisor.h"
 #include "msaccucmp/write/element_lines.h"
 

@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "dump/operator_log.h"
-#include "dump/read/file_kind.h"
+#include "dump/read/files/file_kind.h"
 #include "dump/read/tree_location.h"
 #include "dump/status_file.h"
 #include "dump/write/arguments_file.h"

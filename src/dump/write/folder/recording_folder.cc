@@ -1,5 +1,4 @@
 #include "dump/write/folder/recording_folder.h"
-#include "base/file_replacement.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file/file_replacement.h"
 #include "dump/read/tree_location.h"
 #include "dump/write/call_data.h"
 #include "dump/write/step_directories.h"

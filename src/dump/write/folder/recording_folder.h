@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "base/kept_file.h"
+#include "base/file/kept_file.h"
 #include "base/result.h"
 #include "dump/status_file.h"
 #include "dump/write/folder/existing_dump.h"

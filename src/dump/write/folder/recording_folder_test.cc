@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/file.h"
-#include "base/file_replacement.h"
+#include "base/file/file.h"
+#include "base/file/file_replacement.h"
 #include "dump/temp_directory_test.h"
 
 namespace opdump::dump {

@@ -1,0 +1,72 @@
+#include "base/process/connected_child.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+extern char** environ;
+
+namespace opdump {
+namespace {
+
+// Both ends, at numbers that no place in the child has: a descriptor that is duplicated onto itself would be
+// closed when the program starts.
+Result<std::array<Fd, 2>> make_connection(const std::string& name) {
+  constexpr int kFirst = 16;
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    return io_error(name, "connect");
+  const Fd low[] = {Fd(ends[0]), Fd(ends[1])};
+  std::array<Fd, 2> high;
+  for (std::size_t i = 0; i < 2; ++i) high[i] = Fd(::fcntl(low[i].get(), F_DUPFD_CLOEXEC, kFirst));
+  if (!high[0] || !high[1]) return io_error(name, "connect");
+  return high;
+}
+
+}  // namespace
+
+Result<ConnectedChild> ConnectedChild::start(std::vector<std::string> command, std::span<const int> places) {
+  OPDUMP_TRY(auto ends, make_connection(command.front()));
+  std::vector<char*> argv;
+  for (std::string& word : command) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  for (const int place : places) ::posix_spawn_file_actions_adddup2(&actions, ends[1].get(), place);
+  pid_t child = 0;
+  const int error = ::posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  if (error == 0) return ConnectedChild(child, std::move(ends[0]));
+  errno = error;
+  return io_error(command.front(), "start");
+}
+
+ConnectedChild::~ConnectedChild() {
+  connection_ = Fd();
+  while (child_ > 0 && ::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+bool ConnectedChild::send(std::string_view text) const {
+  while (!text.empty()) {
+    const ssize_t n = ::send(connection_.get(), text.data(), text.size(), MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+std::size_t ConnectedChild::receive(std::span<char> buffer) const {
+  ssize_t n = -1;
+  while ((n = ::read(connection_.get(), buffer.data(), buffer.size())) < 0 && errno == EINTR) {
+  }
+  return n < 0 ? 0 : static_cast<std::size_t>(n);
+}
+
+}  // namespace opdump

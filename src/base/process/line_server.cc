@@ -1,0 +1,34 @@
+#include "base/process/line_server.h"
+
+#include <unistd.h>
+
+#include <array>
+
+namespace opdump {
+
+Result<LineServer> LineServer::start(const std::vector<std::string>& command) {
+  constexpr std::array kPlaces{STDIN_FILENO, STDOUT_FILENO};
+  OPDUMP_TRY(ConnectedChild child, ConnectedChild::start(command, kPlaces));
+  return LineServer(std::move(child), command.front());
+}
+
+Result<std::string> LineServer::ask(std::string line) {
+  line += '\n';
+  const auto ended = [&] { return Error(Code::internal, name_ + " ended while it was at work"); };
+  if (!child_.send(line)) return ended();
+  for (std::size_t looked = 0;;) {
+    if (const std::size_t end = received_.find('\n', looked); end != std::string::npos) {
+      std::string answer = received_.substr(0, end);
+      received_.erase(0, end + 1);
+      return answer;
+    }
+    looked = received_.size();
+    if (looked > kMaxAnswer) return Error(Code::limit, name_ + ": an answer is too long");
+    std::array<char, 1 << 16> buffer{};
+    const std::size_t n = child_.receive(buffer);
+    if (n == 0) return ended();
+    received_.append(buffer.data(), n);
+  }
+}
+
+}  // namespace opdump

@@ -1,0 +1,31 @@
+#include "base/process/line_server.h"
+
+#include <gtest/gtest.h>
+
+namespace opdump {
+namespace {
+
+TEST(LineServer, AnswersLineByLine) {
+  auto server = LineServer::start({"sed", "-u", "s/^/got /"});
+  ASSERT_TRUE(server) << server.error().message();
+  EXPECT_EQ(*server->ask("a"), "got a");
+  const std::string large(1 << 20, 'x');
+  EXPECT_EQ(*server->ask(large), "got " + large);
+  EXPECT_EQ(*server->ask(""), "got ");
+}
+
+TEST(LineServer, AnEndInsteadOfAnAnswerIsAnError) {
+  auto server = LineServer::start({"true"});
+  ASSERT_TRUE(server);
+  EXPECT_FALSE(server->ask("a"));
+  EXPECT_FALSE(server->ask("b"));
+}
+
+TEST(LineServer, AProgramThatIsNotThereIsAnError) {
+  const auto server = LineServer::start({"opdump-no-such-program"});
+  ASSERT_FALSE(server);
+  EXPECT_EQ(server.error().code(), Code::not_found);
+}
+
+}  // namespace
+}  // namespace opdump

@@ -1,0 +1,93 @@
+// `opdump blame GOLDEN ACTUAL`: which operator, argument, weight or random source is to blame.
+#include "cli/compare/blame.h"
+
+#include <utility>
+
+#include "blame/report.h"
+#include "cli/arguments.h"
+#include "cli/compare/replay.h"
+#include "cli/verb.h"
+#include "terminal/output.h"
+
+namespace opdump::cli {
+namespace {
+
+constexpr std::size_t kFindings = 20;
+
+constexpr std::string_view kBlameFooter =
+    R"(Operators that differ run again in float64 on the inputs that each run recorded. One whose output is not
+what its own inputs and rounding explain is to blame.
+
+Exit status: 0 no difference, or rounding; 1 a culprit; 2 wrong use; 3 incomplete, no culprit found.
+
+Examples:
+  opdump blame golden actual
+  opdump blame golden actual --python ~/venv/bin/python --json
+  opdump reproduce actual Default/fc-Linear/addmm-op0 -o script.py)";
+
+Exit exit_of(blame::BlameOutcome outcome) {
+  switch (outcome) {
+    case blame::BlameOutcome::same:
+    case blame::BlameOutcome::rounding:
+      return Exit::match;
+    case blame::BlameOutcome::differs:
+      return Exit::mismatch;
+    case blame::BlameOutcome::incomplete:
+      break;
+  }
+  return Exit::incomplete;
+}
+
+}  // namespace
+
+void add_blame_options(CLI::App& app, BlameArguments& arguments) {
+  app.add_option(
+      "--python", arguments.python,
+      "The Python with the torch that runs operators again; default: $OPDUMP_PYTHON, else python3");
+  app.add_option("--replays", arguments.limit, "How many operators to run again at most; default: 2000")
+      ->check(not_negative());
+}
+
+Result<int> print_blame(const dump::DumpSet& golden, const dump::DumpSet& actual,
+                        const BlameArguments& arguments, compare::CompareOptions options,
+                        const BlameOutput& output) {
+  ReplayWorker worker(arguments.python);
+  blame::BlameOptions blaming;
+  blaming.compare = std::move(options);
+  blaming.limit = arguments.limit;
+  blaming.replay = [&](std::string request) { return worker.ask(std::move(request)); };
+  compare::Comparison comparison;
+  OPDUMP_TRY(const blame::BlameAnswer answer, blame::find_blame(golden, actual, blaming, comparison));
+  if (output.compared) OPDUMP_CHECK_OK(output.compared(comparison));
+  const std::string first = golden.path().string(), second = actual.path().string();
+  if (output.json)
+    terminal::print_json(
+        blame::answer_json(answer, first, second, output.all ? answer.findings.size() : kFindings));
+  else
+    terminal::print(blame::format_answer(answer, first, second));
+  return static_cast<int>(exit_of(answer.outcome));
+}
+
+Result<int> run_blame(std::span<const char* const> args) {
+  std::string golden_path, actual_path;
+  BlameArguments arguments;
+  BlameOutput output;
+  compare::CompareOptions options;
+  CLI::App app("Names what is to blame that two runs differ.", "opdump blame");
+  app.add_option("GOLDEN", golden_path, "The trusted dump: its root, or any directory below it")->required();
+  app.add_option("ACTUAL", actual_path, "The dump to compare with it")->required();
+  app.add_flag("--json", output.json, "Print one JSON object");
+  app.add_flag("--all", output.all, "With --json: all findings, not the first 20");
+  app.add_option("--threads", options.threads, "Threads to compare with; default: one per core")
+      ->check(not_negative());
+  add_blame_options(app, arguments);
+  add_expansion_limit(app);
+  app.footer(std::string(kBlameFooter));
+  if (auto done = parse_arguments(app, args)) return *done;
+
+  OPDUMP_TRY(const dump::DumpSet golden, dump::DumpSet::open(golden_path, terminal::print_remark));
+  OPDUMP_TRY(const dump::DumpSet actual, dump::DumpSet::open(actual_path, terminal::print_remark));
+  return print_blame(golden, actual, arguments, std::move(options), output);
+}
+
+}  // namespace opdump::cli

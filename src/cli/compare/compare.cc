@@ -1,0 +1,245 @@
+// `opdump compare GOLDEN ACTUAL`: which operator went wrong first.
+#include "compare/compare.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/file/file_replacement.h"
+#include "base/worker_pool.h"
+#include "cli/arguments.h"
+#include "cli/compare/blame.h"
+#include "cli/verb.h"
+#include "compare/names.h"
+#include "compare/share.h"
+#include "group/group.h"
+#include "report/csv.h"
+#include "report/jsonl.h"
+#include "report/table.h"
+#include "result/writer.h"
+#include "terminal/output.h"
+#include "terminal/progress.h"
+
+namespace opdump::cli {
+namespace {
+
+struct CompareArguments {
+  std::string golden, actual, csv_path, save_path;
+  bool json = false, all = false, blames = false;
+  std::string op, module, sort = "execution";
+  std::optional<std::int64_t> step;
+  std::optional<std::size_t> limit;
+  BlameArguments blame;
+  compare::CompareOptions options;
+};
+
+constexpr std::string_view kFooter =
+    R"(An element differs if |actual - golden| > atol + rtol * |golden|. Without --rtol and --atol the
+coarser dtype of the two decides: float16 1e-3/1e-5, bfloat16 1.6e-2/1e-5, float32 1.3e-6/1e-5,
+float64 1e-7/1e-7 (rtol/atol, this atol times the root mean square of the golden tensor), integers
+and bool exactly. NaN equals NaN.
+
+Exit status: 0 no difference, 1 a difference, 2 wrong use, 3 incomplete or nothing compared.
+
+Examples:
+  opdump compare golden actual
+  opdump compare golden actual --csv slots.csv --all
+  opdump compare golden/rank_0/net/0/3 actual/rank_0/net/0/3 --rtol 1e-3
+  opdump compare golden actual --save run.opdump
+  opdump compare golden actual --json | tail -1)";
+
+void declare(CLI::App& app, CompareArguments& arguments) {
+  app.add_option("GOLDEN", arguments.golden,
+                 "The trusted dump: its root, any directory below it, or one file")
+      ->required();
+  app.add_option("ACTUAL", arguments.actual, "The dump to compare with it")->required();
+  app.add_option("--csv", arguments.csv_path, "Write one row for each pair of tensors to this file");
+  app.add_option("--save", arguments.save_path,
+                 "Keep the result in this file, for opdump query, report and view");
+  app.add_flag("--json", arguments.json, "Print JSON lines instead of a table, then a summary");
+  app.add_flag("--all", arguments.all, "List every operator, also those that match");
+  app.add_option("--op", arguments.op, "Only rows of operators with this text in their name");
+  app.add_option("--module", arguments.module, "Only rows of this module and those within it");
+  app.add_option("--step", arguments.step, "Only rows of this step");
+  app.add_option("--limit", arguments.limit,
+                 "At most so many rows in the table; default: 20, with --all any number");
+  app.add_option("--sort", arguments.sort, "Order of the table: execution or error; default: execution")
+      ->check(CLI::IsMember({"execution", "error"}));
+  app.add_option("--rtol", arguments.options.rtol, "Relative tolerance for every dtype")
+      ->check(not_negative());
+  app.add_option("--atol", arguments.options.atol, "Absolute tolerance for every dtype, as it is")
+      ->check(not_negative());
+  app.add_option("--threads", arguments.options.threads, "Threads to compare with; default: one per core")
+      ->check(not_negative());
+  app.add_flag("--blame", arguments.blames, "Then say what is to blame: see opdump blame");
+  add_blame_options(app, arguments.blame);
+  add_expansion_limit(app);
+  app.footer(std::string(kFooter));
+}
+
+Exit exit_of(compare::Answer outcome) {
+  switch (outcome) {
+    case compare::Answer::same:
+      return Exit::match;
+    case compare::Answer::differs:
+      return Exit::mismatch;
+    case compare::Answer::incomplete:
+    case compare::Answer::nothing_compared:
+      break;
+  }
+  return Exit::incomplete;
+}
+
+// What the user gets to see: slots and operators while they are compared, the conclusion last.
+class Reporter {
+ public:
+  Reporter(const CompareArguments& arguments, bool is_alone) : arguments_(arguments) {
+    style_.all = arguments.all;
+    style_.colour = is_alone && terminal::wants_colour();
+    style_.by_error = arguments.sort == "error";
+    style_.row_limit = arguments.limit;
+    if (is_alone) style_.width = terminal::terminal_width();
+    table_ = report::Table(style_);
+  }
+
+  Result<> open(const dump::DumpSet& golden, const dump::DumpSet& actual) {
+    if (!arguments_.save_path.empty()) {
+      result::WriterOptions options{
+          .path = arguments_.save_path,
+          .command = "opdump compare " + arguments_.golden + " " + arguments_.actual,
+          .golden = arguments_.golden,
+          .actual = arguments_.actual,
+          .rtol = arguments_.options.rtol,
+          .atol = arguments_.options.atol};
+      OPDUMP_TRY(saved_, result::ResultWriter::begin(std::move(options)));
+      OPDUMP_CHECK_OK(saved_->describe(golden, "golden"));
+      OPDUMP_CHECK_OK(saved_->describe(actual, "actual"));
+    }
+    if (arguments_.csv_path.empty()) return ok();
+    OPDUMP_TRY(csv_, FileReplacement::begin_named(arguments_.csv_path, 0644));
+    return csv_->append(report::csv_header());
+  }
+
+  void take(const compare::OperatorComparison& op) {
+    if (saved_) saved_->take(op);
+    if (!is_asked_for(op)) return;
+    if (csv_ && written_) {
+      text_.clear();
+      report::append_csv_rows(text_, op);
+      written_ = csv_->append(text_);
+    }
+    if (!arguments_.json) return table_.add(op);
+    text_.clear();
+    report::append_json_lines(text_, op);
+    terminal::print_json(text_);
+  }
+
+  // Returns the exit status.
+  Result<int> conclude(const compare::Comparison& comparison) {
+    OPDUMP_CHECK_OK(std::move(written_));
+    if (csv_) OPDUMP_CHECK_OK(csv_->finish());
+    if (saved_) {
+      OPDUMP_CHECK_OK(saved_->conclude(comparison));
+      OPDUMP_CHECK_OK(saved_->finish());
+    }
+    if (arguments_.json) {
+      terminal::print_json(report::summary_json_line(comparison, arguments_.golden, arguments_.actual));
+    } else {
+      bool has_table = false;
+      terminal::print(report::format_opening(comparison));
+      table_.print(comparison.has_ranks, [&](std::string_view line) {
+        has_table = true;
+        terminal::print(line);
+      });
+      if (has_table) terminal::print("\n");
+      terminal::print(report::format_summary(comparison, style_));
+    }
+    return static_cast<int>(exit_of(comparison.outcome));
+  }
+
+ private:
+  // The verdict is that of all operators, whatever the rows.
+  bool is_asked_for(const compare::OperatorComparison& op) const {
+    const std::string& name = compare::operator_name(op.run());
+    if (arguments_.step && op.run().step != *arguments_.step) return false;
+    if (!arguments_.module.empty() && !name.starts_with(arguments_.module + "/")) return false;
+    return name.find(arguments_.op) != std::string::npos;
+  }
+
+  const CompareArguments& arguments_;
+  report::TableStyle style_;
+  report::Table table_{style_};
+  std::optional<FileReplacement> csv_;
+  std::optional<result::ResultWriter> saved_;
+  Result<> written_ = ok();
+  std::string text_;  // kept for its memory
+};
+
+Result<compare::Comparison> compare_with_progress(const dump::DumpSet& golden, const dump::DumpSet& actual,
+                                                  compare::CompareOptions options, bool prints_slots) {
+  terminal::Progress progress("comparing");
+  if (!prints_slots || !terminal::prints_to_terminal())  // the lines tell it themselves, and break a bar
+    options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
+  return compare::compare_dumps(golden, actual, options);
+}
+
+// The table first, then the answer.
+Result<int> compare_and_blame(const dump::DumpSet& golden, const dump::DumpSet& actual,
+                              CompareArguments& arguments) {
+  Reporter reporter(arguments, true);
+  OPDUMP_CHECK_OK(reporter.open(golden, actual));
+  arguments.options.take = [&](const compare::OperatorComparison& op) { reporter.take(op); };
+  const auto conclude = [&](const compare::Comparison& comparison) -> Result<> {
+    OPDUMP_CHECK_OK(reporter.conclude(comparison));
+    if (!arguments.json) terminal::print("\n");
+    return ok();
+  };
+  return print_blame(golden, actual, arguments.blame, arguments.options,
+                     {.json = arguments.json, .all = arguments.all, .compared = conclude});
+}
+
+// What the process has to do in its group. All of them get the same result, unless one sees other files.
+Result<int> compare_in(const group::Group& group, CompareArguments& arguments) {
+  const group::Share share{group.rank(), group.size(), 0,
+                           [&](const std::string& mine) { return group.exchange(mine); }};
+  if (group.size() > 1) {
+    if (arguments.blames) return Error(Code::usage, "--blame is for one process");
+    arguments.options.share = &share;
+    if (arguments.options.threads == 0)
+      arguments.options.threads =
+          std::max<unsigned>(1, worker_count(0) / static_cast<unsigned>(group.size_here()));
+  }
+  const LogSink tell = group.is_leader() ? LogSink(terminal::print_remark) : LogSink();
+  auto golden = dump::DumpSet::open(arguments.golden, tell);
+  auto actual = golden ? dump::DumpSet::open(arguments.actual, tell) : Result<dump::DumpSet>(golden.error());
+  if (!actual) {
+    if (group.size() > 1) OPDUMP_CHECK_OK(group::withdraw(share, actual.error().message()));
+    return actual.take_error();
+  }
+  if (arguments.blames) return compare_and_blame(*golden, *actual, arguments);
+  const bool is_alone = group.size() == 1;  // mpirun lets processes believe that they write to a terminal
+  Reporter reporter(arguments, is_alone);
+  if (group.is_leader()) {
+    OPDUMP_CHECK_OK(reporter.open(*golden, *actual));
+    arguments.options.take = [&](const compare::OperatorComparison& op) { reporter.take(op); };
+  }
+  OPDUMP_TRY(const compare::Comparison comparison,
+             compare_with_progress(*golden, *actual, arguments.options, arguments.json));
+  return group.is_leader() ? reporter.conclude(comparison) : Result<int>(0);
+}
+
+}  // namespace
+
+Result<int> run_compare(std::span<const char* const> args) {
+  CLI::App app("Compares two dumps and names the first operator that went wrong.", "opdump compare");
+  CompareArguments arguments;
+  declare(app, arguments);
+  if (auto done = parse_arguments(app, args)) return *done;
+
+  OPDUMP_TRY(const group::Group group, group::Group::join());
+  auto status = compare_in(group, arguments);
+  return group.is_leader() ? std::move(status) : Result<int>(0);  // the leader speaks for all
+}
+
+}  // namespace opdump::cli

@@ -1,0 +1,224 @@
+// `opdump run -- COMMAND`, and the door to `opdump run MODEL.onnx`: the program runs as it is, in a child,
+// with the hook in its environment. Its output, exit code and signals are its own.
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "base/file/file.h"
+#include "base/text/text.h"
+#include "cli/arguments.h"
+#include "cli/python_package.h"
+#include "cli/record/run_config.h"
+#include "cli/record/run_models.h"
+#include "cli/verb.h"
+#include "terminal/output.h"
+
+namespace opdump::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct RunArguments {
+  RecordingArguments recording;
+  std::string device_format, compiled;
+  std::string compat;  // names with commas between
+  std::vector<std::string> command;
+};
+
+volatile sig_atomic_t child_pid = 0;
+
+// Signals sent to us are meant for the program. Those of the terminal reach it by themselves.
+void forward_signal(int number, siginfo_t* info, void*) {
+  if (child_pid > 0 && info->si_code <= 0) ::kill(child_pid, number);
+}
+
+constexpr std::array kForwarded{SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+
+// Names of --compat; python/opdump/_compat.py says what they stand for.
+constexpr std::array<std::string_view, 3> kFamilies{"torchair", "npu_device", "dumper"};
+
+Result<> check_compat(const RunArguments& arguments) {
+  if (arguments.compat.empty()) return ok();
+  for (const std::string_view name : split(arguments.compat, ','))
+    if (std::ranges::find(kFamilies, name) == kFamilies.end())
+      return Error(Code::usage, "--compat is \"" + std::string(name) + "\"; known are " + join_or(kFamilies));
+  return ok();
+}
+
+// The recording writes to a file: + when it starts, - when it ends, ! when it could not start.
+class RunReport {
+ public:
+  RunReport() {
+    std::string pattern = (fs::temp_directory_path() / "opdump-run-XXXXXX").string();
+    if (const Fd fd(::mkstemp(pattern.data())); fd) path_ = pattern;
+  }
+  ~RunReport() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+  const std::string& path() const { return path_; }
+  std::ptrdiff_t count(char kind) const {
+    const auto text = read_file(path_, 1 << 20);
+    return text ? std::ranges::count(*text, kind) : 0;
+  }
+
+ private:
+  std::string path_;
+};
+
+Result<> set_environment(const RunArguments& arguments, const std::string& config, const RunReport& report) {
+  OPDUMP_TRY(const fs::path package, find_python_package());
+  // Not the directory of the package: the hook adds it where Python does not look there anyway.
+  std::string path = (package / "opdump/inject").string();
+  if (const char* old = std::getenv("PYTHONPATH"); old && *old) path.append(":").append(old);
+  ::setenv("PYTHONPATH", path.c_str(), 1);
+  if (!config.empty()) ::setenv("OPDUMP_CONFIG", fs::absolute(config).c_str(), 1);
+  if (!arguments.compat.empty()) ::setenv("OPDUMP_COMPAT", arguments.compat.c_str(), 1);
+  ::setenv("OPDUMP_RUN_REPORT", report.path().c_str(), 1);
+  const RecordingArguments& recording = arguments.recording;
+  if (!recording.mode.empty()) ::setenv("OPDUMP_MODE", recording.mode.c_str(), 1);
+  if (!recording.dialect.empty()) ::setenv("OPDUMP_DIALECT", recording.dialect.c_str(), 1);
+  if (recording.strict) ::setenv("OPDUMP_STRICT", "1", 1);
+  if (!arguments.compiled.empty()) ::setenv("OPDUMP_COMPILED", arguments.compiled.c_str(), 1);
+  if (!arguments.device_format.empty()) ::setenv("OPDUMP_DEVICE_FORMAT", arguments.device_format.c_str(), 1);
+  return ok();
+}
+
+// The child's part; returns only if the program could not be started.
+void execute(const std::vector<std::string>& command) {
+  std::vector<char*> words;
+  words.reserve(command.size() + 1);
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  ::execvp(words[0], words.data());
+}
+
+// Starts the command. Errors: usage, if it cannot be executed.
+Result<pid_t> start(const std::vector<std::string>& command) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return io_error("pipe", "create");
+  const Fd reader(ends[0]);
+  Fd writer(ends[1]);
+  const pid_t pid = ::fork();
+  if (pid < 0) return io_error(command[0], "fork");
+  if (pid == 0) {
+    execute(command);
+    const int number = errno;
+    if (::write(writer.get(), &number, sizeof number) < 0) ::_exit(126);
+    ::_exit(number == ENOENT ? 127 : 126);
+  }
+  child_pid = pid;
+  writer = Fd();
+  int number = 0;
+  if (::read(reader.get(), &number, sizeof number) <= 0) return pid;
+  ::waitpid(pid, nullptr, 0);
+  return Error(Code::usage, command[0] + ": " + std::generic_category().message(number));
+}
+
+// Ends as the program ended: the shell sees its exit code, or the signal that killed it.
+int pass_on(int status) {
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  const int number = WTERMSIG(status);
+  const rlimit no_core{0, 0};  // the program has left one already, if any
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  ::signal(number, SIG_DFL);
+  ::raise(number);
+  return 128 + number;
+}
+
+void print_report(const RunReport& report, bool has_config) {
+  const std::ptrdiff_t started = report.count('+'), ended = report.count('-');
+  if (started == 0 && report.count('!') > 0) return;  // it could not start, and has said why
+  if (started == 0 && !has_config)
+    terminal::print_error(
+        "nothing was dumped: the program did not request a dump (or runs Python with -I, -E or -S)");
+  else if (started == 0)
+    terminal::print_error(
+        "nothing was dumped: the program did not import torch or TensorFlow (or runs Python with -I, -E or "
+        "-S)");
+  else if (ended < started)
+    terminal::print_error(
+        "the recording was cut short: the files written so far are valid, the rest is missing (see "
+        "opdump_status.json)");
+}
+
+constexpr const char* kFirstSteps =
+    "a program is expected. Record it, record it again after a change, and compare the two:\n\n"
+    "  opdump run -o golden -- python3 train.py\n"
+    "  opdump run -o actual -- python3 train.py\n"
+    "  opdump compare golden actual\n\n"
+    "opdump run --help lists what else can be recorded.";
+
+}  // namespace
+
+Result<int> run_run(std::span<const char* const> args) {
+  if (args.empty()) return Error(Code::usage, kFirstSteps);
+  if (names_model(args)) return run_models(args);
+  RunArguments arguments;
+  CLI::App app("Runs a program and dumps what its operators read and write.", "opdump run");
+  add_recording_options(app, arguments.recording);
+  app.add_option("--compat", arguments.compat,
+                 "provide the Python modules torchair, npu_device or torch.utils.dumper if the originals are "
+                 "missing: torchair,npu_device,dumper; the program uses them to configure its dump");
+  app.add_option("--device-format", arguments.device_format,
+                 "layouts to store tensors in, for acl.json: NC1HWC0,FRACTAL_NZ,...");
+  app.add_option(
+         "--compiled", arguments.compiled,
+         "regions of torch.compile: aten runs and records them operator by operator (default); opaque "
+         "runs the generated kernels and records the inputs and outputs of each region")
+      ->check(CLI::IsMember({"aten", "opaque"}));
+  app.add_option("command", arguments.command, "the program and its arguments")->required();
+  app.positionals_at_end();
+  app.footer(
+      "Examples:\n  opdump run -o golden -- python3 train.py\n"
+      "  opdump run -o golden --steps 0,10-20 --ops 'conv|addmm' --module layers.3 -- python3 train.py\n"
+      "  opdump run -o golden --steps all --stats --budget 20G -- python3 train.py\n"
+      "  opdump run -o actual --config golden/opdump_config.json -- python3 train.py\n"
+      "  opdump run --config data_dump.json -- python3 train.py --epochs 1\n"
+      "  opdump run --config acl.json model.onnx --input data=image.npy   (opdump run model.onnx --help)\n"
+      "  opdump run --compat torchair -- python3 train_with_torchair.py\n"
+      "  MINDSPORE_DUMP_CONFIG=$PWD/data_dump.json opdump run -- python3 train.py\n\n"
+      "The exit status is the program's own; 2 if the configuration is wrong or its folder already has a "
+      "dump, and the program was not started.");
+  if (auto finished = parse_arguments(app, args)) return std::move(*finished);
+
+  OPDUMP_CHECK_OK(check_compat(arguments));
+  // With --compat the program may have its own configuration.
+  OPDUMP_TRY(const RunConfig config, find_config(arguments.recording, arguments.compat.empty()));
+  const RunReport report;
+  OPDUMP_CHECK_OK(set_environment(arguments, config.path, report));
+  OPDUMP_CHECK_OK(prepare_recording(config, arguments.recording));
+
+  struct sigaction forward {};
+  forward.sa_sigaction = forward_signal;
+  forward.sa_flags = SA_SIGINFO | SA_RESTART;
+  for (const int number : kForwarded) {
+    struct sigaction inherited {};
+    ::sigaction(number, nullptr, &inherited);
+    if (inherited.sa_handler == SIG_IGN) continue;  // of nohup, say: the program inherits that, too
+    ::sigaction(number, &forward, nullptr);
+  }
+  OPDUMP_TRY(const pid_t pid, start(arguments.command));
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (config.plan.is_empty && !config.path.empty())
+    terminal::print_error("nothing was dumped: " + config.path + " asks for nothing");
+  else
+    print_report(report, !config.path.empty());
+  return pass_on(status);
+}
+
+}  // namespace opdump::cli

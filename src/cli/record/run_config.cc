@@ -1,0 +1,187 @@
+#include "cli/record/run_config.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <optional>
+#include <utility>
+
+#include "base/file/file.h"
+#include "base/file/file_replacement.h"
+#include "base/process/launcher.h"
+#include "base/text/text.h"
+#include "dialect/dialects.h"
+#include "dump/write/budget.h"
+#include "dump/write/folder/existing_dump.h"
+#include "dump/write/folder/recording_folder.h"
+#include "terminal/output.h"
+
+namespace opdump::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 9> kOptionsWithValue{
+    "-o", "--output", "--steps", "--ops", "--module", "--budget", "--config", "--dialect", "--mode"};
+
+// What this process's children record, as far as the environment says.
+Result<dump::FolderPart> part_of_process(const fs::path& root) {
+  OPDUMP_TRY(const auto rank, find_launched_rank());
+  OPDUMP_TRY(const auto device, find_launched_device());
+  if (!rank) return dump::FolderPart{root, std::nullopt, std::nullopt};  // it may start any
+  return dump::FolderPart{root, rank, device.value_or(0)};
+}
+
+Result<dump::Existing> choose_existing(const RecordingArguments& arguments) {
+  if (arguments.force) return dump::Existing::replace;
+  if (arguments.append) return dump::Existing::append;
+  const auto text = dialect::process_environment("OPDUMP_EXISTING");
+  if (!text || text->empty()) return dump::Existing::refuse;
+  if (const auto existing = dump::parse_existing(*text)) return *existing;
+  return Error(Code::usage,
+               "OPDUMP_EXISTING is '" + *text + R"('; expected "refuse", "replace" or "append")");
+}
+
+Result<dialect::DialectOptions> read_options(const RecordingArguments& arguments) {
+  dialect::DialectOptions options;
+  options.strict = arguments.strict;
+  if (!arguments.mode.empty()) {
+    OPDUMP_TRY(options.mode, dialect::parse_mode(arguments.mode));
+  }
+  return options;
+}
+
+std::string config_in_environment() {
+  for (const char* name : {"OPDUMP_CONFIG", "MINDSPORE_DUMP_CONFIG"})
+    if (auto value = dialect::process_environment(name); value && !value->empty()) return *value;
+  return {};
+}
+
+// The options that describe a recording without a configuration, and only that.
+Result<> check_request(const RecordingArguments& arguments) {
+  const dialect::Request& request = arguments.request;
+  const std::pair<const char*, bool> options[] = {
+      {"--steps", !request.steps.empty()},   {"--ops", !request.ops.empty()},
+      {"--module", !request.module.empty()}, {"--budget", !request.budget.empty()},
+      {"--tensors", request.tensors},        {"--stats", request.statistics}};
+  for (const auto& [name, is_given] : options) {
+    if (is_given && !arguments.config.empty())
+      return Error(Code::usage, std::string(name) + " excludes --config: write it in the configuration");
+    if (is_given && request.output.empty())
+      return Error(Code::usage, std::string(name) + " requires -o FOLDER; see opdump run --help");
+  }
+  return ok();
+}
+
+// The configuration made of -o: of options, or of --config with another folder.
+Result<RunConfig> make_config(const RecordingArguments& arguments, const dialect::DialectOptions& options) {
+  RunConfig config;
+  Result<std::string> text = Error(Code::internal, "");
+  if (arguments.config.empty()) {
+    text = dialect::make_config(arguments.request);
+  } else {
+    OPDUMP_TRY(const plan::DumpPlan given, dialect::load_plan(arguments.config, arguments.dialect, options));
+    text = dialect::replace_output(given.config_text, arguments.request.output);
+  }
+  if (!text) return Error(Code::usage, "--" + text.error().message());
+  config.path = (fs::absolute(arguments.request.output) / dialect::kConfigName).string();
+  config.text = std::move(*text);
+  OPDUMP_TRY(config.plan, dialect::make_plan(config.path, config.text, arguments.dialect, options));
+  return config;
+}
+
+Result<> prepare_folder(const plan::DumpPlan& plan, const RecordingArguments& arguments) {
+  OPDUMP_TRY(dump::Existing existing, choose_existing(arguments));
+  ::setenv("OPDUMP_RUN_ID", dump::make_run_id().c_str(), 1);
+  if (arguments.force || arguments.append)
+    ::setenv("OPDUMP_EXISTING", arguments.force ? "replace" : "append", 1);
+  OPDUMP_TRY(const dump::FolderPart part, part_of_process(plan.root));
+  if (plan.is_empty || existing == dump::Existing::append) return ok();
+  if (existing == dump::Existing::replace) return dump::replace_dump(part);
+  if (const auto found = dump::find_dump(part, {})) return dump::dump_exists(*found);
+  return ok();
+}
+
+std::string describe_steps(const plan::StepSet& steps) {
+  if (steps.is_all()) return "every step";
+  std::string text = steps.format();
+  std::ranges::replace(text, '|', ',');
+  return (is_digits(text) ? "step " : "steps ") + text;
+}
+
+// What a recording with a budget is going to do.
+void announce(const plan::DumpPlan& plan, std::uint64_t budget) {
+  const char* const content = plan.content == plan::Content::tensor       ? "tensors"
+                              : plan.content == plan::Content::statistics ? "statistics"
+                                                                          : "tensors and statistics";
+  terminal::print_error(std::string("recording ") + content + " of " + describe_steps(plan.steps) + " to " +
+                        plan.root.string() + ", at most " + format_bytes(budget));
+}
+
+}  // namespace
+
+bool is_recording_option(std::string_view word) {
+  return std::ranges::find(kOptionsWithValue, word) != kOptionsWithValue.end();
+}
+
+void add_recording_options(CLI::App& app, RecordingArguments& arguments) {
+  dialect::Request& request = arguments.request;
+  app.add_option("-o,--output", request.output,
+                 "record into this folder; with --config: instead of the folder that it names")
+      ->type_name("FOLDER");
+  app.add_option("--steps", request.steps, "steps to record with -o: 0,10-20 or all; default: 0")
+      ->type_name("STEPS");
+  app.add_option("--ops", request.ops, "only operators with a type that this matches: 'conv|addmm'")
+      ->type_name("REGEX");
+  app.add_option("--module", request.module,
+                 "only operators of modules that this matches, and of modules inside them: 'layers.3'")
+      ->type_name("REGEX");
+  app.add_flag("--tensors", request.tensors, "record tensors; the default");
+  app.add_flag("--stats", request.statistics, "record statistics instead of tensors; with --tensors both");
+  app.add_option("--budget", request.budget,
+                 "the most to write: 512M, 20G; default: what the disk has free, less 5 %")
+      ->type_name("SIZE");
+  app.add_option(
+         "--config", arguments.config,
+         "a configuration instead of these options; without -o, default: the file in OPDUMP_CONFIG or "
+         "MINDSPORE_DUMP_CONFIG")
+      ->type_name("FILE");
+  app.add_option("--dialect", arguments.dialect, "language of the file, if its content is ambiguous");
+  app.add_option("--mode", arguments.mode,
+                 "the target machine: o0, o2, cpu, gpu, ge; default: depends on the file");
+  app.add_flag("--strict", arguments.strict, "reject what the original rejects against its documentation");
+  auto* const force =
+      app.add_flag("--force", arguments.force, "replace the existing dump in the folder; other files stay");
+  app.add_flag("--append", arguments.append, "add to the existing dump in the folder, as the original does")
+      ->excludes(force);
+}
+
+Result<RunConfig> find_config(const RecordingArguments& arguments, bool needs_one) {
+  OPDUMP_CHECK_OK(check_request(arguments));
+  OPDUMP_TRY(const dialect::DialectOptions options, read_options(arguments));
+  if (!arguments.request.output.empty()) return make_config(arguments, options);
+  RunConfig config;
+  config.path = arguments.config.empty() ? config_in_environment() : arguments.config;
+  if (config.path.empty() && needs_one)
+    return Error(
+        Code::usage,
+        "where to record is missing: add -o FOLDER, or --config data_dump.json, or set "
+        "MINDSPORE_DUMP_CONFIG; a program that uses torchair, npu_device or torch.utils.dumper has its "
+        "own configuration with --compat");
+  if (config.path.empty()) return config;
+  OPDUMP_TRY(config.plan, dialect::load_plan(config.path, arguments.dialect, options));
+  return config;
+}
+
+Result<> prepare_recording(const RunConfig& config, const RecordingArguments& arguments) {
+  const plan::DumpPlan& plan = config.plan;
+  // First, as a refusal must not cost the dump that --force replaces.
+  if (plan.budget_bytes) OPDUMP_CHECK_OK(dump::check_budget(*plan.budget_bytes, plan.root));
+  OPDUMP_CHECK_OK(prepare_folder(plan, arguments));
+  if (plan.budget_bytes) announce(plan, dump::Budget(*plan.budget_bytes, plan.root).left());
+  if (config.text.empty()) return ok();
+  OPDUMP_CHECK_OK(make_directories(config.plan.root, 0700));
+  return write_file_atomic(config.path, config.text, 0600);
+}
+
+}  // namespace opdump::cli

@@ -1,0 +1,68 @@
+#include "dump/read/files/file_kind.h"
+
+#include <unistd.h>
+
+#include <array>
+
+#include "base/file/file.h"
+#include "base/text/text.h"
+#include "dump/tensor_names.h"
+#include "format/tensors/h5.h"
+#include "format/tensors/npz.h"
+#include "format/tensors/safetensors.h"
+
+namespace opdump::dump {
+namespace {
+
+constexpr std::string_view kCsv = ".csv";
+constexpr std::string_view kNpyMagic = "\x93NUMPY";
+
+}  // namespace
+
+std::string_view without_csv(std::string_view name) {
+  if (name.ends_with(kCsv)) name.remove_suffix(kCsv.size());
+  return name;
+}
+
+bool is_overflow_record(const CallName& name) {
+  return to_lower(name.type) == to_lower(kOpDebugType) && to_lower(name.name) == to_lower(kOpDebugName);
+}
+
+std::optional<CallName> find_call_name(std::string_view text) {
+  const bool is_json = text.ends_with(kOpDebugJsonEnd);
+  if (is_json) text.remove_suffix(kOpDebugJsonEnd.size());
+  auto name = parse_call_name(text);
+  if (name && is_json && !is_overflow_record(*name)) name.reset();
+  return name;
+}
+
+FileKind find_kind(std::string_view name) {
+  if (name.ends_with(kNpyExtension)) return FileKind::npy;
+  if (name.ends_with(".npz")) return FileKind::npz;
+  if (name.ends_with(".safetensors")) return FileKind::safetensors;
+  if (name.ends_with(".h5") || name.ends_with(".hdf5")) return FileKind::h5;
+  if (parse_test_data_name(name)) return FileKind::onnx;
+  if (name.ends_with(kCsv))
+    return parse_call_name(without_csv(name)) ? FileKind::op_statistics : FileKind::none;
+  if (parse_legacy_name(name)) return FileKind::legacy;
+  return find_call_name(name) ? FileKind::call : FileKind::none;
+}
+
+FileKind sniff_kind(const std::filesystem::path& path, std::string_view name) {
+  std::array<std::byte, 16> buffer{};
+  const auto file = open_input(path);
+  const ssize_t count = file ? ::read(file->fd.get(), buffer.data(), buffer.size()) : 0;
+  const auto start = std::span(buffer).first(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
+  if (text.starts_with(kNpyMagic)) return FileKind::npy;
+  if (format::is_npz(start)) return FileKind::npz;
+  if (format::is_h5(start)) return FileKind::h5;
+  if (format::is_safetensors(start)) return FileKind::safetensors;
+  const FileKind by_name = find_kind(name);
+  if (by_name != FileKind::none) return by_name;
+  if (name.ends_with(".pb")) return FileKind::onnx;
+  if (text.starts_with("Input/Output,")) return FileKind::op_statistics;
+  return FileKind::call;
+}
+
+}  // namespace opdump::dump

@@ -1,0 +1,26 @@
+#include "dump/read/files/file_names.h"
+
+#include <algorithm>
+
+#include "dump/read/files/file_kind.h"
+#include "format/tables/mapping_csv.h"
+#include "format/tables/statistic_csv.h"
+
+namespace opdump::dump {
+
+void FileNames::add(std::string_view name) {
+  has_mapping_ = has_mapping_ || name == format::kMappingCsvName;
+  has_statistics_ = has_statistics_ || name == format::kStatisticCsvName;
+  has_dump_file_ = has_dump_file_ || has_mapping_ || has_statistics_ || find_kind(name) != FileKind::none;
+  names_.push_back(texts_.add(name));
+}
+
+void FileNames::drain(const Take& take) {
+  std::ranges::sort(names_, {}, TextArena::view);
+  for (const ArenaText text : names_) {
+    const std::string_view name = TextArena::view(text);
+    take(std::string(name), std::string(originals_.find(name).value_or(name)));
+  }
+}
+
+}  // namespace opdump::dump
