@@ -13,8 +13,9 @@ aten = torch.ops.aten
 def _out(name: str, overload: str = "out", **renamed: str) -> Callable[..., Any]:
     """The kernel that the operator has for a given output: the same one, and not replaced."""
     def call(*args: Any, **kwargs: Any) -> torch.Tensor:
-        like = next(a for a in args if isinstance(a, torch.Tensor) and a.is_floating_point())
-        out = torch.empty(0, dtype=like.dtype)
+        tensors = [a for a in args if isinstance(a, torch.Tensor)]
+        dtype = next((t.dtype for t in tensors if t.is_floating_point()), torch.int64)
+        out = torch.empty(0, dtype=dtype)
         return getattr(getattr(aten, name), overload)(*args, **kwargs, **{renamed.get("out", "out"): out})
     return call
 
@@ -57,6 +58,14 @@ def _embedding(weight: torch.Tensor, indices: torch.Tensor, *rest: Any) -> torch
     return aten.index_select(weight, 0, indices.reshape(-1)).reshape(*indices.shape, -1)
 
 
+def _cat(tensors: list[torch.Tensor], dim: int = 0) -> torch.Tensor:
+    return aten.cat.out(tensors, dim, out=torch.empty(0, dtype=tensors[0].dtype))
+
+
+def _pool(x: torch.Tensor, *args: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    return aten.max_pool2d_with_indices.out(x, *args, out=torch.empty(0, dtype=x.dtype), indices=torch.empty(0, dtype=torch.int64))
+
+
 def _inplace(name: str) -> Callable[..., Any]:
     def call(x: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
         return getattr(aten, name).out(x, *args, **kwargs, out=x)
@@ -74,6 +83,11 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "sigmoid_backward": _out("sigmoid_backward", "grad_input", out="grad_input"),
     "threshold_backward": _out("threshold_backward", "grad_input", out="grad_input"),
     "_softmax_backward_data": _out("_softmax_backward_data", out="grad_input"),
+    "exp": _out("exp"), "_log_softmax": _out("_log_softmax"), "cat": _cat, "max_pool2d_with_indices": _pool, "softplus": _out("softplus"),
+    "leaky_relu": _out("leaky_relu"), "elu": _out("elu"), "hardswish": _out("hardswish"), "amax": _out("amax"),
+    "gelu_backward": _out("gelu_backward", "grad_input", out="grad_input"),
+    "silu_backward": _out("silu_backward", "grad_input", out="grad_input"),
+    "_log_softmax_backward_data": _out("_log_softmax_backward_data"),
     "addcdiv_": _inplace("addcdiv"), "addcmul_": _inplace("addcmul"), "sqrt": _out("sqrt"),
 }
 
@@ -106,9 +120,11 @@ def one_element(y: torch.Tensor, args: Any, old: Any) -> Any:
 
 
 def zero_row(y: torch.Tensor, args: Any, old: Any) -> Any:
+    if y.dim() == 0 or y.shape[0] < 2:
+        return None
     y = y.clone()
     y[-1] = 0
-    return y if y.dim() > 0 and y.shape[0] > 1 else None
+    return y
 
 
 def swapped_rows(y: torch.Tensor, args: Any, old: Any) -> Any:
@@ -177,7 +193,7 @@ class Fault:
         result = kernel(*args, **kwargs)
         first = result[0] if isinstance(result, tuple) else result
         if is_due:
-            wrong = KINDS[self.kind](first.detach().clone(), before, self._old.get(tuple(first.shape)))
+            wrong = None if first.numel() == 0 else KINDS[self.kind](first.detach().clone(), before, self._old.get(tuple(first.shape)))
             if wrong is not None and not torch.equal(wrong, first):
                 self.applied = True
                 first.copy_(wrong)

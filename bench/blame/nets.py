@@ -72,6 +72,53 @@ class GroupNet(nn.Module):
         return self.b(F.silu(self.norm(self.a(x)))).mean(-1)
 
 
+class Unet(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = nn.Conv2d(2, 8, 3, padding=1), nn.Conv2d(8, 12, 3, padding=1)
+        self.up, self.c = nn.ConvTranspose2d(12, 8, 2, stride=2), nn.Conv2d(16, 8, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        first = F.leaky_relu(self.a(x))
+        return self.c(torch.cat([first, self.up(F.elu(self.b(F.max_pool2d(first, 2))))], 1)).mean((2, 3))
+
+
+class Vae(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.mean, self.spread, self.b = nn.Linear(24, 32), nn.Linear(32, 6), nn.Linear(32, 6), nn.Linear(6, 8)
+        self.register_buffer("noise", torch.randn(16, 6))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = F.softplus(self.a(x))
+        mean, spread = self.mean(x), self.spread(x)
+        penalty = (spread.exp() + mean.pow(2) - 1 - spread).mean(-1, keepdim=True)
+        return self.b(mean + self.noise * torch.exp(0.5 * spread)) + 0.1 * penalty
+
+
+class Recommender(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.users, self.things, self.mix = nn.Embedding(40, 16), nn.Embedding(40, 16), nn.Linear(16, 8)
+
+    def forward(self, pairs: torch.Tensor) -> torch.Tensor:
+        u, t = self.users(pairs[:, 0]), self.things(pairs[:, 1:])
+        scores = torch.log_softmax((t * u.unsqueeze(1)).sum(-1) / 2, -1)
+        return self.mix(torch.einsum("bk,bkd->bd", scores.exp(), t)).sigmoid()
+
+
+class Mixer(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.patch, self.norm1, self.norm2 = nn.Conv2d(3, 16, 4, stride=4), nn.LayerNorm(16), nn.LayerNorm(16)
+        self.tokens, self.channels, self.head = nn.Linear(16, 16), nn.Linear(16, 16), nn.Linear(16, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.patch(x).flatten(2).transpose(1, 2)
+        x = x + self.tokens(self.norm1(x).transpose(1, 2)).transpose(1, 2)
+        return self.head((x + F.hardswish(self.channels(self.norm2(x)))).amax(1))
+
+
 # name -> (network, shape of the input, optimizer)
 NETS = {
     "mlp": (Mlp, (16, 24), "AdamW"),
@@ -80,33 +127,54 @@ NETS = {
     "rnn": (Rnn, (6, 7, 12), "RMSprop"),
     "autoencoder": (Autoencoder, (16, 24), "Adam"),
     "groups": (GroupNet, (6, 4, 20), "SGD"),
+    "unet": (Unet, (4, 2, 12, 12), "AdamW"),
+    "vae": (Vae, (16, 24), "Adam"),
+    "recommender": (Recommender, (16, 6), "Adagrad"),
+    "mixer": (Mixer, (4, 3, 16, 16), "SGD"),
 }
-HELD_OUT = ("autoencoder", "groups")  # from the choice of thresholds
+TOKENS = ("transformer", "recommender")
+HELD_OUT = ("autoencoder", "groups", "unet", "recommender")  # from the choice of thresholds
+
+
+def _forward(net: nn.Module, x: torch.Tensor, checkpointed: bool) -> torch.Tensor:
+    if not checkpointed:
+        return net(x)
+    from torch.utils.checkpoint import checkpoint
+
+    return checkpoint(net, x.requires_grad_() if x.is_floating_point() else x, use_reentrant=False)
 
 
 def train(name: str, *, dtype: torch.dtype = torch.float32, foreach: bool = False, clone: bool = False, swap: bool = False,
-          to_none: bool = True, channels_last: bool = False, steps: int = 2, recorded: object = None) -> None:
-    """Weights and data are the same whatever the type. `recorded` is entered when they exist."""
-    torch.manual_seed(5)
+          to_none: bool = True, channels_last: bool = False, steps: int = 2, seed: int = 5, inference: str = "",
+          checkpointed: bool = False, trap: str = "", recorded: object = None) -> None:
+    """Weights and data are the same whatever the type. `recorded` is entered when they exist. `inference`: no training, but
+    forward passes in a mode of torch. `trap`: see traps.py."""
+    torch.manual_seed(seed)
     make, shape, optimizer = NETS[name]
     net = make()
-    data = [torch.randint(0, 40, shape) if name == "transformer" else torch.randn(shape) for _ in range(steps)]
+    data = [torch.randint(0, 40, shape) if name in TOKENS else torch.randn(shape) for _ in range(steps)]
     targets = [torch.rand(shape[0], 8) for _ in range(steps)]
+    if trap:
+        import traps
+
+        getattr(traps, trap)(net, data)
     net = net.to(dtype)
     if channels_last:
         net = net.to(memory_format=torch.channels_last)
-    options = {"foreach": True} if foreach else {"foreach": False}
-    rate = 1e-2 if optimizer in ("SGD", "RMSprop") else 1e-3
-    if optimizer == "SGD":
-        options["momentum"] = 0.9
+    rate = 1e-2 if optimizer in ("SGD", "RMSprop", "Adagrad") else 1e-3
+    options = {"foreach": foreach, "momentum": 0.9} if optimizer == "SGD" else {"foreach": foreach}
     update = getattr(torch.optim, optimizer)(net.parameters(), lr=rate, **options)
     with recorded:  # type: ignore[attr-defined]
         for x, y in zip(data, targets):
             x = x if x.dtype == torch.int64 else x.to(dtype)
-            if channels_last:
+            if channels_last and x.dim() == 4:
                 x = x.contiguous(memory_format=torch.channels_last)
+            if inference:
+                with getattr(torch, inference)():
+                    net(x)
+                continue
             update.zero_grad(set_to_none=to_none)
-            result = net(x.clone() if clone else x)
+            result = _forward(net, x.clone() if clone else x, checkpointed)
             difference = (y.to(dtype) * -1 + result) if swap else (result - y.to(dtype))
             difference.pow(2).mean().backward()
             update.step()

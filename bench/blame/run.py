@@ -1,176 +1,206 @@
 #!/usr/bin/env python3
 """Does `opdump blame` name the operator that is wrong, and nobody where none is?
 
-run.py --build BUILD --dir DIR [--faults N] [--benign N] [--seed S] [--nets a,b] [--python PYTHON]
-
-Trains small networks twice under opdump. In one of the runs a kernel gives a wrong result at one call (faults.py), or none
-does and the platform, the precision or the way to write it differs. Prints how often the first answer is right, one of the
-first three, wrong, missing, and how often a pair without a fault raises an alarm; for networks whose runs thresholds were
-chosen by, and for the held-out ones. With --today, also what the first bad operator of `opdump compare` says.
+Trains small networks (nets.py) twice under opdump. In one of the runs a kernel gives a wrong result at one call (faults.py),
+or none does and the platform, the precision or the way to write it differs, or something else than an operator is at fault
+(traps.py). Prints how often the first answer is right, one of the first three, wrong, missing, and how often a pair without
+a fault raises an alarm: for networks whose runs thresholds were chosen by, and for the held-out ones; for `opdump blame`, and
+for the first bad operator of `opdump compare`.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
+import concurrent.futures
 import json
 import os
 import pathlib
 import random
+import shutil
 import subprocess
 import sys
+import tempfile
+import time
+from typing import Any, Optional
+
+import cases as bench
 
 HERE = pathlib.Path(__file__).parent
-OTHER = {"environment": {"ATEN_CPU_CAPABILITY": "default"}, "threads": 2}
-GOLDENS = {"same": {}, "other": OTHER, "fp64": {"options": {"dtype": "float64"}}, "bf16": {"options": {"dtype": "bfloat16"}}}
-BENIGN = {
-    "threads": {"threads": 2}, "kernels": OTHER, "mkldnn": {"mkldnn": False}, "fp64": GOLDENS["fp64"], "bf16": GOLDENS["bf16"],
-    "foreach": {"options": {"foreach": True}}, "clone": {"options": {"clone": True}}, "order": {"options": {"swap": True}},
-    "zero_grad": {"options": {"to_none": False}}, "channels_last": {"options": {"channels_last": True}},
-}
+COLUMNS = ("pairs", "top-1", "top-3", "wrong", "abstained", "quiet", "alarm", "right cause", "wrong cause", "certain and wrong")
 
 
 class Bench:
     def __init__(self, arguments: argparse.Namespace) -> None:
-        self.a, self.root = arguments, pathlib.Path(arguments.dir)
-        self.root.mkdir(parents=True, exist_ok=True)
-        sys.path.insert(0, str(HERE))
-        import nets
+        self.a = arguments
+        self.opdump, self.room = f"{arguments.build}/bin/opdump", tempfile.TemporaryDirectory(dir=arguments.dir)
+        self.root = pathlib.Path(self.room.name)
+        self.environment = {**os.environ, "PYTHONPATH": f"{arguments.build}/python", "OMP_NUM_THREADS": "1",
+                            "OPDUMP_WARM": str(self.root / "warm")}
+        self.scores: dict[str, dict[str, collections.Counter]] = {}
+        self.server = subprocess.Popen([arguments.python, "-B", HERE / "warm.py", "--serve"], env=self.environment)
+        while not (self.root / "warm").exists():
+            if self.server.poll() is not None:
+                raise SystemExit("the Python with torch ends")
+            time.sleep(0.05)
 
-        self.held_out = nets.HELD_OUT
-        self.nets = arguments.nets.split(",") if arguments.nets else list(nets.NETS)
-        self.random = random.Random(arguments.seed)
+    def close(self) -> None:
+        self.server.kill()
+        self.server.wait()
+        self.room.cleanup()
 
-    def record(self, jobs: list[dict]) -> None:
-        path = self.root / "jobs.json"
-        path.write_text(json.dumps(jobs))
-        environment = {**os.environ, "PYTHONPATH": f"{self.a.build}/python", "OMP_NUM_THREADS": "2"}
-        subprocess.run([self.a.python, "-B", str(HERE / "record.py"), str(path)], env=environment, check=True,
-                       stderr=subprocess.DEVNULL if not self.a.verbose else None)
+    # ---- One pair.
 
-    def job(self, name: str, net: str, **more: object) -> dict:
-        return {"out": str(self.root / name), "net": net, **more}
+    def record(self, job: dict[str, Any]) -> dict[str, Any]:
+        environment = {**self.environment, **job.get("environment", {})}
+        done = subprocess.run([sys.executable, "-B", HERE / "warm.py", HERE / "record.py", json.dumps(job)], env=environment,
+                              capture_output=True, text=True)
+        if done.returncode != 0:
+            raise SystemExit(f"{job}: {done.stderr}")
+        return json.loads(done.stdout.splitlines()[-1])
 
-    def cases(self) -> list[dict]:
-        self.record([self.job(f"count_{net}", net, counts=True) for net in self.nets])
-        from faults import KINDS
-
-        cases, jobs = [], {}
-        plans = []
-        for net in self.nets:
-            calls = json.loads((self.root / f"count_{net}.json").read_text())["calls"]
-            for kind in KINDS:
-                for operator in calls:
-                    plans.append((net, kind, operator, calls[operator]))
-        self.random.shuffle(plans)
-        for number, (net, kind, operator, calls) in enumerate(plans[: self.a.faults * 3]):
-            at, golden = self.random.randrange(calls), list(GOLDENS)[number % 4]
-            name = f"f_{net}_{operator}_{kind}_{at}"
-            job = self.job(name, net, fault=[operator, kind, at])
-            reference = (self.job(f"g_{net}_{operator}", net, fault=[operator]) if golden == "same"
-                         else self.job(f"g_{net}_{golden}", net, **GOLDENS[golden]))
-            cases.append({"net": net, "kind": kind, "operator": operator, "at": at, "golden": golden, "actual": job,
-                          "reference": reference})
-        for number in range(self.a.benign):
-            net, kind = self.nets[number % len(self.nets)], list(BENIGN)[(number // len(self.nets)) % len(BENIGN)]
-            cases.append({"net": net, "kind": kind, "operator": None, "golden": "", "actual": self.job(f"plain_{net}", net),
-                          "reference": self.job(f"b_{net}_{kind}", net, **BENIGN[kind])})
-        for case in cases:
-            jobs[case["actual"]["out"]] = case["actual"]
-        self.record(list(jobs.values()))
-        kept, faults = [], 0
-        for case in cases:  # kinds that do not apply to an operator leave no fault
-            result = pathlib.Path(case["actual"]["out"] + ".json")
-            if not result.exists() or (case["operator"] and (not json.loads(result.read_text())["applied"] or faults >= self.a.faults)):
-                continue
-            faults += case["operator"] is not None
-            kept.append(case)
-        self.record(list({case["reference"]["out"]: case["reference"] for case in kept}.values()))
-        return [case for case in kept if pathlib.Path(case["reference"]["out"] + ".json").exists()]
-
-    def truth(self, case: dict) -> tuple[int, str]:
-        """Step and name of the call that went wrong."""
-        out = case["actual"]["out"]
-        named = set()
-        with open(f"{out}/rank_0/operators.jsonl") as lines:
+    def truth(self, case: dict[str, Any], dump: str, ran: int) -> Optional[tuple[int, str]]:
+        """Step and name of the call that went wrong; none if calls of the kernel are not those of the operator."""
+        function, named = "aten::" + case["operator"], []
+        with open(f"{dump}/rank_0/operators.jsonl") as lines:
             for line in lines:
                 entry = json.loads(line)
-                if entry["kind"] == "call" and entry["function"] == "aten::" + case["operator"]:
-                    named.add(entry["name"])
-        import opdump
+                if entry["kind"] == "call" and entry["function"] == function:
+                    named.append(entry["name"])
+        run = subprocess.run([self.opdump, "ls", dump, "--json"], capture_output=True, text=True, check=True, env=self.environment)
+        order = [json.loads(line) for line in run.stdout.splitlines()]
+        calls = [(op["step"], op["operator"]) for op in order if op.get("operator") in set(named)]
+        return calls[case["at"]] if len(calls) == ran else None
 
-        return [(op.step, op.name) for op in opdump.open(out) if op.name in named][case["at"]]
-
-    def blame(self, case: dict) -> list[tuple[int, str, str, str]]:
-        done = subprocess.run([f"{self.a.build}/bin/opdump", "blame", case["reference"]["out"], case["actual"]["out"], "--json",
-                               "--python", self.a.python], capture_output=True, text=True)
+    def ask(self, verb: str, golden: str, actual: str) -> list[dict[str, Any]]:
+        """What is to blame, the first first."""
+        command = [self.opdump, verb, golden, actual, "--json"]
+        done = subprocess.run(command + (["--python", str(HERE / "warm.py")] if verb == "blame" else []), capture_output=True,
+                              text=True, env=self.environment)
         if done.returncode not in (0, 1, 3):
             raise SystemExit(f"{done.args}: {done.stderr}")
-        answer = json.loads(done.stdout)
-        case["answer"] = answer
-        return [(f["step"], f["operator"], f["confidence"], f["cause"]) for f in answer["findings"]]
+        answer = json.loads(done.stdout.splitlines()[-1])
+        if verb == "blame":
+            return answer["findings"]
+        bad = answer.get("first_bad")
+        cause = {"argument_differs": "argument", "missing": "sequence", "extra": "sequence", "inherited": "input"}
+        return [{**bad, "confidence": "suspect", "cause": cause.get(bad["verdict"], bad["verdict"]), "why": ""}] if bad else []
 
-    def today(self, case: dict) -> list[tuple[int, str, str, str]]:
-        done = subprocess.run([self.a.today, "compare", case["reference"]["out"], case["actual"]["out"], "--json"],
-                              capture_output=True, text=True)
-        bad = json.loads(done.stdout.splitlines()[-1]).get("first_bad")
-        return [(bad["step"], bad["operator"], "suspect", bad["verdict"])] if bad else []
-
-    def run(self) -> None:
-        sys.path.insert(0, f"{self.a.build}/python")
-        cases = self.cases()
-        for title, ask in (("opdump blame", self.blame), *([("first bad operator of opdump compare", self.today)] if self.a.today else [])):
-            score: dict[str, collections.Counter] = collections.defaultdict(collections.Counter)
-            for case in cases:
-                found = ask(case)
-                self.count(score, case, found, title)
-            self.print(title, score)
-
-    def count(self, score: dict, case: dict, found: list, title: str) -> None:
-        group = "held out" if case["net"] in self.held_out else "open"
-        is_fault = case["operator"] is not None
-        if is_fault:
-            truth = self.truth(case)
-            places = [f[:2] for f in found]
-            result = ("top-1" if places[:1] == [truth] else "top-3" if truth in places[:3] else "wrong" if found else "abstained")
-            if result in ("wrong", "top-3") and found[0][2] == "certain":
-                score[f"faults, {group}"]["certain and wrong"] += 1
-        else:
-            result = "alarm" if found else "quiet"
-            if found and found[0][2] == "certain":
-                score[f"benign, {group}"]["certain alarm"] += 1
-        kind = "faults" if is_fault else "benign"
-        for name in (f"{kind}, {group}", f"{kind}: {case['golden'] or case['kind']}"):
-            score[name][result] += 1
-            score[name]["all"] += 1
-        if self.a.verbose and result not in ("top-1", "quiet"):
-            print(f"  {title}: {case['net']} {case['operator']} {case['kind']} at {case.get('at')} golden {case['golden']}: {result}\n"
-                  f"    truth {self.truth(case) if is_fault else None}\n    found {found[:3]}\n"
-                  f"    {case['reference']['out']} {case['actual']['out']}", flush=True)
+    def judge(self, number: int, case: dict[str, Any]) -> Optional[dict[str, Any]]:
+        golden, actual = str(self.root / f"{number}_golden"), str(self.root / f"{number}_actual")
+        try:
+            told = self.record({**case["actual"], "out": actual})
+            if case["group"] == "fault" and not told["applied"]:
+                return None
+            truth = self.truth(case, actual, told["ran"]) if case["group"] == "fault" else None
+            if case["group"] == "fault" and truth is None:
+                return None
+            self.record({**case["reference"], "out": golden})
+            answers = {verb: self.ask(verb, golden, actual) for verb in ("blame", "compare")}
+            result = {**case, "truth": truth, "answers": answers,
+                      "results": {verb: self.result(case, truth, found) for verb, found in answers.items()}}
+            if self.a.keep and result["results"]["blame"] not in ("top-1", "quiet", "right cause"):
+                for folder in (golden, actual):
+                    shutil.copytree(folder, f"{self.a.keep}/{os.path.basename(folder)}", dirs_exist_ok=True)
+            return result
+        finally:
+            for folder in (golden, actual):
+                shutil.rmtree(folder, ignore_errors=True)
 
     @staticmethod
-    def print(title: str, score: dict) -> None:
-        print(f"\n{title}")
-        columns = ["all", "top-1", "top-3", "wrong", "abstained", "alarm", "certain and wrong", "certain alarm"]
-        print("| pairs | " + " | ".join(columns) + " |\n|---" * 1 + "|---" * len(columns) + "|")
-        for name in sorted(score):
-            print(f"| {name} | " + " | ".join(str(score[name][c]) for c in columns) + " |")
+    def result(case: dict[str, Any], truth: Optional[tuple[int, str]], found: list[dict[str, Any]]) -> str:
+        if case["group"] == "benign" or (case["group"] == "trap" and not case["causes"]):
+            return "alarm" if found else "quiet"
+        if not found:
+            return "abstained"
+        if case["group"] == "trap":
+            return "right cause" if found[0]["cause"] in case["causes"] else "wrong cause"
+        places = [(f["step"], f["operator"]) for f in found]
+        return "top-1" if places[0] == truth else "top-3" if truth in places[:3] else "wrong"
+
+    # ---- All pairs.
+
+    def cases(self) -> list[dict[str, Any]]:
+        draws = random.Random(self.a.seed)
+        nets = self.a.nets.split(",") if self.a.nets else list(bench.NETS)
+        calls = {net: self.record({"net": net, "counts": True})["calls"] for net in nets} if self.a.faults else {}
+        return [*bench.faults(nets, self.a.goldens.split(","), self.a.faults, calls, draws), *bench.benign(nets, self.a.benign, draws),
+                *bench.traps(nets, self.a.traps, draws)]
+
+    def run(self) -> None:
+        started, faults, log = time.monotonic(), 0, open(self.a.log, "w") if self.a.log else None
+        planned = list(enumerate(self.cases()))
+        with concurrent.futures.ThreadPoolExecutor(self.a.jobs) as pool:
+            waiting: collections.deque = collections.deque()
+            while planned or waiting:
+                while planned and len(waiting) < self.a.jobs:
+                    number, case = planned.pop(0)
+                    if case["group"] != "fault" or faults < self.a.faults:
+                        waiting.append(pool.submit(self.judge, number, case))
+                        waiting[-1].number = number
+                if not waiting:
+                    break
+                future = waiting.popleft()
+                result = future.result()
+                if result is None or (result["group"] == "fault" and faults >= self.a.faults):
+                    continue
+                faults += result["group"] == "fault"
+                self.count(future.number, result)
+                if log:
+                    print(json.dumps({"number": future.number, **result}), file=log, flush=True)
+        self.print(time.monotonic() - started)
+
+    def count(self, number: int, case: dict[str, Any]) -> None:
+        for verb, result in case["results"].items():
+            found = case["answers"][verb]
+            is_wrong = result in ("wrong", "alarm", "top-3", "wrong cause") and found[0]["confidence"] == "certain"
+            name = {"fault": "faults", "benign": "no fault", "trap": "traps"}[case["group"]]
+            held = "held out" if bench.is_held_out(case) else "open"
+            rows = [name, f"{name}, {held}", f"{name}: golden {case['golden']}" if name == "faults" else f"{name}: {case['kind']}"]
+            if name == "faults":
+                rows.append(f"faults: {case['kind']}")
+            for row in rows:
+                counter = self.scores.setdefault(verb, {}).setdefault(row, collections.Counter())
+                counter["pairs"] += 1
+                counter[result] += 1
+                counter["certain and wrong"] += is_wrong
+            if self.a.verbose and verb == "blame" and result not in ("top-1", "quiet", "right cause"):
+                print(f"  {number}: {case['net']} {case.get('operator', '')} {case['kind']} at {case.get('at')}, golden {case['golden']}: "
+                      f"{result}\n    truth {case['truth']}")
+                for f in found[:3]:
+                    print(f"    {f['confidence']} {f['cause']} step {f['step']} {f['operator']}: {f['why'][:150]}", flush=True)
+
+    def print(self, seconds: float) -> None:
+        for verb, rows in self.scores.items():
+            columns = [c for c in COLUMNS if any(row[c] for row in rows.values())]
+            print(f"\n`opdump {verb}`\n\n| | " + " | ".join(columns) + " |\n|---" + "|---" * len(columns) + "|")
+            for name in sorted(rows):
+                print(f"| {name} | " + " | ".join(str(rows[name][c]) for c in columns) + " |")
+        print(f"\n{seconds:.0f} s")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--build", required=True)
-    parser.add_argument("--dir", required=True)
-    parser.add_argument("--faults", type=int, default=60)
-    parser.add_argument("--benign", type=int, default=40)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", required=True, help="a build directory of opdump")
+    parser.add_argument("--dir", default="/dev/shm", help="for the dumps of the pairs that are being judged")
+    parser.add_argument("--faults", type=int, default=240)
+    parser.add_argument("--benign", type=int, default=200)
+    parser.add_argument("--traps", type=int, default=20)
+    parser.add_argument("--goldens", default="same,other,fp64,bf16", help="what the golden run of a pair with a fault is")
+    parser.add_argument("--nets", default="", help="some of those of nets.py; default: all")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--nets", default="")
-    parser.add_argument("--python", default=sys.executable)
-    parser.add_argument("--today", default="", help="an opdump whose compare is asked, too")
-    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--python", default=sys.executable, help="one with the torch that opdump is built for")
+    parser.add_argument("--verbose", action="store_true", help="list what is not right")
+    parser.add_argument("--log", default="", help="a file for one JSON line for each pair")
+    parser.add_argument("--keep", default="", help="a directory for the dumps of pairs that blame gets wrong")
     arguments = parser.parse_args()
     arguments.build = os.path.abspath(arguments.build)
-    Bench(arguments).run()
+    bench_ = Bench(arguments)
+    try:
+        bench_.run()
+    finally:
+        bench_.close()
 
 
 main()
