@@ -299,6 +299,7 @@ list(APPEND OPDUMP_CORE_SOURCES
 list(APPEND OPDUMP_CORE_SOURCES
   compare/arguments.cc
   compare/compare.cc
+  compare/conditioning.cc
   compare/measure.cc
   compare/names.cc
   compare/packed_result.cc
@@ -311,6 +312,7 @@ list(APPEND OPDUMP_CORE_SOURCES
 )
 set(OPDUMP_TESTS_compare
   compare/compare_test.cc
+  compare/conditioning_test.cc
   compare/pairing_test.cc
   compare/statistics_test.cc
   compare/verdict_test.cc
@@ -326,6 +328,7 @@ set(OPDUMP_TESTS_report report/report_test.cc)
 
 list(APPEND OPDUMP_TOOL_SOURCES
   blame/blame.cc
+  blame/calibrate.cc
   blame/content.cc
   blame/evidence.cc
   blame/report.cc

@@ -44,6 +44,8 @@ def faults(nets: list[str], goldens: list[str], count: int, calls: dict[str, dic
     cases = []
     for number, (_, net, kind, operator) in enumerate(sorted(plans)[: count * 3]):
         at, golden = draws.randrange(calls[net][operator]), goldens[number % len(goldens)]
+        if not _can(net, golden):
+            continue
         seed = draws.randrange(1000)
         actual = job(net, {"fault": [operator, kind, at]}, seed=seed)
         cases.append({"group": "fault", "net": net, "kind": kind, "operator": operator, "at": at, "golden": golden,
@@ -56,11 +58,19 @@ def benign(nets: list[str], count: int, draws: random.Random) -> list[Case]:
     cases = []
     for number in range(count):
         net, kind = nets[number % len(nets)], list(BENIGN)[(number // len(nets)) % len(BENIGN)]
+        if not _can(net, kind):
+            continue
         seed = draws.randrange(1000)
         mode = {"inference": draws.choice(("no_grad", "inference_mode"))} if draws.random() < 0.15 and kind != "checkpoint" else {}
         cases.append({"group": "benign", "net": net, "kind": kind, "golden": kind, "reference": job(net, seed=seed, **mode),
                       "actual": job(net, BENIGN[kind], seed=seed, **mode)})
     return cases
+
+
+def calibrating(draws: random.Random) -> list[Job]:
+    """Runs without a fault, of the networks that are not held out."""
+    kinds = ("same", "kernels", "mkldnn", "fp64", "bf16", "channels_last")
+    return [job(net, BENIGN[kind], seed=1000 + draws.randrange(1000)) for net in NETS if net not in HELD_OUT for kind in kinds]
 
 
 def traps(nets: list[str], count: int, draws: random.Random) -> list[Case]:
@@ -74,8 +84,12 @@ def traps(nets: list[str], count: int, draws: random.Random) -> list[Case]:
     return cases
 
 
+def _can(net: str, golden: str) -> bool:
+    return not (net == "unet" and golden == "bf16")  # a transposed convolution, which torch 1.13 does not have in bfloat16
+
+
 def is_held_out(case: Case) -> bool:
     return case["net"] in HELD_OUT
 
 
-__all__ = ["NETS", "benign", "faults", "is_held_out", "job", "traps"]
+__all__ = ["NETS", "benign", "calibrating", "faults", "is_held_out", "job", "traps"]

@@ -193,7 +193,7 @@ class Fault:
         result = kernel(*args, **kwargs)
         first = result[0] if isinstance(result, tuple) else result
         if is_due:
-            wrong = None if first.numel() == 0 else KINDS[self.kind](first.detach().clone(), before, self._old.get(tuple(first.shape)))
+            wrong = None if first.numel() == 0 else KINDS[self.kind](first.detach().clone().contiguous(), before, self._old.get(tuple(first.shape)))
             if wrong is not None and not torch.equal(wrong, first):
                 self.applied = True
                 first.copy_(wrong)

@@ -4,8 +4,8 @@
 Trains small networks (nets.py) twice under opdump. In one of the runs a kernel gives a wrong result at one call (faults.py),
 or none does and the platform, the precision or the way to write it differs, or something else than an operator is at fault
 (traps.py). Prints how often the first answer is right, one of the first three, wrong, missing, and how often a pair without
-a fault raises an alarm: for networks whose runs thresholds were chosen by, and for the held-out ones; for `opdump blame`, and
-for the first bad operator of `opdump compare`.
+a fault raises an alarm: for networks whose runs limits were chosen by (--calibrate python/opdump/blame_limits.json), and for the
+held-out ones; for `opdump blame`, and for the first bad operator of `opdump compare`.
 """
 
 from __future__ import annotations
@@ -48,6 +48,14 @@ class Bench:
         self.server.kill()
         self.server.wait()
         self.room.cleanup()
+
+    def calibrate(self) -> None:
+        dumps = []
+        for number, job in enumerate(bench.calibrating(random.Random(self.a.seed))):
+            dumps.append(str(self.root / str(number)))
+            self.record({**job, "out": dumps[-1]})
+        subprocess.run([self.opdump, "blame", "--calibrate", *dumps, "--limits", self.a.calibrate, "--python", HERE / "warm.py"],
+                       check=True, env=self.environment)
 
     # ---- One pair.
 
@@ -193,12 +201,13 @@ def main() -> None:
     parser.add_argument("--python", default=sys.executable, help="one with the torch that opdump is built for")
     parser.add_argument("--verbose", action="store_true", help="list what is not right")
     parser.add_argument("--log", default="", help="a file for one JSON line for each pair")
+    parser.add_argument("--calibrate", default="", help="instead: a file of limits that runs of the open networks are added to")
     parser.add_argument("--keep", default="", help="a directory for the dumps of pairs that blame gets wrong")
     arguments = parser.parse_args()
     arguments.build = os.path.abspath(arguments.build)
     bench_ = Bench(arguments)
     try:
-        bench_.run()
+        bench_.calibrate() if arguments.calibrate else bench_.run()
     finally:
         bench_.close()
 

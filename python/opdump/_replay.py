@@ -14,6 +14,10 @@ The answer has for each output the error against the float64 result in units of 
 
     {"ok": true, "sides": {"golden": {"0": {"r": 0.4, "rho": 0.9, "alpha": 0.01, ...}}, "actual": ...}}
     {"ok": false, "random": false, "reason": "aten::rand is random"}
+
+More of a request: "argues": what golden's arguments change on actual's inputs, as "argument" in the answer; "shares": how much of
+the difference each input brings, as "shares"; "calibrates": the errors are those of a run without a fault, which a last
+{"write_limits": FILE} keeps; "limits": a file of such limits, which hold from then on.
 """
 
 from __future__ import annotations
@@ -29,28 +33,11 @@ sys.path.append(sys.path.pop(0))  # where this file lies: modules of torch come 
 
 import torch  # noqa: E402
 
+import _rounding as rounding  # noqa: E402
+from _rounding import LARGEST, ROUNDOFF, Tensors, widen  # noqa: E402
+
 _MAX_ELEMENTS = 1 << 28  # of all tensors of a request: in float64 these are 2 GiB
 _DRAWS = 4  # of perturbations
-
-# Of a number of this type: half the distance to the next one, relative.
-_ROUNDOFF = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-24, "float64": 2.0**-53,
-             "complex64": 2.0**-24, "complex128": 2.0**-53}
-_TINY = {"float16": 2.0**-24, "bfloat16": 2.0**-126, "float32": 2.0**-126, "float64": 2.0**-1022,
-         "complex64": 2.0**-126, "complex128": 2.0**-1022}
-_LARGEST = {"float16": 65504.0, "bfloat16": 3.3895313892515355e38, "float32": 3.4028234663852886e38,
-            "float64": sys.float_info.max, "complex64": 3.4028234663852886e38, "complex128": sys.float_info.max}
-_ACCUMULATOR = 2.0**-24  # of 16-bit types
-
-# Operators that move or choose elements and compute nothing: their results are exact, casts are rounded once.
-_EXACT = frozenset(
-    "_to_copy clone copy copy_ contiguous cat stack index_select embedding gather index take repeat flip roll tril triu "
-    "relu relu_ threshold threshold_backward masked_fill masked_fill_ where neg abs fill fill_ zero_ zeros zeros_like ones "
-    "ones_like full full_like max_pool2d_with_indices constant_pad_nd select_backward slice_backward slice_scatter "
-    "select_scatter max min amax amin maximum minimum clamp clamp_ clamp_min clamp_max sort topk "
-    "argmax argmin eq ne lt le gt ge logical_not logical_and logical_or bitwise_not bitwise_and bitwise_or "
-    "reflection_pad1d reflection_pad2d replication_pad2d upsample_nearest1d upsample_nearest2d one_hot unfold_copy "
-    "view_copy permute_copy transpose_copy t_copy expand_copy hardtanh hardtanh_ _reshape_alias_copy masked_select lift_fresh_copy".split())
-
 
 # What a dump names is run only if it computes: a dump may come from anywhere.
 _SPACES = frozenset(("aten", "prims", "mkldnn", "quantized"))
@@ -102,12 +89,6 @@ def _load(place: dict[str, Any]) -> torch.Tensor:
     return flat.reshape(shape[::-1]).permute(*range(len(shape))[::-1]) if fortran else flat.reshape(shape)
 
 
-def _widen(tensor: torch.Tensor) -> torch.Tensor:
-    if tensor.is_complex():
-        return tensor.to(torch.complex128)
-    return tensor.to(torch.float64) if tensor.is_floating_point() else tensor.clone()
-
-
 # ---- The operator.
 
 
@@ -144,13 +125,13 @@ class Operator:
         if self._is_seeded and given.get("dropout_p"):
             raise IsRandom(f"{self.name} is random")
 
-    def run(self, given: dict[str, Any], inputs: dict[int, torch.Tensor], is_single: bool) -> list[Optional[torch.Tensor]]:
-        """The outputs by index, as the recorder counts them. `is_single`: kernels had numbers of the program in float32."""
+    def run(self, given: dict[str, Any], inputs: Tensors, constants: Optional[torch.dtype]) -> list[Optional[torch.Tensor]]:
+        """The outputs by index, as the recorder counts them. `constants`: in which type kernels had numbers of the program."""
         positional, named, written = [], {}, []
         for a in self.schema.arguments:
             if a.name not in given:
                 continue
-            value = self._convert(given[a.name], a, inputs, is_single)
+            value = self._convert(given[a.name], a, inputs, constants)
             if value is None and getattr(a, "is_out", False):
                 value = torch.empty(0, dtype=torch.float64)
             if a.kwarg_only:
@@ -176,7 +157,7 @@ class Operator:
             return False
         return not any(r.alias_info is not None and r.alias_info.before_set == alias.before_set for r in self.schema.returns)
 
-    def _convert(self, value: Any, argument: Any, inputs: dict[int, torch.Tensor], is_single: bool) -> Any:
+    def _convert(self, value: Any, argument: Any, inputs: Tensors, constants: Optional[torch.dtype]) -> Any:
         if isinstance(value, dict):
             if "float" in value:
                 return float(value["float"])
@@ -185,13 +166,14 @@ class Operator:
                     return torch.empty(0, dtype=torch.float64)
                 raise CannotReplay(f"the dump has no data of its argument {argument.name}")
             tensor = inputs[value["tensor"]]
-            return tensor.to(torch.float32).to(tensor.dtype) if is_single and "constant" in value else tensor
+            is_rounded = constants is not None and "constant" in value and tensor.is_floating_point()
+            return tensor.to(constants).to(tensor.dtype) if is_rounded else tensor
         if isinstance(value, list):
-            return [self._convert(item, argument, inputs, is_single) for item in value]
+            return [self._convert(item, argument, inputs, constants) for item in value]
         if isinstance(value, str):
             return _convert_text(value, argument)
-        if isinstance(value, float) and is_single and abs(value) <= _LARGEST["float32"]:
-            return torch.tensor(value, dtype=torch.float32).item()
+        if isinstance(value, float) and constants is not None and abs(value) <= LARGEST[str(constants)[6:]]:
+            return torch.tensor(value, dtype=constants).item()
         return value
 
 
@@ -218,40 +200,7 @@ def _flatten(value: Any, outputs: list[Optional[torch.Tensor]]) -> None:
             _flatten(item, outputs)
 
 
-# ---- What rounding explains.
-
-
-def _contracted(type: str, inputs: dict[int, torch.Tensor], output: torch.Tensor, index: int) -> float:
-    """How many products are added up for an element of an output."""
-    if not inputs or output.numel() == 0:
-        return 1.0
-    shapes = [t.shape for _, t in sorted(inputs.items())]
-    if type in ("mm", "bmm", "mv", "dot", "linear", "mkldnn_linear", "_addmm_activation") and shapes[0]:
-        return float(shapes[0][-1])
-    if type in ("addmm", "baddbmm", "addbmm", "addmv") and len(shapes) > 1 and shapes[1]:
-        return float(shapes[1][-1])
-    if type in ("convolution", "mkldnn_convolution", "_convolution", "thnn_conv2d", "_slow_conv2d_forward") and len(shapes) > 1:
-        return float(math.prod(shapes[1][1:]))
-    if type == "convolution_backward" and len(shapes) > 2:
-        gradient, weight = inputs[min(inputs)], shapes[2]
-        return float(math.prod(weight) / max(1, weight[1]) if index == 0 else gradient.numel() / max(1, gradient.shape[1]))
-    return max(1.0, max(t.numel() for t in inputs.values()) / output.numel())
-
-
-def _perturbed(inputs: dict[int, torch.Tensor], u: float, draws: torch.Generator) -> dict[int, torch.Tensor]:
-    result = {}
-    for index, x in inputs.items():
-        if x.is_floating_point() or x.is_complex():
-            signs = torch.randint(0, 2, x.shape, generator=draws, dtype=torch.int8).mul_(2).sub_(1)
-            x = x * (1 + u * signs.to(torch.float64))
-        else:
-            x = x.clone()
-        result[index] = x
-    return result
-
-
-def _norm(x: torch.Tensor) -> float:
-    return float(torch.linalg.vector_norm(x))
+# ---- What its outputs are.
 
 
 class Side:
@@ -260,102 +209,137 @@ class Side:
     def __init__(self, op: Operator, recorded: dict[str, Any]) -> None:
         self.op, self.arguments = op, recorded["arguments"]
         op.check_random(self.arguments)
-        self.places = {int(i): place for i, place in recorded["inputs"].items()}
         self.expected = {int(i): place for i, place in recorded["outputs"].items()}
-        self.stored = {i: _load(place) for i, place in self.places.items()}
-        self.inputs = {i: _widen(x) for i, x in self.stored.items()}
-        self._is_single = not any(place["dtype"] in ("float64", "complex128") for place in self.expected.values())
+        self.types = {i: place["dtype"] for i, place in self.expected.items()}
+        self.inputs = {int(i): widen(_load(place)) for i, place in recorded["inputs"].items()}
+        self.u = max((ROUNDOFF.get(dtype, 0.0) for dtype in self.types.values()), default=0.0)
+        is_double = any(dtype in ("float64", "complex128") for dtype in self.types.values())
+        self.constants = None if is_double else torch.float32
+        self._runs: dict[Optional[torch.dtype], list[list[Optional[torch.Tensor]]]] = {}
         self.reference = self.run_with(self.inputs)
 
-    @staticmethod
-    def _fresh(inputs: dict[int, torch.Tensor]) -> dict[int, torch.Tensor]:
-        return {i: x.clone() for i, x in inputs.items()}  # which the operator may write to
-
-    def run_with(self, inputs: dict[int, torch.Tensor]) -> list[Optional[torch.Tensor]]:
-        return self.op.run(self.arguments, self._fresh(inputs), self._is_single)
+    def run_with(self, inputs: Tensors, arguments: Optional[dict[str, Any]] = None) -> list[Optional[torch.Tensor]]:
+        fresh = {i: x.clone() for i, x in inputs.items()}  # which the operator may write to
+        return self.op.run(self.arguments if arguments is None else arguments, fresh, self.constants)
 
     def judge(self) -> dict[str, Any]:
+        """By output. Kernels of 16-bit types may have rounded the numbers of the program to that type: what fits better counts."""
         recorded = {i: _load(place) for i, place in self.expected.items() if i < len(self.reference)}
-        types = {i: place["dtype"] for i, place in self.expected.items()}
-        u = max((_ROUNDOFF.get(types[i], 0.0) for i in recorded), default=0.0)
-        if self.op.type in _EXACT:
-            return {str(i): self._judge_exact(i, x, types[i]) for i, x in recorded.items()}
-        draws = torch.Generator().manual_seed(7)
-        runs = [self.run_with(_perturbed(self.inputs, u or 2.0**-24, draws)) for _ in range(_DRAWS)]
+        answer = self._judge(recorded)
+        small = next((dtype for dtype in self.types.values() if dtype in ("float16", "bfloat16")), None)
+        if small is not None and self._has_constants():
+            self.constants = getattr(torch, small)
+            first, self.reference = self.reference, self.run_with(self.inputs)
+            for i, other in self._judge(recorded).items():
+                if other.get("relative", math.inf) < answer[i].get("relative", 0.0):
+                    answer[i] = other
+            self.constants, self.reference = torch.float32, first
+        return answer
+
+    def _has_constants(self) -> bool:
+        return any(isinstance(value, float) or (isinstance(value, dict) and "constant" in value) for value in self.arguments.values())
+
+    def _judge(self, recorded: dict[int, torch.Tensor]) -> dict[str, Any]:
         answer = {}
         for i, x in recorded.items():
             y = self.reference[i]
-            others = [run[i] for run in runs]
             if y is None or tuple(y.shape) != tuple(x.shape):
                 raise CannotReplay(f"output {i} has the shape {list(x.shape)}, and {None if y is None else list(y.shape)} when run again")
-            if types[i] in _ROUNDOFF:
-                answer[str(i)] = self._judge_float(i, x, types[i], others)
-            else:
-                flips = torch.zeros(x.shape, dtype=torch.bool)
-                for other in others:
-                    flips |= other != y
-                answer[str(i)] = _count_wrong((x != y) & ~flips, x, y)
+            answer[str(i)] = self.judge_output(i, x)
         return answer
 
-    def _judge_exact(self, i: int, x: torch.Tensor, dtype: str) -> dict[str, Any]:
+    def judge_output(self, i: int, x: torch.Tensor) -> dict[str, Any]:
+        """Of x as output i."""
         y = self.reference[i]
-        if y is None or tuple(y.shape) != tuple(x.shape):
-            raise CannotReplay(f"output {i} has another shape when run again")
-        target = getattr(torch, dtype, None)
-        rounded = y.to(target).to(x.dtype) if target is not None else y.to(x.dtype)
-        wrong = (x != rounded) & ~(_is_nan(x) & _is_nan(rounded))
-        return _count_wrong(wrong, x, rounded)
+        if self.op.type in rounding.EXACT:
+            return rounding.judge_exact(x, y, self.types[i])
+        others = [run[i] for run in self.perturbed()]
+        if self.types[i] not in ROUNDOFF:
+            flips = torch.zeros(x.shape, dtype=torch.bool)
+            for other in others:
+                flips |= other != y
+            return rounding.count_wrong((x != y) & ~flips, x, y)
+        explained = rounding.Explained(self.op.type, self.inputs, i, self.types[i], y, others)
+        is_sum = rounding.is_sum(self.op.type, self.arguments)
+        answer = explained.judge(x, (lambda: self._sizes(i)) if is_sum else None)
+        if "wrong" not in answer:
+            answer.update(limits.find(self.op.type, self.types[i]), sum=is_sum)
+            if is_sum and answer["r"] > answer["limits"][0]:
+                self._find_precision(i, x, explained, answer)
+        return answer
 
-    def _judge_float(self, i: int, x: torch.Tensor, dtype: str, runs: list[torch.Tensor]) -> dict[str, Any]:
-        u, y, actual = _ROUNDOFF[dtype], self.reference[i], _widen(x)
-        s = torch.stack([(run - y).abs() for run in runs]).square().mean(0).sqrt()
-        n = _contracted(self.op.type, self.inputs, y, i)
-        g = math.sqrt(n) if u <= 2.0**-24 else 1 + math.sqrt(n) * _ACCUMULATOR / u
-        may_overflow = y.abs() >= _LARGEST[dtype] * (1 - 64 * u)
-        is_finite = torch.isfinite(actual) & torch.isfinite(y) & torch.isfinite(s)
-        lost = ~is_finite & ~may_overflow & ~(_is_nan(actual) & ~torch.isfinite(y)) & ~(actual == y) & torch.isfinite(s)
-        if bool(lost.any()):
-            return _count_wrong(lost, actual, y)
-        zero = torch.zeros((), dtype=torch.float64)
-        e = torch.where(is_finite, actual - y, zero)
-        size, s = torch.where(is_finite, y.abs(), zero), torch.where(is_finite, s, zero)
-        ys = torch.where(is_finite, y, zero)
-        floor = 0.5 * _norm(s) / math.sqrt(max(1, s.numel()))
-        t = g * (u * size + s) + _TINY[dtype]
-        ratio = e.abs() / (g * (u * size + s.clamp(min=floor)) + _TINY[dtype])
-        norm = _norm(size)
-        bias = abs(complex((e * ys.conj()).sum())) / (u * norm * norm) if norm > 0 else 0.0
-        bias /= max(1.0, _norm(s) / (u * norm * math.sqrt(max(1, s.numel())))) if norm > 0 else 1.0
-        worst = int(ratio.argmax()) if ratio.numel() else 0
-        # Of how many independent roundings the bias is a mean: large elements weigh more, equal ones count once.
-        fourth = float(size.pow(4).sum())
-        independent = norm**4 / fourth if fourth > 0 else 1.0
-        if not ys.is_complex():
-            independent = min(independent, float(ys.flatten()[:4096].unique().numel()))
-        return {"r": _norm(e) / _norm(t) if t.numel() else 0.0, "rho": float(ratio.max()) if ratio.numel() else 0.0, "alpha": bias,
-                "relative": _norm(e) / norm if norm > 0 else 0.0, "count": actual.numel(), "independent": independent,
-                **_place(worst, actual, y)}
+    def perturbed(self) -> list[list[Optional[torch.Tensor]]]:
+        if self.constants not in self._runs:
+            draws = torch.Generator().manual_seed(7)
+            self._runs[self.constants] = [self.run_with(rounding.perturb(self.inputs, self.u or 2.0**-24, draws)) for _ in range(_DRAWS)]
+        return self._runs[self.constants]
 
+    def _sizes(self, i: int) -> Optional[torch.Tensor]:
+        return self.run_with({j: x.abs() if x.is_floating_point() or x.is_complex() else x for j, x in self.inputs.items()})[i]
 
-def _is_nan(x: torch.Tensor) -> torch.Tensor:
-    return x != x  # noqa: PLR0124 - holds for every type
+    def _find_precision(self, i: int, x: torch.Tensor, explained: rounding.Explained, answer: dict[str, Any]) -> None:
+        """Does the error vanish if the inputs are rounded first, as units for matrices do?"""
+        if any(dtype not in ("float32", "float64") for dtype in self.types.values()):
+            return
+        for name, bits in (("TF32", 10), ("bfloat16", 7)):
+            y = self.run_with({j: _shorten(t, bits) for j, t in self.inputs.items()})[i]
+            if y is not None and rounding.norm(widen(x) - y) < 0.1 * rounding.norm(widen(x) - explained.y):
+                answer["inputs"] = name
+                return
 
 
-def _place(flat: int, actual: torch.Tensor, y: torch.Tensor) -> dict[str, Any]:
-    if actual.numel() == 0:
+def _shorten(x: torch.Tensor, bits: int) -> torch.Tensor:
+    """Rounded to so many bits after the first."""
+    if not x.is_floating_point():
+        return x
+    fraction, exponent = torch.frexp(x)
+    return torch.ldexp(torch.round(fraction * 2.0**(bits + 1)) / 2.0**(bits + 1), exponent)
+
+
+def _with_constants(side: Side, other: Side) -> Tensors:
+    """Inputs of a side, but numbers of the program from the other one."""
+    inputs = dict(side.inputs)
+    for value in other.arguments.values():
+        if isinstance(value, dict) and "constant" in value and value["tensor"] in other.inputs:
+            inputs[value["tensor"]] = other.inputs[value["tensor"]]
+    return inputs
+
+
+def _argue(golden: Side, actual: Side) -> Optional[dict[str, Any]]:
+    """What golden's arguments change on actual's inputs; none if they cannot be run with them."""
+    try:
+        outputs = actual.run_with(_with_constants(actual, golden), golden.arguments)
+        if any(outputs[i] is None or outputs[i].shape != actual.reference[i].shape for i in actual.expected):
+            return None
+        return {str(i): actual.judge_output(i, outputs[i]) for i in actual.expected}
+    except (RuntimeError, IndexError, ValueError, TypeError):
+        return None
+
+
+def _share(golden: Side, actual: Side) -> dict[str, float]:
+    """By input: how much of the difference between the two exact results it brings."""
+    def first(inputs: Tensors) -> torch.Tensor:
+        outputs = golden.run_with(inputs)
+        return torch.cat([outputs[i].flatten().to(torch.complex128) for i in sorted(golden.expected)
+                          if outputs[i] is not None and (outputs[i].is_floating_point() or outputs[i].is_complex())])
+
+    if {i: x.shape for i, x in golden.inputs.items()} != {i: x.shape for i, x in actual.inputs.items()}:
         return {}
-    index, rest = [], flat
-    for size in reversed(actual.shape):
-        index.append(rest % size)
-        rest //= size
-    values = [str(complex(v)) if v.is_complex() else float(v) for v in (actual.flatten()[flat], y.flatten()[flat])]
-    return {"worst": index[::-1], "value": values[0], "reference": values[1]}
+    differing = [i for i, x in golden.inputs.items() if not torch.equal(x, actual.inputs[i])]
+    before, after = first(golden.inputs), first(actual.inputs)
+    total = after - before
+    size = float(torch.linalg.vector_norm(total)) ** 2
+    if not size > 0 or not math.isfinite(size):
+        return {}
+    shares = {}
+    for i in differing:
+        change = (first({**golden.inputs, i: actual.inputs[i]}) - before + after - first({**actual.inputs, i: golden.inputs[i]})) / 2
+        shares[str(i)] = float((change * total.conj()).sum().real) / size
+    return shares
 
 
-def _count_wrong(wrong: torch.Tensor, actual: torch.Tensor, y: torch.Tensor) -> dict[str, Any]:
-    count = int(wrong.sum())
-    first = int(wrong.flatten().to(torch.uint8).argmax()) if wrong.numel() else 0
-    return {"wrong": count, "count": wrong.numel(), **_place(first, actual, y)}
+limits = rounding.Limits()
+calibration = rounding.Calibration()
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
@@ -366,7 +350,27 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     if elements > _MAX_ELEMENTS:
         raise CannotReplay(f"its tensors have {elements} elements; the limit is {_MAX_ELEMENTS}")
     sides = {name: Side(op, side) for name, side in recorded.items()}
-    return {"ok": True, "sides": {name: side.judge() for name, side in sides.items()}}
+    reply: dict[str, Any] = {"ok": True}
+    if request.get("shares"):
+        return {**reply, "shares": _share(sides["golden"], sides["actual"])}
+    reply["sides"] = {name: side.judge() for name, side in sides.items()}
+    if request.get("argues") and len(sides) == 2:
+        reply["argument"] = _argue(sides["golden"], sides["actual"])
+    if request.get("calibrates"):
+        for name, side in sides.items():
+            calibration.add(op.type, reply["sides"][name], side.types)
+    return reply
+
+
+def _set_limits(path: str) -> dict[str, Any]:
+    global limits
+    limits = rounding.Limits(path)
+    return {"ok": True}
+
+
+def _write_limits(path: str) -> dict[str, Any]:
+    calibration.write(path)
+    return {"ok": True}
 
 
 def _write_script(request: dict[str, Any]) -> dict[str, Any]:
@@ -377,6 +381,14 @@ def _write_script(request: dict[str, Any]) -> dict[str, Any]:
                for kind in ("inputs", "outputs")}
     _reproduce.write_script(op, request, tensors["inputs"], tensors["outputs"])
     return {"ok": True}
+
+
+def _reply(request: dict[str, Any]) -> dict[str, Any]:
+    if "script" in request:
+        return _write_script(request)
+    if "write_limits" in request:
+        return _write_limits(request["write_limits"])
+    return _set_limits(request["limits"]) if "limits" in request else answer(request)
 
 
 def _finite(value: Any) -> Any:
@@ -393,8 +405,7 @@ def main() -> None:
     sys.stdout = sys.stderr  # what a library prints is no reply
     for line in sys.stdin:
         try:
-            request = json.loads(line)
-            reply = _write_script(request) if "script" in request else answer(request)
+            reply = _reply(json.loads(line))
         except CannotReplay as reason:
             reply = {"ok": False, "random": reason.is_random, "reason": str(reason)}
         except Exception as error:  # noqa: BLE001 - of whatever operator

@@ -22,7 +22,9 @@ using compare::Verdict;
 constexpr std::size_t kMaxSuspects = 1 << 16;  // that are kept of a comparison
 constexpr std::size_t kMaxSamples = 64;        // elements by which the producer of a slice is found
 constexpr std::size_t kMaxChain = 6;
-constexpr double kLargestRounding = 1e-4;  // relative L2 of what another order of operators rounds otherwise
+// Relative L2 of what another order of operators rounds otherwise, and in units of the coarser type's
+// roundoff.
+constexpr double kLargestRounding = 1e-4, kLargestRoundoffs = 8;
 
 bool is_paired(const OperatorComparison& op) { return op.golden != nullptr && op.actual != nullptr; }
 
@@ -83,6 +85,15 @@ double roundoff(model::DType dtype) {
   }
 }
 
+// Of the coarsest output.
+double roundoff(const OperatorComparison& op) {
+  double coarsest = 0;
+  for (const SlotComparison& slot : op.slots)
+    if (compare::side_of(slot) == model::Side::output && slot.metrics)
+      coarsest = std::max({coarsest, roundoff(slot.golden->dtype), roundoff(slot.actual->dtype)});
+  return coarsest;
+}
+
 // A tensor in two precisions, or one that somebody computed outside and rounded otherwise.
 bool is_rounded(const SlotComparison& slot) {
   const model::DType golden = slot.golden->dtype, actual = slot.actual->dtype;
@@ -141,15 +152,36 @@ class Walk {
   Result<> examine(std::uint32_t i) {
     const OperatorComparison& op = suspects_[i];
     if (!is_paired(op)) return examine_single(i);
-    const bool has_output = differs(op, model::Side::output);
-    if (has_output) {
-      if (const auto difference = compare::find_argument_difference(*op.golden, *op.actual))
-        add(i, Cause::argument, Confidence::certain, {}, difference->text);
-    }
-    if (!has_certain()) look_at_inputs(i);
-    if (has_output && !has_certain()) OPDUMP_CHECK_OK(replay_pair(i));
+    if (differs(op, model::Side::output)) OPDUMP_CHECK_OK(examine_outputs(i));
     note_outputs(i);
     return ok();
+  }
+
+  Result<> examine_outputs(std::uint32_t i) {
+    const OperatorComparison& op = suspects_[i];
+    std::optional<Replayed> replayed;
+    if (const auto difference = compare::find_argument_difference(*op.golden, *op.actual)) {
+      OPDUMP_TRY(replayed, replay(i, {.argues = true}));
+      blame_argument(i, difference->text, replayed);
+    }
+    if (!has_certain()) look_at_inputs(i);
+    if (has_certain()) return ok();
+    if (!replayed) {
+      OPDUMP_TRY(replayed, replay(i, {}));
+    }
+    if (replayed) blame_replayed(i, *replayed);
+    return ok();
+  }
+
+  // Arguments may differ and mean the same: the types of another precision, the axes of another shape.
+  void blame_argument(std::uint32_t i, const std::string& difference,
+                      const std::optional<Replayed>& replayed) {
+    if (!replayed || !replayed->is_done)
+      return static_cast<void>(add(i, Cause::argument, Confidence::certain, {}, difference));
+    if (replayed->argument.empty() && distance_of(suspects_[i]) > kLargestRounding)
+      add(i, Cause::argument, Confidence::suspect, {}, difference);
+    if (find_excess(replayed->argument).factor > 1)
+      add(i, Cause::argument, Confidence::certain, {}, difference);
   }
 
   // ---- Inputs.
@@ -233,13 +265,13 @@ class Walk {
   }
 
   // Nothing if it cannot be run again, and why is noted.
-  Result<std::optional<Replayed>> replay(std::uint32_t i, const dump::OperatorRun* golden,
-                                         const dump::OperatorRun* actual) {
+  Result<std::optional<Replayed>> replay(std::uint32_t i, const Question& question) {
+    const OperatorComparison& op = suspects_[i];
     if (answer_.replayed >= options_.limit) {
       ++reasons_["the limit of " + std::to_string(options_.limit) + " is reached"];
       return std::optional<Replayed>();
     }
-    auto request = make_request(golden, actual);
+    auto request = make_request(op.golden.get(), op.actual.get(), question);
     if (!request) {
       if (request.error().code() != Code::unsupported) return request.error();
       cannot_replay(i, request.error().message());
@@ -255,30 +287,29 @@ class Walk {
     return std::optional(std::move(replayed));
   }
 
-  Result<> replay_pair(std::uint32_t i) {
+  void blame_replayed(std::uint32_t i, const Replayed& replayed) {
     const OperatorComparison& op = suspects_[i];
-    OPDUMP_TRY(const auto replayed, replay(i, op.golden.get(), op.actual.get()));
-    if (!replayed) return ok();
-    if (replayed->is_random) {
-      // Another machine rounds random numbers otherwise; another seed gives others.
-      if (!differs(op, model::Side::input) && distance_of(op) > kLargestRounding)
-        add(i, Cause::random, Confidence::suspect, output_name(op), "it is random: another seed?").weight = 1;
-      return ok();
-    }
-    blame_error(i, *replayed);
-    return ok();
+    if (!replayed.is_random) return blame_error(i, replayed);
+    // Another machine rounds random numbers otherwise; another seed gives others.
+    if (!differs(op, model::Side::input) && distance_of(op) > kLargestRounding)
+      add(i, Cause::random, Confidence::suspect, output_name(op), "it is random: another seed?").weight = 1;
   }
 
   void blame_error(std::uint32_t i, const Replayed& replayed) {
-    const Judgement judgement = judge(replayed, suspects_[i].run().type);
+    precision_[0].note(replayed.golden);
+    precision_[1].note(replayed.actual);
+    const Judgement judgement = judge(replayed);
     if (judgement.fault == Fault::common)
       ++reasons_["both runs are off by the same: it computes something else"];
     if (judgement.fault == Fault::none || judgement.fault == Fault::common) return;
     const Cause cause = judgement.fault == Fault::actual   ? Cause::own_error
                         : judgement.fault == Fault::golden ? Cause::golden_at_fault
                                                            : Cause::both;
-    Finding& finding = add(i, cause, judgement.is_certain ? Confidence::certain : Confidence::suspect,
-                           "output." + std::to_string(judgement.excess.output->index), judgement.excess.test);
+    // Whether a run computes all its sums with less precision is known at the end.
+    const bool is_open = !judgement.excess.output->precision.empty();
+    Finding& finding =
+        add(i, cause, judgement.is_certain && !is_open ? Confidence::certain : Confidence::suspect,
+            "output." + std::to_string(judgement.excess.output->index), judgement.excess.test);
     finding.error = *judgement.excess.output;
     finding.weight = judgement.excess.factor;
   }
@@ -296,7 +327,7 @@ class Walk {
     OPDUMP_TRY(const Replayed replayed, parse_replayed(reply));
     if (!replayed.is_done) return ok();
     ++answer_.replayed;
-    const Excess excess = find_excess(is_golden ? replayed.golden : replayed.actual, op.run().type);
+    const Excess excess = find_excess(is_golden ? replayed.golden : replayed.actual);
     if (excess.factor <= 1) return ok();
     Finding& finding = add(i, is_golden ? Cause::golden_at_fault : Cause::own_error, Confidence::suspect,
                            "output." + std::to_string(excess.output->index), excess.test);
@@ -307,16 +338,39 @@ class Walk {
 
   // ---- The answer.
 
+  // A run that rounds the inputs of all its sums computes with less precision: that is no fault of one of
+  // them.
+  void settle_precision() {
+    for (const bool is_actual : {false, true}) {
+      const Precision& of = precision_[is_actual];
+      const Cause cause = is_actual ? Cause::own_error : Cause::golden_at_fault;
+      const bool is_usual = of.less.size() == 1 && of.less.begin()->second >= 3 && of.full == 0;
+      const auto is_this = [&](const Finding& f) {
+        return f.cause == cause && f.error && !f.error->precision.empty();
+      };
+      if (is_usual && std::erase_if(answer_.findings, is_this) > 0)
+        answer_.notes.push_back(std::string(is_actual ? "actual" : "golden") + " rounds the inputs of " +
+                                counted(of.less.begin()->second, "operator") +
+                                ", all that add up products, to " + of.less.begin()->first);
+      if (is_usual) continue;
+      for (Finding& f : answer_.findings)
+        if (is_this(f) && find_excess({*f.error}).is_certain) f.confidence = Confidence::certain;
+    }
+  }
+
   // What follows operators that only one side has differs at once by more than rounding: they are the
   // difference.
   void blame_sequence(const compare::Comparison& comparison) {
     if (!answer_.findings.empty() || singles_.empty() || !comparison.first_bad) return;
-    double distance = 0;
-    for (std::uint32_t i = singles_.front(); i < suspects_.size() && distance == 0; ++i)
-      if (is_paired(suspects_[i])) distance = distance_of(suspects_[i]);
+    double distance = 0, rounding = kLargestRounding;
+    for (std::uint32_t i = singles_.front(); i < suspects_.size() && distance == 0; ++i) {
+      if (!is_paired(suspects_[i])) continue;
+      distance = distance_of(suspects_[i]);
+      rounding = std::max(kLargestRounding, kLargestRoundoffs * roundoff(suspects_[i]));
+    }
     const Verdict verdict = comparison.first_bad->verdict;
     const bool is_equivalent =
-        verdict == Verdict::missing || verdict == Verdict::extra || distance < kLargestRounding;
+        verdict == Verdict::missing || verdict == Verdict::extra || distance < rounding;
     if (is_equivalent) {
       answer_.notes.push_back(counted(singles_.size(), "operator") + (singles_.size() == 1 ? " is" : " are") +
                               " in one run only, and change nothing beyond rounding");
@@ -329,6 +383,7 @@ class Walk {
   }
 
   void conclude(compare::Comparison& comparison) {
+    settle_precision();
     blame_sequence(comparison);
     const auto rank = [](const Finding& f) {
       return std::pair(static_cast<int>(f.confidence), f.cause == Cause::unknown);
@@ -381,6 +436,21 @@ class Walk {
            format_g(distance_of(op)) + ")";
   }
 
+  // Of the sums that a run computed: how many with inputs of less precision, by its name, and with all of it.
+  struct Precision {
+    std::map<std::string, std::uint64_t> less;
+    std::uint64_t full = 0;
+    void note(const std::vector<OutputError>& outputs) {
+      for (const OutputError& output : outputs) {
+        if (!output.is_sum) continue;
+        if (!output.precision.empty())
+          ++less[output.precision];
+        else
+          full += output.r > 0 && find_excess({output}).factor <= 1;
+      }
+    }
+  };
+
   const dump::DumpSet &golden_, &actual_;
   const BlameOptions& options_;
   BlameAnswer answer_;
@@ -390,6 +460,7 @@ class Walk {
   ContentIndex produced_;               // outputs of actual that differ, by their place in suspects_
   bool produced_nothing_ = true;
   std::map<std::string, std::uint64_t> reasons_;  // not to replay
+  Precision precision_[2];                        // of golden and of actual
 };
 
 }  // namespace

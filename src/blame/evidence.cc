@@ -1,7 +1,6 @@
 #include "blame/evidence.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -22,6 +21,15 @@ double number_of(const json& object, const char* key) {
   return found->is_string() ? std::strtod(found->get<std::string>().c_str(), nullptr) : 0;
 }
 
+Thresholds limits_of(const json& object, const char* key, const Thresholds& usual) {
+  const auto found = object.find(key);
+  if (found == object.end()) return usual;
+  const auto limits = found->get<std::vector<double>>();
+  if (limits.size() != 3 || std::ranges::any_of(limits, [](double limit) { return !(limit > 0); }))
+    return usual;
+  return {.r = limits[0], .rho = limits[1], .alpha = limits[2]};
+}
+
 std::vector<OutputError> parse_outputs(const json& outputs) {
   std::vector<OutputError> errors;
   for (const auto& [index, of] : outputs.items()) {
@@ -33,10 +41,15 @@ std::vector<OutputError> parse_outputs(const json& outputs) {
     error.rho = number_of(of, "rho");
     error.alpha = number_of(of, "alpha");
     error.relative = number_of(of, "relative");
-    error.independent = number_of(of, "independent");
+    error.chance = number_of(of, "chance");
     error.worst = of.value("worst", std::vector<std::int64_t>());
     error.value = number_of(of, "value");
     error.reference = number_of(of, "reference");
+    error.limits = limits_of(of, "limits", error.limits);
+    error.certain = limits_of(of, "certain", error.certain);
+    if (of.contains("beyond")) error.beyond = number_of(of, "beyond");
+    error.is_sum = of.value("sum", false);
+    error.precision = of.value("inputs", "");
   }
   return errors;
 }
@@ -49,6 +62,14 @@ Replayed parse(const json& reply) {
     replayed.reason = reply.value("reason", "");
     return replayed;
   }
+  if (reply.contains("shares")) {
+    for (const auto& [index, share] : reply.at("shares").items())
+      replayed.shares.emplace_back(static_cast<std::uint32_t>(parse_uint64(index).value_or(0)),
+                                   share.is_number() ? share.get<double>() : 0);
+    return replayed;
+  }
+  if (reply.contains("argument") && !reply.at("argument").is_null())
+    replayed.argument = parse_outputs(reply.at("argument"));
   const json& sides = reply.at("sides");
   if (sides.contains("golden")) replayed.golden = parse_outputs(sides.at("golden"));
   if (sides.contains("actual")) replayed.actual = parse_outputs(sides.at("actual"));
@@ -57,28 +78,44 @@ Replayed parse(const json& reply) {
 
 std::string times(double factor) { return format_g(factor) + " times what rounding explains"; }
 
+constexpr double kChances = 4;  // how many standard deviations are no chance
+
+// Roundings of few different values can all go the same way.
+double bias_limit(const OutputError& error, double limit) { return std::max(limit, kChances * error.chance); }
+
+bool is_certain(const OutputError& error) {
+  if (error.beyond) return *error.beyond > 1;
+  const Thresholds& limits = error.certain;
+  return error.r > limits.r || error.rho > limits.rho ||
+         error.alpha > 4 * bias_limit(error, limits.alpha / 4);
+}
+
 // By which test the error of an output is beyond rounding, and how far.
-Excess find_excess(const OutputError& error, const Thresholds& limits) {
+Excess find_excess(const OutputError& error) {
   if (error.wrong) {
-    if (*error.wrong == 0) return {.factor = 0, .output = &error, .test = {}};
+    if (*error.wrong == 0) return {.factor = 0, .is_certain = false, .output = &error, .test = {}};
     return {.factor = std::numeric_limits<double>::infinity(),
+            .is_certain = true,
             .output = &error,
             .test = std::to_string(*error.wrong) + " of " + counted(error.count, "element") +
                     (*error.wrong == 1 ? " is" : " are") + " wrong"};
   }
-  Excess excess{.factor = error.r / limits.r, .output = &error, .test = "error " + times(error.r)};
-  if (error.rho / limits.rho > excess.factor)
-    excess = {.factor = error.rho / limits.rho,
-              .output = &error,
-              .test = "error of one element " + times(error.rho)};
-  // Roundings of few different values can all go the same way.
-  const double by_chance = 4 / std::sqrt(std::max(error.independent, 1.0));
-  const double alpha = error.alpha / std::max(limits.alpha, by_chance);
-  if (alpha > excess.factor)
-    excess = {.factor = alpha,
-              .output = &error,
-              .test = "all elements are off in the same direction",
-              .is_bias = excess.factor <= 1};
+  const Thresholds& limits = error.limits;
+  Excess excess{.factor = error.r / limits.r,
+                .is_certain = is_certain(error),
+                .output = &error,
+                .test = "error " + times(error.r)};
+  if (error.rho / limits.rho > excess.factor) {
+    excess.factor = error.rho / limits.rho;
+    excess.test = "error of one element " + times(error.rho);
+  }
+  const double alpha = error.alpha / bias_limit(error, limits.alpha);
+  if (alpha > excess.factor) {
+    excess.is_bias = excess.factor <= 1;
+    excess.factor = alpha;
+    excess.test = "all elements are off in the same direction";
+  }
+  if (!error.precision.empty()) excess.test += ": its inputs are rounded to " + error.precision;
   return excess;
 }
 
@@ -89,6 +126,10 @@ double worst_relative(const std::vector<OutputError>& outputs) {
 }
 
 bool has_wrong(const Excess& excess) { return excess.output != nullptr && excess.output->wrong.has_value(); }
+
+bool has_precision(const Excess& excess) {
+  return excess.output != nullptr && !excess.output->precision.empty();
+}
 
 }  // namespace
 
@@ -101,32 +142,37 @@ Result<Replayed> parse_replayed(std::string_view text) {
   }
 }
 
-Thresholds thresholds_for(std::string_view type) {
-  constexpr std::array<std::string_view, 20> kRoundedOnce = {
-      "add",      "add_", "sub",   "sub_",       "rsub",    "mul",          "mul_",
-      "div",      "div_", "sqrt",  "sqrt_",      "addcmul", "addcmul_",     "addcdiv",
-      "addcdiv_", "lerp", "lerp_", "reciprocal", "square",  "_foreach_add_"};
-  if (std::ranges::find(kRoundedOnce, type) != kRoundedOnce.end()) return {.r = 3, .rho = 6, .alpha = 0.35};
-  return {};
+Result<> parse_acknowledged(std::string_view text) {
+  const json reply = json::parse(text, nullptr, false);
+  if (!reply.is_object()) return Error(Code::internal, "an answer of the replay is no JSON object");
+  if (reply.value("ok", false)) return ok();
+  return Error(Code::config, reply.value("reason", "the replay gives no reason"));
 }
 
-Excess find_excess(const std::vector<OutputError>& outputs, std::string_view type) {
+Excess find_excess(const std::vector<OutputError>& outputs) {
   Excess worst;
   for (const OutputError& output : outputs) {
-    Excess excess = find_excess(output, thresholds_for(type));
+    Excess excess = find_excess(output);
     if (excess.factor > worst.factor || worst.output == nullptr) worst = std::move(excess);
   }
   return worst;
 }
 
-Judgement judge(const Replayed& replayed, std::string_view type) {
-  const Excess golden = find_excess(replayed.golden, type), actual = find_excess(replayed.actual, type);
+Judgement judge(const Replayed& replayed) {
+  const Excess golden = find_excess(replayed.golden), actual = find_excess(replayed.actual);
   Judgement judgement;
   judgement.excess = actual.factor >= golden.factor ? actual : golden;
-  judgement.is_certain = judgement.excess.factor >= kCertain;
   if (judgement.excess.factor <= 1) return judgement;
+  judgement.is_certain = judgement.excess.is_certain;
   if (golden.factor <= 1 || actual.factor <= 1) {
     judgement.fault = golden.factor <= 1 ? Fault::actual : Fault::golden;
+    return judgement;
+  }
+  // One is off because it computes with less precision; the other one has no such reason.
+  if (has_precision(golden) != has_precision(actual)) {
+    judgement.fault = has_precision(golden) ? Fault::actual : Fault::golden;
+    judgement.excess = has_precision(golden) ? actual : golden;
+    judgement.is_certain = judgement.excess.is_certain;
     return judgement;
   }
   // Both are beyond it. Equal errors mean that both did the same, and not what was run again.

@@ -6,11 +6,16 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
 
 namespace opdump::blame {
+
+struct Thresholds {
+  double r = 8, rho = 64, alpha = 4;
+};
 
 // Of one output, against the result in float64 of the same inputs.
 struct OutputError {
@@ -19,38 +24,43 @@ struct OutputError {
   std::optional<std::uint64_t> wrong;  // of a result that must be exact, or lost its finite values: how many
   // |e| / |t|, max e/t, and the bias in units of the roundoff: e the error, t what rounding explains.
   double r = 0, rho = 0, alpha = 0;
-  double relative = 0;              // |e| / |y|
-  double independent = 0;           // of how many roundings the bias is a mean
-  std::vector<std::int64_t> worst;  // index of the worst element
-  double value = 0, reference = 0;  // there: recorded, and in float64
+  double relative = 0;                                      // |e| / |y|
+  double chance = 0;                                        // the bias that errors of size t have by chance
+  std::vector<std::int64_t> worst;                          // index of the worst element
+  double value = 0, reference = 0;                          // there: recorded, and in float64
+  Thresholds limits;                                        // of rounding
+  Thresholds certain = {.r = 32, .rho = 256, .alpha = 16};  // beyond them nothing but a fault is left
+  // Of sums of products: the largest error over the bound that rounding in whatever order has.
+  std::optional<double> beyond;
+  bool is_sum = false;
+  std::string precision;  // "TF32" if rounding the inputs to it explains the error
 };
 
 struct Replayed {
   bool is_done = false, is_random = false;
   std::string reason;  // why not
   std::vector<OutputError> golden, actual;
+  // What golden's arguments change on actual's inputs; empty if they cannot be run with them, or if that was
+  // not asked.
+  std::vector<OutputError> argument;
+  std::vector<std::pair<std::uint32_t, double>> shares;  // of the difference, by input; if asked
 };
 
 // An answer of the worker. Errors: internal -- it is not in the form that we know.
 Result<Replayed> parse_replayed(std::string_view json);
+// One to a request for the worker itself. Errors: config -- it could not; internal.
+Result<> parse_acknowledged(std::string_view json);
 
-struct Thresholds {
-  double r = 8, rho = 64, alpha = 4;
-};
-
-// Of operators that compute each element with few roundings, the tests can be sharper.
-Thresholds thresholds_for(std::string_view type);
-
-// How far an error is beyond its thresholds: at most 1 is rounding; from kCertain on nothing but a fault
-// explains it. The text says which test it was: "error 2e+04 times what rounding explains".
+// How far an error is beyond its limits: at most 1 is rounding. The text says which test it was: "error 2e+04
+// times what rounding explains".
 struct Excess {
   double factor = 0;
+  bool is_certain = false;
   const OutputError* output = nullptr;  // the worst one
   std::string test = {};
   bool is_bias = false;  // no element is off by more than rounding explains, but all go the same way
 };
-inline constexpr double kCertain = 4;
-Excess find_excess(const std::vector<OutputError>& outputs, std::string_view type);
+Excess find_excess(const std::vector<OutputError>& outputs);
 
 enum class Fault : std::uint8_t {
   none,
@@ -65,6 +75,6 @@ struct Judgement {
   bool is_certain = false;
   Excess excess;  // of the side that is wrong, or of the worse one
 };
-Judgement judge(const Replayed& replayed, std::string_view type);
+Judgement judge(const Replayed& replayed);
 
 }  // namespace opdump::blame

@@ -9,17 +9,16 @@ std::string reply(const std::string& golden, const std::string& actual) {
   return R"({"ok":true,"sides":{"golden":{"0":)" + golden + R"(},"actual":{"0":)" + actual + "}}}";
 }
 
-constexpr const char* kFine =
-    R"({"r":0.4,"rho":1.5,"alpha":0.01,"relative":3e-8,"count":64,"independent":64})";
+constexpr const char* kFine = R"({"r":0.4,"rho":1.5,"alpha":0.01,"relative":3e-8,"count":64,"chance":0.02})";
 constexpr const char* kWrong =
-    R"({"r":2e4,"rho":9e4,"alpha":10,"relative":2e-3,"count":64,"independent":64,"worst":[1,2],"value":0.5,"reference":"nan"})";
+    R"({"r":2e4,"rho":9e4,"alpha":10,"relative":2e-3,"count":64,"chance":0.02,"worst":[1,2],"value":0.5,"reference":"nan"})";
 
-Judgement judge_text(const std::string& text, std::string_view type = "addmm") {
+Judgement judge_text(const std::string& text) {
   const auto replayed = parse_replayed(text);
   EXPECT_TRUE(replayed);
   static Replayed kept;  // which the judgement points into
   kept = *replayed;
-  return judge(kept, type);
+  return judge(kept);
 }
 
 TEST(Evidence, TheSideThatRoundingDoesNotExplainIsAtFault) {
@@ -35,12 +34,12 @@ TEST(Evidence, TheSideThatRoundingDoesNotExplainIsAtFault) {
 TEST(Evidence, EqualErrorsOfBothAreNoCulprit) {
   EXPECT_EQ(judge_text(reply(kWrong, kWrong)).fault, Fault::common);
   EXPECT_FALSE(judge_text(reply(kWrong, kWrong)).is_certain);
-  const std::string worse = R"({"r":9e6,"rho":9e6,"alpha":10,"relative":0.5,"count":64,"independent":64})";
+  const std::string worse = R"({"r":9e6,"rho":9e6,"alpha":10,"relative":0.5,"count":64,"chance":0.02})";
   EXPECT_EQ(judge_text(reply(kWrong, worse)).fault, Fault::actual);
 }
 
 TEST(Evidence, AnEqualBiasOfBothIsTheOrderInWhichTheySum) {
-  const std::string biased = R"({"r":2,"rho":3,"alpha":10,"relative":1e-6,"count":64,"independent":64})";
+  const std::string biased = R"({"r":2,"rho":3,"alpha":10,"relative":1e-6,"count":64,"chance":0.02})";
   EXPECT_EQ(judge_text(reply(biased, biased)).fault, Fault::none);
   EXPECT_EQ(judge_text(reply(kFine, biased)).fault, Fault::actual);
   EXPECT_EQ(judge_text(reply(kWrong, biased)).fault, Fault::golden);
@@ -48,19 +47,59 @@ TEST(Evidence, AnEqualBiasOfBothIsTheOrderInWhichTheySum) {
 
 TEST(Evidence, ExactResultsAdmitNoWrongElement) {
   const std::string right = R"({"wrong":0,"count":8})", wrong = R"({"wrong":1,"count":8,"worst":[7]})";
-  EXPECT_EQ(judge_text(reply(right, right), "clone").fault, Fault::none);
-  const Judgement judgement = judge_text(reply(right, wrong), "clone");
+  EXPECT_EQ(judge_text(reply(right, right)).fault, Fault::none);
+  const Judgement judgement = judge_text(reply(right, wrong));
   EXPECT_EQ(judgement.fault, Fault::actual);
   EXPECT_TRUE(judgement.is_certain);
   EXPECT_EQ(judgement.excess.test, "1 of 8 elements is wrong");
 }
 
+// An output with these numbers.
+std::string output(const std::string& numbers) { return R"({"relative":1e-3,"count":900,)" + numbers + "}"; }
+
 TEST(Evidence, ABiasNeedsManyDifferentValues) {
-  const std::string few = R"({"r":1,"rho":1,"alpha":0.9,"relative":1e-3,"count":64,"independent":2})";
-  const std::string many = R"({"r":1,"rho":1,"alpha":0.9,"relative":1e-3,"count":900,"independent":900})";
-  EXPECT_EQ(judge_text(reply(kFine, few), "mul").fault, Fault::none);
-  EXPECT_EQ(judge_text(reply(kFine, many), "mul").fault, Fault::actual);
-  EXPECT_EQ(judge_text(reply(kFine, many), "addmm").fault, Fault::none);  // which rounds more than once
+  const std::string sharp = R"(,"limits":[3,6,0.35],"certain":[12,24,1.4])";
+  const std::string few = output(R"("r":1,"rho":1,"alpha":0.9,"chance":1)" + sharp);
+  const std::string many = output(R"("r":1,"rho":1,"alpha":0.9,"chance":0.01)" + sharp);
+  const std::string usual = output(R"("r":1,"rho":1,"alpha":0.9,"chance":0.01)");
+  EXPECT_EQ(judge_text(reply(kFine, few)).fault, Fault::none);
+  EXPECT_EQ(judge_text(reply(kFine, many)).fault, Fault::actual);
+  EXPECT_FALSE(judge_text(reply(kFine, many)).is_certain);
+  EXPECT_EQ(judge_text(reply(kFine, usual)).fault, Fault::none);
+}
+
+TEST(Evidence, LimitsThatAreNoneAreTheUsualOnes) {
+  const std::string error = R"("r":1,"rho":1,"alpha":0.9,"chance":0.01)";
+  for (const char* limits : {"[]", "[0,0,0]", "[1,2]", "[-1,-1,-1]"})
+    EXPECT_EQ(judge_text(reply(kFine, output(error + ",\"limits\":" + limits))).fault, Fault::none) << limits;
+}
+
+TEST(Evidence, ASumIsCertainlyWrongBeyondTheBoundOfAllOrders) {
+  const std::string error = R"("r":90,"rho":900,"alpha":0,"chance":0.01)";
+  const Judgement within = judge_text(reply(kFine, output(error + R"(,"beyond":0.9)")));
+  EXPECT_EQ(within.fault, Fault::actual);
+  EXPECT_FALSE(within.is_certain);
+  EXPECT_TRUE(judge_text(reply(kFine, output(error + R"(,"beyond":1.1)"))).is_certain);
+  EXPECT_TRUE(judge_text(reply(kFine, output(error))).is_certain);
+}
+
+TEST(Evidence, ASideOfLessPrecisionHasAReason) {
+  const std::string less = output(R"("r":9e3,"rho":9e3,"alpha":3,"chance":0.01,"inputs":"TF32")");
+  const Judgement judgement = judge_text(reply(less, kWrong));
+  EXPECT_EQ(judgement.fault, Fault::actual);
+  EXPECT_EQ(judgement.excess.test, "error 20000 times what rounding explains");
+  EXPECT_EQ(judge_text(reply(less, kFine)).fault, Fault::golden);
+}
+
+TEST(Evidence, ReadsSharesAndWhatArgumentsChange) {
+  const auto shares = parse_replayed(R"({"ok":true,"shares":{"0":0.75,"2":0.25}})");
+  ASSERT_TRUE(shares);
+  EXPECT_EQ(shares->shares, (std::vector<std::pair<std::uint32_t, double>>{{0, 0.75}, {2, 0.25}}));
+  const auto argued =
+      parse_replayed(R"({"ok":true,"argument":{"0":)" + std::string(kWrong) + R"(},"sides":{}})");
+  ASSERT_TRUE(argued);
+  EXPECT_GT(find_excess(argued->argument).factor, 1);
+  EXPECT_TRUE(parse_replayed(R"({"ok":true,"argument":null,"sides":{}})")->argument.empty());
 }
 
 TEST(Evidence, WhatCannotBeRunSaysWhy) {

@@ -72,7 +72,8 @@ std::string with_arguments(const json& side, const dump::OperatorRun& run) {
 
 }  // namespace
 
-Result<std::string> make_request(const dump::OperatorRun* golden, const dump::OperatorRun* actual) {
+Result<std::string> make_request(const dump::OperatorRun* golden, const dump::OperatorRun* actual,
+                                 const Question& question) {
   std::string sides, function;
   for (const auto& [name, run] : {std::pair("golden", golden), std::pair("actual", actual)}) {
     if (run == nullptr) continue;
@@ -82,8 +83,21 @@ Result<std::string> make_request(const dump::OperatorRun* golden, const dump::Op
       return Error(Code::unsupported, "the two runs execute " + function + " and " + run->form->function);
     function = run->form->function;
   }
-  return R"({"function":)" + json(function).dump(-1, ' ', false, json::error_handler_t::replace) +
-         R"(,"sides":{)" + sides + "}}";
+  std::string asked;
+  for (const auto& [name, is_asked] :
+       {std::pair("argues", question.argues), std::pair("shares", question.shares),
+        std::pair("calibrates", question.calibrates)})
+    if (is_asked) asked += "\"" + std::string(name) + "\":true,";
+  return "{" + asked + R"("function":)" +
+         json(function).dump(-1, ' ', false, json::error_handler_t::replace) + R"(,"sides":{)" + sides + "}}";
+}
+
+std::string make_limits_request(const std::string& path) {
+  return json{{"limits", path}}.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string make_write_request(const std::string& path) {
+  return json{{"write_limits", path}}.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 Result<std::string> make_script_request(const dump::OperatorRun& run, const std::string& name,

@@ -8,9 +8,22 @@
 
 namespace opdump::blame {
 
+// What else is asked than whether outputs are what inputs and rounding explain.
+struct Question {
+  bool argues = false;      // what golden's arguments change on actual's inputs
+  bool shares = false;      // instead: how much of the difference each input brings
+  bool calibrates = false;  // there is no fault: remember the errors
+};
+
 // A request for one execution, or for the two of a pair; null for a side that there is not. Errors:
 // unsupported -- the dump lacks what is needed; the message is the reason: "its inputs are not in the dump".
-Result<std::string> make_request(const dump::OperatorRun* golden, const dump::OperatorRun* actual);
+Result<std::string> make_request(const dump::OperatorRun* golden, const dump::OperatorRun* actual,
+                                 const Question& question = {});
+
+// Requests for the worker itself: to judge by the limits of a file as well, and to write those that it has
+// seen to one.
+std::string make_limits_request(const std::string& path);
+std::string make_write_request(const std::string& path);
 
 // A request for a script that runs the operator, of `name` as a user knows it, and shows its error.
 Result<std::string> make_script_request(const dump::OperatorRun& run, const std::string& name,

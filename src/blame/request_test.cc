@@ -37,6 +37,10 @@ TEST(Request, NamesFilesOfBothSides) {
   EXPECT_EQ(json["sides"]["golden"]["outputs"]["0"]["shape"], (std::vector<int>{2, 3}));
   EXPECT_EQ(json["sides"]["golden"]["arguments"]["other"]["constant"], "4");
   EXPECT_EQ(make_request(nullptr, &actual)->find("golden"), std::string::npos);
+  EXPECT_FALSE(json.contains("argues"));
+  const auto more =
+      nlohmann::json::parse(*make_request(&golden, &actual, {.argues = true, .calibrates = true}));
+  EXPECT_TRUE(more["argues"] == true && more["calibrates"] == true && !more.contains("shares"));
 }
 
 TEST(Request, SaysWhatTheDumpLacks) {

@@ -144,28 +144,40 @@ void Judge::find_cause(OperatorComparison& op) const {
 }
 
 // An output that differs by no more than what the small differences of its inputs can grow to. Inputs count
-// if an earlier operator made a difference of that size: those of weights and data do not.
+// if an earlier operator made a difference of that size: those of weights and data do not. What is left of
+// terms that cancel is compared with the terms.
 void Judge::excuse_rounding(OperatorComparison& op) {
   const bool is_open =
       op.cause.empty() && (op.verdict == Verdict::own_error || op.verdict == Verdict::inherited ||
                            op.verdict == Verdict::input_differs);
   double input = 0, output = 0;
-  bool is_small = true;
+  bool is_small = true, is_small_input = true, has_cancelled = false;
   for (const SlotComparison& slot : op.slots) {
     const bool is_output = side_of(slot) == model::Side::output;
     const double distance = slot.metrics ? slot.metrics->relative_l2 : 0;
+    const bool is_cancelled = !is_output && cancelled_.contain(slot);
+    has_cancelled |= is_cancelled;
     (is_output ? output : input) = std::max(is_output ? output : input, distance);
-    if (!is_difference(slot.verdict)) continue;
-    is_small = is_small && slot.metrics && distance <= largest_rounding(slot.dtype) &&
-               (is_output || distance <= kGain * noise_);
+    if (!is_difference(slot.verdict) || is_cancelled) continue;
+    const bool is_fine =
+        slot.metrics && distance <= largest_rounding(slot.dtype) && (is_output || distance <= kGain * noise_);
+    (is_output ? is_small : is_small_input) &= is_fine;
   }
   const double gain = divides(op.run().type) ? kDivisionGain : kGain;
-  if (is_open && is_small && input > 0 && output <= gain * input) {
-    for (SlotComparison& slot : op.slots)
-      if (is_difference(slot.verdict)) slot.verdict = Verdict::rounding;
+  const bool is_grown = is_small && input > 0 && output <= gain * input;
+  const bool is_from_cancelled = has_cancelled && output <= gain * input;
+  const bool is_excused = is_open && is_small_input &&
+                          (is_grown || is_from_cancelled || is_cancellation(op, has_cancelled ? 0 : input));
+  if (is_excused) {
+    for (SlotComparison& slot : op.slots) {
+      if (!is_difference(slot.verdict)) continue;
+      slot.verdict = Verdict::rounding;
+      if (!is_grown && side_of(slot) == model::Side::output) cancelled_.add(slot);
+    }
     op.verdict = Verdict::rounding;
   }
-  if (op.verdict == Verdict::rounding || op.verdict == Verdict::match) noise_ = std::max(noise_, output);
+  if ((is_excused && is_grown && !has_cancelled) || op.verdict == Verdict::match)
+    noise_ = std::max(noise_, output);
 }
 
 void Judge::count(const OperatorComparison& op) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "compare/comparison.h"
+#include "compare/conditioning.h"
 
 namespace opdump::compare {
 
@@ -67,6 +68,7 @@ class Judge {
   Unfinished unfinished_;
   Comparison so_far_;
   bool measured_difference_ = false, open_question_ = false;
+  CancelledTensors cancelled_;
   double noise_ = 0;  // the largest relative L2 distance of an output so far that counts as rounding
   std::optional<std::uint32_t> rank_;  // of the first
   std::optional<std::int64_t> last_step_;

@@ -2,8 +2,13 @@
 #include "cli/compare/blame.h"
 
 #include <utility>
+#include <vector>
 
+#include "base/text.h"
+#include "blame/calibrate.h"
+#include "blame/evidence.h"
 #include "blame/report.h"
+#include "blame/request.h"
 #include "cli/arguments.h"
 #include "cli/compare/replay.h"
 #include "cli/verb.h"
@@ -23,6 +28,7 @@ Exit status: 0 no difference, or rounding; 1 a culprit; 2 wrong use; 3 incomplet
 Examples:
   opdump blame golden actual
   opdump blame golden actual --python ~/venv/bin/python --json
+  opdump blame --calibrate runs/1 runs/2 --limits limits.json
   opdump reproduce actual Default/fc-Linear/addmm-op0 -o script.py)";
 
 Exit exit_of(blame::BlameOutcome outcome) {
@@ -38,6 +44,24 @@ Exit exit_of(blame::BlameOutcome outcome) {
   return Exit::incomplete;
 }
 
+Result<int> calibrate(const std::vector<std::string>& paths, const BlameArguments& arguments) {
+  if (arguments.limits.empty()) return Error(Code::usage, "--calibrate needs --limits, the file to write");
+  ReplayWorker worker(arguments.python);
+  const auto ask = [&](std::string request) { return worker.ask(std::move(request)); };
+  blame::Calibrated calibrated;
+  for (const std::string& path : paths) {
+    OPDUMP_TRY(const dump::DumpSet dump, dump::DumpSet::open(path, terminal::print_remark));
+    OPDUMP_CHECK_OK(blame::calibrate(dump, ask, calibrated));
+  }
+  OPDUMP_TRY(const std::string reply, worker.ask(blame::make_write_request(arguments.limits)));
+  OPDUMP_CHECK_OK(blame::parse_acknowledged(reply));
+  for (const auto& [reason, count] : calibrated.left_out)
+    terminal::print("left out: " + counted(count, "operator") + ": " + reason + "\n");
+  terminal::print("wrote " + arguments.limits + ": " + counted(calibrated.operators, "operator") +
+                  " ran again\n");
+  return static_cast<int>(calibrated.operators > 0 ? Exit::match : Exit::incomplete);
+}
+
 }  // namespace
 
 void add_blame_options(CLI::App& app, BlameArguments& arguments) {
@@ -46,12 +70,13 @@ void add_blame_options(CLI::App& app, BlameArguments& arguments) {
       "The Python with the torch that runs operators again; default: $OPDUMP_PYTHON, else python3");
   app.add_option("--replays", arguments.limit, "How many operators to run again at most; default: 2000")
       ->check(not_negative());
+  app.add_option("--limits", arguments.limits, "A file of --calibrate: what else is rounding");
 }
 
 Result<int> print_blame(const dump::DumpSet& golden, const dump::DumpSet& actual,
                         const BlameArguments& arguments, compare::CompareOptions options,
                         const BlameOutput& output) {
-  ReplayWorker worker(arguments.python);
+  ReplayWorker worker(arguments.python, arguments.limits);
   blame::BlameOptions blaming;
   blaming.compare = std::move(options);
   blaming.limit = arguments.limit;
@@ -74,8 +99,13 @@ Result<int> run_blame(std::span<const char* const> args) {
   BlameOutput output;
   compare::CompareOptions options;
   CLI::App app("Names what is to blame that two runs differ.", "opdump blame");
-  app.add_option("GOLDEN", golden_path, "The trusted dump: its root, or any directory below it")->required();
-  app.add_option("ACTUAL", actual_path, "The dump to compare with it")->required();
+  std::vector<std::string> calibrating;
+  app.add_option("GOLDEN", golden_path, "The trusted dump: its root, or any directory below it");
+  app.add_option("ACTUAL", actual_path, "The dump to compare with it");
+  app.add_option(
+      "--calibrate", calibrating,
+      "Dumps of runs without a fault, instead of GOLDEN and ACTUAL: write to --limits what rounding "
+      "does in them");
   app.add_flag("--json", output.json, "Print one JSON object");
   app.add_flag("--all", output.all, "With --json: all findings, not the first 20");
   app.add_option("--threads", options.threads, "Threads to compare with; default: one per core")
@@ -84,6 +114,11 @@ Result<int> run_blame(std::span<const char* const> args) {
   add_expansion_limit(app);
   app.footer(std::string(kBlameFooter));
   if (auto done = parse_arguments(app, args)) return *done;
+  if (!calibrating.empty()) {
+    if (!golden_path.empty()) return Error(Code::usage, "--calibrate and GOLDEN exclude each other");
+    return calibrate(calibrating, arguments);
+  }
+  if (actual_path.empty()) return Error(Code::usage, "GOLDEN and ACTUAL are required");
 
   OPDUMP_TRY(const dump::DumpSet golden, dump::DumpSet::open(golden_path, terminal::print_remark));
   OPDUMP_TRY(const dump::DumpSet actual, dump::DumpSet::open(actual_path, terminal::print_remark));

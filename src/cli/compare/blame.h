@@ -12,7 +12,7 @@
 namespace opdump::cli {
 
 struct BlameArguments {
-  std::string python;
+  std::string python, limits;
   std::uint64_t limit = 2000;
 };
 void add_blame_options(CLI::App& app, BlameArguments& arguments);

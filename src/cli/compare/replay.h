@@ -13,13 +13,15 @@ namespace opdump::cli {
 class ReplayWorker {
  public:
   // `python` is the program; empty: what OPDUMP_PYTHON names, else python3.
-  explicit ReplayWorker(std::string python);
-  // The answer to a request of blame/request.h. Errors: not_found, io; usage -- this Python has no torch.
+  // `limits`: a file of limits that it judges by as well; empty: none.
+  explicit ReplayWorker(std::string python, std::string limits = {});
+  // The answer to a request of blame/request.h. Errors: not_found, io; usage -- this Python has no torch;
+  // config -- the file of limits is none.
   Result<std::string> ask(std::string request);
 
  private:
   Result<> start();
-  std::string python_;
+  std::string python_, limits_;
   std::optional<LineServer> server_;
 };
 

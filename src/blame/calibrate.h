@@ -1,0 +1,25 @@
+// What rounding does to each operator, from runs without a fault: `opdump blame --calibrate`.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "base/result.h"
+#include "dump/read/dump_set.h"
+
+namespace opdump::blame {
+
+struct Calibrated {
+  std::uint64_t operators = 0;                    // that were run again
+  std::map<std::string, std::uint64_t> left_out;  // reasons, with the number of operators
+};
+
+// Runs every operator of a dump again and lets the worker, which `replay` asks, remember the errors. Errors:
+// those of `replay`.
+Result<> calibrate(const dump::DumpSet& dump,
+                   const std::function<Result<std::string>(std::string request)>& replay,
+                   Calibrated& calibrated);
+
+}  // namespace opdump::blame

@@ -1,0 +1,143 @@
+#include "compare/conditioning.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "compare/key_slots.h"
+#include "dump/read/dump_set.h"
+#include "math/stats/stats.h"
+
+namespace opdump::compare {
+namespace {
+
+constexpr std::uint64_t kPieceBytes = 32 << 20;
+// Of the norm of the terms: what the order of addition changes; and how far above the mean one element is.
+constexpr double kRoundoffs = 8, kPeak = 16;
+
+// Half the distance of a number to the next one, relative. 16-bit types are added up in float32 and rounded
+// once.
+double roundoff(model::DType dtype) {
+  switch (dtype) {
+    case model::DType::bfloat16:
+      return 0x1p-8;
+    case model::DType::float16:
+      return 0x1p-11;
+    case model::DType::float64:
+    case model::DType::complex128:
+      return 0x1p-53;
+    default:
+      return 0x1p-24;
+  }
+}
+
+const SlotComparison* find_slot(const OperatorComparison& op, model::Side side, std::uint32_t index) {
+  const auto found = std::ranges::find_if(op.slots, [&](const SlotComparison& slot) {
+    return slot.golden != nullptr && slot.actual != nullptr && side_of(slot) == side &&
+           slot.golden->index == index;
+  });
+  return found == op.slots.end() ? nullptr : &*found;
+}
+
+double elements_of(const SlotComparison& slot) {
+  return slot.shape ? static_cast<double>(model::element_count(*slot.shape).value_or(0)) : 0;
+}
+
+// Of golden's tensor.
+std::optional<double> norm_of(const SlotComparison* slot) {
+  if (slot == nullptr || !slot->metrics) return std::nullopt;
+  const math::Metrics& metrics = *slot->metrics;
+  if (metrics.relative_l2 > 0 && std::isfinite(metrics.relative_l2) && std::isfinite(metrics.rmse))
+    return metrics.rmse / metrics.relative_l2 * std::sqrt(static_cast<double>(metrics.count));
+  const auto tensor = dump::StoredTensor::read(*slot->golden);
+  if (!tensor || !math::has_statistics(tensor->view().dtype)) return std::nullopt;
+  math::StatPartial whole = math::make_partial();
+  for (const model::TensorView& piece : math::split_view(tensor->view(), kPieceBytes))
+    math::merge(whole, math::partial_stats(piece, {.squares = true}));
+  const double norm = math::finish(whole).l2norm;
+  return std::isfinite(norm) ? std::optional(norm) : std::nullopt;
+}
+
+std::optional<double> product(const OperatorComparison& op, std::uint32_t a, std::uint32_t b) {
+  const auto first = norm_of(find_slot(op, model::Side::input, a));
+  const auto second = norm_of(find_slot(op, model::Side::input, b));
+  return first && second ? std::optional(*first * *second) : std::nullopt;
+}
+
+// The sum of all elements of an input that an element of the output depends on; `divisor` of how many.
+std::optional<double> sum(const OperatorComparison& op, std::uint32_t input, double count, bool is_mean) {
+  const SlotComparison* slot = find_slot(op, model::Side::input, input);
+  const auto norm = norm_of(slot);
+  if (!norm || !(count > 0)) return std::nullopt;
+  const double added = std::max(1.0, elements_of(*slot) / count);
+  return *norm * (is_mean ? 1 / std::sqrt(added) : std::sqrt(added));
+}
+
+// How many elements of a window of a convolution read the same element.
+double window_of(const OperatorComparison& op, std::uint32_t weight) {
+  const SlotComparison* slot = find_slot(op, model::Side::input, weight);
+  if (slot == nullptr || !slot->shape || slot->shape->dims().size() < 3) return 1;
+  double size = 1;
+  for (std::size_t i = 2; i < slot->shape->dims().size(); ++i)
+    size *= static_cast<double>(slot->shape->dims()[i]);
+  return size;
+}
+
+std::optional<double> times(double factor, std::optional<double> norm) {
+  return norm ? std::optional(factor * *norm) : std::nullopt;
+}
+
+bool is_one_of(std::string_view type, std::initializer_list<std::string_view> types) {
+  return std::ranges::find(types, type) != types.end();
+}
+
+}  // namespace
+
+std::optional<double> norm_of_terms(const OperatorComparison& op, const SlotComparison& output) {
+  const std::string_view type = op.run().type;
+  const std::uint32_t index = output.golden->index;
+  if (is_one_of(type, {"sum", "mean"})) return sum(op, 0, elements_of(output), type == "mean");
+  if (is_one_of(type, {"mm", "bmm", "mv", "dot"})) return product(op, 0, 1);
+  if (is_one_of(type, {"addmm", "baddbmm", "addmv"})) return product(op, 1, 2);
+  if (type == "convolution") return times(std::sqrt(window_of(op, 1)), product(op, 0, 1));
+  if (type == "convolution_backward") {
+    const double window = std::sqrt(window_of(op, 2));
+    return index == 0   ? times(window, product(op, 0, 2))
+           : index == 1 ? times(window, product(op, 0, 1))
+                        : sum(op, 0, elements_of(output), false);
+  }
+  const bool is_norm = is_one_of(
+      type, {"native_batch_norm_backward", "native_layer_norm_backward", "native_group_norm_backward"});
+  return is_norm && index > 0 ? sum(op, 0, elements_of(output), false) : std::nullopt;
+}
+
+bool is_cancellation(const OperatorComparison& op, double input) {
+  bool has_one = false;
+  for (const SlotComparison& slot : op.slots) {
+    if (side_of(slot) != model::Side::output || slot.verdict == Verdict::match ||
+        slot.verdict == Verdict::skipped)
+      continue;
+    if (!slot.metrics || slot.metrics->nan_mismatch_count > 0) return false;
+    const auto terms = norm_of_terms(op, slot);
+    if (!terms) return false;
+    const double u = std::max(roundoff(slot.golden->dtype), roundoff(slot.actual->dtype));
+    const double allowed = (input + kRoundoffs * u) * *terms;
+    const double root = std::sqrt(static_cast<double>(slot.metrics->count));
+    if (slot.metrics->rmse * root > allowed || slot.metrics->max_abs * root > kPeak * allowed) return false;
+    has_one = true;
+  }
+  return has_one;
+}
+
+void CancelledTensors::add(const SlotComparison& slot) {
+  if (!slot.metrics || slot.metrics->max_abs == 0) return;
+  known_.emplace(slot.metrics->count, slot.metrics->max_abs, slot.metrics->max_abs_actual,
+                 slot.metrics->max_abs_golden);
+}
+
+bool CancelledTensors::contain(const SlotComparison& slot) const {
+  return slot.metrics && known_.contains({slot.metrics->count, slot.metrics->max_abs,
+                                          slot.metrics->max_abs_actual, slot.metrics->max_abs_golden});
+}
+
+}  // namespace opdump::compare

@@ -1,0 +1,32 @@
+// Sums whose terms cancel: what is left of them can be smaller than the rounding of the terms, so that two
+// machines agree in no digit. The gradient of a bias before a batch norm is one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include "compare/compare.h"
+
+namespace opdump::compare {
+
+// A bound for the L2 norm of an output, by the norms of what the operator multiplies and adds up: |A| |B| for
+// a product of matrices. Nothing for operators that are no sums of products, or without tensors.
+std::optional<double> norm_of_terms(const OperatorComparison& op, const SlotComparison& output);
+
+// Is the error of every output that differs rounding, relative to the terms? `input` is the largest relative
+// distance of an input.
+bool is_cancellation(const OperatorComparison& op, double input);
+
+// Tensors that differ by much, and by rounding only: recognised by what they contain.
+class CancelledTensors {
+ public:
+  void add(const SlotComparison& slot);
+  bool contain(const SlotComparison& slot) const;
+
+ private:
+  std::set<std::tuple<std::uint64_t, double, double, double>> known_;
+};
+
+}  // namespace opdump::compare
