@@ -364,12 +364,18 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 
 def _set_limits(path: str) -> dict[str, Any]:
     global limits
-    limits = rounding.Limits(path)
+    try:
+        limits = rounding.Limits(path)
+    except ValueError as error:
+        return {"ok": False, "reason": str(error)}
     return {"ok": True}
 
 
 def _write_limits(path: str) -> dict[str, Any]:
-    calibration.write(path)
+    try:
+        calibration.write(path)
+    except (OSError, ValueError) as error:
+        return {"ok": False, "reason": str(error)}
     return {"ok": True}
 
 

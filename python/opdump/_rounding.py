@@ -54,9 +54,7 @@ class Limits:
 
     def __init__(self, own: str = "") -> None:
         self._measured: dict[str, dict[str, list[float]]] = {}
-        for path in (pathlib.Path(__file__).with_name("blame_limits.json"), pathlib.Path(own) if own else None):
-            if path is None or not path.exists():
-                continue
+        for path in (pathlib.Path(__file__).with_name("blame_limits.json"), *([pathlib.Path(own)] if own else [])):
             for dtype, operators in read_limits(path).items():
                 for operator, of in operators.items():
                     known = self._measured.setdefault(dtype, {}).get(operator, [0.0, 0.0, 0.0, 0])
@@ -181,7 +179,7 @@ class Explained:
         t = self.g * (u * size + s) + tiny
         ratio = e.abs() / (self.g * (u * size + s.clamp(min=floor)) + tiny)
         worst = int(ratio.argmax()) if ratio.numel() else 0
-        answer = {"r": norm(e) / norm(t) if t.numel() else 0.0, "rho": float(ratio.max()) if ratio.numel() else 0.0,
+        answer = {"r": norm(e) / norm(t) if norm(t) > 0 else 0.0 if norm(e) == 0 else math.inf, "rho": float(ratio.max()) if ratio.numel() else 0.0,
                   "relative": norm(e) / norm(size) if norm(size) > 0 else 0.0, "count": actual.numel(),
                   **self._bias(e, torch.where(is_finite, y, zero), t, is_finite), **place(worst, actual, y)}
         is_open = answer["r"] > 1 or answer["rho"] > 4 or answer["alpha"] > 1

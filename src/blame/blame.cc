@@ -25,6 +25,8 @@ constexpr std::size_t kMaxChain = 6;
 // Relative L2 of what another order of operators rounds otherwise, and in units of the coarser type's
 // roundoff.
 constexpr double kLargestRounding = 1e-4, kLargestRoundoffs = 8;
+// Of weights and data: another machine rounds torch.randn by some units otherwise.
+constexpr double kInputRoundoffs = 32;
 
 bool is_paired(const OperatorComparison& op) { return op.golden != nullptr && op.actual != nullptr; }
 
@@ -99,7 +101,8 @@ bool is_rounded(const SlotComparison& slot) {
   const model::DType golden = slot.golden->dtype, actual = slot.actual->dtype;
   if (!slot.metrics || slot.metrics->nan_mismatch_count > 0) return false;
   const double u = std::max(roundoff(golden), roundoff(actual));
-  return golden == actual ? slot.metrics->relative_l2 <= 4 * u : slot.metrics->max_rel <= 1.01 * u;
+  return golden == actual ? slot.metrics->relative_l2 <= kInputRoundoffs * u
+                          : slot.metrics->max_rel <= 1.01 * u;
 }
 
 class Walk {

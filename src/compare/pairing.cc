@@ -87,6 +87,14 @@ std::string signature(const Runs& runs, std::size_t index) {
   return text;
 }
 
+std::string_view without_number(std::string_view name) {
+  const std::size_t end = name.find_last_not_of("0123456789");
+  if (end == std::string_view::npos || !name.substr(0, end + 1).ends_with("op")) return name;
+  name = name.substr(0, end - 1);
+  while (name.ends_with('-') || name.ends_with('_')) name.remove_suffix(1);
+  return name;
+}
+
 // The executions of one frame.
 struct FrameRuns {
   const Runs* runs = nullptr;
@@ -141,6 +149,10 @@ class FramePairing {
       : golden_(std::move(golden)), actual_(std::move(actual)), rule_(&rule) {
     for (FrameRuns* part : {&golden_, &actual_}) part->partners.assign(part->size(), kNone);
   }
+
+  // Where one side has more operators of a kind in a scope, equal numbers are not the same operators: those
+  // whose shapes and neighbours agree are joined, in order. Returns how many.
+  std::uint32_t join_sequences();
 
   void join_names() {
     const auto name = [](const FrameRuns& part, std::uint32_t i) {
@@ -242,6 +254,76 @@ class FramePairing {
   const FrameRule* rule_;
 };
 
+constexpr std::size_t kMaxTable = 1 << 20;  // cells of an alignment; what is longer is paired by number
+
+// What is around an operator in the order of execution, and its shapes.
+struct Place {
+  std::string before, after, shapes, source;
+};
+
+int likeness(const Place& a, const Place& b) {
+  return 1 + 4 * (a.shapes == b.shapes) + 2 * (a.before == b.before) + 2 * (a.after == b.after) +
+         2 * (a.source == b.source);
+}
+
+// Pairs of a longest alignment whose likeness is largest: the first number is of `a`.
+std::vector<std::pair<std::size_t, std::size_t>> align(const std::vector<Place>& a,
+                                                       const std::vector<Place>& b) {
+  const std::size_t width = b.size() + 1;
+  std::vector<int> best((a.size() + 1) * width);
+  for (std::size_t i = a.size(); i-- > 0;)
+    for (std::size_t j = b.size(); j-- > 0;)
+      best[i * width + j] = std::max({best[(i + 1) * width + j + 1] + likeness(a[i], b[j]),
+                                      best[(i + 1) * width + j], best[i * width + j + 1]});
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    const int here = best[i * width + j];
+    if (here == best[(i + 1) * width + j + 1] + likeness(a[i], b[j]))
+      pairs.emplace_back(i++, j++);
+    else
+      here == best[(i + 1) * width + j] ? ++i : ++j;
+  }
+  return pairs;
+}
+
+std::uint32_t FramePairing::join_sequences() {
+  using Group = std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>>;  // of golden, of actual
+  std::map<std::pair<std::int64_t, std::string>, Group> groups;
+  std::vector<std::string> kinds[2];
+  for (const Part* part : {&golden_, &actual_})
+    for (std::uint32_t i = 0; i < part->size(); ++i) {
+      const OperatorRun run = part->runs->without_slots(part->first + i);
+      const bool is_numbered = run.op != nullptr && !states_originals(run);
+      kinds[part == &actual_].push_back(is_numbered ? std::string(without_number(run.op->name)) : run.name);
+      if (!is_numbered) continue;
+      Group& group = groups[{rule_->graph_of(part->section_of(i)), kinds[part == &actual_].back()}];
+      (part == &golden_ ? group.first : group.second).push_back(i);
+    }
+  const auto place_of = [&](const Part& part, const std::vector<std::string>& around, std::uint32_t i) {
+    const OperatorRun run = part.runs->without_slots(part.first + i);
+    Place place{i > 0 ? around[i - 1] : "",
+                i + 1 < around.size() ? around[i + 1] : "",
+                {},
+                model::format_source(*run.op)};
+    for (const Slot& slot : part.runs->slots(part.first + i))
+      place.shapes += slot.shape ? model::format_shape(*slot.shape) : "?";
+    return place;
+  };
+  std::uint32_t joined = 0;
+  for (const auto& [kind, group] : groups) {
+    const auto& [of_golden, of_actual] = group;
+    if (of_golden.size() == of_actual.size() || of_golden.empty() || of_actual.empty() ||
+        of_golden.size() > kMaxTable / of_actual.size())
+      continue;
+    std::vector<Place> g, a;
+    for (const std::uint32_t i : of_golden) g.push_back(place_of(golden_, kinds[0], i));
+    for (const std::uint32_t i : of_actual) a.push_back(place_of(actual_, kinds[1], i));
+    for (const auto& [i, j] : align(g, a)) join(of_golden[i], of_actual[j]);
+    joined += static_cast<std::uint32_t>(std::min(g.size(), a.size()));
+  }
+  return joined;
+}
+
 // Golden in order; before each of it the extras that ran after the partner of the one before it.
 void FramePairing::append_pairs(std::vector<OperatorPair>& pairs) const {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> extras;  // before which of golden, which
@@ -304,14 +386,6 @@ std::string describe_tail(std::int64_t rank, std::uint32_t golden, std::uint32_t
          ", and " + (golden > 0 ? "actual" : "golden") + " none there: left out";
 }
 
-std::string_view without_number(std::string_view name) {
-  const std::size_t end = name.find_last_not_of("0123456789");
-  if (end == std::string_view::npos || !name.substr(0, end + 1).ends_with("op")) return name;
-  name = name.substr(0, end - 1);
-  while (name.ends_with('-') || name.ends_with('_')) name.remove_suffix(1);
-  return name;
-}
-
 }  // namespace
 
 std::string scope_of(const OperatorRun& run) {
@@ -360,6 +434,7 @@ Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth
   Pairing pairing;
   const FrameRule rule = make_rule(golden, actual, tails, pairing.notes);
   bool has_fused = false;
+  std::uint32_t aligned = 0;
   for (std::uint32_t g = 0, a = 0; g < golden.size() || a < actual.size();) {
     // Both are in order of their frames: the lower one is next.
     FrameRuns of_golden = part_at(golden, g, rule, tails.golden);
@@ -377,6 +452,7 @@ Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth
     const bool is_after_steps = is_tail(section, golden_size > 0 ? tails.golden : tails.actual);
     FramePairing frame(std::move(of_golden), std::move(of_actual), rule);
     if (golden_size > 0 && actual_size > 0) {
+      aligned += frame.join_sequences();
       frame.join_names();
       frame.note_fusions(has_fused);
       join_loose(golden, actual, frame, pairing.notes);
@@ -387,6 +463,9 @@ Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth
     else
       frame.append_pairs(pairing.pairs);
   }
+  if (aligned > 0)
+    pairing.notes.push_back(counted(aligned, "operator") + (aligned == 1 ? " is" : " are") +
+                            " paired by shapes and neighbours, because one run has more of the same name");
   if (has_fused) pairing.notes.emplace_back("fused operators are compared by the outputs of the last one");
   return pairing;
 }

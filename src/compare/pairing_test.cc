@@ -27,8 +27,10 @@ OperatorRun make_run(std::string name, std::string type = "add", model::Shape sh
 
 dump::Runs make_runs(const std::vector<OperatorRun>& list) {
   dump::Runs runs;
-  for (const OperatorRun& run : list)
+  for (const OperatorRun& run : list) {
     dump::add_run(runs, runs.add_section({run.rank, run.graph_id, run.step}), run);
+    if (run.op != nullptr) runs.set_operator(runs.size() - 1, runs.add_operator(*run.op));
+  }
   runs.sort();
   return runs;
 }
@@ -63,6 +65,34 @@ TEST(Pairing, DuplicatesPairInOrder) {
   EXPECT_EQ(pairs[0].actual, 0u);
   EXPECT_EQ(pairs[1].actual, 1u);
   EXPECT_EQ(pairs[2].actual, OperatorPair::kNone);
+}
+
+// What opdump recorded: it numbers operators within a scope.
+OperatorRun make_logged(const std::string& name, model::Shape shape = {2, 3}) {
+  OperatorRun run = make_run("Default_" + name, name.substr(0, name.find('-')), std::move(shape));
+  model::Operator op;
+  op.name = "Default/" + name;
+  run.op = std::make_shared<const dump::LoggedOperator>(std::move(op));
+  return run;
+}
+
+TEST(Pairing, AnOperatorMoreDoesNotShiftThoseAfterIt) {
+  const std::vector<OperatorRun> golden{make_logged("mm-op0"), make_logged("relu-op0"), make_logged("mm-op1"),
+                                        make_logged("tanh-op0"), make_logged("relu-op1")};
+  std::vector<OperatorRun> actual{make_logged("relu-op0"), make_logged("mm-op0"),   make_logged("relu-op1"),
+                                  make_logged("mm-op1"),   make_logged("tanh-op0"), make_logged("relu-op2")};
+  EXPECT_THAT(pair_names(golden, actual),
+              ElementsAre("=Default_relu-op0", "Default_mm-op0=Default_mm-op0",
+                          "Default_relu-op0=Default_relu-op1", "Default_mm-op1=Default_mm-op1",
+                          "Default_tanh-op0=Default_tanh-op0", "Default_relu-op1=Default_relu-op2"));
+  EXPECT_THAT(pair(golden, actual).notes,
+              ElementsAre("2 operators are paired by shapes and neighbours, because one run has more of the "
+                          "same name"));
+  // By shape where neighbours say nothing.
+  const std::vector<OperatorRun> two{make_logged("relu-op0", {4}), make_logged("relu-op1", {5})},
+      last{make_logged("relu-op0", {5})};
+  EXPECT_THAT(pair_names(two, last), ElementsAre("Default_relu-op0=", "Default_relu-op1=Default_relu-op0"));
+  EXPECT_TRUE(pair(golden, golden).notes.empty());
 }
 
 TEST(Pairing, RenamedOperatorsPairByScopeTypeAndShape) {

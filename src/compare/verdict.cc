@@ -46,10 +46,17 @@ Verdict verdict_of(const Evidence& evidence) {
   return outputs.is_compared || inputs.is_compared ? Verdict::match : Verdict::skipped;
 }
 
+// Casts, copies and fresh memory: what follows shows whether they matter.
+bool only_moves(std::string_view type) {
+  constexpr std::string_view kMoving[] = {"_to_copy", "clone", "contiguous", "copy_",
+                                          "zero_",    "zeros", "zeros_like"};
+  return std::ranges::find(kMoving, type) != std::end(kMoving);
+}
+
 // Absence is a difference only where the other side recorded that step, and was recorded to its end.
 bool is_bad(const OperatorComparison& op, const Unfinished& unfinished) {
   const bool is_absent = op.verdict == Verdict::missing || op.verdict == Verdict::extra;
-  if (op.is_alone || (is_absent && runs_ahead(op.run()))) return false;
+  if (op.is_alone || (is_absent && (runs_ahead(op.run()) || only_moves(op.run().type)))) return false;
   if (op.verdict == Verdict::missing) return !unfinished.excuses_actual(*op.golden);
   if (op.verdict == Verdict::extra) return !unfinished.excuses_golden(*op.actual);
   return is_difference(op.verdict);

@@ -201,6 +201,21 @@ TEST(Verdict, RoundingThatGrowsIsNoDifference) {
   EXPECT_EQ(outcome(1e-3, 1e-3, 1e-3).outcome, Answer::differs);  // too much for rounding
 }
 
+TEST(Verdict, ACopyMoreIsNoDifference) {
+  Fixture f;
+  const auto outcome = [&](const char* type) {
+    OperatorComparison single = f.make(".>.");
+    dump::OperatorRun run = *single.golden;
+    run.type = type;
+    single.golden = std::make_shared<const dump::OperatorRun>(run);
+    single.actual = nullptr;
+    return f.judge({f.make(".>."), single}).outcome;
+  };
+  EXPECT_EQ(outcome("clone"), Answer::same);
+  EXPECT_EQ(outcome("_to_copy"), Answer::same);
+  EXPECT_EQ(outcome("relu"), Answer::differs);
+}
+
 TEST(Verdict, AnArgumentThatDiffersIsTheCause) {
   Fixture f;
   const auto judged = [&](std::string_view slots, const std::string& golden, const std::string& actual) {

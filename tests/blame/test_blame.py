@@ -186,6 +186,29 @@ def test_rounding_is_no_difference(pair):
     assert single["outcome"] == "rounding"
 
 
+def test_limits_are_learnt_from_runs_without_a_fault(pair):
+    golden = pair.record("golden", program())
+    done = pair.run("blame", "--calibrate", golden, "--limits", "limits.json")
+    assert done.returncode == 0 and "wrote limits.json: " in done.stdout, done.stderr
+    limits = json.loads((pair.directory / "limits.json").read_text())["limits"]["float32"]
+    assert limits["addmm"]["runs"] == 4 and limits["addmm"]["r"] > 0
+    actual = pair.record("actual", program(factor=5))
+    assert pair.run("blame", golden, actual, "--limits", "limits.json").returncode == 1
+    done = pair.run("blame", golden, actual, "--limits", "absent.json")
+    assert done.returncode == 2 and "absent.json: no limits of opdump blame" in done.stderr
+    assert pair.run("blame", "--calibrate", golden).returncode == 2
+
+
+def test_a_copy_more_is_no_difference_and_shifts_nothing(pair):
+    both = "x = F.relu(x.clone()).clone()"
+    golden = pair.record("golden", program(between=both))
+    actual = pair.record("actual", program(between="x = x.clone(); " + both))
+    assert pair.blame(golden, actual, 0)["outcome"] == "same"
+    done = subprocess.run([OPDUMP, "compare", golden, actual], cwd=pair.directory, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    assert "paired by shapes and neighbours, because one run has more of the same name" in done.stdout
+
+
 def test_running_statistics_are_outputs(pair):
     pair.record("golden", program())
     done = pair.run("show", "golden", "native_batch_norm-op0")

@@ -1,0 +1,148 @@
+"""The worker of opdump blame: what is rounding, and what is not."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+WORKER = pathlib.Path(os.environ["OPDUMP_BIN"]).parent.parent / "python/opdump/_replay.py"
+
+
+class Worker:
+    def __init__(self, directory):
+        self.directory, self.count = directory, 0
+        self.process = subprocess.Popen([sys.executable, "-B", WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ask(self, request):
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def tensor(self, values):
+        self.count += 1
+        path = self.directory / f"{self.count}.npy"
+        stored = values.float() if values.dtype == torch.bfloat16 else values
+        np.save(path, stored.numpy())
+        return {"file": str(path), "dtype": str(values.dtype)[6:], "shape": list(values.shape)}
+
+    def side(self, arguments, inputs, outputs):
+        return {"arguments": arguments, "inputs": {str(i): self.tensor(x) for i, x in enumerate(inputs)},
+                "outputs": {str(i): self.tensor(x) for i, x in enumerate(outputs)}}
+
+    def judge(self, function, arguments, inputs, output, **more):
+        answer = self.ask({"function": function, "sides": {"actual": self.side(arguments, inputs, [output])}, **more})
+        assert answer["ok"], answer
+        return answer["sides"]["actual"]["0"]
+
+    def close(self):
+        self.process.stdin.close()
+        assert self.process.wait() == 0
+        self.process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def worker(tmp_path_factory):
+    worker = Worker(tmp_path_factory.mktemp("tensors"))
+    yield worker
+    worker.close()
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    torch.manual_seed(1)
+
+
+ADD = {"self": {"tensor": 0}, "other": {"tensor": 1, "constant": "1e-08"}, "alpha": 1}
+BINARY = {"self": {"tensor": 0}, "other": {"tensor": 1}}
+MATRICES = {"self": {"tensor": 0}, "mat2": {"tensor": 1}}
+
+
+def is_rounding(of):
+    r, rho, alpha = of["limits"]
+    return of["r"] <= r and of["rho"] <= rho and of["alpha"] <= max(alpha, 4 * of["chance"])
+
+
+def test_the_last_rounding_of_a_right_result_is_no_bias(worker):
+    x, small = torch.rand(256) * 0.003 + 0.0039, torch.tensor(1e-8, dtype=torch.float64)
+    of = worker.judge("aten::add.Tensor", ADD, [x, small], x + 1e-8)
+    assert is_rounding(of) and of["alpha"] < 0.01, of
+    of = worker.judge("aten::add.Tensor", ADD, [x, small], (x.double() * (1 + 16 * 2.0**-24)).float())
+    assert not is_rounding(of) and of["alpha"] > 10, of
+
+
+def test_kernels_of_16_bit_types_may_round_constants(worker):
+    x, divisor = torch.rand(500).bfloat16(), torch.tensor(0.0316227766, dtype=torch.float64)
+    arguments = {"self": {"tensor": 0}, "other": {"tensor": 1, "constant": "0.0316227766"}}
+    for constant in (torch.tensor(0.0316227766), torch.tensor(0.0316227766).bfloat16().float()):
+        assert is_rounding(worker.judge("aten::div.Tensor", arguments, [x, divisor], (x.float() / constant).bfloat16()))
+    wrong = (x.float() / 0.0322).bfloat16()
+    assert not is_rounding(worker.judge("aten::div.Tensor", arguments, [x, divisor], wrong))
+
+
+def test_the_sum_of_few_elements_in_another_order_is_no_bias(worker):
+    gradient = torch.rand(1, 8, 4096)
+    one_by_one = torch.from_numpy(np.add.accumulate(gradient.numpy()[0], axis=1, dtype=np.float32)[:, -1].copy())
+    of = worker.judge("aten::sum.dim_IntList", {"self": {"tensor": 0}, "dim": [0, 2], "keepdim": False, "dtype": None}, [gradient],
+                      one_by_one)
+    assert is_rounding(of) and of.get("beyond", 0) < 1, of
+
+
+def test_units_for_matrices_are_recognised(worker):
+    a, b = torch.randn(24, 64), torch.randn(64, 16)
+
+    def shorten(x):
+        return torch.from_numpy(((x.numpy().view(np.uint32) + 0x1000) & 0xFFFFE000).view(np.float32))
+
+    of = worker.judge("aten::mm", MATRICES, [a, b], shorten(a) @ shorten(b))
+    assert of["inputs"] == "TF32" and not is_rounding(of) and of["beyond"] > 1
+    of = worker.judge("aten::mm", MATRICES, [a, b], (a @ b) * 1.0005)
+    assert "inputs" not in of and not is_rounding(of)
+
+
+def norm_side(worker, x, eps):
+    return worker.side({"input": {"tensor": 0}, "normalized_shape": [32], "weight": None, "bias": None, "eps": eps}, [x],
+                       list(torch.native_layer_norm(x, [32], None, None, eps)))
+
+
+def test_what_arguments_change(worker):
+    x = torch.randn(8, 32)
+    sides = {"golden": norm_side(worker, x, 1e-5), "actual": norm_side(worker, x, 1e-3)}
+    of = worker.ask({"function": "aten::native_layer_norm", "sides": sides, "argues": True})["argument"]["0"]
+    assert of["r"] > 8
+    y = torch.randn(4, 3, 5)
+    shapes = {"golden": ([0], y.reshape(12, 5)), "actual": ([0, 1], y)}
+    sides = {name: worker.side({"self": {"tensor": 0}, "dim": dim, "keepdim": False, "dtype": None}, [x], [x.sum(dim)])
+             for name, (dim, x) in shapes.items()}
+    answer = worker.ask({"function": "aten::sum.dim_IntList", "sides": sides, "argues": True})
+    assert answer["argument"] is None  # the same axes of another shape
+
+
+def test_shares_of_inputs(worker):
+    a, b = torch.randn(6, 6), torch.randn(6, 6)
+    sides = {"golden": worker.side(MATRICES, [a, b], [a @ b]),
+             "actual": worker.side(MATRICES, [a * 1.001, b], [(a * 1.001) @ b])}
+    assert worker.ask({"function": "aten::mm", "sides": sides, "shares": True})["shares"] == {"0": pytest.approx(1)}
+    sides["actual"] = worker.side(MATRICES, [a * 1.001, b * 1.003], [(a * 1.001) @ (b * 1.003)])
+    shares = worker.ask({"function": "aten::mm", "sides": sides, "shares": True})["shares"]
+    assert shares["0"] == pytest.approx(0.25, abs=0.01) and shares["0"] + shares["1"] == pytest.approx(1)
+
+
+def test_limits_of_a_user(worker, tmp_path):
+    x = torch.rand(4000) + 1
+    less = (x.exp().double() * (1 + 30 * 2.0**-24 * torch.randn(4000).sign())).float()  # a machine with a worse exp
+    arguments = {"self": {"tensor": 0}}
+    assert not is_rounding(worker.judge("aten::exp", arguments, [x], less, calibrates=True))
+    path = tmp_path / "limits.json"
+    assert worker.ask({"write_limits": str(path)})["ok"]
+    assert json.loads(path.read_text())["limits"]["float32"]["exp"]["runs"] == 1
+    assert worker.ask({"limits": str(path)})["ok"]
+    assert is_rounding(worker.judge("aten::exp", arguments, [x], less))
+    path.write_text('{"limits": {"float32": {"exp": 3}}}')
+    answer = worker.ask({"limits": str(path)})
+    assert not answer["ok"] and "no limits of opdump blame" in answer["reason"]
+    assert not worker.ask({"limits": str(tmp_path / "absent.json")})["ok"]
