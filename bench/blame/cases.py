@@ -85,7 +85,8 @@ def traps(nets: list[str], count: int, draws: random.Random) -> list[Case]:
 
 
 def _can(net: str, golden: str) -> bool:
-    return not (net == "unet" and golden == "bf16")  # a transposed convolution, which torch 1.13 does not have in bfloat16
+    """Torch 1.13 has no transposed convolution in bfloat16; with checkpoints, a batch norm sees each batch twice."""
+    return (net, golden) not in (("unet", "bf16"), ("cnn", "checkpoint"))
 
 
 def is_held_out(case: Case) -> bool:

@@ -91,7 +91,7 @@ class Calibration:
             if "wrong" not in of and types[int(index)] not in ("float64", "complex128"):  # which is what runs again
                 # A bias counts by what it exceeds chance by.
                 self._seen.setdefault((types[int(index)], operator), []).append(
-                    (of["r"], of["rho"], of["alpha"] if of["alpha"] > 4 * of["chance"] else 0.0))
+                    (of["r"], of["rho"], of["alpha"] if of["alpha"] > 8 * of["chance"] else 0.0))
 
     def write(self, path: str) -> None:
         """Adds to what the file has: the larger limits stay."""

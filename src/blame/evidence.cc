@@ -78,7 +78,7 @@ Replayed parse(const json& reply) {
 
 std::string times(double factor) { return format_g(factor) + " times what rounding explains"; }
 
-constexpr double kChances = 4;  // how many standard deviations are no chance
+constexpr double kChances = 8;  // as much as the limit of the whole error admits
 
 // Roundings of few different values can all go the same way.
 double bias_limit(const OutputError& error, double limit) { return std::max(limit, kChances * error.chance); }

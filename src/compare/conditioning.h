@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-#include "compare/compare.h"
+#include "compare/comparison.h"
 
 namespace opdump::compare {
 

@@ -10,7 +10,7 @@ namespace opdump::compare {
 namespace {
 
 // An operator whose slots have these norms in golden, and differ by these.
-struct Operator {
+struct Measured {
   struct Tensor {
     model::Side side;
     model::Shape shape;
@@ -19,7 +19,7 @@ struct Operator {
   std::deque<dump::Slot> slots;
   OperatorComparison op;
 
-  Operator(const std::string& type, const std::vector<Tensor>& tensors) {
+  Measured(const std::string& type, const std::vector<Tensor>& tensors) {
     dump::OperatorRun run;
     run.type = type;
     op.golden = op.actual = std::make_shared<const dump::OperatorRun>(run);
@@ -47,23 +47,23 @@ struct Operator {
 constexpr model::Side kIn = model::Side::input, kOut = model::Side::output;
 
 TEST(Conditioning, TermsOfSums) {
-  const Operator product("mm", {{kIn, {4, 8}, 3, 1e-9}, {kIn, {8, 2}, 5, 1e-9}, {kOut, {4, 2}, 1, 1e-9}});
+  const Measured product("mm", {{kIn, {4, 8}, 3, 1e-9}, {kIn, {8, 2}, 5, 1e-9}, {kOut, {4, 2}, 1, 1e-9}});
   EXPECT_NEAR(norm_of_terms(product.op, product.op.slots[2]).value_or(0), 15, 1e-6);
-  const Operator sum("sum", {{kIn, {25, 4}, 3, 1e-9}, {kOut, {4}, 1, 1e-9}});
+  const Measured sum("sum", {{kIn, {25, 4}, 3, 1e-9}, {kOut, {4}, 1, 1e-9}});
   EXPECT_NEAR(norm_of_terms(sum.op, sum.op.slots[1]).value_or(0), 15, 1e-6);
-  const Operator mean("mean", {{kIn, {25, 4}, 3, 1e-9}, {kOut, {4}, 1, 1e-9}});
+  const Measured mean("mean", {{kIn, {25, 4}, 3, 1e-9}, {kOut, {4}, 1, 1e-9}});
   EXPECT_NEAR(norm_of_terms(mean.op, mean.op.slots[1]).value_or(0), 0.6, 1e-6);
-  const Operator window(
+  const Measured window(
       "convolution",
       {{kIn, {1, 2, 9, 9}, 3, 1e-9}, {kIn, {4, 2, 3, 3}, 5, 1e-9}, {kOut, {1, 4, 7, 7}, 1, 1e-9}});
   EXPECT_NEAR(norm_of_terms(window.op, window.op.slots[2]).value_or(0), 45, 1e-6);
-  const Operator other("tanh", {{kIn, {4}, 3, 1e-9}, {kOut, {4}, 1, 1e-9}});
+  const Measured other("tanh", {{kIn, {4}, 3, 1e-9}, {kOut, {4}, 1, 1e-9}});
   EXPECT_FALSE(norm_of_terms(other.op, other.op.slots[1]));
 }
 
 TEST(Conditioning, WhatIsLeftOfTermsThatCancelIsComparedWithThem) {
   const auto judge = [](double left, double distance, double input, const char* type = "sum") {
-    const Operator made(type, {{kIn, {1024, 4}, 1, 1e-12}, {kOut, {4}, left, distance}});
+    const Measured made(type, {{kIn, {1024, 4}, 1, 1e-12}, {kOut, {4}, left, distance}});
     return is_cancellation(made.op, input);
   };
   EXPECT_TRUE(judge(1e-8, 2e-8, 0));     // nothing is left of terms of size 32
@@ -73,14 +73,14 @@ TEST(Conditioning, WhatIsLeftOfTermsThatCancelIsComparedWithThem) {
 }
 
 TEST(Conditioning, OneElementThatIsFarOffIsNoRounding) {
-  Operator made("sum", {{kIn, {1024, 400}, 1, 1e-12}, {kOut, {400}, 1, 1e-5}});
+  Measured made("sum", {{kIn, {1024, 400}, 1, 1e-12}, {kOut, {400}, 1, 1e-5}});
   EXPECT_TRUE(is_cancellation(made.op, 0));
   made.op.slots[1].metrics->max_abs = 1e-3;
   EXPECT_FALSE(is_cancellation(made.op, 0));
 }
 
 TEST(Conditioning, TensorsAreKnownByTheirDifference) {
-  const Operator a("sum", {{kIn, {4}, 1, 1e-12}, {kOut, {4}, 1, 1e-3}}), b("mul", {{kIn, {4}, 1, 1e-3}}),
+  const Measured a("sum", {{kIn, {4}, 1, 1e-12}, {kOut, {4}, 1, 1e-3}}), b("mul", {{kIn, {4}, 1, 1e-3}}),
       other("mul", {{kIn, {4}, 1, 2e-3}});
   CancelledTensors known;
   known.add(a.op.slots[1]);

@@ -257,18 +257,18 @@ class FramePairing {
 constexpr std::size_t kMaxTable = 1 << 20;  // cells of an alignment; what is longer is paired by number
 
 // What is around an operator in the order of execution, and its shapes.
-struct Place {
+struct Surroundings {
   std::string before, after, shapes, source;
 };
 
-int likeness(const Place& a, const Place& b) {
+int likeness(const Surroundings& a, const Surroundings& b) {
   return 1 + 4 * (a.shapes == b.shapes) + 2 * (a.before == b.before) + 2 * (a.after == b.after) +
          2 * (a.source == b.source);
 }
 
 // Pairs of a longest alignment whose likeness is largest: the first number is of `a`.
-std::vector<std::pair<std::size_t, std::size_t>> align(const std::vector<Place>& a,
-                                                       const std::vector<Place>& b) {
+std::vector<std::pair<std::size_t, std::size_t>> align(const std::vector<Surroundings>& a,
+                                                       const std::vector<Surroundings>& b) {
   const std::size_t width = b.size() + 1;
   std::vector<int> best((a.size() + 1) * width);
   for (std::size_t i = a.size(); i-- > 0;)
@@ -290,7 +290,7 @@ std::uint32_t FramePairing::join_sequences() {
   using Group = std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>>;  // of golden, of actual
   std::map<std::pair<std::int64_t, std::string>, Group> groups;
   std::vector<std::string> kinds[2];
-  for (const Part* part : {&golden_, &actual_})
+  for (const FrameRuns* part : {&golden_, &actual_})
     for (std::uint32_t i = 0; i < part->size(); ++i) {
       const OperatorRun run = part->runs->without_slots(part->first + i);
       const bool is_numbered = run.op != nullptr && !states_originals(run);
@@ -299,12 +299,12 @@ std::uint32_t FramePairing::join_sequences() {
       Group& group = groups[{rule_->graph_of(part->section_of(i)), kinds[part == &actual_].back()}];
       (part == &golden_ ? group.first : group.second).push_back(i);
     }
-  const auto place_of = [&](const Part& part, const std::vector<std::string>& around, std::uint32_t i) {
+  const auto place_of = [&](const FrameRuns& part, const std::vector<std::string>& around, std::uint32_t i) {
     const OperatorRun run = part.runs->without_slots(part.first + i);
-    Place place{i > 0 ? around[i - 1] : "",
-                i + 1 < around.size() ? around[i + 1] : "",
-                {},
-                model::format_source(*run.op)};
+    Surroundings place{i > 0 ? around[i - 1] : "",
+                       i + 1 < around.size() ? around[i + 1] : "",
+                       {},
+                       model::format_source(*run.op)};
     for (const Slot& slot : part.runs->slots(part.first + i))
       place.shapes += slot.shape ? model::format_shape(*slot.shape) : "?";
     return place;
@@ -315,7 +315,7 @@ std::uint32_t FramePairing::join_sequences() {
     if (of_golden.size() == of_actual.size() || of_golden.empty() || of_actual.empty() ||
         of_golden.size() > kMaxTable / of_actual.size())
       continue;
-    std::vector<Place> g, a;
+    std::vector<Surroundings> g, a;
     for (const std::uint32_t i : of_golden) g.push_back(place_of(golden_, kinds[0], i));
     for (const std::uint32_t i : of_actual) a.push_back(place_of(actual_, kinds[1], i));
     for (const auto& [i, j] : align(g, a)) join(of_golden[i], of_actual[j]);

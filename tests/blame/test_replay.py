@@ -64,7 +64,7 @@ MATRICES = {"self": {"tensor": 0}, "mat2": {"tensor": 1}}
 
 def is_rounding(of):
     r, rho, alpha = of["limits"]
-    return of["r"] <= r and of["rho"] <= rho and of["alpha"] <= max(alpha, 4 * of["chance"])
+    return of["r"] <= r and of["rho"] <= rho and of["alpha"] <= max(alpha, 8 * of["chance"])
 
 
 def test_the_last_rounding_of_a_right_result_is_no_bias(worker):

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/text.h"
+#include "base/text/text.h"
 #include "blame/calibrate.h"
 #include "blame/evidence.h"
 #include "blame/report.h"
