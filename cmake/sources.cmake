@@ -14,6 +14,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   base/file/file_replacement.cc
   base/process/isolated.cc
   base/text/json.cc
+  base/text/natural_order.cc
   base/file/kept_file.cc
   base/process/launcher.cc
   base/process/line_server.cc
@@ -32,6 +33,7 @@ set(OPDUMP_TESTS_base
   base/base_test.cc
   base/divide_test.cc
   base/text/expansion_test.cc
+  base/text/natural_order_test.cc
   base/process/isolated_test.cc
   base/file/kept_file_test.cc
   base/process/line_server_test.cc
@@ -321,6 +323,7 @@ set(OPDUMP_TESTS_compare
 list(APPEND OPDUMP_CORE_SOURCES
   report/csv.cc
   report/jsonl.cc
+  report/module_table.cc
   report/summary.cc
   report/table.cc
 )
@@ -341,13 +344,15 @@ set(OPDUMP_TESTS_blame
 )
 # Results in SQLite, and what is made of them.
 list(APPEND OPDUMP_TOOL_SOURCES
+  result/exports.cc
   result/graph_tables.cc
+  result/overview.cc
   result/page.cc
   result/query.cc
   result/schema.cc
   result/writer.cc
 )
-set(OPDUMP_TESTS_result result/result_test.cc)
+set(OPDUMP_TESTS_result result/overview_test.cc result/result_test.cc)
 
 list(APPEND OPDUMP_TOOL_SOURCES serve/tiles.cc)
 
@@ -359,6 +364,7 @@ set(OPDUMP_WEB_SOURCES
 # The programs' own: linked by nothing that records or that Python loads.
 list(APPEND OPDUMP_TOOL_SOURCES
   terminal/output.cc
+  terminal/pager.cc
   terminal/progress.cc
 )
 
@@ -453,6 +459,8 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/arguments.cc
   cli/compare/blame.cc
   cli/compare/compare.cc
+  cli/compare/export.cc
+  cli/compare/index.cc
   cli/completion.cc
   cli/convert/convert.cc
   cli/convert/convert_item.cc
@@ -465,6 +473,8 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/graph/graphs.cc
   cli/graph/ir.cc
   cli/ls.cc
+  cli/ls_nan.cc
+  cli/ls_tree.cc
   cli/compare/make_result.cc
   cli/record/model_inputs.cc
   cli/record/plan.cc
@@ -477,6 +487,7 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/record/run_config.cc
   cli/select.cc
   cli/show.cc
+  cli/show_pair.cc
   cli/slot_facts.cc
   cli/source_lines.cc
   cli/values.cc

@@ -62,6 +62,11 @@ py::object read_array(const dump::Slot& slot) {
   return array;
 }
 
+py::object to_text(std::string_view bytes) {
+  return py::reinterpret_steal<py::object>(
+      PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace"));
+}
+
 py::object to_number(const std::string& text) {
   const char *begin = text.c_str(), *end = begin + text.size();
   char* stop = nullptr;

@@ -6,6 +6,7 @@
 #include <pybind11/pybind11.h>
 
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "base/result.h"
@@ -42,6 +43,9 @@ struct Slot {
 // has the dtype, and a copy otherwise: float32 for bfloat16 and the smaller floats, int8 or uint8 for packed
 // integers, complex64 for complex32. The file stays mapped as long as an array of it lives.
 py::object read_array(const dump::Slot& slot);
+
+// Names in a dump of another tool may be any bytes.
+py::object to_text(std::string_view bytes);
 
 // Numbers of statistic.csv as int or float, all else as text.
 py::object to_number(const std::string& text);

@@ -1,6 +1,7 @@
 // compare() and its result.
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -100,11 +101,101 @@ std::string reason_of(const Finding& finding) {
   return slot == nullptr ? std::string() : report::describe_slot(*slot);
 }
 
+// One slot of a finding.
+struct SlotFinding {
+  Finding finding;
+  const compare::SlotComparison* slot = nullptr;
+};
+
+py::dict slots_of(const Finding& finding) {
+  py::dict slots;
+  for (const compare::SlotComparison& slot : finding.op->slots)
+    slots[py::str(compare::slot_name(slot))] = SlotFinding{finding, &slot};
+  return slots;
+}
+
+py::tuple index_of(std::uint64_t number, const model::Shape& shape) {
+  py::tuple index(shape.rank());
+  for (std::size_t axis = shape.rank(); axis-- > 0;) {
+    const auto size = static_cast<std::uint64_t>(std::max<std::int64_t>(shape[axis], 1));
+    index[axis] = number % size;
+    number /= size;
+  }
+  return index;
+}
+
+py::object metrics_of(const SlotFinding& finding) {
+  if (!finding.slot->metrics) return py::none();
+  const math::Metrics& m = *finding.slot->metrics;
+  py::dict record;
+  record["count"] = m.count;
+  record["mismatch_count"] = m.mismatch_count;
+  record["nan_mismatch_count"] = m.nan_mismatch_count;
+  record["cosine"] = m.cosine;
+  record["max_abs"] = m.max_abs;
+  record["max_rel"] = m.max_rel;
+  record["relative_l2"] = m.relative_l2;
+  record["mean_abs"] = m.mean_abs;
+  record["rmse"] = m.rmse;
+  if (m.max_abs > 0 && finding.slot->shape) {
+    record["worst_index"] = index_of(m.max_abs_index, *finding.slot->shape);
+    record["worst_golden"] = m.max_abs_golden;
+    record["worst_actual"] = m.max_abs_actual;
+  }
+  return std::move(record);
+}
+
+py::object tensor_of(const Dump& dump, const std::shared_ptr<const dump::OperatorRun>& run,
+                     const dump::Slot* slot) {
+  return slot == nullptr ? py::none() : py::cast(Slot{dump, run, slot});
+}
+
+py::object type_of(const Finding& finding) { return to_text(finding.op->run().type); }
+
+py::object source_of(const Finding& finding) {
+  const dump::OperatorRun& run = finding.op->run();
+  const std::string source = run.op == nullptr ? "" : model::format_source(*run.op);
+  return source.empty() ? py::object(py::none()) : to_text(source);
+}
+
+py::object phase_of(const Finding& finding) {
+  const dump::OperatorRun& run = finding.op->run();
+  if (run.op == nullptr) return py::none();
+  return to_text(model::kPhaseNames[static_cast<std::size_t>(run.op->phase)]);
+}
+
+void define_slot_finding(py::module_& module) {
+  py::class_<SlotFinding>(module, "SlotFinding", "What became of one tensor in a comparison.")
+      .def_property_readonly("name", [](const SlotFinding& f) { return compare::slot_name(*f.slot); })
+      .def_property_readonly("verdict", [](const SlotFinding& f) { return verdict_name(f.slot->verdict); })
+      .def_property_readonly("reason", [](const SlotFinding& f) { return report::describe_slot(*f.slot); })
+      .def_property_readonly("metrics", metrics_of)
+      .def_property_readonly("golden",
+                             [](const SlotFinding& f) {
+                               return tensor_of(f.finding.comparison->golden, f.finding.op->golden,
+                                                f.slot->golden);
+                             })
+      .def_property_readonly("actual",
+                             [](const SlotFinding& f) {
+                               return tensor_of(f.finding.comparison->actual, f.finding.op->actual,
+                                                f.slot->actual);
+                             })
+      .def("__repr__", [](const SlotFinding& f) {
+        const std::string text = report::describe_slot(*f.slot);
+        return "<" + std::string(verdict_name(f.slot->verdict)) + " " + compare::slot_name(*f.slot) +
+               (text.empty() ? "" : ": " + text) + ">";
+      });
+}
+
 void define_finding(py::module_& module) {
   py::class_<Finding>(module, "Finding", "What became of one operator in a comparison.")
       .def_property_readonly("name", [](const Finding& f) { return compare::operator_name(f.op->run()); })
       .def_property_readonly("verdict", [](const Finding& f) { return verdict_name(f.op->verdict); })
       .def_property_readonly("reason", reason_of)
+      .def_property_readonly("type", type_of)
+      .def_property_readonly("phase", phase_of)
+      .def_property_readonly("source", source_of)
+      .def_property_readonly("slots", slots_of)
       .def_property_readonly("rank", [](const Finding& f) { return f.op->run().rank; })
       .def_property_readonly("step", [](const Finding& f) { return f.op->run().step; })
       .def_property_readonly("golden",
@@ -121,6 +212,7 @@ void define_finding(py::module_& module) {
 
 void define_comparisons(py::module_& module) {
   define_finding(module);
+  define_slot_finding(module);
   py::class_<Comparison, Shared>(module, "Comparison", "The judgement of two dumps.")
       .def_property_readonly("outcome",
                              [](const Comparison& c) {

@@ -16,12 +16,6 @@ namespace {
 
 using Dump = std::shared_ptr<dump::DumpSet>;
 
-// Names in a dump of another tool may be any bytes.
-py::object to_text(std::string_view bytes) {
-  return py::reinterpret_steal<py::object>(
-      PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "replace"));
-}
-
 py::object text_or_none(std::string_view bytes) { return bytes.empty() ? py::none() : to_text(bytes); }
 
 Dump open(const std::filesystem::path& path) {
@@ -193,6 +187,17 @@ py::dict status_dict(const dump::RecordingStatus& status) {
   return record;
 }
 
+// numpy.asarray(slot), as NumPy's protocol defines it.
+py::object as_array(const Slot& slot, const py::object& dtype, const py::object& copy) {
+  py::object array = read_array(*slot.slot);
+  const bool must_copy = !copy.is_none() && copy.cast<bool>(), may_not_copy = !copy.is_none() && !must_copy;
+  if (!dtype.is_none() && !array.attr("dtype").equal(py::module_::import("numpy").attr("dtype")(dtype))) {
+    if (may_not_copy) throw py::value_error("another dtype needs a copy");
+    return array.attr("astype")(dtype);
+  }
+  return must_copy ? array.attr("copy")() : array;
+}
+
 void define_slot(py::module_& module) {
   py::class_<Slot>(module, "Slot", "One recorded tensor of one execution of an operator.")
       .def_property_readonly("name", [](const Slot& s) { return compare::slot_name(*s.slot); })
@@ -210,6 +215,7 @@ void define_slot(py::module_& module) {
       .def_property_readonly("reason", [](const Slot& s) { return reason_of(*s.slot); })
       .def_property_readonly("timestamp_us", [](const Slot& s) { return s.slot->timestamp_us; })
       .def("numpy", [](const Slot& s) { return read_array(*s.slot); })
+      .def("__array__", as_array, py::arg("dtype") = py::none(), py::arg("copy") = py::none())
       .def("statistics", [](const Slot& s) { return statistics_of(*s.slot); })
       .def("__repr__", [](const Slot& s) {
         const auto [dtype, shape] = facts_of(*s.slot);

@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 
     from opdump._core import Finding, Operator, Slot
     from opdump._errors import ConfigError, Error, NotFoundError, ReadError
-    from opdump._reading import Comparison, DumpSet, assert_same, compare, open, plan
+    from opdump._reading import Comparison, DumpSet, assert_same, compare, open, plan, report
     from opdump._recording import Config, Recording, Steps, StrPath
 
-__all__ = ["start", "stop", "step", "active", "current_step", "set_dump", "record", "dump", "open", "compare", "assert_same", "plan",
+__all__ = ["start", "stop", "step", "active", "current_step", "set_dump", "record", "dump", "open", "compare", "assert_same", "report", "plan",
            "DumpSet",
            "Operator", "Slot", "Comparison", "Finding", "Recording", "Error", "ConfigError", "NotFoundError", "ReadError"]
 
-_PLACES = {"open": "_reading", "compare": "_reading", "assert_same": "_reading", "plan": "_reading", "DumpSet": "_reading", "Comparison": "_reading",
+_PLACES = {"open": "_reading", "compare": "_reading", "assert_same": "_reading", "report": "_reading", "plan": "_reading", "DumpSet": "_reading", "Comparison": "_reading",
            "Operator": "_core", "Slot": "_core", "Finding": "_core", "Recording": "_recording",
            "Error": "_errors", "ConfigError": "_errors", "NotFoundError": "_errors", "ReadError": "_errors"}
 _MODULES = {"dumper", "torchair", "npu_device", "mindspore"}

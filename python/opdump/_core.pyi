@@ -37,6 +37,9 @@ class Slot:
     def numpy(self) -> numpy.ndarray[Any, Any]:
         """The elements, read-only: the mapped file itself if NumPy has the dtype, else a copy in a wider one (float32
         for bfloat16 and smaller floats). Raises NotFoundError if the dump has no tensor, Error if its file is damaged."""
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray[Any, Any]:
+        """The same for numpy.asarray(slot), and for functions of NumPy."""
+    def _repr_html_(self) -> str: ...
     def statistics(self) -> dict[str, Any]:
         """The statistics of the dump, else computed from the tensor, by column name. Empty if there is neither."""
 
@@ -85,6 +88,24 @@ class Dump:
     def slot_columns(self) -> dict[str, list[Any]]: ...
     def statistic_columns(self, compute: bool) -> dict[str, list[Any]]: ...
 
+class SlotFinding:
+    """The result for one tensor in a comparison."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def verdict(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def metrics(self) -> dict[str, Any] | None:
+        """count, mismatch_count, cosine, max_abs, relative_l2, ..., worst_index: see docs/compare.md. None if no elements
+        were compared."""
+    @property
+    def golden(self) -> Slot | None: ...
+    @property
+    def actual(self) -> Slot | None: ...
+
 class Finding:
     """The result for one operator in a comparison."""
 
@@ -97,6 +118,16 @@ class Finding:
     @property
     def reason(self) -> str:
         """ "cosine 0.981, max abs 0.37" of the most significant slot."""
+    @property
+    def type(self) -> str: ...
+    @property
+    def phase(self) -> str | None: ...
+    @property
+    def source(self) -> str | None:
+        """ "train.py:31" """
+    @property
+    def slots(self) -> dict[str, SlotFinding]:
+        """By name: finding.slots["output.0"].metrics"""
     @property
     def rank(self) -> int: ...
     @property

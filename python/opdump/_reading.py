@@ -8,10 +8,13 @@ import io
 import json
 import numbers
 import os
+import pathlib
+import shutil
+import subprocess
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Union
 
-from opdump import _core
+from opdump import _core, _errors
 
 if TYPE_CHECKING:
     import pandas
@@ -180,6 +183,14 @@ class Comparison:
         return f"<Comparison {self.outcome}: {self.conclusion}>"
 
 
+def _slot_html(slot: _core.Slot) -> str:
+    facts = {"operator": slot.operator.name, "dtype": slot.dtype, "shape": slot.shape, "reason": slot.reason, **slot.statistics()}
+    rows = "".join(f"<tr><th>{_html(name)}</th><td>{_html(value)}</td></tr>" for name, value in facts.items() if value is not None)
+    return f"<p><b>{_html(slot.name)}</b></p><table>{rows}</table>"
+
+
+_core.Slot._repr_html_ = _slot_html  # type: ignore[method-assign]
+
 _METRICS = ("cosine", "max_abs", "max_rel", "relative_l2", "mean_abs", "rmse", "mismatch_count", "count")
 
 
@@ -215,6 +226,29 @@ def assert_same(golden: DumpSet | StrPath, actual: DumpSet | StrPath, *, rtol: f
     comparison = compare(golden, actual, rtol=rtol, atol=atol, threads=threads)
     if not comparison.ok:
         raise AssertionError("\n" + comparison.table())
+
+
+def report(golden: DumpSet | StrPath, actual: DumpSet | StrPath | None = None, output: StrPath = "report.html") -> str:
+    """Writes the comparison of two dumps, one dump, or a saved result as a page for a browser: `opdump report`. Returns the
+    path of the page. Raises Error with what the program says."""
+    sides = [os.fspath(side.path if isinstance(side, DumpSet) else side) for side in (golden, actual) if side is not None]
+    done = subprocess.run([_program(), "report", "-o", os.fspath(output), "--", *sides], capture_output=True, text=True)
+    if done.returncode:
+        raise _errors.make("internal", done.stderr.strip().removeprefix("opdump: "))
+    return os.fspath(output)
+
+
+def _program() -> str:
+    """The program opdump: in the package, beside it in a build or an installation, or in PATH."""
+    package = pathlib.Path(__file__).resolve().parent
+    places = [package / "bin", package.parents[1] / "bin", package.parents[3] / "bin"]
+    for place in places:
+        if os.access(place / "opdump", os.X_OK):
+            return str(place / "opdump")
+    found = shutil.which("opdump")
+    if found is None:
+        raise _errors.make("not_found", f"the program opdump is neither in {', '.join(map(str, places))} nor in PATH")
+    return found
 
 
 def plan(config: StrPath | dict[str, Any], *, dialect: str = "", mode: str = "auto", strict: bool = False) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 // `opdump ls DUMP`: what is in a dump.
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,6 +12,8 @@
 #include "base/text/text.h"
 #include "base/text/text_arena.h"
 #include "cli/arguments.h"
+#include "cli/ls_nan.h"
+#include "cli/ls_tree.h"
 #include "cli/select.h"
 #include "cli/slot_facts.h"
 #include "cli/verb.h"
@@ -25,18 +28,30 @@ using dump::OperatorRun;
 struct LsArguments {
   std::string path;
   RunFilter filter;
-  bool json = false;
+  bool json = false, tree = false, flat = false, nan = false;
+  std::optional<std::size_t> depth;
 };
 
 void declare(CLI::App& app, LsArguments& arguments) {
   app.add_option("DUMP", arguments.path, "A dump: its root, any directory below it, or one file")->required();
-  add_filter(app, arguments.filter);
+  add_filter(app, arguments.filter, kRunOrders);
+  CLI::Option* const flat = app.add_flag("--flat", arguments.flat, "List every execution, however many");
+  app.add_flag("--tree", arguments.tree,
+               "Show modules with totals instead of executions; default for more than " +
+                   std::to_string(kMostListed) + " without --limit")
+      ->excludes(flat);
+  app.add_option("--depth", arguments.depth, "Show modules so many levels deep; implies --tree")
+      ->check(CLI::Range(1, 1000))
+      ->excludes(flat);
+  app.add_flag("--nan", arguments.nan, "Name the operator that made the first NaN or infinity");
   app.add_flag("--json", arguments.json, "Print one JSON record for each operator, then a summary");
   add_expansion_limit(app);
   app.footer(
       "Examples:\n"
       "  opdump ls golden\n"
       "  opdump ls golden --step 0 --op conv\n"
+      "  opdump ls golden --sort size --limit 10\n"
+      "  opdump ls golden --nan\n"
       "  opdump ls golden --json | head -1");
 }
 
@@ -199,12 +214,21 @@ Result<int> run_ls(std::span<const char* const> args) {
   if (auto done = parse_arguments(app, args)) return *done;
   OPDUMP_TRY(const dump::DumpSet dump, dump::DumpSet::open(arguments.path, terminal::print_remark));
   OPDUMP_TRY(const Chosen chosen, select_runs(dump, arguments.filter));
+  if (arguments.nan) {
+    OPDUMP_TRY(const bool looked, print_first_nan(dump, chosen, arguments.json));
+    if (!looked) return Error(Code::not_found, dump.path().string() + ": there is no tensor to look at");
+    return static_cast<int>(exit_of(dump));
+  }
   const Totals totals = add_up(dump, chosen);
   if (arguments.json) {
     list_json(dump, chosen, totals);
   } else {
     print_summary(dump, totals, chosen.size());
-    list_text(dump, chosen);
+    const bool is_long = chosen.size() > kMostListed && !arguments.filter.limit && !arguments.flat;
+    if (arguments.tree || arguments.depth || is_long)
+      print_tree(dump, chosen, arguments.depth);
+    else
+      list_text(dump, chosen);
   }
   return static_cast<int>(exit_of(dump));
 }

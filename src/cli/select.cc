@@ -1,10 +1,12 @@
 #include "cli/select.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <set>
 #include <utility>
 
+#include "base/text/natural_order.h"
 #include "base/text/text.h"
 #include "compare/names.h"
 #include "terminal/output.h"
@@ -117,11 +119,98 @@ Result<Chosen> select(const Visit& visit, const std::string& text) {
   return suggestion.error();
 }
 
+// A step or a rank that the dump does not have is a mistake, whatever else is asked for.
+Result<> check_places(const dump::DumpSet& dump, const RunFilter& filter) {
+  std::set<std::int64_t> steps, ranks;
+  for (std::uint32_t i = 0; i < dump.runs().section_count(); ++i) {
+    steps.insert(dump.runs().section(i).step);
+    ranks.insert(dump.runs().section(i).rank);
+  }
+  const auto missing = [&](const char* what, std::int64_t number, const std::set<std::int64_t>& known) {
+    return Error(Code::not_found, dump.path().string() + ": there is no " + what + " " +
+                                      std::to_string(number) + "; the dump has " +
+                                      compare::format_ranges(known));
+  };
+  if (filter.step && !steps.contains(*filter.step)) return missing("step", *filter.step, steps);
+  if (filter.rank && !ranks.contains(*filter.rank)) return missing("rank", *filter.rank, ranks);
+  return ok();
+}
+
+// No operator is of the module, type and phase that were asked for, in the steps and ranks that were.
+Error nothing_selected(const dump::DumpSet& dump, const RunFilter& filter) {
+  std::string wanted;
+  const auto want = [&](const char* option, const std::string& value) {
+    if (!value.empty()) wanted += std::string(wanted.empty() ? "" : " ") + option + " " + value;
+  };
+  want("--module", filter.module);
+  want("--type", filter.type);
+  want("--phase", filter.phase);
+  std::string message = dump.path().string() + ": no operator passes " + wanted;
+  std::set<std::string, std::less<>> types, modules;
+  for (std::uint32_t i = 0; i < dump.runs().size(); ++i) {
+    const OperatorRun run = dump.runs().without_slots(i);
+    types.insert(run.type);
+    const std::string& name = compare::operator_name(run);
+    for (std::size_t at = name.find('/'); at != std::string::npos; at = name.find('/', at + 1))
+      if (!modules.contains(std::string_view(name).substr(0, at))) modules.insert(name.substr(0, at));
+  }
+  const auto hint = [&](const char* what, const std::string& word, const auto& known) {
+    if (word.empty() || known.contains(word)) return;
+    const std::vector<std::string_view> words(known.begin(), known.end());
+    const auto near = find_similar(word, words, 3);
+    if (!near.empty()) message.append("; ").append(what).append(" like it: ").append(join_or(near));
+  };
+  hint("types", filter.type, types);
+  hint("modules", filter.module, modules);
+  return {Code::not_found, message};
+}
+
+void sort_runs(const dump::Runs& runs, const std::string& order, Chosen& chosen) {
+  if (order == "name") {
+    std::vector<std::pair<std::string, std::uint32_t>> named;
+    named.reserve(chosen.size());
+    for (const std::uint32_t i : chosen) named.emplace_back(compare::operator_name(runs.without_slots(i)), i);
+    std::ranges::stable_sort(named, NaturalLess(), &std::pair<std::string, std::uint32_t>::first);
+    std::ranges::transform(named, chosen.begin(), &std::pair<std::string, std::uint32_t>::second);
+  } else if (order == "size") {
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> sized;
+    sized.reserve(chosen.size());
+    for (const std::uint32_t i : chosen) {
+      std::uint64_t bytes = 0;
+      for (const dump::Slot& slot : runs.slots(i)) bytes += slot.stored_bytes();
+      sized.emplace_back(bytes, i);
+    }
+    std::ranges::stable_sort(sized, std::greater(), &std::pair<std::uint64_t, std::uint32_t>::first);
+    std::ranges::transform(sized, chosen.begin(), &std::pair<std::uint64_t, std::uint32_t>::second);
+  }
+}
+
 }  // namespace
 
-void add_filter(CLI::App& app, RunFilter& filter) {
-  app.add_option("--op", filter.op, "Only operators with this name, or with this text in their name");
+void add_filter(CLI::App& app, RunFilter& filter, const std::vector<std::string>& orders, bool shows_op) {
+  if (shows_op)
+    app.add_option("--op", filter.op, "Only operators with this name, or with this text in their name");
+  app.add_option("--module", filter.module, "Only operators of this module and of those within it");
+  app.add_option("--type", filter.type, "Only operators of this type");
   app.add_option("--step", filter.step, "Only this step");
+  app.add_option("--rank", filter.rank, "Only this rank");
+  app.add_option("--phase", filter.phase, "Only this phase: forward, backward or optimizer")
+      ->check(CLI::IsMember({"forward", "backward", "optimizer"}));
+  app.add_option("--limit", filter.limit, "At most so many operators");
+  std::vector<std::string_view> words(orders.begin(), orders.end());
+  app.add_option("--sort", filter.sort, "Order: " + join_or(words) + "; default: execution")
+      ->check(CLI::IsMember(orders));
+}
+
+bool selects(const RunFilter& filter, const OperatorRun& run) {
+  if (filter.step && run.step != *filter.step) return false;
+  if (filter.rank && run.rank != *filter.rank) return false;
+  if (!filter.type.empty() && run.type != filter.type) return false;
+  if (!filter.phase.empty() &&
+      (run.op == nullptr || model::kPhaseNames[static_cast<std::size_t>(run.op->phase)] != filter.phase))
+    return false;
+  const std::string& name = compare::operator_name(run);
+  return filter.module.empty() || name.starts_with(filter.module + "/");
 }
 
 Result<Chosen> select_names(std::span<const OperatorName> names, const std::string& text) {
@@ -133,24 +222,28 @@ Result<Chosen> select_names(std::span<const OperatorName> names, const std::stri
 
 Result<Chosen> select_runs(const dump::DumpSet& dump, const RunFilter& filter) {
   const dump::Runs& runs = dump.runs();
-  Chosen in_step;
-  for (std::uint32_t i = 0; i < runs.size(); ++i)
-    if (!filter.step || runs.section_of(i).step == *filter.step) in_step.push_back(i);
-  if (filter.step && in_step.empty()) {
-    std::set<std::int64_t> steps;
-    for (std::uint32_t i = 0; i < runs.section_count(); ++i) steps.insert(runs.section(i).step);
-    return Error(Code::not_found, dump.path().string() + ": there is no step " +
-                                      std::to_string(*filter.step) + "; the dump has " +
-                                      compare::format_ranges(steps));
+  OPDUMP_CHECK_OK(check_places(dump, filter));
+  Chosen chosen;
+  const bool by_section = filter.module.empty() && filter.type.empty() && filter.phase.empty();
+  for (std::uint32_t i = 0; i < runs.size(); ++i) {
+    const dump::Runs::Section& section = runs.section_of(i);
+    if (filter.step && section.step != *filter.step) continue;
+    if (filter.rank && section.rank != *filter.rank) continue;
+    if (by_section || selects(filter, runs.without_slots(i))) chosen.push_back(i);
   }
-  if (filter.op.empty() || in_step.empty()) return in_step;
-  const auto visit = [&](const auto& look) {
-    for (const std::uint32_t i : in_step) {
-      const OperatorRun run = runs.without_slots(i);
-      look(i, OperatorName{compare::operator_name(run), run.name, run.op != nullptr});
-    }
-  };
-  return select(visit, filter.op);
+  if (chosen.empty() && !runs.empty()) return nothing_selected(dump, filter);
+  if (!filter.op.empty() && !chosen.empty()) {
+    const auto visit = [&](const auto& look) {
+      for (const std::uint32_t i : chosen) {
+        const OperatorRun run = runs.without_slots(i);
+        look(i, OperatorName{compare::operator_name(run), run.name, run.op != nullptr});
+      }
+    };
+    OPDUMP_TRY(chosen, select(visit, filter.op));
+  }
+  sort_runs(runs, filter.sort, chosen);
+  if (filter.limit && chosen.size() > *filter.limit) chosen.resize(*filter.limit);
+  return chosen;
 }
 
 void remark_unfinished(const dump::DumpSet& dump) {

@@ -1,4 +1,4 @@
-// Selects operators by --op TEXT and --step N.
+// Selects operators: the options that ls, show, compare and convert share.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,23 @@ namespace opdump::cli {
 
 using Chosen = std::vector<std::uint32_t>;  // in a list
 
+// Empty texts select everything.
 struct RunFilter {
-  std::string op;  // empty: every operator
+  std::string op, module, type, phase;
   std::optional<std::int64_t> step;
+  std::optional<std::uint32_t> rank;
+  std::optional<std::size_t> limit;  // executions, or rows of a table
+  std::string sort = "execution";
 };
-// The options --op and --step of a verb that works on many operators.
-void add_filter(CLI::App& app, RunFilter& filter);
+// The options of a verb that works on many operators: --op --module --type --step --rank --phase --limit and
+// --sort, which knows `orders`. `shows_op` is false where the verb declares --op itself.
+void add_filter(CLI::App& app, RunFilter& filter, const std::vector<std::string>& orders,
+                bool shows_op = true);
+// The orders that select_runs knows.
+inline const std::vector<std::string> kRunOrders{"execution", "name", "size"};
+
+// Whether `filter` selects `run` by all but --op.
+bool selects(const RunFilter& filter, const dump::OperatorRun& run);
 
 // The names of an operator that a user may enter.
 struct OperatorName {
@@ -35,8 +46,9 @@ struct OperatorName {
 // Errors: not_found -- with the nearest names.
 Result<Chosen> select_names(std::span<const OperatorName> names, const std::string& text);
 
-// Selects from dump.runs() by `filter`, in order. Errors: as select_names; not_found -- with the existing
-// steps.
+// Selects from dump.runs() by `filter`, in its order: that of execution, names (in which numbers count as
+// numbers), or the largest first. Errors: as select_names; not_found -- with the existing steps, ranks, types
+// or phases.
 Result<Chosen> select_runs(const dump::DumpSet& dump, const RunFilter& filter);
 
 // Warns about each rank whose recording is unfinished or lost something.

@@ -1,11 +1,16 @@
 // `opdump show DUMP OPERATOR`: one operator from all sides.
+#include <filesystem>
 #include <set>
 #include <string>
+#include <system_error>
+#include <utility>
 
+#include "base/text/natural_order.h"
 #include "base/text/text.h"
 #include "cli/arguments.h"
 #include "cli/graph/graphs.h"
 #include "cli/select.h"
+#include "cli/show_pair.h"
 #include "cli/slot_facts.h"
 #include "cli/values.h"
 #include "cli/verb.h"
@@ -24,7 +29,7 @@ constexpr std::size_t kMaxShown = 10;
 constexpr std::size_t kMaxNamed = 100;  // slots
 
 struct ShowArguments {
-  std::string path, slot;
+  std::string path, second, third, slot;
   RunFilter filter;
   bool json = false;
   std::int64_t edge = 6;
@@ -32,9 +37,11 @@ struct ShowArguments {
 
 void declare(CLI::App& app, ShowArguments& arguments) {
   app.add_option("DUMP", arguments.path, "A dump: its root, any directory below it, or one file")->required();
-  app.add_option("OPERATOR,--op", arguments.filter.op,
-                 "Its name, or the end or a part of it; default: every operator");
-  app.add_option("--step", arguments.filter.step, "Only this step");
+  app.add_option("ACTUAL", arguments.second, "Another dump to show beside it");
+  app.add_option("OPERATOR", arguments.third,
+                 "An operator's name, or the end or a part of it; default: every operator");
+  app.add_option("--op", arguments.filter.op, "The same");
+  add_filter(app, arguments.filter, kRunOrders, false);
   app.add_option("--slot", arguments.slot, "Only this slot: input.0, output.1, ...");
   app.add_option("--values", arguments.edge, "Number of first and of last values; default 6")
       ->check(not_negative());
@@ -45,6 +52,7 @@ void declare(CLI::App& app, ShowArguments& arguments) {
       "  opdump show golden Default/conv2-Conv2d/convolution-op0\n"
       "  opdump show golden convolution-op0 --step 0 --slot output.0 --values 20\n"
       "  opdump show golden conv2 --json\n"
+      "  opdump show golden actual convolution-op0     both sides, and where they differ most\n"
       "  opdump show tensor.npy");
 }
 
@@ -118,7 +126,7 @@ void print_slot_json(const OperatorRun& run, const dump::Slot& slot, const SlotF
   record.update(slot_json(slot, facts));
   if (!data.statistics.empty()) {
     Json statistics = Json::object();
-    for (const auto& [name, value] : data.statistics) statistics[name] = value;
+    for (const auto& [name, value] : data.statistics) statistics[name] = number_json(value);
     record["statistics"] = std::move(statistics);
   }
   if (!data.values.empty()) record["values"] = data.values;
@@ -162,7 +170,7 @@ Result<> show_runs(const dump::DumpSet& dump, const Chosen& chosen, const Graphs
 }
 
 void list_names(const dump::DumpSet& dump, const Chosen& chosen, const std::string& text) {
-  std::set<std::string> names;
+  std::set<std::string, NaturalLess> names;
   std::set<std::int64_t> steps;
   for (const std::uint32_t i : chosen) {
     names.insert(compare::operator_name(dump.runs().without_slots(i)));
@@ -175,20 +183,46 @@ void list_names(const dump::DumpSet& dump, const Chosen& chosen, const std::stri
                                : "'" + text + "' means " + what + "; give more of the name, or --step\n");
 }
 
+// GOLDEN ACTUAL OPERATOR, GOLDEN ACTUAL --op OPERATOR, or DUMP OPERATOR: what the second word is.
+Result<> assign_words(ShowArguments& arguments) {
+  if (arguments.second.empty()) return ok();
+  std::string& op = arguments.filter.op;
+  const bool is_alone = arguments.third.empty();
+  std::error_code ignored;  // what cannot be looked at is no path
+  if (is_alone && op.empty() && !std::filesystem::exists(arguments.second, ignored)) {
+    op = std::exchange(arguments.second, {});
+    return ok();
+  }
+  if (!is_alone && !op.empty()) return Error(Code::usage, "OPERATOR and --op are the same; give one of them");
+  if (!is_alone) op = arguments.third;
+  return ok();
+}
+
+Result<int> show_two(const dump::DumpSet& golden, const Chosen& chosen, const ShowArguments& arguments) {
+  OPDUMP_TRY(const dump::DumpSet actual, dump::DumpSet::open(arguments.second, terminal::print_remark));
+  remark_unfinished(actual);
+  OPDUMP_TRY(const bool differs,
+             show_pairs(golden, actual, chosen, {.slot = arguments.slot, .json = arguments.json}));
+  return static_cast<int>(differs ? Exit::mismatch : Exit::match);
+}
+
 }  // namespace
 
 Result<int> run_show(std::span<const char* const> args) {
-  CLI::App app("Shows the tensors of an operator: files, statistics, values.", "opdump show");
+  CLI::App app("Shows the tensors of an operator: files, statistics, values; of two dumps what differs.",
+               "opdump show");
   ShowArguments arguments;
   declare(app, arguments);
   if (auto done = parse_arguments(app, args)) return *done;
+  OPDUMP_CHECK_OK(assign_words(arguments));
   OPDUMP_TRY(const dump::DumpSet dump, dump::DumpSet::open(arguments.path, terminal::print_remark));
   OPDUMP_TRY(const Chosen chosen, select_runs(dump, arguments.filter));
   remark_unfinished(dump);
-  if (chosen.size() > kMaxShown) {
+  if (chosen.size() > kMaxShown && !arguments.filter.limit) {
     list_names(dump, chosen, arguments.filter.op);
     return 0;
   }
+  if (!arguments.second.empty()) return show_two(dump, chosen, arguments);
   OPDUMP_TRY(const Graphs graphs, Graphs::read(dump));
   for (const dump::Problem& problem : graphs.problems())
     terminal::print_error(problem.path.string() + ": " + problem.what);

@@ -1,5 +1,9 @@
 #include "cli/slot_facts.h"
 
+#include <cmath>
+#include <cstdlib>
+
+#include "base/text/text.h"
 #include "compare/names.h"
 
 namespace opdump::cli {
@@ -74,6 +78,15 @@ Json slot_json(const dump::Slot& slot, const SlotFacts& facts) {
   if (slot.timestamp_us != 0) record["timestamp_us"] = slot.timestamp_us;
   if (!facts.trouble.empty()) record["reason"] = facts.trouble;
   return record;
+}
+
+Json number_json(const std::string& text) {
+  if (const auto integer = parse_int64(text)) return *integer;
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  const bool is_number = !text.empty() && end == text.c_str() + text.size() && std::isfinite(value) &&
+                         text.find_first_not_of("0123456789+-.eE") == std::string::npos;
+  return is_number ? Json(value) : Json(text);
 }
 
 std::string json_text(const Json& value) {

@@ -27,6 +27,7 @@ struct Verb {
   // recorded program.
   Result<int> (*run)(std::span<const char* const> args);
   Together together = Together::leader;
+  bool pages = false;  // what it prints may be long, and is for people: a pager shows it
 };
 
 std::span<const Verb> verbs();
@@ -47,7 +48,9 @@ Result<int> run_blame(std::span<const char* const> args);
 Result<int> run_compare(std::span<const char* const> args);
 Result<int> run_completion(std::span<const char* const> args);
 Result<int> run_convert(std::span<const char* const> args);
+Result<int> run_export(std::span<const char* const> args);
 Result<int> run_graph(std::span<const char* const> args);
+Result<int> run_index(std::span<const char* const> args);
 Result<int> run_ir(std::span<const char* const> args);
 Result<int> run_ls(std::span<const char* const> args);
 Result<int> run_plan(std::span<const char* const> args);

@@ -1,5 +1,6 @@
 #include <array>
 #include <exception>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,24 +11,29 @@
 #include "group/group.h"
 #include "msaccucmp/verbs/msaccucmp.h"
 #include "terminal/output.h"
+#include "terminal/pager.h"
 
 namespace opdump::cli {
 namespace {
 
 constexpr std::array kVerbs{
     Verb{"run", "Run a program and dump what its operators read and write", run_run, Together::each},
-    Verb{"plan", "Check a dump configuration and print what it asks for", run_plan},
-    Verb{"ls", "List what is in a dump", run_ls},
-    Verb{"show", "Show the tensors of an operator", run_show},
-    Verb{"ir", "List the graphs of a dump, and the operators of a source line", run_ir},
-    Verb{"graph", "Find and convert the graphs that CANN's graph engine dumps", run_graph},
+    Verb{"plan", "Check a dump configuration and print what it asks for", run_plan, Together::leader, true},
+    Verb{"ls", "List what is in a dump", run_ls, Together::leader, true},
+    Verb{"show", "Show the tensors of an operator", run_show, Together::leader, true},
+    Verb{"ir", "List the graphs of a dump, and the operators of a source line", run_ir, Together::leader,
+         true},
+    Verb{"graph", "Find and convert the graphs that CANN's graph engine dumps", run_graph, Together::leader,
+         true},
     Verb{"compare", "Compare two dumps and name the first operator that went wrong", run_compare,
-         Together::shared},
+         Together::shared, true},
     Verb{"blame", "Run differing operators again and name what is to blame", run_blame},
     Verb{"reproduce", "Write a script that shows the error of an operator", run_reproduce},
     Verb{"report", "Write a comparison, or one dump, as a page for a browser", run_report},
     Verb{"view", "Show a comparison, or one dump, in the browser", run_view},
-    Verb{"query", "Ask a saved comparison a question in SQL", run_query},
+    Verb{"export", "Write a comparison for Perfetto or Model Explorer", run_export},
+    Verb{"index", "Keep what is in one dump in a file for query, report and view", run_index},
+    Verb{"query", "Ask a saved comparison a question in SQL", run_query, Together::leader, true},
     Verb{"convert", "Write the tensors of a dump as .npy, .npz, .safetensors, text, ...", run_convert,
          Together::shared},
     Verb{"completion", "Print what lets a shell complete verbs and options", run_completion},
@@ -76,7 +82,12 @@ Result<int> dispatch(std::span<const char* const> args) {
   for (const Verb& verb : kVerbs) {
     if (verb.name != word) continue;
     if (verb.together == Together::leader && group::process_rank() != 0) return 0;
-    return verb.run(rest);
+    // mpirun lets processes believe that they write to a terminal.
+    std::optional<terminal::Pager> pager;
+    if (verb.pages && !group::is_one_of_several()) pager.emplace();
+    auto status = verb.run(rest);
+    if (status) OPDUMP_CHECK_OK(terminal::flush_output());
+    return status;
   }
   return unknown_verb(word);
 }

@@ -29,8 +29,6 @@ std::size_t number_of(std::initializer_list<const char*> names, std::size_t othe
   return otherwise;
 }
 
-bool is_one_of_several() { return number_of({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) > 1; }
-
 bool send(const Fd& socket, std::string_view text) {
   const std::uint64_t size = text.size();
   return write_all(socket, std::as_bytes(std::span(&size, 1)), "group") &&
@@ -91,6 +89,8 @@ int supervise(Mpi mpi, pid_t child, const Fd& worker) {
 }
 
 }  // namespace
+
+bool is_one_of_several() { return number_of({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) > 1; }
 
 std::size_t process_rank() {
   return is_one_of_several() ? number_of({"OMPI_COMM_WORLD_RANK", "PMI_RANK"}, 0) : 0;

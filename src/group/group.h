@@ -15,6 +15,9 @@
 
 namespace opdump::group {
 
+// True if mpirun has started several processes, of which this is one.
+bool is_one_of_several();
+
 // The number that mpirun has given this process; 0 if it has started only one, or none.
 std::size_t process_rank();
 

@@ -190,7 +190,7 @@ TEST(Table, TheRowsThatAreOffByMostComeFirstIfAskedFor) {
   Made made = typical();
   for (int i = 0; i < 3; ++i) made.operators[24 + i].slots[1].metrics->relative_l2 = i + 1;
   TableStyle style;
-  style.by_error = true;
+  style.order = TableStyle::Order::error;
   style.row_limit = 2;
   const std::string table = table_of(made, style);
   EXPECT_LT(table.find("Default/fc24"), table.find("Default/fc23"));

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "base/text/natural_order.h"
 #include "base/text/text.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
@@ -113,7 +114,7 @@ bool is_shown(const OperatorComparison& op, bool all) {
 
 void Table::add(const OperatorComparison& op) {
   if (!is_shown(op, style_.all)) return;
-  if (!style_.by_error && rows_.size() == row_limit()) {
+  if (style_.order == TableStyle::Order::execution && rows_.size() == row_limit()) {
     ++left_out_;
     return;
   }
@@ -132,8 +133,10 @@ void Table::print(bool with_rank, const std::function<void(std::string_view line
   if (rows_.empty()) return;
   std::vector<const Row*> shown;
   for (const Row& row : rows_) shown.push_back(&row);
-  if (style_.by_error)
+  if (style_.order == TableStyle::Order::error)
     std::ranges::stable_sort(shown, std::greater(), [](const Row* row) { return row->error; });
+  if (style_.order == TableStyle::Order::name)
+    std::ranges::stable_sort(shown, NaturalLess(), [](const Row* row) { return row->cells.texts()[kName]; });
   std::uint64_t left_out = left_out_;
   if (shown.size() > row_limit()) {
     left_out += shown.size() - row_limit();
@@ -163,6 +166,29 @@ std::string shorten_middle(std::string_view text, std::size_t width) {
   while (head > 0 && is_inside(head)) --head;
   while (tail < text.size() && is_inside(tail)) ++tail;
   return std::string(text.substr(0, head)).append("..").append(text.substr(tail));
+}
+
+std::vector<std::string> format_columns(const std::vector<std::vector<std::string>>& rows,
+                                        std::size_t width) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+  }
+  std::size_t numbers = 0;
+  for (std::size_t c = 1; c < widths.size(); ++c) numbers += widths[c] + 2;
+  if (width > 0 && !widths.empty())
+    widths[0] = std::min(widths[0], std::max<std::size_t>(16, width - std::min(width, numbers)));
+  std::vector<std::string> lines;
+  for (const auto& row : rows) {
+    std::string line = shorten_middle(row[0], widths[0]);
+    line.append(widths[0] - line.size(), ' ');
+    for (std::size_t c = 1; c < row.size(); ++c)
+      line.append(2 + widths[c] - row[c].size(), ' ').append(row[c]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    lines.push_back(line + "\n");
+  }
+  return lines;
 }
 
 std::string format_opening(const compare::Comparison& comparison) {

@@ -19,9 +19,10 @@ struct TableStyle {
   bool all = false;                      // also the operators that match
   bool colour = false;                   // ANSI colours
   std::optional<std::size_t> row_limit;  // default: 20, any number if `all`; a line says how many are omitted
-  std::size_t width = 0;        // of the terminal, which lines then fit: names are shortened in the middle
-  bool by_error = false;        // the largest relative error first, instead of the order of execution
-  std::size_t line_limit = 10;  // for the reasons why the result may be incomplete
+  std::size_t width = 0;  // of the terminal, which lines then fit: names are shortened in the middle
+  enum class Order : std::uint8_t { execution, error, name };
+  Order order = Order::execution;  // `error`: the largest relative error first; `name`: in natural order
+  std::size_t line_limit = 10;     // for the reasons why the result may be incomplete
 };
 
 // The operators that do not match, in the order in which they are added.
@@ -54,6 +55,10 @@ std::string format_opening(const compare::Comparison& comparison);
 
 // `text` in `width` columns, its middle replaced by "..".
 std::string shorten_middle(std::string_view text, std::size_t width);
+
+// Lines of a table whose first column is names and whose others are numbers. If `width` is not 0, names are
+// shortened so that lines have at most so many columns.
+std::vector<std::string> format_columns(const std::vector<std::vector<std::string>>& rows, std::size_t width);
 
 // Notes, reasons why the result may be incomplete, coverage, conclusion: one line each, conclusion last.
 std::string format_summary(const compare::Comparison& comparison, const TableStyle& style);

@@ -6,7 +6,10 @@
 #include <cmath>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "base/text/text.h"
 
@@ -66,10 +69,8 @@ struct PageTable {
   std::string_view name, sql;
 };
 
-// The operators of a page are those numbered in `chosen`: in a result of too many those that differ.
-constexpr std::string_view kChosen =
-    "WITH chosen AS (SELECT id FROM operators ORDER BY verdict IN ('match', 'skipped'), id LIMIT ?1), "
-    "pictured AS (SELECT DISTINCT slot FROM thumbnails ORDER BY slot LIMIT ?2) ";
+// What is on a page is said in front of the queries: `chosen` are operators, `pictured` slots with pictures,
+// `explained` operators with arguments. The tables of a page are those below.
 constexpr PageTable kPageTables[] = {
     {"operators",
      "SELECT id, rank, graph, step, phase, type, name, actual_name, module, source_file, source_line, stack, "
@@ -97,15 +98,146 @@ constexpr PageTable kPageTables[] = {
      " WHERE slot IN (SELECT id FROM slots WHERE operator IN chosen)"},
     {"edges",
      "SELECT side, rank, graph, producer, producer_kind, output, consumer, input, dtype, shape FROM edges "
-     "LIMIT ?1 * 4"},
+     "LIMIT (SELECT most FROM edge_limit)"},
     {"arguments",
-     "SELECT DISTINCT operator, name, value FROM arguments WHERE operator IN (SELECT name FROM operators "
-     "WHERE id IN "
-     "chosen AND key_slot IN pictured) ORDER BY operator, side, graph, position"},
+     "SELECT DISTINCT operator, name, value, side FROM arguments WHERE operator IN explained "
+     "ORDER BY operator, side, graph, position"},
     {"sources", "SELECT file, line, text FROM sources LIMIT 5000"},
     {"runs", "SELECT * FROM runs LIMIT 5000"},
     {"remarks", "SELECT kind, text FROM remarks LIMIT 1000"},
 };
+
+// In a result of too many operators, those that differ.
+std::string choose_for_page(const PageLimits& limits) {
+  return "WITH chosen AS (SELECT id FROM operators ORDER BY verdict IN ('match', 'skipped'), id LIMIT " +
+         std::to_string(limits.operators) +
+         "), pictured AS (SELECT DISTINCT slot FROM thumbnails ORDER BY slot LIMIT " +
+         std::to_string(limits.pictured) +
+         "), explained AS (SELECT name FROM operators WHERE id IN chosen AND key_slot IN pictured UNION "
+         "SELECT "
+         "actual_name FROM operators WHERE id IN chosen AND key_slot IN pictured), edge_limit(most) AS "
+         "(VALUES(" +
+         std::to_string(limits.operators * 4) + ")) ";
+}
+
+// These operators; the details of one of them.
+std::string choose_these(const std::vector<std::int64_t>& ids, std::int64_t detailed) {
+  std::string values;
+  for (const std::int64_t id : ids) values += (values.empty() ? "(" : ",(") + std::to_string(id) + ")";
+  if (values.empty()) values = "(0)";
+  const std::string id = std::to_string(detailed);
+  return "WITH chosen(id) AS (VALUES " + values +
+         "), pictured AS (SELECT id AS slot FROM slots WHERE operator = " + id +
+         "), explained AS (SELECT name FROM operators WHERE id = " + id +
+         " UNION SELECT actual_name FROM operators WHERE id = " + id + "), edge_limit(most) AS (VALUES(0)) ";
+}
+
+Result<> add_tables(Database& database, const std::string& choice,
+                    std::initializer_list<std::string_view> wanted, Json& data) {
+  for (const PageTable& table : kPageTables) {
+    if (std::ranges::find(wanted, table.name) == wanted.end()) continue;
+    OPDUMP_TRY(data[std::string(table.name)], columns_of(database, choice + std::string(table.sql)));
+  }
+  return ok();
+}
+
+std::string text_of(const Json& data) { return data.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+Result<> add_answer(Database& database, Json& data) {
+  data["version"] = 1;
+  OPDUMP_TRY(const Json pairs, columns_of(database, "SELECT key, value FROM result"));
+  Json& result = data["result"] = Json::object();
+  for (std::size_t i = 0; i < pairs["key"].size(); ++i)
+    if (pairs["key"][i].is_string()) result[pairs["key"][i].get<std::string>()] = pairs["value"][i];
+  OPDUMP_TRY(Json total, columns_of(database, "SELECT count(*) AS operators FROM operators"));
+  data["total_operators"] = total["operators"][0];
+  return ok();
+}
+
+// Who reads what within two hops of an operator, and who else takes part in it, in the same rank and step.
+struct Neighbourhood {
+  Json edges = Json::object();
+  std::vector<std::int64_t> ids;
+};
+
+constexpr std::string_view kEdgeColumns =
+    "SELECT side, rank, graph, producer, producer_kind, output, consumer, input, dtype, shape FROM edges ";
+constexpr std::size_t kMostNear = 400;
+
+Result<Neighbourhood> find_neighbours(Database& database, std::int64_t id) {
+  Neighbourhood near;
+  OPDUMP_TRY(
+      Statement centre,
+      database.prepare("SELECT name, coalesce(actual_name, name), rank, step FROM operators WHERE id = ?"));
+  const Value of_id = id;
+  OPDUMP_CHECK_OK(centre.bind(std::span(&of_id, 1)));
+  OPDUMP_TRY(const bool found, centre.next());
+  if (!found) return Error(Code::not_found, "there is no operator " + std::to_string(id));
+  const std::int64_t rank = centre.integer(2), step = centre.integer(3);
+  const std::string name = centre.text(0);
+  std::set<std::string> names{centre.text(0), centre.text(1)};
+  std::set<std::string> frontier = names;
+  std::set<Json> rows;
+  for (int hop = 0; hop < 2; ++hop) {
+    std::set<std::string> next;
+    for (const std::string& name : frontier) {
+      for (const char* end : {"consumer", "producer"}) {
+        OPDUMP_TRY(
+            Json part,
+            columns_of(database, std::string(kEdgeColumns) + "WHERE " + end + " = ? AND rank = ? LIMIT 100",
+                       {std::string_view(name), rank}));
+        for (std::size_t i = 0; i < part["side"].size() && rows.size() < kMostNear; ++i) {
+          Json row = Json::array();
+          for (auto& column : part) row.push_back(column[i]);
+          rows.insert(std::move(row));
+          if (part["producer_kind"][i] == "operator") next.insert(part["producer"][i].get<std::string>());
+          next.insert(part["consumer"][i].get<std::string>());
+        }
+        for (const auto& [key, column] : part.items())
+          if (!near.edges.contains(key)) near.edges[key] = Json::array();
+      }
+    }
+    names.insert(next.begin(), next.end());
+    frontier = std::move(next);
+  }
+  for (const Json& row : rows) {
+    std::size_t i = 0;
+    for (auto& column : near.edges) column.push_back(row[i++]);
+  }
+  OPDUMP_TRY(Statement peers,
+             database.prepare("SELECT id FROM operators WHERE name = ? AND rank = ? AND step = ?"));
+  for (const std::string& name : names) {
+    const Value key[] = {std::string_view(name), rank, step};
+    OPDUMP_CHECK_OK(peers.bind(key));
+    OPDUMP_TRY(const bool is_there, peers.next());
+    if (is_there && near.ids.size() < kMostNear) near.ids.push_back(peers.integer(0));
+  }
+  // The same operator in other steps.
+  OPDUMP_TRY(Statement others,
+             database.prepare("SELECT id FROM operators WHERE name = ? AND rank = ? LIMIT 200"));
+  const Value own[] = {std::string_view(name), rank};
+  OPDUMP_CHECK_OK(others.bind(own));
+  while (true) {
+    OPDUMP_TRY(const bool more, others.next());
+    if (!more) break;
+    near.ids.push_back(others.integer(0));
+  }
+  near.ids.push_back(id);
+  std::ranges::sort(near.ids);
+  const auto doubled = std::ranges::unique(near.ids);
+  near.ids.erase(doubled.begin(), doubled.end());
+  return near;
+}
+
+Result<> add_operator(Database& database, std::int64_t id, Json& data) {
+  OPDUMP_TRY(Neighbourhood near, find_neighbours(database, id));
+  OPDUMP_CHECK_OK(add_tables(
+      database, choose_these(near.ids, id),
+      {"operators", "slots", "quantiles", "worst", "thumbnails", "statistics", "arguments"}, data));
+  data["edges"] = std::move(near.edges);
+  data["detailed"] = id;
+  return ok();
+}
 
 std::string page_with(std::string_view asset, std::string_view data) {
   const std::size_t mark = asset.find(kDataMark) + kDataMark.size();
@@ -125,18 +257,40 @@ Result<std::string_view> asset_or_error() {
 
 Result<std::string> page_data(Database& database, const PageLimits& limits) {
   Json data = Json::object();
-  data["version"] = 1;
-  OPDUMP_TRY(const Json pairs, columns_of(database, "SELECT key, value FROM result"));
-  Json& result = data["result"] = Json::object();
-  for (std::size_t i = 0; i < pairs["key"].size(); ++i)
-    if (pairs["key"][i].is_string()) result[pairs["key"][i].get<std::string>()] = pairs["value"][i];
-  OPDUMP_TRY(Json total, columns_of(database, "SELECT count(*) AS operators FROM operators"));
-  data["total_operators"] = total["operators"][0];
+  OPDUMP_CHECK_OK(add_answer(database, data));
+  const std::string choice = choose_for_page(limits);
   for (const PageTable& table : kPageTables) {
-    OPDUMP_TRY(data[std::string(table.name)], columns_of(database, std::string(kChosen).append(table.sql),
-                                                         {limits.operators, limits.pictured}));
+    OPDUMP_TRY(data[std::string(table.name)], columns_of(database, choice + std::string(table.sql)));
   }
-  return data.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return text_of(data);
+}
+
+Result<std::string> first_data(Database& database, const Overview& overview) {
+  Json data = Json::object();
+  OPDUMP_CHECK_OK(add_answer(database, data));
+  OPDUMP_CHECK_OK(add_tables(database, "", {"sources", "runs", "remarks"}, data));
+  const Json& bad = data["result"].contains("first_bad") ? data["result"]["first_bad"] : Json();
+  const std::int64_t id = bad.is_number_integer() ? bad.get<std::int64_t>() : 1;
+  if (overview.size() > 0) OPDUMP_CHECK_OK(add_operator(database, id, data));
+  std::string text = text_of(data);
+  text.pop_back();
+  return text + ",\"overview\":" + overview.summary_json() + "}";
+}
+
+Result<std::string> operator_data(Database& database, std::int64_t id) {
+  Json data = Json::object();
+  OPDUMP_CHECK_OK(add_operator(database, id, data));
+  return text_of(data);
+}
+
+Result<std::string> rows_data(Database& database, const Overview::Rows& rows) {
+  Json data = {{"total", rows.total},
+               {"differing", rows.differing},
+               {"first_differing", rows.first_differing},
+               {"ids", rows.ids}};
+  OPDUMP_CHECK_OK(
+      add_tables(database, choose_these(rows.ids, 0), {"operators", "slots", "statistics"}, data));
+  return text_of(data);
 }
 
 Result<std::string> deflate_text(std::string_view text) {

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "result/database.h"
+#include "result/overview.h"
 
 namespace opdump::result {
 
@@ -18,6 +19,14 @@ struct PageLimits {
 
 // The result as JSON: each table as an object of columns.
 Result<std::string> page_data(Database& database, const PageLimits& limits);
+
+// What a page shows first of a result with too many operators for one answer: the first bad operator, and
+// overview.summary_json() as "overview".
+Result<std::string> first_data(Database& database, const Overview& overview);
+// The details of one operator, and the operators around it. Errors: not_found.
+Result<std::string> operator_data(Database& database, std::int64_t id);
+// Rows of the table: the operators of `rows` with their slots.
+Result<std::string> rows_data(Database& database, const Overview::Rows& rows);
 
 // The whole page; of a large result with fewer operators that match, and then with fewer pictures, until it
 // is small enough. Errors: unsupported -- built without the pages.

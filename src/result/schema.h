@@ -13,7 +13,7 @@ namespace opdump::result {
 inline constexpr int kApplicationId = 0x6f706470;
 // In PRAGMA user_version. Increases when a column changes its meaning or is removed; tables and columns may
 // be added at any time.
-inline constexpr int kSchemaVersion = 1;
+inline constexpr int kSchemaVersion = 2;
 
 struct TableSchema {
   std::string_view name, columns;  // as CREATE TABLE has them
@@ -30,7 +30,7 @@ inline constexpr TableSchema kTables[] = {
     {"operators",
      "id INTEGER PRIMARY KEY, rank INTEGER, graph INTEGER, step INTEGER, phase TEXT, type TEXT, name TEXT, "
      "actual_name TEXT, module TEXT, source_file TEXT, source_line INTEGER, stack TEXT, verdict TEXT, "
-     "sides TEXT, left_out TEXT, key_slot INTEGER"},
+     "sides TEXT, left_out TEXT, key_slot INTEGER, output_error, input_error"},
     {"slots",
      "id INTEGER PRIMARY KEY, operator INTEGER, name TEXT, side TEXT, position INTEGER, dtype TEXT, "
      "actual_dtype TEXT, shape TEXT, format TEXT, golden_file TEXT, actual_file TEXT, reason TEXT"},

@@ -2,8 +2,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -24,7 +27,7 @@ using compare::OperatorComparison;
 using compare::SlotComparison;
 using compare::Verdict;
 
-std::int64_t signed_of(std::uint64_t value) { return static_cast<std::int64_t>(value); }
+constexpr std::int64_t signed_of(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
 Value text_or_null(std::string_view text) {
   if (text.empty()) return std::monostate();
@@ -61,6 +64,7 @@ class ResultWriter::Rows {
       : options(std::move(with)), partial(std::move(temporary)), database(std::move(made)) {}
   ~Rows() {
     statements.clear();
+    update_errors.reset();
     std::error_code ignored;  // nothing can be done about a file that stays
     if (!partial.empty()) std::filesystem::remove(partial, ignored);
   }
@@ -93,15 +97,20 @@ class ResultWriter::Rows {
   Result<> add_pair(const SlotComparison& slot);
   Result<> add_details(const SlotComparison& slot);
   Result<> add_pictures(const math::ErrorDetails& details);
+  void note_error(model::Side side, double scaled);
+  Result<> keep_errors();
   Result<> add_statistics(std::string_view side, const dump::Slot& slot);
 
   WriterOptions options;
   std::filesystem::path partial;  // until it has its name
   Database database;
   std::vector<Statement> statements;  // one for each of kTables; gone before the database
+  std::optional<Statement> update_errors;
   Result<> state = ok();
   std::int64_t operators = 0, slots = 0;  // the numbers of the last ones
   std::size_t pictures = 0;
+  // Of the operator in hand: the worst errors of its sides divided by the tolerance, for those that have one.
+  std::optional<double> worst[std::size(model::kSideNames)];
   GraphTables graph_tables;
 };
 
@@ -123,7 +132,7 @@ Result<> ResultWriter::Rows::add_operator(const OperatorComparison& op, std::str
               std::string_view(module), is_logged ? text_or_null(run.op->source_file) : Value(),
               is_logged && !run.op->source_file.empty() ? Value(std::int64_t{run.op->source_line}) : Value(),
               text_or_null(stack), text_or_null(verdict), sides, text_or_null(op.left_out),
-              key_slot > 0 ? Value(key_slot) : Value()}));
+              key_slot > 0 ? Value(key_slot) : Value(), Value(), Value()}));
   for (const SlotComparison& slot : op.slots) OPDUMP_CHECK_OK(add_slot(slot));
   return ok();
 }
@@ -141,6 +150,29 @@ Result<> ResultWriter::Rows::add_slot(const SlotComparison& slot) {
        slot.actual != nullptr ? text_or_null(dtype_text(slot.actual->dtype)) : Value(), text_or_null(shape),
        text_or_null(described.format), slot.golden != nullptr ? text_or_null(slot.golden->file) : Value(),
        slot.actual != nullptr ? text_or_null(slot.actual->file) : Value(), text_or_null(undumped)}));
+  return ok();
+}
+
+// NaN and infinity against something else are worst.
+void ResultWriter::Rows::note_error(model::Side side, double scaled) {
+  std::optional<double>& known = worst[static_cast<std::size_t>(side)];
+  if (std::isnan(scaled)) scaled = std::numeric_limits<double>::infinity();
+  known = std::max(known.value_or(0), scaled);
+}
+
+// Of the last operator.
+Result<> ResultWriter::Rows::keep_errors() {
+  const auto& input = worst[static_cast<std::size_t>(model::Side::input)];
+  const auto& output = worst[static_cast<std::size_t>(model::Side::output)];
+  if (!input && !output) return ok();
+  if (!update_errors) {
+    OPDUMP_TRY(Statement update,
+               database.prepare("UPDATE operators SET output_error = ?, input_error = ? WHERE id = ?"));
+    update_errors.emplace(std::move(update));
+  }
+  OPDUMP_CHECK_OK(
+      update_errors->run({output ? Value(*output) : Value(), input ? Value(*input) : Value(), operators}));
+  for (auto& side : worst) side.reset();
   return ok();
 }
 
@@ -175,7 +207,9 @@ Result<> ResultWriter::Rows::add_pair(const SlotComparison& slot) {
                 number(m.max_abs), number(m.max_rel), number(m.relative_l2), number(m.mean_abs),
                 number(m.rmse), rtol, atol, differs ? Value(signed_of(m.max_abs_index)) : Value(),
                 differs ? number(m.max_abs_golden) : Value(), differs ? number(m.max_abs_actual) : Value()}));
-  return m.max_abs > 0 || differs ? add_details(slot) : ok();
+  if (m.max_abs > 0 || differs) return add_details(slot);
+  note_error(compare::side_of(slot), 0);
+  return ok();
 }
 
 // Elements that have no order have no details either.
@@ -187,6 +221,7 @@ Result<> ResultWriter::Rows::add_details(const SlotComparison& slot) {
   const bool pictured = slot.verdict != Verdict::match && pictures < options.most_pictures;
   const auto details = math::examine_errors(actual.view(), golden.view(), tolerance, pictured);
   if (!details) return details.error().code() == Code::unsupported ? ok() : Result<>(details.error());
+  if (!details->scaled.empty()) note_error(compare::side_of(slot), details->scaled.back().value);
   for (const auto& [kind, quantiles] :
        {std::pair("scaled", &details->scaled), std::pair("absolute", &details->absolute)})
     for (const math::ErrorQuantile& quantile : *quantiles)
@@ -237,7 +272,33 @@ Result<> ResultWriter::Rows::add_pictures(const math::ErrorDetails& details) {
                                           number(histogram->highest),
                                           bytes_of(counts)}));
   }
-  return ok();
+  constexpr auto kCells = signed_of(math::ErrorScatter::kCells);
+  OPDUMP_CHECK_OK(insert("thumbnails", {slots,
+                                        "scatter",
+                                        kCells,
+                                        kCells,
+                                        {},
+                                        number(details.golden.lowest),
+                                        number(details.golden.highest),
+                                        Blob(std::as_bytes(std::span(details.scatter.cells)))}));
+  if (details.ulps)
+    OPDUMP_CHECK_OK(insert("thumbnails", {slots,
+                                          "ulps",
+                                          1,
+                                          signed_of(details.ulps->size()),
+                                          {},
+                                          {},
+                                          {},
+                                          Blob(std::as_bytes(std::span(*details.ulps)))}));
+  if (details.not_finite.empty()) return ok();
+  return insert("thumbnails", {slots,
+                               "not_finite",
+                               signed_of(map.rows),
+                               signed_of(map.columns),
+                               signed_of(map.across),
+                               {},
+                               {},
+                               bytes_of(details.not_finite)});
 }
 
 // Of the dump, else of the elements.
@@ -309,6 +370,7 @@ void ResultWriter::take(const OperatorComparison& op) {
     if (!rows_->state) return;
   }
   rows_->slots = last;
+  rows_->state = rows_->keep_errors();
 }
 
 Result<> ResultWriter::take_dump(const dump::DumpSet& dump) {
@@ -415,6 +477,7 @@ Result<Database> ResultWriter::finish() {
   Rows& rows = *rows_;
   OPDUMP_CHECK_OK(std::move(rows.state));
   rows.statements.clear();
+  rows.update_errors.reset();
   OPDUMP_CHECK_OK(rows.database.execute("COMMIT"));
   OPDUMP_CHECK_OK(create_indexes(rows.database));
   if (rows.partial.empty()) return std::move(rows.database);

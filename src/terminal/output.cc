@@ -10,27 +10,34 @@
 
 #include "base/file/file.h"
 #include "base/text/printable.h"
+#include "terminal/held_output.h"
 
 namespace opdump::terminal {
 namespace {
 
 constexpr std::string_view kColours[] = {"\033[0m", "\033[32m", "\033[1;31m", "\033[35m", "\033[33m"};
 
-void write_printable(std::string_view text, Escapes escapes, std::FILE* out) {
+std::string printable(std::string_view text, Escapes escapes) {
   std::string shown;
   append_printable(shown, text, escapes, kColours);
-  std::fwrite(shown.data(), 1, shown.size(), out);
+  return shown;
 }
+
+Colour wanted_colour = Colour::automatic;
 
 }  // namespace
 
-void print(std::string_view text) { write_printable(text, Escapes::text, stdout); }
+void print(std::string_view text) { held_output().write(printable(text, Escapes::text)); }
 
-void print_json(std::string_view text) { write_printable(text, Escapes::json, stdout); }
+void print_json(std::string_view text) { held_output().write(printable(text, Escapes::json)); }
 
-void print_log(std::string_view text) { write_printable(text, Escapes::text, stderr); }
+void print_log(std::string_view text) {
+  const std::string shown = printable(text, Escapes::text);
+  std::fwrite(shown.data(), 1, shown.size(), stderr);
+}
 
 void print_error(std::string_view message) {
+  held_output().release();
   std::fflush(stdout);  // the answer so far comes before the error where both go to one terminal
   print_log("opdump: " + std::string(message) + "\n");
 }
@@ -40,20 +47,25 @@ void print_remark(LogLevel level, std::string_view line) {
 }
 
 Result<> flush_output() {
+  held_output().release();
   errno = 0;
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return io_error("stdout", "write");
   return ok();
 }
 
-bool prints_to_terminal() { return ::isatty(STDOUT_FILENO) == 1; }
+bool prints_to_terminal() { return held_output().has_pager() || ::isatty(STDOUT_FILENO) == 1; }
 
 std::size_t terminal_width() {
   struct winsize size {};
-  if (!prints_to_terminal() || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
+  const int out = held_output().has_pager() ? STDERR_FILENO : STDOUT_FILENO;
+  if (!prints_to_terminal() || ::ioctl(out, TIOCGWINSZ, &size) != 0) return 0;
   return size.ws_col;
 }
 
+void set_colour(Colour colour) { wanted_colour = colour; }
+
 bool wants_colour() {
+  if (wanted_colour != Colour::automatic) return wanted_colour == Colour::always;
   const char* no_colour = std::getenv("NO_COLOR");
   if (no_colour != nullptr && *no_colour != '\0') return false;
   const char* terminal = std::getenv("TERM");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include "base/log.h"
@@ -28,13 +29,18 @@ void print_remark(LogLevel level, std::string_view line);
 // Errors: io -- writing to stdout failed (disk full), so the output is incomplete.
 Result<> flush_output();
 
-// True if stdout is a terminal.
+// True if stdout is a terminal, or a pager on one.
 bool prints_to_terminal();
 
 // Columns of the terminal that stdout is; 0 if it is none.
 std::size_t terminal_width();
 
-// True if stdout is a terminal that supports colours: NO_COLOR is unset or empty, TERM is not "dumb".
+enum class Colour : std::uint8_t { automatic, always, never };
+// What the user has asked for.
+void set_colour(Colour colour);
+
+// As set_colour() says; automatic: stdout is a terminal that supports colours, NO_COLOR is unset or empty,
+// TERM is not "dumb".
 bool wants_colour();
 
 }  // namespace opdump::terminal

@@ -1,8 +1,12 @@
 """Names in dumps are anything; what `opdump` prints of them steers no terminal."""
+import fcntl
 import json
 import os
+import pty
 import re
+import struct
 import subprocess
+import termios
 
 import numpy as np
 import pytest
@@ -58,3 +62,51 @@ def test_names_in_messages(tmp_path):
     (tmp_path / "x\x1b[2Jy.npz").write_bytes(b"PK\x03\x04 nothing")
     for said in (opdump("ls", tmp_path / "x\x1b[2Jy.npz"), opdump("show", tmp_path / "no\x1b[2J", "--op", "a")):
         assert said and is_tame(said) and r"\x1b[2J" in said, ascii(said)
+
+
+def on_a_terminal(words, *, rows=10, columns=80, **environment):
+    """What a terminal of so many rows and columns gets, and the exit status."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        os.environ.pop("NO_COLOR", None)
+        os.environ.update({"TERM": "xterm", **environment})
+        os.execv(os.environ["OPDUMP_BIN"], [os.environ["OPDUMP_BIN"], *map(str, words)])
+    said = b""
+    while True:
+        try:
+            said += os.read(terminal, 65536)
+        except OSError:
+            break
+    return said.decode(), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+@pytest.fixture
+def large(tmp_path):
+    np.savez(tmp_path / "large.npz", **{f"layer{i}": np.zeros(2) for i in range(40)})
+    return tmp_path / "large.npz"
+
+
+def test_a_pager_shows_what_is_longer_than_the_terminal(large):
+    pager = "sed 's/^/PAGED /'"
+    said, status = on_a_terminal(["ls", large], rows=12, PAGER=pager)
+    assert status == 0 and said.count("PAGED ") == len(said.splitlines()) > 80
+    said, status = on_a_terminal(["ls", large, "--limit", "1"], rows=12, PAGER=pager)
+    assert status == 0 and "PAGED" not in said and "layer0" in said
+    for quiet in ("", "cat"):
+        said, status = on_a_terminal(["ls", large], rows=12, PAGER=quiet)
+        assert status == 0 and "PAGED" not in said and "layer39" in said
+
+
+def test_the_exit_status_is_the_verbs_own_with_a_pager(dumps, large):
+    said, status = on_a_terminal(["compare", dumps / "golden.npz", dumps / "actual.npz", "--all"], rows=2, PAGER="cat -")
+    assert status == 1 and "first bad operator" in said
+
+
+def test_colours(dumps):
+    words = ["compare", dumps / "golden.npz", dumps / "actual.npz"]
+    assert "\x1b[1;31m" in opdump(*words, "--color", "always")
+    assert "\x1b[1;31m" not in opdump(*words)
+    assert "\x1b[1;31m" in on_a_terminal(words, PAGER="cat")[0]
+    assert "\x1b[1;31m" not in on_a_terminal(words, PAGER="cat", NO_COLOR="1")[0]
+    assert "\x1b[1;31m" not in on_a_terminal([*words, "--color", "never"], PAGER="cat")[0]

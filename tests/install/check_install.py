@@ -25,6 +25,8 @@ FILES = {
     "include/opdump/opdump_read.h",
     "include/opdump/opdump_read.hpp",
     "share/licenses/opdump/LICENSE",
+    "share/man/man1/opdump-compare.1",
+    "share/man/man1/opdump.1",
 }
 TORCH_FILES = {
     "include/opdump/opdump_torch.h",

@@ -152,10 +152,10 @@ HEADER = "Input/Output,Index,Data Size,Data Type,Format,Shape,"
 
 @pytest.mark.parametrize("columns,row,expected", [
     ("Max Value,Min Value,Avg Value,Count,Nan Count,Negative Inf Count,Positive Inf Count", "11,0,5.5,12,0,0,0",
-     {"Max Value": "11", "Min Value": "0", "Avg Value": "5.5", "Count": "12", "NaN Count": "0",
-      "Negative Inf Count": "0", "Positive Inf Count": "0"}),
-    ("Count,Max Value,l2norm", "12,11,22.4944", {"Count": "12", "Max Value": "11", "L2Norm Value": "22.4944"}),
-    ("Count,Max Value,Min Value", "12,11,NA", {"Count": "12", "Max Value": "11"}),
+     {"Max Value": 11, "Min Value": 0, "Avg Value": 5.5, "Count": 12, "NaN Count": 0,
+      "Negative Inf Count": 0, "Positive Inf Count": 0}),
+    ("Count,Max Value,l2norm", "12,11,22.4944", {"Count": 12, "Max Value": 11, "L2Norm Value": 22.4944}),
+    ("Count,Max Value,Min Value", "12,11,NA", {"Count": 12, "Max Value": 11}),
 ])
 def test_statistics_of_one_operator(tmp_path, columns, row, expected):
     name = f"Conv2D.conv1.2.5.{TIME}"

@@ -105,6 +105,38 @@ const scenarios = {
     return { ...found, foreign: await page.evaluate(() => ({ images: document.images.length, frames: document.querySelectorAll('iframe, object, embed').length, scripts: document.scripts.length, owned: window.owned ?? false, handlers: [...document.querySelectorAll('*')].filter((element) => element.getAttributeNames().some((name) => name.startsWith('on'))).length })), heading: await page.locator('h1').innerText() };
   },
 
+  // A result that the page asks for part by part.
+  async large(browser) {
+    const [page, found] = await open(browser, { width: 1280, scheme: 'light' });
+    const status = () => page.locator('#table p.hint').innerText();
+    const title = () => page.locator('#operator .title').innerText();
+    const changes = async (read, act) => {
+      const before = await read();
+      await act();
+      for (let i = 0; i < 400 && (await read()) === before; ++i) await page.waitForTimeout(50);
+      return read();
+    };
+    const report = { heading: await page.locator('h1').innerText(), all: await status(), chosen: await title(), counts: await page.locator('.counts').innerText() };
+    report.opened = await changes(title, () => page.locator('#table .body .row').nth(5).click());
+    report.graph = await page.locator('.graph .box').count();
+    const passed = async () => (await status()).split(' of ')[0];
+    report.filtered = await changes(passed, () => page.locator('.filters select').first().selectOption('own_error'));
+    report.rows = await page.locator('#table .body .row .chip').allInnerTexts();
+    await changes(passed, () => page.click('text=Clear filters'));
+    const first = () => page.locator('#table .body .row').first().innerText();
+    report.largest = await changes(first, () => page.locator('.head button', { hasText: 'error' }).first().click());
+    report.judged = await changes(() => page.locator('.tolerance p').innerText(), async () => { await page.locator('input[type=range]').focus(); await page.keyboard.press('End'); });
+    await page.click('text=As judged');
+    await page.evaluate(() => { const list = document.querySelector('.list'); list.scrollTop = list.scrollHeight; });
+    await page.waitForFunction(() => [...document.querySelectorAll('#table .body .row')].some((row) => Number(row.getAttribute('aria-rowindex')) > 11990), null, { timeout: 60000 });
+    const modules = () => page.locator('.heat tbody tr').count();
+    report.modules = [await modules(), await changes(modules, () => page.locator('.heat .twig[aria-expanded=false]').first().click())];
+    await changes(passed, () => page.locator('.heat .cell button').first().click());
+    report.module = await status();
+    report.points = await page.evaluate(() => document.querySelector('.plot canvas') !== null);
+    return { ...report, ...found, faint: await faint(page), nameless: await nameless(page) };
+  },
+
   async served(browser) {
     const [page, found] = await open(browser, { width: 1280, scheme: 'light' });
     await page.waitForSelector('canvas.zoom', { timeout: 120000 });

@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 import subprocess
 import urllib.parse
+import zlib
 
 import pytest
 
@@ -150,6 +151,37 @@ def test_view(server, packages, tmp_path):
     assert found["errors"] == []
     assert all(url.startswith((f"http://{server.netloc}/", "data:")) for url in found["requests"])
     assert "of 4,096" in found["before"] and found["after"] != found["before"] and found["numbers"] > 0
+
+
+def test_large_results_come_part_by_part(packages, tmp_path):
+    run = tmp_path / "large.opdump"
+    subprocess.run(["/usr/bin/python3", ROOT / "bench/large_result.py", OPDUMP, run, "12000"], check=True)
+    process = subprocess.Popen([OPDUMP, "view", run, "--no-browser"], text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        address = process.stdout.readline().removeprefix("serving ").strip()
+        server = urllib.parse.urlsplit(address)
+        first = json.loads(zlib.decompress(ask(server, f"/api/data?{server.query}")[1]))
+        assert first["total_operators"] == 12000 and len(first["operators"]["id"]) < 500
+        lines = first["overview"]["lines"]
+        assert len(lines) == 8 and all(len(line["points"]) == 1200 for line in lines)
+        with sqlite3.connect(run) as database:
+            worst = database.execute("SELECT max(output_error) FROM operators").fetchone()[0]
+            own = database.execute("SELECT count(*) FROM operators WHERE verdict = 'own_error'").fetchone()[0]
+        assert max(point[2] for line in lines for point in line["points"]) == pytest.approx(worst, rel=1e-6)
+        for path in ("/api/rows?sort=no&count=-5&offset=-1", "/api/rows?step=x&tolerance=nan", "/api/operator?id=0", "/api/modules?within=%27%22"):
+            assert ask(server, f"{path}&{server.query}")[0] in (200, 404), path
+        found = look("large", address, packages, tmp_path)
+    finally:
+        process.terminate()
+        process.wait(10)
+    # The dumps of this result do not exist: their elements are asked for in vain.
+    assert [error for error in found["errors"] if "404 (Not Found)" not in error] == []
+    assert found["faint"] == [] and found["nameless"] == []
+    assert found["all"].startswith("12,000 of 12,000 operators") and found["opened"] != found["chosen"]
+    assert found["filtered"] == f"{own:,}" and set(found["rows"]) == {"own error"}
+    assert found["graph"] > 1
+    assert found["judged"].startswith("Judged again: ")
+    assert found["modules"][1] > found["modules"][0] and "in " in found["module"]
 
 
 def test_view_is_for_who_has_the_token(server):

@@ -1,7 +1,7 @@
 // Errors in the order of execution: one line for each step and rank.
 import { useEffect } from 'preact/hooks';
 import uPlot from 'uplot';
-import type { Operator, Result } from './data';
+import type { Operator, Point, Result } from './data';
 import { colour, Section, useTheme, useWidth } from './common';
 import { short } from './format';
 import { errorOf } from './judge';
@@ -9,19 +9,39 @@ import { setView, useView } from './store';
 
 const most = 8; // lines
 
-interface Line { name: string; operators: Operator[]; values: number[]; worst: number }
+interface Line { name: string; points: Point[]; worst: number }
+
+const mostPoints = 2000;
+
+// Of operators that share a point the worst is shown.
+function pointsOf(operators: Operator[], measure: (op: Operator) => number): Point[] {
+  const points: Point[] = [];
+  const all = operators.length, count = Math.min(all, mostPoints);
+  for (let i = 0; i < count; ++i) {
+    let at = Math.floor((i * all) / count), value = measure(operators[at]);
+    for (let j = at + 1; j < Math.floor(((i + 1) * all) / count); ++j) {
+      const other = measure(operators[j]);
+      if (!Number.isNaN(other) && !(other <= value)) { at = j; value = other; }
+    }
+    const op = operators[at];
+    points.push({ id: op.id, at, value, phase: op.phase, name: op.name });
+  }
+  return points;
+}
 
 function linesOf(result: Result, measure: (op: Operator) => number): Line[] {
+  const nameOf = (ranks: number, rank: number, step: number) => `${ranks > 1 ? `rank ${rank}, ` : ''}step ${step}`;
+  const lineOf = (name: string, points: Point[]): Line => ({ name, points, worst: points.reduce((worst, point) => (point.value > worst ? point.value : worst), 0) });
+  if (result.overview) return result.overview.lines.map((line) => lineOf(nameOf(result.overview!.ranks.length, line.rank, line.step), line.points));
   const groups = new Map<string, Operator[]>();
   const ranks = new Set(result.operators.map((op) => op.rank)).size;
   for (const op of result.operators) {
-    const name = `${ranks > 1 ? `rank ${op.rank}, ` : ''}step ${op.step}`;
-    groups.set(name, [...(groups.get(name) ?? []), op]);
+    const name = nameOf(ranks, op.rank, op.step);
+    const group = groups.get(name);
+    if (group) group.push(op);
+    else groups.set(name, [op]);
   }
-  const lines = [...groups].map(([name, operators]) => {
-    const values = operators.map(measure);
-    return { name, operators, values, worst: Math.max(0, ...values.filter((value) => !Number.isNaN(value))) };
-  });
+  const lines = [...groups].map(([name, operators]) => lineOf(name, pointsOf(operators, measure)));
   if (lines.length <= most) return lines;
   const shown = new Set([...lines].sort((a, b) => b.worst - a.worst).slice(0, most));
   return lines.filter((line) => shown.has(line));
@@ -29,17 +49,17 @@ function linesOf(result: Result, measure: (op: Operator) => number): Line[] {
 
 const phaseColour: Record<string, string> = { forward: 'band1', backward: 'band2', optimizer: 'band3' };
 
-function paintBands(plot: uPlot, operators: Operator[]) {
+function paintBands(plot: uPlot, points: Point[]) {
   const { ctx, bbox } = plot;
   ctx.save();
   ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
   ctx.textAlign = 'left';
   ctx.textBaseline = 'alphabetic';
-  for (let first = 0; first < operators.length;) {
+  for (let first = 0; first < points.length;) {
     let last = first;
-    while (last + 1 < operators.length && operators[last + 1].phase === operators[first].phase) ++last;
-    const phase = operators[first].phase;
-    const left = Math.max(bbox.left, plot.valToPos(first - 0.5, 'x', true)), right = Math.min(bbox.left + bbox.width, plot.valToPos(last + 0.5, 'x', true));
+    while (last + 1 < points.length && points[last + 1].phase === points[first].phase) ++last;
+    const phase = points[first].phase;
+    const left = Math.max(bbox.left, plot.valToPos(points[first].at - 0.5, 'x', true)), right = Math.min(bbox.left + bbox.width, plot.valToPos((points[last + 1]?.at ?? points[last].at + 1) - 0.5, 'x', true));
     if (phaseColour[phase] && right > left) {
       ctx.fillStyle = colour(phaseColour[phase]);
       ctx.fillRect(left, bbox.top, right - left, bbox.height);
@@ -98,18 +118,18 @@ export function Curve(props: {
   useEffect(() => {
     if (!holder.current || width < 50) return;
     const lines = linesOf(props.result, measure);
-    const longest = lines.reduce((best, line) => (line.operators.length > best.operators.length ? line : best), lines[0]);
+    const longest = lines.reduce((best, line) => ((line.points.at(-1)?.at ?? 0) > (best.points.at(-1)?.at ?? 0) ? line : best), lines[0]);
     if (!longest) return;
-    const finite = lines.flatMap((line) => line.values.filter((value) => Number.isFinite(value) && value > 0));
+    const finite = lines.flatMap((line) => line.points.map((point) => point.value).filter((value) => Number.isFinite(value) && value > 0));
     const floor = props.floor ?? 1e-3;
     const top = Math.max(10, ...finite) * 10;
     const plotted = (value: number) => (Number.isNaN(value) ? null : Math.min(top, Math.max(floor, value)));
-    const columns = lines.map((line) => longest.operators.map((_, i) => (i < line.values.length ? plotted(line.values[i]) : null)));
+    const columns = lines.map((line) => longest.points.map((_, i) => (i < line.points.length ? plotted(line.points[i].value) : null)));
     const pinned = props.result.byId.get(view.op) ?? props.result.firstBad;
     let pin: [number, number, string] | null = null;
     for (const line of lines) {
-      const at = pinned ? line.operators.indexOf(pinned) : -1;
-      if (at >= 0) pin = [at, plotted(line.values[at]) ?? floor, pinned!.name.split('/').slice(width < 500 ? -1 : -2).join('/')];
+      const point = pinned ? line.points.findIndex((one) => one.id === pinned.id) : -1;
+      if (point >= 0) pin = [longest.points[point].at, plotted(line.points[point].value) ?? floor, pinned!.name.split('/').slice(width < 500 ? -1 : -2).join('/')];
     }
     const limit = props.withLimit ? 10 ** view.tolerance : null;
     const axis = { stroke: colour('soft'), grid: { stroke: colour('line'), width: 1 }, ticks: { stroke: colour('line'), width: 1 }, font: '11px system-ui, sans-serif' };
@@ -121,26 +141,26 @@ export function Curve(props: {
         { ...axis, label: 'order of execution', labelFont: '12px system-ui, sans-serif', labelSize: 22 },
         { ...axis, size: 56, label: props.unit, labelFont: '12px system-ui, sans-serif', labelSize: 20, splits: () => decades(floor, top, width < 500 ? 2 : 1), filter: (_: uPlot, ticks: number[]) => ticks, values: (_: uPlot, ticks: number[]) => ticks.map((tick) => `10${superscript(Math.round(Math.log10(tick)))}`) },
       ],
-      series: [{ label: 'position' }, ...lines.map((line, i) => ({ label: line.name, stroke: colour(lineColours[i]), width: 1.75, points: { show: longest.operators.length < 120, size: 4, fill: colour(lineColours[i]) }, spanGaps: true }))],
+      series: [{ label: 'position' }, ...lines.map((line, i) => ({ label: line.name, stroke: colour(lineColours[i]), width: 1.75, points: { show: longest.points.length < 120, size: 4, fill: colour(lineColours[i]) }, spanGaps: true }))],
       hooks: {
-        drawClear: [(made: uPlot) => paintBands(made, longest.operators)],
+        drawClear: [(made: uPlot) => paintBands(made, longest.points)],
         draw: [(made: uPlot) => paintMarks(made, limit, view.tolerance === 0 ? 'tolerance' : `tolerance × ${short(10 ** view.tolerance)}`, pin)],
         ready: [(made: uPlot) => made.over.addEventListener('click', () => {
           const at = made.cursor.idx;
           if (at === null || at === undefined) return;
           const y = made.posToVal(made.cursor.top ?? 0, 'y');
-          const near = lines.filter((line) => at < line.operators.length)
-            .sort((a, b) => Math.abs(Math.log((plotted(a.values[at]) ?? floor) / y)) - Math.abs(Math.log((plotted(b.values[at]) ?? floor) / y)))[0];
-          if (near) setView({ op: near.operators[at].id, slot: 0 });
+          const near = lines.filter((line) => at < line.points.length)
+            .sort((a, b) => Math.abs(Math.log((plotted(a.points[at].value) ?? floor) / y)) - Math.abs(Math.log((plotted(b.points[at].value) ?? floor) / y)))[0];
+          if (near) setView({ op: near.points[at].id, slot: 0 });
         })],
         setCursor: [(made: uPlot) => {
           const at = made.cursor.idx;
-          const text = at === null || at === undefined ? '' : lines.filter((line) => at < line.values.length)
-            .map((line) => `${line.operators[at].name} (${line.name}): ${Number.isNaN(line.values[at]) ? 'not measured' : short(line.values[at])}`)[0];
+          const text = at === null || at === undefined ? '' : lines.filter((line) => at < line.points.length)
+            .map((line) => `${line.points[at].name} (${line.name}): ${Number.isNaN(line.points[at].value) ? 'not measured' : short(line.points[at].value)}`)[0];
           made.root.parentElement?.parentElement?.querySelector('.readout')?.replaceChildren(text || ' ');
         }],
       },
-    }, [longest.operators.map((_, i) => i), ...columns] as uPlot.AlignedData, holder.current);
+    }, [longest.points.map((point) => point.at), ...columns] as uPlot.AlignedData, holder.current);
     return () => plot.destroy();
   }, [props.result, width, theme, view.tolerance, view.op]);
   return (

@@ -102,7 +102,24 @@ export interface Run {
   facts: [string, string][];
 }
 
+export interface Argument { name: string; golden: string | null; actual: string | null }
+
+// A point of the curve: an operator, or the worst of some that follow one another.
+export interface Point { id: number; at: number; value: number; phase: string; name: string }
+
+// Of a result with too many operators for one answer: what the server has summed up.
+export interface Overview {
+  verdicts: [string, number][];
+  phases: [string, number][];
+  types: [string, number][];
+  steps: [number, number][];
+  ranks: [number, number][];
+  lines: { rank: number; step: number; size: number; points: Point[] }[];
+}
+
 export interface Result {
+  overview: Overview | null; // of a result that is asked for part by part
+  detailed: Set<number>; // operators whose details have come, then
   is_comparison: boolean;
   about: Record<string, Cell>;
   operators: Operator[];
@@ -111,7 +128,7 @@ export interface Result {
   byName: Map<string, Operator[]>;
   details: Map<number, Details>;
   edges: Edge[];
-  arguments: Map<string, [string, string][]>;
+  arguments: Map<string, Argument[]>;
   sources: Map<string, string>;
   runs: Run[];
   remarks: { kind: string; text: string }[];
@@ -187,20 +204,39 @@ function runOf(row: Record<string, Cell>): Run {
   return { side: text(row.side), rank: number(row.rank), facts };
 }
 
-export function readResult(raw: Raw): Result {
-  const operators = rows(raw, 'operators').map(operatorOf);
-  const byId = new Map(operators.map((op) => [op.id, op]));
-  const bySlot = new Map<number, Operator>();
+const emptyResult = (): Result => ({
+  overview: null, detailed: new Set(), is_comparison: false, about: {}, operators: [], byId: new Map(), bySlot: new Map(), byName: new Map(),
+  details: new Map(), edges: [], arguments: new Map(), sources: new Map(), runs: [], remarks: [], total: 0, firstBad: null,
+});
+
+// Operators that are known already stay; they may get slots.
+function addOperators(result: Result, raw: Raw): void {
   const slots = new Map<number, Slot>();
+  const given = rows(raw, 'operators');
+  const fresh = new Set<number>();
+  for (const row of given) {
+    const id = number(row.id);
+    if (result.byId.has(id)) continue;
+    const op = operatorOf(row, result.operators.length);
+    fresh.add(id);
+    result.operators.push(op);
+    result.byId.set(id, op);
+    for (const name of new Set([op.name, op.actualName]))
+      if (name) {
+        const same = result.byName.get(name);
+        if (same) same.push(op);
+        else result.byName.set(name, [op]);
+      }
+  }
   for (const row of rows(raw, 'slots')) {
-    const op = byId.get(number(row.operator));
-    if (!op) continue;
+    const op = result.byId.get(number(row.operator));
+    if (!op || !fresh.has(op.id)) continue;
     const slot = slotOf(row);
     op.slots.push(slot);
     slots.set(slot.id, slot);
-    bySlot.set(slot.id, op);
+    result.bySlot.set(slot.id, op);
   }
-  rows(raw, 'operators').forEach((row, i) => { operators[i].key = slots.get(number(row.key_slot)) ?? null; });
+  for (const row of given) if (fresh.has(number(row.id))) result.byId.get(number(row.id))!.key = slots.get(number(row.key_slot)) ?? null;
   for (const row of rows(raw, 'statistics')) {
     const slot = slots.get(number(row.slot));
     if (slot)
@@ -209,31 +245,63 @@ export function readResult(raw: Raw): Result {
         l2: number(row.l2), nan: number(row.nan_count), inf: number(row.inf_count), zero: number(row.zero_count),
       };
   }
-  const byName = new Map<string, Operator[]>();
-  for (const op of operators)
-    for (const name of new Set([op.name, op.actualName]))
-      if (name) byName.set(name, [...(byName.get(name) ?? []), op]);
-  const args = new Map<string, [string, string][]>();
+}
+
+function addArguments(result: Result, raw: Raw): void {
   for (const row of rows(raw, 'arguments')) {
-    const list = args.get(text(row.operator)) ?? [];
-    if (!list.some(([name]) => name === text(row.name))) list.push([text(row.name), text(row.value)]);
-    args.set(text(row.operator), list);
+    const list = result.arguments.get(text(row.operator)) ?? [];
+    const side = text(row.side) === 'actual' ? 'actual' : 'golden';
+    const known = list.find((one) => one.name === text(row.name));
+    if (!known) list.push({ name: text(row.name), golden: null, actual: null, [side]: text(row.value) });
+    else known[side] ??= text(row.value);
+    result.arguments.set(text(row.operator), list);
   }
-  return {
-    is_comparison: raw.result.actual !== null && raw.result.actual !== undefined,
-    about: raw.result, operators, byId, bySlot, byName, details: readDetails(raw),
-    edges: rows(raw, 'edges').map((row) => ({
-      side: text(row.side), rank: number(row.rank), graph: number(row.graph), producer: text(row.producer),
-      producerKind: text(row.producer_kind), output: number(row.output), consumer: text(row.consumer),
-      input: number(row.input), dtype: text(row.dtype), shape: text(row.shape),
-    })),
-    arguments: args,
-    sources: new Map(rows(raw, 'sources').map((row) => [`${text(row.file)}:${text(row.line)}`, text(row.text)])),
-    runs: rows(raw, 'runs').map(runOf),
-    remarks: rows(raw, 'remarks').map((row) => ({ kind: text(row.kind), text: text(row.text) })),
-    total: raw.total_operators,
-    firstBad: byId.get(number(raw.result.first_bad ?? null)) ?? null,
-  };
+}
+
+const edgeOf = (row: Record<string, Cell>): Edge => ({
+  side: text(row.side), rank: number(row.rank), graph: number(row.graph), producer: text(row.producer),
+  producerKind: text(row.producer_kind), output: number(row.output), consumer: text(row.consumer),
+  input: number(row.input), dtype: text(row.dtype), shape: text(row.shape),
+});
+
+// What belongs to operators: all there is, or what the server says of some of them.
+export function addPart(result: Result, raw: Raw): void {
+  addOperators(result, raw);
+  for (const [slot, details] of readDetails(raw)) result.details.set(slot, details);
+  const known = new Set(result.edges.map((edge) => JSON.stringify(edge)));
+  const edges = rows(raw, 'edges').map(edgeOf);
+  result.edges.push(...(known.size === 0 ? edges : edges.filter((edge) => !known.has(JSON.stringify(edge)))));
+  addArguments(result, raw);
+}
+
+// Operators by number, apart from a result.
+export function partOf(raw: Raw): Map<number, Operator> {
+  const part = emptyResult();
+  addOperators(part, raw);
+  return part.byId;
+}
+
+type RawPoint = [number, number, Cell, string, string];
+
+function readOverview(raw: Raw): Overview | null {
+  if (!raw.overview) return null;
+  const given = raw.overview as Overview & { lines: { points: unknown[] }[] };
+  return { ...given, lines: given.lines.map((line) => ({ ...line, points: (line.points as unknown as RawPoint[]).map(([id, at, value, phase, name]) => ({ id, at, value: number(value), phase, name })) })) };
+}
+
+export function readResult(raw: Raw): Result {
+  const result = emptyResult();
+  result.is_comparison = raw.result.actual !== null && raw.result.actual !== undefined;
+  result.about = raw.result;
+  result.overview = readOverview(raw);
+  addPart(result, raw);
+  if (typeof raw.detailed === 'number') result.detailed.add(raw.detailed);
+  result.sources = new Map(rows(raw, 'sources').map((row) => [`${text(row.file)}:${text(row.line)}`, text(row.text)]));
+  result.runs = rows(raw, 'runs').map(runOf);
+  result.remarks = rows(raw, 'remarks').map((row) => ({ kind: text(row.kind), text: text(row.text) }));
+  result.total = raw.total_operators;
+  result.firstBad = result.byId.get(number(raw.result.first_bad ?? null)) ?? null;
+  return result;
 }
 
 function bytesOf(base64: string): ArrayBuffer {
@@ -256,6 +324,13 @@ export async function loadRaw(): Promise<Raw> {
   }
   const stream = new Blob([bytesOf(embedded)]).stream().pipeThrough(new DecompressionStream('deflate'));
   return JSON.parse(await new Response(stream).text()) as Raw;
+}
+
+// What the server knows of a part of a result.
+export async function askServer(path: string, parameters: Record<string, string | number>): Promise<Raw> {
+  const answer = await fetch(serverUrl(path, parameters));
+  if (!answer.ok) throw new Error((await answer.text()).trim());
+  return (await answer.json()) as Raw;
 }
 
 // An address of the server that serves this page.

@@ -1,7 +1,7 @@
 // The answer, where in the program it is, and how both runs were made.
 import type { Operator, Result } from './data';
 import { Verdict } from './common';
-import { countVerdicts, toneOf, wordOf } from './judge';
+import { countVerdicts, ranksOf, toneOf, wordOf } from './judge';
 import { count, percent, plural, short } from './format';
 import { setView, useView } from './store';
 
@@ -68,7 +68,7 @@ export function Header({ result }: { result: Result }) {
       <p class="eyebrow"><span class={`dot ${tone}`} aria-hidden="true" />{words}</p>
       <h1>{bad ? <>First bad operator: <span class="breaks">{bad.name}</span></> : String(result.about.conclusion ?? '')}</h1>
       {bad && <p class="lead">{leadOf(result, bad)}.</p>}
-      {bad && <p class="tags"><Verdict verdict={bad.verdict} /><span class="tag">{bad.type}</span>{bad.phase && <span class="tag">{bad.phase}</span>}<span class="tag">step {bad.step}</span>{new Set(result.operators.map((op) => op.rank)).size > 1 && <span class="tag">rank {bad.rank}</span>}
+      {bad && <p class="tags"><Verdict verdict={bad.verdict} /><span class="tag">{bad.type}</span>{bad.phase && <span class="tag">{bad.phase}</span>}<span class="tag">step {bad.step}</span>{ranksOf(result).length > 1 && <span class="tag">rank {bad.rank}</span>}
         <a class="jump" href="#operator" onClick={(event) => { event.preventDefault(); setView({ op: bad.id, slot: 0 }); document.getElementById('operator')?.scrollIntoView(); }}>Look at its tensors</a></p>}
       {bad && <Source op={bad} sources={result.sources} />}
       {result.is_comparison && (

@@ -45,11 +45,13 @@ export const toneOf = (verdict: string): string =>
     : verdict === 'own_error' ? 'bad' : verdict === 'inherited' ? 'warn' : verdict === 'input_differs' ? 'info' : 'odd';
 
 export const countVerdicts = (result: Result, power: number): [string, number][] => {
-  const counts = new Map<string, number>();
-  for (const op of result.operators) {
+  const counts = new Map<string, number>(result.overview?.verdicts ?? []);
+  if (!result.overview) for (const op of result.operators) {
     const verdict = judge(op, power);
     counts.set(verdict, (counts.get(verdict) ?? 0) + 1);
   }
   const known = verdicts.filter((verdict) => counts.has(verdict));
   return [...known, ...[...counts.keys()].filter((verdict) => !verdicts.includes(verdict))].map((verdict) => [verdict, counts.get(verdict)!]);
 };
+
+export const ranksOf = (result: Result): number[] => result.overview?.ranks.map(([rank]) => rank) ?? [...new Set(result.operators.map((op) => op.rank))];

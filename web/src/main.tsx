@@ -1,14 +1,15 @@
 import 'uplot/dist/uPlot.min.css';
 import './style.css';
 import { render } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { themeNow } from './common';
 import { Curve } from './curve';
-import { loadRaw, readResult, type Operator, type Result } from './data';
+import { addPart, askServer, loadRaw, readResult, type Operator, type Result } from './data';
 import { LocalGraph } from './graph';
 import { Header } from './header';
 import { Modules } from './modules';
 import { OperatorPage } from './operator';
+import { Ranks } from './ranks';
 import { useView } from './store';
 import { OperatorTable } from './table';
 
@@ -23,9 +24,26 @@ const normOf = (op: Operator): number => {
   return norms.length > 0 ? Math.max(...norms) : NaN;
 };
 
+// The operator of the address. Of a large result the server has to be asked for its details.
+function useOperator(result: Result, id: number): [Operator | null, string] {
+  const wanted = id || result.firstBad?.id || result.operators[0]?.id || 0;
+  const [, redraw] = useState(0);
+  const [problem, setProblem] = useState('');
+  useEffect(() => {
+    if (!result.overview || isDetailed(result, wanted)) { setProblem(''); return undefined; }
+    let isCurrent = true;
+    askServer('api/operator', { id: wanted }).then((raw) => { addPart(result, raw); result.detailed.add(wanted); if (isCurrent) { setProblem(''); redraw((n) => n + 1); } })
+      .catch((error: Error) => isCurrent && setProblem(error.message));
+    return () => { isCurrent = false; };
+  }, [result, wanted]);
+  return [isDetailed(result, wanted) ? result.byId.get(wanted) ?? null : null, problem];
+}
+
+const isDetailed = (result: Result, id: number): boolean => !result.overview || result.detailed.has(id);
+
 function App({ result }: { result: Result }) {
   const view = useView();
-  const op = result.byId.get(view.op) ?? result.firstBad ?? result.operators[0] ?? null;
+  const [op, problem] = useOperator(result, result.overview || result.byId.has(view.op) ? view.op : 0);
   const places: [string, string][] = [['curve', result.is_comparison ? 'Divergence' : 'Norms'], ['modules', 'Modules'], ['operator', 'Operator'], ['graph', 'Graph'], ['table', 'Table']];
   return (
     <>
@@ -38,7 +56,9 @@ function App({ result }: { result: Result }) {
         {result.is_comparison
           ? <Curve result={result} title="Where the runs part" hint="The worst error of each operator's outputs, divided by its tolerance, in the order of execution. Click a point to look at the operator." unit="error ÷ tolerance" withLimit />
           : <Curve result={result} title="Norms" hint="The L2 norm of each operator's outputs in the order of execution; NaN and infinities are at the top." unit="L2 norm" measure={normOf} floor={1e-6} withLimit={false} />}
+        {problem && <p class="failure" role="alert">{problem}</p>}
         <OperatorPage result={result} op={op} />
+        {result.is_comparison && <Ranks result={result} />}
         <div class="columns">
           <Modules result={result} title="Modules and steps" hint={result.is_comparison ? 'The worst error ÷ tolerance in each module: pale is within the tolerance, black is NaN or infinity, hatched is missing.' : 'The largest L2 norm in each module; black has NaN or infinity.'} measure={result.is_comparison ? undefined : normOf} range={result.is_comparison ? undefined : [1e-3, 1e5]} />
           <LocalGraph result={result} op={op} />

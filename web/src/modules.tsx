@@ -1,22 +1,27 @@
 // Modules by step: the worst error of each. A module opens to those within it.
-import { useMemo, useState } from 'preact/hooks';
-import type { Operator, Result } from './data';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { askServer, number, type Cell, type Operator, type Result } from './data';
 import { heat, heatInk, Section, useTheme } from './common';
 import { short } from './format';
 import { errorOf, hasNan, judge, wordOf } from './judge';
 import { setView, useView } from './store';
 
-interface Module { path: string; name: string; depth: number; children: Module[]; operators: Operator[] }
+const mostSteps = 60; // columns
 
-function treeOf(operators: Operator[]): Module {
-  const root: Module = { path: '', name: '', depth: -1, children: [], operators };
-  const known = new Map<string, Module>([['', root]]);
-  const find = (path: string): Module => {
+interface ModuleCell { worst: number; id: number; missing: boolean; nan: boolean }
+interface Module { path: string; depth: number; hasChildren: boolean; children: Module[] | null; cells: Map<number, ModuleCell> }
+
+interface Node { path: string; depth: number; children: Node[]; operators: Operator[] }
+
+function treeOf(operators: Operator[]): Node {
+  const root: Node = { path: '', depth: -1, children: [], operators };
+  const known = new Map<string, Node>([['', root]]);
+  const find = (path: string): Node => {
     const found = known.get(path);
     if (found) return found;
     const at = path.lastIndexOf('/');
     const parent = find(at < 0 ? '' : path.slice(0, at));
-    const made = { path, name: path.slice(at + 1), depth: parent.depth + 1, children: [], operators: [] };
+    const made = { path, depth: parent.depth + 1, children: [], operators: [] };
     parent.children.push(made);
     known.set(path, made);
     return made;
@@ -28,11 +33,51 @@ function treeOf(operators: Operator[]): Module {
   return root;
 }
 
-function rowsOf(module: Module, open: Set<string>): Module[] {
-  return module.children.flatMap((child) => [child, ...(open.has(child.path) ? rowsOf(child, open) : [])]);
+// The worst operator of each step.
+function summedUp(node: Node, measure: (op: Operator) => number): Module {
+  const cells = new Map<number, ModuleCell>();
+  for (const op of node.operators) {
+    const value = measure(op);
+    const cell = cells.get(op.step) ?? { worst: NaN, id: op.id, missing: false, nan: false };
+    if (!Number.isNaN(value) && !(value <= cell.worst)) { cell.worst = value; cell.id = op.id; cell.nan = value === Infinity && (hasNan(op) || op.verdict === ''); }
+    cell.missing ||= op.verdict === 'missing' || op.verdict === 'extra';
+    cells.set(op.step, cell);
+  }
+  return { path: node.path, depth: node.depth, hasChildren: node.children.length > 0, children: node.children.map((child) => summedUp(child, measure)), cells };
 }
 
-const isNan = (value: number, op: Operator | null): boolean => value === Infinity && (op === null || hasNan(op) || op.verdict === '');
+type AskedModule = { path: string; has_children: boolean; cells: [number, Cell, number, boolean, boolean][] };
+
+async function askModules(within: string, depth: number): Promise<Module[]> {
+  const list = (await askServer('api/modules', { within })) as unknown as AskedModule[];
+  return list.map((one) => ({
+    path: one.path, depth, hasChildren: one.has_children, children: null,
+    cells: new Map(one.cells.map(([step, worst, id, missing, nan]) => [step, { worst: number(worst), id, missing, nan }])),
+  }));
+}
+
+function rowsOf(module: Module, open: Set<string>): Module[] {
+  return (module.children ?? []).flatMap((child) => [child, ...(open.has(child.path) ? rowsOf(child, open) : [])]);
+}
+
+// The modules of the result; what the server has to be asked for comes when a module opens.
+function useModules(result: Result, open: Set<string>, measure: (op: Operator) => number): Module {
+  const [root, setRoot] = useState<Module>(() => (result.overview ? { path: '', depth: -1, hasChildren: true, children: null, cells: new Map() } : summedUp(treeOf(result.operators), measure)));
+  useEffect(() => {
+    let isCurrent = true;
+    const missing: Module[] = [];
+    const look = (module: Module) => {
+      if (module.children === null) missing.push(module);
+      else module.children.forEach((child) => child.hasChildren && open.has(child.path) && look(child));
+    };
+    look(root);
+    if (missing.length === 0) return undefined;
+    Promise.all(missing.map(async (module) => { module.children = await askModules(module.path, module.depth + 1); }))
+      .then(() => isCurrent && setRoot({ ...root }), () => undefined);
+    return () => { isCurrent = false; };
+  }, [root, open]);
+  return root;
+}
 
 const cellClass = (worst: number, missing: boolean, nan: boolean): string =>
   nan ? 'cell nan' : missing && Number.isNaN(worst) ? 'cell hatched' : 'cell';
@@ -42,18 +87,18 @@ export function Modules(props: { result: Result; title: string; hint: string; me
   const view = useView();
   const theme = useTheme();
   const measure = props.measure ?? errorOf;
-  const tree = useMemo(() => treeOf(result.operators), [result]);
   const [open, setOpen] = useState(() => {
-    const first = new Set(tree.children.map((child) => child.path));
+    const first = new Set(result.overview ? [] : treeOf(result.operators).children.map((child) => child.path));
     for (let path = result.firstBad?.module ?? ''; path.includes('/'); path = path.slice(0, path.lastIndexOf('/'))) first.add(path.slice(0, path.lastIndexOf('/')));
     return first;
   });
-  const steps = useMemo(() => [...new Set(result.operators.map((op) => op.step))].sort((a, b) => a - b), [result]);
-  const all = useMemo(() => result.operators.map(measure).filter((value) => Number.isFinite(value) && value > 0), [result]);
-  const [low, high] = props.range ?? [1, Math.max(10, all.reduce((a, b) => Math.max(a, b), 0))];
+  const tree = useModules(result, open, measure);
+  const steps = useMemo(() => (result.overview ? result.overview.steps.map(([step]) => step) : [...new Set(result.operators.map((op) => op.step))]).sort((a, b) => a - b).slice(0, mostSteps), [result]);
+  const rows = rowsOf(tree, open).slice(0, 600);
+  const largest = rows.reduce((most, row) => { for (const { worst } of row.cells.values()) if (Number.isFinite(worst) && worst > most) most = worst; return most; }, 0);
+  const [low, high] = props.range ?? [1, Math.max(10, largest)];
   const share = (value: number) => (Number.isNaN(value) || value <= 0 ? 0 : Math.log(value / low) / Math.log(high / low));
   const toggle = (path: string) => setOpen((was) => { const now = new Set(was); if (!now.delete(path)) now.add(path); return now; });
-  const rows = rowsOf(tree, open).slice(0, 600);
   return (
     <Section id="modules" title={props.title} hint={props.hint}>
       <div class="scroll tall" tabIndex={0} role="region" aria-label={props.title}>
@@ -64,26 +109,24 @@ export function Modules(props: { result: Result; title: string; hint: string; me
               const name = module.path.split('/').at(-1) ?? '';
               const isOpen = open.has(module.path);
               return (
-                <tr key={module.path} aria-level={module.depth + 1} aria-expanded={module.children.length > 0 ? isOpen : undefined} class={view.module === module.path ? 'chosen' : ''}>
+                <tr key={module.path} aria-level={module.depth + 1} aria-expanded={module.hasChildren ? isOpen : undefined} class={view.module === module.path ? 'chosen' : ''}>
                   <th scope="row"><span class={`indent d${Math.min(8, module.depth)}`} />
-                    {module.children.length > 0
+                    {module.hasChildren
                       ? <button type="button" class="twig" aria-expanded={isOpen} aria-label={`${isOpen ? 'Close' : 'Open'} ${module.path}`} onClick={() => toggle(module.path)}>{isOpen ? '▾' : '▸'}</button>
                       : <span class="twig" />}
                     <span title={module.path}>{name}</span></th>
                   {steps.map((step) => {
-                    const here = module.operators.filter((op) => op.step === step);
-                    if (here.length === 0) return <td key={step} class="cell none"><span class="unseen">not executed</span></td>;
-                    let worst = NaN;
-                    let at: Operator | null = null;
-                    for (const op of here) { const value = measure(op); if (!Number.isNaN(value) && !(value <= worst)) { worst = value; at = op; } }
-                    const missing = here.some((op) => op.verdict === 'missing' || op.verdict === 'extra');
+                    const cell = module.cells.get(step);
+                    if (!cell) return <td key={step} class="cell none"><span class="unseen">not executed</span></td>;
+                    const { worst, missing, nan } = cell;
+                    const verdict = result.byId.get(cell.id);
                     const label = Number.isNaN(worst) ? (missing ? 'missing' : 'not measured') : short(worst);
-                    const background = isNan(worst, at) || Number.isNaN(worst) ? undefined : heat(share(worst), theme);
+                    const background = nan || Number.isNaN(worst) ? undefined : heat(share(worst), theme);
                     return (
-                      <td key={step} class={cellClass(worst, missing, isNan(worst, at))}>
+                      <td key={step} class={cellClass(worst, missing, nan)}>
                         <button type="button" ref={(element) => { if (element) { element.style.background = background ?? ''; element.style.color = background ? heatInk(share(worst), theme) : ''; } }}
-                          aria-label={`${module.path}, step ${step}: ${label}${at && result.is_comparison ? `, ${wordOf(judge(at, view.tolerance))}` : ''}`}
-                          onClick={() => { setView({ module: module.path, step: String(step), ...(at ? { op: at.id, slot: 0 } : {}) }); }}>{label === 'missing' || label === 'not measured' ? '' : isNan(worst, at) ? 'NaN/Inf' : worst === Infinity ? 'not equal' : label}</button>
+                          aria-label={`${module.path}, step ${step}: ${label}${verdict && result.is_comparison ? `, ${wordOf(judge(verdict, view.tolerance))}` : ''}`}
+                          onClick={() => { setView({ module: module.path, step: String(step), op: cell.id, slot: 0 }); }}>{label === 'missing' || label === 'not measured' ? '' : nan ? 'NaN/Inf' : worst === Infinity ? 'not equal' : label}</button>
                       </td>
                     );
                   })}

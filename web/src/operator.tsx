@@ -1,6 +1,6 @@
 // One operator: its tensors side by side.
 import { useEffect, useRef } from 'preact/hooks';
-import type { Details, Operator, Picture, Result, Slot } from './data';
+import type { Argument, Details, Operator, Picture, Result, Slot } from './data';
 import { counts, floats, isServed } from './data';
 import { colour, Copy, heat, Section, useTheme, useWidth, Verdict } from './common';
 import { Elements } from './elements';
@@ -81,6 +81,108 @@ function ErrorMap({ picture, slot, worst }: { picture: Picture; slot: Slot; wors
   );
 }
 
+const bytesOf = (picture: Picture): Uint8Array => Uint8Array.from(atob(picture.bytes), (c) => c.charCodeAt(0));
+
+// Golden from left to right, actual from bottom to top: what agrees lies on the diagonal.
+function Scatter({ picture }: { picture: Picture }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const theme = useTheme();
+  const size = 6;
+  useEffect(() => {
+    const context = canvas.current?.getContext('2d');
+    if (!context) return;
+    const [width, height] = [picture.columns * size, picture.rows * size];
+    canvas.current!.width = width * devicePixelRatio;
+    canvas.current!.height = height * devicePixelRatio;
+    canvas.current!.style.width = `${width}px`;
+    canvas.current!.style.height = `${height}px`;
+    context.scale(devicePixelRatio, devicePixelRatio);
+    context.fillStyle = colour('nothing');
+    context.fillRect(0, 0, width, height);
+    const cells = bytesOf(picture), most = cells.reduce((a, b) => Math.max(a, b), 1);
+    cells.forEach((value, i) => {
+      if (value === 0) return;
+      context.fillStyle = heat(0.2 + (0.8 * value) / most, theme);
+      context.fillRect((i % picture.columns) * size, height - (Math.floor(i / picture.columns) + 1) * size, size, size);
+    });
+    context.strokeStyle = colour('accent');
+    context.globalAlpha = 0.7;
+    context.beginPath(); context.moveTo(0, height); context.lineTo(width, 0); context.stroke();
+  }, [picture, theme]);
+  return (
+    <figure class="chart"><figcaption>Golden against actual <span class="soft">golden across, actual up; equal values lie on the line</span></figcaption>
+      <canvas ref={canvas} role="img" aria-label={`Elements by their golden and actual value, both from ${short(picture.lowest)} to ${short(picture.highest)}`} />
+      <p class="axis"><span>{short(picture.lowest)}</span><span>{short(picture.highest)}</span></p>
+    </figure>
+  );
+}
+
+const ulpName = (bin: number, last: number): string => (bin === 0 ? 'equal' : bin === 1 ? 'below 1' : bin === last ? `2^${bin - 2} and more` : bin < 12 ? `${2 ** (bin - 2)}` : `2^${bin - 2}`);
+
+// How many units in the last place the elements are off.
+function Ulps({ picture }: { picture: Picture }) {
+  const bins = counts(picture), last = bins.length - 1;
+  const shown = bins.reduce((end, value, i) => (value > 0 && i < last ? i : end), 1) + 1;
+  const list = [...bins.slice(0, shown).map((value, i) => [i, value] as const), ...(bins[last] > 0 ? [[last, bins[last]] as const] : [])];
+  const most = Math.max(1, ...bins), total = bins.reduce((a, b) => a + b, 0);
+  return (
+    <figure class="chart"><figcaption>Error in units in the last place <span class="soft">bars are log counts</span></figcaption>
+      <div class="ulps">
+        {list.map(([bin, value]) => (
+          <div key={bin}><span class="soft">{ulpName(bin, last)}</span>
+            <svg viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label={`${ulpName(bin, last)}: ${count(value)} elements`}><rect width={value > 0 ? 2 + (98 * Math.log1p(value)) / Math.log1p(most) : 0} height="10" class={bin > 1 ? 'off' : ''} /></svg>
+            <span>{count(value)}</span><span class="soft">{percent(value, total)}</span></div>
+        ))}
+      </div>
+    </figure>
+  );
+}
+
+const notFiniteKinds: [number, string, string][] = [[1, 'NaN in golden', 'golden'], [2, 'infinity in golden', 'golden'], [4, 'NaN in actual', 'actual'], [8, 'infinity in actual', 'actual']];
+
+function NotFinite({ picture }: { picture: Picture }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const theme = useTheme();
+  const cells = bytesOf(picture);
+  const size = Math.max(2, Math.min(14, Math.floor(360 / picture.columns), Math.floor(240 / picture.rows)));
+  useEffect(() => {
+    const context = canvas.current?.getContext('2d');
+    if (!context) return;
+    canvas.current!.width = picture.columns * size;
+    canvas.current!.height = picture.rows * size;
+    cells.forEach((bits, i) => {
+      const [golden, actual] = [(bits & 3) > 0, (bits & 12) > 0];
+      context.fillStyle = golden && actual ? colour('ink') : golden ? colour('line2') : actual ? colour('line1') : colour('nothing');
+      context.fillRect((i % picture.columns) * size, Math.floor(i / picture.columns) * size, size, size);
+    });
+  }, [picture, theme]);
+  return (
+    <figure class="chart"><figcaption>NaN and infinities <span class="soft">cells as in the map of differences; dark: on both sides</span></figcaption>
+      <canvas ref={canvas} role="img" aria-label="Map of NaN and infinities" />
+      <p class="axis">{notFiniteKinds.filter(([bit]) => cells.some((bits) => (bits & bit) > 0)).map(([bit, name, side]) => <span key={bit}><i class={`swatch side-${side}`} /> {name} ({count(cells.reduce((n, bits) => n + ((bits & bit) > 0 ? 1 : 0), 0))} cells)</span>)}</p>
+    </figure>
+  );
+}
+
+// The same operator in other steps.
+function Steps({ result, op, slot }: { result: Result; op: Operator; slot: Slot }) {
+  const all = (result.byName.get(op.name) ?? []).filter((one) => one.rank === op.rank && one.graph === op.graph).sort((a, b) => a.step - b.step);
+  const rows = all.flatMap((one) => { const same = one.slots.find(({ name }) => name === slot.name); return same ? [{ one, same }] : []; });
+  if (rows.length < 2) return null;
+  const head = result.is_comparison ? ['differ', 'largest error', 'error ÷ tol.', 'cosine'] : ['smallest', 'largest', 'L2 norm', 'NaN, Inf'];
+  const cells = (same: Slot): string[] => (result.is_comparison
+    ? [count(same.mismatch), known(same.maxAbs), known(same.scaled), cosine(same.cosine)]
+    : [known(same.statistics?.min ?? NaN), known(same.statistics?.max ?? NaN), known(same.statistics?.l2 ?? NaN), count((same.statistics?.nan ?? NaN) + (same.statistics?.inf ?? NaN))]);
+  return (
+    <figure class="chart"><figcaption>Over the steps</figcaption>
+      <div class="scroll short" tabIndex={0} role="region" aria-label="The tensor in each step">
+        <table class="numbers"><thead><tr><th scope="col">step</th>{head.map((name) => <th scope="col" class="number" key={name}>{name}</th>)}</tr></thead>
+          <tbody>{rows.slice(0, 200).map(({ one, same }) => <tr key={one.id} class={one === op ? 'chosen' : ''}><td><button type="button" class="small" onClick={() => setView({ op: one.id, slot: same.id })} aria-label={`Step ${one.step}`}>{one.step}</button></td>{cells(same).map((text, i) => <td class="number" key={head[i]}>{text}</td>)}</tr>)}</tbody></table>
+      </div>
+    </figure>
+  );
+}
+
 function Profiles({ details, slot }: { details: Details; slot: Slot }) {
   const dims = slot.shape.replace(/[()]/g, '').split(',').filter(Boolean);
   const profiles = [...details.pictures].filter(([kind]) => kind.startsWith('axis.')).map(([kind, picture]) => [Number(kind.slice(5)), floats(picture)] as const).filter(([, cells]) => cells.length > 1);
@@ -112,6 +214,18 @@ function Worst({ details }: { details: Details }) {
   );
 }
 
+// What both sides were called with; one value where they agree.
+function Arguments({ list, sides }: { list: Argument[]; sides: boolean }) {
+  return (
+    <dl class="arguments">
+      {list.map(({ name, golden, actual }) => {
+        const differs = sides && golden !== actual && golden !== null && actual !== null;
+        return <div key={name} class={differs ? 'differs' : ''}><dt>{name}</dt><dd>{differs ? <><span class="key golden">golden</span> {golden} <span class="key actual">actual</span> {actual}</> : golden ?? actual}</dd></div>;
+      })}
+    </dl>
+  );
+}
+
 function snippet(result: Result, op: Operator, slot: Slot): string {
   const side = (name: string, path: string, operator: string) => `${name} = opdump.open(${pythonText(path)}).find(${pythonText(operator)}, step=${op.step}, rank=${op.rank})[0][${pythonText(slot.name)}].numpy()`;
   const golden = String(result.about.golden ?? '');
@@ -120,9 +234,21 @@ function snippet(result: Result, op: Operator, slot: Slot): string {
 }
 
 function commands(result: Result, op: Operator, slot: Slot): string {
-  const show = (path: string, name: string) => `opdump show ${shellText(path)} ${shellText(name)} --step ${op.step} --slot ${slot.name}`;
-  const golden = String(result.about.golden ?? '');
-  return [show(golden, op.name), ...(result.is_comparison ? [show(String(result.about.actual), op.actualName || op.name)] : [])].join('\n');
+  const golden = shellText(String(result.about.golden ?? '')), place = `--step ${op.step} --rank ${op.rank} --slot ${slot.name}`;
+  if (!result.is_comparison) return `opdump show ${golden} ${shellText(op.name)} ${place}`;
+  const actual = shellText(String(result.about.actual));
+  const both = op.actualName && op.actualName !== op.name
+    ? [`opdump show ${golden} ${shellText(op.name)} ${place}`, `opdump show ${actual} ${shellText(op.actualName)} ${place}`]
+    : [`opdump show ${golden} ${actual} ${shellText(op.name)} ${place}`];
+  return [...both, `opdump reproduce ${actual} ${shellText(op.actualName || op.name)} --step ${op.step} -o reproduce.py`].join('\n');
+}
+
+// Of both names, where the sides call it differently.
+function argumentsOf(result: Result, op: Operator): Argument[] {
+  const own = result.arguments.get(op.name) ?? [];
+  if (!op.actualName || op.actualName === op.name) return own;
+  const other = new Map((result.arguments.get(op.actualName) ?? []).map((one) => [one.name, one.actual]));
+  return own.map((one) => ({ ...one, actual: other.get(one.name) ?? one.actual }));
 }
 
 export function OperatorPage({ result, op }: { result: Result; op: Operator | null }) {
@@ -130,8 +256,8 @@ export function OperatorPage({ result, op }: { result: Result; op: Operator | nu
   if (!op) return null;
   const slot = op.slots.find((one) => one.id === view.slot) ?? op.key ?? op.slots.find((one) => one.side === 'output') ?? op.slots[0];
   const details = slot ? result.details.get(slot.id) : undefined;
-  const [golden, actual, map] = ['histogram.golden', 'histogram.actual', 'difference'].map((kind) => details?.pictures.get(kind));
-  const args = result.arguments.get(op.name) ?? [];
+  const [golden, actual, map, scatter, ulps, notFinite] = ['histogram.golden', 'histogram.actual', 'difference', 'scatter', 'ulps', 'not_finite'].map((kind) => details?.pictures.get(kind));
+  const args = argumentsOf(result, op);
   return (
     <Section id="operator" title="Operator" class="operator">
       <p class="title breaks">{op.name}{op.actualName && op.actualName !== op.name ? <span class="soft"> = {op.actualName}</span> : null}</p>
@@ -149,16 +275,20 @@ export function OperatorPage({ result, op }: { result: Result; op: Operator | nu
           <Facts slot={slot} result={result} />
           <div class="charts">
             {map && <ErrorMap picture={map} slot={slot} worst={details?.worst[0]?.position ?? ''} />}
+            {notFinite && <NotFinite picture={notFinite} />}
             {golden && actual && <Histograms golden={golden} actual={actual} />}
+            {scatter && <Scatter picture={scatter} />}
+            {ulps && <Ulps picture={ulps} />}
             {details && <Profiles details={details} slot={slot} />}
             {details && <Worst details={details} />}
+            <Steps result={result} op={op} slot={slot} />
             {isServed() && (result.is_comparison ? slot.method === 'elements' : slot.statistics !== null) && <Elements result={result} op={op} slot={slot} />}
           </div>
           {!details && result.is_comparison && <p class="empty">{slot.verdict === 'match' ? 'This tensor matches.' : slot.verdict === 'skipped' ? 'Neither dump has its data.' : 'No pictures were kept of this tensor.'}</p>}
         </div>
       )}
       <div class="charts">
-        {args.length > 0 && <figure class="chart"><figcaption>Arguments</figcaption><dl class="arguments">{args.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl></figure>}
+        {args.length > 0 && <figure class="chart"><figcaption>Arguments</figcaption><Arguments list={args} sides={result.is_comparison} /></figure>}
         {op.source && op !== result.firstBad && <figure class="chart"><figcaption>Where it is called</figcaption><Source op={op} sources={result.sources} /></figure>}
       </div>
       {slot && <details class="print-open"><summary>The same in Python and in a shell</summary><Copy text={snippet(result, op, slot)} label="Python" /><Copy text={commands(result, op, slot)} label="Commands" /></details>}

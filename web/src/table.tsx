@@ -1,16 +1,16 @@
 // All operators: filtered, sorted, and only those in view are drawn.
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Operator, Result } from './data';
+import { addPart, askServer, partOf, type Operator, type Result } from './data';
 import { Name, Section, Verdict } from './common';
 import { cosine, count, known, percent, plural, short } from './format';
-import { errorOf, judge, toneOf, wordOf } from './judge';
+import { errorOf, judge, ranksOf, toneOf, wordOf } from './judge';
 import { setView, useView, type View } from './store';
 
 interface Column { key: string; title: string; class?: string; isNumber?: boolean; value: (op: Operator) => string | number; show: (op: Operator) => preact.ComponentChildren }
 
 function columnsOf(result: Result, view: View): Column[] {
-  const several = new Set(result.operators.map((op) => op.rank)).size > 1;
+  const several = ranksOf(result).length > 1;
   const columns: Column[] = [];
   if (result.is_comparison) columns.push({ key: 'verdict', title: 'verdict', value: (op) => judge(op, view.tolerance), show: (op) => <Verdict verdict={judge(op, view.tolerance)} /> });
   if (several) columns.push({ key: 'rank', title: 'rank', isNumber: true, value: (op) => op.rank, show: (op) => op.rank });
@@ -71,16 +71,16 @@ function Choice({ label, field, values, words }: { label: string; field: 'verdic
   );
 }
 
-function Tolerance({ result }: { result: Result }) {
+function Tolerance({ rows }: { rows: Rows }) {
   const view = useView();
-  const differing = result.operators.filter((op) => ['own_error', 'inherited', 'input_differs'].includes(judge(op, view.tolerance)));
   const factor = 10 ** view.tolerance;
+  const { differing, firstDiffering: first } = rows;
   return (
     <div class="tolerance">
       <label><span>Tolerance × {short(Number(factor.toPrecision(2)))}</span>
         <input type="range" min="-2" max="6" step="0.1" value={view.tolerance} aria-valuetext={`tolerances times ${short(factor)}`} onInput={(event) => setView({ tolerance: Number(event.currentTarget.value) })} /></label>
       {view.tolerance !== 0 && <button type="button" class="small" onClick={() => setView({ tolerance: 0 })}>As judged</button>}
-      <p class="soft" role="status">{view.tolerance === 0 ? `${plural(differing.length, 'operator')} differ${differing.length === 1 ? 's' : ''}.` : <>Judged again: {plural(differing.length, 'operator')} would differ{differing[0] ? <>, the first is <a href="#operator" onClick={(event) => { event.preventDefault(); setView({ op: differing[0].id, slot: 0 }); }}>{differing[0].name}</a></> : ''}.</>}</p>
+      <p class="soft" role="status">{Number.isNaN(differing) ? '' : view.tolerance === 0 ? `${plural(differing, 'operator')} differ${differing === 1 ? 's' : ''}.` : <>Judged again: {plural(differing, 'operator')} would differ{first ? <>, the first is <a href="#operator" onClick={(event) => { event.preventDefault(); setView({ op: first.id, slot: 0 }); }}>{first.name}</a></> : ''}.</>}</p>
     </div>
   );
 }
@@ -105,44 +105,123 @@ function filtered(result: Result, view: View, columns: Column[]): Operator[] {
 
 const rowHeight = 36;
 
+// The rows of the table: here, or asked of the server a hundred at a time.
+interface Rows { count: number; all: number; at: (index: number) => Operator | null; differing: number; firstDiffering: Operator | { id: number; name: string } | null; indexOf: (op: Operator) => number; problem: string }
+
+const isDiffering = (verdict: string): boolean => ['own_error', 'inherited', 'input_differs'].includes(verdict);
+
+function useLocalRows(result: Result, view: View, columns: Column[]): Rows {
+  const operators = useMemo(() => (result.overview ? [] : filtered(result, view, columns)), [result, view, columns]);
+  const differing = useMemo(() => (result.overview ? [] : result.operators.filter((op) => isDiffering(judge(op, view.tolerance)))), [result, view.tolerance]);
+  return { count: operators.length, all: result.operators.length, at: (index) => operators[index] ?? null, differing: differing.length, firstDiffering: differing[0] ?? null, indexOf: (op) => operators.indexOf(op), problem: '' };
+}
+
+const mostDrawn = 400_000; // rows: browsers draw no element that is much taller
+const pageSize = 100;
+const mostPages = 60; // kept
+
+interface Page { ids: number[] }
+
+const askFor = (view: View) => ({ text: view.text, verdict: view.verdict, phase: view.phase, type: view.type, module: view.module, step: view.step, rank: view.rank, sort: view.sort, tolerance: view.tolerance });
+
+function useServerRows(result: Result, view: View, shown: number[]): Rows {
+  const key = JSON.stringify(askFor(view));
+  const state = useRef<{ key: string; pages: Map<number, Page | null>; count: number; differing: number; first: number }>({ key: '', pages: new Map(), count: result.total, differing: NaN, first: 0 });
+  const [, redraw] = useState(0);
+  const [problem, setProblem] = useState('');
+  const wanted = [...new Set((shown.length > 0 ? shown : [0]).map((index) => Math.floor(index / pageSize)))].join();
+  useEffect(() => {
+    if (!result.overview) return;
+    const now = state.current;
+    if (now.key !== key) { now.key = key; now.pages = new Map(); }
+    for (const number of wanted.split(',').map(Number)) {
+      if (now.pages.has(number)) continue;
+      now.pages.set(number, null);
+      askServer('api/rows', { ...askFor(view), offset: number * pageSize, count: pageSize }).then((raw) => {
+        if (state.current.key !== key) return;
+        addPart(result, raw);
+        const given = raw as unknown as { ids: number[]; total: number; differing: number; first_differing: number };
+        Object.assign(now, { count: given.total, differing: given.differing, first: given.first_differing });
+        now.pages.set(number, { ids: given.ids });
+        for (const old of now.pages.keys()) if (now.pages.size > mostPages && Math.abs(old - number) > mostPages / 2) now.pages.delete(old);
+        setProblem('');
+        redraw((n) => n + 1);
+      }).catch((error: Error) => { now.pages.delete(number); setProblem(error.message); });
+    }
+  }, [result, key, wanted]);
+  const now = state.current;
+  const first = result.byId.get(now.first);
+  return {
+    count: now.count, all: result.total, differing: now.differing, problem,
+    at: (index) => result.byId.get(now.pages.get(Math.floor(index / pageSize))?.ids[index % pageSize] ?? -1) ?? null,
+    firstDiffering: now.first > 0 ? first ?? { id: now.first, name: `operator ${now.first}` } : null,
+    indexOf: () => -1,
+  };
+}
+
+const valuesOf = (result: Result, view: View, field: 'verdict' | 'phase' | 'type' | 'step' | 'rank'): string[] => {
+  const { overview } = result;
+  if (!overview) return distinct(result.operators.map((op) => (field === 'verdict' ? judge(op, view.tolerance) : op[field])));
+  const lists = { verdict: overview.verdicts, phase: overview.phases, type: overview.types, step: overview.steps, rank: overview.ranks };
+  return distinct(lists[field].map(([value]) => value));
+};
+
+const mostExported = 100_000;
+
+async function exportRows(result: Result, view: View, rows: Rows, columns: Column[]): Promise<void> {
+  if (!result.overview) { exportCsv(Array.from({ length: rows.count }, (_, i) => rows.at(i)!), columns); return; }
+  const found: Operator[] = [];
+  for (let offset = 0; offset < Math.min(rows.count, mostExported); offset += 5000) {
+    const raw = await askServer('api/rows', { ...askFor(view), offset, count: 5000 });
+    const part = partOf(raw);
+    found.push(...(raw as unknown as { ids: number[] }).ids.flatMap((id) => part.get(id) ?? []));
+  }
+  exportCsv(found, columns);
+}
+
 export function OperatorTable({ result, chosen }: { result: Result; chosen: Operator | null }) {
   const view = useView();
   const columns = useMemo(() => columnsOf(result, view), [result, view.tolerance]);
-  const operators = useMemo(() => filtered(result, view, columns), [result, view, columns]);
   const holder = useRef<HTMLDivElement>(null);
   const [, redraw] = useState(0);
   const [isPrinted, setPrinted] = useState(false);
-  const rows = useMemo(() => new Virtualizer<HTMLDivElement, HTMLDivElement>({
+  const virtual = useMemo(() => new Virtualizer<HTMLDivElement, HTMLDivElement>({
     count: 0, getScrollElement: () => holder.current, estimateSize: () => rowHeight, overscan: 12, scrollToFn: elementScroll,
     observeElementRect, observeElementOffset, onChange: () => redraw((n) => n + 1), initialRect: { width: 800, height: 480 },
   }), []);
-  rows.setOptions({ ...rows.options, count: operators.length });
-  useLayoutEffect(() => rows._willUpdate());
-  useEffect(() => rows._didMount(), [rows]);
+  const seen = virtual.getVirtualItems().map(({ index }) => index);
+  const local = useLocalRows(result, view, columns), served = useServerRows(result, view, seen);
+  const rows = result.overview ? served : local;
+  const drawn = Math.min(rows.count, mostDrawn);
+  virtual.setOptions({ ...virtual.options, count: drawn });
+  useLayoutEffect(() => virtual._willUpdate());
+  useEffect(() => virtual._didMount(), [virtual]);
   // The first bad one is what people look for.
-  useEffect(() => { const at = chosen ? operators.indexOf(chosen) : -1; if (at > 2 && holder.current) holder.current.scrollTop = (at - 2) * rowHeight; }, [rows]);
+  useEffect(() => { const at = chosen ? rows.indexOf(chosen) : -1; if (at > 2 && holder.current) holder.current.scrollTop = (at - 2) * rowHeight; }, [virtual]);
   useEffect(() => {
     const before = () => setPrinted(true), after = () => setPrinted(false);
     addEventListener('beforeprint', before); addEventListener('afterprint', after);
     return () => { removeEventListener('beforeprint', before); removeEventListener('afterprint', after); };
   }, []);
   const sort = (key: string) => setView({ sort: view.sort === `-${key}` ? key : view.sort === key ? '' : `-${key}` });
-  const items = isPrinted ? operators.slice(0, 60).map((_, index) => ({ index, start: index * rowHeight })) : rows.getVirtualItems();
+  const items = isPrinted ? Array.from({ length: Math.min(60, drawn) }, (_, index) => ({ index, start: index * rowHeight })) : virtual.getVirtualItems();
   const filters = [view.text, view.verdict, view.phase, view.type, view.step, view.rank, view.module].some(Boolean);
+  const values = (field: 'verdict' | 'phase' | 'type' | 'step' | 'rank') => valuesOf(result, view, field);
   return (
     <Section id="table" title="All operators">
-      {result.is_comparison && <Tolerance result={result} />}
+      {result.is_comparison && <Tolerance rows={rows} />}
       <div class="filters" role="search">
         <label class="field grow"><span>Find</span><input type="search" placeholder="name or source line" value={view.text} onInput={(event) => setView({ text: event.currentTarget.value })} /></label>
-        <Choice label="Verdict" field="verdict" values={distinct(result.operators.map((op) => judge(op, view.tolerance)))} words={wordOf} />
-        <Choice label="Phase" field="phase" values={distinct(result.operators.map((op) => op.phase))} />
-        <Choice label="Type" field="type" values={distinct(result.operators.map((op) => op.type))} />
-        <Choice label="Step" field="step" values={distinct(result.operators.map((op) => op.step))} />
-        <Choice label="Rank" field="rank" values={distinct(result.operators.map((op) => op.rank))} />
-        <button type="button" onClick={() => exportCsv(operators, columns)}>Export CSV</button>
+        <Choice label="Verdict" field="verdict" values={values('verdict')} words={wordOf} />
+        <Choice label="Phase" field="phase" values={values('phase')} />
+        <Choice label="Type" field="type" values={values('type')} />
+        <Choice label="Step" field="step" values={values('step')} />
+        <Choice label="Rank" field="rank" values={values('rank')} />
+        <button type="button" onClick={() => exportRows(result, view, rows, columns)}>Export CSV</button>
       </div>
-      <p class="hint" role="status">{count(operators.length)} of {plural(result.operators.length, 'operator')}{view.module && <> in <b class="breaks">{view.module}</b></>}{result.total > result.operators.length && <>; {count(result.total - result.operators.length)} that match are left out of this file, and are in <code>opdump view</code></>}{filters && <> <button type="button" class="small" onClick={() => setView({ text: '', verdict: '', phase: '', type: '', step: '', rank: '', module: '' })}>Clear filters</button></>}</p>
-      <div class="grid" role="table" aria-rowcount={operators.length} aria-label="Operators">
+      <p class="hint" role="status">{count(rows.count)} of {plural(rows.all, 'operator')}{view.module && <> in <b class="breaks">{view.module}</b></>}{drawn < rows.count && <>; the first {count(drawn)} are shown</>}{!result.overview && result.total > rows.all && <>; {count(result.total - rows.all)} that match are left out of this file, and are in <code>opdump view</code></>}{filters && <> <button type="button" class="small" onClick={() => setView({ text: '', verdict: '', phase: '', type: '', step: '', rank: '', module: '' })}>Clear filters</button></>}</p>
+      {rows.problem && <p class="failure" role="alert">{rows.problem}</p>}
+      <div class="grid" role="table" aria-rowcount={rows.count} aria-label="Operators">
         <div class="scroll list" ref={holder} tabIndex={0} role="rowgroup" aria-label="Rows of operators">
           <div class="row head" role="row">
             {columns.map((column) => (
@@ -150,9 +229,9 @@ export function OperatorTable({ result, chosen }: { result: Result; chosen: Oper
                 <button type="button" onClick={() => sort(column.key)}>{column.title}<span aria-hidden="true">{view.sort === column.key ? ' ▲' : view.sort === `-${column.key}` ? ' ▼' : ''}</span></button></div>
             ))}
           </div>
-          <div class="body" ref={(element) => { if (element) element.style.height = `${(isPrinted ? Math.min(60, operators.length) * rowHeight : rows.getTotalSize())}px`; }}>
+          <div class="body" ref={(element) => { if (element) element.style.height = `${(isPrinted ? Math.min(60, drawn) * rowHeight : virtual.getTotalSize())}px`; }}>
             {items.map(({ index, start }) => {
-              const op = operators[index];
+              const op = rows.at(index);
               if (!op) return null;
               const choose = () => setView({ op: op.id, slot: 0 });
               return (
@@ -165,7 +244,7 @@ export function OperatorTable({ result, chosen }: { result: Result; chosen: Oper
           </div>
         </div>
       </div>
-      {operators.length === 0 && <p class="empty">No operator passes the filters.</p>}
+      {rows.count === 0 && <p class="empty">No operator passes the filters.</p>}
     </Section>
   );
 }

@@ -10,12 +10,14 @@
 #include "base/worker_pool.h"
 #include "cli/arguments.h"
 #include "cli/compare/blame.h"
+#include "cli/select.h"
 #include "cli/verb.h"
 #include "compare/names.h"
 #include "compare/share.h"
 #include "group/group.h"
 #include "report/csv.h"
 #include "report/jsonl.h"
+#include "report/module_table.h"
 #include "report/table.h"
 #include "result/writer.h"
 #include "terminal/output.h"
@@ -24,12 +26,13 @@
 namespace opdump::cli {
 namespace {
 
+constexpr std::size_t kMostModules = 24;  // lines
+
 struct CompareArguments {
   std::string golden, actual, csv_path, save_path;
-  bool json = false, all = false, blames = false;
-  std::string op, module, sort = "execution";
-  std::optional<std::int64_t> step;
-  std::optional<std::size_t> limit;
+  bool json = false, all = false, blames = false, by_module = false;
+  RunFilter filter;
+  std::string colour = "auto";
   BlameArguments blame;
   compare::CompareOptions options;
 };
@@ -45,6 +48,7 @@ Exit status: 0 no difference, 1 a difference, 2 wrong use, 3 incomplete or nothi
 Examples:
   opdump compare golden actual
   opdump compare golden actual --csv slots.csv --all
+  opdump compare golden actual --stat --module Default --phase forward
   opdump compare golden/rank_0/net/0/3 actual/rank_0/net/0/3 --rtol 1e-3
   opdump compare golden actual --save run.opdump
   opdump compare golden actual --json | tail -1)";
@@ -59,13 +63,11 @@ void declare(CLI::App& app, CompareArguments& arguments) {
                  "Keep the result in this file, for opdump query, report and view");
   app.add_flag("--json", arguments.json, "Print JSON lines instead of a table, then a summary");
   app.add_flag("--all", arguments.all, "List every operator, also those that match");
-  app.add_option("--op", arguments.op, "Only rows of operators with this text in their name");
-  app.add_option("--module", arguments.module, "Only rows of this module and those within it");
-  app.add_option("--step", arguments.step, "Only rows of this step");
-  app.add_option("--limit", arguments.limit,
-                 "At most so many rows in the table; default: 20, with --all any number");
-  app.add_option("--sort", arguments.sort, "Order of the table: execution or error; default: execution")
-      ->check(CLI::IsMember({"execution", "error"}));
+  app.add_flag("--stat", arguments.by_module,
+               "First how many operators of each module differ, and by how much");
+  add_filter(app, arguments.filter, {"execution", "error", "name"});
+  app.add_option("--color", arguments.colour, "auto, always or never; auto obeys NO_COLOR")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
   app.add_option("--rtol", arguments.options.rtol, "Relative tolerance for every dtype")
       ->check(not_negative());
   app.add_option("--atol", arguments.options.atol, "Absolute tolerance for every dtype, as it is")
@@ -96,9 +98,12 @@ class Reporter {
  public:
   Reporter(const CompareArguments& arguments, bool is_alone) : arguments_(arguments) {
     style_.all = arguments.all;
+    if (arguments.colour != "auto")
+      terminal::set_colour(arguments.colour == "always" ? terminal::Colour::always : terminal::Colour::never);
     style_.colour = is_alone && terminal::wants_colour();
-    style_.by_error = arguments.sort == "error";
-    style_.row_limit = arguments.limit;
+    style_.row_limit = arguments.filter.limit;
+    if (arguments.filter.sort == "error") style_.order = report::TableStyle::Order::error;
+    if (arguments.filter.sort == "name") style_.order = report::TableStyle::Order::name;
     if (is_alone) style_.width = terminal::terminal_width();
     table_ = report::Table(style_);
   }
@@ -124,6 +129,7 @@ class Reporter {
   void take(const compare::OperatorComparison& op) {
     if (saved_) saved_->take(op);
     if (!is_asked_for(op)) return;
+    if (arguments_.by_module) modules_.add(op);
     if (csv_ && written_) {
       text_.clear();
       report::append_csv_rows(text_, op);
@@ -148,6 +154,12 @@ class Reporter {
     } else {
       bool has_table = false;
       terminal::print(report::format_opening(comparison));
+      bool has_modules = false;
+      modules_.print(style_.width, kMostModules, [&](std::string_view line) {
+        has_modules = true;
+        terminal::print(line);
+      });
+      if (has_modules) terminal::print("\n");
       table_.print(comparison.has_ranks, [&](std::string_view line) {
         has_table = true;
         terminal::print(line);
@@ -161,15 +173,14 @@ class Reporter {
  private:
   // The verdict is that of all operators, whatever the rows.
   bool is_asked_for(const compare::OperatorComparison& op) const {
-    const std::string& name = compare::operator_name(op.run());
-    if (arguments_.step && op.run().step != *arguments_.step) return false;
-    if (!arguments_.module.empty() && !name.starts_with(arguments_.module + "/")) return false;
-    return name.find(arguments_.op) != std::string::npos;
+    if (!selects(arguments_.filter, op.run())) return false;
+    return compare::operator_name(op.run()).find(arguments_.filter.op) != std::string::npos;
   }
 
   const CompareArguments& arguments_;
   report::TableStyle style_;
   report::Table table_{style_};
+  report::ModuleTable modules_;
   std::optional<FileReplacement> csv_;
   std::optional<result::ResultWriter> saved_;
   Result<> written_ = ok();

@@ -43,9 +43,13 @@ Result<result::Database> compare_two(const ResultRequest& request) {
 
 Result<result::Database> look_at_one(const ResultRequest& request) {
   OPDUMP_TRY(const dump::DumpSet dump, dump::DumpSet::open(request.first, terminal::print_remark));
-  OPDUMP_TRY(
-      result::ResultWriter writer,
-      result::ResultWriter::begin({.command = "opdump report " + request.first, .golden = request.first}));
+  const bool is_kept = !request.save_path.empty();
+  OPDUMP_TRY(result::ResultWriter writer,
+             result::ResultWriter::begin(
+                 {.path = request.save_path,
+                  .command = is_kept ? "opdump index " + request.first + " -o " + request.save_path
+                                     : "opdump report " + request.first,
+                  .golden = request.first}));
   OPDUMP_CHECK_OK(writer.describe(dump, "golden"));
   OPDUMP_CHECK_OK(writer.take_dump(dump));
   return writer.finish();
@@ -60,6 +64,12 @@ void declare_result(CLI::App& app, ResultRequest& request) {
   app.add_option("--rtol", request.rtol, "Relative tolerance for every dtype")->check(not_negative());
   app.add_option("--atol", request.atol, "Absolute tolerance for every dtype")->check(not_negative());
   add_expansion_limit(app);
+}
+
+Result<MadeResult> index_dump(const ResultRequest& request) {
+  OPDUMP_TRY(result::Database database, look_at_one(request));
+  OPDUMP_TRY(std::string conclusion, conclusion_of(database));
+  return MadeResult{std::move(database), std::move(conclusion)};
 }
 
 Result<MadeResult> make_result(const ResultRequest& request) {

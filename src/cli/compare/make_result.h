@@ -13,6 +13,7 @@ namespace opdump::cli {
 struct ResultRequest {
   std::string first, second;  // a result or a dump; another dump, or nothing
   std::optional<double> rtol, atol;
+  std::string save_path;  // where index_dump() keeps the result
 };
 
 void declare_result(CLI::App& app, ResultRequest& request);
@@ -24,5 +25,7 @@ struct MadeResult {
 
 // Errors: those of dumps, comparisons and results.
 Result<MadeResult> make_result(const ResultRequest& request);
+// Of the dump `first` alone. Errors: those of dumps and results.
+Result<MadeResult> index_dump(const ResultRequest& request);
 
 }  // namespace opdump::cli

@@ -2,6 +2,9 @@
 #include <spawn.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +13,7 @@
 #include "cli/arguments.h"
 #include "cli/compare/make_result.h"
 #include "cli/verb.h"
+#include "result/overview.h"
 #include "result/page.h"
 #include "serve/server.h"
 #include "serve/tiles.h"
@@ -71,6 +75,71 @@ serve::TileRequest tile_request(const serve::PageRequest& request) {
           .columns = natural("columns")};
 }
 
+// More operators than this are sent to the page as it asks for them.
+constexpr std::int64_t kMostAtOnce = 10000;
+
+// What the page asks of the result. May be called by several threads.
+class Answers {
+ public:
+  static Result<Answers> prepare(result::Database& database) {
+    Answers answers(database);
+    OPDUMP_TRY(result::Statement count, database.prepare("SELECT count(*) FROM operators"));
+    OPDUMP_CHECK_OK(count.next());
+    std::string first;
+    if (count.integer(0) > kMostAtOnce) {
+      OPDUMP_TRY(answers.overview_, result::Overview::load(database));
+      OPDUMP_TRY(first, result::first_data(database, *answers.overview_));
+    } else {
+      OPDUMP_TRY(first, result::page_data(database, {}));
+    }
+    OPDUMP_TRY(answers.first_, result::deflate_text(first));
+    return answers;
+  }
+
+  Result<serve::PageAnswer> answer(const serve::PageRequest& asked) const {
+    if (asked.path == "/api/data") return serve::PageAnswer{"application/json", first_, true};
+    if (!overview_) return Error(Code::not_found, "there is no page " + asked.path);
+    const std::lock_guard lock(*mutex_);
+    if (asked.path == "/api/modules")
+      return serve::PageAnswer{"application/json", overview_->modules_json(text_of(asked, "within"))};
+    std::string data;
+    if (asked.path == "/api/operator") {
+      OPDUMP_TRY(data, result::operator_data(database_, number_of(asked, "id")));
+    } else if (asked.path == "/api/rows") {
+      OPDUMP_TRY(data, result::rows_data(database_, overview_->rows(row_request(asked))));
+    } else {
+      return Error(Code::not_found, "there is no page " + asked.path);
+    }
+    return serve::PageAnswer{"application/json", std::move(data)};
+  }
+
+ private:
+  explicit Answers(result::Database& database) : database_(database) {}
+
+  static result::RowRequest row_request(const serve::PageRequest& asked) {
+    const auto natural = [&](const char* key, std::int64_t most) {
+      return static_cast<std::size_t>(std::clamp<std::int64_t>(number_of(asked, key), 0, most));
+    };
+    return {.text = text_of(asked, "text"),
+            .verdict = text_of(asked, "verdict"),
+            .phase = text_of(asked, "phase"),
+            .type = text_of(asked, "type"),
+            .module = text_of(asked, "module"),
+            .step = text_of(asked, "step"),
+            .rank = text_of(asked, "rank"),
+            .sort = text_of(asked, "sort"),
+            .tolerance = std::clamp(std::strtod(text_of(asked, "tolerance").c_str(), nullptr), -30.0, 30.0),
+            .offset = natural("offset", INT64_MAX),
+            .count = natural("count", kMostRows)};
+  }
+
+  static constexpr std::int64_t kMostRows = 5000;                       // of one answer
+  std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();  // of what follows
+  result::Database& database_;
+  mutable std::optional<result::Overview> overview_;
+  std::string first_;
+};
+
 void open_browser(const std::string& address) {
   const char* const words[] = {"xdg-open", address.c_str(), nullptr};
   pid_t pid = 0;
@@ -93,15 +162,13 @@ Result<int> run_view(std::span<const char* const> args) {
   if (auto done = parse_arguments(app, args)) return *done;
   OPDUMP_TRY(const std::string page, result::served_page());
   OPDUMP_TRY(MadeResult made, make_result(request));
-  OPDUMP_TRY(const std::string data, result::page_data(made.database, {}));
-  OPDUMP_TRY(const std::string packed, result::deflate_text(data));
   OPDUMP_TRY(const DumpPaths paths, dumps_of(made.database));
   const Result<serve::TileSource> tiles = serve::TileSource::open(paths.golden, paths.actual);
   if (!tiles) terminal::print_error("warning: no elements can be shown: " + tiles.error().message());
+  OPDUMP_TRY(const Answers answers, Answers::prepare(made.database));
   const auto answer = [&](const serve::PageRequest& asked) -> Result<serve::PageAnswer> {
     if (asked.path == "/") return serve::PageAnswer{"text/html; charset=utf-8", page};
-    if (asked.path == "/api/data") return serve::PageAnswer{"application/json", packed, true};
-    if (asked.path != "/api/tile") return Error(Code::not_found, "there is no page " + asked.path);
+    if (asked.path != "/api/tile") return answers.answer(asked);
     if (!tiles) return tiles.error();
     OPDUMP_TRY(std::string tile, tiles->tile(tile_request(asked)));
     return serve::PageAnswer{"application/json", std::move(tile)};

@@ -34,7 +34,7 @@ void declare(CLI::App& app, ConvertArguments& arguments) {
                  "npy (default), bin, txt, pt: a file for each tensor; npz, safetensors: one for each step")
       ->check(CLI::IsMember({"npy", "bin", "txt", "pt", "npz", "safetensors"}));
   app.add_option("--format", arguments.format, "Convert accelerators' tensors to this layout: NCHW, ND, ...");
-  add_filter(app, arguments.filter);
+  add_filter(app, arguments.filter, kRunOrders);
   app.add_option("--slot", arguments.slot, "Only this slot of each operator: input.0, output.1, ...");
   add_expansion_limit(app);
   app.footer(

@@ -1,6 +1,7 @@
 #include "cli/convert/convert_plan.h"
 
 #include <sys/stat.h>
+#include <algorithm>
 
 #include <cerrno>
 #include <utility>
@@ -82,6 +83,7 @@ Result<ConvertPlan> make_convert_plan(const ConvertArguments& arguments, const C
                                       const LogSink& log) {
   OPDUMP_TRY(dump::DumpSet dump, dump::DumpSet::open(arguments.path, log));
   OPDUMP_TRY(Chosen chosen, select_runs(dump, arguments.filter));
+  std::ranges::sort(chosen);  // --sort decides which ones --limit leaves; files are written step by step
   Survey survey(dump.runs(), target);
   for (const std::uint32_t run : chosen) OPDUMP_CHECK_OK(survey.add(run));
   if (survey.count() == 0)

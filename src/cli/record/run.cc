@@ -105,8 +105,15 @@ void execute(const std::vector<std::string>& command) {
   ::execvp(words[0], words.data());
 }
 
-// Starts the command. Errors: usage, if it cannot be executed.
-Result<pid_t> start(const std::vector<std::string>& command) {
+// Of a program that could not be started, as shells give them.
+constexpr int kNotFound = 127, kNotExecutable = 126;
+
+struct Started {
+  pid_t pid = 0;
+  int error = 0;  // errno, if it could not be executed
+};
+
+Result<Started> start(const std::vector<std::string>& command) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return io_error("pipe", "create");
   const Fd reader(ends[0]);
@@ -116,15 +123,14 @@ Result<pid_t> start(const std::vector<std::string>& command) {
   if (pid == 0) {
     execute(command);
     const int number = errno;
-    if (::write(writer.get(), &number, sizeof number) < 0) ::_exit(126);
-    ::_exit(number == ENOENT ? 127 : 126);
+    ::_exit(::write(writer.get(), &number, sizeof number) < 0 ? kNotExecutable : kNotFound);
   }
   child_pid = pid;
   writer = Fd();
   int number = 0;
-  if (::read(reader.get(), &number, sizeof number) <= 0) return pid;
+  if (::read(reader.get(), &number, sizeof number) <= 0) return Started{.pid = pid};
   ::waitpid(pid, nullptr, 0);
-  return Error(Code::usage, command[0] + ": " + std::generic_category().message(number));
+  return Started{.pid = pid, .error = number};
 }
 
 // Ends as the program ended: the shell sees its exit code, or the signal that killed it.
@@ -191,7 +197,8 @@ Result<int> run_run(std::span<const char* const> args) {
       "  opdump run --compat torchair -- python3 train_with_torchair.py\n"
       "  MINDSPORE_DUMP_CONFIG=$PWD/data_dump.json opdump run -- python3 train.py\n\n"
       "The exit status is the program's own; 2 if the configuration is wrong or its folder already has a "
-      "dump, and the program was not started.");
+      "dump, and the program was not started; 127 if there is no such program, 126 if it cannot be "
+      "executed.");
   if (auto finished = parse_arguments(app, args)) return std::move(*finished);
 
   OPDUMP_CHECK_OK(check_compat(arguments));
@@ -210,9 +217,13 @@ Result<int> run_run(std::span<const char* const> args) {
     if (inherited.sa_handler == SIG_IGN) continue;  // of nohup, say: the program inherits that, too
     ::sigaction(number, &forward, nullptr);
   }
-  OPDUMP_TRY(const pid_t pid, start(arguments.command));
+  OPDUMP_TRY(const Started started, start(arguments.command));
+  if (started.error != 0) {
+    terminal::print_error(arguments.command[0] + ": " + std::generic_category().message(started.error));
+    return started.error == ENOENT ? kNotFound : kNotExecutable;
+  }
   int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  while (::waitpid(started.pid, &status, 0) < 0 && errno == EINTR) {
   }
   if (config.plan.is_empty && !config.path.empty())
     terminal::print_error("nothing was dumped: " + config.path + " asks for nothing");

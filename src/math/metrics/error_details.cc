@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <span>
 
 #include "base/file/resident.h"
@@ -115,8 +116,9 @@ class ErrorPainter {
     }
   }
 
-  void add(double error) {
+  void add(double error, double golden, double actual) {
     if (error > 0) paint(error);
+    if (!std::isfinite(golden) || !std::isfinite(actual)) mark(golden, actual);
     ++index_;
     for (std::size_t axis = place_.size(); axis-- > 0;) {
       if (++place_[axis] < dims_[axis]) break;
@@ -126,6 +128,7 @@ class ErrorPainter {
 
   void give_to(ErrorDetails& details) {
     details.map = std::move(map_);
+    details.not_finite = std::move(not_finite_);
     details.profiles = std::move(profiles_);
   }
 
@@ -150,10 +153,21 @@ class ErrorPainter {
     map_height_ = (count_ + map_width_ - 1) / map_width_;
   }
 
-  void paint(double error) {
+  std::size_t cell() const {
     const std::uint64_t row = index_ / map_width_ * map_.rows / map_height_;
     const std::uint64_t column = index_ % map_width_ * map_.columns / map_width_;
-    raise_cell(map_.cells[row * map_.columns + column], error);
+    return row * map_.columns + column;
+  }
+
+  void mark(double golden, double actual) {
+    if (not_finite_.empty()) not_finite_.resize(map_.cells.size());
+    const int bits = (std::isnan(golden) ? golden_nan : 0) | (std::isinf(golden) ? golden_inf : 0) |
+                     (std::isnan(actual) ? actual_nan : 0) | (std::isinf(actual) ? actual_inf : 0);
+    not_finite_[cell()] |= static_cast<std::uint8_t>(bits);
+  }
+
+  void paint(double error) {
+    raise_cell(map_.cells[cell()], error);
     for (ErrorProfile& profile : profiles_) {
       const auto place = static_cast<std::uint64_t>(place_[profile.axis]);
       const auto size = static_cast<std::uint64_t>(dims_[profile.axis]);
@@ -164,8 +178,16 @@ class ErrorPainter {
   std::vector<std::int64_t> dims_, place_;
   std::uint64_t count_ = 1, map_width_ = 0, map_height_ = 0, index_ = 0;
   ErrorMap map_;
+  std::vector<std::uint8_t> not_finite_;
   std::vector<ErrorProfile> profiles_;
 };
+
+// The bin of `value` among `bins` of equal width. Halves: the range of float64 itself would overflow.
+std::size_t bin_of(double value, double lowest, double highest, std::size_t bins) {
+  const double width = highest / 2 - lowest / 2;
+  const double share = width > 0 ? (value / 2 - lowest / 2) / width : 0;
+  return std::min(static_cast<std::size_t>(share * static_cast<double>(bins)), bins - 1);
+}
 
 void count_value(ValueHistogram& histogram, double value) {
   if (std::isnan(value)) {
@@ -173,13 +195,81 @@ void count_value(ValueHistogram& histogram, double value) {
   } else if (std::isinf(value)) {
     ++histogram.inf_count;
   } else {
-    // Halves: the range of float64 itself would overflow.
-    const double width = histogram.highest / 2 - histogram.lowest / 2;
-    const double share = width > 0 ? (value / 2 - histogram.lowest / 2) / width : 0;
-    const auto bin = static_cast<std::size_t>(share * ValueHistogram::kBins);
-    ++histogram.counts[std::min(bin, ValueHistogram::kBins - 1)];
+    ++histogram.counts[bin_of(value, histogram.lowest, histogram.highest, ValueHistogram::kBins)];
   }
 }
+
+// Of a float without its leading bit; nothing for other dtypes.
+struct FloatForm {
+  int mantissa_bits = 0, least_exponent = 0;
+};
+std::optional<FloatForm> form_of(model::DType dtype) {
+  switch (dtype) {
+    case model::DType::float64:
+      return FloatForm{52, -1022};
+    case model::DType::float32:
+      return FloatForm{23, -126};
+    case model::DType::float16:
+      return FloatForm{10, -14};
+    case model::DType::bfloat16:
+      return FloatForm{7, -126};
+    default:
+      return std::nullopt;
+  }
+}
+
+class UlpCounter {
+ public:
+  UlpCounter(FloatForm golden, FloatForm actual)
+      : form_(golden.mantissa_bits <= actual.mantissa_bits ? golden : actual) {}
+
+  void add(double golden, double actual) {
+    const ScaledError error = scaled_error(actual, golden, {});
+    std::size_t bin = 0;
+    if (error.absolute == kInf) {
+      bin = counts_.size() - 1;
+    } else if (error.absolute > 0) {
+      const int exponent =
+          golden == 0 ? form_.least_exponent : std::max(std::ilogb(golden), form_.least_exponent);
+      const double ulps = std::ldexp(error.absolute, form_.mantissa_bits - exponent);
+      bin = ulps < 1
+                ? 1
+                : std::min<std::size_t>(2 + static_cast<std::size_t>(std::ilogb(ulps)), counts_.size() - 1);
+    }
+    ++counts_[bin];
+  }
+  const UlpHistogram& counts() const { return counts_; }
+
+ private:
+  FloatForm form_;
+  UlpHistogram counts_{};
+};
+
+// Counts pairs of values, from `lowest` to `highest` on both sides.
+class ScatterCounter {
+ public:
+  ScatterCounter(double lowest, double highest)
+      : lowest_(lowest), highest_(highest), counts_(kCells * kCells) {}
+
+  void add(double golden, double actual) {
+    if (std::isfinite(golden) && std::isfinite(actual))
+      ++counts_[bin_of(actual, lowest_, highest_, kCells) * kCells +
+                bin_of(golden, lowest_, highest_, kCells)];
+  }
+  ErrorScatter picture() const {
+    ErrorScatter scatter;
+    for (std::size_t i = 0; i < counts_.size(); ++i)
+      if (counts_[i] > 0)
+        scatter.cells[i] =
+            static_cast<std::uint8_t>(std::min(255.0, 1 + 16 * std::log2(static_cast<double>(counts_[i]))));
+    return scatter;
+  }
+
+ private:
+  static constexpr std::size_t kCells = ErrorScatter::kCells;
+  double lowest_, highest_;
+  std::vector<std::uint64_t> counts_;
+};
 
 // Calls `visit(golden, actual)` for each pair of elements.
 template <typename Visit>
@@ -214,7 +304,7 @@ Result<ErrorDetails> examine_errors(const model::TensorView& actual, const model
     absolute.add(error.absolute);
     worst.add(index++, g, a, error.absolute);
     if (!pictures) return;
-    painter.add(error.absolute);
+    painter.add(error.absolute, g, a);
     for (const double value : {g, a})
       if (std::isfinite(value)) lowest = std::min(lowest, value), highest = std::max(highest, value);
   });
@@ -228,10 +318,18 @@ Result<ErrorDetails> examine_errors(const model::TensorView& actual, const model
     histogram->lowest = lowest;
     histogram->highest = highest;
   }
+  const auto golden_form = form_of(golden.dtype), actual_form = form_of(actual.dtype);
+  std::optional<UlpCounter> ulps;
+  if (golden_form && actual_form) ulps.emplace(*golden_form, *actual_form);
+  ScatterCounter scatter(lowest, highest);
   visit_pairs(actual, golden, [&](double g, double a) {
     count_value(details.golden, g);
     count_value(details.actual, a);
+    scatter.add(g, a);
+    if (ulps) ulps->add(g, a);
   });
+  details.scatter = scatter.picture();
+  if (ulps) details.ulps = ulps->counts();
   return details;
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/result.h"
@@ -42,6 +43,21 @@ struct ErrorProfile {
   std::vector<float> cells;
 };
 
+// How many elements have which golden and actual value, between the same ends as the histograms: rows are
+// actual, from the lowest; columns golden. A cell is 0 for none, else 1 + 16 log2(count), at most 255.
+struct ErrorScatter {
+  static constexpr std::size_t kCells = 40;  // in each direction
+  std::array<std::uint8_t, kCells * kCells> cells{};
+};
+
+// Elements by |a - g| in units in the last place of golden, of the coarser dtype: [0] those that are equal,
+// [1] below 1, [k] from 2^(k-2) to below 2^(k-1), the last one all above, with NaN and inf against something
+// else.
+using UlpHistogram = std::array<std::uint64_t, 34>;
+
+// Bits of a cell that has elements which are not finite.
+enum NotFiniteBits : std::uint8_t { golden_nan = 1, golden_inf = 2, actual_nan = 4, actual_inf = 8 };
+
 struct WorstElement {
   std::uint64_t index = 0;  // row-major
   double golden = 0, actual = 0;
@@ -59,6 +75,9 @@ struct ErrorDetails {
   ValueHistogram golden, actual;
   ErrorMap map;
   std::vector<ErrorProfile> profiles;
+  std::vector<std::uint8_t> not_finite;  // NotFiniteBits for each cell of `map`; empty if all are finite
+  ErrorScatter scatter;
+  std::optional<UlpHistogram> ulps;  // of floats
 };
 
 // Two passes over both tensors (one without `pictures`), which must have the same shape. Memory does not grow

@@ -54,6 +54,42 @@ TEST(ErrorDetails, the_worst_element_is_in_the_map_the_profiles_and_the_list) {
   EXPECT_EQ(details->absolute.front().value, 0);
 }
 
+TEST(ErrorDetails, counts_units_in_the_last_place) {
+  const float one = 1, next = std::nextafter(1.0f, 2.0f), far = 1 + 5 * std::numeric_limits<float>::epsilon();
+  const std::vector<float> golden{one, one, one, one, 0, NAN}, actual{one, next, far, INFINITY, 1e-45f, NAN};
+  const auto details = examine_errors(view_of(actual, {6}), view_of(golden, {6}), {0, 0}, true);
+  ASSERT_TRUE(details);
+  ASSERT_TRUE(details->ulps);
+  const UlpHistogram& ulps = *details->ulps;
+  EXPECT_EQ(ulps[0], 2u);      // one, and NaN against NaN
+  EXPECT_EQ(ulps[2], 2u);      // one unit: next, and the least subnormal number against zero
+  EXPECT_EQ(ulps[4], 1u);      // five units
+  EXPECT_EQ(ulps.back(), 1u);  // infinity
+}
+
+TEST(ErrorDetails, the_diagonal_of_the_scatter_is_what_agrees) {
+  std::vector<float> golden(80), actual(80);
+  for (std::size_t i = 0; i < golden.size(); ++i) golden[i] = actual[i] = static_cast<float>(i);
+  actual[0] = 79;
+  const auto details = examine_errors(view_of(actual, {80}), view_of(golden, {80}), {0, 0}, true);
+  ASSERT_TRUE(details);
+  constexpr std::size_t kCells = ErrorScatter::kCells;
+  for (std::size_t row = 0; row < kCells; ++row)
+    for (std::size_t column = 0; column < kCells; ++column) {
+      const int expected = row == column ? (row == 0 ? 1 : 17) : row == kCells - 1 && column == 0 ? 1 : 0;
+      EXPECT_EQ(details->scatter.cells[row * kCells + column], expected) << row << " " << column;
+    }
+}
+
+TEST(ErrorDetails, marks_what_is_not_finite) {
+  const std::vector<float> golden{1, NAN, INFINITY, 4}, actual{1, 2, INFINITY, NAN};
+  const auto details = examine_errors(view_of(actual, {4}), view_of(golden, {4}), {0, 0}, true);
+  ASSERT_TRUE(details);
+  EXPECT_THAT(details->not_finite, testing::ElementsAre(0, golden_nan, golden_inf | actual_inf, actual_nan));
+  const std::vector<float> finite{1, 2};
+  EXPECT_TRUE(examine_errors(view_of(finite, {2}), view_of(finite, {2}), {0, 0}, true)->not_finite.empty());
+}
+
 TEST(ErrorDetails, nan_against_a_number_is_accepted_by_no_tolerance) {
   const std::vector<float> golden{1, 2, 3}, actual{1, NAN, 3};
   const auto details = examine_errors(view_of(actual, {3}), view_of(golden, {3}), {1, 1}, true);

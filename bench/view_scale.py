@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""`opdump view` of a large result in Chromium: time to the first paint, time of clicks, memory of browser and server.
+
+    view_scale.py OPDUMP RESULT          RESULT: of large_result.py
+
+Needs Debian's chromium, node, and the packages of tools/build_web.sh. Prints a line for each number.
+"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+SCRIPT = """
+const { chromium } = require('playwright-core');
+(async () => {
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ['--no-sandbox', '--enable-precise-memory-info'] });
+  const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+  const errors = [];
+  page.on('pageerror', (error) => errors.push(error.message));
+  const numbers = {};
+  const time = async (name, act, until) => { const begin = performance.now(); await act(); await until(); numbers[name] = Math.round(performance.now() - begin); };
+  const rows = () => page.waitForSelector('#table .body .row');
+  await time('page with curve and rows, ms', () => page.goto(process.argv[2]), rows);
+  numbers['first contentful paint, ms'] = Math.round(await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime));
+  const title = () => page.locator('#operator .title').innerText();
+  const changed = (before) => page.waitForFunction((was) => { const now = document.querySelector('#operator .title'); return now && now.innerText !== was; }, before, { polling: 'raf' });
+  const clicks = [];
+  for (let i = 2; i < 10; ++i) {
+    const before = await title();
+    const begin = performance.now();
+    await page.locator('#table .body .row').nth(i).click();
+    await changed(before);
+    clicks.push(performance.now() - begin);
+  }
+  numbers['click on a row, median ms'] = Math.round(clicks.sort((a, b) => a - b)[4]);
+  const status = () => page.locator('#table p.hint').innerText();
+  const statusChanged = (before) => page.waitForFunction((was) => document.querySelector('#table p.hint').innerText !== was, before, { polling: 'raf' });
+  let before = await status();
+  await time('filter by verdict, ms', () => page.locator('.filters select').first().selectOption('own_error'), () => statusChanged(before));
+  before = await status();
+  await time('clear filters, ms', () => page.click('text=Clear filters'), () => statusChanged(before));
+  const first = () => page.locator('#table .body .row').first().innerText();
+  const was = await first();
+  await time('sort by error, ms', () => page.locator('.head button', { hasText: 'error' }).first().click(), () => page.waitForFunction((old) => { const row = document.querySelector('#table .body .row'); return row && row.innerText !== old; }, was, { polling: 'raf' }));
+  await time('scroll to the middle, ms', () => page.evaluate(() => { const list = document.querySelector('.list'); list.scrollTop = list.scrollHeight / 2; }), () => page.waitForFunction(() => Number(document.querySelector('#table .body .row')?.getAttribute('aria-rowindex')) > 1000, null, { polling: 'raf' }));
+  await page.waitForTimeout(500);
+  numbers['heap of the page, MiB'] = Math.round(await page.evaluate(() => performance.memory.usedJSHeapSize) / 1048576);
+  numbers.errors = errors;
+  console.log(JSON.stringify(numbers));
+  await new Promise((done) => process.stdin.once('data', done));
+  await browser.close();
+  process.exit(0);
+})().catch((error) => { console.error(error); process.exit(1); });
+"""
+
+
+def resident(pid, name):
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith(name):
+            return int(line.split()[1]) // 1024
+    return 0
+
+
+def children(pid):
+    found = [int(path.name) for path in pathlib.Path("/proc").iterdir() if path.name.isdigit()
+             and f"PPid:\t{pid}\n" in (path / "status").read_text()]
+    return found + [grandchild for child in found for grandchild in children(child)]
+
+
+def proportional(pid):
+    """Memory that is shared counts for each process in part."""
+    for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+        if line.startswith("Pss:"):
+            return int(line.split()[1]) // 1024
+    return 0
+
+
+def main():
+    opdump, result = sys.argv[1:3]
+    packages = subprocess.run([ROOT / "tools/build_web.sh", "--packages"], check=True, capture_output=True, text=True).stdout.strip()
+    begin = time.monotonic()
+    server = subprocess.Popen([opdump, "view", result, "--no-browser"], stdout=subprocess.PIPE, text=True)
+    address = server.stdout.readline().removeprefix("serving ").strip()
+    print(f"server ready, ms: {round(1000 * (time.monotonic() - begin))}")
+    script = pathlib.Path(result).with_suffix(".cjs")
+    script.write_text(SCRIPT)
+    looker = subprocess.Popen(["node", script, address], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                              env={**os.environ, "NODE_PATH": f"{packages}/node_modules", "CHROMIUM": shutil.which("chromium")})
+    try:
+        for name, value in json.loads(looker.stdout.readline()).items():
+            print(f"{name}: {value}")
+        browser = [pid for pid in children(looker.pid) if "chrom" in pathlib.Path(f"/proc/{pid}/comm").read_text()]
+        renderers = [pid for pid in browser if b"--type=renderer" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()]
+        print(f"renderer process, MiB: {max(map(proportional, renderers))}")
+        print(f"all of the browser, MiB: {sum(map(proportional, browser))}")
+        print(f"server at most, MiB: {resident(server.pid, 'VmHWM')}")
+    finally:
+        looker.communicate("\n")
+        server.terminate()
+        script.unlink()
+
+
+if __name__ == "__main__":
+    main()

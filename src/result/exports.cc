@@ -1,0 +1,200 @@
+#include "result/exports.h"
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace opdump::result {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string serialised(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+Result<bool> is_comparison(Database& database) {
+  OPDUMP_TRY(Statement side, database.prepare("SELECT 1 FROM result WHERE key = 'actual' AND value <> ''"));
+  return side.next();
+}
+
+// visit(statement) for each row.
+template <typename Visit>
+Result<> each_row(Database& database, std::string_view sql, std::initializer_list<Value> parameters,
+                  const Visit& visit) {
+  OPDUMP_TRY(Statement statement, database.prepare(sql));
+  OPDUMP_CHECK_OK(statement.bind(std::span(parameters.begin(), parameters.size())));
+  while (true) {
+    OPDUMP_TRY(const bool found, statement.next());
+    if (!found) return ok();
+    OPDUMP_CHECK_OK(visit(statement));
+  }
+}
+
+// The numbers that JSON has; other viewers know no infinity.
+double finite(double value) {
+  return std::isnan(value)   ? 0
+         : std::isinf(value) ? std::copysign(std::numeric_limits<float>::max(), value)
+                             : value;
+}
+
+std::string graph_name(std::int64_t rank, std::int64_t graph) {
+  return "rank " + std::to_string(rank) + " graph " + std::to_string(graph);
+}
+
+// Weights, inputs and constants are nodes beside the operators.
+std::string node_id(const std::string& kind, const std::string& name) {
+  return kind == "operator" ? name : kind + " " + name;
+}
+
+Json make_node(const std::string& id, const std::string& name) {
+  const std::size_t at = name.rfind('/');
+  return {{"id", id},
+          {"label", at == std::string::npos ? name : name.substr(at + 1)},
+          {"namespace", at == std::string::npos ? "" : name.substr(0, at)},
+          {"incomingEdges", Json::array()},
+          {"attrs", Json::array()}};
+}
+
+}  // namespace
+
+Result<> export_trace(Database& database, const WriteExport& write) {
+  OPDUMP_TRY(const bool compares, is_comparison(database));
+  OPDUMP_CHECK_OK(write("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n"));
+  std::map<std::int64_t, std::int64_t> time;    // of each rank
+  std::map<std::string, std::int64_t> threads;  // by phase
+  std::set<std::pair<std::int64_t, std::int64_t>> named;
+  bool is_first = true;
+  const auto emit = [&](const Json& event) -> Result<> {
+    const std::string text = (is_first ? "" : ",\n") + serialised(event);
+    is_first = false;
+    return write(text);
+  };
+  const auto visit = [&](const Statement& row) -> Result<> {
+    const std::int64_t rank = row.integer(1), step = row.integer(2);
+    const std::string phase = row.text(3).empty() ? "operators" : row.text(3);
+    const std::int64_t thread =
+        threads.try_emplace(phase, static_cast<std::int64_t>(threads.size()) + 1).first->second;
+    if (time.find(rank) == time.end())
+      OPDUMP_CHECK_OK(emit({{"name", "process_name"},
+                            {"ph", "M"},
+                            {"pid", rank},
+                            {"args", {{"name", "rank " + std::to_string(rank)}}}}));
+    if (named.emplace(rank, thread).second)
+      OPDUMP_CHECK_OK(emit({{"name", "thread_name"},
+                            {"ph", "M"},
+                            {"pid", rank},
+                            {"tid", thread},
+                            {"args", {{"name", phase}}}}));
+    const std::int64_t now = time[rank]++;
+    Json event = {
+        {"name", row.text(5)}, {"cat", row.text(4)},      {"ph", "X"}, {"ts", now}, {"dur", 1}, {"pid", rank},
+        {"tid", thread},       {"args", {{"step", step}}}};
+    if (!row.text(6).empty()) event["args"]["verdict"] = row.text(6);
+    if (!row.text(7).empty()) event["args"]["source"] = row.text(7) + ":" + std::to_string(row.integer(8));
+    OPDUMP_CHECK_OK(emit(event));
+    if (!compares || std::holds_alternative<std::monostate>(row.value(9))) return ok();
+    return emit({{"name", "error / tolerance"},
+                 {"ph", "C"},
+                 {"ts", now},
+                 {"pid", rank},
+                 {"args", {{"error", finite(row.real(9))}}}});
+  };
+  OPDUMP_CHECK_OK(each_row(database,
+                           "SELECT id, rank, step, phase, type, name, verdict, source_file, source_line, "
+                           "coalesce(output_error, input_error) FROM operators ORDER BY id",
+                           {}, visit));
+  return write("\n]}\n");
+}
+
+Result<> export_graph(Database& database, std::string_view side, const WriteExport& write) {
+  struct Graph {
+    std::map<std::string, Json> nodes;
+  };
+  std::map<std::pair<std::int64_t, std::int64_t>, Graph> graphs;
+  const auto visit = [&](const Statement& row) -> Result<> {
+    auto& nodes = graphs[{row.integer(0), row.integer(1)}].nodes;
+    const std::string producer = node_id(row.text(3), row.text(2)), consumer = row.text(5);
+    for (const auto& [id, name] : {std::pair(producer, row.text(2)), std::pair(consumer, consumer)})
+      if (!nodes.contains(id)) nodes.emplace(id, make_node(id, name));
+    nodes.at(consumer)["incomingEdges"].push_back({{"sourceNodeId", producer},
+                                                   {"sourceNodeOutputId", std::to_string(row.integer(4))},
+                                                   {"targetNodeInputId", std::to_string(row.integer(6))}});
+    return ok();
+  };
+  OPDUMP_CHECK_OK(each_row(database,
+                           "SELECT rank, graph, producer, producer_kind, output, consumer, input FROM edges "
+                           "WHERE side = ? ORDER BY rank, graph, consumer, input",
+                           {side}, visit));
+  if (graphs.empty()) return Error(Code::not_found, "the result has no graphs of " + std::string(side));
+  const auto describe = [&](const Statement& row) -> Result<> {
+    for (auto& [key, graph] : graphs) {
+      const auto node = graph.nodes.find(row.text(1));
+      if (key.first != row.integer(0) || node == graph.nodes.end() || !node->second["attrs"].empty())
+        continue;
+      node->second["attrs"].push_back({{"key", "type"}, {"value", row.text(2)}});
+      node->second["attrs"].push_back({{"key", "source"}, {"value", row.text(3)}});
+    }
+    return ok();
+  };
+  OPDUMP_CHECK_OK(each_row(
+      database,
+      side == "actual" ? "SELECT rank, coalesce(actual_name, name), type, coalesce(source_file || ':' || "
+                         "source_line, '') FROM operators GROUP BY 1, 2"
+                       : "SELECT rank, name, type, coalesce(source_file || ':' || source_line, '') "
+                         "FROM operators GROUP BY 1, 2",
+      {}, describe));
+  Json list = Json::array();
+  for (auto& [key, graph] : graphs) {
+    Json nodes = Json::array();
+    for (auto& [id, node] : graph.nodes) nodes.push_back(std::move(node));
+    list.push_back({{"id", graph_name(key.first, key.second)}, {"nodes", std::move(nodes)}});
+  }
+  return write(
+      serialised({{"label", std::string("opdump ") + std::string(side)}, {"graphs", std::move(list)}}) +
+      "\n");
+}
+
+Result<> export_node_data(Database& database, std::string_view side, const WriteExport& write) {
+  OPDUMP_TRY(const bool compares, is_comparison(database));
+  std::map<std::pair<std::int64_t, std::string>, double> worst;
+  const auto measure = [&](const Statement& row) -> Result<> {
+    if (!std::holds_alternative<std::monostate>(row.value(2)))
+      worst[{row.integer(0), row.text(1)}] = finite(row.real(2));
+    return ok();
+  };
+  const std::string name = side == "actual" ? "coalesce(o.actual_name, o.name)" : "o.name";
+  OPDUMP_CHECK_OK(
+      each_row(database,
+               compares ? "SELECT o.rank, " + name +
+                              ", max(coalesce(o.output_error, o.input_error)) FROM operators o GROUP BY 1, 2"
+                        : "SELECT o.rank, " + name +
+                              ", max(t.l2) FROM operators o JOIN slots s ON s.operator = o.id AND s.side = "
+                              "'output' JOIN statistics t "
+                              "ON t.slot = s.id GROUP BY 1, 2",
+               {}, measure));
+  Json data = Json::object();
+  const auto visit = [&](const Statement& row) -> Result<> {
+    const auto found = worst.find({row.integer(0), row.text(2)});
+    if (found == worst.end()) return ok();
+    data[graph_name(row.integer(0), row.integer(1))]["results"][row.text(2)] = {{"value", found->second}};
+    return ok();
+  };
+  OPDUMP_CHECK_OK(
+      each_row(database, "SELECT DISTINCT rank, graph, consumer FROM edges WHERE side = ?", {side}, visit));
+  if (data.empty()) return Error(Code::not_found, "the result has no graphs of " + std::string(side));
+  for (auto& [graph, of] : data.items()) {
+    if (compares)
+      of["thresholds"] = {{{"value", 1}, {"bgColor", "#d8f0e2"}},
+                          {{"value", 100}, {"bgColor", "#f6c56b"}},
+                          {{"value", std::numeric_limits<float>::max()}, {"bgColor", "#d9534f"}}};
+    else
+      of["gradient"] = {{{"stop", 0}, {"bgColor", "#f1f2f0"}}, {{"stop", 1}, {"bgColor", "#c83246"}}};
+  }
+  return write(serialised(data) + "\n");
+}
+
+}  // namespace opdump::result

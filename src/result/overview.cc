@@ -1,0 +1,359 @@
+#include "result/overview.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/text/natural_order.h"
+#include "base/text/text.h"
+
+namespace opdump::result {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kNoModule = "(no module)";
+constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+
+// NaN is kept as the text 'nan'; it and infinities are worst.
+float error_of(const Statement& statement, int column) {
+  const Value value = statement.value(column);
+  if (std::holds_alternative<std::monostate>(value)) return kNone;
+  if (std::holds_alternative<std::string_view>(value)) return std::numeric_limits<float>::infinity();
+  return static_cast<float>(statement.real(column));
+}
+
+Json json_of(double value) {
+  if (std::isnan(value)) return nullptr;
+  return std::isfinite(value) ? Json(value) : Json(value > 0 ? "inf" : "-inf");
+}
+
+// The worse of two errors; NaN is none.
+bool is_worse(float a, float b) { return !std::isnan(a) && (std::isnan(b) || a > b); }
+
+float worse_of(float output, float input) { return std::isnan(output) ? input : output; }
+
+std::string join(const std::string& module, std::string_view name) {
+  return module.empty() ? std::string(name) : module + "/" + std::string(name);
+}
+
+}  // namespace
+
+Result<Overview> Overview::load(Database& database) {
+  Overview overview;
+  OPDUMP_TRY(Statement count, database.prepare("SELECT count(*) FROM operators"));
+  OPDUMP_CHECK_OK(count.next());
+  const std::int64_t size = count.integer(0);
+  if (size >= std::int64_t{UINT32_MAX}) return Error(Code::limit, "the result has too many operators");
+  OPDUMP_TRY(Statement side, database.prepare("SELECT value FROM result WHERE key = 'actual'"));
+  OPDUMP_TRY(const bool found, side.next());
+  overview.is_comparison_ = found && !side.text(0).empty();
+  constexpr std::string_view kJudged[] = {"match", "own_error", "inherited", "input_differs"};
+  for (std::size_t i = 0; i < std::size(kJudged); ++i) overview.judged_[i] = overview.texts_.add(kJudged[i]);
+  OPDUMP_CHECK_OK(overview.read_operators(database));
+  if (!overview.is_comparison_) OPDUMP_CHECK_OK(overview.read_norms(database));
+  return overview;
+}
+
+Result<> Overview::read_operators(Database& database) {
+  OPDUMP_TRY(
+      Statement read,
+      database.prepare("SELECT o.id, o.rank, o.step, o.phase, o.type, o.name, o.module, o.source_file, "
+                       "o.source_line, o.verdict, o.output_error, o.input_error, p.max_abs, p.cosine, "
+                       "p.mismatch_count, p.elements FROM operators o LEFT JOIN pairs p ON p.slot = "
+                       "o.key_slot ORDER BY o.id"));
+  while (true) {
+    OPDUMP_TRY(const bool found, read.next());
+    if (!found) return ok();
+    ids_.push_back(read.integer(0));
+    ranks_.push_back(static_cast<std::uint32_t>(read.integer(1)));
+    steps_.push_back(read.integer(2));
+    phases_.push_back(texts_.add(read.text(3)));
+    types_.push_back(texts_.add(read.text(4)));
+    names_.push_back(texts_.add(read.text(5)));
+    modules_.push_back(texts_.add(read.text(6)));
+    const std::string file = read.text(7);
+    sources_.push_back(texts_.add(file.empty() ? "" : file + ":" + read.text(8)));
+    verdicts_.push_back(texts_.add(read.text(9)));
+    output_errors_.push_back(error_of(read, 10));
+    input_errors_.push_back(error_of(read, 11));
+    largest_.push_back(error_of(read, 12));
+    cosine_.push_back(static_cast<float>(read.real(13)));
+    differing_.push_back(read.integer(15) > 0
+                             ? static_cast<float>(read.real(14) / static_cast<double>(read.integer(15)))
+                             : kNone);
+  }
+}
+
+// Of the first output with statistics.
+Result<> Overview::read_norms(Database& database) {
+  for (std::vector<float>* column : {&norms_, &least_, &greatest_, &not_finite_, &zeros_})
+    column->assign(ids_.size(), kNone);
+  OPDUMP_TRY(
+      Statement read,
+      database.prepare("SELECT s.operator, t.l2, t.min, t.max, t.nan_count + t.inf_count, t.zero_count, "
+                       "t.count FROM slots s JOIN statistics t ON t.slot = s.id WHERE s.side = 'output' "
+                       "ORDER BY s.id"));
+  std::size_t row = 0;
+  while (true) {
+    OPDUMP_TRY(const bool found, read.next());
+    if (!found) return ok();
+    const std::int64_t id = read.integer(0);
+    if (row < ids_.size() && ids_[row] != id)
+      row = static_cast<std::size_t>(std::ranges::lower_bound(ids_, id) - ids_.begin());
+    if (row >= ids_.size() || ids_[row] != id) continue;
+    const float bad = static_cast<float>(read.integer(4));
+    const float norm = bad > 0 ? std::numeric_limits<float>::infinity() : error_of(read, 1);
+    if (is_worse(norm, norms_[row])) norms_[row] = norm;
+    if (!std::isnan(not_finite_[row])) continue;
+    least_[row] = static_cast<float>(read.real(2));
+    greatest_[row] = static_cast<float>(read.real(3));
+    not_finite_[row] = bad;
+    const double all = static_cast<double>(read.integer(6));
+    zeros_[row] = all > 0 ? static_cast<float>(read.real(5) / all) : kNone;
+  }
+}
+
+// Only what was judged by its elements can be judged again.
+Overview::TextCode Overview::judge(std::size_t row, double factor) const {
+  const bool is_judged = std::ranges::find(judged_, verdicts_[row]) != judged_.end();
+  if (factor == 1 || !is_judged || (std::isnan(output_errors_[row]) && std::isnan(input_errors_[row])))
+    return verdicts_[row];
+  const bool output = output_errors_[row] > factor, input = input_errors_[row] > factor;
+  return judged_[output ? (input ? inherited : own_error) : input ? input_differs : match];
+}
+
+std::vector<std::uint32_t> Overview::select(const RowRequest& request) const {
+  // What no operator has selects none.
+  constexpr TextCode kAny = UINT32_MAX, kNo = UINT32_MAX - 1;
+  const auto code_of = [&](const std::string& word) {
+    return word.empty() ? kAny : texts_.find(word).value_or(kNo);
+  };
+  const TextCode verdict = code_of(request.verdict), phase = code_of(request.phase),
+                 type = code_of(request.type);
+  const std::optional<std::int64_t> step = parse_int64(request.step), rank = parse_int64(request.rank);
+  const double factor = std::pow(10, request.tolerance);
+  // Each text is looked at once, however many operators have it.
+  std::vector<std::string> words;
+  for (const std::string_view word : split(to_lower(request.text), ' '))
+    if (!word.empty()) words.emplace_back(word);
+  std::vector<std::uint32_t> has(words.empty() ? 0 : texts_.size());
+  for (TextCode i = 0; i < has.size(); ++i) {
+    const std::string lower = to_lower(texts_[i]);
+    for (std::size_t w = 0; w < words.size() && w < 32; ++w)
+      if (lower.find(words[w]) != std::string::npos) has[i] |= 1u << w;
+  }
+  const std::uint32_t all =
+      words.empty()
+          ? 0
+          : static_cast<std::uint32_t>((std::uint64_t{1} << std::min<std::size_t>(words.size(), 32)) - 1);
+  std::vector<char> within(request.module.empty() ? 0 : texts_.size());
+  for (TextCode i = 0; i < within.size(); ++i)
+    within[i] = texts_[i] == (request.module == kNoModule ? "" : request.module) ||
+                texts_[i].starts_with(request.module + "/");
+  std::vector<std::uint32_t> rows;
+  for (std::uint32_t i = 0; i < ids_.size(); ++i) {
+    if (step && steps_[i] != *step) continue;
+    if (rank && ranks_[i] != *rank) continue;
+    if (phase != kAny && phases_[i] != phase) continue;
+    if (type != kAny && types_[i] != type) continue;
+    if (!within.empty() && !within[modules_[i]]) continue;
+    if (!has.empty() && (has[names_[i]] | has[sources_[i]]) != all) continue;
+    if (verdict != kAny && judge(i, factor) != verdict) continue;
+    rows.push_back(i);
+  }
+  return rows;
+}
+
+void Overview::sort(std::vector<std::uint32_t>& rows, const RowRequest& request) const {
+  const bool down = request.sort.starts_with('-');
+  const std::string_view key = std::string_view(request.sort).substr(down ? 1 : 0);
+  const auto by = [&](const auto& value) {
+    std::ranges::stable_sort(rows, [&](std::uint32_t a, std::uint32_t b) {
+      return down ? value(b) < value(a) : value(a) < value(b);
+    });
+  };
+  // What was not measured comes last either way.
+  const auto by_number = [&](const std::vector<float>& column, const std::vector<float>* other = nullptr) {
+    const auto value = [&](std::uint32_t i) {
+      const float own = other == nullptr || !std::isnan(column[i]) ? column[i] : (*other)[i];
+      if (!std::isnan(own)) return own;
+      return down ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::infinity();
+    };
+    by(value);
+  };
+  const auto by_text = [&](const std::vector<TextCode>& column) {
+    std::vector<TextCode> order(texts_.size()), place(texts_.size());
+    for (TextCode i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::sort(order, NaturalLess(), [&](TextCode i) { return texts_[i]; });
+    for (TextCode i = 0; i < order.size(); ++i) place[order[i]] = i;
+    by([&](std::uint32_t i) { return place[column[i]]; });
+  };
+  if (key == "verdict") by_text(verdicts_);
+  if (key == "name") by_text(names_);
+  if (key == "type") by_text(types_);
+  if (key == "rank") by([&](std::uint32_t i) { return ranks_[i]; });
+  if (key == "step") by([&](std::uint32_t i) { return steps_[i]; });
+  if (key == "error") by_number(output_errors_, &input_errors_);
+  if (key == "max") by_number(largest_);
+  if (key == "cosine") by_number(cosine_);
+  if (key == "differ") by_number(differing_);
+  if (is_comparison_) return;
+  if (key == "l2") by_number(norms_);
+  if (key == "min") by_number(least_);
+  if (key == "maxv") by_number(greatest_);
+  if (key == "nan") by_number(not_finite_);
+  if (key == "zero") by_number(zeros_);
+}
+
+const Overview::Passed& Overview::passed(const RowRequest& request) {
+  std::string key;
+  for (const std::string* text : {&request.text, &request.verdict, &request.phase, &request.type,
+                                  &request.module, &request.step, &request.rank, &request.sort})
+    key.append(*text).push_back('\0');
+  key += format_g(request.tolerance);
+  if (passed_ && passed_->request == key) return *passed_;
+  Passed now{.request = std::move(key), .rows = select(request)};
+  sort(now.rows, request);
+  const double factor = std::pow(10, request.tolerance);
+  for (std::size_t i = 0; i < ids_.size(); ++i) {
+    const TextCode verdict = judge(i, factor);
+    if (verdict != judged_[own_error] && verdict != judged_[inherited] && verdict != judged_[input_differs])
+      continue;
+    if (now.differing++ == 0) now.first_differing = ids_[i];
+  }
+  return passed_.emplace(std::move(now));
+}
+
+Overview::Rows Overview::rows(const RowRequest& request) {
+  const Passed& all = passed(request);
+  Rows rows{.total = all.rows.size(), .differing = all.differing, .first_differing = all.first_differing};
+  for (std::size_t i = request.offset; i < all.rows.size() && i - request.offset < request.count; ++i)
+    rows.ids.push_back(ids_[all.rows[i]]);
+  return rows;
+}
+
+std::vector<Overview::Line> Overview::lines() const {
+  std::map<std::pair<std::int64_t, std::int64_t>, Line> found;
+  for (std::uint32_t i = 0; i < ids_.size(); ++i) {
+    Line& line = found[{ranks_[i], steps_[i]}];
+    line.rank = ranks_[i];
+    line.step = steps_[i];
+    line.rows.push_back(i);
+    const float error = is_comparison_ ? worse_of(output_errors_[i], input_errors_[i]) : norms_[i];
+    if (is_worse(error, line.worst)) line.worst = error;
+  }
+  std::vector<Line> lines;
+  for (auto& [key, line] : found) lines.push_back(std::move(line));
+  if (lines.size() > kMostLines) {
+    std::ranges::stable_sort(lines, std::greater(), &Line::worst);
+    lines.resize(kMostLines);
+    std::ranges::sort(lines, {}, [](const Line& line) { return std::pair(line.rank, line.step); });
+  }
+  return lines;
+}
+
+std::string Overview::summary_json() const {
+  const auto count_texts = [&](const std::vector<TextCode>& column) {
+    std::map<TextCode, std::uint64_t> counts;
+    for (const TextCode code : column) ++counts[code];
+    Json list = Json::array();
+    for (const auto& [code, count] : counts) list.push_back({texts_[code], count});
+    return list;
+  };
+  const auto count_numbers = [](const auto& column) {
+    std::map<std::int64_t, std::uint64_t> counts;
+    for (const auto number : column) ++counts[number];
+    Json list = Json::array();
+    for (const auto& [number, count] : counts) list.push_back({number, count});
+    return list;
+  };
+  Json summary = {{"verdicts", count_texts(verdicts_)}, {"phases", count_texts(phases_)},
+                  {"types", count_texts(types_)},       {"steps", count_numbers(steps_)},
+                  {"ranks", count_numbers(ranks_)},     {"lines", Json::array()}};
+  for (const Line& line : lines()) {
+    Json points = Json::array();
+    const std::size_t all = line.rows.size(), count = std::min(all, kMostPoints);
+    for (std::size_t point = 0; point < count; ++point) {
+      // Of the operators that share a point the worst is shown.
+      std::size_t worst = point * all / count;
+      const auto value = [&](std::size_t at) {
+        const std::uint32_t row = line.rows[at];
+        return is_comparison_ ? worse_of(output_errors_[row], input_errors_[row]) : norms_[row];
+      };
+      for (std::size_t at = worst + 1; at < (point + 1) * all / count; ++at)
+        if (is_worse(value(at), value(worst))) worst = at;
+      const std::uint32_t row = line.rows[worst];
+      points.push_back({ids_[row], worst, json_of(value(worst)), texts_[phases_[row]], texts_[names_[row]]});
+    }
+    summary["lines"].push_back(
+        {{"rank", line.rank}, {"step", line.step}, {"size", all}, {"points", std::move(points)}});
+  }
+  return summary.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string Overview::modules_json(const std::string& module) const {
+  struct Cell {
+    float worst = kNone;
+    std::int64_t id = 0;
+    bool missing = false, nan = false;
+  };
+  struct Child {
+    bool has_children = false;
+    std::map<std::int64_t, Cell> steps;
+  };
+  // Which child of `module` each text is in, as a number; none for texts that are no module within it.
+  const std::string prefix = module.empty() ? "" : module + "/";
+  std::vector<std::string> names;
+  std::map<std::string, std::uint32_t, NaturalLess> numbers;
+  std::vector<std::uint32_t> child_of(texts_.size(), UINT32_MAX);
+  std::vector<char> is_deeper(texts_.size());
+  std::vector<char> is_module(texts_.size());
+  for (const TextCode code : modules_) is_module[code] = 1;
+  for (TextCode i = 0; i < texts_.size(); ++i) {
+    if (!is_module[i] || !texts_[i].starts_with(prefix)) continue;
+    const std::string_view rest = texts_[i].substr(prefix.size());
+    const std::string_view name =
+        texts_[i].empty() && module.empty() ? kNoModule : rest.substr(0, rest.find('/'));
+    if (name.empty()) continue;
+    const auto [at, is_new] =
+        numbers.try_emplace(std::string(name), static_cast<std::uint32_t>(names.size()));
+    if (is_new) names.emplace_back(name);
+    child_of[i] = at->second;
+    is_deeper[i] = name.size() < rest.size();
+  }
+  std::vector<Child> children(names.size());
+  for (std::size_t i = 0; i < ids_.size(); ++i) {
+    const std::uint32_t number = child_of[modules_[i]];
+    if (number == UINT32_MAX) continue;
+    Child& child = children[number];
+    child.has_children = child.has_children || is_deeper[modules_[i]];
+    Cell& cell = child.steps[steps_[i]];
+    const float value = is_comparison_ ? worse_of(output_errors_[i], input_errors_[i]) : norms_[i];
+    const std::string_view verdict = texts_[verdicts_[i]];
+    cell.missing = cell.missing || verdict == "missing" || verdict == "extra";
+    if (is_worse(value, cell.worst) || cell.id == 0) {
+      cell.worst = value;
+      cell.id = ids_[i];
+    }
+    cell.nan = cell.nan || (std::isinf(value) && (!is_comparison_ || std::isinf(largest_[i])));
+  }
+  Json list = Json::array();
+  for (const auto& [name, number] : numbers) {
+    Json cells = Json::array();
+    for (const auto& [step, cell] : children[number].steps)
+      cells.push_back({step, json_of(cell.worst), cell.id, cell.missing, cell.nan});
+    list.push_back({{"path", join(module, name)},
+                    {"has_children", children[number].has_children},
+                    {"cells", std::move(cells)}});
+  }
+  return list.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace opdump::result
