@@ -62,12 +62,9 @@ Result<Overview> Overview::load(Database& database) {
 }
 
 Result<> Overview::read_operators(Database& database) {
-  OPDUMP_TRY(
-      Statement read,
-      database.prepare("SELECT o.id, o.rank, o.step, o.phase, o.type, o.name, o.module, o.source_file, "
-                       "o.source_line, o.verdict, o.output_error, o.input_error, p.max_abs, p.cosine, "
-                       "p.mismatch_count, p.elements FROM operators o LEFT JOIN pairs p ON p.slot = "
-                       "o.key_slot ORDER BY o.id"));
+  OPDUMP_TRY(Statement read,
+             database.prepare("SELECT id, rank, step, phase, type, name, module, source_file, source_line, "
+                              "verdict, output_error, input_error FROM operators ORDER BY id"));
   while (true) {
     OPDUMP_TRY(const bool found, read.next());
     if (!found) return ok();
@@ -79,16 +76,29 @@ Result<> Overview::read_operators(Database& database) {
     names_.push_back(texts_.add(read.text(5)));
     modules_.push_back(texts_.add(read.text(6)));
     const std::string file = read.text(7);
-    sources_.push_back(texts_.add(file.empty() ? "" : file + ":" + read.text(8)));
+    sources_.push_back(texts_.add(file.empty() ? "" : file + ":" + std::to_string(read.integer(8))));
     verdicts_.push_back(texts_.add(read.text(9)));
     output_errors_.push_back(error_of(read, 10));
     input_errors_.push_back(error_of(read, 11));
-    largest_.push_back(error_of(read, 12));
-    cosine_.push_back(static_cast<float>(read.real(13)));
-    differing_.push_back(read.integer(15) > 0
-                             ? static_cast<float>(read.real(14) / static_cast<double>(read.integer(15)))
-                             : kNone);
   }
+}
+
+// Of the slots that represent operators.
+Result<> Overview::read_key_slots(Database& database) {
+  if (!largest_.empty()) return ok();
+  for (std::vector<float>* column : {&largest_, &cosine_, &differing_}) column->assign(ids_.size(), kNone);
+  OPDUMP_TRY(Statement read,
+             database.prepare("SELECT p.max_abs, p.cosine, p.mismatch_count, p.elements FROM operators o "
+                              "LEFT JOIN pairs p ON p.slot = o.key_slot ORDER BY o.id"));
+  for (std::size_t row = 0; row < ids_.size(); ++row) {
+    OPDUMP_TRY(const bool found, read.next());
+    if (!found) break;
+    largest_[row] = error_of(read, 0);
+    cosine_[row] = static_cast<float>(read.real(1));
+    if (read.integer(3) > 0)
+      differing_[row] = static_cast<float>(read.real(2) / static_cast<double>(read.integer(3)));
+  }
+  return ok();
 }
 
 // Of the first output with statistics.
@@ -141,7 +151,8 @@ std::vector<std::uint32_t> Overview::select(const RowRequest& request) const {
   const double factor = std::pow(10, request.tolerance);
   // Each text is looked at once, however many operators have it.
   std::vector<std::string> words;
-  for (const std::string_view word : split(to_lower(request.text), ' '))
+  const std::string lower_text = to_lower(request.text);
+  for (const std::string_view word : split(lower_text, ' '))
     if (!word.empty()) words.emplace_back(word);
   std::vector<std::uint32_t> has(words.empty() ? 0 : texts_.size());
   for (TextCode i = 0; i < has.size(); ++i) {
@@ -201,9 +212,9 @@ void Overview::sort(std::vector<std::uint32_t>& rows, const RowRequest& request)
   if (key == "rank") by([&](std::uint32_t i) { return ranks_[i]; });
   if (key == "step") by([&](std::uint32_t i) { return steps_[i]; });
   if (key == "error") by_number(output_errors_, &input_errors_);
-  if (key == "max") by_number(largest_);
-  if (key == "cosine") by_number(cosine_);
-  if (key == "differ") by_number(differing_);
+  if (key == "max" && is_comparison_) by_number(largest_);
+  if (key == "cosine" && is_comparison_) by_number(cosine_);
+  if (key == "differ" && is_comparison_) by_number(differing_);
   if (is_comparison_) return;
   if (key == "l2") by_number(norms_);
   if (key == "min") by_number(least_);
@@ -231,7 +242,9 @@ const Overview::Passed& Overview::passed(const RowRequest& request) {
   return passed_.emplace(std::move(now));
 }
 
-Overview::Rows Overview::rows(const RowRequest& request) {
+Result<Overview::Rows> Overview::rows(Database& database, const RowRequest& request) {
+  if (request.sort.ends_with("max") || request.sort.ends_with("cosine") || request.sort.ends_with("differ"))
+    OPDUMP_CHECK_OK(read_key_slots(database));
   const Passed& all = passed(request);
   Rows rows{.total = all.rows.size(), .differing = all.differing, .first_differing = all.first_differing};
   for (std::size_t i = request.offset; i < all.rows.size() && i - request.offset < request.count; ++i)
@@ -342,7 +355,7 @@ std::string Overview::modules_json(const std::string& module) const {
       cell.worst = value;
       cell.id = ids_[i];
     }
-    cell.nan = cell.nan || (std::isinf(value) && (!is_comparison_ || std::isinf(largest_[i])));
+    cell.nan = cell.nan || (std::isinf(value) && !is_comparison_);
   }
   Json list = Json::array();
   for (const auto& [name, number] : numbers) {

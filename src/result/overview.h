@@ -44,7 +44,8 @@ class Overview {
     std::vector<std::int64_t> ids{};
   };
   // The operators that pass are kept until others are asked for. Not for several threads at once.
-  Rows rows(const RowRequest& request);
+  // Errors: those of the database.
+  Result<Rows> rows(Database& database, const RowRequest& request);
   // Modules directly within `module` ("" for the outermost) by step: the worst error, its operator, what is
   // missing. JSON.
   std::string modules_json(const std::string& module) const;
@@ -68,6 +69,7 @@ class Overview {
   const Passed& passed(const RowRequest& request);
   Result<> read_operators(Database& database);
   Result<> read_norms(Database& database);
+  Result<> read_key_slots(Database& database);
   TextCode judge(std::size_t row, double factor) const;
   std::vector<std::uint32_t> select(const RowRequest& request) const;
   void sort(std::vector<std::uint32_t>& rows, const RowRequest& request) const;
@@ -85,7 +87,8 @@ class Overview {
   std::vector<TextCode> names_, types_, phases_, verdicts_, modules_, sources_;
   // NaN: not measured. Errors are divided by the tolerance.
   std::vector<float> output_errors_, input_errors_;
-  // The columns of the table: of the slot that represents the operator, or of its first output.
+  // The columns of the table: of the slot that represents the operator, read when somebody sorts by them; or
+  // of its first output.
   std::vector<float> largest_, cosine_, differing_;
   std::vector<float> norms_, least_, greatest_, not_finite_, zeros_;  // of one dump
 };

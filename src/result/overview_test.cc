@@ -46,7 +46,7 @@ class OverviewTest : public testing::Test {
                            verdict + "', 'both', " + output + ", " + input + ")"));
   }
 
-  std::vector<std::int64_t> ids(RowRequest request) { return overview_->rows(request).ids; }
+  std::vector<std::int64_t> ids(RowRequest request) { return overview_->rows(*database_, request)->ids; }
 
   std::optional<Database> database_;
   std::optional<Overview> overview_;
@@ -72,13 +72,13 @@ TEST_F(OverviewTest, sorts_with_what_was_not_measured_last) {
 }
 
 TEST_F(OverviewTest, judges_again) {
-  const auto as_judged = overview_->rows({});
+  const auto as_judged = *overview_->rows(*database_, {});
   EXPECT_EQ(as_judged.differing, 2u);
   EXPECT_EQ(as_judged.first_differing, 3);
-  const auto strict = overview_->rows({.verdict = "own_error", .tolerance = -0.5});
+  const auto strict = *overview_->rows(*database_, {.verdict = "own_error", .tolerance = -0.5});
   EXPECT_EQ(strict.first_differing, 1);
   EXPECT_THAT(strict.ids, ElementsAre(1));  // 3 inherits now: its input is off, too
-  const auto lenient = overview_->rows({.verdict = "match", .tolerance = 2});
+  const auto lenient = *overview_->rows(*database_, {.verdict = "match", .tolerance = 2});
   EXPECT_EQ(lenient.differing, 1u);
   EXPECT_EQ(lenient.first_differing, 4);
   EXPECT_THAT(lenient.ids, ElementsAre(1, 2, 3));
@@ -118,7 +118,7 @@ TEST_F(OverviewTest, parts_for_the_page) {
   const Json first = Json::parse(*first_data(*database_, *overview_));
   EXPECT_EQ(first["detailed"], 3);
   EXPECT_EQ(first["total_operators"], 5);
-  const Json rows = Json::parse(*rows_data(*database_, overview_->rows({.count = 2})));
+  const Json rows = Json::parse(*rows_data(*database_, *overview_->rows(*database_, {.count = 2})));
   EXPECT_EQ(rows["operators"]["id"], Json::array({1, 2}));
   EXPECT_EQ(rows["total"], 5);
   EXPECT_FALSE(operator_data(*database_, 99));

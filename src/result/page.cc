@@ -85,9 +85,8 @@ constexpr PageTable kPageTables[] = {
      "q.kind = 'scaled' AND q.share = 1), 0) END AS scaled "
      "FROM slots s LEFT JOIN pairs p ON p.slot = s.id WHERE s.operator IN chosen ORDER BY s.id"},
     {"quantiles",
-     "SELECT slot, kind, share, value FROM quantiles WHERE slot IN (SELECT slot FROM pairs WHERE verdict <> "
-     "'match')"
-     " AND slot IN (SELECT id FROM slots WHERE operator IN chosen)"},
+     "SELECT slot, kind, share, value FROM quantiles WHERE slot IN (SELECT s.id FROM slots s JOIN pairs p ON "
+     "p.slot = s.id WHERE s.operator IN chosen AND p.verdict <> 'match')"},
     {"worst", "SELECT slot, position, golden, actual FROM worst WHERE slot IN pictured ORDER BY slot, place"},
     {"thumbnails",
      "SELECT slot, kind, rows, columns, across, lowest, highest, data FROM thumbnails WHERE slot IN pictured "

@@ -106,7 +106,8 @@ class Answers {
     if (asked.path == "/api/operator") {
       OPDUMP_TRY(data, result::operator_data(database_, number_of(asked, "id")));
     } else if (asked.path == "/api/rows") {
-      OPDUMP_TRY(data, result::rows_data(database_, overview_->rows(row_request(asked))));
+      OPDUMP_TRY(const result::Overview::Rows rows, overview_->rows(database_, row_request(asked)));
+      OPDUMP_TRY(data, result::rows_data(database_, rows));
     } else {
       return Error(Code::not_found, "there is no page " + asked.path);
     }
