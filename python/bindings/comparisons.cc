@@ -142,7 +142,7 @@ py::object metrics_of(const SlotFinding& finding) {
     record["worst_golden"] = m.max_abs_golden;
     record["worst_actual"] = m.max_abs_actual;
   }
-  return std::move(record);
+  return record;
 }
 
 py::object tensor_of(const Dump& dump, const std::shared_ptr<const dump::OperatorRun>& run,

@@ -191,7 +191,10 @@ py::dict status_dict(const dump::RecordingStatus& status) {
 py::object as_array(const Slot& slot, const py::object& dtype, const py::object& copy) {
   py::object array = read_array(*slot.slot);
   const bool must_copy = !copy.is_none() && copy.cast<bool>(), may_not_copy = !copy.is_none() && !must_copy;
-  if (!dtype.is_none() && !array.attr("dtype").equal(py::module_::import("numpy").attr("dtype")(dtype))) {
+  const bool is_other =
+      !dtype.is_none() &&
+      !py::object(array.attr("dtype")).equal(py::object(py::module_::import("numpy").attr("dtype")(dtype)));
+  if (is_other) {
     if (may_not_copy) throw py::value_error("another dtype needs a copy");
     return array.attr("astype")(dtype);
   }
