@@ -67,7 +67,7 @@ prepare_debian13() {
   in_debian13 './setup.sh
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-nbclient python3-ipykernel >/dev/null
     cmake --preset release >/dev/null
-    cmake --build --preset release'
+    cmake --build --preset release --target opdump_cli opdump_python'
 }
 
 # prepare ENVIRONMENT: makes what is missing, and prints the interpreter.

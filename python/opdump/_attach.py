@@ -19,6 +19,7 @@ import torch
 
 from opdump import _loader
 from opdump import _torch as hooks
+from opdump._frames import leave_no_frame, uncaught_exception
 
 # Functions that expose the memory of a tensor without an operator.
 _EXPORTS = ("numpy", "data_ptr", "storage", "untyped_storage", "_storage", "_typed_storage", "__dlpack__")
@@ -106,6 +107,9 @@ def _tell_calls(call):
             if wants_names:
                 _name_tensors(self, args, kwargs)
             return call(self, *args, **kwargs)
+        except BaseException as error:
+            leave_no_frame(error)
+            raise
         finally:
             leave()
 
@@ -123,6 +127,9 @@ def _report_backward(function):
         enter()
         try:
             return function(*args, **kwargs)
+        except BaseException as error:
+            leave_no_frame(error)
+            raise
         finally:
             leave()
 
@@ -179,7 +186,11 @@ def _settle_first(function):
                 pass
             finally:
                 hooks.unhide()
-        return function(self, *args, **kwargs)
+        try:
+            return function(self, *args, **kwargs)
+        except BaseException as error:
+            leave_no_frame(error)
+            raise
 
     return settled
 
@@ -195,6 +206,9 @@ def _settle_and_note(function):
             hooks.settle(self._cdata)
         try:
             return function(self, *args, **kwargs)
+        except BaseException as error:
+            leave_no_frame(error)
+            raise
         finally:
             hooks.written(self._cdata)
 
@@ -211,7 +225,8 @@ def _report_failure(function, type_name):
         failures = hooks.failures()
         try:
             return function(self, index, *value)
-        except Exception:
+        except Exception as error:
+            leave_no_frame(error)
             if hooks.keeps_failures() and hooks.failures() == failures:
                 _save_failure(type_name, (self, *(index if isinstance(index, tuple) else (index,)), *value))
             raise
@@ -241,7 +256,11 @@ _storage_of = getattr(torch.Tensor, "untyped_storage", None) or torch.Tensor._st
 def _note_optimizers(init):
     @functools.wraps(init)
     def noted(self, *args, **kwargs):
-        init(self, *args, **kwargs)
+        try:
+            init(self, *args, **kwargs)
+        except BaseException as error:
+            leave_no_frame(error)
+            raise
         with _nothing_reaches_the_program("the state of an optimizer"):
             _optimizers.add(self)
 
@@ -366,7 +385,7 @@ def _forget() -> None:
     _root_names.clear()
     _naming_calls.clear()
     _loader.forget()
-    _last_failure = _printed_failure()
+    _last_failure = uncaught_exception()
 
 
 def set_dump(target: torch.nn.Module | str, enabled: bool) -> None:
@@ -474,14 +493,9 @@ def stop(failure: BaseException | None = None) -> bool:
     return hooks.stop()
 
 
-def _printed_failure() -> BaseException | None:
-    """The last uncaught exception that Python printed."""
-    return getattr(sys, "last_value", None)
-
-
 def _stop_at_exit() -> None:
     """The exception that is about to end a process of multiprocessing, if any."""
-    stop(sys.exc_info()[1] or _printed_failure())
+    stop(sys.exc_info()[1] or uncaught_exception())
 
 
 def _start_in_child() -> None:

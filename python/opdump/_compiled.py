@@ -20,6 +20,7 @@ from typing import Any
 import torch
 
 from opdump import _torch as hooks
+from opdump._frames import leave_no_frame
 from opdump._imports import call_after
 from opdump._unrecorded import unrecorded
 
@@ -72,7 +73,11 @@ def _watch_regions() -> None:
 
     @functools.wraps(original)
     def optimize(backend: Any = "inductor", *args: Any, **kwargs: Any) -> Any:
-        return original(_wrap(backend), *args, **kwargs)
+        try:
+            return original(_wrap(backend), *args, **kwargs)
+        except BaseException as error:
+            leave_no_frame(error)
+            raise
 
     dynamo.optimize = optimize
 
@@ -147,6 +152,7 @@ def _interpret(region: _Region, is_backward: bool, module: torch.fx.GraphModule,
 class _Nodes(torch.fx.Interpreter):
     def __init__(self, module: torch.fx.GraphModule, region: _Region, is_backward: bool) -> None:
         super().__init__(module)
+        self.extra_traceback = False  # adds the node to the message of an error
         self._region, self._is_backward = region, is_backward
         types = _class_names(module.graph)
         self._places = {node: (_path(node, types), *_line(node)) for node in module.graph.nodes if node.op == "call_function"}
@@ -214,17 +220,21 @@ class _Opaque(_Backend):
 
         @functools.wraps(compiled)
         def run(*args: Any) -> Any:
-            if not hooks.active():
-                return compiled(*args)
-            call = _hidden(torch.ops.opdump_torch.begin_region, name, _tensors(args))
+            is_recorded = hooks.active()
+            if is_recorded:
+                call = _hidden(torch.ops.opdump_torch.begin_region, name, _tensors(args))
+                hooks.enter_generated()
             result = ()
-            hooks.enter_generated()
             try:
                 result = compiled(*args)
+                return result
+            except BaseException as error:
+                leave_no_frame(error)
+                raise
             finally:
-                hooks.leave_generated()
-                _hidden(torch.ops.opdump_torch.end_region, call, _tensors(result))
-            return result
+                if is_recorded:
+                    hooks.leave_generated()
+                    _hidden(torch.ops.opdump_torch.end_region, call, _tensors(result))
 
         return run
 

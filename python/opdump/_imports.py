@@ -6,6 +6,8 @@ This file uses only a small part of the standard library, because every Python p
 import os
 import sys
 
+from opdump._frames import leave_no_frame
+
 
 class Finder:
     """Finds one module through the finders after it, and calls `then` when the module's body has run."""
@@ -25,7 +27,11 @@ class Finder:
         execute = spec.loader.exec_module
 
         def exec_module(module):
-            execute(module)
+            try:
+                execute(module)
+            except BaseException as error:
+                leave_no_frame(error)
+                raise
             _run_safely(self.then)
 
         spec.loader.exec_module = exec_module

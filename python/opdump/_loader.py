@@ -11,6 +11,7 @@ from typing import Any
 from torch.utils.data import _utils, dataloader
 
 from opdump import _torch as hooks
+from opdump._frames import leave_no_frame
 from opdump._unrecorded import unrecorded
 
 _begin_worker: Callable[[str, int], None] | None = None
@@ -41,7 +42,11 @@ def _counted(init: Callable[..., None]) -> Callable[..., None]:
     def counted(self: Any, *args: Any, **kwargs: Any) -> None:
         step = hooks.current_step()
         _sets[step] = _sets.get(step, 0) + 1
-        init(self, *args, **kwargs)
+        try:
+            init(self, *args, **kwargs)
+        except BaseException as error:
+            leave_no_frame(error)
+            raise
 
     return counted
 

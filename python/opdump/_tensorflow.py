@@ -25,6 +25,7 @@ from tensorflow.python.framework import ops
 from tensorflow.python.training import optimizer as optimizers_v1
 
 from opdump import _imports, _tensorflow_adapter
+from opdump._frames import uncaught_exception
 
 _FUNCTION, _SESSION, _OPTIMIZER = 0, 1, 2  # sections; see door.h
 _EXISTING = {None: 0, "refuse": 1, "replace": 2, "append": 3, "original": 4}
@@ -125,7 +126,7 @@ def _program_name() -> str:
 
 
 def _stop_at_exit() -> None:
-    stop(getattr(sys, "last_value", None))
+    stop(uncaught_exception())
 
 
 @contextlib.contextmanager

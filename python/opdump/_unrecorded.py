@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from opdump import _torch as hooks
+from opdump._frames import leave_no_frame
 
 
 def unrecorded(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -15,6 +16,9 @@ def unrecorded(function: Callable[..., Any]) -> Callable[..., Any]:
         hooks.pause()
         try:
             return function(*args, **kwargs)
+        except BaseException as error:
+            leave_no_frame(error)
+            raise
         finally:
             hooks.resume()
 

@@ -78,7 +78,7 @@ WHERE = """
 import sys, torch
 sys.path.append(sys.argv[1])
 from opdump import _adapter
-print(_adapter._cache() / "adapters" / f"{_adapter.identity()}-{_adapter._digest()}")
+print(_adapter._cache() / "adapters" / f"{_adapter.identity()}-{_adapter.digest(_adapter._SOURCES, _adapter._FLAGS)}")
 """
 
 

@@ -45,9 +45,8 @@ def run(words, directory, text=None):
 
 
 def comparable(text):
-    """Without the lines of opdump, its frames in tracebacks, and times."""
+    """Without the lines of opdump, and times."""
     text = re.sub(r"^opdump: .*\n", "", text, flags=re.MULTILINE)
-    text = re.sub(r'^  File ".*/opdump/_\w+\.py", line .*\n(?:    .*\n)*', "", text, flags=re.MULTILINE)
     return re.sub(r"\bin \d+\.\d+s\b|pytest-\d+", "", text)
 
 

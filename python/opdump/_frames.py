@@ -1,0 +1,21 @@
+"""The tracebacks of the program: ours are not in them, and they say what ended it.
+
+This file uses only a small part of the standard library, because every Python process under `opdump run` loads it.
+"""
+
+import sys
+
+
+def leave_no_frame(error):
+    """Removes the calling function from the traceback of `error`. The caller then raises it again by a bare `raise`, which
+    adds nothing to it since Python 3.11."""
+    if error.__traceback__ is not None:
+        error.__traceback__ = error.__traceback__.tb_next
+
+
+def uncaught_exception():
+    """The last one that Python printed, or None. Its traceback begins with the outermost frame, unlike that of an exception
+    that pytest or a notebook kept as the last one before the program went on."""
+    error = getattr(sys, "last_value", None)
+    trace = getattr(error, "__traceback__", None)
+    return None if trace is not None and trace.tb_frame.f_back is not None else error
