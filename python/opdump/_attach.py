@@ -296,14 +296,14 @@ def _join(bootstrap):
     return joined
 
 
-def _install_once() -> None:
+def _install_once(only_executions: bool = False) -> None:
     if not getattr(_install, "done", False):
         _install.done = True
         with _nothing_reaches_the_program("names, steps and lines of the program"):
-            _install()
+            _install(only_executions)
 
 
-def _install() -> None:
+def _install(only_executions: bool) -> None:
     """Installs the hooks."""
     prefixes = [os.path.dirname(torch.__file__), os.path.dirname(__file__), sysconfig.get_path("stdlib")]
     packages = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
@@ -334,7 +334,7 @@ def _install() -> None:
     if hasattr(torch, "compile"):
         from opdump import _compiled
 
-        _compiled.install()
+        _compiled.install(only_executions)
     atexit.register(_stop_at_exit)
     _loader.install(_begin_worker)
 
@@ -369,7 +369,7 @@ def start(config: str | None, *, text: str | None = None, dialect: str | None = 
     _settings = {**settings, "executions": executions}
     for name, enabled in _name_flags.items():
         hooks.flag_name(name, enabled)
-    _install_once()
+    _install_once(executions)
     if hooks.keeps_failures():
         _watch_indexing()
 

@@ -27,8 +27,9 @@ from opdump._unrecorded import unrecorded
 _REPLACED = ("inductor", "aot_eager", "aot_eager_decomp_partition", "cudagraphs")  # backends that `aten` stands in for
 
 
-def install() -> None:
-    if _has_compiled():
+def install(only_executions: bool) -> None:
+    """`only_executions`: of compiled models, whose backend has begun the recording. The others do not matter."""
+    if not only_executions and _has_compiled():
         hooks.report_unseen("code that was compiled before", "torch.compile had compiled functions before the first recording of this process")
     call_after("torch._subclasses.fake_tensor", _pause_fake_tensors)
     call_after("torch._dynamo.callback", _pause_compilers)
@@ -129,7 +130,6 @@ class _Region:
     """Where the graphs of a region run: the scope of its last forward call."""
 
     scope = 0
-    module: Any = None
 
 
 def _interpret(region: _Region, is_backward: bool, module: torch.fx.GraphModule, inputs: Any) -> Callable[[list[Any]], Any]:
@@ -149,13 +149,28 @@ def _interpret(region: _Region, is_backward: bool, module: torch.fx.GraphModule,
     return run
 
 
+def run_by_node(module: torch.fx.GraphModule) -> Callable[..., Any]:
+    """Runs the graph of a program as it is; in a recorded step node by node, each with its module and line."""
+    region = _Region()
+    interpreter = _Nodes(module, region, False)
+
+    def run(*args: Any) -> Any:
+        hooks.join_thread()  # the compiler has restored the thread's dispatch keys since the recording began
+        if not hooks.active():
+            return module.forward(*args)
+        region.scope = hooks.module_scope()
+        return interpreter.run(*args)
+
+    return run
+
+
 class _Nodes(torch.fx.Interpreter):
     def __init__(self, module: torch.fx.GraphModule, region: _Region, is_backward: bool) -> None:
         super().__init__(module)
         self.extra_traceback = False  # adds the node to the message of an error
         self._region, self._is_backward = region, is_backward
         types = _class_names(module.graph)
-        self._places = {node: (_path(node, types), *_line(node)) for node in module.graph.nodes if node.op == "call_function"}
+        self._places = {node: (_path(node, types), *_line(node)) for node in module.graph.nodes if node.op.startswith("call_")}
 
     def run_node(self, node: torch.fx.Node) -> Any:
         place = self._places.get(node)
@@ -166,6 +181,11 @@ class _Nodes(torch.fx.Interpreter):
             return super().run_node(node)
         finally:
             hooks.leave_node()
+
+
+    def call_module(self, target: Any, args: Any, kwargs: Any) -> Any:
+        """The node names it: our wrapper of its __call__ must not name it again."""
+        return torch.nn.Module._call_impl(self.fetch_attr(target), *args, **kwargs)
 
 
 def _module_stack(node: torch.fx.Node) -> list[tuple[tuple[str, ...], str]]:
@@ -194,13 +214,13 @@ def _path(node: torch.fx.Node, types: dict[tuple[str, ...], str]) -> str:
     return "/".join(f"{names[i]}-{types.get(names[:i + 1], 'ModuleList')}" for i in range(len(names)))
 
 
-_TORCH = os.path.dirname(torch.__file__) + os.sep
+_LIBRARIES = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(__file__) + os.sep)
 
 
 def _line(node: torch.fx.Node) -> tuple[str, int, str]:
     """The file, the line and "file:line:function" of the innermost call of the program's own code."""
     frames = re.findall(r'File "([^"]+)", line (\d+), in (.+)', node.meta.get("stack_trace") or "")
-    own = [frame for frame in frames if not frame[0].startswith(_TORCH)]
+    own = [frame for frame in frames if not frame[0].startswith(_LIBRARIES)]
     if not own:
         return "", 0, ""
     file, line, function = own[-1]

@@ -18,4 +18,12 @@ def uncaught_exception():
     that pytest or a notebook kept as the last one before the program went on."""
     error = getattr(sys, "last_value", None)
     trace = getattr(error, "__traceback__", None)
-    return None if trace is not None and trace.tb_frame.f_back is not None else error
+    return error if trace is None or _is_outermost(trace.tb_frame) else None
+
+
+def _is_outermost(frame):
+    """Generators and coroutines that wait have no caller either."""
+    return frame.f_back is None and not frame.f_code.co_flags & _GENERATORS
+
+
+_GENERATORS = 0x20 | 0x80 | 0x200  # CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR of `inspect`, which is slow to import

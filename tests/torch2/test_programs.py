@@ -62,6 +62,13 @@ def test_an_opaque_region_has_inputs_and_outputs(tmp_path):
     assert done.stdout == plain.stdout
 
 
+def test_breaks_and_recompilations_are_seen(tmp_path):
+    record(tmp_path, "breaks", options=["--compiled", "opaque"])
+    found = [kind for _, kind, *_ in operators(tmp_path, "breaks") if kind in ("sin", "cos") or kind.startswith("compiled_")]
+    regions = ["compiled_0_0", "compiled_1_0"] * 2 + ["compiled_0_1", "compiled_1_1"]
+    assert found == regions, "the graph is broken in two; the third input has another shape"
+
+
 def test_a_launcher_has_no_recording(tmp_path):
     done = record(tmp_path, "distributed")
     assert done.stderr.count("opdump: dumped") == 2, done.stderr

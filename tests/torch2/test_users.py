@@ -47,7 +47,7 @@ def run(words, directory, text=None):
 def comparable(text):
     """Without the lines of opdump, and times."""
     text = re.sub(r"^opdump: .*\n", "", text, flags=re.MULTILINE)
-    return re.sub(r"\bin \d+\.\d+s\b|pytest-\d+", "", text)
+    return re.sub(r"\bin \d+\.\d+s\b( \(\d+:\d\d:\d\d\))?|pytest-\d+", "", text)
 
 
 def require(name):

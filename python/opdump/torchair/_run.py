@@ -112,8 +112,12 @@ class Backend:
         return start(self.config, model)
 
     def __call__(self, graph_module: Any, example_inputs: Any) -> Callable[..., Any]:
-        forward = self.start(graph_module).forward
-        return _executions(forward) if _started else forward
+        started = self.start(graph_module)
+        if not _started:
+            return started.forward
+        from opdump import _compiled
+
+        return _executions(_compiled.run_by_node(started))
 
 
 def get_npu_backend(*, compiler_config: CompilerConfig | None = None, **unused: Any) -> Backend:
