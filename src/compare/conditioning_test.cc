@@ -72,6 +72,17 @@ TEST(Conditioning, WhatIsLeftOfTermsThatCancelIsComparedWithThem) {
   EXPECT_FALSE(judge(1e-8, 2e-8, 0, "tanh"));
 }
 
+TEST(Conditioning, ALayerInLowerPrecisionIsNoRounding) {
+  Measured made("mm", {{kIn, {4, 8}, 3, 1e-9}, {kIn, {8, 2}, 5, 1e-9}, {kOut, {4, 2}, 1, 1e-8}});
+  EXPECT_TRUE(is_cancellation(made.op, 0));
+  dump::Slot lower = made.slots[2];
+  lower.dtype = model::DType::bfloat16;
+  made.op.slots[2].actual = &lower;
+  EXPECT_FALSE(is_cancellation(made.op, 0));
+  made.op.slots[2].golden = &lower;
+  EXPECT_TRUE(is_cancellation(made.op, 0));
+}
+
 TEST(Conditioning, OneElementThatIsFarOffIsNoRounding) {
   Measured made("sum", {{kIn, {1024, 400}, 1, 1e-12}, {kOut, {400}, 1, 1e-5}});
   EXPECT_TRUE(is_cancellation(made.op, 0));
