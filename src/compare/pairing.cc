@@ -12,6 +12,7 @@
 
 #include "base/text/text.h"
 #include "base/text/text_arena.h"
+#include "compare/names.h"
 #include "dump/file_name.h"
 #include "group/shared_work.h"
 
@@ -151,7 +152,8 @@ class FramePairing {
   }
 
   // Where one side has more operators of a kind in a scope, equal numbers are not the same operators: those
-  // whose shapes and neighbours agree are joined, in order. Returns how many.
+  // whose shapes and neighbours agree are joined, in order. Operators of data-loading workers are not: of
+  // them only the last are missing. Returns how many.
   std::uint32_t join_sequences();
 
   void join_names() {
@@ -204,6 +206,7 @@ class FramePairing {
   static bool states_originals(const FrameRuns& part, std::uint32_t i) {
     return states_originals(part.runs->without_slots(part.first + i));
   }
+  bool has_equal_names() const;
   static bool has_open(const FrameRuns& part) {
     for (std::uint32_t i = 0; i < part.size(); ++i)
       if (part.partners[i] == kNone) return true;
@@ -286,14 +289,25 @@ std::vector<std::pair<std::size_t, std::size_t>> align(const std::vector<Surroun
   return pairs;
 }
 
+// The usual case, and cheap to recognise.
+bool FramePairing::has_equal_names() const {
+  if (golden_.size() != actual_.size()) return false;
+  for (std::uint32_t i = 0; i < golden_.size(); ++i)
+    if (golden_.runs->without_slots(golden_.first + i).name !=
+        actual_.runs->without_slots(actual_.first + i).name)
+      return false;
+  return true;
+}
+
 std::uint32_t FramePairing::join_sequences() {
+  if (has_equal_names()) return 0;
   using Group = std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>>;  // of golden, of actual
   std::map<std::pair<std::int64_t, std::string>, Group> groups;
   std::vector<std::string> kinds[2];
   for (const FrameRuns* part : {&golden_, &actual_})
     for (std::uint32_t i = 0; i < part->size(); ++i) {
       const OperatorRun run = part->runs->without_slots(part->first + i);
-      const bool is_numbered = run.op != nullptr && !states_originals(run);
+      const bool is_numbered = run.op != nullptr && !states_originals(run) && !runs_ahead(run);
       kinds[part == &actual_].push_back(is_numbered ? std::string(without_number(run.op->name)) : run.name);
       if (!is_numbered) continue;
       Group& group = groups[{rule_->graph_of(part->section_of(i)), kinds[part == &actual_].back()}];

@@ -119,7 +119,7 @@ def test_a_program_without_torch(opdump):
 
 def test_a_program_that_does_not_exist(opdump):
     run = subprocess.run([OPDUMP, "run", "--config", opdump.config(), "--", "no-such-program"], capture_output=True, text=True)
-    assert run.returncode == 2 and "no-such-program" in run.stderr
+    assert run.returncode == 127 and "no-such-program" in run.stderr
 
 
 def test_rank_of_the_environment(opdump):
@@ -221,7 +221,7 @@ def test_children_without_torch_pay_nothing(opdump):
         code = "import sys; print(sorted(m for m in sys.modules if 'torch' in m or m.startswith('opdump')))"
         print(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip())
     """)
-    assert dump.out.strip() == "['opdump', 'opdump._imports', 'opdump._on_import']"
+    assert dump.out.strip() == "['opdump', 'opdump._frames', 'opdump._imports', 'opdump._on_import']"
 
 
 def test_a_raising_operator(opdump):
