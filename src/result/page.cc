@@ -223,8 +223,7 @@ Result<Neighbourhood> find_neighbours(Database& database, std::int64_t id) {
   }
   near.ids.push_back(id);
   std::ranges::sort(near.ids);
-  const auto doubled = std::ranges::unique(near.ids);
-  near.ids.erase(doubled.begin(), doubled.end());
+  near.ids.erase(std::unique(near.ids.begin(), near.ids.end()), near.ids.end());
   return near;
 }
 
