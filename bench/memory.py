@@ -70,14 +70,14 @@ def mindspore(folder, side, size):
     (place / "statistic.csv").write_text(table)
 
 
-def table(folder, side, rows):
-    """Statistics alone."""
+def table(folder, side, rows, of_one):
+    """Statistics alone, of so many slots of one operator."""
     place = folder / "rank_0/net/0/0"
     place.mkdir(parents=True)
     with open(place / "statistic.csv", "w") as file:
         file.write("Op Type,Op Name,Task ID,Stream ID,Timestamp,IO,Slot,Data Size,Data Type,Shape,Max Value,Min Value,Avg Value\n")
         for row in range(rows):
-            file.write(f'MatMul,Default_network_layer-MatMul-op{row},0,0,1700000000000000,output,0,64,float16,"(4,8)",'
+            file.write(f'MatMul,Default_network_layer-MatMul-op{row // of_one},0,0,1700000000000000,output,{row % of_one},64,float16,"(4,8)",'
                        f'{1 + (side == "golden")},0,0.125,\n')
 
 
@@ -372,15 +372,15 @@ class Bench:
 
     def table(self):
         """Memory for each row."""
-        name = f"{self.args.files} rows"
-        if not self.is_wanted(name):
-            return
-        with tempfile.TemporaryDirectory(dir=self.args.dir) as folder:
-            root = pathlib.Path(folder)
-            for side in ("golden", "actual"):
-                table(root / side, side, self.args.files)
-            self.row(name, "ls", "ls", root / "golden")
-            self.row(name, "compare", "compare", root / "golden", root / "actual")
+        for of_one, name in (4, f"{self.args.files} rows"), (1, f"{self.args.files} operators"):
+            if not self.is_wanted(name):
+                continue
+            with tempfile.TemporaryDirectory(dir=self.args.dir) as folder:
+                root = pathlib.Path(folder)
+                for side in ("golden", "actual"):
+                    table(root / side, side, self.args.files, of_one)
+                self.row(name, "ls", "ls", root / "golden")
+                self.row(name, "compare", "compare", root / "golden", root / "actual")
 
     def many(self):
         """Memory for each file."""
