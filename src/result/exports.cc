@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "result/rows.h"
+
 namespace opdump::result {
 namespace {
 
@@ -17,21 +19,8 @@ using Json = nlohmann::ordered_json;
 std::string serialised(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 Result<bool> is_comparison(Database& database) {
-  OPDUMP_TRY(Statement side, database.prepare("SELECT 1 FROM result WHERE key = 'actual' AND value <> ''"));
-  return side.next();
-}
-
-// visit(statement) for each row.
-template <typename Visit>
-Result<> each_row(Database& database, std::string_view sql, std::initializer_list<Value> parameters,
-                  const Visit& visit) {
-  OPDUMP_TRY(Statement statement, database.prepare(sql));
-  OPDUMP_CHECK_OK(statement.bind(std::span(parameters.begin(), parameters.size())));
-  while (true) {
-    OPDUMP_TRY(const bool found, statement.next());
-    if (!found) return ok();
-    OPDUMP_CHECK_OK(visit(statement));
-  }
+  OPDUMP_TRY(const std::string actual, find_value(database, "actual"));
+  return !actual.empty();
 }
 
 // The numbers that JSON has; other viewers know no infinity.

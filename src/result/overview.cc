@@ -12,6 +12,7 @@
 
 #include "base/text/natural_order.h"
 #include "base/text/text.h"
+#include "result/rows.h"
 
 namespace opdump::result {
 namespace {
@@ -51,9 +52,8 @@ Result<Overview> Overview::load(Database& database) {
   OPDUMP_CHECK_OK(count.next());
   const std::int64_t size = count.integer(0);
   if (size >= std::int64_t{UINT32_MAX}) return Error(Code::limit, "the result has too many operators");
-  OPDUMP_TRY(Statement side, database.prepare("SELECT value FROM result WHERE key = 'actual'"));
-  OPDUMP_TRY(const bool found, side.next());
-  overview.is_comparison_ = found && !side.text(0).empty();
+  OPDUMP_TRY(const std::string actual, find_value(database, "actual"));
+  overview.is_comparison_ = !actual.empty();
   constexpr std::string_view kJudged[] = {"match", "own_error", "inherited", "input_differs"};
   for (std::size_t i = 0; i < std::size(kJudged); ++i) overview.judged_[i] = overview.texts_.add(kJudged[i]);
   OPDUMP_CHECK_OK(overview.read_operators(database));
@@ -62,12 +62,7 @@ Result<Overview> Overview::load(Database& database) {
 }
 
 Result<> Overview::read_operators(Database& database) {
-  OPDUMP_TRY(Statement read,
-             database.prepare("SELECT id, rank, step, phase, type, name, module, source_file, source_line, "
-                              "verdict, output_error, input_error FROM operators ORDER BY id"));
-  while (true) {
-    OPDUMP_TRY(const bool found, read.next());
-    if (!found) return ok();
+  const auto add = [&](const Statement& read) -> Result<> {
     ids_.push_back(read.integer(0));
     ranks_.push_back(static_cast<std::uint32_t>(read.integer(1)));
     steps_.push_back(read.integer(2));
@@ -80,7 +75,12 @@ Result<> Overview::read_operators(Database& database) {
     verdicts_.push_back(texts_.add(read.text(9)));
     output_errors_.push_back(error_of(read, 10));
     input_errors_.push_back(error_of(read, 11));
-  }
+    return ok();
+  };
+  return each_row(database,
+                  "SELECT id, rank, step, phase, type, name, module, source_file, source_line, verdict, "
+                  "output_error, input_error FROM operators ORDER BY id",
+                  {}, add);
 }
 
 // Of the slots that represent operators.
@@ -105,29 +105,27 @@ Result<> Overview::read_key_slots(Database& database) {
 Result<> Overview::read_norms(Database& database) {
   for (std::vector<float>* column : {&norms_, &least_, &greatest_, &not_finite_, &zeros_})
     column->assign(ids_.size(), kNone);
-  OPDUMP_TRY(
-      Statement read,
-      database.prepare("SELECT s.operator, t.l2, t.min, t.max, t.nan_count + t.inf_count, t.zero_count, "
-                       "t.count FROM slots s JOIN statistics t ON t.slot = s.id WHERE s.side = 'output' "
-                       "ORDER BY s.id"));
   std::size_t row = 0;
-  while (true) {
-    OPDUMP_TRY(const bool found, read.next());
-    if (!found) return ok();
+  const auto add = [&](const Statement& read) -> Result<> {
     const std::int64_t id = read.integer(0);
     if (row < ids_.size() && ids_[row] != id)
       row = static_cast<std::size_t>(std::ranges::lower_bound(ids_, id) - ids_.begin());
-    if (row >= ids_.size() || ids_[row] != id) continue;
+    if (row >= ids_.size() || ids_[row] != id) return ok();
     const float bad = static_cast<float>(read.integer(4));
     const float norm = bad > 0 ? std::numeric_limits<float>::infinity() : error_of(read, 1);
     if (is_worse(norm, norms_[row])) norms_[row] = norm;
-    if (!std::isnan(not_finite_[row])) continue;
+    if (!std::isnan(not_finite_[row])) return ok();
     least_[row] = static_cast<float>(read.real(2));
     greatest_[row] = static_cast<float>(read.real(3));
     not_finite_[row] = bad;
     const double all = static_cast<double>(read.integer(6));
     zeros_[row] = all > 0 ? static_cast<float>(read.real(5) / all) : kNone;
-  }
+    return ok();
+  };
+  return each_row(database,
+                  "SELECT s.operator, t.l2, t.min, t.max, t.nan_count + t.inf_count, t.zero_count, t.count "
+                  "FROM slots s JOIN statistics t ON t.slot = s.id WHERE s.side = 'output' ORDER BY s.id",
+                  {}, add);
 }
 
 // Only what was judged by its elements can be judged again.

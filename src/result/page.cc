@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/text/text.h"
+#include "result/rows.h"
 
 namespace opdump::result {
 namespace {
@@ -212,15 +213,10 @@ Result<Neighbourhood> find_neighbours(Database& database, std::int64_t id) {
     if (is_there && near.ids.size() < kMostNear) near.ids.push_back(peers.integer(0));
   }
   // The same operator in other steps.
-  OPDUMP_TRY(Statement others,
-             database.prepare("SELECT id FROM operators WHERE name = ? AND rank = ? LIMIT 200"));
-  const Value own[] = {std::string_view(name), rank};
-  OPDUMP_CHECK_OK(others.bind(own));
-  while (true) {
-    OPDUMP_TRY(const bool more, others.next());
-    if (!more) break;
-    near.ids.push_back(others.integer(0));
-  }
+  OPDUMP_CHECK_OK(each_row(database, "SELECT id FROM operators WHERE name = ? AND rank = ? LIMIT 200",
+                           {std::string_view(name), rank}, [&](const Statement& other) -> Result<> {
+                             return near.ids.push_back(other.integer(0)), ok();
+                           }));
   near.ids.push_back(id);
   std::ranges::sort(near.ids);
   near.ids.erase(std::unique(near.ids.begin(), near.ids.end()), near.ids.end());

@@ -4,6 +4,7 @@
 
 #include "cli/arguments.h"
 #include "compare/compare.h"
+#include "result/rows.h"
 #include "result/schema.h"
 #include "result/writer.h"
 #include "terminal/output.h"
@@ -11,13 +12,6 @@
 
 namespace opdump::cli {
 namespace {
-
-Result<std::string> conclusion_of(result::Database& database) {
-  OPDUMP_TRY(result::Statement statement,
-             database.prepare("SELECT value FROM result WHERE key = 'conclusion'"));
-  OPDUMP_TRY(const bool found, statement.next());
-  return found ? statement.text(0) : std::string();
-}
 
 Result<result::Database> compare_two(const ResultRequest& request) {
   OPDUMP_TRY(const dump::DumpSet golden, dump::DumpSet::open(request.first, terminal::print_remark));
@@ -68,7 +62,7 @@ void declare_result(CLI::App& app, ResultRequest& request) {
 
 Result<MadeResult> index_dump(const ResultRequest& request) {
   OPDUMP_TRY(result::Database database, look_at_one(request));
-  OPDUMP_TRY(std::string conclusion, conclusion_of(database));
+  OPDUMP_TRY(std::string conclusion, result::find_value(database, "conclusion"));
   return MadeResult{std::move(database), std::move(conclusion)};
 }
 
@@ -79,7 +73,7 @@ Result<MadeResult> make_result(const ResultRequest& request) {
   OPDUMP_TRY(result::Database database, is_kept                  ? result::open_result(request.first)
                                         : request.second.empty() ? look_at_one(request)
                                                                  : compare_two(request));
-  OPDUMP_TRY(std::string conclusion, conclusion_of(database));
+  OPDUMP_TRY(std::string conclusion, result::find_value(database, "conclusion"));
   return MadeResult{std::move(database), std::move(conclusion)};
 }
 

@@ -15,6 +15,7 @@
 #include "cli/verb.h"
 #include "result/overview.h"
 #include "result/page.h"
+#include "result/rows.h"
 #include "serve/server.h"
 #include "serve/tiles.h"
 #include "terminal/output.h"
@@ -37,15 +38,9 @@ struct DumpPaths {
 };
 
 Result<DumpPaths> dumps_of(result::Database& database) {
-  DumpPaths paths;
-  for (const auto& [key, path] : {std::pair("golden", &paths.golden), std::pair("actual", &paths.actual)}) {
-    OPDUMP_TRY(result::Statement statement, database.prepare("SELECT value FROM result WHERE key = ?"));
-    const result::Value name = std::string_view(key);
-    OPDUMP_CHECK_OK(statement.bind(std::span(&name, 1)));
-    OPDUMP_TRY(const bool found, statement.next());
-    if (found) *path = statement.text(0);
-  }
-  return paths;
+  OPDUMP_TRY(std::string golden, result::find_value(database, "golden"));
+  OPDUMP_TRY(std::string actual, result::find_value(database, "actual"));
+  return DumpPaths{std::move(golden), std::move(actual)};
 }
 
 std::int64_t number_of(const serve::PageRequest& request, const std::string& key) {
