@@ -1,5 +1,6 @@
 #include "base/text/natural_order.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "base/text/text.h"
@@ -7,19 +8,13 @@
 namespace opdump {
 namespace {
 
-// The digits that `text` begins with, without leading zeros.
-std::string_view leading_number(std::string_view text) {
-  std::size_t end = 0;
-  while (end < text.size() && is_digit(text[end])) ++end;
-  text = text.substr(0, end);
-  const std::size_t first = text.find_first_not_of('0');
-  return first == std::string_view::npos ? text.substr(text.size()) : text.substr(first);
+// The digits that `text` begins with.
+std::string_view leading_digits(std::string_view text) {
+  return text.substr(0, text.find_first_not_of("0123456789"));
 }
 
-std::size_t count_digits(std::string_view text) {
-  std::size_t count = 0;
-  while (count < text.size() && is_digit(text[count])) ++count;
-  return count;
+std::string_view without_zeros(std::string_view digits) {
+  return digits.substr(std::min(digits.find_first_not_of('0'), digits.size()));
 }
 
 }  // namespace
@@ -28,11 +23,12 @@ bool natural_less(std::string_view a, std::string_view b) {
   std::size_t i = 0, j = 0;
   while (i < a.size() && j < b.size()) {
     if (is_digit(a[i]) && is_digit(b[j])) {
-      const std::string_view x = leading_number(a.substr(i)), y = leading_number(b.substr(j));
+      const std::string_view digits_a = leading_digits(a.substr(i)), digits_b = leading_digits(b.substr(j));
+      const std::string_view x = without_zeros(digits_a), y = without_zeros(digits_b);
       if (x.size() != y.size()) return x.size() < y.size();
       if (x != y) return x < y;
-      i += count_digits(a.substr(i));
-      j += count_digits(b.substr(j));
+      i += digits_a.size();
+      j += digits_b.size();
       continue;
     }
     if (a[i] != b[j]) return static_cast<unsigned char>(a[i]) < static_cast<unsigned char>(b[j]);
