@@ -91,10 +91,6 @@ py::dict coverage_of(const compare::Coverage& coverage) {
   return record;
 }
 
-std::string_view verdict_name(compare::Verdict verdict) {
-  return compare::kVerdictNames[static_cast<std::size_t>(verdict)];
-}
-
 // The remark for the most significant slot.
 std::string reason_of(const Finding& finding) {
   const compare::SlotComparison* slot = compare::key_slot(*finding.op);
@@ -167,7 +163,8 @@ py::object phase_of(const Finding& finding) {
 void define_slot_finding(py::module_& module) {
   py::class_<SlotFinding>(module, "SlotFinding", "What became of one tensor in a comparison.")
       .def_property_readonly("name", [](const SlotFinding& f) { return compare::slot_name(*f.slot); })
-      .def_property_readonly("verdict", [](const SlotFinding& f) { return verdict_name(f.slot->verdict); })
+      .def_property_readonly("verdict",
+                             [](const SlotFinding& f) { return compare::verdict_name(f.slot->verdict); })
       .def_property_readonly("reason", [](const SlotFinding& f) { return report::describe_slot(*f.slot); })
       .def_property_readonly("metrics", metrics_of)
       .def_property_readonly("golden",
@@ -182,7 +179,7 @@ void define_slot_finding(py::module_& module) {
                              })
       .def("__repr__", [](const SlotFinding& f) {
         const std::string text = report::describe_slot(*f.slot);
-        return "<" + std::string(verdict_name(f.slot->verdict)) + " " + compare::slot_name(*f.slot) +
+        return "<" + std::string(compare::verdict_name(f.slot->verdict)) + " " + compare::slot_name(*f.slot) +
                (text.empty() ? "" : ": " + text) + ">";
       });
 }
@@ -190,7 +187,7 @@ void define_slot_finding(py::module_& module) {
 void define_finding(py::module_& module) {
   py::class_<Finding>(module, "Finding", "What became of one operator in a comparison.")
       .def_property_readonly("name", [](const Finding& f) { return compare::operator_name(f.op->run()); })
-      .def_property_readonly("verdict", [](const Finding& f) { return verdict_name(f.op->verdict); })
+      .def_property_readonly("verdict", [](const Finding& f) { return compare::verdict_name(f.op->verdict); })
       .def_property_readonly("reason", reason_of)
       .def_property_readonly("type", type_of)
       .def_property_readonly("phase", phase_of)
@@ -203,8 +200,8 @@ void define_finding(py::module_& module) {
       .def_property_readonly("actual",
                              [](const Finding& f) { return side_of(f.comparison->actual, f.op->actual); })
       .def("__repr__", [](const Finding& f) {
-        return "<" + std::string(verdict_name(f.op->verdict)) + " " + compare::operator_name(f.op->run()) +
-               " step " + std::to_string(f.op->run().step) + ">";
+        return "<" + std::string(compare::verdict_name(f.op->verdict)) + " " +
+               compare::operator_name(f.op->run()) + " step " + std::to_string(f.op->run().step) + ">";
       });
 }
 

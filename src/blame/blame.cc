@@ -9,6 +9,7 @@
 #include "blame/content.h"
 #include "blame/request.h"
 #include "compare/arguments.h"
+#include "compare/conditioning.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
 
@@ -72,27 +73,13 @@ std::vector<std::size_t> sample_differences(const std::vector<std::uint64_t>& go
   return some;
 }
 
-// Half the distance of a number to the next one, relative.
-double roundoff(model::DType dtype) {
-  switch (dtype) {
-    case model::DType::bfloat16:
-      return 0x1p-8;
-    case model::DType::float16:
-      return 0x1p-11;
-    case model::DType::float32:
-    case model::DType::complex64:
-      return 0x1p-24;
-    default:
-      return 0x1p-53;
-  }
-}
-
 // Of the coarsest output.
 double roundoff(const OperatorComparison& op) {
   double coarsest = 0;
   for (const SlotComparison& slot : op.slots)
     if (compare::side_of(slot) == model::Side::output && slot.metrics)
-      coarsest = std::max({coarsest, roundoff(slot.golden->dtype), roundoff(slot.actual->dtype)});
+      coarsest =
+          std::max({coarsest, compare::roundoff(slot.golden->dtype), compare::roundoff(slot.actual->dtype)});
   return coarsest;
 }
 
@@ -100,7 +87,7 @@ double roundoff(const OperatorComparison& op) {
 bool is_rounded(const SlotComparison& slot) {
   const model::DType golden = slot.golden->dtype, actual = slot.actual->dtype;
   if (!slot.metrics || slot.metrics->nan_mismatch_count > 0) return false;
-  const double u = std::max(roundoff(golden), roundoff(actual));
+  const double u = std::max(compare::roundoff(golden), compare::roundoff(actual));
   return golden == actual ? slot.metrics->relative_l2 <= kInputRoundoffs * u
                           : slot.metrics->max_rel <= 1.01 * u;
 }

@@ -175,8 +175,7 @@ class PairPrinter {
       print_json(pair, of_golden, of_actual);
     else
       print_text(pair, g, a, statistics_line(of_golden, of_actual));
-    return pair.verdict != compare::Verdict::match && pair.verdict != compare::Verdict::rounding &&
-           pair.verdict != compare::Verdict::skipped;
+    return !compare::is_fine(pair.verdict);
   }
 
  private:
@@ -189,7 +188,7 @@ class PairPrinter {
   void print_text(const SlotComparison& pair, const std::optional<dump::StoredTensor>& golden,
                   const std::optional<dump::StoredTensor>& actual, const std::string& statistics) {
     SlotFacts facts = slot_facts(*pair.golden);
-    const std::string verdict(compare::kVerdictNames[static_cast<std::size_t>(pair.verdict)]);
+    const std::string verdict(compare::verdict_name(pair.verdict));
     std::string text = "  " + compare::slot_name(*pair.golden) + "  " + describe(*pair.golden, facts) + "  " +
                        (pair.verdict == compare::Verdict::own_error ? "differs" : verdict) +
                        (pair.reason.empty() ? "" : ": " + pair.reason) + "\n";
@@ -229,9 +228,8 @@ class PairPrinter {
     record["record"] = "pair";
     record.update(slot_json(*pair.golden, slot_facts(*pair.golden)));
     record["actual_file"] = pair.actual->file;
-    record["verdict"] = pair.verdict == compare::Verdict::own_error
-                            ? "differs"
-                            : compare::kVerdictNames[static_cast<std::size_t>(pair.verdict)];
+    record["verdict"] =
+        pair.verdict == compare::Verdict::own_error ? "differs" : compare::verdict_name(pair.verdict);
     if (!pair.reason.empty()) record["reason"] = pair.reason;
     if (pair.metrics) {
       const math::Metrics& m = *pair.metrics;

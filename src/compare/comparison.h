@@ -39,6 +39,13 @@ enum class Verdict : std::uint8_t {
 inline constexpr std::string_view kVerdictNames[] = {
     "match",   "inherited", "own_error", "input_differs",    "not_comparable", "unreadable",
     "missing", "extra",     "skipped",   "argument_differs", "rounding"};
+inline std::string_view verdict_name(Verdict verdict) {
+  return kVerdictNames[static_cast<std::size_t>(verdict)];
+}
+// Nothing differs, and nothing is left open.
+inline bool is_fine(Verdict verdict) {
+  return verdict == Verdict::match || verdict == Verdict::rounding || verdict == Verdict::skipped;
+}
 
 struct SlotComparison {
   const dump::Slot* golden = nullptr;  // null if extra

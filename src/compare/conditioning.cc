@@ -15,22 +15,6 @@ constexpr std::uint64_t kPieceBytes = 32 << 20;
 // Of the norm of the terms: what the order of addition changes; and how far above the mean one element is.
 constexpr double kRoundoffs = 8, kPeak = 16;
 
-// Half the distance of a number to the next one, relative. 16-bit types are added up in float32 and rounded
-// once.
-double roundoff(model::DType dtype) {
-  switch (dtype) {
-    case model::DType::bfloat16:
-      return 0x1p-8;
-    case model::DType::float16:
-      return 0x1p-11;
-    case model::DType::float64:
-    case model::DType::complex128:
-      return 0x1p-53;
-    default:
-      return 0x1p-24;
-  }
-}
-
 const SlotComparison* find_slot(const OperatorComparison& op, model::Side side, std::uint32_t index) {
   const auto found = std::ranges::find_if(op.slots, [&](const SlotComparison& slot) {
     return slot.golden != nullptr && slot.actual != nullptr && side_of(slot) == side &&
@@ -92,6 +76,20 @@ bool is_one_of(std::string_view type, std::initializer_list<std::string_view> ty
 }
 
 }  // namespace
+
+double roundoff(model::DType dtype) {
+  switch (dtype) {
+    case model::DType::bfloat16:
+      return 0x1p-8;
+    case model::DType::float16:
+      return 0x1p-11;
+    case model::DType::float32:
+    case model::DType::complex64:
+      return 0x1p-24;
+    default:
+      return 0x1p-53;
+  }
+}
 
 std::optional<double> norm_of_terms(const OperatorComparison& op, const SlotComparison& output) {
   const std::string_view type = op.run().type;

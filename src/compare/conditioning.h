@@ -11,6 +11,10 @@
 
 namespace opdump::compare {
 
+// Half the distance from a number of `dtype` to the next one, relative: 2^-24 for float32, 2^-11 for float16,
+// 2^-8 for bfloat16; 2^-53 for float64 and for types whose arithmetic is exact.
+double roundoff(model::DType dtype);
+
 // A bound for the L2 norm of an output, by the norms of what the operator multiplies and adds up: |A| |B| for
 // a product of matrices. Nothing for operators that are no sums of products, or without tensors.
 std::optional<double> norm_of_terms(const OperatorComparison& op, const SlotComparison& output);

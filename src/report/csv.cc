@@ -66,7 +66,7 @@ void append_csv_rows(std::string& out, const compare::OperatorComparison& op) {
     append_field(row, compare::slot_name(slot));
     append_field(row, slot.dtype == model::DType::undefined ? "" : model::dtype_info(slot.dtype).name);
     append_field(row, slot.shape ? model::format_shape(*slot.shape) : "");
-    append_field(row, compare::kVerdictNames[static_cast<std::size_t>(slot.verdict)]);
+    append_field(row, compare::verdict_name(slot.verdict));
     append_metrics(row, slot);
     append_field(row, run.op != nullptr ? model::format_source(*run.op) : "");
     append_field(row, slot.reason);

@@ -22,10 +22,6 @@ std::string line(const Json& record) {
   return record.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string_view verdict_name(compare::Verdict verdict) {
-  return compare::kVerdictNames[static_cast<std::size_t>(verdict)];
-}
-
 void add_operator(Json& record, const dump::OperatorRun& run) {
   record["rank"] = run.rank;
   record["graph"] = run.graph_id;
@@ -72,8 +68,8 @@ void append_json_lines(std::string& out, const compare::OperatorComparison& op) 
     record["slot"] = compare::slot_name(slot);
     if (slot.dtype != model::DType::undefined) record["dtype"] = model::dtype_info(slot.dtype).name;
     if (slot.shape) record["shape"] = std::vector(slot.shape->dims().begin(), slot.shape->dims().end());
-    record["verdict"] = verdict_name(slot.verdict);
-    record["operator_verdict"] = verdict_name(op.verdict);
+    record["verdict"] = compare::verdict_name(slot.verdict);
+    record["operator_verdict"] = compare::verdict_name(op.verdict);
     record["from_statistics"] = slot.from_statistics;
     add_metrics(record, slot);
     if (!slot.reason.empty()) record["reason"] = slot.reason;
@@ -106,7 +102,7 @@ std::string summary_json_line(const compare::Comparison& comparison, std::string
     const compare::OperatorComparison& op = *comparison.first_bad;
     Json bad;
     add_operator(bad, op.run());
-    bad["verdict"] = verdict_name(op.verdict);
+    bad["verdict"] = compare::verdict_name(op.verdict);
     record["first_bad"] = std::move(bad);
   }
   record["incomplete"] = comparison.incomplete;

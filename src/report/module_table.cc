@@ -12,8 +12,6 @@
 
 namespace opdump::report {
 
-using compare::Verdict;
-
 ModuleTable::Totals& ModuleTable::Totals::operator+=(const Totals& more) {
   operators += more.operators;
   differing += more.differing;
@@ -24,8 +22,7 @@ ModuleTable::Totals& ModuleTable::Totals::operator+=(const Totals& more) {
 
 void ModuleTable::add(const compare::OperatorComparison& op) {
   Totals totals{.operators = 1};
-  const bool differs = !op.is_alone && op.verdict != Verdict::match && op.verdict != Verdict::rounding &&
-                       op.verdict != Verdict::skipped;
+  const bool differs = !op.is_alone && !compare::is_fine(op.verdict);
   if (differs) {
     totals.differing = 1;
     totals.first_step = op.run().step;

@@ -51,7 +51,7 @@ std::string name_of(const OperatorComparison& op) {
 
 Cells make_row(const OperatorComparison& op) {
   Cells row;
-  row[0] = compare::kVerdictNames[static_cast<std::size_t>(op.verdict)];
+  row[0] = compare::verdict_name(op.verdict);
   row[kRank] = std::to_string(op.run().rank);
   row[2] = std::to_string(op.run().step);
   row[3] = name_of(op);
@@ -106,8 +106,7 @@ void fit(std::array<std::size_t, kColumns>& widths, std::size_t width) {
 }
 
 bool is_shown(const OperatorComparison& op, bool all) {
-  return all || (!op.is_alone && op.verdict != Verdict::match && op.verdict != Verdict::rounding &&
-                 op.verdict != Verdict::skipped);
+  return all || (!op.is_alone && !compare::is_fine(op.verdict));
 }
 
 }  // namespace

@@ -34,10 +34,6 @@ Value text_or_null(std::string_view text) {
   return text;
 }
 
-std::string_view name_of(Verdict verdict) {
-  return compare::kVerdictNames[static_cast<std::size_t>(verdict)];
-}
-
 std::string_view dtype_text(model::DType dtype) {
   return dtype == model::DType::undefined ? std::string_view() : model::dtype_info(dtype).name;
 }
@@ -182,7 +178,7 @@ Result<> ResultWriter::Rows::add_pair(const SlotComparison& slot) {
   const std::string_view method = slot.metrics ? "elements" : slot.from_statistics ? "statistics" : "none";
   if (!slot.metrics)
     return insert("pairs", {slots,
-                            name_of(slot.verdict),
+                            compare::verdict_name(slot.verdict),
                             method,
                             {},
                             {},
@@ -202,7 +198,7 @@ Result<> ResultWriter::Rows::add_pair(const SlotComparison& slot) {
   const math::Metrics& m = *slot.metrics;
   const bool differs = m.mismatch_count > 0;
   OPDUMP_CHECK_OK(insert(
-      "pairs", {slots, name_of(slot.verdict), method, signed_of(m.count), signed_of(slot.bytes),
+      "pairs", {slots, compare::verdict_name(slot.verdict), method, signed_of(m.count), signed_of(slot.bytes),
                 signed_of(m.mismatch_count), signed_of(m.nan_mismatch_count), number(m.cosine),
                 number(m.max_abs), number(m.max_rel), number(m.relative_l2), number(m.mean_abs),
                 number(m.rmse), rtol, atol, differs ? Value(signed_of(m.max_abs_index)) : Value(),
@@ -359,7 +355,7 @@ ResultWriter::~ResultWriter() = default;
 void ResultWriter::take(const OperatorComparison& op) {
   if (!rows_->state) return;
   const std::int64_t first = rows_->slots;
-  rows_->state = rows_->add_operator(op, name_of(op.verdict));
+  rows_->state = rows_->add_operator(op, compare::verdict_name(op.verdict));
   if (!rows_->state) return;
   const std::int64_t last = rows_->slots;
   rows_->slots = first;
