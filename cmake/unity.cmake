@@ -1,8 +1,12 @@
 # Sources of one folder that are compiled together, up to 8 at once. Not among them: SIMD files, which include themselves for
-# each instruction set, and folders whose files have constants of the same name (kMagic in every file format).
+# each instruction set, and sources with a name of their own that another one of the folder has, too (a format's kMagic).
+set(OPDUMP_NO_UNITY
+  src/format/graphs/ge/ge_schema.cc src/format/tensors/npy.cc src/format/tensors/npz.cc src/format/tensors/onnx_tensor.cc
+  src/format/tensors/op_debug_text.cc src/format/tensors/safetensors.cc src/format/tensors/tlv_dump.cc src/format/tensors/torch_file.cc)
 set(OPDUMP_UNITY_FOLDERS
-  model plan dialect format/graphs format/graphs/ge format/tables dump dump/write dump/write/folder dump/read dump/read/files
-  capture capture/graph capture/jobs group compare report result terminal arrays
+  base base/file base/process base/text model plan dialect math/layout
+  format/tensors format/graphs format/graphs/ge format/tables dump dump/write dump/write/folder dump/read dump/read/files
+  capture capture/graph capture/jobs group compare report result serve terminal arrays blame
   msaccucmp msaccucmp/convert msaccucmp/judge msaccucmp/plugins msaccucmp/read msaccucmp/verbs msaccucmp/write
   cli cli/compare cli/convert cli/graph cli/record)
 
@@ -10,7 +14,7 @@ function(opdump_group_sources)
   foreach(source IN LISTS ARGN)
     cmake_path(GET source PARENT_PATH folder)
     string(REGEX REPLACE "^src/" "" folder "${folder}")
-    if(NOT folder IN_LIST OPDUMP_UNITY_FOLDERS OR source STREQUAL src/format/graphs/ge/ge_schema.cc)
+    if(NOT folder IN_LIST OPDUMP_UNITY_FOLDERS OR source IN_LIST OPDUMP_NO_UNITY)
       continue()
     endif()
     string(MAKE_C_IDENTIFIER "${folder}" name)

@@ -22,7 +22,7 @@ using model::Format;
 using model::Shape;
 using model::TensorView;
 
-constexpr std::size_t kLargeBytes = 64 << 20;  // of a result that is made part by part
+constexpr std::size_t kPartwiseBytes = 64 << 20;  // of a result that is made part by part
 constexpr std::size_t kPartBytes = 256 << 10;  // what a part is made of and itself fit into a cache
 
 // Which of two formats is stored in its own order and which lists its dimensions.
@@ -241,7 +241,7 @@ Result<> convert_layout(const TensorView& in, Format from, Format to, const Shap
   OPDUMP_CHECK_OK(check_input(in));
   OPDUMP_CHECK_OK(check_output(in, shape_to, out));
   if (from == to) return copy_same(in, shape_to, out);
-  if (out.size() > kLargeBytes) return convert_parts(in, from, to, shape_to, groups, out, threads);
+  if (out.size() > kPartwiseBytes) return convert_parts(in, from, to, shape_to, groups, out, threads);
   OPDUMP_TRY(const PlannedLayout planned, plan_layout(in, from, to, shape_to, groups));
   copy_elements(planned.plan, in, planned.from_stored, out, threads);
   return ok();

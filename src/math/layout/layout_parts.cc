@@ -16,8 +16,6 @@ constexpr std::size_t kReadPartBytes = 4 << 20;    // of a part that is read: ea
 constexpr std::int64_t kMostWindows = 1024;        // that a part looks into, for the sake of memory
 constexpr std::int64_t kLongestBlock = 4096;       // longer ones are not read whole
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
-
 }  // namespace
 
 // Where a part lies.

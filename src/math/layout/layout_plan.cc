@@ -22,8 +22,6 @@ std::int64_t times(std::int64_t a, std::int64_t b) {
   return __builtin_mul_overflow(a, b, &product) || product > kLimit ? INT64_MAX : product;
 }
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
-
 Error misfit(const LayoutRow& row, const Shape& stored, Format plain, const Shape& plain_shape) {
   return Error(Code::corrupt,
                std::string(model::format_name(row.format)) + " " + model::format_shape(stored) + " is no " +

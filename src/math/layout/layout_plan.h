@@ -57,6 +57,9 @@ Result<LayoutPlan> make_plan(const LayoutRow& row, const model::Shape& stored_sh
 Result<model::Shape> stored_shape_of(const LayoutRow& row, model::Format plain,
                                      const model::Shape& plain_shape, const LayoutOptions& options);
 
+// a / b for numbers from 0 up, rounded up.
+inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
+
 // Elements with constant strides: `extents` of up to kMaxLoops nested loops.
 struct LayoutLoop {
   std::int64_t extent = 1, plain_stride = 0, stored_stride = 0;
