@@ -23,7 +23,7 @@ using model::Shape;
 using model::TensorView;
 
 constexpr std::size_t kPartwiseBytes = 64 << 20;  // of a result that is made part by part
-constexpr std::size_t kPartBytes = 256 << 10;  // what a part is made of and itself fit into a cache
+constexpr std::size_t kPartBytes = 256 << 10;     // what a part is made of and itself fit into a cache
 
 // Which of two formats is stored in its own order and which lists its dimensions.
 struct LayoutPair {
