@@ -302,6 +302,8 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/arguments.cc
   compare/compare.cc
   compare/conditioning.cc
+  compare/content.cc
+  compare/equivalence.cc
   compare/measure.cc
   compare/names.cc
   compare/packed_result.cc
@@ -315,6 +317,8 @@ list(APPEND OPDUMP_CORE_SOURCES
 set(OPDUMP_TESTS_compare
   compare/compare_test.cc
   compare/conditioning_test.cc
+  compare/content_test.cc
+  compare/equivalence_test.cc
   compare/pairing_test.cc
   compare/statistics_test.cc
   compare/verdict_test.cc
@@ -332,13 +336,11 @@ set(OPDUMP_TESTS_report report/report_test.cc)
 list(APPEND OPDUMP_TOOL_SOURCES
   blame/blame.cc
   blame/calibrate.cc
-  blame/content.cc
   blame/evidence.cc
   blame/report.cc
   blame/request.cc
 )
 set(OPDUMP_TESTS_blame
-  blame/content_test.cc
   blame/evidence_test.cc
   blame/request_test.cc
 )

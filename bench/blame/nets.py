@@ -141,7 +141,7 @@ def _forward(net: nn.Module, x: torch.Tensor, checkpointed: bool) -> torch.Tenso
         return net(x)
     from torch.utils.checkpoint import checkpoint
 
-    return checkpoint(net, x.requires_grad_() if x.is_floating_point() else x, use_reentrant=False)
+    return checkpoint(net, x, use_reentrant=False)
 
 
 def train(name: str, *, dtype: torch.dtype = torch.float32, foreach: bool = False, clone: bool = False, swap: bool = False,

@@ -6,16 +6,20 @@
 #include <utility>
 
 #include "base/text/text.h"
-#include "blame/content.h"
 #include "blame/request.h"
 #include "compare/arguments.h"
 #include "compare/conditioning.h"
+#include "compare/content.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
 
 namespace opdump::blame {
 namespace {
 
+using compare::ContentIndex;
+using compare::elements_of;
+using compare::Fingerprint;
+using compare::fingerprint_of;
 using compare::OperatorComparison;
 using compare::SlotComparison;
 using compare::Verdict;
@@ -50,14 +54,6 @@ double distance_of(const OperatorComparison& op) {
     if (compare::side_of(slot) == model::Side::output && slot.metrics)
       worst = std::max(worst, slot.metrics->relative_l2);
   return worst;
-}
-
-// The elements of a slot as numbers; none if it has no tensor, or one of another form.
-std::vector<std::uint64_t> elements_of(const dump::Slot& slot) {
-  if (slot.file.empty()) return {};
-  auto tensor = dump::StoredTensor::read(slot, dump::Alignment::any);
-  if (!tensor || !tensor->straighten() || !tensor->view().is_contiguous()) return {};
-  return hash_elements(tensor->view());
 }
 
 // Where two tensors differ: some of those places, from all over the tensor.

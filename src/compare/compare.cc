@@ -7,6 +7,9 @@
 #include <utility>
 
 #include "base/text/text.h"
+#include "compare/equivalence.h"
+#include "compare/key_slots.h"
+#include "compare/measure.h"
 #include "compare/names.h"
 #include "compare/pairing.h"
 #include "compare/share.h"
@@ -131,6 +134,43 @@ Unfinished find_unfinished(const dump::DumpSet& golden, const dump::DumpSet& act
   return unfinished;
 }
 
+// How many paired operators have a first output of other types, by these types: of golden, of actual.
+struct OtherTypes {
+  std::map<std::pair<model::DType, model::DType>, std::uint64_t> counts;
+  std::uint64_t equal = 0;
+
+  // A run in another precision, not a layer of it.
+  bool are_usual() const {
+    std::uint64_t other = 0;
+    for (const auto& [types, count] : counts) other += count;
+    return other > equal;
+  }
+};
+
+model::DType first_output(const dump::Runs& runs, std::size_t index) {
+  for (const dump::Slot& slot : runs.slots(index))
+    if (slot.side == model::Side::output && slot.dtype != model::DType::undefined && slot.has_data())
+      return slot.dtype;
+  return model::DType::undefined;
+}
+
+bool is_floating(model::DType dtype) { return model::dtype_info(dtype).kind == model::DTypeKind::floating; }
+
+OtherTypes find_other_types(const dump::Runs& golden, const dump::Runs& actual,
+                            const std::vector<OperatorPair>& pairs) {
+  OtherTypes types;
+  for (const OperatorPair& pair : pairs) {
+    if (pair.golden == OperatorPair::kNone || pair.actual == OperatorPair::kNone) continue;
+    const model::DType g = first_output(golden, pair.golden), a = first_output(actual, pair.actual);
+    if (!is_floating(g) || !is_floating(a)) continue;
+    if (g == a)
+      ++types.equal;
+    else
+      ++types.counts[{g, a}];
+  }
+  return types;
+}
+
 Tails find_tails(const dump::DumpSet& dump) {
   Tails tails;
   for (const auto& [rank, status] : dump.statuses()) tails.emplace(rank, status.tail_step);
@@ -191,10 +231,15 @@ class Comparer {
         actual_(actual),
         pairs_(pairing.pairs),
         options_(options),
-        judge_(find_unfinished(golden, actual, unfinished_reasons_)),
+        types_(find_other_types(golden.runs(), actual.runs(), pairing.pairs)),
+        judge_(find_unfinished(golden, actual, unfinished_reasons_), types_.are_usual()),
         questions_(golden, actual),
         total_(golden.runs().stored_bytes() + actual.runs().stored_bytes()) {
     comparison_.notes = pairing.notes;
+    for (const auto& [types, count] : types_.counts)
+      comparison_.notes.push_back("golden is " + std::string(model::dtype_info(types.first).name) +
+                                  " and actual " + std::string(model::dtype_info(types.second).name) +
+                                  " in " + counted(count, "operator"));
   }
 
   Result<Comparison> compare() {
@@ -206,6 +251,7 @@ class Comparer {
       OPDUMP_CHECK_OK(compare_batch(batch));
       if (options_.progress && total_ > 0) options_.progress(done_, total_);
     }
+    settle_singles();
     std::ranges::move(unfinished_reasons_, std::back_inserter(comparison_.incomplete));
     questions_.append_to(comparison_.incomplete);
     questions_.append_notes_to(comparison_.notes);
@@ -255,6 +301,23 @@ class Comparer {
     return ok();
   }
 
+  // Operators that only one run has are no difference if the other run has what they make.
+  void settle_singles() {
+    const std::span<const std::size_t> singles = judge_.open_singles();
+    if (singles.empty()) return;
+    const auto unexplained = find_unexplained(golden_, actual_, pairs_, singles, judge_.noise());
+    if (const std::size_t explained = singles.size() - unexplained.size(); explained > 0)
+      comparison_.notes.push_back(counted(explained, "operator") + (explained == 1 ? " is" : " are") +
+                                  " in one run only, and the other run has the results: no difference");
+    if (!unexplained.empty() && unexplained.front() == singles.front()) return;  // that is bad already
+    std::optional<OperatorComparison> first;
+    if (!unexplained.empty()) {
+      first = make_operator(pairs_[unexplained.front()], golden_, actual_);
+      for (SlotComparison& slot : first->slots) measure_slot(slot, options_, 1);
+    }
+    judge_.settle_singles(std::move(first));
+  }
+
   Result<> compare_batch(const Batch& batch) {
     std::vector<OperatorComparison> operators;
     for (std::size_t i = batch.first; i < batch.last; ++i)
@@ -273,6 +336,7 @@ class Comparer {
   const CompareOptions& options_;
   Comparison comparison_;
   std::vector<std::string> unfinished_reasons_;
+  OtherTypes types_;
   Judge judge_;
   OpenQuestions questions_;
   std::optional<group::SharedWork> shared_;

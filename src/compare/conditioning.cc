@@ -33,13 +33,7 @@ std::optional<double> norm_of(const SlotComparison* slot) {
   const math::Metrics& metrics = *slot->metrics;
   if (metrics.relative_l2 > 0 && std::isfinite(metrics.relative_l2) && std::isfinite(metrics.rmse))
     return metrics.rmse / metrics.relative_l2 * std::sqrt(static_cast<double>(metrics.count));
-  const auto tensor = dump::StoredTensor::read(*slot->golden);
-  if (!tensor || !math::has_statistics(tensor->view().dtype)) return std::nullopt;
-  math::StatPartial whole = math::make_partial();
-  for (const model::TensorView& piece : math::split_view(tensor->view(), kPieceBytes))
-    math::merge(whole, math::partial_stats(piece, {.squares = true}));
-  const double norm = math::finish(whole).l2norm;
-  return std::isfinite(norm) ? std::optional(norm) : std::nullopt;
+  return norm_of_tensor(*slot->golden);
 }
 
 std::optional<double> product(const OperatorComparison& op, std::uint32_t a, std::uint32_t b) {
@@ -91,6 +85,17 @@ double roundoff(model::DType dtype) {
   }
 }
 
+std::optional<double> norm_of_tensor(const dump::Slot& slot) {
+  if (slot.file.empty()) return std::nullopt;
+  const auto tensor = dump::StoredTensor::read(slot);
+  if (!tensor || !math::has_statistics(tensor->view().dtype)) return std::nullopt;
+  math::StatPartial whole = math::make_partial();
+  for (const model::TensorView& piece : math::split_view(tensor->view(), kPieceBytes))
+    math::merge(whole, math::partial_stats(piece, {.squares = true}));
+  const double norm = math::finish(whole).l2norm;
+  return std::isfinite(norm) ? std::optional(norm) : std::nullopt;
+}
+
 std::optional<double> norm_of_terms(const OperatorComparison& op, const SlotComparison& output) {
   const std::string_view type = op.run().type;
   const std::uint32_t index = output.golden->index;
@@ -109,7 +114,7 @@ std::optional<double> norm_of_terms(const OperatorComparison& op, const SlotComp
   return is_norm && index > 0 ? sum(op, 0, elements_of(output), false) : std::nullopt;
 }
 
-bool is_cancellation(const OperatorComparison& op, double input) {
+bool is_cancellation(const OperatorComparison& op, double input, bool has_types) {
   bool has_one = false;
   for (const SlotComparison& slot : op.slots) {
     if (side_of(slot) != model::Side::output || slot.verdict == Verdict::match ||
@@ -119,8 +124,7 @@ bool is_cancellation(const OperatorComparison& op, double input) {
     const auto terms = norm_of_terms(op, slot);
     if (!terms) return false;
     const double u = std::max(roundoff(slot.golden->dtype), roundoff(slot.actual->dtype));
-    // A 16-bit type on one side only is what differs, not how its rounding falls.
-    if (slot.golden->dtype != slot.actual->dtype && u > 0x1p-24) return false;
+    if (!has_types && slot.golden->dtype != slot.actual->dtype && u > 0x1p-24) return false;
     const double allowed = (input + kRoundoffs * u) * *terms;
     const double root = std::sqrt(static_cast<double>(slot.metrics->count));
     if (slot.metrics->rmse * root > allowed || slot.metrics->max_abs * root > kPeak * allowed) return false;

@@ -15,13 +15,18 @@ namespace opdump::compare {
 // 2^-8 for bfloat16; 2^-53 for float64 and for types whose arithmetic is exact.
 double roundoff(model::DType dtype);
 
+// The L2 norm of a slot's tensor; nothing if it has none, or a norm that is not finite.
+std::optional<double> norm_of_tensor(const dump::Slot& slot);
+
 // A bound for the L2 norm of an output, by the norms of what the operator multiplies and adds up: |A| |B| for
 // a product of matrices. Nothing for operators that are no sums of products, or without tensors.
 std::optional<double> norm_of_terms(const OperatorComparison& op, const SlotComparison& output);
 
 // Is the error of every output that differs rounding, relative to the terms? `input` is the largest relative
 // distance of an input.
-bool is_cancellation(const OperatorComparison& op, double input);
+// `has_types`: the runs have other types throughout. Without that, a 16-bit type on one side only is what
+// differs, not how its rounding falls.
+bool is_cancellation(const OperatorComparison& op, double input, bool has_types = false);
 
 // Tensors that differ by much, and by rounding only: recognised by what they contain.
 class CancelledTensors {

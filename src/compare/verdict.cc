@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compare/arguments.h"
+#include "compare/equivalence.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
 
@@ -46,13 +47,6 @@ Verdict verdict_of(const Evidence& evidence) {
   return outputs.is_compared || inputs.is_compared ? Verdict::match : Verdict::skipped;
 }
 
-// Casts, copies and fresh memory: what follows shows whether they matter.
-bool only_moves(std::string_view type) {
-  constexpr std::string_view kMoving[] = {"_to_copy", "clone", "contiguous", "copy_",
-                                          "zero_",    "zeros", "zeros_like"};
-  return std::ranges::find(kMoving, type) != std::end(kMoving);
-}
-
 // Absence is a difference only where the other side recorded that step, and was recorded to its end.
 bool is_bad(const OperatorComparison& op, const Unfinished& unfinished) {
   const bool is_absent = op.verdict == Verdict::missing || op.verdict == Verdict::extra;
@@ -78,9 +72,11 @@ bool divides(std::string_view type) {
   return std::ranges::find(kDividing, type) != std::end(kDividing) || type.starts_with("_foreach_");
 }
 
-// What rounding grows to in the depth of a network, relative to the whole tensor.
-double largest_rounding(model::DType dtype) {
-  const double rtol = default_tolerance(dtype).rtol;
+// What rounding grows to in the depth of a network, relative to the whole tensor. Of a run in another
+// precision it is that of the coarser type.
+double largest_rounding(const SlotComparison& slot, bool has_types) {
+  double rtol = default_tolerance(slot.dtype).rtol;
+  if (has_types) rtol = std::max(rtol, default_tolerance(slot.actual->dtype).rtol);
   return rtol > 1e-4 ? 2 * rtol : 100 * rtol;
 }
 
@@ -166,15 +162,16 @@ void Judge::excuse_rounding(OperatorComparison& op) {
     has_cancelled |= is_cancelled;
     (is_output ? output : input) = std::max(is_output ? output : input, distance);
     if (!is_difference(slot.verdict) || is_cancelled) continue;
-    const bool is_fine =
-        slot.metrics && distance <= largest_rounding(slot.dtype) && (is_output || distance <= kGain * noise_);
+    const bool is_fine = slot.metrics && distance <= largest_rounding(slot, has_types_) &&
+                         (is_output || distance <= kGain * noise_);
     (is_output ? is_small : is_small_input) &= is_fine;
   }
   const double gain = divides(op.run().type) ? kDivisionGain : kGain;
   const bool is_grown = is_small && input > 0 && output <= gain * input;
   const bool is_from_cancelled = has_cancelled && output <= gain * input;
-  const bool is_excused = is_open && is_small_input &&
-                          (is_grown || is_from_cancelled || is_cancellation(op, has_cancelled ? 0 : input));
+  const bool is_excused =
+      is_open && is_small_input &&
+      (is_grown || is_from_cancelled || is_cancellation(op, has_cancelled ? 0 : input, has_types_));
   if (is_excused) {
     for (SlotComparison& slot : op.slots) {
       if (!is_difference(slot.verdict)) continue;
@@ -218,10 +215,15 @@ void Judge::count_slots(const OperatorComparison& op) {
 void Judge::note_bad(const OperatorComparison& op) {
   const bool is_paired = op.golden != nullptr && op.actual != nullptr;
   if (last_step_ != op.run().step) unpaired_ = {};
-  if (is_bad(op, unfinished_) && (!so_far_.first_bad || urgency(op) < urgency(*so_far_.first_bad))) {
-    so_far_.first_bad = op;
-    so_far_.before_first_bad = is_paired ? unpaired_ : UnpairedOperators();
-  }
+  const bool is_bad_here = is_bad(op, unfinished_);
+  if (is_bad_here && !is_paired) singles_.push_back(judged_);
+  ++judged_;
+  const auto note = [&](FirstBad& first) {
+    if (first.op && urgency(op) >= urgency(*first.op)) return;
+    first = {.op = op, .before = is_paired ? unpaired_ : UnpairedOperators()};
+  };
+  if (is_bad_here) note(first_bad_);
+  if (is_bad_here && is_paired) note(first_paired_);
   last_step_ = op.run().step;
   if (is_paired)
     unpaired_ = {};
@@ -229,9 +231,26 @@ void Judge::note_bad(const OperatorComparison& op) {
     ++(op.golden != nullptr ? unpaired_.only_golden : unpaired_.only_actual);
 }
 
+std::span<const std::size_t> Judge::open_singles() const {
+  const bool is_settled =
+      so_far_.coverage.paired_operators == 0 || (first_bad_.op && has_bad_output(first_bad_.op->verdict));
+  return is_settled ? std::span<const std::size_t>() : singles_;
+}
+
+void Judge::settle_singles(std::optional<OperatorComparison> first) {
+  first_bad_ = first_paired_;
+  if (!first) return;
+  Evidence evidence;
+  add_evidence(*first, unfinished_, evidence);
+  judge_operator(*first, evidence);
+  if (!first_bad_.op || urgency(*first) < urgency(*first_bad_.op)) first_bad_ = {.op = std::move(first)};
+}
+
 void Judge::conclude(Comparison& comparison) {
   so_far_.incomplete = std::move(comparison.incomplete);
   so_far_.notes = std::move(comparison.notes);
+  so_far_.first_bad = std::move(first_bad_.op);
+  so_far_.before_first_bad = first_bad_.before;
   comparison = std::move(so_far_);
   if (comparison.coverage.compared_slots == 0 && !measured_difference_)
     comparison.outcome = Answer::nothing_compared;

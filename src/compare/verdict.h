@@ -5,7 +5,9 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "compare/comparison.h"
 #include "compare/conditioning.h"
@@ -53,8 +55,16 @@ void judge_operator(OperatorComparison& op, const Evidence& evidence);
 // together.
 class Judge {
  public:
-  explicit Judge(Unfinished unfinished) : unfinished_(std::move(unfinished)) {}
+  // `has_types`: one run computes in other types than the other one throughout.
+  explicit Judge(Unfinished unfinished, bool has_types = false)
+      : unfinished_(std::move(unfinished)), has_types_(has_types) {}
   void judge(OperatorComparison& op);
+  // Which operators only one side has, as numbers of calls of judge, so that they are the difference unless
+  // the other side has what they make; none if the output of another operator differs, or none has a partner.
+  std::span<const std::size_t> open_singles() const;
+  // The first of them whose results the other side lacks, if any; the others are no difference.
+  void settle_singles(std::optional<OperatorComparison> first);
+  double noise() const { return noise_; }
   // Everything of `comparison` but notes and `incomplete`, which must be filled in already.
   void conclude(Comparison& comparison);
 
@@ -66,12 +76,20 @@ class Judge {
   void note_bad(const OperatorComparison& op);
 
   Unfinished unfinished_;
+  bool has_types_;
   Comparison so_far_;
   bool measured_difference_ = false, open_question_ = false;
   CancelledTensors cancelled_;
   double noise_ = 0;  // the largest relative L2 distance of an output so far that counts as rounding
   std::optional<std::uint32_t> rank_;  // of the first
   std::optional<std::int64_t> last_step_;
+  struct FirstBad {
+    std::optional<OperatorComparison> op = {};
+    UnpairedOperators before = {};
+  };
+  FirstBad first_bad_, first_paired_;  // of all, of those that both sides have
+  std::vector<std::size_t> singles_;
+  std::size_t judged_ = 0;
   UnpairedOperators unpaired_;  // that came last, of that step
 };
 

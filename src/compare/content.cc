@@ -1,10 +1,10 @@
-#include "blame/content.h"
+#include "compare/content.h"
 
 #include <algorithm>
 #include <cstring>
 #include <map>
 
-namespace opdump::blame {
+namespace opdump::compare {
 namespace {
 
 // The finaliser of SplitMix64.
@@ -15,24 +15,52 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
+std::size_t element_size(const model::TensorView& tensor) {
+  return std::max<std::size_t>(1, model::dtype_info(tensor.dtype).bits / 8);
+}
+
+std::uint64_t hash_element(const model::TensorView& tensor, std::size_t size, std::size_t i) {
+  std::uint64_t bits[2] = {};
+  std::memcpy(bits, tensor.data + i * size, std::min(size, sizeof bits));
+  return mix(bits[0] ^ mix(bits[1] + size));
+}
+
+// Whose elements lie together in row-major order.
+std::optional<dump::StoredTensor> read_straight(const dump::Slot& slot) {
+  if (slot.file.empty()) return std::nullopt;
+  auto tensor = dump::StoredTensor::read(slot, dump::Alignment::any);
+  if (!tensor || !tensor->straighten() || !tensor->view().is_contiguous()) return std::nullopt;
+  return std::move(*tensor);
+}
+
 std::uint64_t key_of(const Fingerprint& print) { return print.sum ^ mix(print.count); }
 
 }  // namespace
 
 std::vector<std::uint64_t> hash_elements(const model::TensorView& tensor) {
-  const std::size_t size = std::max<std::size_t>(1, model::dtype_info(tensor.dtype).bits / 8);
+  const std::size_t size = element_size(tensor);
   std::vector<std::uint64_t> hashes(tensor.byte_count() / size);
-  for (std::size_t i = 0; i < hashes.size(); ++i) {
-    std::uint64_t bits[2] = {};
-    std::memcpy(bits, tensor.data + i * size, std::min(size, sizeof bits));
-    hashes[i] = mix(bits[0] ^ mix(bits[1] + size));
-  }
+  for (std::size_t i = 0; i < hashes.size(); ++i) hashes[i] = hash_element(tensor, size, i);
   return hashes;
 }
 
 Fingerprint fingerprint_of(std::span<const std::uint64_t> elements) {
   Fingerprint print{.sum = 0, .count = elements.size()};
   for (const std::uint64_t element : elements) print.sum += element;
+  return print;
+}
+
+std::vector<std::uint64_t> elements_of(const dump::Slot& slot) {
+  const auto tensor = read_straight(slot);
+  return tensor ? hash_elements(tensor->view()) : std::vector<std::uint64_t>();
+}
+
+std::optional<Fingerprint> fingerprint_of(const dump::Slot& slot) {
+  const auto tensor = read_straight(slot);
+  if (!tensor) return std::nullopt;
+  const std::size_t size = element_size(tensor->view());
+  Fingerprint print{.sum = 0, .count = tensor->view().byte_count() / size};
+  for (std::size_t i = 0; i < print.count; ++i) print.sum += hash_element(tensor->view(), size, i);
   return print;
 }
 
@@ -64,4 +92,4 @@ std::optional<std::uint32_t> ContentIndex::find(std::span<const std::uint64_t> e
   return std::ranges::max_element(hits, fewer)->first;
 }
 
-}  // namespace opdump::blame
+}  // namespace opdump::compare

@@ -10,9 +10,10 @@
 #include <unordered_set>
 #include <vector>
 
+#include "dump/read/dump_set.h"
 #include "model/tensor_view.h"
 
-namespace opdump::blame {
+namespace opdump::compare {
 
 // Of the elements of a tensor in any order: that of a transposed copy is the same.
 struct Fingerprint {
@@ -23,6 +24,10 @@ struct Fingerprint {
 // The elements lie together. Numbers that identify their bytes, in row-major order.
 std::vector<std::uint64_t> hash_elements(const model::TensorView& tensor);
 Fingerprint fingerprint_of(std::span<const std::uint64_t> elements);
+// Of the tensor of a slot; none if it has no tensor, or one of another form.
+std::vector<std::uint64_t> elements_of(const dump::Slot& slot);
+// The same, without room for a number for each element.
+std::optional<Fingerprint> fingerprint_of(const dump::Slot& slot);
 
 // Outputs of operators, which have numbers that grow in the order of execution.
 class ContentIndex {
@@ -45,4 +50,4 @@ class ContentIndex {
   std::size_t kept_ = 0, first_ = 0;  // elements in outputs_, from first_ on
 };
 
-}  // namespace opdump::blame
+}  // namespace opdump::compare

@@ -1,10 +1,10 @@
-#include "blame/content.h"
+#include "compare/content.h"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 
-namespace opdump::blame {
+namespace opdump::compare {
 namespace {
 
 std::vector<std::uint64_t> elements(const std::vector<float>& values) {
@@ -45,4 +45,4 @@ TEST(Content, SlicesAndMixturesComeFromTheOperatorOfMostElements) {
 }
 
 }  // namespace
-}  // namespace opdump::blame
+}  // namespace opdump::compare
