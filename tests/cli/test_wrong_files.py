@@ -41,7 +41,7 @@ def test_bytes_that_are_nothing_known(tmp_path):
     path = tmp_path / "random"
     path.write_bytes(bytes(range(200, 256)) * 9)
     done = opdump("ls", path)
-    assert done.returncode == 3 and "bytes announced" in done.stderr
+    assert done.returncode == 3 and "its first bytes are those of no file that opdump reads" in done.stderr
 
 
 @pytest.mark.parametrize("words", [("plan",), ("ls",), ("show",), ("ir",), ("run", "--config"), ("msaccucmp", "convert", "-out", ".", "-d")])

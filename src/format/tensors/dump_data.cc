@@ -365,6 +365,8 @@ Result<DumpData> decode_dump_data(std::span<const std::byte> file) {
     }
     if (std::string content = describe_content(file); !content.empty())
       return Error(Code::corrupt, std::move(content));
+    if (length > kMaxDumpHeader)  // these bytes are no length
+      return Error(Code::corrupt, "its first bytes are those of no file that opdump reads");
     return Error(Code::corrupt, "header: " + std::to_string(length) + " bytes announced, " +
                                     std::to_string(available) + " in file");
   }
