@@ -1,6 +1,8 @@
 #include "blame/blame.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -96,7 +98,7 @@ class Walk {
   Result<BlameAnswer> walk(compare::Comparison& comparison) {
     OPDUMP_CHECK_OK(collect(comparison));
     for (std::uint32_t i = 0; i < suspects_.size() && !has_certain(); ++i) OPDUMP_CHECK_OK(examine(i));
-    conclude(comparison);
+    OPDUMP_CHECK_OK(conclude(comparison));
     return std::move(answer_);
   }
 
@@ -368,7 +370,7 @@ class Walk {
             ", and what follows differs");
   }
 
-  void conclude(compare::Comparison& comparison) {
+  Result<> conclude(compare::Comparison& comparison) {
     settle_precision();
     blame_sequence(comparison);
     const auto rank = [](const Finding& f) {
@@ -383,7 +385,7 @@ class Walk {
     std::ranges::copy(comparison.notes, std::back_inserter(answer_.notes));
     if (!answer_.findings.empty()) {
       answer_.outcome = BlameOutcome::differs;
-      follow(answer_.findings.front());
+      OPDUMP_CHECK_OK(follow(answer_.findings.front()));
     } else if (comparison.outcome == compare::Answer::nothing_compared || !comparison.incomplete.empty() ||
                !reasons_.empty() || left_out_ > 0) {
       answer_.outcome = BlameOutcome::incomplete;
@@ -393,14 +395,15 @@ class Walk {
     if (answer_.outcome == BlameOutcome::incomplete && comparison.incomplete.empty() &&
         comparison.outcome == compare::Answer::same)
       answer_.outcome = answer_.differing > 0 ? BlameOutcome::rounding : BlameOutcome::same;
+    return ok();
   }
 
   // From the culprit to the end of the run: operators that differ more than all before them, and the last
   // one.
-  void follow(const Finding& culprit) {
+  Result<> follow(const Finding& culprit) {
     double most = 0;
     bool is_after = false;
-    const OperatorComparison* last = nullptr;
+    const OperatorComparison *last = nullptr, *described = nullptr;
     for (const OperatorComparison& op : suspects_) {
       if (&op.run() == &culprit.op.run()) {
         is_after = true;
@@ -411,15 +414,40 @@ class Walk {
       last = &op;
       if (distance_of(op) <= 2 * most || answer_.chain.size() >= kMaxChain) continue;
       most = distance_of(op);
-      answer_.chain.push_back(describe(op));
+      OPDUMP_TRY(std::string link, describe(op));
+      described = &op;
+      answer_.chain.push_back(std::move(link));
     }
-    if (last != nullptr && (answer_.chain.empty() || answer_.chain.back() != describe(*last)))
-      answer_.chain.push_back(describe(*last));
+    if (last != nullptr && last != described) {
+      OPDUMP_TRY(std::string link, describe(*last));
+      answer_.chain.push_back(std::move(link));
+    }
+    return ok();
   }
 
-  static std::string describe(const OperatorComparison& op) {
+  Result<std::string> describe(const OperatorComparison& op) const {
+    OPDUMP_TRY(const std::string shares, describe_shares(op));
     return compare::one_line(compare::operator_name(op.run())) + " (relative L2 " +
-           format_g(distance_of(op)) + ")";
+           format_g(distance_of(op)) + shares + ")";
+  }
+
+  // ", 98 % by input.1": how much of what the operator inherits each input brings, the largest first. Empty
+  // if one input differs, or if it cannot be run again.
+  Result<std::string> describe_shares(const OperatorComparison& op) const {
+    const auto differing = std::ranges::count_if(op.slots, [](const SlotComparison& slot) {
+      return compare::side_of(slot) == model::Side::input && differs(slot);
+    });
+    const auto request = differing > 1 ? make_request(op.golden.get(), op.actual.get(), {.shares = true})
+                                       : Error(Code::unsupported, "");
+    if (!request) return std::string();
+    OPDUMP_TRY(const std::string reply, options_.replay(*request));
+    OPDUMP_TRY(Replayed replayed, parse_replayed(reply));
+    if (!replayed.is_done) return std::string();
+    std::ranges::stable_sort(replayed.shares, std::greater(), &std::pair<std::uint32_t, double>::second);
+    std::string text;
+    for (const auto& [input, share] : replayed.shares)
+      text += ", " + format_g(std::round(100 * share)) + " % by input." + std::to_string(input);
+    return text;
   }
 
   // Of the sums that a run computed: how many with inputs of less precision, by its name, and with all of it.

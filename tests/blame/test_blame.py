@@ -115,6 +115,17 @@ def test_a_forward_operator_is_named_and_its_error_reproduced(pair):
     assert lines[1].startswith("output.0 here: relative error ") and "e-0" in lines[1]
 
 
+def test_the_chain_says_which_input_brings_the_error(pair):
+    arguments = ("threshold_backward", "grad, x, threshold", "torch.where(x > threshold, grad, torch.zeros_like(grad))")
+    golden = pair.record("golden", program(fault(*arguments, "pass")))
+    actual = pair.record("actual", program(fault(*arguments, "result[3] = 0")))
+    answer = json.loads(pair.run("blame", golden, actual, "--json").stdout)
+    shares = [link.split(", ", 1)[1] for link in answer["chain"] if " % by input." in link]
+    assert shares, answer["chain"]
+    brought = [int(part.split(" % by input.")[0]) for part in shares[0].rstrip(")").split(", ")]
+    assert len(brought) > 1 and brought == sorted(brought, reverse=True) and 97 <= sum(brought) <= 103
+
+
 def test_golden_can_be_at_fault(pair):
     wrong = pair.record("golden", program(fault("tanh", "x", "2 * torch.sigmoid(2 * x) - 1", "result = result * 1.0003")))
     found = pair.culprit(wrong, pair.record("actual", program()))
