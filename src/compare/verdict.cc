@@ -72,6 +72,15 @@ bool divides(std::string_view type) {
   return std::ranges::find(kDividing, type) != std::end(kDividing) || type.starts_with("_foreach_");
 }
 
+// Types of PyTorch, ONNX and TensorFlow.
+bool is_random(std::string_view type) {
+  constexpr std::string_view kBegins[] = {
+      "rand",        "Random",     "StatelessRandom", "bernoulli",       "Bernoulli",      "multinomial",
+      "Multinomial", "uniform",    "normal",          "TruncatedNormal", "exponential",    "geometric",
+      "cauchy",      "log_normal", "poisson",         "binomial",        "native_dropout", "_fused_dropout"};
+  return std::ranges::any_of(kBegins, [&](std::string_view begin) { return type.starts_with(begin); });
+}
+
 // What rounding grows to in the depth of a network, relative to the whole tensor. Of a run in another
 // precision it is that of the coarser type.
 double largest_rounding(const SlotComparison& slot, bool has_types) {
@@ -130,11 +139,16 @@ void Judge::judge(OperatorComparison& op) {
   note_bad(op);
 }
 
-// An argument or a constant that differs explains an output if no other input differs.
+// An argument or a constant that differs explains an output if no other input differs, and so does the state
+// of a generator of random numbers.
 void Judge::find_cause(OperatorComparison& op) const {
   if (!has_bad_output(op.verdict)) return;
   const auto difference = find_argument_difference(*op.golden, *op.actual);
-  if (!difference) return;
+  if (!difference) {
+    if (op.verdict == Verdict::own_error && is_random(op.run().type))
+      op.cause = "it draws random numbers (another seed?)";
+    return;
+  }
   op.cause = difference->text;
   const bool has_other = std::ranges::any_of(op.slots, [&](const SlotComparison& slot) {
     return side_of(slot) == model::Side::input && is_difference(slot.verdict) &&

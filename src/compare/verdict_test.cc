@@ -239,6 +239,21 @@ TEST(Verdict, AnArgumentThatDiffersIsTheCause) {
   EXPECT_EQ(judged(".>x", R"({"dtype":"torch.float32"})", R"({"dtype":"torch.float64"})").cause, "");
 }
 
+TEST(Verdict, RandomNumbersAreTheCauseOfTheirOperator) {
+  Fixture f;
+  const auto cause = [&](const std::string& type, std::string_view slots) {
+    OperatorComparison op = f.make(slots);
+    dump::OperatorRun run = *op.golden;
+    run.type = type;
+    op.golden = std::make_shared<const dump::OperatorRun>(run);
+    return f.judge({op}).first_bad->cause;
+  };
+  for (const char* type : {"uniform_", "randn", "native_dropout", "RandomNormalLike"})
+    EXPECT_EQ(cause(type, ".>x"), "it draws random numbers (another seed?)") << type;
+  EXPECT_EQ(cause("native_dropout", "x>x"), "");
+  EXPECT_EQ(cause("relu", ".>x"), "");
+}
+
 TEST(Verdict, AReasonToDoubtMakesASameIncomplete) {
   Fixture f;
   const Comparison comparison = f.judge({f.make(".>.")}, {}, {"actual rank 0: the recording did not end"});

@@ -40,7 +40,7 @@ std::string output_difference(const OperatorComparison& op) {
 std::string why(const OperatorComparison& op) {
   switch (op.verdict) {
     case Verdict::own_error:
-      return inputs_of_own_error(op) + ", " + output_difference(op);
+      return (op.cause.empty() ? inputs_of_own_error(op) : op.cause) + ", " + output_difference(op);
     case Verdict::argument_differs:
       return op.cause + ", " + output_difference(op);
     case Verdict::inherited:
