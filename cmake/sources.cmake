@@ -349,6 +349,7 @@ list(APPEND OPDUMP_TOOL_SOURCES
   result/exports.cc
   result/graph_tables.cc
   result/overview.cc
+  result/overview_json.cc
   result/page.cc
   result/query.cc
   result/schema.cc
@@ -356,12 +357,13 @@ list(APPEND OPDUMP_TOOL_SOURCES
 )
 set(OPDUMP_TESTS_result result/overview_test.cc result/result_test.cc)
 
-list(APPEND OPDUMP_TOOL_SOURCES serve/tiles.cc)
+list(APPEND OPDUMP_TOOL_SOURCES serve/max_grid.cc serve/tiles.cc)
+set(OPDUMP_TESTS_serve serve/max_grid_test.cc)
 
 # Of which the pages are built.
 set(OPDUMP_WEB_SOURCES
   index.html package.json package-lock.json tsconfig.json vite.config.js src/common.tsx src/curve.tsx src/data.ts src/elements.tsx src/format.ts
-  src/graph.tsx src/header.tsx src/judge.ts src/main.tsx src/modules.tsx src/operator.tsx src/store.ts src/style.css src/table.tsx)
+  src/graph.tsx src/header.tsx src/judge.ts src/main.tsx src/modules.tsx src/operator.tsx src/ranks.tsx src/store.ts src/style.css src/table.tsx)
 
 # The programs' own: linked by nothing that records or that Python loads.
 list(APPEND OPDUMP_TOOL_SOURCES
@@ -515,4 +517,4 @@ set(OPDUMP_TESTS_cli
   cli/source_lines_test.cc
 )
 
-set(OPDUMP_TEST_FOLDERS base model math plan dialect format dump capture compare report blame result msaccucmp arrays cli)
+set(OPDUMP_TEST_FOLDERS base model math plan dialect format dump capture compare report blame result serve msaccucmp arrays cli)

@@ -10,6 +10,7 @@
 #include "compare/compare.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
+#include "model/position.h"
 #include "report/csv.h"
 #include "report/jsonl.h"
 #include "report/summary.h"
@@ -110,16 +111,6 @@ py::dict slots_of(const Finding& finding) {
   return slots;
 }
 
-py::tuple index_of(std::uint64_t number, const model::Shape& shape) {
-  py::tuple index(shape.rank());
-  for (std::size_t axis = shape.rank(); axis-- > 0;) {
-    const auto size = static_cast<std::uint64_t>(std::max<std::int64_t>(shape[axis], 1));
-    index[axis] = number % size;
-    number /= size;
-  }
-  return index;
-}
-
 py::object metrics_of(const SlotFinding& finding) {
   if (!finding.slot->metrics) return py::none();
   const math::Metrics& m = *finding.slot->metrics;
@@ -134,7 +125,7 @@ py::object metrics_of(const SlotFinding& finding) {
   record["mean_abs"] = m.mean_abs;
   record["rmse"] = m.rmse;
   if (m.max_abs > 0 && finding.slot->shape) {
-    record["worst_index"] = index_of(m.max_abs_index, *finding.slot->shape);
+    record["worst_index"] = py::tuple(py::cast(model::position_of(m.max_abs_index, *finding.slot->shape)));
     record["worst_golden"] = m.max_abs_golden;
     record["worst_actual"] = m.max_abs_actual;
   }

@@ -18,6 +18,7 @@
 #include "compare/names.h"
 #include "compare/statistics.h"
 #include "math/metrics/error_details.h"
+#include "model/position.h"
 #include "report/summary.h"
 #include "report/table.h"
 #include "terminal/output.h"
@@ -67,15 +68,19 @@ std::string sparkline(const math::ValueHistogram& histogram, std::uint64_t most)
   return text;
 }
 
-std::string histogram_lines(const math::ErrorDetails& details) {
+bool is_equal(const math::Metrics& m) { return m.max_abs == 0 && m.mismatch_count == 0; }
+
+std::string histogram_lines(const math::ErrorDetails& details, bool are_equal) {
   std::uint64_t most = 1;
   for (const math::ValueHistogram* side : {&details.golden, &details.actual})
     for (const std::uint64_t count : side->counts) most = std::max(most, count);
   if (!(details.golden.highest > details.golden.lowest)) return {};
-  return "    values of golden   " + sparkline(details.golden, most) + "\n    values of actual   " +
-         sparkline(details.actual, most) + "\n                       from " +
-         format_g(details.golden.lowest) + " to " + format_g(details.golden.highest) +
-         ", heights are logarithms of counts\n";
+  const std::string bars = sparkline(details.golden, most);
+  return (are_equal ? "    values of both     " + bars
+                    : "    values of golden   " + bars + "\n    values of actual   " +
+                          sparkline(details.actual, most)) +
+         "\n                       from " + format_g(details.golden.lowest) + " to " +
+         format_g(details.golden.highest) + ", heights are logarithms of counts\n";
 }
 
 // Rows and columns of the last two dimensions around one element.
@@ -87,11 +92,12 @@ struct ElementWindow {
 
 ElementWindow window_around(const model::Shape& shape, std::uint64_t index, std::uint64_t most_rows,
                             std::uint64_t most_columns) {
-  const auto size = [&](std::size_t axis) { return static_cast<std::uint64_t>(shape[axis]); };
   ElementWindow window;
   const std::size_t rank = shape.rank();
+  const auto size = [&](std::size_t axis) { return static_cast<std::uint64_t>(shape[axis]); };
   const std::uint64_t width = rank > 0 ? size(rank - 1) : 1, height = rank > 1 ? size(rank - 2) : 1;
-  const std::uint64_t column = index % width, row = index / width % height;
+  const std::vector<std::uint64_t> position = model::position_of(index, shape);
+  const std::uint64_t column = rank > 0 ? position[rank - 1] : 0, row = rank > 1 ? position[rank - 2] : 0;
   const auto fit = [](std::uint64_t at, std::uint64_t all, std::uint64_t most) {
     const std::uint64_t count = std::min(all, most);
     return std::pair(std::min(at - std::min(at, count / 2), all - count), count);
@@ -100,19 +106,19 @@ ElementWindow window_around(const model::Shape& shape, std::uint64_t index, std:
   std::tie(window.first_column, window.columns) = fit(column, width, most_columns);
   window.stride = width;
   window.base = index / (width * height) * width * height;
-  std::uint64_t rest = index / (width * height);
-  for (std::size_t axis = rank > 2 ? rank - 2 : 0; axis-- > 0;) {
-    window.prefix.insert(0, std::to_string(rest % size(axis)) + ",");
-    rest /= size(axis);
-  }
+  for (std::size_t axis = 0; axis + 2 < rank; ++axis) window.prefix += std::to_string(position[axis]) + ",";
   return window;
 }
 
-// Both sides in the tensor's shape: the window's rows under a line of columns, the worst element in brackets.
+// Both sides in the tensor's shape, once if they are equal: the window's rows under a line of columns, a star
+// before the worst element.
 std::string window_lines(const model::TensorView& golden, const model::TensorView& actual,
-                         const ElementWindow& window, std::uint64_t worst) {
+                         const ElementWindow& window, std::uint64_t worst, bool are_equal) {
+  std::vector<std::pair<const char*, const model::TensorView*>> sides{{"golden", &golden},
+                                                                      {"actual", &actual}};
+  if (are_equal) sides = {{"both", &golden}};
   std::string text;
-  for (const auto& [name, view] : {std::pair("golden", &golden), std::pair("actual", &actual)}) {
+  for (const auto& [name, view] : sides) {
     std::vector<std::vector<std::string>> rows{{std::string("    ") + name}};
     for (std::uint64_t c = 0; c < window.columns; ++c)
       rows[0].push_back("[..," + std::to_string(window.first_column + c) + "]");
@@ -199,18 +205,18 @@ class PairPrinter {
       const model::Shape& shape = golden->view().shape;
       const std::uint64_t worst = pair.metrics ? pair.metrics->max_abs_index : 0;
       const bool differs = pair.metrics && pair.metrics->mismatch_count > 0;
+      const bool are_equal = pair.metrics && is_equal(*pair.metrics);
       const auto details =
           math::examine_errors(actual->view(), golden->view(), compare::default_tolerance(pair.dtype), true);
-      if (details) text += histogram_lines(*details);
+      if (details) text += histogram_lines(*details, are_equal);
       text += window_lines(golden->view(), actual->view(), window_around(shape, worst, 5, 5),
-                           differs ? worst : UINT64_MAX);
+                           differs ? worst : UINT64_MAX, are_equal);
     }
     terminal::print(text);
   }
 
   static std::string metrics_lines(const math::Metrics& m, const SlotComparison& pair) {
-    if (m.max_abs == 0 && m.mismatch_count == 0)
-      return "    equal   all " + std::to_string(m.count) + " elements\n";
+    if (is_equal(m)) return "    equal   all " + std::to_string(m.count) + " elements\n";
     const std::string cosine = report::format_cosine(m);
     std::string text = "    differ  " + std::to_string(m.mismatch_count) + " of " + std::to_string(m.count) +
                        " elements, relative error " + format_g(m.relative_l2) +

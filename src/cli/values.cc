@@ -6,21 +6,12 @@
 
 #include "base/text/text.h"
 #include "math/convert.h"
+#include "model/position.h"
 
 namespace opdump::cli {
 namespace {
 
 using model::DType;
-
-const std::byte* address_of(const model::TensorView& view, std::uint64_t index) {
-  std::int64_t offset = 0;
-  for (std::size_t axis = view.shape.rank(); axis-- > 0;) {
-    const auto size = static_cast<std::uint64_t>(view.shape[axis]);
-    offset += static_cast<std::int64_t>(index % size) * view.strides[axis];
-    index /= size;
-  }
-  return view.data + offset * (model::dtype_info(view.dtype).bits / 8);
-}
 
 // The shortest text that reads back as the same T.
 template <typename T>
@@ -60,7 +51,8 @@ std::string complex_text(const std::byte* at) {
 }  // namespace
 
 std::string format_element(const model::TensorView& view, std::uint64_t index) {
-  const std::byte* at = address_of(view, index);
+  const std::byte* at =
+      view.data + model::element_offset(view, index) * (model::dtype_info(view.dtype).bits / 8);
   switch (view.dtype) {
     case DType::boolean:
       return math::load<std::uint8_t>(at) != 0 ? "True" : "False";

@@ -6,6 +6,7 @@
 #include "base/text/text.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
+#include "model/position.h"
 
 namespace opdump::report {
 namespace {
@@ -95,11 +96,8 @@ std::string format_cosine(const math::Metrics& metrics) {
 
 std::string format_position(std::uint64_t index, const model::Shape& shape) {
   std::string text;
-  for (std::size_t axis = shape.rank(); axis-- > 0;) {
-    const auto size = static_cast<std::uint64_t>(std::max<std::int64_t>(shape[axis], 1));
-    text.insert(0, (axis > 0 ? "," : "") + std::to_string(index % size));
-    index /= size;
-  }
+  for (const std::uint64_t at : model::position_of(index, shape))
+    text.append(text.empty() ? "" : ",").append(std::to_string(at));
   return "(" + text + ")";
 }
 

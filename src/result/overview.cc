@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
@@ -17,31 +17,18 @@
 namespace opdump::result {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr std::string_view kNoModule = "(no module)";
-constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
-
 // NaN is kept as the text 'nan'; it and infinities are worst.
 float error_of(const Statement& statement, int column) {
   const Value value = statement.value(column);
-  if (std::holds_alternative<std::monostate>(value)) return kNone;
+  if (std::holds_alternative<std::monostate>(value)) return std::numeric_limits<float>::quiet_NaN();
   if (std::holds_alternative<std::string_view>(value)) return std::numeric_limits<float>::infinity();
   return static_cast<float>(statement.real(column));
 }
 
-Json json_of(double value) {
-  if (std::isnan(value)) return nullptr;
-  return std::isfinite(value) ? Json(value) : Json(value > 0 ? "inf" : "-inf");
-}
-
-// The worse of two errors; NaN is none.
-bool is_worse(float a, float b) { return !std::isnan(a) && (std::isnan(b) || a > b); }
-
-float worse_of(float output, float input) { return std::isnan(output) ? input : output; }
-
-std::string join(const std::string& module, std::string_view name) {
-  return module.empty() ? std::string(name) : module + "/" + std::string(name);
+// Numbers of 32 bits in the order of floats; no NaN.
+std::uint32_t ordered_bits(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value == 0 ? 0.0f : value);
+  return (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
 }
 
 }  // namespace
@@ -54,10 +41,12 @@ Result<Overview> Overview::load(Database& database) {
   if (size >= std::int64_t{UINT32_MAX}) return Error(Code::limit, "the result has too many operators");
   OPDUMP_TRY(const std::string actual, find_value(database, "actual"));
   overview.is_comparison_ = !actual.empty();
-  constexpr std::string_view kJudged[] = {"match", "own_error", "inherited", "input_differs"};
+  constexpr std::string_view kJudged[] = {"match",         "own_error",        "inherited",
+                                          "input_differs", "argument_differs", "rounding"};
   for (std::size_t i = 0; i < std::size(kJudged); ++i) overview.judged_[i] = overview.texts_.add(kJudged[i]);
   OPDUMP_CHECK_OK(overview.read_operators(database));
   if (!overview.is_comparison_) OPDUMP_CHECK_OK(overview.read_norms(database));
+  overview.find_lines();
   return overview;
 }
 
@@ -134,7 +123,11 @@ Overview::TextCode Overview::judge(std::size_t row, double factor) const {
   if (factor == 1 || !is_judged || (std::isnan(output_errors_[row]) && std::isnan(input_errors_[row])))
     return verdicts_[row];
   const bool output = output_errors_[row] > factor, input = input_errors_[row] > factor;
-  return judged_[output ? (input ? inherited : own_error) : input ? input_differs : match];
+  if (!output) return judged_[input && verdicts_[row] != judged_[rounding] ? input_differs : match];
+  // What was excused, or has a known cause, stays so.
+  if (verdicts_[row] == judged_[rounding]) return judged_[rounding];
+  if (input) return judged_[inherited];
+  return judged_[verdicts_[row] == judged_[argument_differs] ? argument_differs : own_error];
 }
 
 std::vector<std::uint32_t> Overview::select(const RowRequest& request) const {
@@ -183,32 +176,39 @@ std::vector<std::uint32_t> Overview::select(const RowRequest& request) const {
 void Overview::sort(std::vector<std::uint32_t>& rows, const RowRequest& request) const {
   const bool down = request.sort.starts_with('-');
   const std::string_view key = std::string_view(request.sort).substr(down ? 1 : 0);
-  const auto by = [&](const auto& value) {
-    std::ranges::stable_sort(rows, [&](std::uint32_t a, std::uint32_t b) {
-      return down ? value(b) < value(a) : value(a) < value(b);
-    });
+  // `bits(row)` is a number of 32 bits in the order wanted. Equal ones stay in the order of execution.
+  const auto by = [&](const auto& bits) {
+    std::vector<std::uint64_t> keys(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      keys[i] = std::uint64_t{down ? ~bits(rows[i]) : bits(rows[i])} << 32 | rows[i];
+    std::ranges::sort(keys);
+    for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::uint32_t>(keys[i]);
   };
   // What was not measured comes last either way.
   const auto by_number = [&](const std::vector<float>& column, const std::vector<float>* other = nullptr) {
-    const auto value = [&](std::uint32_t i) {
-      const float own = other == nullptr || !std::isnan(column[i]) ? column[i] : (*other)[i];
-      if (!std::isnan(own)) return own;
-      return down ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::infinity();
-    };
-    by(value);
+    by([&](std::uint32_t row) {
+      const float own = other == nullptr || !std::isnan(column[row]) ? column[row] : (*other)[row];
+      return std::isnan(own) ? (down ? 0u : UINT32_MAX) : ordered_bits(own);
+    });
   };
   const auto by_text = [&](const std::vector<TextCode>& column) {
-    std::vector<TextCode> order(texts_.size()), place(texts_.size());
-    for (TextCode i = 0; i < order.size(); ++i) order[i] = i;
-    std::ranges::sort(order, NaturalLess(), [&](TextCode i) { return texts_[i]; });
-    for (TextCode i = 0; i < order.size(); ++i) place[order[i]] = i;
-    by([&](std::uint32_t i) { return place[column[i]]; });
+    if (natural_places_.empty()) {
+      std::vector<TextCode> order(texts_.size());
+      natural_places_.resize(texts_.size());
+      for (TextCode i = 0; i < order.size(); ++i) order[i] = i;
+      std::ranges::sort(order, NaturalLess(), [&](TextCode i) { return texts_[i]; });
+      for (TextCode i = 0; i < order.size(); ++i) natural_places_[order[i]] = i;
+    }
+    by([&](std::uint32_t row) { return natural_places_[column[row]]; });
   };
+  if (key == "rank") by([&](std::uint32_t row) { return ranks_[row]; });
+  if (key == "step")
+    by([&](std::uint32_t row) {
+      return static_cast<std::uint32_t>(std::clamp<std::int64_t>(steps_[row], -1, UINT32_MAX - 1) + 1);
+    });
   if (key == "verdict") by_text(verdicts_);
   if (key == "name") by_text(names_);
   if (key == "type") by_text(types_);
-  if (key == "rank") by([&](std::uint32_t i) { return ranks_[i]; });
-  if (key == "step") by([&](std::uint32_t i) { return steps_[i]; });
   if (key == "error") by_number(output_errors_, &input_errors_);
   if (key == "max" && is_comparison_) by_number(largest_);
   if (key == "cosine" && is_comparison_) by_number(cosine_);
@@ -233,7 +233,8 @@ const Overview::Passed& Overview::passed(const RowRequest& request) {
   const double factor = std::pow(10, request.tolerance);
   for (std::size_t i = 0; i < ids_.size(); ++i) {
     const TextCode verdict = judge(i, factor);
-    if (verdict != judged_[own_error] && verdict != judged_[inherited] && verdict != judged_[input_differs])
+    if (verdict != judged_[own_error] && verdict != judged_[inherited] && verdict != judged_[input_differs] &&
+        verdict != judged_[argument_differs])
       continue;
     if (now.differing++ == 0) now.first_differing = ids_[i];
   }
@@ -245,126 +246,33 @@ Result<Overview::Rows> Overview::rows(Database& database, const RowRequest& requ
     OPDUMP_CHECK_OK(read_key_slots(database));
   const Passed& all = passed(request);
   Rows rows{.total = all.rows.size(), .differing = all.differing, .first_differing = all.first_differing};
-  for (std::size_t i = request.offset; i < all.rows.size() && i - request.offset < request.count; ++i)
+  for (std::size_t i = request.offset; i < all.rows.size() && i - request.offset < request.count; ++i) {
     rows.ids.push_back(ids_[all.rows[i]]);
+    rows.places.push_back(all.rows[i]);
+  }
   return rows;
 }
 
-std::vector<Overview::Line> Overview::lines() const {
+float Overview::worst_of(std::uint32_t row) const {
+  if (!is_comparison_) return norms_[row];
+  return std::isnan(output_errors_[row]) ? input_errors_[row] : output_errors_[row];
+}
+
+void Overview::find_lines() {
   std::map<std::pair<std::int64_t, std::int64_t>, Line> found;
   for (std::uint32_t i = 0; i < ids_.size(); ++i) {
     Line& line = found[{ranks_[i], steps_[i]}];
     line.rank = ranks_[i];
     line.step = steps_[i];
     line.rows.push_back(i);
-    const float error = is_comparison_ ? worse_of(output_errors_[i], input_errors_[i]) : norms_[i];
-    if (is_worse(error, line.worst)) line.worst = error;
+    if (const float error = worst_of(i); is_worse(error, line.worst)) line.worst = error;
   }
-  std::vector<Line> lines;
-  for (auto& [key, line] : found) lines.push_back(std::move(line));
-  if (lines.size() > kMostLines) {
-    std::ranges::stable_sort(lines, std::greater(), &Line::worst);
-    lines.resize(kMostLines);
-    std::ranges::sort(lines, {}, [](const Line& line) { return std::pair(line.rank, line.step); });
+  for (auto& [key, line] : found) lines_.push_back(std::move(line));
+  if (lines_.size() > kMostLines) {
+    std::ranges::stable_sort(lines_, std::greater(), &Line::worst);
+    lines_.resize(kMostLines);
+    std::ranges::sort(lines_, {}, [](const Line& line) { return std::pair(line.rank, line.step); });
   }
-  return lines;
-}
-
-std::string Overview::summary_json() const {
-  const auto count_texts = [&](const std::vector<TextCode>& column) {
-    std::map<TextCode, std::uint64_t> counts;
-    for (const TextCode code : column) ++counts[code];
-    Json list = Json::array();
-    for (const auto& [code, count] : counts) list.push_back({texts_[code], count});
-    return list;
-  };
-  const auto count_numbers = [](const auto& column) {
-    std::map<std::int64_t, std::uint64_t> counts;
-    for (const auto number : column) ++counts[number];
-    Json list = Json::array();
-    for (const auto& [number, count] : counts) list.push_back({number, count});
-    return list;
-  };
-  Json summary = {{"verdicts", count_texts(verdicts_)}, {"phases", count_texts(phases_)},
-                  {"types", count_texts(types_)},       {"steps", count_numbers(steps_)},
-                  {"ranks", count_numbers(ranks_)},     {"lines", Json::array()}};
-  for (const Line& line : lines()) {
-    Json points = Json::array();
-    const std::size_t all = line.rows.size(), count = std::min(all, kMostPoints);
-    for (std::size_t point = 0; point < count; ++point) {
-      // Of the operators that share a point the worst is shown.
-      std::size_t worst = point * all / count;
-      const auto value = [&](std::size_t at) {
-        const std::uint32_t row = line.rows[at];
-        return is_comparison_ ? worse_of(output_errors_[row], input_errors_[row]) : norms_[row];
-      };
-      for (std::size_t at = worst + 1; at < (point + 1) * all / count; ++at)
-        if (is_worse(value(at), value(worst))) worst = at;
-      const std::uint32_t row = line.rows[worst];
-      points.push_back({ids_[row], worst, json_of(value(worst)), texts_[phases_[row]], texts_[names_[row]]});
-    }
-    summary["lines"].push_back(
-        {{"rank", line.rank}, {"step", line.step}, {"size", all}, {"points", std::move(points)}});
-  }
-  return summary.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-std::string Overview::modules_json(const std::string& module) const {
-  struct Cell {
-    float worst = kNone;
-    std::int64_t id = 0;
-    bool missing = false, nan = false;
-  };
-  struct Child {
-    bool has_children = false;
-    std::map<std::int64_t, Cell> steps;
-  };
-  // Which child of `module` each text is in, as a number; none for texts that are no module within it.
-  const std::string prefix = module.empty() ? "" : module + "/";
-  std::vector<std::string> names;
-  std::map<std::string, std::uint32_t, NaturalLess> numbers;
-  std::vector<std::uint32_t> child_of(texts_.size(), UINT32_MAX);
-  std::vector<char> is_deeper(texts_.size());
-  std::vector<char> is_module(texts_.size());
-  for (const TextCode code : modules_) is_module[code] = 1;
-  for (TextCode i = 0; i < texts_.size(); ++i) {
-    if (!is_module[i] || !texts_[i].starts_with(prefix)) continue;
-    const std::string_view rest = texts_[i].substr(prefix.size());
-    const std::string_view name =
-        texts_[i].empty() && module.empty() ? kNoModule : rest.substr(0, rest.find('/'));
-    if (name.empty()) continue;
-    const auto [at, is_new] =
-        numbers.try_emplace(std::string(name), static_cast<std::uint32_t>(names.size()));
-    if (is_new) names.emplace_back(name);
-    child_of[i] = at->second;
-    is_deeper[i] = name.size() < rest.size();
-  }
-  std::vector<Child> children(names.size());
-  for (std::size_t i = 0; i < ids_.size(); ++i) {
-    const std::uint32_t number = child_of[modules_[i]];
-    if (number == UINT32_MAX) continue;
-    Child& child = children[number];
-    child.has_children = child.has_children || is_deeper[modules_[i]];
-    Cell& cell = child.steps[steps_[i]];
-    const float value = is_comparison_ ? worse_of(output_errors_[i], input_errors_[i]) : norms_[i];
-    const std::string_view verdict = texts_[verdicts_[i]];
-    cell.missing = cell.missing || verdict == "missing" || verdict == "extra";
-    if (is_worse(value, cell.worst) || cell.id == 0) {
-      cell.worst = value;
-      cell.id = ids_[i];
-    }
-    cell.nan = cell.nan || (std::isinf(value) && !is_comparison_);
-  }
-  Json list = Json::array();
-  for (const auto& [name, number] : numbers) {
-    Json cells = Json::array();
-    for (const auto& [step, cell] : children[number].steps)
-      cells.push_back({step, json_of(cell.worst), cell.id, cell.missing, cell.nan});
-    list.push_back({{"path", join(module, name)},
-                    {"has_children", children[number].has_children},
-                    {"cells", std::move(cells)}});
-  }
-  return list.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace opdump::result

@@ -29,6 +29,10 @@ class OverviewTest : public testing::Test {
     add(3, 1, "blocks/2", "add", "own_error", "30", "0.5");
     add(4, 1, "blocks/10", "mul", "inherited", "9e999", "30");
     add(5, 1, "", "relu", "unreadable", "NULL", "NULL");
+    load();
+  }
+
+  void load() {
     auto loaded = Overview::load(*database_);
     ASSERT_TRUE(loaded) << loaded.error().message();
     overview_.emplace(std::move(*loaded));
@@ -84,6 +88,30 @@ TEST_F(OverviewTest, judges_again) {
   EXPECT_THAT(lenient.ids, ElementsAre(1, 2, 3));
 }
 
+TEST_F(OverviewTest, what_was_excused_or_has_a_cause_stays_so) {
+  add(6, 2, "m", "exp", "rounding", "8", "3");
+  add(7, 2, "m", "eps", "argument_differs", "8", "0.1");
+  load();
+  EXPECT_THAT(ids({.verdict = "rounding", .tolerance = 0.5}), ElementsAre(6));
+  EXPECT_THAT(ids({.verdict = "argument_differs", .tolerance = 0.5}), ElementsAre(7));
+  EXPECT_THAT(ids({.verdict = "match", .step = "2", .tolerance = 1}), ElementsAre(6, 7));
+  EXPECT_EQ(overview_->rows(*database_, {})->differing, 3u);  // rounding is no difference
+}
+
+TEST_F(OverviewTest, ranks_side_by_side) {
+  ASSERT_TRUE(database_->execute(
+      "INSERT INTO operators(id, rank, step, type, name, module, verdict, output_error) VALUES"
+      "(6, 1, 1, 'add', 'blocks/2/add-op0', 'blocks/2', 'match', 0.25),"
+      "(7, 1, 1, 'c10d::allreduce_', 'sum', '', 'inherited', 2)"));
+  load();
+  EXPECT_TRUE(overview_->has_several_ranks());
+  const Json rows = Json::parse(overview_->ranks_json());
+  EXPECT_EQ(rows[0]["name"], "sum");  // a collective that differs, before larger errors
+  EXPECT_EQ(rows[0]["collective"], true);
+  EXPECT_EQ(rows[1]["cells"][0][2], "inf");
+  EXPECT_EQ(rows[2]["cells"], Json::array({Json::array({0, 3, 30}), Json::array({1, 6, 0.25})}));
+}
+
 TEST_F(OverviewTest, modules_by_step) {
   const Json outermost = Json::parse(overview_->modules_json(""));
   ASSERT_EQ(outermost.size(), 2u);
@@ -112,15 +140,26 @@ TEST_F(OverviewTest, a_point_of_the_curve_is_the_worst_of_its_operators) {
   bool found = false;
   for (const Json& point : line["points"]) found = found || (point[0] == 5000 && point[2] == 77.0);
   EXPECT_TRUE(found);
+  // Closer, every operator has its own point.
+  const Json closer = Json::parse(loaded->lines_json(4990, 5000)).back();
+  ASSERT_EQ(closer["points"].size(), 10u);
+  EXPECT_EQ(closer["points"][0], Json::array({4996, 4990, 0.1f, "forward", "m/add-op0"}));
+  EXPECT_EQ(closer["points"][4][2], 77.0);
+  EXPECT_EQ(Json::parse(loaded->lines_json(9, 3)).back()["points"], Json::array());
 }
 
 TEST_F(OverviewTest, parts_for_the_page) {
   const Json first = Json::parse(*first_data(*database_, *overview_));
   EXPECT_EQ(first["detailed"], 3);
   EXPECT_EQ(first["total_operators"], 5);
-  const Json rows = Json::parse(*rows_data(*database_, *overview_->rows(*database_, {.count = 2})));
-  EXPECT_EQ(rows["operators"]["id"], Json::array({1, 2}));
+  const Overview::Rows two = *overview_->rows(*database_, {.offset = 1, .count = 2});
+  const Json rows = Json::parse(*overview_->rows_json(*database_, two, 0));
+  EXPECT_EQ(rows["rows"]["id"], Json::array({2, 3}));
+  EXPECT_EQ(rows["rows"]["verdict"], Json::array({"match", "own_error"}));
+  EXPECT_EQ(rows["rows"]["error"], Json::array({0, 30}));
+  EXPECT_EQ(rows["rows"]["max"], Json::array({nullptr, nullptr}));
   EXPECT_EQ(rows["total"], 5);
+  EXPECT_EQ(rows["first_differing"], Json({{"id", 3}, {"name", "blocks/2/add-op0"}}));
   EXPECT_FALSE(operator_data(*database_, 99));
 }
 

@@ -109,7 +109,8 @@ constexpr PageTable kPageTables[] = {
 
 // In a result of too many operators, those that differ.
 std::string choose_for_page(const PageLimits& limits) {
-  return "WITH chosen AS (SELECT id FROM operators ORDER BY verdict IN ('match', 'skipped'), id LIMIT " +
+  return "WITH chosen AS (SELECT id FROM operators ORDER BY verdict IN ('match', 'rounding', 'skipped'), id "
+         "LIMIT " +
          std::to_string(limits.operators) +
          "), pictured AS (SELECT DISTINCT slot FROM thumbnails ORDER BY slot LIMIT " +
          std::to_string(limits.pictured) +
@@ -268,22 +269,14 @@ Result<std::string> first_data(Database& database, const Overview& overview) {
   if (overview.size() > 0) OPDUMP_CHECK_OK(add_operator(database, id, data));
   std::string text = text_of(data);
   text.pop_back();
-  return text + ",\"overview\":" + overview.summary_json() + "}";
+  text += ",\"overview\":" + overview.summary_json();
+  if (overview.has_several_ranks()) text += ",\"rank_rows\":" + overview.ranks_json();
+  return text + "}";
 }
 
 Result<std::string> operator_data(Database& database, std::int64_t id) {
   Json data = Json::object();
   OPDUMP_CHECK_OK(add_operator(database, id, data));
-  return text_of(data);
-}
-
-Result<std::string> rows_data(Database& database, const Overview::Rows& rows) {
-  Json data = {{"total", rows.total},
-               {"differing", rows.differing},
-               {"first_differing", rows.first_differing},
-               {"ids", rows.ids}};
-  OPDUMP_CHECK_OK(
-      add_tables(database, choose_these(rows.ids, 0), {"operators", "slots", "statistics"}, data));
   return text_of(data);
 }
 

@@ -25,8 +25,6 @@ Result<std::string> page_data(Database& database, const PageLimits& limits);
 Result<std::string> first_data(Database& database, const Overview& overview);
 // The details of one operator, and the operators around it. Errors: not_found.
 Result<std::string> operator_data(Database& database, std::int64_t id);
-// Rows of the table: the operators of `rows` with their slots.
-Result<std::string> rows_data(Database& database, const Overview::Rows& rows);
 
 // The whole page; of a large result with fewer operators that match, and then with fewer pictures, until it
 // is small enough. Errors: unsupported -- built without the pages.

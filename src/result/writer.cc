@@ -446,6 +446,8 @@ Result<> ResultWriter::conclude(std::string_view outcome, std::string_view sente
   return rows_->set("conclusion", sentence);
 }
 
+Result<> ResultWriter::note_blame(std::string_view sentence) { return rows_->set("blame", sentence); }
+
 Result<> ResultWriter::conclude(const compare::Comparison& comparison) {
   OPDUMP_CHECK_OK(std::exchange(rows_->state, ok()));
   const std::string sentence = report::conclusion(comparison), coverage = report::coverage_line(comparison);

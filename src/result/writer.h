@@ -42,6 +42,8 @@ class ResultWriter {
   // The answer in one sentence, and what leaves it open.
   Result<> conclude(const compare::Comparison& comparison);
   Result<> conclude(std::string_view outcome, std::string_view sentence);
+  // What `opdump blame` says of it. Errors: io.
+  Result<> note_blame(std::string_view sentence);
 
   // The finished result, for reading. Errors: io.
   Result<Database> finish();

@@ -78,6 +78,7 @@ Result<> serve_pages(int port, const AnswerPage& answer,
   httplib::Server server;
   int bound = port;
   server.set_payload_max_length(0);
+  server.set_tcp_nodelay(true);  // else the body of an answer waits until its head has been acknowledged
   server.Get(".*", [&](const httplib::Request& request, httplib::Response& response) {
     answer_one(request, response, token, bound, answer);
   });

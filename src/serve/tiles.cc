@@ -1,14 +1,15 @@
 #include "serve/tiles.h"
 
 #include <algorithm>
-#include <cmath>
+#include <bit>
+#include <functional>
+#include <list>
+#include <mutex>
 #include <nlohmann/json.hpp>
-#include <utility>
-#include <vector>
+#include <optional>
+#include <tuple>
 
-#include "base/text/text.h"
 #include "compare/names.h"
-#include "math/convert.h"
 #include "math/stats/stats.h"
 
 namespace opdump::serve {
@@ -16,70 +17,54 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::uint64_t kMostCells = 256;  // in each direction
+// A part of more elements is answered from a grid of the whole tensor, which is made once.
+constexpr std::uint64_t kMostRead = std::uint64_t{4} << 20;
+constexpr std::uint64_t kGridCells = 1024;  // in each direction
+constexpr std::size_t kGridsKept = 4;       // of up to 24 MiB
 
-struct Grid {
-  std::uint64_t rows = 1, columns = 1;
-};
-
-Grid grid_of(const model::Shape& shape, std::size_t across) {
-  Grid grid;
+Region matrix_of(const model::Shape& shape, std::size_t across) {
+  Region matrix{.rows = 1, .columns = 1};
   for (std::size_t axis = 0; axis < shape.rank(); ++axis)
-    (axis < across ? grid.rows : grid.columns) *= static_cast<std::uint64_t>(shape[axis]);
-  return grid;
+    (axis < across ? matrix.rows : matrix.columns) *= static_cast<std::uint64_t>(shape[axis]);
+  return matrix;
 }
 
-// Row-major elements as doubles, whatever their strides.
-class ElementReader {
- public:
-  explicit ElementReader(const model::TensorView& view) : view_(view), is_contiguous_(view.is_contiguous()) {}
-  double at(std::uint64_t index) const {
-    if (is_contiguous_)
-      return math::element_as_double(view_.dtype, view_.data, static_cast<std::int64_t>(index));
-    std::int64_t offset = 0;
-    for (std::size_t axis = view_.shape.rank(); axis-- > 0;) {
-      const auto size = static_cast<std::uint64_t>(view_.shape[axis]);
-      offset += static_cast<std::int64_t>(index % size) * view_.strides[axis];
-      index /= size;
-    }
-    return math::element_as_double(view_.dtype, view_.data, offset);
-  }
-
- private:
-  const model::TensorView& view_;
-  bool is_contiguous_;
-};
-
-// NaN is worse than everything.
-void raise(double& cell, double value) {
-  if (std::isnan(cell)) return;
-  if (std::isnan(value) || std::abs(value) > std::abs(cell)) cell = value;
-}
-
-Json numbers_json(const std::vector<double>& values) {
-  Json list = Json::array();
-  for (const double value : values)
-    list.push_back(std::isfinite(value) ? Json(value) : Json(std::isnan(value) ? "nan" : format_g(value)));
-  return list;
-}
-
-double difference_of(double g, double a) {
-  if (a == g || (std::isnan(a) && std::isnan(g))) return 0;
-  return std::isfinite(a) && std::isfinite(g) ? a - g : NAN;
+std::string answer_of(const MaxGrid& grid, const MatrixPair& pair) {
+  const Region& shown = grid.region;
+  Json head = {{"rows", pair.rows},      {"columns", pair.columns},  {"row", shown.row},
+               {"column", shown.column}, {"shown_rows", shown.rows}, {"shown_columns", shown.columns},
+               {"height", grid.height},  {"width", grid.width},      {"sides", Json::array({"golden"})}};
+  if (pair.actual != nullptr) head["sides"] = {"golden", "actual", "difference"};
+  std::string answer = head.dump() + "\n";
+  static_assert(std::endian::native == std::endian::little);
+  for (const std::vector<double>& side : grid.sides)
+    answer.append(reinterpret_cast<const char*>(side.data()), side.size() * sizeof(double));
+  return answer;
 }
 
 }  // namespace
 
+struct TileSource::Grids {
+  using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::string, std::string, std::string,
+                         std::size_t>;
+  std::mutex mutex;  // also while one is made: who asks for the same waits
+  std::list<std::pair<Key, std::shared_ptr<const MaxGrid>>> recent;
+};
+
 TileSource::OpenDump::OpenDump(dump::DumpSet opened) : dump(std::move(opened)) {
+  by_name.reserve(dump.runs().size());
   for (std::uint32_t i = 0; i < dump.runs().size(); ++i)
-    by_name.emplace(compare::operator_name(dump.runs().without_slots(i)), i);
+    by_name.emplace_back(std::hash<std::string>()(compare::operator_name(dump.runs().without_slots(i))), i);
+  std::ranges::sort(by_name);
 }
 
 Result<dump::Slot> TileSource::OpenDump::find(const TileRequest& request, const std::string& name) const {
   std::optional<dump::Slot> found;
-  const auto [first, last] = by_name.equal_range(name);
-  for (auto at = first; at != last; ++at) {
+  const std::size_t hash = std::hash<std::string>()(name);
+  for (auto at = std::ranges::lower_bound(by_name, std::pair(hash, 0u));
+       at != by_name.end() && at->first == hash; ++at) {
     const dump::OperatorRun run = dump.runs()[at->second];
+    if (compare::operator_name(run) != name) continue;
     if (run.step != request.step || (found && run.graph_id != request.graph)) continue;
     if (run.rank != request.rank && dump.statuses().size() > 1) continue;
     for (const dump::Slot& slot : run.slots)
@@ -91,6 +76,7 @@ Result<dump::Slot> TileSource::OpenDump::find(const TileRequest& request, const 
 
 Result<TileSource> TileSource::open(const std::string& golden, const std::string& actual) {
   TileSource source;
+  source.grids_ = std::make_shared<Grids>();
   OPDUMP_TRY(dump::DumpSet first, dump::DumpSet::open(golden));
   source.golden_ = std::make_shared<const OpenDump>(std::move(first));
   if (actual.empty()) return source;
@@ -99,49 +85,56 @@ Result<TileSource> TileSource::open(const std::string& golden, const std::string
   return source;
 }
 
+Result<std::shared_ptr<const MaxGrid>> TileSource::whole(const TileRequest& request,
+                                                         const MatrixPair& pair) const {
+  Grids::Key key{request.rank, request.step,  request.graph, request.golden_operator, request.actual_operator,
+                 request.slot, request.across};
+  const std::lock_guard lock(grids_->mutex);
+  auto& recent = grids_->recent;
+  for (auto at = recent.begin(); at != recent.end(); ++at) {
+    if (at->first != key) continue;
+    recent.splice(recent.begin(), recent, at);
+    return recent.front().second;
+  }
+  const Region all{.rows = pair.rows, .columns = pair.columns};
+  recent.emplace_front(std::move(key), std::make_shared<const MaxGrid>(make_max_grid(pair, all, kGridCells)));
+  if (recent.size() > kGridsKept) recent.pop_back();
+  return recent.front().second;
+}
+
 Result<std::string> TileSource::tile(const TileRequest& request) const {
   OPDUMP_TRY(const dump::Slot in_golden, golden_->find(request, request.golden_operator));
-  OPDUMP_TRY(const dump::StoredTensor golden, dump::StoredTensor::read(in_golden, dump::Alignment::any));
+  OPDUMP_TRY(dump::StoredTensor golden, dump::StoredTensor::read(in_golden, dump::Alignment::any));
+  OPDUMP_CHECK_OK(golden.straighten());
   const model::Shape& shape = golden.view().shape;
   std::optional<dump::StoredTensor> actual;
   if (actual_ != nullptr) {
     OPDUMP_TRY(const dump::Slot in_actual, actual_->find(request, request.actual_operator));
     OPDUMP_TRY(actual, dump::StoredTensor::read(in_actual, dump::Alignment::any));
+    OPDUMP_CHECK_OK(actual->straighten());
     if (!(actual->view().shape == shape)) return Error(Code::unsupported, "the shapes differ");
   }
-  if (!math::has_statistics(golden.view().dtype))
-    return Error(Code::unsupported, "these elements have no order");
-  const Grid grid = grid_of(shape, std::min(request.across, shape.rank()));
-  if (request.row >= grid.rows || request.column >= grid.columns)
-    return Error(Code::usage, "the tensor has " + std::to_string(grid.rows) + " rows and " +
-                                  std::to_string(grid.columns) + " columns");
-  const std::uint64_t rows = std::min(request.rows > 0 ? request.rows : grid.rows, grid.rows - request.row);
-  const std::uint64_t columns =
-      std::min(request.columns > 0 ? request.columns : grid.columns, grid.columns - request.column);
-  const std::uint64_t height = std::min(rows, kMostCells), width = std::min(columns, kMostCells);
-  std::vector<double> of_golden(height * width), of_actual, differences;
-  if (actual) of_actual = differences = of_golden;
-  const ElementReader g(golden.view());
-  const std::optional<ElementReader> a = actual ? std::optional<ElementReader>(actual->view()) : std::nullopt;
-  for (std::uint64_t row = 0; row < rows; ++row)
-    for (std::uint64_t column = 0; column < columns; ++column) {
-      const std::uint64_t index = (request.row + row) * grid.columns + request.column + column;
-      const std::uint64_t cell = row * height / rows * width + column * width / columns;
-      const double value = g.at(index);
-      raise(of_golden[cell], value);
-      if (!a) continue;
-      const double other = a->at(index);
-      raise(of_actual[cell], other);
-      raise(differences[cell], difference_of(value, other));
-    }
-  Json tile = {{"rows", grid.rows},        {"columns", grid.columns}, {"row", request.row},
-               {"column", request.column}, {"shown_rows", rows},      {"shown_columns", columns},
-               {"height", height},         {"width", width},          {"golden", numbers_json(of_golden)}};
-  if (a) {
-    tile["actual"] = numbers_json(of_actual);
-    tile["difference"] = numbers_json(differences);
-  }
-  return tile.dump();
+  for (const dump::StoredTensor* side : {&golden, actual ? &*actual : &golden})
+    if (!math::has_statistics(side->view().dtype))
+      return Error(Code::unsupported, "these elements have no order");
+  const Region matrix = matrix_of(shape, std::min(request.across, shape.rank()));
+  const MatrixPair pair{.golden = golden.view(),
+                        .actual = actual ? &actual->view() : nullptr,
+                        .rows = matrix.rows,
+                        .columns = matrix.columns};
+  if (request.row >= pair.rows || request.column >= pair.columns)
+    return Error(Code::usage, "the tensor has " + std::to_string(pair.rows) + " rows and " +
+                                  std::to_string(pair.columns) + " columns");
+  const auto some = [](std::uint64_t wanted, std::uint64_t left) {
+    return wanted > 0 ? std::min(wanted, left) : left;
+  };
+  const Region part{.row = request.row,
+                    .column = request.column,
+                    .rows = some(request.rows, pair.rows - request.row),
+                    .columns = some(request.columns, pair.columns - request.column)};
+  if (part.rows * part.columns <= kMostRead) return answer_of(make_max_grid(pair, part, kMostCells), pair);
+  OPDUMP_TRY(const std::shared_ptr<const MaxGrid> grid, whole(request, pair));
+  return answer_of(grid->pooled(grid->cells_of(part), kMostCells), pair);
 }
 
 }  // namespace opdump::serve

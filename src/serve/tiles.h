@@ -2,13 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "dump/read/dump_set.h"
+#include "serve/max_grid.h"
 
 namespace opdump::serve {
 
@@ -20,25 +21,32 @@ struct TileRequest {
   std::uint64_t row = 0, column = 0, rows = 0, columns = 0;  // 0 rows or columns: all that follow
 };
 
-// The elements of dumps, found by the names of operators and never by paths.
+// The elements of dumps, found by the names of operators and never by paths. May be asked by several threads.
 class TileSource {
  public:
   // Errors: those of DumpSet::open. `actual` may be empty.
   static Result<TileSource> open(const std::string& golden, const std::string& actual);
 
-  // {"rows", "columns": of the matrix, "row", "column", "shown_rows", "shown_columns", "height", "width":
-  // cells, "golden", "actual", "difference": the value of largest magnitude of each cell, row by row}.
+  // A line of JSON: {"rows", "columns": of the matrix, "row", "column", "shown_rows", "shown_columns",
+  // "height", "width": cells, "sides": ["golden", "actual", "difference"]}. Behind it float64, little-endian:
+  // of each side the value of largest magnitude of each cell, row by row. A large part may be shown a little
+  // larger than it was asked for: it begins and ends with cells of the grid that is kept of the tensor.
   // Errors: not_found, usage, those of StoredTensor.
   Result<std::string> tile(const TileRequest& request) const;
+
+  static constexpr std::uint64_t kMostCells = 256;  // in each direction
 
  private:
   struct OpenDump {
     explicit OpenDump(dump::DumpSet opened);
     Result<dump::Slot> find(const TileRequest& request, const std::string& name) const;
     dump::DumpSet dump;
-    std::multimap<std::string, std::uint32_t> by_name;
+    std::vector<std::pair<std::size_t, std::uint32_t>> by_name;  // hashes of names, and runs; sorted
   };
+  struct Grids;  // of tensors that were looked at as a whole
+  Result<std::shared_ptr<const MaxGrid>> whole(const TileRequest& request, const MatrixPair& pair) const;
   std::shared_ptr<const OpenDump> golden_, actual_;
+  std::shared_ptr<Grids> grids_;
 };
 
 }  // namespace opdump::serve

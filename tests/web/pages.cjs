@@ -133,7 +133,17 @@ const scenarios = {
     report.modules = [await modules(), await changes(modules, () => page.locator('.heat .twig[aria-expanded=false]').first().click())];
     await changes(passed, () => page.locator('.heat .cell button').first().click());
     report.module = await status();
-    report.points = await page.evaluate(() => document.querySelector('.plot canvas') !== null);
+    const points = () => page.evaluate(() => document.querySelector('.plot canvas').toDataURL());
+    const [box, whole] = [await page.locator('.plot .u-over').boundingBox(), await points()];
+    await page.locator('.plot .u-over').scrollIntoViewIfNeeded();
+    const at = await page.locator('.plot .u-over').boundingBox();
+    await page.mouse.move(at.x + box.width * 0.4, at.y + 60);
+    await page.mouse.down();
+    await page.mouse.move(at.x + box.width * 0.6, at.y + 60, { steps: 4 });
+    await page.mouse.up();
+    await page.waitForSelector('#curve button.small', { timeout: 60000 });
+    report.closer = (await points()) !== whole;
+    await page.click('text=All of the curve');
     return { ...report, ...found, faint: await faint(page), nameless: await nameless(page) };
   },
 

@@ -1,7 +1,7 @@
 // Errors in the order of execution: one line for each step and rank.
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
-import type { Operator, Point, Result } from './data';
+import { askCurve, type CurveLine, type Operator, type Point, type Result } from './data';
 import { colour, Section, useTheme, useWidth } from './common';
 import { short } from './format';
 import { errorOf } from './judge';
@@ -29,10 +29,12 @@ function pointsOf(operators: Operator[], measure: (op: Operator) => number): Poi
   return points;
 }
 
-function linesOf(result: Result, measure: (op: Operator) => number): Line[] {
+const lineOf = (name: string, points: Point[]): Line => ({ name, points, worst: points.reduce((worst, point) => (point.value > worst ? point.value : worst), 0) });
+
+// `closer`: what the server has sent of a part of the curve.
+function linesOf(result: Result, measure: (op: Operator) => number, closer: CurveLine[] | null): Line[] {
   const nameOf = (ranks: number, rank: number, step: number) => `${ranks > 1 ? `rank ${rank}, ` : ''}step ${step}`;
-  const lineOf = (name: string, points: Point[]): Line => ({ name, points, worst: points.reduce((worst, point) => (point.value > worst ? point.value : worst), 0) });
-  if (result.overview) return result.overview.lines.map((line) => lineOf(nameOf(result.overview!.ranks.length, line.rank, line.step), line.points));
+  if (result.overview) return (closer ?? result.overview.lines).map((line) => lineOf(nameOf(result.overview!.ranks.length, line.rank, line.step), line.points));
   const groups = new Map<string, Operator[]>();
   const ranks = new Set(result.operators.map((op) => op.rank)).size;
   for (const op of result.operators) {
@@ -111,31 +113,49 @@ const lineColours = ['line1', 'line2', 'line3', 'line4', 'line5', 'line6', 'line
 export function Curve(props: {
   result: Result; title: string; hint: string; unit: string; measure?: (op: Operator) => number; floor?: number; withLimit: boolean;
 }) {
-  const view = useView();
+  const view = useView('op', 'tolerance');
   const theme = useTheme();
   const [holder, width] = useWidth<HTMLDivElement>();
   const measure = props.measure ?? errorOf;
+  const plotted = useRef<uPlot | null>(null);
+  const marks = useRef<{ op: number; tolerance: number }>(view);
+  const [closer, setCloser] = useState<CurveLine[] | null>(null);
+  useEffect(() => {
+    marks.current = view;
+    plotted.current?.redraw(false);
+  }, [view]);
   useEffect(() => {
     if (!holder.current || width < 50) return;
-    const lines = linesOf(props.result, measure);
+    const { overview } = props.result;
+    const lines = linesOf(props.result, measure, closer);
     const longest = lines.reduce((best, line) => ((line.points.at(-1)?.at ?? 0) > (best.points.at(-1)?.at ?? 0) ? line : best), lines[0]);
     if (!longest) return;
     const finite = lines.flatMap((line) => line.points.map((point) => point.value).filter((value) => Number.isFinite(value) && value > 0));
     const floor = props.floor ?? 1e-3;
     const top = Math.max(10, ...finite) * 10;
-    const plotted = (value: number) => (Number.isNaN(value) ? null : Math.min(top, Math.max(floor, value)));
-    const columns = lines.map((line) => longest.points.map((_, i) => (i < line.points.length ? plotted(line.points[i].value) : null)));
-    const pinned = props.result.byId.get(view.op) ?? props.result.firstBad;
-    let pin: [number, number, string] | null = null;
-    for (const line of lines) {
-      const point = pinned ? line.points.findIndex((one) => one.id === pinned.id) : -1;
-      if (point >= 0) pin = [longest.points[point].at, plotted(line.points[point].value) ?? floor, pinned!.name.split('/').slice(width < 500 ? -1 : -2).join('/')];
-    }
-    const limit = props.withLimit ? 10 ** view.tolerance : null;
+    const clamped = (value: number) => (Number.isNaN(value) ? null : Math.min(top, Math.max(floor, value)));
+    const columns = lines.map((line) => longest.points.map((_, i) => (i < line.points.length ? clamped(line.points[i].value) : null)));
+    const pinOf = (id: number): [number, number, string] | null => {
+      for (const line of lines) {
+        const at = line.points.findIndex((one) => one.id === id);
+        if (at >= 0) return [longest.points[at].at, clamped(line.points[at].value) ?? floor, line.points[at].name.split('/').slice(width < 500 ? -1 : -2).join('/')];
+      }
+      return null;
+    };
+    const paint = (made: uPlot) => {
+      const { op, tolerance } = marks.current;
+      paintMarks(made, props.withLimit ? 10 ** tolerance : null, tolerance === 0 ? 'tolerance' : `tolerance × ${short(10 ** tolerance)}`, pinOf(op || (props.result.firstBad?.id ?? 0)));
+    };
+    // Of a large result, a part that was chosen with the mouse is asked for; the whole curve has only its worst.
+    const look = async (made: uPlot) => {
+      if (!overview || made.select.width < 2) return;
+      const [begin, end] = [made.posToVal(made.select.left, 'x'), made.posToVal(made.select.left + made.select.width, 'x')];
+      setCloser(await askCurve(Math.max(0, Math.floor(begin)), Math.ceil(end) + 1).catch(() => null));
+    };
     const axis = { stroke: colour('soft'), grid: { stroke: colour('line'), width: 1 }, ticks: { stroke: colour('line'), width: 1 }, font: '11px system-ui, sans-serif' };
     const plot = new uPlot({
       width, height: width < 500 ? 240 : 300, legend: { show: lines.length > 1, live: false },
-      cursor: { focus: { prox: 30 }, drag: { x: true, y: false } },
+      cursor: { focus: { prox: 30 }, drag: { x: true, y: false, setScale: !overview } },
       scales: { x: { time: false }, y: { distr: 3, range: [floor / 2, top] } },
       axes: [
         { ...axis, label: 'order of execution', labelFont: '12px system-ui, sans-serif', labelSize: 22 },
@@ -144,15 +164,19 @@ export function Curve(props: {
       series: [{ label: 'position' }, ...lines.map((line, i) => ({ label: line.name, stroke: colour(lineColours[i]), width: 1.75, points: { show: longest.points.length < 120, size: 4, fill: colour(lineColours[i]) }, spanGaps: true }))],
       hooks: {
         drawClear: [(made: uPlot) => paintBands(made, longest.points)],
-        draw: [(made: uPlot) => paintMarks(made, limit, view.tolerance === 0 ? 'tolerance' : `tolerance × ${short(10 ** view.tolerance)}`, pin)],
-        ready: [(made: uPlot) => made.over.addEventListener('click', () => {
+        draw: [paint],
+        setSelect: [(made: uPlot) => void look(made)],
+        ready: [(made: uPlot) => {
+          made.over.addEventListener('dblclick', () => setCloser(null));
+          made.over.addEventListener('click', () => {
           const at = made.cursor.idx;
           if (at === null || at === undefined) return;
           const y = made.posToVal(made.cursor.top ?? 0, 'y');
           const near = lines.filter((line) => at < line.points.length)
-            .sort((a, b) => Math.abs(Math.log((plotted(a.points[at].value) ?? floor) / y)) - Math.abs(Math.log((plotted(b.points[at].value) ?? floor) / y)))[0];
+            .sort((a, b) => Math.abs(Math.log((clamped(a.points[at].value) ?? floor) / y)) - Math.abs(Math.log((clamped(b.points[at].value) ?? floor) / y)))[0];
           if (near) setView({ op: near.points[at].id, slot: 0 });
-        })],
+          });
+        }],
         setCursor: [(made: uPlot) => {
           const at = made.cursor.idx;
           const text = at === null || at === undefined ? '' : lines.filter((line) => at < line.points.length)
@@ -161,12 +185,14 @@ export function Curve(props: {
         }],
       },
     }, [longest.points.map((point) => point.at), ...columns] as uPlot.AlignedData, holder.current);
-    return () => plot.destroy();
-  }, [props.result, width, theme, view.tolerance, view.op]);
+    plotted.current = plot;
+    return () => { plot.destroy(); plotted.current = null; };
+  }, [props.result, width, theme, closer]);
   return (
     <Section id="curve" title={props.title} hint={props.hint}>
       <div ref={holder} class="plot" role="img" aria-label={`${props.title}. The table below has the same numbers.`} />
       <p class="readout soft" aria-hidden="true">&nbsp;</p>
+      {closer && <button type="button" class="small" onClick={() => setCloser(null)}>All of the curve</button>}
     </Section>
   );
 }

@@ -114,11 +114,16 @@ export interface Overview {
   types: [string, number][];
   steps: [number, number][];
   ranks: [number, number][];
-  lines: { rank: number; step: number; size: number; points: Point[] }[];
+  lines: CurveLine[];
 }
+export interface CurveLine { rank: number; step: number; size: number; points: Point[] }
+
+// An operator of one step, and its errors on ranks.
+export interface RankRow { name: string; step: number; collective: boolean; cells: { rank: number; id: number; value: number }[] }
 
 export interface Result {
   overview: Overview | null; // of a result that is asked for part by part
+  rankRows: RankRow[]; // of several ranks, then
   detailed: Set<number>; // operators whose details have come, then
   is_comparison: boolean;
   about: Record<string, Cell>;
@@ -128,6 +133,7 @@ export interface Result {
   byName: Map<string, Operator[]>;
   details: Map<number, Details>;
   edges: Edge[];
+  edgeKeys: Set<string>; // of a result that is asked for part by part
   arguments: Map<string, Argument[]>;
   sources: Map<string, string>;
   runs: Run[];
@@ -205,8 +211,8 @@ function runOf(row: Record<string, Cell>): Run {
 }
 
 const emptyResult = (): Result => ({
-  overview: null, detailed: new Set(), is_comparison: false, about: {}, operators: [], byId: new Map(), bySlot: new Map(), byName: new Map(),
-  details: new Map(), edges: [], arguments: new Map(), sources: new Map(), runs: [], remarks: [], total: 0, firstBad: null,
+  overview: null, rankRows: [], detailed: new Set(), is_comparison: false, about: {}, operators: [], byId: new Map(), bySlot: new Map(), byName: new Map(),
+  details: new Map(), edges: [], edgeKeys: new Set(), arguments: new Map(), sources: new Map(), runs: [], remarks: [], total: 0, firstBad: null,
 });
 
 // Operators that are known already stay; they may get slots.
@@ -268,32 +274,57 @@ const edgeOf = (row: Record<string, Cell>): Edge => ({
 export function addPart(result: Result, raw: Raw): void {
   addOperators(result, raw);
   for (const [slot, details] of readDetails(raw)) result.details.set(slot, details);
-  const known = new Set(result.edges.map((edge) => JSON.stringify(edge)));
-  const edges = rows(raw, 'edges').map(edgeOf);
-  result.edges.push(...(known.size === 0 ? edges : edges.filter((edge) => !known.has(JSON.stringify(edge)))));
+  for (const edge of rows(raw, 'edges').map(edgeOf)) {
+    if (result.overview) {
+      const key = JSON.stringify(edge);
+      if (result.edgeKeys.has(key)) continue;
+      result.edgeKeys.add(key);
+    }
+    result.edges.push(edge);
+  }
   addArguments(result, raw);
 }
 
-// Operators by number, apart from a result.
-export function partOf(raw: Raw): Map<number, Operator> {
-  const part = emptyResult();
-  addOperators(part, raw);
-  return part.byId;
+// What was asked for of a large result is forgotten when it has become much.
+const mostOperators = 20_000;
+export function forgetParts(result: Result): void {
+  if (!result.overview || result.operators.length < mostOperators) return;
+  const { firstBad } = result;
+  result.operators = firstBad ? [firstBad] : [];
+  result.byId = new Map(result.operators.map((op) => [op.id, op]));
+  result.byName = new Map(result.operators.map((op) => [op.name, [op]]));
+  for (const map of [result.bySlot, result.details, result.arguments]) map.clear();
+  result.detailed.clear();
+  result.edgeKeys.clear();
+  result.edges = [];
 }
 
 type RawPoint = [number, number, Cell, string, string];
+type RawLine = { rank: number; step: number; size: number; points: RawPoint[] };
+
+const readLine = (line: RawLine): CurveLine => ({ ...line, points: line.points.map(([id, at, value, phase, name]) => ({ id, at, value: number(value), phase, name })) });
+
+// The curve of a large result between two positions.
+export async function askCurve(begin: number, end: number): Promise<CurveLine[]> {
+  return ((await askServer('api/curve', { begin, end })) as unknown as RawLine[]).map(readLine);
+}
 
 function readOverview(raw: Raw): Overview | null {
   if (!raw.overview) return null;
-  const given = raw.overview as Overview & { lines: { points: unknown[] }[] };
-  return { ...given, lines: given.lines.map((line) => ({ ...line, points: (line.points as unknown as RawPoint[]).map(([id, at, value, phase, name]) => ({ id, at, value: number(value), phase, name })) })) };
+  const given = raw.overview as Omit<Overview, 'lines'> & { lines: RawLine[] };
+  return { ...given, lines: given.lines.map(readLine) };
 }
+
+type RawRankRow = { name: string; step: number; collective: boolean; cells: [number, number, Cell][] };
+
+const readRankRow = (row: RawRankRow): RankRow => ({ ...row, cells: row.cells.map(([rank, id, value]) => ({ rank, id, value: number(value) })) });
 
 export function readResult(raw: Raw): Result {
   const result = emptyResult();
   result.is_comparison = raw.result.actual !== null && raw.result.actual !== undefined;
   result.about = raw.result;
   result.overview = readOverview(raw);
+  result.rankRows = ((raw.rank_rows ?? []) as RawRankRow[]).map(readRankRow);
   addPart(result, raw);
   if (typeof raw.detailed === 'number') result.detailed.add(raw.detailed);
   result.sources = new Map(rows(raw, 'sources').map((row) => [`${text(row.file)}:${text(row.line)}`, text(row.text)]));

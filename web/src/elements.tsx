@@ -1,11 +1,11 @@
 // The elements of a tensor, asked of the server part by part: a cell of the picture is the value of largest
 // magnitude of its elements. A click looks closer, down to the numbers.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { number, serverUrl, type Cell, type Operator, type Result, type Slot } from './data';
+import { serverUrl, type Operator, type Result, type Slot } from './data';
 import { heat, useTheme, useWidth } from './common';
 import { count, exact, short } from './format';
 
-interface Tile { rows: number; columns: number; row: number; column: number; shown_rows: number; shown_columns: number; height: number; width: number; golden: Cell[]; actual?: Cell[]; difference?: Cell[] }
+interface Tile { rows: number; columns: number; row: number; column: number; shown_rows: number; shown_columns: number; height: number; width: number; sides: Shown[]; values: Float64Array[] }
 interface Place { row: number; column: number; rows: number; columns: number }
 
 const whole: Place = { row: 0, column: 0, rows: 0, columns: 0 };
@@ -13,13 +13,26 @@ const sides = ['difference', 'golden', 'actual'] as const;
 type Shown = (typeof sides)[number];
 const asNumbers = 12; // cells in each direction that are shown as numbers
 
-function draw(canvas: HTMLCanvasElement, tile: Tile, values: number[], theme: string, width: number) {
+// A line of JSON, and behind it the numbers of each side.
+function readTile(bytes: ArrayBuffer): Tile {
+  const end = new Uint8Array(bytes).indexOf(10);
+  const head = JSON.parse(new TextDecoder().decode(bytes.slice(0, end))) as Tile;
+  const all = new Float64Array(bytes.slice(end + 1)), cells = head.height * head.width;
+  return { ...head, values: head.sides.map((_, side) => all.subarray(side * cells, (side + 1) * cells)) };
+}
+
+function draw(canvas: HTMLCanvasElement, tile: Tile, values: Float64Array, theme: string, width: number) {
   const size = Math.max(1, Math.min(24, Math.floor(Math.min(width, 620) / tile.width), Math.floor(420 / tile.height)));
   const context = canvas.getContext('2d')!;
   canvas.width = size * tile.width;
   canvas.height = size * tile.height;
-  const sizes = values.map(Math.abs).filter((value) => value > 0 && Number.isFinite(value));
-  const high = sizes.reduce((a, b) => Math.max(a, b), 0), low = Math.max(high / 1e6, sizes.reduce((a, b) => Math.min(a, b), high));
+  let high = 0, least = Infinity;
+  for (const value of values) {
+    const size = Math.abs(value);
+    if (size > high && Number.isFinite(size)) high = size;
+    if (size > 0 && size < least) least = size;
+  }
+  const low = Math.max(high / 1e6, Math.min(least, high));
   values.forEach((value, i) => {
     const share = value === 0 ? 0 : high > low ? 0.12 + 0.88 * Math.max(0, Math.log(Math.abs(value) / low) / Math.log(high / low)) : 1;
     context.fillStyle = Number.isFinite(value) ? heat(share, theme) : '#000';
@@ -41,14 +54,14 @@ export function Elements({ result, op, slot }: { result: Result; op: Operator; s
     let isCurrent = true;
     const asked = { rank: op.rank, step: op.step, graph: op.graph, golden: op.name, actual: op.actualName || op.name, slot: slot.name, across, ...place };
     fetch(serverUrl('api/tile', asked)).then(async (answer) => {
-      const text = await answer.text();
+      const given = answer.ok ? readTile(await answer.arrayBuffer()) : (await answer.text()).trim();
       if (!isCurrent) return;
-      setProblem(answer.ok ? '' : text.trim());
-      setTile(answer.ok ? (JSON.parse(text) as Tile) : null);
+      setProblem(typeof given === 'string' ? given : '');
+      setTile(typeof given === 'string' ? null : given);
     }).catch((error: Error) => isCurrent && setProblem(error.message));
     return () => { isCurrent = false; };
   }, [slot, place]);
-  const values = tile ? (tile[shown] ?? tile.golden).map(number) : [];
+  const values = tile?.values[Math.max(0, tile.sides.indexOf(shown))] ?? new Float64Array();
   const isText = tile !== null && tile.width <= asNumbers && tile.height <= asNumbers;
   useEffect(() => { if (canvas.current && tile && !isText) draw(canvas.current, tile, values, theme, width || 400); }, [tile, shown, theme, width]);
   const zoom = (event: MouseEvent) => {
@@ -68,7 +81,7 @@ export function Elements({ result, op, slot }: { result: Result; op: Operator; s
         {place.rows > 0 && <button type="button" class="small" onClick={() => setPlace(whole)}>All of it</button>}</p>
       {problem && <p class="empty">{problem}</p>}
       {tile && !isText && <canvas ref={canvas} class="zoom" role="img" aria-label={`${shown} of rows ${tile.row} to ${tile.row + tile.shown_rows - 1}`} onClick={zoom} />}
-      {tile && isText && <div class="scroll"><table class="numbers">{<tbody>{Array.from({ length: tile.height }, (_, i) => <tr key={i}>{values.slice(i * tile.width, (i + 1) * tile.width).map((value, j) => <td key={j} class="number" title={exact(value)}>{short(value)}</td>)}</tr>)}</tbody>}</table></div>}
+      {tile && isText && <div class="scroll"><table class="numbers">{<tbody>{Array.from({ length: tile.height }, (_, i) => <tr key={i}>{Array.from(values.subarray(i * tile.width, (i + 1) * tile.width)).map((value, j) => <td key={j} class="number" title={exact(value)}>{short(value)}</td>)}</tr>)}</tbody>}</table></div>}
     </figure>
   );
 }

@@ -1,6 +1,6 @@
 // Who gives the operator its tensors, and who reads what it makes: some hops of the graph.
 import { Graph as DagreGraph, layout } from '@dagrejs/dagre';
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Edge, Operator, Result } from './data';
 import { Section } from './common';
 import { middle, nameParts, short } from './format';
@@ -70,7 +70,7 @@ function slotError(result: Result, edge: Edge, centre: Operator): number {
 const boxWidth = 168, boxHeight = 40;
 
 function Picture({ near, result, centre, label }: { near: Near; result: Result; centre: Operator; label: string }) {
-  const view = useView();
+  const view = useView('tolerance');
   const made = useMemo(() => {
     const graph = new DagreGraph({ multigraph: true });
     graph.setGraph({ rankdir: 'TB', nodesep: 18, ranksep: 44, marginx: 8, marginy: 8 });
@@ -130,7 +130,19 @@ function Picture({ near, result, centre, label }: { near: Near; result: Result; 
   );
 }
 
-export function LocalGraph({ result, op }: { result: Result; op: Operator | null }) {
+// Its layout is computed after the operator itself has been drawn.
+function useLater<T>(value: T): T {
+  const [later, setLater] = useState(value);
+  useEffect(() => {
+    let timer = 0;
+    const frame = requestAnimationFrame(() => { timer = setTimeout(() => setLater(value)); });
+    return () => { cancelAnimationFrame(frame); clearTimeout(timer); };
+  }, [value]);
+  return later;
+}
+
+export function LocalGraph({ result, op: wanted }: { result: Result; op: Operator | null }) {
+  const op = useLater(wanted);
   const near = useMemo(() => (op ? ['golden', 'actual'].map((side) => neighbourhood(result, side, op)) : []), [result, op]);
   if (!op) return null;
   const [golden, actual] = near;

@@ -8,7 +8,7 @@ export const worstOf = (slots: Slot[]): number => {
 };
 
 // Whether NaN or infinity stands against something else.
-export const hasNan = (op: Operator): boolean => op.slots.some((slot) => slot.nanMismatch > 0);
+export const hasNan = (op: Pick<Operator, 'slots'>): boolean => op.slots.some((slot) => slot.nanMismatch > 0);
 
 // The worst error of an operator divided by the tolerance: of its outputs, else of its inputs. Integers that
 // differ have no such number (their tolerance is nothing) and count only if there is no other.
@@ -24,25 +24,28 @@ export function errorOf(op: Operator): number {
   return NaN;
 }
 
+// What was excused as rounding, or has an argument as its known cause, stays so while its output is off.
 export function judge(op: Operator, power: number): string {
-  if (power === 0 || !['match', 'own_error', 'inherited', 'input_differs'].includes(op.verdict)) return op.verdict;
+  if (power === 0 || !['match', 'own_error', 'inherited', 'input_differs', 'argument_differs', 'rounding'].includes(op.verdict)) return op.verdict;
   const factor = 10 ** power;
   const differs = (side: string) => op.slots.some((slot) => slot.side === side &&
     (Number.isNaN(slot.scaled) ? slot.verdict !== 'match' && slot.method === 'statistics' : slot.scaled > factor));
-  if (differs('output')) return differs('input') ? 'inherited' : 'own_error';
-  return differs('input') ? 'input_differs' : 'match';
+  if (op.verdict === 'rounding') return differs('output') ? 'rounding' : 'match';
+  if (!differs('output')) return differs('input') ? 'input_differs' : 'match';
+  return differs('input') ? 'inherited' : op.verdict === 'argument_differs' ? 'argument_differs' : 'own_error';
 }
 
-export const verdicts = ['own_error', 'inherited', 'input_differs', 'not_comparable', 'unreadable', 'missing', 'extra', 'skipped', 'match'];
+export const verdicts = ['own_error', 'argument_differs', 'inherited', 'input_differs', 'not_comparable', 'unreadable', 'missing', 'extra', 'skipped', 'rounding', 'match'];
+export const isDiffering = (verdict: string): boolean => ['own_error', 'argument_differs', 'inherited', 'input_differs'].includes(verdict);
 
 const words: Record<string, string> = {
-  own_error: 'own error', input_differs: 'input differs', not_comparable: 'not comparable', missing: 'only in golden',
+  own_error: 'own error', argument_differs: 'argument differs', input_differs: 'input differs', not_comparable: 'not comparable', missing: 'only in golden',
   extra: 'only in actual',
 };
 export const wordOf = (verdict: string): string => words[verdict] ?? verdict.replaceAll('_', ' ');
 export const toneOf = (verdict: string): string =>
-  verdict === 'match' ? 'good' : verdict === 'skipped' || verdict === '' ? 'quiet'
-    : verdict === 'own_error' ? 'bad' : verdict === 'inherited' ? 'warn' : verdict === 'input_differs' ? 'info' : 'odd';
+  verdict === 'match' || verdict === 'rounding' ? 'good' : verdict === 'skipped' || verdict === '' ? 'quiet'
+    : verdict === 'own_error' || verdict === 'argument_differs' ? 'bad' : verdict === 'inherited' ? 'warn' : verdict === 'input_differs' ? 'info' : 'odd';
 
 export const countVerdicts = (result: Result, power: number): [string, number][] => {
   const counts = new Map<string, number>(result.overview?.verdicts ?? []);

@@ -1,10 +1,10 @@
 import 'uplot/dist/uPlot.min.css';
 import './style.css';
 import { render } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { themeNow } from './common';
 import { Curve } from './curve';
-import { addPart, askServer, loadRaw, readResult, type Operator, type Result } from './data';
+import { addPart, askServer, forgetParts, loadRaw, readResult, type Operator, type Result } from './data';
 import { LocalGraph } from './graph';
 import { Header } from './header';
 import { Modules } from './modules';
@@ -24,26 +24,37 @@ const normOf = (op: Operator): number => {
   return norms.length > 0 ? Math.max(...norms) : NaN;
 };
 
-// The operator of the address. Of a large result the server has to be asked for its details.
+// The operator of the address. Of a large result the server has to be asked for its details; until they come, the page
+// shows what it has shown before.
 function useOperator(result: Result, id: number): [Operator | null, string] {
   const wanted = id || result.firstBad?.id || result.operators[0]?.id || 0;
   const [, redraw] = useState(0);
   const [problem, setProblem] = useState('');
-  useEffect(() => {
+  const last = useRef<Operator | null>(null);
+  // Before anything is painted: the answer is on its way meanwhile.
+  useLayoutEffect(() => {
     if (!result.overview || isDetailed(result, wanted)) { setProblem(''); return undefined; }
     let isCurrent = true;
-    askServer('api/operator', { id: wanted }).then((raw) => { addPart(result, raw); result.detailed.add(wanted); if (isCurrent) { setProblem(''); redraw((n) => n + 1); } })
+    askServer('api/operator', { id: wanted }).then((raw) => { forgetParts(result); addPart(result, raw); result.detailed.add(wanted); if (isCurrent) { setProblem(''); redraw((n) => n + 1); } })
       .catch((error: Error) => isCurrent && setProblem(error.message));
     return () => { isCurrent = false; };
   }, [result, wanted]);
-  return [isDetailed(result, wanted) ? result.byId.get(wanted) ?? null : null, problem];
+  if (isDetailed(result, wanted)) last.current = result.byId.get(wanted) ?? null;
+  return [last.current, problem];
 }
 
 const isDetailed = (result: Result, id: number): boolean => !result.overview || result.detailed.has(id);
 
 function App({ result }: { result: Result }) {
-  const view = useView();
+  const view = useView('op');
   const [op, problem] = useOperator(result, result.overview || result.byId.has(view.op) ? view.op : 0);
+  // Drawn once: they look after themselves when what is looked at changes.
+  const header = useMemo(() => <Header result={result} />, [result]);
+  const curve = useMemo(() => (result.is_comparison
+    ? <Curve result={result} title="Where the runs part" hint="The worst error of each operator's outputs, divided by its tolerance, in the order of execution. Click a point to look at the operator." unit="error ÷ tolerance" withLimit />
+    : <Curve result={result} title="Norms" hint="The L2 norm of each operator's outputs in the order of execution; NaN and infinities are at the top." unit="L2 norm" measure={normOf} floor={1e-6} withLimit={false} />), [result]);
+  const ranks = useMemo(() => result.is_comparison && <Ranks result={result} />, [result]);
+  const modules = useMemo(() => <Modules result={result} title="Modules and steps" hint={result.is_comparison ? 'The worst error ÷ tolerance in each module: pale is within the tolerance, black is NaN or infinity, hatched is missing.' : 'The largest L2 norm in each module; black has NaN or infinity.'} measure={result.is_comparison ? undefined : normOf} range={result.is_comparison ? undefined : [1e-3, 1e5]} />, [result]);
   const places: [string, string][] = [['curve', result.is_comparison ? 'Divergence' : 'Norms'], ['modules', 'Modules'], ['operator', 'Operator'], ['graph', 'Graph'], ['table', 'Table']];
   return (
     <>
@@ -52,18 +63,16 @@ function App({ result }: { result: Result }) {
         <nav aria-label="Parts of the page">{places.map(([id, name]) => <a key={id} href={`#${id}`} onClick={(event) => { event.preventDefault(); document.getElementById(id)?.scrollIntoView(); }}>{name}</a>)}</nav>
         <ThemeButton /></div>
       <main>
-        <Header result={result} />
-        {result.is_comparison
-          ? <Curve result={result} title="Where the runs part" hint="The worst error of each operator's outputs, divided by its tolerance, in the order of execution. Click a point to look at the operator." unit="error ÷ tolerance" withLimit />
-          : <Curve result={result} title="Norms" hint="The L2 norm of each operator's outputs in the order of execution; NaN and infinities are at the top." unit="L2 norm" measure={normOf} floor={1e-6} withLimit={false} />}
+        {header}
+        {curve}
         {problem && <p class="failure" role="alert">{problem}</p>}
         <OperatorPage result={result} op={op} />
-        {result.is_comparison && <Ranks result={result} />}
+        {ranks}
         <div class="columns">
-          <Modules result={result} title="Modules and steps" hint={result.is_comparison ? 'The worst error ÷ tolerance in each module: pale is within the tolerance, black is NaN or infinity, hatched is missing.' : 'The largest L2 norm in each module; black has NaN or infinity.'} measure={result.is_comparison ? undefined : normOf} range={result.is_comparison ? undefined : [1e-3, 1e5]} />
+          {modules}
           <LocalGraph result={result} op={op} />
         </div>
-        <OperatorTable result={result} chosen={op} />
+        <OperatorTable result={result} chosen={view.op || (op?.id ?? 0)} />
       </main>
       <footer>Made by opdump {String(result.about.opdump_version ?? '')}{result.about.command ? <> with <code>{String(result.about.command)}</code></> : null}{typeof result.about.created_us === 'number' ? `, ${new Date(result.about.created_us / 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC` : ''}.</footer>
     </>

@@ -1,5 +1,5 @@
 // Modules by step: the worst error of each. A module opens to those within it.
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { askServer, number, type Cell, type Operator, type Result } from './data';
 import { heat, heatInk, Section, useTheme } from './common';
 import { short } from './format';
@@ -7,6 +7,8 @@ import { errorOf, hasNan, judge, wordOf } from './judge';
 import { setView, useView } from './store';
 
 const mostSteps = 60; // columns
+const rowHeight = 30; // as in style.css, with the gap between rows
+const spare = 6; // rows drawn above and below those in view
 
 interface ModuleCell { worst: number; id: number; missing: boolean; nan: boolean }
 interface Module { path: string; depth: number; hasChildren: boolean; children: Module[] | null; cells: Map<number, ModuleCell> }
@@ -79,12 +81,37 @@ function useModules(result: Result, open: Set<string>, measure: (op: Operator) =
   return root;
 }
 
+// The rows of a list that are in view, and the element that scrolls.
+function useRowsInView(count: number): [{ current: HTMLDivElement | null }, [number, number]] {
+  const holder = useRef<HTMLDivElement>(null);
+  const [range, setRange] = useState<[number, number]>([0, 24]);
+  useLayoutEffect(() => {
+    const element = holder.current;
+    if (!element) return undefined;
+    const look = () => {
+      const first = Math.max(0, Math.floor(element.scrollTop / rowHeight) - spare), last = first + Math.ceil(element.clientHeight / rowHeight) + 2 * spare;
+      setRange((was) => (was[0] === first && was[1] === last ? was : [first, last]));
+    };
+    const all = () => setRange([0, Infinity]);
+    const observer = new ResizeObserver(look);
+    observer.observe(element);
+    element.addEventListener('scroll', look, { passive: true });
+    addEventListener('beforeprint', all); addEventListener('afterprint', look);
+    return () => { observer.disconnect(); element.removeEventListener('scroll', look); removeEventListener('beforeprint', all); removeEventListener('afterprint', look); };
+  }, []);
+  const first = Math.min(range[0], Math.max(0, count - 1));
+  return [holder, [first, Math.min(count, range[1])]];
+}
+
+// The place of rows that are not drawn.
+const Gap = ({ rows }: { rows: number }) => (rows > 0 ? <tr class="gap" aria-hidden="true"><td ref={(element) => { if (element) element.style.height = `${rows * rowHeight - 2}px`; }} /></tr> : null);
+
 const cellClass = (worst: number, missing: boolean, nan: boolean): string =>
   nan ? 'cell nan' : missing && Number.isNaN(worst) ? 'cell hatched' : 'cell';
 
 export function Modules(props: { result: Result; title: string; hint: string; measure?: (op: Operator) => number; range?: [number, number] }) {
   const { result } = props;
-  const view = useView();
+  const view = useView('module', 'tolerance');
   const theme = useTheme();
   const measure = props.measure ?? errorOf;
   const [open, setOpen] = useState(() => {
@@ -94,22 +121,24 @@ export function Modules(props: { result: Result; title: string; hint: string; me
   });
   const tree = useModules(result, open, measure);
   const steps = useMemo(() => (result.overview ? result.overview.steps.map(([step]) => step) : [...new Set(result.operators.map((op) => op.step))]).sort((a, b) => a - b).slice(0, mostSteps), [result]);
-  const rows = rowsOf(tree, open).slice(0, 600);
+  const rows = useMemo(() => rowsOf(tree, open), [tree, open]);
+  const [holder, [first, last]] = useRowsInView(rows.length);
   const largest = rows.reduce((most, row) => { for (const { worst } of row.cells.values()) if (Number.isFinite(worst) && worst > most) most = worst; return most; }, 0);
   const [low, high] = props.range ?? [1, Math.max(10, largest)];
   const share = (value: number) => (Number.isNaN(value) || value <= 0 ? 0 : Math.log(value / low) / Math.log(high / low));
   const toggle = (path: string) => setOpen((was) => { const now = new Set(was); if (!now.delete(path)) now.add(path); return now; });
   return (
     <Section id="modules" title={props.title} hint={props.hint}>
-      <div class="scroll tall" tabIndex={0} role="region" aria-label={props.title}>
-        <table class="heat" role="treegrid" aria-label={props.title}>
+      <div class="scroll tall" ref={holder} tabIndex={0} role="region" aria-label={props.title}>
+        <table class="heat" role="treegrid" aria-label={props.title} aria-rowcount={rows.length + 1}>
           <thead><tr><th scope="col">module</th>{steps.map((step) => <th scope="col" key={step} class="number">step {step}</th>)}</tr></thead>
           <tbody>
-            {rows.map((module) => {
+            <Gap rows={first} />
+            {rows.slice(first, last).map((module, i) => {
               const name = module.path.split('/').at(-1) ?? '';
               const isOpen = open.has(module.path);
               return (
-                <tr key={module.path} aria-level={module.depth + 1} aria-expanded={module.hasChildren ? isOpen : undefined} class={view.module === module.path ? 'chosen' : ''}>
+                <tr key={module.path} aria-rowindex={first + i + 2} aria-level={module.depth + 1} aria-expanded={module.hasChildren ? isOpen : undefined} class={view.module === module.path ? 'chosen' : ''}>
                   <th scope="row"><span class={`indent d${Math.min(8, module.depth)}`} />
                     {module.hasChildren
                       ? <button type="button" class="twig" aria-expanded={isOpen} aria-label={`${isOpen ? 'Close' : 'Open'} ${module.path}`} onClick={() => toggle(module.path)}>{isOpen ? '▾' : '▸'}</button>
@@ -133,6 +162,7 @@ export function Modules(props: { result: Result; title: string; hint: string; me
                 </tr>
               );
             })}
+            <Gap rows={rows.length - last} />
           </tbody>
         </table>
       </div>

@@ -252,7 +252,7 @@ function argumentsOf(result: Result, op: Operator): Argument[] {
 }
 
 export function OperatorPage({ result, op }: { result: Result; op: Operator | null }) {
-  const view = useView();
+  const view = useView('slot', 'tolerance');
   if (!op) return null;
   const slot = op.slots.find((one) => one.id === view.slot) ?? op.key ?? op.slots.find((one) => one.side === 'output') ?? op.slots[0];
   const details = slot ? result.details.get(slot.id) : undefined;

@@ -48,10 +48,12 @@ export function setView(change: Partial<View>) {
 
 addEventListener('hashchange', () => show(parse()));
 
-export function useView(): View {
+// These parts of the view. What uses them is drawn again when one of them changes, and only then.
+export function useView<Key extends keyof View>(...keys: Key[]): Pick<View, Key> {
   const [view, setState] = useState(current);
   useEffect(() => {
-    const listener = () => setState(current);
+    const listener = () => setState((was) => (keys.every((key) => was[key] === current[key]) ? was : current));
+    listener();
     listeners.add(listener);
     return () => void listeners.delete(listener);
   }, []);

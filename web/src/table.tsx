@@ -1,41 +1,54 @@
 // All operators: filtered, sorted, and only those in view are drawn.
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { addPart, askServer, partOf, type Operator, type Result } from './data';
+import { askServer, number, type Cell, type Operator, type Result } from './data';
 import { Name, Section, Verdict } from './common';
 import { cosine, count, known, percent, plural, short } from './format';
-import { errorOf, judge, ranksOf, toneOf, wordOf } from './judge';
+import { errorOf, isDiffering, judge, ranksOf, toneOf, wordOf } from './judge';
 import { setView, useView, type View } from './store';
 
-interface Column { key: string; title: string; class?: string; isNumber?: boolean; value: (op: Operator) => string | number; show: (op: Operator) => preact.ComponentChildren }
+// What the table shows of an operator. Of a large result the server sends only this, in columns.
+interface Row {
+  id: number; rank: number; step: number; phase: string; type: string; name: string; source: string; verdict: string;
+  error: number; max: number; cosine: number; mismatch: number; elements: number; // of a comparison
+  l2: number; min: number; maxv: number; nan: number; zero: number; // of one dump
+}
 
-function columnsOf(result: Result, view: View): Column[] {
-  const several = ranksOf(result).length > 1;
+interface Column { key: string; title: string; class?: string; isNumber?: boolean; value: (row: Row) => string | number; show: (row: Row) => preact.ComponentChildren }
+
+function rowOf(op: Operator, tolerance: number): Row {
+  const statistics = op.slots.find((slot) => slot.side === 'output' && slot.statistics)?.statistics;
+  return {
+    id: op.id, rank: op.rank, step: op.step, phase: op.phase, type: op.type, name: op.name, source: op.source, verdict: judge(op, tolerance),
+    error: errorOf(op), max: op.key?.maxAbs ?? NaN, cosine: op.key?.cosine ?? NaN, mismatch: op.key?.mismatch ?? NaN, elements: op.key?.elements ?? NaN,
+    l2: statistics?.l2 ?? NaN, min: statistics?.min ?? NaN, maxv: statistics?.max ?? NaN, nan: (statistics?.nan ?? 0) + (statistics?.inf ?? 0),
+    zero: statistics ? statistics.zero / statistics.count : NaN,
+  };
+}
+
+const plain = (key: 'error' | 'max' | 'l2' | 'min' | 'maxv', title: string): Column => ({ key, title, isNumber: true, value: (row) => row[key], show: (row) => known(row[key]) });
+
+function columnsOf(result: Result): Column[] {
   const columns: Column[] = [];
-  if (result.is_comparison) columns.push({ key: 'verdict', title: 'verdict', value: (op) => judge(op, view.tolerance), show: (op) => <Verdict verdict={judge(op, view.tolerance)} /> });
-  if (several) columns.push({ key: 'rank', title: 'rank', isNumber: true, value: (op) => op.rank, show: (op) => op.rank });
+  if (result.is_comparison) columns.push({ key: 'verdict', title: 'verdict', value: (row) => row.verdict, show: (row) => <Verdict verdict={row.verdict} /> });
+  if (ranksOf(result).length > 1) columns.push({ key: 'rank', title: 'rank', isNumber: true, value: (row) => row.rank, show: (row) => row.rank });
   columns.push(
-    { key: 'step', title: 'step', isNumber: true, value: (op) => op.step, show: (op) => op.step },
-    { key: 'name', title: 'operator', class: 'wide', value: (op) => op.name, show: (op) => <Name name={op.name} /> },
-    { key: 'type', title: 'type', class: 'type', value: (op) => op.type, show: (op) => <span title={op.type}>{op.type}</span> },
+    { key: 'step', title: 'step', isNumber: true, value: (row) => row.step, show: (row) => row.step },
+    { key: 'name', title: 'operator', class: 'wide', value: (row) => row.name, show: (row) => <Name name={row.name} /> },
+    { key: 'type', title: 'type', class: 'type', value: (row) => row.type, show: (row) => <span title={row.type}>{row.type}</span> },
   );
   if (result.is_comparison)
     columns.push(
-      { key: 'error', title: 'error ÷ tol.', isNumber: true, value: errorOf, show: (op) => known(errorOf(op)) },
-      { key: 'max', title: 'largest error', isNumber: true, value: (op) => op.key?.maxAbs ?? NaN, show: (op) => known(op.key?.maxAbs ?? NaN) },
-      { key: 'cosine', title: 'cosine', isNumber: true, value: (op) => op.key?.cosine ?? NaN, show: (op) => cosine(op.key?.cosine ?? NaN) },
-      { key: 'differ', title: 'differ', isNumber: true, value: (op) => (op.key ? op.key.mismatch / op.key.elements : NaN), show: (op) => (op.key && op.key.elements > 0 ? <span title={`${count(op.key.mismatch)} of ${count(op.key.elements)}`}>{op.key.mismatch === 0 ? '0' : percent(op.key.mismatch, op.key.elements)}</span> : '—') },
+      plain('error', 'error ÷ tol.'), plain('max', 'largest error'),
+      { key: 'cosine', title: 'cosine', isNumber: true, value: (row) => row.cosine, show: (row) => cosine(row.cosine) },
+      { key: 'differ', title: 'differ', isNumber: true, value: (row) => row.mismatch / row.elements, show: (row) => (row.elements > 0 ? <span title={`${count(row.mismatch)} of ${count(row.elements)}`}>{row.mismatch === 0 ? '0' : percent(row.mismatch, row.elements)}</span> : '—') },
     );
-  else {
-    const of = (op: Operator) => op.slots.filter((slot) => slot.side === 'output' && slot.statistics).at(0)?.statistics ?? null;
+  else
     columns.push(
-      { key: 'l2', title: 'L2 norm', isNumber: true, value: (op) => of(op)?.l2 ?? NaN, show: (op) => known(of(op)?.l2 ?? NaN) },
-      { key: 'min', title: 'smallest', isNumber: true, value: (op) => of(op)?.min ?? NaN, show: (op) => known(of(op)?.min ?? NaN) },
-      { key: 'maxv', title: 'largest', isNumber: true, value: (op) => of(op)?.max ?? NaN, show: (op) => known(of(op)?.max ?? NaN) },
-      { key: 'nan', title: 'NaN, Inf', isNumber: true, value: (op) => (of(op)?.nan ?? 0) + (of(op)?.inf ?? 0), show: (op) => count((of(op)?.nan ?? 0) + (of(op)?.inf ?? 0)) },
-      { key: 'zero', title: 'zeros', isNumber: true, value: (op) => (of(op) ? of(op)!.zero / of(op)!.count : NaN), show: (op) => (of(op) ? percent(of(op)!.zero, of(op)!.count) || '0 %' : '—') },
+      plain('l2', 'L2 norm'), plain('min', 'smallest'), plain('maxv', 'largest'),
+      { key: 'nan', title: 'NaN, Inf', isNumber: true, value: (row) => row.nan, show: (row) => (Number.isNaN(row.nan) ? '—' : count(row.nan)) },
+      { key: 'zero', title: 'zeros', isNumber: true, value: (row) => row.zero, show: (row) => (Number.isNaN(row.zero) ? '—' : percent(row.zero, 1) || '0 %') },
     );
-  }
   return columns;
 }
 
@@ -51,8 +64,8 @@ const csvField = (value: unknown): string => {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 };
 
-function exportCsv(operators: Operator[], columns: Column[]) {
-  const lines = [['phase', 'source', ...columns.map((column) => column.key)], ...operators.map((op) => [op.phase, op.source, ...columns.map((column) => column.value(op))])];
+function exportCsv(rows: Row[], columns: Column[]) {
+  const lines = [['phase', 'source', ...columns.map((column) => column.key)], ...rows.map((row) => [row.phase, row.source, ...columns.map((column) => column.value(row))])];
   const link = document.createElement('a');
   link.href = URL.createObjectURL(new Blob([lines.map((line) => line.map(csvField).join(',') + '\r\n').join('')], { type: 'text/csv' }));
   link.download = 'operators.csv';
@@ -61,7 +74,7 @@ function exportCsv(operators: Operator[], columns: Column[]) {
 }
 
 function Choice({ label, field, values, words }: { label: string; field: 'verdict' | 'phase' | 'type' | 'step' | 'rank'; values: string[]; words?: (value: string) => string }) {
-  const view = useView();
+  const view = useView('verdict', 'phase', 'type', 'step', 'rank');
   if (values.length < 2) return null;
   return (
     <label class="field"><span>{label}</span>
@@ -72,7 +85,7 @@ function Choice({ label, field, values, words }: { label: string; field: 'verdic
 }
 
 function Tolerance({ rows }: { rows: Rows }) {
-  const view = useView();
+  const view = useView('tolerance');
   const factor = 10 ** view.tolerance;
   const { differing, firstDiffering: first } = rows;
   return (
@@ -87,79 +100,81 @@ function Tolerance({ rows }: { rows: Rows }) {
 
 const distinct = (values: (string | number)[]): string[] => [...new Set(values.map(String))].filter(Boolean).sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
 
-function filtered(result: Result, view: View, columns: Column[]): Operator[] {
+function filtered(result: Result, view: Asked, columns: Column[]): Row[] {
   const words = view.text.toLowerCase().split(/\s+/).filter(Boolean);
   const found = result.operators.filter((op) =>
     (!view.verdict || judge(op, view.tolerance) === view.verdict) && (!view.phase || op.phase === view.phase) && (!view.type || op.type === view.type) &&
     (!view.step || String(op.step) === view.step) && (!view.rank || String(op.rank) === view.rank) && (!view.module || op.module === view.module || op.module.startsWith(`${view.module}/`)) &&
-    words.every((word) => op.name.toLowerCase().includes(word) || op.source.toLowerCase().includes(word)));
+    words.every((word) => op.name.toLowerCase().includes(word) || op.source.toLowerCase().includes(word))).map((op) => rowOf(op, view.tolerance));
   const column = columns.find((one) => one.key === view.sort.replace(/^-/, ''));
   if (!column) return found;
   const sign = view.sort.startsWith('-') ? -1 : 1;
-  return found.map((op) => [column.value(op), op] as const).sort((a, b) => {
+  return found.map((row) => [column.value(row), row] as const).sort((a, b) => {
     const isNothing = (value: string | number) => typeof value === 'number' && Number.isNaN(value);
     if (isNothing(a[0]) || isNothing(b[0])) return Number(isNothing(a[0])) - Number(isNothing(b[0]));
     return sign * compare(a[0], b[0]);
-  }).map(([, op]) => op);
+  }).map(([, row]) => row);
 }
 
 const rowHeight = 36;
 
+// Which rows, in which order.
+type Asked = Omit<View, 'op' | 'slot'>;
+
 // The rows of the table: here, or asked of the server a hundred at a time.
-interface Rows { count: number; all: number; at: (index: number) => Operator | null; differing: number; firstDiffering: Operator | { id: number; name: string } | null; indexOf: (op: Operator) => number; problem: string }
+interface Rows { count: number; all: number; at: (index: number) => Row | null; differing: number; firstDiffering: { id: number; name: string } | null; indexOf: (id: number) => number; problem: string }
 
-const isDiffering = (verdict: string): boolean => ['own_error', 'inherited', 'input_differs'].includes(verdict);
-
-function useLocalRows(result: Result, view: View, columns: Column[]): Rows {
-  const operators = useMemo(() => (result.overview ? [] : filtered(result, view, columns)), [result, view, columns]);
+function useLocalRows(result: Result, view: Asked, columns: Column[]): Rows {
+  const rows = useMemo(() => (result.overview ? [] : filtered(result, view, columns)), [result, view, columns]);
   const differing = useMemo(() => (result.overview ? [] : result.operators.filter((op) => isDiffering(judge(op, view.tolerance)))), [result, view.tolerance]);
-  return { count: operators.length, all: result.operators.length, at: (index) => operators[index] ?? null, differing: differing.length, firstDiffering: differing[0] ?? null, indexOf: (op) => operators.indexOf(op), problem: '' };
+  return { count: rows.length, all: result.operators.length, at: (index) => rows[index] ?? null, differing: differing.length, firstDiffering: differing[0] ?? null, indexOf: (id) => rows.findIndex((row) => row.id === id), problem: '' };
 }
 
 const mostDrawn = 400_000; // rows: browsers draw no element that is much taller
 const pageSize = 100;
 const mostPages = 60; // kept
 
-interface Page { ids: number[] }
+interface Answer { total: number; differing: number; first_differing?: { id: number; name: string }; rows: Record<string, Cell[]> }
+const texts = ['phase', 'type', 'name', 'source', 'verdict'];
 
-const askFor = (view: View) => ({ text: view.text, verdict: view.verdict, phase: view.phase, type: view.type, module: view.module, step: view.step, rank: view.rank, sort: view.sort, tolerance: view.tolerance });
+async function askRows(view: Asked, offset: number, most: number): Promise<Answer & { list: Row[] }> {
+  const { text, verdict, phase, type, module, step, rank, sort, tolerance } = view;
+  const answer = (await askServer('api/rows', { text, verdict, phase, type, module, step, rank, sort, tolerance, offset, count: most })) as unknown as Answer;
+  const names = Object.keys(answer.rows);
+  const list = (answer.rows.id ?? []).map((_, i) => Object.fromEntries(names.map((name) => [name, texts.includes(name) ? String(answer.rows[name][i] ?? '') : number(answer.rows[name][i])])) as unknown as Row);
+  return { ...answer, list };
+}
 
-function useServerRows(result: Result, view: View, shown: number[]): Rows {
-  const key = JSON.stringify(askFor(view));
-  const state = useRef<{ key: string; pages: Map<number, Page | null>; count: number; differing: number; first: number }>({ key: '', pages: new Map(), count: result.total, differing: NaN, first: 0 });
+function useServerRows(result: Result, view: Asked, shown: number[]): Rows {
+  const state = useRef<{ view: Asked | null; pages: Map<number, Row[] | null>; count: number; differing: number; first: Rows['firstDiffering'] }>({ view: null, pages: new Map(), count: result.total, differing: NaN, first: null });
   const [, redraw] = useState(0);
   const [problem, setProblem] = useState('');
   const wanted = [...new Set((shown.length > 0 ? shown : [0]).map((index) => Math.floor(index / pageSize)))].join();
   useEffect(() => {
     if (!result.overview) return;
     const now = state.current;
-    if (now.key !== key) { now.key = key; now.pages = new Map(); }
-    for (const number of wanted.split(',').map(Number)) {
-      if (now.pages.has(number)) continue;
-      now.pages.set(number, null);
-      askServer('api/rows', { ...askFor(view), offset: number * pageSize, count: pageSize }).then((raw) => {
-        if (state.current.key !== key) return;
-        addPart(result, raw);
-        const given = raw as unknown as { ids: number[]; total: number; differing: number; first_differing: number };
-        Object.assign(now, { count: given.total, differing: given.differing, first: given.first_differing });
-        now.pages.set(number, { ids: given.ids });
-        for (const old of now.pages.keys()) if (now.pages.size > mostPages && Math.abs(old - number) > mostPages / 2) now.pages.delete(old);
+    if (now.view !== view) { now.view = view; now.pages = new Map(); }
+    for (const page of wanted.split(',').map(Number)) {
+      if (now.pages.has(page)) continue;
+      now.pages.set(page, null);
+      askRows(view, page * pageSize, pageSize).then((answer) => {
+        if (state.current.view !== view) return;
+        Object.assign(now, { count: answer.total, differing: answer.differing, first: answer.first_differing ?? null });
+        now.pages.set(page, answer.list);
+        for (const old of now.pages.keys()) if (now.pages.size > mostPages && Math.abs(old - page) > mostPages / 2) now.pages.delete(old);
         setProblem('');
         redraw((n) => n + 1);
-      }).catch((error: Error) => { now.pages.delete(number); setProblem(error.message); });
+      }).catch((error: Error) => { now.pages.delete(page); setProblem(error.message); });
     }
-  }, [result, key, wanted]);
+  }, [result, view, wanted]);
   const now = state.current;
-  const first = result.byId.get(now.first);
   return {
-    count: now.count, all: result.total, differing: now.differing, problem,
-    at: (index) => result.byId.get(now.pages.get(Math.floor(index / pageSize))?.ids[index % pageSize] ?? -1) ?? null,
-    firstDiffering: now.first > 0 ? first ?? { id: now.first, name: `operator ${now.first}` } : null,
-    indexOf: () => -1,
+    count: now.count, all: result.total, differing: now.differing, problem, firstDiffering: now.first,
+    at: (index) => now.pages.get(Math.floor(index / pageSize))?.[index % pageSize] ?? null, indexOf: () => -1,
   };
 }
 
-const valuesOf = (result: Result, view: View, field: 'verdict' | 'phase' | 'type' | 'step' | 'rank'): string[] => {
+const valuesOf = (result: Result, view: Asked, field: 'verdict' | 'phase' | 'type' | 'step' | 'rank'): string[] => {
   const { overview } = result;
   if (!overview) return distinct(result.operators.map((op) => (field === 'verdict' ? judge(op, view.tolerance) : op[field])));
   const lists = { verdict: overview.verdicts, phase: overview.phases, type: overview.types, step: overview.steps, rank: overview.ranks };
@@ -168,20 +183,16 @@ const valuesOf = (result: Result, view: View, field: 'verdict' | 'phase' | 'type
 
 const mostExported = 100_000;
 
-async function exportRows(result: Result, view: View, rows: Rows, columns: Column[]): Promise<void> {
+async function exportRows(result: Result, view: Asked, rows: Rows, columns: Column[]): Promise<void> {
   if (!result.overview) { exportCsv(Array.from({ length: rows.count }, (_, i) => rows.at(i)!), columns); return; }
-  const found: Operator[] = [];
-  for (let offset = 0; offset < Math.min(rows.count, mostExported); offset += 5000) {
-    const raw = await askServer('api/rows', { ...askFor(view), offset, count: 5000 });
-    const part = partOf(raw);
-    found.push(...(raw as unknown as { ids: number[] }).ids.flatMap((id) => part.get(id) ?? []));
-  }
+  const found: Row[] = [];
+  for (let offset = 0; offset < Math.min(rows.count, mostExported); offset += 5000) found.push(...(await askRows(view, offset, 5000)).list);
   exportCsv(found, columns);
 }
 
-export function OperatorTable({ result, chosen }: { result: Result; chosen: Operator | null }) {
-  const view = useView();
-  const columns = useMemo(() => columnsOf(result, view), [result, view.tolerance]);
+export function OperatorTable({ result, chosen }: { result: Result; chosen: number }) {
+  const view = useView('text', 'verdict', 'phase', 'type', 'module', 'step', 'rank', 'sort', 'tolerance');
+  const columns = useMemo(() => columnsOf(result), [result]);
   const holder = useRef<HTMLDivElement>(null);
   const [, redraw] = useState(0);
   const [isPrinted, setPrinted] = useState(false);
@@ -231,13 +242,13 @@ export function OperatorTable({ result, chosen }: { result: Result; chosen: Oper
           </div>
           <div class="body" ref={(element) => { if (element) element.style.height = `${(isPrinted ? Math.min(60, drawn) * rowHeight : virtual.getTotalSize())}px`; }}>
             {items.map(({ index, start }) => {
-              const op = rows.at(index);
-              if (!op) return null;
-              const choose = () => setView({ op: op.id, slot: 0 });
+              const row = rows.at(index);
+              if (!row) return null;
+              const choose = () => setView({ op: row.id, slot: 0 });
               return (
-                <div class={`row ${toneOf(judge(op, view.tolerance))} ${chosen?.id === op.id ? 'chosen' : ''}`} role="row" aria-rowindex={index + 1} key={op.id} tabIndex={0} ref={(element) => { if (element) element.style.transform = `translateY(${start}px)`; }}
+                <div class={`row ${toneOf(row.verdict)} ${chosen === row.id ? 'chosen' : ''}`} role="row" aria-rowindex={index + 1} key={row.id} tabIndex={0} ref={(element) => { if (element) element.style.transform = `translateY(${start}px)`; }}
                   onClick={choose} onKeyDown={(event) => { if (event.key === 'Enter') choose(); }}>
-                  {columns.map((column) => <div role="cell" key={column.key} class={`${column.class ?? ''} ${column.isNumber ? 'number' : ''} c-${column.key}`}>{column.show(op)}</div>)}
+                  {columns.map((column) => <div role="cell" key={column.key} class={`${column.class ?? ''} ${column.isNumber ? 'number' : ''} c-${column.key}`}>{column.show(row)}</div>)}
                 </div>
               );
             })}

@@ -12,6 +12,7 @@
 #include "cli/arguments.h"
 #include "cli/compare/replay.h"
 #include "cli/verb.h"
+#include "result/writer.h"
 #include "terminal/output.h"
 
 namespace opdump::cli {
@@ -28,6 +29,7 @@ Exit status: 0 no difference, or rounding; 1 a culprit; 2 wrong use; 3 incomplet
 Examples:
   opdump blame golden actual
   opdump blame golden actual --python ~/venv/bin/python --json
+  opdump blame golden actual --save run.opdump
   opdump blame --calibrate runs/1 runs/2 --limits limits.json
   opdump reproduce actual Default/fc-Linear/addmm-op0 -o script.py)";
 
@@ -85,16 +87,18 @@ Result<int> print_blame(const dump::DumpSet& golden, const dump::DumpSet& actual
   OPDUMP_TRY(const blame::BlameAnswer answer, blame::find_blame(golden, actual, blaming, comparison));
   if (output.compared) OPDUMP_CHECK_OK(output.compared(comparison));
   const std::string first = golden.path().string(), second = actual.path().string();
+  const std::string text = blame::format_answer(answer, first, second);
+  if (output.answered) OPDUMP_CHECK_OK(output.answered(text.substr(0, text.find('\n'))));
   if (output.json)
     terminal::print_json(
         blame::answer_json(answer, first, second, output.all ? answer.findings.size() : kFindings));
   else
-    terminal::print(blame::format_answer(answer, first, second));
+    terminal::print(text);
   return static_cast<int>(exit_of(answer.outcome));
 }
 
 Result<int> run_blame(std::span<const char* const> args) {
-  std::string golden_path, actual_path;
+  std::string golden_path, actual_path, save_path;
   BlameArguments arguments;
   BlameOutput output;
   compare::CompareOptions options;
@@ -108,6 +112,8 @@ Result<int> run_blame(std::span<const char* const> args) {
       "does in them");
   app.add_flag("--json", output.json, "Print one JSON object");
   app.add_flag("--all", output.all, "With --json: all findings, not the first 20");
+  app.add_option("--save", save_path,
+                 "Keep the comparison and the answer in this file, for opdump query, report and view");
   app.add_option("--threads", options.threads, "Threads to compare with; default: one per core")
       ->check(not_negative());
   add_blame_options(app, arguments);
@@ -122,7 +128,20 @@ Result<int> run_blame(std::span<const char* const> args) {
 
   OPDUMP_TRY(const dump::DumpSet golden, dump::DumpSet::open(golden_path, terminal::print_remark));
   OPDUMP_TRY(const dump::DumpSet actual, dump::DumpSet::open(actual_path, terminal::print_remark));
-  return print_blame(golden, actual, arguments, std::move(options), output);
+  if (save_path.empty()) return print_blame(golden, actual, arguments, std::move(options), output);
+  OPDUMP_TRY(result::ResultWriter saved,
+             result::ResultWriter::begin({.path = save_path,
+                                          .command = "opdump blame " + golden_path + " " + actual_path,
+                                          .golden = golden_path,
+                                          .actual = actual_path}));
+  OPDUMP_CHECK_OK(saved.describe(golden, "golden"));
+  OPDUMP_CHECK_OK(saved.describe(actual, "actual"));
+  options.take = [&](const compare::OperatorComparison& op) { saved.take(op); };
+  output.compared = [&](const compare::Comparison& comparison) { return saved.conclude(comparison); };
+  output.answered = [&](std::string_view sentence) { return saved.note_blame(sentence); };
+  OPDUMP_TRY(const int status, print_blame(golden, actual, arguments, std::move(options), output));
+  OPDUMP_CHECK_OK(saved.finish());
+  return status;
 }
 
 }  // namespace opdump::cli

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "blame/blame.h"
@@ -21,6 +22,8 @@ struct BlameOutput {
   bool json = false, all = false;
   // Gets the comparison before the answer is printed; may be empty.
   std::function<Result<>(const compare::Comparison& comparison)> compared = {};
+  // Gets the first sentence of the answer; may be empty.
+  std::function<Result<>(std::string_view sentence)> answered = {};
 };
 // Finds the culprit and prints the answer. Returns the exit status. `options` are those of the comparison.
 Result<int> print_blame(const dump::DumpSet& golden, const dump::DumpSet& actual,

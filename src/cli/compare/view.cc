@@ -48,26 +48,27 @@ std::int64_t number_of(const serve::PageRequest& request, const std::string& key
   return found == request.query.end() ? 0 : parse_int64(found->second).value_or(0);
 }
 
+std::size_t natural_of(const serve::PageRequest& request, const std::string& key) {
+  return static_cast<std::size_t>(std::max<std::int64_t>(0, number_of(request, key)));
+}
+
 std::string text_of(const serve::PageRequest& request, const std::string& key) {
   const auto found = request.query.find(key);
   return found == request.query.end() ? "" : found->second;
 }
 
 serve::TileRequest tile_request(const serve::PageRequest& request) {
-  const auto natural = [&](const char* key) {
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, number_of(request, key)));
-  };
   return {.rank = number_of(request, "rank"),
           .step = number_of(request, "step"),
           .graph = number_of(request, "graph"),
           .golden_operator = text_of(request, "golden"),
           .actual_operator = text_of(request, "actual"),
           .slot = text_of(request, "slot"),
-          .across = natural("across"),
-          .row = natural("row"),
-          .column = natural("column"),
-          .rows = natural("rows"),
-          .columns = natural("columns")};
+          .across = natural_of(request, "across"),
+          .row = natural_of(request, "row"),
+          .column = natural_of(request, "column"),
+          .rows = natural_of(request, "rows"),
+          .columns = natural_of(request, "columns")};
 }
 
 // More operators than this are sent to the page as it asks for them.
@@ -97,12 +98,16 @@ class Answers {
     const std::lock_guard lock(*mutex_);
     if (asked.path == "/api/modules")
       return serve::PageAnswer{"application/json", overview_->modules_json(text_of(asked, "within"))};
+    if (asked.path == "/api/curve")
+      return serve::PageAnswer{"application/json",
+                               overview_->lines_json(natural_of(asked, "begin"), natural_of(asked, "end"))};
     std::string data;
     if (asked.path == "/api/operator") {
       OPDUMP_TRY(data, result::operator_data(database_, number_of(asked, "id")));
     } else if (asked.path == "/api/rows") {
-      OPDUMP_TRY(const result::Overview::Rows rows, overview_->rows(database_, row_request(asked)));
-      OPDUMP_TRY(data, result::rows_data(database_, rows));
+      const result::RowRequest wanted = row_request(asked);
+      OPDUMP_TRY(const result::Overview::Rows rows, overview_->rows(database_, wanted));
+      OPDUMP_TRY(data, overview_->rows_json(database_, rows, wanted.tolerance));
     } else {
       return Error(Code::not_found, "there is no page " + asked.path);
     }
@@ -113,9 +118,6 @@ class Answers {
   explicit Answers(result::Database& database) : database_(database) {}
 
   static result::RowRequest row_request(const serve::PageRequest& asked) {
-    const auto natural = [&](const char* key, std::int64_t most) {
-      return static_cast<std::size_t>(std::clamp<std::int64_t>(number_of(asked, key), 0, most));
-    };
     return {.text = text_of(asked, "text"),
             .verdict = text_of(asked, "verdict"),
             .phase = text_of(asked, "phase"),
@@ -125,11 +127,11 @@ class Answers {
             .rank = text_of(asked, "rank"),
             .sort = text_of(asked, "sort"),
             .tolerance = std::clamp(std::strtod(text_of(asked, "tolerance").c_str(), nullptr), -30.0, 30.0),
-            .offset = natural("offset", INT64_MAX),
-            .count = natural("count", kMostRows)};
+            .offset = natural_of(asked, "offset"),
+            .count = std::min(natural_of(asked, "count"), kMostRows)};
   }
 
-  static constexpr std::int64_t kMostRows = 5000;                       // of one answer
+  static constexpr std::size_t kMostRows = 5000;                        // of one answer
   std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();  // of what follows
   result::Database& database_;
   mutable std::optional<result::Overview> overview_;
@@ -167,7 +169,7 @@ Result<int> run_view(std::span<const char* const> args) {
     if (asked.path != "/api/tile") return answers.answer(asked);
     if (!tiles) return tiles.error();
     OPDUMP_TRY(std::string tile, tiles->tile(tile_request(asked)));
-    return serve::PageAnswer{"application/json", std::move(tile)};
+    return serve::PageAnswer{"application/octet-stream", std::move(tile)};
   };
   const auto started = [&](const std::string& address) {
     terminal::print("serving " + address + "\n");
