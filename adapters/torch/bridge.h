@@ -25,6 +25,10 @@ typedef struct opdump_torch_bridge {
 } opdump_torch_bridge;
 OPDUMP_API void opdump_torch_set_bridge(const opdump_torch_bridge* bridge);
 
+/* Lines of ours go to this descriptor, which stays the caller's, instead of what stderr is when recording
+ * begins. Before the first opdump_torch_start. */
+OPDUMP_API void opdump_torch_keep_stderr(int original);
+
 /* Scopes. NULL while nothing is recorded. A scope lives until the library is unloaded. */
 OPDUMP_API void* opdump_torch_root(void);
 /* The scope `path`, components separated by '/', below `parent`; `parent` itself if it is empty. */

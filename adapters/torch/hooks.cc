@@ -81,15 +81,15 @@ bool wait_for_visitors() {
   return visits.load() == 0;
 }
 
-// The stderr that the program had when recording began. It may close the descriptor later and open a file of
-// its own under the number, in which nothing of ours may appear.
+// The stderr that the program had when recording began, or earlier (opdump_torch_keep_stderr). It may close
+// the descriptor later and open a file of its own under the number, in which nothing of ours may appear.
 class OriginalStderr {
  public:
-  void keep() {
+  void keep(int original) {
     if (fd_ >= 0) return;
     constexpr int kHigh = 768;  // what programs open seldom has such a number
-    fd_ = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, kHigh);
-    if (fd_ < 0) fd_ = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    fd_ = ::fcntl(original, F_DUPFD_CLOEXEC, kHigh);
+    if (fd_ < 0) fd_ = ::fcntl(original, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (fd_ >= 0 && ::fstat(fd_, &file_) != 0) fd_ = -1;
   }
 
@@ -284,7 +284,7 @@ opdump_status opdump_torch_start(const opdump_options* options, int64_t first_st
   filled.reports_graph = options->process || single_operators || only_executions ? 0 : 1;
   filled.retain = Contents::retain;
   filled.release = Contents::release;
-  original_stderr.keep();
+  original_stderr.keep(STDERR_FILENO);
   if (!filled.log) filled.log = print_to_stderr;
   opdump_session* session = nullptr;
   if (const opdump_status status = opdump_open(&filled, &session); status != OPDUMP_OK) {
@@ -416,6 +416,8 @@ void opdump_torch_enter_call(int counts, int repeats, int trains) {
 void opdump_torch_leave_call(void) {
   if (Observer* o = observer) o->leave_call();
 }
+
+void opdump_torch_keep_stderr(int original) { original_stderr.keep(original); }
 
 void opdump_torch_pause(void) { ++pauses; }
 void opdump_torch_resume(void) { --pauses; }

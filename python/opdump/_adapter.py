@@ -159,10 +159,12 @@ def _build(path: pathlib.Path) -> None:
 
 @contextlib.contextmanager
 def building(what: str, path: pathlib.Path) -> Iterator[None]:
-    _print(f"building the recorder for {what} once, about a minute")
+    from opdump._stderr import print_line  # CMake runs this file outside of the package
+
+    print_line(f"building the recorder for {what} once, about a minute")
     begin = time.monotonic()
     yield
-    _print(f"built in {time.monotonic() - begin:.0f} s: {path}")
+    print_line(f"built in {time.monotonic() - begin:.0f} s: {path}")
 
 
 def _torch_libraries(name: str) -> Iterator[pathlib.Path]:
@@ -195,10 +197,6 @@ def run(commands: list[list[str]], log: pathlib.Path, what: str) -> None:
                     process.kill()
                     process.wait()
                 raise CannotBuild(f"the recorder for this {what} could not be built; the compiler's messages are in {log}")
-
-
-def _print(text: str) -> None:
-    print(f"opdump: {text}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":  # for CMake

@@ -17,9 +17,10 @@ import weakref
 
 import torch
 
-from opdump import _loader
+from opdump import _loader, _notebook, _stderr
 from opdump import _torch as hooks
 from opdump._frames import leave_no_frame, uncaught_exception
+from opdump._stderr import print_line
 
 # Functions that expose the memory of a tensor without an operator.
 _EXPORTS = ("numpy", "data_ptr", "storage", "untyped_storage", "_storage", "_typed_storage", "__dlpack__")
@@ -337,6 +338,7 @@ def _install(only_executions: bool) -> None:
         _compiled.install(only_executions)
     atexit.register(_stop_at_exit)
     _loader.install(_begin_worker)
+    _notebook.install(_rest, _stop_at_exit)
 
 
 def _standard_library(directory: str) -> list[str]:
@@ -360,6 +362,8 @@ def start(config: str | None, *, text: str | None = None, dialect: str | None = 
                 "model_name": model_name, "mode": mode, "strict": strict, "existing": existing}
     _forget()
     hooks.record_executions(executions)
+    if (original := _stderr.kept()) >= 0:
+        hooks.keep_stderr(original)
     hooks.start(**settings, process=process, first_step=first_step)
     if process:
         # Such a process ends with os._exit: atexit functions do not run there.
@@ -477,10 +481,10 @@ def _start_from_environment(process: str | None, first_step: int = 0) -> None:
     try:
         start(None, process=process, first_step=first_step)
     except ValueError as error:
-        print(f"opdump: {error}", file=sys.stderr)
+        print_line(str(error))
         raise SystemExit(2) from None
     except Exception as error:
-        print(f"opdump: nothing is recorded: {error}", file=sys.stderr)
+        print_line(f"nothing is recorded: {error}")
 
 
 def stop(failure: BaseException | None = None) -> bool:
@@ -491,6 +495,11 @@ def stop(failure: BaseException | None = None) -> bool:
         hooks.cut_short()
     _last_failure = None  # it holds the variables of the program where it was raised
     return hooks.stop()
+
+
+def _rest() -> None:
+    with _nothing_reaches_the_program("a cell of a notebook"):
+        hooks.rest()
 
 
 def _stop_at_exit() -> None:
@@ -508,4 +517,4 @@ def _start_in_child() -> None:
     try:
         start(**_settings, process=name, first_step=hooks.current_step())
     except Exception as error:
-        print(f"opdump: nothing is recorded of {name}: {error}", file=sys.stderr)
+        print_line(f"nothing is recorded of {name}: {error}")

@@ -7,6 +7,7 @@ import os
 import sys
 
 from opdump._frames import leave_no_frame
+from opdump._stderr import print_line
 
 
 class Finder:
@@ -44,7 +45,7 @@ def _run_safely(then):
         then()
     except Exception as error:
         report_to_run("!")
-        print(f"opdump: nothing is recorded: {error}", file=sys.stderr)
+        print_line(f"nothing is recorded: {error}")
 
 
 def call_after(name, then):

@@ -6,6 +6,7 @@ This file uses only a small part of the standard library, because every Python p
 import os
 import sys
 
+from opdump import _stderr
 from opdump._imports import Finder, call_after, report_to_run  # noqa: F401
 
 
@@ -45,6 +46,7 @@ def start_with_framework():
     configuration; at once if one is there. OPDUMP_FRAMEWORK names the one for a program that imports both."""
     if config() is None or any(isinstance(f, Finder) and f.then is _start for f in sys.meta_path):
         return
+    _stderr.keep()
     # Children that record belong to one run, even if this process never records.
     os.environ.setdefault("OPDUMP_RUN_ID", os.urandom(8).hex())
     if attached() is None:

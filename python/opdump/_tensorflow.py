@@ -26,6 +26,7 @@ from tensorflow.python.training import optimizer as optimizers_v1
 
 from opdump import _imports, _tensorflow_adapter
 from opdump._frames import uncaught_exception
+from opdump._stderr import print_line
 
 _FUNCTION, _SESSION, _OPTIMIZER = 0, 1, 2  # sections; see door.h
 _EXISTING = {None: 0, "refuse": 1, "replace": 2, "append": 3, "original": 4}
@@ -103,7 +104,7 @@ def start_from_environment() -> None:
     try:
         start(None, process=None if name == "MainProcess" else name)
     except ValueError as error:
-        print(f"opdump: {error}", file=sys.stderr)
+        print_line(str(error))
         raise SystemExit(2) from None
 
 

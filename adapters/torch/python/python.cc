@@ -112,6 +112,13 @@ PyObject* record_single_operators(PyObject*, PyObject* on) {
   Py_RETURN_NONE;
 }
 
+PyObject* keep_stderr(PyObject*, PyObject* number) {
+  const long original = PyLong_AsLong(number);
+  if (original == -1 && PyErr_Occurred()) return nullptr;
+  opdump_torch_keep_stderr(static_cast<int>(original));
+  Py_RETURN_NONE;
+}
+
 PyObject* stop(PyObject*, PyObject*) {
   opdump_status status = OPDUMP_OK;
   Py_BEGIN_ALLOW_THREADS  // a thread inside an operator may need the GIL to leave it
@@ -236,6 +243,7 @@ PyMethodDef methods[] = {
      "The configuration that a few options stand for. Raises ValueError if one is wrong."},
     {"record_single_operators", as_function(record_single_operators), METH_O,
      "Sets whether operators of later recordings belong to no model."},
+    {"keep_stderr", as_function(keep_stderr), METH_O, "Lines of ours go to a duplicate of this descriptor."},
     {"stop", as_function(stop), METH_NOARGS, "Stops recording. False if something was lost."},
     {"record_executions", as_function(record_executions), METH_O,
      "Sets whether later recordings contain executions of compiled models only."},

@@ -28,9 +28,10 @@ def _advise():
     error = getattr(sys, "last_value", None)
     if isinstance(error, (ImportError, AttributeError)):
         from opdump import _compat
+        from opdump._stderr import print_line
 
         if advice := _compat.advise(error):
-            print(f"opdump: {advice}", file=sys.stderr)
+            print_line(advice)
 
 
 try:

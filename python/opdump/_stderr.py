@@ -1,0 +1,55 @@
+"""The stderr that this process began with: pytest, notebooks and programs put files of their own in its place, in which
+nothing of ours may appear, or be lost.
+
+This file uses only a small part of the standard library, because every Python process under `opdump run` loads it.
+"""
+
+import os
+import sys
+
+_HIGH = 768  # what programs open seldom has such a number
+_kept = -1
+_file = None  # what it was: a program may close all descriptors and open others
+
+
+def keep():
+    """Duplicates stderr, once. Called when the process begins, because the program may redirect it before it imports torch."""
+    global _kept, _file
+    if _kept >= 0:
+        return
+    import fcntl
+
+    for lowest in (_HIGH, 3):  # a process may be limited to fewer
+        try:
+            _kept = fcntl.fcntl(2, fcntl.F_DUPFD_CLOEXEC, lowest)
+            _file = _identity(_kept)
+            return
+        except OSError:  # or it is closed
+            pass
+
+
+def kept():
+    """The duplicate, or -1 if there is none: the process was not started by `opdump run`."""
+    try:
+        return _kept if _kept >= 0 and _identity(_kept) == _file else -1
+    except OSError:
+        return -1
+
+
+def print_line(text):
+    """Prints a line of ours."""
+    line = f"opdump: {text}\n"
+    fd = kept()
+    try:
+        if fd >= 0:
+            os.write(fd, line.encode("utf-8", "backslashreplace"))
+        elif sys.stderr is not None:
+            sys.stderr.write(line)
+            sys.stderr.flush()
+    except OSError:  # nobody reads it any more; the program goes on
+        pass
+
+
+def _identity(fd):
+    status = os.fstat(fd)
+    return status.st_dev, status.st_ino
