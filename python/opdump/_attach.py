@@ -17,8 +17,8 @@ import weakref
 
 import torch
 
+from opdump import _torch as hooks  # first, because it refuses a torch that is too old for the others
 from opdump import _loader, _notebook, _stderr
-from opdump import _torch as hooks
 from opdump._frames import leave_no_frame, uncaught_exception
 from opdump._stderr import print_line
 
