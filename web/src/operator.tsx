@@ -123,7 +123,9 @@ const ulpName = (bin: number, last: number): string => (bin === 0 ? 'equal' : bi
 function Ulps({ picture }: { picture: Picture }) {
   const bins = counts(picture), last = bins.length - 1;
   const shown = bins.reduce((end, value, i) => (value > 0 && i < last ? i : end), 1) + 1;
-  const list = [...bins.slice(0, shown).map((value, i) => [i, value] as const), ...(bins[last] > 0 ? [[last, bins[last]] as const] : [])];
+  // What lies between the small errors and the smallest that there is has no elements.
+  const smallest = bins.findIndex((value, i) => i > 1 && value > 0);
+  const list = [...bins.slice(0, shown).map((value, i) => [i, value] as const).filter(([i]) => i < 2 || i >= smallest), ...(bins[last] > 0 ? [[last, bins[last]] as const] : [])];
   const most = Math.max(1, ...bins), total = bins.reduce((a, b) => a + b, 0);
   return (
     <figure class="chart"><figcaption>Error in units in the last place <span class="soft">bars are log counts</span></figcaption>
