@@ -80,7 +80,7 @@ std::string first_line(const BlameAnswer& answer) {
     case BlameOutcome::incomplete:
       break;
   }
-  return "cannot tell: " + differing + ", and no culprit was found, but not everything could be looked at";
+  return "cannot tell: " + differing + ", no culprit was found, and some operators could not be examined";
 }
 
 Json number(double value) {

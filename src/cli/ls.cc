@@ -40,7 +40,7 @@ void declare(CLI::App& app, LsArguments& arguments) {
                "Show modules with totals instead of executions; default for more than " +
                    std::to_string(kMostListed) + " without --limit")
       ->excludes(flat);
-  app.add_option("--depth", arguments.depth, "Show modules so many levels deep; implies --tree")
+  app.add_option("--depth", arguments.depth, "The number of module levels to show; implies --tree")
       ->check(CLI::Range(1, 1000))
       ->excludes(flat);
   app.add_flag("--nan", arguments.nan, "Name the operator that made the first NaN or infinity");
@@ -216,7 +216,7 @@ Result<int> run_ls(std::span<const char* const> args) {
   OPDUMP_TRY(const Chosen chosen, select_runs(dump, arguments.filter));
   if (arguments.nan) {
     OPDUMP_TRY(const bool looked, print_first_nan(dump, chosen, arguments.json));
-    if (!looked) return Error(Code::not_found, dump.path().string() + ": there is no tensor to look at");
+    if (!looked) return Error(Code::not_found, dump.path().string() + ": no selected tensor has data");
     return static_cast<int>(exit_of(dump));
   }
   const Totals totals = add_up(dump, chosen);

@@ -196,7 +196,7 @@ void add_filter(CLI::App& app, RunFilter& filter, const std::vector<std::string>
   app.add_option("--rank", filter.rank, "Only this rank");
   app.add_option("--phase", filter.phase, "Only this phase: forward, backward or optimizer")
       ->check(CLI::IsMember({"forward", "backward", "optimizer"}));
-  app.add_option("--limit", filter.limit, "At most so many operators");
+  app.add_option("--limit", filter.limit, "The maximum number of operators");
   std::vector<std::string_view> words(orders.begin(), orders.end());
   app.add_option("--sort", filter.sort, "Order: " + join_or(words) + "; default: execution")
       ->check(CLI::IsMember(orders));

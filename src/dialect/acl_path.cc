@@ -91,7 +91,7 @@ Result<> AclCompiler::check_remote(std::string_view path) const {
   const std::string_view rest = path.substr(colon + 1);
   std::string_view reason;
   if (!is_address(path.substr(0, colon)))
-    reason = "what comes before the colon is no address such as 192.168.0.1";
+    reason = "the text before the colon is not an address such as 192.168.0.1";
   else if (rest.empty())
     reason = "there is no path after the address";
   else if (!std::ranges::all_of(rest, is_path_character))

@@ -31,8 +31,9 @@ Result<Mpi> Mpi::load() {
   void* const handle = load_plugin();
   if (handle == nullptr) {
     const char* const why = ::dlerror();
-    return Error(Code::unsupported, "one of several processes of MPI, but " + std::string(kPluginName) +
-                                        " does not load: " + (why != nullptr ? why : "unknown"));
+    return Error(Code::unsupported, "running as one of several MPI processes, but " +
+                                        std::string(kPluginName) +
+                                        " cannot be loaded: " + (why != nullptr ? why : "unknown"));
   }
   Mpi mpi;
   const auto find = [&](auto& function, const char* name) {
@@ -41,7 +42,7 @@ Result<Mpi> Mpi::load() {
   };
   if (!find(mpi.join_, "opdump_mpi_join") || !find(mpi.gather_numbers_, "opdump_mpi_gather_numbers") ||
       !find(mpi.broadcast_, "opdump_mpi_broadcast") || !find(mpi.leave_, "opdump_mpi_leave"))
-    return Error(Code::unsupported, std::string(kPluginName) + " is of another version");
+    return Error(Code::unsupported, std::string(kPluginName) + " belongs to another version of opdump");
   return mpi;
 }
 

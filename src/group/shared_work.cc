@@ -57,7 +57,7 @@ std::vector<std::size_t> divide(std::span<const std::uint64_t> bytes,
 Result<SharedWork> SharedWork::join(const Share& share, const std::string& digest, std::uint64_t rounds) {
   OPDUMP_TRY(const auto greetings, share.exchange(encode({digest, host_name(), {}, rounds})));
   const Greeting leader = decode_greeting(greetings[0]);
-  if (leader.digest.empty()) return Error(Code::internal, "process 0 takes no part");
+  if (leader.digest.empty()) return Error(Code::internal, "process 0 did not join");
   SharedWork shared(share);
   shared.rounds_ = leader.rounds;
   for (std::size_t rank = 0; rank < greetings.size(); ++rank) {

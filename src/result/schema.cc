@@ -40,7 +40,7 @@ Result<> check_tables(Database& database) {
     OPDUMP_TRY(const bool found, tables.next());
     if (!found || tables.text(0) != "table" || tables.text(1) != create_table(table))
       return Error(Code::corrupt,
-                   "the table " + std::string(table.name) + " is missing or not as it should be");
+                   "the table " + std::string(table.name) + " is missing or has other columns than expected");
   }
   return ok();
 }
@@ -59,7 +59,7 @@ Result<Database> open_result(const std::string& path) {
   OPDUMP_TRY(Database database, Database::open(path));
   const auto check = [&]() -> Result<> {
     OPDUMP_TRY(const std::int64_t id, read_number(database, "PRAGMA application_id"));
-    if (id != kApplicationId) return Error(Code::corrupt, "this is no result of opdump");
+    if (id != kApplicationId) return Error(Code::corrupt, "not a result of opdump compare --save");
     OPDUMP_TRY(const std::int64_t version, read_number(database, "PRAGMA user_version"));
     if (version != kSchemaVersion)
       return Error(Code::unsupported, "the result has version " + std::to_string(version) + "; known is " +

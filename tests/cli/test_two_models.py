@@ -50,7 +50,7 @@ def test_of_two_recordings_the_last_one_is_read(tmp_path):
     write(tmp_path / "b", "20260103000000")
     done = compare(tmp_path, "a", "b")
     assert done.returncode == 0 and "compared 12 of 12 tensors" in done.stdout, done.stdout
-    assert "warning: a: of several recordings the last one is read; a/20260101000000 is one that is not" in done.stderr
+    assert "warning: a: only the last of several recordings is read; pass a/20260101000000" in done.stderr
     done = compare(tmp_path, "a/20260101000000", "b")
     assert (done.returncode, done.stderr) == (1, ""), "the other one if it is named"
 
@@ -66,8 +66,8 @@ def test_every_verb_reads_the_last_recording(verb, more, tmp_path):
         return subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
     done = run("a")
     assert done.returncode == 0
-    assert done.stderr == ("opdump: warning: a: of several recordings the last one is read; a/20251231000000 is one that is not, "
-                           "unless it is named\n")
+    assert done.stderr == ("opdump: warning: a: only the last of several recordings is read; "
+                           "pass a/20251231000000 to read that one\n")
     if verb == "convert":
         files = sorted((tmp_path / "out").rglob("*.npy"))
         assert len(files) == 12 and max(np.load(file).max() for file in files) == 6

@@ -14,7 +14,7 @@ Result<LineServer> LineServer::start(const std::vector<std::string>& command) {
 
 Result<std::string> LineServer::ask(std::string line) {
   line += '\n';
-  const auto ended = [&] { return Error(Code::internal, name_ + " ended while it was at work"); };
+  const auto ended = [&] { return Error(Code::internal, name_ + " ended before it answered"); };
   if (!child_.send(line)) return ended();
   for (std::size_t looked = 0;;) {
     if (const std::size_t end = received_.find('\n', looked); end != std::string::npos) {

@@ -72,7 +72,7 @@ void add_blame_options(CLI::App& app, BlameArguments& arguments) {
       "The Python with the torch that runs operators again; default: $OPDUMP_PYTHON, else python3");
   app.add_option("--replays", arguments.limit, "How many operators to run again at most; default: 2000")
       ->check(not_negative());
-  app.add_option("--limits", arguments.limits, "A file of --calibrate: what else is rounding");
+  app.add_option("--limits", arguments.limits, "Limits of rounding, as written by --calibrate");
 }
 
 Result<int> print_blame(const dump::DumpSet& golden, const dump::DumpSet& actual,
@@ -102,7 +102,7 @@ Result<int> run_blame(std::span<const char* const> args) {
   BlameArguments arguments;
   BlameOutput output;
   compare::CompareOptions options;
-  CLI::App app("Names what is to blame that two runs differ.", "opdump blame");
+  CLI::App app("Names the cause of the difference between two runs.", "opdump blame");
   std::vector<std::string> calibrating;
   app.add_option("GOLDEN", golden_path, "The trusted dump: its root, or any directory below it");
   app.add_option("ACTUAL", actual_path, "The dump to compare with it");

@@ -74,7 +74,7 @@ void declare(CLI::App& app, CompareArguments& arguments) {
       ->check(not_negative());
   app.add_option("--threads", arguments.options.threads, "Threads to compare with; default: one per core")
       ->check(not_negative());
-  app.add_flag("--blame", arguments.blames, "Then say what is to blame: see opdump blame");
+  app.add_flag("--blame", arguments.blames, "Then name the cause of the difference; see opdump blame");
   add_blame_options(app, arguments.blame);
   add_expansion_limit(app);
   app.footer(std::string(kFooter));
@@ -215,7 +215,7 @@ Result<int> compare_in(const group::Group& group, CompareArguments& arguments) {
   const group::Share share{group.rank(), group.size(), 0,
                            [&](const std::string& mine) { return group.exchange(mine); }};
   if (group.size() > 1) {
-    if (arguments.blames) return Error(Code::usage, "--blame is for one process");
+    if (arguments.blames) return Error(Code::usage, "--blame does not work with several MPI processes");
     arguments.options.share = &share;
     if (arguments.options.threads == 0)
       arguments.options.threads =

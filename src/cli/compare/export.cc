@@ -35,7 +35,7 @@ Result<int> run_export(std::span<const char* const> args) {
       ->required()
       ->check(CLI::IsMember({"perfetto", "model-explorer", "model-explorer-data"}));
   app.add_option("-o,--output", output, "The file to write")->required();
-  app.add_option("--side", side, "Whose graph: golden (default) or actual")
+  app.add_option("--side", side, "The dump whose graph is written: golden (default) or actual")
       ->check(CLI::IsMember({"golden", "actual"}));
   app.footer(std::string(kExportFooter));
   if (auto done = parse_arguments(app, args)) return *done;

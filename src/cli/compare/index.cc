@@ -22,7 +22,7 @@ Examples:
 }  // namespace
 
 Result<int> run_index(std::span<const char* const> args) {
-  CLI::App app("Keeps what is in one dump in a file, for opdump query, report and view.", "opdump index");
+  CLI::App app("Saves the contents of one dump to a file for opdump query, report and view.", "opdump index");
   ResultRequest request;
   app.add_option("DUMP", request.first, "A dump: its root, any directory below it, or one file")->required();
   app.add_option("-o,--output", request.save_path, "The file to write: NAME.opdump")->required();

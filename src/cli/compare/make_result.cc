@@ -69,7 +69,7 @@ Result<MadeResult> index_dump(const ResultRequest& request) {
 Result<MadeResult> make_result(const ResultRequest& request) {
   const bool is_kept = result::looks_like_result(request.first);
   if (is_kept && !request.second.empty())
-    return Error(Code::usage, request.first + " is a result; it stands alone");
+    return Error(Code::usage, request.first + " is a result; it cannot be combined with ACTUAL");
   OPDUMP_TRY(result::Database database, is_kept                  ? result::open_result(request.first)
                                         : request.second.empty() ? look_at_one(request)
                                                                  : compare_two(request));

@@ -22,8 +22,7 @@ Examples:
 }  // namespace
 
 Result<int> run_query(std::span<const char* const> args) {
-  CLI::App app("Answers a question in SQL about a result that `opdump compare --save` has written.",
-               "opdump query");
+  CLI::App app("Runs an SQL query on a result that `opdump compare --save` has written.", "opdump query");
   std::string path, sql;
   bool csv = false, json = false, tables = false;
   app.add_option("RESULT", path, "A file that opdump compare --save has written")->required();

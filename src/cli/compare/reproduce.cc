@@ -47,7 +47,7 @@ Result<int> run_reproduce(std::span<const char* const> args) {
   app.add_option("DUMP", path, "The dump: its root, or any directory below it")->required();
   app.add_option("OPERATOR", name, "The operator, by its name or the end of it")->required();
   app.add_option("-o,--output", script,
-                 "The script; default: reproduce.py. Large inputs lie in a file beside it");
+                 "The script; default: reproduce.py. Large inputs are written to a file beside it");
   app.add_option("--step", step, "The step; default: the first one that has the operator");
   app.add_option("--python", python, "The Python with torch; default: $OPDUMP_PYTHON, else python3");
   app.footer(

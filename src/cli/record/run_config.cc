@@ -149,7 +149,8 @@ void add_recording_options(CLI::App& app, RecordingArguments& arguments) {
   app.add_option("--dialect", arguments.dialect, "language of the file, if its content is ambiguous");
   app.add_option("--mode", arguments.mode,
                  "the target machine: o0, o2, cpu, gpu, ge; default: depends on the file");
-  app.add_flag("--strict", arguments.strict, "reject what the original rejects against its documentation");
+  app.add_flag("--strict", arguments.strict,
+               "reject what the original rejects, even where its documentation allows it");
   auto* const force =
       app.add_flag("--force", arguments.force, "replace the existing dump in the folder; other files stay");
   app.add_flag("--append", arguments.append, "add to the existing dump in the folder, as the original does")

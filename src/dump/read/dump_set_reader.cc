@@ -221,8 +221,8 @@ void DumpSetReader::name_models() {
 void DumpSetReader::log_older(const LogSink& log) const {
   if (walk_.older().empty() || !log) return;
   const fs::path recording = walk_.older().begin()->parent_path().parent_path();
-  log(LogLevel::warning, set_.path_.string() + ": of several recordings the last one is read; " +
-                             recording.string() + " is one that is not, unless it is named");
+  log(LogLevel::warning, set_.path_.string() + ": only the last of several recordings is read; pass " +
+                             recording.string() + " to read that one");
 }
 
 Result<DumpSet> DumpSet::open(const fs::path& path, const LogSink& log) {

@@ -138,8 +138,8 @@ void check_elements(H5Dataset& dataset, std::uint64_t file_bytes) {
     dataset.fault = "shape " + model::format_shape(dataset.shape) + " needs more than its " +
                     std::to_string(dataset.stored_bytes) + " bytes";
   else if (dataset.stored_bytes > 0 && bytes_of(dataset) / kMaxExpansion > dataset.stored_bytes)
-    dataset.fault = "shape " + model::format_shape(dataset.shape) + " cannot come of " +
-                    std::to_string(dataset.stored_bytes) + " bytes";
+    dataset.fault = "shape " + model::format_shape(dataset.shape) + " does not fit in " +
+                    std::to_string(dataset.stored_bytes) + " stored bytes";
   if (!dataset.fault.empty()) dataset.extent.reset();
   if (dataset.extent) dataset.extent->bytes = bytes_of(dataset);
 }

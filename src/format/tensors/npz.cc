@@ -111,7 +111,8 @@ Result<ZipEntry> take_entry(std::span<const std::byte>& rest) {
 // Whether so few bytes can become so many.
 Result<> check_deflated(std::uint64_t stored, std::uint64_t bytes) {
   if (bytes / kMaxExpansion <= stored) return ok();
-  return Error(Code::corrupt, std::to_string(bytes) + " bytes cannot come of " + std::to_string(stored));
+  return Error(Code::corrupt,
+               std::to_string(stored) + " stored bytes cannot expand to " + std::to_string(bytes));
 }
 
 Result<> place_member(std::span<const std::byte> file, ZipEntry& entry) {

@@ -230,7 +230,7 @@ Result<BlockSizes> blocks_of(const LayoutRow& row, const Shape& stored) {
   if (row.n0_dim >= 0) blocks.n0 = stored[static_cast<std::size_t>(row.n0_dim)];
   const bool is_fixed = row.fixed_c0 == 0 || row.fixed_c0 == blocks.c0;
   if (blocks.c0 < 1 || blocks.n0 < 1 || !is_fixed)
-    return Error(Code::corrupt, "the blocks of shape " + model::format_shape(stored) + " are none of " +
+    return Error(Code::corrupt, "the blocks of shape " + model::format_shape(stored) + " do not fit " +
                                     std::string(model::format_name(row.format)));
   return blocks;
 }

@@ -192,7 +192,7 @@ TensorView as_reals(const TensorView& view) {
 Result<> check_comparable(const TensorView& actual, const TensorView& golden) {
   for (const TensorView* view : {&actual, &golden})
     if (model::dtype_info(view->dtype).kind == model::DTypeKind::none)
-      return Error(Code::unsupported, "undefined has no arithmetic");
+      return Error(Code::unsupported, "a tensor of undefined dtype cannot be compared");
   if (is_complex(actual) != is_complex(golden))
     return Error(Code::unsupported, std::string(model::dtype_info(actual.dtype).name) + " against " +
                                         std::string(model::dtype_info(golden.dtype).name) +

@@ -181,7 +181,7 @@ TensorView real_part(const TensorView& view) {
 Result<> check_pair(const TensorView& actual, const TensorView& golden) {
   for (const TensorView* view : {&actual, &golden})
     if (model::dtype_info(view->dtype).kind == model::DTypeKind::none)
-      return Error(Code::unsupported, "undefined has no arithmetic");
+      return Error(Code::unsupported, "a tensor of undefined dtype cannot be compared");
   if (actual.element_count() == golden.element_count()) return ok();
   return Error(Code::unsupported, "shape " + model::format_shape(actual.shape) + " against " +
                                       model::format_shape(golden.shape) + "; expected as many elements");
