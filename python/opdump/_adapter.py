@@ -54,6 +54,8 @@ def load() -> ModuleType:
     path = _PACKAGE / "adapters" / name / "_torch.so"
     if not path.exists():
         path = find_or_build(f"{name}-{digest(_SOURCES, _FLAGS)}", "_torch.so", _build)
+    if f"opdump recorder for torch {version[0]}.{version[1]};".encode() not in path.read_bytes():
+        raise CannotBuild(f"{path} is a recorder for another torch than {torch.__version__}: remove it")
     # The recorder looks for it under its short name, wherever it lies.
     ctypes.CDLL(str(library()))
     loader = importlib.machinery.ExtensionFileLoader("opdump._torch", str(path))
