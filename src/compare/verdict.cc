@@ -134,21 +134,18 @@ void Judge::judge(OperatorComparison& op) {
   judge_operator(op, evidence);
   find_cause(op);
   excuse_rounding(op);
+  if (op.verdict == Verdict::own_error && op.cause.empty() && is_random(op.run().type))
+    op.cause = "it draws random numbers (another seed?)";
   count_slots(op);
   count(op);
   note_bad(op);
 }
 
-// An argument or a constant that differs explains an output if no other input differs, and so does the state
-// of a generator of random numbers.
+// An argument or a constant that differs explains an output if no other input differs.
 void Judge::find_cause(OperatorComparison& op) const {
   if (!has_bad_output(op.verdict)) return;
   const auto difference = find_argument_difference(*op.golden, *op.actual);
-  if (!difference) {
-    if (op.verdict == Verdict::own_error && is_random(op.run().type))
-      op.cause = "it draws random numbers (another seed?)";
-    return;
-  }
+  if (!difference) return;
   op.cause = difference->text;
   const bool has_other = std::ranges::any_of(op.slots, [&](const SlotComparison& slot) {
     return side_of(slot) == model::Side::input && is_difference(slot.verdict) &&
