@@ -221,7 +221,7 @@ def test_children_without_torch_pay_nothing(opdump):
         code = "import sys; print(sorted(m for m in sys.modules if 'torch' in m or m.startswith('opdump')))"
         print(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip())
     """)
-    assert dump.out.strip() == "['opdump', 'opdump._frames', 'opdump._imports', 'opdump._on_import']"
+    assert dump.out.strip() == "['opdump', 'opdump._frames', 'opdump._imports', 'opdump._on_import', 'opdump._stderr']"
 
 
 def test_a_raising_operator(opdump):
