@@ -1,9 +1,9 @@
 // Any bytes as a result file: an error, or tables that queries, the overview, exports and a page can be made
 // of.
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include "result/exports.h"
@@ -34,8 +34,10 @@ void look_at(Database& database) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const int file = ::memfd_create("result", 0);
-  static const std::string path = "/proc/self/fd/" + std::to_string(file);
+  // SQLite opens files by their real names, so memory without one will not do.
+  static std::string path = std::filesystem::temp_directory_path() / "result_fuzz_XXXXXX";
+  static const int file = ::mkstemp(path.data());
+  [[maybe_unused]] static const int at_exit = std::atexit([] { ::unlink(path.c_str()); });
   if (file < 0 || ::ftruncate(file, 0) != 0) std::abort();
   if (::pwrite(file, data, size, 0) != static_cast<ssize_t>(size)) std::abort();
   auto database = opdump::result::open_result(path);

@@ -19,8 +19,8 @@ namespace {
 // python/opdump/_adapter.py looks for it in the file: under another torch loading it would end the process.
 #define OPDUMP_STRING_OF(x) #x
 #define OPDUMP_STRING(x) OPDUMP_STRING_OF(x)
-[[gnu::used]] const char kBuiltFor[] =
-    "opdump recorder for torch " OPDUMP_STRING(TORCH_VERSION_MAJOR) "." OPDUMP_STRING(TORCH_VERSION_MINOR) ";";
+[[gnu::used]] const char kBuiltFor[] = "opdump recorder for torch " OPDUMP_STRING(
+    TORCH_VERSION_MAJOR) "." OPDUMP_STRING(TORCH_VERSION_MINOR) ";";
 
 PyObject* enter_backward(PyObject*, PyObject*) {
   return opdump_torch_enter_backward_call(), Py_NewRef(Py_None);
