@@ -23,9 +23,8 @@ std::optional<double> norm_of_tensor(const dump::Slot& slot);
 std::optional<double> norm_of_terms(const OperatorComparison& op, const SlotComparison& output);
 
 // Is the error of every output that differs rounding, relative to the terms? `input` is the largest relative
-// distance of an input.
-// `has_types`: the runs have other types throughout. Without that, a 16-bit type on one side only is what
-// differs, not how its rounding falls.
+// distance of an input. `has_types`: the runs have other types throughout; without that, a 16-bit type on one
+// side only is what differs, not how its rounding falls.
 bool is_cancellation(const OperatorComparison& op, double input, bool has_types = false);
 
 // Tensors that differ by much, and by rounding only: recognised by what they contain.

@@ -9,14 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "result/compact.h"
 #include "result/rows.h"
 
 namespace opdump::result {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string serialised(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 Result<bool> is_comparison(Database& database) {
   OPDUMP_TRY(const std::string actual, find_value(database, "actual"));
@@ -58,7 +57,7 @@ Result<> export_trace(Database& database, const WriteExport& write) {
   std::set<std::pair<std::int64_t, std::int64_t>> named;
   bool is_first = true;
   const auto emit = [&](const Json& event) -> Result<> {
-    const std::string text = (is_first ? "" : ",\n") + serialised(event);
+    const std::string text = (is_first ? "" : ",\n") + compact(event);
     is_first = false;
     return write(text);
   };
@@ -142,9 +141,8 @@ Result<> export_graph(Database& database, std::string_view side, const WriteExpo
     for (auto& [id, node] : graph.nodes) nodes.push_back(std::move(node));
     list.push_back({{"id", graph_name(key.first, key.second)}, {"nodes", std::move(nodes)}});
   }
-  return write(
-      serialised({{"label", std::string("opdump ") + std::string(side)}, {"graphs", std::move(list)}}) +
-      "\n");
+  return write(compact({{"label", std::string("opdump ") + std::string(side)}, {"graphs", std::move(list)}}) +
+               "\n");
 }
 
 Result<> export_node_data(Database& database, std::string_view side, const WriteExport& write) {
@@ -183,7 +181,7 @@ Result<> export_node_data(Database& database, std::string_view side, const Write
     else
       of["gradient"] = {{{"stop", 0}, {"bgColor", "#f1f2f0"}}, {{"stop", 1}, {"bgColor", "#c83246"}}};
   }
-  return write(serialised(data) + "\n");
+  return write(compact(data) + "\n");
 }
 
 }  // namespace opdump::result

@@ -10,6 +10,7 @@
 
 #include "base/text/natural_order.h"
 #include "base/text/text.h"
+#include "result/compact.h"
 #include "result/overview.h"
 
 namespace opdump::result {
@@ -21,8 +22,6 @@ Json json_of(double value) {
   if (std::isnan(value)) return nullptr;
   return std::isfinite(value) ? Json(value) : Json(value > 0 ? "inf" : "-inf");
 }
-
-std::string serialise(const Json& data) { return data.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 std::string join(const std::string& module, std::string_view name) {
   return module.empty() ? std::string(name) : module + "/" + std::string(name);
@@ -72,7 +71,7 @@ Result<std::string> Overview::rows_json(Database& database, const Rows& rows, do
          {std::pair("l2", &norms_), std::pair("min", &least_), std::pair("maxv", &greatest_),
           std::pair("nan", &not_finite_), std::pair("zero", &zeros_)})
       add_number(name, *of);
-    return serialise(data);
+    return compact(data);
   }
   add("error", [&](std::uint32_t row) { return json_of(worst_of(row)); });
   OPDUMP_TRY(Statement key,
@@ -90,7 +89,7 @@ Result<std::string> Overview::rows_json(Database& database, const Rows& rows, do
       columns[kMeasured[i]].push_back(is_nan ? Json("nan") : is_known ? json_of(key.real(i)) : Json());
     }
   }
-  return serialise(data);
+  return compact(data);
 }
 
 std::string Overview::summary_json() const {
@@ -113,7 +112,7 @@ std::string Overview::summary_json() const {
                   {"types", count_texts(types_)},
                   {"steps", count_numbers(steps_)},
                   {"ranks", count_numbers(ranks_)}};
-  std::string text = serialise(summary);
+  std::string text = compact(summary);
   text.back() = ',';
   return text + "\"lines\":" + lines_json(0, SIZE_MAX) + "}";
 }
@@ -137,7 +136,7 @@ std::string Overview::lines_json(std::size_t begin, std::size_t end) const {
                     {"size", line.rows.size()},
                     {"points", std::move(points)}});
   }
-  return serialise(list);
+  return compact(list);
 }
 
 std::string Overview::modules_json(const std::string& module) const {
@@ -195,7 +194,7 @@ std::string Overview::modules_json(const std::string& module) const {
                     {"has_children", children[number].has_children},
                     {"cells", std::move(cells)}});
   }
-  return serialise(list);
+  return compact(list);
 }
 
 std::string Overview::ranks_json() const {
@@ -233,7 +232,7 @@ std::string Overview::ranks_json() const {
                     {"collective", is_collective(texts_[types_[first]])},
                     {"cells", std::move(cells)}});
   }
-  return serialise(list);
+  return compact(list);
 }
 
 }  // namespace opdump::result

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/text/text.h"
+#include "result/compact.h"
 #include "result/rows.h"
 
 namespace opdump::result {
@@ -142,8 +143,6 @@ Result<> add_tables(Database& database, const std::string& choice,
   return ok();
 }
 
-std::string text_of(const Json& data) { return data.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 Result<> add_answer(Database& database, Json& data) {
   data["version"] = 1;
   OPDUMP_TRY(const Json pairs, columns_of(database, "SELECT key, value FROM result"));
@@ -257,7 +256,7 @@ Result<std::string> page_data(Database& database, const PageLimits& limits) {
   for (const PageTable& table : kPageTables) {
     OPDUMP_TRY(data[std::string(table.name)], columns_of(database, choice + std::string(table.sql)));
   }
-  return text_of(data);
+  return compact(data);
 }
 
 Result<std::string> first_data(Database& database, const Overview& overview) {
@@ -267,7 +266,7 @@ Result<std::string> first_data(Database& database, const Overview& overview) {
   const Json& bad = data["result"].contains("first_bad") ? data["result"]["first_bad"] : Json();
   const std::int64_t id = bad.is_number_integer() ? bad.get<std::int64_t>() : 1;
   if (overview.size() > 0) OPDUMP_CHECK_OK(add_operator(database, id, data));
-  std::string text = text_of(data);
+  std::string text = compact(data);
   text.pop_back();
   text += ",\"overview\":" + overview.summary_json();
   if (overview.has_several_ranks()) text += ",\"rank_rows\":" + overview.ranks_json();
@@ -277,7 +276,7 @@ Result<std::string> first_data(Database& database, const Overview& overview) {
 Result<std::string> operator_data(Database& database, std::int64_t id) {
   Json data = Json::object();
   OPDUMP_CHECK_OK(add_operator(database, id, data));
-  return text_of(data);
+  return compact(data);
 }
 
 Result<std::string> deflate_text(std::string_view text) {

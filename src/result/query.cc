@@ -8,6 +8,7 @@
 
 #include "base/text/text.h"
 #include "compare/names.h"
+#include "result/compact.h"
 
 namespace opdump::result {
 namespace {
@@ -122,7 +123,7 @@ Result<> print_json_rows(Statement& statement, const WriteText& write) {
     Json record = Json::object();
     for (std::size_t i = 0; i < names.size(); ++i)
       record[names[i]] = std::visit(QueryCellJson(), statement.value(static_cast<int>(i)));
-    write(record.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+    write(compact(record) + "\n");
   }
 }
 
