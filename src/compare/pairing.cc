@@ -92,7 +92,8 @@ std::string_view without_number(std::string_view name) {
   const std::size_t end = name.find_last_not_of("0123456789");
   if (end == std::string_view::npos || !name.substr(0, end + 1).ends_with("op")) return name;
   name = name.substr(0, end - 1);
-  while (name.ends_with('-') || name.ends_with('_')) name.remove_suffix(1);
+  // One separator: "add_-op3" is of the type add_, not add.
+  if (name.ends_with('-') || name.ends_with('_')) name.remove_suffix(1);
   return name;
 }
 

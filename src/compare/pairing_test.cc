@@ -95,6 +95,14 @@ TEST(Pairing, AnOperatorMoreDoesNotShiftThoseAfterIt) {
   EXPECT_TRUE(pair(golden, golden).notes.empty());
 }
 
+// As an optimizer's update without and with foreach: one counts steps in place, the other adds something
+// else.
+TEST(Pairing, InPlaceIsAnotherType) {
+  EXPECT_THAT(
+      pair_names({make_logged("add_-op0", {}), make_logged("add_-op1")}, {make_logged("add-op0", {})}),
+      ElementsAre("=Default_add-op0", "Default_add_-op0=", "Default_add_-op1="));
+}
+
 TEST(Pairing, RenamedOperatorsPairByScopeTypeAndShape) {
   EXPECT_THAT(pair_names({make_run("Default_l1_add-op3"), make_run("Default_l1_add-op4", "add", {5})},
                          {make_run("Default_l1_add-op8", "add", {5}), make_run("Default_l1_add-op7")}),
