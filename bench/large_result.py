@@ -88,7 +88,7 @@ def write(opdump, path, operators):
                       ("arguments_operator", "arguments(operator)")):
         database.execute(f"CREATE INDEX {index} ON {on}")
     database.execute("PRAGMA application_id = 1869636720")
-    database.execute("PRAGMA user_version = 2")
+    database.execute("PRAGMA user_version = 3")
     database.commit()
     database.close()
     assert math.isclose(number, operators, rel_tol=0.01)

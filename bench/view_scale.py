@@ -24,19 +24,33 @@ const { chromium } = require('playwright-core');
   const numbers = {};
   const time = async (name, act, until) => { const begin = performance.now(); await act(); await until(); numbers[name] = Math.round(performance.now() - begin); };
   const rows = () => page.waitForSelector('#table .body .row');
+  await page.waitForTimeout(500);
+  await new Promise((done) => { process.stdin.once('data', done); console.log('blank'); });
   await time('page with curve and rows, ms', () => page.goto(process.argv[2]), rows);
   numbers['first contentful paint, ms'] = Math.round(await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime));
-  const title = () => page.locator('#operator .title').innerText();
-  const changed = (before) => page.waitForFunction((was) => { const now = document.querySelector('#operator .title'); return now && now.innerText !== was; }, before, { polling: 'raf' });
-  const clicks = [];
-  for (let i = 2; i < 10; ++i) {
-    const before = await title();
-    const begin = performance.now();
+  // From the input to the frame that shows the operator.
+  await page.waitForTimeout(1500);
+  await page.locator('#table .body .row').nth(2).scrollIntoViewIfNeeded();
+  await page.evaluate(() => {
+    window.clicks = [];
+    addEventListener('click', (event) => {
+      const was = document.querySelector('#operator .title').innerText;
+      const observer = new MutationObserver(() => {
+        if (document.querySelector('#operator .title').innerText === was) return;
+        observer.disconnect();
+        requestAnimationFrame(() => setTimeout(() => window.clicks.push(performance.now() - event.timeStamp)));
+      });
+      observer.observe(document.querySelector('#operator'), { subtree: true, childList: true, characterData: true });
+    }, true);
+  });
+  for (let i = 2; i < 13; ++i) {
     await page.locator('#table .body .row').nth(i).click();
-    await changed(before);
-    clicks.push(performance.now() - begin);
+    await page.waitForFunction((count) => window.clicks.length === count, i - 1);
+    await page.waitForTimeout(400);
   }
-  numbers['click on a row, median ms'] = Math.round(clicks.sort((a, b) => a - b)[4]);
+  const clicks = (await page.evaluate(() => window.clicks)).sort((a, b) => a - b);
+  numbers['click on a row, median ms'] = Math.round(clicks[5]);
+  numbers['click on a row, slowest ms'] = Math.round(clicks[10]);
   const status = () => page.locator('#table p.hint').innerText();
   const statusChanged = (before) => page.waitForFunction((was) => document.querySelector('#table p.hint').innerText !== was, before, { polling: 'raf' });
   let before = await status();
@@ -79,6 +93,10 @@ def proportional(pid):
     return 0
 
 
+def browser_of(looker):
+    return [pid for pid in children(looker.pid) if "chrom" in pathlib.Path(f"/proc/{pid}/comm").read_text()]
+
+
 def main():
     opdump, result = sys.argv[1:3]
     packages = subprocess.run([ROOT / "tools/build_web.sh", "--packages"], check=True, capture_output=True, text=True).stdout.strip()
@@ -91,12 +109,16 @@ def main():
     looker = subprocess.Popen(["node", script, address], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                               env={**os.environ, "NODE_PATH": f"{packages}/node_modules", "CHROMIUM": shutil.which("chromium")})
     try:
+        assert looker.stdout.readline() == "blank\n"
+        blank = sum(map(proportional, browser_of(looker)))
+        looker.stdin.write("\n")
+        looker.stdin.flush()
         for name, value in json.loads(looker.stdout.readline()).items():
             print(f"{name}: {value}")
-        browser = [pid for pid in children(looker.pid) if "chrom" in pathlib.Path(f"/proc/{pid}/comm").read_text()]
+        browser = browser_of(looker)
         renderers = [pid for pid in browser if b"--type=renderer" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()]
         print(f"renderer process, MiB: {max(map(proportional, renderers))}")
-        print(f"all of the browser, MiB: {sum(map(proportional, browser))}")
+        print(f"all of the browser, MiB: {sum(map(proportional, browser))}, with a blank page {blank}")
         print(f"server at most, MiB: {resident(server.pid, 'VmHWM')}")
     finally:
         looker.communicate("\n")

@@ -346,6 +346,7 @@ set(OPDUMP_TESTS_blame
 )
 # Results in SQLite, and what is made of them.
 list(APPEND OPDUMP_TOOL_SOURCES
+  result/dead_units.cc
   result/exports.cc
   result/graph_tables.cc
   result/overview.cc
@@ -355,7 +356,7 @@ list(APPEND OPDUMP_TOOL_SOURCES
   result/schema.cc
   result/writer.cc
 )
-set(OPDUMP_TESTS_result result/overview_test.cc result/result_test.cc)
+set(OPDUMP_TESTS_result result/dead_units_test.cc result/overview_test.cc result/result_test.cc)
 
 list(APPEND OPDUMP_TOOL_SOURCES serve/max_grid.cc serve/tiles.cc)
 set(OPDUMP_TESTS_serve serve/max_grid_test.cc)

@@ -55,6 +55,8 @@ def __getattr__(name: str) -> Any:
 
     if name in _MODULES:
         return importlib.import_module(f"opdump.{name}")
+    if name == "__version__":
+        return importlib.import_module("opdump._core").version
     if name not in _PLACES:
         raise AttributeError(f"module 'opdump' has no attribute {name!r}")
     value = globals()[name] = getattr(importlib.import_module(f"opdump.{_PLACES[name]}"), name)
@@ -62,7 +64,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_MODULES})
+    return sorted({*globals(), *__all__, *_MODULES, "__version__"})
 
 
 def record(output: StrPath, *, steps: Steps = 0, ops: str | None = None, module: str | None = None,

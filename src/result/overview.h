@@ -43,8 +43,11 @@ class Overview {
   // operators have each; the curve.
   std::string summary_json() const;
   // The curve between two positions (half open): an array of its lines. Of the operators that share a point,
-  // the worst is shown.
+  // the worst is shown: [id, position, error, phase as a number in "phases"]. Names would be most of the
+  // answer; who looks at a point asks for one.
   std::string lines_json(std::size_t begin, std::size_t end) const;
+  // The name of an operator, "" if there is none, as a JSON text.
+  std::string name_json(std::int64_t id) const;
   // Of ranks and operators, the rows with the largest errors; collectives that differ come first. JSON.
   std::string ranks_json() const;
   // How many operators pass, and which of them are asked for. How many of all differ, judged again, and the
@@ -65,7 +68,7 @@ class Overview {
   // missing. JSON.
   std::string modules_json(const std::string& module) const;
 
-  static constexpr std::size_t kMostPoints = 2000;  // of a line of the curve
+  static constexpr std::size_t kMostPoints = 1000;  // of a line of the curve
   static constexpr std::size_t kMostLines = 8;
   static constexpr std::size_t kMostRankRows = 40, kMostRanks = 64;
 
@@ -87,6 +90,7 @@ class Overview {
   Result<> read_norms(Database& database);
   Result<> read_key_slots(Database& database);
   TextCode judge(std::size_t row, double factor) const;
+  std::vector<TextCode> distinct_phases() const;  // in the order of summary_json()
   std::vector<std::uint32_t> select(const RowRequest& request) const;
   void sort(std::vector<std::uint32_t>& rows, const RowRequest& request) const;
   void find_lines();

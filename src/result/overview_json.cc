@@ -1,6 +1,8 @@
 // What the page asks of the overview, as JSON.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -21,6 +23,14 @@ using Json = nlohmann::ordered_json;
 Json json_of(double value) {
   if (std::isnan(value)) return nullptr;
   return std::isfinite(value) ? Json(value) : Json(value > 0 ? "inf" : "-inf");
+}
+
+// Seven digits, as many as a float has.
+double short_of(float value) {
+  if (!std::isfinite(value)) return value;
+  char text[24];
+  std::snprintf(text, sizeof text, "%.7g", static_cast<double>(value));
+  return std::strtod(text, nullptr);
 }
 
 std::string join(const std::string& module, std::string_view name) {
@@ -117,8 +127,23 @@ std::string Overview::summary_json() const {
   return text + "\"lines\":" + lines_json(0, SIZE_MAX) + "}";
 }
 
+std::string Overview::name_json(std::int64_t id) const {
+  const auto at = std::ranges::lower_bound(ids_, id);
+  const bool is_there = at != ids_.end() && *at == id;
+  const auto row = static_cast<std::size_t>(at - ids_.begin());
+  return compact(Json(is_there ? std::string(texts_[names_[row]]) : ""));
+}
+
+std::vector<Overview::TextCode> Overview::distinct_phases() const {
+  std::vector<TextCode> phases = phases_;
+  std::ranges::sort(phases);
+  phases.erase(std::unique(phases.begin(), phases.end()), phases.end());
+  return phases;
+}
+
 std::string Overview::lines_json(std::size_t begin, std::size_t end) const {
   Json list = Json::array();
+  const std::vector<TextCode> phases = distinct_phases();
   for (const Line& line : lines_) {
     const std::size_t first = std::min(begin, line.rows.size()),
                       all = std::min(end, line.rows.size()) - first;
@@ -129,7 +154,8 @@ std::string Overview::lines_json(std::size_t begin, std::size_t end) const {
       for (std::size_t at = worst + 1; at < first + (point + 1) * all / count; ++at)
         if (is_worse(worst_of(line.rows[at]), worst_of(line.rows[worst]))) worst = at;
       const std::uint32_t row = line.rows[worst];
-      points.push_back({ids_[row], worst, json_of(worst_of(row)), texts_[phases_[row]], texts_[names_[row]]});
+      const auto phase = std::ranges::find(phases, phases_[row]) - phases.begin();
+      points.push_back({ids_[row], worst, json_of(short_of(worst_of(row))), phase});
     }
     list.push_back({{"rank", line.rank},
                     {"step", line.step},

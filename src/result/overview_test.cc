@@ -143,8 +143,11 @@ TEST_F(OverviewTest, a_point_of_the_curve_is_the_worst_of_its_operators) {
   // Closer, every operator has its own point.
   const Json closer = Json::parse(loaded->lines_json(4990, 5000)).back();
   ASSERT_EQ(closer["points"].size(), 10u);
-  EXPECT_EQ(closer["points"][0], Json::array({4996, 4990, 0.1f, "forward", "m/add-op0"}));
+  EXPECT_EQ(closer["points"][0], Json::array({4996, 4990, 0.1, 0}));
   EXPECT_EQ(closer["points"][4][2], 77.0);
+  EXPECT_EQ(summary["phases"][0][0], "forward");
+  EXPECT_EQ(Json::parse(loaded->name_json(4996)), "m/add-op0");
+  EXPECT_EQ(Json::parse(loaded->name_json(10006)), "");
   EXPECT_EQ(Json::parse(loaded->lines_json(9, 3)).back()["points"], Json::array());
 }
 

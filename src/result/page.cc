@@ -97,6 +97,15 @@ constexpr PageTable kPageTables[] = {
     {"statistics",
      "SELECT slot, side, count, min, max, mean, l2, nan_count, inf_count, zero_count FROM statistics"
      " WHERE slot IN (SELECT id FROM slots WHERE operator IN chosen)"},
+    {"dead_units",
+     "SELECT o.id, o.name, o.step, o.rank, t.units, t.dead_units AS dead FROM statistics t "
+     "JOIN slots s ON s.id = t.slot JOIN operators o ON o.id = s.operator WHERE t.dead_units > 0 "
+     "ORDER BY 1.0 * t.dead_units / t.units DESC, o.id LIMIT 60"},
+    {"overflows",
+     "SELECT o.id, o.name, o.step, o.rank, s.id AS slot, s.name AS slot_name, s.dtype, t.inf_count, "
+     "t.fullness "
+     "FROM statistics t JOIN slots s ON s.id = t.slot JOIN operators o ON o.id = s.operator "
+     "WHERE t.fullness > 0.5 AND s.side = 'output' ORDER BY t.fullness DESC, o.id LIMIT 60"},
     {"edges",
      "SELECT side, rank, graph, producer, producer_kind, output, consumer, input, dtype, shape FROM edges "
      "LIMIT (SELECT most FROM edge_limit)"},
@@ -262,7 +271,7 @@ Result<std::string> page_data(Database& database, const PageLimits& limits) {
 Result<std::string> first_data(Database& database, const Overview& overview) {
   Json data = Json::object();
   OPDUMP_CHECK_OK(add_answer(database, data));
-  OPDUMP_CHECK_OK(add_tables(database, "", {"sources", "runs", "remarks"}, data));
+  OPDUMP_CHECK_OK(add_tables(database, "", {"sources", "runs", "remarks", "dead_units", "overflows"}, data));
   const Json& bad = data["result"].contains("first_bad") ? data["result"]["first_bad"] : Json();
   const std::int64_t id = bad.is_number_integer() ? bad.get<std::int64_t>() : 1;
   if (overview.size() > 0) OPDUMP_CHECK_OK(add_operator(database, id, data));

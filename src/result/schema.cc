@@ -15,6 +15,8 @@ CREATE INDEX quantiles_slot ON quantiles(slot);
 CREATE INDEX worst_slot ON worst(slot);
 CREATE INDEX thumbnails_slot ON thumbnails(slot);
 CREATE INDEX statistics_slot ON statistics(slot);
+CREATE INDEX statistics_dead ON statistics(dead_units) WHERE dead_units > 0;
+CREATE INDEX statistics_full ON statistics(fullness) WHERE fullness > 0.5;
 CREATE INDEX edges_consumer ON edges(consumer);
 CREATE INDEX edges_producer ON edges(producer);
 CREATE INDEX arguments_operator ON arguments(operator);

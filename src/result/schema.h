@@ -13,7 +13,7 @@ namespace opdump::result {
 inline constexpr int kApplicationId = 0x6f706470;
 // In PRAGMA user_version. Increases when a column changes its meaning or is removed; tables and columns may
 // be added at any time.
-inline constexpr int kSchemaVersion = 2;
+inline constexpr int kSchemaVersion = 3;
 
 struct TableSchema {
   std::string_view name, columns;  // as CREATE TABLE has them
@@ -44,7 +44,7 @@ inline constexpr TableSchema kTables[] = {
      "slot INTEGER, kind TEXT, rows INTEGER, columns INTEGER, across INTEGER, lowest, highest, data BLOB"},
     {"statistics",
      "slot INTEGER, side TEXT, count INTEGER, min, max, mean, l2, nan_count INTEGER, inf_count INTEGER, "
-     "zero_count INTEGER"},
+     "zero_count INTEGER, units INTEGER, dead_units INTEGER, fullness"},
     {"edges",
      "side TEXT, rank INTEGER, graph INTEGER, producer TEXT, producer_kind TEXT, output INTEGER, "
      "consumer TEXT, input INTEGER, dtype TEXT, shape TEXT"},

@@ -17,6 +17,7 @@
 #include "compare/statistics.h"
 #include "math/metrics/error_details.h"
 #include "report/summary.h"
+#include "result/dead_units.h"
 #include "result/graph_tables.h"
 #include "result/schema.h"
 
@@ -44,6 +45,13 @@ std::string stack_text(const dump::OperatorRun& run) {
   for (const model::Frame& frame : run.op->stack)
     text += (text.empty() ? "" : "\n") + model::format_frame(frame);
   return text;
+}
+
+// NaN where it is no number.
+double real_of(const Value& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
+  const auto* real = std::get_if<double>(&value);
+  return real != nullptr ? *real : std::numeric_limits<double>::quiet_NaN();
 }
 
 template <typename Number>
@@ -95,7 +103,7 @@ class ResultWriter::Rows {
   Result<> add_pictures(const math::ErrorDetails& details);
   void note_error(model::Side side, double scaled);
   Result<> keep_errors();
-  Result<> add_statistics(std::string_view side, const dump::Slot& slot);
+  Result<> add_statistics(std::string_view side, const dump::Slot& slot, bool may_be_dead);
 
   WriterOptions options;
   std::filesystem::path partial;  // until it has its name
@@ -298,7 +306,7 @@ Result<> ResultWriter::Rows::add_pictures(const math::ErrorDetails& details) {
 }
 
 // Of the dump, else of the elements.
-Result<> ResultWriter::Rows::add_statistics(std::string_view side, const dump::Slot& slot) {
+Result<> ResultWriter::Rows::add_statistics(std::string_view side, const dump::Slot& slot, bool may_be_dead) {
   const auto tensor = slot.file.empty() ? Result<dump::StoredTensor>(Error(Code::not_found, ""))
                                         : dump::StoredTensor::read(slot, dump::Alignment::any);
   compare::Columns columns = slot.statistics.columns();
@@ -320,10 +328,21 @@ Result<> ResultWriter::Rows::add_statistics(std::string_view side, const dump::S
   const Value positive = find("Positive Inf Count"), negative = find("Negative Inf Count");
   const auto* more = std::get_if<std::int64_t>(&positive);
   const auto* less = std::get_if<std::int64_t>(&negative);
+  std::optional<DeadUnits> units;
+  if (tensor && may_be_dead) units = count_dead_units(tensor->view());
+  Value fullness;  // of the range of the dtype
+  const Value lowest = find("Min Value"), highest = find("Max Value");
+  const auto limit = largest_finite(slot.dtype);
+  if (more != nullptr && less != nullptr && *more + *less > 0)
+    fullness = std::numeric_limits<double>::infinity();
+  else if (const double size = std::max(std::abs(real_of(lowest)), std::abs(real_of(highest)));
+           limit && std::isfinite(size))
+    fullness = size / *limit;
   return insert("statistics",
-                {slots, side, find("Count"), find("Min Value"), find("Max Value"), find("Avg Value"),
-                 find("L2Norm Value"), find("NaN Count"),
-                 more != nullptr && less != nullptr ? Value(*more + *less) : Value(), find("Zero Count")});
+                {slots, side, find("Count"), lowest, highest, find("Avg Value"), find("L2Norm Value"),
+                 find("NaN Count"), more != nullptr && less != nullptr ? Value(*more + *less) : Value(),
+                 find("Zero Count"), units ? Value(signed_of(units->units)) : Value(),
+                 units ? Value(signed_of(units->dead)) : Value(), fullness});
 }
 
 Result<ResultWriter> ResultWriter::begin(WriterOptions options) {
@@ -383,9 +402,13 @@ Result<> ResultWriter::take_dump(const dump::DumpSet& dump) {
     const std::int64_t first = rows_->slots;
     OPDUMP_CHECK_OK(rows_->add_operator(op, ""));
     rows_->slots = first;
+    const bool is_forward_activation =
+        is_activation(op.golden->type) &&
+        (op.golden->op == nullptr || op.golden->op->phase == model::Phase::forward);
     for (const dump::Slot& slot : op.golden->slots) {
       ++rows_->slots;
-      OPDUMP_CHECK_OK(rows_->add_statistics("golden", slot));
+      const bool may_be_dead = is_forward_activation && slot.side == model::Side::output;
+      OPDUMP_CHECK_OK(rows_->add_statistics("golden", slot, may_be_dead));
     }
   }
   return conclude_dump();

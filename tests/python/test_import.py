@@ -55,3 +55,10 @@ def test_every_public_name_is_there(program):
             print(error)
     """)
     assert done.stdout == "module 'opdump' has no attribute 'nonsense'\n"
+
+
+def test_version():
+    import opdump
+    import opdump._core
+
+    assert opdump.__version__ == opdump._core.version and opdump.__version__[0].isdigit()

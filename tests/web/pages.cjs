@@ -147,6 +147,13 @@ const scenarios = {
     return { ...report, ...found, faint: await faint(page), nameless: await nameless(page) };
   },
 
+  async health(browser) {
+    const [page, found] = await open(browser, { width: 1280, scheme: 'light' });
+    const report = { text: await page.locator('#health').innerText() };
+    await page.locator('#health button.link').first().click();
+    return { ...report, ...found, opened: await page.locator('#operator .title').innerText() };
+  },
+
   async served(browser) {
     const [page, found] = await open(browser, { width: 1280, scheme: 'light' });
     await page.waitForSelector('canvas.zoom', { timeout: 120000 });
@@ -160,6 +167,19 @@ const scenarios = {
     }
     report.after = await caption();
     report.numbers = await page.locator('#operator .numbers td').count();
+    // A plane of the tensor: the one with the worst element, and its neighbour.
+    const tileOf = async (act) => {
+      const tile = page.waitForResponse((response) => response.url().includes('/api/tile'));
+      await act();
+      const asked = new URL((await tile).url()).searchParams;
+      await page.waitForTimeout(100);
+      return ['across', 'row', 'rows', 'columns'].map((key) => Number(asked.get(key)));
+    };
+    report.worst = (await page.locator('#operator .numbers td').first().innerText()).match(/\d+/g).map(Number);
+    report.plane = await tileOf(() => page.click('text=one plane'));
+    report.sliders = await page.locator('.sliders input').count();
+    report.next = await tileOf(async () => { await page.locator('.sliders input').last().focus(); await page.keyboard.press('ArrowRight'); });
+    report.address = page.url();
     await page.screenshot({ path: `${folder}/view-1280-light.png`, fullPage: true });
     return { ...report, ...found };
   },

@@ -126,6 +126,15 @@ def test_one_dump(recordings, packages, tmp_path):
     assert told.startswith("no NaN and no infinity in ")
     for found in look("looks", (tmp_path / "one.html").as_uri(), packages, tmp_path).values():
         assert found["errors"] == [] and found["nameless"] == [] and found["wider"] <= 0
+    opdump("index", recordings / "golden", "-o", "one.opdump", cwd=tmp_path)
+    with sqlite3.connect(tmp_path / "one.opdump") as database:
+        database.execute("UPDATE statistics SET fullness = 0.75 WHERE slot = (SELECT max(id) FROM slots WHERE side = 'output')")
+        dead = database.execute("SELECT max(dead_units), units FROM statistics").fetchone()
+    assert dead[0] > 0 and dead[1] == 128  # of the hidden layer
+    opdump("report", "one.opdump", "-o", "one.html", cwd=tmp_path)
+    found = look("health", (tmp_path / "one.html").as_uri(), packages, tmp_path)
+    assert found["errors"] == [] and "75.0 %" in found["text"]
+    assert f"{dead[0]} of 128" in found["text"] and "relu" in found["opened"]
 
 
 @pytest.fixture
@@ -152,6 +161,11 @@ def test_view(server, packages, tmp_path):
     assert found["errors"] == []
     assert all(url.startswith((f"http://{server.netloc}/", "data:")) for url in found["requests"])
     assert "of 4,096" in found["before"] and found["after"] != found["before"] and found["numbers"] > 0
+    image, channel, *_ = found["worst"]
+    row = (image * 64 + channel) * 8  # of (64,64,8,8)
+    assert found["plane"] == [3, row, 8, 8] and found["sliders"] == 2
+    assert found["next"][1] in (row + 8, row)  # the last one has no next
+    assert "plane=" in found["address"]
 
 
 def test_large_results_come_part_by_part(packages, tmp_path):
@@ -164,7 +178,7 @@ def test_large_results_come_part_by_part(packages, tmp_path):
         first = json.loads(zlib.decompress(ask(server, f"/api/data?{server.query}")[1]))
         assert first["total_operators"] == 12000 and len(first["operators"]["id"]) < 500
         lines = first["overview"]["lines"]
-        assert len(lines) == 8 and all(len(line["points"]) == 1200 for line in lines)
+        assert len(lines) == 8 and all(len(line["points"]) == 1000 for line in lines)
         with sqlite3.connect(run) as database:
             worst = database.execute("SELECT max(output_error) FROM operators").fetchone()[0]
             own = database.execute("SELECT count(*) FROM operators WHERE verdict = 'own_error'").fetchone()[0]

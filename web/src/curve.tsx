@@ -1,7 +1,7 @@
 // Errors in the order of execution: one line for each step and rank.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
-import { askCurve, type CurveLine, type Operator, type Point, type Result } from './data';
+import { askCurve, nameOf, type CurveLine, type Operator, type Point, type Result } from './data';
 import { colour, Section, useTheme, useWidth } from './common';
 import { short } from './format';
 import { errorOf } from './judge';
@@ -138,10 +138,11 @@ export function Curve(props: {
     const pinOf = (id: number): [number, number, string] | null => {
       for (const line of lines) {
         const at = line.points.findIndex((one) => one.id === id);
-        if (at >= 0) return [longest.points[at].at, clamped(line.points[at].value) ?? floor, line.points[at].name.split('/').slice(width < 500 ? -1 : -2).join('/')];
+        if (at >= 0) return [longest.points[at].at, clamped(line.points[at].value) ?? floor, (line.points[at].name || (props.result.byId.get(id)?.name ?? '')).split('/').slice(width < 500 ? -1 : -2).join('/')];
       }
       return null;
     };
+    let asking: ReturnType<typeof setTimeout> | undefined;
     const paint = (made: uPlot) => {
       const { op, tolerance } = marks.current;
       paintMarks(made, props.withLimit ? 10 ** tolerance : null, tolerance === 0 ? 'tolerance' : `tolerance × ${short(10 ** tolerance)}`, pinOf(op || (props.result.firstBad?.id ?? 0)));
@@ -150,7 +151,7 @@ export function Curve(props: {
     const look = async (made: uPlot) => {
       if (!overview || made.select.width < 2) return;
       const [begin, end] = [made.posToVal(made.select.left, 'x'), made.posToVal(made.select.left + made.select.width, 'x')];
-      setCloser(await askCurve(Math.max(0, Math.floor(begin)), Math.ceil(end) + 1).catch(() => null));
+      setCloser(await askCurve(props.result, Math.max(0, Math.floor(begin)), Math.ceil(end) + 1).catch(() => null));
     };
     const axis = { stroke: colour('soft'), grid: { stroke: colour('line'), width: 1 }, ticks: { stroke: colour('line'), width: 1 }, font: '11px system-ui, sans-serif' };
     const plot = new uPlot({
@@ -179,9 +180,14 @@ export function Curve(props: {
         }],
         setCursor: [(made: uPlot) => {
           const at = made.cursor.idx;
-          const text = at === null || at === undefined ? '' : lines.filter((line) => at < line.points.length)
-            .map((line) => `${line.points[at].name} (${line.name}): ${Number.isNaN(line.points[at].value) ? 'not measured' : short(line.points[at].value)}`)[0];
-          made.root.parentElement?.parentElement?.querySelector('.readout')?.replaceChildren(text || ' ');
+          const readout = made.root.parentElement?.parentElement?.querySelector('.readout');
+          const line = at === null || at === undefined ? undefined : lines.find((one) => at < one.points.length);
+          if (!readout || !line) { readout?.replaceChildren('\u00a0'); return; }
+          const point = line.points[at!];
+          const say = (name: string) => readout.replaceChildren(`${name} (${line.name}): ${Number.isNaN(point.value) ? 'not measured' : short(point.value)}`);
+          say(point.name);
+          clearTimeout(asking);
+          if (!point.name) asking = setTimeout(() => void nameOf(props.result, point.id).then((name) => { if (made.cursor.idx === at) say(name); }, () => undefined), 60);
         }],
       },
     }, [longest.points.map((point) => point.at), ...columns] as uPlot.AlignedData, holder.current);

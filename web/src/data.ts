@@ -102,10 +102,14 @@ export interface Run {
   facts: [string, string][];
 }
 
+// An activation whose units give nothing in one execution; a tensor that fills more than half of its dtype's range.
+export interface DeadUnits { id: number; name: string; step: number; rank: number; units: number; dead: number }
+export interface Overflow { id: number; name: string; step: number; rank: number; slot: number; slotName: string; dtype: string; infinities: number; fullness: number }
+
 export interface Argument { name: string; golden: string | null; actual: string | null }
 
 // A point of the curve: an operator, or the worst of some that follow one another.
-export interface Point { id: number; at: number; value: number; phase: string; name: string }
+export interface Point { id: number; at: number; value: number; phase: string; name: string } // name: empty where the server has to be asked
 
 // Of a result with too many operators for one answer: what the server has summed up.
 export interface Overview {
@@ -138,6 +142,8 @@ export interface Result {
   sources: Map<string, string>;
   runs: Run[];
   remarks: { kind: string; text: string }[];
+  deadUnits: DeadUnits[];
+  overflows: Overflow[];
   total: number;
   firstBad: Operator | null;
 }
@@ -212,7 +218,7 @@ function runOf(row: Record<string, Cell>): Run {
 
 const emptyResult = (): Result => ({
   overview: null, rankRows: [], detailed: new Set(), is_comparison: false, about: {}, operators: [], byId: new Map(), bySlot: new Map(), byName: new Map(),
-  details: new Map(), edges: [], edgeKeys: new Set(), arguments: new Map(), sources: new Map(), runs: [], remarks: [], total: 0, firstBad: null,
+  details: new Map(), edges: [], edgeKeys: new Set(), arguments: new Map(), sources: new Map(), runs: [], remarks: [], deadUnits: [], overflows: [], total: 0, firstBad: null,
 });
 
 // Operators that are known already stay; they may get slots.
@@ -299,20 +305,30 @@ export function forgetParts(result: Result): void {
   result.edges = [];
 }
 
-type RawPoint = [number, number, Cell, string, string];
+type RawPoint = [number, number, Cell, number];
 type RawLine = { rank: number; step: number; size: number; points: RawPoint[] };
 
-const readLine = (line: RawLine): CurveLine => ({ ...line, points: line.points.map(([id, at, value, phase, name]) => ({ id, at, value: number(value), phase, name })) });
+const readLine = (line: RawLine, phases: [string, number][]): CurveLine => ({ ...line, points: line.points.map(([id, at, value, phase]) => ({ id, at, value: number(value), phase: phases[phase]?.[0] ?? '', name: '' })) });
 
 // The curve of a large result between two positions.
-export async function askCurve(begin: number, end: number): Promise<CurveLine[]> {
-  return ((await askServer('api/curve', { begin, end })) as unknown as RawLine[]).map(readLine);
+export async function askCurve(result: Result, begin: number, end: number): Promise<CurveLine[]> {
+  return ((await askServer('api/curve', { begin, end })) as unknown as RawLine[]).map((line) => readLine(line, result.overview?.phases ?? []));
+}
+
+// The name of an operator that may not have come.
+const askedNames = new Map<number, string>();
+export async function nameOf(result: Result, id: number): Promise<string> {
+  const known = result.byId.get(id)?.name ?? askedNames.get(id);
+  if (known !== undefined) return known;
+  const name = String(await askServer('api/name', { id }));
+  askedNames.set(id, name);
+  return name;
 }
 
 function readOverview(raw: Raw): Overview | null {
   if (!raw.overview) return null;
   const given = raw.overview as Omit<Overview, 'lines'> & { lines: RawLine[] };
-  return { ...given, lines: given.lines.map(readLine) };
+  return { ...given, lines: given.lines.map((line) => readLine(line, given.phases)) };
 }
 
 type RawRankRow = { name: string; step: number; collective: boolean; cells: [number, number, Cell][] };
@@ -330,6 +346,8 @@ export function readResult(raw: Raw): Result {
   result.sources = new Map(rows(raw, 'sources').map((row) => [`${text(row.file)}:${text(row.line)}`, text(row.text)]));
   result.runs = rows(raw, 'runs').map(runOf);
   result.remarks = rows(raw, 'remarks').map((row) => ({ kind: text(row.kind), text: text(row.text) }));
+  result.deadUnits = rows(raw, 'dead_units').map((row) => ({ id: number(row.id), name: text(row.name), step: number(row.step), rank: number(row.rank), units: number(row.units), dead: number(row.dead) }));
+  result.overflows = rows(raw, 'overflows').map((row) => ({ id: number(row.id), name: text(row.name), step: number(row.step), rank: number(row.rank), slot: number(row.slot), slotName: text(row.slot_name), dtype: text(row.dtype), infinities: number(row.inf_count), fullness: number(row.fullness) }));
   result.total = raw.total_operators;
   result.firstBad = result.byId.get(number(raw.result.first_bad ?? null)) ?? null;
   return result;

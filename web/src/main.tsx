@@ -1,12 +1,13 @@
 import 'uplot/dist/uPlot.min.css';
 import './style.css';
 import { render } from 'preact';
-import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { themeNow } from './common';
 import { Curve } from './curve';
 import { addPart, askServer, forgetParts, loadRaw, readResult, type Operator, type Result } from './data';
 import { LocalGraph } from './graph';
 import { Header } from './header';
+import { Health } from './health';
 import { Modules } from './modules';
 import { OperatorPage } from './operator';
 import { Ranks } from './ranks';
@@ -45,9 +46,21 @@ function useOperator(result: Result, id: number): [Operator | null, string] {
 
 const isDetailed = (result: Result, id: number): boolean => !result.overview || result.detailed.has(id);
 
+// The same operator after what matters more has been painted.
+function useLater(op: Operator | null): Operator | null {
+  const [later, setLater] = useState(op);
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const frame = requestAnimationFrame(() => { timer = setTimeout(() => setLater(op)); });
+    return () => { cancelAnimationFrame(frame); clearTimeout(timer); };
+  }, [op]);
+  return later;
+}
+
 function App({ result }: { result: Result }) {
   const view = useView('op');
   const [op, problem] = useOperator(result, result.overview || result.byId.has(view.op) ? view.op : 0);
+  const later = useLater(op);
   // Drawn once: they look after themselves when what is looked at changes.
   const header = useMemo(() => <Header result={result} />, [result]);
   const curve = useMemo(() => (result.is_comparison
@@ -55,6 +68,7 @@ function App({ result }: { result: Result }) {
     : <Curve result={result} title="Norms" hint="The L2 norm of each operator's outputs in the order of execution; NaN and infinities are at the top." unit="L2 norm" measure={normOf} floor={1e-6} withLimit={false} />), [result]);
   const ranks = useMemo(() => result.is_comparison && <Ranks result={result} />, [result]);
   const modules = useMemo(() => <Modules result={result} title="Modules and steps" hint={result.is_comparison ? 'The worst error ÷ tolerance in each module: pale is within the tolerance, black is NaN or infinity, hatched is missing.' : 'The largest L2 norm in each module; black has NaN or infinity.'} measure={result.is_comparison ? undefined : normOf} range={result.is_comparison ? undefined : [1e-3, 1e5]} />, [result]);
+  const health = useMemo(() => !result.is_comparison && <Health result={result} />, [result]);
   const places: [string, string][] = [['curve', result.is_comparison ? 'Divergence' : 'Norms'], ['modules', 'Modules'], ['operator', 'Operator'], ['graph', 'Graph'], ['table', 'Table']];
   return (
     <>
@@ -68,9 +82,10 @@ function App({ result }: { result: Result }) {
         {problem && <p class="failure" role="alert">{problem}</p>}
         <OperatorPage result={result} op={op} />
         {ranks}
+        {health}
         <div class="columns">
           {modules}
-          <LocalGraph result={result} op={op} />
+          <LocalGraph result={result} op={later} />
         </div>
         <OperatorTable result={result} chosen={view.op || (op?.id ?? 0)} />
       </main>

@@ -13,9 +13,12 @@ export interface View {
   rank: string;
   sort: string; // a column, "-" in front: descending
   tolerance: number; // the power of ten that the tolerances are multiplied with
+  plane: string; // of the tensor: the indices before its last two dimensions, "57,30"
+  place: string; // row, column, rows and columns of what is looked at closer
+  side: string; // whose elements
 }
 
-const initial: View = { op: 0, slot: 0, text: '', verdict: '', phase: '', type: '', module: '', step: '', rank: '', sort: '', tolerance: 0 };
+const initial: View = { op: 0, slot: 0, text: '', verdict: '', phase: '', type: '', module: '', step: '', rank: '', sort: '', tolerance: 0, plane: '', place: '', side: '' };
 
 function parse(): View {
   const given = new URLSearchParams(location.hash.slice(1));
@@ -38,7 +41,9 @@ function show(view: View) {
 }
 
 export function setView(change: Partial<View>) {
-  const view = { ...current, ...change };
+  // Another tensor is looked at as a whole.
+  const other = change.op !== undefined || change.slot !== undefined ? { plane: '', place: '' } : {};
+  const view = { ...current, ...other, ...change };
   const address = new URLSearchParams();
   for (const key of Object.keys(initial) as (keyof View)[])
     if (view[key] !== initial[key]) address.set(key, String(view[key]));

@@ -116,10 +116,14 @@ function filtered(result: Result, view: Asked, columns: Column[]): Row[] {
   }).map(([, row]) => row);
 }
 
-const rowHeight = 36;
+// As in style.css. A narrow screen shows an operator in three lines: its module, its name, its verdict and error.
+const narrow = matchMedia('(max-width: 560px)');
+const heightNow = (): number => (narrow.matches ? 76 : 36);
+// What the library keeps for each element counts: it gets blocks of rows.
+const blockRows = 10;
 
 // Which rows, in which order.
-type Asked = Omit<View, 'op' | 'slot'>;
+type Asked = Omit<View, 'op' | 'slot' | 'plane' | 'place' | 'side'>;
 
 // The rows of the table: here, or asked of the server a hundred at a time.
 interface Rows { count: number; all: number; at: (index: number) => Row | null; differing: number; firstDiffering: { id: number; name: string } | null; indexOf: (id: number) => number; problem: string }
@@ -197,16 +201,23 @@ export function OperatorTable({ result, chosen }: { result: Result; chosen: numb
   const [, redraw] = useState(0);
   const [isPrinted, setPrinted] = useState(false);
   const virtual = useMemo(() => new Virtualizer<HTMLDivElement, HTMLDivElement>({
-    count: 0, getScrollElement: () => holder.current, estimateSize: () => rowHeight, overscan: 12, scrollToFn: elementScroll,
+    count: 0, getScrollElement: () => holder.current, estimateSize: () => 0, overscan: 1, scrollToFn: elementScroll,
     observeElementRect, observeElementOffset, onChange: () => redraw((n) => n + 1), initialRect: { width: 800, height: 480 },
   }), []);
-  const seen = virtual.getVirtualItems().map(({ index }) => index);
+  const [rowHeight, setRowHeight] = useState(heightNow);
+  const seen = virtual.getVirtualItems().flatMap(({ index }) => Array.from({ length: blockRows }, (_, i) => index * blockRows + i));
   const local = useLocalRows(result, view, columns), served = useServerRows(result, view, seen);
   const rows = result.overview ? served : local;
   const drawn = Math.min(rows.count, mostDrawn);
-  virtual.setOptions({ ...virtual.options, count: drawn });
+  virtual.setOptions({ ...virtual.options, count: Math.ceil(drawn / blockRows), estimateSize: () => blockRows * rowHeight });
   useLayoutEffect(() => virtual._willUpdate());
   useEffect(() => virtual._didMount(), [virtual]);
+  useEffect(() => {
+    const measure = () => setRowHeight(heightNow());
+    narrow.addEventListener('change', measure);
+    return () => narrow.removeEventListener('change', measure);
+  }, []);
+  useLayoutEffect(() => virtual.measure(), [rowHeight]);
   // The first bad one is what people look for.
   useEffect(() => { const at = chosen ? rows.indexOf(chosen) : -1; if (at > 2 && holder.current) holder.current.scrollTop = (at - 2) * rowHeight; }, [virtual]);
   useEffect(() => {
@@ -215,7 +226,7 @@ export function OperatorTable({ result, chosen }: { result: Result; chosen: numb
     return () => { removeEventListener('beforeprint', before); removeEventListener('afterprint', after); };
   }, []);
   const sort = (key: string) => setView({ sort: view.sort === `-${key}` ? key : view.sort === key ? '' : `-${key}` });
-  const items = isPrinted ? Array.from({ length: Math.min(60, drawn) }, (_, index) => ({ index, start: index * rowHeight })) : virtual.getVirtualItems();
+  const items = (isPrinted ? Array.from({ length: Math.min(60, drawn) }, (_, index) => index) : seen.filter((index) => index < drawn)).map((index) => ({ index, start: index * rowHeight }));
   const filters = [view.text, view.verdict, view.phase, view.type, view.step, view.rank, view.module].some(Boolean);
   const values = (field: 'verdict' | 'phase' | 'type' | 'step' | 'rank') => valuesOf(result, view, field);
   return (
@@ -240,7 +251,7 @@ export function OperatorTable({ result, chosen }: { result: Result; chosen: numb
                 <button type="button" onClick={() => sort(column.key)}>{column.title}<span aria-hidden="true">{view.sort === column.key ? ' ▲' : view.sort === `-${column.key}` ? ' ▼' : ''}</span></button></div>
             ))}
           </div>
-          <div class="body" ref={(element) => { if (element) element.style.height = `${(isPrinted ? Math.min(60, drawn) * rowHeight : virtual.getTotalSize())}px`; }}>
+          <div class="body" ref={(element) => { if (element) element.style.height = `${(isPrinted ? Math.min(60, drawn) : drawn) * rowHeight}px`; }}>
             {items.map(({ index, start }) => {
               const row = rows.at(index);
               if (!row) return null;

@@ -110,13 +110,13 @@ class Reporter {
 
   Result<> open(const dump::DumpSet& golden, const dump::DumpSet& actual) {
     if (!arguments_.save_path.empty()) {
-      result::WriterOptions options{
-          .path = arguments_.save_path,
-          .command = "opdump compare " + arguments_.golden + " " + arguments_.actual,
-          .golden = arguments_.golden,
-          .actual = arguments_.actual,
-          .rtol = arguments_.options.rtol,
-          .atol = arguments_.options.atol};
+      result::WriterOptions options{.path = arguments_.save_path,
+                                    .command = "opdump compare " + arguments_.golden + " " +
+                                               arguments_.actual + (arguments_.blames ? " --blame" : ""),
+                                    .golden = arguments_.golden,
+                                    .actual = arguments_.actual,
+                                    .rtol = arguments_.options.rtol,
+                                    .atol = arguments_.options.atol};
       OPDUMP_TRY(saved_, result::ResultWriter::begin(std::move(options)));
       OPDUMP_CHECK_OK(saved_->describe(golden, "golden"));
       OPDUMP_CHECK_OK(saved_->describe(actual, "actual"));
@@ -145,10 +145,8 @@ class Reporter {
   Result<int> conclude(const compare::Comparison& comparison) {
     OPDUMP_CHECK_OK(std::move(written_));
     if (csv_) OPDUMP_CHECK_OK(csv_->finish());
-    if (saved_) {
-      OPDUMP_CHECK_OK(saved_->conclude(comparison));
-      OPDUMP_CHECK_OK(saved_->finish());
-    }
+    if (saved_) OPDUMP_CHECK_OK(saved_->conclude(comparison));
+    if (saved_ && !arguments_.blames) OPDUMP_CHECK_OK(saved_->finish());
     if (arguments_.json) {
       terminal::print_json(report::summary_json_line(comparison, arguments_.golden, arguments_.actual));
     } else {
@@ -168,6 +166,14 @@ class Reporter {
       terminal::print(report::format_summary(comparison, style_));
     }
     return static_cast<int>(exit_of(comparison.outcome));
+  }
+
+  // What is to blame, after conclude().
+  Result<> note_blame(std::string_view sentence) {
+    if (!saved_) return ok();
+    OPDUMP_CHECK_OK(saved_->note_blame(sentence));
+    OPDUMP_CHECK_OK(saved_->finish());
+    return ok();
   }
 
  private:
@@ -207,7 +213,10 @@ Result<int> compare_and_blame(const dump::DumpSet& golden, const dump::DumpSet& 
     return ok();
   };
   return print_blame(golden, actual, arguments.blame, arguments.options,
-                     {.json = arguments.json, .all = arguments.all, .compared = conclude});
+                     {.json = arguments.json,
+                      .all = arguments.all,
+                      .compared = conclude,
+                      .answered = [&](std::string_view sentence) { return reporter.note_blame(sentence); }});
 }
 
 // What the process has to do in its group. All of them get the same result, unless one sees other files.

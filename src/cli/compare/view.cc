@@ -96,6 +96,8 @@ class Answers {
     if (asked.path == "/api/data") return serve::PageAnswer{"application/json", first_, true};
     if (!overview_) return Error(Code::not_found, "there is no page " + asked.path);
     const std::lock_guard lock(*mutex_);
+    if (asked.path == "/api/name")
+      return serve::PageAnswer{"application/json", overview_->name_json(number_of(asked, "id"))};
     if (asked.path == "/api/modules")
       return serve::PageAnswer{"application/json", overview_->modules_json(text_of(asked, "within"))};
     if (asked.path == "/api/curve")
@@ -158,14 +160,15 @@ Result<int> run_view(std::span<const char* const> args) {
   app.add_flag("--no-browser", no_browser, "Only print the address");
   app.footer(std::string(kViewFooter));
   if (auto done = parse_arguments(app, args)) return *done;
-  OPDUMP_TRY(const std::string page, result::served_page());
+  OPDUMP_TRY(const std::string text, result::served_page());
+  OPDUMP_TRY(const std::string page, result::deflate_text(text));
   OPDUMP_TRY(MadeResult made, make_result(request));
   OPDUMP_TRY(const DumpPaths paths, dumps_of(made.database));
   const Result<serve::TileSource> tiles = serve::TileSource::open(paths.golden, paths.actual);
   if (!tiles) terminal::print_error("warning: no elements can be shown: " + tiles.error().message());
   OPDUMP_TRY(const Answers answers, Answers::prepare(made.database));
   const auto answer = [&](const serve::PageRequest& asked) -> Result<serve::PageAnswer> {
-    if (asked.path == "/") return serve::PageAnswer{"text/html; charset=utf-8", page};
+    if (asked.path == "/") return serve::PageAnswer{"text/html; charset=utf-8", page, true};
     if (asked.path != "/api/tile") return answers.answer(asked);
     if (!tiles) return tiles.error();
     OPDUMP_TRY(std::string tile, tiles->tile(tile_request(asked)));
