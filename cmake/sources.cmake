@@ -310,6 +310,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/pairing.cc
   compare/share.cc
   compare/statistics.cc
+  compare/systematic.cc
   compare/tasks.cc
   compare/key_slots.cc
   compare/verdict.cc
@@ -321,6 +322,7 @@ set(OPDUMP_TESTS_compare
   compare/equivalence_test.cc
   compare/pairing_test.cc
   compare/statistics_test.cc
+  compare/systematic_test.cc
   compare/verdict_test.cc
 )
 

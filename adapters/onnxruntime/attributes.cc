@@ -107,7 +107,9 @@ bool is_non_finite(std::string_view tensor) {
 
 }  // namespace
 
-Attributes::Attributes(std::string_view node) {
+Attributes::Attributes(std::string_view node, std::string_view function) {
+  arguments_.push_back(text(function));
+  arguments_.back().kind = OPDUMP_ARGUMENT_FUNCTION;
   try {
     for (pbf_reader reader(node.data(), node.size()); reader.next();) {
       if (reader.tag() == 5)

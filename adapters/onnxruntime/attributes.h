@@ -16,7 +16,8 @@ namespace opdump::onnx {
 class Attributes {
  public:
   // `node` is a NodeProto of a model that read_model() accepted. What is broken in it is left out.
-  explicit Attributes(std::string_view node);
+  // `function`: what it executes, see ModelFile::function_of.
+  Attributes(std::string_view node, std::string_view function);
   Attributes(const Attributes&) = delete;
   Attributes& operator=(const Attributes&) = delete;
 

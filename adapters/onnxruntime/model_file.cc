@@ -247,6 +247,23 @@ void read_graph(pbf_reader graph, ModelFile& model) {
   }
 }
 
+// "ai.onnx" is another name of the domain without one.
+std::string_view domain_of(std::string_view text) { return text == "ai.onnx" ? std::string_view() : text; }
+
+void read_opset(pbf_reader opset, ModelFile& model) {
+  std::string_view domain;
+  std::int64_t version = 0;
+  while (opset.next()) {
+    if (opset.tag() == 1)
+      domain = domain_of(text_of(opset));
+    else if (opset.tag() == 2)
+      version = integer_of(opset);
+    else
+      opset.skip();
+  }
+  model.opsets[domain] = version;
+}
+
 // Every value has one producer, and everything that is read is there.
 void find_producers(ModelFile& model) {
   for (std::size_t i = 0; i < model.initializers.size(); ++i)
@@ -336,6 +353,14 @@ bool is_no_task(const Node& node) {
          std::ranges::find(kTypes, node.type) != kTypes.end();
 }
 
+std::string ModelFile::function_of(const Node& node) const {
+  const std::string_view domain = domain_of(node.domain);
+  std::string function = (domain.empty() ? "onnx" : std::string(domain)) + "::" + std::string(node.type);
+  if (const auto version = opsets.find(domain); version != opsets.end())
+    function += "." + std::to_string(version->second);
+  return function;
+}
+
 ModelFile read_model(std::string_view bytes) {
   ModelFile model;
   model.bytes = bytes;
@@ -346,6 +371,8 @@ ModelFile read_model(std::string_view bytes) {
       if (message.tag() == 7) {
         if (std::exchange(has_graph, true)) throw Failure("the model has several graphs");
         read_graph(message_of(message), model);
+      } else if (message.tag() == 8) {
+        read_opset(message_of(message), model);
       } else {
         message.skip();
       }

@@ -59,6 +59,11 @@ struct ModelFile {
   std::vector<NamedValue> value_infos;  // what the file says of values between operators
   std::unordered_map<std::string_view, std::size_t> producers;       // value -> node
   std::unordered_map<std::string_view, std::size_t> initializer_of;  // value -> initializer
+  std::map<std::string_view, std::int64_t> opsets;                   // domain -> version; "ai.onnx" is ""
+
+  // "onnx::Conv.13": the operator that a node executes, with the version of its domain; "onnx::Conv" where
+  // the file names none.
+  std::string function_of(const Node& node) const;
 };
 
 // Throws Failure with a description.

@@ -102,6 +102,31 @@ TEST(ModelFile, PutsOperatorsIntoAnOrderOfExecutionAndNamesThem) {
   EXPECT_EQ(model.producers.at("c"), 1u);
 }
 
+TEST(ModelFile, FunctionsHaveTheVersionOfTheirDomain) {
+  std::string bytes = ModelText()
+                          .node("Neg", {"a"}, {"b"})
+                          .node("FusedConv", {"b"}, {"c"}, "", "", "com.microsoft")
+                          .node("Abs", {"c"}, {"d"}, "", "", "ai.onnx")
+                          .node("Odd", {"d"}, {"e"}, "", "", "org.example")
+                          .input("a")
+                          .output("e")
+                          .bytes();
+  for (const auto& [domain, version] :
+       {std::pair(std::string(), 17), std::pair(std::string("com.microsoft"), 1)}) {
+    std::string opset;
+    pbf_writer to(opset);
+    to.add_string(1, domain);
+    to.add_int64(2, version);
+    pbf_writer(bytes).add_message(8, opset);
+  }
+  const ModelFile model = read_model(bytes);
+  ASSERT_EQ(model.nodes.size(), 4u);
+  EXPECT_EQ(model.function_of(model.nodes[0]), "onnx::Neg.17");
+  EXPECT_EQ(model.function_of(model.nodes[1]), "com.microsoft::FusedConv.1");
+  EXPECT_EQ(model.function_of(model.nodes[2]), "onnx::Abs.17");
+  EXPECT_EQ(model.function_of(model.nodes[3]), "org.example::Odd");
+}
+
 TEST(ModelFile, KeepsTheOrderOfTheFileWhereItIsOne) {
   ModelText text;
   text.input("x");

@@ -410,7 +410,7 @@ void Network::report(const Work& work, std::size_t index, const Values& values, 
   const std::vector<opdump_tensor> outputs = describe_all(node.outputs, OPDUMP_WANTS_OUTPUTS);
   opdump_call* call = opdump_begin(work.session, operators_[index], inputs.data(), inputs.size());
   if (work.has(index, OPDUMP_WANTS_ARGUMENTS)) {
-    const Attributes attributes(node.message);
+    const Attributes attributes(node.message, model_.function_of(node));
     opdump_set_arguments(work.session, call, attributes.arguments().data(), attributes.arguments().size());
   }
   opdump_end(work.session, call, outputs.data(), failed ? 0 : outputs.size(), failed);

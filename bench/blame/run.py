@@ -132,7 +132,8 @@ class Bench:
         draws = random.Random(self.a.seed)
         nets = self.a.nets.split(",") if self.a.nets else list(bench.NETS)
         calls = {net: self.record({"net": net, "counts": True})["calls"] for net in nets} if self.a.faults else {}
-        return [*bench.faults(nets, self.a.goldens.split(","), self.a.faults, calls, draws), *bench.benign(nets, self.a.benign, draws),
+        faults = bench.faults(nets, self.a.goldens.split(","), self.a.faults, calls, draws) if self.a.faults else []
+        return [*faults, *bench.benign(nets, self.a.benign, draws),
                 *bench.traps(nets, self.a.traps, draws)]
 
     def run(self) -> None:

@@ -1,5 +1,5 @@
-"""Runs recorded operators again in float64, for `opdump blame`: a program of its own that imports nothing of opdump, so
-that any Python with a torch can run it.
+"""Runs recorded operators of torch and of ONNX again in float64, for `opdump blame`: a program of its own that imports nothing
+of opdump, so that any Python with a torch can run it.
 
 Reads one JSON request per line and answers each with one line. A request has an operator with its recorded inputs and
 outputs, of one side or of both:
@@ -27,12 +27,13 @@ import json
 import math
 import mmap
 import sys
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 sys.path.append(sys.path.pop(0))  # where this file lies: modules of torch come first
 
 import torch  # noqa: E402
 
+import _replay_onnx as onnx  # noqa: E402
 import _rounding as rounding  # noqa: E402
 from _rounding import LARGEST, ROUNDOFF, Tensors, widen  # noqa: E402
 
@@ -203,12 +204,19 @@ def _flatten(value: Any, outputs: list[Optional[torch.Tensor]]) -> None:
 # ---- What its outputs are.
 
 
+def _make_operator(function: str) -> Union[Operator, onnx.OnnxOperator]:
+    return onnx.OnnxOperator(function) if onnx.is_onnx(function) else Operator(function)
+
+
 class Side:
     """An operator on the inputs of one of the two runs."""
 
-    def __init__(self, op: Operator, recorded: dict[str, Any]) -> None:
+    def __init__(self, op: Union[Operator, onnx.OnnxOperator], recorded: dict[str, Any]) -> None:
         self.op, self.arguments = op, recorded["arguments"]
-        op.check_random(self.arguments)
+        if isinstance(op, Operator):
+            op.check_random(self.arguments)
+        elif op.is_random(self.arguments, len(recorded["inputs"])):
+            raise IsRandom(f"{op.name} is random")
         self.expected = {int(i): place for i, place in recorded["outputs"].items()}
         self.types = {i: place["dtype"] for i, place in self.expected.items()}
         self.inputs = {int(i): widen(_load(place)) for i, place in recorded["inputs"].items()}
@@ -343,7 +351,7 @@ calibration = rounding.Calibration()
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
-    op = Operator(request["function"])
+    op = _make_operator(request["function"])
     recorded = request["sides"]
     elements = sum(math.prod(place.get("shape") or [1]) for side in recorded.values() for kind in ("inputs", "outputs")
                    for place in side[kind].values())
@@ -382,10 +390,14 @@ def _write_limits(path: str) -> dict[str, Any]:
 def _write_script(request: dict[str, Any]) -> dict[str, Any]:
     import _reproduce
 
-    op, side = Operator(request["function"]), request["side"]
+    op, side = _make_operator(request["function"]), request["side"]
     tensors = {kind: {int(i): _load(place).to(getattr(torch, place["dtype"])) for i, place in side[kind].items()}
                for kind in ("inputs", "outputs")}
-    _reproduce.write_script(op, request, tensors["inputs"], tensors["outputs"])
+    if isinstance(op, onnx.OnnxOperator):
+        exact = op.run(side["arguments"], {i: widen(x) for i, x in tensors["inputs"].items()}, None)
+        _reproduce.write_onnx_script(op, request, tensors["inputs"], tensors["outputs"], exact)
+    else:
+        _reproduce.write_script(op, request, tensors["inputs"], tensors["outputs"])
     return {"ok": True}
 
 
@@ -414,6 +426,8 @@ def main() -> None:
             reply = _reply(json.loads(line))
         except CannotReplay as reason:
             reply = {"ok": False, "random": reason.is_random, "reason": str(reason)}
+        except onnx.NoReference as reason:
+            reply = {"ok": False, "random": False, "reason": str(reason)}
         except Exception as error:  # noqa: BLE001 - of whatever operator
             text = (str(error).splitlines() or [""])[0]
             reply = {"ok": False, "random": False, "reason": f"torch {torch.__version__} fails: {type(error).__name__}: {text}"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import textwrap
 import zlib
-from typing import Any
+from typing import Any, Optional
 
 import torch
 
@@ -53,16 +53,72 @@ for index, output in recorded.items():
 '''
 
 
+_ONNX_HEAD = '''"""An operator of ONNX on the inputs that opdump recorded: {function}."""
+# {name}
+import base64
+import pathlib
+import zlib
+
+import numpy as np
+
+{data}
+
+def array(dtype, shape, offset, size):
+    return np.frombuffer(DATA[offset:offset + size], dtype=dtype).reshape(shape)
+
+
+inputs = {inputs}
+recorded = {recorded}
+exact = {exact}  # in float64
+
+
+def run():
+    """With ONNX Runtime on this machine."""
+    import onnxruntime
+    from onnx import ValueInfoProto, helper
+
+    kinds = {{"float32": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7, "bool": 9, "float16": 10, "float64": 11}}
+    node = helper.make_node({type!r}, {read!r}, {made!r}, domain={domain!r}, **{attributes!r})
+    given = [helper.make_tensor_value_info(name, kinds[str(x.dtype)], x.shape) for name, x in inputs.items()]
+    graph = helper.make_graph([node], "operator", given, [ValueInfoProto(name=name) for name in {made!r}])
+    opsets = [helper.make_opsetid(domain, version) for domain, version in {opsets!r}]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return dict(zip({made!r}, session.run(None, inputs)))
+
+
+try:
+    here = run()
+except ImportError as missing:
+    here = None
+    print(f"not run here: this Python has no {{missing.name}}")
+for name, output in recorded.items():
+    for title, values in (("recorded", output), ("here", here and here[name])):
+        if values is None:
+            continue
+        error = np.nan_to_num(np.abs(values.astype(np.float64) - exact[name]), nan=np.inf).reshape(-1)
+        worst = int(error.argmax()) if error.size else 0
+        size = float(np.sqrt(np.square(np.nan_to_num(exact[name])).sum()))
+        print(f"output.{{name[1:]}} {{title}}: relative error {{float(np.sqrt(np.square(error).sum())) / (size or 1):.3g}}, worst element "
+              f"{{worst}}: {{values.reshape(-1)[worst] if error.size else None}}, exact {{exact[name].reshape(-1)[worst] if error.size else None}}")
+'''
+
+
 class _Data:
     def __init__(self) -> None:
         self.bytes = bytearray()
 
-    def add(self, tensor: torch.Tensor, wide: str) -> str:
+    def append(self, tensor: torch.Tensor) -> tuple[int, int]:
+        """Where its elements are, and how many bytes."""
         tensor = tensor.contiguous()
         raw = bytes(tensor.flatten().view(torch.uint8).numpy()) if tensor.numel() else b""
         offset = len(self.bytes)
         self.bytes += raw
-        return f"tensor({tensor.dtype}, {list(tensor.shape)}, {offset}, {len(raw)}, {wide})"
+        return offset, len(raw)
+
+    def add(self, tensor: torch.Tensor, wide: str) -> str:
+        offset, size = self.append(tensor)
+        return f"tensor({tensor.dtype}, {list(tensor.shape)}, {offset}, {size}, {wide})"
 
 
 def write_script(op: Any, request: dict[str, Any], stored: dict[int, torch.Tensor], outputs: dict[int, torch.Tensor]) -> None:
@@ -85,6 +141,31 @@ def write_script(op: Any, request: dict[str, Any], stored: dict[int, torch.Tenso
                           operator=f"{space}.{name}.{overload or 'default'}", arguments=", ".join(texts),
                           extra="[" + ", ".join(written) + "]", recorded="{" + recorded + "}")
     script = script.replace("    written = []\n", "")
+    with open(request["script"], "w", encoding="utf-8") as f:
+        f.write(script)
+
+
+def write_onnx_script(op: Any, request: dict[str, Any], stored: dict[int, torch.Tensor], outputs: dict[int, torch.Tensor],
+                      exact: list[Optional[torch.Tensor]]) -> None:
+    """`op` is an OnnxOperator. NumPy has no bfloat16: such tensors are float32 in the script, and the operator runs in it."""
+    data = _Data()
+
+    def spell(tensors: dict[int, torch.Tensor], letter: str) -> str:
+        texts = []
+        for i, x in tensors.items():
+            x = x.to(torch.float32) if x.dtype == torch.bfloat16 else x
+            offset, size = data.append(x)
+            texts.append(f"'{letter}{i}': array({str(x.dtype)[6:]!r}, {list(x.shape)}, {offset}, {size})")
+        return "{" + ", ".join(texts) + "}"
+
+    known = {i: x.to(torch.float64) for i, x in enumerate(exact) if x is not None and i in outputs}
+    domain = "" if op.domain == "onnx" else op.domain
+    script = _ONNX_HEAD.format(
+        function=op.name, name=ascii(request["name"])[1:-1], inputs=spell(stored, "x"),
+        recorded=spell({i: outputs[i] for i in known}, "y"), exact=spell(known, "y"), data=_spell_data(data.bytes, request["script"]),
+        type=op.onnx_type, read=[f"x{i}" if i in stored else "" for i in range(max(stored, default=-1) + 1)],
+        made=[f"y{i}" for i in range(max(known, default=0) + 1)], domain=domain, attributes=op.attributes(request["side"]["arguments"]),
+        opsets=[(domain, op.version)] + ([("", 17)] if domain else []))
     with open(request["script"], "w", encoding="utf-8") as f:
         f.write(script)
 

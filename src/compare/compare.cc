@@ -13,6 +13,7 @@
 #include "compare/names.h"
 #include "compare/pairing.h"
 #include "compare/share.h"
+#include "compare/systematic.h"
 #include "compare/tasks.h"
 #include "compare/verdict.h"
 
@@ -134,43 +135,6 @@ Unfinished find_unfinished(const dump::DumpSet& golden, const dump::DumpSet& act
   return unfinished;
 }
 
-// How many paired operators have a first output of other types, by these types: of golden, of actual.
-struct OtherTypes {
-  std::map<std::pair<model::DType, model::DType>, std::uint64_t> counts;
-  std::uint64_t equal = 0;
-
-  // A run in another precision, not a layer of it.
-  bool are_usual() const {
-    std::uint64_t other = 0;
-    for (const auto& [types, count] : counts) other += count;
-    return other > equal;
-  }
-};
-
-model::DType first_output(const dump::Runs& runs, std::size_t index) {
-  for (const dump::Slot& slot : runs.slots(index))
-    if (slot.side == model::Side::output && slot.dtype != model::DType::undefined && slot.has_data())
-      return slot.dtype;
-  return model::DType::undefined;
-}
-
-bool is_floating(model::DType dtype) { return model::dtype_info(dtype).kind == model::DTypeKind::floating; }
-
-OtherTypes find_other_types(const dump::Runs& golden, const dump::Runs& actual,
-                            const std::vector<OperatorPair>& pairs) {
-  OtherTypes types;
-  for (const OperatorPair& pair : pairs) {
-    if (pair.golden == OperatorPair::kNone || pair.actual == OperatorPair::kNone) continue;
-    const model::DType g = first_output(golden, pair.golden), a = first_output(actual, pair.actual);
-    if (!is_floating(g) || !is_floating(a)) continue;
-    if (g == a)
-      ++types.equal;
-    else
-      ++types.counts[{g, a}];
-  }
-  return types;
-}
-
 Tails find_tails(const dump::DumpSet& dump) {
   Tails tails;
   for (const auto& [rank, status] : dump.statuses()) tails.emplace(rank, status.tail_step);
@@ -206,6 +170,7 @@ OperatorComparison make_operator(const OperatorPair& pair, const dump::DumpSet& 
   static const dump::OperatorRun kNothing;
   OperatorComparison op;
   op.is_alone = pair.is_alone;
+  op.paired_by = pair.paired_by;
   op.left_out = explain_left_out(pair.fusion);
   if (pair.golden != OperatorPair::kNone)
     op.golden = std::make_shared<const dump::OperatorRun>(golden.runs()[pair.golden]);
@@ -231,15 +196,13 @@ class Comparer {
         actual_(actual),
         pairs_(pairing.pairs),
         options_(options),
-        types_(find_other_types(golden.runs(), actual.runs(), pairing.pairs)),
-        judge_(find_unfinished(golden, actual, unfinished_reasons_), types_.are_usual()),
+        unfinished_(find_unfinished(golden, actual, unfinished_reasons_)),
+        systematic_(find_systematic(golden.runs(), actual.runs(), pairing.pairs, unfinished_)),
+        judge_(unfinished_, systematic_.are_types_usual),
         questions_(golden, actual),
         total_(golden.runs().stored_bytes() + actual.runs().stored_bytes()) {
-    comparison_.notes = pairing.notes;
-    for (const auto& [types, count] : types_.counts)
-      comparison_.notes.push_back("golden is " + std::string(model::dtype_info(types.first).name) +
-                                  " and actual " + std::string(model::dtype_info(types.second).name) +
-                                  " in " + counted(count, "operator"));
+    comparison_.notes = systematic_.notes;
+    std::ranges::copy(pairing.notes, std::back_inserter(comparison_.notes));
   }
 
   Result<Comparison> compare() {
@@ -336,7 +299,8 @@ class Comparer {
   const CompareOptions& options_;
   Comparison comparison_;
   std::vector<std::string> unfinished_reasons_;
-  OtherTypes types_;
+  Unfinished unfinished_;
+  SystematicDifferences systematic_;
   Judge judge_;
   OpenQuestions questions_;
   std::optional<group::SharedWork> shared_;

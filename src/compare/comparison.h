@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "compare/paired_by.h"
 #include "dump/read/dump_set.h"
 #include "math/metrics/metrics.h"
 
@@ -67,6 +68,7 @@ struct OperatorComparison {
   bool is_alone = false;
   // "eps is 1e-05 in golden and 0.001 in actual"; empty if no argument differs or its outputs do not.
   std::string cause;
+  PairedBy paired_by = PairedBy::none;
   // Not empty: why nothing is said of its inputs, or of the operator if it has no partner.
   std::string left_out;
   std::vector<SlotComparison> slots;

@@ -102,6 +102,7 @@ struct FrameRuns {
   const Runs* runs = nullptr;
   std::uint32_t first = 0, last = 0;
   std::vector<std::uint32_t> partners{};  // of each: from the first of the other part, or kNone
+  std::vector<PairedBy> methods{};        // of each; of golden only
   std::vector<Fusion> fusions{};          // of each; empty: none
 
   std::uint32_t size() const { return last - first; }
@@ -150,6 +151,7 @@ class FramePairing {
   FramePairing(FrameRuns golden, FrameRuns actual, const FrameRule& rule)
       : golden_(std::move(golden)), actual_(std::move(actual)), rule_(&rule) {
     for (FrameRuns* part : {&golden_, &actual_}) part->partners.assign(part->size(), kNone);
+    golden_.methods.assign(golden_.size(), PairedBy::none);
   }
 
   // Where one side has more operators of a kind in a scope, equal numbers are not the same operators: those
@@ -161,12 +163,12 @@ class FramePairing {
     const auto name = [](const FrameRuns& part, std::uint32_t i) {
       return name_of(part.runs->without_slots(part.first + i));
     };
-    join_equal(rule_->graph, name);
+    join_equal(rule_->graph, PairedBy::name, name);
     // Layouts spell a name with more or with fewer characters of the program's.
-    join_equal(rule_->graph,
+    join_equal(rule_->graph, PairedBy::name,
                [&](const FrameRuns& part, std::uint32_t i) { return dump::plain_name(name(part, i)); });
     // A model that is loaded in another order has another number.
-    join_equal(false, name);
+    join_equal(false, PairedBy::graph, name);
   }
 
   void note_fusions(bool& has_fused) {
@@ -180,15 +182,16 @@ class FramePairing {
     std::set<std::int64_t> open_graphs;
     for (std::uint32_t g = 0; g < golden_.size(); ++g)
       if (golden_.partners[g] == kNone) open_graphs.insert(rule_->graph_of(golden_.section_of(g)));
-    join_equal(rule_->graph, [&](const FrameRuns& part, std::uint32_t i) {
+    join_equal(rule_->graph, PairedBy::shapes, [&](const FrameRuns& part, std::uint32_t i) {
       const bool is_open =
           open_graphs.contains(rule_->graph_of(part.section_of(i))) && !states_originals(part, i);
       return is_open ? signature(*part.runs, part.first + i) : std::string();
     });
   }
 
-  void join(std::uint32_t g, std::uint32_t a) {
+  void join(std::uint32_t g, std::uint32_t a, PairedBy method) {
     golden_.partners[g] = a;
+    golden_.methods[g] = method;
     actual_.partners[a] = g;
   }
   bool is_joined(std::uint32_t g) const { return golden_.partners[g] != kNone; }
@@ -245,13 +248,13 @@ class FramePairing {
 
   // Joins what has no partner yet and agrees in its key, in order of execution.
   template <typename KeyOf>
-  void join_equal(bool by_graph, const KeyOf& key_of) {
+  void join_equal(bool by_graph, PairedBy method, const KeyOf& key_of) {
     Keys golden, actual;
     for (const auto& [part, keys] : {std::pair(&golden_, &golden), std::pair(&actual_, &actual)})
       for (std::uint32_t i = 0; i < part->size(); ++i)
         if (part->partners[i] == kNone)
           keys->add(i, by_graph ? part->section_of(i).graph_id : 0, key_of(*part, i));
-    Keys::match(golden, actual, [&](std::uint32_t g, std::uint32_t a) { join(g, a); });
+    Keys::match(golden, actual, [&](std::uint32_t g, std::uint32_t a) { join(g, a, method); });
   }
 
   FrameRuns golden_, actual_;
@@ -333,7 +336,7 @@ std::uint32_t FramePairing::join_sequences() {
     std::vector<Surroundings> g, a;
     for (const std::uint32_t i : of_golden) g.push_back(place_of(golden_, kinds[0], i));
     for (const std::uint32_t i : of_actual) a.push_back(place_of(actual_, kinds[1], i));
-    for (const auto& [i, j] : align(g, a)) join(of_golden[i], of_actual[j]);
+    for (const auto& [i, j] : align(g, a)) join(of_golden[i], of_actual[j], PairedBy::alignment);
     joined += static_cast<std::uint32_t>(std::min(g.size(), a.size()));
   }
   return joined;
@@ -361,8 +364,9 @@ void FramePairing::append_pairs(std::vector<OperatorPair>& pairs) const {
           {kNone, actual_.first + extra->second, golden_.size() == 0, fusion_of(actual_, extra->second)});
     if (g == golden_.size()) break;
     const std::uint32_t a = golden_.partners[g];
-    pairs.push_back({golden_.first + g, a == kNone ? kNone : actual_.first + a, actual_.size() == 0,
-                     std::max(fusion_of(golden_, g), fusion_of(actual_, a))});
+    const Fusion fusion = std::max(fusion_of(golden_, g), fusion_of(actual_, a));
+    pairs.push_back({golden_.first + g, a == kNone ? kNone : actual_.first + a, actual_.size() == 0, fusion,
+                     a != kNone && fusion == Fusion::fused ? PairedBy::fusion : golden_.methods[g]});
   }
 }
 
@@ -377,7 +381,7 @@ bool is_loose(const Runs& runs) {
 void join_loose(const Runs& golden, const Runs& actual, FramePairing& pairing,
                 std::vector<std::string>& notes) {
   if (!is_loose(golden) || !is_loose(actual) || pairing.is_joined(0)) return;
-  pairing.join(0, 0);
+  pairing.join(0, 0, PairedBy::file);
   notes.push_back(golden.without_slots(0).name + " of golden is compared with " +
                   actual.without_slots(0).name + " of actual, the only tensor there");
 }

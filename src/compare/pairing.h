@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compare/paired_by.h"
 #include "dump/read/dump_set.h"
 
 namespace opdump::compare {
@@ -24,6 +25,7 @@ struct OperatorPair {
   std::uint32_t golden = kNone, actual = kNone;
   bool is_alone = false;  // has no partner, as has nothing else of its rank and step
   Fusion fusion = Fusion::none;
+  PairedBy paired_by = PairedBy::none;
 };
 // One of the two may be null: the slot has no partner.
 struct SlotPair {

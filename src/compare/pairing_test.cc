@@ -93,6 +93,11 @@ TEST(Pairing, AnOperatorMoreDoesNotShiftThoseAfterIt) {
       last{make_logged("relu-op0", {5})};
   EXPECT_THAT(pair_names(two, last), ElementsAre("Default_relu-op0=", "Default_relu-op1=Default_relu-op0"));
   EXPECT_TRUE(pair(golden, golden).notes.empty());
+  EXPECT_EQ(pair(golden, golden).pairs.front().paired_by, PairedBy::name);
+  const auto aligned = pair(golden, actual).pairs;
+  EXPECT_EQ(aligned[0].paired_by, PairedBy::none);
+  EXPECT_EQ(aligned[1].paired_by, PairedBy::name);
+  EXPECT_EQ(aligned[2].paired_by, PairedBy::alignment);
 }
 
 // As an optimizer's update without and with foreach: one counts steps in place, the other adds something

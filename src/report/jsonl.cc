@@ -65,6 +65,7 @@ void append_json_lines(std::string& out, const compare::OperatorComparison& op) 
     add_operator(record, op.run());
     if (op.golden != nullptr && op.actual != nullptr && op.golden->name != op.actual->name)
       record["actual_operator"] = compare::operator_name(*op.actual);
+    record["paired_by"] = compare::kPairedByNames[static_cast<std::size_t>(op.paired_by)];
     record["slot"] = compare::slot_name(slot);
     if (slot.dtype != model::DType::undefined) record["dtype"] = model::dtype_info(slot.dtype).name;
     if (slot.shape) record["shape"] = std::vector(slot.shape->dims().begin(), slot.shape->dims().end());

@@ -161,11 +161,13 @@ std::string table_of(const Made& made, const TableStyle& style = {}) {
 
 TEST(Table, ShowsWhatDoesNotMatchAndCountsTheRest) {
   const std::string text = table_of(typical());
-  EXPECT_EQ(text.substr(0, text.find("Default/fc0")),
-            "verdict    step  operator                              slot      cosine  max abs  elements that "
-            "differ\n"
-            "own_error  0     Default/conv2-Conv2d/convolution-op0  output.0  0.981   0.37     2 of 6\n"
-            "inherited  0     ");
+  EXPECT_EQ(
+      text.substr(0, text.find("Default/fc0")),
+      "verdict    step  operator                              slot      cosine  relative L2  max abs  "
+      "elements that differ\n"
+      "own_error  0     Default/conv2-Conv2d/convolution-op0  output.0  0.981   0            0.37     2 of "
+      "6\n"
+      "inherited  0     ");
   EXPECT_EQ(std::ranges::count(text, '\n'), 1 + 20 + 1);
   EXPECT_THAT(text, EndsWith("... and 6 more that do not match; --all shows every operator\n"));
   EXPECT_THAT(text, Not(HasSubstr("conv1")));

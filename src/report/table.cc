@@ -24,8 +24,9 @@ using compare::Verdict;
 constexpr std::size_t kColumns = Table::kColumns;
 using Cells = std::array<std::string, kColumns>;
 constexpr std::array<std::string_view, kColumns> kHeader{
-    "verdict", "rank", "step", "operator", "slot", "cosine", "max abs", "elements that differ", "note"};
-constexpr std::size_t kRank = 1, kName = 3, kNote = 8;
+    "verdict", "rank", "step", "operator", "slot", "cosine", "relative L2", "max abs", "elements that differ",
+    "note"};
+constexpr std::size_t kRank = 1, kName = 3, kNote = 9;
 
 std::string_view colour_of(Verdict verdict) {
   switch (verdict) {
@@ -64,10 +65,17 @@ Cells make_row(const OperatorComparison& op) {
   row[4] = compare::slot_name(*slot);
   if (slot->metrics) {
     row[5] = format_cosine(*slot->metrics);
-    row[6] = format_g(slot->metrics->max_abs);
-    row[7] = std::to_string(slot->metrics->mismatch_count) + " of " + std::to_string(slot->metrics->count);
+    row[6] = format_g(slot->metrics->relative_l2);
+    row[7] = format_g(slot->metrics->max_abs);
+    row[8] = std::to_string(slot->metrics->mismatch_count) + " of " + std::to_string(slot->metrics->count);
   }
   row[kNote] = slot->reason;
+  // Equal names need no word.
+  if (op.paired_by != compare::PairedBy::name && op.paired_by != compare::PairedBy::none)
+    row[kNote]
+        .append(row[kNote].empty() ? "" : "; ")
+        .append("paired by ")
+        .append(compare::kPairedByNames[static_cast<std::size_t>(op.paired_by)]);
   return row;
 }
 
@@ -101,7 +109,7 @@ void fit(std::array<std::size_t, kColumns>& widths, std::size_t width) {
   };
   shrink(kName, kLeastName);
   shrink(kNote, kLeastNote);
-  for (const std::size_t column : {kNote, std::size_t{5}, std::size_t{7}})
+  for (const std::size_t column : {kNote, std::size_t{5}, std::size_t{8}, std::size_t{6}})
     if (excess() > 0) widths[column] = 0;
 }
 

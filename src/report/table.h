@@ -33,7 +33,7 @@ class Table {
   // Line by line; nothing if every operator matches and not `all`. `with_rank`: there are several.
   void print(bool with_rank, const std::function<void(std::string_view line)>& write) const;
 
-  static constexpr std::size_t kColumns = 9;
+  static constexpr std::size_t kColumns = 10;
 
  private:
   std::size_t row_limit() const { return style_.row_limit.value_or(style_.all ? SIZE_MAX : 20); }

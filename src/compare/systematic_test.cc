@@ -1,0 +1,90 @@
+#include "compare/systematic.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "dump/read/summary_test.h"
+
+namespace opdump::compare {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+dump::OperatorRun make_run(const std::string& name, model::Shape shape = {2, 3},
+                           model::DType dtype = model::DType::float32) {
+  dump::OperatorRun run;
+  run.name = model::sanitise_name(name);
+  run.type = name.substr(name.rfind('/') + 1);
+  dump::Slot slot;
+  slot.side = model::Side::output;
+  slot.shape = std::move(shape);
+  slot.dtype = dtype;
+  slot.file = "never read";
+  run.slots.push_back(slot);
+  model::Operator op;
+  op.name = name;
+  run.op = std::make_shared<const dump::LoggedOperator>(std::move(op));
+  return run;
+}
+
+dump::Runs make_runs(const std::vector<dump::OperatorRun>& list) {
+  dump::Runs runs;
+  for (const dump::OperatorRun& run : list) {
+    dump::add_run(runs, runs.add_section({run.rank, run.graph_id, run.step}), run);
+    runs.set_operator(runs.size() - 1, runs.add_operator(*run.op));
+  }
+  runs.sort();
+  return runs;
+}
+
+SystematicDifferences find(const std::vector<dump::OperatorRun>& golden,
+                           const std::vector<dump::OperatorRun>& actual, const Unfinished& unfinished = {}) {
+  const dump::Runs g = make_runs(golden), a = make_runs(actual);
+  return find_systematic(g, a, pair_operators(g, a).pairs, unfinished);
+}
+
+TEST(Systematic, NothingInEqualRuns) {
+  const std::vector<dump::OperatorRun> runs{make_run("Default/a/mm-op0"), make_run("Default/mm-op0")};
+  EXPECT_THAT(find(runs, runs).notes, IsEmpty());
+}
+
+TEST(Systematic, AnotherBatch) {
+  EXPECT_THAT(find({make_run("Default/a/mm-op0", {2, 8}), make_run("Default/b/mm-op0", {2, 5}),
+                    make_run("Default/b/view-op0", {20, 5}), make_run("Default/weight-op0", {8, 5})},
+                   {make_run("Default/a/mm-op0", {4, 8}), make_run("Default/b/mm-op0", {4, 5}),
+                    make_run("Default/b/view-op0", {40, 5}), make_run("Default/weight-op0", {8, 5})})
+                  .notes,
+              ElementsAre("batch 2 against 4: the first axis of 2 outputs"));
+  // One operator with another shape is a fault of its own.
+  EXPECT_THAT(find({make_run("Default/a/mm-op0", {2, 8})}, {make_run("Default/a/mm-op0", {4, 8})}).notes,
+              IsEmpty());
+}
+
+TEST(Systematic, AnAbsentModuleWithWhatIsInIt) {
+  const std::vector<dump::OperatorRun> whole{make_run("Default/blocks/0-Block/fc-Linear/mm-op0"),
+                                             make_run("Default/blocks/1-Block/fc-Linear/mm-op0"),
+                                             make_run("Default/blocks/1-Block/relu-op0"),
+                                             make_run("Default/head-Linear/mm-op0"),
+                                             make_run("Gradients/Default/head-Linear/mm-op0"),
+                                             make_run("Gradients/Default/blocks/1-Block/relu-op0")},
+      part{whole[0], whole[3], whole[4]};
+  EXPECT_THAT(find(whole, part).notes,
+              ElementsAre("module Default/blocks/1-Block is absent in actual (3 operators)"));
+  EXPECT_THAT(find(part, whole).notes,
+              ElementsAre("module Default/blocks/1-Block is absent in golden (3 operators)"));
+  // A recording that ended early says nothing about what is absent.
+  EXPECT_THAT(find(whole, part, {.actual = {0}}).notes, IsEmpty());
+}
+
+TEST(Systematic, AnotherPrecision) {
+  const SystematicDifferences found = find({make_run("Default/a-op0"), make_run("Default/b-op0")},
+                                           {make_run("Default/a-op0", {2, 3}, model::DType::bfloat16),
+                                            make_run("Default/b-op0", {2, 3}, model::DType::bfloat16)});
+  EXPECT_TRUE(found.are_types_usual);
+  EXPECT_THAT(found.notes, Contains("golden is float32 and actual bfloat16 in 2 operators"));
+}
+
+}  // namespace
+}  // namespace opdump::compare
