@@ -186,6 +186,10 @@ typedef struct opdump_options {
    * OMPI_COMM_WORLD_RANK, SLURM_PROCID; DEVICE_ID, LOCAL_RANK, OMPI_COMM_WORLD_LOCAL_RANK, SLURM_LOCALID. The
    * first that is set applies. */
   uint32_t is_launched;
+  uint32_t reserved;
+  /* For opdump_tensor.is_late: returns 0 once the values are in the memory of `owner`, another number if they
+   * will never be. Called on any thread, also several times. NULL: no tensor is late. */
+  int (*wait)(void* owner);
 } opdump_options;
 
 /* One input or output of an operator. The caller owns the memory. */
@@ -225,6 +229,11 @@ typedef struct opdump_tensor {
    * last wrote its elements, and `value` is ignored. */
   uint64_t block;
   int64_t block_offset;
+  /* Not 0: the values are on their way to `data`, from a device. The recorder calls opdump_options.wait with
+   * the owner, which must not be NULL, before it reads them, mostly on a thread of its own. Nothing else is
+   * written to this memory. */
+  uint32_t is_late;
+  uint32_t reserved_late;
 } opdump_tensor;
 
 /* An argument of an operator, also a tensor, in the order of the operator's schema. Names and texts are

@@ -137,6 +137,7 @@ constexpr std::size_t kFirstOptionsSize = offsetof(opdump_options, config_text);
 constexpr std::size_t kFirstTensorSize = offsetof(opdump_tensor, value);
 constexpr std::size_t kSecondTensorSize = offsetof(opdump_tensor, original_rank);
 constexpr std::size_t kThirdTensorSize = offsetof(opdump_tensor, block);
+constexpr std::size_t kFourthTensorSize = offsetof(opdump_tensor, is_late);
 constexpr std::size_t kFirstGraphInfoSize = offsetof(opdump_graph_info, outputs);
 constexpr std::size_t kFirstOpInfoSize = offsetof(opdump_op_info, task);
 
@@ -215,6 +216,7 @@ Result<> open_session(const opdump_options* given, opdump_session** session) {
   if (options.retain && options.release) {
     recording.retain = options.retain;
     recording.release = options.release;
+    recording.wait = options.wait;
   }
   recording.log = to_log(options);
   recording.write_file = to_sink(options);
@@ -261,9 +263,13 @@ capture::Operand to_operand(capture::Session& session, const opdump_tensor& tens
   }
   if (tensor.size >= kThirdTensorSize && tensor.original_rank > 0 && tensor.original_shape)
     operand.original_shape = model::Shape(std::span(tensor.original_shape, tensor.original_rank));
-  if (tensor.size >= sizeof(opdump_tensor)) {
+  if (tensor.size >= kFourthTensorSize) {
     operand.block = tensor.block;
     operand.block_offset = tensor.block_offset;
+  }
+  if (tensor.size >= sizeof(opdump_tensor) && tensor.is_late != 0) {
+    operand.is_late = true;
+    if (!session.can_wait_for(operand) && operand.undumped.empty()) operand.undumped = "nobody waits for it";
   }
   if (tensor.rank > 0 && !tensor.shape) {
     if (operand.undumped.empty()) operand.undumped = "no shape";

@@ -35,6 +35,8 @@ CallRecorder::CallRecorder(const plan::DumpPlan& plan, Options options, const Re
       operators_(operators),
       writer_(writer),
       watcher_(operators.watches() ? std::make_unique<Watcher>() : nullptr),
+      reads_at_once_(plan.debug != plan::DebugMode::none || plan.sample_count > 0 || rules.holds ||
+                     rules.lists_all_tensors || watcher_ != nullptr),
       reuse_(options.reuses ? std::make_unique<ReuseTable>(rules.needs.file) : nullptr),
       pipeline_(options.threads, options.memory_limit_bytes, [&writer] { writer.drain(); }) {}
 
@@ -43,7 +45,15 @@ void CallRecorder::begin_step() {
   overflow_.begin_step();
 }
 
+// What is read as soon as it is reported has to be there.
+void CallRecorder::await(std::span<const Operand> operands) const {
+  if (!reads_at_once_) return;
+  for (const Operand& operand : operands)
+    if (operand.is_late && operand.undumped.empty()) (void)options_.lender.wait(operand.owner);
+}
+
 void CallRecorder::begin(Call& call, std::span<const Operand> inputs) {
+  await(inputs);
   if (watcher_) watcher_->note_begin();
   call.records_data = call.op->selected.load(std::memory_order_relaxed);
   if (!call.records_data) return;
@@ -62,6 +72,7 @@ void CallRecorder::set_arguments(Call& call, std::vector<model::Argument> argume
 }
 
 void CallRecorder::end(CallPointer call, std::span<const Operand> outputs, bool failed) {
+  await(outputs);
   if (watcher_ && !failed) watch(*call, outputs);
   if (call->records_data) finish(std::move(call), outputs, failed);
 }
@@ -177,7 +188,7 @@ void CallRecorder::record(Call& call, model::Side side, const Operand& operand, 
     view = &(flat = model::TensorView::row_major(
                  view->dtype, {static_cast<std::int64_t>(view->element_count())}, view->data));
   if (!rules_.needs.file && !math::has_statistics(slot.dtype)) return;
-  if (slot.data_bytes <= rules_.inline_bytes)
+  if (slot.data_bytes <= rules_.inline_bytes && !operand.is_late)
     slot.statistics = math::finish(math::partial_stats(*view, rules_.needs.statistics));
   else
     reuse_or_examine(operand, *view, slot);
@@ -222,7 +233,7 @@ void CallRecorder::reuse_or_examine(const Operand& operand, const model::TensorV
 }
 
 void CallRecorder::examine(const Operand& operand, const model::TensorView& view, RecordedSlot& slot) {
-  if (rules_.order_matters || slot.data_bytes > kSmallBytes)
+  if (rules_.order_matters || slot.data_bytes > kSmallBytes || operand.is_late)
     slot.job = make_job(operand, view, slot.address);
   else
     slot.statistics = math::finish(math::partial_stats(view, rules_.needs.statistics));
@@ -232,7 +243,11 @@ std::shared_ptr<Job> CallRecorder::make_job(const Operand& operand, const model:
                                             const dump::SlotAddress& address) {
   auto job = std::make_shared<Job>(view, rules_.needs, address, &writer_.scheme());
   if (job->is_done()) return job;
-  // A block without a number cannot be asked for by before_write().
+  // A block without a number cannot be asked for by before_write(). Nothing is written to late ones.
+  if (operand.is_late) {
+    pipeline_.submit_borrowed(job, options_.lender.borrow(operand.owner, true), 0);
+    return job;
+  }
   const bool is_lent = job->data_bytes() > (rules_.needs.file ? kCopiedBytes : kSmallBytes) &&
                        operand.content != 0 && options_.lender.lends(operand.owner);
   if (is_lent) {

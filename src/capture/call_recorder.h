@@ -67,7 +67,12 @@ class CallRecorder {
   }
   void begin_step();
 
+  bool can_wait_for(const Operand& operand) const {
+    return options_.lender.wait && options_.lender.lends(operand.owner);
+  }
+
  private:
+  void await(std::span<const Operand> operands) const;
   void record_side(Call& call, model::Side side, std::span<const Operand> operands);
   void record_without_excluded(Call& call, model::Side side, std::span<const Operand> operands,
                                std::uint64_t timestamp_us);
@@ -94,6 +99,7 @@ class CallRecorder {
   OperatorTable& operators_;
   RecordingWriter& writer_;
   std::unique_ptr<Watcher> watcher_;   // null: nothing is watched
+  const bool reads_at_once_;           // what it is given, some of it
   std::unique_ptr<ReuseTable> reuse_;  // null: nothing can be shared
   std::atomic<std::uint64_t> overflow_count_{0};
   Pipeline pipeline_;  // last but for its user: its threads use the rest

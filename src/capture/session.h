@@ -83,6 +83,7 @@ class Session {
   }
   void before_write(std::uint64_t content) { recorder_->before_write(content); }
   void before_any_write() { recorder_->before_any_write(); }
+  bool can_wait_for(const Operand& operand) const { return recorder_->can_wait_for(operand); }
   // The session's own copy of the name of an operand: graphs show it when the engine may have let go of its
   // own. Null if there is none, or no graph.
   const char* keep_name(const char* name) { return name && graphs_ ? graphs_->keep_name(name) : nullptr; }

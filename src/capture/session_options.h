@@ -25,9 +25,10 @@ struct SessionOptions {
   bool warns_of_addition = false;         // if the recording is added to a dump
   void (*retain)(void* owner) = nullptr;  // null: nothing is borrowed
   void (*release)(void* owner) = nullptr;
+  int (*wait)(void* owner) = nullptr;  // null: no tensor is late
 
   bool keeps_files() const { return !write_file; }
-  Lender lender() const { return {retain, release}; }
+  Lender lender() const { return {retain, release, wait}; }
 };
 
 }  // namespace opdump::capture

@@ -88,6 +88,61 @@ TEST_F(SessionTest, ADumpIsReadBackAsItWas) {
   EXPECT_EQ(status().call_count, 2u);
 }
 
+// Values that a device delivers 30 ms after the recorder got to know of them.
+struct LateFloats {
+  Floats arriving;
+  float value;
+  std::thread device;
+  std::atomic<bool> is_there{false};
+
+  LateFloats(Shape shape, float value) : arriving(shape, -1), value(value) {
+    device = std::thread([this] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      std::ranges::fill(arriving.values, this->value);
+      is_there = true;
+    });
+  }
+  ~LateFloats() { device.join(); }
+  Operand operand(std::uint32_t index) {
+    Operand operand = arriving.operand(index);
+    operand.owner = this;
+    operand.is_late = true;
+    return operand;
+  }
+};
+
+TEST_F(SessionTest, LateValuesAreReadWhenTheyAreThere) {
+  SessionOptions options = borrowing();
+  options.wait = [](void* owner) {
+    while (!static_cast<LateFloats*>(owner)->is_there) std::this_thread::yield();
+    return 0;
+  };
+  LateFloats small({2, 3}, 7), large({300, 1300}, 8);
+  auto session = open(make_plan(plan::Content::both), options);
+  run(*session, define(*session, "Default/Add-op0"), {small.operand(0)}, {large.operand(0)});
+  EXPECT_FALSE(large.is_there) << "the program does not wait";
+  ASSERT_TRUE(session->close());
+  const dump::DumpSet set = read();
+  ASSERT_EQ(set.runs().size(), 1u);
+  const auto& slots = set.runs()[0].slots;
+  ASSERT_EQ(slots.size(), 2u);
+  EXPECT_EQ(values_of(slots[0].file), std::vector<float>(6, 7));
+  EXPECT_EQ(slots[0].statistics.columns()[0].second, "7");
+  EXPECT_EQ(slots[1].statistics.columns()[0].second, "8");
+  EXPECT_EQ(held, 0);
+}
+
+TEST_F(SessionTest, AValueThatNeverArrivesEndsTheRecording) {
+  SessionOptions options = borrowing();
+  options.wait = [](void*) { return 1; };
+  LateFloats lost({2, 3}, 7);
+  auto session = open(make_plan(plan::Content::both), options);
+  run(*session, define(*session, "Default/Add-op0"), {}, {lost.operand(0)});
+  const auto closed = session->close();
+  ASSERT_FALSE(closed);
+  EXPECT_NE(closed.error().message().find("the device did not deliver a tensor"), std::string::npos);
+}
+
 // Tensors of very different size are worked on by several threads; the rows are those of a slow program.
 TEST_F(SessionTest, RowsAreInOrderOfExecution) {
   std::mt19937 random(1);

@@ -17,7 +17,8 @@ GraphTensor to_graph_tensor(const Operand& operand) {
                      .index = operand.index,
                      .role = operand.role,
                      .type = {operand.view.dtype, operand.view.shape}};
-  if (operand.role != model::GraphParameter::Role::constant || !operand.view.data) return tensor;
+  if (operand.role != model::GraphParameter::Role::constant || !operand.view.data || operand.is_late)
+    return tensor;
   if (const std::uint64_t bytes = operand.view.byte_count(); bytes <= tensor.constant.size())
     std::copy_n(operand.view.data, bytes, tensor.constant.begin());
   return tensor;
@@ -73,7 +74,7 @@ void StepGraphs::log_call(Call& call, std::span<const Operand> outputs) {
 
 // What enters the graph is saved at the end of the step: weights with what the step made of them. An operator
 // that only makes a view of a parameter is the one that has it as it is. Memory that cannot be kept is
-// copied, anew with each operator that returns it: then it may have been written to.
+// copied, anew with each operator that returns it: then it may have been written to. Late values are a copy.
 void StepGraphs::keep_parameters(std::span<const Operand> operands, model::Side side) {
   for (const Operand& given : operands) {
     const bool is_weight = given.role == model::GraphParameter::Role::weight;
@@ -98,7 +99,8 @@ bool StepGraphs::is_renewed(const Parameter& known, const Operand& operand, mode
   const model::TensorView &before = known.operand.view, &now = operand.view;
   if (before.dtype != now.dtype || !(before.shape == now.shape) || !(known.strides == now.strides))
     return false;
-  return known.operand.block != operand.block || (!known.copy.empty() && side == model::Side::output);
+  const bool is_copy = !known.copy.empty() || known.operand.is_late;
+  return known.operand.block != operand.block || (is_copy && side == model::Side::output);
 }
 
 // False if it is too large for a copy.
@@ -124,6 +126,8 @@ std::vector<Parameter> StepGraphs::release_parameters() {
   const std::lock_guard lock(mutex_);
   parameters.swap(parameters_);
   seen_parameters_.clear();
+  for (Parameter& parameter : parameters)
+    if (std::exchange(parameter.operand.is_late, false)) (void)options_.lender.wait(parameter.operand.owner);
   return parameters;
 }
 

@@ -55,6 +55,7 @@ bool Job::run(int task) {
 }
 
 void Job::run_part(int task) {
+  if (!keep_alive_.wait()) return fail(Error(Code::io, "the device did not deliver a tensor"));
   if (needs_.file && task-- == 0) {
     auto written = members_.empty() ? scheme_->write_tensor(address_, view_) : write_container();
     if (written)
@@ -110,6 +111,7 @@ void Job::abandon() {
 }
 
 bool Job::detach() {
+  if (!keep_alive_.wait()) return false;
   try {
     auto copy = std::make_unique_for_overwrite<std::byte[]>(data_bytes_);
     math::copy_row_major(view_, {copy.get(), data_bytes_});

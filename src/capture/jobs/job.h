@@ -23,13 +23,16 @@ namespace opdump::capture {
 class KeepAlive {
  public:
   using Release = void (*)(void* owner);
+  using Wait = int (*)(void* owner);  // see opdump_options.wait
   KeepAlive() = default;
-  KeepAlive(void* owner, Release release) : owner_(owner), release_(release) {}
+  KeepAlive(void* owner, Release release, Wait wait = nullptr)
+      : owner_(owner), release_(release), wait_(wait) {}
   KeepAlive(KeepAlive&& other) noexcept
-      : owner_(std::exchange(other.owner_, nullptr)), release_(other.release_) {}
+      : owner_(std::exchange(other.owner_, nullptr)), release_(other.release_), wait_(other.wait_) {}
   KeepAlive& operator=(KeepAlive&& other) noexcept {
     std::swap(owner_, other.owner_);
     std::swap(release_, other.release_);
+    std::swap(wait_, other.wait_);
     return *this;
   }
   KeepAlive(const KeepAlive&) = delete;
@@ -38,20 +41,25 @@ class KeepAlive {
     if (owner_) release_(owner_);
   }
 
+  // Returns once the memory has its values; false if it never will.
+  bool wait() const { return !owner_ || !wait_ || wait_(owner_) == 0; }
+
  private:
   void* owner_ = nullptr;
   Release release_ = nullptr;
+  Wait wait_ = nullptr;  // null: the values are there
 };
 
 // Borrows memory of the engine.
 struct Lender {
   void (*retain)(void* owner) = nullptr;  // null: nothing is borrowed
   KeepAlive::Release release = nullptr;
+  KeepAlive::Wait wait = nullptr;  // null: nothing is late
 
   bool lends(void* owner) const { return owner && retain; }
-  KeepAlive borrow(void* owner) const {
+  KeepAlive borrow(void* owner, bool is_late = false) const {
     retain(owner);
-    return {owner, release};
+    return {owner, release, is_late ? wait : nullptr};
   }
 };
 
