@@ -23,6 +23,7 @@
 #include <string_view>
 #include <thread>
 
+#include "device/staging.h"
 #include "failure_watch.h"
 #include "observer.h"
 #include "program_name.h"
@@ -284,6 +285,7 @@ opdump_status opdump_torch_start(const opdump_options* options, int64_t first_st
   filled.reports_graph = options->process || single_operators || only_executions ? 0 : 1;
   filled.retain = Contents::retain;
   filled.release = Contents::release;
+  filled.wait = wait_for_staged;
   original_stderr.keep(STDERR_FILENO);
   if (!filled.log) filled.log = print_to_stderr;
   opdump_session* session = nullptr;

@@ -1,7 +1,6 @@
 #include "operands.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/LegacyTypeDispatch.h>
 
 namespace opdump::torch_adapter {
 namespace {
@@ -76,15 +75,17 @@ void Operands::add(const c10::IValue& value, const char* undumped) {
   }
 }
 
-// The CPU's copy of a tensor of another device; null, with the reason in `operand`, if there is none.
-const at::Tensor* Operands::to_host(const at::Tensor& tensor, opdump_tensor& operand) {
-  copies_.reserve(64);  // pointers lead into it
-  if (copies_.size() == copies_.capacity()) {
-    operand.undumped = "too many tensors of another device";
-    return &tensor;
+// The copy of a tensor of another device, on its way to the host; null, with the reason in `operand`, if
+// there is none.
+Staged* Operands::to_host(const at::Tensor& tensor, opdump_tensor& operand) {
+  if (is_captured(tensor.device())) {
+    saw_capture_ = true;
+    operand.undumped = "captured into a graph of the device, not executed";
+    return nullptr;
   }
-  const at::AutoDispatchBelowADInplaceOrView below_autograd;  // a copy of ours is no part of the program
-  return &copies_.emplace_back(tensor.to(at::kCPU));
+  Staged* staged = copies_.emplace_back(stage(tensor)).get();
+  operand.is_late = staged->arrival ? 1 : 0;
+  return staged;
 }
 
 void Operands::add_tensor(const at::Tensor& tensor, const char* undumped) {
@@ -109,7 +110,8 @@ void Operands::describe(const at::Tensor& tensor, const char* undumped, opdump_t
   operand.undumped = undumped ? undumped : obstacle;
   operand.dtype = to_dtype(tensor.scalar_type());
   if (tensor.is_nested()) return;
-  const at::Tensor* host = operand.undumped || tensor.device().is_cpu() ? &tensor : to_host(tensor, operand);
+  Staged* const staged = operand.undumped || tensor.device().is_cpu() ? nullptr : to_host(tensor, operand);
+  const at::Tensor* host = staged ? &staged->host : &tensor;
   if (tensor.layout() == at::kStrided || tensor.is_sparse()) {
     operand.rank = static_cast<std::uint32_t>(host->dim());
     operand.shape = host->sizes().data();
@@ -121,7 +123,8 @@ void Operands::describe(const at::Tensor& tensor, const char* undumped, opdump_t
   const bool is_parameter = undumped == kView && !obstacle && operand.name && tensor.device().is_cpu();
   if (operand.undumped && !is_parameter) return;
   operand.data = host->numel() > 0 ? host->data_ptr() : nullptr;
-  if (host == &tensor) operand.owner = owner;
+  operand.owner = staged ? staged : owner;
+  if (staged) operand.content = 0;
 }
 
 // The owner of its memory, or null.

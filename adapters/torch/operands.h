@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "contents.h"
+#include "device/staging.h"
 #include "opdump/opdump.h"
 
 namespace opdump::torch_adapter {
@@ -28,17 +29,20 @@ class Operands {
 
   const opdump_tensor* data() const { return tensors_.data(); }
   std::size_t size() const { return tensors_.size(); }
+  // Whether the device keeps the operator for later: there are no values now.
+  bool saw_capture() const { return saw_capture_; }
 
  private:
   void add_tensor(const at::Tensor& tensor, const char* undumped);
   void describe(const at::Tensor& tensor, const char* undumped, opdump_tensor& operand);
   Block* add_content(const at::Tensor& tensor, c10::StorageImpl* storage, opdump_tensor& operand);
-  const at::Tensor* to_host(const at::Tensor& tensor, opdump_tensor& operand);
+  Staged* to_host(const at::Tensor& tensor, opdump_tensor& operand);
 
   Contents& contents_;
   std::uint32_t next_index_ = 0;
+  bool saw_capture_ = false;
   c10::SmallVector<opdump_tensor, 8> tensors_;  // most operators have fewer
-  std::vector<at::Tensor> copies_;              // of tensors on other devices
+  std::vector<StagedPointer> copies_;           // of tensors on other devices
 };
 
 // Null: it has none, or is of a kind that throws when it is asked.
