@@ -12,7 +12,8 @@ void Observer::enter_generated() {
 
 void Observer::leave_generated() { contents_.end_unknown_write(); }
 
-opdump_call* Observer::begin_region(const char* type, c10::ArrayRef<at::Tensor> inputs) {
+opdump_call* Observer::begin_region(const char* type, c10::ArrayRef<at::Tensor> inputs,
+                                    const char* undumped) {
   const Location location = locate();
   note_pass(location);
   const auto [known, source] =
@@ -20,7 +21,7 @@ opdump_call* Observer::begin_region(const char* type, c10::ArrayRef<at::Tensor> 
   note_forward(location.scope, source);
   if (!opdump_wants(session_, known)) return nullptr;
   Operands operands(contents_);
-  for (const at::Tensor& input : inputs) operands.add(input, nullptr);
+  for (const at::Tensor& input : inputs) operands.add(input, undumped);
   return opdump_begin(session_, known, operands.data(), operands.size());
 }
 

@@ -98,6 +98,15 @@ TORCH_LIBRARY(opdump_torch, m) {
             observer->guarded([&] { call = observer->begin_region(type.c_str(), inputs); });
           return reinterpret_cast<std::int64_t>(call);
         });
+  // A region whose operators are recorded: where it begins, without data.
+  m.def("mark_region(str type, Tensor[] inputs) -> ()",
+        [](const std::string& type, const std::vector<at::Tensor>& inputs) {
+          Observer* observer = current_observer();
+          if (observer && observer->is_active() && observer->sees_thread())
+            observer->guarded([&] {
+              observer->end_region(observer->begin_region(type.c_str(), inputs, "of a compiled region"), {});
+            });
+        });
   m.def("end_region(int call, Tensor[] outputs) -> ()",
         [](std::int64_t call, const std::vector<at::Tensor>& outputs) {
           if (Observer* observer = current_observer())

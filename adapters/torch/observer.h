@@ -99,7 +99,8 @@ class Observer {
   void enter_generated();
   void leave_generated();
   // The generated code as one operator with inputs and outputs. Null: it is not recorded.
-  opdump_call* begin_region(const char* type, c10::ArrayRef<at::Tensor> inputs);
+  opdump_call* begin_region(const char* type, c10::ArrayRef<at::Tensor> inputs,
+                            const char* undumped = nullptr);
   void end_region(opdump_call* call, c10::ArrayRef<at::Tensor> outputs);
 
   void enter_optimizer(std::string_view record_name);

@@ -4,7 +4,8 @@ What a compiler does is no part of the program: nothing of it is recorded. What 
 OPDUMP_COMPILED names:
 
 aten    The region runs operator by operator, as the graph that autograd was traced to, in place of generated kernels. Each
-        operator has the module and the line that it comes from. This is the default.
+        operator has the module and the line that it comes from. An operator without data marks where the region begins.
+        This is the default.
 opaque  The generated kernels run. The region is one operator, with its inputs and outputs.
 """
 
@@ -119,11 +120,20 @@ class _Aten(_Backend):
         from functorch.compile import min_cut_rematerialization_partition
 
         region = _Region()
-        return aot_autograd(fw_compiler=functools.partial(_interpret, region, False),
+        name = "compiled_" + _compile_id()
+        compiled = aot_autograd(fw_compiler=functools.partial(_interpret, region, False),
                             bw_compiler=functools.partial(_interpret, region, True),
                             inference_compiler=functools.partial(_interpret, region, False),
                             partition_fn=min_cut_rematerialization_partition,
                             keep_inference_input_mutations=True)(module, inputs)
+
+        @functools.wraps(compiled)
+        def run(*args: Any) -> Any:
+            if hooks.active():  # breaks of the graph and recompilations are seen by it
+                _hidden(torch.ops.opdump_torch.mark_region, name, _tensors(args))
+            return compiled(*args)
+
+        return run
 
 
 class _Region:
