@@ -308,6 +308,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/names.cc
   compare/packed_result.cc
   compare/pairing.cc
+  compare/regions.cc
   compare/share.cc
   compare/statistics.cc
   compare/systematic.cc

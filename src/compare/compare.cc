@@ -12,6 +12,7 @@
 #include "compare/measure.h"
 #include "compare/names.h"
 #include "compare/pairing.h"
+#include "compare/regions.h"
 #include "compare/share.h"
 #include "compare/systematic.h"
 #include "compare/tasks.h"
@@ -215,6 +216,7 @@ class Comparer {
       if (options_.progress && total_ > 0) options_.progress(done_, total_);
     }
     settle_singles();
+    note_wrong_region();
     std::ranges::move(unfinished_reasons_, std::back_inserter(comparison_.incomplete));
     questions_.append_to(comparison_.incomplete);
     questions_.append_notes_to(comparison_.notes);
@@ -279,6 +281,17 @@ class Comparer {
       for (SlotComparison& slot : first->slots) measure_slot(slot, options_, 1);
     }
     judge_.settle_singles(std::move(first));
+  }
+
+  void note_wrong_region() {
+    const auto region = find_wrong_region(golden_, actual_, pairs_);
+    if (!region) return;
+    const dump::OperatorRun run = actual_.runs().without_slots(*region);
+    const bool has_line = run.op && !run.op->source_file.empty();
+    comparison_.notes.push_back(
+        (run.op ? run.op->name : run.name) +
+        (has_line ? " at " + run.op->source_file + ":" + std::to_string(run.op->source_line) : "") +
+        " is the first compiled region with a result that golden lacks");
   }
 
   Result<> compare_batch(const Batch& batch) {

@@ -63,10 +63,25 @@ def test_an_opaque_region_has_inputs_and_outputs(tmp_path):
 
 
 def test_breaks_and_recompilations_are_seen(tmp_path):
-    record(tmp_path, "breaks", options=["--compiled", "opaque"])
-    found = [kind for _, kind, *_ in operators(tmp_path, "breaks") if kind in ("sin", "cos") or kind.startswith("compiled_")]
     regions = ["compiled_0_0", "compiled_1_0"] * 2 + ["compiled_0_1", "compiled_1_1"]
-    assert found == regions, "the graph is broken in two; the third input has another shape"
+    for mode, expected in (("opaque", regions), ("aten", [kind for region, kind in zip(regions, ["sin", "cos"] * 3) for kind in (region, kind)])):
+        record(tmp_path, "breaks", dump=mode, options=["--compiled", mode])
+        found = [kind for _, kind, *_ in operators(tmp_path, mode) if kind in ("sin", "cos") or kind.startswith("compiled_")]
+        assert found == expected, "the graph is broken in two; the third input has another shape"
+
+
+def test_the_first_wrong_region_is_named(tmp_path):
+    for argument in ("eager", "right", "wrong"):
+        record(tmp_path, "miscompiled", argument, dump=argument, options=["--compiled", "opaque"])
+    done = run([OPDUMP, "compare", "eager", "wrong"], tmp_path)
+    line = next(i for i, text in enumerate((PROGRAMS / "miscompiled.py").read_text().splitlines(), 1) if "x.cos()" in text)
+    assert done.returncode == 1
+    named = re.search(r"note: Default/(compiled_\d+_0)-op0 at \S+miscompiled.py:(\d+) is the first compiled region with a result that golden "
+                      "lacks\n", done.stdout)
+    regions = [kind for _, kind, *_ in operators(tmp_path, "wrong") if kind.startswith("compiled_")]
+    assert (named[1], int(named[2])) == (regions[1], line), done.stdout
+    done = run([OPDUMP, "compare", "eager", "right"], tmp_path)
+    assert done.returncode == 0 and "compiled region" not in done.stdout, done.stdout
 
 
 def test_a_launcher_has_no_recording(tmp_path):

@@ -1,0 +1,65 @@
+#include "compare/regions.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compare/comparison.h"
+#include "compare/conditioning.h"
+#include "compare/content.h"
+
+namespace opdump::compare {
+namespace {
+
+using dump::Runs;
+using dump::Slot;
+
+// What rounding grows to in the depth of a network, in tolerances of a tensor's elements. Generated code adds
+// up in another order.
+constexpr double kGrowth = 100;
+
+std::uint64_t count_of(const Slot& slot) {
+  return slot.shape ? model::element_count(*slot.shape).value_or(0) : 0;
+}
+
+bool is_near(const Slot& golden, const Slot& made) {
+  const double limit =
+      kGrowth * std::max(default_tolerance(golden.dtype).rtol, default_tolerance(made.dtype).rtol);
+  auto a = dump::StoredTensor::read(golden), b = dump::StoredTensor::read(made);
+  if (!a || !b || !a->straighten() || !b->straighten()) return false;
+  const auto metrics = math::compare_tensors(a->view(), b->view(), {});
+  return metrics && metrics->nan_mismatch_count == 0 && metrics->relative_l2 <= limit;
+}
+
+// Whether golden has the tensor, read or made by an operator of the step.
+bool has_tensor(const Runs& golden, std::int64_t step, const Slot& made) {
+  const auto print = fingerprint_of(made);
+  const double norm = norm_of_tensor(made).value_or(0);
+  for (std::uint32_t run = 0; run < golden.size(); ++run) {
+    if (golden.section_of(run).step != step) continue;
+    for (const Slot& slot : golden.slots(run)) {
+      if (slot.file.empty() || count_of(slot) != count_of(made)) continue;
+      if (print && fingerprint_of(slot) == print) return true;  // a transposed one, too
+      const double other = norm_of_tensor(slot).value_or(0);
+      if (std::abs(other - norm) <= 0.1 * norm && is_near(slot, made)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<std::uint32_t> find_wrong_region(const dump::DumpSet& golden, const dump::DumpSet& actual,
+                                               std::span<const OperatorPair> pairs) {
+  const Runs &made_by = actual.runs(), &known = golden.runs();
+  for (const OperatorPair& pair : pairs) {
+    if (pair.golden != OperatorPair::kNone) continue;
+    if (!made_by.without_slots(pair.actual).type.starts_with("compiled_")) continue;
+    for (const Slot& slot : made_by.slots(pair.actual)) {
+      const bool is_result = slot.side == model::Side::output && !slot.file.empty() && count_of(slot) > 0;
+      if (is_result && !has_tensor(known, made_by.section_of(pair.actual).step, slot)) return pair.actual;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace opdump::compare

@@ -1,0 +1,20 @@
+// Regions of a program that a compiler replaced by code of its own. A recording has each as one operator,
+// `compiled_R_C`, which no operator of an eager run is paired with.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "compare/pairing.h"
+#include "dump/read/dump_set.h"
+
+namespace opdump::compare {
+
+// The first region of actual (a place in its runs) that made a tensor which golden does not have in that
+// step, apart from rounding: what is wrong begins there, as all regions before it made what golden has.
+// Nothing if there is no such region.
+std::optional<std::uint32_t> find_wrong_region(const dump::DumpSet& golden, const dump::DumpSet& actual,
+                                               std::span<const OperatorPair> pairs);
+
+}  // namespace opdump::compare
