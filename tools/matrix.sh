@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Runs the tests that record programs in each environment, and writes what ran into the table of docs/support.md.
-# Usage: tools/matrix.sh [--prepare] [ENVIRONMENT...] [-- ARGUMENTS OF PYTEST]; default: every environment.
+# Usage: tools/matrix.sh [--prepare] [ENVIRONMENT...] [-- TESTS AND ARGUMENTS OF PYTEST]; default: every environment, all tests.
 #   debian12        this machine: Debian 12 with its own torch
 #   debian13        Debian 13 with its own torch, in a folder made by debootstrap (root, 6 GB); builds the project there
 #   between         torch 2.4 from PyPI, for python3
 #   newest          the newest torch of PyPI, for python3
 #   newest-python   the same, for the newest Python on this machine
-# --prepare makes the environment and runs no test. Environments are kept in the cache of the user.
+# --prepare makes the environment and runs no test. Environments are kept in the cache of the user, and so are the outcomes of
+# their tests: a run of some tests, as "tools/matrix.sh newest -- tests/torch2/test_users.py", leaves the others in the table.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -25,7 +26,8 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/opdump/matrix
 mkdir -p "$cache"
 
 # Parts of tests/conformance that do not depend on the torch of the environment: C++ programs and ACL.
-tests=(tests/conformance tests/torch2 --deselect tests/conformance/test_cpp.py)
+tests=(tests/conformance tests/torch2 tests/device --deselect tests/conformance/test_cpp.py)
+[[ ${arguments[0]:-} != tests/* ]] || tests=()
 
 # run_tests PYTHON: in the current directory, with its build. Prints pytest's report; leaves it in build/matrix.xml.
 run_tests() {
@@ -97,6 +99,6 @@ for environment in "${environments[@]}"; do
     report=build/matrix.xml
     facts=$("$python" tools/support_table.py facts)
   fi
-  /usr/bin/python3 tools/support_table.py write docs/support.md "$environment" "$facts" "${arguments[*]:-all}" "$report"
+  /usr/bin/python3 tools/support_table.py write docs/support.md "$environment" "$facts" "$cache/$environment.json" "$report"
 done
 exit "$status"

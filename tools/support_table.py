@@ -2,12 +2,11 @@
 """The table of docs/support.md, written by tools/matrix.sh from what ran.
 
 facts                                what this interpreter is, as JSON
-write PAGE ENVIRONMENT FACTS TESTS REPORT...
-                                     puts the row of an environment into the page: FACTS, TESTS (which ran, in words), and
-                                     the counts of JUnit reports
+write PAGE ENVIRONMENT FACTS STORE REPORT
+                                     adds the outcomes of a JUnit report to STORE, and puts the row of the environment into the
+                                     page. A test that ran again replaces its outcome; another torch or Python empties STORE.
 """
 
-import collections
 import datetime
 import json
 import pathlib
@@ -16,7 +15,10 @@ import sys
 import xml.etree.ElementTree
 
 BEGIN, END = "<!-- written by tools/matrix.sh -->", "<!-- end -->"
-COLUMNS = ["environment", "system", "PyTorch", "Python", "compiler of the recorder", "tests", "passed", "failed", "skipped", "date"]
+SUITES = {"`tests/conformance`": "tests.conformance.", "`torch2/test_adapter`": "tests.torch2.test_adapter",
+          "`torch2/test_programs`": "tests.torch2.test_programs", "`torch2/test_users`": "tests.torch2.test_users",
+          "`tests/device`": "tests.device."}
+COLUMNS = ["environment", "system", "PyTorch", "Python", "compiler of the recorder", *SUITES, "last run"]
 ORDER = ["debian12", "debian13", "between", "newest", "newest-python"]
 
 
@@ -30,27 +32,38 @@ def facts():
             "compiler of the recorder": f"gcc {compiler}"}
 
 
-def counts(reports):
-    number = collections.Counter()
-    for report in reports:
-        for suite in xml.etree.ElementTree.parse(report).iter("testsuite"):
-            number.update({name: int(suite.get(name)) for name in ("tests", "failures", "errors", "skipped")})
-    failed = number["failures"] + number["errors"]
-    return {"passed": number["tests"] - failed - number["skipped"], "failed": failed, "skipped": number["skipped"]}
+def outcomes(report):
+    """Of each test case: passed, failed or skipped."""
+    for case in xml.etree.ElementTree.parse(report).iter("testcase"):
+        outcome = "failed" if case.find("failure") is not None or case.find("error") is not None else \
+            "skipped" if case.find("skipped") is not None else "passed"
+        yield f"{case.get('classname')}::{case.get('name')}", outcome
 
 
-def write(page, environment, known, tests, *reports):
-    page = pathlib.Path(page)
+def cell(known, prefix):
+    """"31 passed, 2 skipped"; a dash if nothing of it ran."""
+    found = [outcome for name, outcome in known.items() if name.startswith(prefix)]
+    return ", ".join(f"{found.count(outcome)} {outcome}" for outcome in ("passed", "failed", "skipped") if outcome in found) or "–"
+
+
+def write(page, environment, known, store, report):
+    page, store, known = pathlib.Path(page), pathlib.Path(store), json.loads(known)
+    stored = json.loads(store.read_text(encoding="utf-8")) if store.exists() else {}
+    if stored.get("facts") != known:
+        stored = {"facts": known, "tests": {}}
+    stored["tests"].update(outcomes(report))
+    store.write_text(json.dumps(stored, indent=1), encoding="utf-8")
+
     text = page.read_text(encoding="utf-8")
     before, _, rest = text.partition(BEGIN)
     table, _, after = rest.partition(END)
     if not after:
         sys.exit(f"{page}: no table between {BEGIN} and {END}")
-    rows = {cells[0]: cells for cells in ([cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()
-                                          if line.startswith("| `"))}
-    row = {"environment": f"`{environment}`", **json.loads(known), "tests": tests, **counts(reports),
-           "date": datetime.date.today().isoformat()}
-    rows[row["environment"]] = [str(row[column]) for column in COLUMNS]
+    rows = {cells[0]: cells for cells in ([part.strip() for part in line.strip("|").split("|")] for line in table.splitlines()
+                                          if line.startswith("| `")) if len(cells) == len(COLUMNS)}
+    row = {"environment": f"`{environment}`", **known, **{suite: cell(stored["tests"], prefix) for suite, prefix in SUITES.items()},
+           "last run": datetime.date.today().isoformat()}
+    rows[row["environment"]] = [row[column] for column in COLUMNS]
     lines = ["| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
     lines += ["| " + " | ".join(rows[f"`{name}`"]) + " |" for name in ORDER if f"`{name}`" in rows]
     page.write_text(f"{before}{BEGIN}\n" + "\n".join(lines) + f"\n{END}{after}", encoding="utf-8")
