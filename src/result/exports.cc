@@ -1,5 +1,6 @@
 #include "result/exports.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -27,6 +28,13 @@ double finite(double value) {
   return std::isnan(value)   ? 0
          : std::isinf(value) ? std::copysign(std::numeric_limits<float>::max(), value)
                              : value;
+}
+
+// The counter of a trace: powers of ten, because one large error would hide all others. Not equal at all is
+// at the top, equal at the bottom.
+double on_scale(double error) {
+  constexpr double kLow = -6, kHigh = 12;
+  return error > 0 ? std::clamp(std::log10(error), kLow, kHigh) : kLow;
 }
 
 std::string graph_name(std::int64_t rank, std::int64_t graph) {
@@ -83,13 +91,15 @@ Result<> export_trace(Database& database, const WriteExport& write) {
         {"tid", thread},       {"args", {{"step", step}}}};
     if (!row.text(6).empty()) event["args"]["verdict"] = row.text(6);
     if (!row.text(7).empty()) event["args"]["source"] = row.text(7) + ":" + std::to_string(row.integer(8));
+    if (compares && !std::holds_alternative<std::monostate>(row.value(9)))
+      event["args"]["error / tolerance"] = finite(row.real(9));
     OPDUMP_CHECK_OK(emit(event));
     if (!compares || std::holds_alternative<std::monostate>(row.value(9))) return ok();
-    return emit({{"name", "error / tolerance"},
+    return emit({{"name", "log10(error / tolerance)"},
                  {"ph", "C"},
                  {"ts", now},
                  {"pid", rank},
-                 {"args", {{"error", finite(row.real(9))}}}});
+                 {"args", {{"error", on_scale(row.real(9))}}}});
   };
   OPDUMP_CHECK_OK(each_row(database,
                            "SELECT id, rank, step, phase, type, name, verdict, source_file, source_line, "

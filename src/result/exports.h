@@ -15,8 +15,8 @@ namespace opdump::result {
 using WriteExport = std::function<Result<>(std::string_view text)>;
 
 // Trace Event Format, which Perfetto and chrome://tracing open: a process for each rank, a thread for each
-// phase, one microsecond for each operator in the order of execution, and the error divided by the tolerance
-// as a counter. Errors: those of the database and of `write`.
+// phase, one microsecond for each operator in the order of execution, and the decimal logarithm of the error
+// divided by the tolerance as a counter from -6 to 12. Errors: those of the database and of `write`.
 Result<> export_trace(Database& database, const WriteExport& write);
 
 // The graphs of `side` ("golden", "actual") as Model Explorer's graph collection: a graph for each rank and

@@ -263,6 +263,19 @@ Result<> ResultWriter::Rows::add_pictures(const math::ErrorDetails& details) {
                                           {},
                                           bytes_of(profile.cells)}));
   }
+  if (details.planes) {
+    std::string kind = "planes";
+    const std::vector<std::size_t>& sizes = details.planes->sizes;
+    for (std::size_t axis = 0; axis + 2 < sizes.size(); ++axis) kind += "." + std::to_string(sizes[axis]);
+    OPDUMP_CHECK_OK(insert("thumbnails", {slots,
+                                          std::string_view(kind),
+                                          signed_of(sizes[sizes.size() - 2]),
+                                          signed_of(sizes.back()),
+                                          signed_of(sizes.size() - 1),
+                                          {},
+                                          number(details.planes->largest),
+                                          bytes_of(details.planes->cells)}));
+  }
   for (const auto& [kind, histogram] :
        {std::pair("golden", &details.golden), std::pair("actual", &details.actual)}) {
     const std::vector<std::uint64_t> counts(histogram->counts.begin(), histogram->counts.end());

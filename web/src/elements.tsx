@@ -11,7 +11,7 @@ interface Place { row: number; column: number; rows: number; columns: number }
 
 // The part of the matrix that is looked at when nothing else was chosen: all of it, or a plane.
 const whole: Place = { row: 0, column: 0, rows: 0, columns: 0 };
-const numbersOf = (text: string): number[] => (text.match(/\d+/g) ?? []).map(Number);
+export const numbersOf = (text: string): number[] => (text.match(/\d+/g) ?? []).map(Number);
 // The number of an index in row-major order.
 const flat = (index: number[], dims: number[]): number => index.reduce((at, i, axis) => at * dims[axis] + i, 0);
 const sides = ['difference', 'golden', 'actual'] as const;
@@ -55,7 +55,7 @@ function draw(canvas: HTMLCanvasElement, tile: Tile, values: Float64Array, theme
 }
 
 // A slider for each dimension before the last two.
-function Sliders({ dims, index }: { dims: number[]; index: number[] }) {
+export function Sliders({ dims, index }: { dims: number[]; index: number[] }) {
   return (
     <div class="sliders" role="group" aria-label="Index of the plane">
       {index.map((at, axis) => (

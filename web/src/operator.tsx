@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { Argument, Details, Operator, Picture, Result, Slot } from './data';
 import { counts, floats, isServed } from './data';
 import { colour, Copy, heat, Section, useTheme, useWidth, Verdict } from './common';
-import { Elements } from './elements';
+import { Elements, numbersOf, Sliders } from './elements';
 import { cosine, count, exact, known, percent, pythonText, shellText, short } from './format';
 import { judge } from './judge';
 import { Source } from './header';
@@ -82,6 +82,49 @@ function ErrorMap({ picture, slot, worst }: { picture: Picture; slot: Slot; wors
 }
 
 const bytesOf = (picture: Picture): Uint8Array => Uint8Array.from(atob(picture.bytes), (c) => c.charCodeAt(0));
+
+// A part of a tensor of three and more dimensions: the last two, at an index of the others. The plane stands for all whose
+// cells it shares.
+function Planes({ kind, picture, slot, worst }: { kind: string; picture: Picture; slot: Slot; worst: string }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const theme = useTheme();
+  const view = useView('plane');
+  const [holder, width] = useWidth<HTMLDivElement>();
+  const { rows, columns } = picture;
+  const dims = numbersOf(slot.shape), sizes = numbersOf(kind), worstAt = numbersOf(worst), given = numbersOf(view.plane);
+  const isPlace = (index: number[]) => index.length === sizes.length && index.every((at, axis) => at < dims[axis]);
+  const index = [given, worstAt.slice(0, -2)].find(isPlace) ?? sizes.map(() => 0);
+  const cellOf = (at: number, axis: number, cells: number) => Math.floor((at * cells) / dims[axis]);
+  const plane = index.reduce((flat, at, axis) => flat * sizes[axis] + cellOf(at, axis, sizes[axis]), 0);
+  const hasWorst = worstAt.length === dims.length && sizes.every((cells, axis) => cellOf(worstAt[axis], axis, cells) === cellOf(index[axis], axis, cells));
+  const size = Math.max(4, Math.min(28, Math.floor(Math.min(width || 300, 460) / columns), Math.floor(280 / rows)));
+  useEffect(() => {
+    const context = canvas.current?.getContext('2d');
+    if (!context) return;
+    canvas.current!.width = columns * size;
+    canvas.current!.height = rows * size;
+    bytesOf(picture).subarray(plane * rows * columns, (plane + 1) * rows * columns).forEach((level, i) => {
+      context.fillStyle = level === 255 ? '#000' : level === 0 ? colour('nothing') : heat(0.12 + (0.88 * level) / 254, theme);
+      context.fillRect((i % columns) * size, Math.floor(i / columns) * size, size, size);
+    });
+    if (!hasWorst) return;
+    const [y, x] = [cellOf(worstAt[dims.length - 2], dims.length - 2, rows), cellOf(worstAt[dims.length - 1], dims.length - 1, columns)].map((at) => (at + 0.5) * size);
+    context.strokeStyle = colour('accent');
+    context.lineWidth = 1.5;
+    context.beginPath(); context.moveTo(x, 0); context.lineTo(x, rows * size); context.moveTo(0, y); context.lineTo(columns * size, y); context.stroke();
+  }, [picture, theme, plane, hasWorst, size]);
+  const ends = (at: number, axis: number): string => {
+    const cell = cellOf(at, axis, sizes[axis]), first = Math.ceil((cell * dims[axis]) / sizes[axis]), last = Math.ceil(((cell + 1) * dims[axis]) / sizes[axis]) - 1;
+    return first === last ? String(first) : `${first} to ${last}`;
+  };
+  const shown = index.map(ends).join(', ');
+  return (
+    <figure class="chart" ref={holder as never}><figcaption>|difference| in one plane <span class="soft">at {shown} of the dimensions before the last two{hasWorst ? '; the cross marks the worst element' : ''}</span></figcaption>
+      <Sliders dims={dims} index={index} />
+      <canvas ref={canvas} role="img" aria-label={`Map of differences at ${shown}, ${rows} by ${columns} cells, up to ${short(picture.highest)}`} />
+    </figure>
+  );
+}
 
 // Golden from left to right, actual from bottom to top: what agrees lies on the diagonal.
 function Scatter({ picture }: { picture: Picture }) {
@@ -259,6 +302,7 @@ export function OperatorPage({ result, op }: { result: Result; op: Operator | nu
   const slot = op.slots.find((one) => one.id === view.slot) ?? op.key ?? op.slots.find((one) => one.side === 'output') ?? op.slots[0];
   const details = slot ? result.details.get(slot.id) : undefined;
   const [golden, actual, map, scatter, ulps, notFinite] = ['histogram.golden', 'histogram.actual', 'difference', 'scatter', 'ulps', 'not_finite'].map((kind) => details?.pictures.get(kind));
+  const planes = [...(details?.pictures ?? [])].find(([kind]) => kind.startsWith('planes.'));
   const args = argumentsOf(result, op);
   return (
     <Section id="operator" title="Operator" class="operator">
@@ -277,6 +321,7 @@ export function OperatorPage({ result, op }: { result: Result; op: Operator | nu
           <Facts slot={slot} result={result} />
           <div class="charts">
             {map && <ErrorMap picture={map} slot={slot} worst={details?.worst[0]?.position ?? ''} />}
+            {planes && !isServed() && <Planes kind={planes[0]} picture={planes[1]} slot={slot} worst={details?.worst[0]?.position ?? ''} />}
             {notFinite && <NotFinite picture={notFinite} />}
             {golden && actual && <Histograms golden={golden} actual={actual} />}
             {scatter && <Scatter picture={scatter} />}

@@ -98,6 +98,27 @@ void raise_cell(float& cell, double error) {
   cell = std::max(cell, static_cast<float>(std::min(error, most)));
 }
 
+// Cells for each dimension: the last two get theirs first, then those before them in turn.
+std::vector<std::size_t> plane_sizes(const std::vector<std::int64_t>& dims) {
+  std::vector<std::size_t> sizes(dims.size(), 1);
+  std::size_t cells = 1;
+  for (std::size_t axis = dims.size() - 2; axis < dims.size(); ++axis) {
+    sizes[axis] = static_cast<std::size_t>(std::clamp<std::int64_t>(dims[axis], 1, ErrorPlanes::kMostAcross));
+    cells *= sizes[axis];
+  }
+  for (bool has_grown = true; has_grown;) {
+    has_grown = false;
+    for (std::size_t axis = 0; axis + 2 < dims.size(); ++axis) {
+      const std::size_t more = cells / sizes[axis] * (sizes[axis] + 1);
+      if (sizes[axis] >= static_cast<std::uint64_t>(dims[axis]) || more > ErrorPlanes::kMostCells) continue;
+      ++sizes[axis];
+      cells = more;
+      has_grown = true;
+    }
+  }
+  return sizes;
+}
+
 // Adds errors in row-major order to a map and to the profile of each dimension.
 class ErrorPainter {
  public:
@@ -114,6 +135,11 @@ class ErrorPainter {
           std::min<std::uint64_t>(static_cast<std::uint64_t>(dims_[axis]), ErrorMap::kMostCells);
       profiles_.push_back({axis, std::vector<float>(size)});
     }
+    if (dims_.size() < 3) return;
+    plane_sizes_ = plane_sizes(dims_);
+    std::size_t cells = 1;
+    for (const std::size_t size : plane_sizes_) cells *= size;
+    planes_.resize(cells);
   }
 
   void add(double error, double golden, double actual) {
@@ -130,6 +156,7 @@ class ErrorPainter {
     details.map = std::move(map_);
     details.not_finite = std::move(not_finite_);
     details.profiles = std::move(profiles_);
+    if (!planes_.empty()) details.planes = make_planes();
   }
 
  private:
@@ -153,6 +180,17 @@ class ErrorPainter {
     map_height_ = (count_ + map_width_ - 1) / map_width_;
   }
 
+  ErrorPlanes make_planes() const {
+    ErrorPlanes planes{.sizes = plane_sizes_, .largest = 0, .cells = {}};
+    for (const float cell : planes_)
+      planes.largest = std::max(planes.largest, std::isnan(cell) ? 0.0 : double{cell});
+    for (const float cell : planes_) {
+      const double level = cell > 0 ? std::max(1.0, 254 + 8 * std::log2(double{cell} / planes.largest)) : 0;
+      planes.cells.push_back(std::isnan(cell) ? 255 : static_cast<std::uint8_t>(level));
+    }
+    return planes;
+  }
+
   std::size_t cell() const {
     const std::uint64_t row = index_ / map_width_ * map_.rows / map_height_;
     const std::uint64_t column = index_ % map_width_ * map_.columns / map_width_;
@@ -173,6 +211,12 @@ class ErrorPainter {
       const auto size = static_cast<std::uint64_t>(dims_[profile.axis]);
       raise_cell(profile.cells[place * profile.cells.size() / size], error);
     }
+    if (planes_.empty()) return;
+    std::size_t at = 0;
+    for (std::size_t axis = 0; axis < dims_.size(); ++axis)
+      at = at * plane_sizes_[axis] + static_cast<std::uint64_t>(place_[axis]) * plane_sizes_[axis] /
+                                         static_cast<std::uint64_t>(dims_[axis]);
+    raise_cell(planes_[at], error);
   }
 
   std::vector<std::int64_t> dims_, place_;
@@ -180,6 +224,8 @@ class ErrorPainter {
   ErrorMap map_;
   std::vector<std::uint8_t> not_finite_;
   std::vector<ErrorProfile> profiles_;
+  std::vector<std::size_t> plane_sizes_;
+  std::vector<float> planes_;  // of tensors of three and more dimensions
 };
 
 // The bin of `value` among `bins` of equal width. Halves: the range of float64 itself would overflow.

@@ -37,6 +37,16 @@ struct ErrorMap {
   std::vector<float> cells;
 };
 
+// |actual - golden| of a tensor of three and more dimensions as a grid with a cell count for each dimension,
+// at most kMostCells in all; each cell is the largest of its elements. A cell is 0 for none, 255 for NaN or
+// inf against something else, else 254 + 8 log2(cell / largest), at least 1.
+struct ErrorPlanes {
+  static constexpr std::size_t kMostCells = 4096, kMostAcross = 16;  // in all; in the last two dimensions
+  std::vector<std::size_t> sizes;                                    // cells of each dimension
+  double largest = 0;                                                // finite one
+  std::vector<std::uint8_t> cells;
+};
+
 // The largest |actual - golden| along one dimension, in at most kMostCells cells.
 struct ErrorProfile {
   std::size_t axis = 0;
@@ -76,6 +86,7 @@ struct ErrorDetails {
   ErrorMap map;
   std::vector<ErrorProfile> profiles;
   std::vector<std::uint8_t> not_finite;  // NotFiniteBits for each cell of `map`; empty if all are finite
+  std::optional<ErrorPlanes> planes;
   ErrorScatter scatter;
   std::optional<UlpHistogram> ulps;  // of floats
 };

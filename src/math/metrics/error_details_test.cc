@@ -54,6 +54,32 @@ TEST(ErrorDetails, the_worst_element_is_in_the_map_the_profiles_and_the_list) {
   EXPECT_EQ(details->absolute.front().value, 0);
 }
 
+TEST(ErrorDetails, planes_have_the_worst_element_where_it_is) {
+  std::vector<float> golden(10 * 3 * 40 * 5, 1), actual = golden;
+  const std::size_t at = ((7 * 3 + 2) * 40 + 33) * 5 + 4;
+  actual[at] = 3;
+  actual[0] = 1 + 2.0f / 256;  // 8 octaves below
+  const model::Shape shape{10, 3, 40, 5};
+  const auto details = examine_errors(TensorView::row_major(DType::float32, shape, actual.data()),
+                                      TensorView::row_major(DType::float32, shape, golden.data()), {}, true);
+  ASSERT_TRUE(details && details->planes);
+  const ErrorPlanes& planes = *details->planes;
+  EXPECT_EQ(planes.sizes, (std::vector<std::size_t>{10, 3, 16, 5}));
+  EXPECT_EQ(planes.largest, 2);
+  ASSERT_EQ(planes.cells.size(), 10u * 3 * 16 * 5);
+  const std::size_t cell = ((7 * 3 + 2) * 16 + 33 * 16 / 40) * 5 + 4;
+  for (std::size_t i = 0; i < planes.cells.size(); ++i)
+    EXPECT_EQ(planes.cells[i], i == cell ? 254 : i == 0 ? 190 : 0) << i;
+  // Whatever the shape, there are few cells.
+  const model::Shape large{2, 70, 3, 50, 2};
+  const std::vector<float> zeros(2 * 70 * 3 * 50 * 2);
+  const auto many = examine_errors(TensorView::row_major(DType::float32, large, zeros.data()),
+                                   TensorView::row_major(DType::float32, large, zeros.data()), {}, true);
+  ASSERT_TRUE(many && many->planes);
+  EXPECT_LE(many->planes->cells.size(), ErrorPlanes::kMostCells);
+  EXPECT_EQ(many->planes->sizes, (std::vector<std::size_t>{2, 21, 3, 16, 2}));
+}
+
 TEST(ErrorDetails, counts_units_in_the_last_place) {
   const float one = 1, next = std::nextafter(1.0f, 2.0f), far = 1 + 5 * std::numeric_limits<float>::epsilon();
   const std::vector<float> golden{one, one, one, one, 0, NAN}, actual{one, next, far, INFINITY, 1e-45f, NAN};
