@@ -24,12 +24,37 @@ namespace {
 std::mutex start_mutex;
 std::atomic<Observer*> observer{nullptr};
 std::atomic<int> visits{0};
-int error_output = -1;  // the program may close its own
 
-void print_line(void*, int, const char* line) {
-  const std::string text = "opdump: " + std::string(line) + "\n";
-  if (::write(error_output >= 0 ? error_output : STDERR_FILENO, text.data(), text.size()) < 0) return;
-}
+// The stderr that the process began with, or that of the start of recording if nobody has kept it. A program
+// may put another file under the descriptor, in which nothing of ours may appear.
+class OriginalStderr {
+ public:
+  void keep(int original) {
+    if (fd_ >= 0) return;
+    constexpr int kHigh = 768;  // what programs open seldom has such a number
+    fd_ = ::fcntl(original, F_DUPFD_CLOEXEC, kHigh);
+    if (fd_ < 0) fd_ = ::fcntl(original, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (fd_ >= 0 && ::fstat(fd_, &file_) != 0) fd_ = -1;
+  }
+
+  void print(const char* line) const {
+    const std::string text = std::string("opdump: ") + line + "\n";
+    for (const int fd : {fd_, STDERR_FILENO}) {
+      struct stat now {};
+      if (fd < 0 || ::fstat(fd, &now) != 0 || now.st_dev != file_.st_dev || now.st_ino != file_.st_ino)
+        continue;
+      if (::write(fd, text.data(), text.size()) < 0) continue;
+      return;
+    }
+  }
+
+ private:
+  int fd_ = -1;
+  struct stat file_ {};
+};
+OriginalStderr original_stderr;
+
+void print_line(void*, int, const char* line) { original_stderr.print(line); }
 
 // `opdump run` reads from this file whether a recording began ('+'), was closed ('-') or could not begin
 // ('!').
@@ -86,12 +111,14 @@ Visit::~Visit() { --visits; }
 
 using namespace opdump::tensorflow_adapter;
 
+void opdump_tensorflow_keep_stderr(int original) { original_stderr.keep(original); }
+
 opdump_status opdump_tensorflow_start(const opdump_options* options, const char* program) {
   const std::lock_guard<std::mutex> lock(start_mutex);
   if (observer.load() || !options) return OPDUMP_ERROR_ARGUMENT;
   static std::once_flag once;
   std::call_once(once, [] {
-    error_output = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    original_stderr.keep(STDERR_FILENO);
     pthread_atfork(nullptr, nullptr, after_fork_in_child);
   });
   opdump_options filled = *options;

@@ -25,6 +25,9 @@ class Visit {
 }  // namespace opdump::tensorflow_adapter
 
 extern "C" {
+// Lines of ours go to this descriptor, which stays the caller's, instead of what stderr is when recording
+// begins. Before the first opdump_tensorflow_start.
+OPDUMP_API void opdump_tensorflow_keep_stderr(int original);
 // `program` names the model; `model_name` replaces it, if it is not NULL.
 OPDUMP_API opdump_status opdump_tensorflow_start(const opdump_options* options, const char* program);
 OPDUMP_API opdump_status opdump_tensorflow_stop(int was_cut_short);

@@ -24,7 +24,7 @@ from tensorflow.python.eager.polymorphic_function import atomic_function
 from tensorflow.python.framework import ops
 from tensorflow.python.training import optimizer as optimizers_v1
 
-from opdump import _imports, _tensorflow_adapter
+from opdump import _imports, _stderr, _tensorflow_adapter
 from opdump._frames import uncaught_exception
 from opdump._stderr import print_line
 
@@ -47,6 +47,8 @@ def load() -> _tensorflow_adapter.Library:
         if context._context is not None and context._context._initialized:
             raise RuntimeError("TensorFlow has run an operator already: import opdump, or open the device, before the first one")
         _library = _tensorflow_adapter.Library()
+        if (original := _stderr.kept()) >= 0:
+            _library.keep_stderr(original)
         _library.set_describer(_describer)
         _install()
         atexit.register(_stop_at_exit)

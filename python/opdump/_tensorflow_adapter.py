@@ -41,7 +41,7 @@ Describer = ctypes.CFUNCTYPE(None)
 
 _RESULTS = {"is_active": ctypes.c_int, "current_step": ctypes.c_int64, "start": ctypes.c_int, "stop": ctypes.c_int}
 _ARGUMENTS = {
-    "start": [ctypes.POINTER(Options), ctypes.c_char_p], "stop": [ctypes.c_int], "set_describer": [Describer],
+    "keep_stderr": [ctypes.c_int], "start": [ctypes.POINTER(Options), ctypes.c_char_p], "stop": [ctypes.c_int], "set_describer": [Describer],
     "describe": [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int], "set_context": [ctypes.c_void_p],
     "enter": [ctypes.c_char_p, ctypes.c_int], "leave": [ctypes.c_int], "begin_unit": [ctypes.c_char_p],
     "add_optimizer": [ctypes.c_char_p], "add_source": [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int], "step": [],

@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from conftest import OPDUMP, PROGRAMS, Dump, plain, record, run
+from conftest import OPDUMP, PROGRAMS, Dump, plain, record, run, script
 
 sys.path.insert(0, str(OPDUMP.parent.parent / "python"))
 import opdump  # noqa: E402
@@ -118,3 +118,19 @@ def test_iterations_of_a_loop(recordings):
     names = set(Dump(recordings("loops")[0]).operators)
     tanh = sorted(name for name in names if "Tanh" in name and "gradient" not in name.lower())
     assert len(tanh) == 3 and tanh[1] == tanh[0] + "-1" and tanh[2] == tanh[0] + "-2", tanh
+
+
+REDIRECTED = """
+import os
+os.dup2(os.open("own.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
+import tensorflow as tf
+tf.nn.relu(tf.ones((2, 3)))
+os.write(2, b"a line of the program")
+"""
+
+
+def test_lines_of_ours_go_to_the_first_stderr(tmp_path):
+    done = script(REDIRECTED, tmp_path, "-o", "dump")
+    assert "opdump: dumped" in done.stderr
+    text = (tmp_path / "own.txt").read_text()
+    assert "opdump:" not in text and "a line of the program" in text

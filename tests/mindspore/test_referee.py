@@ -1,0 +1,81 @@
+"""Dumps that the real MindSpore made on the CPU: opdump opens and compares them."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+import numpy as np
+import pytest
+
+OPDUMP = pathlib.Path(os.environ["OPDUMP_BIN"])
+PYTHON = os.environ["OPDUMP_MINDSPORE"]  # an interpreter with MindSpore
+PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
+
+pytestmark = pytest.mark.skipif(not os.access(PYTHON, os.X_OK), reason="no MindSpore from PyPI: tools/fetch_mindspore.sh")
+
+
+def run(words, directory, expect=0, **env):
+    done = subprocess.run([str(word) for word in words], cwd=directory, capture_output=True, text=True, timeout=900,
+                          env={**os.environ, **env})
+    assert done.returncode == expect, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def train(directory, name, **settings):
+    common = {"op_debug_mode": 0, "dump_mode": 0, "path": str(directory / name), "net_name": "net", "iteration": "0|2",
+              "saved_data": "tensor", "input_output": 0, "kernels": [], "support_device": [0], **settings}
+    config = directory / f"{name}.json"
+    config.write_text(json.dumps({"common_dump_settings": common, "e2e_dump_settings": {"enable": True, "trans_flag": True}}))
+    return run([PYTHON, PROGRAMS / "train.py"], directory, MINDSPORE_DUMP_CONFIG=str(config),
+               MS_DIAGNOSTIC_DATA_PATH=str(directory / "diagnostics"))
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    """With two dumps of equal programs."""
+    made = tmp_path_factory.mktemp("mindspore")
+    assert train(made, "golden") == train(made, "actual")
+    return made
+
+
+def operators(directory, dump, *options):
+    lines = [json.loads(line) for line in run([OPDUMP, "ls", dump, "--json", *options], directory).splitlines()]
+    return [line for line in lines if "operator" in line]
+
+
+def test_every_file_is_a_tensor(directory):
+    files = list((directory / "golden").rglob("*.npy"))
+    table = run([OPDUMP, "ls", "golden"], directory)
+    assert re.search(r"1 rank, 1 graph, steps 0,2: \d+ operators in \d+ runs", table), table
+    assert int(re.search(r"(\d+) tensors", table).group(1)) == len([file for file in files if ".Parameter." not in file.name]), table
+    assert "problem" not in table
+
+
+def test_values_and_types(directory):
+    file = next((directory / "golden/rank_0/net/0/2").glob("ReLU.*.output.0.*.npy"))
+    text = run([OPDUMP, "show", "golden", "relu-ReLU_ReLU-op0", "--step", "2", "--slot", "output.0"], directory)
+    values = np.load(file)
+    assert f"float32 ({','.join(map(str, values.shape))})" in text
+    assert f"Zero Count {np.count_nonzero(values == 0)}" in text
+    assert "flatten-Flatten/Flatten-op0 input.0" in text  # the graph that MindSpore saved beside it
+
+
+def test_equal_programs_compare_as_equal(directory):
+    text = run([OPDUMP, "compare", "golden", "actual"], directory)
+    assert "no difference" in text and "only in" not in text, text
+
+
+def test_a_changed_file_is_found(directory, tmp_path):
+    run(["cp", "-r", directory / "golden", tmp_path / "changed"], directory)
+    file = next((tmp_path / "changed/rank_0/net/0/0").glob("MatMul.Default_*fc-Dense_MatMul-op0.*.output.0.*.npy"))
+    file.chmod(0o600)
+    np.save(file, np.load(file) + 1)
+    text = run([OPDUMP, "compare", "golden", tmp_path / "changed"], directory, expect=1)
+    assert "first bad operator: Default_network-WithLossCell__backbone-Net_fc-Dense_MatMul-op0" in text, text
+
+
+def test_graphs_and_order(directory):
+    graph = next((directory / "golden/rank_0/graphs").glob("*.ir"))
+    assert re.search(r"graph 0: \d+ operators, \d+ parameters", run([OPDUMP, "ir", graph], directory))
