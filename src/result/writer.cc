@@ -261,6 +261,7 @@ Result<> ResultWriter::Rows::add_pictures(const math::ErrorDetails& details) {
                                           signed_of(profile.cells.size()),
                                           {},
                                           {},
+                                          {},
                                           bytes_of(profile.cells)}));
   }
   if (details.planes) {

@@ -92,7 +92,7 @@ def test_works(page, packages, tmp_path):
     assert "tolerance=6" in found["address"] and found["shared"] == found["tolerant"]
     assert found["largest"] > 0
     assert "in Default" in found["module"] and found["walked"]
-    assert found["planes"][0] == 2
+    assert found["planes"][0] == 2 and found["bars"] == [64, 64, 8, 8]
     assert "the cross marks the worst element" in found["planes"][1] and re.search(r"at 0( to \d+)?, ", found["planes"][2])
     assert found["theme"] == "dark"
     assert found["printed"] > 20_000
