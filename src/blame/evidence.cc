@@ -6,6 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/text/json.h"
 #include "base/text/text.h"
 
 namespace opdump::blame {
@@ -134,7 +135,7 @@ bool has_precision(const Excess& excess) {
 }  // namespace
 
 Result<Replayed> parse_replayed(std::string_view text) {
-  const json reply = json::parse(text, nullptr, false);
+  const json reply = parse_json(text);
   try {
     return parse(reply);
   } catch (const json::exception& error) {
@@ -143,7 +144,7 @@ Result<Replayed> parse_replayed(std::string_view text) {
 }
 
 Result<> parse_acknowledged(std::string_view text) {
-  const json reply = json::parse(text, nullptr, false);
+  const json reply = parse_json(text);
   if (!reply.is_object()) return Error(Code::internal, "an answer of the replay is no JSON object");
   if (reply.value("ok", false)) return ok();
   return Error(Code::config, reply.value("reason", "the replay gives no reason"));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/text/json.h"
 #include "base/text/text.h"
 #include "compare/names.h"
 
@@ -165,7 +166,7 @@ std::string answer_json(const BlameAnswer& answer, std::string_view golden, std:
             {"incomplete", answer.incomplete}};
   for (std::size_t i = 0; i < std::min(limit, answer.findings.size()); ++i)
     json["findings"].push_back(finding_json(answer.findings[i]));
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json) + "\n";
 }
 
 }  // namespace opdump::blame

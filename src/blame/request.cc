@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/text/json.h"
+
 namespace opdump::blame {
 namespace {
 
@@ -65,7 +67,7 @@ Result<json> side_of(const dump::OperatorRun& run) {
 
 // The arguments keep their text: their order counts.
 std::string with_arguments(const json& side, const dump::OperatorRun& run) {
-  std::string text = side.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string text = json_text(side);
   text.pop_back();
   return text + R"(,"arguments":)" + (run.form->arguments.empty() ? "{}" : run.form->arguments) + "}";
 }
@@ -88,23 +90,18 @@ Result<std::string> make_request(const dump::OperatorRun* golden, const dump::Op
        {std::pair("argues", question.argues), std::pair("shares", question.shares),
         std::pair("calibrates", question.calibrates)})
     if (is_asked) asked += "\"" + std::string(name) + "\":true,";
-  return "{" + asked + R"("function":)" +
-         json(function).dump(-1, ' ', false, json::error_handler_t::replace) + R"(,"sides":{)" + sides + "}}";
+  return "{" + asked + R"("function":)" + json_text(json(function)) + R"(,"sides":{)" + sides + "}}";
 }
 
-std::string make_limits_request(const std::string& path) {
-  return json{{"limits", path}}.dump(-1, ' ', false, json::error_handler_t::replace);
-}
+std::string make_limits_request(const std::string& path) { return json_text(json{{"limits", path}}); }
 
-std::string make_write_request(const std::string& path) {
-  return json{{"write_limits", path}}.dump(-1, ' ', false, json::error_handler_t::replace);
-}
+std::string make_write_request(const std::string& path) { return json_text(json{{"write_limits", path}}); }
 
 Result<std::string> make_script_request(const dump::OperatorRun& run, const std::string& name,
                                         const std::string& script) {
   OPDUMP_TRY(const json side, side_of(run));
   const json request{{"function", run.form->function}, {"script", script}, {"name", name}};
-  std::string text = request.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string text = json_text(request);
   text.pop_back();
   return text + R"(,"side":)" + with_arguments(side, run) + "}";
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "base/text/json.h"
 #include "base/text/text.h"
 #include "compare/names.h"
 
@@ -87,10 +88,6 @@ Json number_json(const std::string& text) {
   const bool is_number = !text.empty() && end == text.c_str() + text.size() && std::isfinite(value) &&
                          text.find_first_not_of("0123456789+-.eE") == std::string::npos;
   return is_number ? Json(value) : Json(text);
-}
-
-std::string json_text(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string json_line(const Json& record) { return json_text(record) + "\n"; }

@@ -41,8 +41,7 @@ Json slot_json(const dump::Slot& slot, const SlotFacts& facts);
 // A number of statistics as they are printed: a number, or the text itself if it is none that JSON has.
 Json number_json(const std::string& text);
 
-// JSON without and with a line feed at the end; bytes that are not UTF-8 become U+FFFD.
-std::string json_text(const Json& value);
+// `record` as a line of JSON with its line feed.
 std::string json_line(const Json& record);
 
 }  // namespace opdump::cli

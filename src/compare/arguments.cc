@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/text/json.h"
+
 namespace opdump::compare {
 namespace {
 
@@ -25,7 +27,7 @@ std::string show(const ordered_json& value) {
   if (value.is_object() && value.contains("float") && value["float"].is_string())
     return value["float"].get<std::string>();
   if (value.is_object()) return "a tensor";
-  return value.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  return json_text(value);
 }
 
 // A number of the program that became a tensor.
@@ -73,8 +75,8 @@ std::optional<ArgumentDifference> find_argument_difference(const dump::OperatorR
       "dtype", "device", "layout", "pin_memory", "memory_format", "non_blocking", "generator"};
   if (golden.form == nullptr || actual.form == nullptr || golden.form->arguments == actual.form->arguments)
     return std::nullopt;
-  const ordered_json g = ordered_json::parse(golden.form->arguments, nullptr, false);
-  const ordered_json a = ordered_json::parse(actual.form->arguments, nullptr, false);
+  const ordered_json g = parse_ordered_json(golden.form->arguments);
+  const ordered_json a = parse_ordered_json(actual.form->arguments);
   if (!g.is_object() || !a.is_object()) return std::nullopt;
   ArgumentDifference difference;
   for (const auto& [name, value] : g.items()) {

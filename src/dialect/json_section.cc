@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text/json.h"
 #include "base/text/text.h"
 
 namespace opdump::dialect {
@@ -31,14 +32,14 @@ std::string shorten(std::string text) {
   return text.substr(0, end) + "...";
 }
 
-std::string quote_key(std::string_view key) { return shorten(nlohmann::json(key).dump()); }
+std::string quote_key(std::string_view key) { return shorten(json_text(nlohmann::json(key))); }
 
 }  // namespace
 
 std::string describe_value(const nlohmann::json& value) {
   if (value.is_array()) return value.empty() ? "an empty array" : "an array";
   if (value.is_object()) return value.empty() ? "an empty object" : "an object";
-  return shorten(value.dump());
+  return shorten(json_text(value));
 }
 
 std::string suggest(std::string_view word, std::span<const std::string_view> choices) {

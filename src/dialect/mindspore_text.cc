@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/text/json.h"
 #include "base/text/text.h"
 
 namespace opdump::dialect {
@@ -129,7 +130,7 @@ Result<std::string> kernel_text(const nlohmann::json& element, bool strict) {
   if (!strict && !element.is_string())
     return reason("should be string type: an operator's name, a type, or name-regex(...)");
   if (is_nested_deeper(element, kMaxNesting)) return reason("nested too deep; should be string type");
-  std::string text = strict ? element.dump() : element.get<std::string>();
+  std::string text = strict ? json_text(element) : element.get<std::string>();
   std::erase_if(text, [](char c) { return c == '"' || c == ' '; });
   return text;
 }

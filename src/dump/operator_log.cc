@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/text/json.h"
 #include "dump/write/tree_file.h"
 
 namespace opdump::dump {
@@ -16,9 +17,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 // Names come from programs and may be any bytes; a JSON text may not.
-std::string line_of(const json& object) {
-  return object.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
-}
+std::string line_of(const json& object) { return json_text(object) + '\n'; }
 
 // Nothing where the key is missing or its value has another type or is too large for T.
 template <typename T>
@@ -157,7 +156,7 @@ std::string encode_call_arguments(std::span<const model::Argument> arguments) {
   ordered_json object = ordered_json::object();
   for (const model::Argument& argument : arguments)
     object[argument.name] = std::visit(ArgumentJson(), argument.value);
-  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+  return json_text(object);
 }
 
 Result<OperatorLogWriter> OperatorLogWriter::open(const std::filesystem::path& rank_directory) {
@@ -216,7 +215,7 @@ Result<> OperatorLogWriter::flush() {
 }
 
 LogLine decode_log_line(std::string_view line) {
-  const json object = json::parse(line, nullptr, false);
+  const json object = parse_json(line);
   const std::string kind = object.is_object() ? find_text(object, "kind").value_or("") : "";
   if (auto op = kind == "operator" ? parse_operator(object) : std::nullopt) return std::move(*op);
   if (auto slot = kind == "slot" ? parse_slot(object) : std::nullopt) return std::move(*slot);

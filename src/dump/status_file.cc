@@ -192,7 +192,7 @@ std::string encode_status(const RecordingStatus& status) {
     nlohmann::ordered_json& item = object["earlier"].emplace_back();
     for_each_field(earlier, [&](const char* key, const auto& field) { item[key] = field; });
   }
-  return object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return json_text(object, 2) + "\n";
 }
 
 Result<RecordingStatus> read_status_file(const std::filesystem::path& path) {

@@ -42,7 +42,7 @@ Result<Mpi> Mpi::load() {
   };
   if (!find(mpi.join_, "opdump_mpi_join") || !find(mpi.gather_numbers_, "opdump_mpi_gather_numbers") ||
       !find(mpi.broadcast_, "opdump_mpi_broadcast") || !find(mpi.leave_, "opdump_mpi_leave"))
-    return Error(Code::unsupported, std::string(kPluginName) + " belongs to another version of opdump");
+    return Error(Code::unsupported, "another version of opdump came with this " + std::string(kPluginName));
   return mpi;
 }
 

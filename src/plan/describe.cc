@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/text/json.h"
 #include "base/text/text.h"
 #include "plan/dump_plan.h"
 
@@ -299,7 +300,7 @@ std::string describe_json(const DumpPlan& plan) {
   json["net_name"] = plan.net_name;
   json["warnings"] = plan.warnings;
   // Paths need not be UTF-8, and JSON must be.
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 }  // namespace opdump::plan

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/text/json.h"
 #include "base/text/text.h"
 #include "compare/names.h"
 #include "report/summary.h"
@@ -18,9 +19,7 @@ Json number(double value) {
   return std::isnan(value) ? "nan" : format_g(value);
 }
 
-std::string line(const Json& record) {
-  return record.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string line(const Json& record) { return json_text(record) + "\n"; }
 
 void add_operator(Json& record, const dump::OperatorRun& run) {
   record["rank"] = run.rank;

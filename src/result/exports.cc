@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "result/compact.h"
+#include "base/text/json.h"
 #include "result/rows.h"
 
 namespace opdump::result {
@@ -65,7 +65,7 @@ Result<> export_trace(Database& database, const WriteExport& write) {
   std::set<std::pair<std::int64_t, std::int64_t>> named;
   bool is_first = true;
   const auto emit = [&](const Json& event) -> Result<> {
-    const std::string text = (is_first ? "" : ",\n") + compact(event);
+    const std::string text = (is_first ? "" : ",\n") + json_text(event);
     is_first = false;
     return write(text);
   };
@@ -151,8 +151,8 @@ Result<> export_graph(Database& database, std::string_view side, const WriteExpo
     for (auto& [id, node] : graph.nodes) nodes.push_back(std::move(node));
     list.push_back({{"id", graph_name(key.first, key.second)}, {"nodes", std::move(nodes)}});
   }
-  return write(compact({{"label", std::string("opdump ") + std::string(side)}, {"graphs", std::move(list)}}) +
-               "\n");
+  const Json document = {{"label", "opdump " + std::string(side)}, {"graphs", std::move(list)}};
+  return write(json_text(document) + "\n");
 }
 
 Result<> export_node_data(Database& database, std::string_view side, const WriteExport& write) {
@@ -191,7 +191,7 @@ Result<> export_node_data(Database& database, std::string_view side, const Write
     else
       of["gradient"] = {{{"stop", 0}, {"bgColor", "#f1f2f0"}}, {{"stop", 1}, {"bgColor", "#c83246"}}};
   }
-  return write(compact(data) + "\n");
+  return write(json_text(data) + "\n");
 }
 
 }  // namespace opdump::result

@@ -10,9 +10,9 @@
 #include <tuple>
 #include <utility>
 
+#include "base/text/json.h"
 #include "base/text/natural_order.h"
 #include "base/text/text.h"
-#include "result/compact.h"
 #include "result/overview.h"
 
 namespace opdump::result {
@@ -81,7 +81,7 @@ Result<std::string> Overview::rows_json(Database& database, const Rows& rows, do
          {std::pair("l2", &norms_), std::pair("min", &least_), std::pair("maxv", &greatest_),
           std::pair("nan", &not_finite_), std::pair("zero", &zeros_)})
       add_number(name, *of);
-    return compact(data);
+    return json_text(data);
   }
   add("error", [&](std::uint32_t row) { return json_of(worst_of(row)); });
   OPDUMP_TRY(Statement key,
@@ -99,7 +99,7 @@ Result<std::string> Overview::rows_json(Database& database, const Rows& rows, do
       columns[kMeasured[i]].push_back(is_nan ? Json("nan") : is_known ? json_of(key.real(i)) : Json());
     }
   }
-  return compact(data);
+  return json_text(data);
 }
 
 std::string Overview::summary_json() const {
@@ -122,7 +122,7 @@ std::string Overview::summary_json() const {
                   {"types", count_texts(types_)},
                   {"steps", count_numbers(steps_)},
                   {"ranks", count_numbers(ranks_)}};
-  std::string text = compact(summary);
+  std::string text = json_text(summary);
   text.back() = ',';
   return text + "\"lines\":" + lines_json(0, SIZE_MAX) + "}";
 }
@@ -131,7 +131,7 @@ std::string Overview::name_json(std::int64_t id) const {
   const auto at = std::ranges::lower_bound(ids_, id);
   const bool is_there = at != ids_.end() && *at == id;
   const auto row = static_cast<std::size_t>(at - ids_.begin());
-  return compact(Json(is_there ? std::string(texts_[names_[row]]) : ""));
+  return json_text(Json(is_there ? std::string(texts_[names_[row]]) : ""));
 }
 
 std::vector<Overview::TextCode> Overview::distinct_phases() const {
@@ -162,7 +162,7 @@ std::string Overview::lines_json(std::size_t begin, std::size_t end) const {
                     {"size", line.rows.size()},
                     {"points", std::move(points)}});
   }
-  return compact(list);
+  return json_text(list);
 }
 
 std::string Overview::modules_json(const std::string& module) const {
@@ -220,7 +220,7 @@ std::string Overview::modules_json(const std::string& module) const {
                     {"has_children", children[number].has_children},
                     {"cells", std::move(cells)}});
   }
-  return compact(list);
+  return json_text(list);
 }
 
 std::string Overview::ranks_json() const {
@@ -258,7 +258,7 @@ std::string Overview::ranks_json() const {
                     {"collective", is_collective(texts_[types_[first]])},
                     {"cells", std::move(cells)}});
   }
-  return compact(list);
+  return json_text(list);
 }
 
 }  // namespace opdump::result

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/text/json.h"
 #include "base/text/text.h"
-#include "result/compact.h"
 #include "result/rows.h"
 
 namespace opdump::result {
@@ -265,7 +265,7 @@ Result<std::string> page_data(Database& database, const PageLimits& limits) {
   for (const PageTable& table : kPageTables) {
     OPDUMP_TRY(data[std::string(table.name)], columns_of(database, choice + std::string(table.sql)));
   }
-  return compact(data);
+  return json_text(data);
 }
 
 Result<std::string> first_data(Database& database, const Overview& overview) {
@@ -275,7 +275,7 @@ Result<std::string> first_data(Database& database, const Overview& overview) {
   const Json& bad = data["result"].contains("first_bad") ? data["result"]["first_bad"] : Json();
   const std::int64_t id = bad.is_number_integer() ? bad.get<std::int64_t>() : 1;
   if (overview.size() > 0) OPDUMP_CHECK_OK(add_operator(database, id, data));
-  std::string text = compact(data);
+  std::string text = json_text(data);
   text.pop_back();
   text += ",\"overview\":" + overview.summary_json();
   if (overview.has_several_ranks()) text += ",\"rank_rows\":" + overview.ranks_json();
@@ -285,7 +285,7 @@ Result<std::string> first_data(Database& database, const Overview& overview) {
 Result<std::string> operator_data(Database& database, std::int64_t id) {
   Json data = Json::object();
   OPDUMP_CHECK_OK(add_operator(database, id, data));
-  return compact(data);
+  return json_text(data);
 }
 
 Result<std::string> deflate_text(std::string_view text) {

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/text/json.h"
 #include "base/text/text.h"
 #include "compare/names.h"
-#include "result/compact.h"
 
 namespace opdump::result {
 namespace {
@@ -123,7 +123,7 @@ Result<> print_json_rows(Statement& statement, const WriteText& write) {
     Json record = Json::object();
     for (std::size_t i = 0; i < names.size(); ++i)
       record[names[i]] = std::visit(QueryCellJson(), statement.value(static_cast<int>(i)));
-    write(compact(record) + "\n");
+    write(json_text(record) + "\n");
   }
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <tuple>
 
+#include "base/text/json.h"
 #include "compare/names.h"
 #include "math/stats/stats.h"
 
@@ -35,7 +36,7 @@ std::string answer_of(const MaxGrid& grid, const MatrixPair& pair) {
                {"column", shown.column}, {"shown_rows", shown.rows}, {"shown_columns", shown.columns},
                {"height", grid.height},  {"width", grid.width},      {"sides", Json::array({"golden"})}};
   if (pair.actual != nullptr) head["sides"] = {"golden", "actual", "difference"};
-  std::string answer = head.dump() + "\n";
+  std::string answer = json_text(head) + "\n";
   static_assert(std::endian::native == std::endian::little);
   for (const std::vector<double>& side : grid.sides)
     answer.append(reinterpret_cast<const char*>(side.data()), side.size() * sizeof(double));

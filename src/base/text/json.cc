@@ -119,6 +119,20 @@ std::string format_position(std::string_view name, std::string_view text, std::s
 
 }  // namespace
 
+std::string json_text(const nlohmann::json& value, int indent) {
+  return value.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string json_text(const nlohmann::ordered_json& value, int indent) {
+  return value.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+nlohmann::json parse_json(std::string_view text) { return nlohmann::json::parse(text, nullptr, false); }
+
+nlohmann::ordered_json parse_ordered_json(std::string_view text) {
+  return nlohmann::ordered_json::parse(text, nullptr, false);
+}
+
 Result<JsonDocument> JsonDocument::parse(std::string name, std::string text) {
   JsonDocument document(std::move(name), std::move(text));
   if (trim(document.text_).empty())

@@ -14,6 +14,16 @@
 
 namespace opdump {
 
+// One line without spaces, or lines indented by `indent` spaces. Bytes that are no UTF-8 become U+FFFD.
+// Sources call these and parse_json() rather than nlohmann's own, each of which costs them seconds to
+// compile.
+std::string json_text(const nlohmann::json& value, int indent = -1);
+std::string json_text(const nlohmann::ordered_json& value, int indent = -1);
+
+// A discarded value where `text` is no JSON.
+nlohmann::json parse_json(std::string_view text);
+nlohmann::ordered_json parse_ordered_json(std::string_view text);
+
 class JsonDocument {
  public:
   // Parses `text`. `name` is what messages call the document, usually its path.

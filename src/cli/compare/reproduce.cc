@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "base/text/json.h"
 #include "blame/request.h"
 #include "cli/arguments.h"
 #include "cli/compare/replay.h"
@@ -61,7 +62,7 @@ Result<int> run_reproduce(std::span<const char* const> args) {
   if (!request) return Error(request.error().code(), full + ": " + request.error().message());
   ReplayWorker worker(python);
   OPDUMP_TRY(const std::string reply, worker.ask(std::move(*request)));
-  const auto answer = nlohmann::json::parse(reply, nullptr, false);
+  const auto answer = parse_json(reply);
   if (!answer.is_object() || !answer.value("ok", false))
     return Error(Code::unsupported, full + ": " + (answer.is_object() ? answer.value("reason", "") : reply));
   terminal::print("wrote " + script + "\n");

@@ -4,6 +4,7 @@
 
 #include "base/file/file.h"
 #include "base/file/file_replacement.h"
+#include "base/text/json.h"
 #include "cli/arguments.h"
 #include "cli/graph/graph.h"
 #include "format/graphs/ge/ge_graph.h"
@@ -23,8 +24,7 @@ Result<int> run_graph_convert(std::span<const char* const> args) {
   auto model = format::decode_ge_graph(text);
   if (!model) return Error(model.error().code(), file + ":" + model.error().message());
   // Bytes that are not UTF-8 become U+FFFD, because JSON allows no others.
-  const std::string json =
-      format::ge_graph_json(*model).dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string json = json_text(format::ge_graph_json(*model), 2);
   if (output.empty())
     terminal::print_json(json + "\n");
   else

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "base/text/json.h"
 #include "base/text/text.h"
 #include "dump/file_name.h"
 
@@ -66,7 +67,7 @@ std::string encode_arguments(std::span<const model::Argument> arguments) {
   nlohmann::json object;
   for (const Argument& argument : arguments)
     if (!holds_tensors(argument)) object[argument.name] = std::visit(ArgumentPrinter{}, argument.value);
-  return object.dump(4, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_text(object, 4);
 }
 
 }  // namespace opdump::dump

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/text/json.h"
 #include "dump/file_name.h"
 #include "dump/write/call_data.h"
 #include "dump/write/npy_file.h"
@@ -40,7 +41,7 @@ std::string encode_acl_json(const ModelTreeOptions& options, std::int64_t step, 
   json dump = json::object();
   if (options.scene == ModelTreeOptions::Scene::exception) {
     dump["dump_scene"] = "lite_exception";
-    return json{{"dump", std::move(dump)}}.dump();
+    return json_text(json{{"dump", std::move(dump)}});
   }
   if (options.scene == ModelTreeOptions::Scene::overflow) {
     dump["dump_debug"] = "on";
@@ -53,7 +54,7 @@ std::string encode_acl_json(const ModelTreeOptions& options, std::int64_t step, 
   }
   dump["dump_path"] = (selected ? options.root / std::to_string(step) : options.root).string();
   if (!selected) dump["dump_step"] = "2147483647";  // a step that never comes
-  return json{{"dump", std::move(dump)}}.dump(-1, ' ', false, json::error_handler_t::replace);
+  return json_text(json{{"dump", std::move(dump)}});
 }
 
 class ModelTree final : public SchemeWriter {

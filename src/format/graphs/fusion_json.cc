@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text/json.h"
 #include "base/text/text.h"
 #include "format/graphs/ge/ge_graph.h"
 #include "format/graphs/json_pieces.h"
@@ -106,7 +107,7 @@ Result<std::string> plain_json(std::string_view text, const std::string& name) {
   if (root.is_discarded())
     return Error(Code::corrupt,
                  "Failed to load json object. The content of the json file \"'" + name + "'\" is invalid.");
-  return root.dump(-1, ' ', false, json::error_handler_t::replace);
+  return json_text(root);
 }
 
 // The root lives as long as `parser`.

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/text/json.h"
+
 namespace opdump::format {
 namespace {
 
@@ -128,7 +130,7 @@ std::string encode_op_debug_json(const OpDebug& record) {
       object[field.name] = field.is_address ? json(hexadecimal(value)) : json(value);
     }
   }
-  return document.dump();
+  return json_text(document);
 }
 
 Result<OpDebug> decode_op_debug(std::span<const std::byte> blob) {
@@ -146,7 +148,7 @@ Result<OpDebug> decode_op_debug(std::span<const std::byte> blob) {
 }
 
 Result<OpDebug> decode_op_debug_json(std::string_view text) {
-  const json document = json::parse(text, nullptr, false);
+  const json document = parse_json(text);
   if (!document.is_object()) return Error(Code::corrupt, "overflow record: expected a JSON object");
   OpDebug record;
   for (const RecordUnit& unit : kUnits) {

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/text/json.h"
 #include "format/tensors/op_debug.h"
 
 namespace opdump::format {
@@ -68,7 +69,7 @@ Result<OpDebugText> format_older(std::span<const std::byte> bytes) {
   const Json json = {{"DHA Atomic Add", unit_of(record.dha_atomic_add, false)},
                      {"L2 Atomic Add", unit_of(record.l2_atomic_add, false)},
                      {"AI Core", unit_of(record.ai_core, true)}};
-  return OpDebugText{json.dump(4), {}};
+  return OpDebugText{json_text(json, 4), {}};
 }
 
 Json fields_of(std::span<const std::byte> bytes, const UnitFields& unit, bool has_long_status) {
@@ -108,7 +109,7 @@ Result<OpDebugText> format_newer(std::span<const std::byte> bytes) {
                      {"rsv", take(bytes, 16, 4)},
                      {"data_len", stated_bytes},
                      {"data", fields_of(bytes, unit, has_long_status)}};
-  text.json = Json{{"magic", hexadecimal(kMagic)}, {"version", version}, {"acc_list", list}}.dump(4);
+  text.json = json_text(Json{{"magic", hexadecimal(kMagic)}, {"version", version}, {"acc_list", list}}, 4);
   return text;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text/json.h"
 #include "base/text/text.h"
 #include "model/tensor_view.h"
 
@@ -181,7 +182,7 @@ Result<> SafetensorsHeader::add(const std::string& name, model::DType dtype, con
   const std::uint64_t bytes = model::TensorView{dtype, shape, {}, nullptr}.byte_count();
   if (__builtin_add_overflow(offset_, bytes, &offset_)) return Error(Code::limit, name + ": too large");
   std::string text = count_++ == 0 ? "{" : ",";
-  text += Json(name).dump(-1, ' ', false, Json::error_handler_t::replace);
+  text += json_text(Json(name));
   text.append(R"(:{"dtype":")").append(dtype_name).append(R"(","shape":[)");
   for (std::size_t i = 0; i < shape.rank(); ++i) text += (i > 0 ? "," : "") + std::to_string(shape[i]);
   text += R"(],"data_offsets":[)" + std::to_string(begin) + "," + std::to_string(offset_) + "]}";

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text/json.h"
 #include "base/text/text.h"
 #include "msaccucmp/log.h"
 
@@ -84,7 +85,7 @@ class ThreadReader {
 
 Outcome<std::optional<ThreadShapes>> find_thread_shapes(const DumpFile& file, Log& log) {
   if (file.data.attributes.empty()) return std::optional<ThreadShapes>();
-  const json attribute = json::parse(file.data.attributes[0].value, nullptr, false);
+  const json attribute = parse_json(file.data.attributes[0].value);
   if (!attribute.is_object() || !is_by_threads(attribute)) return std::optional<ThreadShapes>();
   if (const auto thread = thread_of(file.path.string()))
     return ThreadReader(file, attribute, *thread, log).read();

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/text/json.h"
 #include "base/text/text.h"
 #include "msaccucmp/judge/fusion_rules.h"
 #include "msaccucmp/log.h"
@@ -33,7 +34,7 @@ std::size_t axis_of(const json& cuts) {
 }
 
 std::optional<Cut> read_cut(const std::string& attributes) {
-  const json root = json::parse(attributes, nullptr, false);
+  const json root = parse_json(attributes);
   if (!root.is_object()) return std::nullopt;
   Cut cut;
   if (const auto count = root.find("slice_instance_num"); count != root.end() && count->is_number_unsigned())

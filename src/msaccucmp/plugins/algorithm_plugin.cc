@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/file/file.h"
+#include "base/text/json.h"
 #include "base/text/text.h"
 #include "format/tensors/npy.h"
 #include "math/convert.h"
@@ -116,7 +117,7 @@ Result<nlohmann::json> ask(PythonServers& servers, const std::vector<std::string
   const auto replace = nlohmann::json::error_handler_t::replace;
   OPDUMP_CHECK_OK(servers.ask(nlohmann::json(request).dump(-1, ' ', true, replace)));
   OPDUMP_TRY(const std::string text, read_file(request[0], kLargestAnswer));
-  nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  nlohmann::json json = parse_json(text);
   if (!json.is_object()) return Error(Code::internal, "python3 gave no answer");
   return json;
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "arrays/file.h"
+#include "base/text/json.h"
 #include "dump/read/dump_set.h"
 #include "msaccucmp/log.h"
 #include "msaccucmp/paths.h"
@@ -128,7 +129,7 @@ std::set<std::string> find_modules(const fs::path& folder, Log& log) {
 Result<std::string> ask(const FormatPlugins& plugins, nlohmann::json request, const fs::path& reason,
                         int& status) {
   request.insert(request.begin() + 1, reason.string());
-  OPDUMP_TRY(status, plugins.servers->ask(request.dump()));
+  OPDUMP_TRY(status, plugins.servers->ask(json_text(request)));
   return status == 0 ? Result<std::string>(std::string()) : read_file(reason, kLargestReason);
 }
 

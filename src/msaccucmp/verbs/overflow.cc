@@ -9,6 +9,7 @@
 #include "arrays/numpy_text.h"
 #include "base/file/file.h"
 #include "base/file/file_replacement.h"
+#include "base/text/json.h"
 #include "base/text/text.h"
 #include "dump/file_name.h"
 #include "dump/read/dump_set.h"
@@ -204,7 +205,7 @@ class OverflowSummary {
     };
     culprit = {number("task_id", 0), number("stream_id", 0), number("context_id", kNoId),
                number("thread_id", kNoId)};
-    std::string status = detail["status"].dump();
+    std::string status = json_text(detail["status"]);
     if (detail["status"].is_array()) status = python_list(detail["status"]);
     lines_.push_back(" [" + std::string(unit) + "][TaskId:" + std::to_string(culprit.task) +
                      "][StreamId:" + std::to_string(culprit.stream) + "][Status:" + status + "]");
@@ -212,7 +213,7 @@ class OverflowSummary {
 
   static std::string python_list(const Json& numbers) {
     std::string text = "[";
-    for (const Json& number : numbers) text += (text.size() > 1 ? ", " : "") + number.dump();
+    for (const Json& number : numbers) text += (text.size() > 1 ? ", " : "") + json_text(number);
     return text + "]";
   }
 
