@@ -299,6 +299,12 @@ list(APPEND OPDUMP_CORE_SOURCES
 )
 
 list(APPEND OPDUMP_CORE_SOURCES
+  compare/across/data_flow.cc
+  compare/across/matching.cc
+  compare/across/operator_kind.cc
+  compare/across/pair_across.cc
+  compare/across/tensor_layout.cc
+  compare/across/tensor_print.cc
   compare/arguments.cc
   compare/compare.cc
   compare/conditioning.cc
@@ -317,6 +323,9 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/verdict.cc
 )
 set(OPDUMP_TESTS_compare
+  compare/across/operator_kind_test.cc
+  compare/across/pair_across_test.cc
+  compare/across/tensor_layout_test.cc
   compare/compare_test.cc
   compare/conditioning_test.cc
   compare/content_test.cc

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text/text.h"
+#include "compare/across/pair_across.h"
 #include "compare/equivalence.h"
 #include "compare/key_slots.h"
 #include "compare/measure.h"
@@ -159,6 +160,13 @@ std::string explain_left_out(Fusion fusion) {
       return "part of a fused operator";
     case Fusion::added:
       return "added by the engine";
+    case Fusion::moves:
+      return "only moves data";
+    case Fusion::makes:
+      return "makes constants, shapes or random numbers";
+    case Fusion::foreign:
+      return "the other framework has no operator that computes the same";
+    case Fusion::folded:
     case Fusion::none:
       break;
   }
@@ -167,21 +175,30 @@ std::string explain_left_out(Fusion fusion) {
 
 // All slots of a pair, none of them measured.
 OperatorComparison make_operator(const OperatorPair& pair, const dump::DumpSet& golden,
-                                 const dump::DumpSet& actual) {
+                                 const dump::DumpSet& actual, bool is_across) {
   static const dump::OperatorRun kNothing;
   OperatorComparison op;
   op.is_alone = pair.is_alone;
   op.paired_by = pair.paired_by;
+  op.confidence = pair.confidence;
+  op.is_across = is_across;
   op.left_out = explain_left_out(pair.fusion);
   if (pair.golden != OperatorPair::kNone)
-    op.golden = std::make_shared<const dump::OperatorRun>(golden.runs()[pair.golden]);
+    op.golden =
+        std::make_shared<const dump::OperatorRun>(join_runs(golden.runs(), pair.golden_first, pair.golden));
   if (pair.actual != OperatorPair::kNone)
-    op.actual = std::make_shared<const dump::OperatorRun>(actual.runs()[pair.actual]);
+    op.actual =
+        std::make_shared<const dump::OperatorRun>(join_runs(actual.runs(), pair.actual_first, pair.actual));
   const dump::OperatorRun& in_golden = op.golden != nullptr ? *op.golden : kNothing;
   const dump::OperatorRun& in_actual = op.actual != nullptr ? *op.actual : kNothing;
   const bool by_name = have_argument_names(in_golden) && have_argument_names(in_actual);
-  for (const SlotPair& slots : pair_slots(in_golden, in_actual, by_name)) {
+  const bool has_partner = op.golden != nullptr && op.actual != nullptr;
+  const std::vector<SlotPair> pairs =
+      (is_across && has_partner) ? pair_slots_across(in_golden, in_actual, pair.fusion == Fusion::folded)
+                                 : pair_slots(in_golden, in_actual, by_name);
+  for (const SlotPair& slots : pairs) {
     SlotComparison& slot = op.slots.emplace_back();
+    slot.any_layout = is_across;
     slot.golden = slots.golden;
     slot.actual = slots.actual;
   }
@@ -196,6 +213,7 @@ class Comparer {
       : golden_(golden),
         actual_(actual),
         pairs_(pairing.pairs),
+        is_across_(pairing.is_across),
         options_(options),
         unfinished_(find_unfinished(golden, actual, unfinished_reasons_)),
         systematic_(find_systematic(golden.runs(), actual.runs(), pairing.pairs, unfinished_)),
@@ -204,6 +222,7 @@ class Comparer {
         total_(golden.runs().stored_bytes() + actual.runs().stored_bytes()) {
     comparison_.notes = systematic_.notes;
     std::ranges::copy(pairing.notes, std::back_inserter(comparison_.notes));
+    std::ranges::copy(pairing.incomplete, std::back_inserter(unfinished_reasons_));
   }
 
   Result<Comparison> compare() {
@@ -277,7 +296,7 @@ class Comparer {
     if (!unexplained.empty() && unexplained.front() == singles.front()) return;  // that is bad already
     std::optional<OperatorComparison> first;
     if (!unexplained.empty()) {
-      first = make_operator(pairs_[unexplained.front()], golden_, actual_);
+      first = make_operator(pairs_[unexplained.front()], golden_, actual_, is_across_);
       for (SlotComparison& slot : first->slots) measure_slot(slot, options_, 1);
     }
     judge_.settle_singles(std::move(first));
@@ -297,7 +316,7 @@ class Comparer {
   Result<> compare_batch(const Batch& batch) {
     std::vector<OperatorComparison> operators;
     for (std::size_t i = batch.first; i < batch.last; ++i)
-      operators.push_back(make_operator(pairs_[i], golden_, actual_));
+      operators.push_back(make_operator(pairs_[i], golden_, actual_, is_across_));
     OPDUMP_CHECK_OK(measure(operators));
     for (OperatorComparison& op : operators) {
       judge_.judge(op);
@@ -309,6 +328,7 @@ class Comparer {
 
   const dump::DumpSet &golden_, &actual_;
   const std::vector<OperatorPair>& pairs_;
+  bool is_across_;
   const CompareOptions& options_;
   Comparison comparison_;
   std::vector<std::string> unfinished_reasons_;
@@ -341,8 +361,11 @@ math::Tolerance default_tolerance(model::DType dtype) {
 
 Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                  const CompareOptions& options) {
-  const Pairing pairing = pair_operators(golden.runs(), actual.runs(),
-                                         {.golden = find_tails(golden), .actual = find_tails(actual)});
+  const TailsOfBoth tails{.golden = find_tails(golden), .actual = find_tails(actual)};
+  if (!options.across.value_or(!options.map.empty() || are_of_different_frameworks(golden, actual)))
+    return Comparer(golden, actual, pair_operators(golden.runs(), actual.runs(), tails), options).compare();
+  OPDUMP_TRY(const Pairing pairing,
+             pair_across(golden.runs(), actual.runs(), tails, options.map, options.threads));
   return Comparer(golden, actual, pairing, options).compare();
 }
 

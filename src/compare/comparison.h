@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -58,6 +59,8 @@ struct SlotComparison {
   std::uint64_t bytes = 0;                       // of golden's elements that were compared
   std::optional<math::Metrics> metrics;
   std::string reason;  // for people: "shape (2,3) against (3,2)", "Max Value 1.5 against 1.7"
+  bool any_layout =
+      false;  // of different frameworks: elements may lie in another order (across/tensor_layout.h)
 };
 
 struct OperatorComparison {
@@ -69,6 +72,8 @@ struct OperatorComparison {
   // "eps is 1e-05 in golden and 0.001 in actual"; empty if no argument differs or its outputs do not.
   std::string cause;
   PairedBy paired_by = PairedBy::none;
+  float confidence = 1;    // that the two are the same operator
+  bool is_across = false;  // of different frameworks: what only one side has is left out
   // Not empty: why nothing is said of its inputs, or of the operator if it has no partner.
   std::string left_out;
   std::vector<SlotComparison> slots;
@@ -113,9 +118,13 @@ struct Comparison {
 };
 
 struct CompareOptions {
-  std::optional<double> rtol, atol;     // override the table by dtype
-  const group::Share* share = nullptr;  // null: this process does it all
-  unsigned threads = 0;                 // 0: all cores
+  std::optional<double> rtol, atol;  // override the table by dtype
+  // Pairs operators of different frameworks (across/pair_across.h). Default: if `map` is not empty, or both
+  // dumps say what they were recorded from, and that differs.
+  std::optional<bool> across;
+  std::vector<std::pair<std::string, std::string>> map;  // PairingMap
+  const group::Share* share = nullptr;                   // null: this process does it all
+  unsigned threads = 0;                                  // 0: all cores
   std::function<void(std::uint64_t done, std::uint64_t total)>
       progress;  // bytes; may be empty; one thread at a time
   // Gets every operator once it is judged, in golden's order of execution, extras where they ran; may be

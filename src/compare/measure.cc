@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/file/resident.h"
+#include "compare/across/tensor_layout.h"
 #include "compare/statistics.h"
 
 namespace opdump::compare {
@@ -100,7 +101,8 @@ void measure_tensors(SlotComparison& slot, const CompareOptions& options, unsign
   const model::DType actual_dtype =
       slot.actual->dtype == model::DType::undefined ? a.dtype : slot.actual->dtype;
 
-  if (!(g.shape == a.shape))
+  const bool is_relaxed = slot.any_layout && g.element_count() == a.element_count();
+  if (!is_relaxed && !(g.shape == a.shape))
     return settle(slot, Verdict::not_comparable,
                   against("shape", model::format_shape(g.shape), model::format_shape(a.shape)));
   for (StoredTensor* const side : {&*golden, &*actual})
@@ -114,7 +116,13 @@ void measure_tensors(SlotComparison& slot, const CompareOptions& options, unsign
     equal.count = g.element_count();
     return judge_metrics(slot, equal);
   }
-  const auto metrics = measure_scaled(a, g, coarser(slot.dtype, actual_dtype), options, threads);
+  const Layout layout = is_relaxed ? find_layout(g, a) : Layout();
+  if (const std::string moved = layout.describe(g, a); !moved.empty())
+    slot.reason += (slot.reason.empty() ? "" : "; ") + moved;
+  const model::TensorView in_golden = permute(g, layout.golden_axes);
+  slot.shape = in_golden.shape;
+  const auto metrics = measure_scaled(permute(a, layout.actual_axes), in_golden,
+                                      coarser(slot.dtype, actual_dtype), options, threads);
   if (!metrics) {
     slot.bytes = 0;
     return settle(slot, Verdict::not_comparable, metrics.error().message());

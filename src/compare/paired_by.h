@@ -15,8 +15,16 @@ enum class PairedBy : std::uint8_t {
   shapes,     // by scope, type and shapes, because names differ
   fusion,     // it stands for the partner and those before it
   file,       // both are the only tensor of a dump
+  // Of runs of different frameworks (across/pair_across.h):
+  map,
+  values,
+  weights,
+  data_flow,
+  path,
+  order,
 };
-inline constexpr std::string_view kPairedByNames[] = {"none",   "name",   "alignment", "graph",
-                                                      "shapes", "fusion", "file"};
+inline constexpr std::string_view kPairedByNames[] = {"none",      "name", "alignment", "graph",  "shapes",
+                                                      "fusion",    "file", "map",       "values", "weights",
+                                                      "data flow", "path", "order"};
 
 }  // namespace opdump::compare

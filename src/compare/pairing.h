@@ -17,6 +17,11 @@ enum class Fusion : std::uint8_t {
   fused,  // it stands for several of the other dump, and has the last of them for its partner
   part,   // another one stands for it
   added,  // the engine put it in
+  // Of a run of another framework:
+  folded,   // weights of one side are folded or stacked: only data is compared
+  moves,    // only moves data
+  makes,    // makes constants, shapes or random numbers
+  foreign,  // the other framework has nothing like it
 };
 
 // Executions by their index in dump::Runs.
@@ -26,6 +31,10 @@ struct OperatorPair {
   bool is_alone = false;  // has no partner, as has nothing else of its rank and step
   Fusion fusion = Fusion::none;
   PairedBy paired_by = PairedBy::none;
+  // Of runs of different frameworks:
+  float confidence = 1;  // that the two are the same operator
+  std::uint32_t golden_first = kNone,
+                actual_first = kNone;  // whose inputs count instead: it is joined with this one
 };
 // One of the two may be null: the slot has no partner.
 struct SlotPair {
@@ -34,8 +43,10 @@ struct SlotPair {
 };
 
 struct Pairing {
-  std::vector<OperatorPair> pairs;  // golden's order; an extra one follows what ran before it
-  std::vector<std::string> notes;   // see Comparison::notes
+  std::vector<OperatorPair> pairs;           // golden's order; an extra one follows what ran before it
+  std::vector<std::string> notes;            // see Comparison::notes
+  std::vector<std::string> incomplete = {};  // see Comparison::incomplete
+  bool is_across = false;                    // of different frameworks
 };
 
 // By rank: from which step on what was recorded is no step, but what ran after the last one

@@ -30,6 +30,8 @@ bool is_made_of_others(const std::shared_ptr<const dump::OperatorRun>& run) {
 // Why nothing is said of a slot; empty if something is. An engine gives operators inputs that they had not.
 std::string_view left_out(const OperatorComparison& op, const SlotComparison& slot) {
   const bool is_paired = op.golden != nullptr && op.actual != nullptr;
+  const bool is_single = slot.golden == nullptr || slot.actual == nullptr;
+  if (op.is_across && is_paired && is_single) return "the other framework has no such tensor";
   if (is_paired && side_of(slot) == model::Side::output) return {};
   if (!op.left_out.empty()) return op.left_out;
   const bool is_put_in = (slot.golden == nullptr && is_made_of_others(op.actual)) ||

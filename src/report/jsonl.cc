@@ -65,6 +65,8 @@ void append_json_lines(std::string& out, const compare::OperatorComparison& op) 
     if (op.golden != nullptr && op.actual != nullptr && op.golden->name != op.actual->name)
       record["actual_operator"] = compare::operator_name(*op.actual);
     record["paired_by"] = compare::kPairedByNames[static_cast<std::size_t>(op.paired_by)];
+    if (op.is_across && op.golden != nullptr && op.actual != nullptr)
+      record["confidence"] = number(std::round(op.confidence * 100) / 100);
     record["slot"] = compare::slot_name(slot);
     if (slot.dtype != model::DType::undefined) record["dtype"] = model::dtype_info(slot.dtype).name;
     if (slot.shape) record["shape"] = std::vector(slot.shape->dims().begin(), slot.shape->dims().end());

@@ -75,7 +75,8 @@ Cells make_row(const OperatorComparison& op) {
     row[kNote]
         .append(row[kNote].empty() ? "" : "; ")
         .append("paired by ")
-        .append(compare::kPairedByNames[static_cast<std::size_t>(op.paired_by)]);
+        .append(compare::kPairedByNames[static_cast<std::size_t>(op.paired_by)])
+        .append(op.confidence < 1 ? " (confidence " + format_g(op.confidence) + ")" : "");
   return row;
 }
 

@@ -1,4 +1,4 @@
-"""Dumps that the real MindSpore made on the CPU: opdump opens and compares them."""
+"""Dumps that the real MindSpore made on the CPU: opdump opens them, compares them, and pairs them with PyTorch's."""
 
 import json
 import os
@@ -79,3 +79,19 @@ def test_a_changed_file_is_found(directory, tmp_path):
 def test_graphs_and_order(directory):
     graph = next((directory / "golden/rank_0/graphs").glob("*.ir"))
     assert re.search(r"graph 0: \d+ operators, \d+ parameters", run([OPDUMP, "ir", graph], directory))
+
+
+@pytest.mark.parametrize("fault", [False, True])
+def test_against_torch(directory, fault):
+    """The same network with the same weights: forward and backward operators are paired, and a fault is found."""
+    name = "faulty" if fault else "torch"
+    run([OPDUMP, "run", "-o", name, "--", "/usr/bin/python3", PROGRAMS / "train_torch.py", *["fault"][: int(fault)]], directory)
+    done = run([OPDUMP, "compare", "golden/rank_0/net/0/0", name, "--json", "--across"], directory, expect=int(fault))
+    lines = [json.loads(line) for line in done.splitlines()]
+    pairs = {line["operator"]: line["actual_operator"] for line in lines if "confidence" in line}
+    scope = "Default_network-WithLossCell__backbone-Net_"
+    assert pairs[f"{scope}conv-Conv2d_BiasAdd-op0"] == "Default/conv-Conv2d/convolution-op0", pairs
+    assert pairs[f"{scope}relu-ReLU_ReLU-op0"] == "Default/relu-ReLU/relu-op0", pairs
+    assert pairs[f"{scope}fc-Dense_BiasAdd-op0"] == "Default/fc-Linear/addmm-op0", pairs
+    if fault:
+        assert "fc-Dense" in lines[-1]["first_bad"]["operator"], lines[-1]

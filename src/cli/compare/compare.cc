@@ -6,12 +6,14 @@
 #include <string>
 #include <utility>
 
+#include "base/file/file.h"
 #include "base/file/file_replacement.h"
 #include "base/worker_pool.h"
 #include "cli/arguments.h"
 #include "cli/compare/blame.h"
 #include "cli/select.h"
 #include "cli/verb.h"
+#include "compare/across/pair_across.h"
 #include "compare/names.h"
 #include "compare/share.h"
 #include "group/group.h"
@@ -26,10 +28,12 @@
 namespace opdump::cli {
 namespace {
 
-constexpr std::size_t kMostModules = 24;  // lines
+constexpr std::size_t kMostModules = 24;         // lines
+constexpr std::uint64_t kLargestMap = 64 << 20;  // bytes
 
 struct CompareArguments {
-  std::string golden, actual, csv_path, save_path;
+  std::string golden, actual, csv_path, save_path, map_path;
+  bool is_across = false;
   bool json = false, all = false, blames = false, by_module = false;
   RunFilter filter;
   std::string colour = "auto";
@@ -72,6 +76,10 @@ void declare(CLI::App& app, CompareArguments& arguments) {
       ->check(not_negative());
   app.add_option("--atol", arguments.options.atol, "Absolute tolerance for every dtype, as it is")
       ->check(not_negative());
+  app.add_option("--map", arguments.map_path,
+                 "Which operators are the same: lines \"GOLDEN-NAME ACTUAL-NAME\", '-' for none");
+  app.add_flag("--across", arguments.is_across,
+               "Pair operators as those of different frameworks; default if the dumps are of such");
   app.add_option("--threads", arguments.options.threads, "Threads to compare with; default: one per core")
       ->check(not_negative());
   app.add_flag("--blame", arguments.blames, "Then name the cause of the difference; see opdump blame");
@@ -257,6 +265,13 @@ Result<int> run_compare(std::span<const char* const> args) {
   declare(app, arguments);
   if (auto done = parse_arguments(app, args)) return *done;
 
+  if (arguments.is_across) arguments.options.across = true;
+  if (!arguments.map_path.empty()) {
+    OPDUMP_TRY(const std::string text, read_file(arguments.map_path, kLargestMap));
+    auto map = compare::parse_pairing_map(text);
+    if (!map) return map.take_error().within(arguments.map_path);
+    arguments.options.map = std::move(*map);
+  }
   OPDUMP_TRY(const group::Group group, group::Group::join());
   auto status = compare_in(group, arguments);
   return group.is_leader() ? std::move(status) : Result<int>(0);  // the leader speaks for all
