@@ -7,7 +7,7 @@
 #include "attributes.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const opdump::onnx::Attributes attributes({reinterpret_cast<const char*>(data), size});
+  const opdump::onnx::Attributes attributes({reinterpret_cast<const char*>(data), size}, "onnx::Any.13");
   const auto given = attributes.arguments();
   const auto arguments = opdump::abi::to_arguments(given.data(), given.size());
   const auto bodies = opdump::abi::to_bodies(given.data(), given.size());

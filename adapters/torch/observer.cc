@@ -350,7 +350,7 @@ void Observer::begin_call(const c10::OperatorHandle& op, const OperatorKind& kin
                                                            : nullptr);
   execution.call = opdump_begin(session_, known, inputs.data(), inputs.size());
   if (inputs.saw_capture())
-    opdump_report_unseen(session_, "operators that are captured into a graph of the device",
+    opdump_report_unseen(session_, "what is captured into a graph of the device",
                          "the device runs them when the graph is replayed");
   if (keeps_failures_ && execution.call) execution.memory = memory_of(arguments);
   if (wants & OPDUMP_WANTS_ARGUMENTS) {

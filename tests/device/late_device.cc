@@ -65,8 +65,13 @@ class Worker {
   void push(Task task) {
     const std::lock_guard lock(mutex_);
     if (capturing) return captured_.push_back(std::move(task));
-    tasks_.push_back(std::move(task));
-    changed_.notify_all();
+    add(std::move(task));
+  }
+
+  // Never captured: it happens once, whoever replays what.
+  void push_once(Task task) {
+    const std::lock_guard lock(mutex_);
+    add(std::move(task));
   }
 
   void wait_all() {
@@ -82,6 +87,11 @@ class Worker {
   std::atomic<bool> capturing{false};
 
  private:
+  void add(Task task) {
+    tasks_.push_back(std::move(task));
+    changed_.notify_all();
+  }
+
   void work() {
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -210,7 +220,7 @@ void Pinned::release(void* address) {
     const std::lock_guard lock(pinned().mutex_);
     pinned().blocks_.erase(static_cast<char*>(address));
   }
-  worker().push([address] { std::free(address); });
+  worker().push_once([address] { std::free(address); });
 }
 
 // A tensor as a kernel sees it. It does not keep the memory: a kernel that runs after that was freed is a
