@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/text/natural_order.h"
@@ -45,6 +46,8 @@ Result<Overview> Overview::load(Database& database) {
                                           "input_differs", "argument_differs", "rounding"};
   for (std::size_t i = 0; i < std::size(kJudged); ++i) overview.judged_[i] = overview.texts_.add(kJudged[i]);
   OPDUMP_CHECK_OK(overview.read_operators(database));
+  const std::set<TextCode> phases(overview.phases_.begin(), overview.phases_.end());
+  overview.distinct_phases_.assign(phases.begin(), phases.end());
   if (!overview.is_comparison_) OPDUMP_CHECK_OK(overview.read_norms(database));
   overview.find_lines();
   return overview;

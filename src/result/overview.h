@@ -90,7 +90,6 @@ class Overview {
   Result<> read_norms(Database& database);
   Result<> read_key_slots(Database& database);
   TextCode judge(std::size_t row, double factor) const;
-  std::vector<TextCode> distinct_phases() const;  // in the order of summary_json()
   std::vector<std::uint32_t> select(const RowRequest& request) const;
   void sort(std::vector<std::uint32_t>& rows, const RowRequest& request) const;
   void find_lines();
@@ -112,6 +111,7 @@ class Overview {
   std::vector<std::int64_t> steps_;
   std::vector<std::uint32_t> ranks_;
   std::vector<TextCode> names_, types_, phases_, verdicts_, modules_, sources_;
+  std::vector<TextCode> distinct_phases_;  // in the order of summary_json()
   // NaN: not measured. Errors are divided by the tolerance.
   std::vector<float> output_errors_, input_errors_;
   // The columns of the table: of the slot that represents the operator, read when somebody sorts by them; or

@@ -134,16 +134,8 @@ std::string Overview::name_json(std::int64_t id) const {
   return json_text(Json(is_there ? std::string(texts_[names_[row]]) : ""));
 }
 
-std::vector<Overview::TextCode> Overview::distinct_phases() const {
-  std::vector<TextCode> phases = phases_;
-  std::ranges::sort(phases);
-  phases.erase(std::unique(phases.begin(), phases.end()), phases.end());
-  return phases;
-}
-
 std::string Overview::lines_json(std::size_t begin, std::size_t end) const {
   Json list = Json::array();
-  const std::vector<TextCode> phases = distinct_phases();
   for (const Line& line : lines_) {
     const std::size_t first = std::min(begin, line.rows.size()),
                       all = std::min(end, line.rows.size()) - first;
@@ -154,7 +146,7 @@ std::string Overview::lines_json(std::size_t begin, std::size_t end) const {
       for (std::size_t at = worst + 1; at < first + (point + 1) * all / count; ++at)
         if (is_worse(worst_of(line.rows[at]), worst_of(line.rows[worst]))) worst = at;
       const std::uint32_t row = line.rows[worst];
-      const auto phase = std::ranges::find(phases, phases_[row]) - phases.begin();
+      const auto phase = std::ranges::find(distinct_phases_, phases_[row]) - distinct_phases_.begin();
       points.push_back({ids_[row], worst, json_of(short_of(worst_of(row))), phase});
     }
     list.push_back({{"rank", line.rank},
