@@ -265,6 +265,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   capture/jobs/reuse_table.cc
   capture/operator_table.cc
   capture/overflow_check.cc
+  capture/read_check.cc
   capture/recording_rules.cc
   capture/recording_start.cc
   capture/recording_writer.cc

@@ -186,7 +186,10 @@ typedef struct opdump_options {
    * OMPI_COMM_WORLD_RANK, SLURM_PROCID; DEVICE_ID, LOCAL_RANK, OMPI_COMM_WORLD_LOCAL_RANK, SLURM_LOCALID. The
    * first that is set applies. */
   uint32_t is_launched;
-  uint32_t reserved;
+  /* Not 0, or if the environment variable OPDUMP_CHECK_READS is neither empty nor 0: every recorded tensor is
+   * hashed. A tensor that is read with other bytes than before, but with the same content number, causes a
+   * warning, and its new bytes are recorded. Nothing is borrowed. */
+  uint32_t check_reads;
   /* For opdump_tensor.is_late: returns 0 once the values are in the memory of `owner`, another number if they
    * will never be. Called on any thread, also several times. NULL: no tensor is late. */
   int (*wait)(void* owner);

@@ -103,6 +103,11 @@ Result<std::uint64_t> memory_limit(const opdump_options& options) {
   return *bytes;
 }
 
+bool is_on(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value && *value && std::string_view(value) != "0";
+}
+
 // What a recording does with a dump that it finds.
 Result<> choose_existing(const opdump_options& options, capture::SessionOptions& recording) {
   using opdump::dump::Existing;
@@ -210,6 +215,7 @@ Result<> open_session(const opdump_options* given, opdump_session** session) {
   recording.runtime = options.runtime ? options.runtime : "";
   recording.process = options.process ? options.process : "";
   recording.threads = options.threads;
+  recording.checks_reads = options.check_reads != 0 || is_on("OPDUMP_CHECK_READS");
   recording.reports_graph = options.reports_graph != 0;
   OPDUMP_TRY(recording.memory_limit_bytes, memory_limit(options));
   OPDUMP_CHECK_OK(choose_existing(options, recording));

@@ -379,6 +379,11 @@ class Walk {
     std::ranges::stable_sort(answer_.findings, {}, rank);
     for (const auto& [reason, count] : reasons_)
       answer_.not_replayed.push_back(counted(count, "operator") + ": " + reason);
+    const auto is_unchecked = [](const auto& of) { return !of.second.reads_checked; };
+    const bool computes_wrongly = !answer_.findings.empty() && answer_.findings.front().error;
+    if (computes_wrongly && std::ranges::any_of(actual_.statuses(), is_unchecked))
+      answer_.notes.push_back(
+          "inputs are assumed to be unchanged since they were written: opdump run --check-reads looks");
     if (left_out_ > 0)
       answer_.notes.push_back(counted(left_out_, "differing operator") + " were not looked at");
     answer_.incomplete = comparison.incomplete;

@@ -14,6 +14,7 @@ namespace {
 constexpr std::uint64_t kCopiedBytes = 32 * 1024;
 // Calls whose rows wait for a slow tensor before them; each is about a kilobyte.
 constexpr std::size_t kMaxWaitingCalls = 32 * 1024;
+constexpr std::uint64_t kMaxChanges = 20;  // of memory, unannounced: more are not listed
 
 // Now, but never the same twice for one operator: its files differ by it.
 std::uint64_t next_moment(const DefinedOperator& op) {
@@ -38,6 +39,7 @@ CallRecorder::CallRecorder(const plan::DumpPlan& plan, Options options, const Re
       reads_at_once_(plan.debug != plan::DebugMode::none || plan.sample_count > 0 || rules.holds ||
                      rules.lists_all_tensors || watcher_ != nullptr),
       reuse_(options.reuses ? std::make_unique<ReuseTable>(rules.needs.file) : nullptr),
+      read_check_(options.checks_reads ? std::make_unique<ReadCheck>() : nullptr),
       pipeline_(options.threads, options.memory_limit_bytes, [&writer] { writer.drain(); }) {}
 
 void CallRecorder::begin_step() {
@@ -184,11 +186,9 @@ void CallRecorder::record(Call& call, model::Side side, const Operand& operand, 
   slot.data_bytes = view->byte_count();
   if (rules_.lists_all_tensors && can_overflow(view->dtype)) slot.first_is_nan = starts_with_nan(*view);
   model::TensorView flat;
-  if (!rules_.order_matters && !view->is_contiguous() && view->is_dense())
-    view = &(flat = model::TensorView::row_major(
-                 view->dtype, {static_cast<std::int64_t>(view->element_count())}, view->data));
+  if (!rules_.order_matters && !view->is_contiguous()) view = &(flat = in_memory(*view));
   if (!rules_.needs.file && !math::has_statistics(slot.dtype)) return;
-  if (slot.data_bytes <= rules_.inline_bytes && !operand.is_late)
+  if (slot.data_bytes <= rules_.inline_bytes && !operand.is_late && !read_check_)
     slot.statistics = math::finish(math::partial_stats(*view, rules_.needs.statistics));
   else
     reuse_or_examine(operand, *view, slot);
@@ -215,12 +215,13 @@ void CallRecorder::record_sample(RecordedSlot& slot, const Operand& operand, con
 void CallRecorder::reuse_or_examine(const Operand& operand, const model::TensorView& view,
                                     RecordedSlot& slot) {
   slot.owns_file = rules_.needs.file;
+  const std::uint64_t content = check_read(operand, slot);
   if (rules_.holds) {
     slot.job = hold_job(operand, view, slot.address);
-  } else if (operand.content == 0 || !reuse_) {
+  } else if (content == 0 || !reuse_) {
     examine(operand, view, slot);
   } else {
-    const auto key = ReuseKey::make(operand.content, view, rules_.order_matters);
+    const auto key = ReuseKey::make(content, view, rules_.order_matters);
     if (auto known = reuse_->find(key, slot.address.step)) {
       slot.owns_file = false;
       slot.job = std::move(known->job);
@@ -230,6 +231,16 @@ void CallRecorder::reuse_or_examine(const Operand& operand, const model::TensorV
     examine(operand, view, slot);
     reuse_->add(key, {slot.job, slot.statistics}, slot.address.step);
   }
+}
+
+// The content number by which the bytes are known, after a look at them if that was asked for.
+std::uint64_t CallRecorder::check_read(const Operand& operand, const RecordedSlot& slot) {
+  if (!read_check_ || operand.content == 0 || operand.is_late) return operand.content;
+  const dump::SlotAddress& address = slot.address;
+  const auto answer = read_check_->look(*address.op, address.side, operand, address.step);
+  if (answer.line && changed_count_.fetch_add(1) < kMaxChanges)
+    writer_.warn("step " + std::to_string(address.step) + ": " + *answer.line);
+  return answer.content;
 }
 
 void CallRecorder::examine(const Operand& operand, const model::TensorView& view, RecordedSlot& slot) {
@@ -248,8 +259,8 @@ std::shared_ptr<Job> CallRecorder::make_job(const Operand& operand, const model:
     pipeline_.submit_borrowed(job, options_.lender.borrow(operand.owner, true), 0);
     return job;
   }
-  const bool is_lent = job->data_bytes() > (rules_.needs.file ? kCopiedBytes : kSmallBytes) &&
-                       operand.content != 0 && options_.lender.lends(operand.owner);
+  const bool is_lent =
+      job->data_bytes() > (rules_.needs.file ? kCopiedBytes : kSmallBytes) && may_lend(operand);
   if (is_lent) {
     pipeline_.submit_borrowed(job, options_.lender.borrow(operand.owner), operand.content);
   } else if (rules_.needs.file) {
@@ -260,10 +271,15 @@ std::shared_ptr<Job> CallRecorder::make_job(const Operand& operand, const model:
   return job;
 }
 
+// Where reads are checked, a file has the bytes that were checked, not those of a moment later.
+bool CallRecorder::may_lend(const Operand& operand) const {
+  return operand.content != 0 && !read_check_ && options_.lender.lends(operand.owner);
+}
+
 std::shared_ptr<Job> CallRecorder::hold_job(const Operand& operand, const model::TensorView& view,
                                             const dump::SlotAddress& address) {
   auto job = std::make_shared<Job>(view, rules_.needs, address, &writer_.scheme());
-  const bool is_lent = operand.content != 0 && options_.lender.lends(operand.owner);
+  const bool is_lent = may_lend(operand);
   pipeline_.hold(job, is_lent ? options_.lender.borrow(operand.owner) : KeepAlive(),
                  is_lent ? operand.content : 0);
   return job;

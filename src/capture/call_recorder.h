@@ -20,6 +20,7 @@
 #include "capture/operand.h"
 #include "capture/operator_table.h"
 #include "capture/overflow_check.h"
+#include "capture/read_check.h"
 #include "capture/recording_rules.h"
 #include "capture/recording_state.h"
 #include "capture/recording_writer.h"
@@ -37,6 +38,7 @@ class CallRecorder {
     std::uint64_t memory_limit_bytes = 1 << 30;
     bool reuses = false;           // equal bytes share statistics and files
     bool waits_for_files = false;  // their receiver gets them in the order of execution
+    bool checks_reads = false;     // that equal content numbers are equal bytes; nothing is lent then
   };
   CallRecorder(const plan::DumpPlan& plan, Options options, const RecordingRules& rules,
                const RecordingState& state, OperatorTable& operators, RecordingWriter& writer);
@@ -77,6 +79,8 @@ class CallRecorder {
   void record_without_excluded(Call& call, model::Side side, std::span<const Operand> operands,
                                std::uint64_t timestamp_us);
   void record(Call& call, model::Side side, const Operand& operand, std::uint64_t timestamp_us);
+  std::uint64_t check_read(const Operand& operand, const RecordedSlot& slot);
+  bool may_lend(const Operand& operand) const;
   void record_sample(RecordedSlot& slot, const Operand& operand, const model::TensorView& view);
   void reuse_or_examine(const Operand& operand, const model::TensorView& view, RecordedSlot& slot);
   void examine(const Operand& operand, const model::TensorView& view, RecordedSlot& slot);
@@ -98,10 +102,11 @@ class CallRecorder {
   const RecordingState& state_;
   OperatorTable& operators_;
   RecordingWriter& writer_;
-  std::unique_ptr<Watcher> watcher_;   // null: nothing is watched
-  const bool reads_at_once_;           // what it is given, some of it
-  std::unique_ptr<ReuseTable> reuse_;  // null: nothing can be shared
-  std::atomic<std::uint64_t> overflow_count_{0};
+  std::unique_ptr<Watcher> watcher_;       // null: nothing is watched
+  const bool reads_at_once_;               // what it is given, some of it
+  std::unique_ptr<ReuseTable> reuse_;      // null: nothing can be shared
+  std::unique_ptr<ReadCheck> read_check_;  // null: reads are not checked
+  std::atomic<std::uint64_t> changed_count_{0}, overflow_count_{0};
   Pipeline pipeline_;  // last but for its user: its threads use the rest
   OverflowCheck overflow_{rules_, state_, pipeline_};
 };

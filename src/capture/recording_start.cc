@@ -94,6 +94,7 @@ Result<RecordingStart> start_recording(const plan::DumpPlan& plan, const Session
   start.status.config_path = plan.config_path.string();
   start.status.pid = ::getpid();
   start.status.started_us = now_us();
+  start.status.reads_checked = options.checks_reads;
   start.status.warnings = plan.warnings;
   if (!options.keeps_files()) {
     OPDUMP_TRY(start.scheme, open_scheme(plan, options, dump::format_local_time(start.status.started_us)));

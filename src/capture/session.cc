@@ -90,7 +90,8 @@ Session::Session(plan::DumpPlan plan, SessionOptions options, RecordingStart sta
                                                            .threads = options_.threads,
                                                            .memory_limit_bytes = options_.memory_limit_bytes,
                                                            .reuses = reuses_,
-                                                           .waits_for_files = !options_.keeps_files()},
+                                                           .waits_for_files = !options_.keeps_files(),
+                                                           .checks_reads = options_.checks_reads},
                                      rules_, state_, operators_, writer_);
 }
 

@@ -341,4 +341,35 @@ TEST_F(SessionModesTest, NoFlagIsSaid) {
 }
 
 }  // namespace
+TEST_F(SessionTest, ChecksThatWhatIsReadIsWhatWasWritten) {
+  SessionOptions options;
+  options.checks_reads = true;
+  auto session = open(make_plan(plan::Content::tensor), options);
+  Floats a({4, 8}, 1), b({4, 8}, 2);
+  const auto* maker = define(*session, "Default/make");
+  const auto* reader = define(*session, "Default/read");
+  const auto* again = define(*session, "Default/again");
+  session->set_step(0);
+  run(*session, maker, {}, {a.operand(0, 7), b.operand(1, 8)});
+  run(*session, reader, {a.operand(0, 7), b.operand(1, 8)}, {});
+  EXPECT_EQ(log_lines("which is not what"), 0);
+  a.values[5] = 3;  // by a kernel that says nothing
+  Operand transposed = a.operand(0, 7);
+  transposed.view.shape = {8, 4};
+  transposed.view.strides = {1, 8};
+  run(*session, again, {transposed}, {});
+  run(*session, reader, {a.operand(0, 7), b.operand(1, 8)}, {});
+  ASSERT_TRUE(session->close());
+
+  EXPECT_EQ(log_lines("step 0: Default/again reads input.0, which is not what Default/read read: "), 1);
+  EXPECT_EQ(log_lines("which is not what"), 1) << "said once";
+  EXPECT_THAT(status().warnings, ElementsAre(HasSubstr("which is not what")));
+  const auto set = read();
+  std::ptrdiff_t changed = 0;  // tensors with the element that was changed
+  for (const dump::OperatorRun& of : set.runs())
+    changed += std::ranges::count_if(
+        of.slots, [](const dump::Slot& slot) { return std::ranges::count(values_of(slot), 3.0f) == 1; });
+  EXPECT_EQ(changed, 2) << "what was read later, and no more";
+}
+
 }  // namespace opdump::capture

@@ -22,6 +22,7 @@ struct SessionOptions {
   dump::FileSink write_file;   // null: files go to the disk
   bool reports_graph = false;  // opdump_options.reports_graph
   dump::Existing existing = dump::Existing::refuse;
+  bool checks_reads = false;              // opdump_options.check_reads
   bool warns_of_addition = false;         // if the recording is added to a dump
   void (*retain)(void* owner) = nullptr;  // null: nothing is borrowed
   void (*release)(void* owner) = nullptr;

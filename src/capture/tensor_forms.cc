@@ -35,6 +35,12 @@ model::TensorView as_reals(model::TensorView view) {
   return view;
 }
 
+model::TensorView in_memory(const model::TensorView& view) {
+  if (!view.is_dense()) return view;
+  return model::TensorView::row_major(view.dtype, {static_cast<std::int64_t>(view.element_count())},
+                                      view.data);
+}
+
 model::TensorView volumes_in_memory_order(const model::TensorView& view) {
   if (view.shape.rank() != 5 || view.is_contiguous()) return view;
   model::TensorView last = view;

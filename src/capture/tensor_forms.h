@@ -15,6 +15,9 @@ std::vector<std::byte> first_elements(model::TensorView view, std::uint64_t coun
 // Complex numbers as the pairs of reals that they are; other tensors as they are.
 model::TensorView as_reals(model::TensorView view);
 
+// A dense tensor as its elements lie, in one dimension; any other as it is.
+model::TensorView in_memory(const model::TensorView& view);
+
 // An NCDHW tensor that lies as NDHWC, seen so; any other as it is.
 model::TensorView volumes_in_memory_order(const model::TensorView& view);
 

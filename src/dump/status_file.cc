@@ -43,6 +43,7 @@ void for_each_field(S& status, const F& visit) {
   visit("last_step", status.last_step);
   visit("tail_step", status.tail_step);
   visit("cut_step", status.cut_step);
+  visit("reads_checked", status.reads_checked);
 }
 
 template <typename E, typename F>
@@ -59,7 +60,7 @@ void for_each_field(E& earlier, const F& visit) {
 // What recordings of a process that knew less do not have.
 bool may_be_absent(std::string_view key) {
   return key == "run_id" || key == "time_directory" || key == "earlier" || key == "tail_step" ||
-         key == "cut_step";
+         key == "cut_step" || key == "reads_checked";
 }
 
 // False if `value` has another type or does not fit.
@@ -75,6 +76,10 @@ bool assign(const json& value, std::int64_t& field) {
   if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX}) return false;
   if (value.is_number_integer()) field = value.get<std::int64_t>();
   return value.is_number_integer();
+}
+bool assign(const json& value, bool& field) {
+  if (value.is_boolean()) field = value.get<bool>();
+  return value.is_boolean();
 }
 bool assign(const json& value, std::vector<std::string>& field) {
   if (!value.is_array()) return false;

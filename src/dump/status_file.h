@@ -50,6 +50,7 @@ struct RecordingStatus {
   // What ran after the last step lies where this step would: it is none. -1: nothing did.
   std::int64_t tail_step = -1;
   std::int64_t cut_step = -1;  // in which the program was stopped, or -1
+  bool reads_checked = false;  // a tensor that was changed in memory, unannounced, is recorded as it was read
   std::vector<Loss> losses;
   std::vector<std::string> warnings;
   std::vector<EarlierRecording> earlier;  // whose files lie among those of this one

@@ -70,12 +70,13 @@ class Pair:
     def __init__(self, directory):
         self.directory = directory
 
-    def record(self, name, text, env=None):
+    def record(self, name, text, env=None, options=()):
         script = self.directory / "train.py"
         script.write_text(text)
-        done = subprocess.run([OPDUMP, "run", "-o", name, "--steps", "all", "--", sys.executable, "train.py"], cwd=self.directory,
+        done = subprocess.run([OPDUMP, "run", "-o", name, "--steps", "all", *options, "--", sys.executable, "train.py"], cwd=self.directory,
                               capture_output=True, text=True, env={**os.environ, **(env or {})}, timeout=600)
         assert done.returncode == 0, done.stderr
+        self.log = done.stderr
         return name
 
     def run(self, *arguments):
@@ -177,6 +178,25 @@ def test_memory_that_is_overwritten_is_no_fault_of_the_operator(pair):
     found = pair.culprit(golden, actual)
     assert (found["operator"], found["cause"], found["slot"]) == ("Default/tanh-op0", "overwritten", "input.0")
     assert "Default/relu-op0 had made it" in found["why"]
+
+
+def test_memory_that_is_overwritten_unnoticed_needs_a_check_of_reads(pair):
+    golden = pair.record("golden", program())
+    # As a kernel that writes beyond its memory: torch does not hear of it.
+    spill = "import ctypes; ctypes.memset(torch._C._TensorBase.data_ptr(x) + 4 * 70, 64, 16)"
+    trusting = pair.blame(golden, pair.record("trusting", program(between=spill)), 1)
+    assert trusting["findings"][0]["cause"] == "own_error"  # of the operator that reads it
+    assert any("--check-reads" in note for note in trusting["notes"])
+    actual = pair.record("actual", program(between=spill), options=["--check-reads"])
+    lines = [line for line in pair.log.splitlines() if "which is not what" in line]
+    assert len(lines) == 2 and lines[0].endswith(
+        "step 0: Default/tanh-op0 reads input.0, which is not what Default/relu-op0 wrote: its memory was changed in between, "
+        "and by no recorded operator")
+    found = pair.culprit(golden, actual)
+    assert (found["operator"], found["cause"], found["slot"]) == ("Default/tanh-op0", "overwritten", "input.0")
+    same = pair.record("same", program(), options=["--check-reads"])
+    assert "which is not what" not in pair.log
+    assert pair.blame(golden, same, 0)["outcome"] == "same"
 
 
 def test_another_seed_is_named(pair):

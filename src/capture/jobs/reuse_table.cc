@@ -30,7 +30,7 @@ ReuseKey ReuseKey::make(std::uint64_t content, const model::TensorView& view, bo
   return key;
 }
 
-std::size_t ReuseTable::Hash::operator()(const ReuseKey& key) const {
+std::size_t ReuseKey::Hash::operator()(const ReuseKey& key) const {
   const std::uint64_t h = (key.content ^ key.geometry[0] << 20 ^ key.geometry[1]) * 0x9E3779B97F4A7C15u ^
                           reinterpret_cast<std::uintptr_t>(key.data);
   return h ^ h >> 29;

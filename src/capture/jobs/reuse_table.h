@@ -27,6 +27,9 @@ struct ReuseKey {
   // else 128 bits that differ for other shapes and strides.
   std::array<std::uint64_t, 2> geometry;
   bool operator==(const ReuseKey&) const = default;
+  struct Hash {
+    std::size_t operator()(const ReuseKey& key) const;
+  };
 
   static ReuseKey make(std::uint64_t content, const model::TensorView& view, bool order_matters);
 };
@@ -58,10 +61,7 @@ class ReuseTable {
     std::int64_t step = 0;
     unsigned uses = 0;
   };
-  struct Hash {
-    std::size_t operator()(const ReuseKey& key) const;
-  };
-  using Table = std::pmr::unordered_map<ReuseKey, Remembered, Hash>;
+  using Table = std::pmr::unordered_map<ReuseKey, Remembered, ReuseKey::Hash>;
   void forget_old();
 
   const bool files_;

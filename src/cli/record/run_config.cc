@@ -155,6 +155,8 @@ void add_recording_options(CLI::App& app, RecordingArguments& arguments) {
       app.add_flag("--force", arguments.force, "replace the existing dump in the folder; other files stay");
   app.add_flag("--append", arguments.append, "add to the existing dump in the folder, as the original does")
       ->excludes(force);
+  app.add_flag("--check-reads", arguments.check_reads,
+               "hash what is read, and name the operators between which memory was changed unnoticed");
 }
 
 Result<RunConfig> find_config(const RecordingArguments& arguments, bool needs_one) {
@@ -176,6 +178,7 @@ Result<RunConfig> find_config(const RecordingArguments& arguments, bool needs_on
 
 Result<> prepare_recording(const RunConfig& config, const RecordingArguments& arguments) {
   const plan::DumpPlan& plan = config.plan;
+  if (arguments.check_reads) ::setenv("OPDUMP_CHECK_READS", "1", 1);
   // First, as a refusal must not cost the dump that --force replaces.
   if (plan.budget_bytes) OPDUMP_CHECK_OK(dump::check_budget(*plan.budget_bytes, plan.root));
   OPDUMP_CHECK_OK(prepare_folder(plan, arguments));

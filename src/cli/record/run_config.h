@@ -15,7 +15,7 @@ struct RecordingArguments {
   std::string config, dialect, mode;
   bool strict = false;
   dialect::Request request;  // -o and the options that go with it
-  bool force = false, append = false;
+  bool force = false, append = false, check_reads = false;
 };
 
 // Adds --config, -o and all others.
