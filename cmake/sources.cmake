@@ -151,6 +151,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   format/graphs/proto_text.cc
   format/tables/acl_statistic_csv.cc
   format/tables/mapping_csv.cc
+  format/tables/msprobe.cc
   format/tables/op_statistic_csv.cc
   format/tables/statistic_csv.cc
   format/tensors/dump_data.cc
@@ -164,9 +165,12 @@ list(APPEND OPDUMP_CORE_SOURCES
   format/tensors/onnx_tensor.cc
   format/tensors/op_debug.cc
   format/tensors/op_debug_text.cc
+  format/tensors/polygraphy.cc
   format/tensors/safetensors.cc
   format/tensors/tlv_dump.cc
-  format/tensors/torch_file.cc
+  format/tensors/torch/pickle.cc
+  format/tensors/torch/torch_file.cc
+  format/tensors/torch/torch_read.cc
   format/tensors/write_behind.cc
   format/tensors/zip_writer.cc
 )
@@ -182,6 +186,7 @@ set(OPDUMP_TESTS_format
   format/graphs/proto_text_test.cc
   format/tables/acl_statistic_csv_test.cc
   format/tables/mapping_csv_test.cc
+  format/tables/msprobe_test.cc
   format/tables/op_statistic_csv_test.cc
   format/tables/statistic_csv_test.cc
   format/tensors/dump_data_test.cc
@@ -189,8 +194,10 @@ set(OPDUMP_TESTS_format
   format/tensors/npy_test.cc
   format/tensors/op_debug_test.cc
   format/tensors/op_debug_text_test.cc
+  format/tensors/polygraphy_test.cc
   format/tensors/safetensors_test.cc
   format/tensors/tlv_dump_test.cc
+  format/tensors/torch/torch_read_test.cc
 )
 
 list(APPEND OPDUMP_CORE_SOURCES
@@ -207,6 +214,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   dump/read/ge_graph_find.cc
   dump/read/log_index.cc
   dump/read/log_join.cc
+  dump/read/files/msprobe_files.cc
   dump/read/networks.cc
   dump/read/operator_run.cc
   dump/read/runs.cc

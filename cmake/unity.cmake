@@ -2,7 +2,7 @@
 # each instruction set, and sources with a name of their own that another one of the folder has, too (a format's kMagic).
 set(OPDUMP_NO_UNITY
   src/format/graphs/ge/ge_schema.cc src/format/tensors/npy.cc src/format/tensors/npz.cc src/format/tensors/onnx_tensor.cc
-  src/format/tensors/op_debug_text.cc src/format/tensors/safetensors.cc src/format/tensors/tlv_dump.cc src/format/tensors/torch_file.cc)
+  src/format/tensors/op_debug_text.cc src/format/tensors/polygraphy.cc src/format/tensors/safetensors.cc src/format/tensors/tlv_dump.cc)
 set(OPDUMP_UNITY_FOLDERS
   base base/file base/process base/text model plan dialect math/layout
   format/tensors format/graphs format/graphs/ge format/tables dump dump/write dump/write/folder dump/read dump/read/files

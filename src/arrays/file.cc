@@ -7,7 +7,7 @@
 
 #include "base/file/file_replacement.h"
 #include "format/tensors/npy.h"
-#include "format/tensors/torch_file.h"
+#include "format/tensors/torch/torch_file.h"
 
 namespace opdump::arrays {
 namespace fs = std::filesystem;

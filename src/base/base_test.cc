@@ -78,6 +78,23 @@ TEST(Json, PositionsOfValuesAndKeys) {
   EXPECT_EQ(document->where("/a/b~1c/0"), "d:1:14");
 }
 
+TEST(Json, MembersOneByOne) {
+  std::string found;
+  const auto take = [&](const std::string& name, const nlohmann::json& value) {
+    found += name + "=" + json_text(value) + ";";
+  };
+  const std::string text =
+      R"({"x": {"a": 0}, "data": {"a": {"b": [1, {"c": NaN}]}, "d": -Infinity, "NaN\"": "NaN"}, "y": [{"a": 1}]})";
+  ASSERT_TRUE(parse_members(text, "data", take));
+  EXPECT_EQ(found, R"(a={"b":[1,{"c":"NaN"}]};d="-Infinity";NaN"="NaN";)");
+  found.clear();
+  ASSERT_TRUE(parse_members(R"({"x": null, "y": [{"a": 1}, 2]})", "", take));
+  EXPECT_EQ(found, R"(x=null;y=[{"a":1},2];)");
+  for (const char* damaged :
+       {"", "[]", "{\"data\": [{\"a\": 1}]}", "{\"data\": {\"a\": ", "{\"data\": {\"a\": 1e999}}"})
+    EXPECT_FALSE(parse_members(damaged, "data", take)) << damaged;
+}
+
 TEST(Json, NumbersNoDoubleCanHold) {
   const auto document = JsonDocument::parse("c.json", "{\n \"a\": 1,\n \"b\": -1e999}");
   ASSERT_FALSE(document);

@@ -40,6 +40,7 @@ constexpr std::array kColumns{
     Column{"Zero Count", Kind::sign_count, nullptr, &Statistics::zero_count},
     Column{"MD5", Kind::digest, nullptr, nullptr},
     Column{"SHA1", Kind::digest, nullptr, nullptr},
+    Column{"CRC-32", Kind::digest, nullptr, nullptr},
 };
 
 const Column* find_column(std::string_view name) {

@@ -1,6 +1,8 @@
 #include "dump/tensor_names.h"
 
+#include <algorithm>
 #include <chrono>
+#include <utility>
 #include <vector>
 
 #include "base/text/text.h"
@@ -165,6 +167,43 @@ std::optional<TensorName> parse_tensor_name(std::string_view stem) {
   if (auto name = parse_eager(stem)) return name;
   if (auto name = parse_golden(stem)) return name;
   return parse_own(stem);
+}
+
+std::optional<TaggedName> parse_tagged_name(std::string_view stem) {
+  constexpr std::string_view kBetween = "___";
+  std::vector<std::pair<std::string_view, std::string>> tags;
+  while (!stem.empty()) {
+    const std::size_t end = std::min(stem.find(kBetween), stem.size());
+    const std::string_view tag = stem.substr(0, end);
+    stem.remove_prefix(std::min(end + kBetween.size(), stem.size()));
+    const std::size_t equals = tag.find('=');
+    if (equals != tag.npos && equals > 0)
+      tags.emplace_back(tag.substr(0, equals), tag.substr(equals + 1));
+    else if (!tags.empty())
+      tags.back().second.append(kBetween).append(tag);  // of a value
+    else
+      return std::nullopt;
+  }
+  TaggedName named;
+  std::string others;
+  bool has_step = false;
+  for (const auto& [key, value] : tags) {
+    if (key == "name") {
+      named.name = value;
+    } else if (key == "step" || key == "forward_pass_id") {
+      named.step = parse_int64(value).value_or(0);
+      has_step = true;
+    } else if (key == "rank") {
+      named.rank = parse_index(value).value_or(0);
+    } else if (key == "dump_index") {
+      named.index = parse_uint64(value).value_or(0);
+    } else if (value != "disabled") {  // recompute_status, mostly
+      others.append(key).append("=").append(value).append("/");
+    }
+  }
+  if (!has_step || named.name.empty()) return std::nullopt;
+  named.name.insert(0, others);
+  return named;
 }
 
 std::optional<std::uint32_t> find_global_rank(std::string_view name) {

@@ -32,6 +32,17 @@ struct TensorName {
 //   {operator}[.run{execution}].{input|output}.{index}        what `opdump convert` makes
 std::optional<TensorName> parse_tensor_name(std::string_view stem);
 
+// What the name of a file of SGLang's dumper says: tags, in any order, as
+//   step=0___rank=1___dump_index=7___name=hidden_states___layer_id=3
+// Older releases say forward_pass_id for step. Nothing if `stem`, a name without ".pt", is no such name.
+struct TaggedName {
+  std::string name;  // with its other tags in front: "layer_id=3/hidden_states"
+  std::int64_t step = 0;
+  std::uint32_t rank = 0;
+  std::uint64_t index = 0;  // counted over the program
+};
+std::optional<TaggedName> parse_tagged_name(std::string_view stem);
+
 // W and R of "worldsize{W}_global_rank{R}": the rank.
 std::optional<std::uint32_t> find_global_rank(std::string_view directory_name);
 

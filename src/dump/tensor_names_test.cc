@@ -84,6 +84,20 @@ TEST(TensorNames, RanksAndTestData) {
 }
 
 // What `opdump convert` calls an operator is one part of a path, and of no other operator.
+TEST(TensorNames, TagsOfSglang) {
+  const auto older = parse_tagged_name("forward_pass_id=2___rank=1___name=a___b___dump_index=7___layer_id=3");
+  ASSERT_TRUE(older);
+  EXPECT_EQ(older->name, "layer_id=3/a___b");
+  EXPECT_EQ(older->step, 2);
+  EXPECT_EQ(older->rank, 1U);
+  EXPECT_EQ(older->index, 7U);
+  const auto newer = parse_tagged_name("step=0___rank=0___dump_index=1___name=h___recompute_status=disabled");
+  ASSERT_TRUE(newer);
+  EXPECT_EQ(newer->name, "h");
+  for (const char* name : {"", "conv1", "a=1", "name=x", "x___name=y___step=0", "step=1___rank=0"})
+    EXPECT_FALSE(parse_tagged_name(name)) << name;
+}
+
 TEST(TensorNames, ConvertedNames) {
   EXPECT_EQ(converted_name("Default_conv1-Conv2d_conv-op0"), "Default_conv1-Conv2d_conv-op0");
   EXPECT_EQ(converted_name("a/b\\c:d*e?f\"g<h>i|j\nk\x7fl m"), "a_b_c_d_e_f_g_h_i_j_k_l m");

@@ -117,7 +117,57 @@ std::string format_position(std::string_view name, std::string_view text, std::s
          std::to_string(before.size() - line_begin + 1);
 }
 
+// `text` with quotation marks around Python's words for numbers that JSON lacks.
+std::string quote_words(std::string_view text) {
+  constexpr std::string_view kWords[] = {"NaN", "Infinity", "-Infinity"};
+  std::string quoted;
+  std::size_t copied = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '"') {
+      for (++at; at < text.size() && text[at] != '"'; ++at)
+        if (text[at] == '\\') ++at;
+      continue;
+    }
+    if (text[at] != 'N' && text[at] != 'I' && text[at] != '-') continue;
+    for (const std::string_view word : kWords)
+      if (text.substr(at).starts_with(word)) {
+        quoted.append(text.substr(copied, at - copied)).append(quote(word));
+        copied = at + word.size();
+        at = copied - 1;
+        break;
+      }
+  }
+  return quoted.append(text.substr(std::min(copied, text.size())));
+}
+
 }  // namespace
+
+Result<> parse_members(std::string_view text, std::string_view key, const TakeMember& take) {
+  const int depth = key.empty() ? 1 : 2;  // of the members
+  bool has_object = false, is_inside = false, is_key = key.empty();
+  std::string name;
+  using Event = nlohmann::json::parse_event_t;
+  const auto visit = [&](int at, Event event, nlohmann::json& value) {
+    if (event == Event::key) {
+      if (at == depth) name = value.get<std::string>();
+      if (at == 1 && depth == 2) is_key = value.get<std::string>() == key;
+    } else if (event == Event::object_start) {
+      if (at == depth - 1) is_inside = is_key;
+      has_object = has_object || is_inside;
+    } else if (event == Event::object_end && at == depth - 1) {
+      is_inside = false;
+    } else if (event != Event::array_start && at == depth && is_inside) {
+      take(name, std::move(value));
+      return false;
+    }
+    return true;
+  };
+  const auto rest = nlohmann::json::parse(quote_words(text), visit, false);
+  if (rest.is_discarded()) return Error(Code::corrupt, "not JSON, or cut off");
+  if (!has_object)
+    return Error(Code::corrupt, key.empty() ? "no JSON object" : "no object " + quote(key) + " in it");
+  return ok();
+}
 
 std::string json_text(const nlohmann::json& value, int indent) {
   return value.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -23,6 +24,13 @@ std::string json_text(const nlohmann::ordered_json& value, int indent = -1);
 // A discarded value where `text` is no JSON.
 nlohmann::json parse_json(std::string_view text);
 nlohmann::ordered_json parse_ordered_json(std::string_view text);
+
+// Parses an object member by member, in the order of the text, and keeps none: a large text is never in
+// memory as values. The members are those of the root, or those of its member `key`. What Python writes for
+// numbers that JSON lacks is read as text: "NaN", "Infinity", "-Infinity". Errors: corrupt -- not JSON, or no
+// such object; what came before the damage has been taken.
+using TakeMember = std::function<void(const std::string& name, nlohmann::json value)>;
+Result<> parse_members(std::string_view text, std::string_view key, const TakeMember& take);
 
 class JsonDocument {
  public:

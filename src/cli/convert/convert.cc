@@ -31,16 +31,19 @@ void declare(CLI::App& app, ConvertArguments& arguments) {
   app.add_option("-o,--output", arguments.output, "The output directory; created if it is missing")
       ->required();
   app.add_option("--to", arguments.to,
-                 "npy (default), bin, txt, pt: a file for each tensor; npz, safetensors: one for each step")
-      ->check(CLI::IsMember({"npy", "bin", "txt", "pt", "npz", "safetensors"}));
+                 "npy (default), bin, txt, pt: a file for each tensor; npz, safetensors: one for each step; "
+                 "golden: the outputs of a step as msaccucmp wants them")
+      ->check(CLI::IsMember({"npy", "bin", "txt", "pt", "npz", "safetensors", "golden"}));
   app.add_option("--format", arguments.format, "Convert accelerators' tensors to this layout: NCHW, ND, ...");
   add_filter(app, arguments.filter, kRunOrders);
-  app.add_option("--slot", arguments.slot, "Only this slot of each operator: input.0, output.1, ...");
+  app.add_option("--slot", arguments.slot,
+                 "Only this slot of each operator: input.0, output.1, ..., or one side: output");
   add_expansion_limit(app);
   app.footer(
       "Examples:\n"
       "  opdump convert golden -o arrays\n"
       "  opdump convert golden -o arrays --to safetensors --step 3\n"
+      "  opdump convert cpu_run -o golden --to golden\n"
       "  opdump convert cann_dump -o arrays --to npz --format NCHW --op conv --slot output.0");
 }
 
@@ -206,6 +209,7 @@ Result<int> report(const Converter& converter, const dump::DumpSet& dump, const 
 
 Result<int> convert_in(const group::Group& group, const ConvertArguments& arguments) {
   ConvertTarget target{arguments.output, arguments.to, std::nullopt, arguments.slot};
+  if (target.is_golden() && target.slot.empty()) target.slot = model::kSideNames[1];
   if (!arguments.format.empty()) target.format = model::find_format(arguments.format);
   const group::Share share{group.rank(), group.size(), 0,
                            [&](const std::string& mine) { return group.exchange(mine); }};
@@ -235,6 +239,8 @@ Result<int> run_convert(std::span<const char* const> args) {
   if (!arguments.format.empty() && !model::find_format(arguments.format))
     return Error(Code::usage,
                  "--format: there is no layout " + arguments.format + "; expected NCHW, NHWC, ND, ...");
+  if (arguments.to == "golden" && arguments.slot.starts_with(model::kSideNames[0]))
+    return Error(Code::usage, "--slot: golden data has outputs only");
   OPDUMP_TRY(const group::Group group, group::Group::join());
   auto status = convert_in(group, arguments);
   return group.is_leader() ? std::move(status) : Result<int>(0);  // the leader speaks for all

@@ -42,7 +42,8 @@ class ItemConverter {
   }
 
   Result<> write_slot() const {
-    const fs::path path = target_.output / item_.place / concat({item_.name, ".", target_.to});
+    const std::string_view extension = target_.is_golden() ? "npy" : std::string_view(target_.to);
+    const fs::path path = target_.output / item_.place / concat({item_.name, ".", extension});
     OPDUMP_TRY(arrays::Array array, open_slot(item_.slot, target_.format, threads_));
     OPDUMP_CHECK_OK(target_.to == "txt" ? check_expansion(item_.bytes, arrays::text_bytes(array), "text")
                                         : check_expansion(item_.bytes, array.byte_count(), "elements"));
@@ -50,7 +51,7 @@ class ItemConverter {
     array.on_written = [&](std::uint64_t bytes) {
       on_done_(static_cast<std::uint64_t>(static_cast<double>(bytes) * share));
     };
-    if (target_.to == "npy") return arrays::write_npy(array, false, path);
+    if (extension == "npy") return arrays::write_npy(array, false, path);
     if (target_.to == "bin") return arrays::write_elements(array, path);
     if (target_.to == "txt") return arrays::write_text(array, path, threads_);
     return arrays::write_torch(array, path);
@@ -199,9 +200,10 @@ std::vector<ConvertItem> ItemLister::next_tensors() {
       if (next_ == chosen_.size()) break;
       enter(chosen_[next_++]);
     } else if (is_wanted(*slot, target_->slot)) {
-      std::string name = names_.next(op_, *slot);
+      std::string name = target_->is_golden() ? names_.next_golden(op_, *slot) : names_.next(op_, *slot);
+      const std::string place = target_->is_golden() ? "" : place_of(*section_).string();
       const std::uint64_t bytes = slot->stored_bytes();
-      items.push_back({place_of(*section_).string(), {}, std::move(name), std::move(*slot), bytes});
+      items.push_back({place, {}, std::move(name), std::move(*slot), bytes});
     }
   }
   return items;
@@ -209,7 +211,8 @@ std::vector<ConvertItem> ItemLister::next_tensors() {
 
 void ItemLister::enter(std::uint32_t run) {
   const dump::Runs::Section& section = runs_->section_of(run);
-  if (section_ == nullptr || !have_same_place(*section_, section)) names_ = {};
+  const bool has_other_place = section_ == nullptr || !have_same_place(*section_, section);
+  if (has_other_place && !target_->is_golden()) names_ = {};
   section_ = &section;
   op_ = runs_->without_slots(run).name;
   slots_.emplace(runs_->slots(run));

@@ -16,11 +16,14 @@ namespace opdump::cli {
 
 struct ConvertTarget {
   std::filesystem::path output;
-  std::string to;  // "npy", "bin", "txt", "pt"; "npz", "safetensors": a file for each step
+  std::string to;  // "npy", "bin", "txt", "pt", "golden"; "npz", "safetensors": a file for each step
   std::optional<model::Format> format;  // the layout to convert tensors to
   std::string slot;                     // only this slot of each operator: see is_meant
 
-  bool is_dump() const { return to != "bin" && to != "txt" && to != "pt"; }  // that opdump reads
+  bool is_dump() const { return to == "npy" || !is_file_each(); }  // with a log of operators
+  bool is_golden() const {
+    return to == "golden";
+  }  // for msaccucmp: the outputs of a step, all in one folder
   bool is_file_each() const { return to != "npz" && to != "safetensors"; }
 };
 

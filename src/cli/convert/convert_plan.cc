@@ -57,6 +57,7 @@ class Survey {
     section_ = &section;
     const fs::path place = place_of(section);
     group::note_seen(seen_, place.string());
+    if (target_.is_golden()) return make_inside(target_.output, {});
     return make_inside(target_.output, target_.is_file_each() ? place : place.parent_path());
   }
 
@@ -77,6 +78,16 @@ class Survey {
   std::string seen_, piece_;
 };
 
+// Golden data is of one step: msaccucmp looks for one file of each operator.
+Result<> check_one_step(const dump::Runs& runs, const Chosen& chosen) {
+  for (const std::uint32_t run : chosen) {
+    const dump::Runs::Section &first = runs.section_of(chosen.front()), &section = runs.section_of(run);
+    if (section.step != first.step || section.rank != first.rank)
+      return Error(Code::usage, "golden data is of one step of one rank; select them with --step and --rank");
+  }
+  return ok();
+}
+
 }  // namespace
 
 Result<ConvertPlan> make_convert_plan(const ConvertArguments& arguments, const ConvertTarget& target,
@@ -84,6 +95,7 @@ Result<ConvertPlan> make_convert_plan(const ConvertArguments& arguments, const C
   OPDUMP_TRY(dump::DumpSet dump, dump::DumpSet::open(arguments.path, log));
   OPDUMP_TRY(Chosen chosen, select_runs(dump, arguments.filter));
   std::ranges::sort(chosen);  // --sort decides which ones --limit leaves; files are written step by step
+  if (target.is_golden()) OPDUMP_CHECK_OK(check_one_step(dump.runs(), chosen));
   Survey survey(dump.runs(), target);
   for (const std::uint32_t run : chosen) OPDUMP_CHECK_OK(survey.add(run));
   if (survey.count() == 0)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "dump/file_name.h"
 #include "dump/read/files/slot_file.h"
 #include "dump/tensor_names.h"
 #include "format/tensors/dump_data.h"
@@ -127,7 +128,8 @@ bool have_same_place(const dump::Runs::Section& a, const dump::Runs::Section& b)
 }
 
 bool is_meant(const dump::Slot& slot, const std::string& wanted) {
-  return wanted.empty() || wanted == slot_part(slot);
+  return wanted.empty() || wanted == slot_part(slot) ||
+         wanted == model::kSideNames[static_cast<std::size_t>(slot.side)];
 }
 
 bool is_wanted(const dump::Slot& slot, const std::string& wanted) {
@@ -142,6 +144,14 @@ std::string SlotNames::next(const std::string& op, const dump::Slot& slot) {
     if (count++ > 0 && !counts_.try_emplace(name, 1).second) continue;  // an operator is called so
     return name;
   }
+}
+
+std::string SlotNames::next_golden(const std::string& op, const dump::Slot& slot) {
+  constexpr std::uint64_t kFirstTime =
+      1'000'000'000'000'000;  // msaccucmp expects 16 digits; the latest one counts
+  const std::string part = dump::plain_name(op) + "." + std::to_string(slot.index);
+  const std::uint64_t time = std::max(slot.timestamp_us, kFirstTime) + counts_[part]++;
+  return part + "." + std::to_string(time);
 }
 
 Result<arrays::Array> open_slot(const dump::Slot& slot, std::optional<Format> format, unsigned threads) {

@@ -18,7 +18,7 @@ std::filesystem::path place_of(const dump::Runs::Section& section);
 // True if both go to the same path.
 bool have_same_place(const dump::Runs::Section& a, const dump::Runs::Section& b);
 
-// True if the user selected the slot: `wanted` is its name ("output.0") or empty.
+// True if the user selected the slot: `wanted` is its name ("output.0"), its side ("output") or empty.
 bool is_meant(const dump::Slot& slot, const std::string& wanted);
 // True if a tensor has data and the user selected its slot.
 bool is_wanted(const dump::Slot& slot, const std::string& wanted);
@@ -28,6 +28,8 @@ class SlotNames {
  public:
   // The name of the next tensor, of an execution of `op`.
   std::string next(const std::string& op, const dump::Slot& slot);
+  // The same as msaccucmp looks for golden data: "conv1.0.1700000000000003", with the time.
+  std::string next_golden(const std::string& op, const dump::Slot& slot);
 
  private:
   std::unordered_map<std::string, std::uint32_t> counts_;  // of each name, how often it was wanted

@@ -1,9 +1,10 @@
 // A dump on disk, opened for reading by its path alone. Reads names, tables and headers at once,
 // tensors on demand. Recognised are MindSpore's trees, written by opdump or by the original: scheme (A), with
 // or without the dtype field in file names, (B) and (C) with .npy files or containers, and that of r1.3;
-// CANN's and TorchAir's; with tensors, statistics or both; given as root or as any directory below, several
-// in one root too. Also folders of .npy files, .npz archives, .safetensors, .h5 files of PyTorch's dumper,
-// test data of ONNX models, and any one file of these. How operators are named then: docs/reading.md.
+// CANN's, TorchAir's and msprobe's; with tensors, statistics or both; given as root or as any directory
+// below, several in one root too. Also folders of .npy files, .npz archives, .safetensors, .h5 files of
+// PyTorch's dumper, files of torch.save, test data of ONNX models, and any one file of these. How operators
+// are named then: docs/reading.md.
 #pragma once
 
 #include <cstdint>
@@ -98,6 +99,7 @@ class StoredTensor {
   static Result<StoredTensor> read_npy(MappedFile file, std::span<const std::byte> npy);
   static Result<StoredTensor> read_part(const Slot& slot, MappedFile part, Alignment alignment);
   static Result<StoredTensor> read_deflated(const Slot& slot, MappedFile part);
+  static Result<StoredTensor> read_base64(const Slot& slot, MappedFile part);
   static Result<StoredTensor> read_numbers(MappedFile file);
   static Result<StoredTensor> read_hdf5(const Slot& slot);
   MappedFile file_;

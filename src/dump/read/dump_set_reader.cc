@@ -60,14 +60,15 @@ Error DumpSetReader::nothing_found() const {
   const std::vector<Problem>& problems = set_.problems();
   if (walk_.is_file() && !problems.empty()) return {Code::not_found, text + ": " + problems[0].what};
   text +=
-      ": expected rank_N/net/graph/step or another tree of MindSpore's or CANN's, .npy, .npz, .safetensors "
-      "or .h5 files, or statistic.csv";
+      ": expected rank_N/net/graph/step or another tree of MindSpore's or CANN's, .npy, .npz, .safetensors, "
+      ".h5 or .pt files, statistic.csv, or msprobe's dump.json";
   if (!problems.empty()) text += "; " + problems[0].path.string() + ": " + problems[0].what;
   return {Code::not_found, std::move(text)};
 }
 
 void DumpSetReader::read_directory(StepDirectory step) {
-  const Location location = step.location;
+  Location location = step.location;
+  if (location.is_process) location.rank = number_process(location.rank);
   std::optional<std::string> network;  // looked up once there is data
   const auto find_network = [&] {
     if (network) return;
@@ -76,13 +77,15 @@ void DumpSetReader::read_directory(StepDirectory step) {
     beside_ = "/";
     for (std::size_t i = 0; i < location.root_length; ++i) *beside_ /= step.trail[i];
   };
-  std::optional<std::int64_t> last_step;
-  std::uint32_t section = 0;  // of last_step
+  std::optional<std::pair<std::uint32_t, std::int64_t>> last;  // rank and step
+  std::uint32_t section = 0;                                   // of last
   const auto take = [&](const OperatorRun& run, std::span<const std::uint32_t> slots) {
     find_network();
-    if (last_step != run.step) section = add_section(location, run.step, *network);
-    last_step = run.step;
+    if (last != std::pair(run.rank, run.step)) section = add_section(location, run, *network);
+    last = {run.rank, run.step};
     set_.runs_.add(section, run, slots);
+    if (run.op != nullptr)
+      set_.runs_.set_operator(set_.runs_.size() - 1, number_operator(location.rank + run.rank, *run.op));
     unchecked_.insert(unchecked_.end(), slots.begin(), slots.end());
     if (unchecked_.size() >= kCheckedAtOnce) check_files();
   };
@@ -94,17 +97,33 @@ void DumpSetReader::read_directory(StepDirectory step) {
             [&](RecordingStatus status) { add_status(location.rank, std::move(status)); });
 }
 
+// An operator is the same in every step.
+std::uint32_t DumpSetReader::number_operator(std::uint32_t rank, const LoggedOperator& op) {
+  std::uint32_t& number = told_[{rank, op.name}];
+  if (number == 0) number = set_.runs_.add_operator(op);
+  return number;
+}
+
+// Of processes without a rank: the first one counts as rank 0. Their own numbers differ from run to run.
+std::uint32_t DumpSetReader::number_process(std::uint32_t process) {
+  const auto known = std::ranges::find(processes_, process);
+  const auto number = static_cast<std::uint32_t>(known - processes_.begin());
+  if (known == processes_.end()) processes_.push_back(process);
+  return number;
+}
+
 void DumpSetReader::check_files() {
   check_tensor_files(set_.runs_.store(), unchecked_, set_.problems_);
   unchecked_.clear();
 }
 
-// Of a step of `location`, counted from its own.
-std::uint32_t DumpSetReader::add_section(const Location& location, std::int64_t step,
+// Of the rank and step of `run`, counted from those of `location`.
+std::uint32_t DumpSetReader::add_section(const Location& location, const OperatorRun& run,
                                          const std::string& network) {
   if (is_by_device(location)) devices_.insert(location.rank);
-  origins_.push_back({location.rank, is_by_device(location), location.constants});
-  return set_.runs_.add_section({location.rank, location.graph_id, location.step + step}, network);
+  const std::uint32_t rank = location.rank + run.rank;
+  origins_.push_back({rank, is_by_device(location), location.constants});
+  return set_.runs_.add_section({rank, location.graph_id, location.step + run.step}, network);
 }
 
 void DumpSetReader::add_overflow(const Location& location, Overflow overflow) {

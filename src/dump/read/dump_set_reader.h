@@ -14,9 +14,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
@@ -43,8 +45,10 @@ class DumpSetReader {
   Result<> read_steps();
   void read_directory(StepDirectory step);
   void check_files();
+  std::uint32_t number_operator(std::uint32_t rank, const LoggedOperator& op);
+  std::uint32_t number_process(std::uint32_t process);
   Error nothing_found() const;
-  std::uint32_t add_section(const Location& location, std::int64_t step, const std::string& network);
+  std::uint32_t add_section(const Location& location, const OperatorRun& run, const std::string& network);
   void add_overflow(const Location& location, Overflow overflow);
   void add_status(std::uint32_t rank, RecordingStatus status);
 
@@ -62,6 +66,9 @@ class DumpSetReader {
   std::vector<std::uint32_t> unchecked_;  // slots whose files are to be looked at
   std::vector<SectionOrigin> origins_;    // of each section
   Networks networks_;
+  std::map<std::pair<std::uint32_t, std::string>, std::uint32_t>
+      told_;                                     // operators of files that tell of them
+  std::vector<std::uint32_t> processes_;         // that stand for ranks, in the order in which they were met
   std::vector<Overflow> device_overflows_;       // of trees that know devices only
   std::set<std::uint32_t> devices_;              // that count as ranks so far
   std::optional<std::filesystem::path> beside_;  // the root of a tree whose ranks do not lead to its steps

@@ -25,6 +25,7 @@ enum class Packing : std::uint8_t {
   none,      // a .npy file of its own, or in `part` as they are
   npy,       // `part` is a .npy file
   deflated,  // `part` is a .npy file, deflated
+  base64,    // `part` is a .npy file as base64
   onnx,      // the file is a TensorProto that has its elements as numbers
   hdf5,      // in the dataset `member` of an HDF5 file, in chunks or in another byte order
 };
@@ -67,7 +68,7 @@ struct Slot {
   // Where in the file the elements lie, if it is no .npy: as they are, row by row, in `dtype` and `shape`.
   std::optional<format::Extent> part;
   Packing packing = Packing::none;                      // of `part`, if they do not lie there as they are
-  std::uint64_t unpacked_bytes = 0;                     // of what is deflated
+  std::uint64_t unpacked_bytes = 0;                     // of what is deflated or base64
   std::uint64_t file_bytes = 0;                         // of a .npy
   LinkedFile linked;                                    // of a .npy
   std::string member;                                   // of an HDF5 file

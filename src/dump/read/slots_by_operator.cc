@@ -10,11 +10,12 @@ std::size_t SlotsByOperator::OperatorHash::operator()(const MetOperator& op) con
   constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15;
   std::uint64_t hash = (static_cast<std::uint64_t>(op.type) << 32 | op.name) * kMultiplier;
   hash ^= (op.execution + static_cast<std::uint64_t>(op.step.value_or(-1)) * kMultiplier);
+  hash += op.rank * kMultiplier;
   return static_cast<std::size_t>(hash ^ hash >> 32);
 }
 
 void SlotsByOperator::add(const OperatorKey& op, const PlacedSlot& placed) {
-  const MetOperator key{names_.add(op.type), names_.add(op.name), op.execution, op.step};
+  const MetOperator key{names_.add(op.type), names_.add(op.name), op.execution, op.step, op.rank};
   const auto [known, is_new] = numbers_.try_emplace(key, static_cast<std::uint32_t>(operators_.size()));
   if (is_new) operators_.push_back(key);
   entries_.push_back({known->second, store_.add(placed.slot, directory_), placed.slot.timestamp_us,
@@ -24,8 +25,8 @@ void SlotsByOperator::add(const OperatorKey& op, const PlacedSlot& placed) {
 void SlotsByOperator::sort() {
   // Slots have their numbers in the order in which they were added.
   const auto order = [&](const SlotEntry& entry) {
-    const std::optional<std::int64_t>& step = operators_[entry.op].step;
-    return std::tuple(step.has_value(), step.value_or(0), entry.op, entry.timestamp_us,
+    const MetOperator& op = operators_[entry.op];
+    return std::tuple(op.rank, op.step.has_value(), op.step.value_or(0), entry.op, entry.timestamp_us,
                       store_.place(entry.slot), entry.slot);
   };
   const auto is_before = [&](const SlotEntry& a, const SlotEntry& b) { return order(a) < order(b); };
@@ -35,6 +36,7 @@ void SlotsByOperator::sort() {
 OperatorRun SlotsByOperator::run_of(const SlotEntry& entry) const {
   const MetOperator& op = operators_[entry.op];
   OperatorRun run;
+  run.rank = op.rank;
   run.step = op.step.value_or(0);
   run.type = names_[op.type];
   run.name = names_[op.name];

@@ -24,6 +24,7 @@ struct OperatorKey {
   std::string_view type, name;
   std::uint32_t execution = 0;
   std::optional<std::int64_t> step{};  // where a file states another one than its directory
+  std::uint32_t rank = 0;              // counted from that of the directory
 };
 
 // A slot, and where its operator ran.
@@ -55,6 +56,7 @@ class SlotsByOperator {
     std::uint32_t type = 0, name = 0;  // in names_
     std::uint32_t execution = 0;
     std::optional<std::int64_t> step;
+    std::uint32_t rank = 0;
     auto operator<=>(const MetOperator&) const = default;
   };
   struct OperatorHash {

@@ -16,6 +16,7 @@
 #include "dump/file_name.h"
 #include "dump/read/files/call_file.h"
 #include "dump/read/files/file_kind.h"
+#include "dump/read/files/msprobe_files.h"
 #include "dump/read/slots_by_operator.h"
 #include "format/tables/mapping_csv.h"
 #include "format/tables/op_statistic_csv.h"
@@ -203,6 +204,48 @@ void collect_h5(const fs::path& path, Collected& to, Problems& problems) {
   to.h5_files += !is_empty;
 }
 
+// Unlike those of other files, its calls are in order and know their operators.
+void collect_msprobe(const fs::path& path, Collected& to, Problems& problems) {
+  read_msprobe_files(path, problems, [&](OperatorRun run) {
+    std::vector<std::uint32_t> slots;
+    for (const Slot& slot : std::exchange(run.slots, {}))
+      slots.push_back(to.store.add(slot, (path.parent_path() / kMsprobeData).string()));
+    to.take(std::move(run), slots);
+  });
+}
+
+// What SGLang's dumper saves: a tensor, or {"value": tensor, "meta": ...}.
+void collect_tagged(const TaggedName& tagged, const fs::path& path, const StepFiles& files, Collected& to,
+                    Problems& problems) {
+  constexpr std::string_view kValue = "value", kMeta = "meta";
+  read_torch_file(path, problems, [&](std::string_view inner, Slot slot) {
+    if (inner.starts_with(kMeta)) return;
+    if (inner.starts_with(kValue)) inner.remove_prefix(std::min(kValue.size() + 1, inner.size()));
+    std::string name = files.prefix.value_or("") + tagged.name;
+    if (!inner.empty()) name.append(".").append(inner);
+    slot.timestamp_us = tagged.index;  // the order of the program
+    to.slots.add({{}, name, 0, tagged.step, tagged.rank}, {std::move(slot)});
+  });
+}
+
+// A file that is a tensor is named as a .npy file is.
+void collect_torch(std::string_view name, const fs::path& path, const StepFiles& files, Collected& to,
+                   Problems& problems) {
+  const std::string_view stem = name.substr(0, name.rfind('.'));
+  if (const auto tagged = parse_tagged_name(stem)) return collect_tagged(*tagged, path, files, to, problems);
+  read_torch_file(path, problems, [&](const std::string& inner, Slot slot) {
+    NamedSlot named{inner.empty() ? name_tensor(stem, files.prefix.value_or(""))
+                                  : name_tensor(inner, archive_prefix(name, files)),
+                    std::move(slot)};
+    const Slot place = make_slot(named.name);
+    named.slot.side = place.side;
+    named.slot.index = place.index;
+    named.slot.timestamp_us = place.timestamp_us;
+    named.slot.argument = place.argument;
+    collect_named(std::move(named), std::nullopt, to.slots);
+  });
+}
+
 void collect_archive(decltype(read_npz_file) read, std::string_view name, const fs::path& path,
                      const StepFiles& files, Collected& to, Problems& problems) {
   const auto step = find_step(name);
@@ -232,6 +275,16 @@ void collect_file(FileKind kind, std::string_view name, const fs::path& path, co
       to.slots.add({{}, "model"},
                    {read_onnx_file(path, parse_test_data_name(name).value_or(TestDataName()), problems)});
       return;
+    case FileKind::torch:
+      return collect_torch(name, path, files, to, problems);
+    case FileKind::msprobe:
+      return collect_msprobe(path, to, problems);
+    case FileKind::polygraphy:
+      return read_polygraphy_file(path, problems,
+                                  [&](std::int64_t iteration, const std::string& operator_name, Slot slot) {
+                                    const std::int64_t step = find_iteration(name).value_or(0) + iteration;
+                                    to.slots.add({{}, operator_name, 0, step}, {std::move(slot)});
+                                  });
     case FileKind::op_statistics:
       return collect_op_statistics(call_name_of(without_csv(name)), path, to.slots, problems);
     case FileKind::legacy:

@@ -32,8 +32,8 @@ struct StepFiles {
 
 // .npy files are recognised by their names only: whether they hold what their header says is not looked at
 // (see check_tensor_files). A file and a row are the same slot if type, name, side, index and timestamp
-// agree. Slots go to `store`. `take` receives executions without rank and graph; their steps count from that
-// of the directory. `take_overflow` receives records of overflows, also without rank, graph and step;
+// agree. Slots go to `store`. `take` receives executions without graph; their ranks and steps count from
+// those of the directory. `take_overflow` receives records of overflows, also without rank, graph and step;
 // `take_status` how each file that is a recording of its own ended. Appends to `problems`.
 using TakeOverflow = std::function<void(Overflow overflow)>;
 void read_step(StepFiles files, SlotStore& store, Problems& problems, const TakeExecution& take,

@@ -95,6 +95,21 @@ std::optional<Location> in_converted_tree(std::span<const std::string> trail) {
                   .is_tree = true};
 }
 
+// step{step}/rank{R} or step{step}/proc{pid}
+std::optional<Location> in_msprobe_tree(std::span<const std::string> trail) {
+  const std::size_t count = trail.size();
+  if (count < 2) return std::nullopt;
+  const auto step = find_number(trail[count - 2], "step");
+  const auto rank = find_number(trail[count - 1], "rank"), process = find_number(trail[count - 1], "proc");
+  if (!step || (!rank && !process)) return std::nullopt;
+  return Location{.rank = rank ? *rank : *process,
+                  .step = *step,
+                  .root_length = count - 2,
+                  .has_rank = true,
+                  .is_process = !rank,
+                  .is_tree = true};
+}
+
 }  // namespace
 
 bool is_time(std::string_view directory_name) {
@@ -110,6 +125,7 @@ Location locate(std::span<const std::string> trail, std::size_t first_inside) {
   if (const auto location = in_legacy_tree(trail)) return *location;
   if (const auto location = in_eager_tree(trail)) return *location;
   if (const auto location = in_converted_tree(trail)) return *location;
+  if (const auto location = in_msprobe_tree(trail)) return *location;
   constexpr std::size_t kRankDepth = 4;  // rank, net, graph, step
   Location location;
   const std::size_t count = trail.size();

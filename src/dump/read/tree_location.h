@@ -5,8 +5,9 @@
 //   legacy  {net}/device_{N}/iteration_{step}                                   mindspore.md 8b, r1.3
 // CANN's tree is (C), of single operators without {net}/{graph}/{step}; TorchAir's is (C) below
 // worldsize{W}_global_rank{R}, or worldsize{W}_global_rank{R}/graph_{graph}/{step}      torch_tf_frontends.md
-// A.6, A.7. What `opdump convert` makes lies in rank_{R}/graph_{graph}/step_{step}[.npz]. Test data of ONNX
-// models lies in test_data_set_{step}. Of any other folder only numbers are understood.
+// A.6, A.7. What `opdump convert` makes lies in rank_{R}/graph_{graph}/step_{step}[.npz]. msprobe's lies in
+// step{step}/rank{R}, or step{step}/proc{pid}. Test data of ONNX models lies in test_data_set_{step}. Of any
+// other folder only numbers are understood.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +31,7 @@ struct Location {
   std::size_t net_length = 0;   // how many of the names lead to the directory of the net; 0: it has none
   std::size_t root_length = 0;  // the same for the dump's root
   bool has_rank = false;        // the rank is one, whatever the scheme
+  bool is_process = false;      // the rank is the number of a process
   bool is_tree = false;         // the names are those of a tree, not of any folder
 };
 

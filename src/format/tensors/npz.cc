@@ -179,6 +179,10 @@ bool is_npz(std::span<const std::byte> start) {
 }
 
 Result<> list_npz(std::span<const std::byte> file, const TakeNpzMember& take) {
+  return list_zip(file, kExtension, take);
+}
+
+Result<> list_zip(std::span<const std::byte> file, std::string_view end, const TakeNpzMember& take) {
   OPDUMP_TRY(const Directory directory, find_directory(file));
   const auto bytes = slice(file, directory.offset, directory.bytes);
   if (!bytes) return corrupt("its directory ends beyond the file");
@@ -186,7 +190,7 @@ Result<> list_npz(std::span<const std::byte> file, const TakeNpzMember& take) {
   for (const bool is_checked : {false, true})
     for (auto rest = *bytes; !rest.empty();) {
       OPDUMP_TRY(ZipEntry entry, take_entry(rest));
-      if (!entry.member.name.ends_with(kExtension)) continue;
+      if (!entry.member.name.ends_with(end)) continue;
       OPDUMP_CHECK_OK(place_member(file, entry));
       if (is_checked)
         take(entry.member);

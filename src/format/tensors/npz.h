@@ -8,6 +8,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/file/scratch.h"
 #include "base/result.h"
@@ -31,6 +32,9 @@ bool is_npz(std::span<const std::byte> start);
 // kept, because there may be a million. Errors: corrupt, unsupported, limit; take() is not called then.
 using TakeNpzMember = std::function<void(const NpzMember& member)>;
 Result<> list_npz(std::span<const std::byte> file, const TakeNpzMember& take);
+
+// The same of each member of a zip archive whose name ends in `end`.
+Result<> list_zip(std::span<const std::byte> file, std::string_view end, const TakeNpzMember& take);
 
 // The header of the array; its data_offset counts from the start of the .npy file. Errors: as
 // decode_npy_header; corrupt.

@@ -13,7 +13,9 @@
 #include "format/tensors/h5.h"
 #include "format/tensors/npz.h"
 #include "format/tensors/onnx_tensor.h"
+#include "format/tensors/polygraphy.h"
 #include "format/tensors/safetensors.h"
+#include "format/tensors/torch/torch_read.h"
 #include "opdump/opdump_h5.h"
 
 namespace opdump::dump {
@@ -306,6 +308,75 @@ void read_h5_file(const fs::path& path, Problems& problems, const TakeRun& take,
       status.state = "incomplete";  // what is absent may have been there
   }
   if (!status.state.empty()) take_status(std::move(status));
+}
+
+void read_torch_file(const fs::path& path, Problems& problems, const TakeTorchSlot& take) {
+  const auto file = MappedFile::open(path);
+  const auto add = [&](format::StoredTorchTensor tensor) {
+    Slot slot;
+    slot.side = model::Side::output;
+    slot.format = "DefaultFormat";
+    slot.dtype = tensor.dtype;
+    slot.shape = std::move(tensor.shape);
+    if (tensor.fault.empty()) {
+      slot.file = path;
+      slot.part = tensor.data;
+    } else {
+      refuse(slot, path, tensor.name.empty() ? "tensor" : tensor.name, std::move(tensor.fault), problems);
+    }
+    take(tensor.name, std::move(slot));
+  };
+  const auto listed = file ? format::list_torch_tensors(file->bytes(), add) : Result<>(file.error());
+  if (!listed) problems.push_back({path, explain(listed.error(), file, format::is_torch_file)});
+}
+
+std::string place_torch_tensor(const fs::path& path, Slot& slot) {
+  const auto file = MappedFile::open(path);
+  std::vector<format::StoredTorchTensor> tensors;
+  const auto add = [&](format::StoredTorchTensor tensor) {
+    if (tensors.size() < 2) tensors.push_back(std::move(tensor));
+  };
+  const auto listed = file ? format::list_torch_tensors(file->bytes(), add) : Result<>(file.error());
+  if (!listed) return "torn or no file of torch.save: " + listed.error().message();
+  if (tensors.size() != 1) return tensors.empty() ? "no tensor in it" : "several tensors in it; expected one";
+  format::StoredTorchTensor& tensor = tensors.front();
+  if (!tensor.fault.empty()) return std::move(tensor.fault);
+  slot.file = path;
+  slot.part = tensor.data;
+  slot.dtype = tensor.dtype;
+  slot.shape = std::move(tensor.shape);
+  return {};
+}
+
+void read_polygraphy_file(const fs::path& path, Problems& problems, const TakeIterationSlot& take) {
+  const auto file = MappedFile::open(path);
+  if (!file) return problems.push_back({path, file.error().message()});
+  const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
+  std::vector<format::PolygraphyArray> arrays;  // without their elements: names and places
+  const auto listed = format::list_polygraphy(
+      text, [&](format::PolygraphyArray array) { arrays.push_back(std::move(array)); });
+  if (!listed) problems.push_back({path, listed.error().message()});
+  if (listed && arrays.empty()) problems.push_back({path, "no results of Polygraphy in it"});
+  const bool has_several = std::ranges::any_of(
+      arrays, [](const format::PolygraphyArray& array) { return array.runner_index > 0; });
+  for (format::PolygraphyArray& array : arrays) {
+    Slot slot;
+    slot.side = model::Side::output;
+    slot.format = "DefaultFormat";
+    if (array.fault.empty()) {
+      slot.file = path;
+      slot.part = array.text;
+      slot.packing = Packing::base64;
+      slot.unpacked_bytes = array.npy_bytes;
+      slot.dtype = array.header.dtype;
+      slot.shape = std::move(array.header.shape);
+    } else {
+      refuse(slot, path, array.name, std::move(array.fault), problems);
+    }
+    // "onnxrt-runner-N0-11/24/26-03:00:00"
+    const std::string runner = array.runner.substr(0, array.runner.rfind('-', array.runner.rfind('-') - 1));
+    take(array.iteration, has_several ? runner + "/" + array.name : array.name, std::move(slot));
+  }
 }
 
 Slot read_onnx_file(const fs::path& path, const TestDataName& name, Problems& problems) {

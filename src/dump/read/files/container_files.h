@@ -45,6 +45,20 @@ using TakeStatus = std::function<void(RecordingStatus status)>;
 void read_h5_file(const std::filesystem::path& path, Problems& problems, const TakeRun& take,
                   const TakeStatus& take_status);
 
+// The tensors of a file of torch.save, by the keys that lead to them; one that is the file has an empty name.
+// Appends to `problems`.
+using TakeTorchSlot = std::function<void(const std::string& name, Slot slot)>;
+void read_torch_file(const std::filesystem::path& path, Problems& problems, const TakeTorchSlot& take);
+
+// Gives `slot` the only tensor of such a file. Returns what is wrong, or nothing.
+std::string place_torch_tensor(const std::filesystem::path& path, Slot& slot);
+
+// The arrays of Polygraphy's results: each is the only output of an operator of its name. Those of several
+// runners differ by the runner's name, without the time at its end. Appends to `problems`.
+using TakeIterationSlot = std::function<void(std::int64_t iteration, const std::string& name, Slot slot)>;
+void read_polygraphy_file(const std::filesystem::path& path, Problems& problems,
+                          const TakeIterationSlot& take);
+
 // A TensorProto, slot `name` of the model. Appends to `problems`.
 Slot read_onnx_file(const std::filesystem::path& path, const TestDataName& name, Problems& problems);
 

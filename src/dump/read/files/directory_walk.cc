@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text/text.h"
+#include "dump/read/files/file_kind.h"
 #include "format/tables/mapping_csv.h"
 
 namespace opdump::dump {
@@ -91,6 +92,8 @@ Result<> DirectoryWalk::visit_files_in(const fs::path& directory, Subdirectories
   fs::directory_iterator entries(directory, failed);
   for (; !failed && entries != fs::directory_iterator(); entries.increment(failed))
     add_entry(*entries, files, inside);
+  if (files.names.have_msprobe())
+    inside.names.erase(std::string(kMsprobeData));  // dump.json names what is there
   if (files.names.have_dump_file()) visit(std::move(files));
   if (failed) return Error(Code::io, directory.string() + ": " + failed.message());
   return ok();

@@ -9,7 +9,9 @@
 #include "dump/tensor_names.h"
 #include "format/tensors/h5.h"
 #include "format/tensors/npz.h"
+#include "format/tensors/polygraphy.h"
 #include "format/tensors/safetensors.h"
+#include "format/tensors/torch/torch_read.h"
 
 namespace opdump::dump {
 namespace {
@@ -22,6 +24,13 @@ constexpr std::string_view kNpyMagic = "\x93NUMPY";
 std::string_view without_csv(std::string_view name) {
   if (name.ends_with(kCsv)) name.remove_suffix(kCsv.size());
   return name;
+}
+
+std::optional<std::int64_t> find_iteration(std::string_view name) {
+  constexpr std::size_t kDigits = 10;
+  constexpr std::string_view kJson = ".json";
+  if (name.size() != kDigits + kJson.size() || !name.ends_with(kJson)) return std::nullopt;
+  return parse_int64(name.substr(0, kDigits));
 }
 
 bool is_overflow_record(const CallName& name) {
@@ -41,6 +50,9 @@ FileKind find_kind(std::string_view name) {
   if (name.ends_with(".npz")) return FileKind::npz;
   if (name.ends_with(".safetensors")) return FileKind::safetensors;
   if (name.ends_with(".h5") || name.ends_with(".hdf5")) return FileKind::h5;
+  if (name.ends_with(".pt") || name.ends_with(".pth")) return FileKind::torch;
+  if (name == kMsprobeDump || name == kMsprobeDebug) return FileKind::msprobe;
+  if (find_iteration(name)) return FileKind::polygraphy;
   if (parse_test_data_name(name)) return FileKind::onnx;
   if (name.ends_with(kCsv))
     return parse_call_name(without_csv(name)) ? FileKind::op_statistics : FileKind::none;
@@ -49,14 +61,16 @@ FileKind find_kind(std::string_view name) {
 }
 
 FileKind sniff_kind(const std::filesystem::path& path, std::string_view name) {
-  std::array<std::byte, 16> buffer{};
+  std::array<std::byte, format::kTorchStartBytes> buffer{};
   const auto file = open_input(path);
   const ssize_t count = file ? ::read(file->fd.get(), buffer.data(), buffer.size()) : 0;
   const auto start = std::span(buffer).first(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
   const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
   if (text.starts_with(kNpyMagic)) return FileKind::npy;
+  if (format::is_torch_file(start)) return FileKind::torch;
   if (format::is_npz(start)) return FileKind::npz;
   if (format::is_h5(start)) return FileKind::h5;
+  if (format::is_polygraphy(text)) return FileKind::polygraphy;
   if (format::is_safetensors(start)) return FileKind::safetensors;
   const FileKind by_name = find_kind(name);
   if (by_name != FileKind::none) return by_name;

@@ -12,6 +12,9 @@
 namespace opdump::dump {
 
 inline constexpr std::string_view kNpyExtension = ".npy";
+// What msprobe writes of a step, and the directory of its tensors.
+inline constexpr std::string_view kMsprobeDump = "dump.json", kMsprobeDebug = "debug.json";
+inline constexpr std::string_view kMsprobeData = "dump_tensor_data";
 
 enum class FileKind : std::uint8_t {
   none,
@@ -20,6 +23,9 @@ enum class FileKind : std::uint8_t {
   safetensors,
   h5,
   onnx,           // input_0.pb, output_0.pb
+  torch,          // of torch.save
+  msprobe,        // the index of a step of msprobe
+  polygraphy,     // results of runners
   op_statistics,  // the table of one execution
   legacy,         // raw elements, described by the name
   call,           // all tensors of an execution, or the record of an overflow
@@ -32,6 +38,9 @@ FileKind sniff_kind(const std::filesystem::path& path, std::string_view name);
 
 // The name of an execution's file, also where ".output.0.json" says that it is an overflow as JSON.
 std::optional<CallName> find_call_name(std::string_view name);
+
+// N of "{N in ten digits}.json": Polygraphy's results of an iteration.
+std::optional<std::int64_t> find_iteration(std::string_view name);
 
 // True for the overflow record's type and name.
 bool is_overflow_record(const CallName& name);

@@ -20,6 +20,8 @@ class FileNames {
   bool have_mapping() const { return has_mapping_; }        // mapping.csv
   bool have_statistics() const { return has_statistics_; }  // statistic.csv
 
+  bool have_msprobe() const { return has_msprobe_; }  // dump.json, debug.json
+
   // What a file was called, if there is one of that name.
   void add_original(std::string_view name, std::string_view original) { originals_.add(name, original); }
 
@@ -32,7 +34,7 @@ class FileNames {
   TextArena texts_;
   std::vector<ArenaText> names_;
   OriginalNames originals_;
-  bool has_dump_file_ = false, has_mapping_ = false, has_statistics_ = false;
+  bool has_dump_file_ = false, has_mapping_ = false, has_statistics_ = false, has_msprobe_ = false;
 };
 
 }  // namespace opdump::dump

@@ -7,6 +7,7 @@
 #include "format/tensors/npy.h"
 #include "format/tensors/npz.h"
 #include "format/tensors/onnx_tensor.h"
+#include "format/tensors/polygraphy.h"
 #include "math/convert.h"
 #include "math/layout/strided_copy.h"
 
@@ -73,6 +74,7 @@ Result<StoredTensor> StoredTensor::read(const Slot& slot, Alignment alignment) {
   const auto bytes = part.bytes();
   auto tensor = is_npy                              ? read_npy(std::move(part), bytes)
                 : slot.packing == Packing::deflated ? read_deflated(slot, std::move(part))
+                : slot.packing == Packing::base64   ? read_base64(slot, std::move(part))
                                                     : read_part(slot, std::move(part), alignment);
   if (!tensor) return tensor.take_error().within(slot.file);
   return tensor;
@@ -127,6 +129,18 @@ Result<StoredTensor> StoredTensor::read_part(const Slot& slot, MappedFile part, 
 
 Result<StoredTensor> StoredTensor::read_deflated(const Slot& slot, MappedFile part) {
   OPDUMP_TRY(Scratch npy, format::inflate(part.bytes(), slot.unpacked_bytes));
+  OPDUMP_TRY(StoredTensor tensor, read_npy(std::move(part), npy.bytes()));
+  if (!tensor.copy_) tensor.copy_ = std::move(npy);  // the view points into it
+  return tensor;
+}
+
+Result<StoredTensor> StoredTensor::read_base64(const Slot& slot, MappedFile part) {
+  const std::string_view text(reinterpret_cast<const char*>(part.bytes().data()), part.bytes().size());
+  OPDUMP_TRY(const std::uint64_t bytes, format::base64_bytes(text));
+  if (bytes != slot.unpacked_bytes)
+    return Error(Code::corrupt, "it is another one than when the dump was opened");
+  OPDUMP_TRY(Scratch npy, Scratch::make(bytes));
+  OPDUMP_CHECK_OK(format::decode_base64(text, npy.bytes()));
   OPDUMP_TRY(StoredTensor tensor, read_npy(std::move(part), npy.bytes()));
   if (!tensor.copy_) tensor.copy_ = std::move(npy);  // the view points into it
   return tensor;

@@ -1,4 +1,4 @@
-#include "format/tensors/torch_file.h"
+#include "format/tensors/torch/torch_file.h"
 
 #include <cstring>
 #include <string_view>
@@ -35,24 +35,24 @@ constexpr Storage kStorages[] = {
 };
 
 // Pickle, protocol 2: the few opcodes that a tensor needs.
-class Pickle {
+class PickleWriter {
  public:
-  Pickle() { text_ = "\x80\x02"; }
-  Pickle& op(std::string_view code) {
+  PickleWriter() { text_ = "\x80\x02"; }
+  PickleWriter& op(std::string_view code) {
     text_ += code;
     return *this;
   }
-  Pickle& global(std::string_view module, std::string_view name) {
+  PickleWriter& global(std::string_view module, std::string_view name) {
     text_.append("c").append(module).append("\n").append(name).append("\n");
     return *this;
   }
-  Pickle& word(std::string_view text) {
+  PickleWriter& word(std::string_view text) {
     text_ += 'X';
     little_endian(text.size(), 4);
     text_ += text;
     return *this;
   }
-  Pickle& number(std::int64_t value) {
+  PickleWriter& number(std::int64_t value) {
     if (value >= 0 && value < 256) {
       text_.append("K").push_back(static_cast<char>(value));
       return *this;
@@ -61,7 +61,7 @@ class Pickle {
     little_endian(static_cast<std::uint64_t>(value), 8);
     return *this;
   }
-  Pickle& tuple(const model::Shape& numbers) {
+  PickleWriter& tuple(const model::Shape& numbers) {
     op("(");
     for (const std::int64_t value : numbers.dims()) number(value);
     return op("t");
@@ -77,7 +77,7 @@ class Pickle {
 
 // torch._utils._rebuild_tensor_v2(storage, 0, shape, strides, False, OrderedDict())
 std::string pickle_of(const Storage& storage, const model::Shape& shape, std::uint64_t count) {
-  Pickle pickle;
+  PickleWriter pickle;
   pickle.global("torch._utils", "_rebuild_tensor_v2").op("((");
   pickle.word("storage").global("torch", storage.name).word("0").word("cpu");
   pickle.number(static_cast<std::int64_t>(count)).op("tQ");

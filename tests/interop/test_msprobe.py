@@ -1,0 +1,229 @@
+"""Dumps of msprobe, made by itself with the torch of PyPI, and damaged ones; results of Polygraphy; files of SGLang's
+dumper. OPDUMP_MSPROBE is a Python with msprobe and Polygraphy (tools/fetch_msprobe.sh)."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+OPDUMP = os.environ["OPDUMP_BIN"]
+MSPROBE = os.environ.get("OPDUMP_MSPROBE", "")
+NET = pathlib.Path(__file__).resolve().parent / "msprobe_net.py"
+real = pytest.mark.skipif(not os.access(MSPROBE, os.X_OK), reason="no msprobe from PyPI: tools/fetch_msprobe.sh")
+
+
+def run(words, directory=None, expect=0):
+    done = subprocess.run([str(word) for word in words], cwd=directory, capture_output=True, text=True, timeout=600)
+    assert done.returncode == expect, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def opdump(*words, expect=0):
+    return run([OPDUMP, *words], expect=expect)
+
+
+def records(*words):
+    return [json.loads(line) for line in opdump(*words, "--json").splitlines()]
+
+
+def values(dump, *options):
+    """The elements of the slot that `options` select."""
+    text = records("show", dump, *options, "--values", "100000")[0]["values"]
+    return np.array(text.strip("[]").split(), "f4")
+
+
+def operators(dump):
+    return {record["operator"]: record for record in records("ls", dump) if "operator" in record and record["step"] == 0}
+
+
+@pytest.fixture(scope="module")
+def dumps(tmp_path_factory):
+    """What msprobe writes of the network, by name."""
+    root = tmp_path_factory.mktemp("msprobe")
+
+    def dump(name, task, level, *options, **settings):
+        settings = {"scope": [], "list": [], "data_mode": ["all"], **settings}
+        config = {"task": task, "dump_path": str(root / name), "rank": [], "step": [], "level": level, task: settings}
+        (root / name).mkdir()
+        (root / f"{name}.json").write_text(json.dumps(config))
+        run([MSPROBE, NET, root / f"{name}.json", *options])
+        return root / name
+
+    return {"mix": dump("mix", "tensor", "mix"), "wrong": dump("wrong", "tensor", "mix", "--wrong"),
+            "modules": dump("modules", "tensor", "L0"), "calls": dump("calls", "tensor", "L1"),
+            "statistics": dump("statistics", "statistics", "mix", summary_mode="statistics"),
+            "hashes": dump("hashes", "statistics", "L1", summary_mode="md5")}
+
+
+@real
+def test_every_tensor_has_its_name(dumps):
+    """What dump.json names is what ls names, and the values are torch's."""
+    rank = next((dumps["mix"] / "step0").iterdir())
+    calls = json.loads((rank / "dump.json").read_text())["data"]
+    found = operators(dumps["mix"])
+    assert {name.rpartition("/")[2] for name in found} == set(calls)
+    files = {path.name for path in (rank / "dump_tensor_data").iterdir()}
+    assert {pathlib.Path(slot["file"]).name for record in found.values() for slot in record["slots"]} == files
+    load = "import sys, torch, numpy; numpy.save(sys.argv[2], torch.load(sys.argv[1], weights_only=True).numpy())"
+    for name, slot, file in (("conv1/Functional.conv2d.0.forward", "output.0", "Functional.conv2d.0.forward.output.0"),
+                             ("head/Module.head.Linear.forward.0", "input.parameters.weight",
+                              "Module.head.Linear.forward.0.parameters.weight"),
+                             ("norm/Module.norm.BatchNorm2d.parameters_grad.0", "output.bias",
+                              "Module.norm.BatchNorm2d.parameters_grad.0.bias")):
+        run([MSPROBE, "-c", load, rank / "dump_tensor_data" / f"{file}.pt", rank / "array.npy"])
+        expected = np.load(rank / "array.npy")
+        (rank / "array.npy").unlink()
+        np.testing.assert_array_equal(values(dumps["mix"], "--op", name, "--slot", slot, "--step", "0"), expected.ravel())
+
+
+@real
+def test_phases_modules_and_lines(dumps):
+    found = operators(dumps["mix"])
+    gelu = found["Functional.gelu.0.backward"]
+    assert gelu["phase"] == "backward" and gelu["type"] == "gelu"
+    line = next(n for n, text in enumerate(NET.read_text().splitlines(), 1) if "functional.gelu" in text)
+    assert gelu["source"] == f"{NET}:{line}"
+    tree = opdump("ls", dumps["mix"], "--tree")
+    for module in ("block", "conv1", "head", "norm"):
+        assert re.search(rf"^{module} ", tree, re.M), tree
+    assert "forward" in opdump("show", dumps["mix"], "block/2/Functional.linear.0.forward", "--step", "0")
+
+
+@real
+@pytest.mark.parametrize("name", ["modules", "calls", "statistics", "hashes"])
+def test_every_task_and_level(dumps, name):
+    """Equal runs are equal, whatever of them was dumped: tensors against statistics, with and without modules."""
+    assert "no difference" in opdump("compare", dumps[name], dumps[name])
+    if name == "modules":  # which it knows nothing else of
+        text = opdump("compare", dumps[name], dumps["mix"], expect=1)
+        assert "compared 86 of 86 tensors in 36 of 36 operators" in text and "own_error" not in text, text
+    else:
+        assert "no difference" in opdump("compare", dumps[name], dumps["mix"])
+
+
+@real
+def test_the_wrong_operator_is_named(dumps):
+    text = opdump("compare", dumps["mix"], dumps["wrong"], expect=1)
+    assert re.search(r"first bad operator: norm/Functional\.batch_norm\.0\.forward .*msprobe_net\.py:\d+ ", text), text
+    text = opdump("compare", dumps["statistics"], dumps["wrong"], expect=1)
+    assert "first bad operator: norm/Functional.batch_norm.0.forward" in text, text
+
+
+@real
+def test_against_a_recording_of_ours(dumps, tmp_path):
+    """The same program, recorded by opdump with the system's torch."""
+    pytest.importorskip("torch")
+    run([OPDUMP, "run", "-o", tmp_path / "ours", "--steps", "0-1", "--", sys.executable, NET, "--wrong"])
+    text = opdump("compare", "--across", dumps["calls"], tmp_path / "ours", expect=1)
+    assert "first bad operator: Functional.batch_norm.0.forward" in text, text
+
+
+@real
+def test_a_file_that_is_lost_is_a_problem(dumps, tmp_path):
+    shutil.copytree(dumps["calls"], tmp_path / "torn")
+    files = sorted((tmp_path / "torn").rglob("*linear.0.forward*.pt"))
+    files[0].unlink()
+    files[1].write_bytes(files[1].read_bytes()[:700])
+    done = subprocess.run([OPDUMP, "ls", tmp_path / "torn"], capture_output=True, text=True)
+    assert f"{files[0].name}: missing file" in done.stdout + done.stderr
+    assert f"{files[1].name}: torn" in done.stdout + done.stderr
+
+
+# ---- Damaged files.
+
+TENSOR = {"type": "torch.Tensor", "dtype": "torch.float32", "shape": [2], "Max": 1.0, "Min": float("nan"), "Mean": None}
+
+
+def write_dump(directory, data):
+    rank = directory / "step3" / "rank5"
+    (rank / "dump_tensor_data").mkdir(parents=True)
+    (rank / "dump.json").write_text(data if isinstance(data, str) else json.dumps({"task": "tensor", "data": data}))
+    return rank
+
+
+@pytest.mark.parametrize("name", ["../../secret.pt", "/etc/passwd", "..", "link.pt", "sub/x.pt", "a\0b.pt"])
+def test_nothing_outside_of_the_dump_is_read(tmp_path, name):
+    (tmp_path / "secret.pt").write_bytes(b"x")
+    rank = write_dump(tmp_path / "dump", {"Functional.relu.0.forward": {"output": [{**TENSOR, "data_name": name}]}})
+    (rank / "dump_tensor_data" / "link.pt").symlink_to(tmp_path / "secret.pt")
+    done = subprocess.run([OPDUMP, "ls", tmp_path / "dump"], capture_output=True, text=True)
+    assert "not read" in done.stdout + done.stderr
+    assert "rank 5, graph 0, step 3" in done.stdout and "statistics only" in done.stdout
+
+
+@pytest.mark.parametrize("data", ["", "{", "[]", '{"data": []}', '{"data": {"a": ' + "[" * 100000, "\0", '{"data": {"a": 1e999}}',
+                                  {"a": 1}, {"a": {"output": [{"dtype": 1, "shape": {}}]}},
+                                  {"a.b": {"input_args": [{**TENSOR, "shape": [-1, 2**62]}]}}])
+def test_odd_json_is_an_error(tmp_path, data):
+    write_dump(tmp_path, data)
+    done = subprocess.run([OPDUMP, "ls", tmp_path], capture_output=True, text=True, timeout=60)
+    assert done.returncode in (0, 3), done
+    assert re.search("JSON|damaged entries|no object", done.stdout + done.stderr), done
+
+
+# ---- Polygraphy and SGLang.
+
+
+@real
+def test_results_of_polygraphy(tmp_path):
+    program = """
+import sys
+import numpy as np
+from polygraphy.comparator import RunResults
+results = RunResults()
+outputs = [{"conv1": np.arange(6, dtype="f4").reshape(2, 3) + i, "scores": np.array([i], "i8"),
+            "half": np.array([[1.5, -2]], "f2"), "empty": np.zeros((0, 2), "f8")} for i in range(2)]
+if "wrong" in sys.argv:
+    outputs[1]["conv1"][1, 2] += 1
+results.add(outputs, runner_name="onnxrt-runner-N0-11/24/26-03:00:00")
+results.save(sys.argv[1])
+for index, single in enumerate(results.split()):
+    single.save(f"{sys.argv[2]}/{index:010d}.json")
+"""
+    (tmp_path / "steps").mkdir()
+    run([MSPROBE, "-c", program, tmp_path / "golden.json", tmp_path / "steps"])
+    assert "steps 0-1: 4 operators in 8 runs, 8 tensors" in opdump("ls", tmp_path / "golden.json")
+    assert list(values(tmp_path / "golden.json", "--op", "conv1", "--step", "1")) == [1, 2, 3, 4, 5, 6]
+    assert "no difference" in opdump("compare", tmp_path / "golden.json", tmp_path / "steps")
+    run([MSPROBE, "-c", program, tmp_path / "wrong.json", tmp_path / "steps", "wrong"])
+    text = opdump("compare", tmp_path / "golden.json", tmp_path / "wrong.json", expect=1)
+    assert "first bad operator: conv1 (step 1)" in text and "1 of 6" in text, text
+
+
+def test_files_of_sglang(tmp_path):
+    """Written as sglang/srt/debug_utils/dumper.py of two releases writes them."""
+    torch = pytest.importorskip("torch")
+
+    def save(folder, value, **tags):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        torch.save(value, str(tmp_path / folder / ("___".join(f"{k}={v}" for k, v in tags.items()) + ".pt")))
+
+    for step in range(2):
+        for rank in range(2):
+            hidden = torch.arange(4, dtype=torch.bfloat16).reshape(2, 2) + step + rank
+            for index, layer in enumerate((0, 1)):
+                tags = {"name": "mlp", "layer_id": layer}
+                number = 10 * step + index
+                save("older", hidden, forward_pass_id=step, rank=rank, name="mlp", dump_index=number, layer_id=layer)
+                newer = {"step": step, "rank": rank, "dump_index": number, "name": "mlp", "recompute_status": "disabled"}
+                save("newer", {"value": hidden, "meta": {**tags, "world_size": 2}}, **newer, layer_id=layer)
+    assert "2 ranks, 1 graph, steps 0-1: 2 operators in 8 runs, 8 tensors" in opdump("ls", tmp_path / "older")
+    assert set(operators(tmp_path / "newer")) == {"layer_id=0/mlp", "layer_id=1/mlp"}
+    assert "no difference" in opdump("compare", tmp_path / "older", tmp_path / "newer")
+
+
+def test_files_of_torch(tmp_path):
+    torch = pytest.importorskip("torch")
+    model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2))
+    torch.save({"model": model.state_dict(), "step": 3, "extra": [torch.arange(4)[1:3], torch.ones(2, 3).t()]}, tmp_path / "model.pt")
+    found = {record["operator"]: record["slots"][0] for record in records("ls", tmp_path / "model.pt") if "operator" in record}
+    assert set(found) == {f"model.{key}" for key in model.state_dict()} | {"extra.0", "extra.1"}
+    assert "row by row" in found["extra.1"]["reason"]
+    assert list(values(tmp_path / "model.pt", "--op", "extra.0")) == [1, 2]
+    torch.save(torch.ones(2), tmp_path / "old.pt", _use_new_zipfile_serialization=False)
+    assert "before 1.6" in subprocess.run([OPDUMP, "ls", tmp_path / "old.pt"], capture_output=True, text=True).stderr
