@@ -52,7 +52,8 @@ def make_seeds(folder):
             (made / name).parent.mkdir(exist_ok=True)
             shutil.copy(seed, made / name)
     (folder / "op_debug" / "mapping.csv").write_bytes((HERE / "seeds/mapping_csv/mapping.csv").read_bytes())
-    for kind in ("ge_graph", "fusion_json"):
+    shutil.copytree(HERE / "seeds/msprobe", folder / "msprobe/step0/rank0")
+    for kind in ("ge_graph", "fusion_json", "torch_file", "polygraphy"):
         shutil.copytree(HERE / "seeds" / kind, folder / kind)
     return sorted(path for path in folder.iterdir())
 

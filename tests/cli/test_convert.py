@@ -168,6 +168,21 @@ def test_what_cannot_be_read_is_told(dump, tmp_path):
         assert str(file) in done.stderr
 
 
+def test_golden_data(dump, tmp_path):
+    """As msaccucmp wants it: outputs of one step, in one folder, named with a time of 16 digits."""
+    done = convert(dump, "-o", tmp_path / "out", "--to", "golden")
+    assert done.returncode == 2 and "--step" in done.stderr, done
+    done = convert(dump, "-o", tmp_path / "out", "--to", "golden", "--step", 1)
+    assert done.returncode == 0, done.stderr
+    found = {}
+    for path in (tmp_path / "out").iterdir():
+        name, output, time, extension = path.name.split(".")
+        assert len(time) == 16 and time.isdigit() and extension == "npy"
+        found[f"{name}.output.{output}"] = numpy.load(path)
+    same(found, {name: array for name, array in arrays_of(dump, 1).items() if ".output." in name})
+    assert convert(dump, "-o", tmp_path / "out", "--to", "golden", "--slot", "input.0").returncode == 2
+
+
 def test_complex_in_safetensors(dump, tmp_path):
     [file] = dump.rglob("0/*convolution-op0*input.0*.npy")
     numpy.save(file, numpy.ones(3, "complex128"))

@@ -120,7 +120,7 @@ class CallTensors {
   void add_tensor(const Json& value, model::Side side, std::string_view path) {
     MsprobeTensor tensor;
     tensor.side = side;
-    const auto position = is_plain_ ? parse_uint64(path) : std::nullopt;
+    const auto position = path.empty() ? 0 : is_plain_ ? parse_uint64(path) : std::nullopt;
     if (position && *position < kFirstNamed) {
       tensor.index = static_cast<std::uint32_t>(*position);
     } else {

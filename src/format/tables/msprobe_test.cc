@@ -57,6 +57,7 @@ TEST(Msprobe, GradientsAndVariables) {
   EXPECT_EQ(argument(R"({"weight": [)" + std::string(kTensor) + "]}"), "weight");
   EXPECT_EQ(argument(R"([{"a": )" + std::string(kTensor) + "}]"), "0.a");
   EXPECT_EQ(argument(std::string(kTensor)), "");
+  EXPECT_EQ(decode(in_data(kTensor))[0].second[0].index, 0U);
 }
 
 TEST(Msprobe, OddEntriesAreCounted) {
