@@ -57,7 +57,10 @@ def dump_data(tmp_path_factory):
     pool = descriptor_pool.DescriptorPool()
     for file in files.file:
         pool.Add(file)
-    return message_factory.MessageFactory(pool).GetPrototype(pool.FindMessageTypeByName("toolkit.dumpdata.DumpData"))
+    message = pool.FindMessageTypeByName("toolkit.dumpdata.DumpData")
+    if hasattr(message_factory, "GetMessageClass"):  # protobuf 4.22; newer ones have nothing else
+        return message_factory.GetMessageClass(message)
+    return message_factory.MessageFactory(pool).GetPrototype(message)
 
 
 def decode(dump_data, path):

@@ -59,7 +59,8 @@ void begin_node(const c10::OperatorHandle&, torch::jit::Stack* stack) {
   const c10::IValue values = torch::jit::pop(*stack);
   const auto types = torch::jit::pop(*stack).toIntVector();
   std::vector<std::string> names;
-  for (const c10::IValue& name : torch::jit::pop(*stack).toListRef()) names.push_back(name.toStringRef());
+  const c10::IValue list = torch::jit::pop(*stack);  // outlives what refers into it
+  for (const c10::IValue& name : list.toListRef()) names.push_back(name.toStringRef());
   const std::string node = torch::jit::pop(*stack).toStringRef();
   dumper().begin_node(node, to_values(names, types, values.toListRef()));
 }

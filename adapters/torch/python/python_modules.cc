@@ -48,6 +48,17 @@ struct ModuleCall {
 };
 thread_local std::vector<ModuleCall> calls;
 
+// Whether the weak reference is to `object`, which is alive.
+bool refers_to(const Ref& reference, PyObject* object) {
+#if PY_VERSION_HEX >= 0x030D0000
+  PyObject* found = nullptr;
+  PyWeakref_GetRef(reference.get(), &found);
+  return Ref(found).get() == object;
+#else
+  return PyWeakref_GetObject(reference.get()) == object;
+#endif
+}
+
 // Modules whose calls are executions of a compiled model, with weak references to them.
 std::unordered_map<PyObject*, Ref>& compiled() {
   static auto* modules = new std::unordered_map<PyObject*, Ref>;
@@ -56,7 +67,7 @@ std::unordered_map<PyObject*, Ref>& compiled() {
 
 bool is_compiled(PyObject* module) {
   const auto found = compiled().find(module);
-  return found != compiled().end() && PyWeakref_GetObject(found->second.get()) == module;
+  return found != compiled().end() && refers_to(found->second, module);
 }
 
 // Of the recording under way: which outermost modules count, and which of these its current step has called.
@@ -123,7 +134,7 @@ ModuleScope name_module(void* parent, PyObject* module) {
 const ModuleScope& scope_of(PyObject* module) {
   void* parent = frames.empty() ? nullptr : opdump_torch_module_scope();
   ModuleScope& known = module_scopes()[{parent, module}];
-  if (!known.scope || !known.reference || PyWeakref_GetObject(known.reference.get()) != module)
+  if (!known.scope || !known.reference || !refers_to(known.reference, module))
     flag_scope((known = name_module(parent, module)).scope, module);
   return known;
 }
@@ -227,8 +238,7 @@ PyObject* note_compiled(PyObject*, PyObject* module) {
 // A module that has a name already is flagged under it; any other gets its flag with its name.
 PyObject* flag_module(PyObject*, PyObject* module) {
   for (const auto& [key, known] : module_scopes())
-    if (key.module == module && PyWeakref_GetObject(known.reference.get()) == module)
-      flag_scope(known.scope, module);
+    if (key.module == module && refers_to(known.reference, module)) flag_scope(known.scope, module);
   Py_RETURN_NONE;
 }
 

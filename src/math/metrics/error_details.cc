@@ -122,8 +122,8 @@ std::vector<std::size_t> plane_sizes(const std::vector<std::int64_t>& dims) {
 // Adds errors in row-major order to a map and to the profile of each dimension.
 class ErrorPainter {
  public:
-  explicit ErrorPainter(const model::Shape& shape) : dims_(shape.dims().begin(), shape.dims().end()) {
-    if (dims_.empty()) dims_.push_back(1);
+  explicit ErrorPainter(const model::Shape& shape) : dims_(std::max<std::size_t>(shape.dims().size(), 1), 1) {
+    std::ranges::copy(shape.dims(), dims_.begin());
     place_.resize(dims_.size());
     for (const std::int64_t dim : dims_) count_ *= static_cast<std::uint64_t>(dim);
     split();
