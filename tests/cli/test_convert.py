@@ -84,7 +84,7 @@ def test_a_file_for_each_step(dump, tmp_path):
         same(read_safetensors(tmp_path / f"rank_0/graph_0/step_{step}.safetensors"), arrays_of(dump, step))
 
 
-@pytest.mark.parametrize("to", ["npy", "npz", "safetensors"])
+@pytest.mark.parametrize("to", ["npy", "pt", "npz", "safetensors"])
 def test_the_output_is_a_dump(to, dump, tmp_path):
     # An operator that runs twice in a step.
     for file in dump.rglob("1/*relu-op0*"):

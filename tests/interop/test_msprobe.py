@@ -115,6 +115,29 @@ def test_the_wrong_operator_is_named(dumps):
 
 
 @real
+def test_saved_variables(tmp_path):
+    """PrecisionDebugger.save: values of the program, and their gradients."""
+    config = {"task": "tensor", "dump_path": str(tmp_path / "dump"), "rank": [], "step": [], "level": "debug",
+              "tensor": {"scope": [], "list": [], "data_mode": ["all"]}}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    (tmp_path / "dump").mkdir()
+    run([MSPROBE, "-c", """
+import sys, torch
+from msprobe.pytorch import PrecisionDebugger
+PrecisionDebugger(config_path=sys.argv[1])
+hidden = torch.arange(3.0, requires_grad=True) * 2
+PrecisionDebugger.save(hidden, "hidden", save_backward=True)
+PrecisionDebugger.save({"a": [hidden, hidden + 1]}, "pair", save_backward=False)
+hidden.sum().backward()
+PrecisionDebugger.step()
+""", tmp_path / "config.json"])
+    found = operators(tmp_path / "dump")
+    assert {name: [slot["slot"] for slot in record["slots"]] for name, record in found.items()} == {
+        "hidden.0.debug": ["output.0"], "hidden_grad.0.debug": ["output.0"], "pair.0.debug": ["output.a.0", "output.a.1"]}
+    assert list(values(tmp_path / "dump", "--op", "pair.0.debug", "--slot", "output.a.1")) == [1, 3, 5]
+
+
+@real
 def test_against_a_recording_of_ours(dumps, tmp_path):
     """The same program, recorded by opdump with the system's torch."""
     pytest.importorskip("torch")

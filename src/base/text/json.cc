@@ -117,7 +117,7 @@ std::string format_position(std::string_view name, std::string_view text, std::s
          std::to_string(before.size() - line_begin + 1);
 }
 
-// `text` with quotation marks around Python's words for numbers that JSON lacks.
+// `text` with quotation marks around Python's words for numbers that JSON lacks; empty if it has none.
 std::string quote_words(std::string_view text) {
   constexpr std::string_view kWords[] = {"NaN", "Infinity", "-Infinity"};
   std::string quoted;
@@ -137,7 +137,8 @@ std::string quote_words(std::string_view text) {
         break;
       }
   }
-  return quoted.append(text.substr(std::min(copied, text.size())));
+  if (copied > 0) quoted.append(text.substr(copied));
+  return quoted;
 }
 
 }  // namespace
@@ -162,7 +163,8 @@ Result<> parse_members(std::string_view text, std::string_view key, const TakeMe
     }
     return true;
   };
-  const auto rest = nlohmann::json::parse(quote_words(text), visit, false);
+  const std::string quoted = quote_words(text);
+  const auto rest = nlohmann::json::parse(quoted.empty() ? text : quoted, visit, false);
   if (rest.is_discarded()) return Error(Code::corrupt, "not JSON, or cut off");
   if (!has_object)
     return Error(Code::corrupt, key.empty() ? "no JSON object" : "no object " + quote(key) + " in it");

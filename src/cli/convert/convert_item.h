@@ -20,7 +20,7 @@ struct ConvertTarget {
   std::optional<model::Format> format;  // the layout to convert tensors to
   std::string slot;                     // only this slot of each operator: see is_meant
 
-  bool is_dump() const { return to == "npy" || !is_file_each(); }  // with a log of operators
+  bool is_dump() const { return to != "bin" && to != "txt" && !is_golden(); }  // with a log of operators
   bool is_golden() const {
     return to == "golden";
   }  // for msaccucmp: the outputs of a step, all in one folder

@@ -95,12 +95,14 @@ std::optional<Location> in_converted_tree(std::span<const std::string> trail) {
                   .is_tree = true};
 }
 
-// step{step}/rank{R} or step{step}/proc{pid}
+// step{step}/rank{R} or step{step}/proc{pid}; older releases: step{step}/rank
 std::optional<Location> in_msprobe_tree(std::span<const std::string> trail) {
   const std::size_t count = trail.size();
   if (count < 2) return std::nullopt;
   const auto step = find_number(trail[count - 2], "step");
-  const auto rank = find_number(trail[count - 1], "rank"), process = find_number(trail[count - 1], "proc");
+  const std::string& last = trail[count - 1];
+  const auto rank = last == "rank" ? std::optional<std::uint32_t>(0) : find_number(last, "rank");
+  const auto process = find_number(last, "proc");
   if (!step || (!rank && !process)) return std::nullopt;
   return Location{.rank = rank ? *rank : *process,
                   .step = *step,

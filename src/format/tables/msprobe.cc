@@ -174,7 +174,7 @@ MsprobeName parse_msprobe_name(std::string_view name) {
   std::vector<std::string_view> parts = split(name, '.');
   const bool is_module = parts[0] == "Module" || parts[0] == "Cell";
   // Numbers, and the direction, from the right.
-  for (; parts.size() > 2; parts.pop_back()) {
+  for (; parts.size() > 1; parts.pop_back()) {
     const std::string_view last = parts.back();
     if (last == "backward" || last == "parameters_grad")
       parsed.phase = model::Phase::backward;

@@ -78,6 +78,7 @@ TEST(Msprobe, Names) {
   EXPECT_EQ(parse("Module.layer1.0.Conv2d.forward.3"), "Conv2d layer1.0");
   EXPECT_EQ(parse("Module.fc.Linear.parameters_grad"), "Linear fc backward");
   EXPECT_EQ(parse("optimizer"), "optimizer ");
+  EXPECT_EQ(parse("hidden.0.debug"), "hidden ");
 }
 
 TEST(Msprobe, ModulesAndStacks) {
