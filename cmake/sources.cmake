@@ -277,6 +277,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   capture/recording_rules.cc
   capture/recording_start.cc
   capture/recording_writer.cc
+  capture/run_environment.cc
   capture/run_identity.cc
   capture/session.cc
   capture/step_room.cc
@@ -318,6 +319,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/compare.cc
   compare/conditioning.cc
   compare/content.cc
+  compare/environment.cc
   compare/equivalence.cc
   compare/measure.cc
   compare/names.cc
@@ -338,6 +340,7 @@ set(OPDUMP_TESTS_compare
   compare/compare_test.cc
   compare/conditioning_test.cc
   compare/content_test.cc
+  compare/environment_test.cc
   compare/equivalence_test.cc
   compare/pairing_test.cc
   compare/statistics_test.cc

@@ -1,8 +1,12 @@
 // Start, stop, fork and the hooks of torch themselves.
 #include "hooks.h"
 
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/record_function.h>
+#include <c10/core/DefaultDtype.h>
 #include <c10/core/GradMode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <fcntl.h>
@@ -110,6 +114,15 @@ class OriginalStderr {
   struct stat file_ {};
 };
 OriginalStderr original_stderr;
+
+// What explains that another run computes other numbers.
+void describe_run(opdump_session* session) {
+  opdump_describe_run(session, "seed",
+                      std::to_string(at::detail::getDefaultCPUGenerator().current_seed()).c_str());
+  opdump_describe_run(session, "threads", std::to_string(at::get_num_threads()).c_str());
+  opdump_describe_run(session, "default dtype", c10::toString(c10::get_default_dtype_as_scalartype()));
+  opdump_describe_run(session, "deterministic", at::globalContext().deterministicAlgorithms() ? "yes" : "no");
+}
 
 void print_to_stderr(void*, int, const char* line) { original_stderr.print(line); }
 
@@ -300,6 +313,7 @@ opdump_status opdump_torch_start(const opdump_options* options, int64_t first_st
   model.graph_id = only_executions ? kCompiledModel : 0;
   model.name = model.file_name = name.c_str();
   opdump_define_graph(session, &model);
+  describe_run(session);
   install_hooks();
   const std::string root = options->process ? std::string("Default/") + options->process : "Default";
   observer = new Observer(session, root, first_step,
@@ -326,6 +340,7 @@ opdump_status opdump_torch_stop(void) {
   // per recording.
   const bool can_close = wait_for_visitors();
   o->give_up_work();
+  describe_run(o->session());  // programs choose a seed when they run
   const opdump_status status = can_close ? opdump_close(o->session()) : opdump_flush(o->session());
   tell_run("-");
   return status;

@@ -460,6 +460,11 @@ void opdump_mark_step(opdump_session* session, opdump_step_end end) {
                                                        : StepEnd::whole);
 }
 
+void opdump_describe_run(opdump_session* session, const char* name, const char* value) {
+  if (!session || !name || !value) return;
+  guarded_value(0, [&] { return session->session->describe_run(name, value), 0; });
+}
+
 void opdump_report_unseen(opdump_session* session, const char* what, const char* reason) {
   if (!session || !what || !reason) return;
   guarded_value(0, [&] { return session->session->report_unseen(what, reason), 0; });

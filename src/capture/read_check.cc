@@ -13,7 +13,7 @@ constexpr std::size_t kMaxRecent =
 
 }  // namespace
 
-ReadCheck::Answer ReadCheck::look(const model::Operator& op, model::Side side, const Operand& operand,
+ReadCheck::Reading ReadCheck::look(const model::Operator& op, model::Side side, const Operand& operand,
                                   std::int64_t step) {
   // A transposed view is the same bytes.
   const model::TensorView view = in_memory(operand.view);
@@ -22,7 +22,7 @@ ReadCheck::Answer ReadCheck::look(const model::Operator& op, model::Side side, c
   const std::lock_guard lock(mutex_);
   auto node = recent_.extract(key);
   if (node.empty()) node = older_.extract(key);
-  Answer answer;
+  Reading answer;
   if (!node.empty() && side == model::Side::input && node.mapped().md5 != seen.md5) {
     const Seen& before = node.mapped();
     ++changes_[operand.content];

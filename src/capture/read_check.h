@@ -18,12 +18,12 @@ namespace opdump::capture {
 // Thread-safe.
 class ReadCheck {
  public:
-  struct Answer {
+  struct Reading {
     std::uint64_t content = 0;        // for ReuseKey: a number that no bytes from before a change have
     std::optional<std::string> line;  // the memory has changed, and between which operators
   };
   // `op`, which lives as long as the check, reads the tensor or has just written it. Hashes its bytes.
-  Answer look(const model::Operator& op, model::Side side, const Operand& operand, std::int64_t step);
+  Reading look(const model::Operator& op, model::Side side, const Operand& operand, std::int64_t step);
 
  private:
   struct Seen {

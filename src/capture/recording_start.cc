@@ -10,6 +10,7 @@
 
 #include "base/version.h"
 #include "capture/clock.h"
+#include "capture/run_environment.h"
 #include "capture/run_identity.h"
 #include "dump/write/acl_tree.h"
 #include "dump/write/call_data.h"
@@ -94,6 +95,7 @@ Result<RecordingStart> start_recording(const plan::DumpPlan& plan, const Session
   start.status.config_path = plan.config_path.string();
   start.status.pid = ::getpid();
   start.status.started_us = now_us();
+  start.status.environment = describe_environment();
   start.status.reads_checked = options.checks_reads;
   start.status.warnings = plan.warnings;
   if (!options.keeps_files()) {

@@ -259,6 +259,11 @@ void RecordingWriter::report_unseen(std::string_view what, std::string_view reas
   log(LogLevel::warning, std::string(what) + " is not recorded: " + std::string(reason));
 }
 
+void RecordingWriter::describe_run(std::string_view name, std::string_view value) {
+  const std::lock_guard lock(status_mutex_);
+  status_.environment.insert_or_assign(std::string(name), std::string(value));
+}
+
 void RecordingWriter::warn(const std::string& line) {
   log(LogLevel::warning, line);
   const std::lock_guard lock(status_mutex_);

@@ -67,6 +67,7 @@ class RecordingWriter {
   std::uint64_t call_count() const { return call_count_; }
   void log(LogLevel level, std::string_view line) const;
   void warn(const std::string& line);  // in the log and the status
+  void describe_run(std::string_view name, std::string_view value);
   void report_unseen(std::string_view what, std::string_view reason);
   // Ends the recording; `count` tensors, or what `lost` says, are lost so far, `first` is the first of them.
   void stop(const Error& error, std::string first, std::uint64_t count,

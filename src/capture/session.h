@@ -103,6 +103,8 @@ class Session {
   void set_dump(std::string_view name, bool enabled, bool is_unnamed = false) {
     operators_.set_dump(name, enabled, is_unnamed);
   }
+  // See opdump_describe_run().
+  void describe_run(std::string_view name, std::string_view value) { writer_.describe_run(name, value); }
   void report_unseen(std::string_view what, std::string_view reason);
   Result<> flush() { return recorder_->flush(); }
   // Flushes, and lets the status say that nothing is missing so far, until the next begin(). Errors: as

@@ -8,6 +8,7 @@
 
 #include "base/text/text.h"
 #include "compare/across/pair_across.h"
+#include "compare/environment.h"
 #include "compare/equivalence.h"
 #include "compare/key_slots.h"
 #include "compare/measure.h"
@@ -220,7 +221,9 @@ class Comparer {
         judge_(unfinished_, systematic_.are_types_usual),
         questions_(golden, actual),
         total_(golden.runs().stored_bytes() + actual.runs().stored_bytes()) {
-    comparison_.notes = systematic_.notes;
+    if (const auto line = is_across_ ? std::nullopt : describe_environments(golden, actual))
+      comparison_.notes.push_back(*line);
+    std::ranges::copy(systematic_.notes, std::back_inserter(comparison_.notes));
     std::ranges::copy(pairing.notes, std::back_inserter(comparison_.notes));
     std::ranges::copy(pairing.incomplete, std::back_inserter(unfinished_reasons_));
   }

@@ -60,7 +60,7 @@ void for_each_field(E& earlier, const F& visit) {
 // What recordings of a process that knew less do not have.
 bool may_be_absent(std::string_view key) {
   return key == "run_id" || key == "time_directory" || key == "earlier" || key == "tail_step" ||
-         key == "cut_step" || key == "reads_checked";
+         key == "cut_step" || key == "reads_checked" || key == "environment";
 }
 
 // False if `value` has another type or does not fit.
@@ -85,6 +85,12 @@ bool assign(const json& value, std::vector<std::string>& field) {
   if (!value.is_array()) return false;
   for (const json& item : value)
     if (!assign(item, field.emplace_back())) return false;
+  return true;
+}
+bool assign(const json& value, RunEnvironment& field) {
+  if (!value.is_object()) return false;
+  for (const auto& [name, text] : value.items())
+    if (!assign(text, field[name])) return false;
   return true;
 }
 bool assign(const json& value, std::vector<EarlierRecording>& field) {
@@ -187,6 +193,7 @@ Result<> write_status(const std::filesystem::path& rank_directory, const Recordi
 std::string encode_status(const RecordingStatus& status) {
   nlohmann::ordered_json object{{"schema_version", kSchemaVersion}};
   for_each_field(status, [&](const char* key, const auto& field) { object[key] = field; });
+  object["environment"] = status.environment;
   object["losses"] = json::array();
   for (const Loss& loss : status.losses)
     object["losses"].push_back(
@@ -221,6 +228,7 @@ Result<RecordingStatus> read_status_file(const std::filesystem::path& path) {
     if (value == root.end() ? !may_be_absent(key) : !assign(*value, field)) failed = key;
   };
   for_each_field(status, visit);
+  visit("environment", status.environment);
   visit("losses", status.losses);
   visit("warnings", status.warnings);
   visit("earlier", status.earlier);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +31,9 @@ struct EarlierRecording {
   std::int64_t first_step = -1, last_step = -1;
 };
 
+// Names and values, as "OMP_NUM_THREADS" and "2".
+using RunEnvironment = std::map<std::string, std::string>;
+
 struct RecordingStatus {
   // "recording", "complete" (nothing lost), "incomplete" (see losses), "idle" (nothing lost so far, and
   // nothing under way: a process that waits for work)
@@ -51,6 +55,7 @@ struct RecordingStatus {
   std::int64_t tail_step = -1;
   std::int64_t cut_step = -1;  // in which the program was stopped, or -1
   bool reads_checked = false;  // a tensor that was changed in memory, unannounced, is recorded as it was read
+  RunEnvironment environment;  // what may explain that another run computes other numbers
   std::vector<Loss> losses;
   std::vector<std::string> warnings;
   std::vector<EarlierRecording> earlier;  // whose files lie among those of this one

@@ -25,7 +25,7 @@ inline constexpr TableSchema kTables[] = {
      "side TEXT, rank INTEGER, path TEXT, state TEXT, run_id TEXT, runtime TEXT, opdump_version TEXT, "
      "config_path TEXT, pid INTEGER, started_us INTEGER, ended_us INTEGER, first_step INTEGER, "
      "last_step INTEGER, tail_step INTEGER, cut_step INTEGER, operators INTEGER, calls INTEGER, "
-     "tensors INTEGER, bytes INTEGER"},
+     "tensors INTEGER, bytes INTEGER, environment TEXT"},
     {"remarks", "kind TEXT, text TEXT"},
     {"operators",
      "id INTEGER PRIMARY KEY, rank INTEGER, graph INTEGER, step INTEGER, phase TEXT, type TEXT, name TEXT, "

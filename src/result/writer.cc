@@ -6,10 +6,12 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <system_error>
 #include <utility>
 
+#include "base/text/json.h"
 #include "base/text/text.h"
 #include "base/version.h"
 #include "compare/key_slots.h"
@@ -457,12 +459,27 @@ Result<> ResultWriter::conclude_dump() {
 Result<> ResultWriter::describe(const dump::DumpSet& dump, std::string_view side) {
   const std::string path = dump.path().string();
   for (const auto& [rank, s] : dump.statuses()) {
-    OPDUMP_CHECK_OK(rows_->insert(
-        "runs", {side, std::int64_t{rank}, std::string_view(path), std::string_view(s.state),
-                 text_or_null(s.run_id), text_or_null(s.runtime), text_or_null(s.opdump_version),
-                 text_or_null(s.config_path), s.pid, signed_of(s.started_us), signed_of(s.ended_us),
-                 s.first_step, s.last_step, s.tail_step, s.cut_step, signed_of(s.operator_count),
-                 signed_of(s.call_count), signed_of(s.tensor_count), signed_of(s.tensor_bytes)}));
+    const std::string environment = json_text(nlohmann::json(s.environment));
+    OPDUMP_CHECK_OK(rows_->insert("runs", {side,
+                                           std::int64_t{rank},
+                                           std::string_view(path),
+                                           std::string_view(s.state),
+                                           text_or_null(s.run_id),
+                                           text_or_null(s.runtime),
+                                           text_or_null(s.opdump_version),
+                                           text_or_null(s.config_path),
+                                           s.pid,
+                                           signed_of(s.started_us),
+                                           signed_of(s.ended_us),
+                                           s.first_step,
+                                           s.last_step,
+                                           s.tail_step,
+                                           s.cut_step,
+                                           signed_of(s.operator_count),
+                                           signed_of(s.call_count),
+                                           signed_of(s.tensor_count),
+                                           signed_of(s.tensor_bytes),
+                                           std::string_view(environment)}));
     for (const std::string& warning : s.warnings) {
       const std::string text = std::string(side) + " rank " + std::to_string(rank) + ": " + warning;
       OPDUMP_CHECK_OK(rows_->insert("remarks", {"warning", std::string_view(text)}));
@@ -470,8 +487,8 @@ Result<> ResultWriter::describe(const dump::DumpSet& dump, std::string_view side
   }
   if (dump.statuses().empty())
     OPDUMP_CHECK_OK(rows_->insert(
-        "runs",
-        {side, 0, std::string_view(path), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}));
+        "runs", {side, 0, std::string_view(path), {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
+                 {},   {}}));
   const Insert insert = [&](std::string_view table, std::initializer_list<Value> values) {
     return rows_->insert(table, values);
   };
