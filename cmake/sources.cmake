@@ -319,18 +319,18 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/compare.cc
   compare/conditioning.cc
   compare/content.cc
-  compare/environment.cc
   compare/equivalence.cc
+  compare/key_slots.cc
   compare/measure.cc
   compare/names.cc
   compare/packed_result.cc
   compare/pairing.cc
-  compare/regions.cc
+  compare/runs/environment.cc
+  compare/runs/regions.cc
+  compare/runs/systematic.cc
   compare/share.cc
   compare/statistics.cc
-  compare/systematic.cc
   compare/tasks.cc
-  compare/key_slots.cc
   compare/verdict.cc
 )
 set(OPDUMP_TESTS_compare
@@ -340,11 +340,11 @@ set(OPDUMP_TESTS_compare
   compare/compare_test.cc
   compare/conditioning_test.cc
   compare/content_test.cc
-  compare/environment_test.cc
   compare/equivalence_test.cc
   compare/pairing_test.cc
+  compare/runs/environment_test.cc
+  compare/runs/systematic_test.cc
   compare/statistics_test.cc
-  compare/systematic_test.cc
   compare/verdict_test.cc
 )
 

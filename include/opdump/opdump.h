@@ -397,8 +397,8 @@ OPDUMP_API void opdump_set_dump(opdump_session* session, const char* name, int e
  * comparisons take it into account. Without this call it is a normal step. */
 OPDUMP_API void opdump_mark_step(opdump_session* session, opdump_step_end end);
 
-/* Adds to the environment in the status file what explains that another run computes other numbers: "seed" and
- * "0". The last value of a name counts. */
+/* Adds to the environment in the status file what explains that another run computes other numbers: "seed"
+ * and "0". The last value of a name counts. */
 OPDUMP_API void opdump_describe_run(opdump_session* session, const char* name, const char* value);
 
 /* Reports that something ran unobserved ("torch.compile graph"): recorded as a loss, logged once. */

@@ -14,7 +14,7 @@ constexpr std::size_t kMaxRecent =
 }  // namespace
 
 ReadCheck::Reading ReadCheck::look(const model::Operator& op, model::Side side, const Operand& operand,
-                                  std::int64_t step) {
+                                   std::int64_t step) {
   // A transposed view is the same bytes.
   const model::TensorView view = in_memory(operand.view);
   const auto key = ReuseKey::make(operand.content, view, true);

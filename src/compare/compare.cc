@@ -8,15 +8,15 @@
 
 #include "base/text/text.h"
 #include "compare/across/pair_across.h"
-#include "compare/environment.h"
 #include "compare/equivalence.h"
 #include "compare/key_slots.h"
 #include "compare/measure.h"
 #include "compare/names.h"
 #include "compare/pairing.h"
-#include "compare/regions.h"
+#include "compare/runs/environment.h"
+#include "compare/runs/regions.h"
+#include "compare/runs/systematic.h"
 #include "compare/share.h"
-#include "compare/systematic.h"
 #include "compare/tasks.h"
 #include "compare/verdict.h"
 

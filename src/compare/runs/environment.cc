@@ -1,4 +1,4 @@
-#include "compare/environment.h"
+#include "compare/runs/environment.h"
 
 #include <algorithm>
 #include <set>

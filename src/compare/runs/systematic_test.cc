@@ -1,4 +1,4 @@
-#include "compare/systematic.h"
+#include "compare/runs/systematic.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "compare/environment.h"
+#include "compare/runs/environment.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

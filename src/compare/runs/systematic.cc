@@ -1,4 +1,4 @@
-#include "compare/systematic.h"
+#include "compare/runs/systematic.h"
 
 #include <algorithm>
 #include <functional>

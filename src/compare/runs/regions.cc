@@ -1,4 +1,4 @@
-#include "compare/regions.h"
+#include "compare/runs/regions.h"
 
 #include <algorithm>
 #include <cmath>
