@@ -138,6 +138,33 @@ PrecisionDebugger.step()
 
 
 @real
+def test_ranks(tmp_path):
+    config = {"task": "tensor", "dump_path": str(tmp_path / "dump"), "rank": [], "step": [], "level": "L1",
+              "tensor": {"scope": [], "list": [], "data_mode": ["all"]}}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    (tmp_path / "dump").mkdir()
+    (tmp_path / "train.py").write_text("""
+import sys, torch
+from torch import distributed
+from msprobe.pytorch import PrecisionDebugger
+distributed.init_process_group("gloo")
+debugger = PrecisionDebugger(config_path=sys.argv[1])
+model = torch.nn.Linear(3, 2)
+debugger.start(model=model)
+model(torch.ones(1, 3) * (distributed.get_rank() + 1)).sum().backward()
+debugger.stop()
+debugger.step()
+""")
+    run([MSPROBE, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", tmp_path / "train.py",
+         tmp_path / "config.json"])
+    assert {path.name for path in (tmp_path / "dump/step0").iterdir()} == {"rank0", "rank1"}
+    assert "2 ranks, 1 graph, step 0: " in opdump("ls", tmp_path / "dump")
+    for rank in range(2):
+        found = values(tmp_path / "dump", "--op", "Functional.linear.0.forward", "--slot", "input.0", "--rank", rank)
+        assert list(found) == [rank + 1] * 3
+
+
+@real
 def test_against_a_recording_of_ours(dumps, tmp_path):
     """The same program, recorded by opdump with the system's torch."""
     pytest.importorskip("torch")
@@ -167,6 +194,15 @@ def write_dump(directory, data):
     (rank / "dump_tensor_data").mkdir(parents=True)
     (rank / "dump.json").write_text(data if isinstance(data, str) else json.dumps({"task": "tensor", "data": data}))
     return rank
+
+
+@pytest.mark.parametrize("checksums", [("12345678", "12345679"), ("0x1234567812345678", "0x1234567812345679")])
+def test_checksums_are_no_numbers(tmp_path, checksums):
+    for name, checksum in zip(("golden", "actual"), checksums):
+        tensor = {"type": "torch.Tensor", "dtype": "torch.float32", "shape": [2], "md5": checksum}
+        write_dump(tmp_path / name, {"Functional.relu.0.forward": {"output": [tensor]}})
+    assert "no difference" in opdump("compare", tmp_path / "golden", tmp_path / "golden")
+    assert "first bad operator: Functional.relu.0.forward" in opdump("compare", tmp_path / "golden", tmp_path / "actual", expect=1)
 
 
 @pytest.mark.parametrize("name", ["../../secret.pt", "/etc/passwd", "..", "link.pt", "sub/x.pt", "a\0b.pt"])

@@ -30,7 +30,8 @@ constexpr Category kCategories[] = {{"input_args", model::Side::input, ""},
 struct StatisticColumn {
   std::string_view member, column;
 };
-// What msprobe calls md5 is a CRC-32 of the elements.
+// What msprobe calls md5 is a CRC-32 of the elements, or "0x" and all of them combined by XOR.
+constexpr std::string_view kXorStart = "0x", kXorColumn = "XOR";
 constexpr StatisticColumn kStatistics[] = {{"Max", "Max Value"},
                                            {"Min", "Min Value"},
                                            {"Mean", "Avg Value"},
@@ -131,10 +132,13 @@ class CallTensors {
     tensor.dtype = dtype_of(text_of(value, "dtype"));
     tensor.shape = shape_of(value["shape"]);
     is_odd_ = is_odd_ || !tensor.shape;
-    for (const StatisticColumn& column : kStatistics)
-      if (const auto member = value.find(column.member); member != value.end())
-        if (std::string text = statistic_text(*member); !text.empty())
-          tensor.statistics.emplace_back(column.column, std::move(text));
+    for (const StatisticColumn& column : kStatistics) {
+      const auto member = value.find(column.member);
+      std::string text = member != value.end() ? statistic_text(*member) : std::string();
+      if (text.empty()) continue;
+      tensor.statistics.emplace_back(text.starts_with(kXorStart) ? kXorColumn : column.column,
+                                     std::move(text));
+    }
     tensor.data_name = text_of(value, "data_name");
     tensors_.push_back(std::move(tensor));
   }

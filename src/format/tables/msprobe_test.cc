@@ -49,6 +49,14 @@ TEST(Msprobe, TensorsAndTheirStatistics) {
   EXPECT_EQ(tensors[2].argument, "0.0");
 }
 
+TEST(Msprobe, ChecksumsOfTwoKinds) {
+  const Calls calls =
+      decode(in_data(R"({"output": [{"dtype": "torch.int8", "shape": [], "md5": "0x7f80000040400000"}]})"));
+  ASSERT_EQ(calls[0].second.size(), 1U);
+  const std::vector<std::pair<std::string, std::string>> expected = {{"XOR", "0x7f80000040400000"}};
+  EXPECT_EQ(calls[0].second[0].statistics, expected);
+}
+
 TEST(Msprobe, GradientsAndVariables) {
   const auto argument = [](const std::string& call) {
     const Calls calls = decode(in_data(call));
