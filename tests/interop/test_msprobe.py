@@ -236,7 +236,7 @@ import numpy as np
 from polygraphy.comparator import RunResults
 results = RunResults()
 outputs = [{"conv1": np.arange(6, dtype="f4").reshape(2, 3) + i, "scores": np.array([i], "i8"),
-            "half": np.array([[1.5, -2]], "f2"), "empty": np.zeros((0, 2), "f8")} for i in range(2)]
+            "/3/Split_output_0": np.array([[1.5, -2]], "f2"), "/3/Split_output_1": np.ones(3, "?"), "empty": np.zeros((0, 2), "f8")} for i in range(2)]
 if "wrong" in sys.argv:
     outputs[1]["conv1"][1, 2] += 1
 results.add(outputs, runner_name="onnxrt-runner-N0-11/24/26-03:00:00")
@@ -246,7 +246,8 @@ for index, single in enumerate(results.split()):
 """
     (tmp_path / "steps").mkdir()
     run([MSPROBE, "-c", program, tmp_path / "golden.json", tmp_path / "steps"])
-    assert "steps 0-1: 4 operators in 8 runs, 8 tensors" in opdump("ls", tmp_path / "golden.json")
+    assert "steps 0-1: 4 operators in 8 runs, 10 tensors" in opdump("ls", tmp_path / "golden.json")
+    assert [slot["slot"] for slot in operators(tmp_path / "golden.json")["/3/Split"]["slots"]] == ["output.0", "output.1"]
     assert list(values(tmp_path / "golden.json", "--op", "conv1", "--step", "1")) == [1, 2, 3, 4, 5, 6]
     assert "no difference" in opdump("compare", tmp_path / "golden.json", tmp_path / "steps")
     run([MSPROBE, "-c", program, tmp_path / "wrong.json", tmp_path / "steps", "wrong"])

@@ -349,6 +349,7 @@ std::string place_torch_tensor(const fs::path& path, Slot& slot) {
 }
 
 void read_polygraphy_file(const fs::path& path, Problems& problems, const TakeIterationSlot& take) {
+  constexpr std::string_view kOutput = "_output_";
   const auto file = MappedFile::open(path);
   if (!file) return problems.push_back({path, file.error().message()});
   const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
@@ -375,6 +376,14 @@ void read_polygraphy_file(const fs::path& path, Problems& problems, const TakeIt
     }
     // "onnxrt-runner-N0-11/24/26-03:00:00"
     const std::string runner = array.runner.substr(0, array.runner.rfind('-', array.runner.rfind('-') - 1));
+    const std::size_t end = array.name.rfind(kOutput);
+    if (end != std::string::npos && end > 0) {
+      const auto index = parse_uint64(std::string_view(array.name).substr(end + kOutput.size()));
+      if (index && *index <= UINT32_MAX) {
+        slot.index = static_cast<std::uint32_t>(*index);
+        array.name.resize(end);
+      }
+    }
     take(array.iteration, has_several ? runner + "/" + array.name : array.name, std::move(slot));
   }
 }

@@ -53,7 +53,8 @@ void read_torch_file(const std::filesystem::path& path, Problems& problems, cons
 // Gives `slot` the only tensor of such a file. Returns what is wrong, or nothing.
 std::string place_torch_tensor(const std::filesystem::path& path, Slot& slot);
 
-// The arrays of Polygraphy's results: each is the only output of an operator of its name. Those of several
+// The arrays of Polygraphy's results: each is the only output of an operator of its name, but for names that
+// exporters make of an operator's, as "/conv1/Conv_output_0". Those of several
 // runners differ by the runner's name, without the time at its end. Appends to `problems`.
 using TakeIterationSlot = std::function<void(std::int64_t iteration, const std::string& name, Slot slot)>;
 void read_polygraphy_file(const std::filesystem::path& path, Problems& problems,
