@@ -67,3 +67,10 @@ def require_torch(source):
     if needed := re.search(r"^# needs torch (\d+)\.(\d+)$", source.read_text(), re.MULTILINE):
         if torch_version() < tuple(int(number) for number in needed.groups()):
             pytest.skip(needed[0][2:])
+
+
+def require_launcher():
+    """Skips the test if torch.distributed.run cannot start: Debian 13's torch is built without a library that it wants."""
+    done = run([PYTHON, "-c", "from torch.distributed import TCPStore; TCPStore('localhost', 0, is_master=True)"], PROGRAMS)
+    if "without libuv support" in done.stderr:
+        pytest.skip("this torch has no launcher")
