@@ -17,9 +17,10 @@ pytestmark = needs_torch
 @pytest.fixture(autouse=True)
 def _new_enough(request):
     """Programs say which torch they need. Tests without a parameter use the oldest programs, for torch 2.1 and newer."""
-    name = request.node.callspec.params["name"] if hasattr(request.node, "callspec") else "compile"
+    launches = "launcher" in request.node.name
+    name = request.node.callspec.params["name"] if hasattr(request.node, "callspec") else "distributed" if launches else "compile"
     require_torch(PROGRAMS / f"{name}.py")
-    if "distributed" in name or "launcher" in request.node.name:
+    if name == "distributed":
         require_launcher()
 
 
