@@ -18,7 +18,7 @@ bool is_non_finite(const math::Statistics& statistics) {  // extremes are NaN if
 }  // namespace
 
 bool can_overflow(model::DType dtype) {
-  return model::dtype_info(dtype).kind == model::DTypeKind::floating && math::has_statistics(dtype);
+  return model::is_floating(dtype) && math::has_statistics(dtype);
 }
 
 bool starts_with_nan(const model::TensorView& view) {

@@ -56,6 +56,7 @@ struct DTypeInfo {
 
 // The row of `dtype`. O(1). A number outside the enum gives the row of undefined.
 const DTypeInfo& dtype_info(DType dtype);
+inline bool is_floating(DType dtype) { return dtype_info(dtype).kind == DTypeKind::floating; }
 
 // The dtype of a name in either spelling ("float32", "Float32"), or nothing.
 std::optional<DType> find_dtype(std::string_view name);

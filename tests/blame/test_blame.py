@@ -211,6 +211,8 @@ def test_rounding_is_no_difference(pair):
     actual = pair.record("actual", program(), env={"OMP_NUM_THREADS": "2", "ATEN_CPU_CAPABILITY": "default"})
     answer = pair.blame(golden, actual, 0)
     assert answer["outcome"] in ("rounding", "same") and answer["findings"] == []
+    assert ("environments differ: ATEN_CPU_CAPABILITY is default in actual only, OMP_NUM_THREADS is 1 in golden and 2 in actual, "
+            "threads is 1 in golden and 2 in actual") in answer["notes"]
     assert 0 < answer["replayed"] <= answer["differing"]  # which has random numbers, rounded otherwise
     double = pair.record("double", program(weights="net.double()"))
     single = pair.blame(double, golden, 0)

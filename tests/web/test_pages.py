@@ -52,6 +52,9 @@ def page(recordings):
     opdump("compare", "golden", "actual", "--save", "run.opdump", cwd=recordings)
     told = opdump("report", "run.opdump", "-o", "report.html", cwd=recordings)
     assert told.startswith("first bad operator: Default/norm2-BatchNorm2d/native_batch_norm-op0")
+    environments = opdump("query", "run.opdump", "SELECT environment FROM runs WHERE side = 'actual'", "--json", cwd=recordings)
+    actual = json.loads(json.loads(environments)["environment"])
+    assert actual["command"].endswith("examples/digits/train.py --steps 3 --fault epsilon") and int(actual["seed"]) >= 0
     return recordings / "report.html"
 
 

@@ -214,7 +214,8 @@ function runOf(row: Record<string, Cell>): Run {
   if (begin > 0) facts.push(['recorded', new Date(begin / 1000).toISOString().slice(0, 19).replace('T', ' ') + ' UTC']);
   if (begin > 0 && end > begin) facts.push(['took', `${((end - begin) / 1e6).toFixed(1)} s`]);
   const environment: Record<string, string> = JSON.parse(text(row.environment ?? null) || '{}');
-  for (const [name, value] of Object.entries(environment)) facts.push([name, value]);
+  if (environment.command) facts.unshift(['command', environment.command]);
+  for (const [name, value] of Object.entries(environment)) if (name !== 'command') facts.push([name, value]);
   return { side: text(row.side), rank: number(row.rank), facts };
 }
 

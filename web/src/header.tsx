@@ -39,7 +39,7 @@ function RunTable({ result }: { result: Result }) {
         <thead><tr><th scope="col"><span class="unseen">property</span></th>{runs.map((run, i) => <th scope="col" key={i}>{result.is_comparison ? run.side : 'dump'}{runs.length > 2 ? ` rank ${run.rank}` : ''}</th>)}</tr></thead>
         <tbody>
           {names.map((name) => {
-            const differs = result.is_comparison && !['dump', 'run', 'recorded', 'took'].includes(name) && new Set(runs.map((_, i) => valueOf(i, name))).size > 1;
+            const differs = result.is_comparison && !['dump', 'run', 'recorded', 'took', 'configuration'].includes(name) && new Set(runs.map((_, i) => valueOf(i, name))).size > 1;
             return <tr key={name} class={differs ? 'differs' : ''}><th scope="row">{name}{differs && <span class="chip warn">differs</span>}</th>{runs.map((_, i) => <td key={i}>{valueOf(i, name)}</td>)}</tr>;
           })}
         </tbody>

@@ -26,8 +26,6 @@ std::optional<Slot> first_output(const Runs& runs, std::size_t index) {
   return std::nullopt;
 }
 
-bool is_floating(model::DType dtype) { return model::dtype_info(dtype).kind == model::DTypeKind::floating; }
-
 // First axes of shapes that have the other axes in common, by those of golden and of actual.
 using Batches = std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t>;
 
@@ -122,7 +120,7 @@ SystematicDifferences find_systematic(const Runs& golden, const Runs& actual,
       const auto g = first_output(golden, pair.golden), a = first_output(actual, pair.actual);
       if (!g || !a) continue;
       note_batch(*g, *a, batches);
-      if (!is_floating(g->dtype) || !is_floating(a->dtype)) continue;
+      if (!model::is_floating(g->dtype) || !model::is_floating(a->dtype)) continue;
       ++(g->dtype == a->dtype ? equal : other);
       if (g->dtype != a->dtype) ++found.types[{g->dtype, a->dtype}];
     } else if (!pair.is_alone && pair.fusion == Fusion::none) {

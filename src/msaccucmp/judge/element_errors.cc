@@ -40,8 +40,6 @@ int rank_of(DType dtype) {
   return info.bits <= 8 ? 1 : info.bits <= 16 ? 2 : 3;
 }
 
-bool is_floating(DType dtype) { return model::dtype_info(dtype).kind == DTypeKind::floating; }
-
 // numpy.argpartition's selection: quickselect around the median of three, on positions.
 class ErrorSelection {
  public:
@@ -210,7 +208,7 @@ ElementErrors::ElementErrors(const TensorData& mine, const TensorData& golden)
     : mine_(mine), golden_(golden), count_(std::min(mine.count(), golden.count())) {
   are_bool_ = mine.dtype == DType::boolean && golden.dtype == DType::boolean;
   const int rank = std::max(rank_of(mine.dtype), rank_of(golden.dtype));
-  const bool is_float = is_floating(mine.dtype) || is_floating(golden.dtype);
+  const bool is_float = model::is_floating(mine.dtype) || model::is_floating(golden.dtype);
   if (is_float && rank == 1) precision_ = Rounding::half;
   if (is_float && rank == 2) precision_ = Rounding::single;
   const bool is_half = precision_ == Rounding::half;
