@@ -17,9 +17,7 @@ bool is_non_finite(const math::Statistics& statistics) {  // extremes are NaN if
 
 }  // namespace
 
-bool can_overflow(model::DType dtype) {
-  return model::is_floating(dtype) && math::has_statistics(dtype);
-}
+bool can_overflow(model::DType dtype) { return model::is_floating(dtype) && math::has_statistics(dtype); }
 
 bool starts_with_nan(const model::TensorView& view) {
   const auto first = model::TensorView::row_major(view.dtype, {}, view.data);
