@@ -53,8 +53,8 @@ def _pause_compilers() -> None:
     import contextlib
 
     handler = sys.modules["torch._dynamo.callback"].CompilationCallbackHandler
-    if not hasattr(handler, "install_callbacks"):
-        return
+    if not hasattr(handler, "install_callbacks"):  # before torch 2.6
+        return call_after("torch._dynamo.convert_frame", _pause_frames)
     original = handler.install_callbacks
 
     @contextlib.contextmanager
@@ -67,6 +67,11 @@ def _pause_compilers() -> None:
                 hooks.resume()
 
     handler.install_callbacks = install_callbacks
+
+
+def _pause_frames() -> None:
+    frames = sys.modules["torch._dynamo.convert_frame"]
+    frames._compile = unrecorded(frames._compile)
 
 
 def _watch_regions() -> None:
@@ -127,7 +132,7 @@ class _Aten(_Backend):
                             partition_fn=min_cut_rematerialization_partition,
                             keep_inference_input_mutations=True)(module, inputs)
 
-        @functools.wraps(compiled)
+        @_named_as(compiled)
         def run(*args: Any) -> Any:
             if hooks.active():  # breaks of the graph and recompilations are seen by it
                 _hidden(torch.ops.opdump_torch.mark_region, name, _tensors(args))
@@ -203,7 +208,8 @@ def _module_stack(node: torch.fx.Node) -> list[tuple[tuple[str, ...], str]]:
     stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack") or {}
     modules = []
     for path, kind in stack.values():
-        names = [a or b for a, b in re.findall(r"\.(\w+)|\[['\"]?(\w+)['\"]?\]", path)]
+        path = path.replace("getattr(", "")  # torch 2.4: "getattr(L['net'], '0')"
+        names = [a or b or c for a, b, c in re.findall(r"\.(\w+)|\[['\"]?(\w+)['\"]?\]|, '(\w+)'\)", path)]
         if path.startswith(("L[", "G[")):
             names = names[1:]  # the variable that holds the model
         names = tuple(name for name in names if name not in ("_modules", "_orig_mod"))
@@ -248,7 +254,7 @@ class _Opaque(_Backend):
         name = "compiled_" + _compile_id()
         compiled = backend(module, inputs, **kwargs)
 
-        @functools.wraps(compiled)
+        @_named_as(compiled)
         def run(*args: Any) -> Any:
             is_recorded = hooks.active()
             if is_recorded:
@@ -267,6 +273,11 @@ class _Opaque(_Backend):
                     _hidden(torch.ops.opdump_torch.end_region, call, _tensors(result))
 
         return run
+
+
+def _named_as(compiled: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Without its attributes: by them torch 2.4 finds the function in it, and calls that."""
+    return functools.wraps(compiled, updated=())
 
 
 def _hidden(function: Callable[..., Any], *args: Any) -> Any:

@@ -41,10 +41,15 @@ def _start_tensorflow():
     _tensorflow.start_from_environment()
 
 
+def _is_compile_worker():
+    """Whether torch.compile has started this process to generate kernels: it runs nothing of the program."""
+    return any(word.endswith("torch/_inductor/compile_worker/__main__.py") for word in getattr(sys, "orig_argv", ()))
+
+
 def start_with_framework():
     """Begins recording with the import of torch or TensorFlow, whichever comes first, if the environment names a
     configuration; at once if one is there. OPDUMP_FRAMEWORK names the one for a program that imports both."""
-    if config() is None or any(isinstance(f, Finder) and f.then is _start for f in sys.meta_path):
+    if _is_compile_worker() or config() is None or any(isinstance(f, Finder) and f.then is _start for f in sys.meta_path):
         return
     _stderr.keep()
     # Children that record belong to one run, even if this process never records.
