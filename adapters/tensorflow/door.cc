@@ -1,8 +1,6 @@
 #include "door.h"
 
-#include <fcntl.h>
 #include <pthread.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -17,6 +15,7 @@
 #include <tensorflow/core/common_runtime/eager/context.h>
 #include "blocks.h"
 #include "observer.h"
+#include "opdump/original_stderr.h"
 
 namespace opdump::tensorflow_adapter {
 namespace {
@@ -25,33 +24,6 @@ std::mutex start_mutex;
 std::atomic<Observer*> observer{nullptr};
 std::atomic<int> visits{0};
 
-// The stderr that the process began with, or that of the start of recording if nobody has kept it. A program
-// may put another file under the descriptor, in which nothing of ours may appear.
-class OriginalStderr {
- public:
-  void keep(int original) {
-    if (fd_ >= 0) return;
-    constexpr int kHigh = 768;  // what programs open seldom has such a number
-    fd_ = ::fcntl(original, F_DUPFD_CLOEXEC, kHigh);
-    if (fd_ < 0) fd_ = ::fcntl(original, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    if (fd_ >= 0 && ::fstat(fd_, &file_) != 0) fd_ = -1;
-  }
-
-  void print(const char* line) const {
-    const std::string text = std::string("opdump: ") + line + "\n";
-    for (const int fd : {fd_, STDERR_FILENO}) {
-      struct stat now {};
-      if (fd < 0 || ::fstat(fd, &now) != 0 || now.st_dev != file_.st_dev || now.st_ino != file_.st_ino)
-        continue;
-      if (::write(fd, text.data(), text.size()) < 0) continue;
-      return;
-    }
-  }
-
- private:
-  int fd_ = -1;
-  struct stat file_ {};
-};
 OriginalStderr original_stderr;
 
 void print_line(void*, int, const char* line) { original_stderr.print(line); }

@@ -78,6 +78,15 @@ const std::unordered_map<std::string_view, Kind>& known_kinds() {
 
 }  // namespace
 
+std::string known_type(std::string_view type) {
+  for (const std::string_view prefix : {"_MklNative", "_MklEager", "_Mkl"}) {
+    if (!starts_with(type, prefix)) continue;
+    const std::string_view rest = type.substr(prefix.size());
+    return (starts_with(rest, "Fused") ? "_" : "") + std::string(rest);
+  }
+  return std::string(type);
+}
+
 Kind kind_of(std::string_view type) {
   if (const auto known = known_kinds().find(type); known != known_kinds().end()) return known->second;
   if (contains(type, "Dataset") || contains(type, "Summary")) return Kind::plumbing;

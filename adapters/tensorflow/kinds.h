@@ -1,6 +1,7 @@
 // What the observer does with operators of a type.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace opdump::tensorflow_adapter {
@@ -15,6 +16,10 @@ enum class Kind {
   calling,    // runs a function, whose operators are recorded
   plumbing,   // moves values, data sets and control
 };
+
+// The type that the program knows. On some processors TensorFlow replaces operators by those of oneDNN:
+// "_MklMatMul" is MatMul, "_MklNativeFusedMatMul" is _FusedMatMul.
+std::string known_type(std::string_view type);
 
 Kind kind_of(std::string_view type);
 

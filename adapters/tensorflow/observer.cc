@@ -137,7 +137,8 @@ bool Observer::sees(const tf::OpKernelContext& context, bool is_eager) {
 
 Execution Observer::begin(tf::OpKernel& kernel, tf::OpKernelContext& context) {
   Execution execution;
-  const std::string_view type(kernel.type_string_view().data(), kernel.type_string_view().size());
+  const std::string type =
+      known_type(std::string_view(kernel.type_string_view().data(), kernel.type_string_view().size()));
   execution.kind = kind_of(type);
   const bool is_xla = execution.kind == Kind::calling && is_compiled_by_xla(kernel);
   if (execution.kind == Kind::plumbing || (execution.kind == Kind::calling && !is_xla)) return execution;
@@ -157,7 +158,7 @@ Execution Observer::begin(tf::OpKernel& kernel, tf::OpKernelContext& context) {
     description = &current_description();
     *description = {};
     if (ask) ask();
-    eager_name = description->scope + std::string(type);
+    eager_name = description->scope + type;
   }
   if (!sees(context, is_eager)) return execution;
   execution.is_seen = true;

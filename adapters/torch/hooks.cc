@@ -9,9 +9,7 @@
 #include <c10/core/DefaultDtype.h>
 #include <c10/core/GradMode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <sys/stat.h>
 #include <torch/library.h>
 #include <torch/version.h>
 #include <unistd.h>
@@ -30,6 +28,7 @@
 #include "device/staging.h"
 #include "failure_watch.h"
 #include "observer.h"
+#include "opdump/original_stderr.h"
 #include "program_name.h"
 #include "switches.h"
 
@@ -86,33 +85,6 @@ bool wait_for_visitors() {
   return visits.load() == 0;
 }
 
-// The stderr that the program had when recording began, or earlier (opdump_torch_keep_stderr). It may close
-// the descriptor later and open a file of its own under the number, in which nothing of ours may appear.
-class OriginalStderr {
- public:
-  void keep(int original) {
-    if (fd_ >= 0) return;
-    constexpr int kHigh = 768;  // what programs open seldom has such a number
-    fd_ = ::fcntl(original, F_DUPFD_CLOEXEC, kHigh);
-    if (fd_ < 0) fd_ = ::fcntl(original, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    if (fd_ >= 0 && ::fstat(fd_, &file_) != 0) fd_ = -1;
-  }
-
-  void print(const char* line) const {
-    const std::string text = std::string("opdump: ") + line + "\n";
-    for (const int fd : {fd_, STDERR_FILENO}) {
-      struct stat now {};
-      if (fd < 0 || ::fstat(fd, &now) != 0 || now.st_dev != file_.st_dev || now.st_ino != file_.st_ino)
-        continue;
-      if (::write(fd, text.data(), text.size()) < 0) continue;
-      return;
-    }
-  }
-
- private:
-  int fd_ = -1;
-  struct stat file_ {};
-};
 OriginalStderr original_stderr;
 
 // What explains that another run computes other numbers.

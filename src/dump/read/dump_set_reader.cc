@@ -99,7 +99,7 @@ void DumpSetReader::read_directory(StepDirectory step) {
 
 // An operator is the same in every step.
 std::uint32_t DumpSetReader::number_operator(std::uint32_t rank, const LoggedOperator& op) {
-  std::uint32_t& number = told_[{rank, op.name}];
+  std::uint32_t& number = described_[{rank, op.name}];
   if (number == 0) number = set_.runs_.add_operator(op);
   return number;
 }

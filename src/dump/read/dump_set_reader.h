@@ -67,7 +67,7 @@ class DumpSetReader {
   std::vector<SectionOrigin> origins_;    // of each section
   Networks networks_;
   std::map<std::pair<std::uint32_t, std::string>, std::uint32_t>
-      told_;                                     // operators of files that tell of them
+      described_;                                // operators of files that describe them
   std::vector<std::uint32_t> processes_;         // that stand for ranks, in the order in which they were met
   std::vector<Overflow> device_overflows_;       // of trees that know devices only
   std::set<std::uint32_t> devices_;              // that count as ranks so far

@@ -13,11 +13,13 @@ using Kind = PickleValue::Kind;
 using Number = std::uint32_t;  // of a value
 
 constexpr std::size_t kMaxBytes = 16 << 20;
+constexpr std::size_t kMaxName = 256;  // of a module or a class: a few bytes name a text again and again
 constexpr std::string_view kOrderedDict = "collections OrderedDict";
 
 Error corrupt(std::string_view what) { return {Code::corrupt, "pickle: " + std::string(what)}; }
 
-// Every opcode makes at most one value and takes at least one byte, so memory is bounded by the text.
+// Every opcode makes at most one value, whose text it brings or which is short, so the text bounds the
+// memory.
 class Machine {
  public:
   explicit Machine(std::span<const std::byte> bytes)
@@ -158,7 +160,9 @@ class Machine {
       case 0x93: {  // STACK_GLOBAL
         const auto names = pop_last(2);
         if (names.size() < 2) return ok();
-        return push({Kind::name, 0, value(names[0]).text + " " + value(names[1]).text, {}});
+        const std::string &module = value(names[0]).text, &name = value(names[1]).text;
+        if (module.size() > kMaxName || name.size() > kMaxName) return corrupt("a name is too long");
+        return push({Kind::name, 0, module + " " + name, {}});
       }
       case 'R':   // REDUCE
       case 0x81:  // NEWOBJ
@@ -200,7 +204,7 @@ class Machine {
   Result<> push_long(std::string_view bytes) {
     if (bytes.size() > 8) return push({});
     std::uint64_t number = !bytes.empty() && (bytes.back() & 0x80) != 0 ? ~std::uint64_t{0} : 0;
-    std::memcpy(&number, bytes.data(), bytes.size());
+    if (!bytes.empty()) std::memcpy(&number, bytes.data(), bytes.size());
     return push_number(static_cast<std::int64_t>(number));
   }
 

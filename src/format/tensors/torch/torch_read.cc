@@ -17,6 +17,7 @@ using Kind = PickleValue::Kind;
 
 constexpr std::size_t kMaxDepth = 64;
 constexpr std::size_t kMaxVisits = 1 << 20;
+constexpr std::size_t kMaxName = 4096;
 constexpr std::string_view kPickleEnd = "/data.pkl";
 // The name of the first member in the header of a ZIP archive (APPNOTE 4.3.7).
 constexpr std::size_t kNameSizeAt = 26, kNameAt = 30;
@@ -95,6 +96,7 @@ class TensorWalk {
 
   Result<> walk(std::uint32_t number, const std::string& name, std::size_t depth) {
     if (depth > kMaxDepth) return Error(Code::limit, "nested deeper than 64 levels");
+    if (name.size() > kMaxName) return Error(Code::limit, "a name of more than 4096 characters");
     if (++visits_ > kMaxVisits) return Error(Code::limit, "more than a million values");
     const PickleValue& of = value(number);
     const std::string begin = name.empty() ? "" : name + ".";

@@ -111,6 +111,13 @@ TEST(TorchRead, PicklesAreDescribedAndNothingElse) {
 TEST(TorchRead, DamagedPickles) {
   for (const std::string_view text : {"", "(", ".", "t.", "h\x05.", "K", "X\xff\xff\xff\xff", "a.", "\xfe."})
     EXPECT_FALSE(decode_pickle(bytes_of(text))) << text;
+  using namespace std::literals;
+  const auto empty_number = decode_pickle(bytes_of("\x8a\0."sv));
+  ASSERT_TRUE(empty_number);
+  EXPECT_EQ(empty_number->values[empty_number->root].number, 0);
+  std::string long_name = "X"s + '\x90' + "\x01\0\0"s + std::string(400, 'm');  // 400 characters
+  EXPECT_FALSE(decode_pickle(bytes_of(long_name + "2\x93.")));
+  EXPECT_TRUE(decode_pickle(bytes_of(long_name + ".")));
 }
 
 }  // namespace
