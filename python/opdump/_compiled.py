@@ -34,6 +34,7 @@ def install(only_executions: bool) -> None:
         hooks.report_unseen("code that was compiled before", "torch.compile had compiled functions before the first recording of this process")
     call_after("torch._subclasses.fake_tensor", _pause_fake_tensors)
     call_after("torch._dynamo.callback", _pause_compilers)
+    call_after("torch.export._trace", _pause_export)
     call_after("torch._dynamo", _watch_regions)
 
 
@@ -72,6 +73,13 @@ def _pause_compilers() -> None:
 def _pause_frames() -> None:
     frames = sys.modules["torch._dynamo.convert_frame"]
     frames._compile = unrecorded(frames._compile)
+
+
+def _pause_export() -> None:
+    """Before torch 2.7 tensors that it traces reach the dispatcher."""
+    trace = sys.modules["torch.export._trace"]
+    if hasattr(trace, "_export"):
+        trace._export = unrecorded(trace._export)
 
 
 def _watch_regions() -> None:
