@@ -12,6 +12,7 @@ function(opdump_precompile target)
 endfunction()
 opdump_precompile(opdump_core PRIVATE ${OPDUMP_PRECOMPILED})
 opdump_precompile(opdump_tool PRIVATE ${OPDUMP_PRECOMPILED} <CLI/CLI.hpp>)
+opdump_precompile(opdump_cli REUSE_FROM opdump_tool)
 
 # The programs of unit tests are compiled alike, so one precompiled header serves all.
 function(opdump_precompile_test target)
