@@ -360,7 +360,9 @@ set(OPDUMP_TESTS_report report/report_test.cc)
 list(APPEND OPDUMP_TOOL_SOURCES
   blame/blame.cc
   blame/calibrate.cc
+  blame/culprits.cc
   blame/evidence.cc
+  blame/removal.cc
   blame/report.cc
   blame/request.cc
 )

@@ -18,6 +18,10 @@ The answer has for each output the error against the float64 result in units of 
 More of a request: "argues": what golden's arguments change on actual's inputs, as "argument" in the answer; "shares": how much of
 the difference each input brings, as "shares"; "calibrates": the errors are those of a run without a fault, which a last
 {"write_limits": FILE} keeps; "limits": a file of such limits, which hold from then on.
+
+"without" asks what the outputs of actual would be without faults: {} those of earlier requests, {"own": true} that of the
+operator, too, {"argument": true} with golden's arguments, {"inputs": [0]} with golden's inputs. The answer has "ends": for each
+output its distance from golden's as it was recorded, and as it would be. {"forget": true} begins anew.
 """
 
 from __future__ import annotations
@@ -33,6 +37,7 @@ sys.path.append(sys.path.pop(0))  # where this file lies: modules of torch come 
 
 import torch  # noqa: E402
 
+import _removal as removal  # noqa: E402
 import _replay_onnx as onnx  # noqa: E402
 import _rounding as rounding  # noqa: E402
 from _rounding import LARGEST, ROUNDOFF, Tensors, widen  # noqa: E402
@@ -346,8 +351,38 @@ def _share(golden: Side, actual: Side) -> dict[str, float]:
     return shares
 
 
+def _remove(op: Union[Operator, onnx.OnnxOperator], recorded: dict[str, Any], without: dict[str, Any]) -> dict[str, list[float]]:
+    """By output of actual: its distance from golden's, with and without faults."""
+    golden, place = recorded["golden"], recorded["actual"]
+    stored = {int(i): _load(at) for i, at in place["inputs"].items()}
+    inputs = {i: new for i, new in ((i, changed.find(x)) for i, x in stored.items()) if new is not None}
+    for i in without.get("inputs", []):
+        inputs[i] = widen(_load(golden["inputs"][str(i)]))
+        changed.add(stored[i], inputs[i])
+    outputs = {int(i): _load(at) for i, at in place["outputs"].items()}
+    after: Tensors = dict(outputs)
+    if inputs or without:
+        side = Side(op, place)
+        given, arguments = {**side.inputs, **inputs}, None
+        if without.get("argument"):
+            other = Side(op, golden)
+            given.update((i, x) for i, x in _with_constants(side, other).items() if x is not side.inputs[i])
+            arguments = other.arguments
+        now = side.run_with(given, arguments)
+        for i, x in outputs.items():
+            after[i] = now[i] if without.get("own") else removal.moved(x, side.reference[i], now[i])
+            changed.add(x, after[i])
+    ends = {}
+    for i, x in outputs.items():
+        right = _load(golden["outputs"][str(i)]) if str(i) in golden["outputs"] else None
+        if right is not None and right.is_floating_point() and right.shape == x.shape:
+            ends[str(i)] = [rounding.norm(widen(y) - widen(right)) for y in (x, after[i])]
+    return ends
+
+
 limits = rounding.Limits()
 calibration = rounding.Calibration()
+changed = removal.Changed()
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
@@ -357,6 +392,8 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
                    for place in side[kind].values())
     if elements > _MAX_ELEMENTS:
         raise CannotReplay(f"its tensors have {elements} elements; the limit is {_MAX_ELEMENTS}")
+    if "without" in request:
+        return {"ok": True, "ends": _remove(op, recorded, request["without"])}
     sides = {name: Side(op, side) for name, side in recorded.items()}
     reply: dict[str, Any] = {"ok": True}
     if request.get("shares"):
@@ -376,6 +413,12 @@ def _set_limits(path: str) -> dict[str, Any]:
         limits = rounding.Limits(path)
     except ValueError as error:
         return {"ok": False, "reason": str(error)}
+    return {"ok": True}
+
+
+def _forget() -> dict[str, Any]:
+    global changed
+    changed = removal.Changed()
     return {"ok": True}
 
 
@@ -406,7 +449,9 @@ def _reply(request: dict[str, Any]) -> dict[str, Any]:
         return _write_script(request)
     if "write_limits" in request:
         return _write_limits(request["write_limits"])
-    return _set_limits(request["limits"]) if "limits" in request else answer(request)
+    if "limits" in request:
+        return _set_limits(request["limits"])
+    return _forget() if "forget" in request else answer(request)
 
 
 def _finite(value: Any) -> Any:

@@ -5,9 +5,12 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/text/text.h"
+#include "blame/culprits.h"
 #include "blame/request.h"
 #include "compare/arguments.h"
 #include "compare/conditioning.h"
@@ -29,6 +32,7 @@ using compare::Verdict;
 constexpr std::size_t kMaxSuspects = 1 << 16;  // that are kept of a comparison
 constexpr std::size_t kMaxSamples = 64;        // elements by which the producer of a slice is found
 constexpr std::size_t kMaxChain = 6;
+constexpr std::size_t kMaxFurther = 100;  // operators that are run again after the first culprit
 // Relative L2 of what another order of operators rounds otherwise, and in units of the coarser type's
 // roundoff.
 constexpr double kLargestRounding = 1e-4, kLargestRoundoffs = 8;
@@ -50,11 +54,10 @@ bool differs(const OperatorComparison& op, model::Side side) {
       op.slots, [&](const SlotComparison& slot) { return compare::side_of(slot) == side && differs(slot); });
 }
 
-double distance_of(const OperatorComparison& op) {
+double distance_of(const OperatorComparison& op, model::Side side = model::Side::output) {
   double worst = 0;
   for (const SlotComparison& slot : op.slots)
-    if (compare::side_of(slot) == model::Side::output && slot.metrics)
-      worst = std::max(worst, slot.metrics->relative_l2);
+    if (compare::side_of(slot) == side && slot.metrics) worst = std::max(worst, slot.metrics->relative_l2);
   return worst;
 }
 
@@ -97,7 +100,10 @@ class Walk {
 
   Result<BlameAnswer> walk(compare::Comparison& comparison) {
     OPDUMP_CHECK_OK(collect(comparison));
-    for (std::uint32_t i = 0; i < suspects_.size() && !has_certain(); ++i) OPDUMP_CHECK_OK(examine(i));
+    std::uint32_t i = 0;
+    for (; i < suspects_.size() && certain_ == 0; ++i) OPDUMP_CHECK_OK(examine(i));
+    const std::set<std::uint32_t> further = choose_further(i);
+    for (; i < suspects_.size(); ++i) OPDUMP_CHECK_OK(examine_further(i, further.contains(i)));
     OPDUMP_CHECK_OK(conclude(comparison));
     return std::move(answer_);
   }
@@ -121,17 +127,14 @@ class Walk {
     return ok();
   }
 
-  bool has_certain() const {
-    return std::ranges::any_of(answer_.findings,
-                               [](const Finding& f) { return f.confidence == Confidence::certain; });
-  }
-
   // A finding about the operator `i`.
   Finding& add(std::uint32_t i, Cause cause, Confidence confidence, std::string slot, std::string why) {
     Finding& finding = answer_.findings.emplace_back();
     finding.cause = cause;
     finding.confidence = confidence;
     finding.op = suspects_[i];
+    finding.executions = {i};
+    certain_ += confidence == Confidence::certain;
     finding.slot = std::move(slot);
     finding.why = std::move(why);
     return finding;
@@ -147,17 +150,48 @@ class Walk {
 
   Result<> examine_outputs(std::uint32_t i) {
     const OperatorComparison& op = suspects_[i];
+    const std::size_t before = certain_;
     std::optional<Replayed> replayed;
     if (const auto difference = compare::find_argument_difference(*op.golden, *op.actual)) {
       OPDUMP_TRY(replayed, replay(i, {.argues = true}));
       blame_argument(i, difference->text, replayed);
     }
-    if (!has_certain()) look_at_inputs(i);
-    if (has_certain()) return ok();
+    look_at_inputs(i, certain_ == before);
+    if (certain_ > before) return ok();
     if (!replayed) {
       OPDUMP_TRY(replayed, replay(i, {}));
     }
     if (replayed) blame_replayed(i, *replayed);
+    return ok();
+  }
+
+  // ---- Other culprits.
+
+  // Those that add most to what they read: whatever the others do, little of the error goes away without it.
+  std::set<std::uint32_t> choose_further(std::uint32_t first) const {
+    std::vector<std::pair<double, std::uint32_t>> gains;
+    for (std::uint32_t i = first; i < suspects_.size(); ++i) {
+      const OperatorComparison& op = suspects_[i];
+      if (!is_paired(op) || !differs(op, model::Side::output)) continue;
+      const double read = distance_of(op, model::Side::input), made = distance_of(op);
+      gains.emplace_back(std::isfinite(made) && read > 0 ? -made / read : -HUGE_VAL, i);
+    }
+    std::ranges::sort(gains);
+    std::set<std::uint32_t> chosen;
+    for (std::size_t i = 0; i < std::min(gains.size(), kMaxFurther); ++i) chosen.insert(gains[i].second);
+    return chosen;
+  }
+
+  Result<> examine_further(std::uint32_t i, bool is_chosen) {
+    const OperatorComparison& op = suspects_[i];
+    if (is_paired(op) && differs(op, model::Side::output)) {
+      if (is_chosen || compare::find_argument_difference(*op.golden, *op.actual)) {
+        OPDUMP_CHECK_OK(examine_outputs(i));
+      } else {
+        look_at_inputs(i, true);
+      }
+    }
+    note_outputs(i);
     return ok();
   }
 
@@ -174,15 +208,20 @@ class Walk {
 
   // ---- Inputs.
 
-  void look_at_inputs(std::uint32_t i) {
+  // Which operators it reads from, and, if `blames`, whether an input comes from none.
+  void look_at_inputs(std::uint32_t i, bool blames) {
     const OperatorComparison& op = suspects_[i];
-    if (!differs(op, model::Side::output)) return;
     for (const SlotComparison& slot : op.slots) {
       if (compare::side_of(slot) != model::Side::input || !differs(slot)) continue;
       const auto actual = elements_of(*slot.actual), golden = elements_of(*slot.golden);
       if (actual.empty() || golden.size() != actual.size()) continue;
       const auto places = sample_differences(golden, actual);
-      if (!produced_.find(actual, places)) blame_input(i, slot, golden);
+      if (const auto producer = produced_.find(actual, places)) {
+        read_.insert(*producer);
+      } else if (blames) {
+        blame_input(i, slot, golden);
+        produced_.add(i, actual);  // others that read it are not to blame again
+      }
     }
   }
 
@@ -373,8 +412,9 @@ class Walk {
   Result<> conclude(compare::Comparison& comparison) {
     settle_precision();
     blame_sequence(comparison);
+    OPDUMP_CHECK_OK(rank_culprits(answer_, suspects_, read_, options_.replay, options_.limit));
     const auto rank = [](const Finding& f) {
-      return std::pair(static_cast<int>(f.confidence), f.cause == Cause::unknown);
+      return std::tuple(static_cast<int>(f.confidence), f.cause == Cause::unknown, -f.removes.value_or(0));
     };
     std::ranges::stable_sort(answer_.findings, {}, rank);
     for (const auto& [reason, count] : reasons_)
@@ -478,6 +518,8 @@ class Walk {
   std::vector<std::uint32_t> singles_;  // in suspects_: only one side has them
   ContentIndex produced_;               // outputs of actual that differ, by their place in suspects_
   bool produced_nothing_ = true;
+  std::set<std::uint32_t> read_;  // those whose outputs another one reads, after the first culprit
+  std::size_t certain_ = 0;       // findings
   std::map<std::string, std::uint64_t> reasons_;  // not to replay
   Precision precision_[2];                        // of golden and of actual
 };

@@ -15,11 +15,14 @@ namespace {
 using nlohmann::json;
 
 // JSON has no infinity: the worker writes it as a text.
+double number_of(const json& value) {
+  if (value.is_number()) return value.get<double>();
+  return value.is_string() ? std::strtod(value.get<std::string>().c_str(), nullptr) : 0;
+}
+
 double number_of(const json& object, const char* key) {
   const auto found = object.find(key);
-  if (found == object.end()) return 0;
-  if (found->is_number()) return found->get<double>();
-  return found->is_string() ? std::strtod(found->get<std::string>().c_str(), nullptr) : 0;
+  return found == object.end() ? 0 : number_of(*found);
 }
 
 Thresholds limits_of(const json& object, const char* key, const Thresholds& usual) {
@@ -67,6 +70,13 @@ Replayed parse(const json& reply) {
     for (const auto& [index, share] : reply.at("shares").items())
       replayed.shares.emplace_back(static_cast<std::uint32_t>(parse_uint64(index).value_or(0)),
                                    share.is_number() ? share.get<double>() : 0);
+    return replayed;
+  }
+  if (reply.contains("ends")) {
+    for (const auto& [index, distances] : reply.at("ends").items())
+      replayed.ends.push_back({.index = static_cast<std::uint32_t>(parse_uint64(index).value_or(0)),
+                               .before = number_of(distances.at(0)),
+                               .after = number_of(distances.at(1))});
     return replayed;
   }
   if (reply.contains("argument") && !reply.at("argument").is_null())

@@ -36,6 +36,12 @@ struct OutputError {
   std::string precision;  // "TF32" if rounding the inputs to it explains the error
 };
 
+// Of an output of actual: |actual - golden| as it was recorded, and without a fault.
+struct EndError {
+  std::uint32_t index = 0;
+  double before = 0, after = 0;
+};
+
 struct Replayed {
   bool is_done = false, is_random = false;
   std::string reason;  // why not
@@ -44,6 +50,7 @@ struct Replayed {
   // not asked.
   std::vector<OutputError> argument;
   std::vector<std::pair<std::uint32_t, double>> shares;  // of the difference, by input; if asked
+  std::vector<EndError> ends;                            // if asked
 };
 
 // An answer of the worker. Errors: internal -- it is not in the form that we know.

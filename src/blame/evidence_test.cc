@@ -102,6 +102,17 @@ TEST(Evidence, ReadsSharesAndWhatArgumentsChange) {
   EXPECT_TRUE(parse_replayed(R"({"ok":true,"argument":null,"sides":{}})")->argument.empty());
 }
 
+TEST(Evidence, ReadsWhatIsLeftWithoutAFault) {
+  const auto replayed = parse_replayed(R"({"ok":true,"ends":{"1":[4,"inf"]}})");
+  ASSERT_TRUE(replayed);
+  ASSERT_EQ(replayed->ends.size(), 1u);
+  EXPECT_EQ(replayed->ends[0].index, 1u);
+  EXPECT_EQ(replayed->ends[0].before, 4);
+  EXPECT_GT(replayed->ends[0].after, 1e300);
+  EXPECT_FALSE(parse_replayed(R"({"ok":true,"ends":{"1":[4]}})"));
+  EXPECT_FALSE(parse_replayed(R"({"ok":true,"ends":{"1":4}})"));
+}
+
 TEST(Evidence, WhatCannotBeRunSaysWhy) {
   const auto replayed = parse_replayed(R"({"ok":false,"random":true,"reason":"aten::rand is random"})");
   ASSERT_TRUE(replayed);

@@ -118,8 +118,26 @@ Json finding_json(const Finding& finding) {
   }
   if (!finding.slot.empty()) json["slot"] = finding.slot;
   json["why"] = finding.why;
+  if (!finding.later_steps.empty()) json["later_steps"] = finding.later_steps;
+  if (finding.removes) json["removes"] = number(*finding.removes);
   if (finding.error) json["error"] = error_json(*finding.error);
   return json;
+}
+
+// "  without it, 71 % of the final error is gone"
+std::string describe_removal(std::string_view without, double share) {
+  return "  without " + std::string(without) + ", " + format_g(std::round(100 * share)) +
+         " % of the final error is gone\n";
+}
+
+// Of a culprit: what is known of it beside its line.
+std::string describe_culprit(const Finding& finding) {
+  std::string text;
+  if (!finding.later_steps.empty())
+    text += "  the same in " + std::string(finding.later_steps.size() == 1 ? "step " : "steps ") +
+            compare::format_ranges(finding.later_steps) + "\n";
+  if (finding.removes) text += describe_removal("it", *finding.removes);
+  return text;
 }
 
 }  // namespace
@@ -131,14 +149,18 @@ std::string format_answer(const BlameAnswer& answer, std::string_view golden, st
     if (culprit.error && !culprit.error->worst.empty())
       text += "  worst element " + index_of(culprit.error->worst) + ": " + format_g(culprit.error->value) +
               ", and " + format_g(culprit.error->reference) + " in float64 from the same inputs\n";
+    text += describe_culprit(culprit);
     for (const std::string& link : answer.chain) text += "  then " + link + "\n";
     if (is_wrong(culprit))
       text += "  opdump reproduce " + std::string(culprit.cause == Cause::golden_at_fault ? golden : actual) +
               " " + compare::one_line(compare::operator_name(culprit.op.run())) + " --step " +
               std::to_string(culprit.op.run().step) + " -o script.py\n";
-    for (std::size_t i = 1; i < std::min(answer.findings.size(), kMaxOthers + 1); ++i)
-      text += "or (" + confidence_of(answer.findings[i]) + "): " + place_of(answer.findings[i]) + " " +
-              statement_of(answer.findings[i]) + "\n";
+    for (std::size_t i = 1; i < std::min(answer.findings.size(), kMaxOthers + 1); ++i) {
+      const Finding& finding = answer.findings[i];
+      text += (finding.removes ? "also (" : "or (") + confidence_of(finding) + "): " + place_of(finding) +
+              " " + statement_of(finding) + "\n" + describe_culprit(finding);
+    }
+    if (answer.removed) text += describe_removal("all of them", *answer.removed);
   }
   for (const std::string& note : answer.notes) text += "note: " + note + "\n";
   for (const std::string& reason : answer.incomplete) text += "incomplete: " + reason + "\n";
@@ -157,6 +179,7 @@ std::string answer_json(const BlameAnswer& answer, std::string_view golden, std:
             {"outcome", kOutcomeNames[static_cast<std::size_t>(answer.outcome)]},
             {"summary", first_line(answer)},
             {"findings", Json::array()},
+            {"removed", answer.removed ? number(*answer.removed) : Json()},
             {"chain", answer.chain},
             {"operators", answer.compared},
             {"differing", answer.differing},

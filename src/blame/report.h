@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "blame/blame.h"
+#include "blame/answer.h"
 
 namespace opdump::blame {
 

@@ -72,6 +72,14 @@ std::string with_arguments(const json& side, const dump::OperatorRun& run) {
   return text + R"(,"arguments":)" + (run.form->arguments.empty() ? "{}" : run.form->arguments) + "}";
 }
 
+json describe(const Without& without) {
+  json fault = json::object();
+  if (without.own) fault["own"] = true;
+  if (without.argument) fault["argument"] = true;
+  if (!without.inputs.empty()) fault["inputs"] = without.inputs;
+  return fault;
+}
+
 }  // namespace
 
 Result<std::string> make_request(const dump::OperatorRun* golden, const dump::OperatorRun* actual,
@@ -90,12 +98,15 @@ Result<std::string> make_request(const dump::OperatorRun* golden, const dump::Op
        {std::pair("argues", question.argues), std::pair("shares", question.shares),
         std::pair("calibrates", question.calibrates)})
     if (is_asked) asked += "\"" + std::string(name) + "\":true,";
+  if (question.without) asked += "\"without\":" + json_text(describe(*question.without)) + ",";
   return "{" + asked + R"("function":)" + json_text(json(function)) + R"(,"sides":{)" + sides + "}}";
 }
 
 std::string make_limits_request(const std::string& path) { return json_text(json{{"limits", path}}); }
 
 std::string make_write_request(const std::string& path) { return json_text(json{{"write_limits", path}}); }
+
+std::string make_forget_request() { return json_text(json{{"forget", true}}); }
 
 Result<std::string> make_script_request(const dump::OperatorRun& run, const std::string& name,
                                         const std::string& script) {

@@ -1,18 +1,30 @@
 // What the worker is asked to run again: python/opdump/_replay.py has the form.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "dump/read/operator_run.h"
 
 namespace opdump::blame {
 
+// A fault of actual that is taken away.
+struct Without {
+  bool own = false;                        // what the operator computes otherwise than its inputs explain
+  bool argument = false;                   // arguments that golden has not
+  std::vector<std::uint32_t> inputs = {};  // that are not golden's
+};
+
 // What else is asked than whether outputs are what inputs and rounding explain.
 struct Question {
   bool argues = false;      // what golden's arguments change on actual's inputs
   bool shares = false;      // instead: how much of the difference each input brings
   bool calibrates = false;  // there is no fault: remember the errors
+  // Instead: what the outputs of actual would be without this fault and those of earlier requests.
+  std::optional<Without> without = std::nullopt;
 };
 
 // A request for one execution, or for the two of a pair; null for a side that there is not. Errors:
@@ -24,6 +36,8 @@ Result<std::string> make_request(const dump::OperatorRun* golden, const dump::Op
 // seen to one.
 std::string make_limits_request(const std::string& path);
 std::string make_write_request(const std::string& path);
+// To forget what was asked to be without.
+std::string make_forget_request();
 
 // A request for a script that runs the operator, of `name` as a user knows it, and shows its error.
 Result<std::string> make_script_request(const dump::OperatorRun& run, const std::string& name,

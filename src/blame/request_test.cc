@@ -43,6 +43,18 @@ TEST(Request, NamesFilesOfBothSides) {
   EXPECT_TRUE(more["argues"] == true && more["calibrates"] == true && !more.contains("shares"));
 }
 
+TEST(Request, AsksToBeWithoutAFault) {
+  const dump::OperatorRun golden = make_run(), actual = make_run();
+  const auto ask = [&](const Without& without) {
+    return nlohmann::json::parse(*make_request(&golden, &actual, {.without = without}))["without"].dump();
+  };
+  EXPECT_EQ(ask({}), "{}");
+  EXPECT_EQ(ask({.own = true, .argument = false}), R"({"own":true})");
+  EXPECT_EQ(ask({.own = false, .argument = true}), R"({"argument":true})");
+  EXPECT_EQ(ask({.own = false, .argument = false, .inputs = {2}}), R"({"inputs":[2]})");
+  EXPECT_EQ(make_forget_request(), R"({"forget":true})");
+}
+
 TEST(Request, SaysWhatTheDumpLacks) {
   const auto reason = [](const dump::OperatorRun& run) {
     const auto request = make_request(&run, nullptr);

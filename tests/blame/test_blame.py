@@ -152,6 +152,53 @@ def test_an_update_that_is_left_out_is_named(pair):
     assert found["operator"].endswith("addcdiv_-op2")
 
 
+def two_faults(relu, tanh):
+    """Kernels of two operators, each with a fault or none."""
+    first = fault("relu", "x", "torch.clamp_min(x, 0)", relu)
+    for name in ("calls", "library", "wrong"):
+        first = first.replace(name + " =", "first_" + name + " =").replace(name + "[", "first_" + name + "[")
+    first = first.replace("library.impl", "first_library.impl").replace("wrong", "first_wrong").replace("first_first_", "first_")
+    return program(first + fault("tanh", "x", "2 * torch.sigmoid(2 * x) - 1", tanh))
+
+
+def test_two_culprits_are_ranked_by_what_goes_away_without_them(pair):
+    golden = pair.record("golden", two_faults("pass", "pass"))
+    actual = pair.record("actual", two_faults("result *= 1.001", "result *= 1.003"))
+    answer = pair.blame(golden, actual, 1)
+    certain = [f for f in answer["findings"] if f["confidence"] == "certain"]
+    assert [f["operator"] for f in certain] == ["Default/tanh-op0", "Default/relu-op0"]  # the earlier one matters less
+    assert [f["step"] for f in certain] == [0, 0]
+    assert 1 > certain[0]["removes"] > certain[1]["removes"] > 0
+    assert certain[0]["removes"] < answer["removed"] <= 1
+    lines = pair.run("blame", golden, actual).stdout.splitlines()
+    assert lines[0].startswith("culprit (certain): Default/tanh-op0 (forward, step 0)")
+    share = [line for line in lines if line.endswith(" % of the final error is gone")]
+    assert [line.split(",")[0] for line in share] == ["  without it", "  without it", "  without all of them"]
+    assert any(line.startswith("also (certain): Default/relu-op0 (forward, step 0)") for line in lines)
+    one = pair.blame(golden, pair.record("one", two_faults("result *= 1.001", "pass")), 1)
+    assert [f["operator"] for f in one["findings"]] == ["Default/relu-op0"]
+    assert "removes" not in one["findings"][0] and one["removed"] is None
+
+
+def test_a_constant_and_a_weight_are_two_culprits(pair):
+    golden = pair.record("golden", program())
+    actual = pair.record("actual", program(factor=4.2, weights="net.a.weight.data.numpy()[2] += 0.5"))
+    answer = pair.blame(golden, actual, 1)
+    causes = {f["operator"]: f["cause"] for f in answer["findings"] if f["confidence"] == "certain"}
+    # The weight was initialised while opdump looked; the backward pass has the constant, too.
+    assert causes == {"Default/a-Linear/addmm-op0": "overwritten", "Default/mul-op0": "argument"}
+    assert 0.8 < answer["removed"] <= 1  # what is left is rounding: the gradient of a bias before a batch norm is nothing else
+
+
+def test_an_operator_that_is_wrong_in_each_step_is_one_culprit(pair):
+    arguments = ("tanh", "x")
+    golden = pair.record("golden", program(fault(*arguments, "2 * torch.sigmoid(2 * x) - 1", "pass")))
+    actual = pair.record("actual", program(fault(*arguments, "(2 * torch.sigmoid(2 * x) - 1) * 1.0003", "pass")))
+    certain = [f for f in pair.blame(golden, actual, 1)["findings"] if f["confidence"] == "certain"]
+    assert [(f["operator"], f["step"], f["later_steps"]) for f in certain] == [("Default/tanh-op0", 0, [1])]
+    assert "  the same in step 1" in pair.run("blame", golden, actual).stdout.splitlines()
+
+
 def test_a_constant_is_named(pair):
     golden, actual = pair.record("golden", program()), pair.record("actual", program(factor=5))
     found = pair.culprit(golden, actual)

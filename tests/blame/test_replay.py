@@ -146,3 +146,58 @@ def test_limits_of_a_user(worker, tmp_path):
     answer = worker.ask({"limits": str(path)})
     assert not answer["ok"] and "no limits of opdump blame" in answer["reason"]
     assert not worker.ask({"limits": str(tmp_path / "absent.json")})["ok"]
+
+
+def without(worker, function, golden, actual, fault):
+    """The distances of the only output from golden's: as recorded, and as it would be."""
+    answer = worker.ask({"function": function, "without": fault, "sides": {"golden": golden, "actual": actual}})
+    assert answer["ok"], answer
+    return answer["ends"]["0"]
+
+
+def test_what_is_left_without_a_fault(worker):
+    assert worker.ask({"forget": True})["ok"]
+    x, w = torch.randn(6, 8), torch.randn(8, 4)
+    right, wrong = torch.tanh(x), torch.tanh(x) * 1.01
+    one = {"self": {"tensor": 0}}
+    before, after = without(worker, "aten::tanh", worker.side(one, [x], [right]), worker.side(one, [x], [wrong]), {"own": True})
+    assert before > 0.01 and after < 1e-5
+
+    # Whole, transposed, a slice, and a copy in another order: what is read is recognised.
+    for read in (lambda y: y, lambda y: y.t().contiguous(), lambda y: y[1:4], lambda y: y.reshape(2, 3, 8).transpose(1, 2).contiguous()):
+        golden, actual = read(right), read(wrong)
+        before, after = without(worker, "aten::exp", worker.side(one, [golden], [golden.exp()]),
+                                worker.side(one, [actual], [actual.exp()]), {})
+        assert before > 0.001 and after < before / 100
+
+    # And so is what is made of it, with an error of its own that stays.
+    product = worker.side(MATRICES, [wrong, w], [wrong @ w + 0.5])
+    before, after = without(worker, "aten::mm", worker.side(MATRICES, [right, w], [right @ w]), product, {})
+    assert abs(after - 0.5 * 24**0.5) < 1e-3
+    before, after = without(worker, "aten::exp", worker.side(one, [right @ w], [(right @ w).exp()]),
+                            worker.side(one, [wrong @ w + 0.5], [(wrong @ w + 0.5).exp()]), {})
+    assert abs(after - float(torch.linalg.vector_norm((right @ w + 0.5).exp() - (right @ w).exp()))) < 1e-3
+
+    other = torch.randn(6, 8)
+    before, after = without(worker, "aten::exp", worker.side(one, [other], [other.exp()]), worker.side(one, [other], [other.exp() + 1]), {})
+    assert before == after
+    assert worker.ask({"forget": True})["ok"]
+    before, after = without(worker, "aten::exp", worker.side(one, [right], [right.exp()]), worker.side(one, [wrong], [wrong.exp()]), {})
+    assert before == after > 0
+
+
+def test_what_is_left_without_other_arguments_and_inputs(worker):
+    worker.ask({"forget": True})
+    x, scaled = torch.randn(5, 5), {"self": {"tensor": 0}, "other": {"tensor": 1, "constant": "4"}}
+    golden = worker.side(scaled, [x, torch.tensor(4.0, dtype=torch.float64)], [x * 4])
+    other = worker.side({**scaled, "other": {"tensor": 1, "constant": "5"}}, [x, torch.tensor(5.0, dtype=torch.float64)], [x * 5])
+    before, after = without(worker, "aten::mul.Tensor", golden, other, {"argument": True})
+    assert before > 1 and after < 1e-5
+    worker.ask({"forget": True})
+    weight = x.clone()
+    weight[2, 3] += 1
+    one = {"self": {"tensor": 0}}
+    before, after = without(worker, "aten::exp", worker.side(one, [x], [x.exp()]), worker.side(one, [weight], [weight.exp()]), {"inputs": [0]})
+    assert before > 0.01 and after < 1e-5
+    before, after = without(worker, "aten::tanh", worker.side(one, [x], [x.tanh()]), worker.side(one, [weight], [weight.tanh()]), {})
+    assert before > 0.001 and after < 1e-5  # another one that reads it

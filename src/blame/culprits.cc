@@ -1,0 +1,108 @@
+#include "blame/culprits.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "base/text/text.h"
+#include "blame/removal.h"
+#include "compare/names.h"
+
+namespace opdump::blame {
+namespace {
+
+constexpr std::size_t kMaxCulprits = 8;  // that are taken away
+
+std::string subject_of(const Finding& finding) {
+  const std::string name = compare::operator_name(finding.op.run());
+  if (finding.cause != Cause::argument) return name;
+  constexpr std::string_view kBackward = "Gradients/";
+  const std::size_t first = name.starts_with(kBackward) ? kBackward.size() : 0;
+  return name.substr(first, name.rfind('/') - first) + ": " + finding.why;
+}
+
+// Certain findings become one if they are about one operator and have one cause; those about an argument,
+// also if the operator is in the backward pass of the other.
+void merge_findings(std::vector<Finding>& findings) {
+  std::map<std::tuple<std::string, std::uint32_t, Cause>, std::size_t> known;
+  std::vector<Finding> merged;
+  for (Finding& finding : findings) {
+    const dump::OperatorRun& run = finding.op.run();
+    if (finding.confidence == Confidence::certain) {
+      const auto [same, is_new] =
+          known.try_emplace({subject_of(finding), run.rank, finding.cause}, merged.size());
+      if (!is_new) {
+        Finding& first = merged[same->second];
+        first.executions.push_back(finding.executions.front());
+        if (run.step != first.op.run().step) first.later_steps.insert(run.step);
+        continue;
+      }
+    }
+    merged.push_back(std::move(finding));
+  }
+  findings = std::move(merged);
+}
+
+// What to run actual's operator without. Nothing for faults of golden and operators of one run.
+std::optional<Without> without_of(const Finding& finding) {
+  switch (finding.cause) {
+    case Cause::own_error:
+    case Cause::both:
+      return Without{.own = true, .argument = false};
+    case Cause::argument:
+      return Without{.own = false, .argument = true};
+    case Cause::input:
+    case Cause::overwritten: {
+      const std::string_view index = std::string_view(finding.slot).substr(finding.slot.find('.') + 1);
+      return Without{.own = false,
+                     .argument = false,
+                     .inputs = {static_cast<std::uint32_t>(parse_uint64(index).value_or(0))}};
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+Result<> rank_culprits(BlameAnswer& answer, std::span<const compare::OperatorComparison> suspects,
+                       const std::set<std::uint32_t>& read,
+                       const std::function<Result<std::string>(std::string request)>& replay,
+                       std::uint64_t limit) {
+  merge_findings(answer.findings);
+  std::vector<FaultyOperator> culprits;
+  std::vector<Finding*> ranked;
+  std::size_t first = suspects.size();
+  for (Finding& finding : answer.findings) {
+    const auto without = without_of(finding);
+    if (finding.confidence != Confidence::certain || !without) continue;
+    culprits.push_back({.executions = finding.executions, .without = *without});
+    ranked.push_back(&finding);
+    first = std::min(first, finding.executions.front());
+  }
+  if (culprits.size() < 2) return ok();
+  if (culprits.size() > kMaxCulprits) {
+    answer.notes.push_back(counted(culprits.size() - kMaxCulprits, "more culprit") + " are not ranked");
+    culprits.resize(kMaxCulprits);
+  }
+  std::vector<bool> is_end;
+  for (std::size_t i = first; i < suspects.size(); ++i)
+    is_end.push_back(!read.contains(static_cast<std::uint32_t>(i)));
+  for (FaultyOperator& culprit : culprits)
+    for (std::size_t& execution : culprit.executions) execution -= first;
+  OPDUMP_TRY(const Removal removal,
+             measure_removal(suspects.subspan(first), is_end, culprits, replay, limit));
+  for (std::size_t i = 0; i < culprits.size(); ++i) ranked[i]->removes = removal.shares[i];
+  answer.removed = removal.together;
+  if (!removal.is_whole)
+    answer.notes.push_back(
+        "culprits are ranked by the error some operators later, not at the end: "
+        "--replays " +
+        std::to_string(limit) + " is reached");
+  return ok();
+}
+
+}  // namespace opdump::blame
