@@ -1,9 +1,14 @@
 #include "base.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <limits>
 
 #include "failure.h"
@@ -45,6 +50,14 @@ constexpr std::array kTypes{
     DataType{ACL_FLOAT4_E1M2, OPDUMP_DTYPE_UNDEFINED, 0, 4, 40},
     DataType{ACL_STRING, OPDUMP_DTYPE_UNDEFINED, 0, 0, 13},
 };
+
+// aclAppLog's.
+constexpr const char* kLevels[] = {"DEBUG", "INFO", "WARNING", "ERROR"};
+
+int lowest_level() {
+  const char* text = std::getenv("ASCEND_GLOBAL_LOG_LEVEL");
+  return text && *text >= '0' && *text <= '4' && text[1] == '\0' ? *text - '0' : ACL_ERROR;
+}
 
 }  // namespace
 
@@ -90,6 +103,30 @@ std::size_t byte_count(aclDataType type, const std::int64_t* dims, std::size_t c
 using opdump::acl::fail;
 using opdump::acl::fail_null;
 using opdump::acl::guarded;
+
+void aclAppLog(aclLogLevel level, const char* function, const char* file, uint32_t line, const char* format,
+               ...) {
+  if (!function || !file || !format || level < ACL_DEBUG || level > ACL_ERROR ||
+      level < opdump::acl::lowest_level())
+    return;
+  char text[1024];  // as long as CANN's
+  std::va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  std::timespec now{};
+  std::timespec_get(&now, TIME_UTC);
+  std::tm local{};
+  ::localtime_r(&now.tv_sec, &local);
+  char time[32];
+  std::strftime(time, sizeof time, "%Y-%m-%d-%H:%M:%S", &local);
+  const char* name = std::strrchr(file, '/');
+  const char* to_stdout = std::getenv("ASCEND_SLOG_PRINT_TO_STDOUT");
+  std::fprintf(to_stdout && std::strcmp(to_stdout, "1") == 0 ? stdout : stderr,
+               "[%s] APP(%d,%s):%s.%03ld.%03ld [%s:%u]%d %s: %s\n", opdump::acl::kLevels[level], ::getpid(),
+               ::program_invocation_short_name, time, now.tv_nsec / 1000000, now.tv_nsec / 1000 % 1000,
+               name ? name + 1 : file, line, ::gettid(), function, text);
+}
 
 const char* aclGetRecentErrMsg(void) {
   if (!opdump::acl::has_recent) return nullptr;

@@ -148,6 +148,7 @@ void Dump::close_sessions() {
   for (const auto& [device, session] : sessions_)
     if (opdump_close(session) != OPDUMP_OK) write_log(nullptr, OPDUMP_LOG_WARNING, opdump_last_error());
   sessions_.clear();
+  skipped_.clear();
 }
 
 void Dump::set_callback(DumpCallback callback) {

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "opdump/opdump.h"
 
@@ -32,12 +33,19 @@ class Dump {
   Dump(const Dump&) = delete;
   Dump& operator=(const Dump&) = delete;
 
-  // Calls `body` with the session of `device`, null if nothing is dumped; one call at a time.
+  // Calls `body` with the session of `device`, null if nothing is dumped; one call at a time. Only there:
+  // skips() and skip().
   template <typename F>
   auto with_session(std::int32_t device, F&& body) {
     const std::lock_guard lock(mutex_);
     return body(find_session(device));
   }
+
+  // Single operators that `session` does not want, by name: one that was not wanted once never is.
+  bool skips(const opdump_session* session, const std::string& op) const {
+    return !session || skipped_.contains({session, op});
+  }
+  void skip(const opdump_session* session, const std::string& op) { skipped_.insert({session, op}); }
 
   // Files go to `callback` from now on, or to the disk if it is null.
   void set_callback(DumpCallback callback);
@@ -65,6 +73,7 @@ class Dump {
   DumpCallback callback_ = nullptr;
   bool closed_ = false;
   std::map<std::int32_t, opdump_session*> sessions_;
+  std::set<std::pair<const opdump_session*, std::string>> skipped_;
 };
 
 }  // namespace opdump::acl

@@ -49,7 +49,11 @@ fs::path find_onnx(const fs::path& path) {
 }
 
 Port to_port(const opdump_onnx_value& value) {
-  return {value.name, acl_type(value.dtype), value.has_shape != 0, {value.shape, value.shape + value.rank}};
+  return {value.name,
+          acl_type(value.dtype),
+          value.has_shape != 0,
+          {value.shape, value.shape + value.rank},
+          {value.dim_names, value.dim_names + value.rank}};
 }
 
 opdump_tensor to_tensor(const Port& port, const Argument& argument) {
@@ -72,10 +76,6 @@ bool wants_as_executed() {
 std::uint64_t take_tasks(std::uint64_t count) {
   static std::atomic<std::uint64_t> next{1};
   return next.fetch_add(count);
-}
-
-bool Port::is_dynamic() const {
-  return !has_shape || std::ranges::any_of(dims, [](std::int64_t dim) { return dim < 0; });
 }
 
 bool Model::is_dynamic() const { return std::ranges::any_of(inputs_, &Port::is_dynamic); }
@@ -110,6 +110,7 @@ aclError Model::load(const char* path, const void* data, std::size_t size, std::
     loaded->inputs_.push_back(to_port(value));
   for (std::size_t i = 0; opdump_onnx_output(loaded->onnx_, i, &value) == OPDUMP_OK; ++i)
     loaded->outputs_.push_back(to_port(value));
+  if (const aclError code = Gears::read(loaded->inputs_, loaded->gears_); code != ACL_SUCCESS) return code;
   loaded->dump_ = DumpControl::instance().current();
   model = std::move(loaded);
   return ACL_SUCCESS;

@@ -11,20 +11,10 @@
 #include <vector>
 
 #include "dump_control.h"
+#include "gears.h"
 #include "opdump/opdump_onnxruntime.h"
 
 namespace opdump::acl {
-
-// What a model reads or gives, in AscendCL's words.
-struct Port {
-  std::string name;
-  aclDataType type = ACL_DT_UNDEFINED;
-  bool has_shape = false;
-  std::vector<std::int64_t> dims;  // -1: known only when it runs
-
-  aclFormat format() const { return dims.size() == 4 ? ACL_FORMAT_NCHW : ACL_FORMAT_ND; }
-  bool is_dynamic() const;
-};
 
 // Numbers of tasks that nobody has yet, `count` of them; the first one. They identify operators over all
 // models, in the names of dump files and in reports of failures.
@@ -51,6 +41,7 @@ class Model {
   const std::vector<Port>& inputs() const { return inputs_; }
   const std::vector<Port>& outputs() const { return outputs_; }
   bool is_dynamic() const;
+  const Gears& gears() const { return gears_; }
 
   // Runs once; fills the outputs' memory. Thread-safe.
   aclError execute(const std::vector<Argument>& inputs, const std::vector<Argument>& outputs);
@@ -77,6 +68,7 @@ class Model {
   opdump_onnx_model* onnx_ = nullptr;
   std::shared_ptr<Dump> dump_;
   std::vector<Port> inputs_, outputs_;
+  Gears gears_;
   std::mutex mutex_;  // guards the rest
   std::int64_t executions_ = 0;
   std::vector<std::vector<std::int64_t>> current_;

@@ -4,14 +4,12 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <system_error>
 
 #include "base.h"
 #include "failure.h"
-#include "model.h"
+#include "model_objects.h"
 
 using opdump::acl::Argument;
 using opdump::acl::fail;
@@ -20,21 +18,6 @@ using opdump::acl::guarded;
 using opdump::acl::Model;
 using opdump::acl::ModelTable;
 using opdump::acl::Port;
-
-struct aclmdlDesc {
-  std::shared_ptr<Model> model;
-};
-
-struct aclmdlDataset {
-  struct Buffer {
-    aclDataBuffer* buffer;
-    std::vector<std::int64_t> dims;  // set by the program
-    bool has_dims = false;
-  };
-  std::vector<Buffer> buffers;
-  // What the open dimensions of the inputs are, one after the other.
-  std::vector<std::int64_t> open_dims;
-};
 
 namespace {
 
@@ -65,13 +48,13 @@ aclError fill_open_dimension(const Port& port, Argument& input) {
 aclError find_input(const Port& port, const aclmdlDataset::Buffer& given,
                     std::vector<std::int64_t>::const_iterator& open,
                     std::vector<std::int64_t>::const_iterator end, Argument& input) {
-  input = {given.buffer->data, given.buffer->size, given.has_dims ? given.dims : port.dims};
+  input = {given.buffer->data, given.buffer->size, given.desc ? given.desc->dims : port.dims};
   for (std::int64_t& dim : input.dims)
     if (dim < 0 && open != end) dim = *open++;
   if (const aclError code = fill_open_dimension(port, input); code != ACL_SUCCESS) return code;
   const std::string what = "input " + port.name;
   if (std::ranges::any_of(input.dims, [](std::int64_t dim) { return dim < 0; }) ||
-      (!port.has_shape && !given.has_dims))
+      (!port.has_shape && !given.desc))
     return fail(ACL_ERROR_MODEL_INPUT_NOT_MATCH, what + " has open dimensions that are not set");
   const std::size_t needed = opdump::acl::byte_count(port.type, input.dims.data(), input.dims.size());
   if (needed > input.size)
@@ -100,7 +83,16 @@ aclError execute(std::uint32_t id, const aclmdlDataset* input, aclmdlDataset* ou
         code != ACL_SUCCESS)
       return code;
   for (const auto& given : output->buffers) out.push_back({given.buffer->data, given.buffer->size, {}});
-  return model->execute(in, out);
+  if (const aclError code = model->execute(in, out); code != ACL_SUCCESS) return code;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const Port& port = model->outputs()[i];
+    aclTensorDesc desc{port.type, port.format(), model->current_dims(i), port.name, {}};
+    if (std::unique_ptr<aclTensorDesc>& known = output->buffers[i].desc)
+      *known = std::move(desc);  // the program may have its address
+    else
+      known = std::make_unique<aclTensorDesc>(std::move(desc));
+  }
+  return ACL_SUCCESS;
 }
 
 aclError load(const char* function, const char* path, const void* data, std::size_t size, bool from_memory,
@@ -144,28 +136,6 @@ aclError find_by_name(const aclmdlDesc* desc, bool is_input, const char* name, s
               std::string("EP0006: the model has no ") + (is_input ? "input " : "output ") + name);
 }
 
-// Sets the open dimensions of a model's inputs to what `value_of` says for each (input, axis).
-aclError set_open_dims(
-    std::uint32_t id, aclmdlDataset* dataset,
-    const std::function<std::optional<std::int64_t>(const Port&, std::size_t axis)>& value_of) {
-  if (!dataset) return fail_null("open dimensions", "dataset");
-  const std::shared_ptr<Model> model = ModelTable::instance().find(id);
-  if (!model) return fail(ACL_ERROR_INVALID_MODEL_ID, "EP0006: there is no model " + std::to_string(id));
-  if (!model->is_dynamic())
-    return fail(ACL_ERROR_MODEL_NOT_DYNAMIC, "EP0006: the model has no open dimensions");
-  dataset->open_dims.clear();
-  for (const Port& port : model->inputs())
-    for (std::size_t axis = 0; axis < port.dims.size(); ++axis) {
-      if (port.dims[axis] >= 0) continue;
-      const auto value = value_of(port, axis);
-      if (!value)
-        return fail(ACL_ERROR_INVALID_PARAM, "EP0006: input " + port.name + ": dimension " +
-                                                 std::to_string(axis) + " is open and not set by this call");
-      dataset->open_dims.push_back(*value);
-    }
-  return ACL_SUCCESS;
-}
-
 }  // namespace
 
 aclError aclmdlQuerySize(const char* path, size_t* work, size_t* weight) {
@@ -202,6 +172,55 @@ aclError aclmdlLoadFromMemWithMem(const void* model, size_t size, uint32_t* id, 
                                   size_t) {
   return load("aclmdlLoadFromMemWithMem", nullptr, model, size, true, id);
 }
+aclmdlConfigHandle* aclmdlCreateConfigHandle(void) { return new (std::nothrow) aclmdlConfigHandle; }
+
+aclError aclmdlDestroyConfigHandle(aclmdlConfigHandle* handle) {
+  if (!handle) return fail_null("aclmdlDestroyConfigHandle", "handle");
+  delete handle;
+  return ACL_SUCCESS;
+}
+
+aclError aclmdlSetConfigOpt(aclmdlConfigHandle* handle, aclmdlConfigAttr attribute, const void* value,
+                            size_t size) {
+  if (!handle || !value) return fail_null("aclmdlSetConfigOpt", handle ? "attrValue" : "handle");
+  if (attribute < ACL_MDL_PRIORITY_INT32 || attribute > ACL_MDL_WORKSPACE_MEM_OPTIMIZE)
+    return fail(ACL_ERROR_INVALID_PARAM,
+                "EP0006: aclmdlSetConfigOpt: there is no attribute " + std::to_string(attribute));
+  const std::size_t expected = attribute == ACL_MDL_PRIORITY_INT32 ? sizeof(std::int32_t) : sizeof(void*);
+  if (size != expected)
+    return fail(ACL_ERROR_INVALID_PARAM, "EP0006: aclmdlSetConfigOpt: valueSize is " + std::to_string(size) +
+                                             "; expected " + std::to_string(expected));
+  return guarded([&] {
+    const void* pointer = nullptr;
+    if (size == sizeof pointer) std::memcpy(&pointer, value, size);
+    if (attribute == ACL_MDL_PATH_PTR && !pointer) return fail_null("aclmdlSetConfigOpt", "the path");
+    if (attribute == ACL_MDL_LOAD_TYPE_SIZET) std::memcpy(&handle->load_type, value, size);
+    if (attribute == ACL_MDL_PATH_PTR) handle->path = static_cast<const char*>(pointer);
+    if (attribute == ACL_MDL_MEM_ADDR_PTR) handle->memory = pointer;
+    if (attribute == ACL_MDL_MEM_SIZET) std::memcpy(&handle->memory_size, value, size);
+    return ACL_SUCCESS;
+  });
+}
+
+aclError aclmdlLoadWithConfig(const aclmdlConfigHandle* handle, uint32_t* id) {
+  if (!handle) return fail_null("aclmdlLoadWithConfig", "handle");
+  switch (handle->load_type) {
+    case ACL_MDL_LOAD_FROM_FILE:
+    case ACL_MDL_LOAD_FROM_FILE_WITH_MEM:
+      return load("aclmdlLoadWithConfig", handle->path ? handle->path->c_str() : nullptr, nullptr, 0, false,
+                  id);
+    case ACL_MDL_LOAD_FROM_MEM:
+    case ACL_MDL_LOAD_FROM_MEM_WITH_MEM:
+      return load("aclmdlLoadWithConfig", nullptr, handle->memory, handle->memory_size, true, id);
+    case ACL_MDL_LOAD_FROM_FILE_WITH_Q:
+    case ACL_MDL_LOAD_FROM_MEM_WITH_Q:
+      return fail(ACL_ERROR_API_NOT_SUPPORT, "aclmdlLoadWithConfig: there are no queues here");
+    default:
+      return fail(ACL_ERROR_INVALID_PARAM,
+                  "EP0006: aclmdlLoadWithConfig: ACL_MDL_LOAD_TYPE_SIZET is not set, or not 1 to 4");
+  }
+}
+
 aclError aclmdlUnload(uint32_t id) {
   return guarded([&] { return ModelTable::instance().unload(id); });
 }
@@ -229,17 +248,21 @@ size_t aclmdlGetNumOutputs(aclmdlDesc* desc) {
 size_t aclmdlGetInputSizeByIndex(aclmdlDesc* desc, size_t index) {
   if (is_dynamic_input(desc, index)) return kDynamicInputBytes;
   const Port* port = find_port(desc, true, index);
-  return port ? opdump::acl::byte_count(port->type, port->dims.data(), port->dims.size()) : 0;
+  return port ? desc->model->gears().largest(*port) : 0;
 }
 
 size_t aclmdlGetOutputSizeByIndex(aclmdlDesc* desc, size_t index) {
   const Port* port = find_port(desc, false, index);
-  return port ? opdump::acl::byte_count(port->type, port->dims.data(), port->dims.size()) : 0;
+  return port ? desc->model->gears().largest(*port) : 0;
 }
 
 aclError aclmdlGetInputDims(const aclmdlDesc* desc, size_t index, aclmdlIODims* dims) {
   const Port* port = find_port(desc, true, index);
   return fill_dims(desc, port, port ? &port->dims : nullptr, dims);
+}
+
+aclError aclmdlGetInputDimsV2(const aclmdlDesc* desc, size_t index, aclmdlIODims* dims) {
+  return aclmdlGetInputDims(desc, index, dims);
 }
 
 aclError aclmdlGetOutputDims(const aclmdlDesc* desc, size_t index, aclmdlIODims* dims) {
@@ -289,6 +312,14 @@ aclError aclmdlGetOutputIndexByName(const aclmdlDesc* desc, const char* name, si
   return guarded([&] { return find_by_name(desc, false, name, index); });
 }
 
+const char* aclmdlGetTensorRealName(const aclmdlDesc* desc, const char* name) {
+  if (!desc || !desc->model || !name) return nullptr;
+  for (const auto* ports : {&desc->model->inputs(), &desc->model->outputs()})
+    if (const auto found = std::ranges::find(*ports, name, &Port::name); found != ports->end())
+      return found->name.c_str();
+  return nullptr;
+}
+
 const char* aclmdlGetOpAttr(aclmdlDesc* desc, const char* op, const char* attribute) {
   const char* result = nullptr;
   guarded([&] {
@@ -312,7 +343,7 @@ aclError aclmdlDestroyDataset(const aclmdlDataset* dataset) {
 aclError aclmdlAddDatasetBuffer(aclmdlDataset* dataset, aclDataBuffer* buffer) {
   if (!dataset || !buffer) return fail_null("aclmdlAddDatasetBuffer", dataset ? "dataBuffer" : "dataset");
   return guarded([&] {
-    dataset->buffers.push_back({buffer, {}, false});
+    dataset->buffers.push_back({buffer, nullptr});
     return ACL_SUCCESS;
   });
 }
@@ -325,49 +356,17 @@ aclDataBuffer* aclmdlGetDatasetBuffer(const aclmdlDataset* dataset, size_t index
   return dataset && index < dataset->buffers.size() ? dataset->buffers[index].buffer : nullptr;
 }
 
+aclTensorDesc* aclmdlGetDatasetTensorDesc(const aclmdlDataset* dataset, size_t index) {
+  return dataset && index < dataset->buffers.size() ? dataset->buffers[index].desc.get() : nullptr;
+}
+
 aclError aclmdlSetDatasetTensorDesc(aclmdlDataset* dataset, aclTensorDesc* desc, size_t index) {
   if (!dataset || !desc) return fail_null("aclmdlSetDatasetTensorDesc", dataset ? "tensorDesc" : "dataset");
   if (index >= dataset->buffers.size())
     return fail(ACL_ERROR_INVALID_PARAM, "EP0006: the dataset has no buffer " + std::to_string(index));
   return guarded([&] {
-    dataset->buffers[index].dims = desc->dims;
-    dataset->buffers[index].has_dims = true;
+    dataset->buffers[index].desc = std::make_unique<aclTensorDesc>(*desc);
     return ACL_SUCCESS;
-  });
-}
-
-aclError aclmdlSetDynamicBatchSize(uint32_t id, aclmdlDataset* dataset, size_t, uint64_t batch) {
-  return guarded([&] {
-    return set_open_dims(id, dataset, [&](const Port&, std::size_t axis) -> std::optional<std::int64_t> {
-      if (axis != 0) return std::nullopt;
-      return static_cast<std::int64_t>(batch);
-    });
-  });
-}
-
-aclError aclmdlSetDynamicHWSize(uint32_t id, aclmdlDataset* dataset, size_t, uint64_t height,
-                                uint64_t width) {
-  return guarded([&] {
-    return set_open_dims(id, dataset, [&](const Port& port, std::size_t axis) -> std::optional<std::int64_t> {
-      if (port.dims.size() != 4 || axis < 2) return std::nullopt;
-      return static_cast<std::int64_t>(axis == 2 ? height : width);
-    });
-  });
-}
-
-aclError aclmdlSetInputDynamicDims(uint32_t id, aclmdlDataset* dataset, size_t, const aclmdlIODims* dims) {
-  if (!dims) return fail_null("aclmdlSetInputDynamicDims", "dims");
-  return guarded([&] {
-    const std::shared_ptr<Model> model = ModelTable::instance().find(id);
-    return set_open_dims(id, dataset, [&](const Port& port, std::size_t axis) -> std::optional<std::int64_t> {
-      std::size_t before = 0;  // all dimensions of all inputs are given, one after the other
-      for (const Port& other : model->inputs()) {
-        if (&other == &port) break;
-        before += other.dims.size();
-      }
-      if (before + axis >= std::min<std::size_t>(dims->dimCount, ACL_MAX_DIM_CNT)) return std::nullopt;
-      return dims->dims[before + axis];
-    });
   });
 }
 

@@ -1,5 +1,5 @@
-// acl_op.h: single operators, each executed as a model of one operator.
-#include <acl/acl_op.h>
+// acl_op.h and acl_op_compiler.h: single operators, each executed as a model of one operator.
+#include <acl/acl_op_compiler.h>
 
 #include <algorithm>
 #include <cstring>
@@ -9,8 +9,8 @@
 
 #include "dump_control.h"
 #include "failure.h"
-#include "model.h"
 #include "op_graph.h"
+#include "op_models.h"
 #include "opdump/opdump_onnxruntime.h"
 #include "runtime.h"
 
@@ -18,47 +18,13 @@ using opdump::acl::fail;
 using opdump::acl::fail_null;
 using opdump::acl::guarded;
 
+struct aclopHandle {
+  std::string type;
+  std::vector<aclTensorDesc> inputs, outputs;
+  std::unique_ptr<aclopAttr> attributes;
+};
+
 namespace {
-
-struct Unload {
-  void operator()(opdump_onnx_model* model) const { opdump_onnx_unload(model); }
-};
-using ModelPointer = std::unique_ptr<opdump_onnx_model, Unload>;
-
-// Models of operators that were executed, by their bytes: programs execute the same few over and over.
-class OpModels {
- public:
-  std::mutex mutex;  // guards the rest, and execution
-
-  aclError find(const std::string& bytes, const std::string& type, opdump_onnx_model** model) {
-    if (const auto known = models_.find(bytes); known != models_.end()) {
-      *model = known->second.get();
-      return ACL_SUCCESS;
-    }
-    opdump_onnx_options options{};
-    options.size = sizeof options;
-    options.path = type.c_str();
-    options.data = bytes.data();
-    options.byte_count = bytes.size();
-    options.graph_id = OPDUMP_NO_GRAPH;
-    options.operator_type = type.c_str();
-    if (opdump_onnx_load(&options, model) != OPDUMP_OK)
-      return fail(ACL_ERROR_PARSE_MODEL, opdump_onnx_last_error());
-    opdump_onnx_number_tasks(*model, opdump::acl::take_tasks(1));
-    if (models_.size() >= kMost) models_.clear();
-    models_[bytes].reset(*model);
-    return ACL_SUCCESS;
-  }
-
- private:
-  static constexpr std::size_t kMost = 64;
-  std::map<std::string, ModelPointer> models_;
-};
-
-OpModels& op_models() {
-  static auto* models = new OpModels;  // never destroyed: threads may outlive static objects
-  return *models;
-}
 
 struct Call {
   opdump::acl::OpCall op;
@@ -91,7 +57,7 @@ template <typename F>
 aclError run(const Call& call, bool is_dumped, F&& receive) {
   std::string bytes;
   if (const aclError code = make_op_model(call.op, bytes); code != ACL_SUCCESS) return code;
-  OpModels& models = op_models();
+  opdump::acl::OpModels& models = opdump::acl::OpModels::instance();
   const std::lock_guard lock(models.mutex);
   opdump_onnx_model* model = nullptr;
   if (const aclError code = models.find(bytes, call.op.type, &model); code != ACL_SUCCESS) return code;
@@ -152,6 +118,53 @@ aclError execute(const char* type, int input_count, const aclTensorDesc* const* 
   });
 }
 
+// ONNX Runtime says whether it has such an operator, for such inputs.
+aclError check_executable(const char* type, int input_count, const aclTensorDesc* const* inputs,
+                          int output_count, const aclopAttr* attributes) {
+  if (!type) return fail_null("a single operator", "opType");
+  if (input_count < 0 || output_count <= 0 || (input_count > 0 && !inputs))
+    return fail(ACL_ERROR_INVALID_PARAM,
+                std::string("EP0006: operator ") + type + ": wrong number of inputs or outputs");
+  opdump::acl::OpCall call{type, {}, static_cast<std::size_t>(output_count), attributes};
+  for (int i = 0; i < input_count; ++i) {
+    if (!inputs[i]) return fail_null(type, "an input");
+    call.inputs.push_back(inputs[i]);
+  }
+  std::string bytes;
+  if (const aclError code = make_op_model(call, bytes); code != ACL_SUCCESS) return code;
+  opdump::acl::OpModels& models = opdump::acl::OpModels::instance();
+  const std::lock_guard lock(models.mutex);
+  opdump_onnx_model* model = nullptr;
+  opdump_onnx_value value{};
+  value.size = sizeof value;
+  if (models.find(bytes, type, &model) == ACL_SUCCESS &&
+      opdump_onnx_operand(model, type, 1, 0, &value) == OPDUMP_OK)
+    return ACL_SUCCESS;
+  return fail(ACL_ERROR_OP_NOT_FOUND,
+              std::string("operator ") + type + " cannot be executed here: " + opdump_onnx_last_error());
+}
+
+// Pointers to descriptions.
+std::vector<const aclTensorDesc*> point(const std::vector<aclTensorDesc>& descs) {
+  std::vector<const aclTensorDesc*> pointers;
+  for (const aclTensorDesc& desc : descs) pointers.push_back(&desc);
+  return pointers;
+}
+
+aclopAttr cast_attributes(const aclTensorDesc* to) { return {{{"dst_type", std::int64_t{to->type}}}}; }
+
+// Values of aclSetCompileopt, which nothing reads but aclGetCompileopt.
+class CompileOptions {
+ public:
+  std::mutex mutex;  // guards the rest
+  std::map<aclCompileOpt, std::string> values;
+};
+
+CompileOptions& compile_options() {
+  static auto* options = new CompileOptions;  // never destroyed: threads may outlive static objects
+  return *options;
+}
+
 template <typename T>
 aclError set(aclopAttr* attributes, const char* name, T value) {
   if (!attributes || !name) return fail_null("aclopSetAttr", attributes ? "attrName" : "attr");
@@ -207,6 +220,107 @@ aclError aclopExecuteV2(const char* type, int input_count, aclTensorDesc* input_
     return execute(type, input_count, input_descs, inputs, output_count, output_descs, outputs, attr);
   });
 }
+
+aclError aclopExecute(const char* type, int input_count, const aclTensorDesc* const input_descs[],
+                      const aclDataBuffer* const inputs[], int output_count,
+                      const aclTensorDesc* const output_descs[], aclDataBuffer* const outputs[],
+                      const aclopAttr* attr, aclrtStream) {
+  return guarded([&] {
+    return execute(type, input_count, input_descs, inputs, output_count, output_descs, outputs, attr);
+  });
+}
+
+aclError aclopCreateHandle(const char* type, int input_count, const aclTensorDesc* const inputs[],
+                           int output_count, const aclTensorDesc* const outputs[], const aclopAttr* attr,
+                           aclopHandle** handle) {
+  if (!handle || (output_count > 0 && !outputs))
+    return fail_null("aclopCreateHandle", handle ? "outputDesc" : "handle");
+  return guarded([&] {
+    if (const aclError code = check_executable(type, input_count, inputs, output_count, attr);
+        code != ACL_SUCCESS)
+      return code;
+    auto made = std::make_unique<aclopHandle>();
+    made->type = type;
+    for (int i = 0; i < input_count; ++i) made->inputs.push_back(*inputs[i]);
+    for (int i = 0; i < output_count; ++i) {
+      if (!outputs[i]) return fail_null(type, "an output");
+      made->outputs.push_back(*outputs[i]);
+    }
+    if (attr) made->attributes = std::make_unique<aclopAttr>(*attr);
+    *handle = made.release();
+    return ACL_SUCCESS;
+  });
+}
+
+void aclopDestroyHandle(aclopHandle* handle) { delete handle; }
+
+aclError aclopExecWithHandle(aclopHandle* handle, int input_count, const aclDataBuffer* const inputs[],
+                             int output_count, aclDataBuffer* const outputs[], aclrtStream) {
+  if (!handle) return fail_null("aclopExecWithHandle", "handle");
+  return guarded([&] {
+    const auto input_descs = point(handle->inputs), output_descs = point(handle->outputs);
+    if (input_count != static_cast<int>(input_descs.size()) ||
+        output_count != static_cast<int>(output_descs.size()))
+      return fail(ACL_ERROR_INVALID_PARAM, "EP0006: operator " + handle->type +
+                                               ": the handle has another number of inputs or outputs");
+    return execute(handle->type.c_str(), input_count, input_descs.data(), inputs, output_count,
+                   output_descs.data(), outputs, handle->attributes.get());
+  });
+}
+
+aclError aclopCast(const aclTensorDesc* from, const aclDataBuffer* in, const aclTensorDesc* to,
+                   aclDataBuffer* out, uint8_t, aclrtStream) {
+  if (!to) return fail_null("aclopCast", "dstDesc");
+  return guarded([&] {
+    const aclopAttr attributes = cast_attributes(to);
+    return execute("Cast", 1, &from, &in, 1, &to, &out, &attributes);
+  });
+}
+
+aclError aclopCreateHandleForCast(aclTensorDesc* from, aclTensorDesc* to, uint8_t, aclopHandle** handle) {
+  if (!to) return fail_null("aclopCreateHandleForCast", "dstDesc");
+  return guarded([&] {
+    const aclopAttr attributes = cast_attributes(to);
+    return aclopCreateHandle("Cast", 1, &from, 1, &to, &attributes, handle);
+  });
+}
+
+aclError aclopCompile(const char* type, int input_count, const aclTensorDesc* const inputs[],
+                      int output_count, const aclTensorDesc* const[], const aclopAttr* attr, aclopEngineType,
+                      aclopCompileType, const char*) {
+  return guarded([&] { return check_executable(type, input_count, inputs, output_count, attr); });
+}
+
+aclError aclSetCompileopt(aclCompileOpt option, const char* value) {
+  if (!value) return fail_null("aclSetCompileopt", "value");
+  if (option < ACL_PRECISION_MODE || option > ACL_OP_DEBUG_OPTION)
+    return fail(ACL_ERROR_INVALID_PARAM,
+                "EP0006: aclSetCompileopt: there is no option " + std::to_string(option));
+  return guarded([&] {
+    const std::lock_guard lock(compile_options().mutex);
+    compile_options().values[option] = value;
+    return ACL_SUCCESS;
+  });
+}
+
+size_t aclGetCompileoptSize(aclCompileOpt option) {
+  const std::lock_guard lock(compile_options().mutex);
+  const auto found = compile_options().values.find(option);
+  return found == compile_options().values.end() ? 0 : found->second.size() + 1;
+}
+
+aclError aclGetCompileopt(aclCompileOpt option, char* value, size_t length) {
+  if (!value) return fail_null("aclGetCompileopt", "value");
+  const std::lock_guard lock(compile_options().mutex);
+  const auto found = compile_options().values.find(option);
+  if (found == compile_options().values.end() || found->second.size() >= length)
+    return fail(ACL_ERROR_INVALID_PARAM,
+                "EP0006: aclGetCompileopt: the option is not set, or length is too small");
+  std::memcpy(value, found->second.c_str(), found->second.size() + 1);
+  return ACL_SUCCESS;
+}
+
+aclError aclopSetCompileFlag(aclOpCompileFlag) { return ACL_SUCCESS; }
 
 aclError aclopCompileAndExecute(const char* type, int input_count, const aclTensorDesc* const input_descs[],
                                 const aclDataBuffer* const inputs[], int output_count,

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <protozero/pbf_writer.hpp>
 #include <string_view>
 
 #include "failure.h"
@@ -12,9 +11,6 @@ namespace opdump::acl {
 namespace {
 
 using protozero::pbf_writer;
-using Attributes = std::map<std::string, aclopAttr::Value>;
-
-constexpr std::int64_t kOpset = 17, kIrVersion = 8;
 
 // The operator in ONNX's words.
 struct OnnxOp {
@@ -149,71 +145,19 @@ aclError translate(const OpCall& call, OnnxOp& op) {
   return found == kTranslations.end() ? ACL_SUCCESS : found->second(call, op);
 }
 
-// AttributeProto: a field for each kind of value, and the number of the kind.
-struct AttributeWriter {
-  pbf_writer& to;
-  void operator()(bool value) const { (*this)(std::int64_t{value}); }
-  void operator()(aclDataType value) const { (*this)(std::int64_t{data_type(value).onnx}); }
-  void operator()(std::int64_t value) const {
-    to.add_int64(3, value);
-    to.add_enum(20, 2);
-  }
-  void operator()(float value) const {
-    to.add_float(2, value);
-    to.add_enum(20, 1);
-  }
-  void operator()(const std::string& value) const {
-    to.add_bytes(4, value);
-    to.add_enum(20, 3);
-  }
-  void operator()(const std::vector<std::int64_t>& values) const {
-    for (const std::int64_t value : values) to.add_int64(8, value);
-    to.add_enum(20, 7);
-  }
-  void operator()(const std::vector<float>& values) const {
-    for (const float value : values) to.add_float(7, value);
-    to.add_enum(20, 6);
-  }
-  void operator()(const std::vector<std::string>& values) const {
-    for (const std::string& value : values) to.add_bytes(9, value);
-    to.add_enum(20, 8);
-  }
-};
-
-void add_value(pbf_writer& graph, protozero::pbf_tag_type tag, const std::string& name,
-               const aclTensorDesc* desc) {
-  pbf_writer value(graph, tag);
-  value.add_string(1, name);
-  if (!desc) return;
-  pbf_writer type(value, 2);
-  pbf_writer tensor(type, 1);
-  tensor.add_int32(1, data_type(desc->type).onnx);
-  pbf_writer shape(tensor, 2);
-  for (const std::int64_t dim : desc->dims) pbf_writer(shape, 1).add_int64(1, dim);
-}
-
 std::string encode(const OpCall& call, const OnnxOp& op) {
+  OnnxNode node{op.type, call.type, {}, {}, op.attributes};
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) node.inputs.push_back("x" + std::to_string(i));
+  for (std::size_t i = 0; i < call.output_count; ++i) node.outputs.push_back("y" + std::to_string(i));
   std::string bytes;
   pbf_writer model(bytes);
-  model.add_int64(1, kIrVersion);
-  pbf_writer(model, 8).add_int64(2, kOpset);
+  write_versions(model);
   pbf_writer graph(model, 7);
-  {
-    pbf_writer node(graph, 1);
-    for (std::size_t i = 0; i < call.inputs.size(); ++i) node.add_string(1, "x" + std::to_string(i));
-    for (std::size_t i = 0; i < call.output_count; ++i) node.add_string(2, "y" + std::to_string(i));
-    node.add_string(3, call.type);
-    node.add_string(4, op.type);
-    for (const auto& [name, value] : op.attributes) {
-      pbf_writer attribute(node, 5);
-      attribute.add_string(1, name);
-      std::visit(AttributeWriter{attribute}, value);
-    }
-  }
+  write_node(graph, node);
   graph.add_string(2, call.type);
   for (std::size_t i = 0; i < call.inputs.size(); ++i)
-    add_value(graph, 11, "x" + std::to_string(i), call.inputs[i]);
-  for (std::size_t i = 0; i < call.output_count; ++i) add_value(graph, 12, "y" + std::to_string(i), nullptr);
+    write_input(graph, node.inputs[i], call.inputs[i]->type, call.inputs[i]->dims);
+  for (const std::string& output : node.outputs) write_output(graph, output);
   return bytes;
 }
 

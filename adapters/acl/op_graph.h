@@ -3,18 +3,14 @@
 
 #include <acl/acl_op.h>
 
-#include <cstdint>
-#include <map>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "base.h"
+#include "onnx_writer.h"
 
 struct aclopAttr {
-  using Value = std::variant<bool, std::int64_t, float, std::string, aclDataType, std::vector<std::int64_t>,
-                             std::vector<float>, std::vector<std::string>>;
-  std::map<std::string, Value> values;
+  opdump::acl::Attributes values;
 };
 
 namespace opdump::acl {

@@ -1,12 +1,14 @@
 // acl_rt.h on the CPU: device memory is memory, and what a stream is given is done when the call returns.
 #include <acl/acl_rt.h>
 #include <pthread.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -179,14 +181,28 @@ aclError aclrtGetCurrentContext(aclrtContext* context) {
 aclError aclrtCreateStream(aclrtStream* stream) {
   return make<Stream>("aclrtCreateStream", "stream", stream);
 }
+aclError aclrtCreateStreamWithConfig(aclrtStream* stream, uint32_t, uint32_t) {
+  return make<Stream>("aclrtCreateStreamWithConfig", "stream", stream);
+}
 aclError aclrtDestroyStream(aclrtStream stream) {
   return destroy<Stream>("aclrtDestroyStream", "stream", stream);
 }
 aclError aclrtSynchronizeStream(aclrtStream) { return ACL_SUCCESS; }
+aclError aclrtSynchronizeStreamWithTimeout(aclrtStream, int32_t) { return ACL_SUCCESS; }
+
+aclError aclrtStreamQuery(aclrtStream, aclrtStreamStatus* status) {
+  if (!status) return fail_null("aclrtStreamQuery", "status");
+  *status = ACL_STREAM_STATUS_COMPLETE;
+  return ACL_SUCCESS;
+}
+
 aclError aclrtSynchronizeDevice(void) { return ACL_SUCCESS; }
 
 aclError aclrtMalloc(void** pointer, size_t size, aclrtMemMallocPolicy) {
   return allocate("aclrtMalloc", pointer, size);
+}
+aclError aclrtMallocAlign32(void** pointer, size_t size, aclrtMemMallocPolicy) {
+  return allocate("aclrtMallocAlign32", pointer, size);
 }
 aclError aclrtMallocHost(void** pointer, size_t size) { return allocate("aclrtMallocHost", pointer, size); }
 
@@ -229,12 +245,50 @@ aclError aclrtMemsetAsync(void* pointer, size_t room, int32_t value, size_t coun
   return aclrtMemset(pointer, room, value, count);
 }
 
+aclError aclrtGetMemInfo(aclrtMemAttr attribute, size_t* available, size_t* total) {
+  if (!available || !total) return fail_null("aclrtGetMemInfo", available ? "total" : "free");
+  if (attribute < ACL_DDR_MEM || attribute > ACL_HBM_MEM_P2P_HUGE1G)
+    return fail(ACL_ERROR_INVALID_PARAM,
+                "EP0006: aclrtGetMemInfo: there is no attribute " + std::to_string(attribute));
+  return guarded([&] {
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    *total = static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) * page;
+    *available = static_cast<std::size_t>(::sysconf(_SC_AVPHYS_PAGES)) * page;
+    std::ifstream file("/proc/meminfo");  // also counts caches that the system would give up
+    for (std::string name, line; file >> name && std::getline(file, line);)
+      if (name == "MemAvailable:") *available = std::strtoull(line.c_str(), nullptr, 10) * 1024;
+    return ACL_SUCCESS;
+  });
+}
+
 aclError aclrtCreateEvent(aclrtEvent* event) { return make<Event>("aclrtCreateEvent", "event", event); }
+aclError aclrtCreateEventWithFlag(aclrtEvent* event, uint32_t) {
+  return make<Event>("aclrtCreateEventWithFlag", "event", event);
+}
 aclError aclrtDestroyEvent(aclrtEvent event) { return destroy<Event>("aclrtDestroyEvent", "event", event); }
 
 aclError aclrtRecordEvent(aclrtEvent event, aclrtStream) {
   if (!event) return fail_null("aclrtRecordEvent", "event");
   *static_cast<Event*>(event) = {std::chrono::steady_clock::now(), true};
+  return ACL_SUCCESS;
+}
+
+aclError aclrtResetEvent(aclrtEvent event, aclrtStream) {
+  if (!event) return fail_null("aclrtResetEvent", "event");
+  *static_cast<Event*>(event) = {};
+  return ACL_SUCCESS;
+}
+
+aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus* status) {
+  if (!event || !status) return fail_null("aclrtQueryEvent", event ? "status" : "event");
+  *status = static_cast<Event*>(event)->is_recorded ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
+  return ACL_SUCCESS;
+}
+
+aclError aclrtQueryEventStatus(aclrtEvent event, aclrtEventRecordedStatus* status) {
+  if (!event || !status) return fail_null("aclrtQueryEventStatus", event ? "status" : "event");
+  *status = static_cast<Event*>(event)->is_recorded ? ACL_EVENT_RECORDED_STATUS_COMPLETE
+                                                    : ACL_EVENT_RECORDED_STATUS_NOT_READY;
   return ACL_SUCCESS;
 }
 

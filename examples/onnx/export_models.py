@@ -178,6 +178,21 @@ def dynamic(directory):
 
 
 @model
+def batch(directory):
+    """Any number of images of one size."""
+    save(directory, "batch", [h.make_node("Relu", ["x"], ["y"], name="relu")],
+         [info("x", T.FLOAT, ["n", 2, 3, 3])], [info("y", T.FLOAT, ["n", 2, 3, 3])], values={"x": normal(4, 2, 3, 3)})
+
+
+@model
+def image(directory):
+    """Two channels of an image of any size."""
+    save(directory, "image", [h.make_node("Relu", ["x"], ["y"], name="relu")],
+         [info("x", T.FLOAT, [1, 2, "height", "width"])], [info("y", T.FLOAT, [1, 2, "height", "width"])],
+         values={"x": normal(1, 2, 3, 4)})
+
+
+@model
 def several(directory):
     """Several outputs, one of them left out; an operator without a name; an output that is a constant."""
     save(directory, "several", [

@@ -252,7 +252,7 @@ typedef struct opdump_argument {
   size_t count;
 } opdump_argument;
 
-/* An operator, the same one in every step. (graph_id, name) identifies it. */
+/* An operator, the same one in every step. (graph_id, type, name) identifies it. */
 typedef struct opdump_op_info {
   uint32_t size;           /* sizeof(opdump_op_info) */
   uint32_t phase;          /* opdump_phase */
@@ -350,8 +350,8 @@ OPDUMP_API int opdump_keeps_failures(const opdump_session* session);
  * graph_id. */
 OPDUMP_API void opdump_define_graph(opdump_session* session, const opdump_graph_info* graph);
 
-/* Returns the operator of this name; the first call defines it. NULL only if memory ran out or recording has
- * stopped. */
+/* Returns the operator of this type and name; the first call defines it. NULL only if memory ran out or
+ * recording has stopped. */
 OPDUMP_API const opdump_op* opdump_define(opdump_session* session, const opdump_op_info* info);
 
 /* Returns what the session wants of this operator in the current step: bits of opdump_want, 0 for nothing.

@@ -10,8 +10,8 @@
 namespace opdump::capture {
 
 std::size_t OperatorTable::Hash::operator()(const Key& key) const {
-  return std::hash<std::string_view>()(key.name) ^
-         static_cast<std::size_t>(key.graph_id) * 0x9E3779B97F4A7C15u;
+  const std::hash<std::string_view> hash;
+  return hash(key.name) ^ hash(key.type) << 1 ^ static_cast<std::size_t>(key.graph_id) * 0x9E3779B97F4A7C15u;
 }
 
 OperatorTable::OperatorTable(Options options, dump::OperatorLogWriter log, const RecordingState& state)
@@ -23,7 +23,7 @@ OperatorTable::OperatorTable(Options options, dump::OperatorLogWriter log, const
 
 const DefinedOperator* OperatorTable::define(dump::LoggedOperator op) {
   const std::lock_guard lock(mutex_);
-  if (const auto known = operators_.find({op.graph_id, op.name}); known != operators_.end())
+  if (const auto known = operators_.find({op.graph_id, op.type, op.name}); known != operators_.end())
     return known->second.get();
   auto defined = std::make_unique<DefinedOperator>();
   defined->op = std::move(op);
@@ -31,7 +31,7 @@ const DefinedOperator* OperatorTable::define(dump::LoggedOperator op) {
   defined->selected = defined->choice.wanted && selector_.wants(defined->op.name) && is_flagged(defined->op);
   if (defined->op.task == 0) defined->op.task = operators_.size();
   const DefinedOperator* const result = defined.get();
-  operators_.emplace(Key{result->op.graph_id, result->op.name}, std::move(defined));
+  operators_.emplace(Key{result->op.graph_id, result->op.type, result->op.name}, std::move(defined));
   if (result->selected) log(*result);
   return result;
 }

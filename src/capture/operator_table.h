@@ -50,7 +50,7 @@ class OperatorTable {
 
   bool watches() const { return models_.watches(); }
 
-  // The same operator for the same graph and name. Lives as long as the table.
+  // The same operator for the same graph, type and name. Lives as long as the table.
   const DefinedOperator* define(dump::LoggedOperator op);
 
   // `is_unnamed`: the user flagged something that bears the name, see opdump_flag.
@@ -82,7 +82,7 @@ class OperatorTable {
  private:
   struct Key {
     std::int64_t graph_id;
-    std::string_view name;  // of the operator that is the value
+    std::string_view type, name;  // of the operator that is the value
     bool operator==(const Key&) const = default;
   };
   struct Hash {

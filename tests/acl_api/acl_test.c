@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <acl/acl.h>
 #include <acl/acl_dump.h>
+#include <acl/acl_op_compiler.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -134,7 +135,14 @@ static void test_runtime(void) {
   aclrtStream stream = NULL;
   OK(aclrtCreateStream(&stream));
   OK(aclrtSynchronizeStream(stream));
+  OK(aclrtSynchronizeStreamWithTimeout(stream, 1000));
   OK(aclrtSynchronizeDevice());
+  aclrtStreamStatus state = ACL_STREAM_STATUS_RESERVED;
+  OK(aclrtStreamQuery(stream, &state));
+  CHECK(state == ACL_STREAM_STATUS_COMPLETE && aclrtStreamQuery(stream, NULL) == 100000);
+  aclrtStream fast = NULL;
+  OK(aclrtCreateStreamWithConfig(&fast, 0, 1));
+  OK(aclrtDestroyStream(fast));
   void* host = NULL;
   char copy[4] = {0};
   OK(aclrtMallocHost(&host, 4));
@@ -143,10 +151,27 @@ static void test_runtime(void) {
   OK(aclrtMemcpyAsync(host, 4, copy, 4, ACL_MEMCPY_HOST_TO_DEVICE, stream));
   CHECK(copy[3] == 7 && aclrtMemcpy(copy, 3, host, 4, ACL_MEMCPY_DEVICE_TO_HOST) == 100000);
   OK(aclrtFreeHost(host));
+  OK(aclrtMallocAlign32(&host, 4, ACL_MEM_MALLOC_NORMAL_ONLY));
+  OK(aclrtFree(host));
+  size_t available = 0, total = 0;
+  OK(aclrtGetMemInfo(ACL_HBM_MEM, &available, &total));
+  CHECK(available > 0 && available <= total &&
+        aclrtGetMemInfo((aclrtMemAttr)99, &available, &total) == 100000);
   aclrtEvent first = NULL, second = NULL;
   float ms = -1;
   OK(aclrtCreateEvent(&first));
-  OK(aclrtCreateEvent(&second));
+  OK(aclrtCreateEventWithFlag(&second, 1));
+  aclrtEventStatus status = ACL_EVENT_STATUS_RESERVED;
+  aclrtEventRecordedStatus recorded = ACL_EVENT_RECORDED_STATUS_COMPLETE;
+  OK(aclrtQueryEvent(first, &status));
+  OK(aclrtQueryEventStatus(first, &recorded));
+  CHECK(status == ACL_EVENT_STATUS_NOT_READY && recorded == ACL_EVENT_RECORDED_STATUS_NOT_READY);
+  OK(aclrtRecordEvent(first, stream));
+  OK(aclrtQueryEvent(first, &status));
+  OK(aclrtQueryEventStatus(first, &recorded));
+  CHECK(status == ACL_EVENT_STATUS_COMPLETE && recorded == ACL_EVENT_RECORDED_STATUS_COMPLETE);
+  OK(aclrtResetEvent(first, stream));
+  CHECK(aclrtEventElapsedTime(&ms, first, first) == 100000);
   OK(aclrtRecordEvent(first, stream));
   OK(aclrtRecordEvent(second, stream));
   OK(aclrtStreamWaitEvent(stream, second));
@@ -175,6 +200,18 @@ static void test_model_description(aclmdlDesc* desc) {
   CHECK(aclmdlGetOutputSizeByIndex(desc, 0) == kScores * sizeof(float));
   OK(aclmdlGetInputDims(desc, 0, &dims));
   CHECK(dims.dimCount == 4 && dims.dims[2] == 8 && strcmp(dims.name, "data") == 0);
+  OK(aclmdlGetInputDimsV2(desc, 0, &dims));
+  CHECK(dims.dimCount == 4 && dims.dims[0] == 4);
+  CHECK(strcmp(aclmdlGetTensorRealName(desc, "data"), "data") == 0 && !aclmdlGetTensorRealName(desc, "x"));
+  aclmdlBatch batch;
+  aclmdlHW hw;
+  size_t gears = 9;
+  OK(aclmdlGetDynamicBatch(desc, &batch));
+  OK(aclmdlGetDynamicHW(desc, 0, &hw));
+  OK(aclmdlGetInputDynamicGearCount(desc, (size_t)-1, &gears));
+  OK(aclmdlGetInputDynamicDims(desc, (size_t)-1, &dims, 0));
+  CHECK(batch.batchCount == 0 && hw.hwCount == 0 && gears == 0 &&
+        aclmdlGetDynamicBatch(desc, NULL) == 100000);
   OK(aclmdlGetOutputDims(desc, 0, &dims));
   OK(aclmdlGetCurOutputDims(desc, 0, &dims));
   CHECK(dims.dimCount == 2 && dims.dims[1] == 10);
@@ -237,6 +274,28 @@ static void load_in_all_ways(const char* path) {
   OK(aclmdlUnload(id));
   OK(aclmdlLoadFromMemWithMem(bytes, size, &id, NULL, 0, NULL, 0));
   OK(aclmdlUnload(id));
+  aclmdlConfigHandle* handle = aclmdlCreateConfigHandle();
+  const int32_t priority = 1;
+  size_t type = ACL_MDL_LOAD_FROM_FILE;
+  CHECK(aclmdlLoadWithConfig(handle, &id) == 100000);
+  OK(aclmdlSetConfigOpt(handle, ACL_MDL_PRIORITY_INT32, &priority, sizeof priority));
+  OK(aclmdlSetConfigOpt(handle, ACL_MDL_LOAD_TYPE_SIZET, &type, sizeof type));
+  CHECK(aclmdlLoadWithConfig(handle, &id) == 100000); /* there is no path */
+  OK(aclmdlSetConfigOpt(handle, ACL_MDL_PATH_PTR, &path, sizeof path));
+  OK(aclmdlLoadWithConfig(handle, &id));
+  OK(aclmdlUnload(id));
+  type = ACL_MDL_LOAD_FROM_MEM_WITH_MEM;
+  OK(aclmdlSetConfigOpt(handle, ACL_MDL_LOAD_TYPE_SIZET, &type, sizeof type));
+  OK(aclmdlSetConfigOpt(handle, ACL_MDL_MEM_ADDR_PTR, &bytes, sizeof bytes));
+  OK(aclmdlSetConfigOpt(handle, ACL_MDL_MEM_SIZET, &size, sizeof size));
+  OK(aclmdlLoadWithConfig(handle, &id));
+  OK(aclmdlUnload(id));
+  type = ACL_MDL_LOAD_FROM_FILE_WITH_Q;
+  OK(aclmdlSetConfigOpt(handle, ACL_MDL_LOAD_TYPE_SIZET, &type, sizeof type));
+  CHECK(aclmdlLoadWithConfig(handle, &id) == 200001);
+  CHECK(aclmdlSetConfigOpt(handle, ACL_MDL_MEM_SIZET, &size, 4) == 100000 &&
+        aclmdlSetConfigOpt(handle, (aclmdlConfigAttr)99, &size, sizeof size) == 100000);
+  OK(aclmdlDestroyConfigHandle(handle));
   CHECK(aclmdlUnload(id) == 100011 && aclmdlLoadFromFile("missing.onnx", &id) == 100014);
   free(bytes);
 }
@@ -252,7 +311,10 @@ static void test_models(const char* path) {
   test_op_description();
   aclmdlDataset* input = dataset_of(device_buffer(kImage * sizeof(float)));
   aclmdlDataset* output = dataset_of(device_buffer(kScores * sizeof(float)));
+  CHECK(!aclmdlGetDatasetTensorDesc(output, 0));
   OK(aclmdlExecute(id, input, output));
+  aclTensorDesc* result = aclmdlGetDatasetTensorDesc(output, 0);
+  CHECK(aclGetTensorDescNumDims(result) == 2 && aclGetTensorDescDim(result, 1) == 10);
   OK(aclmdlExecuteAsync(id, input, output, NULL));
   CHECK(aclmdlExecute(id + 1, input, output) == 100011 && aclmdlExecute(id, NULL, output) == 100000);
   const int64_t dims[] = {4, 1, 8, 8};
@@ -324,6 +386,55 @@ static void test_single_operators(void) {
   OK(aclDestroyDataBuffer(out));
   aclDestroyTensorDesc(desc);
   aclDestroyTensorDesc(inferred);
+}
+
+static void test_handles(void) {
+  float x[] = {1.5f, 4}, y[] = {0, 0};
+  int32_t whole[] = {0, 0};
+  const int64_t dims[] = {2};
+  aclTensorDesc* desc = aclCreateTensorDesc(ACL_FLOAT, 1, dims, ACL_FORMAT_ND);
+  aclTensorDesc* int_desc = aclCreateTensorDesc(ACL_INT32, 1, dims, ACL_FORMAT_ND);
+  const aclTensorDesc* const descs[] = {desc};
+  aclDataBuffer *in = aclCreateDataBuffer(x, sizeof x), *out = aclCreateDataBuffer(y, sizeof y);
+  aclDataBuffer* int_out = aclCreateDataBuffer(whole, sizeof whole);
+  const aclDataBuffer* const ins[] = {in};
+  aclDataBuffer *outs[] = {out}, *int_outs[] = {int_out};
+  aclopHandle* handle = NULL;
+  CHECK(aclopCreateHandle("NoSuchOperator", 1, descs, 1, descs, NULL, &handle) == 100024);
+  CHECK(aclopCreateHandle("Neg", 1, descs, 1, descs, NULL, NULL) == 100000);
+  OK(aclopCreateHandle("Neg", 1, descs, 1, descs, NULL, &handle));
+  for (int i = 0; i < 2; ++i) {
+    y[0] = 0;
+    OK(aclopExecWithHandle(handle, 1, ins, 1, outs, NULL));
+    CHECK(y[0] == -1.5f && y[1] == -4);
+  }
+  CHECK(aclopExecWithHandle(handle, 0, NULL, 1, outs, NULL) == 100000);
+  aclopDestroyHandle(handle);
+  OK(aclopCreateHandleForCast(desc, int_desc, 0, &handle));
+  OK(aclopExecWithHandle(handle, 1, ins, 1, int_outs, NULL));
+  aclopDestroyHandle(handle);
+  CHECK(whole[0] == 1 && whole[1] == 4);
+  whole[1] = 0;
+  OK(aclopCast(desc, in, int_desc, int_out, 0, NULL));
+  OK(aclopExecute("Abs", 1, descs, ins, 1, descs, outs, NULL, NULL));
+  CHECK(whole[1] == 4 && y[1] == 4);
+  OK(aclopCompile("Abs", 1, descs, 1, descs, NULL, ACL_ENGINE_SYS, ACL_COMPILE_SYS, NULL));
+  CHECK(aclopCompile("NoSuchOperator", 1, descs, 1, descs, NULL, ACL_ENGINE_SYS, ACL_COMPILE_SYS, NULL) ==
+        100024);
+  char mode[32];
+  CHECK(aclGetCompileoptSize(ACL_PRECISION_MODE) == 0 &&
+        aclGetCompileopt(ACL_PRECISION_MODE, mode, 32) == 100000);
+  OK(aclSetCompileopt(ACL_PRECISION_MODE, "allow_fp32_to_fp16"));
+  OK(aclGetCompileopt(ACL_PRECISION_MODE, mode, sizeof mode));
+  CHECK(aclGetCompileoptSize(ACL_PRECISION_MODE) == 19 && strcmp(mode, "allow_fp32_to_fp16") == 0);
+  CHECK(aclGetCompileopt(ACL_PRECISION_MODE, mode, 18) == 100000 &&
+        aclSetCompileopt((aclCompileOpt)99, "") == 100000);
+  OK(aclopSetCompileFlag(ACL_OP_COMPILE_FUZZ));
+  OK(aclDestroyDataBuffer(in));
+  OK(aclDestroyDataBuffer(out));
+  OK(aclDestroyDataBuffer(int_out));
+  aclDestroyTensorDesc(desc);
+  aclDestroyTensorDesc(int_desc);
 }
 
 static int chunks = 0;
@@ -480,6 +591,10 @@ int main(int argc, char** argv) {
   test_attributes();
   test_models(argv[1]);
   test_single_operators();
+  test_handles();
+  ACL_APP_LOG(ACL_INFO, "not written");
+  ACL_APP_LOG(ACL_ERROR, "%d tests were called", 6);
+  aclAppLog(ACL_ERROR, NULL, __FILE__, __LINE__, "not written");
   test_callback(argv[1]);
   acldumpTensorInfo none;
   memset(&none, 0, sizeof none);

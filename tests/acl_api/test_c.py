@@ -16,19 +16,19 @@ OPDUMP = os.environ["OPDUMP_BIN"]
 STRICT = ["-pedantic-errors", "-Wall", "-Wextra", "-Werror", "-Wstrict-prototypes", f"-I{HEADERS}"]
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in (HEADERS / "acl").glob("*.h")))
+@pytest.mark.parametrize("name", sorted(str(path.relative_to(HEADERS)) for path in HEADERS.glob("*/*.h")))
 @pytest.mark.parametrize("compiler,language", [(os.environ["CC_BIN"], "c99"), (os.environ["CC_BIN"], "c11"),
                                                (os.environ["CXX_BIN"], "c++11"), (os.environ["CXX_BIN"], "c++20")])
 def test_each_header_compiles_alone(tmp_path, name, compiler, language):
     is_cpp = language.startswith("c++")
     source = tmp_path / ("alone.cc" if is_cpp else "alone.c")
-    source.write_text(f"#include <acl/{name}>\nint main(void) {{ return 0; }}\n")
+    source.write_text(f"#include <{name}>\nint main(void) {{ return 0; }}\n")
     options = [option for option in STRICT if not (is_cpp and option == "-Wstrict-prototypes")]
     subprocess.run([compiler, f"-std={language}", *options, "-fsyntax-only", source], check=True)
 
 
 def functions():
-    text = "".join(path.read_text() for path in (HEADERS / "acl").glob("*.h"))
+    text = "".join(path.read_text() for path in HEADERS.glob("*/*.h"))
     return set(re.findall(r"\b(acl\w+)\((?!\*)", re.sub(r"/\*.*?\*/", "", text, flags=re.S).replace("__attribute__", "")))
 
 
@@ -38,6 +38,8 @@ def test_every_function_is_exported_and_called():
     exported = {line.split()[-1] for line in symbols.splitlines()}
     assert functions() == exported
     called = set(re.findall(r"\b(acl\w+)\(", (HERE / "acl_test.c").read_text()))
+    in_stages = set(re.findall(r"\bRUN\((aclnn\w+),", (HERE / "nn_test.cc").read_text()))
+    called |= set(re.findall(r"\b(acl\w+)\(", (HERE / "nn_test.cc").read_text())) | in_stages | {f"{api}GetWorkspaceSize" for api in in_stages}
     assert functions() <= called, functions() - called
 
 
@@ -75,6 +77,8 @@ def test_c_program(tmp_path):
     subprocess.run([sys.executable, ROOT / "examples/onnx/export_models.py", tmp_path, "digits", "failing"], check=True, capture_output=True)
     done = subprocess.run([program, tmp_path / "digits.onnx", tmp_path / "failing.onnx"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
+    assert re.search(r"^\[ERROR\] APP\(\d+,acl_test\):[\d:.-]+ \[acl_test.c:\d+\]\d+ main: 6 tests were called$", done.stderr, re.M)
+    assert "not written" not in done.stderr
     check_exception_files(tmp_path, tmp_path / "errors/extra-info/data-dump/2")
 
 

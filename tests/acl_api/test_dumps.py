@@ -19,7 +19,7 @@ PREFIX = "from acl import *\nimport pathlib\n"
 @pytest.fixture(scope="session")
 def models(tmp_path_factory):
     directory = tmp_path_factory.mktemp("models")
-    subprocess.run([sys.executable, ROOT / "examples/onnx/export_models.py", directory, "digits", "dynamic", "failing", "half", "quantised"],
+    subprocess.run([sys.executable, ROOT / "examples/onnx/export_models.py", directory, "digits", "dynamic", "failing", "half", "quantised", "batch", "image"],
                    check=True, capture_output=True)
     return directory
 
@@ -181,6 +181,62 @@ found = model.execute(x, outputs=[1000], dynamic=told)[0]
 assert model.output_dims() == [4, 2] and found[:64].view("i8").tolist() == [0, 0, 0, 2, 1, 1, 1, 2]
 assert "its buffer has 8" in model.execute(x, outputs=[8], dynamic=told, code=100018)
 call("aclmdlSetDynamicBatchSize", model.id, dataset([x]), index, c.c_uint64(2), code=100000)
+call("aclFinalize")
+""")
+
+
+def test_sizes_that_a_model_was_made_for(program):
+    """The compiler's options in the environment: buffers have room for the largest choice, and other sizes are refused."""
+    program("""
+os.environ["OPDUMP_DYNAMIC_DIMS"] = "2,3;4,5"
+call("aclInit", None)
+model = Model(models / "dynamic.onnx")
+count, dims = c.c_size_t(), (Dims * 2)()
+call("aclmdlGetInputDynamicGearCount", model.desc, c.c_size_t(-1), c.byref(count))
+assert count.value == 2
+call("aclmdlGetInputDynamicDims", model.desc, c.c_size_t(-1), dims, count)
+assert [d.dims[:d.count] for d in dims] == [[2, 3], [4, 5]]
+assert lib.aclmdlGetInputSizeByIndex(model.desc, c.c_size_t(0)) == 4 * 5 * 4
+x = np.ones((2, 3), "f4")
+def chosen(rows, columns, code=0):
+    def choose(dataset):
+        wanted = Dims(count=2)
+        wanted.dims[0], wanted.dims[1] = rows, columns
+        call("aclmdlSetInputDynamicDims", model.id, dataset, c.c_size_t(1), c.byref(wanted), code=code)
+    return choose
+model.execute(x, outputs=[1000], dynamic=chosen(2, 3))
+assert model.output_dims() == [6, 2]
+assert "OPDUMP_DYNAMIC_DIMS=2,3;4,5" in call("aclmdlSetInputDynamicDims", model.id, dataset([x]), c.c_size_t(1),
+                                               c.byref(Dims(count=2, dims=(c.c_int64 * 128)(2, 4))), code=145013)
+os.environ["OPDUMP_DYNAMIC_DIMS"] = "2,x"
+assert "expected at most 128 choices" in call("aclmdlLoadFromFile", models / "dynamic.onnx", c.byref(model.id), code=100000)
+os.environ["OPDUMP_DYNAMIC_DIMS"] = "2"
+assert "has no value for it" in call("aclmdlLoadFromFile", models / "dynamic.onnx", c.byref(model.id), code=100000)
+call("aclFinalize")
+""")
+
+
+def test_batch_and_image_sizes(program):
+    program("""
+os.environ["OPDUMP_DYNAMIC_BATCH_SIZE"] = "1,4"
+call("aclInit", None)
+class Sizes(c.Structure):
+    _fields_ = [("count", c.c_size_t), ("values", c.c_uint64 * 256)]
+model, sizes = Model(models / "batch.onnx"), Sizes()
+call("aclmdlGetDynamicBatch", model.desc, c.byref(sizes))
+assert sizes.count == 2 and sizes.values[:2] == [1, 4]
+x = np.arange(4 * 2 * 3 * 3, dtype="f4").reshape(4, 2, 3, 3)
+assert lib.aclmdlGetInputSizeByIndex(model.desc, c.c_size_t(0)) == x.nbytes
+assert lib.aclmdlGetOutputSizeByIndex(model.desc, c.c_size_t(0)) == x.nbytes, "the output's first dimension has the same name"
+batch = lambda size, code=0: lambda data: call("aclmdlSetDynamicBatchSize", model.id, data, c.c_size_t(1), c.c_uint64(size), code=code)
+assert np.array_equal(model.execute(-x, dynamic=batch(4))[0].view("f4"), 0 * x.ravel())
+batch(3, 145013)(dataset([x]))
+del os.environ["OPDUMP_DYNAMIC_BATCH_SIZE"]
+os.environ["OPDUMP_DYNAMIC_IMAGE_SIZE"] = "2,2;3,4"
+image = Model(models / "image.onnx")
+call("aclmdlGetDynamicHW", image.desc, c.c_size_t(1), c.byref(sizes))
+assert sizes.count == 2 and sizes.values[:4] == [2, 2, 3, 4]
+assert lib.aclmdlGetInputSizeByIndex(image.desc, c.c_size_t(0)) == 2 * 3 * 4 * 4
 call("aclFinalize")
 """)
 

@@ -53,6 +53,9 @@ static const int ACL_ERROR_REPEAT_FINALIZE = 100037;
 static const int ACL_ERROR_DUMP_ALREADY_RUN = 100044;
 static const int ACL_ERROR_DUMP_NOT_RUN = 100045;
 
+/* A batch size, image size or dimensions that the model was not made for. */
+static const int ACL_ERROR_GE_DYNAMIC_BATCH_SIZE_INVALID = 145013;
+
 /* Missing resources. */
 static const int ACL_ERROR_BAD_ALLOC = 200000;
 static const int ACL_ERROR_API_NOT_SUPPORT = 200001;
@@ -113,6 +116,15 @@ typedef enum {
   ACL_FORMAT_NC = 35,
   ACL_FORMAT_NCL = 47
 } aclFormat;
+
+typedef enum { ACL_DEBUG = 0, ACL_INFO = 1, ACL_WARNING = 2, ACL_ERROR = 3 } aclLogLevel;
+
+/* A line of the program's own log, as CANN writes them: to stderr, or to stdout if
+ * ASCEND_SLOG_PRINT_TO_STDOUT is 1. ASCEND_GLOBAL_LOG_LEVEL is the lowest level that is written (0 to 3, 4
+ * for nothing); 3 if it is not set. */
+ACL_FUNC_VISIBILITY void aclAppLog(aclLogLevel logLevel, const char* func, const char* file, uint32_t line,
+                                   const char* fmt, ...) __attribute__((format(printf, 5, 6)));
+#define ACL_APP_LOG(level, ...) aclAppLog(level, __func__, __FILE__, __LINE__, __VA_ARGS__)
 
 /* The text of the calling thread's last failure, "EP0001: ..." for configurations; NULL if there was none
  * since the last call. Valid until the thread's next call. */

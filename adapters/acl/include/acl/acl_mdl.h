@@ -12,6 +12,9 @@ extern "C" {
 
 #define ACL_MAX_DIM_CNT 128
 #define ACL_MAX_TENSOR_NAME_LEN 128
+#define ACL_MAX_BATCH_NUM 128
+#define ACL_MAX_HW_NUM 128
+#define ACL_ATTR_NAME_DATA_DUMP_ORIGIN_OP_NAMES "_datadump_original_op_names"
 #define ACL_DYNAMIC_TENSOR_NAME "ascend_mbatch_shape_data"
 
 typedef struct aclmdlDesc aclmdlDesc;
@@ -21,6 +24,48 @@ typedef struct aclmdlIODims {
   size_t dimCount;
   int64_t dims[ACL_MAX_DIM_CNT]; /* -1: known only when it runs */
 } aclmdlIODims;
+
+typedef struct aclmdlBatch {
+  size_t batchCount; /* 0: any batch size */
+  uint64_t batch[ACL_MAX_BATCH_NUM];
+} aclmdlBatch;
+typedef struct aclmdlHW {
+  size_t hwCount; /* 0: any size */
+  uint64_t hw[ACL_MAX_HW_NUM][2];
+} aclmdlHW;
+
+/* How aclmdlLoadWithConfig loads a model. */
+#define ACL_MDL_LOAD_FROM_FILE 1
+#define ACL_MDL_LOAD_FROM_FILE_WITH_MEM 2
+#define ACL_MDL_LOAD_FROM_MEM 3
+#define ACL_MDL_LOAD_FROM_MEM_WITH_MEM 4
+#define ACL_MDL_LOAD_FROM_FILE_WITH_Q 5
+#define ACL_MDL_LOAD_FROM_MEM_WITH_Q 6
+typedef struct aclmdlConfigHandle aclmdlConfigHandle;
+typedef enum {
+  ACL_MDL_PRIORITY_INT32 = 0,
+  ACL_MDL_LOAD_TYPE_SIZET = 1,
+  ACL_MDL_PATH_PTR = 2,
+  ACL_MDL_MEM_ADDR_PTR = 3,
+  ACL_MDL_MEM_SIZET = 4,
+  ACL_MDL_WEIGHT_ADDR_PTR = 5,
+  ACL_MDL_WEIGHT_SIZET = 6,
+  ACL_MDL_WORKSPACE_ADDR_PTR = 7,
+  ACL_MDL_WORKSPACE_SIZET = 8,
+  ACL_MDL_INPUTQ_NUM_SIZET = 9,
+  ACL_MDL_INPUTQ_ADDR_PTR = 10,
+  ACL_MDL_OUTPUTQ_NUM_SIZET = 11,
+  ACL_MDL_OUTPUTQ_ADDR_PTR = 12,
+  ACL_MDL_WORKSPACE_MEM_OPTIMIZE = 13
+} aclmdlConfigAttr;
+
+ACL_FUNC_VISIBILITY aclmdlConfigHandle* aclmdlCreateConfigHandle(void);
+ACL_FUNC_VISIBILITY aclError aclmdlDestroyConfigHandle(aclmdlConfigHandle* handle);
+/* attrValue points to the value, also if that is a pointer. The path is copied, memory is not. */
+ACL_FUNC_VISIBILITY aclError aclmdlSetConfigOpt(aclmdlConfigHandle* handle, aclmdlConfigAttr attr,
+                                                const void* attrValue, size_t valueSize);
+/* Queues (load types 5 and 6) do not exist here: 200001 (ACL_ERROR_API_NOT_SUPPORT). */
+ACL_FUNC_VISIBILITY aclError aclmdlLoadWithConfig(const aclmdlConfigHandle* handle, uint32_t* modelId);
 
 ACL_FUNC_VISIBILITY aclError aclmdlQuerySize(const char* fileName, size_t* workSize, size_t* weightSize);
 ACL_FUNC_VISIBILITY aclError aclmdlQuerySizeFromMem(const void* model, size_t modelSize, size_t* workSize,
@@ -40,11 +85,15 @@ ACL_FUNC_VISIBILITY aclError aclmdlDestroyDesc(aclmdlDesc* modelDesc);
 ACL_FUNC_VISIBILITY aclError aclmdlGetDesc(aclmdlDesc* modelDesc, uint32_t modelId);
 ACL_FUNC_VISIBILITY size_t aclmdlGetNumInputs(aclmdlDesc* modelDesc);
 ACL_FUNC_VISIBILITY size_t aclmdlGetNumOutputs(aclmdlDesc* modelDesc);
-/* Dimensions that are known only when it runs count as 1. */
+/* Dimensions that are known only when it runs have the largest sizes that the model was made for
+ * (OPDUMP_DYNAMIC_BATCH_SIZE, ...), else 1. */
 ACL_FUNC_VISIBILITY size_t aclmdlGetInputSizeByIndex(aclmdlDesc* modelDesc, size_t index);
 ACL_FUNC_VISIBILITY size_t aclmdlGetOutputSizeByIndex(aclmdlDesc* modelDesc, size_t index);
 ACL_FUNC_VISIBILITY aclError aclmdlGetInputDims(const aclmdlDesc* modelDesc, size_t index,
                                                 aclmdlIODims* dims);
+/* The same: here, no preprocessing is part of a model. */
+ACL_FUNC_VISIBILITY aclError aclmdlGetInputDimsV2(const aclmdlDesc* modelDesc, size_t index,
+                                                  aclmdlIODims* dims);
 ACL_FUNC_VISIBILITY aclError aclmdlGetOutputDims(const aclmdlDesc* modelDesc, size_t index,
                                                  aclmdlIODims* dims);
 /* As the last execution made them. */
@@ -60,6 +109,18 @@ ACL_FUNC_VISIBILITY aclError aclmdlGetInputIndexByName(const aclmdlDesc* modelDe
                                                        size_t* index);
 ACL_FUNC_VISIBILITY aclError aclmdlGetOutputIndexByName(const aclmdlDesc* modelDesc, const char* name,
                                                         size_t* index);
+/* What the open dimensions of a model can be: what the options of CANN's compiler say on the device, and
+ * here the environment variables OPDUMP_DYNAMIC_BATCH_SIZE ("1,2,8"), OPDUMP_DYNAMIC_IMAGE_SIZE
+ * ("416,416;832,832") and OPDUMP_DYNAMIC_DIMS ("1,128;8,256") when it is loaded. Without them, anything. */
+ACL_FUNC_VISIBILITY aclError aclmdlGetDynamicBatch(const aclmdlDesc* modelDesc, aclmdlBatch* batch);
+ACL_FUNC_VISIBILITY aclError aclmdlGetDynamicHW(const aclmdlDesc* modelDesc, size_t index, aclmdlHW* hw);
+ACL_FUNC_VISIBILITY aclError aclmdlGetInputDynamicGearCount(const aclmdlDesc* modelDesc, size_t index,
+                                                            size_t* gearCount);
+/* The dimensions of all inputs, one after the other, for each choice; `dims` has room for gearCount. */
+ACL_FUNC_VISIBILITY aclError aclmdlGetInputDynamicDims(const aclmdlDesc* modelDesc, size_t index,
+                                                       aclmdlIODims* dims, size_t gearCount);
+/* The name itself, if an input or output has it. */
+ACL_FUNC_VISIBILITY const char* aclmdlGetTensorRealName(const aclmdlDesc* modelDesc, const char* name);
 /* "_datadump_original_op_names": "[5]conv1[5]relu1" for an operator that stands for several
  * (OPDUMP_AS_EXECUTED=1);
  * "" for other attributes, NULL for an operator that the model does not have. */
@@ -81,6 +142,8 @@ ACL_FUNC_VISIBILITY aclDataBuffer* aclmdlGetDatasetBuffer(const aclmdlDataset* d
 /* The shape of an input whose dimensions the model leaves open. The description is copied. */
 ACL_FUNC_VISIBILITY aclError aclmdlSetDatasetTensorDesc(aclmdlDataset* dataset, aclTensorDesc* tensorDesc,
                                                         size_t index);
+/* What was set; of an output, as the last execution made it. NULL before. It belongs to the dataset. */
+ACL_FUNC_VISIBILITY aclTensorDesc* aclmdlGetDatasetTensorDesc(const aclmdlDataset* dataset, size_t index);
 ACL_FUNC_VISIBILITY aclError aclmdlSetDynamicBatchSize(uint32_t modelId, aclmdlDataset* dataset, size_t index,
                                                        uint64_t batchSize);
 ACL_FUNC_VISIBILITY aclError aclmdlSetDynamicHWSize(uint32_t modelId, aclmdlDataset* dataset, size_t index,

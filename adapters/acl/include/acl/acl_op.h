@@ -11,12 +11,12 @@ extern "C" {
 #define ACL_OP_DUMP_OP_AICORE_ARGS 0x00000001U
 
 typedef struct aclopAttr aclopAttr;
+typedef struct aclopHandle aclopHandle;
 typedef enum aclEngineType {
   ACL_ENGINE_SYS = 0,
   ACL_ENGINE_AICORE = 1,
   ACL_ENGINE_VECTOR = 2
 } aclopEngineType;
-typedef enum aclCompileType { ACL_COMPILE_SYS = 0, ACL_COMPILE_UNREGISTERED = 1 } aclopCompileType;
 
 /* Operators need no models here: the directory is not read. */
 ACL_FUNC_VISIBILITY aclError aclopSetModelDir(const char* modelDir);
@@ -43,17 +43,30 @@ ACL_FUNC_VISIBILITY aclError aclopExecuteV2(const char* opType, int numInputs, a
                                             aclDataBuffer* inputs[], int numOutputs,
                                             aclTensorDesc* outputDesc[], aclDataBuffer* outputs[],
                                             aclopAttr* attr, aclrtStream stream);
-ACL_FUNC_VISIBILITY aclError aclopCompileAndExecute(const char* opType, int numInputs,
-                                                    const aclTensorDesc* const inputDesc[],
-                                                    const aclDataBuffer* const inputs[], int numOutputs,
-                                                    const aclTensorDesc* const outputDesc[],
-                                                    aclDataBuffer* const outputs[], const aclopAttr* attr,
-                                                    aclopEngineType engineType, aclopCompileType compileFlag,
-                                                    const char* opPath, aclrtStream stream);
-ACL_FUNC_VISIBILITY aclError aclopCompileAndExecuteV2(
-    const char* opType, int numInputs, aclTensorDesc* inputDesc[], aclDataBuffer* inputs[], int numOutputs,
-    aclTensorDesc* outputDesc[], aclDataBuffer* outputs[], aclopAttr* attr, aclopEngineType engineType,
-    aclopCompileType compileFlag, const char* opPath, aclrtStream stream);
+ACL_FUNC_VISIBILITY aclError aclopExecute(const char* opType, int numInputs,
+                                          const aclTensorDesc* const inputDesc[],
+                                          const aclDataBuffer* const inputs[], int numOutputs,
+                                          const aclTensorDesc* const outputDesc[],
+                                          aclDataBuffer* const outputs[], const aclopAttr* attr,
+                                          aclrtStream stream);
+
+/* An operator with its descriptions, to be executed many times. The descriptions are copied. */
+ACL_FUNC_VISIBILITY aclError aclopCreateHandle(const char* opType, int numInputs,
+                                               const aclTensorDesc* const inputDesc[], int numOutputs,
+                                               const aclTensorDesc* const outputDesc[],
+                                               const aclopAttr* opAttr, aclopHandle** handle);
+ACL_FUNC_VISIBILITY void aclopDestroyHandle(aclopHandle* handle);
+ACL_FUNC_VISIBILITY aclError aclopExecWithHandle(aclopHandle* handle, int numInputs,
+                                                 const aclDataBuffer* const inputs[], int numOutputs,
+                                                 aclDataBuffer* const outputs[], aclrtStream stream);
+
+/* The operator Cast; `truncate` does not matter: numbers lose their fractions. */
+ACL_FUNC_VISIBILITY aclError aclopCast(const aclTensorDesc* srcDesc, const aclDataBuffer* srcBuffer,
+                                       const aclTensorDesc* dstDesc, aclDataBuffer* dstBuffer,
+                                       uint8_t truncate, aclrtStream stream);
+ACL_FUNC_VISIBILITY aclError aclopCreateHandleForCast(aclTensorDesc* srcDesc, aclTensorDesc* dstDesc,
+                                                      uint8_t truncate, aclopHandle** handle);
+
 /* The shapes that the operator would write, into outputDesc. The operator is run for it. */
 ACL_FUNC_VISIBILITY aclError aclopInferShape(const char* opType, int numInputs, aclTensorDesc* inputDesc[],
                                              aclDataBuffer* inputs[], int numOutputs,
