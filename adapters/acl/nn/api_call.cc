@@ -1,10 +1,10 @@
-#include "api_call.h"
+#include "nn/api_call.h"
 
 #include <algorithm>
 #include <atomic>
 #include <mutex>
 
-#include "../op_models.h"
+#include "op_models.h"
 #include "opdump/opdump_onnxruntime.h"
 
 namespace opdump::acl::nn {

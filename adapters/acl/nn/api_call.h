@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "../onnx_writer.h"
-#include "executor.h"
+#include "nn/executor.h"
+#include "onnx_writer.h"
 
 namespace opdump::acl::nn {
 
@@ -78,7 +78,7 @@ aclnnStatus prepare(const char* api, std::uint64_t* workspace, aclOpExecutor** e
 
 }  // namespace opdump::acl::nn
 
-#include "../failure.h"
+#include "failure.h"
 
 template <typename F>
 aclnnStatus opdump::acl::nn::prepare(const char* api, std::uint64_t* workspace, aclOpExecutor** executor,

@@ -14,7 +14,7 @@
 #include <aclnnop/aclnn_sub.h>
 #include <aclnnop/aclnn_tanh.h>
 
-#include "api_call.h"
+#include "nn/api_call.h"
 
 using opdump::acl::nn::ApiCall;
 using opdump::acl::nn::prepare;

@@ -1,4 +1,4 @@
-#include "executor.h"
+#include "nn/executor.h"
 
 #include <aclnn/aclnn_base.h>
 
@@ -8,12 +8,12 @@
 #include <set>
 #include <span>
 
-#include "../dump_control.h"
-#include "../failure.h"
-#include "../model.h"
-#include "../op_models.h"
-#include "../runtime.h"
+#include "dump_control.h"
+#include "failure.h"
+#include "model.h"
+#include "op_models.h"
 #include "opdump/opdump_onnxruntime.h"
+#include "runtime.h"
 
 namespace opdump::acl::nn {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "objects.h"
+#include "nn/objects.h"
 
 struct aclOpExecutor {
   // An argument that is a tensor, or a list of them; an omitted one has none.

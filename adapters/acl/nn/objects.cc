@@ -1,11 +1,11 @@
-#include "objects.h"
+#include "nn/objects.h"
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <new>
 
-#include "../failure.h"
+#include "failure.h"
 
 namespace opdump::acl::nn {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "../base.h"
+#include "base.h"
 
 struct aclTensor {
   aclDataType type = ACL_DT_UNDEFINED;

@@ -12,7 +12,7 @@
 #include <aclnnop/aclnn_reduce_sum.h>
 #include <aclnnop/aclnn_softmax.h>
 
-#include "api_call.h"
+#include "nn/api_call.h"
 
 using opdump::acl::Attributes;
 using opdump::acl::nn::ApiCall;
