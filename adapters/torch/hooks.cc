@@ -25,7 +25,7 @@
 #include <string_view>
 #include <thread>
 
-#include "device/staging.h"
+#include "device/reductions.h"
 #include "failure_watch.h"
 #include "observer.h"
 #include "opdump/original_stderr.h"
@@ -279,6 +279,7 @@ opdump_status opdump_torch_start(const opdump_options* options, int64_t first_st
     return status;
   }
   if (!session) return OPDUMP_OK;  // the configuration asks for nothing
+  set_device_statistics(opdump_device_statistics(session));
   const std::string name = program_name();
   opdump_graph_info model{};
   model.size = sizeof model;

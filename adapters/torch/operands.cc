@@ -2,6 +2,8 @@
 
 #include <ATen/ATen.h>
 
+#include <utility>
+
 namespace opdump::torch_adapter {
 namespace {
 
@@ -75,17 +77,25 @@ void Operands::add(const c10::IValue& value, const char* undumped) {
   }
 }
 
-// The copy of a tensor of another device, on its way to the host; null, with the reason in `operand`, if
-// there is none.
-Staged* Operands::to_host(const at::Tensor& tensor, opdump_tensor& operand) {
+// Sends a tensor of another device, or its statistics, to the host; returns the copy if there is one. If
+// nothing can be sent, the reason is in `operand`.
+const at::Tensor* Operands::to_host(const at::Tensor& tensor, opdump_tensor& operand) {
   if (is_captured(tensor.device())) {
     saw_capture_ = true;
     operand.undumped = "captured into a graph of the device, not executed";
     return nullptr;
   }
-  Staged* staged = copies_.emplace_back(stage(tensor)).get();
+  if (device_statistics() != 0 && tensor.is_complex()) return nullptr;  // which has none
+  if (StagedStatisticsPointer statistics = stage_statistics(tensor)) {
+    operand.statistics = statistics->numbers;
+    copies_.push_back(std::move(statistics));
+  } else {
+    copies_.push_back(stage(tensor));
+  }
+  Staged* staged = copies_.back().get();
+  operand.owner = staged;
   operand.is_late = staged->arrival ? 1 : 0;
-  return staged;
+  return operand.statistics ? nullptr : &staged->host;
 }
 
 void Operands::add_tensor(const at::Tensor& tensor, const char* undumped) {
@@ -110,8 +120,9 @@ void Operands::describe(const at::Tensor& tensor, const char* undumped, opdump_t
   operand.undumped = undumped ? undumped : obstacle;
   operand.dtype = to_dtype(tensor.scalar_type());
   if (tensor.is_nested()) return;
-  Staged* const staged = operand.undumped || tensor.device().is_cpu() ? nullptr : to_host(tensor, operand);
-  const at::Tensor* host = staged ? &staged->host : &tensor;
+  const bool is_sent = !operand.undumped && !tensor.device().is_cpu() && tensor.numel() > 0;
+  const at::Tensor* const copy = is_sent ? to_host(tensor, operand) : nullptr;
+  const at::Tensor* const host = copy ? copy : &tensor;
   if (tensor.layout() == at::kStrided || tensor.is_sparse()) {
     operand.rank = static_cast<std::uint32_t>(host->dim());
     operand.shape = host->sizes().data();
@@ -122,9 +133,11 @@ void Operands::describe(const at::Tensor& tensor, const char* undumped, opdump_t
   Block* owner = add_content(tensor, storage, operand);
   const bool is_parameter = undumped == kView && !obstacle && operand.name && tensor.device().is_cpu();
   if (operand.undumped && !is_parameter) return;
-  operand.data = host->numel() > 0 ? host->data_ptr() : nullptr;
-  operand.owner = staged ? staged : owner;
-  if (staged) operand.content = 0;
+  if (!operand.statistics) operand.data = host->numel() > 0 ? host->data_ptr() : nullptr;
+  if (is_sent)
+    operand.content = 0;
+  else
+    operand.owner = owner;
 }
 
 // The owner of its memory, or null.

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "contents.h"
-#include "device/staging.h"
+#include "device/reductions.h"
 #include "opdump/opdump.h"
 
 namespace opdump::torch_adapter {
@@ -36,7 +36,7 @@ class Operands {
   void add_tensor(const at::Tensor& tensor, const char* undumped);
   void describe(const at::Tensor& tensor, const char* undumped, opdump_tensor& operand);
   Block* add_content(const at::Tensor& tensor, c10::StorageImpl* storage, opdump_tensor& operand);
-  Staged* to_host(const at::Tensor& tensor, opdump_tensor& operand);
+  const at::Tensor* to_host(const at::Tensor& tensor, opdump_tensor& operand);
 
   Contents& contents_;
   std::uint32_t next_index_ = 0;

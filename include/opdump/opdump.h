@@ -95,6 +95,15 @@ typedef enum opdump_want {
   OPDUMP_WANTS_OUTPUTS = 8    /* the data of the outputs */
 } opdump_want;
 
+/* The result of opdump_device_statistics(); bits. */
+typedef enum opdump_statistic {
+  OPDUMP_STATISTIC_MAX = 1,
+  OPDUMP_STATISTIC_MIN = 2,
+  OPDUMP_STATISTIC_AVG = 4,
+  OPDUMP_STATISTIC_L2NORM = 8,
+  OPDUMP_STATISTIC_LOW = 16 /* avg and l2norm in the tensor's own type; without this bit in float32 */
+} opdump_statistic;
+
 /* The argument `enabled` of opdump_set_dump(); bits. */
 typedef enum opdump_flag {
   OPDUMP_FLAG_ON = 1,
@@ -237,6 +246,10 @@ typedef struct opdump_tensor {
    * written to this memory. */
   uint32_t is_late;
   uint32_t reserved_late;
+  /* Not NULL: what opdump_device_statistics() asked for, computed by the engine: max, min, avg, l2norm, in
+   * this order; the others may be anything. `data` is not read and may be NULL. If `is_late` is not 0, these
+   * numbers are on their way, not the data. Ignored if opdump_device_statistics() is 0. */
+  const double* statistics;
 } opdump_tensor;
 
 /* An argument of an operator, also a tensor, in the order of the operator's schema. Names and texts are
@@ -344,6 +357,10 @@ OPDUMP_API int opdump_selects_step(const opdump_session* session, int64_t step);
 /* 1 if the plan saves the inputs of operators that fail. The engine then also passes the data of operators
  * that only make views, because they can fail, too. Nothing is kept of operators that succeed. */
 OPDUMP_API int opdump_keeps_failures(const opdump_session* session);
+
+/* The statistics that the plan wants to be computed where the tensors are: bits of opdump_statistic; 0: none.
+ * An engine whose tensors are on a device then need not fetch them: see opdump_tensor.statistics. */
+OPDUMP_API int opdump_device_statistics(const opdump_session* session);
 
 /* Names a model before its operators are defined. Plans select models by name, and directories have these
  * names. For an engine that describes graphs (reports_graph), one call names all of them, whatever the

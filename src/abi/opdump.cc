@@ -143,6 +143,7 @@ constexpr std::size_t kFirstTensorSize = offsetof(opdump_tensor, value);
 constexpr std::size_t kSecondTensorSize = offsetof(opdump_tensor, original_rank);
 constexpr std::size_t kThirdTensorSize = offsetof(opdump_tensor, block);
 constexpr std::size_t kFourthTensorSize = offsetof(opdump_tensor, is_late);
+constexpr std::size_t kFifthTensorSize = offsetof(opdump_tensor, statistics);
 constexpr std::size_t kFirstGraphInfoSize = offsetof(opdump_graph_info, outputs);
 constexpr std::size_t kFirstOpInfoSize = offsetof(opdump_op_info, task);
 
@@ -273,10 +274,12 @@ capture::Operand to_operand(capture::Session& session, const opdump_tensor& tens
     operand.block = tensor.block;
     operand.block_offset = tensor.block_offset;
   }
-  if (tensor.size >= sizeof(opdump_tensor) && tensor.is_late != 0) {
+  if (tensor.size >= kFifthTensorSize && tensor.is_late != 0) {
     operand.is_late = true;
     if (!session.can_wait_for(operand) && operand.undumped.empty()) operand.undumped = "nobody waits for it";
   }
+  if (tensor.size >= sizeof(opdump_tensor) && !session.device_statistics().empty())
+    operand.statistics = tensor.statistics;
   if (tensor.rank > 0 && !tensor.shape) {
     if (operand.undumped.empty()) operand.undumped = "no shape";
     return operand;
@@ -361,6 +364,18 @@ int opdump_selects_step(const opdump_session* session, int64_t step) {
 
 int opdump_keeps_failures(const opdump_session* session) {
   return session && session->session->keeps_failures();
+}
+
+int opdump_device_statistics(const opdump_session* session) {
+  if (!session) return 0;
+  using opdump::plan::Statistic;
+  int bits = 0;
+  for (const Statistic statistic : session->session->device_statistics())
+    bits |= statistic == Statistic::max   ? OPDUMP_STATISTIC_MAX
+            : statistic == Statistic::min ? OPDUMP_STATISTIC_MIN
+            : statistic == Statistic::avg ? OPDUMP_STATISTIC_AVG
+                                          : OPDUMP_STATISTIC_L2NORM;
+  return bits != 0 && session->session->has_low_precision() ? bits | OPDUMP_STATISTIC_LOW : bits;
 }
 
 void opdump_define_graph(opdump_session* session, const opdump_graph_info* graph) {

@@ -184,6 +184,7 @@ void CallRecorder::record(Call& call, model::Side side, const Operand& operand, 
     return record_sample(slot, operand, *view);
   slot.shape = view->shape;
   slot.data_bytes = view->byte_count();
+  if (operand.statistics) return record_given(operand, slot);
   if (rules_.lists_all_tensors && can_overflow(view->dtype)) slot.first_is_nan = starts_with_nan(*view);
   model::TensorView flat;
   if (!rules_.order_matters && !view->is_contiguous()) view = &(flat = in_memory(*view));
@@ -192,6 +193,16 @@ void CallRecorder::record(Call& call, model::Side side, const Operand& operand, 
     slot.statistics = math::finish(math::partial_stats(*view, rules_.needs.statistics));
   else
     reuse_or_examine(operand, *view, slot);
+}
+
+// Statistics that the engine computes.
+void CallRecorder::record_given(const Operand& operand, RecordedSlot& slot) {
+  if (!operand.is_late) {
+    slot.statistics = given_statistics(operand.statistics);
+    return;
+  }
+  slot.job = std::make_shared<Job>(operand.statistics);
+  pipeline_.submit_borrowed(slot.job, options_.lender.borrow(operand.owner, true), 0);
 }
 
 void CallRecorder::record_sample(RecordedSlot& slot, const Operand& operand, const model::TensorView& view) {

@@ -81,6 +81,7 @@ class CallRecorder {
   void record(Call& call, model::Side side, const Operand& operand, std::uint64_t timestamp_us);
   std::uint64_t check_read(const Operand& operand, const RecordedSlot& slot);
   bool may_lend(const Operand& operand) const;
+  void record_given(const Operand& operand, RecordedSlot& slot);
   void record_sample(RecordedSlot& slot, const Operand& operand, const model::TensorView& view);
   void reuse_or_examine(const Operand& operand, const model::TensorView& view, RecordedSlot& slot);
   void examine(const Operand& operand, const model::TensorView& view, RecordedSlot& slot);

@@ -23,7 +23,8 @@ struct Operand {
   model::Shape original_shape;  // see dump::SlotAddress
   std::uint64_t block = 0;      // and where in it: see opdump_tensor; 0: unknown
   std::int64_t block_offset = 0;
-  bool is_late = false;  // Lender::wait() before anybody reads the data
+  bool is_late = false;                // Lender::wait() before anybody reads the data
+  const double* statistics = nullptr;  // instead of the data: see opdump_tensor
 };
 
 }  // namespace opdump::capture

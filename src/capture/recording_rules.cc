@@ -1,5 +1,7 @@
 #include "capture/recording_rules.h"
 
+#include <algorithm>
+
 #include "math/stats/stats.h"
 
 namespace opdump::capture {
@@ -44,17 +46,23 @@ RecordingRules::RecordingRules(const plan::DumpPlan& plan, const dump::SchemeWri
   if (!order_matters) inline_bytes = kTinyBytes;
   holds = plan.debug != plan::DebugMode::none || writes_calls;
   writes_rows = plan.content != plan::Content::tensor && !writes_calls;
+  takes_statistics = plan.statistics_processor == plan::Processor::device &&
+                     plan.content == plan::Content::statistics && !holds && !lists_all_tensors &&
+                     plan.sample_count == 0 &&
+                     std::ranges::all_of(plan.statistics, [](plan::Statistic statistic) {
+                       return plan::statistic_table()[static_cast<std::size_t>(statistic)].on_device;
+                     });
 }
 
 std::string_view RecordingRules::reason_not_to_dump(const Operand& operand) const {
   if (!operand.undumped.empty()) return operand.undumped;
   if (operand.view.element_count() == 0) return "empty";
-  if (operand.view.data == nullptr) return "no data";
   const model::DTypeInfo& dtype = model::dtype_info(operand.view.dtype);
   if (dtype.bits == 0 || (dtype.kind == model::DTypeKind::floating && dtype.bits == 8))
     return "dtype cannot be stored";
   if (!needs.file && !math::has_statistics(dtype.dtype) && !lists_all_tensors)
     return "dtype has no statistics";
+  if (operand.view.data == nullptr && !operand.statistics) return "no data";
   return {};
 }
 

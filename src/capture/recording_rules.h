@@ -24,7 +24,8 @@ struct RecordingRules {
   bool holds = false;              // whether the data of a call is wanted is known only when it ends
   bool lists_all_tensors = false;  // see SchemeWriter, as the next one
   bool writes_calls = false;
-  bool writes_rows = false;  // of statistics
+  bool writes_rows = false;       // of statistics
+  bool takes_statistics = false;  // that the engine computed, instead of tensors
 
   // Why the dump will have no trace of a tensor; empty if it will have one.
   std::string_view reason_not_to_dump(const Operand& operand) const;

@@ -45,7 +45,7 @@ Result<std::unique_ptr<Session>> Session::open(plan::DumpPlan plan, SessionOptio
   options.threads = choose_threads(plan, options);
   std::vector<std::string>& warnings = start.status.warnings;
   auto ge_graphs = read_ge_graphs(options, warnings);
-  if (plan.statistics_processor == plan::Processor::device)
+  if (plan.statistics_processor == plan::Processor::device && !options.wait)
     warnings.push_back("stat_calc_mode is \"device\": statistics are computed on the host all the same");
   if (excludes_device(plan, options.device_id))
     warnings.push_back("device " + std::to_string(options.device_id) +

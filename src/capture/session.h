@@ -63,6 +63,12 @@ class Session {
   bool set_step(std::int64_t step);
   bool selects_step(std::int64_t step) const;
   bool keeps_failures() const { return plan_.debug == plan::DebugMode::exception; }
+  // The statistics that the engine is to compute where the tensors are.
+  std::span<const plan::Statistic> device_statistics() const {
+    return rules_.takes_statistics ? std::span<const plan::Statistic>(plan_.statistics)
+                                   : std::span<const plan::Statistic>();
+  }
+  bool has_low_precision() const { return plan_.statistics_precision == plan::Precision::low; }
   void define_graph(std::int64_t graph_id, std::string name, std::string file_name);
   // The values that a model gives, for engines that report no graphs.
   void define_outputs(std::int64_t graph_id, std::span<const std::uint64_t> values);

@@ -132,6 +132,60 @@ TEST_F(SessionTest, LateValuesAreReadWhenTheyAreThere) {
   EXPECT_EQ(held, 0);
 }
 
+// Numbers instead of a tensor, on their way or here already.
+TEST_F(SessionTest, StatisticsOfTheEngineAreWritten) {
+  SessionOptions options = borrowing();
+  options.wait = [](void* owner) {
+    double* numbers = static_cast<double*>(owner);
+    numbers[0] = 4, numbers[1] = -4, numbers[3] = 5;
+    return 0;
+  };
+  plan::DumpPlan plan = make_plan(plan::Content::statistics);
+  plan.statistics = {plan::Statistic::l2norm, plan::Statistic::max, plan::Statistic::min};
+  plan.statistics_processor = plan::Processor::device;
+  auto session = open(std::move(plan), options);
+  EXPECT_THAT(session->device_statistics(),
+              ElementsAre(plan::Statistic::l2norm, plan::Statistic::max, plan::Statistic::min));
+  double late[4] = {}, here[4] = {7, 6, 0, 8};
+  Operand input = Floats({2, 3}).operand(0), output = Floats({3}).operand(0);
+  input.view.data = output.view.data = nullptr;
+  input.statistics = late, output.statistics = here;
+  input.owner = late, input.is_late = true;
+  run(*session, define(*session, "Default/Add-op0"), {input}, {output});
+  ASSERT_TRUE(session->close());
+  EXPECT_EQ(log_lines("on the host all the same"), 0);
+  const dump::DumpSet set = read();
+  ASSERT_EQ(set.runs().size(), 1u);
+  const auto& slots = set.runs()[0].slots;
+  ASSERT_EQ(slots.size(), 2u);
+  const auto values = [](const dump::Slot& slot) {
+    std::vector<std::string> texts;
+    for (const auto& [column, text] : slot.statistics.columns()) texts.emplace_back(text);
+    return texts;
+  };
+  EXPECT_THAT(values(slots[0]), ElementsAre("5", "4", "-4"));
+  EXPECT_THAT(values(slots[1]), ElementsAre("8", "7", "6"));
+  EXPECT_EQ(slots[1].shape, Shape({3}));
+  EXPECT_EQ(held, 0);
+}
+
+// An engine without devices, and plans that need the values.
+TEST_F(SessionTest, WhatOnlyValuesTellIsComputedHere) {
+  const auto device_plan = [this] {
+    plan::DumpPlan plan = make_plan(plan::Content::statistics);
+    plan.statistics_processor = plan::Processor::device;
+    return plan;
+  };
+  (void)open(device_plan());
+  EXPECT_EQ(log_lines("on the host all the same"), 1);
+  plan::DumpPlan counts = device_plan(), samples = device_plan();
+  counts.statistics.push_back(plan::Statistic::nan_count);
+  samples.sample_count = 2;
+  EXPECT_FALSE(open(device_plan())->device_statistics().empty());
+  EXPECT_TRUE(open(std::move(counts))->device_statistics().empty());
+  EXPECT_TRUE(open(std::move(samples))->device_statistics().empty());
+}
+
 TEST_F(SessionTest, AValueThatNeverArrivesEndsTheRecording) {
   SessionOptions options = borrowing();
   options.wait = [](void*) { return 1; };

@@ -89,6 +89,7 @@ static void test_odd_arguments(opdump_session* session, const opdump_op_info* li
   CHECK(op);
   info.size = 4;
   CHECK(!opdump_define(session, &info));
+  CHECK(opdump_device_statistics(session) == 0 && opdump_device_statistics(NULL) == 0);
   opdump_tensor odd[] = {make_tensor(0, NULL, 3, x), make_tensor(1, shape, 2, x),
                          make_tensor(2, shape + 1, 1, NULL), make_tensor(3, one, 1, x)};
   odd[3].dtype = 256 + OPDUMP_FLOAT32;

@@ -18,6 +18,7 @@
 #include <ATen/native/Resize.h>
 #include <ATen/ops/as_strided_native.h>
 #include <ATen/ops/view_native.h>
+#include <c10/core/InferenceMode.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <sys/mman.h>
 #include <torch/library.h>
@@ -47,6 +48,7 @@ constexpr auto kDevice = c10::DeviceType::PrivateUse1;
 const c10::Device kFirst(kDevice, 0);
 
 std::atomic<long> waits{0};
+std::atomic<std::size_t> largest_copy{0};  // to the host, in bytes
 void count_wait() {
   if (::getpid() == ::gettid()) ++waits;
 }
@@ -93,6 +95,7 @@ class Worker {
   }
 
   void work() {
+    const c10::InferenceMode any_tensor;  // those of the program's inference mode are written, too
     std::unique_lock lock(mutex_);
     for (;;) {
       changed_.wait(lock, [&] { return !tasks_.empty(); });
@@ -333,6 +336,7 @@ at::Tensor copy_from(const at::Tensor& from, const at::Tensor& to, bool non_bloc
     return to;
   }
   TORCH_CHECK(!worker().capturing, "a copy to the host cannot be captured");
+  largest_copy = std::max(largest_copy.load(), to.nbytes());
   const bool waits_for_it = !(non_blocking && pinned().has(to.const_data_ptr()));
   at::Tensor target = waits_for_it
                           ? to
@@ -438,6 +442,9 @@ const bool is_registered = [] {
 
 extern "C" {
 __attribute__((visibility("default"))) long late_waits() { return waits; }
+__attribute__((visibility("default"))) long late_largest_copy() {
+  return static_cast<long>(largest_copy.load());
+}
 __attribute__((visibility("default"))) void late_capture(int on) { worker().capturing = on != 0; }
 __attribute__((visibility("default"))) void late_replay() { worker().replay(); }
 __attribute__((visibility("default"))) void late_synchronize() { worker().wait_all(); }

@@ -2,7 +2,9 @@
 values that the operators read and wrote, the program does the same as without us, and never waits for the device because of
 us."""
 
+import csv
 import json
+import math
 import pathlib
 import re
 import subprocess
@@ -64,6 +66,47 @@ def test_statistics_are_those_of_the_moment(device, tmp_path):
     assert "waited 0\n" in done.stdout
     compared = run([OPDUMP, "compare", "cpu", "late"], tmp_path)
     assert compared.returncode == 0, compared.stdout + compared.stderr
+
+
+def statistics(directory, dump, words, environment, **place):
+    """Of a run with the place where they are computed: (operator, side, slot, dtype, shape) -> max, min, avg, l2norm."""
+    config = directory / f"{dump}.json"
+    config.write_text(json.dumps({
+        "common_dump_settings": {"dump_mode": 0, "path": str(directory / dump), "net_name": "net", "iteration": "all", "input_output": 0,
+                                 "kernels": [], "support_device": [0], "saved_data": "statistic",
+                                 "statistic_category": ["max", "min", "avg", "l2norm"]},
+        "e2e_dump_settings": {"enable": True, **place}}))
+    report = directory / f"{dump}.txt"
+    done = record(directory, dump, words, "--config", config, LATE_REPORT=str(report), **environment)
+    assert "on the host all the same" not in done.stderr and ("waited 0\n" in done.stdout), done.stdout + done.stderr
+    rows = {}
+    for path in sorted((directory / dump).rglob("statistic.csv")):
+        for row in csv.DictReader(path.open()):
+            key = (path.parent.name, *(row[column] for column in ("Op Name", "IO", "Slot", "Data Type", "Shape")))
+            rows[key] = [float(row[column]) for column in ("Max Value", "Min Value", "Avg Value", "L2Norm Value")]
+    return rows, int(report.read_text()) if report.exists() else None
+
+
+@pytest.mark.parametrize("program", [("dtypes",), ("train", "late")])
+def test_statistics_are_computed_there(device, program, tmp_path):
+    """They are those of the host, up to the precision of float32, and nothing but the numbers leaves the device."""
+    host, whole_tensor = statistics(tmp_path, "host", command(*program), device)
+    there, largest_copy = statistics(tmp_path, "there", command(*program), device, stat_calc_mode="device")
+    assert (largest_copy, whole_tensor > 1000) == (16, True), "two numbers of eight bytes"
+    assert there.keys() == host.keys() and len(host) > 90
+    for key, numbers in host.items():
+        assert there[key][:2] == pytest.approx(numbers[:2], rel=0, abs=0, nan_ok=True), key
+        scale = max(abs(number) for number in numbers[:2]) if all(map(math.isfinite, numbers)) else 0
+        assert there[key][2:] == pytest.approx(numbers[2:], rel=2e-5, abs=2e-6 * scale, nan_ok=True), key
+
+
+def test_low_precision_is_that_of_the_tensor(device, tmp_path):
+    place = {"stat_calc_mode": "device", "device_stat_precision_mode": "low"}
+    low, _ = statistics(tmp_path, "low", command("dtypes"), device, **place)
+    high, _ = statistics(tmp_path, "high", command("dtypes"), device, **{**place, "device_stat_precision_mode": "high"})
+    of_three = [key for key in low if "clone" in key[1] and key[-2:] == ("float16", "(3)")]
+    assert of_three and all(low[key][3] == math.inf for key in of_three), "69282 is no float16"
+    assert all(high[key][3] == pytest.approx(69282.0, rel=1e-5) for key in of_three)
 
 
 def test_memory_is_bounded(device, tmp_path):

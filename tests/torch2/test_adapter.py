@@ -1,7 +1,6 @@
 """The recorder is built for the torch at hand, once; where that is impossible, the program runs as it does without us, and
 one sentence says why nothing is recorded."""
 
-import functools
 import os
 import pathlib
 import re
@@ -9,18 +8,37 @@ import shutil
 import subprocess
 
 import pytest
-from recording import BUILD, OPDUMP, PYTHON, command, config, needs_torch, record, run
+import recording
+from recording import BUILD, PYTHON, needs_torch, run
+
+pytestmark = needs_torch
+PROGRAM = """
+import torch
+torch.manual_seed(0)
+x = torch.randn(4, 3, requires_grad=True)
+loss = torch.nn.functional.linear(x, torch.ones(2, 3)).tanh().sum()
+loss.backward()
+print(x.grad.sum())
+"""
+WORDS = [PYTHON, "-c", PROGRAM]
 
 
-@functools.cache
-def has_recorder():
-    """In the build, so that none is made for it."""
-    name = run([PYTHON, "-c", "import sys; sys.path.append(sys.argv[1]); from opdump import _adapter; print(_adapter.identity())",
-                BUILD / "python"], BUILD).stdout.strip()
-    return (BUILD / "python/opdump/adapters" / name / "_torch.so").exists()
+@pytest.fixture(autouse=True, scope="module")
+def opdump(tmp_path_factory):
+    """An installation without a recorder: that of the build is for the torch that it was built with."""
+    root = tmp_path_factory.mktemp("opdump")
+    for directory in ("bin", "python"):
+        (root / directory).mkdir()
+    shutil.copy(recording.OPDUMP, root / "bin/opdump")
+    (root / "lib").symlink_to(BUILD / "lib")
+    shutil.copytree(BUILD / "python/opdump", root / "python/opdump", ignore=shutil.ignore_patterns("adapters"))
+    return root / "bin/opdump"
 
 
-pytestmark = [needs_torch, pytest.mark.skipif("has_recorder()", reason="this torch has a recorder in the build")]
+def record(opdump, directory, **environment):
+    done = run([opdump, "run", "-o", "dump", "--", *WORDS], directory, **environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done
 
 
 def own_lines(text):
@@ -29,14 +47,14 @@ def own_lines(text):
             if line.startswith("opdump:") and not line.startswith(("opdump: building ", "opdump: recording "))]
 
 
-def test_the_adapter_is_built_once_by_processes_that_start_at_once(tmp_path):
+def test_the_adapter_is_built_once_by_processes_that_start_at_once(opdump, tmp_path):
     environment = {"OPDUMP_CACHE": str(tmp_path / "cache")}
-    programs = [subprocess.Popen([OPDUMP, "run", "--config", config(tmp_path, f"dump{i}"), "--", *command("sdpa")], cwd=tmp_path,
-                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
+    programs = [subprocess.Popen([opdump, "run", "-o", f"dump{i}", "--", *WORDS], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 text=True, env={**os.environ, **environment})
                 for i in range(2)]
     said = [program.communicate(timeout=900) for program in programs]
     assert all(program.returncode == 0 for program in programs), said
-    assert sum("building the recorder for torch 2." in err for _, err in said) == 1
+    assert sum("building the recorder for torch " in err for _, err in said) == 1
     assert all("opdump: dumped" in err for _, err in said), said
     assert len(list((tmp_path / "cache").rglob("_torch.so"))) == 1
 
@@ -47,41 +65,51 @@ def test_the_adapter_is_built_once_by_processes_that_start_at_once(tmp_path):
     ({"CXX": "", "PATH": "/nowhere"}, r"there is no C\+\+ compiler"),
     ({"OPDUMP_CACHE": "/dev/null/cache"}, r"cannot write the recorder to /dev/null/cache/.*set OPDUMP_CACHE"),
 ])
-def test_without_an_adapter_the_program_runs_undumped(environment, sentence, tmp_path):
-    plain = run(command("sdpa"), tmp_path)
-    done = record(tmp_path, "sdpa", **{"OPDUMP_CACHE": str(tmp_path / "cache"), **environment})
+def test_without_an_adapter_the_program_runs_undumped(opdump, environment, sentence, tmp_path):
+    plain = run(WORDS, tmp_path)
+    done = record(opdump, tmp_path, **{"OPDUMP_CACHE": str(tmp_path / "cache"), **environment})
     assert done.stdout == plain.stdout
     line, = own_lines(done.stderr)
     assert re.fullmatch(f"opdump: nothing is recorded: {sentence}.*", line), done.stderr
 
 
 @pytest.mark.parametrize("option", ["-I", "-E", "-S"])
-def test_a_python_that_loads_nothing_of_ours(option, tmp_path):
+def test_a_python_that_loads_nothing_of_ours(opdump, option, tmp_path):
     words = [PYTHON, option, "-c", "import sys; sys.path.append(sys.argv[1]); import torch; print(torch.ones(3).exp()); sys.exit(7)",
              next(path for path in run([PYTHON, "-c", "import torch; print(*torch.__path__)"], tmp_path).stdout.split()) + "/.."]
     plain = run(words, tmp_path)
-    done = run([OPDUMP, "run", "-o", "dump", "--", *words], tmp_path)
+    done = run([opdump, "run", "-o", "dump", "--", *words], tmp_path)
     assert (done.returncode, done.stdout) == (7, plain.stdout), done.stderr
     assert own_lines(done.stderr) == ["opdump: nothing was dumped: the program did not import torch or TensorFlow (or runs Python with -I, "
                                       "-E or -S)"]
 
 
-def test_a_torch_that_is_too_old(tmp_path):
+def test_a_static_program(opdump, tmp_path):
+    """Nothing of ours can be loaded into it."""
+    (tmp_path / "program.c").write_text('#include <stdio.h>\nint main(void) { puts("here"); return 7; }\n')
+    subprocess.run(["cc", "-static", "program.c", "-o", "program"], cwd=tmp_path, check=True)
+    done = run([opdump, "run", "-o", "dump", "--", "./program"], tmp_path)
+    assert (done.returncode, done.stdout) == (7, "here\n"), done.stderr
+    assert own_lines(done.stderr) == ["opdump: nothing was dumped: the program did not import torch or TensorFlow (or runs Python with -I, "
+                                      "-E or -S)"]
+
+
+def test_a_torch_that_is_too_old(opdump, tmp_path):
     (tmp_path / "torch.py").write_text("__version__ = '1.12.1'\n")  # PyPI has none for the Python of today
-    done = run([OPDUMP, "run", "-o", "dump", "--", PYTHON, "-c", "import torch; print(torch.__version__); raise SystemExit(7)"], tmp_path)
+    done = run([opdump, "run", "-o", "dump", "--", PYTHON, "-c", "import torch; print(torch.__version__); raise SystemExit(7)"], tmp_path)
     assert (done.returncode, done.stdout) == (7, "1.12.1\n"), done.stderr
     assert own_lines(done.stderr) == ["opdump: nothing is recorded: torch 1.12.1 is too old: opdump supports 1.13 and newer"]
 
 
-def test_a_cache_that_is_read_only(tmp_path):
+def test_a_cache_that_is_read_only(opdump, tmp_path):
     cache = tmp_path / "cache"
     cache.mkdir()
     # Read-only for everyone, root included.
     words = ["unshare", "--mount", "--map-root-user", "sh", "-c", f"mount -t tmpfs -o ro none {cache} && exec \"$@\"", "sh"]
     if run([*words, "true"], tmp_path).returncode != 0:
         pytest.skip("this system has no namespaces for mounts")
-    plain = run(command("sdpa"), tmp_path)
-    done = run([*words, OPDUMP, "run", "-o", "dump", "--", *command("sdpa")], tmp_path, OPDUMP_CACHE=str(cache))
+    plain = run(WORDS, tmp_path)
+    done = run([*words, opdump, "run", "-o", "dump", "--", *WORDS], tmp_path, OPDUMP_CACHE=str(cache))
     assert (done.returncode, done.stdout) == (0, plain.stdout), done.stderr
     line, = own_lines(done.stderr)
     assert re.fullmatch(f"opdump: nothing is recorded: cannot write the recorder to {cache}/.* \\(Read-only file system\\): set OPDUMP_CACHE .*", line)
@@ -95,28 +123,30 @@ print(_adapter._cache() / "adapters" / f"{_adapter.identity()}-{_adapter.digest(
 """
 
 
-def test_a_recorder_for_another_torch(tmp_path):
-    """In the place of the right one: it does not load."""
+def test_a_recorder_for_another_torch(opdump, tmp_path):
+    """In the place of the right one: it is not loaded."""
     others = list((BUILD / "python/opdump/adapters").rglob("_torch.so"))
     if not others:
         pytest.skip("no recorder in the build")
     environment = {"OPDUMP_CACHE": str(tmp_path / "cache")}
     place = pathlib.Path(run([PYTHON, "-c", WHERE, BUILD / "python"], tmp_path, **environment).stdout.strip())
     place.mkdir(parents=True)
-    shutil.copy(others[0], place / "_torch.so")
-    plain = run(command("sdpa"), tmp_path)
-    done = run([OPDUMP, "run", "-o", "dump", "--", *command("sdpa")], tmp_path, **environment)
+    mark = rb"(opdump recorder for torch )\d(\.\d+;)"
+    assert re.search(mark, others[0].read_bytes())
+    (place / "_torch.so").write_bytes(re.sub(mark, rb"\g<1>9\2", others[0].read_bytes()))
+    plain = run(WORDS, tmp_path)
+    done = run([opdump, "run", "-o", "dump", "--", *WORDS], tmp_path, **environment)
     assert (done.returncode, done.stdout) == (0, plain.stdout), done.stderr
     line, = own_lines(done.stderr)
-    assert line.startswith("opdump: nothing is recorded: "), line
+    assert re.fullmatch(r"opdump: nothing is recorded: \S+_torch.so is a recorder for another torch than \S+: remove it", line), line
 
 
 COMPILERS = ["g++-12", "g++-13", "g++-14", *(f"clang++-{version}" for version in range(14, 20))]
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
-def test_it_builds_with(compiler, tmp_path):
+def test_it_builds_with(opdump, compiler, tmp_path):
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}")
-    done = record(tmp_path, "sdpa", CXX=compiler, OPDUMP_CACHE=str(tmp_path / "cache"))
+    done = record(opdump, tmp_path, CXX=compiler, OPDUMP_CACHE=str(tmp_path / "cache"))
     assert "built in" in done.stderr and "opdump: dumped" in done.stderr

@@ -9,23 +9,10 @@
 #include <exception>
 #include <thread>
 
+#include "switches.h"
+
 namespace opdump::torch_adapter {
 namespace {
-
-// Memory that a device can write to while the program goes on, if torch has such for it; else ordinary
-// memory, which is also right: the event covers whatever the device makes of it.
-at::Tensor make_buffer(const at::Tensor& tensor) {
-  static std::atomic<bool> is_pinned{true};
-  const auto options = tensor.options().device(at::kCPU);
-  if (is_pinned.load(std::memory_order_relaxed)) {
-    try {
-      return at::empty_like(tensor, options.pinned_memory(true));
-    } catch (const std::exception&) {
-      is_pinned = false;
-    }
-  }
-  return at::empty_like(tensor, options);
-}
 
 template <typename Guard>
 bool is_capturing(const Guard& guard, c10::Device device) {
@@ -50,33 +37,59 @@ bool is_captured(c10::Device device) {
   return is_capturing(*guard, device);
 }
 
-StagedPointer stage(const at::Tensor& tensor) {
-  const at::AutoDispatchBelowADInplaceOrView below_autograd;  // a copy of ours is no part of the program
-  auto staged = c10::make_intrusive<Staged>();
-  if (tensor.is_quantized()) {
-    staged->host = tensor.to(at::kCPU);
-    return staged;
+at::Tensor make_buffer(const at::Tensor& tensor) {
+  static std::atomic<bool> is_pinned{true};
+  const auto options = tensor.options().device(at::kCPU);
+  if (is_pinned.load(std::memory_order_relaxed)) {
+    try {
+      return at::empty_like(tensor, options.pinned_memory(true));
+    } catch (const std::exception&) {
+      is_pinned = false;
+    }
   }
-  const c10::impl::VirtualGuardImpl guard(tensor.device().type());
-  const c10::Stream stream = guard.getStream(tensor.device());
-  c10::Event arrival(tensor.device().type());
+  return at::empty_like(tensor, options);
+}
+
+StagingGuard::StagingGuard() : without_autocast_(c10::autocast_dispatch_keyset), unobserved_(kKey) {}
+
+std::optional<c10::Event> make_event(c10::Device device) {
+  const c10::impl::VirtualGuardImpl guard(device.type());
+  c10::Event event(device.type());
   try {
-    arrival.record(stream);
-  } catch (const std::exception&) {  // a device without events: a copy that the program waits for
+    event.record(guard.getStream(device));
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+  return event;
+}
+
+void Staged::send_off(c10::Event event, c10::Device device) {
+  event.record(c10::impl::VirtualGuardImpl(device.type()).getStream(device));
+  arrival = std::move(event);
+}
+
+void Staged::wait() {
+  if (arrival) wait_for(*arrival);
+  std::call_once(has_arrived_, [this] { arrived(); });
+}
+
+StagedPointer stage(const at::Tensor& tensor) {
+  const StagingGuard guard;
+  auto staged = c10::make_intrusive<Staged>();
+  std::optional<c10::Event> arrival = make_event(tensor.device());
+  if (tensor.is_quantized() || !arrival) {  // a copy that the program waits for
     staged->host = tensor.to(at::kCPU);
     return staged;
   }
   staged->host = make_buffer(tensor);
   staged->host.copy_(tensor, /*non_blocking=*/true);
-  arrival.record(stream);
-  staged->arrival = std::move(arrival);
+  staged->send_off(std::move(*arrival), tensor.device());
   return staged;
 }
 
 int wait_for_staged(void* owner) noexcept {
   try {
-    const auto* staged = static_cast<const Staged*>(static_cast<Block*>(owner));
-    if (staged->arrival) wait_for(*staged->arrival);
+    static_cast<Staged*>(static_cast<Block*>(owner))->wait();
     return 0;
   } catch (...) {
     return 1;

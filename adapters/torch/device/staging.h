@@ -4,9 +4,12 @@
 // there.
 #pragma once
 
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/Tensor.h>
 #include <c10/core/Event.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 
+#include <mutex>
 #include <optional>
 
 #include "contents.h"
@@ -17,8 +20,37 @@ namespace opdump::torch_adapter {
 struct Staged : Block {
   at::Tensor host;
   std::optional<c10::Event> arrival;  // nothing: the values are there
+
+  // The copy has been given to the device: `event` happens after it.
+  void send_off(c10::Event event, c10::Device device);
+  // Returns once the values are there.
+  void wait();
+
+ protected:
+  virtual void arrived() {}  // once, on the thread of who waits first
+
+ private:
+  std::once_flag has_arrived_;
 };
 using StagedPointer = c10::intrusive_ptr<Staged>;
+
+// Around operators of ours, which are no part of the program.
+class StagingGuard {
+ public:
+  StagingGuard();
+
+ private:
+  const at::AutoDispatchBelowADInplaceOrView below_autograd_;
+  const c10::impl::ExcludeDispatchKeyGuard without_autocast_, unobserved_;
+};
+
+// Memory of the host, as large as `tensor`, that a device can write to while the program goes on, if torch
+// has such for it; else ordinary memory, which is also right: the event covers whatever the device makes of
+// it.
+at::Tensor make_buffer(const at::Tensor& tensor);
+
+// For the current stream of the device; nothing if it has no events.
+std::optional<c10::Event> make_event(c10::Device device);
 
 // Whether what the program gives the device now is kept for later instead of executed: a copy would be, too.
 bool is_captured(c10::Device device);

@@ -72,6 +72,9 @@ struct JobNeeds {
   bool any_statistics() const { return statistics != math::StatNeeds{}; }
 };
 
+// Of what an engine computed: max, min, avg, l2norm.
+math::Statistics given_statistics(const double* numbers);
+
 class Job {
  public:
   // Cuts the work into tasks that threads can share; `address` is used if there is a file to write.
@@ -79,6 +82,9 @@ class Job {
 
   // A container of what `members` hold, in this order; their addresses say which operator's.
   Job(std::vector<std::shared_ptr<Job>> members, dump::SchemeWriter* scheme);
+
+  // Statistics that are computed elsewhere, and read when the lender's memory has its values.
+  explicit Job(const double* statistics);
 
   // The next task that nobody has claimed, or -1. Guarded by the pipeline's mutex.
   int claim() { return has_unclaimed() ? next_++ : -1; }
@@ -114,10 +120,11 @@ class Job {
   void forget();   // lets go of the data
   void abandon();  // done, with an error: there is no memory for a copy
 
+  const double* given_ = nullptr;  // see given_statistics()
   model::TensorView view_;
   JobNeeds needs_;
   dump::SlotAddress address_;
-  dump::SchemeWriter* scheme_;
+  dump::SchemeWriter* scheme_ = nullptr;
   std::uint64_t data_bytes_ = 0, held_bytes_ = 0;
   // Guarded by the pipeline's mutex.
   std::uint64_t content_ = 0;       // block of memory it was lent; 0 if none
