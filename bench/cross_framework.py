@@ -72,7 +72,7 @@ def same(ours, theirs):
 
 def compare(args, golden, actual):
     """Pairs by the name of ACTUAL's operator: (GOLDEN's, confidence, method)."""
-    done = subprocess.run([args.build / "bin/opdump", "compare", golden, actual, "--json"], capture_output=True, text=True)
+    done = subprocess.run([args.build / "bin/opdump", "compare", golden, actual, "--json", "--all"], capture_output=True, text=True)
     pairs = {}
     for line in done.stdout.splitlines():
         slot = json.loads(line)

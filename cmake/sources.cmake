@@ -14,6 +14,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   base/file/file_replacement.cc
   base/process/isolated.cc
   base/text/json.cc
+  base/text/columns.cc
   base/text/natural_order.cc
   base/file/kept_file.cc
   base/process/launcher.cc
@@ -33,6 +34,7 @@ set(OPDUMP_TESTS_base
   base/base_test.cc
   base/divide_test.cc
   base/text/expansion_test.cc
+  base/text/columns_test.cc
   base/text/natural_order_test.cc
   base/process/isolated_test.cc
   base/file/kept_file_test.cc
@@ -516,6 +518,7 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/compare/reproduce.cc
   cli/record/run.cc
   cli/record/run_config.cc
+  cli/help_text.cc
   cli/select.cc
   cli/show.cc
   cli/show_pair.cc

@@ -6,11 +6,13 @@
 
 #include "base/text/expansion.h"
 #include "base/text/text.h"
+#include "cli/help_text.h"
 #include "terminal/output.h"
 
 namespace opdump::cli {
 
 std::optional<Result<int>> parse_arguments(CLI::App& app, std::span<const char* const> args) {
+  app.formatter(help_formatter());
   try {
     app.parse(std::vector<std::string>(args.rbegin(), args.rend()));  // CLI11 pops words from the back
     return std::nullopt;

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/text/columns.h"
 #include "base/text/text.h"
 #include "base/text/text_arena.h"
 #include "cli/arguments.h"
@@ -116,7 +117,7 @@ void print_summary(const dump::DumpSet& dump, const Totals& totals, std::size_t 
   text += ": " + counted(totals.operators, "operator") + " in " + counted(run_count, "run") + ", " +
           counted(totals.tensors, "tensor") + " (" + format_bytes(totals.bytes) + ")";
   if (totals.statistics > 0) text += ", " + counted(totals.statistics, "row") + " of statistics";
-  text += "\n";
+  text = wrap_words(text, terminal::terminal_width(), 2) + "\n";
   for (const auto& [rank, status] : dump.statuses()) {
     text += "rank " + std::to_string(rank) + ": recording ";
     text +=
@@ -144,6 +145,7 @@ void print_summary(const dump::DumpSet& dump, const Totals& totals, std::size_t 
 // The operators of one step under a heading; slots are indented once more than operators.
 void list_text(const dump::DumpSet& dump, const Chosen& chosen) {
   std::optional<std::tuple<std::uint32_t, std::int64_t, std::int64_t>> previous;
+  const std::size_t width = terminal::terminal_width();
   for (const std::uint32_t i : chosen) {
     const OperatorRun run = dump.runs().without_slots(i);
     const std::tuple frame(run.rank, run.graph_id, run.step);
@@ -151,7 +153,7 @@ void list_text(const dump::DumpSet& dump, const Chosen& chosen) {
       terminal::print("rank " + std::to_string(run.rank) + ", graph " + std::to_string(run.graph_id) +
                       ", step " + std::to_string(run.step) + "\n");
     previous = frame;
-    terminal::print("  " + heading(run) + "\n");
+    terminal::print("  " + heading(run, width - std::min<std::size_t>(width, 2)) + "\n");
     for (const dump::Slot& slot : dump.runs().slots(i)) {
       const SlotFacts facts = slot_facts(slot);
       std::string name = compare::one_line(compare::slot_name(slot));

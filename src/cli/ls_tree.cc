@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text/columns.h"
 #include "base/text/text.h"
 #include "base/text/text_arena.h"
 #include "compare/names.h"
@@ -48,8 +49,10 @@ void print_tree(const dump::DumpSet& dump, const Chosen& chosen, std::optional<s
                      std::to_string(row.totals.tensors), format_bytes(row.totals.bytes)});
   for (const std::string& line : report::format_columns(lines, terminal::terminal_width()))
     terminal::print(line);
-  terminal::print("\n" + counted(chosen.size(), "execution") +
-                  "; --flat lists them, --module NAME shows one module, --depth N opens more of them\n");
+  const std::string hint =
+      counted(chosen.size(), "execution") +
+      "; --flat lists them, --module NAME shows one module, --depth N opens more of them";
+  terminal::print("\n" + wrap_words(hint, terminal::terminal_width(), 2) + "\n");
 }
 
 }  // namespace opdump::cli

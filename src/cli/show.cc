@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/text/columns.h"
 #include "base/text/natural_order.h"
 #include "base/text/text.h"
 #include "cli/arguments.h"
@@ -112,8 +113,11 @@ void print_slot(const dump::Slot& slot, const SlotFacts& facts, const SlotData& 
     if (!line.empty()) line += ", ";
     line.append(name).append(" ").append(value);
   }
-  if (!line.empty()) text += "    stats   " + line + "\n";
-  if (!data.values.empty()) text += "    values  " + data.values + "\n";
+  const auto add = [&](const std::string& whole) {
+    text += wrap_words(whole, terminal::terminal_width(), 12) + "\n";
+  };
+  if (!line.empty()) add("    stats   " + line);
+  if (!data.values.empty()) add("    values  " + data.values);
   terminal::print(text);
 }
 
@@ -146,9 +150,9 @@ Result<> show_runs(const dump::DumpSet& dump, const Chosen& chosen, const Graphs
   for (const std::uint32_t i : chosen) {
     const OperatorRun run = dump.runs().without_slots(i);
     if (!arguments.json)
-      terminal::print(heading(run) + "\n  rank " + std::to_string(run.rank) + ", graph " +
-                      std::to_string(run.graph_id) + ", step " + std::to_string(run.step) + "\n" +
-                      describe_stack(run));
+      terminal::print(heading(run, terminal::terminal_width()) + "\n  rank " + std::to_string(run.rank) +
+                      ", graph " + std::to_string(run.graph_id) + ", step " + std::to_string(run.step) +
+                      "\n" + describe_stack(run));
     const Graphs::Place place = graphs.find(run);
     for (const dump::Slot& slot : dump.runs().slots(i)) {
       const std::string name = compare::slot_name(slot);

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text/columns.h"
 #include "base/text/text.h"
 #include "cli/slot_facts.h"
 #include "cli/values.h"
@@ -137,6 +138,19 @@ std::string window_lines(const model::TensorView& golden, const model::TensorVie
   return text;
 }
 
+// The window around the worst element, with as many columns as the terminal has room for.
+std::string fitting_window(const model::TensorView& golden, const model::TensorView& actual,
+                           std::uint64_t worst, bool differs, bool are_equal) {
+  const std::size_t width = terminal::terminal_width();
+  for (std::uint64_t columns = 5;; --columns) {
+    const std::string text = window_lines(golden, actual, window_around(golden.shape, worst, 5, columns),
+                                          differs ? worst : UINT64_MAX, are_equal);
+    const auto lines = split(text, '\n');
+    const auto fits = [&](std::string_view line) { return display_columns(line) <= width; };
+    if (width == 0 || columns == 1 || std::ranges::all_of(lines, fits)) return text;
+  }
+}
+
 // "min -1 against -1.5", only what differs is shown twice.
 std::string statistics_line(const compare::Columns& golden, const compare::Columns& actual) {
   std::string line;
@@ -146,7 +160,7 @@ std::string statistics_line(const compare::Columns& golden, const compare::Colum
     line.append(name).append(" ").append(value);
     if (other != actual.end() && other->second != value) line.append(" against ").append(other->second);
   }
-  return line.empty() ? line : "    stats   " + line + "\n";
+  return line.empty() ? line : wrap_words("    stats   " + line, terminal::terminal_width(), 12) + "\n";
 }
 
 Json columns_json(const compare::Columns& columns) {
@@ -202,15 +216,13 @@ class PairPrinter {
     text += statistics;
     if (golden && actual && golden->view().shape == actual->view().shape &&
         golden->view().element_count() > 0) {
-      const model::Shape& shape = golden->view().shape;
       const std::uint64_t worst = pair.metrics ? pair.metrics->max_abs_index : 0;
       const bool differs = pair.metrics && pair.metrics->mismatch_count > 0;
       const bool are_equal = pair.metrics && is_equal(*pair.metrics);
       const auto details =
           math::examine_errors(actual->view(), golden->view(), compare::default_tolerance(pair.dtype), true);
       if (details) text += histogram_lines(*details, are_equal);
-      text += window_lines(golden->view(), actual->view(), window_around(shape, worst, 5, 5),
-                           differs ? worst : UINT64_MAX, are_equal);
+      text += fitting_window(golden->view(), actual->view(), worst, differs, are_equal);
     }
     terminal::print(text);
   }
@@ -274,8 +286,8 @@ Result<bool> show_pairs(const dump::DumpSet& golden, const dump::DumpSet& actual
   for (const std::uint32_t i : chosen) {
     const OperatorRun run = golden.runs()[i];
     if (!arguments.json)
-      terminal::print(heading(run) + "\n  rank " + std::to_string(run.rank) + ", step " +
-                      std::to_string(run.step) + "\n");
+      terminal::print(heading(run, terminal::terminal_width()) + "\n  rank " + std::to_string(run.rank) +
+                      ", step " + std::to_string(run.step) + "\n");
     const auto partner = partners.find(i);
     if (partner == partners.end()) {
       differs = true;

@@ -1,8 +1,10 @@
 #include "cli/slot_facts.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
+#include "base/text/columns.h"
 #include "base/text/json.h"
 #include "base/text/text.h"
 #include "compare/names.h"
@@ -50,9 +52,14 @@ std::string describe(const dump::OperatorRun& run) {
   return source.empty() ? text : text + ", " + source;
 }
 
-std::string heading(const dump::OperatorRun& run) {
-  const std::string more = describe(run);
-  return compare::one_line(compare::operator_name(run)) + (more.empty() ? "" : "  (" + more + ")");
+std::string heading(const dump::OperatorRun& run, std::size_t width) {
+  constexpr std::size_t kLeastName = 24;
+  std::string more = describe(run);
+  if (!more.empty()) more = "  (" + more + ")";
+  const std::string name = compare::one_line(compare::operator_name(run));
+  if (width == 0) return name + more;
+  const std::size_t room = width - std::min(width, display_columns(more));
+  return shorten_middle(name, std::max(room, kLeastName)) + more;
 }
 
 Json run_json(const dump::OperatorRun& run) {

@@ -1,6 +1,7 @@
 // Properties of slots and operators for ls and show.
 #pragma once
 
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -29,8 +30,9 @@ std::string describe(const dump::Slot& slot, const SlotFacts& facts);
 // "convolution, forward, train.py:31"
 std::string describe(const dump::OperatorRun& run);
 
-// The operator's name, followed by describe() in brackets unless that is empty.
-std::string heading(const dump::OperatorRun& run);
+// The operator's name, followed by describe() in brackets unless that is empty. If `width` is not 0 and they
+// need more columns, the name is shortened in the middle.
+std::string heading(const dump::OperatorRun& run, std::size_t width = 0);
 
 // rank, graph, step, operator, type, phase, source: the first keys of every record.
 Json run_json(const dump::OperatorRun& run);

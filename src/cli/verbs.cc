@@ -37,8 +37,8 @@ constexpr std::array kVerbs{
     Verb{"convert", "Write the tensors of a dump as .npy, .npz, .safetensors, text, ...", run_convert,
          Together::shared},
     Verb{"completion", "Print what lets a shell complete verbs and options", run_completion},
-    Verb{"msaccucmp", "Convert and compare CANN's dumps with the options and names of msaccucmp.py",
-         msaccucmp::run, Together::shared},
+    Verb{"msaccucmp", "Convert and compare CANN's dumps as msaccucmp.py does", msaccucmp::run,
+         Together::shared},
 };
 
 #if defined(__clang__)
@@ -125,14 +125,14 @@ Exit exit_of(Code code) {
 
 std::string help_text() {
   std::string text =
-      "Dumps what every operator of a neural network reads and writes, and compares two dumps.\n\n"
+      "Dumps what the operators of a neural network read and write, and compares dumps.\n\n"
       "usage: opdump VERB ...\n\n";
   for (const Verb& verb : kVerbs) {
     text.append("  ").append(verb.name).append(12 - verb.name.size(), ' ');
     text.append(verb.summary).append("\n");
   }
   text.append(
-      "\nopdump help VERB explains a verb; opdump --version lists what is built in.\n"
+      "\nopdump help VERB explains a verb; opdump --version prints the version.\n"
       "Exit status: 0 done or equal, 1 different, 2 wrong usage, 3 no complete answer.\n");
   return text;
 }
@@ -142,8 +142,7 @@ std::string version_text() {
   text.append(kVersion).append("\n");
   text.append("configurations:");
   for (const dialect::Dialect& dialect : dialect::dialects()) text.append(" ").append(dialect.name);
-  text.append("\nlayouts: mindspore (A)\nfiles: .npy statistic.csv\n");
-  text.append("compiler: ").append(kCompiler).append("\n");
+  text.append("\ncompiler: ").append(kCompiler).append("\n");
   return text;
 }
 

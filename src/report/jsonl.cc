@@ -80,7 +80,7 @@ void append_json_lines(std::string& out, const compare::OperatorComparison& op) 
 }
 
 std::string summary_json_line(const compare::Comparison& comparison, std::string_view golden,
-                              std::string_view actual) {
+                              std::string_view actual, std::uint64_t left_out) {
   const compare::Coverage& c = comparison.coverage;
   Json record;
   record["schema_version"] = kJsonSchemaVersion;
@@ -107,6 +107,7 @@ std::string summary_json_line(const compare::Comparison& comparison, std::string
     bad["verdict"] = compare::verdict_name(op.verdict);
     record["first_bad"] = std::move(bad);
   }
+  record["left_out"] = left_out;
   record["incomplete"] = comparison.incomplete;
   record["notes"] = comparison.notes;
   record["text"] = conclusion(comparison);

@@ -3,6 +3,7 @@
 // metrics are null. Names that are not UTF-8 are repaired with U+FFFD.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -16,8 +17,9 @@ inline constexpr int kJsonSchemaVersion = 1;
 // The records of one operator, each with a line feed.
 void append_json_lines(std::string& out, const compare::OperatorComparison& op);
 
-// The last record. `golden` and `actual` are the paths as the user gave them.
+// The last record. `golden` and `actual` are the paths as the user gave them; `left_out` operators that do
+// not match, or all that were left out, have no records.
 std::string summary_json_line(const compare::Comparison& comparison, std::string_view golden,
-                              std::string_view actual);
+                              std::string_view actual, std::uint64_t left_out = 0);
 
 }  // namespace opdump::report

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "base/text/columns.h"
 #include "base/text/natural_order.h"
 #include "base/text/text.h"
 #include "compare/key_slots.h"
@@ -35,6 +36,7 @@ std::string_view colour_of(Verdict verdict) {
     case Verdict::rounding:
       return "\033[32m";  // green
     case Verdict::own_error:
+    case Verdict::argument_differs:
       return "\033[1;31m";  // bold red
     case Verdict::unreadable:
       return "\033[35m";  // magenta
@@ -87,7 +89,7 @@ std::string format_row(std::span<const std::string> row, const std::array<std::s
     if (widths[c] == 0) continue;
     if (!line.empty()) line += "  ";
     const std::string cell = shorten_middle(row[c], widths[c]);
-    const std::string padding(widths[c] - cell.size(), ' ');
+    const std::string padding(widths[c] - display_columns(cell), ' ');
     if (c == 0 && !colour.empty())
       line.append(colour).append(cell).append("\033[0m").append(padding);
     else
@@ -97,65 +99,51 @@ std::string format_row(std::span<const std::string> row, const std::array<std::s
   return line + "\n";
 }
 
-// A row's columns in `width` at most: first the names give way, then the notes, then columns of numbers.
+// A row's columns in `width` at most: first the names give way, then the notes, then columns of numbers. What
+// these leave over is for the names again.
 void fit(std::array<std::size_t, kColumns>& widths, std::size_t width) {
-  constexpr std::size_t kLeastName = 24, kLeastNote = 12;
-  const auto excess = [&] {
-    std::size_t total = 0;
-    for (const std::size_t one : widths) total += one > 0 ? one + 2 : 0;
-    return total > width + 2 ? total - width - 2 : 0;
+  constexpr std::size_t kGoodName = 32, kLeastName = 12, kLeastNote = 12;
+  const std::size_t whole_name = widths[kName];
+  const auto total = [&] {
+    std::size_t sum = 0;
+    for (const std::size_t one : widths) sum += one > 0 ? one + 2 : 0;
+    return sum - 2;
   };
   const auto shrink = [&](std::size_t column, std::size_t least) {
-    if (widths[column] > least) widths[column] -= std::min(excess(), widths[column] - least);
+    if (total() > width && widths[column] > least)
+      widths[column] -= std::min(total() - width, widths[column] - least);
   };
-  shrink(kName, kLeastName);
+  shrink(kName, kGoodName);
   shrink(kNote, kLeastNote);
-  for (const std::size_t column : {kNote, std::size_t{5}, std::size_t{8}, std::size_t{6}})
-    if (excess() > 0) widths[column] = 0;
-}
-
-bool is_shown(const OperatorComparison& op, bool all) {
-  return all || (!op.is_alone && !compare::is_fine(op.verdict));
+  for (const std::size_t column : {kNote, std::size_t{5}, std::size_t{8}, std::size_t{7}})
+    if (total() > width) widths[column] = 0;
+  shrink(kName, kLeastName);
+  if (total() < width) widths[kName] = std::min(whole_name, widths[kName] + width - total());
 }
 
 }  // namespace
 
 void Table::add(const OperatorComparison& op) {
-  if (!is_shown(op, style_.all)) return;
-  if (style_.order == TableStyle::Order::execution && rows_.size() == row_limit()) {
-    ++left_out_;
-    return;
-  }
+  if (!rows_.wants(op)) return;
   Cells cells = make_row(op);
   for (std::size_t c = 0; c < kColumns; ++c) {
     cells[c] = compare::one_line(std::move(cells[c]));
-    widths_[c] = std::max(widths_[c], cells[c].size());
+    widths_[c] = std::max(widths_[c], display_columns(cells[c]));
   }
-  const SlotComparison* const slot = compare::key_slot(op);
-  const double error = slot == nullptr || !slot->metrics ? 0 : slot->metrics->relative_l2;
-  rows_.push_back({op.verdict, PackedTexts(cells), std::isnan(error) ? 0 : error});
+  rows_.add(op, {op.verdict, PackedTexts(cells)});
 }
 
 // Columns that no row fills are left out, and so is the rank where there is only one.
 void Table::print(bool with_rank, const std::function<void(std::string_view line)>& write) const {
-  if (rows_.empty()) return;
-  std::vector<const Row*> shown;
-  for (const Row& row : rows_) shown.push_back(&row);
-  if (style_.order == TableStyle::Order::error)
-    std::ranges::stable_sort(shown, std::greater(), [](const Row* row) { return row->error; });
-  if (style_.order == TableStyle::Order::name)
-    std::ranges::stable_sort(shown, NaturalLess(), [](const Row* row) { return row->cells.texts()[kName]; });
-  std::uint64_t left_out = left_out_;
-  if (shown.size() > row_limit()) {
-    left_out += shown.size() - row_limit();
-    shown.resize(row_limit());
-  }
+  const std::vector<const Row*> shown = rows_.ordered();
+  const std::uint64_t left_out = rows_.left_out();
+  if (shown.empty() && left_out == 0) return;
   std::array<std::size_t, kColumns> widths = widths_;
   if (!with_rank) widths[kRank] = 0;
   for (std::size_t c = 0; c < kColumns; ++c)
     if (widths[c] > 0) widths[c] = std::max(widths[c], kHeader[c].size());
   if (style_.width > 0) fit(widths, style_.width);
-  write(format_row(std::vector<std::string>(kHeader.begin(), kHeader.end()), widths, {}));
+  if (!shown.empty()) write(format_row(std::vector<std::string>(kHeader.begin(), kHeader.end()), widths, {}));
   for (const Row* row : shown)
     write(
         format_row(row->cells.texts(), widths, style_.colour ? colour_of(row->verdict) : std::string_view()));
@@ -164,24 +152,12 @@ void Table::print(bool with_rank, const std::function<void(std::string_view line
           (style_.all ? "" : " that do not match; --all shows every operator") + "\n");
 }
 
-std::string shorten_middle(std::string_view text, std::size_t width) {
-  if (text.size() <= width) return std::string(text);
-  if (width < 4) return std::string(text.substr(0, width));
-  std::size_t head = (width - 2) * 2 / 5, tail = text.size() - (width - 2 - head);
-  const auto is_inside = [&](std::size_t at) {
-    return (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80;
-  };
-  while (head > 0 && is_inside(head)) --head;
-  while (tail < text.size() && is_inside(tail)) ++tail;
-  return std::string(text.substr(0, head)).append("..").append(text.substr(tail));
-}
-
 std::vector<std::string> format_columns(const std::vector<std::vector<std::string>>& rows,
                                         std::size_t width) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
+    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], display_columns(row[c]));
   }
   std::size_t numbers = 0;
   for (std::size_t c = 1; c < widths.size(); ++c) numbers += widths[c] + 2;
@@ -190,9 +166,9 @@ std::vector<std::string> format_columns(const std::vector<std::vector<std::strin
   std::vector<std::string> lines;
   for (const auto& row : rows) {
     std::string line = shorten_middle(row[0], widths[0]);
-    line.append(widths[0] - line.size(), ' ');
+    line.append(widths[0] - display_columns(line), ' ');
     for (std::size_t c = 1; c < row.size(); ++c)
-      line.append(2 + widths[c] - row[c].size(), ' ').append(row[c]);
+      line.append(2 + widths[c] - display_columns(row[c]), ' ').append(row[c]);
     line.erase(line.find_last_not_of(' ') + 1);
     lines.push_back(line + "\n");
   }
@@ -219,13 +195,15 @@ std::string format_opening(const compare::Comparison& comparison) {
 
 std::string format_summary(const compare::Comparison& comparison, const TableStyle& style) {
   std::string out;
-  for (const std::string& note : comparison.notes) out += "note: " + note + "\n";
+  const auto add = [&](const std::string& line) { out += wrap_words(line, style.width, 2) + "\n"; };
+  for (const std::string& note : comparison.notes) add("note: " + note);
   const std::size_t count = comparison.incomplete.size();
   const std::size_t shown = style.all ? count : std::min(count, style.line_limit);
-  for (std::size_t i = 0; i < shown; ++i) out += "incomplete: " + comparison.incomplete[i] + "\n";
-  if (shown < count)
-    out += "incomplete: ... and " + std::to_string(count - shown) + " more; --all shows them\n";
-  return out + coverage_line(comparison) + "\n" + conclusion(comparison) + "\n";
+  for (std::size_t i = 0; i < shown; ++i) add("incomplete: " + comparison.incomplete[i]);
+  if (shown < count) add("incomplete: ... and " + std::to_string(count - shown) + " more; --all shows them");
+  add(coverage_line(comparison));
+  add(conclusion(comparison));
+  return out;
 }
 
 }  // namespace opdump::report

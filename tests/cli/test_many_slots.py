@@ -70,7 +70,7 @@ def test_compare(dumps, tmp_path):
     table, conclusion = text.splitlines()[1], text.splitlines()[-1]
     assert table.split()[:4] == ["own_error", "0", "op", "output.7"]
     assert conclusion == ("first bad operator: op (step 0) — inputs match, output.7 is only in golden")
-    lines = [json.loads(line) for line in opdump("compare", dumps / "golden.npz", dumps / "actual.npz", "--json", status=1).splitlines()]
+    lines = [json.loads(line) for line in opdump("compare", dumps / "golden.npz", dumps / "actual.npz", "--json", "--all", status=1).splitlines()]
     assert [line["slot"] for line in lines[:-1]] == [row["slot"] for row in rows]
     assert {line["operator_verdict"] for line in lines[:-1]} == {"own_error"}
     assert lines[-1]["text"] == conclusion and lines[-1]["compared_tensors"] == COUNT + 1 - len(MISSING)

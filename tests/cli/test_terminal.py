@@ -110,3 +110,20 @@ def test_colours(dumps):
     assert "\x1b[1;31m" in on_a_terminal(words, PAGER="cat")[0]
     assert "\x1b[1;31m" not in on_a_terminal(words, PAGER="cat", NO_COLOR="1")[0]
     assert "\x1b[1;31m" not in on_a_terminal([*words, "--color", "never"], PAGER="cat")[0]
+
+
+def test_lines_fit_the_terminal(dumps, large):
+    long = "Default/" + "a_module_with_a_long_name/" * 4 + "operator"
+    np.savez(dumps / "long.npz", **{long: np.arange(40.0)})
+    np.savez(dumps / "other.npz", **{long: np.arange(40.0) + 0.001})
+    for columns in (80, 100):
+        for words in (["ls", dumps / "long.npz"], ["ls", large, "--tree"], ["--help"], ["compare", dumps / "long.npz", dumps / "other.npz", "--stat"]):
+            said, _ = on_a_terminal(words, rows=500, columns=columns, NO_COLOR="1")
+            wide = [line for line in said.splitlines() if len(line) > max(columns, 80 if words[0] == "--help" else 0)]
+            assert [line for line in wide if long not in line] == []  # the opening has it whole, to be copied
+
+
+@pytest.mark.parametrize("verb", ["run", "plan", "ls", "show", "ir", "compare", "blame", "report", "view", "query", "convert"])
+def test_help_fits_80_columns(verb):
+    wide = [line for line in opdump(verb, "--help").splitlines() if len(line) > 80 and not line.startswith("  opdump ")]
+    assert wide == []  # but commands, which are copied

@@ -47,7 +47,7 @@ def test_a_layer_in_lower_precision_is_found(opdump, tmp_path):
     assert result.returncode == 1
     assert "first bad operator: Default/conv2-Conv2d/convolution-op0" in result.stdout.splitlines()[-1]
     assert "Default/conv2-Conv2d/convolution-op0" in (tmp_path / "result.csv").read_text()
-    records = [json.loads(line) for line in compare(golden, actual, "--json").stdout.splitlines()]
+    records = [json.loads(line) for line in compare(golden, actual, "--json", "--all").stdout.splitlines()]
     assert records[-1]["record"] == "summary" and records[-1]["first_bad"]["operator"].startswith("Default/conv2")
     assert all(record["schema_version"] == 1 for record in records)
 

@@ -279,7 +279,7 @@ def test_blocked_layouts_are_not_accused(run, blocks):
     arguments = [blocks, "--input", f"x={blocks.parent / 'x.npy'}"]
     run.run(*arguments, settings={"path": str(run.directory / "written")})
     run.run(*arguments, "--as-executed", settings={"path": str(run.directory / "executed")})
-    done = subprocess.run([OPDUMP, "compare", "written", "executed", "--json", "--rtol", "1e-4", "--atol", "1e-4"],
+    done = subprocess.run([OPDUMP, "compare", "written", "executed", "--json", "--all", "--rtol", "1e-4", "--atol", "1e-4"],
                           cwd=run.directory, capture_output=True, text=True)
     *slots, summary = map(json.loads, done.stdout.splitlines())
     assert done.returncode == 0, done.stdout

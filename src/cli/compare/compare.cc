@@ -20,6 +20,7 @@
 #include "report/csv.h"
 #include "report/jsonl.h"
 #include "report/module_table.h"
+#include "report/shown_rows.h"
 #include "report/table.h"
 #include "result/writer.h"
 #include "terminal/output.h"
@@ -62,10 +63,12 @@ void declare(CLI::App& app, CompareArguments& arguments) {
                  "The trusted dump: its root, any directory below it, or one file")
       ->required();
   app.add_option("ACTUAL", arguments.actual, "The dump to compare with it")->required();
-  app.add_option("--csv", arguments.csv_path, "Write one row for each pair of tensors to this file");
+  app.add_option("--csv", arguments.csv_path,
+                 "Write one row for each pair of tensors to this file; '-': to stdout, without a table");
   app.add_option("--save", arguments.save_path,
                  "Keep the result in this file, for opdump query, report and view");
-  app.add_flag("--json", arguments.json, "Print JSON lines instead of a table, then a summary");
+  app.add_flag("--json", arguments.json,
+               "Print the tensors of the table's operators as JSON lines, then a summary");
   app.add_flag("--all", arguments.all, "List every operator, also those that match");
   app.add_flag("--stat", arguments.by_module,
                "First how many operators of each module differ, and by how much");
@@ -114,6 +117,7 @@ class Reporter {
     if (arguments.filter.sort == "name") style_.order = report::TableStyle::Order::name;
     if (is_alone) style_.width = terminal::terminal_width();
     table_ = report::Table(style_);
+    records_ = report::ShownRows<std::string>(style_);
   }
 
   Result<> open(const dump::DumpSet& golden, const dump::DumpSet& actual) {
@@ -130,23 +134,29 @@ class Reporter {
       OPDUMP_CHECK_OK(saved_->describe(actual, "actual"));
     }
     if (arguments_.csv_path.empty()) return ok();
-    OPDUMP_TRY(csv_, FileReplacement::begin_named(arguments_.csv_path, 0644));
-    return csv_->append(report::csv_header());
+    if (!is_csv_printed()) {
+      OPDUMP_TRY(csv_, FileReplacement::begin_named(arguments_.csv_path, 0644));
+    }
+    return write_csv(report::csv_header());
   }
 
   void take(const compare::OperatorComparison& op) {
     if (saved_) saved_->take(op);
     if (!is_asked_for(op)) return;
     if (arguments_.by_module) modules_.add(op);
-    if (csv_ && written_) {
+    if (!arguments_.csv_path.empty() && written_) {
       text_.clear();
       report::append_csv_rows(text_, op);
-      written_ = csv_->append(text_);
+      written_ = write_csv(text_);
     }
     if (!arguments_.json) return table_.add(op);
+    if (!records_.wants(op)) return;
     text_.clear();
     report::append_json_lines(text_, op);
-    terminal::print_json(text_);
+    if (style_.order == report::TableStyle::Order::execution)
+      terminal::print_json(text_);
+    else
+      records_.add(op, text_);
   }
 
   // Returns the exit status.
@@ -156,7 +166,11 @@ class Reporter {
     if (saved_) OPDUMP_CHECK_OK(saved_->conclude(comparison));
     if (saved_ && !arguments_.blames) OPDUMP_CHECK_OK(saved_->finish());
     if (arguments_.json) {
-      terminal::print_json(report::summary_json_line(comparison, arguments_.golden, arguments_.actual));
+      for (const std::string* lines : records_.ordered()) terminal::print_json(*lines);
+      terminal::print_json(
+          report::summary_json_line(comparison, arguments_.golden, arguments_.actual, records_.left_out()));
+    } else if (is_csv_printed()) {
+      terminal::print_log(report::format_summary(comparison, style_));
     } else {
       bool has_table = false;
       terminal::print(report::format_opening(comparison));
@@ -191,9 +205,19 @@ class Reporter {
     return compare::operator_name(op.run()).find(arguments_.filter.op) != std::string::npos;
   }
 
+  bool is_csv_printed() const { return arguments_.csv_path == "-"; }
+  Result<> write_csv(std::string_view text) {
+    if (csv_) return csv_->append(text);
+    std::string lines(text);
+    std::erase(lines, '\r');  // on stdout, lines end as those of every program
+    terminal::print(lines);
+    return ok();
+  }
+
   const CompareArguments& arguments_;
   report::TableStyle style_;
   report::Table table_{style_};
+  report::ShownRows<std::string> records_{style_};  // JSON lines, if not in the order of execution
   report::ModuleTable modules_;
   std::optional<FileReplacement> csv_;
   std::optional<result::ResultWriter> saved_;
@@ -265,6 +289,8 @@ Result<int> run_compare(std::span<const char* const> args) {
   declare(app, arguments);
   if (auto done = parse_arguments(app, args)) return *done;
 
+  if (arguments.json && arguments.csv_path == "-")
+    return Error(Code::usage, "--json and --csv - both print to stdout; give one of them");
   if (arguments.is_across) arguments.options.across = true;
   if (!arguments.map_path.empty()) {
     OPDUMP_TRY(const std::string text, read_file(arguments.map_path, kLargestMap));

@@ -2,6 +2,7 @@
 // dump.
 #include <string>
 
+#include "base/text/columns.h"
 #include "base/text/text.h"
 #include "cli/arguments.h"
 #include "cli/compare/make_result.h"
@@ -30,7 +31,8 @@ Result<int> run_index(std::span<const char* const> args) {
   app.footer(std::string(kIndexFooter));
   if (auto done = parse_arguments(app, args)) return *done;
   OPDUMP_TRY(const MadeResult made, index_dump(request));
-  if (!made.conclusion.empty()) terminal::print(made.conclusion + "\n");
+  if (!made.conclusion.empty())
+    terminal::print(wrap_words(made.conclusion, terminal::terminal_width(), 2) + "\n");
   return 0;
 }
 

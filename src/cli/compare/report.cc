@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/file/file_replacement.h"
+#include "base/text/columns.h"
 #include "base/text/text.h"
 #include "cli/arguments.h"
 #include "cli/compare/make_result.h"
@@ -35,7 +36,8 @@ Result<int> run_report(std::span<const char* const> args) {
   OPDUMP_TRY(MadeResult made, make_result(request));
   OPDUMP_TRY(const std::string page, result::render_page(made.database));
   OPDUMP_CHECK_OK(write_named_file(output, page, 0644));
-  if (!made.conclusion.empty()) terminal::print(made.conclusion + "\n");
+  if (!made.conclusion.empty())
+    terminal::print(wrap_words(made.conclusion, terminal::terminal_width(), 2) + "\n");
   terminal::print("report: " + output + " (" + format_bytes(page.size()) + ")\n");
   return 0;
 }
