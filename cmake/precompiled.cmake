@@ -13,6 +13,13 @@ endfunction()
 opdump_precompile(opdump_core PRIVATE ${OPDUMP_PRECOMPILED})
 opdump_precompile(opdump_tool PRIVATE ${OPDUMP_PRECOMPILED} <CLI/CLI.hpp>)
 opdump_precompile(opdump_cli REUSE_FROM opdump_tool)
+foreach(target opdump opdump_read onnx_adapter)
+  if(TARGET ${target})  # gcc takes the header only for what is compiled as the core is
+    opdump_precompile(${target} REUSE_FROM opdump_core)
+    target_compile_definitions(${target} PRIVATE $<TARGET_PROPERTY:opdump_core,COMPILE_DEFINITIONS>)
+    target_compile_options(${target} PRIVATE $<TARGET_PROPERTY:opdump_core,COMPILE_OPTIONS>)
+  endif()
+endforeach()
 
 # The programs of unit tests are compiled alike, so one precompiled header serves all.
 function(opdump_precompile_test target)
