@@ -41,7 +41,7 @@ class CMakeBuild(build_ext):
         # A wheel has no symbolic links: each library goes under the name that it is loaded by.
         for pattern, place in (("lib/opdump/python/opdump/*.so", "."), ("bin/opdump", "bin"), ("lib/**/libopdump.so.?", "lib"),
                                ("lib/**/libopdump_onnxruntime.so.?", "lib"), ("lib/**/libopdump_torch.so", "lib"),
-                               ("lib/**/libopdump_mpi.so", "lib")):
+                               ("lib/**/libopdump_mpi.so", "lib"), ("lib/**/libascendcl.so", "lib")):
             for source in stage.glob(pattern):
                 (package / place).mkdir(parents=True, exist_ok=True)
                 shutil.copy(source, package / place)

@@ -64,13 +64,13 @@ def load() -> ModuleType:
     return module
 
 
-def library() -> pathlib.Path:
-    """libopdump.so.0: beside the package's modules, or in the library directory of the prefix or of the build."""
+def library(name: str = "libopdump.so.0") -> pathlib.Path:
+    """One of our libraries: beside the package's modules, or in the library directory of the prefix or of the build."""
     prefixes = [_PACKAGE, _PACKAGE.parent.parent, _PACKAGE.parent.parent.parent.parent]
     for prefix in prefixes:
-        for found in (*prefix.glob("lib/libopdump.so.0"), *prefix.glob("lib64/libopdump.so.0"), *prefix.glob("lib/*-linux-gnu/libopdump.so.0")):
+        for found in (*prefix.glob(f"lib/{name}"), *prefix.glob(f"lib64/{name}"), *prefix.glob(f"lib/*-linux-gnu/{name}")):
             return found
-    raise CannotBuild(f"libopdump.so.0 is not beside the package in {_PACKAGE}: install opdump again")
+    raise CannotBuild(f"{name} is not beside the package in {_PACKAGE}: install opdump again")
 
 
 def _cache() -> pathlib.Path:

@@ -34,6 +34,7 @@ FAMILIES: dict[str, dict[str, str]] = {
         "npu_bridge.estimator.npu.npu_config": "opdump.npu_device",
     },
     "dumper": {"torch.utils.dumper": "opdump.dumper"},
+    "acl": {"acl": "opdump.acl"},
 }
 
 

@@ -48,7 +48,7 @@ void forward_signal(int number, siginfo_t* info, void*) {
 constexpr std::array kForwarded{SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
 // Names of --compat; python/opdump/_compat.py says what they stand for.
-constexpr std::array<std::string_view, 3> kFamilies{"torchair", "npu_device", "dumper"};
+constexpr std::array<std::string_view, 4> kFamilies{"torchair", "npu_device", "dumper", "acl"};
 
 Result<> check_compat(const RunArguments& arguments) {
   if (arguments.compat.empty()) return ok();
@@ -175,9 +175,10 @@ Result<int> run_run(std::span<const char* const> args) {
   RunArguments arguments;
   CLI::App app("Runs a program and dumps what its operators read and write.", "opdump run");
   add_recording_options(app, arguments.recording);
-  app.add_option("--compat", arguments.compat,
-                 "provide the Python modules torchair, npu_device or torch.utils.dumper if the originals are "
-                 "missing: torchair,npu_device,dumper; the program uses them to configure its dump");
+  app.add_option(
+      "--compat", arguments.compat,
+      "provide the Python modules torchair, npu_device, torch.utils.dumper or acl if the originals are "
+      "missing: torchair,npu_device,dumper,acl; the program uses them to configure its dump");
   app.add_option("--device-format", arguments.device_format,
                  "layouts to store tensors in, for acl.json: NC1HWC0,FRACTAL_NZ,...");
   app.add_option(

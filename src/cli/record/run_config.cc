@@ -169,7 +169,7 @@ Result<RunConfig> find_config(const RecordingArguments& arguments, bool needs_on
     return Error(
         Code::usage,
         "where to record is missing: add -o FOLDER, or --config data_dump.json, or set "
-        "MINDSPORE_DUMP_CONFIG; a program that uses torchair, npu_device or torch.utils.dumper has its "
+        "MINDSPORE_DUMP_CONFIG; a program that uses torchair, npu_device, torch.utils.dumper or acl has its "
         "own configuration with --compat");
   if (config.path.empty()) return config;
   OPDUMP_TRY(config.plan, dialect::load_plan(config.path, arguments.dialect, options));
