@@ -510,6 +510,7 @@ list(APPEND OPDUMP_TOOL_SOURCES
   cli/ls_tree.cc
   cli/compare/make_result.cc
   cli/record/model_inputs.cc
+  cli/record/golden_data.cc
   cli/record/plan.cc
   cli/python_package.cc
   cli/compare/query.cc

@@ -1,8 +1,11 @@
 """opdump.record in a program, with the recording part of the package only."""
 
 import json
+import re
 
+import numpy as np
 import pytest
+from conftest import OPDUMP
 
 LOOP = """
         for _ in range(4):
@@ -98,3 +101,31 @@ def test_the_reading_part_is_not_needed(program):
         torch.ones(3).cos()
         assert "opdump._core" not in sys.modules and "opdump._reading" not in sys.modules""")
     assert done.stdout.startswith("True ")
+
+
+def test_golden_data(program):
+    done = program.run("""
+        import numpy as np, sys, torch
+        torch.manual_seed(0)
+        network = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU())
+        with torch.no_grad():
+            np.save("y.npy", network(torch.ones(2, 4)).numpy())
+        sys.exit(int(sys.argv[1]))
+    """, under=(OPDUMP, "run", "--golden", "golden", "--"), arguments=("0",))
+    assert re.search(r"^converted \d+ tensors into golden$", done.stdout, re.M)
+    found = {re.sub(r"\.\d{16}\.npy$", "", file.name): np.load(file) for file in (program.directory / "golden").iterdir()}
+    assert np.array_equal(found["Default_1-ReLU_relu-op0.0"], np.load(program.directory / "y.npy"))
+    assert found["Default_0-Linear_addmm-op0.0"].shape == (2, 3)
+
+
+@pytest.mark.parametrize("options,text", [
+    (("-o", "x"), "--golden excludes -o"), (("--stats",), "--golden excludes -o, --config and --stats"),
+    (("--steps", "0-3"), "golden data is of one step"), (("--steps", "all"), "golden data is of one step")])
+def test_golden_data_excludes(program, options, text):
+    assert text in program.run("", expect=2, under=(OPDUMP, "run", "--golden", "golden", *options, "--")).stderr
+    assert not (program.directory / "golden").exists()
+
+
+def test_golden_data_of_a_program_that_fails(program):
+    done = program.run("import sys, torch; torch.ones(2) + 1; sys.exit(5)", expect=5, under=(OPDUMP, "run", "--golden", "golden", "--"))
+    assert "converted" in done.stdout and not list((program.directory / "golden").glob(".recording*"))

@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from conftest import OPDUMP, PROGRAMS, Dump, plain, record, run, script
+from conftest import OPDUMP, PROGRAMS, PYTHON, Dump, plain, record, run, script
 
 sys.path.insert(0, str(OPDUMP.parent.parent / "python"))
 import opdump  # noqa: E402
@@ -134,3 +134,15 @@ def test_lines_of_ours_go_to_the_first_stderr(tmp_path):
     assert "opdump: dumped" in done.stderr
     text = (tmp_path / "own.txt").read_text()
     assert "opdump:" not in text and "a line of the program" in text
+
+
+def test_golden_data(tmp_path):
+    (tmp_path / "infer.py").write_text("""
+import tensorflow as tf
+network = tf.function(lambda x: tf.nn.relu(tf.matmul(x, x, name="product"), name="positive"))
+print(network(tf.constant([[1., -2.], [3., 4.]])).numpy().tolist())
+""")
+    done = run([OPDUMP, "run", "--golden", "golden", "--", PYTHON, "infer.py"], tmp_path)
+    (found,) = (tmp_path / "golden").glob("positive.0.*.npy")
+    assert str(np.load(found).tolist()) == done.stdout.splitlines()[0]
+    assert len(list((tmp_path / "golden").glob("product.0.*.npy"))) == 1

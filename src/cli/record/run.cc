@@ -21,6 +21,7 @@
 #include "base/text/text.h"
 #include "cli/arguments.h"
 #include "cli/python_package.h"
+#include "cli/record/golden_data.h"
 #include "cli/record/run_config.h"
 #include "cli/record/run_models.h"
 #include "cli/verb.h"
@@ -195,6 +196,7 @@ Result<int> run_run(std::span<const char* const> args) {
       "  opdump run -o actual --config golden/opdump_config.json -- python3 train.py\n"
       "  opdump run --config data_dump.json -- python3 train.py --epochs 1\n"
       "  opdump run --config acl.json model.onnx --input data=image.npy   (opdump run model.onnx --help)\n"
+      "  opdump run --golden golden -- python3 infer.py\n"
       "  opdump run --compat torchair -- python3 train_with_torchair.py\n"
       "  MINDSPORE_DUMP_CONFIG=$PWD/data_dump.json opdump run -- python3 train.py\n\n"
       "The exit status is the program's own; 2 if the configuration is wrong or its folder already has a "
@@ -203,6 +205,7 @@ Result<int> run_run(std::span<const char* const> args) {
   if (auto finished = parse_arguments(app, args)) return std::move(*finished);
 
   OPDUMP_CHECK_OK(check_compat(arguments));
+  OPDUMP_TRY(const GoldenData golden, GoldenData::begin(arguments.recording));
   // With --compat the program may have its own configuration.
   OPDUMP_TRY(const RunConfig config, find_config(arguments.recording, arguments.compat.empty()));
   const RunReport report;
@@ -230,7 +233,8 @@ Result<int> run_run(std::span<const char* const> args) {
     terminal::print_error("nothing was dumped: " + config.path + " asks for nothing");
   else
     print_report(report, !config.path.empty());
-  return pass_on(status);
+  OPDUMP_TRY(const int converted, golden.finish());
+  return status == 0 ? converted : pass_on(status);
 }
 
 }  // namespace opdump::cli

@@ -21,8 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 9> kOptionsWithValue{
-    "-o", "--output", "--steps", "--ops", "--module", "--budget", "--config", "--dialect", "--mode"};
+constexpr std::array<std::string_view, 10> kOptionsWithValue{"-o",       "--output", "--steps",  "--ops",
+                                                             "--module", "--budget", "--config", "--dialect",
+                                                             "--mode",   "--golden"};
 
 // What this process's children record, as far as the environment says.
 Result<dump::FolderPart> part_of_process(const fs::path& root) {
@@ -128,6 +129,11 @@ void add_recording_options(CLI::App& app, RecordingArguments& arguments) {
   dialect::Request& request = arguments.request;
   app.add_option("-o,--output", request.output,
                  "record into this folder; with --config: instead of the folder that it names")
+      ->type_name("FOLDER");
+  app.add_option(
+         "--golden", arguments.golden,
+         "write what each operator of step 0 (or of --steps N) returns into this folder, as msaccucmp "
+         "compares it, and no dump")
       ->type_name("FOLDER");
   app.add_option("--steps", request.steps, "steps to record with -o: 0,10-20 or all; default: 0")
       ->type_name("STEPS");

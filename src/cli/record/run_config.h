@@ -13,6 +13,7 @@ namespace opdump::cli {
 
 struct RecordingArguments {
   std::string config, dialect, mode;
+  std::string golden;  // the folder for golden data, see golden_data.h
   bool strict = false;
   dialect::Request request;  // -o and the options that go with it
   bool force = false, append = false, check_reads = false;

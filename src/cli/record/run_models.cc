@@ -12,6 +12,7 @@
 #include "base/file/file_replacement.h"
 #include "base/text/text.h"
 #include "cli/arguments.h"
+#include "cli/record/golden_data.h"
 #include "cli/record/model_inputs.h"
 #include "cli/record/run_config.h"
 #include "dump/write/npy_file.h"
@@ -297,11 +298,13 @@ Result<int> run_models(std::span<const char* const> args) {
   app.footer(
       "Examples:\n  opdump run -o golden resnet50.onnx --input data=image.npy\n"
       "  opdump run --config acl.json resnet50.onnx --input data=image.npy\n"
+      "  opdump run --golden golden resnet50.onnx --input data=image.npy\n"
       "  opdump run --config acl.json --as-executed --random 7 a.onnx b.onnx");
   if (auto finished = parse_arguments(app, args)) return std::move(*finished);
   if (!arguments.device_format.empty()) ::setenv("OPDUMP_DEVICE_FORMAT", arguments.device_format.c_str(), 1);
+  OPDUMP_TRY(const GoldenData golden, GoldenData::begin(arguments.recording));
   OPDUMP_CHECK_OK(run_all(arguments));
-  return 0;
+  return golden.finish();
 }
 
 }  // namespace opdump::cli
