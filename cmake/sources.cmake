@@ -78,6 +78,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   math/metrics/numpy_metrics.cc
   math/metrics/numpy_metrics_kernels.cc
   math/stats/stats.cc
+  math/sum.cc
   math/stats/stats_kernels.cc
   math/stats/stats_reference.cc
 )
@@ -91,6 +92,7 @@ set(OPDUMP_TESTS_math
   math/metrics/metrics_test.cc
   math/metrics/numpy_metrics_test.cc
   math/stats/stats_test.cc
+  math/sum_test.cc
 )
 
 list(APPEND OPDUMP_CORE_SOURCES
@@ -324,9 +326,14 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/equivalence.cc
   compare/key_slots.cc
   compare/measure.cc
+  compare/measure_pair.cc
   compare/names.cc
   compare/packed_result.cc
   compare/pairing.cc
+  compare/sharded/measure_shards.cc
+  compare/sharded/pair_shards.cc
+  compare/sharded/rank_peers.cc
+  compare/sharded/shard_layout.cc
   compare/runs/environment.cc
   compare/runs/regions.cc
   compare/runs/systematic.cc
@@ -344,6 +351,7 @@ set(OPDUMP_TESTS_compare
   compare/content_test.cc
   compare/equivalence_test.cc
   compare/pairing_test.cc
+  compare/sharded/shard_layout_test.cc
   compare/runs/environment_test.cc
   compare/runs/systematic_test.cc
   compare/statistics_test.cc

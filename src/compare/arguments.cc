@@ -70,7 +70,8 @@ std::string input_name(const ordered_json& tensor) {
 }  // namespace
 
 std::optional<ArgumentDifference> find_argument_difference(const dump::OperatorRun& golden,
-                                                           const dump::OperatorRun& actual) {
+                                                           const dump::OperatorRun& actual,
+                                                           const ArgumentSides& sides) {
   constexpr std::array<std::string_view, 7> kPlace = {
       "dtype", "device", "layout", "pin_memory", "memory_format", "non_blocking", "generator"};
   if (golden.form == nullptr || actual.form == nullptr || golden.form->arguments == actual.form->arguments)
@@ -81,15 +82,18 @@ std::optional<ArgumentDifference> find_argument_difference(const dump::OperatorR
   ArgumentDifference difference;
   for (const auto& [name, value] : g.items()) {
     const auto other = a.find(name);
-    if (other == a.end() || std::ranges::find(kPlace, name) != kPlace.end() || is_same(value, *other))
+    if (other == a.end() || std::ranges::find(kPlace, name) != kPlace.end() || is_same(value, *other) ||
+        (sides.are_shards && value.is_array()))
       continue;
     if (!difference.text.empty()) difference.text += ", ";
     const std::string constant = constant_of(value), other_constant = constant_of(*other);
     if (constant.empty() || other_constant.empty()) {
-      difference.text += name + " is " + show(value) + " in golden and " + show(*other) + " in actual";
+      difference.text +=
+          name + " is " + show(value) + " " + sides.golden + " and " + show(*other) + " " + sides.actual;
       continue;
     }
-    difference.text += input_name(value) + constant + " in golden and " + other_constant + " in actual";
+    difference.text +=
+        input_name(value) + constant + " " + sides.golden + " and " + other_constant + " " + sides.actual;
     if (value["tensor"].is_number_unsigned())
       difference.constants.insert(value["tensor"].get<std::uint32_t>());
   }

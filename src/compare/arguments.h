@@ -15,9 +15,16 @@ struct ArgumentDifference {
   std::set<std::uint32_t> constants;  // input indices of tensors that are numbers of the program and differ
 };
 
+// What the two executions are called, and what of them does not count.
+struct ArgumentSides {
+  std::string golden = "in golden", actual = "in actual";
+  bool are_shards = false;  // lists of numbers may be sizes, and these differ
+};
+
 // Nothing where a dump does not know the arguments. Does not count: where and in which precision the operator
 // computes (dtype, device, layout), and numbers that differ by rounding.
 std::optional<ArgumentDifference> find_argument_difference(const dump::OperatorRun& golden,
-                                                           const dump::OperatorRun& actual);
+                                                           const dump::OperatorRun& actual,
+                                                           const ArgumentSides& sides = {});
 
 }  // namespace opdump::compare

@@ -16,6 +16,7 @@
 #include "compare/runs/environment.h"
 #include "compare/runs/regions.h"
 #include "compare/runs/systematic.h"
+#include "compare/sharded/pair_shards.h"
 #include "compare/share.h"
 #include "compare/tasks.h"
 #include "compare/verdict.h"
@@ -27,10 +28,16 @@ namespace {
 constexpr std::size_t kOperatorsAtOnce = 4096;
 constexpr std::uint64_t kSlotsAtOnce = 1 << 15;
 
+// A collective that torch runs without an operator: what it gives is in the dump where an operator reads it.
+bool is_unseen_collective(const dump::Loss& loss) {
+  return loss.reason == "torch runs it without an operator";
+}
+
 // Why `dump` may not be whole; adds the ranks that stopped early to `unfinished`, the step in which the
-// program was stopped to `cut`.
-void add_incomplete(std::string_view side, const dump::DumpSet& dump, std::set<std::uint32_t>& unfinished,
-                    std::map<std::uint32_t, std::int64_t>& cut, std::vector<std::string>& reasons) {
+// program was stopped to `cut`. Of ranks that hold shards, collectives are left out anyway.
+void add_incomplete(std::string_view side, const dump::DumpSet& dump, bool is_sharded,
+                    std::set<std::uint32_t>& unfinished, std::map<std::uint32_t, std::int64_t>& cut,
+                    std::vector<std::string>& reasons) {
   const std::string name(side);
   for (const auto& [rank, status] : dump.statuses()) {
     const std::string where = name + " rank " + std::to_string(rank) + ": ";
@@ -39,6 +46,8 @@ void add_incomplete(std::string_view side, const dump::DumpSet& dump, std::set<s
       reasons.push_back(where + "the program was interrupted in step " + std::to_string(status.cut_step));
     }
     if (status.state == "complete") continue;
+    if (is_sharded && !status.losses.empty() && std::ranges::all_of(status.losses, is_unseen_collective))
+      continue;
     unfinished.insert(rank);
     if (status.state == "recording") {
       reasons.push_back(where + "the recording is unfinished: it was interrupted or is still running");
@@ -46,8 +55,9 @@ void add_incomplete(std::string_view side, const dump::DumpSet& dump, std::set<s
     }
     if (status.losses.empty()) reasons.push_back(where + "the recording is " + status.state);
     for (const dump::Loss& loss : status.losses)
-      reasons.push_back(where + std::to_string(loss.count) + " x " + loss.what + " (" + loss.reason + ")" +
-                        (loss.first.empty() ? "" : ", the first at " + loss.first));
+      if (!is_sharded || !is_unseen_collective(loss))
+        reasons.push_back(where + std::to_string(loss.count) + " x " + loss.what + " (" + loss.reason + ")" +
+                          (loss.first.empty() ? "" : ", the first at " + loss.first));
   }
   for (const dump::Problem& problem : dump.problems())
     reasons.push_back(name + ": " + problem.path.string() + ": " + problem.what);
@@ -127,11 +137,11 @@ void join_single_ranks(const dump::DumpSet& golden, const dump::DumpSet& actual,
 }
 
 // Where absence proves nothing, with the reasons.
-Unfinished find_unfinished(const dump::DumpSet& golden, const dump::DumpSet& actual,
+Unfinished find_unfinished(const dump::DumpSet& golden, const dump::DumpSet& actual, bool is_sharded,
                            std::vector<std::string>& reasons) {
   Unfinished unfinished;
-  add_incomplete("golden", golden, unfinished.golden, unfinished.golden_cut, reasons);
-  add_incomplete("actual", actual, unfinished.actual, unfinished.actual_cut, reasons);
+  add_incomplete("golden", golden, is_sharded, unfinished.golden, unfinished.golden_cut, reasons);
+  add_incomplete("actual", actual, is_sharded, unfinished.actual, unfinished.actual_cut, reasons);
   join_single_ranks(golden, actual, unfinished);
   unfinished.golden_is_silent = !golden.runs().have_operators();
   unfinished.actual_is_silent = !actual.runs().have_operators();
@@ -167,6 +177,10 @@ std::string explain_left_out(Fusion fusion) {
       return "makes constants, shapes or random numbers";
     case Fusion::foreign:
       return "the other framework has no operator that computes the same";
+    case Fusion::collective:
+      return "a collective of the run with several ranks";
+    case Fusion::undivided:
+      return "the other run has no operator that computes the same";
     case Fusion::folded:
     case Fusion::none:
       break;
@@ -174,9 +188,9 @@ std::string explain_left_out(Fusion fusion) {
   return {};
 }
 
-// All slots of a pair, none of them measured.
+// All slots of a pair, none of them measured. `sharded` may be null.
 OperatorComparison make_operator(const OperatorPair& pair, const dump::DumpSet& golden,
-                                 const dump::DumpSet& actual, bool is_across) {
+                                 const dump::DumpSet& actual, bool is_across, const ShardedRuns* sharded) {
   static const dump::OperatorRun kNothing;
   OperatorComparison op;
   op.is_alone = pair.is_alone;
@@ -194,8 +208,10 @@ OperatorComparison make_operator(const OperatorPair& pair, const dump::DumpSet& 
   const dump::OperatorRun& in_actual = op.actual != nullptr ? *op.actual : kNothing;
   const bool by_name = have_argument_names(in_golden) && have_argument_names(in_actual);
   const bool has_partner = op.golden != nullptr && op.actual != nullptr;
+  const bool by_shards = sharded != nullptr && has_partner && in_golden.type != in_actual.type;
   const std::vector<SlotPair> pairs =
       (is_across && has_partner) ? pair_slots_across(in_golden, in_actual, pair.fusion == Fusion::folded)
+      : by_shards                ? sharded->pair_slots(in_golden, in_actual)
                                  : pair_slots(in_golden, in_actual, by_name);
   for (const SlotPair& slots : pairs) {
     SlotComparison& slot = op.slots.emplace_back();
@@ -203,21 +219,25 @@ OperatorComparison make_operator(const OperatorPair& pair, const dump::DumpSet& 
     slot.golden = slots.golden;
     slot.actual = slots.actual;
   }
+  if (sharded != nullptr) sharded->add_ranks(op, pair);
   return op;
 }
 
 // Compares the operators of a pairing in their order.
 class Comparer {
  public:
+  // `sharded` may be null.
   Comparer(const dump::DumpSet& golden, const dump::DumpSet& actual, const Pairing& pairing,
-           const CompareOptions& options)
+           const CompareOptions& options, const ShardedRuns* sharded = nullptr)
       : golden_(golden),
         actual_(actual),
         pairs_(pairing.pairs),
         is_across_(pairing.is_across),
+        sharded_(sharded),
         options_(options),
-        unfinished_(find_unfinished(golden, actual, unfinished_reasons_)),
-        systematic_(find_systematic(golden.runs(), actual.runs(), pairing.pairs, unfinished_)),
+        unfinished_(find_unfinished(golden, actual, pairing.is_sharded, unfinished_reasons_)),
+        systematic_(
+            find_systematic(golden.runs(), actual.runs(), pairing.pairs, unfinished_, !pairing.is_sharded)),
         judge_(unfinished_, systematic_.are_types_usual),
         questions_(golden, actual),
         total_(golden.runs().stored_bytes() + actual.runs().stored_bytes()) {
@@ -299,7 +319,7 @@ class Comparer {
     if (!unexplained.empty() && unexplained.front() == singles.front()) return;  // that is bad already
     std::optional<OperatorComparison> first;
     if (!unexplained.empty()) {
-      first = make_operator(pairs_[unexplained.front()], golden_, actual_, is_across_);
+      first = make_operator(pairs_[unexplained.front()], golden_, actual_, is_across_, sharded_);
       for (SlotComparison& slot : first->slots) measure_slot(slot, options_, 1);
     }
     judge_.settle_singles(std::move(first));
@@ -319,7 +339,7 @@ class Comparer {
   Result<> compare_batch(const Batch& batch) {
     std::vector<OperatorComparison> operators;
     for (std::size_t i = batch.first; i < batch.last; ++i)
-      operators.push_back(make_operator(pairs_[i], golden_, actual_, is_across_));
+      operators.push_back(make_operator(pairs_[i], golden_, actual_, is_across_, sharded_));
     OPDUMP_CHECK_OK(measure(operators));
     for (OperatorComparison& op : operators) {
       judge_.judge(op);
@@ -332,6 +352,7 @@ class Comparer {
   const dump::DumpSet &golden_, &actual_;
   const std::vector<OperatorPair>& pairs_;
   bool is_across_;
+  const ShardedRuns* sharded_;
   const CompareOptions& options_;
   Comparison comparison_;
   std::vector<std::string> unfinished_reasons_;
@@ -365,8 +386,13 @@ math::Tolerance default_tolerance(model::DType dtype) {
 Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                  const CompareOptions& options) {
   const TailsOfBoth tails{.golden = find_tails(golden), .actual = find_tails(actual)};
-  if (!options.across.value_or(!options.map.empty() || are_of_different_frameworks(golden, actual)))
-    return Comparer(golden, actual, pair_operators(golden.runs(), actual.runs(), tails), options).compare();
+  if (!options.across.value_or(!options.map.empty() || are_of_different_frameworks(golden, actual))) {
+    auto sharded = ShardedRuns::find(golden.runs(), actual.runs());
+    if (!sharded)
+      return Comparer(golden, actual, pair_operators(golden.runs(), actual.runs(), tails), options).compare();
+    const Pairing pairing = sharded->pair(tails);
+    return Comparer(golden, actual, pairing, options, &*sharded).compare();
+  }
   OPDUMP_TRY(const Pairing pairing,
              pair_across(golden.runs(), actual.runs(), tails, options.map, options.threads));
   return Comparer(golden, actual, pairing, options).compare();

@@ -49,6 +49,8 @@ inline bool is_fine(Verdict verdict) {
   return verdict == Verdict::match || verdict == Verdict::rounding || verdict == Verdict::skipped;
 }
 
+struct ShardedSlot;  // sharded/measure_shards.h
+
 struct SlotComparison {
   const dump::Slot* golden = nullptr;  // null if extra
   const dump::Slot* actual = nullptr;  // null if missing
@@ -61,6 +63,12 @@ struct SlotComparison {
   std::string reason;  // for people: "shape (2,3) against (3,2)", "Max Value 1.5 against 1.7"
   bool any_layout =
       false;  // of different frameworks: elements may lie in another order (across/tensor_layout.h)
+  // One side has several ranks; the slot above is that of the first. `metrics` and `shape` are those of the
+  // rank that is off by most.
+  std::shared_ptr<const ShardedSlot> sharded = nullptr;
+  std::vector<std::uint32_t> wrong_ranks = {};  // whose tensors differ
+  bool is_sum = false;                          // each rank has a term of a sum
+  bool is_cut_in_rows = false;                  // each rank has some rows
 };
 
 struct OperatorComparison {
@@ -74,6 +82,9 @@ struct OperatorComparison {
   PairedBy paired_by = PairedBy::none;
   float confidence = 1;    // that the two are the same operator
   bool is_across = false;  // of different frameworks: what only one side has is left out
+  // Of a run of several ranks against one of one rank: the same operator on each of the ranks; null where a
+  // rank has none. Else empty.
+  std::vector<std::shared_ptr<const dump::OperatorRun>> shards = {};
   // Not empty: why nothing is said of its inputs, or of the operator if it has no partner.
   std::string left_out;
   std::vector<SlotComparison> slots;

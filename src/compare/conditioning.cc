@@ -4,7 +4,9 @@
 #include <cmath>
 #include <string_view>
 
+#include "compare/content.h"
 #include "compare/key_slots.h"
+#include "compare/sharded/measure_shards.h"
 #include "dump/read/dump_set.h"
 #include "math/stats/stats.h"
 
@@ -135,11 +137,20 @@ bool is_cancellation(const OperatorComparison& op, double input, bool has_types)
 
 void CancelledTensors::add(const SlotComparison& slot) {
   if (!slot.metrics || slot.metrics->max_abs == 0) return;
+  if (slot.sharded != nullptr) {
+    if (const auto whole = fingerprint_of(whole_of(slot))) wholes_.emplace(whole->sum, whole->count);
+    return;
+  }
   known_.emplace(slot.metrics->count, slot.metrics->max_abs, slot.metrics->max_abs_actual,
                  slot.metrics->max_abs_golden);
 }
 
 bool CancelledTensors::contain(const SlotComparison& slot) const {
+  if (slot.sharded != nullptr) {
+    if (wholes_.empty() || slot.verdict == Verdict::match) return false;
+    const auto whole = fingerprint_of(whole_of(slot));
+    return whole && wholes_.contains({whole->sum, whole->count});
+  }
   return slot.metrics && known_.contains({slot.metrics->count, slot.metrics->max_abs,
                                           slot.metrics->max_abs_actual, slot.metrics->max_abs_golden});
 }

@@ -35,6 +35,8 @@ class CancelledTensors {
 
  private:
   std::set<std::tuple<std::uint64_t, double, double, double>> known_;
+  std::set<std::pair<std::uint64_t, std::uint64_t>>
+      wholes_;  // of which ranks have shards, by what they contain
 };
 
 }  // namespace opdump::compare

@@ -8,6 +8,8 @@
 
 #include "base/file/resident.h"
 #include "compare/across/tensor_layout.h"
+#include "compare/measure_pair.h"
+#include "compare/sharded/measure_shards.h"
 #include "compare/statistics.h"
 
 namespace opdump::compare {
@@ -31,39 +33,6 @@ std::string against(std::string_view what, std::string_view golden, std::string_
   return std::string(what).append(" ").append(golden).append(" against ").append(actual);
 }
 
-math::Tolerance tolerance_of(model::DType dtype, const CompareOptions& options) {
-  const math::Tolerance table = default_tolerance(dtype);
-  return {options.rtol.value_or(table.rtol), options.atol.value_or(table.atol)};
-}
-
-bool is_number(model::DType dtype) {
-  const model::DTypeKind kind = model::dtype_info(dtype).kind;
-  return kind == model::DTypeKind::floating || kind == model::DTypeKind::complex;
-}
-
-// The type that rounds more. An integer or a bool against another kind stays exact.
-model::DType coarser(model::DType golden, model::DType actual) {
-  if (!is_number(golden) || !is_number(actual)) return golden;
-  return default_tolerance(actual).rtol > default_tolerance(golden).rtol ? actual : golden;
-}
-
-// Of golden; nothing if it cannot be derived: the tensors are equal, or a difference is not finite.
-std::optional<double> root_mean_square(const math::Metrics& metrics) {
-  if (!(metrics.relative_l2 > 0) || !std::isfinite(metrics.rmse)) return std::nullopt;
-  return metrics.rmse / metrics.relative_l2;  // 0 if golden is all zero
-}
-
-// The tolerance of a table is meant for tensors whose elements are about 1.
-Result<math::Metrics> measure_scaled(const model::TensorView& actual, const model::TensorView& golden,
-                                     model::DType dtype, const CompareOptions& options, unsigned threads) {
-  math::Tolerance tolerance = tolerance_of(dtype, options);
-  OPDUMP_TRY(const math::Metrics metrics, math::compare_tensors(actual, golden, tolerance, threads));
-  const auto scale = root_mean_square(metrics);
-  if (options.atol || !scale || tolerance.atol == 0) return metrics;
-  tolerance.atol *= *scale;
-  return math::compare_tensors(actual, golden, tolerance, threads);
-}
-
 // True if both are the same elements bit by bit. memcmp stops at the first difference, so asking costs
 // little where the answer is no, and saves the arithmetic where it is yes.
 bool is_identical(const model::TensorView& a, const model::TensorView& b) {
@@ -75,18 +44,6 @@ bool is_identical(const model::TensorView& a, const model::TensorView& b) {
     give_back_when_due();
   }
   return true;
-}
-
-void judge_metrics(SlotComparison& slot, const math::Metrics& metrics) {
-  slot.metrics = metrics;
-  if (metrics.mismatch_count == 0) return settle(slot, Verdict::match, std::move(slot.reason));
-  std::string reason = std::move(slot.reason);
-  if (metrics.nan_mismatch_count > 0) {
-    if (!reason.empty()) reason += "; ";
-    reason += std::to_string(metrics.nan_mismatch_count) + " of " + std::to_string(metrics.count) +
-              " elements are NaN or inf on one side";
-  }
-  settle(slot, Verdict::own_error, std::move(reason));
 }
 
 void measure_tensors(SlotComparison& slot, const CompareOptions& options, unsigned threads) {
@@ -121,8 +78,8 @@ void measure_tensors(SlotComparison& slot, const CompareOptions& options, unsign
     slot.reason += (slot.reason.empty() ? "" : "; ") + moved;
   const model::TensorView in_golden = permute(g, layout.golden_axes);
   slot.shape = in_golden.shape;
-  const auto metrics = measure_scaled(permute(a, layout.actual_axes), in_golden,
-                                      coarser(slot.dtype, actual_dtype), options, threads);
+  const auto metrics = measure_pair(permute(a, layout.actual_axes), in_golden,
+                                    coarser_dtype(slot.dtype, actual_dtype), options, threads);
   if (!metrics) {
     slot.bytes = 0;
     return settle(slot, Verdict::not_comparable, metrics.error().message());
@@ -157,7 +114,7 @@ void measure_statistics(SlotComparison& slot, const CompareOptions& options) {
                   against("shape", model::format_shape(*golden->shape), model::format_shape(*actual->shape)));
   StatisticsVerdict verdict =
       compare_statistics(golden->columns, actual->columns, slot.dtype,
-                         tolerance_of(coarser(slot.dtype, slot.actual->dtype), options));
+                         tolerance_of(coarser_dtype(slot.dtype, slot.actual->dtype), options));
   if (!verdict.comparable) return settle(slot, Verdict::unreadable, std::move(verdict.reason));
   settle(slot, verdict.match ? Verdict::match : Verdict::own_error, std::move(verdict.reason));
 }
@@ -182,6 +139,7 @@ void measure_slot(SlotComparison& slot, const CompareOptions& options, unsigned 
   if (slot.golden == nullptr) return settle(slot, Verdict::extra, "only in actual");
   if (slot.actual == nullptr) return settle(slot, Verdict::missing, "only in golden");
   if (!slot.golden->has_data() || !slot.actual->has_data()) return measure_without_data(slot);
+  if (slot.sharded != nullptr) return measure_shards(slot, options, threads);
   if (!slot.golden->file.empty() && !slot.actual->file.empty())
     return measure_tensors(slot, options, threads);
   measure_statistics(slot, options);

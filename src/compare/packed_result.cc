@@ -29,6 +29,10 @@ void pack_result(std::string& bytes, const SlotComparison& slot) {
   out.object(slot.metrics.has_value());
   if (slot.metrics) out.object(*slot.metrics);
   out.text(slot.reason);
+  out.number(slot.wrong_ranks.size());
+  for (const std::uint32_t rank : slot.wrong_ranks) out.number(rank);
+  out.object(slot.is_sum);
+  out.object(slot.is_cut_in_rows);
 }
 
 SlotComparison unpack_result(Unpacker& in) {
@@ -40,6 +44,10 @@ SlotComparison unpack_result(Unpacker& in) {
   slot.shape = unpack_shape(in);
   if (in.object<bool>()) slot.metrics = in.object<math::Metrics>();
   slot.reason = in.text();
+  for (auto left = in.number(); left > 0 && in.is_ok(); --left)
+    slot.wrong_ranks.push_back(static_cast<std::uint32_t>(in.number()));
+  slot.is_sum = in.object<bool>();
+  slot.is_cut_in_rows = in.object<bool>();
   return slot;
 }
 

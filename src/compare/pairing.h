@@ -22,6 +22,9 @@ enum class Fusion : std::uint8_t {
   moves,    // only moves data
   makes,    // makes constants, shapes or random numbers
   foreign,  // the other framework has nothing like it
+  // Of a run of several ranks against one of one rank:
+  collective,
+  undivided,  // the other run has nothing like it
 };
 
 // Executions by their index in dump::Runs.
@@ -47,6 +50,7 @@ struct Pairing {
   std::vector<std::string> notes;            // see Comparison::notes
   std::vector<std::string> incomplete = {};  // see Comparison::incomplete
   bool is_across = false;                    // of different frameworks
+  bool is_sharded = false;                   // of several ranks and of one (sharded/pair_shards.h)
 };
 
 // By rank: from which step on what was recorded is no step, but what ran after the last one

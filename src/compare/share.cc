@@ -40,6 +40,7 @@ bool take_results(std::span<Task> tasks, std::string_view bytes, std::vector<boo
     SlotComparison& slot = *tasks[index].slot;
     result.golden = slot.golden;
     result.actual = slot.actual;
+    result.sharded = slot.sharded;
     slot = std::move(result);
     is_done[index] = true;
   }

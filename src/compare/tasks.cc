@@ -1,7 +1,6 @@
 #include "compare/tasks.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -9,13 +8,14 @@
 
 #include "base/worker_pool.h"
 #include "compare/measure.h"
+#include "compare/sharded/measure_shards.h"
 
 namespace opdump::compare {
 namespace {
 
 // Two pairs of files with the same key give the same metrics: an operator's input is often a hard link to the
 // output that another operator wrote.
-using FileKey = std::array<std::uint64_t, 6>;
+using FileKey = std::vector<std::uint64_t>;
 
 constexpr std::uint64_t kLargeBytes = 64 << 20;
 
@@ -23,12 +23,19 @@ constexpr std::uint64_t kLargeBytes = 64 << 20;
 std::optional<FileKey> find_key(const SlotComparison& slot) {
   const dump::LinkedFile &golden = slot.golden->linked, &actual = slot.actual->linked;
   if (golden.inode == 0 || actual.inode == 0) return std::nullopt;
-  return FileKey{golden.device,
-                 golden.inode,
-                 actual.device,
-                 actual.inode,
-                 static_cast<std::uint64_t>(slot.golden->dtype),
-                 static_cast<std::uint64_t>(slot.actual->dtype)};
+  FileKey key{golden.device,
+              golden.inode,
+              actual.device,
+              actual.inode,
+              static_cast<std::uint64_t>(slot.golden->dtype),
+              static_cast<std::uint64_t>(slot.actual->dtype)};
+  if (slot.sharded == nullptr) return key;
+  for (const dump::Slot* shard : slot.sharded->slots) {
+    if (shard == nullptr || shard->linked.inode == 0) return std::nullopt;
+    key.insert(key.end(), {shard->linked.device, shard->linked.inode});
+  }
+  key.insert(key.end(), {std::uint64_t{slot.sharded->may_sum}, std::uint64_t{slot.sharded->scale != 1}});
+  return key;
 }
 
 // A pair of tensors that is worth all threads alone.

@@ -8,6 +8,7 @@
 #include "compare/equivalence.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
+#include "compare/sharded/measure_shards.h"
 
 namespace opdump::compare {
 namespace {
@@ -32,6 +33,9 @@ std::string_view left_out(const OperatorComparison& op, const SlotComparison& sl
   const bool is_paired = op.golden != nullptr && op.actual != nullptr;
   const bool is_single = slot.golden == nullptr || slot.actual == nullptr;
   if (op.is_across && is_paired && is_single) return "the other framework has no such tensor";
+  if (!op.shards.empty() && is_single) return "the other run has no such tensor";
+  if (!op.shards.empty() && !op.left_out.empty()) return op.left_out;
+  if (!slot.is_cut_in_rows && looks_up_own_rows(op)) return "each rank looks up the rows that it has";
   if (is_paired && side_of(slot) == model::Side::output) return {};
   if (!op.left_out.empty()) return op.left_out;
   const bool is_put_in = (slot.golden == nullptr && is_made_of_others(op.actual)) ||
@@ -91,6 +95,25 @@ double largest_rounding(const SlotComparison& slot, bool has_types) {
   return rtol > 1e-4 ? 2 * rtol : 100 * rtol;
 }
 
+// Of several ranks, the first one with an output that differs against one that is right, or else golden.
+std::optional<ArgumentDifference> find_difference(const OperatorComparison& op) {
+  const auto bad = std::ranges::find_if(op.slots, [](const SlotComparison& slot) {
+    return slot.sharded != nullptr && !slot.wrong_ranks.empty() && side_of(slot) == model::Side::output;
+  });
+  if (bad == op.slots.end()) return find_argument_difference(*op.golden, *op.actual);
+  const std::vector<std::uint32_t>& ranks = bad->sharded->ranks;
+  const auto is_wrong = [&](std::uint32_t rank) { return std::ranges::count(bad->wrong_ranks, rank) > 0; };
+  const auto place_of = [&](auto rank) { return static_cast<std::size_t>(rank - ranks.begin()); };
+  const auto wrong = std::ranges::find_if(ranks, is_wrong), right = std::ranges::find_if_not(ranks, is_wrong);
+  const dump::OperatorRun& shard = *op.shards[place_of(wrong)];
+  if (right != ranks.end() && op.shards[place_of(right)] != nullptr)
+    return find_argument_difference(
+        *op.shards[place_of(right)], shard,
+        {.golden = "on rank " + std::to_string(*right), .actual = "on rank " + std::to_string(*wrong)});
+  return bad->sharded->is_golden ? find_argument_difference(shard, *op.actual, {.are_shards = true})
+                                 : find_argument_difference(*op.golden, shard, {.are_shards = true});
+}
+
 // What the user wants to hear of first: the kind, then the step.
 auto urgency(const OperatorComparison& op) { return std::pair(!has_bad_output(op.verdict), op.run().step); }
 
@@ -134,8 +157,10 @@ void Judge::judge(OperatorComparison& op) {
   Evidence evidence;
   add_evidence(op, unfinished_, evidence);
   judge_operator(op, evidence);
+  name_ranks(op);
   find_cause(op);
   excuse_rounding(op);
+  if (op.cause.empty()) op.cause = explain_sums(op);
   if (op.verdict == Verdict::own_error && op.cause.empty() && is_random(op.run().type))
     op.cause = "it draws random numbers (another seed?)";
   count_slots(op);
@@ -146,7 +171,7 @@ void Judge::judge(OperatorComparison& op) {
 // An argument or a constant that differs explains an output if no other input differs.
 void Judge::find_cause(OperatorComparison& op) const {
   if (!has_bad_output(op.verdict)) return;
-  const auto difference = find_argument_difference(*op.golden, *op.actual);
+  const auto difference = find_difference(op);
   if (!difference) return;
   op.cause = difference->text;
   const bool has_other = std::ranges::any_of(op.slots, [&](const SlotComparison& slot) {

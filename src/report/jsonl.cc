@@ -5,6 +5,7 @@
 
 #include "base/text/json.h"
 #include "base/text/text.h"
+#include "compare/key_slots.h"
 #include "compare/names.h"
 #include "report/summary.h"
 
@@ -73,6 +74,7 @@ void append_json_lines(std::string& out, const compare::OperatorComparison& op) 
     record["verdict"] = compare::verdict_name(slot.verdict);
     record["operator_verdict"] = compare::verdict_name(op.verdict);
     record["from_statistics"] = slot.from_statistics;
+    if (slot.sharded != nullptr) record["wrong_ranks"] = slot.wrong_ranks;
     add_metrics(record, slot);
     if (!slot.reason.empty()) record["reason"] = slot.reason;
     out += line(record);
@@ -105,6 +107,9 @@ std::string summary_json_line(const compare::Comparison& comparison, std::string
     Json bad;
     add_operator(bad, op.run());
     bad["verdict"] = compare::verdict_name(op.verdict);
+    if (const compare::SlotComparison* slot = compare::key_slot(op);
+        slot != nullptr && slot->sharded != nullptr)
+      bad["wrong_ranks"] = slot->wrong_ranks;
     record["first_bad"] = std::move(bad);
   }
   record["left_out"] = left_out;

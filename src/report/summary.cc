@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/text/text.h"
 #include "compare/key_slots.h"
@@ -26,6 +27,15 @@ std::string inputs_of_own_error(const OperatorComparison& op) {
   return any ? "inputs not compared" : "no inputs recorded";
 }
 
+// Of several ranks, "input.mat2 already differs on rank 1".
+std::string inputs_that_differ(const OperatorComparison& op) {
+  const SlotComparison* slot = compare::first_difference(op, model::Side::input);
+  if (slot == nullptr || slot->wrong_ranks.empty()) return "inputs already differ";
+  const std::set<std::int64_t> ranks(slot->wrong_ranks.begin(), slot->wrong_ranks.end());
+  return compare::slot_name(*slot) + " already differs on " + (ranks.size() == 1 ? "rank " : "ranks ") +
+         compare::format_ranges(ranks);
+}
+
 // "output differs (cosine 0.981, max abs 0.37)"
 std::string output_difference(const OperatorComparison& op) {
   const SlotComparison* slot = compare::first_difference(op, model::Side::output);
@@ -45,7 +55,7 @@ std::string why(const OperatorComparison& op) {
     case Verdict::argument_differs:
       return op.cause + ", " + output_difference(op);
     case Verdict::inherited:
-      return "inputs already differ, " + output_difference(op);
+      return inputs_that_differ(op) + ", " + output_difference(op);
     case Verdict::input_differs:
       return "inputs differ, outputs match";
     case Verdict::missing:

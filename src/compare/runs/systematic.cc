@@ -108,7 +108,8 @@ class AbsentModules {
 }  // namespace
 
 SystematicDifferences find_systematic(const Runs& golden, const Runs& actual,
-                                      const std::vector<OperatorPair>& pairs, const Unfinished& unfinished) {
+                                      const std::vector<OperatorPair>& pairs, const Unfinished& unfinished,
+                                      bool tells_batches) {
   SystematicDifferences found;
   Batches batches;
   AbsentModules of_golden(golden, actual), of_actual(actual, golden);
@@ -135,7 +136,7 @@ SystematicDifferences find_systematic(const Runs& golden, const Runs& actual,
     found.notes.push_back("golden is " + std::string(model::dtype_info(types.first).name) + " and actual " +
                           std::string(model::dtype_info(types.second).name) + " in " +
                           counted(count, "operator"));
-  std::ranges::move(describe_batches(batches), std::back_inserter(found.notes));
+  if (tells_batches) std::ranges::move(describe_batches(batches), std::back_inserter(found.notes));
   if (named > unnamed) {  // else modules of the two have other names: another framework, a wrapper
     of_golden.append_to(found.notes, "actual");
     of_actual.append_to(found.notes, "golden");

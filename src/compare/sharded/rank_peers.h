@@ -1,0 +1,27 @@
+// Which operator of one rank is which of the others: the ranks of a program run the same operators.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "dump/read/runs.h"
+
+namespace opdump::compare {
+
+class RankPeers {
+ public:
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  explicit RankPeers(const dump::Runs& runs);
+
+  // In order; the first one stands for all.
+  const std::vector<std::uint32_t>& ranks() const { return ranks_; }
+  // Of an execution of the first rank: those of all ranks, itself first; kNone where a rank has none.
+  std::vector<std::uint32_t> of(std::uint32_t index) const;
+
+ private:
+  std::vector<std::uint32_t> ranks_;
+  std::vector<std::vector<std::uint32_t>> peers_;  // by rank, without the first; by execution of the first
+};
+
+}  // namespace opdump::compare

@@ -1,0 +1,114 @@
+"""Ranks against one process: real gloo processes, with torch of the system and the newest of PyPI."""
+
+import functools
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+OPDUMP = os.environ["OPDUMP_BIN"]
+NEWEST = os.environ.get("OPDUMP_TORCH2", "")
+HERE = pathlib.Path(__file__).resolve().parent
+needs_newest = pytest.mark.skipif(not os.access(NEWEST, os.X_OK), reason="no torch from PyPI: tools/fetch_torch.sh")
+
+
+@pytest.fixture(scope="session")
+def record(tmp_path_factory):
+    """A dump of a program with options; each is made once."""
+    directory = tmp_path_factory.mktemp("dumps")
+
+    @functools.lru_cache(maxsize=None)
+    def run(program, *options, python="/usr/bin/python3"):
+        dump = directory / "_".join([program, pathlib.Path(python).parent.parent.name, *options]).replace("--", "")
+        done = subprocess.run([OPDUMP, "run", "-o", dump, "--steps", "0-1", "--", python, HERE / f"{program}.py", *options],
+                              capture_output=True, text=True, timeout=600, cwd=directory)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return dump
+
+    return run
+
+
+def compare(golden, actual):
+    """Exit status, slots, summary."""
+    done = subprocess.run([OPDUMP, "compare", golden, actual, "--json"], capture_output=True, text=True, timeout=600)
+    assert done.stdout, done.stderr
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    return done.returncode, records[:-1], records[-1]
+
+
+def is_covered(summary, least):
+    return summary["compared_tensors"] == summary["golden_tensors"] > 1000 and \
+        summary["paired_operators"] >= least * summary["golden_operators"]
+
+
+LAYOUTS = {"tensor": ("--tp", "2"), "sequence": ("--tp", "2", "--sequence"), "data": ("--dp", "2"),
+           "both": ("--tp", "2", "--dp", "2", "--sequence")}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("golden", [(), ("--plain",)], ids=["classes", "linear"])
+def test_ranks_compute_what_one_process_does(record, layout, golden):
+    status, slots, summary = compare(record("megatron", *golden), record("megatron", *LAYOUTS[layout]))
+    assert status == 0, summary["text"]
+    assert is_covered(summary, 0.98)
+    notes = {slot.get("reason", "") for slot in slots if slot["verdict"] == "match"}
+    assert ("axis 0 in 2 parts of each of 3 blocks" in notes) == (layout != "data")  # q, k and v in one weight
+    assert ("a sum of 2" in notes)
+
+
+def test_the_side_of_the_ranks_does_not_matter(record):
+    status, _, summary = compare(record("megatron", "--tp", "2"), record("megatron"))
+    assert status == 0, summary["text"]
+
+
+# Of one fault each: the operator, the ranks, what the sentence says.
+FAULTS = {
+    "weight": ("1-Block/down-RowParallel/mm-op0", [1], "input.1 already differs on rank 1"),
+    "reduce": ("0-Block/attention-Attention/out-RowParallel/add-op0", [0, 1], "input.0 holds terms of a sum on each rank"),
+    "scale": ("0-Block/attention-Attention/mul-op0", [1], "0.3535533905932738 on rank 0 and 0.4419417382415922 on rank 1"),
+    "norm": ("1-Block/norm1-LayerNorm/native_layer_norm-op0", [1], "eps is 1e-05 on rank 0 and 0.01 on rank 1"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_found_on_its_rank(record, fault):
+    operator, ranks, text = FAULTS[fault]
+    status, _, summary = compare(record("megatron"), record("megatron", "--tp", "2", "--fault", fault))
+    assert status == 1
+    assert summary["first_bad"]["operator"] == f"Default/blocks-ModuleList/{operator}", summary["text"]
+    assert summary["first_bad"]["wrong_ranks"] == ranks
+    assert text in summary["text"]
+
+
+def test_a_rank_of_four_is_named(record):
+    status, _, summary = compare(record("megatron"), record("megatron", "--tp", "2", "--dp", "2", "--fault", "scale", "--on", "2"))
+    assert status == 1
+    assert summary["first_bad"]["operator"].endswith("0-Block/attention-Attention/mul-op0")
+    assert summary["first_bad"]["wrong_ranks"] == [2]
+
+
+def test_gradients_that_are_not_averaged(record):
+    status, slots, summary = compare(record("megatron"), record("megatron", "--tp", "2", "--dp", "2", "--fault", "gradient"))
+    assert status == 1
+    assert summary["first_bad"]["phase"] == "optimizer"
+    assert "their mean is right: a reduction is missing" in summary["text"]
+    wrong = {slot["operator"] for slot in slots if slot["step"] == 0 and slot["verdict"] in ("inherited", "own_error")}
+    assert wrong and all("optimizer-SGD" in operator for operator in wrong)
+
+
+@needs_newest
+@pytest.mark.parametrize("options", [("--tp", "2"), ("--tp", "2", "--sequence"), ("--dp", "2"), ("--tp", "2", "--dp", "2")], ids=" ".join)
+def test_dtensors_and_fully_shard(record, options):
+    status, _, summary = compare(record("dtensor", python=NEWEST), record("dtensor", *options, python=NEWEST))
+    assert status == 0, summary["text"]
+    assert is_covered(summary, 1)
+
+
+@needs_newest
+def test_a_dtensor_is_wrong_on_its_rank(record):
+    status, _, summary = compare(record("dtensor", python=NEWEST), record("dtensor", "--tp", "2", "--fault", "weight", python=NEWEST))
+    assert status == 1
+    assert summary["first_bad"]["wrong_ranks"] == [1]
+    assert "1-Block/down-Linear" in summary["first_bad"]["operator"], summary["text"]
