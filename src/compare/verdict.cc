@@ -125,6 +125,7 @@ void add_evidence(OperatorComparison& op, const Unfinished& unfinished, Evidence
     if (const std::string_view why = left_out(op, slot); !why.empty()) {
       slot.verdict = Verdict::skipped;
       slot.metrics.reset();
+      slot.wrong_ranks.clear();
       slot.reason = why;
     }
     if ((slot.actual == nullptr && unfinished.actual_is_silent && is_undumped(*op.golden, *slot.golden)) ||
