@@ -31,7 +31,7 @@ def names_of_step(count):
         yield phase, kind, module, f"{module}/{kind}-op{i}"
 
 
-def write(opdump, path, operators):
+def write(opdump, path, operators, dumps=("golden", "actual"), first_bad_shape="(64,1024)"):
     path.unlink(missing_ok=True)
     database = sqlite3.connect(path)
     for table in tables_of(opdump, path).splitlines():
@@ -77,7 +77,8 @@ def write(opdump, path, operators):
             previous = name
         for table, rows in batch.items():
             insert(table, rows)
-    facts = {"command": "bench/large_result.py", "golden": "golden", "actual": "actual", "opdump_version": "bench",
+    database.execute("UPDATE slots SET shape = ? WHERE operator = ? AND name = 'output.0'", (first_bad_shape, first_bad))
+    facts = {"command": "bench/large_result.py", "golden": str(dumps[0]), "actual": str(dumps[1]), "opdump_version": "bench",
              "created_us": 0, "outcome": "differs", "first_bad": first_bad,
              "conclusion": f"first bad operator: number {first_bad} — inputs match, output differs", "coverage": "made up"}
     database.executemany("INSERT INTO result VALUES(?, ?)", facts.items())
@@ -92,6 +93,7 @@ def write(opdump, path, operators):
     database.commit()
     database.close()
     assert math.isclose(number, operators, rel_tol=0.01)
+    return first_bad
 
 
 def tables_of(opdump, folder):
@@ -106,4 +108,4 @@ def tables_of(opdump, folder):
 
 
 if __name__ == "__main__":
-    write(sys.argv[1], pathlib.Path(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 1_000_000)
+    write(pathlib.Path(sys.argv[1]).absolute(), pathlib.Path(sys.argv[2]), int(sys.argv[3]) if len(sys.argv) > 3 else 1_000_000)

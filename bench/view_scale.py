@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`opdump view` of a large result in Chromium: time to the first paint, time of clicks, memory of browser and server.
 
-    view_scale.py OPDUMP RESULT          RESULT: of large_result.py
+    view_scale.py OPDUMP RESULT          RESULT: of large_result.py, or of sparse_dumps.py, which has tensors to look at
 
 Needs Debian's chromium, node, and the packages of tools/build_web.sh. Prints a line for each number.
 """
@@ -33,6 +33,19 @@ const { chromium } = require('playwright-core');
   await time('page with curve and rows, ms', () => page.goto(process.argv[2]), rows);
   numbers['first contentful paint, ms'] = Math.round(await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime));
   numbers['of it the page itself works, ms'] = Math.round(await busy());
+  // The elements of the first bad operator, if its dumps exist, and three parts of it.
+  if (process.argv[3] === 'tensors') {
+    const begun = performance.now();
+    const canvas = page.locator('canvas.zoom');
+    await canvas.waitFor({ timeout: 300000 });
+    numbers['picture of its tensor, ms after the page'] = Math.round(performance.now() - begun);
+    await canvas.scrollIntoViewIfNeeded();
+    const caption = () => page.locator('figcaption', { hasText: 'read from the dump' }).innerText();
+    for (let i = 0; i < 3; ++i) {
+      const was = await caption();
+      await time(`part ${i + 1} of it, ms`, () => canvas.click(), async () => { while (await caption() === was) await page.waitForTimeout(2); });
+    }
+  }
   // From the input to the frame that shows the operator.
   await page.waitForTimeout(1500);
   await page.locator('#table .body .row').nth(2).scrollIntoViewIfNeeded();
@@ -99,10 +112,20 @@ def children(pid):
 
 def proportional(pid):
     """Memory that is shared counts for each process in part."""
-    for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-        if line.startswith("Pss:"):
-            return int(line.split()[1]) // 1024
-    return 0
+    return sum_of(pid, "Pss:")
+
+
+def private(pid):
+    return sum_of(pid, "Private_Clean:", "Private_Dirty:")
+
+
+def sum_of(pid, *names):
+    lines = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith(names)) // 1024
+
+
+def renderers_of(browser):
+    return [pid for pid in browser if b"--type=renderer" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()]
 
 
 def browser_of(looker):
@@ -118,20 +141,22 @@ def main():
     print(f"server ready, ms: {round(1000 * (time.monotonic() - begin))}")
     script = pathlib.Path(result).with_suffix(".cjs")
     script.write_text(SCRIPT)
-    looker = subprocess.Popen(["node", script, address], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    has_tensors = pathlib.Path(result).with_name("golden").is_dir()
+    looker = subprocess.Popen(["node", script, address, *["tensors"] * has_tensors], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                               env={**os.environ, "NODE_PATH": f"{packages}/node_modules", "CHROMIUM": shutil.which("chromium")})
     try:
         assert looker.stdout.readline() == "blank\n"
         blank = sum(map(proportional, browser_of(looker)))
+        blank_page = max(map(private, renderers_of(browser_of(looker))))
         looker.stdin.write("\n")
         looker.stdin.flush()
         for name, value in json.loads(looker.stdout.readline()).items():
             print(f"{name}: {value}")
         browser = browser_of(looker)
-        renderers = [pid for pid in browser if b"--type=renderer" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()]
-        print(f"renderer process, MiB: {max(map(proportional, renderers))}")
+        page = max(map(private, renderers_of(browser)))
+        print(f"private memory of the page's process, MiB: {page}, of a blank page {blank_page}: the page adds {page - blank_page} (goal: 300)")
         print(f"all of the browser, MiB: {sum(map(proportional, browser))}, with a blank page {blank}")
-        print(f"server at most, MiB: {resident(server.pid, 'VmHWM')}")
+        print(f"server at most, MiB: {resident(server.pid, 'VmHWM')}, of it not files {resident(server.pid, 'RssAnon')} at the end (goal: 500)")
     finally:
         looker.communicate("\n")
         server.terminate()

@@ -46,6 +46,7 @@ class Slot:
 class Operator:
     """One execution of an operator in one step."""
 
+    def _repr_html_(self) -> str: ...
     @property
     def name(self) -> str: ...
     @property
@@ -109,6 +110,7 @@ class SlotFinding:
 class Finding:
     """The result for one operator in a comparison."""
 
+    def _repr_html_(self) -> str: ...
     @property
     def name(self) -> str: ...
     @property

@@ -11,7 +11,7 @@ import os
 import pathlib
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Union
 
 from opdump import _core, _errors
@@ -98,12 +98,9 @@ class DumpSet:
         return pandas.DataFrame(self._core.statistic_columns(compute))
 
     def _repr_html_(self) -> str:
-        counts = f"{len(self)} executions, steps {_ranges(self.steps)}, {len(self.ranks)} rank(s)"
-        rows = "".join(f"<tr><td>{_html(op.step)}</td><td>{_html(op.name)}</td><td>{_html(op.type)}</td><td>{_html(op.source or '')}</td></tr>"
-                       for op in self.operators[:20])
-        more = f"<p>... and {len(self) - 20} more</p>" if len(self) > 20 else ""
-        return (f"<p><b>{_html(self.path)}</b>: {counts}</p><table><tr><th>step</th><th>operator</th><th>type</th><th>source</th></tr>"
-                f"{rows}</table>{more}")
+        counts = f"{len(self)} executions, steps {_ranges(self.steps)}" + (f", {len(self.ranks)} ranks" if len(self.ranks) > 1 else "")
+        rows = [(op.step, op.name, op.type, op.source) for op in self.operators]
+        return f"<p><b>{_html(self.path)}</b>: {counts}</p>" + _table(("step", "operator", "type", "source"), rows)
 
     def __repr__(self) -> str:
         return f"<DumpSet {self.path}: {len(self)} operators in {len(self.steps)} steps of {len(self.ranks)} ranks>"
@@ -169,12 +166,8 @@ class Comparison:
         raise TypeError("whether a comparison is true is ambiguous: ask .ok, or call opdump.assert_same()")
 
     def _repr_html_(self) -> str:
-        shown = [op for op in self.operators if op.verdict not in ("match", "skipped")]
-        rows = "".join(f"<tr><td>{_html(op.verdict)}</td><td>{_html(op.step)}</td><td>{_html(op.name)}</td><td>{_html(op.reason)}</td></tr>"
-                       for op in shown[:20])
-        table = f"<table><tr><th>verdict</th><th>step</th><th>operator</th><th>note</th></tr>{rows}</table>" if rows else ""
-        more = f"<p>... and {len(shown) - 20} more</p>" if len(shown) > 20 else ""
-        return f"<p><b>{_html(self.outcome)}</b>: {_html(self.conclusion)}</p>{table}{more}"
+        rows = [(op.verdict, op.step, op.name, op.reason) for op in self.operators if op.verdict not in ("match", "skipped", "rounding")]
+        return f"<p><b>{_html(self.outcome)}</b>: {_html(self.conclusion)}</p>" + _table(("verdict", "step", "operator", "note"), rows)
 
     def __str__(self) -> str:
         return self.conclusion
@@ -183,14 +176,34 @@ class Comparison:
         return f"<Comparison {self.outcome}: {self.conclusion}>"
 
 
+# How notebooks show what _core makes.
 def _slot_html(slot: _core.Slot) -> str:
     facts = {"operator": slot.operator.name, "dtype": slot.dtype, "shape": slot.shape, "reason": slot.reason, **slot.statistics()}
     rows = "".join(f"<tr><th>{_html(name)}</th><td>{_html(value)}</td></tr>" for name, value in facts.items() if value is not None)
     return f"<p><b>{_html(slot.name)}</b></p><table>{rows}</table>"
 
 
-_core.Slot._repr_html_ = _slot_html  # type: ignore[method-assign]
+def _operator_html(op: _core.Operator) -> str:
+    rows = [(slot.name, slot.dtype, slot.shape, slot.reason) for slot in op.slots]
+    about = ", ".join(filter(None, (op.type, op.phase, f"step {op.step}", op.source)))
+    return f"<p><b>{_html(op.name)}</b> ({_html(about)})</p>" + _table(("slot", "dtype", "shape", "note"), rows)
 
+
+def _finding_html(finding: _core.Finding) -> str:
+    rows = []
+    for name, slot in finding.slots.items():
+        metrics = slot.metrics or {}
+        rows.append((name, slot.verdict, *(_short(metrics.get(metric)) for metric in _SHOWN_METRICS), metrics.get("worst_index"), slot.reason))
+    about = f"{finding.verdict} in step {finding.step}" + (f", called at {finding.source}" if finding.source else "")
+    head = ("slot", "verdict", *_SHOWN_METRICS, "worst index", "note")
+    return f"<p><b>{_html(finding.name)}</b>: {_html(about)}</p>" + _table(head, rows)
+
+
+_core.Slot._repr_html_ = _slot_html  # type: ignore[method-assign]
+_core.Operator._repr_html_ = _operator_html  # type: ignore[method-assign]
+_core.Finding._repr_html_ = _finding_html  # type: ignore[method-assign]
+
+_SHOWN_METRICS = ("count", "mismatch_count", "max_abs", "relative_l2")
 _METRICS = ("cosine", "max_abs", "max_rel", "relative_l2", "mean_abs", "rmse", "mismatch_count", "count")
 
 
@@ -269,8 +282,31 @@ def _html(value: object) -> str:
     return html.escape(str(value))
 
 
+_MOST_ROWS = 20
+
+
+def _table(head: Iterable[str], rows: list[tuple[object, ...]]) -> str:
+    """Rows as HTML, the first of many; nothing if there are none."""
+    if not rows:
+        return ""
+    cells = "".join("<tr>" + "".join(f"<td>{'' if value is None else _html(value)}</td>" for value in row) + "</tr>" for row in rows[:_MOST_ROWS])
+    more = f"<p>... and {len(rows) - _MOST_ROWS} more</p>" if len(rows) > _MOST_ROWS else ""
+    return "<table><tr>" + "".join(f"<th>{_html(name)}</th>" for name in head) + f"</tr>{cells}</table>{more}"
+
+
+def _short(value: float | None) -> str | None:
+    return None if value is None else str(value) if isinstance(value, int) else f"{value:.6g}"
+
+
 def _ranges(numbers: list[int]) -> str:
-    return f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else "".join(map(str, numbers)) or "none"
+    """Sorted numbers: "0-2, 7"."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and number == parts[-1][1] + 1:
+            parts[-1][1] = number
+        else:
+            parts.append([number, number])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in parts) or "none"
 
 
 def _kind(value: object) -> str:

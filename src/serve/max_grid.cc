@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "base/file/resident.h"
 #include "base/worker_pool.h"
@@ -76,6 +77,39 @@ class ElementReader {
   const model::TensorView& view_;
   bool is_contiguous_;
   std::uint64_t element_bytes_;
+};
+
+// Where a tensor may have other elements than zeros: not in the holes of a sparse file.
+class StoredElements {
+ public:
+  explicit StoredElements(const model::TensorView& view)
+      : element_bytes_(model::dtype_info(view.dtype).bits / 8) {
+    const std::span<const std::byte> bytes(view.data, view.byte_count());
+    if (!view.is_contiguous() || element_bytes_ == 0) return;
+    constexpr std::array<std::byte, 16> kNothing{};
+    if (math::element_as_double(view.dtype, kNothing.data(), 0) != 0) return;  // a dtype without 0
+    const auto file = MappingFile::find(bytes);
+    if (!file) return;
+    parts_.emplace();
+    for (const auto& part : file->stored_parts(bytes)) {
+      const auto begin = static_cast<std::uint64_t>(part.data() - view.data);
+      parts_->push_back({begin, begin + part.size()});
+    }
+  }
+
+  // Of `count` elements from `first` on.
+  bool has_any(std::uint64_t first, std::uint64_t count) const {
+    if (!parts_) return true;
+    const auto behind = std::ranges::upper_bound(*parts_, first * element_bytes_, {}, &Part::end);
+    return behind != parts_->end() && behind->begin < (first + count) * element_bytes_;
+  }
+
+ private:
+  struct Part {
+    std::uint64_t begin, end;  // bytes
+  };
+  std::uint64_t element_bytes_;
+  std::optional<std::vector<Part>> parts_;  // nothing: all
 };
 
 // One row of elements, from `from` on, into the cells of its row.
@@ -162,11 +196,19 @@ MaxGrid make_max_grid(const MatrixPair& pair, const Region& region, std::uint64_
                .sides = {}};
   for (std::size_t side = 0; side < (pair.actual != nullptr ? 3 : 1); ++side)
     grid.sides[side].assign(grid.height * grid.width, 0);
+  const StoredElements golden(pair.golden);
+  const auto actual = pair.actual == nullptr ? std::nullopt : std::optional<StoredElements>(*pair.actual);
+  const auto has_any = [&](std::uint64_t first, std::uint64_t count) {
+    return golden.has_any(first, count) || (actual && actual->has_any(first, count));
+  };
   // Rows of cells, each of one thread.
   parallel_for(grid.height, 0, [&](std::size_t cell_row) {
     const auto pool = std::make_unique<RowPool>(pair, grid);
     const std::uint64_t end = MaxGrid::begin_of(cell_row + 1, grid.height, region.rows);
-    for (std::uint64_t row = MaxGrid::begin_of(cell_row, grid.height, region.rows); row < end; ++row) {
+    const std::uint64_t begin = MaxGrid::begin_of(cell_row, grid.height, region.rows);
+    if (!has_any((region.row + begin) * pair.columns, (end - begin) * pair.columns)) return;  // zeros
+    for (std::uint64_t row = begin; row < end; ++row) {
+      if (!has_any((region.row + row) * pair.columns + region.column, region.columns)) continue;
       pool->add(region.row + row, cell_row);
       give_back_when_due();
     }

@@ -1,10 +1,19 @@
 #include "serve/max_grid.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <limits>
 #include <random>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "base/file/file.h"
+#include "base/file/file_replacement.h"
 
 namespace opdump::serve {
 namespace {
@@ -101,6 +110,42 @@ TEST_F(MaxGridTest, strides_and_small_types) {
   const TensorView small = TensorView::row_major(DType::uint8, Shape({3}), bytes);
   EXPECT_EQ(make_max_grid({.golden = small, .rows = 1, .columns = 3}, {0, 0, 1, 3}, 2).sides[0],
             (std::vector<double>{1, 200}));
+}
+
+// What is skipped as a hole has no other elements than zeros.
+TEST(MaxGridOfSparseFiles, holes_hide_nothing) {
+  const auto path = std::filesystem::temp_directory_path() / ("sparse" + std::to_string(::getpid()));
+  constexpr std::int64_t kRows = 5000, kColumns = 5003;  // 95 MiB
+  ASSERT_TRUE(write_file_atomic(path, "", 0600));
+  std::filesystem::resize_file(path, kRows * kColumns * 4);
+  {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    for (const auto& [at, value] :
+         {std::pair(17L, -3.0f), std::pair(kRows / 2 * kColumns + 4000, 7.0f),
+          std::pair(kRows * kColumns - 1, std::numeric_limits<float>::quiet_NaN())}) {
+      file.seekp(at * 4);
+      file.write(reinterpret_cast<const char*>(&value), 4);
+    }
+  }
+  const auto mapped = MappedFile::open(path);
+  std::filesystem::remove(path);
+  ASSERT_TRUE(mapped);
+  const TensorView view =
+      TensorView::row_major(DType::float32, Shape({kRows, kColumns}), mapped->bytes().data());
+  for (const Region& region : {Region{0, 0, kRows, kColumns}, Region{2400, 3990, 200, 1000}}) {
+    const MaxGrid grid = make_max_grid({.golden = view, .rows = kRows, .columns = kColumns}, region, 64);
+    std::vector<double> expected(grid.height * grid.width, 0);
+    for (const auto& [row, column, value] : {std::tuple(0L, 17L, -3.0), std::tuple(kRows / 2, 4000L, 7.0),
+                                             std::tuple(kRows - 1, kColumns - 1, double{NAN})}) {
+      const auto r = static_cast<std::uint64_t>(row), c = static_cast<std::uint64_t>(column);
+      if (r < region.row || r >= region.row + region.rows || c < region.column ||
+          c >= region.column + region.columns)
+        continue;
+      const Region cell = grid.cells_of({r, c, 1, 1});
+      expected[cell.row * grid.width + cell.column] = value;
+    }
+    expect_same(grid.sides[0], expected);
+  }
 }
 
 }  // namespace

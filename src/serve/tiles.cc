@@ -2,21 +2,27 @@
 
 #include <algorithm>
 #include <bit>
+#include <filesystem>
 #include <functional>
 #include <list>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <system_error>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "base/text/json.h"
 #include "compare/names.h"
+#include "dump/read/dump_set.h"
 #include "math/stats/stats.h"
 
 namespace opdump::serve {
 namespace {
 
 using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
 
 // A part of more elements is answered from a grid of the whole tensor, which is made once.
 constexpr std::uint64_t kMostRead = std::uint64_t{4} << 20;
@@ -43,6 +49,37 @@ std::string answer_of(const MaxGrid& grid, const MatrixPair& pair) {
   return answer;
 }
 
+// A dump, or a step of one, in which operators are found by their names.
+class OpenDump {
+ public:
+  explicit OpenDump(dump::DumpSet opened) : dump_(std::move(opened)) {
+    by_name_.reserve(dump_.runs().size());
+    for (std::uint32_t i = 0; i < dump_.runs().size(); ++i)
+      by_name_.emplace_back(std::hash<std::string>()(compare::operator_name(dump_.runs().without_slots(i))),
+                            i);
+    std::ranges::sort(by_name_);
+  }
+
+  std::optional<dump::Slot> find(const TileRequest& request, const std::string& name) const {
+    std::optional<dump::Slot> found;
+    const std::size_t hash = std::hash<std::string>()(name);
+    for (auto at = std::ranges::lower_bound(by_name_, std::pair(hash, 0u));
+         at != by_name_.end() && at->first == hash; ++at) {
+      const dump::OperatorRun run = dump_.runs()[at->second];
+      if (compare::operator_name(run) != name) continue;
+      if (run.step != request.step || (found && run.graph_id != request.graph)) continue;
+      if (run.rank != request.rank && dump_.statuses().size() > 1) continue;
+      for (const dump::Slot& slot : run.slots)
+        if (compare::slot_name(slot) == request.slot && !slot.file.empty()) found = slot;
+    }
+    return found;
+  }
+
+ private:
+  dump::DumpSet dump_;
+  std::vector<std::pair<std::size_t, std::uint32_t>> by_name_;  // hashes of names, and runs; sorted
+};
+
 }  // namespace
 
 struct TileSource::Grids {
@@ -52,37 +89,71 @@ struct TileSource::Grids {
   std::list<std::pair<Key, std::shared_ptr<const MaxGrid>>> recent;
 };
 
-TileSource::OpenDump::OpenDump(dump::DumpSet opened) : dump(std::move(opened)) {
-  by_name.reserve(dump.runs().size());
-  for (std::uint32_t i = 0; i < dump.runs().size(); ++i)
-    by_name.emplace_back(std::hash<std::string>()(compare::operator_name(dump.runs().without_slots(i))), i);
-  std::ranges::sort(by_name);
-}
+// One of the dumps.
+class TileSource::Side {
+ public:
+  explicit Side(fs::path path) : path_(std::move(path)) {}
 
-Result<dump::Slot> TileSource::OpenDump::find(const TileRequest& request, const std::string& name) const {
-  std::optional<dump::Slot> found;
-  const std::size_t hash = std::hash<std::string>()(name);
-  for (auto at = std::ranges::lower_bound(by_name, std::pair(hash, 0u));
-       at != by_name.end() && at->first == hash; ++at) {
-    const dump::OperatorRun run = dump.runs()[at->second];
-    if (compare::operator_name(run) != name) continue;
-    if (run.step != request.step || (found && run.graph_id != request.graph)) continue;
-    if (run.rank != request.rank && dump.statuses().size() > 1) continue;
-    for (const dump::Slot& slot : run.slots)
-      if (compare::slot_name(slot) == request.slot && !slot.file.empty()) found = slot;
+  struct Found {
+    std::shared_ptr<const OpenDump> dump;  // that the slot is of
+    dump::Slot slot;
+  };
+  // Errors: not_found; those of DumpSet::open.
+  Result<Found> find(const TileRequest& request, const std::string& name) {
+    if (const auto step = step_directory(request))
+      if (const auto opened = open(*step))
+        if (auto slot = (*opened)->find(request, name)) return Found{*opened, std::move(*slot)};
+    OPDUMP_TRY(const std::shared_ptr<const OpenDump> opened, open(path_));
+    if (auto slot = opened->find(request, name)) return Found{opened, std::move(*slot)};
+    return Error(Code::not_found, "the dump has no elements of " + name + " " + request.slot);
   }
-  if (!found) return Error(Code::not_found, "the dump has no elements of " + name + " " + request.slot);
-  return *std::move(found);
-}
+
+ private:
+  // rank_R/{net}/{graph}/{step}, if exactly one net has it.
+  std::optional<fs::path> step_directory(const TileRequest& request) const {
+    std::optional<fs::path> found;
+    std::error_code failed;
+    const fs::path rank = path_ / ("rank_" + std::to_string(request.rank));
+    for (fs::directory_iterator net(rank, failed), end; !failed && net != end; net.increment(failed)) {
+      const fs::path step = net->path() / std::to_string(request.graph) / std::to_string(request.step);
+      std::error_code none;
+      if (!fs::is_directory(step, none)) continue;
+      if (found) return std::nullopt;
+      found = step;
+    }
+    return found;
+  }
+
+  Result<std::shared_ptr<const OpenDump>> open(const fs::path& path) {
+    const std::lock_guard lock(mutex_);
+    const auto known = std::ranges::find(recent_, path, &Opened::first);
+    if (known != recent_.end()) {
+      recent_.splice(recent_.begin(), recent_, known);
+      return recent_.front().second;
+    }
+    OPDUMP_TRY(dump::DumpSet dump, dump::DumpSet::open(path));
+    recent_.emplace_front(path, std::make_shared<const OpenDump>(std::move(dump)));
+    if (recent_.size() > kDumpsKept) recent_.pop_back();
+    return recent_.front().second;
+  }
+
+  using Opened = std::pair<fs::path, std::shared_ptr<const OpenDump>>;
+  static constexpr std::size_t kDumpsKept = 3;
+  const fs::path path_;
+  std::mutex mutex_;  // also while one is opened: who wants it too waits
+  std::list<Opened> recent_;
+};
 
 Result<TileSource> TileSource::open(const std::string& golden, const std::string& actual) {
+  for (const std::string* path : {&golden, &actual}) {
+    std::error_code failed;
+    if (!path->empty() && !fs::exists(*path, failed))
+      return Error(Code::not_found, *path + ": there is no such dump");
+  }
   TileSource source;
   source.grids_ = std::make_shared<Grids>();
-  OPDUMP_TRY(dump::DumpSet first, dump::DumpSet::open(golden));
-  source.golden_ = std::make_shared<const OpenDump>(std::move(first));
-  if (actual.empty()) return source;
-  OPDUMP_TRY(dump::DumpSet second, dump::DumpSet::open(actual));
-  source.actual_ = std::make_shared<const OpenDump>(std::move(second));
+  source.golden_ = std::make_shared<Side>(golden);
+  if (!actual.empty()) source.actual_ = std::make_shared<Side>(actual);
   return source;
 }
 
@@ -104,14 +175,14 @@ Result<std::shared_ptr<const MaxGrid>> TileSource::whole(const TileRequest& requ
 }
 
 Result<std::string> TileSource::tile(const TileRequest& request) const {
-  OPDUMP_TRY(const dump::Slot in_golden, golden_->find(request, request.golden_operator));
-  OPDUMP_TRY(dump::StoredTensor golden, dump::StoredTensor::read(in_golden, dump::Alignment::any));
+  OPDUMP_TRY(const Side::Found in_golden, golden_->find(request, request.golden_operator));
+  OPDUMP_TRY(dump::StoredTensor golden, dump::StoredTensor::read(in_golden.slot, dump::Alignment::any));
   OPDUMP_CHECK_OK(golden.straighten());
   const model::Shape& shape = golden.view().shape;
   std::optional<dump::StoredTensor> actual;
   if (actual_ != nullptr) {
-    OPDUMP_TRY(const dump::Slot in_actual, actual_->find(request, request.actual_operator));
-    OPDUMP_TRY(actual, dump::StoredTensor::read(in_actual, dump::Alignment::any));
+    OPDUMP_TRY(const Side::Found in_actual, actual_->find(request, request.actual_operator));
+    OPDUMP_TRY(actual, dump::StoredTensor::read(in_actual.slot, dump::Alignment::any));
     OPDUMP_CHECK_OK(actual->straighten());
     if (!(actual->view().shape == shape)) return Error(Code::unsupported, "the shapes differ");
   }

@@ -4,11 +4,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "base/result.h"
-#include "dump/read/dump_set.h"
 #include "serve/max_grid.h"
 
 namespace opdump::serve {
@@ -24,7 +21,8 @@ struct TileRequest {
 // The elements of dumps, found by the names of operators and never by paths. May be asked by several threads.
 class TileSource {
  public:
-  // Errors: those of DumpSet::open. `actual` may be empty.
+  // Of a dump in MindSpore's tree only the steps are opened that are looked at, when they are; others are
+  // opened as a whole then. `actual` may be empty. Errors: not_found.
   static Result<TileSource> open(const std::string& golden, const std::string& actual);
 
   // A line of JSON: {"rows", "columns": of the matrix, "row", "column", "shown_rows", "shown_columns",
@@ -37,15 +35,10 @@ class TileSource {
   static constexpr std::uint64_t kMostCells = 256;  // in each direction
 
  private:
-  struct OpenDump {
-    explicit OpenDump(dump::DumpSet opened);
-    Result<dump::Slot> find(const TileRequest& request, const std::string& name) const;
-    dump::DumpSet dump;
-    std::vector<std::pair<std::size_t, std::uint32_t>> by_name;  // hashes of names, and runs; sorted
-  };
+  class Side;
   struct Grids;  // of tensors that were looked at as a whole
   Result<std::shared_ptr<const MaxGrid>> whole(const TileRequest& request, const MatrixPair& pair) const;
-  std::shared_ptr<const OpenDump> golden_, actual_;
+  std::shared_ptr<Side> golden_, actual_;
   std::shared_ptr<Grids> grids_;
 };
 

@@ -172,7 +172,10 @@ def test_assert_same(dumps):
 def test_shown_in_a_notebook(dumps):
     page = opdump.compare(dumps / "golden", dumps / "actual")._repr_html_()
     assert "<b>differs</b>" in page and "<td>" in page and "addmm" in page
-    assert "addmm" in opdump.open(dumps / "golden")._repr_html_()
+    dump = opdump.open(dumps / "golden")
+    assert "addmm" in dump._repr_html_() and "<td>input.0</td>" in dump["2-Linear/addmm-op0"]._repr_html_()
+    bad = opdump.compare(dumps / "golden", dumps / "actual").first_bad
+    assert f"<td>{bad.slots['output.0'].metrics['mismatch_count']}</td>" in bad._repr_html_()
 
 
 def test_names_in_a_notebook_are_text(tmp_path):

@@ -41,6 +41,13 @@ const faint = (page) => page.evaluate(() => {
   return [...new Set(bad)];
 });
 
+// What axe-core, which knows the rules of WCAG 2.1 (A and AA), finds wrong with the page.
+const violations = async (page) => {
+  await page.evaluate(fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));
+  const found = await page.evaluate(() => window.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] }));
+  return found.violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => node.target.join(' ')).join(', ')}`);
+};
+
 const scenarios = {
   // Each size and scheme: a picture, and what is wrong with the page.
   async looks(browser) {
@@ -52,7 +59,8 @@ const scenarios = {
         const file = `${folder}/report-${width}-${scheme}.png`;
         await page.screenshot({ path: file, fullPage: true });
         await page.screenshot({ path: `${folder}/report-top-${width}-${scheme}.png` });
-        report[`${width} ${scheme}`] = { ...found, wider: await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), nameless: await nameless(page), faint: await faint(page), bytes: fs.statSync(file).size };
+        await page.evaluate(() => document.querySelectorAll('details').forEach((one) => { one.open = true; }));
+        report[`${width} ${scheme}`] = { ...found, violations: await violations(page), wider: await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), nameless: await nameless(page), faint: await faint(page), bytes: fs.statSync(file).size };
         await page.close();
       }
     return report;

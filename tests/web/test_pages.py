@@ -73,7 +73,7 @@ def test_looks(page, packages, tmp_path):
         assert found["errors"] == [], view
         assert found["wider"] <= 0, view
         assert found["nameless"] == [], view
-        assert found["faint"] == [], view
+        assert found["faint"] == [] and found["violations"] == [], view
         assert [url for url in found["requests"] if not url.startswith(("file:", "data:"))] == [], view
         assert found["bytes"] > 50_000, view  # not an empty page
 
@@ -130,7 +130,7 @@ def test_one_dump(recordings, packages, tmp_path):
     told = opdump("report", recordings / "golden", "-o", "one.html", cwd=tmp_path)
     assert told.startswith("no NaN and no infinity in ")
     for found in look("looks", (tmp_path / "one.html").as_uri(), packages, tmp_path).values():
-        assert found["errors"] == [] and found["nameless"] == [] and found["wider"] <= 0
+        assert found["errors"] == [] and found["nameless"] == [] and found["wider"] <= 0 and found["violations"] == []
     opdump("index", recordings / "golden", "-o", "one.opdump", cwd=tmp_path)
     with sqlite3.connect(tmp_path / "one.opdump") as database:
         database.execute("UPDATE statistics SET fullness = 0.75 WHERE slot = (SELECT max(id) FROM slots WHERE side = 'output')")

@@ -1,7 +1,8 @@
 // Small pieces that every part of the page uses.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { middle, nameParts } from './format';
+import type { Result } from './data';
+import { middle, nameParts, shellText } from './format';
 import { toneOf, wordOf } from './judge';
 
 export const Verdict = ({ verdict }: { verdict: string }) =>
@@ -35,6 +36,12 @@ export function Copy({ text, label }: { text: string; label: string }) {
       {navigator.clipboard && <button type="button" class="small" onClick={copy} aria-label={`Copy: ${label}`}>{done ? 'Copied' : 'Copy'}</button>}
     </div>
   );
+}
+
+// The command that gives the same in a shell: `verb` of the dumps that were looked at.
+export function InShell({ result, verb, options = '' }: { result: Result; verb: string; options?: string }) {
+  const dumps = [result.about.golden, result.about.actual].filter((path) => typeof path === 'string' && path !== '').map((path) => shellText(String(path)));
+  return <p class="shell soft">In a shell: <code class="breaks">opdump {[verb, ...dumps, options].filter(Boolean).join(' ')}</code></p>;
 }
 
 // The width of an element, and that it changed.

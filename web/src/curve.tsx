@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { askCurve, nameOf, type CurveLine, type Operator, type Point, type Result } from './data';
-import { colour, Section, useTheme, useWidth } from './common';
+import { colour, InShell, Section, useTheme, useWidth } from './common';
 import { short } from './format';
 import { errorOf } from './judge';
 import { setView, useView } from './store';
@@ -199,6 +199,7 @@ export function Curve(props: {
       <div ref={holder} class="plot" role="img" aria-label={`${props.title}. The table below has the same numbers.`} />
       <p class="readout soft" aria-hidden="true">&nbsp;</p>
       {closer && <button type="button" class="small" onClick={() => setCloser(null)}>All of the curve</button>}
+      <InShell result={props.result} {...(props.result.is_comparison ? { verb: 'compare', options: '--sort error' } : { verb: 'ls', options: '--nan' })} />
     </Section>
   );
 }

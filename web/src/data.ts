@@ -205,6 +205,9 @@ const factNames: Record<string, string> = {
   operators: 'operators', calls: 'executions', tensors: 'tensors', run_id: 'run',
 };
 
+// As PyTorch's C++ library calls them.
+const dtypeNames: Record<string, string> = { Float: 'float32', Double: 'float64', Half: 'float16', BFloat16: 'bfloat16' };
+
 function runOf(row: Record<string, Cell>): Run {
   const facts: [string, string][] = [];
   for (const [key, name] of Object.entries(factNames)) if (row[key] !== null) facts.push([name, text(row[key])]);
@@ -215,7 +218,7 @@ function runOf(row: Record<string, Cell>): Run {
   if (begin > 0 && end > begin) facts.push(['took', `${((end - begin) / 1e6).toFixed(1)} s`]);
   const environment: Record<string, string> = JSON.parse(text(row.environment ?? null) || '{}');
   if (environment.command) facts.unshift(['command', environment.command]);
-  for (const [name, value] of Object.entries(environment)) if (name !== 'command') facts.push([name, value]);
+  for (const [name, value] of Object.entries(environment)) if (name !== 'command') facts.push([name, name === 'default dtype' ? dtypeNames[value] ?? value : value]);
   return { side: text(row.side), rank: number(row.rank), facts };
 }
 

@@ -119,6 +119,7 @@ export function Elements({ result, op, slot }: { result: Result; op: Operator; s
         {chosen.length === 4 && <button type="button" class="small" onClick={() => setView({ place: '' })}>All of it</button>}</p>
       {plane && <Sliders dims={dims} index={plane} />}
       {problem && <p class="empty">{problem}</p>}
+      {!tile && !problem && <p class="empty" role="status">Reading the elements from the dump …</p>}
       {tile && !isText && <canvas ref={canvas} class="zoom" role="img" aria-label={`${shown} of rows ${tile.row} to ${tile.row + tile.shown_rows - 1}${worstAt ? '; the cross marks the worst element' : ''}`} onClick={zoom} />}
       {tile && isText && <div class="scroll"><table class="numbers">{<tbody>{Array.from({ length: tile.height }, (_, i) => <tr key={i}>{Array.from(values.subarray(i * tile.width, (i + 1) * tile.width)).map((value, j) => <td key={j} class={`number ${isWorst(i, j) ? 'worst' : ''}`} title={exact(value)}>{short(value)}</td>)}</tr>)}</tbody>}</table></div>}
     </figure>

@@ -9,15 +9,18 @@ export function short(value: number): string {
   return size >= 1e5 || size < 1e-3 ? value.toExponential(2).replace('e+', 'e') : Number(value.toPrecision(4)).toString();
 }
 
+// All digits of a tolerance: 1.3e-6.
+export const tiny = (value: number): string => (value !== 0 && Math.abs(value) < 1e-3 ? value.toExponential() : String(value));
+
 // "—" where nothing was measured.
 export const known = (value: number): string => (Number.isNaN(value) ? '—' : short(value));
 
 // All digits that distinguish it.
 export const exact = (value: number): string => (Number.isFinite(value) ? String(Math.fround(value) === value ? Number(value.toPrecision(9)) : value) : short(value));
 
-// 1 − cosine says more than a cosine near 1.
-export const cosine = (value: number): string =>
-  Number.isNaN(value) ? '—' : value > 0.999 && value < 1 ? `1 − ${(1 - value).toExponential(1)}` : Number(value.toPrecision(6)).toString();
+// 1 − cosine says more than a cosine near 1; a 1 beside elements that differ says nothing.
+export const cosine = (value: number, mismatch: number): string =>
+  Number.isNaN(value) || (value === 1 && mismatch > 0) ? '—' : value > 0.999 && value < 1 ? `1 − ${(1 - value).toExponential(1)}` : Number(value.toPrecision(6)).toString();
 
 export const count = (value: number): string => (Number.isFinite(value) ? value.toLocaleString('en') : '—');
 

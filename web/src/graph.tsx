@@ -1,6 +1,6 @@
 // Who gives the operator its tensors, and who reads what it makes: some hops of the graph.
 import { Graph as DagreGraph, layout } from '@dagrejs/dagre';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import type { Edge, Operator, Result } from './data';
 import { Section } from './common';
 import { middle, nameParts, short } from './format';
@@ -70,7 +70,7 @@ function slotError(result: Result, edge: Edge, centre: Operator): number {
 const boxWidth = 168, boxHeight = 40;
 
 function Picture({ near, result, centre, label }: { near: Near; result: Result; centre: Operator; label: string }) {
-  const view = useView('tolerance');
+  const view = useView('tolerance'), arrow = useId();
   const made = useMemo(() => {
     const graph = new DagreGraph({ multigraph: true });
     graph.setGraph({ rankdir: 'TB', nodesep: 18, ranksep: 44, marginx: 8, marginy: 8 });
@@ -91,7 +91,7 @@ function Picture({ near, result, centre, label }: { near: Near; result: Result; 
   return (
     <div class="scroll graphbox" ref={holder} tabIndex={0} role="region" aria-label={label}>
       <svg class="graph" viewBox={`0 0 ${size.width ?? 1} ${size.height ?? 1}`} width={size.width} height={size.height} role="group" aria-label={label}>
-        <defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8Z" class="arrow" /></marker></defs>
+        <defs><marker id={arrow} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8Z" class="arrow" /></marker></defs>
         {made.edges().map((id) => {
           const { points, x, y, number: i } = made.edge(id) as { points: { x: number; y: number }[]; x?: number; y?: number; number: number };
           const edge = near.edges[i];
@@ -101,7 +101,7 @@ function Picture({ near, result, centre, label }: { near: Near; result: Result; 
           return (
             <g key={id.name} class={differs ? 'edge differs' : 'edge'}>
               <title>{`${edge.producer} → ${edge.consumer} input.${edge.input}: ${edge.dtype} ${edge.shape}${Number.isNaN(error) ? '' : `, error ${short(error)} × tolerance`}`}</title>
-              <path d={points.map((point, j) => `${j === 0 ? 'M' : 'L'}${point.x.toFixed(1)} ${point.y.toFixed(1)}`).join(' ')} marker-end="url(#arrow)" />
+              <path d={points.map((point, j) => `${j === 0 ? 'M' : 'L'}${point.x.toFixed(1)} ${point.y.toFixed(1)}`).join(' ')} marker-end={`url(#${arrow})`} />
               {x !== undefined && y !== undefined && <text x={x} y={y + 3}>{middle(text, 16)}</text>}
             </g>
           );
@@ -116,12 +116,12 @@ function Picture({ near, result, centre, label }: { near: Near; result: Result; 
           const isCentre = op !== null && op.id === centre.id;
           return (
             <g key={key} transform={`translate(${x - boxWidth / 2} ${y - boxHeight / 2})`} class={`box ${op && result.is_comparison ? toneOf(verdict) : 'quiet'} ${box.kind === 'operator' ? '' : 'leaf'} ${isCentre ? 'centre' : ''}`}
-              role={op ? 'button' : 'img'} tabindex={op ? 0 : -1} aria-label={`${box.kind === 'operator' ? '' : `${box.kind} `}${box.name}${verdict ? `, ${wordOf(verdict)}` : ''}`}
+              role={op ? 'button' : 'img'} tabindex={op ? 0 : -1}
               onClick={choose} onKeyDown={(event) => { if (event.key === 'Enter' || event.key === ' ') { event.preventDefault(); choose(); } }}>
-              <title>{`${box.name}${op && !Number.isNaN(errorOf(op)) ? `\nerror ${short(errorOf(op))} × tolerance` : ''}`}</title>
+              <title>{`${box.kind === 'operator' ? '' : `${box.kind} `}${box.name}${verdict ? `, ${wordOf(verdict)}` : ''}${op && !Number.isNaN(errorOf(op)) ? `\nerror ${short(errorOf(op))} × tolerance` : ''}`}</title>
               <rect width={boxWidth} height={boxHeight} rx={box.kind === 'operator' ? 6 : 20} />
-              <text class="main" x={boxWidth / 2} y={box.kind === 'operator' && module ? 17 : 24}>{middle(operator, 24)}</text>
-              {box.kind === 'operator' && module && <text class="sub" x={boxWidth / 2} y={32}>{middle(module.replace(/\/$/, '').split('/').at(-1) ?? '', 26)}</text>}
+              <text aria-hidden="true" class="main" x={boxWidth / 2} y={box.kind === 'operator' && module ? 17 : 24}>{middle(operator, 24)}</text>
+              {box.kind === 'operator' && module && <text aria-hidden="true" class="sub" x={boxWidth / 2} y={32}>{middle(module.replace(/\/$/, '').split('/').at(-1) ?? '', 26)}</text>}
             </g>
           );
         })}
@@ -149,7 +149,7 @@ export function LocalGraph({ result, op: wanted }: { result: Result; op: Operato
   const known = near.filter((side) => side.boxes.size > 0);
   const areSame = golden.boxes.size > 0 && actual.boxes.size > 0 && signature(golden) === signature(actual);
   return (
-    <Section id="graph" title="Around the operator" hint={known.length === 0 ? undefined : `Two hops before and behind it${areSame && result.is_comparison ? ', the same in both runs' : ''}. Red edges carry tensors that differ.`}>
+    <Section id="graph" title="Around the operator" hint={known.length === 0 ? undefined : `Two hops before and behind it${areSame && result.is_comparison ? ', the same in both runs' : ''}.${result.is_comparison ? ' Red edges carry tensors that differ.' : ''}`}>
       {known.length === 0 && <p class="empty">{result.edges.length === 0 ? 'The dumps have no graphs.' : 'The graphs do not have this operator.'}</p>}
       {known.length > 0 && (areSame || known.length === 1
         ? <Picture near={known[0]} result={result} centre={op} label={`Graph around ${op.name}`} />

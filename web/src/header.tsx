@@ -1,5 +1,5 @@
 // The answer, where in the program it is, and how both runs were made.
-import type { Operator, Result } from './data';
+import type { Operator, Result, Run } from './data';
 import { Verdict } from './common';
 import { countVerdicts, ranksOf, toneOf, wordOf } from './judge';
 import { count, percent, plural, short } from './format';
@@ -17,7 +17,7 @@ export function Source({ op, sources }: { op: Operator; sources: Map<string, str
   const calls = op.stack.length > 0 ? op.stack : op.source ? [op.source] : [];
   if (calls.length === 0) return null;
   return (
-    <ol class="calls" aria-label="The calls that led to it, innermost first">
+    <ol class="calls" tabIndex={0} aria-label="The calls that led to it, innermost first">
       {calls.map((call) => {
         const found = /^(.*?:\d+)(?::(.*))?$/.exec(call);
         const place = found?.[1] ?? call;
@@ -28,19 +28,26 @@ export function Source({ op, sources }: { op: Operator; sources: Map<string, str
   );
 }
 
+const factOf = (run: Run, name: string): string => run.facts.find(([key]) => key === name)?.[1] ?? '';
+
+// Ranks of one side may differ from each other, as their seeds do.
+function differsBetweenSides(runs: Run[], name: string): boolean {
+  const actual = new Map(runs.filter((run) => run.side === 'actual').map((run) => [run.rank, run]));
+  return runs.some((run) => run.side === 'golden' && actual.has(run.rank) && factOf(run, name) !== factOf(actual.get(run.rank)!, name));
+}
+
 function RunTable({ result }: { result: Result }) {
   const runs = result.runs;
   const names = [...new Set(runs.flatMap((run) => run.facts.map(([name]) => name)))];
-  const valueOf = (i: number, name: string) => runs[i].facts.find(([key]) => key === name)?.[1] ?? '';
   if (names.length === 0) return null;
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="How the runs were recorded">
       <table class="facts">
-        <thead><tr><th scope="col"><span class="unseen">property</span></th>{runs.map((run, i) => <th scope="col" key={i}>{result.is_comparison ? run.side : 'dump'}{runs.length > 2 ? ` rank ${run.rank}` : ''}</th>)}</tr></thead>
+        <thead><tr><th scope="col"><span class="unseen">property</span></th>{runs.map((run, i) => <th scope="col" key={i}>{[result.is_comparison ? run.side : '', runs.length > (result.is_comparison ? 2 : 1) ? `rank ${run.rank}` : ''].join(' ').trim() || 'dump'}</th>)}</tr></thead>
         <tbody>
           {names.map((name) => {
-            const differs = result.is_comparison && !['dump', 'run', 'recorded', 'took', 'configuration'].includes(name) && new Set(runs.map((_, i) => valueOf(i, name))).size > 1;
-            return <tr key={name} class={differs ? 'differs' : ''}><th scope="row">{name}{differs && <span class="chip warn">differs</span>}</th>{runs.map((_, i) => <td key={i}>{valueOf(i, name)}</td>)}</tr>;
+            const differs = result.is_comparison && !['dump', 'run', 'recorded', 'took', 'configuration'].includes(name) && differsBetweenSides(runs, name);
+            return <tr key={name} class={differs ? 'differs' : ''}><th scope="row">{name}{differs && <span class="chip warn">differs</span>}</th>{runs.map((run, i) => <td key={i}>{factOf(run, name)}</td>)}</tr>;
           })}
         </tbody>
       </table>
@@ -60,13 +67,15 @@ function leadOf(result: Result, bad: Operator): string {
 export function Header({ result }: { result: Result }) {
   const view = useView('verdict', 'tolerance');
   const outcome = String(result.about.outcome ?? '');
-  const [words, tone] = outcomeWords[outcome] ?? [outcome, 'odd'];
   const bad = result.firstBad;
+  const [words, tone] = bad && !result.is_comparison ? ['One recording, not all of it finite', 'bad'] : outcomeWords[outcome] ?? [outcome, 'odd'];
+  // "first NaN: NAME (...": what the first one is, in the words of the program.
+  const found = /^(first [^:]+): /.exec(String(result.about.conclusion ?? ''))?.[1] ?? 'first bad operator';
   const remarks = result.remarks.filter((remark) => remark.kind !== 'note');
   return (
     <header class={`card answer ${tone}`}>
       <p class="eyebrow"><span class={`dot ${tone}`} aria-hidden="true" />{words}</p>
-      <h1>{bad ? <>First bad operator: <span class="breaks">{bad.name}</span></> : String(result.about.conclusion ?? '')}</h1>
+      <h1>{bad ? <>{found[0].toUpperCase() + found.slice(1)}: <span class="breaks">{bad.name}</span></> : String(result.about.conclusion ?? '')}</h1>
       {bad && <p class="lead">{leadOf(result, bad)}.</p>}
       {result.about.blame && <p class="lead">opdump blame: {String(result.about.blame)}.</p>}
       {bad && <p class="tags"><Verdict verdict={bad.verdict} /><span class="tag">{bad.type}</span>{bad.phase && <span class="tag">{bad.phase}</span>}<span class="tag">step {bad.step}</span>{ranksOf(result).length > 1 && <span class="tag">rank {bad.rank}</span>}

@@ -1,7 +1,7 @@
 // Modules by step: the worst error of each. A module opens to those within it.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { askServer, number, type Cell, type Operator, type Result } from './data';
-import { heat, heatInk, Section, useTheme } from './common';
+import { heat, heatInk, InShell, Section, useTheme } from './common';
 import { short } from './format';
 import { errorOf, hasNan, judge, wordOf } from './judge';
 import { setView, useView } from './store';
@@ -149,13 +149,13 @@ export function Modules(props: { result: Result; title: string; hint: string; me
                     if (!cell) return <td key={step} class="cell none"><span class="unseen">not executed</span></td>;
                     const { worst, missing, nan } = cell;
                     const verdict = result.byId.get(cell.id);
-                    const label = Number.isNaN(worst) ? (missing ? 'missing' : 'not measured') : short(worst);
+                    const label = nan ? 'NaN/Inf' : worst === Infinity ? 'not equal' : Number.isNaN(worst) ? (missing ? 'missing' : 'not measured') : short(worst);
                     const background = nan || Number.isNaN(worst) ? undefined : heat(share(worst), theme);
                     return (
                       <td key={step} class={cellClass(worst, missing, nan)}>
                         <button type="button" ref={(element) => { if (element) { element.style.background = background ?? ''; element.style.color = background ? heatInk(share(worst), theme) : ''; } }}
                           aria-label={`${module.path}, step ${step}: ${label}${verdict && result.is_comparison ? `, ${wordOf(judge(verdict, view.tolerance))}` : ''}`}
-                          onClick={() => { setView({ module: module.path, step: String(step), op: cell.id, slot: 0 }); }}>{label === 'missing' || label === 'not measured' ? '' : nan ? 'NaN/Inf' : worst === Infinity ? 'not equal' : label}</button>
+                          onClick={() => { setView({ module: module.path, step: String(step), op: cell.id, slot: 0 }); }}>{label === 'missing' || label === 'not measured' ? '' : label}</button>
                       </td>
                     );
                   })}
@@ -166,6 +166,7 @@ export function Modules(props: { result: Result; title: string; hint: string; me
           </tbody>
         </table>
       </div>
+      <InShell result={result} {...(result.is_comparison ? { verb: 'compare', options: '--stat' } : { verb: 'ls', options: '--tree' })} />
     </Section>
   );
 }

@@ -4,7 +4,7 @@ import type { Argument, Details, Operator, Picture, Result, Slot } from './data'
 import { counts, floats, isServed } from './data';
 import { colour, Copy, heat, Section, useTheme, useWidth, Verdict } from './common';
 import { Elements, numbersOf, Sliders } from './elements';
-import { cosine, count, exact, known, percent, pythonText, shellText, short } from './format';
+import { cosine, count, exact, known, percent, pythonText, shellText, short, tiny } from './format';
 import { judge } from './judge';
 import { Source } from './header';
 import { setView, useView } from './store';
@@ -14,7 +14,7 @@ function Facts({ slot, result }: { slot: Slot; result: Result }) {
   if (result.is_comparison && slot.method === 'elements')
     facts.push(['elements that differ', `${count(slot.mismatch)} of ${count(slot.elements)} (${percent(slot.mismatch, slot.elements) || '0 %'})`],
       ['largest error', short(slot.maxAbs)], ['error ÷ tolerance', known(slot.scaled)], ['relative error (L2)', known(slot.relativeL2)],
-      ['cosine', cosine(slot.cosine)], ['mean error', known(slot.meanAbs)], ['tolerance', `${slot.atol} + ${slot.rtol} · |golden|`]);
+      ['cosine', cosine(slot.cosine, slot.mismatch)], ['mean error', known(slot.meanAbs)], ['tolerance', `${tiny(slot.atol)} + ${tiny(slot.rtol)} · |golden|`]);
   if (slot.nanMismatch > 0) facts.push(['NaN or Inf on one side', count(slot.nanMismatch)]);
   const s = slot.statistics;
   if (s) facts.push(['smallest', known(s.min)], ['largest', known(s.max)], ['mean', known(s.mean)], ['L2 norm', known(s.l2)], ['NaN', count(s.nan)], ['infinities', count(s.inf)], ['zeros', `${count(s.zero)} ${percent(s.zero, s.count) ? `(${percent(s.zero, s.count)})` : ''}`]);
@@ -211,12 +211,12 @@ function NotFinite({ picture }: { picture: Picture }) {
 
 // The same operator in other steps.
 function Steps({ result, op, slot }: { result: Result; op: Operator; slot: Slot }) {
-  const all = (result.byName.get(op.name) ?? []).filter((one) => one.rank === op.rank && one.graph === op.graph).sort((a, b) => a.step - b.step);
+  const all = (result.byName.get(op.name) ?? []).filter((one) => one.rank === op.rank).sort((a, b) => a.step - b.step);
   const rows = all.flatMap((one) => { const same = one.slots.find(({ name }) => name === slot.name); return same ? [{ one, same }] : []; });
   if (rows.length < 2) return null;
   const head = result.is_comparison ? ['differ', 'largest error', 'error ÷ tol.', 'cosine'] : ['smallest', 'largest', 'L2 norm', 'NaN, Inf'];
   const cells = (same: Slot): string[] => (result.is_comparison
-    ? [count(same.mismatch), known(same.maxAbs), known(same.scaled), cosine(same.cosine)]
+    ? [count(same.mismatch), known(same.maxAbs), known(same.scaled), cosine(same.cosine, same.mismatch)]
     : [known(same.statistics?.min ?? NaN), known(same.statistics?.max ?? NaN), known(same.statistics?.l2 ?? NaN), count((same.statistics?.nan ?? NaN) + (same.statistics?.inf ?? NaN))]);
   return (
     <figure class="chart"><figcaption>Over the steps</figcaption>
@@ -275,7 +275,7 @@ function snippet(result: Result, op: Operator, slot: Slot): string {
   const side = (name: string, path: string, operator: string) => `${name} = opdump.open(${pythonText(path)}).find(${pythonText(operator)}, step=${op.step}, rank=${op.rank})[0][${pythonText(slot.name)}].numpy()`;
   const golden = String(result.about.golden ?? '');
   if (!result.is_comparison) return `import opdump\n\n${side('tensor', golden, op.name)}`;
-  return `import numpy, opdump\n\n${side('golden', golden, op.name)}\n${side('actual', String(result.about.actual), op.actualName || op.name)}\nnumpy.testing.assert_allclose(actual, golden, rtol=${slot.rtol}, atol=${slot.atol})`;
+  return `import numpy, opdump\n\n${side('golden', golden, op.name)}\n${side('actual', String(result.about.actual), op.actualName || op.name)}\nnumpy.testing.assert_allclose(actual, golden, rtol=${tiny(slot.rtol)}, atol=${tiny(slot.atol)})`;
 }
 
 function commands(result: Result, op: Operator, slot: Slot): string {

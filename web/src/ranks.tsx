@@ -50,7 +50,7 @@ export function Ranks({ result, measure = errorOf }: { result: Result; measure?:
                   const nan = cell.value === Infinity, unknown = Number.isNaN(cell.value);
                   return (
                     <td key={rank} class={nan ? 'cell nan' : 'cell'}>
-                      <button type="button" aria-label={`${row.name}, rank ${rank}: ${unknown ? 'not measured' : short(cell.value)}`} onClick={() => setView({ op: cell.id, slot: 0 })}
+                      <button type="button" aria-label={`${row.name}, rank ${rank}: ${unknown ? 'not measured' : nan ? 'NaN/Inf' : short(cell.value)}`} onClick={() => setView({ op: cell.id, slot: 0 })}
                         ref={(element) => { if (element) { element.style.background = nan || unknown ? '' : heat(share(cell.value), theme); element.style.color = nan || unknown ? '' : heatInk(share(cell.value), theme); } }}>{unknown ? '' : nan ? 'NaN/Inf' : short(cell.value)}</button></td>
                   );
                 })}

@@ -2,8 +2,8 @@
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { askServer, number, type Cell, type Operator, type Result } from './data';
-import { Name, Section, Verdict } from './common';
-import { cosine, count, known, percent, plural, short } from './format';
+import { InShell, Name, Section, Verdict } from './common';
+import { cosine, count, known, percent, plural, shellText, short } from './format';
 import { errorOf, isDiffering, judge, ranksOf, toneOf, wordOf } from './judge';
 import { setView, useView, type View } from './store';
 
@@ -40,7 +40,7 @@ function columnsOf(result: Result): Column[] {
   if (result.is_comparison)
     columns.push(
       plain('error', 'error ÷ tol.'), plain('max', 'largest error'),
-      { key: 'cosine', title: 'cosine', isNumber: true, value: (row) => row.cosine, show: (row) => cosine(row.cosine) },
+      { key: 'cosine', title: 'cosine', isNumber: true, value: (row) => row.cosine, show: (row) => cosine(row.cosine, row.mismatch) },
       { key: 'differ', title: 'differ', isNumber: true, value: (row) => row.mismatch / row.elements, show: (row) => (row.elements > 0 ? <span title={`${count(row.mismatch)} of ${count(row.elements)}`}>{row.mismatch === 0 ? '0' : percent(row.mismatch, row.elements)}</span> : '—') },
     );
   else
@@ -194,6 +194,14 @@ async function exportRows(result: Result, view: Asked, rows: Rows, columns: Colu
   exportCsv(found, columns);
 }
 
+// The filters as options of the program, where it has them.
+function optionsOf(result: Result, view: Asked): string {
+  const options: [string, string][] = [['op', /\s/.test(view.text) ? '' : view.text], ['module', view.module], ['type', view.type], ['phase', view.phase], ['step', view.step], ['rank', view.rank]];
+  const sort = view.sort === '-error' && result.is_comparison ? ['--sort error'] : view.sort === 'name' ? ['--sort name'] : [];
+  const all = !result.is_comparison ? '--flat' : view.verdict === '' || view.verdict === 'match' || view.verdict === 'skipped' ? '--all' : '';
+  return [...options.filter(([, value]) => value).map(([name, value]) => `--${name} ${shellText(value)}`), ...sort, all].filter(Boolean).join(' ');
+}
+
 export function OperatorTable({ result, chosen }: { result: Result; chosen: number }) {
   const view = useView('text', 'verdict', 'phase', 'type', 'module', 'step', 'rank', 'sort', 'tolerance');
   const columns = useMemo(() => columnsOf(result), [result]);
@@ -267,6 +275,7 @@ export function OperatorTable({ result, chosen }: { result: Result; chosen: numb
         </div>
       </div>
       {rows.count === 0 && <p class="empty">No operator passes the filters.</p>}
+      <InShell result={result} verb={result.is_comparison ? 'compare' : 'ls'} options={optionsOf(result, view)} />
     </Section>
   );
 }

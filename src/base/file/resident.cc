@@ -182,6 +182,21 @@ void MappingFile::read(std::span<const std::byte> bytes, std::byte* to) const {
   std::memcpy(to, bytes.data(), bytes.size());  // what cannot be read cannot be looked at either
 }
 
+std::vector<std::span<const std::byte>> MappingFile::stored_parts(std::span<const std::byte> bytes) const {
+  constexpr std::size_t kMostParts = 1 << 16;  // a file may have a hole in every second block
+  std::vector<std::span<const std::byte>> parts;
+  const off_t end = bytes.data() + bytes.size() - begin_;
+  for (off_t at = bytes.data() - begin_; at < end;) {
+    const off_t first = parts.size() < kMostParts ? ::lseek(fd_, at, SEEK_DATA) : at;
+    if (first < 0 && errno == ENXIO) break;  // nothing but a hole up to its end
+    const off_t last = first >= 0 && parts.size() < kMostParts ? ::lseek(fd_, first, SEEK_HOLE) : end;
+    if (first < 0 || last <= first) return {bytes};
+    if (first < end) parts.emplace_back(begin_ + first, begin_ + std::min(last, end));
+    at = last;
+  }
+  return parts;
+}
+
 void MappingFile::write(std::span<const std::byte> bytes, std::byte* to) const {
   while (!bytes.empty()) {
     const ssize_t n = ::pwrite(fd_, bytes.data(), bytes.size(), to - begin_);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "base/file/fd.h"
 
@@ -43,6 +44,9 @@ class MappingFile {
 
   // Copies `bytes` of the mapping to `to`, as memcpy() does.
   void read(std::span<const std::byte> bytes, std::byte* to) const;
+  // The parts of `bytes` that the file has on disk, in order. Elsewhere it has holes, as sparse files do:
+  // there all bytes are 0. All of `bytes` if the file system does not know.
+  std::vector<std::span<const std::byte>> stored_parts(std::span<const std::byte> bytes) const;
   // Copies `bytes` to `to` in the mapping, which must be writable.
   void write(std::span<const std::byte> bytes, std::byte* to) const;
 

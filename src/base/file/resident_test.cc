@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,6 +64,34 @@ TEST_F(ResidentTest, PagesAreGivenBackAndComeAgain) {
   for (int i = 0; i < 3000 && (resident = resident_pages(mapped->bytes()) * kPage) > kMost; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_LE(resident, kMost);
+}
+
+TEST_F(ResidentTest, HolesOfAFileAreKnown) {
+  constexpr std::size_t kAt = 2 * kResidentBytes;
+  {
+    const Fd file(::open(path_.c_str(), O_WRONLY | O_CLOEXEC));
+    ASSERT_EQ(::pwrite(file.get(), "y", 1, kAt), 1);
+  }
+  const auto mapped = MappedFile::open(path_);
+  ASSERT_TRUE(mapped);
+  const auto file = MappingFile::find(mapped->bytes());
+  ASSERT_TRUE(file);
+  const auto is_stored = [&](std::size_t at, std::span<const std::byte> in) {
+    return std::ranges::any_of(file->stored_parts(in), [&](std::span<const std::byte> part) {
+      return part.data() <= mapped->bytes().data() + at &&
+             mapped->bytes().data() + at < part.data() + part.size();
+    });
+  };
+  EXPECT_TRUE(is_stored(0, mapped->bytes()));
+  EXPECT_TRUE(is_stored(kAt, mapped->bytes()));
+  EXPECT_TRUE(is_stored(kAt, mapped->bytes().subspan(kAt, 1)));
+  EXPECT_FALSE(is_stored(kAt, mapped->bytes().first(kAt)));
+  std::size_t stored = 0;
+  for (const auto& part : file->stored_parts(mapped->bytes())) stored += part.size();
+  struct ::stat status {};
+  ASSERT_EQ(::stat(path_.c_str(), &status), 0);
+  if (static_cast<std::size_t>(status.st_blocks) * 512 < kResidentBytes)
+    EXPECT_LT(stored, kResidentBytes);  // the file system makes holes
 }
 
 TEST_F(ResidentTest, AChildOfTheProcessWatchesItsOwn) {
