@@ -335,6 +335,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/sharded/rank_peers.cc
   compare/sharded/shard_layout.cc
   compare/runs/environment.cc
+  compare/runs/quantisation.cc
   compare/runs/regions.cc
   compare/runs/systematic.cc
   compare/share.cc

@@ -14,6 +14,7 @@
 #include "compare/names.h"
 #include "compare/pairing.h"
 #include "compare/runs/environment.h"
+#include "compare/runs/quantisation.h"
 #include "compare/runs/regions.h"
 #include "compare/runs/systematic.h"
 #include "compare/sharded/pair_shards.h"
@@ -177,6 +178,10 @@ std::string explain_left_out(Fusion fusion) {
       return "makes constants, shapes or random numbers";
     case Fusion::foreign:
       return "the other framework has no operator that computes the same";
+    case Fusion::quantises:
+      return "quantises";
+    case Fusion::quantised:
+      return "a dequantisation stands for it";
     case Fusion::collective:
       return "a collective of the run with several ranks";
     case Fusion::undivided:
@@ -188,9 +193,17 @@ std::string explain_left_out(Fusion fusion) {
   return {};
 }
 
-// All slots of a pair, none of them measured. `sharded` may be null.
+// What two runs are to each other, beside dumps of the same operators.
+struct RunRelation {
+  bool is_across = false;
+  const ShardedRuns* sharded = nullptr;        // may be null
+  const Quantisation* quantisation = nullptr;  // may be null
+};
+
+// All slots of a pair, none of them measured.
 OperatorComparison make_operator(const OperatorPair& pair, const dump::DumpSet& golden,
-                                 const dump::DumpSet& actual, bool is_across, const ShardedRuns* sharded) {
+                                 const dump::DumpSet& actual, const RunRelation& relation) {
+  const auto& [is_across, sharded, quantisation] = relation;
   static const dump::OperatorRun kNothing;
   OperatorComparison op;
   op.is_alone = pair.is_alone;
@@ -220,28 +233,27 @@ OperatorComparison make_operator(const OperatorPair& pair, const dump::DumpSet& 
     slot.actual = slots.actual;
   }
   if (sharded != nullptr) sharded->add_ranks(op, pair);
+  if (quantisation != nullptr) quantisation->add_steps(op);
   return op;
 }
 
 // Compares the operators of a pairing in their order.
 class Comparer {
  public:
-  // `sharded` may be null.
   Comparer(const dump::DumpSet& golden, const dump::DumpSet& actual, const Pairing& pairing,
-           const CompareOptions& options, const ShardedRuns* sharded = nullptr)
+           const CompareOptions& options, const RunRelation& relation)
       : golden_(golden),
         actual_(actual),
         pairs_(pairing.pairs),
-        is_across_(pairing.is_across),
-        sharded_(sharded),
+        relation_(relation),
         options_(options),
-        unfinished_(find_unfinished(golden, actual, pairing.is_sharded, unfinished_reasons_)),
-        systematic_(
-            find_systematic(golden.runs(), actual.runs(), pairing.pairs, unfinished_, !pairing.is_sharded)),
+        unfinished_(find_unfinished(golden, actual, relation.sharded != nullptr, unfinished_reasons_)),
+        systematic_(find_systematic(golden.runs(), actual.runs(), pairing.pairs, unfinished_,
+                                    relation.sharded == nullptr)),
         judge_(unfinished_, systematic_.are_types_usual),
         questions_(golden, actual),
         total_(golden.runs().stored_bytes() + actual.runs().stored_bytes()) {
-    if (const auto line = is_across_ ? std::nullopt : describe_environments(golden, actual))
+    if (const auto line = relation_.is_across ? std::nullopt : describe_environments(golden, actual))
       comparison_.notes.push_back(*line);
     std::ranges::copy(systematic_.notes, std::back_inserter(comparison_.notes));
     std::ranges::copy(pairing.notes, std::back_inserter(comparison_.notes));
@@ -319,7 +331,7 @@ class Comparer {
     if (!unexplained.empty() && unexplained.front() == singles.front()) return;  // that is bad already
     std::optional<OperatorComparison> first;
     if (!unexplained.empty()) {
-      first = make_operator(pairs_[unexplained.front()], golden_, actual_, is_across_, sharded_);
+      first = make_operator(pairs_[unexplained.front()], golden_, actual_, relation_);
       for (SlotComparison& slot : first->slots) measure_slot(slot, options_, 1);
     }
     judge_.settle_singles(std::move(first));
@@ -339,7 +351,7 @@ class Comparer {
   Result<> compare_batch(const Batch& batch) {
     std::vector<OperatorComparison> operators;
     for (std::size_t i = batch.first; i < batch.last; ++i)
-      operators.push_back(make_operator(pairs_[i], golden_, actual_, is_across_, sharded_));
+      operators.push_back(make_operator(pairs_[i], golden_, actual_, relation_));
     OPDUMP_CHECK_OK(measure(operators));
     for (OperatorComparison& op : operators) {
       judge_.judge(op);
@@ -351,8 +363,7 @@ class Comparer {
 
   const dump::DumpSet &golden_, &actual_;
   const std::vector<OperatorPair>& pairs_;
-  bool is_across_;
-  const ShardedRuns* sharded_;
+  RunRelation relation_;
   const CompareOptions& options_;
   Comparison comparison_;
   std::vector<std::string> unfinished_reasons_;
@@ -386,16 +397,24 @@ math::Tolerance default_tolerance(model::DType dtype) {
 Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                  const CompareOptions& options) {
   const TailsOfBoth tails{.golden = find_tails(golden), .actual = find_tails(actual)};
-  if (!options.across.value_or(!options.map.empty() || are_of_different_frameworks(golden, actual))) {
-    auto sharded = ShardedRuns::find(golden.runs(), actual.runs());
-    if (!sharded)
-      return Comparer(golden, actual, pair_operators(golden.runs(), actual.runs(), tails), options).compare();
-    const Pairing pairing = sharded->pair(tails);
-    return Comparer(golden, actual, pairing, options, &*sharded).compare();
+  const dump::Runs &golden_runs = golden.runs(), &actual_runs = actual.runs();
+  const bool is_across =
+      options.across.value_or(!options.map.empty() || are_of_different_frameworks(golden, actual));
+  auto sharded = is_across ? std::optional<ShardedRuns>() : ShardedRuns::find(golden_runs, actual_runs);
+  const auto quantisation =
+      sharded ? std::optional<Quantisation>() : Quantisation::find(golden_runs, actual_runs);
+  OPDUMP_TRY(Pairing pairing,
+             is_across ? pair_across(golden_runs, actual_runs, tails, options.map, options.threads)
+                       : Result<Pairing>(sharded ? sharded->pair(tails)
+                                                 : pair_operators(golden_runs, actual_runs, tails)));
+  if (quantisation) {
+    if (!is_across) quantisation->arrange(pairing.pairs);
+    pairing.notes.push_back(quantisation->note());
   }
-  OPDUMP_TRY(const Pairing pairing,
-             pair_across(golden.runs(), actual.runs(), tails, options.map, options.threads));
-  return Comparer(golden, actual, pairing, options).compare();
+  const RunRelation relation{.is_across = is_across,
+                             .sharded = sharded ? &*sharded : nullptr,
+                             .quantisation = quantisation ? &*quantisation : nullptr};
+  return Comparer(golden, actual, pairing, options, relation).compare();
 }
 
 }  // namespace opdump::compare

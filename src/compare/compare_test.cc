@@ -495,5 +495,42 @@ TEST(CompareTreesTest, LayoutsOfOneRunAreEqual) {
   fs::remove_all(directory);
 }
 
+// x -> Mul -> Relu -> Mul, in float and with what lies between Mul and Mul rounded to steps of 0.5.
+void fill_float(HandMade& dump) {
+  dump.tensor("Mul.a.input.0", {1, -1, 3}).tensor("Mul.a.output.0", {1.2F, -1.2F, 3.6F});
+  dump.tensor("Relu.b.input.0", {1.2F, -1.2F, 3.6F}).tensor("Relu.b.output.0", {1.2F, 0, 3.6F});
+  dump.tensor("Mul.c.input.0", {1.2F, 0, 3.6F}).tensor("Mul.c.output.0", {2.4F, 0, 7.2F});
+}
+void fill_quantised(HandMade& dump, const std::vector<float>& rounded) {
+  std::vector<float> result;
+  for (const float value : rounded) result.push_back(2 * value);
+  dump.tensor("Mul.a.input.0", {1, -1, 3}).tensor("Mul.a.output.0", {1.2F, -1.2F, 3.6F});
+  dump.tensor("QuantizeLinear.q.input.0", {1.2F, -1.2F, 3.6F}).tensor("QuantizeLinear.q.input.1", {0.5F});
+  dump.raw("QuantizeLinear.q.output.0", "|u1", "(3,)", "\2\1\7", "uint8");
+  dump.raw("DequantizeLinear.d.input.0", "|u1", "(3,)", "\2\1\7", "uint8");
+  dump.tensor("DequantizeLinear.d.input.1", {0.5F}).tensor("DequantizeLinear.d.output.0", rounded);
+  dump.tensor("Mul.c.input.0", rounded).tensor("Mul.c.output.0", result);
+}
+
+TEST_F(CompareTest, TakesTheStepsOfAQuantisedModelForRounding) {
+  fill_float(*golden_);
+  fill_quantised(*actual_, {1, 0, 3.5F});
+  const Comparison comparison = compare();
+  EXPECT_EQ(comparison.outcome, Answer::same);
+  EXPECT_EQ(comparison.coverage.paired_operators, 3U);
+  EXPECT_THAT(comparison.notes, ::testing::Contains(HasSubstr("actual is quantised")));
+}
+
+TEST_F(CompareTest, FindsAWrongScaleWhereItIsApplied) {
+  fill_float(*golden_);
+  fill_quantised(*actual_, {1, 0, -2});
+  const Comparison comparison = compare();
+  EXPECT_EQ(comparison.outcome, Answer::differs);
+  ASSERT_TRUE(comparison.first_bad);
+  EXPECT_EQ(comparison.first_bad->golden->name, "b");
+  EXPECT_EQ(comparison.first_bad->actual->name, "d");
+  EXPECT_EQ(comparison.first_bad->verdict, Verdict::own_error);
+}
+
 }  // namespace
 }  // namespace opdump::compare

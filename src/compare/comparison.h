@@ -69,6 +69,7 @@ struct SlotComparison {
   std::vector<std::uint32_t> wrong_ranks = {};  // whose tensors differ
   bool is_sum = false;                          // each rank has a term of a sum
   bool is_cut_in_rows = false;                  // each rank has some rows
+  double quantisation_step = 0;  // of the tensor of a quantised model (runs/quantisation.h); 0: none
 };
 
 struct OperatorComparison {
@@ -85,6 +86,7 @@ struct OperatorComparison {
   // Of a run of several ranks against one of one rank: the same operator on each of the ranks; null where a
   // rank has none. Else empty.
   std::vector<std::shared_ptr<const dump::OperatorRun>> shards = {};
+  bool is_quantised = false;  // one of the models is (runs/quantisation.h)
   // Not empty: why nothing is said of its inputs, or of the operator if it has no partner.
   std::string left_out;
   std::vector<SlotComparison> slots;

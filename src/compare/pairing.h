@@ -25,6 +25,9 @@ enum class Fusion : std::uint8_t {
   // Of a run of several ranks against one of one rank:
   collective,
   undivided,  // the other run has nothing like it
+  // Of a quantised model:
+  quantises,  // or dequantises
+  quantised,  // a dequantisation stands for it: only results are compared
 };
 
 // Executions by their index in dump::Runs.
@@ -49,8 +52,6 @@ struct Pairing {
   std::vector<OperatorPair> pairs;           // golden's order; an extra one follows what ran before it
   std::vector<std::string> notes;            // see Comparison::notes
   std::vector<std::string> incomplete = {};  // see Comparison::incomplete
-  bool is_across = false;                    // of different frameworks
-  bool is_sharded = false;                   // of several ranks and of one (sharded/pair_shards.h)
 };
 
 // By rank: from which step on what was recorded is no step, but what ran after the last one

@@ -8,6 +8,7 @@
 #include "compare/equivalence.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
+#include "compare/runs/quantisation.h"
 #include "compare/sharded/measure_shards.h"
 
 namespace opdump::compare {
@@ -161,6 +162,7 @@ void Judge::judge(OperatorComparison& op) {
   name_ranks(op);
   find_cause(op);
   excuse_rounding(op);
+  excuse_quantisation(op);
   if (op.cause.empty()) op.cause = explain_sums(op);
   if (op.verdict == Verdict::own_error && op.cause.empty() && is_random(op.run().type))
     op.cause = "it draws random numbers (another seed?)";

@@ -300,7 +300,6 @@ Result<PairingMap> parse_pairing_map(std::string_view text) {
 Result<Pairing> pair_across(const dump::Runs& golden, const dump::Runs& actual, const TailsOfBoth& tails,
                             const PairingMap& map, unsigned threads) {
   Pairing pairing;
-  pairing.is_across = true;
   Account account;
   std::vector<bool> used(map.size());
   for (const auto& frames :

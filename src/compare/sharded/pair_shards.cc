@@ -279,7 +279,6 @@ void ShardedRuns::find_scale(const std::vector<OperatorPair>& pairs) {
 
 Pairing ShardedRuns::pair(const TailsOfBoth& tails) {
   Pairing pairing = pair_operators(golden_, actual_, tails);
-  pairing.is_sharded = true;
   std::erase_if(pairing.pairs, [&](const OperatorPair& pair) {
     const std::uint32_t index = is_golden_ ? pair.golden : pair.actual;
     return index != kNone && sharded().section_of(index).rank != peers_.ranks()[0];

@@ -1,0 +1,180 @@
+#include "compare/runs/quantisation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "base/text/text.h"
+#include "compare/content.h"
+#include "compare/key_slots.h"
+#include "math/stats/stats.h"
+
+namespace opdump::compare {
+namespace {
+
+using dump::Runs;
+using dump::Slot;
+
+constexpr std::uint32_t kNone = OperatorPair::kNone;
+// What is still quantisation: steps, as root mean square and of one element; or else the relative L2 distance
+// and how far above that of the inputs, because the step of a result is that of the operator that quantises
+// it next.
+constexpr double kSteps = 2, kMostSteps = 32, kDistance = 0.1, kGrowth = 4;
+
+bool quantises(std::string_view type) { return type == "QuantizeLinear" || type == "DynamicQuantizeLinear"; }
+bool dequantises(std::string_view type) { return type == "DequantizeLinear"; }
+
+bool is_quantised(const Runs& runs) {
+  for (std::uint32_t i = 0; i < runs.size(); ++i)
+    if (const std::string type = runs.without_slots(i).type; quantises(type) || dequantises(type))
+      return true;
+  return false;
+}
+
+std::optional<std::pair<std::uint64_t, std::uint64_t>> content_of(const Slot& slot) {
+  if (slot.file.empty()) return std::nullopt;
+  const auto print = fingerprint_of(slot);
+  return print ? std::optional(std::pair(print->sum, print->count)) : std::nullopt;
+}
+
+// The largest scale.
+std::optional<double> scale_in(const Slot& slot) {
+  if (slot.file.empty()) return std::nullopt;
+  const auto tensor = dump::StoredTensor::read(slot);
+  if (!tensor || !model::is_floating(tensor->view().dtype)) return std::nullopt;
+  const double scale = math::finish(math::partial_stats(tensor->view(), {.extremes = true})).max;
+  return scale > 0 && std::isfinite(scale) ? std::optional(scale) : std::nullopt;
+}
+
+bool is_difference(const SlotComparison& slot) {
+  return slot.verdict == Verdict::own_error || slot.verdict == Verdict::inherited ||
+         slot.verdict == Verdict::input_differs;
+}
+
+}  // namespace
+
+std::optional<Quantisation> Quantisation::find(const Runs& golden, const Runs& actual) {
+  const bool is_golden = is_quantised(golden);
+  if (is_golden == is_quantised(actual)) return std::nullopt;
+  Quantisation found(golden, actual, is_golden);
+  found.read_steps();
+  return found;
+}
+
+void Quantisation::read_steps() {
+  for (std::uint32_t i = 0; i < quantised().size(); ++i) {
+    const std::string type = quantised().without_slots(i).type;
+    if (!quantises(type) && !dequantises(type)) continue;
+    const model::Side real = quantises(type) ? model::Side::input : model::Side::output;
+    std::optional<Content> content;
+    std::optional<double> scale;
+    for (const Slot& slot : quantised().slots(i)) {
+      if (slot.side == real && slot.index == 0) content = content_of(slot);
+      if (slot.side == model::Side::input && slot.index == 1) scale = scale_in(slot);
+    }
+    if (!content || !scale) continue;
+    double& step = steps_[*content];
+    step = std::max(step, *scale);
+  }
+}
+
+// Places of pairs without a partner, by their first results; of the quantised side only dequantisations.
+std::map<Quantisation::Content, std::size_t> Quantisation::open_results(
+    const std::vector<OperatorPair>& pairs, bool of_quantised) const {
+  std::map<Content, std::size_t> results;
+  const bool of_golden = of_quantised == is_golden_;
+  const Runs& runs = of_golden ? golden_ : actual_;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const std::uint32_t index = of_golden ? pairs[i].golden : pairs[i].actual;
+    if (index == kNone || (pairs[i].golden != kNone && pairs[i].actual != kNone)) continue;
+    if (of_quantised && !dequantises(runs.without_slots(index).type)) continue;
+    for (const Slot& slot : runs.slots(index))
+      if (slot.side == model::Side::output && slot.index == 0)
+        if (const auto content = content_of(slot)) results.emplace(*content, i);
+  }
+  return results;
+}
+
+void Quantisation::arrange(std::vector<OperatorPair>& pairs) const {
+  const auto missing = open_results(pairs, false);
+  const auto dequantised = missing.empty() ? missing : open_results(pairs, true);
+  std::vector<bool> is_gone(pairs.size());
+  for (std::size_t i = 0; i < pairs.size() && !dequantised.empty(); ++i) {
+    if (pairs[i].golden == kNone || pairs[i].actual == kNone) continue;
+    const dump::OperatorRun golden = golden_[pairs[i].golden], actual = actual_[pairs[i].actual];
+    for (const SlotPair& slots : pair_slots(golden, actual, false)) {
+      if (slots.golden == nullptr || slots.actual == nullptr || slots.golden->side == model::Side::output)
+        continue;
+      const auto mine = content_of(is_golden_ ? *slots.actual : *slots.golden);
+      const auto theirs = content_of(is_golden_ ? *slots.golden : *slots.actual);
+      if (!mine || !theirs) continue;
+      const auto lost = missing.find(*mine), found = dequantised.find(*theirs);
+      if (lost == missing.end() || found == dequantised.end() || is_gone[found->second]) continue;
+      OperatorPair &pair = pairs[lost->second], &other = pairs[found->second];
+      if (pair.golden != kNone && pair.actual != kNone) continue;
+      (is_golden_ ? pair.golden : pair.actual) = is_golden_ ? other.golden : other.actual;
+      pair.fusion = Fusion::quantised;
+      pair.paired_by = PairedBy::data_flow;
+      is_gone[found->second] = true;
+    }
+  }
+  std::size_t at = 0;
+  std::erase_if(pairs, [&](const OperatorPair&) { return static_cast<bool>(is_gone[at++]); });
+  for (OperatorPair& pair : pairs) {
+    const std::uint32_t index = is_golden_ ? pair.golden : pair.actual;
+    const std::uint32_t partner = is_golden_ ? pair.actual : pair.golden;
+    if (index == kNone || partner != kNone) continue;
+    const std::string type = quantised().without_slots(index).type;
+    if (quantises(type) || dequantises(type)) pair.fusion = Fusion::quantises;
+  }
+}
+
+void Quantisation::add_steps(OperatorComparison& op) const {
+  for (SlotComparison& slot : op.slots) {
+    if (slot.golden == nullptr || slot.actual == nullptr) continue;
+    const auto content = content_of(is_golden_ ? *slot.golden : *slot.actual);
+    const auto step = content ? steps_.find(*content) : steps_.end();
+    slot.quantisation_step = step == steps_.end() ? 0 : step->second;
+  }
+  op.is_quantised = true;
+}
+
+std::string Quantisation::note() const {
+  return std::string(is_golden_ ? "golden" : "actual") +
+         " is quantised: operators that quantise are left out, and differences of up to " + format_g(kSteps) +
+         " steps (root mean square) are rounding";
+}
+
+void excuse_quantisation(OperatorComparison& op) {
+  if (!op.is_quantised || !op.cause.empty()) return;
+  double input = 0;
+  for (const SlotComparison& slot : op.slots)
+    if (side_of(slot) == model::Side::input && slot.metrics)
+      input = std::max(input, slot.metrics->relative_l2);
+  bool is_excused = false;
+  for (const SlotComparison& slot : op.slots) {
+    if (!is_difference(slot)) continue;
+    if (!slot.metrics || slot.metrics->nan_mismatch_count > 0) return;
+    const math::Metrics& metrics = *slot.metrics;
+    const double step = slot.quantisation_step;
+    const bool is_near = metrics.rmse <= kSteps * step && metrics.max_abs <= kMostSteps * step;
+    const bool is_grown = side_of(slot) == model::Side::output && metrics.relative_l2 <= kGrowth * input;
+    const bool is_passed_on = side_of(slot) == model::Side::input && step == 0;
+    if (!is_near && !(metrics.relative_l2 <= kDistance && (is_grown || is_passed_on))) return;
+    is_excused = true;
+  }
+  if (!is_excused) return;
+  for (SlotComparison& slot : op.slots) {
+    if (!is_difference(slot)) continue;
+    slot.verdict = Verdict::rounding;
+    const double step = slot.quantisation_step;
+    slot.reason +=
+        (slot.reason.empty() ? "" : "; ") +
+        (step > 0 ? "quantised: off by " + format_g(slot.metrics->rmse / step) + " steps of " + format_g(step)
+                  : std::string("quantised before"));
+  }
+  op.verdict = Verdict::rounding;
+}
+
+}  // namespace opdump::compare
