@@ -334,6 +334,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/sharded/pair_shards.cc
   compare/sharded/rank_peers.cc
   compare/sharded/shard_layout.cc
+  compare/sharded/shard_rules.cc
   compare/runs/environment.cc
   compare/runs/quantisation.cc
   compare/runs/regions.cc
@@ -353,6 +354,7 @@ set(OPDUMP_TESTS_compare
   compare/equivalence_test.cc
   compare/pairing_test.cc
   compare/sharded/shard_layout_test.cc
+  compare/sharded/shard_rules_test.cc
   compare/runs/environment_test.cc
   compare/runs/systematic_test.cc
   compare/statistics_test.cc

@@ -401,6 +401,13 @@ Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSe
   const bool is_across =
       options.across.value_or(!options.map.empty() || are_of_different_frameworks(golden, actual));
   auto sharded = is_across ? std::optional<ShardedRuns>() : ShardedRuns::find(golden_runs, actual_runs);
+  if (options.shards != nullptr) {
+    const std::int64_t ranks = options.shards->rank_count();
+    if (!sharded || static_cast<std::int64_t>(sharded->rank_count()) != ranks)
+      return Error(Code::usage, "the mesh has " + counted(static_cast<std::uint64_t>(ranks), "rank") +
+                                    "; expected one dump of one rank and one of as many as the mesh has");
+    sharded->declare(options.shards.get());
+  }
   const auto quantisation =
       sharded ? std::optional<Quantisation>() : Quantisation::find(golden_runs, actual_runs);
   OPDUMP_TRY(Pairing pairing,

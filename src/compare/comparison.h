@@ -50,6 +50,7 @@ inline bool is_fine(Verdict verdict) {
 }
 
 struct ShardedSlot;  // sharded/measure_shards.h
+struct ShardRules;   // sharded/shard_rules.h
 
 struct SlotComparison {
   const dump::Slot* golden = nullptr;  // null if extra
@@ -136,8 +137,11 @@ struct CompareOptions {
   // dumps say what they were recorded from, and that differs.
   std::optional<bool> across;
   std::vector<std::pair<std::string, std::string>> map;  // PairingMap
-  const group::Share* share = nullptr;                   // null: this process does it all
-  unsigned threads = 0;                                  // 0: all cores
+  // How ranks hold tensors; null: all is found. An error unless one dump has one rank and the other those of
+  // its mesh.
+  std::shared_ptr<const ShardRules> shards;
+  const group::Share* share = nullptr;  // null: this process does it all
+  unsigned threads = 0;                 // 0: all cores
   std::function<void(std::uint64_t done, std::uint64_t total)>
       progress;  // bytes; may be empty; one thread at a time
   // Gets every operator once it is judged, in golden's order of execution, extras where they ran; may be

@@ -15,6 +15,7 @@
 #include "cli/verb.h"
 #include "compare/across/pair_across.h"
 #include "compare/names.h"
+#include "compare/sharded/shard_rules.h"
 #include "compare/share.h"
 #include "group/group.h"
 #include "report/csv.h"
@@ -33,7 +34,7 @@ constexpr std::size_t kMostModules = 24;         // lines
 constexpr std::uint64_t kLargestMap = 64 << 20;  // bytes
 
 struct CompareArguments {
-  std::string golden, actual, csv_path, save_path, map_path;
+  std::string golden, actual, csv_path, save_path, map_path, shard_path;
   bool is_across = false;
   bool json = false, all = false, blames = false, by_module = false;
   RunFilter filter;
@@ -81,6 +82,8 @@ void declare(CLI::App& app, CompareArguments& arguments) {
       ->check(not_negative());
   app.add_option("--map", arguments.map_path,
                  "Which operators are the same: lines \"GOLDEN-NAME ACTUAL-NAME\", '-' for none");
+  app.add_option("--shard", arguments.shard_path,
+                 "How ranks hold tensors, where it cannot be found: lines of a mesh and placements");
   app.add_flag("--across", arguments.is_across,
                "Pair operators as those of different frameworks; default if the dumps are of such");
   app.add_option("--threads", arguments.options.threads, "Threads to compare with; default: one per core")
@@ -297,6 +300,12 @@ Result<int> run_compare(std::span<const char* const> args) {
     auto map = compare::parse_pairing_map(text);
     if (!map) return map.take_error().within(arguments.map_path);
     arguments.options.map = std::move(*map);
+  }
+  if (!arguments.shard_path.empty()) {
+    OPDUMP_TRY(const std::string text, read_file(arguments.shard_path, kLargestMap));
+    auto rules = compare::parse_shard_rules(text);
+    if (!rules) return rules.take_error().within(arguments.shard_path);
+    arguments.options.shards = std::make_shared<const compare::ShardRules>(std::move(*rules));
   }
   OPDUMP_TRY(const group::Group group, group::Group::join());
   auto status = compare_in(group, arguments);

@@ -176,7 +176,7 @@ class ShardMeasure {
   Result<Candidate> find_best(bool may_sum) {
     const model::Shape &whole = tensors_.whole.shape, &first = tensors_.shards[0].shape;
     layouts_ = sharded_.layout ? std::vector{*sharded_.layout}
-                               : find_shard_layouts(whole, first, tensors_.shards.size(), {},
+                               : find_shard_layouts(whole, first, tensors_.shards.size(), sharded_.mesh,
                                                     may_sum && model::is_floating(slot_.dtype));
     Candidate best;
     for (const ShardLayout& layout : layouts_)

@@ -19,6 +19,7 @@ struct ShardedSlot {
   // With `may_sum`: what each rank may have this many times, as gradients of the mean over its part of a
   // batch.
   double scale = 1;
+  std::vector<std::int64_t> mesh = {};     // empty: any
   std::optional<ShardLayout> layout = {};  // as declared or recorded; else the one that fits best
 };
 

@@ -347,6 +347,10 @@ void ShardedRuns::add_ranks(OperatorComparison& op, const OperatorPair& pair) co
     const bool is_scalar = whole.shape && model::element_count(*whole.shape) == 1;
     sharded.may_sum = phase != model::Phase::optimizer;
     sharded.scale = phase == model::Phase::forward && !is_scalar ? 1 : scale_;
+    if (rules_ != nullptr) {
+      sharded.mesh = rules_->mesh;
+      sharded.layout = rules_->find(operator_name(own), mine);
+    }
     slot.sharded = std::make_shared<const ShardedSlot>(std::move(sharded));
   }
 }

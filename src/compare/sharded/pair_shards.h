@@ -10,6 +10,7 @@
 #include "compare/comparison.h"
 #include "compare/pairing.h"
 #include "compare/sharded/rank_peers.h"
+#include "compare/sharded/shard_rules.h"
 #include "dump/read/dump_set.h"
 
 namespace opdump::compare {
@@ -18,6 +19,10 @@ class ShardedRuns {
  public:
   // Nothing unless one of the dumps has one rank and the other several, the rank of the first among them.
   static std::optional<ShardedRuns> find(const dump::Runs& golden, const dump::Runs& actual);
+
+  std::size_t rank_count() const { return peers_.ranks().size(); }
+  // Before pair(). Must outlive this.
+  void declare(const ShardRules* rules) { rules_ = rules; }
 
   // As pair_operators, and what has no partner then by the path of its module and its kind: the classes of
   // parallel modules have other names. A product whose bias is added after a reduction is the partner of one
@@ -55,6 +60,7 @@ class ShardedRuns {
   const dump::Runs &golden_, &actual_;
   bool is_golden_;  // the one with several ranks
   RankPeers peers_;
+  const ShardRules* rules_ = nullptr;
   double scale_ = 1;  // of gradients before they are averaged: ShardedSlot::scale
 };
 
