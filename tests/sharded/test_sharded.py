@@ -32,7 +32,7 @@ def record(tmp_path_factory):
 
 def compare(golden, actual):
     """Exit status, slots, summary."""
-    done = subprocess.run([OPDUMP, "compare", golden, actual, "--json"], capture_output=True, text=True, timeout=600)
+    done = subprocess.run([OPDUMP, "compare", golden, actual, "--json", "--all"], capture_output=True, text=True, timeout=600)
     assert done.stdout, done.stderr
     records = [json.loads(line) for line in done.stdout.splitlines()]
     return done.returncode, records[:-1], records[-1]
