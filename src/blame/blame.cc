@@ -17,6 +17,7 @@
 #include "compare/content.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
+#include "compare/sharded/pair_shards.h"
 
 namespace opdump::blame {
 namespace {
@@ -528,6 +529,12 @@ class Walk {
 
 Result<BlameAnswer> find_blame(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                const BlameOptions& options, compare::Comparison& comparison) {
+  // An operator that runs again on a rank's shard says nothing about the whole.
+  if (compare::ShardedRuns::find(golden.runs(), actual.runs()))
+    return Error(
+        Code::unsupported,
+        "one dump has one rank and the other several: blame needs as many on both sides; opdump compare "
+        "names the operator and the rank");
   return Walk(golden, actual, options).walk(comparison);
 }
 

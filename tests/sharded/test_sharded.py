@@ -112,3 +112,9 @@ def test_a_dtensor_is_wrong_on_its_rank(record):
     assert status == 1
     assert summary["first_bad"]["wrong_ranks"] == [1]
     assert "1-Block/down-Linear" in summary["first_bad"]["operator"], summary["text"]
+
+
+def test_blame_says_that_it_cannot(record):
+    done = subprocess.run([OPDUMP, "blame", record("megatron"), record("megatron", "--tp", "2")], capture_output=True, text=True)
+    assert done.returncode not in (0, 1)
+    assert "one dump has one rank and the other several" in done.stderr
