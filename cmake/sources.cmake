@@ -101,6 +101,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   plan/model_selector.cc
   plan/op_selector.cc
   plan/step_set.cc
+  plan/type_names.cc
 )
 set(OPDUMP_TESTS_plan
   plan/dump_plan_test.cc

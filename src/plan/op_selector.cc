@@ -9,6 +9,7 @@
 
 #include "base/text/text.h"
 #include "plan/nearest.h"
+#include "plan/type_names.h"
 
 namespace opdump::plan {
 namespace {
@@ -103,7 +104,7 @@ struct OpSelector::State {
     if (types.empty()) return false;
     const std::string base = to_lower(base_name(name));
     for (const auto& [lower_text, rule] : types)
-      if (base.find(lower_text) != std::string::npos) return hit(rule);
+      if (base.find(lower_text) != std::string::npos || mindspore_calls(base, lower_text)) return hit(rule);
     return false;
   }
 };

@@ -22,7 +22,8 @@ enum class RuleKind : std::uint8_t {
   regex,         // the whole scoped name matches
   regex_search,  // some part of the scoped name matches
   name,          // equals the whole scoped name, case-sensitive
-  type,          // is part of the operator's base name, case-insensitive ("conv" selects "conv2d-op1")
+  type,          // is part of the operator's base name, case-insensitive ("conv" selects "conv2d-op1"), or
+                 // begins MindSpore's name for it ("Conv2D" selects "convolution-op0")
 };
 
 // What the regular expression of a filter matches.

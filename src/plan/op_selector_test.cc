@@ -200,4 +200,25 @@ TEST(OpSelector, RegexHitsAreTold) {
 }
 
 }  // namespace
+// MindSpore's own files name types as MindSpore does.
+TEST(OpSelector, TypesHaveMindSporesNames) {
+  const auto selects = [](const char* text, const char* name) {
+    OpSelector selector;
+    EXPECT_TRUE(selector.add(RuleKind::type, text));
+    return selector.wants(name);
+  };
+  EXPECT_TRUE(selects("Conv2D", "Default/conv1-Conv2d/convolution-op0"));
+  EXPECT_TRUE(selects("Conv2DBackpropInput", "Gradients/Default/conv1-Conv2d/convolution_backward-op0"));
+  EXPECT_TRUE(selects("MatMul", "Default/fc-Linear/addmm-op0"));
+  EXPECT_TRUE(selects("BiasAdd", "Default/fc-Linear/addmm-op0"));
+  EXPECT_TRUE(selects("BatchNorm", "Default/native_batch_norm-op0"));
+  EXPECT_TRUE(selects("RealDiv", "Default/div_-op0"));
+  EXPECT_TRUE(selects("transpose", "Default/t-op0"));
+  EXPECT_FALSE(selects("Conv2D", "Gradients/Default/conv1-Conv2d/addmm-op0"));
+  EXPECT_FALSE(selects("mul", "Default/fc-Linear/mm-op0")) << "MatMul does not begin so";
+  EXPECT_FALSE(selects("Mul", "Default/fc-Linear/addmm-op0"));
+  EXPECT_FALSE(selects("add", "Default/sum-op0"));
+  EXPECT_FALSE(selects("MatMulV2", "Default/mm-op0"));
+}
+
 }  // namespace opdump::plan
