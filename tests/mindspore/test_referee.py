@@ -81,6 +81,19 @@ def test_graphs_and_order(directory):
     assert re.search(r"graph 0: \d+ operators, \d+ parameters", run([OPDUMP, "ir", graph], directory))
 
 
+def test_graphs_that_mindspore_saves_itself(tmp_path):
+    """MS_DEV_SAVE_GRAPHS=2: the way from a line of the program to an operator where the dump has no graph, as with O2."""
+    run([PYTHON, PROGRAMS / "train.py"], tmp_path, MS_DEV_SAVE_GRAPHS="2", MS_DEV_SAVE_GRAPHS_PATH=str(tmp_path / "ir"))
+    (final,) = (tmp_path / "ir").glob("trace_code_graph_*")
+    assert re.search(r"graph 0: \d+ operators, \d+ parameters", run([OPDUMP, "ir", final], tmp_path))
+    for stage in (tmp_path / "ir").glob("*.ir"):
+        assert "operator" in run([OPDUMP, "ir", stage], tmp_path), stage
+    line = 1 + (PROGRAMS / "train.py").read_text().splitlines().index("        return self.fc(self.flatten(self.relu(self.conv(x))))")
+    lines = [json.loads(text) for text in run([OPDUMP, "ir", final, "--source", f"train.py:{line}", "--json"], tmp_path).splitlines()]
+    names = {entry["operator"] for entry in lines if "operator" in entry}
+    assert "Default/network-WithLossCell/_backbone-Net/conv-Conv2d/Conv2D-op0" in names, names
+
+
 @pytest.mark.parametrize("fault", [False, True])
 def test_against_torch(directory, fault):
     """The same network with the same weights: forward and backward operators are paired, and a fault is found."""
