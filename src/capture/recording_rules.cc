@@ -29,6 +29,9 @@ JobNeeds needs_of(const plan::DumpPlan& plan) {
       case plan::Statistic::md5:
         needs.md5 = true;
         break;
+      case plan::Statistic::sha1:
+        needs.sha1 = true;
+        break;
       default:
         needs.statistics.counts = true;
     }
@@ -40,7 +43,7 @@ JobNeeds needs_of(const plan::DumpPlan& plan) {
 
 RecordingRules::RecordingRules(const plan::DumpPlan& plan, const dump::SchemeWriter& scheme)
     : needs(needs_of(plan)),
-      order_matters(needs.file || needs.md5),
+      order_matters(needs.file || needs.md5 || needs.sha1),
       lists_all_tensors(scheme.lists_all_tensors()),
       writes_calls(scheme.writes_calls()) {
   if (!order_matters) inline_bytes = kTinyBytes;

@@ -229,9 +229,9 @@ TEST_F(SessionTest, RowsAreInOrderOfExecution) {
 
 TEST_F(SessionTest, StatisticsAreThoseOfTheReference) {
   plan::DumpPlan plan = make_plan(plan::Content::statistics);
-  plan.statistics = {plan::Statistic::max,       plan::Statistic::min, plan::Statistic::avg,
-                     plan::Statistic::l2norm,    plan::Statistic::md5, plan::Statistic::count,
-                     plan::Statistic::zero_count};
+  plan.statistics = {plan::Statistic::max,        plan::Statistic::min, plan::Statistic::avg,
+                     plan::Statistic::l2norm,     plan::Statistic::md5, plan::Statistic::count,
+                     plan::Statistic::zero_count, plan::Statistic::sha1};
   auto session = open(std::move(plan));
   std::mt19937 random(3);
   std::vector<Floats> tensors;
@@ -265,6 +265,8 @@ TEST_F(SessionTest, StatisticsAreThoseOfTheReference) {
     }
     EXPECT_EQ(set.runs()[i].slots[0].statistics.columns()[4].second,
               math::md5_hex(tensors[i].operand(0).view));
+    EXPECT_EQ(set.runs()[i].slots[0].statistics.columns()[7].second,
+              math::sha1_hex(tensors[i].operand(0).view));
   }
 }
 

@@ -156,8 +156,9 @@ Result<Columns> compute_columns(const model::TensorView& tensor, model::DType dt
     if (column == nullptr) continue;
     if (column->value != nullptr) columns.emplace_back(name, format_g(statistics.*column->value));
     if (column->counter != nullptr) columns.emplace_back(name, std::to_string(statistics.*column->counter));
-    if (name == "MD5" && (dtype == tensor.dtype || dtype == model::DType::undefined))
-      columns.emplace_back(name, math::md5_hex(tensor));
+    if (dtype != tensor.dtype && dtype != model::DType::undefined) continue;  // other bytes
+    if (name == "MD5") columns.emplace_back(name, math::md5_hex(tensor));
+    if (name == "SHA1") columns.emplace_back(name, math::sha1_hex(tensor));
   }
   return columns;
 }

@@ -41,7 +41,7 @@ TEST(MindsporePlan, EveryValueArrives) {
   config.set("dump_mode", "1")
       .set("kernels", R"j(["conv", "Default/Add-op1", "name-regex(.*Mul\\d?-op1)"])j");
   config.set("iteration", "\"0 | 5-8\"").set("input_output", "2").set("support_device", "[3, 1]");
-  config.set("saved_data", "\"full\"").set("statistic_category", R"j(["md5", "max", "max"])j");
+  config.set("saved_data", "\"full\"").set("statistic_category", R"j(["md5", "max", "max", "hash"])j");
   config.set("initial_iteration", "9").set("e2e.trans_flag", "false").set("e2e.save_kernel_args", "true");
   config.set("e2e.sample_mode", "1").set("e2e.device_stat_precision_mode", "\"low\"");
   DumpPlan plan = must_compile(config, make_options(false));
@@ -53,7 +53,7 @@ TEST(MindsporePlan, EveryValueArrives) {
   EXPECT_TRUE(plan.operators.wants("Default/Mul2-op1"));
   EXPECT_FALSE(plan.operators.wants("Default/Mul2-op12"));
   EXPECT_THAT(plan.devices, ElementsAre(3U, 1U));
-  EXPECT_THAT(plan.statistics, ElementsAre(Statistic::md5, Statistic::max, Statistic::max));
+  EXPECT_THAT(plan.statistics, ElementsAre(Statistic::md5, Statistic::max, Statistic::max, Statistic::sha1));
   EXPECT_EQ(plan.initial_step, 9U);
   EXPECT_FALSE(plan.default_format);
   EXPECT_TRUE(plan.operator_arguments);

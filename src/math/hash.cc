@@ -49,16 +49,15 @@ void add_unpacked(const TensorView& view, EVP_MD_CTX* context) {
   }
 }
 
-}  // namespace
-
-std::string md5_hex(const TensorView& view) {
+std::string digest_hex(const TensorView& view, const EVP_MD* algorithm) {
   const Context context(EVP_MD_CTX_new());
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
   unsigned length = 0;
-  // MD5 marks equal tensors here and protects nothing, which the flag declares to a FIPS build of OpenSSL.
+  // The digest marks equal tensors here and protects nothing, which the flag declares to a FIPS build of
+  // OpenSSL.
   if (!context) return "";
   EVP_MD_CTX_set_flags(context.get(), EVP_MD_CTX_FLAG_NON_FIPS_ALLOW);
-  if (EVP_DigestInit_ex(context.get(), EVP_md5(), nullptr) != 1) return "";
+  if (EVP_DigestInit_ex(context.get(), algorithm, nullptr) != 1) return "";
   const model::DTypeInfo& dtype = model::dtype_info(view.dtype);
   if (dtype.bits >= 8)
     add_elements(view, context.get());
@@ -75,5 +74,10 @@ std::string md5_hex(const TensorView& view) {
   }
   return text;
 }
+
+}  // namespace
+
+std::string md5_hex(const TensorView& view) { return digest_hex(view, EVP_md5()); }
+std::string sha1_hex(const TensorView& view) { return digest_hex(view, EVP_sha1()); }
 
 }  // namespace opdump::math

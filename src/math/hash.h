@@ -1,4 +1,4 @@
-// MD5 of a tensor's bytes, as statistic.csv prints it.
+// MD5 and SHA-1 of a tensor's bytes, as statistic.csv prints them.
 #pragma once
 
 #include <string>
@@ -12,5 +12,8 @@ namespace opdump::math {
 // int4 and uint1: over the unpacked elements but only byte_count() bytes of them -- the original does so
 // (mindspore.md 3.3).
 std::string md5_hex(const model::TensorView& view);
+
+// 40 digits, of the same bytes.
+std::string sha1_hex(const model::TensorView& view);
 
 }  // namespace opdump::math

@@ -218,6 +218,8 @@ TEST(RowMajorReader, BlocksOfAnySizeJoinToTheWhole) {
 TEST(Md5, KnownDigests) {
   EXPECT_EQ(md5_hex(TensorView::row_major(DType::uint8, {0}, nullptr)), "d41d8cd98f00b204e9800998ecf8427e");
   EXPECT_EQ(md5_hex(TensorView::row_major(DType::uint8, {3}, "abc")), "900150983cd24fb0d6963f7d28e17f72");
+  EXPECT_EQ(sha1_hex(TensorView::row_major(DType::uint8, {3}, "abc")),
+            "a9993e364706816aba3e25717850c26c9cd0d89d");
 }
 
 TEST(Md5, LayoutDoesNotMatter) {

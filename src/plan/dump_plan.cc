@@ -16,6 +16,9 @@ const std::vector<StatisticInfo>& statistic_table() {
       {Statistic::zero_count, "zero count", "Zero Count", false},
       {Statistic::md5, "md5", "MD5", false},
       {Statistic::l2norm, "l2norm", "L2Norm Value", true},
+      {Statistic::sha1, "hash", "SHA1", false},  // from here on: newer than MindSpore 2.7.0
+      {Statistic::sha1, "hash:sha1", "SHA1", false},
+      {Statistic::md5, "hash:md5", "MD5", false},
   };
   return table;
 }

@@ -38,7 +38,8 @@ enum class Statistic : std::uint8_t {
   positive_inf_count,
   zero_count,
   md5,
-  l2norm
+  l2norm,
+  sha1
 };
 
 struct StatisticInfo {
@@ -47,7 +48,7 @@ struct StatisticInfo {
   std::string_view column;  // in a CSV header: "Negative Zero Count"
   bool on_device;           // the original can compute it on the device
 };
-// The row of each Statistic, in the order of the enum.
+// The row of each Statistic, in the order of the enum; behind them, other names.
 const std::vector<StatisticInfo>& statistic_table();
 
 // The directory scheme to write (dump/write/scheme_writer.h).

@@ -22,14 +22,17 @@ DumpPlan make_plan() {
 
 TEST(StatisticTable, RowsAreInTheOrderOfTheEnum) {
   const auto& table = statistic_table();
-  ASSERT_EQ(table.size(), 12U);
-  for (std::size_t i = 0; i < table.size(); ++i)
+  ASSERT_EQ(table.size(), 15U);
+  for (std::size_t i = 0; i < 13; ++i)
     EXPECT_EQ(static_cast<std::size_t>(table[i].statistic), i) << table[i].name;
   EXPECT_EQ(table[4].name, "negative zero count");
   EXPECT_EQ(table[4].column, "Negative Zero Count");
   EXPECT_EQ(table[6].column, "NaN Count");
   EXPECT_EQ(table[10].column, "MD5");
   EXPECT_EQ(table[11].column, "L2Norm Value");
+  EXPECT_EQ(table[12].column, "SHA1");
+  EXPECT_EQ(table[13].statistic, Statistic::sha1);
+  EXPECT_EQ(table[14].statistic, Statistic::md5);
 }
 
 TEST(Describe, TellsThePlanInAlignedLines) {

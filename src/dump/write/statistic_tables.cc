@@ -38,6 +38,7 @@ const StatisticTables::Column StatisticTables::kColumns[] = {
     {"Zero Count", append_number<&math::Statistics::zero_count>},
     {"MD5", [](std::string& out, const StatisticRow& row) { out += row.md5; }},
     {"L2Norm Value", append_number<&math::Statistics::l2norm>},
+    {"SHA1", [](std::string& out, const StatisticRow& row) { out += row.sha1; }},
 };
 
 StatisticTables::OpenTable::~OpenTable() {
