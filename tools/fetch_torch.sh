@@ -13,7 +13,7 @@ version=${1:-$(cat "$(dirname "$0")/torch_version.txt")}
 python=${2:-$(command -v python3)}
 tag=$("$python" -c 'import sys; print(sys.implementation.cache_tag)')
 target=${XDG_CACHE_HOME:-$HOME/.cache}/opdump/torch/$version-$tag
-packages=("torch==$version" torchvision setuptools numpy pandas pytest scikit-learn nbclient ipykernel onnx onnxscript h5py)
+packages=("torch==$version" torchvision setuptools numpy pandas pytest scikit-learn nbclient ipykernel onnx onnxscript onnxruntime h5py)
 # `complete` holds what was installed: an environment of an older list gets what is new.
 if [ $install = yes ] && [ "$(cat "$target/complete" 2>/dev/null)" != "${packages[*]}" ]; then
   echo "fetch_torch.sh: installing torch $version for $python into $target" >&2

@@ -45,7 +45,7 @@ OPERATORS = [
     ("Div", MATRIX, [POSITIVE], {}, 1), ("Pow", MATRIX, [np.array(2, np.float32)], {}, 1),
     *((name, MATRIX, [], {}, 1) for name in (
         "Relu", "Exp", "Erf", "Sin", "Cos", "Tanh", "Sigmoid", "Softplus", "Softsign", "Elu", "Selu", "HardSigmoid", "HardSwish",
-        "Abs", "Neg", "Sign", "Floor", "Ceil", "Round", "Identity", "Transpose", "Reciprocal", "Shape")),
+        "Tan", "Atan", "Sinh", "Cosh", "Asinh", "Celu", "ThresholdedRelu", "Abs", "Neg", "Sign", "Floor", "Ceil", "Round", "Identity", "Transpose", "Reciprocal", "Shape")),
     ("LeakyRelu", MATRIX, [], {"alpha": 0.2}, 1), ("Clip", MATRIX, [np.array(-0.5, np.float32), np.array(0.5, np.float32)], {}, 1),
     ("Transpose", IMAGE, [], {"perm": [0, 2, 3, 1]}, 1), ("Flatten", IMAGE, [], {"axis": 2}, 1),
     ("Reshape", IMAGE, [np.array([0, -1, 4], np.int64)], {}, 1), ("Concat", MATRIX, [WEIGHT[:4, :, 0, 0]], {"axis": 0}, 1),
@@ -100,6 +100,46 @@ def test_what_the_engine_computes_is_explained(tmp_path):
     # Three times the largest error: of what rounding may do, no more than it does.
     assert {"convolution", "mm", "Softmax", "BatchNormalization", "add", "Erf"} <= set(limits)
     assert {name: of for name, of in limits.items() if of["r"] > 24} == {}
+
+
+# Of which opdump has no reference.
+FOREIGN = [
+    ("CumSum", MATRIX, [np.array(1, np.int64)], {}, 1), ("TopK", MATRIX, [np.array([2], np.int64)], {}, 2),
+    ("Einsum", MATRIX, [], {"equation": "ij->i"}, 1), ("LpNormalization", MATRIX, [], {}, 1),
+    ("GatherElements", MATRIX, [np.array([[0, 1], [1, 0], [2, 2], [3, 3]], np.int64)], {"axis": 1}, 1),
+]
+
+
+@pytest.fixture
+def engine():
+    """A Python with torch and ONNX Runtime."""
+    tool = pathlib.Path(__file__).parents[2] / "tools/fetch_torch.sh"
+    python = subprocess.run([tool, "--where"], capture_output=True, text=True, check=True).stdout.strip()
+    for candidate in (sys.executable, python):
+        if os.path.exists(candidate) and subprocess.run([candidate, "-c", "import onnx, onnxruntime, torch"], capture_output=True).returncode == 0:
+            return candidate
+    pytest.skip("no Python with onnxruntime: tools/fetch_torch.sh installs one")
+
+
+def test_operators_without_a_reference_run_with_the_engine(tmp_path, engine):
+    record(tmp_path, "golden", FOREIGN)
+    text = opdump("blame", "--calibrate", "golden", "--limits", "limits.json", "--python", engine, cwd=tmp_path)
+    assert "left out" not in text and f"{len(FOREIGN)} operators ran again" in text
+    shutil.copytree(tmp_path / "golden", tmp_path / "actual")
+    file, = (tmp_path / "actual/rank_0").glob("**/*.LpNormalization_3.*.output.0.*.npy")
+    wrong = np.load(file)
+    wrong[1, 2] *= 1.001
+    file.unlink()
+    np.save(file, wrong)
+    answer = json.loads(opdump("blame", "golden", "actual", "--json", "--python", engine, cwd=tmp_path, status=1))
+    assert [(f["operator"], f["confidence"]) for f in answer["findings"]] == [("LpNormalization_3", "certain")]
+    assert answer["findings"][0]["error"]["worst"] == [1, 2]
+
+
+def test_an_operator_that_the_engine_has_in_float32_only_says_so(tmp_path, engine):
+    record(tmp_path, "dump", [("LRN", IMAGE, [], {"size": 3}, 1)])
+    text = opdump("blame", "--calibrate", "dump", "--limits", "limits.json", "--python", engine, cwd=tmp_path, status=3)
+    assert "ONNX Runtime cannot run LRN in float64: Could not find an implementation for LRN(13)" in text
 
 
 CHAIN = [OPERATORS[0], ("Softmax", MATRIX, [], {"axis": 1}, 1)]
