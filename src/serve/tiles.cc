@@ -1,5 +1,7 @@
 #include "serve/tiles.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <bit>
 #include <filesystem>
@@ -131,14 +133,17 @@ class TileSource::Side {
       recent_.splice(recent_.begin(), recent_, known);
       return recent_.front().second;
     }
+    if (recent_.size() == kDumpsKept) recent_.pop_back();
+    ::malloc_trim(
+        0);  // what the last one took goes back before the next one takes as much, on another thread
     OPDUMP_TRY(dump::DumpSet dump, dump::DumpSet::open(path));
     recent_.emplace_front(path, std::make_shared<const OpenDump>(std::move(dump)));
-    if (recent_.size() > kDumpsKept) recent_.pop_back();
+    ::malloc_trim(0);
     return recent_.front().second;
   }
 
   using Opened = std::pair<fs::path, std::shared_ptr<const OpenDump>>;
-  static constexpr std::size_t kDumpsKept = 3;
+  static constexpr std::size_t kDumpsKept = 1;
   const fs::path path_;
   std::mutex mutex_;  // also while one is opened: who wants it too waits
   std::list<Opened> recent_;
