@@ -12,7 +12,6 @@ function(opdump_precompile target)
 endfunction()
 opdump_precompile(opdump_core PRIVATE ${OPDUMP_PRECOMPILED})
 opdump_precompile(opdump_tool PRIVATE ${OPDUMP_PRECOMPILED} <CLI/CLI.hpp>)
-opdump_precompile(opdump_cli REUSE_FROM opdump_tool)
 foreach(target opdump opdump_read onnx_adapter)
   if(TARGET ${target})  # gcc takes the header only for what is compiled as the core is
     opdump_precompile(${target} REUSE_FROM opdump_core)
