@@ -90,8 +90,9 @@ TEST_F(ResidentTest, HolesOfAFileAreKnown) {
   for (const auto& part : file->stored_parts(mapped->bytes())) stored += part.size();
   struct ::stat status {};
   ASSERT_EQ(::stat(path_.c_str(), &status), 0);
-  if (static_cast<std::size_t>(status.st_blocks) * 512 < kResidentBytes)
+  if (static_cast<std::size_t>(status.st_blocks) * 512 < kResidentBytes) {
     EXPECT_LT(stored, kResidentBytes);  // the file system makes holes
+  }
 }
 
 TEST_F(ResidentTest, AChildOfTheProcessWatchesItsOwn) {
