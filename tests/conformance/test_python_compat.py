@@ -93,7 +93,7 @@ def test_the_original_comes_first(opdump, name):
 
 def test_unknown_name(opdump):
     done = opdump.plain("print('not reached')", under=("--compat", "torchair,tensorflow"), expect=2)
-    assert done.stdout == "" and '--compat is "tensorflow"; known are torchair, npu_device or dumper' in done.stderr
+    assert done.stdout == "" and '--compat is "tensorflow"; known are torchair, npu_device, dumper or acl' in done.stderr
 
 
 def test_with_a_configuration_too(opdump):
