@@ -300,6 +300,7 @@ set(OPDUMP_TESTS_capture
   capture/operator_table_test.cc
   capture/recording_writer_test.cc
   capture/session_acl_test.cc
+  capture/session_device_test.cc
   capture/session_directory_test.cc
   capture/session_graph_test.cc
   capture/session_modes_test.cc
