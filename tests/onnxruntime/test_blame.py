@@ -116,7 +116,8 @@ def engine():
     tool = pathlib.Path(__file__).parents[2] / "tools/fetch_torch.sh"
     python = subprocess.run([tool, "--where"], capture_output=True, text=True, check=True).stdout.strip()
     for candidate in (sys.executable, python):
-        if os.path.exists(candidate) and subprocess.run([candidate, "-c", "import onnx, onnxruntime, torch"], capture_output=True).returncode == 0:
+        # Elsewhere than here, where a folder has the name of the package.
+        if os.path.exists(candidate) and subprocess.run([candidate, "-c", "import onnx, onnxruntime, torch"], cwd="/", capture_output=True).returncode == 0:
             return candidate
     pytest.skip("no Python with onnxruntime: tools/fetch_torch.sh installs one")
 
