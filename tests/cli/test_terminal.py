@@ -119,6 +119,7 @@ def test_lines_fit_the_terminal(dumps, large):
     for columns in (80, 100):
         for words in (["ls", dumps / "long.npz"], ["ls", large, "--tree"], ["--help"], ["compare", dumps / "long.npz", dumps / "other.npz", "--stat"]):
             said, _ = on_a_terminal(words, rows=500, columns=columns, NO_COLOR="1")
+            assert len(said.splitlines()) > 2, words
             wide = [line for line in said.splitlines() if len(line) > max(columns, 80 if words[0] == "--help" else 0)]
             assert [line for line in wide if long not in line] == []  # the opening has it whole, to be copied
 
