@@ -23,7 +23,7 @@ enum class RuleKind : std::uint8_t {
   regex_search,  // some part of the scoped name matches
   name,          // equals the whole scoped name, case-sensitive
   type,          // is part of the operator's base name, case-insensitive ("conv" selects "conv2d-op1"), or
-                 // begins MindSpore's name for it ("Conv2D" selects "convolution-op0")
+                 // is MindSpore's name for it ("Conv2D" selects "convolution-op0")
 };
 
 // What the regular expression of a filter matches.

@@ -5,9 +5,8 @@
 
 namespace opdump::plan {
 
-// True if MindSpore's name of an operator of PyTorch begins with `text`: "conv2d" for "convolution",
-// "conv2dback" for "convolution_backward". Both in lower case. An operator can have several: "addmm" is
-// "MatMul" and "BiasAdd".
+// True if `text` is MindSpore's name of an operator of PyTorch: "conv2d" of "convolution". Both in lower
+// case. An operator can have several: "addmm" is "MatMul" and "BiasAdd".
 bool mindspore_calls(std::string_view torch_type, std::string_view text);
 
 }  // namespace opdump::plan
