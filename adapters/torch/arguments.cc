@@ -1,15 +1,22 @@
 #include "arguments.h"
 
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/autocast_mode.h>
 #include <ATen/core/Tensor.h>
 #include <c10/core/Layout.h>
 #include <c10/core/MemoryFormat.h>
 #include <c10/core/ScalarType.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <iterator>
+#include <mutex>
+#include <optional>
 #include <utility>
+
+#include "torch_version.h"
 
 namespace opdump::torch_adapter {
 namespace {
@@ -76,18 +83,87 @@ std::string spell_number(const at::Tensor& number) {
   }
 }
 
+at::ScalarType autocast_type_of(c10::DeviceType device) {
+#if OPDUMP_TORCH_AT_LEAST(2, 4)
+  return at::autocast::get_autocast_dtype(device);
+#else
+  return device == c10::kCPU ? at::autocast::get_autocast_cpu_dtype()
+                             : at::autocast::get_autocast_gpu_dtype();
+#endif
+}
+
+// How deep the thread is in contexts of autocast.
+int autocast_depth() {
+  at::autocast::increment_nesting();
+  return at::autocast::decrement_nesting();
+}
+
+// The type to which autocast converts inputs of the operator, or has converted them: it is off then while the
+// operator runs. Nothing where it is off.
+std::optional<at::ScalarType> autocast_type(c10::ArrayRef<c10::IValue> values) {
+  if (autocast_depth() == 0) return std::nullopt;
+  for (const c10::IValue& value : values) {
+    if (!value.isTensor() || !value.toTensor().defined()) continue;
+    const at::Tensor& tensor = value.toTensor();
+    if (!tensor.is_floating_point() || !(tensor.is_cpu() || tensor.is_cuda())) continue;
+    const at::ScalarType type = autocast_type_of(tensor.is_cpu() ? c10::kCPU : c10::kCUDA);
+    const bool is_on = !c10::impl::tls_is_dispatch_key_excluded(
+        tensor.is_cpu() ? c10::DispatchKey::AutocastCPU : c10::DispatchKey::AutocastCUDA);
+    if (is_on || tensor.scalar_type() == type) return type;
+  }
+  return std::nullopt;
+}
+
+std::string name_of_type(at::ScalarType type) {
+  const char* const name = enum_name(static_cast<std::int64_t>(type), c10::TypeKind::ScalarTypeType);
+  return name ? name : c10::toString(type);
+}
+
 }  // namespace
 
-Arguments::Arguments(const c10::FunctionSchema& schema, const char* function,
+Arguments::Arguments(const c10::FunctionSchema& schema, const OperatorKind& kind,
                      c10::ArrayRef<c10::IValue> values) {
   arguments_.reserve(values.size() + 1);
   arguments_.push_back(make(OPDUMP_ARGUMENT_FUNCTION));
-  arguments_.back().text = function;
+  arguments_.back().text = kind.function;
+  if (const auto type = autocast_type(values)) add_state("autocast", name_of_type(*type));
+  if (kind.random) add_generator(values);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const c10::Argument& declared = schema.arguments()[i];
     arguments_.push_back(convert(values[i], without_optional(*declared.real_type())));
     arguments_.back().name = declared.name().c_str();
   }
+}
+
+void Arguments::add_state(const char* name, std::string text) {
+  opdump_argument& state = arguments_.emplace_back(make(OPDUMP_ARGUMENT_STATE));
+  state.name = name;
+  state.text = texts_.emplace_front(std::move(text)).c_str();
+}
+
+// Of the CPU: the seed and a hash of the state, which tells how many numbers were drawn. An accelerator's own
+// generator would have to be started for it.
+void Arguments::add_generator(c10::ArrayRef<c10::IValue> values) {
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  for (const c10::IValue& value : values) {
+    if (value.isGenerator()) {
+      generator = value.toGenerator();
+      break;
+    }
+    if ((value.isTensor() && value.toTensor().defined() && !value.toTensor().is_cpu()) ||
+        (value.isDevice() && !value.toDevice().is_cpu()))
+      return;
+  }
+  if (!generator.defined() || !generator.device().is_cpu()) return;
+  const std::unique_lock lock(generator.mutex(), std::try_to_lock);
+  if (!lock.owns_lock()) return;
+  const at::mt19937_data_pod state = generator.get<at::CPUGeneratorImpl>()->engine().data();
+  std::uint64_t hash = 0xCBF29CE484222325u ^ static_cast<std::uint64_t>(state.left_);  // FNV-1a
+  for (const std::uint32_t word : state.state_) hash = (hash ^ word) * 0x100000001B3u;
+  std::array<char, 16> text{};
+  const auto end = std::to_chars(text.begin(), text.end(), hash, 16);
+  add_state("seed", std::to_string(generator.current_seed()));
+  add_state("generator", {text.begin(), end.ptr});
 }
 
 opdump_argument Arguments::text(std::string text) {

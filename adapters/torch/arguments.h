@@ -1,4 +1,5 @@
-// The arguments of an operator in the recorder's form: literals, and the positions of tensors.
+// The arguments of an operator in the recorder's form: literals, and the positions of tensors. With them what
+// its result depends on: autocast, and the generator of random numbers.
 #pragma once
 
 #include <ATen/core/function_schema.h>
@@ -12,18 +13,20 @@
 #include <vector>
 
 #include "opdump/opdump.h"
+#include "operator_kind.h"
 
 namespace opdump::torch_adapter {
 
 // opdump_arguments whose pointers lead into it and into the schema.
 class Arguments {
  public:
-  // `function`: see OperatorKind.
-  Arguments(const c10::FunctionSchema& schema, const char* function, c10::ArrayRef<c10::IValue> values);
+  Arguments(const c10::FunctionSchema& schema, const OperatorKind& kind, c10::ArrayRef<c10::IValue> values);
   const opdump_argument* data() const { return arguments_.data(); }
   std::size_t size() const { return arguments_.size(); }
 
  private:
+  void add_state(const char* name, std::string text);
+  void add_generator(c10::ArrayRef<c10::IValue> values);
   opdump_argument convert(const c10::IValue& value, const c10::Type& type);
   opdump_argument convert_list(const c10::IValue& value, const c10::Type& item_type);
   opdump_argument text(std::string text);

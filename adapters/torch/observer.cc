@@ -354,7 +354,7 @@ void Observer::begin_call(const c10::OperatorHandle& op, const OperatorKind& kin
                          "the device runs them when the graph is replayed");
   if (keeps_failures_ && execution.call) execution.memory = memory_of(arguments);
   if (wants & OPDUMP_WANTS_ARGUMENTS) {
-    const Arguments given(op.schema(), kind.function, arguments);
+    const Arguments given(op.schema(), kind, arguments);
     opdump_set_arguments(session_, execution.call, given.data(), given.size());
   }
 }

@@ -72,6 +72,10 @@ OperatorKind describe_operator(const c10::OperatorHandle& op) {
     kind.writes = kind.writes || a.written;
     kind.arguments.push_back(a);
   }
+  kind.random = op.hasTag(at::Tag::nondeterministic_seeded) ||
+                std::ranges::any_of(schema.arguments(), [](const c10::Argument& argument) {
+                  return argument.name() == "generator";
+                });
   if (is_collective) describe_collective(type, kind);
   kind.awaited = space == "_c10d_functional" && type != "wait_tensor" && type != "_wrap_tensor_autograd";
   kind.view = !schema.returns().empty() && std::ranges::all_of(schema.returns(), [](const c10::Argument& r) {

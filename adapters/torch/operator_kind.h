@@ -18,6 +18,7 @@ struct OperatorKind {
   int partly = -1;                 // the output of which it writes a part only
   bool writes = false;             // some argument is written to
   bool collective = false;         // of several processes: it may go on after it has returned
+  bool random = false;             // it draws random numbers
   bool awaited = false;            // its outputs are complete only after wait_tensor
   struct Argument {
     bool written = false;

@@ -135,7 +135,11 @@ typedef enum opdump_argument_kind {
    * arguments. */
   OPDUMP_ARGUMENT_GRAPH = 7,
   /* No argument: `text` is the function that the call executes, with its overload: "aten::add.Tensor". */
-  OPDUMP_ARGUMENT_FUNCTION = 8
+  OPDUMP_ARGUMENT_FUNCTION = 8,
+  /* No argument: `name` and `text` are state of the engine that the result depends on. "autocast" is the type
+   * to which inputs are converted, "seed" and "generator" are of the random numbers that the call draws: two
+   * generators with equal texts give equal numbers. */
+  OPDUMP_ARGUMENT_STATE = 9
 } opdump_argument_kind;
 
 /* opdump_op_info.graph_id of an operator outside models. */

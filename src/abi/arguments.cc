@@ -65,6 +65,7 @@ bool convert_value(const opdump_argument& from, int depth, model::Argument& to) 
       break;
     case OPDUMP_ARGUMENT_GRAPH:
     case OPDUMP_ARGUMENT_FUNCTION:
+    case OPDUMP_ARGUMENT_STATE:
       return false;
     default:
       break;
@@ -183,6 +184,14 @@ std::string to_function(const opdump_argument* arguments, std::size_t count) {
   for (std::size_t i = 0; i < items.size(); ++i)
     if (items[i].kind == OPDUMP_ARGUMENT_FUNCTION) return items.text(i);
   return {};
+}
+
+std::map<std::string, std::string> to_state(const opdump_argument* arguments, std::size_t count) {
+  const Items items(arguments, count);
+  std::map<std::string, std::string> state;
+  for (std::size_t i = 0; i < items.size(); ++i)
+    if (items[i].kind == OPDUMP_ARGUMENT_STATE && items[i].name) state[items[i].name] = items.text(i);
+  return state;
 }
 
 std::uint64_t hash_arguments(const opdump_argument* arguments, std::size_t count) {

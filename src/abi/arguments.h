@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ std::vector<model::Argument> to_arguments(const opdump_argument* arguments, std:
 
 // The function that the call executes (OPDUMP_ARGUMENT_FUNCTION); empty if none is given.
 std::string to_function(const opdump_argument* arguments, std::size_t count);
+
+// State of the engine (OPDUMP_ARGUMENT_STATE).
+std::map<std::string, std::string> to_state(const opdump_argument* arguments, std::size_t count);
 
 // A number that differs, in all likelihood, between different arguments; graphs among them do not count.
 std::uint64_t hash_arguments(const opdump_argument* arguments, std::size_t count);

@@ -434,6 +434,7 @@ void opdump_set_arguments(opdump_session* session, opdump_call* call, const opdu
     if (!recording.needs_arguments(of, opdump::abi::hash_arguments(arguments, count))) return 0;
     recording.set_arguments(of,
                             {.function = opdump::abi::to_function(arguments, count),
+                             .state = opdump::abi::to_state(arguments, count),
                              .arguments = opdump::abi::to_arguments(arguments, count)},
                             opdump::abi::to_bodies(arguments, count));
     return 0;

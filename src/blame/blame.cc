@@ -320,7 +320,16 @@ class Walk {
     if (!replayed.is_random) return blame_error(i, replayed);
     // Another machine rounds random numbers otherwise; another seed gives others.
     if (!differs(op, model::Side::input) && distance_of(op) > kLargestRounding)
-      add(i, Cause::random, Confidence::suspect, output_name(op), "it is random: another seed?").weight = 1;
+      add(i, Cause::random, Confidence::suspect, output_name(op), why_random(op)).weight = 1;
+  }
+
+  static std::string why_random(const OperatorComparison& op) {
+    const std::string generator =
+        compare::find_state_difference(op.golden->form.get(), op.actual->form.get()).generator;
+    if (!generator.empty()) return "it is random, and " + generator;
+    return compare::draw_the_same(op.golden->form.get(), op.actual->form.get())
+               ? "it is random, and the generators of both runs are in the same state"
+               : "it is random: another seed?";
   }
 
   void blame_error(std::uint32_t i, const Replayed& replayed) {

@@ -208,9 +208,10 @@ bool Session::needs_arguments(Call& call, std::uint64_t hash) const {
 
 void Session::set_arguments(Call& call, Given given, std::vector<model::Body> bodies) {
   if (call.has_new_arguments)
-    operators_.log_call(
-        *call.op, call.step,
-        {.function = std::move(given.function), .arguments = dump::encode_call_arguments(given.arguments)});
+    operators_.log_call(*call.op, call.step,
+                        {.function = std::move(given.function),
+                         .arguments = dump::encode_call_arguments(given.arguments),
+                         .state = dump::encode_call_state(given.state)});
   if (call.is_first) call.detail = {given.arguments, std::move(bodies)};
   recorder_->set_arguments(call, std::move(given.arguments));
 }

@@ -28,6 +28,7 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -94,9 +95,10 @@ class Session {
   // own. Null if there is none, or no graph.
   const char* keep_name(const char* name) { return name && graphs_ ? graphs_->keep_name(name) : nullptr; }
   Call* begin(const DefinedOperator* op, std::span<const Operand> inputs);
-  // What a call executes: the function with its overload, and the arguments.
+  // What a call executes: the function with its overload, the arguments, and state of the engine.
   struct Given {
     std::string function = {};
+    std::map<std::string, std::string> state = {};
     std::vector<model::Argument> arguments = {};
   };
   // Whether set_arguments() does anything with arguments of this hash.

@@ -67,6 +67,14 @@ std::string input_name(const ordered_json& tensor) {
   return "input." + show(tensor["tensor"]) + " is the constant ";
 }
 
+// A key of the state of a call; empty if it has none.
+std::string state_of(const dump::CallForm& form, const char* key) {
+  if (form.state.empty()) return {};
+  const ordered_json state = parse_ordered_json(form.state);
+  const auto found = state.is_object() ? state.find(key) : state.end();
+  return found != state.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
 }  // namespace
 
 std::optional<ArgumentDifference> find_argument_difference(const dump::OperatorRun& golden,
@@ -99,6 +107,29 @@ std::optional<ArgumentDifference> find_argument_difference(const dump::OperatorR
   }
   if (difference.text.empty()) return std::nullopt;
   return difference;
+}
+
+StateDifference find_state_difference(const dump::CallForm* golden, const dump::CallForm* actual) {
+  StateDifference difference;
+  if (golden == nullptr || actual == nullptr || golden->state == actual->state) return difference;
+  const std::string g = state_of(*golden, "autocast"), a = state_of(*actual, "autocast");
+  if (g != a)
+    difference.autocast = "autocast is " + (g.empty()   ? a + " in actual only"
+                                            : a.empty() ? g + " in golden only"
+                                                        : g + " in golden and " + a + " in actual");
+  const std::string seed = state_of(*golden, "seed"), other = state_of(*actual, "seed");
+  if (seed.empty() || other.empty()) return difference;
+  if (seed != other)
+    difference.generator = "the seed is " + seed + " in golden and " + other + " in actual";
+  else if (state_of(*golden, "generator") != state_of(*actual, "generator"))
+    difference.generator = "its generator is in another state: other random numbers were drawn before";
+  return difference;
+}
+
+bool draw_the_same(const dump::CallForm* golden, const dump::CallForm* actual) {
+  if (golden == nullptr || actual == nullptr) return false;
+  const std::string state = state_of(*golden, "generator");
+  return !state.empty() && state == state_of(*actual, "generator");
 }
 
 }  // namespace opdump::compare

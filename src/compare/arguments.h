@@ -27,4 +27,16 @@ std::optional<ArgumentDifference> find_argument_difference(const dump::OperatorR
                                                            const dump::OperatorRun& actual,
                                                            const ArgumentSides& sides = {});
 
+// How the state of the engine differs that the results of two executions depend on; empty where it does not,
+// or is unknown. Null: nothing is known of the call.
+struct StateDifference {
+  std::string autocast;  // "autocast is bfloat16 in actual only"
+  std::string
+      generator;  // "the seed is 3 in golden and 9 in actual", "its generator is in another state: ..."
+};
+StateDifference find_state_difference(const dump::CallForm* golden, const dump::CallForm* actual);
+
+// Both executions drew random numbers from generators in the same state.
+bool draw_the_same(const dump::CallForm* golden, const dump::CallForm* actual);
+
 }  // namespace opdump::compare

@@ -88,6 +88,17 @@ bool is_random(std::string_view type) {
   return std::ranges::any_of(kBegins, [&](std::string_view begin) { return type.starts_with(begin); });
 }
 
+// Another generator, or autocast, explains outputs that differ. Where the generators are unknown, a random
+// operator with the same inputs asks for the seed.
+std::string cause_in_state(const OperatorComparison& op) {
+  const StateDifference state = find_state_difference(op.golden->form.get(), op.actual->form.get());
+  if (!state.generator.empty()) return "it draws random numbers, and " + state.generator;
+  const bool is_open = op.verdict == Verdict::own_error && is_random(op.run().type);
+  if (is_open && !draw_the_same(op.golden->form.get(), op.actual->form.get()))
+    return "it draws random numbers (another seed?)";
+  return state.autocast;
+}
+
 // What rounding grows to in the depth of a network, relative to the whole tensor. Of a run in another
 // precision it is that of the coarser type.
 double largest_rounding(const SlotComparison& slot, bool has_types) {
@@ -162,10 +173,8 @@ void Judge::judge(OperatorComparison& op) {
   name_ranks(op);
   find_cause(op);
   excuse_rounding(op);
-  excuse_quantisation(op);
   if (op.cause.empty()) op.cause = explain_sums(op);
-  if (op.verdict == Verdict::own_error && op.cause.empty() && is_random(op.run().type))
-    op.cause = "it draws random numbers (another seed?)";
+  if (op.cause.empty() && has_bad_output(op.verdict)) op.cause = cause_in_state(op);
   count_slots(op);
   count(op);
   note_bad(op);

@@ -114,10 +114,14 @@ std::optional<LoggedForm> parse_call(const json& object) {
   const auto arguments = object.find("arguments");
   if (!name || !graph_id || !step || arguments == object.end() || !arguments->is_object())
     return std::nullopt;
-  return LoggedForm{.operator_name = *name,
-                    .graph_id = *graph_id,
-                    .step = *step,
-                    .form = {.function = find_text(object, "function").value_or(""), .arguments = {}}};
+  return LoggedForm{
+      .operator_name = *name,
+      .graph_id = *graph_id,
+      .step = *step,
+      .form = {.function = find_text(object, "function").value_or(""),
+               .arguments = {},
+               .state = object.contains("state") && object["state"].is_object() ? json_text(object["state"])
+                                                                                : ""}};
 }
 
 // The value of the key "arguments", which comes last, as it is in the line: in the order of the schema.
@@ -159,6 +163,10 @@ std::string encode_call_arguments(std::span<const model::Argument> arguments) {
   return json_text(object);
 }
 
+std::string encode_call_state(const std::map<std::string, std::string>& state) {
+  return state.empty() ? "" : json_text(json(state));
+}
+
 Result<OperatorLogWriter> OperatorLogWriter::open(const std::filesystem::path& rank_directory) {
   OperatorLogWriter writer;
   writer.path_ = rank_directory / kOperatorLogName;
@@ -194,11 +202,13 @@ std::string format_log_line(const UndumpedSlot& slot) {
 
 // The arguments come last: their order counts, which a parsed object does not keep.
 std::string format_log_line(const LoggedForm& call) {
-  std::string line = line_of({{"kind", "call"},
-                              {"name", call.operator_name},
-                              {"graph_id", call.graph_id},
-                              {"step", call.step},
-                              {"function", call.form.function}});
+  json object{{"kind", "call"},
+              {"name", call.operator_name},
+              {"graph_id", call.graph_id},
+              {"step", call.step},
+              {"function", call.form.function}};
+  if (!call.form.state.empty()) object["state"] = parse_json(call.form.state);
+  std::string line = line_of(object);
   line.resize(line.size() - 2);  // "}\n"
   return line + R"(,"arguments":)" + (call.form.arguments.empty() ? "{}" : call.form.arguments) + "}\n";
 }

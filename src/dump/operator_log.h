@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,6 +49,10 @@ struct LoggedForm {
 // The arguments as JSON: an object in the order of the schema. A tensor is {"tensor":1}, and if it is a
 // number of the program {"tensor":1,"constant":"4"}; an infinity or NaN {"float":"inf"}.
 std::string encode_call_arguments(std::span<const model::Argument> arguments);
+
+// State of the engine that the result of a call depends on, as a JSON object: {"autocast":"bfloat16"}. Empty
+// if there is none.
+std::string encode_call_state(const std::map<std::string, std::string>& state);
 
 // A line of the log, with its line feed.
 std::string format_log_line(const LoggedOperator& op);

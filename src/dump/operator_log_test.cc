@@ -53,12 +53,22 @@ TEST(OperatorLog, ArgumentsOfCalls) {
       {"dim", Argument::List{{"", std::int64_t{1}}, {"", Argument::None{}}}},
       {"dtype", std::string("torch.float32")},
       {"arguments", true}};
-  const LoggedForm call{"Default/a\"b-op0", 2, 3, {"aten::mul.Tensor", encode_call_arguments(arguments)}};
+  const LoggedForm call{"Default/a\"b-op0", 2, 3, {"aten::mul.Tensor", encode_call_arguments(arguments), ""}};
   EXPECT_EQ(format_log_line(call),
             R"({"function":"aten::mul.Tensor","graph_id":2,"kind":"call","name":"Default/a\"b-op0","step":3,)"
             R"("arguments":{"self":{"tensor":0},"other":{"tensor":1,"constant":"4"},"alpha":{"float":"inf"},)"
             R"("dim":[1,null],"dtype":"torch.float32","arguments":true}})"
             "\n");
+  const LoggedForm random{
+      "a", 0, 0, {"aten::rand", "{}", encode_call_state({{"seed", "3"}, {"autocast", "bfloat16"}})}};
+  EXPECT_EQ(format_log_line(random), R"({"function":"aten::rand","graph_id":0,"kind":"call","name":"a",)"
+                                     R"("state":{"autocast":"bfloat16","seed":"3"},"step":0,"arguments":{}})"
+                                     "\n");
+  OperatorLines stated;
+  ASSERT_TRUE(decode_operator_log(format_log_line(random), stated.taker()));
+  ASSERT_EQ(stated.calls.size(), 1u);
+  EXPECT_EQ(stated.calls[0].form, random.form);
+  EXPECT_EQ(encode_call_state({}), "");
   OperatorLines lines;
   ASSERT_TRUE(decode_operator_log(format_log_line(call), lines.taker()));
   ASSERT_EQ(lines.calls.size(), 1u);

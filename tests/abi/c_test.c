@@ -230,15 +230,15 @@ static void test_graph(const char* directory) {
       make_argument("self", OPDUMP_ARGUMENT_TENSOR), make_argument("other", OPDUMP_ARGUMENT_FLOAT),
       make_argument("flag", OPDUMP_ARGUMENT_BOOL),   make_argument("dims", OPDUMP_ARGUMENT_LIST),
       make_argument("kind", OPDUMP_ARGUMENT_STRING), make_argument("out", OPDUMP_ARGUMENT_NONE),
-      make_argument(NULL, OPDUMP_ARGUMENT_FUNCTION)};
-  arguments[6].text = "aten::mul.Tensor";
+      make_argument(NULL, OPDUMP_ARGUMENT_FUNCTION), make_argument("autocast", OPDUMP_ARGUMENT_STATE)};
+  arguments[6].text = "aten::mul.Tensor", arguments[7].text = "bfloat16";
   arguments[1].floating = 2.5;
   arguments[2].integer = 1;
   arguments[3].items = items, arguments[3].count = 2;
   arguments[4].text = "exact";
   opdump_call* call = opdump_begin(session, mul, &weight, 1);
   CHECK(call);
-  opdump_set_arguments(session, call, arguments, 7);
+  opdump_set_arguments(session, call, arguments, 8);
   opdump_end(session, call, &product, 1, 0);
   opdump_end(session, opdump_begin(session, neg, &product, 1), &negated, 1, 0);
   CHECK(opdump_wants(session, mul) & OPDUMP_WANTS_ARGUMENTS);    /* they may differ from call to call */

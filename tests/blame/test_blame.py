@@ -249,8 +249,28 @@ def test_memory_that_is_overwritten_unnoticed_needs_a_check_of_reads(pair):
 def test_another_seed_is_named(pair):
     noise = "x = F.dropout(x, 0.5)"
     golden = pair.record("golden", program(between=noise))
-    found = pair.culprit(golden, pair.record("actual", program(between="torch.manual_seed(9); " + noise)))
+    actual = pair.record("actual", program(between="torch.manual_seed(9); " + noise))
+    found = pair.culprit(golden, actual)
     assert (found["cause"], found["confidence"]) == ("random", "suspect")
+    assert found["why"] == "it is random, and the seed is 3 in golden and 9 in actual"
+    done = subprocess.run([OPDUMP, "compare", golden, actual], cwd=pair.directory, capture_output=True, text=True)
+    assert "it draws random numbers, and the seed is 3 in golden and 9 in actual" in done.stdout.splitlines()[-1]
+    drawn = pair.culprit(golden, pair.record("drawn", program(between="torch.rand(1); " + noise)))
+    assert (drawn["cause"], drawn["operator"]) == ("random", found["operator"])
+    assert drawn["why"] == "it is random, and its generator is in another state: other random numbers were drawn before"
+
+
+def test_autocast_is_named(pair):
+    def cast(region):
+        return program(between=f"with torch.autocast('cpu', dtype=torch.bfloat16, {region}): y = self.b(torch.tanh(x))")
+
+    golden, actual = pair.record("golden", cast("enabled=False")), pair.record("actual", cast("enabled=True"))
+    notes = [note for note in pair.blame(golden, actual, 0)["notes"] if note.startswith("autocast")]
+    assert len(notes) == 1 and notes[0].startswith("autocast is bfloat16 in actual only, in "), notes
+    calls = [json.loads(line) for line in (pair.directory / "actual/rank_0/operators.jsonl").read_text().splitlines()]
+    cast_to = {call["name"]: call.get("state", {}).get("autocast") for call in calls if call["kind"] == "call"}
+    assert cast_to["Default/tanh-op0"] == "bfloat16" and cast_to["Default/b-Linear/addmm-op0"] == "bfloat16"
+    assert cast_to["Default/relu-op0"] is None and cast_to["Default/b-Linear/addmm-op1"] is None
 
 
 def test_rounding_is_no_difference(pair):

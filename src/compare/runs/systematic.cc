@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/text/text.h"
+#include "compare/arguments.h"
 #include "compare/names.h"
 #include "model/shape.h"
 
@@ -114,10 +115,18 @@ SystematicDifferences find_systematic(const Runs& golden, const Runs& actual,
   Batches batches;
   AbsentModules of_golden(golden, actual), of_actual(actual, golden);
   std::uint64_t equal = 0, other = 0, named = 0, unnamed = 0;
+  const bool has_state = golden.have_call_state() || actual.have_call_state();
+  std::map<std::string, std::uint64_t> autocast;  // how many operators it differs in, by how
   for (const OperatorPair& pair : pairs) {
     const bool is_golden = pair.golden != OperatorPair::kNone, is_actual = pair.actual != OperatorPair::kNone;
     if (is_golden && is_actual) {
       ++(pair.paired_by == PairedBy::name || pair.paired_by == PairedBy::alignment ? named : unnamed);
+      if (has_state) {
+        const std::string differs =
+            find_state_difference(golden.form_of(pair.golden).get(), actual.form_of(pair.actual).get())
+                .autocast;
+        if (!differs.empty()) ++autocast[differs];
+      }
       const auto g = first_output(golden, pair.golden), a = first_output(actual, pair.actual);
       if (!g || !a) continue;
       note_batch(*g, *a, batches);
@@ -136,6 +145,7 @@ SystematicDifferences find_systematic(const Runs& golden, const Runs& actual,
     found.notes.push_back("golden is " + std::string(model::dtype_info(types.first).name) + " and actual " +
                           std::string(model::dtype_info(types.second).name) + " in " +
                           counted(count, "operator"));
+  for (const auto& [how, count] : autocast) found.notes.push_back(how + ", in " + counted(count, "operator"));
   if (tells_batches) std::ranges::move(describe_batches(batches), std::back_inserter(found.notes));
   if (named > unnamed) {  // else modules of the two have other names: another framework, a wrapper
     of_golden.append_to(found.notes, "actual");

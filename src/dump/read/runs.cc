@@ -108,30 +108,31 @@ void Runs::add_undumped(std::uint32_t number, const UndumpedSlot& undumped) {
 
 void Runs::add_call(std::uint32_t number, const LoggedForm& call) {
   StoredOperator& op = operators_[number - 1];
-  calls_.push_back(
-      {call.step, names_.add(call.form.function), names_.add(call.form.arguments), op.last_call});
+  calls_.push_back({call.step, names_.add(call.form.function), names_.add(call.form.arguments),
+                    names_.add(call.form.state), op.last_call});
   op.last_call = static_cast<std::uint32_t>(calls_.size() - 1);
+  has_call_state_ = has_call_state_ || !call.form.state.empty();
 }
 
 std::vector<LoggedForm> Runs::calls_of(std::size_t index) const {
   std::vector<LoggedForm> calls;
   if (executions_[index].op == 0) return calls;
   for (std::uint32_t i = operators_[executions_[index].op - 1].last_call; i != kNone; i = calls_[i].previous)
-    calls.push_back(
-        {.operator_name = {},
-         .step = calls_[i].step,
-         .form = {std::string(names_[calls_[i].function]), std::string(names_[calls_[i].arguments])}});
+    calls.push_back({.operator_name = {}, .step = calls_[i].step, .form = make_form(calls_[i])});
   std::ranges::reverse(calls);
   return calls;
+}
+
+CallForm Runs::make_form(const StoredCall& call) const {
+  return {std::string(names_[call.function]), std::string(names_[call.arguments]),
+          std::string(names_[call.state])};
 }
 
 std::shared_ptr<const CallForm> Runs::form_of(const Execution& execution) const {
   if (execution.op == 0) return nullptr;
   const std::int64_t step = sections_[execution.section].where.step;
   for (std::uint32_t i = operators_[execution.op - 1].last_call; i != kNone; i = calls_[i].previous)
-    if (calls_[i].step <= step)
-      return std::make_shared<const CallForm>(
-          CallForm{std::string(names_[calls_[i].function]), std::string(names_[calls_[i].arguments])});
+    if (calls_[i].step <= step) return std::make_shared<const CallForm>(make_form(calls_[i]));
   return nullptr;
 }
 

@@ -99,6 +99,10 @@ class Runs {
   const Section& section(std::uint32_t number) const { return sections_[number].where; }
   // Whether a log says of any which operator it is.
   bool have_operators() const { return has_operators_; }
+  // What the execution `index` executed; null if no log says so.
+  std::shared_ptr<const CallForm> form_of(std::size_t index) const { return form_of(executions_[index]); }
+  // Whether a log has state of the engine for any call.
+  bool have_call_state() const { return has_call_state_; }
   std::uint64_t stored_bytes() const;  // of all tensors
 
   // ---- For the reader of a dump.
@@ -164,9 +168,10 @@ class Runs {
   };
   struct StoredCall {
     std::int64_t step = 0;
-    std::uint32_t function = 0, arguments = 0;  // in names_
-    std::uint32_t previous = kNone;             // of the operator
+    std::uint32_t function = 0, arguments = 0, state = 0;  // in names_
+    std::uint32_t previous = kNone;                        // of the operator
   };
+  CallForm make_form(const StoredCall& call) const;
   std::shared_ptr<const CallForm> form_of(const Execution& execution) const;
   std::vector<std::uint32_t> undumped_of(const Execution& execution) const;
   std::vector<std::uint32_t> number_steps() const;
@@ -178,6 +183,7 @@ class Runs {
   std::vector<StoredOperator> operators_;  // the first has the number 1: 0 is none
   std::vector<Undumped> undumped_;
   std::vector<StoredCall> calls_;
+  bool has_call_state_ = false;
   SlotStore store_;
   InternedTexts names_;
   bool has_operators_ = false;
