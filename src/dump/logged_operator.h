@@ -12,9 +12,9 @@ namespace opdump::dump {
 
 // What a call executed, beside its tensors.
 struct CallForm {
-  std::string function;   // with its overload: "aten::add.Tensor"; empty if unknown
-  std::string arguments;  // encode_call_arguments(); empty if unknown
-  std::string state;      // encode_call_state(); empty if there is none
+  std::string function = {};   // with its overload: "aten::add.Tensor"; empty if unknown
+  std::string arguments = {};  // encode_call_arguments(); empty if unknown
+  std::string state = {};      // encode_call_state(); empty if there is none
   bool operator==(const CallForm&) const = default;
 };
 
