@@ -97,10 +97,10 @@ class Bench:
     def judge(self, number: int, case: dict[str, Any]) -> Optional[dict[str, Any]]:
         golden, actual = str(self.root / f"{number}_golden"), str(self.root / f"{number}_actual")
         try:
-            told = self.record({**case["actual"], "out": actual})
-            if case["group"] == "fault" and not told["applied"]:
+            facts = self.record({**case["actual"], "out": actual})
+            if case["group"] == "fault" and not facts["applied"]:
                 return None
-            truth = self.truth(case, actual, told["ran"]) if case["group"] == "fault" else None
+            truth = self.truth(case, actual, facts["ran"]) if case["group"] == "fault" else None
             if case["group"] == "fault" and truth is None:
                 return None
             self.record({**case["reference"], "out": golden})

@@ -1,5 +1,5 @@
 // Several culprits: how much of the final error each of them is to blame for. Actual's operators run again on
-// what their inputs would be if an operator were not at fault; the errors at the ends tell what is left.
+// what their inputs would be if an operator were not at fault; the errors at the ends show what is left.
 #pragma once
 
 #include <cstdint>

@@ -490,15 +490,16 @@ Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth
 }
 
 std::vector<SlotPair> pair_slots(const OperatorRun& golden, const OperatorRun& actual, bool by_name) {
-  using Place = std::tuple<model::Side, std::string_view, std::uint32_t>;
-  // place, how many of the same came before
-  std::map<std::pair<Place, std::size_t>, SlotPair> pairs;
+  using Position = std::tuple<model::Side, std::string_view, std::uint32_t>;
+  // the position, and how many of the same came before
+  std::map<std::pair<Position, std::size_t>, SlotPair> pairs;
   const auto add = [&](const OperatorRun& run, const Slot* SlotPair::*side) {
-    std::map<Place, std::size_t> seen;
+    std::map<Position, std::size_t> seen;
     for (const Slot& slot : run.slots) {
       const bool is_named = by_name && !slot.argument.empty();
-      const Place place{slot.side, is_named ? slot.argument : std::string_view(), is_named ? 0 : slot.index};
-      pairs[{place, seen[place]++}].*side = &slot;
+      const Position position{slot.side, is_named ? slot.argument : std::string_view(),
+                              is_named ? 0 : slot.index};
+      pairs[{position, seen[position]++}].*side = &slot;
     }
   };
   add(golden, &SlotPair::golden);

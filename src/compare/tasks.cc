@@ -67,7 +67,7 @@ std::vector<Task> make_tasks(std::span<OperatorComparison> operators) {
 void run_tasks(std::span<Task* const> tasks, const CompareOptions& options, std::uint64_t done,
                std::uint64_t total) {
   std::mutex progress_mutex;  // guards done, and the callback
-  const auto tell = [&](std::uint64_t bytes) {
+  const auto report = [&](std::uint64_t bytes) {
     if (!options.progress || bytes == 0) return;
     const std::lock_guard lock(progress_mutex);
     done += bytes;
@@ -76,7 +76,7 @@ void run_tasks(std::span<Task* const> tasks, const CompareOptions& options, std:
   for (Task* task : tasks)
     if (is_large(*task)) {
       measure_slot(*task->slot, options, options.threads);
-      tell(task->bytes);
+      report(task->bytes);
     }
   const std::size_t at_once = pieces_at_once(tasks.size(), options.threads);
   parallel_for((tasks.size() + at_once - 1) / at_once, options.threads, [&](std::size_t part) {
@@ -86,7 +86,7 @@ void run_tasks(std::span<Task* const> tasks, const CompareOptions& options, std:
       measure_slot(*task->slot, options, 1);
       bytes += task->bytes;
     }
-    tell(bytes);
+    report(bytes);
   });
 }
 

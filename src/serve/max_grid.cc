@@ -100,16 +100,16 @@ class StoredElements {
   // Of `count` elements from `first` on.
   bool has_any(std::uint64_t first, std::uint64_t count) const {
     if (!parts_) return true;
-    const auto behind = std::ranges::upper_bound(*parts_, first * element_bytes_, {}, &Part::end);
+    const auto behind = std::ranges::upper_bound(*parts_, first * element_bytes_, {}, &Extent::end);
     return behind != parts_->end() && behind->begin < (first + count) * element_bytes_;
   }
 
  private:
-  struct Part {
+  struct Extent {
     std::uint64_t begin, end;  // bytes
   };
   std::uint64_t element_bytes_;
-  std::optional<std::vector<Part>> parts_;  // nothing: all
+  std::optional<std::vector<Extent>> parts_;  // nothing: all
 };
 
 // One row of elements, from `from` on, into the cells of its row.

@@ -173,13 +173,13 @@ call("aclmdlGetInputIndexByName", model.desc, "ascend_mbatch_shape_data", c.byre
 assert index.value == 1
 x = np.array([[1, 0, 2], [0, 3, 4]], "f4")
 assert "not set" in model.execute(x, outputs=[1000], code=100017)
-def told(dataset):
+def sizes_of(dataset):
     dims = Dims(count=2)
     dims.dims[0], dims.dims[1] = 2, 3
     call("aclmdlSetInputDynamicDims", model.id, dataset, index, c.byref(dims))
-found = model.execute(x, outputs=[1000], dynamic=told)[0]
+found = model.execute(x, outputs=[1000], dynamic=sizes_of)[0]
 assert model.output_dims() == [4, 2] and found[:64].view("i8").tolist() == [0, 0, 0, 2, 1, 1, 1, 2]
-assert "its buffer has 8" in model.execute(x, outputs=[8], dynamic=told, code=100018)
+assert "its buffer has 8" in model.execute(x, outputs=[8], dynamic=sizes_of, code=100018)
 call("aclmdlSetDynamicBatchSize", model.id, dataset([x]), index, c.c_uint64(2), code=100000)
 call("aclFinalize")
 """)

@@ -62,11 +62,11 @@ def test_overflow(run, tmp_path, record, layout):
     assert re.fullmatch(r"Opdebug\.Node_OpDebug\.\d+\.0\." + time, debug.name)
     arrays = {path.name.split(".", 5)[5]: np.load(path) for path in convert(operator, tmp_path / "npy")}
     assert arrays["input.1.npy"].tolist() == [1, 0, 2] and np.isinf(arrays["output.0.npy"]).tolist() == [False, True, False]
-    (told,) = convert(debug, tmp_path / "debug")
-    told = json.loads(told.read_text())
-    facts = told["AI Core"] if layout == "old" else told["acc_list"]["data"]
+    (record,) = convert(debug, tmp_path / "debug")
+    record = json.loads(record.read_text())
+    facts = record["AI Core"] if layout == "old" else record["acc_list"]["data"]
     assert (facts["task_id"], facts["stream_id"], facts["model_id"]) == (int(task), 0, 1) and facts["status"] not in (0, [0] * 4)
-    assert ("magic" in told) == (layout == "new")
+    assert ("magic" in record) == (layout == "new")
     done = subprocess.run([OPDUMP, "msaccucmp", "overflow", "-d", directory, "-out", tmp_path / "found"], capture_output=True, text=True)
     text = next((tmp_path / "found").glob("overflow_summary_*.txt")).read_text()
     assert done.returncode == 0 and "[Div] divide" in text and f"[TaskId:{task}][StreamId:0]" in text, text

@@ -67,12 +67,12 @@ def dump(tmp_path):
 @pytest.mark.parametrize("to", ["npy", "npz", "safetensors"])
 def test_the_output_knows_what_the_dump_knew(dump, tmp_path, to):
     assert "converted 30 tensors" in convert(dump, "-o", tmp_path / "out", "--to", to).stdout
-    told = {}
+    printed = {}
     for path in (dump, tmp_path / "out"):
         text = opdump("ls", path).stdout
-        told[path] = sorted(text[text.index("rank 0, graph 0"):].splitlines())
-    assert told[dump] == told[tmp_path / "out"] and f"  {LONG}7  (conv.2d, backward, net.py:7)" in told[dump]
-    assert sum(f"  {GHOST} " in line for line in told[dump]) == 1 and sum("view" in line for line in told[dump]) >= 3
+        printed[path] = sorted(text[text.index("rank 0, graph 0"):].splitlines())
+    assert printed[dump] == printed[tmp_path / "out"] and f"  {LONG}7  (conv.2d, backward, net.py:7)" in printed[dump]
+    assert sum(f"  {GHOST} " in line for line in printed[dump]) == 1 and sum("view" in line for line in printed[dump]) >= 3
     for golden, actual in ((dump, tmp_path / "out"), (tmp_path / "out", dump)):
         done = opdump("compare", golden, actual, "--all", "--json")
         assert done.returncode == 0, done.stdout

@@ -16,7 +16,7 @@ STEPS = 3
 
 
 def record(stream, task, status):
-    """What the AI Core tells of an overflow."""
+    """What the AI Core records of an overflow."""
     text = bytearray(2048)
     struct.pack_into("<4Q", text, 256, 1, stream, task, 0)
     struct.pack_into("<3Q", text, 1024, 0xabc, 0, status)

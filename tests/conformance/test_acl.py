@@ -191,7 +191,7 @@ def test_overflow(acl, dump_data):
     assert set(arrays) == {"input.0", "input.1", "output.0"} and np.isinf(arrays["output.0"]).all()
     [length] = struct.unpack("<Q", record.read_bytes()[:8])
     info = struct.unpack("<6Q", record.read_bytes()[8 + length + 256:][:48])
-    assert info[2] == int(operator.name.split(".")[2]), "the record tells the operator's task"
+    assert info[2] == int(operator.name.split(".")[2]), "the record names the operator's task"
 
 
 def test_exception(acl, tmp_path, dump_data):

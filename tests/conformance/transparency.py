@@ -54,7 +54,7 @@ _LOG_TIME = re.compile(r"^([IWEF])\d{8} [\d:.]+ +\d+ ", re.MULTILINE)  # torch's
 
 def names():
     """The programs."""
-    return sorted(path.stem for path in PROGRAMS.glob("*.py") if path.stem != "told")
+    return sorted(path.stem for path in PROGRAMS.glob("*.py") if path.stem != "printed")
 
 
 def run(program, mode, directory, build, timeout=240):
@@ -74,7 +74,7 @@ def run(program, mode, directory, build, timeout=240):
         command = [str(build / "bin/opdump"), "run", *settings["run"], "--", *command]
     done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, timeout=timeout, stdin=subprocess.DEVNULL)
     out, err = done.stdout.decode(errors="backslashreplace"), done.stderr.decode(errors="backslashreplace")
-    told = [match[0] for match in _DUMPER_LINE.finditer(out)]
-    twice = sorted({line for line in told if told.count(line) > 1}) if len(told) < 5000 else []
+    printed = [match[0] for match in _DUMPER_LINE.finditer(out)]
+    twice = sorted({line for line in printed if printed.count(line) > 1}) if len(printed) < 5000 else []
     err = _LOG_TIME.sub(r"\1 ", _OWN_LINE.sub("", err))
-    return {"out": _DUMPER_LINE.sub("", out), "err": err, "status": done.returncode, "told twice": twice}
+    return {"out": _DUMPER_LINE.sub("", out), "err": err, "status": done.returncode, "printed twice": twice}

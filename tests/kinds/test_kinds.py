@@ -232,7 +232,7 @@ def test_single_files(tmp_path):
     assert compare(tmp_path / "before.npy", tmp_path / "before.npy")[1]["outcome"] == "same"
     done = run("compare", tmp_path / "before.npy", tmp_path / "after.npy")
     assert done.returncode == 1 and "before of golden is compared with after of actual" in done.stdout
-    (tmp_path / "renamed").write_bytes((tmp_path / "before.npy").read_bytes())  # told by content
+    (tmp_path / "renamed").write_bytes((tmp_path / "before.npy").read_bytes())  # recognised by content
     assert list(ls(tmp_path / "renamed")[0]) == [(0, 0, 0, "renamed")]
     write_call(tmp_path / "conv.dump")
     assert ls(tmp_path / "conv.dump")[0] == {(0, 0, 0, "conv.dump"): {"output.0": ("float32", [3, 4])}}

@@ -1,5 +1,5 @@
-"""`mpirun opdump compare`, `convert` and `msaccucmp convert`: what they tell and write is that of one process, or they say why it
-is not whole. OPDUMP_BIN is opdump."""
+"""`mpirun opdump compare`, `convert` and `msaccucmp convert`: they print and write what one process does, or they say what
+is missing. OPDUMP_BIN is opdump."""
 import os
 import pathlib
 import shutil

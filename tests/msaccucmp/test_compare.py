@@ -69,9 +69,9 @@ def test_one_operator(name, arguments, tmp_path):
     actual = {path.name: path.read_bytes() for path in tmp_path.iterdir() if not path.name.endswith("_99.csv")}
     assert actual == expected
     # Tables go to stdout, all else to stderr.
-    told = (EXPECTED / name / "stdout.txt").read_text().splitlines()
-    assert done.stdout.split("\n") == [line for line in told if not STAMP.match(line)] + [""]
-    assert log_of(done.stderr, tmp_path) == [line for line in log_of("\n".join(told), tmp_path) if line[0] == "["]
+    printed = (EXPECTED / name / "stdout.txt").read_text().splitlines()
+    assert done.stdout.split("\n") == [line for line in printed if not STAMP.match(line)] + [""]
+    assert log_of(done.stderr, tmp_path) == [line for line in log_of("\n".join(printed), tmp_path) if line[0] == "["]
 
 
 @pytest.mark.parametrize("model", ["Model", "ResNet50Build"])
@@ -84,9 +84,9 @@ def test_real_graphs(model, tmp_path):
     assert mapped.returncode == 0
     for name, said in (("cmp", done.stderr), ("map", mapped.stderr)):
         expected = (REAL / f"out_new_{model}/{name}_stdout.txt").read_text()
-        told, wanted = ([re.sub(r"@.*((result|mapping)_TIME)", r"\1", line) for line in log_of(text, tmp_path)]
+        printed, wanted = ([re.sub(r"@.*((result|mapping)_TIME)", r"\1", line) for line in log_of(text, tmp_path)]
                         for text in (said, expected))
-        assert told == wanted
+        assert printed == wanted
     mapping = only(tmp_path, "mapping_*.csv").read_bytes().replace(str(DATA).encode(), b"@DATA@")
     assert mapping == only(REAL / f"out_new_{model}", "mapping_*.csv").read_bytes()
 
@@ -98,9 +98,9 @@ def pairs():
 @pytest.mark.parametrize("folder", pairs(), ids=lambda folder: folder.name)
 def test_two_files(folder, tmp_path):
     done = compare("-m", folder / "a.npy", "-g", folder / "b.npy")
-    *told, status = (folder / "stdout_new.txt").read_text().splitlines()
+    *printed, status = (folder / "stdout_new.txt").read_text().splitlines()
     assert f"rc={done.returncode}" == status
-    assert log_of(done.stderr, tmp_path) == log_of("\n".join(told), tmp_path)
+    assert log_of(done.stderr, tmp_path) == log_of("\n".join(printed), tmp_path)
 
 
 def wrong_uses():

@@ -11,15 +11,15 @@ from test_compare_rules import compare, golden, graph, rows_in
 X = np.arange(1, 49, dtype=np.float16).reshape(1, 4, 3, 4)
 
 
-def slice_file(path, inputs, outputs, attributes, told=None):
-    """A dump file with an attribute; `told` is the shape that its message tells of the outputs."""
+def slice_file(path, inputs, outputs, attributes, original=None):
+    """A dump file with an attribute; `original` is the shape of the outputs in its message."""
     def tensor(array, dims, size, original):
         return (field(1, 2) + field(2, NCHW) + field(3, shape(dims)) + field(size, array.nbytes) +
                 field(original, shape(array.shape)))
 
     message = field(1, b"2.0") + field(2, 1) + field(6, path.name.split(".")[1].encode())
     message += b"".join(field(4, tensor(array, array.shape, 5, 6)) for array in inputs)
-    message += b"".join(field(3, tensor(array, told or array.shape, 6, 7)) for array in outputs)
+    message += b"".join(field(3, tensor(array, original or array.shape, 6, 7)) for array in outputs)
     message += field(7, field(1, b"ffts") + field(2, json.dumps(attributes).encode()))
     payload = b"".join(array.tobytes() for array in [*inputs, *outputs])
     path.write_bytes(len(message).to_bytes(8, "little") + message + payload)
@@ -97,7 +97,7 @@ def test_slices_that_do_not_fit(tmp_path):
     slice_file(last, [half], [half, half], attributes)
     done = compare("-m", mine, "-g", right, "-f", rules, "-out", tmp_path)
     assert done.returncode == 11 and "[ERROR] Inconsistent output length detected: expected 1, but got 2\n" in done.stderr
-    slice_file(last, [half], [half], attributes, told=(1, 2, 3, 5))
+    slice_file(last, [half], [half], attributes, original=(1, 2, 3, 5))
     done = compare("-m", mine, "-g", right, "-f", rules, "-out", tmp_path)
     assert done.returncode == 40
     assert "[ERROR] The output_data shape 24 doesn't match the shape in dump file [1, 2, 3, 5]\n" in done.stderr
@@ -115,7 +115,7 @@ def test_outputs_of_which_no_cut_is_told(cuts, outputs, tmp_path):
     rows = dtypes_and_errors(tmp_path)
     assert [name for name in rows if name.startswith("relu1:output")] == [f"relu1:output:{i}" for i in outputs]
     assert all(rows[f"relu1:output:{i}"][2:] == ["[1,4,3,4]", "0.000000"] for i in outputs)
-    slice_file(file, [part], [np.ascontiguousarray(part), part[:, :1].copy()], attributes, told=part.shape)
+    slice_file(file, [part], [np.ascontiguousarray(part), part[:, :1].copy()], attributes, original=part.shape)
     done = compare("-m", mine, "-g", right, "-f", rules, "-out", tmp_path)
     assert done.returncode == 40 and "[ERROR] The output_data shape 12 doesn't match the shape in dump file [1, 2, 3, 4]\n" in done.stderr
 

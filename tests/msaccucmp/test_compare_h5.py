@@ -138,7 +138,7 @@ def test_numbers_that_are_none(tmp_path):
 
 
 def test_what_pairs_cannot_be_compared(tmp_path):
-    """DataType has nine numbers; of others the original can tell nothing, here they are compared if they are equal."""
+    """DataType has nine numbers; the original rejects others, here they are compared if they are equal."""
     x = np.ones((2, 2), np.float32)
     mine = {f"/op{i}/{i}/output/a": (x, kind) for i, kind in enumerate((4, 4, 1, 1, 1))}
     right = {f"/op{i}/{i}/output/a": (x, kind) for i, kind in enumerate((4, 1, 15, 6, 10))}

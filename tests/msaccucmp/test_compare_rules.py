@@ -105,15 +105,15 @@ def test_fused_model_against_the_unfused_one(tmp_path):
 
 
 def test_outputs_that_are_counted_from_the_end(tmp_path):
-    """Rules may tell a negative index, which means to Python what it means to it everywhere."""
+    """Rules may have a negative index, which counts from the end, as everywhere in Python."""
     rules = operator("relu", "Relu", 1, [], ["relu"], "relu")
     mine = dump(tmp_path / "my", Relu__relu=([], [X]))
     other = dump(tmp_path / "npu", Relu__relu=([], [X + 1, X]))
     for number, (index, expected) in enumerate([(-1, "0.000000"), (-2, "1.000000"), (-3, "NaN")]):
-        told = json.loads(json.dumps(rules))
-        told["output_desc"][0]["attr"].append({"key": "_datadump_origin_output_index", "value": {"i": index}})
+        rules_of_operator = json.loads(json.dumps(rules))
+        rules_of_operator["output_desc"][0]["attr"].append({"key": "_datadump_origin_output_index", "value": {"i": index}})
         out = tmp_path / str(number)
-        fused = graph(tmp_path / "fused.json", told)
+        fused = graph(tmp_path / "fused.json", rules_of_operator)
         done = compare("-m", mine, "-g", other, "-f", fused, "-cf", graph(tmp_path / "unfused.json", rules), "-alg", "1", "-out", out)
         assert rows_in(out)[1][-2] == expected, done.stderr
         assert index != -3 or "The output index (-3) is out of range [0, 2)" in done.stderr
@@ -155,22 +155,22 @@ def test_filters_whose_shape_is_told_in_another_order(tmp_path):
     assert done.returncode == 0 and rows_in(tmp_path)[1][-3:] == ["[1,1,2,2]", f"{largest:.6f}", ""]
 
 
-@pytest.mark.parametrize("told, reason", [
+@pytest.mark.parametrize("original, reason", [
     (None, ""), ((1, 17, 1, 2, 2), "left dump data(1, 1, 1, 2, 2) can not be compared to the right dump data(1, 17, 1, 2, 2)"),
     ((1, 12, 1, 2, 2), "")])
-def test_channels_of_volumes(told, reason, tmp_path):
-    """NumPy's array[:told - stored] is what the original cuts them with, and without a shape it fails."""
+def test_channels_of_volumes(original, reason, tmp_path):
+    """NumPy's array[:original - stored] is what the original cuts them with, and without a shape it fails."""
     stored = np.arange(64, dtype=np.float16).reshape(1, 1, 1, 2, 2, 16)
     rules = operator("v", "Conv3D", 1, [], ["v"], "v")
     rules["output_desc"][0]["attr"][1]["value"]["s"] = "NCDHW"
-    right = golden(tmp_path / "gold", v=np.zeros(told or (1, 16, 1, 2, 2)))
+    right = golden(tmp_path / "gold", v=np.zeros(original or (1, 16, 1, 2, 2)))
     mine = tmp_path / "my"
     mine.mkdir()
-    write_dump(mine / "Conv3D.v.1.2.1700000000000000", [], [(stored, told or (), 32)])
+    write_dump(mine / "Conv3D.v.1.2.1700000000000000", [], [(stored, original or (), 32)])
     done = compare("-m", mine, "-g", right, "-f", graph(tmp_path / "r.json", rules), "-alg", "1", "-out", tmp_path)
     assert done.returncode == 0 and reason in rows_in(tmp_path)[1][-1]
-    assert ("Failed to execute 'convert' in 'convert_NDC1HWC0_to_NCDHW'. list index out of range" in done.stderr) == (told is None)
-    assert rows_in(tmp_path)[1][-2] == ("59.000000" if told == (1, 12, 1, 2, 2) else "NaN")
+    assert ("Failed to execute 'convert' in 'convert_NDC1HWC0_to_NCDHW'. list index out of range" in done.stderr) == (original is None)
+    assert rows_in(tmp_path)[1][-2] == ("59.000000" if original == (1, 12, 1, 2, 2) else "NaN")
 
 
 def in_blocks(matrix):
@@ -182,22 +182,22 @@ def in_blocks(matrix):
 
 
 def test_one_operator_in_blocks(tmp_path):
-    """-op restores a matrix by the shape that the dump file tells, as the table does."""
+    """-op restores a matrix by the shape in the dump file, as the table does."""
     matrix = np.arange(20 * 33, dtype=np.float16).reshape(20, 33)
     rules = graph(tmp_path / "model.json", operator("mm", "MatMul", 1, [], ["mm"], "mm"))
     right = golden(tmp_path / "gold", mm=matrix)
-    for name, original, status in (("told", matrix.shape, 0), ("wrong", (20, 49), 34)):
+    for name, original, status in (("right", matrix.shape, 0), ("wrong", (20, 49), 34)):
         mine = tmp_path / name
         mine.mkdir()
         write_dump(mine / "MatMul.mm.1.2.1700000000000000", [], [(in_blocks(matrix), original, FRACTAL_NZ)])
         done = compare("-m", mine, "-g", right, "-f", rules, "-op", "mm", "-out", tmp_path / f"{name}_out")
         assert done.returncode == status, done.stderr
     assert "[ERROR] [mm] The target shape (20, 49) is invalid." in done.stderr
-    told = operator("mm", "MatMul", 1, [], ["mm"], "mm")  # what the rules tell counts more here
-    told["output_desc"][0]["attr"].append({"key": "origin_shape", "value": {"list": {"i": list(matrix.shape)}}})
-    done = compare("-m", mine, "-g", right, "-f", graph(tmp_path / "told.json", told), "-op", "mm", "-out", tmp_path / "rules_out")
+    rules = operator("mm", "MatMul", 1, [], ["mm"], "mm")  # the rules take precedence here
+    rules["output_desc"][0]["attr"].append({"key": "origin_shape", "value": {"list": {"i": list(matrix.shape)}}})
+    done = compare("-m", mine, "-g", right, "-f", graph(tmp_path / "rules.json", rules), "-op", "mm", "-out", tmp_path / "rules_out")
     assert done.returncode == 0 and np.array_equal(np.load(tmp_path / "rules_out/mm_output_0.npy"), matrix)
-    assert np.array_equal(np.load(tmp_path / "told_out/mm_output_0.npy"), matrix)
+    assert np.array_equal(np.load(tmp_path / "right_out/mm_output_0.npy"), matrix)
 
 
 def test_overflow_column(tmp_path):

@@ -179,7 +179,7 @@ def test_what_is_written_in_place_of_a_tensor_that_cannot_be_converted(tmp_path)
 
 
 def test_threads_of_the_hardware(tmp_path):
-    """What a thread of FFTS+ has of a tensor is told by the operator's attribute."""
+    """What a thread of FFTS+ has of a tensor is in the operator's attribute."""
     attribute = {"threadMode": 1, "slice_instance_num": 2, "input_tensor_slice": [],
                  "output_tensor_slice": [[[{"lower": 0, "higher": 2}, {"lower": 0, "higher": 3}]],
                                          [[{"lower": 2, "higher": 3}, {"lower": 0, "higher": 3}]]]}
@@ -193,7 +193,7 @@ def test_threads_of_the_hardware(tmp_path):
         return done.returncode, files_of(tmp_path / "out").get(f"{name}.output.0.npy"), done.stderr
 
     assert write(attribute)[:2] == (0, saved(part.reshape(1, 3)))
-    assert write(attribute, thread=numpy.zeros(9, "float32"))[0] == 0  # told by the log that it does not fit
+    assert write(attribute, thread=numpy.zeros(9, "float32"))[0] == 0  # the log says that it does not fit
     assert write({**attribute, "threadMode": 0}, thread=numpy.zeros(9, "float32"))[1] == saved(numpy.zeros((3, 3), "float32"))
     assert write({**attribute, "output_tensor_slice": []})[0] == 42
     assert write({**attribute, "output_tensor_slice": [[]]})[0] == 1  # no such thread

@@ -223,7 +223,7 @@ def test_other_numbers(dtype, special, tmp_path):
 
 
 def test_a_record_of_two_outputs(tmp_path):
-    """Both are converted; which one counts is not told, and ends `overflow` without a word."""
+    """Both are converted; which one counts is unknown, and that ends `overflow` without a word."""
     numpy = pytest.importorskip("numpy")
     one, other = older_record(3, 5, core=1), older_record(4, 5, core=1)
     outputs = [tensor(4, ND, [len(record)], record) for record in (one, other)]
@@ -245,7 +245,7 @@ def test_a_record_of_two_outputs(tmp_path):
 
 
 def test_a_record_by_a_number(tmp_path):
-    """Its name then does not tell that it is a record, and no JSON is made of it."""
+    """Its name then does not say that it is a record, and no JSON is made of it."""
     record_file(tmp_path, older_record(3, 5, core=1)).rename(tmp_path / "12345")
     (tmp_path / "mapping.csv").write_text("12345,Opdebug.Node_OpDebug.9.9.100\n")
     done = msaccucmp("overflow", "-d", tmp_path, "-out", tmp_path / "out")

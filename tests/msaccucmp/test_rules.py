@@ -94,7 +94,7 @@ def test_messages_without_content(tmp_path):
     (tmp_path / NAME).write_bytes(bytes(20))
     done = convert("-d", tmp_path / NAME, "-out", tmp_path / "out")
     assert done.returncode == 0 and "There is no output" in done.stderr and files_of(tmp_path / "out") == {}
-    dump_file(tmp_path / NAME, [tensor(0, ND, (2, 3), b"abc")])  # a dtype that is not told
+    dump_file(tmp_path / NAME, [tensor(0, ND, (2, 3), b"abc")])  # an unknown dtype
     assert convert("-d", tmp_path / NAME, "-out", tmp_path / "out").returncode == 0
     assert files_of(tmp_path / "out") == {f"{NAME}.output.0.npy": saved(numpy.frombuffer(b"abc", "int8"))}
 

@@ -1,4 +1,4 @@
-"""What `opdump msaccucmp` warns of as the original does: large files, and names that do not tell a time. Needs no
+"""What `opdump msaccucmp` warns of as the original does: large files, and names without a time. Needs no
 reference data."""
 import os
 import struct
@@ -87,9 +87,9 @@ def test_damaged_files_in_a_comparison(content, status, tmp_path):
     rules = graph(tmp_path / "model.json", operator("op", "Relu", 1, [], ["op"], "op"), operator("sum", "Add", 2, [], ["sum"], "sum"))
     done = compare("-m", mine, "-g", golden(tmp_path / "gold", op=X, sum=X), "-f", rules, "-out", tmp_path)
     said = [STAMP.sub("", line) for line in done.stderr.splitlines()]
-    told = [STAMP.sub("", line) for line in convert("-d", file, "-out", tmp_path / "out").stderr.splitlines()]
-    told = [line for line in told if not line.startswith(("[INFO]", "[WARNING] There is no ", "[ERROR] Failed to parse dump file \"/"))]
-    assert [line for line in said if line in told] == told and (told or content[8:] == b"x")
+    printed = [STAMP.sub("", line) for line in convert("-d", file, "-out", tmp_path / "out").stderr.splitlines()]
+    printed = [line for line in printed if not line.startswith(("[INFO]", "[WARNING] There is no ", "[ERROR] Failed to parse dump file \"/"))]
+    assert [line for line in said if line in printed] == printed and (printed or content[8:] == b"x")
     [row, _] = rows_in(tmp_path)[1:]
     assert row[-1] in ("", "[op] There is no dump file for my output operator \"op\". The type is Relu.")
     assert done.returncode == status
@@ -116,12 +116,12 @@ def test_times_of_several_files(tmp_path):
     done = compare("-m", mine, "-g", right, "-f", rules, "-out", tmp_path)
     assert times(done) == ["The file name \"Relu.op.1.2.17\"'s timestamp is invalid.",
                            "The file name \"op.0.3.npy\"'s timestamp is invalid."]
-    [told] = [line for line in done.stderr.splitlines() if "[op] [Offline]" in line]
-    assert told.endswith(f"['{mine}/Relu.op.1.2.17', '{mine}/Relu.op.1.2.1700000000000000']")  # without a time: the oldest
+    [printed] = [line for line in done.stderr.splitlines() if "[op] [Offline]" in line]
+    assert printed.endswith(f"['{mine}/Relu.op.1.2.17', '{mine}/Relu.op.1.2.1700000000000000']")  # without a time: the oldest
 
 
 def test_times_between_two_runs(tmp_path):
-    """There the last file's time tells the order of the operators, of one file as well."""
+    """There the last file's time orders the operators, even with one file."""
     mine, right = (dump(tmp_path / name, Relu__op=([], [X]), Add__sum=([], [X])) for name in ("my", "gold"))
     (mine / "Relu.op.1.2.1700000000000000").rename(mine / "Relu.op.1.2.17")
     with_more(right, "Add.sum.1.2.1700000000000001", "Add.sum.1.2.5")
@@ -160,7 +160,7 @@ def test_large_tables(tmp_path):
             words = [os.environ["OPDUMP_BIN"], "msaccucmp", "compare", "-m", mine, "-g", right, "-f", rules, "-alg", "1", "-out", out]
             assert subprocess.run(words, stderr=said, check=False).returncode == 0
         with open(tmp_path / "said", encoding="ascii") as said:
-            told = [line for line in said if "exceeds 100MB" in line]
+            printed = [line for line in said if "exceeds 100MB" in line]
         [table] = out.iterdir()
         expected = f"The size ({table.stat().st_size}) of '{table}' exceeds 100MB, it may task more time to run, please wait.\n"
-        assert [STAMP.sub("", line) for line in told] == [f"[WARNING] {expected}"] * count
+        assert [STAMP.sub("", line) for line in printed] == [f"[WARNING] {expected}"] * count

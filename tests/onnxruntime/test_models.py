@@ -168,8 +168,8 @@ def test_an_input_before_the_model(run, models):
 def test_wrong_inputs(run, models, tmp_path, words, said):
     np.save(tmp_path / "x.npy", np.zeros((2, 3), "f4"))
     np.save(tmp_path / "d.npy", np.zeros((4, 1, 8, 8)))
-    told = run.run(models / "digits.onnx", *words, status=2)
-    assert said in told and "dumped" not in told
+    printed = run.run(models / "digits.onnx", *words, status=2)
+    assert said in printed and "dumped" not in printed
 
 
 def hostile(models, tmp_path):

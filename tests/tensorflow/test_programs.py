@@ -10,7 +10,7 @@ from conftest import OPDUMP, PROGRAMS, PYTHON, Dump, plain, record, run, script
 sys.path.insert(0, str(OPDUMP.parent.parent / "python"))
 import opdump  # noqa: E402
 
-NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py") if path.stem != "told")
+NAMES = sorted(path.stem for path in PROGRAMS.glob("*.py") if path.stem != "printed")
 
 
 @pytest.fixture(scope="module")

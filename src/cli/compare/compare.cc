@@ -231,7 +231,7 @@ class Reporter {
 Result<compare::Comparison> compare_with_progress(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                                   compare::CompareOptions options, bool prints_slots) {
   terminal::Progress progress("comparing");
-  if (!prints_slots || !terminal::prints_to_terminal())  // the lines tell it themselves, and break a bar
+  if (!prints_slots || !terminal::prints_to_terminal())  // the lines show progress, and break a bar
     options.progress = [&](std::uint64_t done, std::uint64_t total) { progress.update(done, total); };
   return compare::compare_dumps(golden, actual, options);
 }
@@ -265,9 +265,9 @@ Result<int> compare_in(const group::Group& group, CompareArguments& arguments) {
       arguments.options.threads =
           std::max<unsigned>(1, worker_count(0) / static_cast<unsigned>(group.size_here()));
   }
-  const LogSink tell = group.is_leader() ? LogSink(terminal::print_remark) : LogSink();
-  auto golden = dump::DumpSet::open(arguments.golden, tell);
-  auto actual = golden ? dump::DumpSet::open(arguments.actual, tell) : Result<dump::DumpSet>(golden.error());
+  const LogSink log = group.is_leader() ? LogSink(terminal::print_remark) : LogSink();
+  auto golden = dump::DumpSet::open(arguments.golden, log);
+  auto actual = golden ? dump::DumpSet::open(arguments.actual, log) : Result<dump::DumpSet>(golden.error());
   if (!actual) {
     if (group.size() > 1) OPDUMP_CHECK_OK(group::withdraw(share, actual.error().message()));
     return actual.take_error();

@@ -69,7 +69,7 @@ void Graphs::add(std::optional<std::uint32_t> rank, std::int64_t id, const std::
   }
 }
 
-Graphs::Place Graphs::find(const dump::OperatorRun& run) const {
+Graphs::NodeMatch Graphs::find(const dump::OperatorRun& run) const {
   for (const auto* names : {&by_name_, &by_last_part_}) {
     const auto found = names->find({run.rank, run.name});
     if (found == names->end()) continue;

@@ -44,13 +44,13 @@ class Graphs {
   const std::vector<GraphEntry>& entries() const { return entries_; }
   const std::vector<dump::Problem>& problems() const { return problems_; }
 
-  struct Place {
+  struct NodeMatch {
     const GraphEntry* entry = nullptr;
     std::size_t node = 0;
   };
   // The node of an execution, found by name: in the same graph, else the only one of its rank. Dumps of
   // releases up to 2.2 keep only the last part of names, which then must match. Null if there is none.
-  Place find(const dump::OperatorRun& run) const;
+  NodeMatch find(const dump::OperatorRun& run) const;
 
  private:
   void add(std::optional<std::uint32_t> rank, std::int64_t id, const std::filesystem::path& path,

@@ -96,8 +96,8 @@ RunsByNode find_runs(const Graphs& graphs, const dump::DumpSet& dump, std::optio
   RunsByNode runs;
   for (std::uint32_t i = 0; i < dump.runs().size(); ++i) {
     if (step && dump.runs().section_of(i).step != *step) continue;
-    if (const Graphs::Place place = graphs.find(dump.runs().without_slots(i)); place.entry != nullptr)
-      runs[{place.entry, place.node}].push_back(i);
+    if (const Graphs::NodeMatch match = graphs.find(dump.runs().without_slots(i)); match.entry != nullptr)
+      runs[{match.entry, match.node}].push_back(i);
   }
   return runs;
 }

@@ -15,7 +15,7 @@ struct ShardedSlot {
   bool is_golden = false;  // the side with several ranks
   std::vector<std::uint32_t> ranks = {};
   std::vector<const dump::Slot*> slots = {};  // one for each rank; null where it has none
-  bool may_sum = false;  // the ranks may hold terms of a sum; else this is told where nothing else fits
+  bool may_sum = false;  // the ranks may hold terms of a sum; otherwise tried where nothing else fits
   // With `may_sum`: what each rank may have this many times, as gradients of the mean over its part of a
   // batch.
   double scale = 1;

@@ -156,7 +156,7 @@ void ShardedRuns::pair_by_paths(std::vector<OperatorPair>& pairs) const {
   std::erase_if(pairs, [&](const OperatorPair&) { return static_cast<bool>(is_gone[at++]); });
 }
 
-// Of operators that only their results tell apart, those with equal ones, the nearest first.
+// Of operators that differ only in their results: those with equal ones, the nearest first.
 std::vector<ShardedRuns::NearPair> ShardedRuns::find_equal(const std::vector<OperatorPair>& pairs,
                                                            const std::vector<std::size_t>& golden,
                                                            const std::vector<std::size_t>& actual) const {

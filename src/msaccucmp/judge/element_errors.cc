@@ -120,27 +120,27 @@ class ErrorSelection {
   std::vector<std::size_t> order_;
 };
 
-using Entry = std::pair<double, std::size_t>;  // an error and where it is
+using RankedError = std::pair<double, std::size_t>;  // an error and where it is
 
 // Python's order of tuples: NaN equals nothing, and is less than nothing.
-bool is_less(const Entry& a, const Entry& b) {
+bool is_less(const RankedError& a, const RankedError& b) {
   return a.first == b.first ? a.second < b.second : a.first < b.first;
 }
 
-// Python's sorted(entries, reverse=True). Where NaN is among them that depends on the way they are sorted:
+// Python's sorted(errors, reverse=True). Where NaN is among them that depends on the way they are sorted:
 // this is Python's way with up to 63, insertion behind the run that comes first.
-void sort_as_python(std::vector<Entry>& entries) {
-  if (std::ranges::none_of(entries, [](const Entry& entry) { return std::isnan(entry.first); })) {
-    std::ranges::sort(entries, std::greater<>());
+void sort_as_python(std::vector<RankedError>& errors) {
+  if (std::ranges::none_of(errors, [](const RankedError& error) { return std::isnan(error.first); })) {
+    std::ranges::sort(errors, std::greater<>());
     return;
   }
-  std::ranges::reverse(entries);
-  const auto begin = entries.begin();
-  auto sorted = begin + std::min<std::ptrdiff_t>(2, std::ssize(entries));
+  std::ranges::reverse(errors);
+  const auto begin = errors.begin();
+  auto sorted = begin + std::min<std::ptrdiff_t>(2, std::ssize(errors));
   const bool falls = sorted != begin && is_less(*(sorted - 1), *begin);
-  while (sorted != entries.end() && is_less(*sorted, *(sorted - 1)) == falls) ++sorted;
+  while (sorted != errors.end() && is_less(*sorted, *(sorted - 1)) == falls) ++sorted;
   if (falls) std::reverse(begin, sorted);
-  for (; sorted != entries.end(); ++sorted) {
+  for (; sorted != errors.end(); ++sorted) {
     auto low = begin;
     for (auto high = sorted; low < high;) {
       const auto middle = low + (high - low) / 2;
@@ -151,7 +151,7 @@ void sort_as_python(std::vector<Entry>& entries) {
     }
     std::rotate(low, sorted, sorted + 1);
   }
-  std::ranges::reverse(entries);
+  std::ranges::reverse(errors);
 }
 
 // The largest errors of one kind, as they come by.
@@ -169,7 +169,7 @@ class TopErrors {
     if (keeps_all_) {
       values_.push_back(error);
     } else {
-      if (heap_.size() < top_count_ || (!heap_.empty() && heap_.top() < Entry(value, seen_)))
+      if (heap_.size() < top_count_ || (!heap_.empty() && heap_.top() < RankedError(value, seen_)))
         heap_.emplace(value, seen_);
       if (heap_.size() > top_count_) heap_.pop();
     }
@@ -181,7 +181,7 @@ class TopErrors {
 
   // The largest first, of equal ones the last; NaN where Python leaves it.
   std::vector<std::size_t> positions() {
-    std::vector<Entry> top;
+    std::vector<RankedError> top;
     if (keeps_all_)
       for (const std::size_t position : largest_positions(values_, top_count_, type_))
         top.emplace_back(values_[position], position);
@@ -197,7 +197,7 @@ class TopErrors {
   ErrorType type_;
   bool keeps_all_;
   std::vector<double> values_;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> heap_;
+  std::priority_queue<RankedError, std::vector<RankedError>, std::greater<>> heap_;
   std::size_t seen_ = 0;
   double least_ = 0, most_ = 0;
 };

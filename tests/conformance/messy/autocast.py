@@ -1,7 +1,7 @@
 """Autocast to bfloat16, half on the CPU, a gradient scaler by hand."""
 
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 with watched():
@@ -16,8 +16,8 @@ with watched():
         for parameter in model.parameters():
             parameter.grad /= 1024
         optimizer.step()
-        tell("step", out, loss)
-    tell("model", model)
+        show("step", out, loss)
+    show("model", model)
     h = torch.randn(4).half()
-    tell("half", h, h.float() * 2, torch.tensor([6e4]).half() + h.new_tensor([6e4]).float())
-tell_state()
+    show("half", h, h.float() * 2, torch.tensor([6e4]).half() + h.new_tensor([6e4]).float())
+show_state()

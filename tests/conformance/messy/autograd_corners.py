@@ -1,7 +1,7 @@
 """Functions of the program's own, double backward, grad of a list, no_grad, inference mode, detect_anomaly, hooks of the engine."""
 
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 
@@ -22,20 +22,20 @@ with watched():
     x = torch.randn(4, requires_grad=True)
     first = torch.autograd.grad(Cube.apply(x).sum(), x, create_graph=True)[0]
     first.exp().sum().backward()
-    tell("double", first, x.grad)
+    show("double", first, x.grad)
     a, b = torch.randn(3, requires_grad=True), torch.randn(3, requires_grad=True)
-    tell("list", *torch.autograd.grad([(a * b).sum(), a.sin().sum()], [a, b], allow_unused=True))
-    tell("unused", torch.autograd.grad(a.sum(), [a, b], allow_unused=True)[1])
+    show("list", *torch.autograd.grad([(a * b).sum(), a.sin().sum()], [a, b], allow_unused=True))
+    show("unused", torch.autograd.grad(a.sum(), [a, b], allow_unused=True)[1])
     with torch.inference_mode():
-        tell("inference", Net().eval()(torch.ones(2, 4)), (a * 2).is_inference())
+        show("inference", Net().eval()(torch.ones(2, 4)), (a * 2).is_inference())
     with torch.autograd.detect_anomaly():
-        tell_error("anomaly", lambda: torch.sqrt(-a.abs()).sum().backward())
-    tell("jacobian", torch.autograd.functional.jacobian(torch.sin, b), torch.autograd.functional.vhp(lambda t: t.exp().sum(), b, torch.ones(3))[1])
+        show_error("anomaly", lambda: torch.sqrt(-a.abs()).sum().backward())
+    show("jacobian", torch.autograd.functional.jacobian(torch.sin, b), torch.autograd.functional.vhp(lambda t: t.exp().sum(), b, torch.ones(3))[1])
     with torch.autograd.forward_ad.dual_level():
         dual = torch.autograd.forward_ad.make_dual(torch.ones(3), torch.arange(3.0))
-        tell("dual", torch.autograd.forward_ad.unpack_dual(dual.exp()).tangent)
+        show("dual", torch.autograd.forward_ad.unpack_dual(dual.exp()).tangent)
     x.grad = None
     for _ in range(2):
         (x.sin() * x).sum().backward()
-    tell("accumulated", x.grad)
-tell_state()
+    show("accumulated", x.grad)
+show_state()

@@ -2,7 +2,7 @@
 
 from torch.utils.checkpoint import checkpoint, checkpoint_sequential
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 with watched():
@@ -11,8 +11,8 @@ with watched():
         x = torch.randn(5, 4, requires_grad=True)
         y = checkpoint(model, x, use_reentrant=reentrant).square().sum()
         y.backward()
-        tell("checkpoint", reentrant, y, x.grad, model)
+        show("checkpoint", reentrant, y, x.grad, model)
     layers = torch.nn.Sequential(*(torch.nn.Linear(4, 4) for _ in range(4)))
     checkpoint_sequential(layers, 2, torch.randn(2, 4, requires_grad=True)).sum().backward()
-    tell("sequential", layers)
-tell_state()
+    show("sequential", layers)
+show_state()

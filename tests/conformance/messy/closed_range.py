@@ -2,7 +2,7 @@
 
 import os
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 with watched():
@@ -14,8 +14,8 @@ with watched():
         os.write(file, b"mine\n")
     train(Net())
     z = (x + y).sum()
-    tell("sum", z)
+    show("sum", z)
 for file in files:
-    tell("file", os.pread(file, 1 << 20, 0))
+    show("file", os.pread(file, 1 << 20, 0))
     os.close(file)
-tell_state()
+show_state()

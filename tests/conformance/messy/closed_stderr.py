@@ -2,7 +2,7 @@
 
 import os
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 with watched():
@@ -11,7 +11,7 @@ with watched():
     mine = os.open("mine.txt", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.write(mine, b"first\n")
     train(Net())
-    tell("descriptor", mine, x * 2)
+    show("descriptor", mine, x * 2)
 os.write(mine, b"last\n")
-tell("file", open("mine.txt").read())
-tell_state()
+show("file", open("mine.txt").read())
+show_state()

@@ -2,7 +2,7 @@
 
 import os
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 with watched():

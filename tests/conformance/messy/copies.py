@@ -6,7 +6,7 @@ import io
 import pickle
 import weakref
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 with watched():
@@ -19,15 +19,15 @@ with watched():
     torch.save({"model": model, "state": optimizer.state_dict()}, file)
     file.seek(0)
     loaded = torch.load(file)
-    tell("equal", *(all(torch.equal(a, b) for a, b in zip(model.parameters(), m.parameters())) for m in (twin, pickled, loaded["model"])))
-    tell("keys", sorted(vars(model)), sorted(loaded["state"]), len(file.getvalue()))
+    show("equal", *(all(torch.equal(a, b) for a, b in zip(model.parameters(), m.parameters())) for m in (twin, pickled, loaded["model"])))
+    show("keys", sorted(vars(model)), sorted(loaded["state"]), len(file.getvalue()))
     t = torch.randn(1000)
     gone = weakref.ref(t)
     u = t * 2
     del t
-    tell("freed", gone() is None)
+    show("freed", gone() is None)
     gone = weakref.ref(model)
     del model, optimizer, loaded, twin, pickled
     gc.collect()
-    tell("module freed", gone() is None, torch.nn.Module.__call__.__name__)
-tell_state()
+    show("module freed", gone() is None, torch.nn.Module.__call__.__name__)
+show_state()

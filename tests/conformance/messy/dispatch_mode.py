@@ -1,7 +1,7 @@
 """A TorchDispatchMode of the program's own that counts and replaces, around forward and backward."""
 
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -27,18 +27,18 @@ model = Net()
 with watched():
     with Counting() as counting:
         model(torch.randn(5, 4)).sum().backward()
-    tell("count", len(counting.names), counting.names, model)
+    show("count", len(counting.names), counting.names, model)
     with Doubling():
-        tell("doubled", torch.full((3,), 1e30) * 3)
+        show("doubled", torch.full((3,), 1e30) * 3)
     with Counting() as outer, Counting() as inner:
-        tell("overflow", torch.full((3,), 1e30) * 1e30)
-    tell("nested", outer.names, inner.names)
+        show("overflow", torch.full((3,), 1e30) * 1e30)
+    show("nested", outer.names, inner.names)
     with FakeTensorMode():
         fake = torch.ones(3, 4) @ torch.ones(4, 5) * 1e38
         fake.add_(fake)
-    tell("fake", tuple(fake.shape), type(fake).__name__)
+    show("fake", tuple(fake.shape), type(fake).__name__)
 with Counting() as around:
     with watched():
         train(Net(), steps=1)
-tell("around", around.names)
-tell_state()
+show("around", around.names)
+show_state()

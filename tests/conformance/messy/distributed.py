@@ -3,7 +3,7 @@
 import os
 import torch.distributed as dist
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 
@@ -33,8 +33,8 @@ if __name__ == "__main__":
         processes = [context.Process(target=main, args=(rank, out)) for rank in range(2)]
         for process in processes:
             process.start()
-        tell("results", sorted(out.get() for _ in processes))
+        show("results", sorted(out.get() for _ in processes))
         for process in processes:
             process.join()
-        tell("ends", [process.exitcode for process in processes])
-    tell_state()
+        show("ends", [process.exitcode for process in processes])
+    show_state()

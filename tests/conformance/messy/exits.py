@@ -3,13 +3,13 @@
 import atexit
 import weakref
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 model = Net()
-atexit.register(lambda: tell("atexit", model(torch.ones(1, 4)), torch.ones(3).sum()))
+atexit.register(lambda: show("atexit", model(torch.ones(1, 4)), torch.ones(3).sum()))
 weakref.finalize(model, print, "finalised", flush=True)
 with watched():
     train(model, steps=1)
-    tell_state()
+    show_state()
     sys.exit(7)

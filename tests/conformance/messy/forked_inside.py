@@ -2,17 +2,17 @@
 
 import os
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 child = 1
 with watched():
-    tell("before", torch.ones(3) + 1)
+    show("before", torch.ones(3) + 1)
     child = os.fork()
     if child == 0:
         train(Net(), steps=1)
 if child == 0:
-    tell("outside", torch.ones(3) * 2, torch.get_rng_state())  # Python gives its own a new seed
+    show("outside", torch.ones(3) * 2, torch.get_rng_state())  # Python gives its own a new seed
     sys.exit(3)
-tell("status", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-tell_state()
+show("status", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+show_state()

@@ -2,7 +2,7 @@
 
 import os
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 with watched():
@@ -13,10 +13,10 @@ with watched():
         child = os.fork()
         if child == 0:
             y.sum().backward()
-            tell("child", x.grad, torch.randn(2), (x.detach() * 1e38) * 1e38)
+            show("child", x.grad, torch.randn(2), (x.detach() * 1e38) * 1e38)
             sys.stdout.flush()
             end(5)
-        tell("status", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        show("status", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     y.sum().backward()
-    tell("parent", x.grad)
-tell_state()
+    show("parent", x.grad)
+show_state()

@@ -1,7 +1,7 @@
 """A TorchFunctionMode of the program's own, and a subclass with __torch_function__."""
 
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 from torch.overrides import TorchFunctionMode
@@ -30,9 +30,9 @@ with watched():
     with Counting() as counting:
         model(torch.randn(5, 4)).sum().backward()
         torch.autograd.backward(model(torch.randn(5, 4)).sum())
-    tell("mode", counting.names, model)
+    show("mode", counting.names, model)
     x = torch.randn(5, 4).as_subclass(Logged).requires_grad_()
     y = model(x).exp().sum()
     y.backward()
-    tell("subclass", type(y).__name__, Logged.calls, x.grad.as_subclass(torch.Tensor))
-tell_state()
+    show("subclass", type(y).__name__, Logged.calls, x.grad.as_subclass(torch.Tensor))
+show_state()

@@ -1,7 +1,7 @@
 """Hooks of modules, tensors and nodes, which count and change gradients."""
 
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 order = []
@@ -18,6 +18,6 @@ with watched():
     y.grad_fn.register_hook(lambda gi, go: order.append(("node", len(gi), len(go))))
     y.retain_grad()
     y.sum().backward()
-    tell("order", order, x.grad, y.grad, model)
-    tell("names", [type(f).__name__ for f, _ in y.grad_fn.next_functions if f is not None], len(y.grad_fn.metadata))
-tell_state()
+    show("order", order, x.grad, y.grad, model)
+    show("names", [type(f).__name__ for f, _ in y.grad_fn.next_functions if f is not None], len(y.grad_fn.metadata))
+show_state()

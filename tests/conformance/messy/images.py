@@ -1,7 +1,7 @@
 """Convolutions, batch normalisation, pooling, channels last, in-place activations."""
 
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 with watched():
@@ -11,5 +11,5 @@ with watched():
     train(model, make=lambda: torch.randn(2, 3, 8, 8).contiguous(memory_format=torch.channels_last))
     model.eval()
     with torch.no_grad():
-        tell("eval", model(torch.randn(2, 3, 8, 8)))
-tell_state()
+        show("eval", model(torch.randn(2, 3, 8, 8)))
+show_state()

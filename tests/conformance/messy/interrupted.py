@@ -3,13 +3,13 @@
 import os
 import signal
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 model = Net()
 with watched():
     train(model, steps=1)
-    tell_state()
+    show_state()
     model(torch.randn(2, 4))
     os.kill(os.getpid(), signal.SIGINT)
     model(torch.randn(2, 4))

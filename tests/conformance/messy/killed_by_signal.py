@@ -3,10 +3,10 @@
 import os
 import signal
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 with watched():
-    tell("x", torch.randn(4) * 2)
-    tell_state()
+    show("x", torch.randn(4) * 2)
+    show_state()
     os.kill(os.getpid(), signal.SIGTERM)

@@ -1,7 +1,7 @@
 """Operators that the program registers itself, in Python."""
 
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 
@@ -16,11 +16,11 @@ with watched():
     mine.define("fill_(Tensor(a!) x, float value) -> ()")
     mine.impl("twice", lambda x: x * 2, "CPU")
     mine.impl("fill_", fill, "CPU")
-    tell("twice", torch.ops.messy.twice(torch.ones(3)))
+    show("twice", torch.ops.messy.twice(torch.ones(3)))
     x = torch.ones(3)
     torch.ops.messy.fill_(x, 4.0)
-    tell("filled", x)
+    show("filled", x)
     aten = torch.library.Library("aten", "IMPL")
     aten.impl("neg", lambda x: x * -1, "AutogradCPU")
-    tell("neg", torch.neg(torch.ones(2)))
-tell_state()
+    show("neg", torch.neg(torch.ones(2)))
+show_state()

@@ -2,7 +2,7 @@
 
 from torch.utils.data import DataLoader, Dataset
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 
@@ -24,6 +24,6 @@ with watched():
             loss = torch.nn.functional.cross_entropy(model(x), y)
             loss.backward()
             optimizer.step()
-            tell("loss", x, loss)
-    tell("model", model)
-tell_state()
+            show("loss", x, loss)
+    show("model", model)
+show_state()

@@ -2,7 +2,7 @@
 
 from torch.profiler import ProfilerActivity, profile, record_function
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 model = Net()
@@ -11,5 +11,5 @@ with watched():
         with record_function("mine"):
             model(torch.randn(5, 4)).sum().backward()
     counts = {event.key: event.count for event in seen.key_averages() if event.key.startswith("aten::") or event.key == "mine"}
-    tell("events", sorted(counts.items()), model)
-tell_state()
+    show("events", sorted(counts.items()), model)
+show_state()

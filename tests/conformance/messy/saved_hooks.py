@@ -1,7 +1,7 @@
 """Hooks on saved tensors, which count their calls."""
 
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 counts = {"pack": 0, "unpack": 0}
@@ -22,14 +22,14 @@ with watched():
     with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
         y = model(torch.randn(5, 4)).exp().sum()
     y.backward()
-    tell("counts", counts, model)
+    show("counts", counts, model)
     with torch.autograd.graph.save_on_cpu():
         z = model(torch.randn(5, 4)).exp().sum()
     z.backward()
-    tell("on the CPU", model)
+    show("on the CPU", model)
     x = torch.randn(3, requires_grad=True)
     w = x.exp()
     w.grad_fn._raw_saved_result.register_hooks(pack, unpack)
     w.sum().backward()
-    tell("one tensor", counts, x.grad)
-tell_state()
+    show("one tensor", counts, x.grad)
+show_state()

@@ -2,7 +2,7 @@
 
 import io
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 
@@ -15,16 +15,16 @@ def relu_twice(x, n: int):
 
 
 with watched():
-    tell("function", relu_twice(torch.randn(3), 2))
+    show("function", relu_twice(torch.randn(3), 2))
     scripted = torch.jit.script(Net())
     train(scripted)
-    tell("attributes", scripted.training, [name for name, _ in scripted.named_children()], scripted.original_name)
+    show("attributes", scripted.training, [name for name, _ in scripted.named_children()], scripted.original_name)
     file = io.BytesIO()
     torch.jit.save(scripted, file)
     file.seek(0)
     loaded = torch.jit.load(file).eval()
-    tell("loaded", loaded(torch.ones(2, 4)))
+    show("loaded", loaded(torch.ones(2, 4)))
     traced = torch.jit.trace(Net().eval(), torch.randn(2, 4))
-    tell("traced", traced(torch.ones(2, 4)), sorted({node.kind() for node in traced.graph.nodes()}))
-    tell_error("raises", lambda: scripted(torch.ones(2, 9)))
-tell_state()
+    show("traced", traced(torch.ones(2, 4)), sorted({node.kind() for node in traced.graph.nodes()}))
+    show_error("raises", lambda: scripted(torch.ones(2, 9)))
+show_state()

@@ -1,7 +1,7 @@
 """LSTM, packed sequences, embeddings, attention; in eval mode with a padding mask, which makes nested tensors."""
 
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 with watched():
@@ -9,7 +9,7 @@ with watched():
     packed = torch.nn.utils.rnn.pack_padded_sequence(torch.randn(3, 6, 4), [6, 4, 2], batch_first=True)
     out, (h, c) = lstm(packed)
     (out.data.sum() + h.sum()).backward()
-    tell("lstm", out.data, h, c, lstm)
+    show("lstm", out.data, h, c, lstm)
     layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
     encoder = torch.nn.TransformerEncoder(layer, 2)
     embedding = torch.nn.Embedding(10, 8, padding_idx=0)
@@ -17,8 +17,8 @@ with watched():
     causal = torch.triu(torch.full((4, 4), float("-inf")), 1)
     y = encoder(embedding(tokens), mask=causal, src_key_padding_mask=tokens == 0)
     y.nan_to_num().sum().backward()
-    tell("encoder", y, encoder, embedding)
+    show("encoder", y, encoder, embedding)
     encoder.eval()
     with torch.no_grad():
-        tell("fast path", encoder(embedding(tokens), src_key_padding_mask=tokens == 0))
-tell_state()
+        show("fast path", encoder(embedding(tokens), src_key_padding_mask=tokens == 0))
+show_state()

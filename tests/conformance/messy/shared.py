@@ -2,7 +2,7 @@
 
 import numpy
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 
@@ -17,32 +17,32 @@ def work(queue, model, taken):
 with watched():
     model = Net().eval()
     model.share_memory()
-    tell("shared", [p.is_shared() for p in model.parameters()])
+    show("shared", [p.is_shared() for p in model.parameters()])
     context = torch.multiprocessing.get_context("fork")
     queue, taken = context.Queue(), context.Event()
     process = context.Process(target=work, args=(queue, model, taken))
     process.start()
-    tell("from the child", queue.get(), queue.get())
+    show("from the child", queue.get(), queue.get())
     taken.set()
     process.join()
-    tell("child", process.exitcode)
+    show("child", process.exitcode)
     x = torch.randn(4)
     array = x.numpy()
     y = x * 2
     array[:] = 7
-    tell("numpy", x + 1, y, torch.from_numpy(numpy.arange(3.0)) + 1)
-    tell("dlpack", torch.utils.dlpack.from_dlpack(torch.utils.dlpack.to_dlpack(x)) * 3)
+    show("numpy", x + 1, y, torch.from_numpy(numpy.arange(3.0)) + 1)
+    show("dlpack", torch.utils.dlpack.from_dlpack(torch.utils.dlpack.to_dlpack(x)) * 3)
     big = torch.randn(1000, 100)
     total = big.sum()
     size = big.storage().size()
     big.storage().resize_(0)
     big.storage().resize_(size)
     big.fill_(1)
-    tell("resized", total, big.sum())
+    show("resized", total, big.sum())
     a, b = torch.randn(300000), torch.randn(300000)
     c = a + b
     a.set_(b)
-    tell("set", a, c)
+    show("set", a, c)
     a.data = torch.zeros(3)
-    tell("data", a + 1)
-tell_state()
+    show("data", a + 1)
+show_state()

@@ -3,7 +3,7 @@
 import os
 import signal
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 seen = []
@@ -18,7 +18,7 @@ with watched():
     while "SIGALRM" not in seen:
         y = x @ x
     os.kill(os.getpid(), signal.SIGTERM)
-    tell("y", y)
-tell("seen", sorted(set(seen)), signal.getsignal(signal.SIGHUP) is signal.SIG_IGN, signal.getsignal(signal.SIGINT) is signal.default_int_handler,
+    show("y", y)
+show("seen", sorted(set(seen)), signal.getsignal(signal.SIGHUP) is signal.SIG_IGN, signal.getsignal(signal.SIGINT) is signal.default_int_handler,
      sorted(int(s) for s in signal.pthread_sigmask(signal.SIG_BLOCK, [])), signal.getsignal(signal.SIGPIPE).name)
-tell_state()
+show_state()

@@ -1,7 +1,7 @@
 """Sparse layouts, forward and backward."""
 
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 with watched():
@@ -9,11 +9,11 @@ with watched():
     dense = torch.randn(3, 2, requires_grad=True)
     y = torch.sparse.mm(s, dense)
     y.sum().backward()
-    tell("coo", y, dense.grad, s.coalesce(), (s * 1e38 * 1e38).to_dense())
-    tell("csr", s.to_dense().to_sparse_csr() @ dense.detach())
+    show("coo", y, dense.grad, s.coalesce(), (s * 1e38 * 1e38).to_dense())
+    show("csr", s.to_dense().to_sparse_csr() @ dense.detach())
     embedding = torch.nn.Embedding(10, 3, sparse=True)
     embedding(torch.tensor([1, 2, 1])).sum().backward()
-    tell("gradient", embedding.weight.grad.coalesce())
+    show("gradient", embedding.weight.grad.coalesce())
     torch.optim.SparseAdam(embedding.parameters()).step()
-    tell("weight", embedding.weight)
-tell_state()
+    show("weight", embedding.weight)
+show_state()

@@ -2,7 +2,7 @@
 
 import threading
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 results = {}
@@ -27,10 +27,10 @@ with watched():
         worker.start()
     for worker in workers:
         worker.join()
-    tell("results", sorted(results.items()), models[0], threading.active_count())
-    threading.excepthook = lambda args: tell("hook", args.exc_type.__name__, str(args.exc_value))
+    show("results", sorted(results.items()), models[0], threading.active_count())
+    threading.excepthook = lambda args: show("hook", args.exc_type.__name__, str(args.exc_value))
     failing = threading.Thread(target=fail)
     failing.start()
     failing.join()
-    tell("name", threading.Thread._bootstrap_inner.__name__, failing.is_alive())
-tell_state()
+    show("name", threading.Thread._bootstrap_inner.__name__, failing.is_alive())
+show_state()

@@ -3,14 +3,14 @@
 import torch.fx
 from torch.fx.experimental.proxy_tensor import make_fx
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 with watched():
     graph = torch.fx.symbolic_trace(Net().eval())
-    tell("fx", [node.name for node in graph.graph.nodes], graph(torch.ones(2, 4)))
+    show("fx", [node.name for node in graph.graph.nodes], graph(torch.ones(2, 4)))
     made = make_fx(lambda x: (x.sin() @ x).relu())(torch.randn(3, 3))
-    tell("make_fx", [str(node.target) for node in made.graph.nodes], made(torch.ones(3, 3)))
+    show("make_fx", [str(node.target) for node in made.graph.nodes], made(torch.ones(3, 3)))
     original = torch.nn.Module.__call__
     calls = []
 
@@ -19,7 +19,7 @@ with watched():
         return original(self, *args, **kwargs)
 
     torch.nn.Module.__call__ = counting
-    tell("patched", Net().eval()(torch.ones(2, 4)), calls)
+    show("patched", Net().eval()(torch.ones(2, 4)), calls)
     torch.nn.Module.__call__ = original
-    tell("meta", tuple((torch.empty(3, device="meta") + 1).shape))
-tell_state()
+    show("meta", tuple((torch.empty(3, device="meta") + 1).shape))
+show_state()

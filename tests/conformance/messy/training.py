@@ -1,7 +1,7 @@
 """A plain training: dropout, momentum, Adam, gradient clipping, a scheduler."""
 
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 with watched():
@@ -15,5 +15,5 @@ with watched():
         torch.nn.utils.clip_grad_norm_(model.parameters(), 0.5)
         adam.step()
         scheduler.step()
-    tell("adam", model, scheduler.get_last_lr())
-tell_state()
+    show("adam", model, scheduler.get_last_lr())
+show_state()

@@ -2,7 +2,7 @@
 
 import warnings
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 warnings.simplefilter("default")
@@ -13,10 +13,10 @@ with watched():
         torch.ones(3, requires_grad=True).sum().grad
         warnings.warn("of the program")
         torch.nn.functional.mse_loss(torch.ones(2), torch.ones(1))
-    tell("caught", [(w.category.__name__, str(w.message)[:40]) for w in caught])
+    show("caught", [(w.category.__name__, str(w.message)[:40]) for w in caught])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        tell_error("as an error", lambda: torch.nn.functional.mse_loss(torch.ones(2), torch.ones(1)))
+        show_error("as an error", lambda: torch.nn.functional.mse_loss(torch.ones(2), torch.ones(1)))
         train(Net(), steps=1)
     warnings.warn("seen on stderr")
-tell_state()
+show_state()

@@ -1,7 +1,7 @@
 """Tensors without memory of their own, whose operators are Python functions."""
 
 import torch
-from told import *
+from printed import *
 
 torch.manual_seed(0)
 
@@ -34,10 +34,10 @@ with watched():
     a, b = Wrapper(torch.randn(3, 3)), Wrapper(torch.randn(3, 3))
     c = (a @ b + 1).relu()
     c.add_(1)
-    tell("forward", c.inner, Wrapper.calls)
-    tell("overflow", (a * 1e38 * 1e38).inner)
+    show("forward", c.inner, Wrapper.calls)
+    show("overflow", (a * 1e38 * 1e38).inner)
     x = Wrapper(torch.randn(3, 3)).requires_grad_()
     (x * b).sum().backward()
-    tell("backward", x.grad.inner, Wrapper.calls)
-    tell("mixed", (torch.ones(3, 3) + a).inner)
-tell_state()
+    show("backward", x.grad.inner, Wrapper.calls)
+    show("mixed", (torch.ones(3, 3) + a).inner)
+show_state()

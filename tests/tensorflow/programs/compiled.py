@@ -1,7 +1,7 @@
 """A function that XLA compiles, and one around it that it does not."""
 
 import tensorflow as tf
-from told import data, tell
+from printed import data, show
 
 tf.random.set_seed(1)
 weight = tf.Variable(tf.random.normal((6, 2)), name="weight")
@@ -17,4 +17,4 @@ def around(x, y):
     return tf.reduce_mean(tf.square(compiled(x + 1.0) - y))
 
 
-tell([around(x, y) for x, y in data()], [weight])
+show([around(x, y) for x, y in data()], [weight])

@@ -2,7 +2,7 @@
 
 import keras
 import tensorflow as tf
-from told import data, fault, tell
+from printed import data, fault, show
 
 keras.utils.set_random_seed(1)
 
@@ -21,4 +21,4 @@ for x, y in data():
         loss = tf.reduce_mean(tf.square(model(x, training=True) - y))
     optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
     losses.append(loss)
-tell(losses, model.variables)
+show(losses, model.variables)

@@ -2,7 +2,7 @@
 
 import keras
 import tensorflow as tf
-from told import data, fault, tell
+from printed import data, fault, show
 
 keras.utils.set_random_seed(1)
 
@@ -27,4 +27,4 @@ def step(x, y):
 
 x, y = (tf.concat(part, 0) for part in zip(*data()))
 batches = tf.data.Dataset.from_tensor_slices((x, y)).map(lambda a, b: (a * 2.0, b), num_parallel_calls=2).batch(4).prefetch(2)
-tell([step(x, y) for x, y in batches], model.variables)
+show([step(x, y) for x, y in batches], model.variables)

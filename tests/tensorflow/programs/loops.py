@@ -1,7 +1,7 @@
 """Control flow: a while loop, a condition and a nested function, without an optimizer."""
 
 import tensorflow as tf
-from told import data, tell
+from printed import data, show
 
 tf.random.set_seed(1)
 weight = tf.Variable(tf.random.normal((6, 6)), name="weight")
@@ -22,4 +22,4 @@ def step(x):
     return loss
 
 
-tell([step(x) for x, _ in data()], [weight])
+show([step(x) for x, _ in data()], [weight])

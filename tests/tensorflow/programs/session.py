@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 import tensorflow.compat.v1 as tf
-from told import data, tell
+from printed import data, show
 
 tf.disable_v2_behavior()
 tf.set_random_seed(1)
@@ -27,4 +27,4 @@ train = tf.train.AdamOptimizer(0.01).minimize(loss)
 with tf.Session(config=config) as session:
     session.run(tf.global_variables_initializer())
     losses = [session.run([train, loss], {x: a, y: b})[1] for a, b in data()]
-    tell(losses, session.run([weight, old]))
+    show(losses, session.run([weight, old]))

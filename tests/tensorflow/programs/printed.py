@@ -18,7 +18,7 @@ def digest(values):
     return content.hexdigest()[:16]
 
 
-def tell(losses, variables):
+def show(losses, variables):
     for loss in losses:
         print("loss", np.asarray(loss).tobytes().hex())
     print("variables", digest(variables))

@@ -47,24 +47,24 @@ def digest(value):
     return text if len(text) < 2000 else hashlib.sha1(text.encode()).hexdigest()
 
 
-def tell(name, *values):
+def show(name, *values):
     print(name, *(digest(value) for value in values), flush=True)
 
 
-def tell_state():
+def show_state():
     """The process, as far as a recorder might touch it."""
-    tell("random", torch.get_rng_state(), random.getstate()[1], np.random.get_state()[1].tolist())
-    tell("torch", torch.is_grad_enabled(), torch.get_default_dtype(), torch.get_num_threads(), torch.is_inference_mode_enabled())
+    show("random", torch.get_rng_state(), random.getstate()[1], np.random.get_state()[1].tolist())
+    show("torch", torch.is_grad_enabled(), torch.get_default_dtype(), torch.get_num_threads(), torch.is_inference_mode_enabled())
     sys.stdout.flush()
 
 
-def tell_error(name, body):
+def show_error(name, body):
     """The exception that `body` ends with."""
     try:
         body()
-        tell(name, "no exception")
-    except Exception as error:  # whatever it is, it is told
-        tell(name, type(error).__name__, str(error).splitlines()[0])
+        show(name, "no exception")
+    except Exception as error:  # whatever it is, it is printed
+        show(name, type(error).__name__, str(error).splitlines()[0])
 
 
 class Net(torch.nn.Module):
@@ -88,5 +88,5 @@ def train(model, steps=2, make=lambda: torch.randn(5, 4), optimizer=None):
         loss = model(make()).square().mean()
         loss.backward()
         optimizer.step()
-        tell("loss", loss)
-    tell("model", model)
+        show("loss", loss)
+    show("model", model)
