@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -13,6 +11,7 @@
 
 #include "failure.h"
 #include "opdump/opdump_onnxruntime.h"
+#include "opdump/run_environment.h"
 
 namespace opdump::acl {
 namespace {
@@ -50,17 +49,6 @@ opdump_options make_options(const std::string& path, const char* text) {
   options.dialect = "acl";
   options.existing = OPDUMP_EXISTING_ORIGINAL;
   return options;
-}
-
-// `opdump run` reads from this file whether a recording began ('+'), was closed ('-') or could not begin
-// ('!').
-void report_to_run(const char* mark) {
-  const char* const path = std::getenv("OPDUMP_RUN_REPORT");
-  if (!path || !*path) return;
-  if (std::FILE* const file = std::fopen(path, "ae")) {
-    std::fputs(mark, file);
-    std::fclose(file);
-  }
 }
 
 using Lines = std::set<std::string>;
@@ -153,14 +141,14 @@ opdump_session* Dump::find_session(std::int32_t device) {
   // The program runs on without a dump if it cannot be made, as it would with any other loss.
   if (opdump_open(&options, &found->second) != OPDUMP_OK)
     write_log(nullptr, OPDUMP_LOG_WARNING, opdump_last_error());
-  report_to_run(found->second ? "+" : "!");
+  report_to_run(found->second ? '+' : '!');
   return found->second;
 }
 
 void Dump::close_sessions() {
   for (const auto& [device, session] : sessions_) {
     if (opdump_close(session) != OPDUMP_OK) write_log(nullptr, OPDUMP_LOG_WARNING, opdump_last_error());
-    if (session) report_to_run("-");
+    if (session) report_to_run('-');
   }
   sessions_.clear();
   skipped_.clear();

@@ -5,8 +5,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -16,6 +14,7 @@
 #include "blocks.h"
 #include "observer.h"
 #include "opdump/original_stderr.h"
+#include "opdump/run_environment.h"
 
 namespace opdump::tensorflow_adapter {
 namespace {
@@ -27,37 +26,6 @@ std::atomic<int> visits{0};
 OriginalStderr original_stderr;
 
 void print_line(void*, int, const char* line) { original_stderr.print(line); }
-
-// `opdump run` reads from this file whether a recording began ('+'), was closed ('-') or could not begin
-// ('!').
-void report_to_run(const char* mark) {
-  const char* const path = std::getenv("OPDUMP_RUN_REPORT");
-  if (!path || !*path) return;
-  if (std::FILE* const file = std::fopen(path, "ae")) {
-    std::fputs(mark, file);
-    std::fclose(file);
-  }
-}
-
-const char* variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value && *value ? value : nullptr;
-}
-
-void fill_from_environment(opdump_options& options) {
-  if (!options.config_path) {
-    options.config_path = variable("OPDUMP_CONFIG");
-    if (!options.config_path) {
-      options.config_path = variable("MINDSPORE_DUMP_CONFIG");
-      if (options.existing == OPDUMP_EXISTING_DEFAULT) options.existing = OPDUMP_EXISTING_ORIGINAL;
-    }
-  }
-  if (!options.mode) options.mode = variable("OPDUMP_MODE");
-  if (!options.dialect) options.dialect = variable("OPDUMP_DIALECT");
-  if (const char* const strict = variable("OPDUMP_STRICT"); strict && std::string(strict) != "0")
-    options.strict = 1;
-  options.is_launched = 1;
-}
 
 // A forked process has the files of its parent, and none of its threads.
 void after_fork_in_child() {
@@ -99,7 +67,7 @@ opdump_status opdump_tensorflow_start(const opdump_options* options, const char*
   filled.log = print_line;
   opdump_session* session = nullptr;
   if (const opdump_status status = opdump_open(&filled, &session); status != OPDUMP_OK) {
-    report_to_run("!");
+    report_to_run('!');
     return status;
   }
   if (!session) return OPDUMP_OK;  // the configuration requests nothing
@@ -108,7 +76,7 @@ opdump_status opdump_tensorflow_start(const opdump_options* options, const char*
   model.name = model.file_name = program;
   opdump_define_graph(session, &model);
   observer = new Observer(session);
-  report_to_run("+");
+  report_to_run('+');
   return OPDUMP_OK;
 }
 
@@ -122,7 +90,7 @@ opdump_status opdump_tensorflow_stop(int was_cut_short) {
   const bool can_close = wait_for_visitors();
   const opdump_status status = can_close ? opdump_close(o->session()) : opdump_flush(o->session());
   blocks().set_active(false);
-  report_to_run("-");
+  report_to_run('-');
   return status;
 }
 

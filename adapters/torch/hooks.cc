@@ -16,19 +16,17 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <string_view>
 #include <thread>
 
 #include "device/reductions.h"
 #include "failure_watch.h"
 #include "observer.h"
 #include "opdump/original_stderr.h"
+#include "opdump/run_environment.h"
 #include "program_name.h"
 #include "switches.h"
 
@@ -48,29 +46,6 @@ std::atomic<bool> is_cut_short{false};   // the recording that is about to stop
 std::atomic<bool> child_pending{false};  // forked while recording; the child has not decided yet
 std::mutex start_mutex;                  // guards starting and stopping
 at::CallbackHandle user_callback = at::INVALID_CALLBACK_HANDLE;
-
-// The first variable that is set and not empty, or null.
-const char* find_variable(std::initializer_list<const char*> names) {
-  for (const char* name : names)
-    if (const char* value = std::getenv(name); value && *value) return value;
-  return nullptr;
-}
-
-// What the caller left open comes from where `opdump run`, launchers and users put it.
-void fill_from_environment(opdump_options& options) {
-  if (!options.config_path) {
-    options.config_path = find_variable({"OPDUMP_CONFIG"});
-    if (!options.config_path) {  // the original's own door: it adds to a dump that is there
-      options.config_path = find_variable({"MINDSPORE_DUMP_CONFIG"});
-      if (options.existing == OPDUMP_EXISTING_DEFAULT) options.existing = OPDUMP_EXISTING_ORIGINAL;
-    }
-  }
-  if (!options.mode) options.mode = find_variable({"OPDUMP_MODE"});
-  if (!options.dialect) options.dialect = find_variable({"OPDUMP_DIALECT"});
-  if (const char* strict = find_variable({"OPDUMP_STRICT"}); strict && std::string_view(strict) != "0")
-    options.strict = 1;
-  options.is_launched = 1;
-}
 
 // Threads inside an operator; a recording is not closed under their feet.
 std::atomic<int> visits{0};
@@ -97,16 +72,6 @@ void describe_run(opdump_session* session) {
 }
 
 void print_to_stderr(void*, int, const char* line) { original_stderr.print(line); }
-
-// `opdump run` reads from this file whether a recording began ('+') and whether it was closed ('-').
-void tell_run(const char* mark) {
-  const char* path = std::getenv("OPDUMP_RUN_REPORT");
-  if (!path || !*path) return;
-  if (std::FILE* file = std::fopen(path, "ae")) {
-    std::fputs(mark, file);
-    std::fclose(file);
-  }
-}
 
 struct Mark : at::ObserverContext {  // an end callback comes only if the start callback returned a context
   bool is_generated = false;
@@ -275,7 +240,7 @@ opdump_status opdump_torch_start(const opdump_options* options, int64_t first_st
   if (!filled.log) filled.log = print_to_stderr;
   opdump_session* session = nullptr;
   if (const opdump_status status = opdump_open(&filled, &session); status != OPDUMP_OK) {
-    tell_run("!");
+    report_to_run('!');
     return status;
   }
   if (!session) return OPDUMP_OK;  // the configuration asks for nothing
@@ -296,7 +261,7 @@ opdump_status opdump_torch_start(const opdump_options* options, int64_t first_st
                           only_executions);
   watch_failures(opdump_keeps_failures(session) != 0);
   observer.load()->join_thread();
-  tell_run("+");
+  report_to_run('+');
   return OPDUMP_OK;
 }
 
@@ -315,7 +280,7 @@ opdump_status opdump_torch_stop(void) {
   o->give_up_work();
   describe_run(o->session());  // programs choose a seed when they run
   const opdump_status status = can_close ? opdump_close(o->session()) : opdump_flush(o->session());
-  tell_run("-");
+  report_to_run('-');
   return status;
 }
 
