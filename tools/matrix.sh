@@ -2,10 +2,10 @@
 # Runs the tests that record programs in each environment, and writes what ran into the table of docs/support.md.
 # Usage: tools/matrix.sh [--prepare] [ENVIRONMENT...] [-- TESTS AND ARGUMENTS OF PYTEST]; default: every environment, all tests.
 #   debian12        this machine: Debian 12 with its own torch
-#   debian13        Debian 13 with its own torch, in a folder made by debootstrap (root, 6 GB); builds the project there
+#   debian13        Debian 13 with its own torch, in a folder made by debootstrap (root, 6 GB; 12 with newest-python); builds the project there
 #   between         torch 2.4 from PyPI, for python3
 #   newest          the newest torch of PyPI, for python3
-#   newest-python   the same, for the newest Python on this machine
+#   newest-python   the same, for Debian 13's Python, in debian13's folder
 # --prepare makes the environment and runs no test. Environments are kept in the cache of the user, and so are the outcomes of
 # their tests: a run of some tests, as "tools/matrix.sh newest -- tests/torch2/test_users.py", leaves the others in the table.
 set -euo pipefail
@@ -35,13 +35,6 @@ run_tests() {
     "$1" -B -m pytest -q -rfE -p no:cacheprovider "${tests[@]}" --junitxml build/matrix.xml "${arguments[@]}" || return 1
 }
 
-newest_python() {
-  { compgen -c python3. || true; ls "$HOME"/.pyenv/versions/*/bin/python3.* 2>/dev/null || true; } |
-    grep -E '(^|/)python3\.[0-9]+$' | sort -t. -k2 -u | while read -r python; do
-      "$python" -c 'import sys; print(sys.version_info[1], sys.executable)' 2>/dev/null || true
-    done | sort -n | tail -1 | cut -d' ' -f2
-}
-
 in_debian13() {
   local root=$cache/debian13
   mkdir -p "$cache/../onnxruntime" "$root/root/.cache/opdump/onnxruntime"
@@ -49,8 +42,9 @@ in_debian13() {
     mount -t proc proc "$0/proc"
     mount --rbind /dev "$0/dev"
     mount --bind "$0/../../onnxruntime" "$0/root/.cache/opdump/onnxruntime"  # the library is the same
+    certificates=/etc/ssl/certs/ca-certificates.crt
     exec chroot "$0" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb LC_ALL=C.UTF-8 \
-      CCACHE_DIR=/root/.ccache bash -euo pipefail -c "cd /opdump; $1" bash "${@:2}"' "$root" "$@"
+      CCACHE_DIR=/root/.ccache SSL_CERT_FILE="$certificates" PIP_CERT="$certificates" bash -euo pipefail -c "cd /opdump; $1" bash "${@:2}"' "$root" "$@"
 }
 
 prepare_debian13() {
@@ -64,10 +58,11 @@ prepare_debian13() {
     touch "$root/complete"
   fi
   cp /etc/resolv.conf "$root/etc/resolv.conf"
+  cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"  # a proxy may have its own
   # The sources with their times, so that a later run compiles only what changed.
   git ls-files -z --cached --others --exclude-standard | tar --null -T - -cf - | tar -xf - -C "$root/opdump"
   in_debian13 './setup.sh
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-nbclient python3-ipykernel >/dev/null
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-nbclient python3-ipykernel python3-pip python3-venv >/dev/null
     cmake --preset release >/dev/null
     cmake --build --preset release --target opdump_cli opdump_python'
 }
@@ -79,7 +74,7 @@ prepare() {
     debian12) ./build.sh opdump_cli opdump_python >&2 && echo /usr/bin/python3 ;;
     between) ./build.sh opdump_cli opdump_python >&2 && tools/fetch_torch.sh 2.4.1 ;;
     newest) ./build.sh opdump_cli opdump_python >&2 && tools/fetch_torch.sh ;;
-    newest-python) ./build.sh opdump_cli opdump_python >&2 && tools/fetch_torch.sh "$(cat tools/torch_version.txt)" "$(newest_python)" ;;
+    newest-python) prepare_debian13 >&2 && in_debian13 'tools/fetch_torch.sh "$(cat tools/torch_version.txt)" /usr/bin/python3' ;;
   esac
 }
 
@@ -88,7 +83,7 @@ for environment in "${environments[@]}"; do
   echo "matrix.sh: $environment" >&2
   python=$(prepare "$environment") || { echo "matrix.sh: $environment could not be prepared" >&2; status=1; continue; }
   [ $prepare_only = no ] || continue
-  if [ "$environment" = debian13 ]; then
+  if [ "$environment" = debian13 ] || [ "$environment" = newest-python ]; then
     rm -f "$cache/debian13/opdump/build/matrix.xml"
     in_debian13 "$(declare -p tests arguments); $(declare -f run_tests); run_tests $python" || status=1
     report=$cache/debian13/opdump/build/matrix.xml
