@@ -62,7 +62,8 @@ prepare_debian13() {
   # The sources with their times, so that a later run compiles only what changed.
   git ls-files -z --cached --others --exclude-standard | tar --null -T - -cf - | tar -xf - -C "$root/opdump"
   in_debian13 './setup.sh
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-nbclient python3-ipykernel python3-pip python3-venv >/dev/null
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-nbclient python3-ipykernel python3-pip python3-venv \
+      g++-12 g++-13 clang-17 clang-18 clang-19 >/dev/null
     cmake --preset release >/dev/null
     cmake --build --preset release --target opdump_cli opdump_python'
 }

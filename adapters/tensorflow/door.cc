@@ -62,12 +62,12 @@ opdump_status opdump_tensorflow_start(const opdump_options* options, const char*
     pthread_atfork(nullptr, nullptr, after_fork_in_child);
   });
   opdump_options filled = *options;
-  fill_from_environment(filled);
+  opdump::fill_from_environment(filled);
   filled.reports_graph = options->process ? 0 : 1;
   filled.log = print_line;
   opdump_session* session = nullptr;
   if (const opdump_status status = opdump_open(&filled, &session); status != OPDUMP_OK) {
-    report_to_run('!');
+    opdump::report_to_run('!');
     return status;
   }
   if (!session) return OPDUMP_OK;  // the configuration requests nothing
@@ -76,7 +76,7 @@ opdump_status opdump_tensorflow_start(const opdump_options* options, const char*
   model.name = model.file_name = program;
   opdump_define_graph(session, &model);
   observer = new Observer(session);
-  report_to_run('+');
+  opdump::report_to_run('+');
   return OPDUMP_OK;
 }
 
@@ -90,7 +90,7 @@ opdump_status opdump_tensorflow_stop(int was_cut_short) {
   const bool can_close = wait_for_visitors();
   const opdump_status status = can_close ? opdump_close(o->session()) : opdump_flush(o->session());
   blocks().set_active(false);
-  report_to_run('-');
+  opdump::report_to_run('-');
   return status;
 }
 

@@ -227,7 +227,7 @@ opdump_status opdump_torch_start(const opdump_options* options, int64_t first_st
   const std::lock_guard lock(start_mutex);
   if (observer.load() || !options) return OPDUMP_ERROR_ARGUMENT;
   opdump_options filled = *options;
-  fill_from_environment(filled);
+  opdump::fill_from_environment(filled);
   static const std::string runtime = std::string("torch ") + TORCH_VERSION;
   filled.runtime = runtime.c_str();
   const bool only_executions = executions && !single_operators;
@@ -240,7 +240,7 @@ opdump_status opdump_torch_start(const opdump_options* options, int64_t first_st
   if (!filled.log) filled.log = print_to_stderr;
   opdump_session* session = nullptr;
   if (const opdump_status status = opdump_open(&filled, &session); status != OPDUMP_OK) {
-    report_to_run('!');
+    opdump::report_to_run('!');
     return status;
   }
   if (!session) return OPDUMP_OK;  // the configuration asks for nothing
@@ -261,7 +261,7 @@ opdump_status opdump_torch_start(const opdump_options* options, int64_t first_st
                           only_executions);
   watch_failures(opdump_keeps_failures(session) != 0);
   observer.load()->join_thread();
-  report_to_run('+');
+  opdump::report_to_run('+');
   return OPDUMP_OK;
 }
 
@@ -280,7 +280,7 @@ opdump_status opdump_torch_stop(void) {
   o->give_up_work();
   describe_run(o->session());  // programs choose a seed when they run
   const opdump_status status = can_close ? opdump_close(o->session()) : opdump_flush(o->session());
-  report_to_run('-');
+  opdump::report_to_run('-');
   return status;
 }
 

@@ -99,9 +99,9 @@ void print_finding(const dump::DumpSet& dump, const Graphs& graphs, const NotFin
   const bool is_made_here = finding.slot.side == model::Side::output;
   std::string source;
   if (!is_made_here)
-    if (const Graphs::Place place = graphs.find(run); place.entry != nullptr)
-      if (const auto* input = format::find_input(place.entry->graph.nodes[place.node], finding.slot.index))
-        source = describe_source(*place.entry, input->source);
+    if (const Graphs::NodeMatch match = graphs.find(run); match.entry != nullptr)
+      if (const auto* input = format::find_input(match.entry->graph.nodes[match.node], finding.slot.index))
+        source = describe_source(*match.entry, input->source);
   if (json) {
     Json record = run_json(run);
     record["record"] = is_nan ? "first_nan" : "first_infinity";

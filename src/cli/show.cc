@@ -79,14 +79,14 @@ SlotData slot_data(const dump::Slot& slot, std::int64_t edge, SlotFacts& facts) 
 }
 
 // Where an input comes from, or who reads an output: a line for each.
-std::string describe_links(const dump::Slot& slot, const Graphs::Place& place) {
-  if (place.entry == nullptr) return {};
+std::string describe_links(const dump::Slot& slot, const Graphs::NodeMatch& match) {
+  if (match.entry == nullptr) return {};
   std::string text;
   if (slot.side == model::Side::output) {
-    for (const std::string& reader : describe_readers(*place.entry, place.node, slot.index))
+    for (const std::string& reader : describe_readers(*match.entry, match.node, slot.index))
       text += "    to      " + reader + "\n";
-  } else if (const auto* input = format::find_input(place.entry->graph.nodes[place.node], slot.index)) {
-    const std::string source = describe_source(*place.entry, input->source);
+  } else if (const auto* input = format::find_input(match.entry->graph.nodes[match.node], slot.index)) {
+    const std::string source = describe_source(*match.entry, input->source);
     if (!source.empty()) text += "    from    " + source + "\n";
   }
   return text;
@@ -103,9 +103,9 @@ std::string describe_stack(const OperatorRun& run) {
 }
 
 void print_slot(const dump::Slot& slot, const SlotFacts& facts, const SlotData& data,
-                const Graphs::Place& place) {
+                const Graphs::NodeMatch& match) {
   std::string text = "  " + compare::slot_name(slot) + "  " + describe(slot, facts) + "\n";
-  text += describe_links(slot, place);
+  text += describe_links(slot, match);
   if (!slot.file.empty())
     text += "    file    " + slot.file + " (" + format_bytes(slot.stored_bytes()) + ")\n";
   std::string line;
@@ -122,7 +122,7 @@ void print_slot(const dump::Slot& slot, const SlotFacts& facts, const SlotData& 
 }
 
 void print_slot_json(const OperatorRun& run, const dump::Slot& slot, const SlotFacts& facts,
-                     const SlotData& data, const Graphs::Place& place) {
+                     const SlotData& data, const Graphs::NodeMatch& match) {
   Json record = run_json(run);
   record["record"] = "slot";
   if (run.op != nullptr)
@@ -134,11 +134,11 @@ void print_slot_json(const OperatorRun& run, const dump::Slot& slot, const SlotF
     record["statistics"] = std::move(statistics);
   }
   if (!data.values.empty()) record["values"] = data.values;
-  if (place.entry != nullptr && slot.side == model::Side::output)
-    record["read_by"] = readers_json(*place.entry, place.node, slot.index);
-  else if (place.entry != nullptr)
-    if (const auto* input = format::find_input(place.entry->graph.nodes[place.node], slot.index))
-      record["from"] = source_json(*place.entry, input->source);
+  if (match.entry != nullptr && slot.side == model::Side::output)
+    record["read_by"] = readers_json(*match.entry, match.node, slot.index);
+  else if (match.entry != nullptr)
+    if (const auto* input = format::find_input(match.entry->graph.nodes[match.node], slot.index))
+      record["from"] = source_json(*match.entry, input->source);
   terminal::print_json(json_line(record));
 }
 
@@ -153,7 +153,7 @@ Result<> show_runs(const dump::DumpSet& dump, const Chosen& chosen, const Graphs
       terminal::print(heading(run, terminal::terminal_width()) + "\n  rank " + std::to_string(run.rank) +
                       ", graph " + std::to_string(run.graph_id) + ", step " + std::to_string(run.step) +
                       "\n" + describe_stack(run));
-    const Graphs::Place place = graphs.find(run);
+    const Graphs::NodeMatch match = graphs.find(run);
     for (const dump::Slot& slot : dump.runs().slots(i)) {
       const std::string name = compare::slot_name(slot);
       if (known.size() <= kMaxNamed) known.insert(name);
@@ -162,9 +162,9 @@ Result<> show_runs(const dump::DumpSet& dump, const Chosen& chosen, const Graphs
       SlotFacts facts = slot_facts(slot);
       const SlotData data = slot_data(slot, arguments.edge, facts);
       if (arguments.json)
-        print_slot_json(run, slot, facts, data, place);
+        print_slot_json(run, slot, facts, data, match);
       else
-        print_slot(slot, facts, data, place);
+        print_slot(slot, facts, data, match);
     }
   }
   if (found || arguments.slot.empty()) return ok();

@@ -15,7 +15,7 @@ using dump::Slot;
 
 // What rounding grows to in the depth of a network, in tolerances of a tensor's elements. Generated code adds
 // up in another order.
-constexpr double kGrowth = 100;
+constexpr double kRegionGrowth = 100;
 
 std::uint64_t count_of(const Slot& slot) {
   return slot.shape ? model::element_count(*slot.shape).value_or(0) : 0;
@@ -23,7 +23,7 @@ std::uint64_t count_of(const Slot& slot) {
 
 bool is_near(const Slot& golden, const Slot& made) {
   const double limit =
-      kGrowth * std::max(default_tolerance(golden.dtype).rtol, default_tolerance(made.dtype).rtol);
+      kRegionGrowth * std::max(default_tolerance(golden.dtype).rtol, default_tolerance(made.dtype).rtol);
   auto a = dump::StoredTensor::read(golden), b = dump::StoredTensor::read(made);
   if (!a || !b || !a->straighten() || !b->straighten()) return false;
   const auto metrics = math::compare_tensors(a->view(), b->view(), {});

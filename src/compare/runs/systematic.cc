@@ -110,7 +110,7 @@ class AbsentModules {
 
 SystematicDifferences find_systematic(const Runs& golden, const Runs& actual,
                                       const std::vector<OperatorPair>& pairs, const Unfinished& unfinished,
-                                      bool tells_batches) {
+                                      bool notes_batches) {
   SystematicDifferences found;
   Batches batches;
   AbsentModules of_golden(golden, actual), of_actual(actual, golden);
@@ -146,7 +146,7 @@ SystematicDifferences find_systematic(const Runs& golden, const Runs& actual,
                           std::string(model::dtype_info(types.second).name) + " in " +
                           counted(count, "operator"));
   for (const auto& [how, count] : autocast) found.notes.push_back(how + ", in " + counted(count, "operator"));
-  if (tells_batches) std::ranges::move(describe_batches(batches), std::back_inserter(found.notes));
+  if (notes_batches) std::ranges::move(describe_batches(batches), std::back_inserter(found.notes));
   if (named > unnamed) {  // else modules of the two have other names: another framework, a wrapper
     of_golden.append_to(found.notes, "actual");
     of_actual.append_to(found.notes, "golden");

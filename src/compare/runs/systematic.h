@@ -27,10 +27,10 @@ struct SystematicDifferences {
   std::vector<std::string> notes;
 };
 
-// `unfinished` names recordings in which an absent operator means nothing. Batches are told only with
-// `tells_batches`: ranks share one.
+// `unfinished` names recordings in which an absent operator means nothing. Batches are noted only with
+// `notes_batches`: ranks share one.
 SystematicDifferences find_systematic(const dump::Runs& golden, const dump::Runs& actual,
                                       const std::vector<OperatorPair>& pairs, const Unfinished& unfinished,
-                                      bool tells_batches = true);
+                                      bool notes_batches = true);
 
 }  // namespace opdump::compare
