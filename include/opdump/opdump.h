@@ -409,8 +409,9 @@ OPDUMP_API void opdump_end(opdump_session* session, opdump_call* call, const opd
                            size_t count, int failed);
 
 /* For plans that record flagged operators only (dump_mode 2): flags the operator `name`, or all operators of
- * the scope `name` ("Default/conv1-Conv2d"), with their gradients. The longest matching name decides.
- * `enabled`: bits of opdump_flag. Names without an operator are reported at the end. */
+ * the scope `name` ("Default/conv1-Conv2d"), with their gradients, or all operators of the type `name`
+ * ("relu"). The longest matching name decides, a type before a scope. `enabled`: bits of opdump_flag. Names
+ * without an operator are reported at the end. */
 OPDUMP_API void opdump_set_dump(opdump_session* session, const char* name, int enabled);
 
 /* Call right before opdump_close to qualify the current step. OPDUMP_STEP_TAIL: not a step, but what ran

@@ -141,8 +141,9 @@ def current_step() -> int:
 
 
 def set_dump(target, enabled: bool = True) -> None:
-    """Flags what a configuration with "dump_mode": 2 records: a torch.nn.Module with all modules below it, or an
-    operator or scope by name ("Default/conv1-Conv2d/convolution-op0"). Gradients are included. False excludes a part.
+    """Flags what a configuration with "dump_mode": 2 records: a torch.nn.Module with all modules below it, an operator or
+    scope by name ("Default/conv1-Conv2d/convolution-op0"), or all operators of a type, by its name ("relu", MindSpore's
+    "ReLU") or a function of torch (torch.relu). Gradients of modules and names are included. False excludes a part.
 
     Call it before the first step. Raises ValueError if `target` is neither, or `enabled` is not a bool.
     """

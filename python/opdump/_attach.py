@@ -392,13 +392,25 @@ def _forget() -> None:
     _last_failure = uncaught_exception()
 
 
-def set_dump(target: torch.nn.Module | str, enabled: bool) -> None:
+def _operator_type(target: object) -> str | None:
+    """The type of the operators that a function of torch runs: "relu" of torch.relu, torch.ops.aten.relu.default."""
+    is_method = issubclass(torch.Tensor, getattr(target, "__objclass__", str))
+    is_of_torch = (getattr(target, "__module__", None) or "").partition(".")[0] == "torch"
+    if isinstance(target, type) or not callable(target) or not (is_method or is_of_torch):
+        return None
+    return getattr(target, "__name__", "").partition(".")[0] or None
+
+
+def set_dump(target: object, enabled: bool) -> None:
     """See opdump.set_dump."""
     if not isinstance(target, (torch.nn.Module, str)):
-        raise ValueError(
-            'The "target" parameter must be an instance of torch.nn.Module or the name of an operator, but got an instance '
-            f"of {type(target)}."
-        )
+        operator_type = _operator_type(target)
+        if operator_type is None:
+            raise ValueError(
+                'The "target" parameter must be an instance of torch.nn.Module, a function of torch or the name of an operator, '
+                f"but got an instance of {type(target)}."
+            )
+        target = operator_type
     if not isinstance(enabled, bool):
         raise ValueError('The "enabled" parameter must be bool.')
     if isinstance(target, str):

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text/text.h"
+#include "plan/type_names.h"
 
 namespace opdump::capture {
 
@@ -42,13 +43,22 @@ void OperatorTable::log(const DefinedOperator& op) {
   log_dirty_ = true;
 }
 
-// Flags are inherited: that of the operator itself, else of the innermost scope that has one. Gradients
-// follow what they are gradients of. The root scope is the model: its flag is none of an optimizer's.
+// Scopes and whole names of operators contain a '/', types do not.
+bool OperatorTable::names_type(std::string_view text, std::string_view type) {
+  return text.find('/') == std::string_view::npos && plan::is_type(type, text);
+}
+
+// Flags are inherited: that of the operator itself, else of its type, else of the innermost scope that has
+// one. Gradients follow what they are gradients of. The root scope is the model: its flag is none of an
+// optimizer's.
 bool OperatorTable::is_flagged(const model::Operator& op) const {
   if (!only_flagged_) return true;
   constexpr std::string_view kGradients = "Gradients/";
   std::string_view name = op.name;
   if (name.starts_with(kGradients) && !flags_.contains(name)) name.remove_prefix(kGradients.size());
+  if (const auto flag = flags_.find(name); flag != flags_.end()) return flag->second.enabled;
+  for (const auto& [type, flag] : flags_)
+    if (names_type(type, op.type)) return flag.enabled;
   for (;;) {
     if (const auto flag = flags_.find(name); flag != flags_.end()) return flag->second.enabled;
     const std::size_t slash = name.rfind('/');
@@ -152,9 +162,13 @@ void OperatorTable::describe_unmatched_flags(const std::vector<std::string_view>
       end = name.rfind('/');
       name = name.substr(0, end);
     }
-  const std::vector<std::string_view> list(known.begin(), known.end());
+  std::set<std::string_view> types;
+  for (const auto& [key, op] : operators_) types.insert(key.type);
   for (const auto& [name, flag] : flags_) {
-    if (flag.is_unnamed || known.contains(name)) continue;
+    const auto is_its_type = [&](std::string_view type) { return names_type(name, type); };
+    if (flag.is_unnamed || known.contains(name) || std::ranges::any_of(types, is_its_type)) continue;
+    const auto& similar_kind = name.find('/') == std::string::npos ? types : known;
+    const std::vector<std::string_view> list(similar_kind.begin(), similar_kind.end());
     const auto similar = find_similar(name, list, kHints);
     sentences.push_back("no operator matched '" + name + "' of set_dump()" +
                         (similar.empty() ? "" : "; nearest: " + join_or(similar)));

@@ -91,6 +91,7 @@ class OperatorTable {
   struct Flag {
     bool enabled = false, is_unnamed = false;
   };
+  static bool names_type(std::string_view text, std::string_view type);
   bool is_flagged(const model::Operator& op) const;
   void log(const DefinedOperator& op);
   void describe_unmatched_flags(const std::vector<std::string_view>& names,
@@ -102,7 +103,7 @@ class OperatorTable {
   plan::OpSelector selector_;
   plan::ModelSelector models_;
   std::unordered_map<Key, std::unique_ptr<DefinedOperator>, Hash> operators_;
-  std::map<std::string, Flag, std::less<>> flags_;  // set_dump(): by operator or scope
+  std::map<std::string, Flag, std::less<>> flags_;  // set_dump(): by operator, type or scope
   dump::OperatorLogWriter log_writer_;
   bool log_dirty_ = false;
 };

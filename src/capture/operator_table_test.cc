@@ -108,6 +108,33 @@ TEST_F(OperatorTableTest, FlagsOfScopesSelectOperatorsBeforeAndAfter) {
   EXPECT_THAT(table.describe_unmatched(), ElementsAre(HasSubstr("'Default/con' of set_dump(); nearest: ")));
 }
 
+TEST_F(OperatorTableTest, FlagsOfTypesAreStrongerThanThoseOfScopes) {
+  OperatorTable::Options options;
+  options.only_flagged = true;
+  OperatorTable table = make(std::move(options));
+  const auto define_type = [&](std::string name, std::string type) {
+    dump::LoggedOperator op;
+    op.name = std::move(name), op.type = std::move(type);
+    return table.define(std::move(op));
+  };
+  const DefinedOperator* const relu = define_type("Default/fc/relu_-op0", "relu_");
+  const DefinedOperator* const leaky = define_type("Default/fc/leaky_relu-op0", "leaky_relu");
+  const DefinedOperator* const conv = define_type("Default/fc/convolution-op0", "convolution");
+  table.set_dump("ReLU", true, false);
+  EXPECT_TRUE(relu->selected);
+  EXPECT_FALSE(leaky->selected);
+  table.set_dump("Default/fc", true, false);
+  table.set_dump("Conv2D", false, false);
+  EXPECT_TRUE(leaky->selected);
+  EXPECT_FALSE(conv->selected);
+  table.set_dump("Default/fc/convolution-op0", true, false);
+  EXPECT_TRUE(conv->selected);
+  EXPECT_TRUE(table.describe_unmatched().empty());
+  table.set_dump("convoluton", true, false);
+  EXPECT_THAT(table.describe_unmatched(),
+              ElementsAre(HasSubstr("'convoluton' of set_dump(); nearest: convolution")));
+}
+
 TEST_F(OperatorTableTest, ThreadsThatDefineAnOperatorGetTheSameOne) {
   OperatorTable table = make();
   std::vector<const DefinedOperator*> defined(4);

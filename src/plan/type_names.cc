@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <string>
+
+#include "base/text/text.h"
 
 namespace opdump::plan {
 namespace {
@@ -109,6 +112,28 @@ bool mindspore_calls(std::string_view torch_type, std::string_view text) {
     rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
   }
   return false;
+}
+
+namespace {
+
+// What the forms of a type have in common: without the marks of kernels and of operators in place.
+std::string_view stem(std::string_view type) {
+  constexpr std::string_view kNative = "native_", kIndices = "_with_indices";
+  while (type.starts_with('_')) type.remove_prefix(1);
+  if (type.starts_with(kNative)) type.remove_prefix(kNative.size());
+  while (type.ends_with('_')) type.remove_suffix(1);
+  if (type.ends_with(kIndices)) type.remove_suffix(kIndices.size());
+  return type;
+}
+
+}  // namespace
+
+bool is_type(std::string_view torch_type, std::string_view text) {
+  const std::string type = to_lower(torch_type);
+  std::string lower = to_lower(text);
+  if (!text.empty() && stem(type) == stem(lower)) return true;
+  std::erase(lower, '_');
+  return mindspore_calls(type, lower);
 }
 
 }  // namespace opdump::plan

@@ -9,4 +9,9 @@ namespace opdump::plan {
 // case. An operator can have several: "addmm" is "MatMul" and "BiasAdd".
 bool mindspore_calls(std::string_view torch_type, std::string_view text);
 
+// True if `text` names the type itself: "relu" and "ReLU" of "relu_", "softmax" of "_softmax", "layer_norm"
+// of "native_layer_norm", or MindSpore's name for it. Unlike a type in "kernels", a part of the name is not
+// enough.
+bool is_type(std::string_view torch_type, std::string_view text);
+
 }  // namespace opdump::plan

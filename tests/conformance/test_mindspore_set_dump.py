@@ -77,6 +77,23 @@ def test_a_scope_by_name(opdump):
         "Default/block-Sequential/1-ReLU", "Default/block-Sequential/2-Linear"}
 
 
+@pytest.mark.parametrize("target", ["torch.relu", "nn.functional.relu", "torch.Tensor.relu_", "torch.ops.aten.relu.default", "'ReLU'"])
+def test_a_primitive(opdump, target):
+    dump = run(opdump, f"opdump.set_dump({target})")
+    assert set(dump.operators) == {"Default/block-Sequential/1-ReLU/relu-op0"}, dump.err
+
+
+def test_a_primitive_is_taken_out_of_a_module(opdump):
+    dump = run(opdump, "opdump.set_dump(net.block); opdump.set_dump('ReLU', enabled=False)")
+    assert {s for s in scopes(dump) if not s.startswith("Gradients")} == {
+        "Default/block-Sequential/0-Linear", "Default/block-Sequential/2-Linear"}
+
+
+def test_a_primitive_that_does_not_run(opdump):
+    dump = run(opdump, "opdump.set_dump(torch.lerp); opdump.set_dump(torch.relu)")
+    assert "no operator matched 'lerp' of set_dump()" in dump.err and "'relu'" not in dump.err
+
+
 def test_nothing_flagged_is_said(opdump):
     dump = run(opdump)
     assert "no operator was flagged: dump_mode 2 records what set_dump() names" in dump.err
@@ -100,7 +117,7 @@ def test_every_mode(opdump, mode):
 def test_argument_checks(opdump):
     done = opdump.plain("""
         import opdump, torch
-        for arguments in [(3,), (torch.ones,), (torch.nn.Linear(1, 1), 1), ("Default/x", None)]:
+        for arguments in [(3,), (len,), (torch.nn.ReLU,), (torch.nn.Linear(1, 1), 1), ("Default/x", None)]:
             try:
                 opdump.set_dump(*arguments)
             except ValueError as error:
@@ -109,10 +126,10 @@ def test_argument_checks(opdump):
         opdump.set_dump("Default/x", enabled=False)
     """, env={"PYTHONPATH": str(opdump.package)})
     assert done.returncode == 0, done.stderr
-    target = ('The "target" parameter must be an instance of torch.nn.Module or the name of an operator, but got an '
-              "instance of ")
+    target = ('The "target" parameter must be an instance of torch.nn.Module, a function of torch or the name of an '
+              "operator, but got an instance of ")
     assert done.stdout.splitlines() == [
-        target + "<class 'int'>.", target + "<class 'builtin_function_or_method'>.",
+        target + "<class 'int'>.", target + "<class 'builtin_function_or_method'>.", target + "<class 'type'>.",
         'The "enabled" parameter must be bool.', 'The "enabled" parameter must be bool.']
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 
 import numpy as np
@@ -23,13 +24,13 @@ def run(words, directory, expect=0, **env):
     return done.stdout
 
 
-def train(directory, name, **settings):
+def train(directory, name, env=None, **settings):
     common = {"op_debug_mode": 0, "dump_mode": 0, "path": str(directory / name), "net_name": "net", "iteration": "0|2",
               "saved_data": "tensor", "input_output": 0, "kernels": [], "support_device": [0], **settings}
     config = directory / f"{name}.json"
     config.write_text(json.dumps({"common_dump_settings": common, "e2e_dump_settings": {"enable": True, "trans_flag": True}}))
     return run([PYTHON, PROGRAMS / "train.py"], directory, MINDSPORE_DUMP_CONFIG=str(config),
-               MS_DIAGNOSTIC_DATA_PATH=str(directory / "diagnostics"))
+               MS_DIAGNOSTIC_DATA_PATH=str(directory / "diagnostics"), **(env or {}))
 
 
 @pytest.fixture(scope="module")
@@ -82,8 +83,9 @@ def test_graphs_and_order(directory):
 
 
 def test_graphs_that_mindspore_saves_itself(tmp_path):
-    """MS_DEV_SAVE_GRAPHS=2: the way from a line of the program to an operator where the dump has no graph, as with O2."""
-    run([PYTHON, PROGRAMS / "train.py"], tmp_path, MS_DEV_SAVE_GRAPHS="2", MS_DEV_SAVE_GRAPHS_PATH=str(tmp_path / "ir"))
+    """MS_DEV_SAVE_GRAPHS=2: the way from a line of the program to the files where the dump has no graph, as with O2."""
+    train(tmp_path, "dump", env={"MS_DEV_SAVE_GRAPHS": "2", "MS_DEV_SAVE_GRAPHS_PATH": str(tmp_path / "ir")})
+    shutil.rmtree(tmp_path / "dump/rank_0/graphs")
     (final,) = (tmp_path / "ir").glob("trace_code_graph_*")
     assert re.search(r"graph 0: \d+ operators, \d+ parameters", run([OPDUMP, "ir", final], tmp_path))
     for stage in (tmp_path / "ir").glob("*.ir"):
@@ -91,7 +93,12 @@ def test_graphs_that_mindspore_saves_itself(tmp_path):
     line = 1 + (PROGRAMS / "train.py").read_text().splitlines().index("        return self.fc(self.flatten(self.relu(self.conv(x))))")
     lines = [json.loads(text) for text in run([OPDUMP, "ir", final, "--source", f"train.py:{line}", "--json"], tmp_path).splitlines()]
     names = {entry["operator"] for entry in lines if "operator" in entry}
-    assert "Default/network-WithLossCell/_backbone-Net/conv-Conv2d/Conv2D-op0" in names, names
+    conv = "Default/network-WithLossCell/_backbone-Net/conv-Conv2d/Conv2D-op0"
+    assert conv in names, names
+    done = run([OPDUMP, "ir", "dump", "--graph", final, "--source", f"train.py:{line}", "--json"], tmp_path)
+    found = {entry["operator"]: entry for entry in map(json.loads, done.splitlines())}
+    files = [file["file"] for slot in found[conv]["slots"] for file in slot["files"]]
+    assert len(files) >= 6 and all(".Default_network-WithLossCell__backbone-Net_conv-Conv2d_" in file for file in files), found[conv]
 
 
 @pytest.mark.parametrize("fault", [False, True])

@@ -46,6 +46,7 @@ Result<Graphs> Graphs::read_file(const std::filesystem::path& path) {
   auto found = dump::read_graph_file(path);
   if (!found) return found.take_error().within(path.string());
   Graphs graphs;
+  graphs.are_of_every_rank_ = true;
   for (model::Graph& graph : *found) {
     const std::int64_t id = graph.id;
     graphs.add(std::nullopt, id, path, {}, std::move(graph));
@@ -71,7 +72,7 @@ void Graphs::add(std::optional<std::uint32_t> rank, std::int64_t id, const std::
 
 Graphs::NodeMatch Graphs::find(const dump::OperatorRun& run) const {
   for (const auto* names : {&by_name_, &by_last_part_}) {
-    const auto found = names->find({run.rank, run.name});
+    const auto found = names->find({are_of_every_rank_ ? 0 : run.rank, run.name});
     if (found == names->end()) continue;
     for (const auto& [entry, node] : found->second)
       if (entries_[entry].id == run.graph_id) return {&entries_[entry], node};

@@ -38,7 +38,7 @@ class Graphs {
  public:
   // The graphs of every rank; there may be none. problems() lists unreadable files. Errors: io.
   static Result<Graphs> read(const dump::DumpSet& dump);
-  // The graphs of an .ir or a .pb. Errors: not_found, io, corrupt, limit.
+  // The graphs of an .ir or a .pb, for every rank. Errors: not_found, io, corrupt, limit.
   static Result<Graphs> read_file(const std::filesystem::path& path);
 
   const std::vector<GraphEntry>& entries() const { return entries_; }
@@ -57,6 +57,7 @@ class Graphs {
            const std::vector<std::int64_t>& history, model::Graph graph);
 
   std::vector<GraphEntry> entries_;
+  bool are_of_every_rank_ = false;
   std::vector<dump::Problem> problems_;
   // Into entries_ and Graph::nodes, by rank and name as in file names.
   std::map<std::pair<std::uint32_t, std::string>, std::vector<std::pair<std::size_t, std::size_t>>> by_name_,

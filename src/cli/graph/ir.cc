@@ -25,7 +25,7 @@ namespace {
 constexpr std::size_t kSlotWidth = 9;
 
 struct IrArguments {
-  std::string path, op, source;
+  std::string path, graph, op, source;
   std::optional<std::int64_t> step;
   bool json = false;
 };
@@ -33,6 +33,9 @@ struct IrArguments {
 void declare(CLI::App& app, IrArguments& arguments) {
   app.add_option("DUMP", arguments.path, "A dump: its root or any directory below it; or an .ir or .pb file")
       ->required();
+  app.add_option("--graph", arguments.graph,
+                 "An .ir or .pb file instead of the dump's graphs, such as trace_code_graph_N of "
+                 "MS_DEV_SAVE_GRAPHS");
   app.add_option("--source", arguments.source,
                  "Operators of a source line: train.py:175, train.py:170-180, train.py");
   app.add_option("--op", arguments.op, "Operators with this name, or with this text in their name");
@@ -43,7 +46,8 @@ void declare(CLI::App& app, IrArguments& arguments) {
       "  opdump ir golden\n"
       "  opdump ir golden --source train.py:175\n"
       "  opdump ir golden --op conv1-Conv2d/convolution-op0 --json\n"
-      "  opdump ir golden/rank_0/graphs/ms_output_trace_code_graph_0.ir --source train.py");
+      "  opdump ir golden/rank_0/graphs/ms_output_trace_code_graph_0.ir --source train.py\n"
+      "  opdump ir dump_of_O2 --graph trace_code_graph_0127 --source train.py:175");
 }
 
 std::string graph_title(const GraphEntry& entry) {
@@ -303,7 +307,8 @@ Result<int> answer(const Graphs& graphs, const dump::DumpSet* dump, const IrArgu
     terminal::print_error(problem.path.string() + ": " + problem.what);
   if (graphs.entries().empty())
     return Error(Code::not_found,
-                 arguments.path + ": no graphs; expected rank_N/graphs/ms_output_trace_code_graph_*.ir");
+                 arguments.path +
+                     ": no graphs; expected rank_N/graphs/ms_output_trace_code_graph_*.ir, or --graph FILE");
   RunsByNode runs;
   if (dump != nullptr) runs = find_runs(graphs, *dump, arguments.step);
   OPDUMP_TRY(const Entries entries, choose_graphs(graphs, runs, arguments));
@@ -325,11 +330,16 @@ Result<int> run_ir(std::span<const char* const> args) {
   if (auto done = parse_arguments(app, args)) return *done;
   std::error_code failed;
   if (std::filesystem::is_regular_file(arguments.path, failed)) {
+    if (!arguments.graph.empty())
+      return Error(Code::config, "--graph is for a dump, and " + arguments.path + " is a file");
     OPDUMP_TRY(const Graphs graphs, Graphs::read_file(arguments.path));
     return answer(graphs, nullptr, arguments);
   }
+  if (!arguments.graph.empty() && !std::filesystem::is_regular_file(arguments.graph, failed))
+    return Error(Code::not_found, arguments.graph + ": no such file");
   OPDUMP_TRY(const dump::DumpSet dump, dump::DumpSet::open(arguments.path, terminal::print_remark));
-  OPDUMP_TRY(const Graphs graphs, Graphs::read(dump));
+  OPDUMP_TRY(const Graphs graphs,
+             arguments.graph.empty() ? Graphs::read(dump) : Graphs::read_file(arguments.graph));
   return answer(graphs, &dump, arguments);
 }
 
