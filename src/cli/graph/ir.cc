@@ -331,7 +331,7 @@ Result<int> run_ir(std::span<const char* const> args) {
   std::error_code failed;
   if (std::filesystem::is_regular_file(arguments.path, failed)) {
     if (!arguments.graph.empty())
-      return Error(Code::config, "--graph is for a dump, and " + arguments.path + " is a file");
+      return Error(Code::usage, "--graph is for a dump, and " + arguments.path + " is a file");
     OPDUMP_TRY(const Graphs graphs, Graphs::read_file(arguments.path));
     return answer(graphs, nullptr, arguments);
   }

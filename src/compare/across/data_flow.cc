@@ -66,8 +66,9 @@ void DataFlow::find_producers() {
   }
 }
 
-bool DataFlow::has_kind(std::string_view kind) const {
-  return std::ranges::any_of(nodes_, [&](const FlowNode& node) { return node.kind.name == kind; });
+std::size_t DataFlow::count_kind(std::string_view kind) const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(nodes_, [&](const FlowNode& node) { return node.kind.name == kind; }));
 }
 
 void DataFlow::join(std::uint32_t part, std::uint32_t whole) {

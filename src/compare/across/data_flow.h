@@ -48,7 +48,7 @@ class DataFlow {
   const std::vector<FlowNode>& nodes() const { return nodes_; }
   const FlowNode& operator[](std::uint32_t node) const { return nodes_[node]; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
-  bool has_kind(std::string_view kind) const;
+  std::size_t count_kind(std::string_view kind) const;
 
   // Makes a product and the bias that is added to it one node.
   void join_biases();

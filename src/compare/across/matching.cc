@@ -110,8 +110,8 @@ CrossMatch::CrossMatch(DataFlow& golden, DataFlow& actual)
   for (DataFlow* flow : {&golden_, &actual_}) {
     const DataFlow& other = flow == &golden_ ? actual_ : golden_;
     flow->join_biases();
-    flow->join_directions();
-    if (!other.has_kind("batchnorm")) flow->fold_norms();
+    if (flow->count_kind("recurrent") > other.count_kind("recurrent")) flow->join_directions();
+    if (other.count_kind("batchnorm") == 0) flow->fold_norms();
   }
   drop_common_scope(golden_, actual_);
   drop_common_scope(actual_, golden_);

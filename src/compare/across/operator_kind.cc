@@ -35,10 +35,16 @@ constexpr std::string_view kLinear[] = {"addbmm", "addmm",  "baddbmm",       "ba
                                         "dense",  "dot",    "fusedgemm",     "gemm",         "fusedmatmul",
                                         "linear", "matmul", "matmulinteger", "mkldnnlinear", "mklinear",
                                         "mm",     "mv",     "qlinearmatmul"};
-constexpr std::string_view kBatchNorm[] = {
-    "batchnorm",       "batchnormalization", "batchnormwithupdate",  "cudnnbatchnorm",
-    "fusedbatchnorm",  "nativebatchnorm",    "nativebatchnormlegit", "nativebatchnormlegitnotraining",
-    "fusedbatchnormex"};
+constexpr std::string_view kBatchNorm[] = {"batchnorm",
+                                           "batchnormalization",
+                                           "batchnormwithupdate",
+                                           "cudnnbatchnorm",
+                                           "fusedbatchnorm",
+                                           "nativebatchnorm",
+                                           "nativebatchnormlegit",
+                                           "nativebatchnormlegitnotraining",
+                                           "nativebatchnormlegitfunctional",
+                                           "fusedbatchnormex"};
 constexpr std::string_view kLayerNorm[] = {"layernorm", "layernormalization", "nativelayernorm",
                                            "simplifiedlayernormalization", "skiplayernormalization"};
 constexpr std::string_view kGroupNorm[] = {"groupnorm", "groupnormalization", "nativegroupnorm"};
