@@ -35,7 +35,10 @@ from typing import Any, Optional, Union
 
 sys.path.append(sys.path.pop(0))  # where this file lies: modules of torch come first
 
-import torch  # noqa: E402
+try:
+    import torch  # noqa: E402
+except ImportError as error:
+    sys.exit(f"{sys.executable}: {error}")
 
 import _removal as removal  # noqa: E402
 import _replay_onnx as onnx  # noqa: E402

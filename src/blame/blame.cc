@@ -62,6 +62,14 @@ double distance_of(const OperatorComparison& op, model::Side side = model::Side:
   return worst;
 }
 
+// Some places from all over a tensor of `count` elements.
+std::vector<std::size_t> sample_places(std::size_t count) {
+  const std::size_t samples = std::min(count, kMaxSamples);
+  std::vector<std::size_t> places(samples);
+  for (std::size_t i = 0; i < samples; ++i) places[i] = i * count / samples;
+  return places;
+}
+
 // Where two tensors differ: some of those places, from all over the tensor.
 std::vector<std::size_t> sample_differences(const std::vector<std::uint64_t>& golden,
                                             const std::vector<std::uint64_t>& actual) {
@@ -71,7 +79,7 @@ std::vector<std::size_t> sample_differences(const std::vector<std::uint64_t>& go
     if (golden[i] != actual[i]) places.push_back(i);
   if (places.size() <= kMaxSamples) return places;
   std::vector<std::size_t> some;
-  for (std::size_t i = 0; i < kMaxSamples; ++i) some.push_back(places[i * places.size() / kMaxSamples]);
+  for (const std::size_t i : sample_places(places.size())) some.push_back(places[i]);
   return some;
 }
 
@@ -103,6 +111,7 @@ class Walk {
     OPDUMP_CHECK_OK(collect(comparison));
     std::uint32_t i = 0;
     for (; i < suspects_.size() && certain_ == 0; ++i) OPDUMP_CHECK_OK(examine(i));
+    if (has_other_shapes_) i = static_cast<std::uint32_t>(suspects_.size());  // nothing else can be compared
     const std::set<std::uint32_t> further = choose_further(i);
     for (; i < suspects_.size(); ++i) OPDUMP_CHECK_OK(examine_further(i, further.contains(i)));
     OPDUMP_CHECK_OK(conclude(comparison));
@@ -215,12 +224,14 @@ class Walk {
     for (const SlotComparison& slot : op.slots) {
       if (compare::side_of(slot) != model::Side::input || !differs(slot)) continue;
       const auto actual = elements_of(*slot.actual), golden = elements_of(*slot.golden);
-      if (actual.empty() || golden.size() != actual.size()) continue;
-      const auto places = sample_differences(golden, actual);
-      if (const auto producer = produced_.find(actual, places)) {
+      if (actual.empty()) continue;
+      const bool has_shape = golden.size() == actual.size();
+      const auto producer = produced_.find(
+          actual, has_shape ? sample_differences(golden, actual) : sample_places(actual.size()));
+      if (producer) {
         read_.insert(*producer);
       } else if (blames) {
-        blame_input(i, slot, golden);
+        has_shape ? blame_input(i, slot, golden) : blame_shape(i, slot);
         produced_.add(i, actual);  // others that read it are not to blame again
       }
     }
@@ -231,8 +242,15 @@ class Walk {
     if (is_rounded(slot)) return;
     const std::string name = compare::slot_name(slot);
     if (const auto producer = find_producer(golden, i)) {
+      if (const auto single = find_single(*producer)) {
+        add(*single, Cause::sequence, Confidence::certain, {},
+            "only in golden, where " + compare::one_line(compare::operator_name(*suspects_[i].golden)) +
+                " reads what it makes");
+        return;
+      }
       add(i, Cause::overwritten, Confidence::certain, name,
-          "its memory was changed after " + *producer + " had made it, and by no recorded operator");
+          "its memory was changed after " + compare::one_line(compare::operator_name(*producer)) +
+              " had made it, and by no recorded operator");
       return;
     }
     const double distance = slot.metrics ? slot.metrics->relative_l2 : 0;
@@ -242,27 +260,49 @@ class Walk {
             (slot.metrics ? " (relative L2 " + format_g(distance) + ")" : std::string()));
   }
 
+  // The first of these explains all others, as another batch does.
+  void blame_shape(std::uint32_t i, const SlotComparison& slot) {
+    if (has_other_shapes_ || !slot.golden->shape || !slot.actual->shape) return;
+    has_other_shapes_ = true;
+    add(i, Cause::input, Confidence::certain, compare::slot_name(slot),
+        "no recorded operator made it, and it is " + model::format_shape(*slot.golden->shape) +
+            " in golden and " + model::format_shape(*slot.actual->shape) + " in actual");
+  }
+
   // The operator of golden that made a tensor which only actual has otherwise: its output is the same in
-  // both.
-  std::optional<std::string> find_producer(const std::vector<std::uint64_t>& elements, std::uint32_t until) {
+  // both, or actual lacks it.
+  std::optional<dump::OperatorRun> find_producer(const std::vector<std::uint64_t>& elements,
+                                                 std::uint32_t until) const {
     const OperatorComparison& reader = suspects_[until];
     const Fingerprint wanted = fingerprint_of(elements);
-    std::optional<std::string> found;
+    std::optional<dump::OperatorRun> found;
     const dump::Runs& runs = golden_.runs();
     for (std::size_t i = 0; i < runs.size(); ++i) {
       const dump::Runs::Section& section = runs.section_of(i);
       if (section.rank != reader.golden->rank || section.step > reader.golden->step) continue;
-      const dump::OperatorRun run = runs[i];
+      dump::OperatorRun run = runs[i];
       if (section.step == reader.golden->step &&
           compare::operator_name(run) == compare::operator_name(*reader.golden))
         break;
-      for (const dump::Slot& slot : run.slots)
-        if (slot.side == model::Side::output && !slot.file.empty() && slot.shape &&
-            model::element_count(*slot.shape) == elements.size() &&
-            fingerprint_of(elements_of(slot)) == wanted)
-          found = compare::one_line(compare::operator_name(run));
+      const bool makes_it = std::ranges::any_of(run.slots, [&](const dump::Slot& slot) {
+        return slot.side == model::Side::output && !slot.file.empty() && slot.shape &&
+               model::element_count(*slot.shape) == elements.size() &&
+               fingerprint_of(elements_of(slot)) == wanted;
+      });
+      if (makes_it) found = std::move(run);
     }
     return found;
+  }
+
+  // An operator of golden that actual lacks, by its place in suspects_.
+  std::optional<std::uint32_t> find_single(const dump::OperatorRun& run) const {
+    for (const std::uint32_t i : singles_) {
+      const auto& golden = suspects_[i].golden;
+      if (golden && golden->rank == run.rank && golden->step == run.step &&
+          compare::operator_name(*golden) == compare::operator_name(run))
+        return i;
+    }
+    return std::nullopt;
   }
 
   // What actual made and golden did not.
@@ -528,8 +568,9 @@ class Walk {
   std::vector<std::uint32_t> singles_;  // in suspects_: only one side has them
   ContentIndex produced_;               // outputs of actual that differ, by their place in suspects_
   bool produced_nothing_ = true;
-  std::set<std::uint32_t> read_;  // those whose outputs another one reads, after the first culprit
-  std::size_t certain_ = 0;       // findings
+  bool has_other_shapes_ = false;  // data of other shapes goes into the run
+  std::set<std::uint32_t> read_;   // those whose outputs another one reads, after the first culprit
+  std::size_t certain_ = 0;        // findings
   std::map<std::string, std::uint64_t> reasons_;  // not to replay
   Precision precision_[2];                        // of golden and of actual
 };

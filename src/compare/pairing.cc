@@ -1,9 +1,11 @@
 #include "compare/pairing.h"
 
 #include <algorithm>
+#include <cmath>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -15,6 +17,7 @@
 #include "compare/names.h"
 #include "dump/file_name.h"
 #include "group/shared_work.h"
+#include "math/stats/stats.h"
 
 namespace opdump::compare {
 namespace {
@@ -263,14 +266,37 @@ class FramePairing {
 
 constexpr std::size_t kMaxTable = 1 << 20;  // cells of an alignment; what is longer is paired by number
 
-// What is around an operator in the order of execution, and its shapes.
+// What is around an operator in the order of execution, its shapes, and what its tensors begin with.
 struct Surroundings {
   std::string before, after, shapes, source;
+  std::vector<double> norms;  // of its slots; NaN: unknown
 };
+
+// The L2 norm of the first elements of a tensor; NaN if there is none at hand.
+double sample_norm(const Slot& slot) {
+  constexpr std::uint64_t kSampleBytes = 64 << 10;
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  if (slot.file.empty() || !slot.member.empty() || slot.packing != dump::Packing::none) return kUnknown;
+  const auto tensor = dump::StoredTensor::read(slot, dump::Alignment::any);
+  if (!tensor || !math::has_statistics(tensor->view().dtype)) return kUnknown;
+  const auto pieces = math::split_view(tensor->view(), kSampleBytes);
+  if (pieces.empty()) return kUnknown;
+  return math::finish(math::partial_stats(pieces.front(), {.squares = true})).l2norm;
+}
+
+// 0 to 6: how many tensors begin with numbers that are nearly the same.
+int likeness_of_tensors(const Surroundings& a, const Surroundings& b) {
+  constexpr double kNear = 1e-3;
+  if (a.norms.empty() || a.norms.size() != b.norms.size()) return 0;
+  std::size_t near = 0;
+  for (std::size_t i = 0; i < a.norms.size(); ++i)
+    near += std::abs(a.norms[i] - b.norms[i]) <= kNear * std::max(a.norms[i], b.norms[i]);
+  return static_cast<int>(6 * near / a.norms.size());
+}
 
 int likeness(const Surroundings& a, const Surroundings& b) {
   return 1 + 4 * (a.shapes == b.shapes) + 2 * (a.before == b.before) + 2 * (a.after == b.after) +
-         2 * (a.source == b.source);
+         2 * (a.source == b.source) + likeness_of_tensors(a, b);
 }
 
 // Pairs of a longest alignment whose likeness is largest: the first number is of `a`.
@@ -322,9 +348,12 @@ std::uint32_t FramePairing::join_sequences() {
     Surroundings place{i > 0 ? around[i - 1] : "",
                        i + 1 < around.size() ? around[i + 1] : "",
                        {},
-                       model::format_source(*run.op)};
-    for (const Slot& slot : part.runs->slots(part.first + i))
+                       model::format_source(*run.op),
+                       {}};
+    for (const Slot& slot : part.runs->slots(part.first + i)) {
       place.shapes += slot.shape ? model::format_shape(*slot.shape) : "?";
+      place.norms.push_back(sample_norm(slot));
+    }
     return place;
   };
   std::uint32_t joined = 0;

@@ -62,13 +62,13 @@ struct TailsOfBoth {
 };
 
 // Pairs runs of the same (rank, graph, step). Where one side has more operators of a type in a scope, these
-// pair by shapes, neighbours and source lines, in order, and a note says so. Others pair first by equal names
-// (as layouts spell them; of what is left, in whatever graph), then, of what is left, by equal scope, type
-// and slot shapes. An operator that an engine made of others bears the name of the last of them. Several of
-// the same kind pair in order. A rank, graph or step that is the only one on each side need not be equal: a
-// note says so. So does one where each dump is a single tensor. What ran after the last step is paired where
-// both dumps have it after the same step and ran the same operators there; else it is left out, and a note
-// says so. Both arguments are in the order of DumpSet::runs.
+// pair by shapes, neighbours, source lines and what their tensors begin with, in order, and a note says so.
+// Others pair first by equal names (as layouts spell them; of what is left, in whatever graph), then, of what
+// is left, by equal scope, type and slot shapes. An operator that an engine made of others bears the name of
+// the last of them. Several of the same kind pair in order. A rank, graph or step that is the only one on
+// each side need not be equal: a note says so. So does one where each dump is a single tensor. What ran after
+// the last step is paired where both dumps have it after the same step and ran the same operators there; else
+// it is left out, and a note says so. Both arguments are in the order of DumpSet::runs.
 Pairing pair_operators(const dump::Runs& golden, const dump::Runs& actual, const TailsOfBoth& tails = {});
 
 // Pairs by side and index, or `by_name`, what operands are called, where they have one: if both sides know

@@ -173,6 +173,7 @@ void Judge::judge(OperatorComparison& op) {
   name_ranks(op);
   find_cause(op);
   excuse_rounding(op);
+  excuse_quantisation(op);
   if (op.cause.empty()) op.cause = explain_sums(op);
   if (op.cause.empty() && has_bad_output(op.verdict)) op.cause = cause_in_state(op);
   count_slots(op);

@@ -309,6 +309,34 @@ def test_a_copy_more_is_no_difference_and_shifts_nothing(pair):
     assert "paired by shapes and neighbours, because one run has more of the same name" in done.stdout
 
 
+def test_a_second_relu_is_no_difference(pair):
+    golden = pair.record("golden", program(between="x = F.relu(x - 0.1)"))
+    actual = pair.record("actual", program(between="x = F.relu(F.relu(x - 0.1))"))
+    assert pair.blame(golden, actual, 0)["outcome"] == "same"
+    done = subprocess.run([OPDUMP, "compare", golden, actual], cwd=pair.directory, capture_output=True, text=True)
+    assert done.returncode == 0 and "in one run only, and the other run has the results: no difference" in done.stdout, done.stdout
+
+
+def test_an_operator_less_is_named(pair):
+    blocks = "for block in self.blocks: x = x + block(x)"
+    layers = "net.blocks = torch.nn.ModuleList(torch.nn.Linear(64, 64) for _ in range(2))"
+    golden = pair.record("golden", program(between=blocks, weights=layers))
+    actual = pair.record("actual", program(between=blocks.replace("self.blocks", "self.blocks[:1]"), weights=layers))
+    found = pair.culprit(golden, actual)
+    assert (found["cause"], found["confidence"]) == ("sequence", "certain")
+    assert found["operator"] == "Default/add-op1"
+    assert found["why"] == "only in golden, where Default/tanh-op0 reads what it makes"
+
+
+def test_another_batch_is_other_data(pair):
+    golden, actual = (pair.record(name, program().replace("randn(32, 24)", f"randn(32, 24)[:{batch}]"))
+                      for name, batch in (("golden", 32), ("actual", 16)))
+    found = pair.culprit(golden, actual)
+    assert (found["cause"], found["confidence"], found["slot"]) == ("input", "certain", "input.1")
+    assert found["operator"] == "Default/a-Linear/addmm-op0"
+    assert found["why"] == "no recorded operator made it, and it is (32,24) in golden and (16,24) in actual"
+
+
 def test_running_statistics_are_outputs(pair):
     pair.record("golden", program())
     done = pair.run("show", "golden", "native_batch_norm-op0")
