@@ -332,6 +332,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/names.cc
   compare/packed_result.cc
   compare/pairing.cc
+  compare/recompute.cc
   compare/sharded/measure_shards.cc
   compare/sharded/pair_shards.cc
   compare/sharded/rank_peers.cc
@@ -355,6 +356,7 @@ set(OPDUMP_TESTS_compare
   compare/content_test.cc
   compare/equivalence_test.cc
   compare/pairing_test.cc
+  compare/recompute_test.cc
   compare/sharded/shard_layout_test.cc
   compare/sharded/shard_rules_test.cc
   compare/runs/environment_test.cc

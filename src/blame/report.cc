@@ -140,7 +140,20 @@ std::string describe_culprit(const Finding& finding) {
   return text;
 }
 
+// A finding that is not the first.
+std::string describe_other(const Finding& finding) {
+  return (finding.removes ? "also (" : "or (") + confidence_of(finding) + "): " + place_of(finding) + " " +
+         statement_of(finding);
+}
+
 }  // namespace
+
+std::string format_culprits(const BlameAnswer& answer) {
+  std::string text = first_line(answer);
+  for (std::size_t i = 1; i < answer.findings.size(); ++i)
+    if (answer.findings[i].removes) text += "\n" + describe_other(answer.findings[i]);
+  return text;
+}
 
 std::string format_answer(const BlameAnswer& answer, std::string_view golden, std::string_view actual) {
   std::string text = first_line(answer) + "\n";
@@ -157,8 +170,7 @@ std::string format_answer(const BlameAnswer& answer, std::string_view golden, st
               std::to_string(culprit.op.run().step) + " -o script.py\n";
     for (std::size_t i = 1; i < std::min(answer.findings.size(), kMaxOthers + 1); ++i) {
       const Finding& finding = answer.findings[i];
-      text += (finding.removes ? "also (" : "or (") + confidence_of(finding) + "): " + place_of(finding) +
-              " " + statement_of(finding) + "\n" + describe_culprit(finding);
+      text += describe_other(finding) + "\n" + describe_culprit(finding);
     }
     if (answer.removed) text += describe_removal("all of them", *answer.removed);
   }

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "compare/arguments.h"
 #include "compare/equivalence.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
+#include "compare/recompute.h"
 #include "compare/runs/quantisation.h"
 #include "compare/sharded/measure_shards.h"
 
@@ -72,6 +74,8 @@ bool has_bad_output(Verdict verdict) {
 // How much larger than the differences of its inputs that of an output may be, both relative. Operators that
 // divide by what may be tiny, as optimizers do, have no such limit in practice.
 constexpr double kGain = 32, kDivisionGain = 1e5;
+// The same of inputs that differ by much already.
+constexpr double kAmplifiedGain = 4;
 
 bool divides(std::string_view type) {
   constexpr std::string_view kDividing[] = {"div",   "div_", "addcdiv", "addcdiv_",     "reciprocal",
@@ -124,6 +128,13 @@ std::optional<ArgumentDifference> find_difference(const OperatorComparison& op) 
         {.golden = "on rank " + std::to_string(*right), .actual = "on rank " + std::to_string(*wrong)});
   return bad->sharded->is_golden ? find_argument_difference(shard, *op.actual, {.are_shards = true})
                                  : find_argument_difference(*op.golden, shard, {.are_shards = true});
+}
+
+// Did both runs compute the outputs right, from inputs that differ? Nothing where that is not known.
+std::optional<bool> is_amplified(const OperatorComparison& op) {
+  if (!op.shards.empty()) return std::nullopt;
+  const auto golden = is_computed_right(*op.golden), actual = is_computed_right(*op.actual);
+  return golden && actual ? std::optional(*golden && *actual) : std::nullopt;
 }
 
 // What the user wants to hear of first: the kind, then the step.
@@ -199,39 +210,47 @@ void Judge::find_cause(OperatorComparison& op) const {
 
 // An output that differs by no more than what the small differences of its inputs can grow to. Inputs count
 // if an earlier operator made a difference of that size: those of weights and data do not. What is left of
-// terms that cancel is compared with the terms.
+// terms that cancel is compared with the terms. Where an operator can be computed again, it is.
 void Judge::excuse_rounding(OperatorComparison& op) {
   const bool is_open =
       op.cause.empty() && (op.verdict == Verdict::own_error || op.verdict == Verdict::inherited ||
                            op.verdict == Verdict::input_differs);
-  double input = 0, output = 0;
-  bool is_small = true, is_small_input = true, has_cancelled = false;
+  double input = 0, output = 0, fresh_input = 0;  // the last one of inputs that are not known
+  bool is_small = true, is_small_input = true, has_cancelled = false, has_amplified = false;
   for (const SlotComparison& slot : op.slots) {
     const bool is_output = side_of(slot) == model::Side::output;
     const double distance = slot.metrics ? slot.metrics->relative_l2 : 0;
     const bool is_cancelled = !is_output && cancelled_.contain(slot);
+    const bool is_known = is_cancelled || (!is_output && amplified_.contain(slot));
     has_cancelled |= is_cancelled;
+    has_amplified |= is_known && !is_cancelled;
     (is_output ? output : input) = std::max(is_output ? output : input, distance);
-    if (!is_difference(slot.verdict) || is_cancelled) continue;
+    if (!is_output && !is_known) fresh_input = std::max(fresh_input, distance);
+    if (!is_difference(slot.verdict) || is_known) continue;
     const bool is_fine = slot.metrics && distance <= largest_rounding(slot, has_types_) &&
                          (is_output || distance <= kGain * noise_);
     (is_output ? is_small : is_small_input) &= is_fine;
   }
-  const double gain = divides(op.run().type) ? kDivisionGain : kGain;
+  const bool has_known = has_cancelled || has_amplified, may_divide = divides(op.run().type);
+  const double gain = may_divide ? kDivisionGain : has_amplified && !has_cancelled ? kAmplifiedGain : kGain;
   const bool is_grown = is_small && input > 0 && output <= gain * input;
-  const bool is_from_cancelled = has_cancelled && output <= gain * input;
-  const bool is_excused =
-      is_open && is_small_input &&
-      (is_grown || is_from_cancelled || is_cancellation(op, has_cancelled ? 0 : input, has_types_));
+  const bool is_from_known = has_known && output <= gain * input;
+  const std::optional<bool> amplified = is_open && is_small_input ? is_amplified(op) : std::nullopt;
+  const bool is_excused = is_open && is_small_input && amplified.value_or(true) &&
+                          (is_grown || is_from_known || (amplified && fresh_input <= kGain * noise_) ||
+                           is_cancellation(op, has_cancelled ? 0 : input, has_types_));
   if (is_excused) {
     for (SlotComparison& slot : op.slots) {
       if (!is_difference(slot.verdict)) continue;
       slot.verdict = Verdict::rounding;
-      if (!is_grown && side_of(slot) == model::Side::output) cancelled_.add(slot);
+      if (is_grown || side_of(slot) != model::Side::output) continue;
+      const bool is_from_amplified =
+          has_amplified && slot.metrics && slot.metrics->relative_l2 <= kAmplifiedGain * input;
+      (!has_cancelled && (amplified || is_from_amplified) ? amplified_ : cancelled_).add(slot);
     }
     op.verdict = Verdict::rounding;
   }
-  if ((is_excused && is_grown && !has_cancelled) || op.verdict == Verdict::match)
+  if ((is_excused && is_grown && !has_known) || op.verdict == Verdict::match)
     noise_ = std::max(noise_, output);
 }
 

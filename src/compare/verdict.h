@@ -80,6 +80,7 @@ class Judge {
   Comparison so_far_;
   bool measured_difference_ = false, open_question_ = false;
   CancelledTensors cancelled_;
+  CancelledTensors amplified_;  // outputs of masks and divisions, and what follows from them
   double noise_ = 0;  // the largest relative L2 distance of an output so far that counts as rounding
   std::optional<std::uint32_t> rank_;  // of the first
   std::optional<std::int64_t> last_step_;

@@ -500,7 +500,7 @@ Result<> ResultWriter::conclude(std::string_view outcome, std::string_view sente
   return rows_->set("conclusion", sentence);
 }
 
-Result<> ResultWriter::note_blame(std::string_view sentence) { return rows_->set("blame", sentence); }
+Result<> ResultWriter::note_blame(std::string_view culprits) { return rows_->set("blame", culprits); }
 
 Result<> ResultWriter::conclude(const compare::Comparison& comparison) {
   OPDUMP_CHECK_OK(std::exchange(rows_->state, ok()));

@@ -43,7 +43,7 @@ class ResultWriter {
   Result<> conclude(const compare::Comparison& comparison);
   Result<> conclude(std::string_view outcome, std::string_view sentence);
   // What `opdump blame` says of it. Errors: io.
-  Result<> note_blame(std::string_view sentence);
+  Result<> note_blame(std::string_view culprits);
 
   // The finished result, for reading. Errors: io.
   Result<Database> finish();

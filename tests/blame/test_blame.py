@@ -1,8 +1,10 @@
 """opdump blame on real programs: what is wrong is named, and nobody is blamed for rounding."""
 
+import contextlib
 import json
 import os
 import pathlib
+import sqlite3
 import subprocess
 import sys
 import textwrap
@@ -175,6 +177,10 @@ def test_two_culprits_are_ranked_by_what_goes_away_without_them(pair):
     share = [line for line in lines if line.endswith(" % of the final error is gone")]
     assert [line.split(",")[0] for line in share] == ["  without it", "  without it", "  without all of them"]
     assert any(line.startswith("also (certain): Default/relu-op0 (forward, step 0)") for line in lines)
+    assert pair.run("blame", golden, actual, "--save", "result.opdump").returncode == 1
+    with contextlib.closing(sqlite3.connect(pair.directory / "result.opdump")) as result:
+        [kept] = result.execute("SELECT value FROM result WHERE key = 'blame'").fetchone()
+    assert kept.splitlines() == [line for line in lines if line.startswith(("culprit (", "also ("))]
     one = pair.blame(golden, pair.record("one", two_faults("result *= 1.001", "pass")), 1)
     assert [f["operator"] for f in one["findings"]] == ["Default/relu-op0"]
     assert "removes" not in one["findings"][0] and one["removed"] is None

@@ -77,7 +77,7 @@ export function Header({ result }: { result: Result }) {
       <p class="eyebrow"><span class={`dot ${tone}`} aria-hidden="true" />{words}</p>
       <h1>{bad ? <>{found[0].toUpperCase() + found.slice(1)}: <span class="breaks">{bad.name}</span></> : String(result.about.conclusion ?? '')}</h1>
       {bad && <p class="lead">{leadOf(result, bad)}.</p>}
-      {result.about.blame && <p class="lead">opdump blame: {String(result.about.blame)}.</p>}
+      {result.about.blame && String(result.about.blame).split('\n').map((line, i) => <p class="lead" key={i}>{i === 0 && 'opdump blame: '}{line}.</p>)}
       {bad && <p class="tags"><Verdict verdict={bad.verdict} /><span class="tag">{bad.type}</span>{bad.phase && <span class="tag">{bad.phase}</span>}<span class="tag">step {bad.step}</span>{ranksOf(result).length > 1 && <span class="tag">rank {bad.rank}</span>}
         <a class="jump" href="#operator" onClick={(event) => { event.preventDefault(); setView({ op: bad.id, slot: 0 }); document.getElementById('operator')?.scrollIntoView(); }}>Look at its tensors</a></p>}
       {bad && <Source op={bad} sources={result.sources} />}

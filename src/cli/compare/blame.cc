@@ -87,13 +87,12 @@ Result<int> print_blame(const dump::DumpSet& golden, const dump::DumpSet& actual
   OPDUMP_TRY(const blame::BlameAnswer answer, blame::find_blame(golden, actual, blaming, comparison));
   if (output.compared) OPDUMP_CHECK_OK(output.compared(comparison));
   const std::string first = golden.path().string(), second = actual.path().string();
-  const std::string text = blame::format_answer(answer, first, second);
-  if (output.answered) OPDUMP_CHECK_OK(output.answered(text.substr(0, text.find('\n'))));
+  if (output.answered) OPDUMP_CHECK_OK(output.answered(blame::format_culprits(answer)));
   if (output.json)
     terminal::print_json(
         blame::answer_json(answer, first, second, output.all ? answer.findings.size() : kFindings));
   else
-    terminal::print(text);
+    terminal::print(blame::format_answer(answer, first, second));
   return static_cast<int>(exit_of(answer.outcome));
 }
 
@@ -138,7 +137,7 @@ Result<int> run_blame(std::span<const char* const> args) {
   OPDUMP_CHECK_OK(saved.describe(actual, "actual"));
   options.take = [&](const compare::OperatorComparison& op) { saved.take(op); };
   output.compared = [&](const compare::Comparison& comparison) { return saved.conclude(comparison); };
-  output.answered = [&](std::string_view sentence) { return saved.note_blame(sentence); };
+  output.answered = [&](std::string_view culprits) { return saved.note_blame(culprits); };
   OPDUMP_TRY(const int status, print_blame(golden, actual, arguments, std::move(options), output));
   OPDUMP_CHECK_OK(saved.finish());
   return status;

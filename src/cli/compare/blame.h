@@ -22,8 +22,8 @@ struct BlameOutput {
   bool json = false, all = false;
   // Gets the comparison before the answer is printed; may be empty.
   std::function<Result<>(const compare::Comparison& comparison)> compared = {};
-  // Gets the first sentence of the answer; may be empty.
-  std::function<Result<>(std::string_view sentence)> answered = {};
+  // Gets the culprits, a line for each; may be empty.
+  std::function<Result<>(std::string_view culprits)> answered = {};
 };
 // Finds the culprit and prints the answer. Returns the exit status. `options` are those of the comparison.
 Result<int> print_blame(const dump::DumpSet& golden, const dump::DumpSet& actual,

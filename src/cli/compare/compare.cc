@@ -194,9 +194,9 @@ class Reporter {
   }
 
   // What is to blame, after conclude().
-  Result<> note_blame(std::string_view sentence) {
+  Result<> note_blame(std::string_view culprits) {
     if (!saved_) return ok();
-    OPDUMP_CHECK_OK(saved_->note_blame(sentence));
+    OPDUMP_CHECK_OK(saved_->note_blame(culprits));
     OPDUMP_CHECK_OK(saved_->finish());
     return ok();
   }
@@ -251,7 +251,7 @@ Result<int> compare_and_blame(const dump::DumpSet& golden, const dump::DumpSet& 
                      {.json = arguments.json,
                       .all = arguments.all,
                       .compared = conclude,
-                      .answered = [&](std::string_view sentence) { return reporter.note_blame(sentence); }});
+                      .answered = [&](std::string_view culprits) { return reporter.note_blame(culprits); }});
 }
 
 // What the process has to do in its group. All of them get the same result, unless one sees other files.
