@@ -2,11 +2,13 @@
 #   cmake -DOPDUMP=PROGRAM -DFOLDER=man1 -P man_pages.cmake
 cmake_minimum_required(VERSION 3.18)
 
-# The text as it is: no filling, no escapes. A hyphen stays one that can be copied.
+# The text as it is: no filling, no requests, no escapes. A hyphen stays one that can be copied.
 function(write_page name summary text)
   string(REPLACE "-" "\\-" roff_name "${name}")
   string(TOUPPER "${name}" title)
-  file(WRITE "${FOLDER}/${name}.1" ".TH ${title} 1 \"\" \"${version}\" \"opdump\"\n.SH NAME\n${roff_name} \\- ${summary}\n.SH DESCRIPTION\n.nf\n.tr -\\-\n.eo\n${text}.ec\n.fi\n")
+  string(REPLACE "\\" "\\e" text "${text}")
+  string(REGEX REPLACE "(^|\n)([.'])" "\\1\\\\&\\2" text "${text}")
+  file(WRITE "${FOLDER}/${name}.1" ".TH ${title} 1 \"\" \"${version}\" \"opdump\"\n.SH NAME\n${roff_name} \\- ${summary}\n.SH DESCRIPTION\n.nf\n.tr -\\-\n${text}.fi\n")
 endfunction()
 
 function(ask variable)

@@ -19,10 +19,10 @@ constexpr std::uint64_t kMaxElements = 1 << 22;
 constexpr double kRoundoffs = 4;  // of the terms: a kernel rounds each of its steps
 
 // A result, and the size of what was added up for it.
-struct Value {
+struct Computed {
   double value = 0, terms = 0;
 };
-using Function = Value (*)(double a, double b, double c, double factor);
+using Function = Computed (*)(double a, double b, double c, double factor);
 
 // `scalar` is an argument that is a number, and may be left out if it is `value`. A comparison has no terms:
 // it is exact.
@@ -36,18 +36,18 @@ struct Elementwise {
 const Elementwise* find_elementwise(std::string_view type) {
   constexpr auto kDivide = [](double a, double b, double c, double factor) {
     const double term = factor * b / c;
-    return Value{a + term, std::abs(a) + std::abs(term)};
+    return Computed{a + term, std::abs(a) + std::abs(term)};
   };
   constexpr auto kMultiply = [](double a, double b, double c, double factor) {
     const double term = factor * b * c;
-    return Value{a + term, std::abs(a) + std::abs(term)};
+    return Computed{a + term, std::abs(a) + std::abs(term)};
   };
   static const std::vector<Elementwise> kKnown = {
       {"threshold_backward",
        {"grad_output", "self"},
        "threshold",
        [](double a, double b, double, double factor) {
-         return Value{b <= factor ? 0 : a, 0};
+         return Computed{b <= factor ? 0 : a, 0};
        }},
       {"addcdiv", {"self", "tensor1", "tensor2"}, "value", kDivide},
       {"addcdiv_", {"self", "tensor1", "tensor2"}, "value", kDivide},
@@ -57,49 +57,50 @@ const Elementwise* find_elementwise(std::string_view type) {
        {"self", "other"},
        "",
        [](double a, double b, double, double) {
-         return Value{a == b ? 1. : 0., 0};
+         return Computed{a == b ? 1. : 0., 0};
        }},
       {"ne",
        {"self", "other"},
        "",
        [](double a, double b, double, double) {
-         return Value{a != b ? 1. : 0., 0};
+         return Computed{a != b ? 1. : 0., 0};
        }},
       {"lt",
        {"self", "other"},
        "",
        [](double a, double b, double, double) {
-         return Value{a < b ? 1. : 0., 0};
+         return Computed{a < b ? 1. : 0., 0};
        }},
       {"le",
        {"self", "other"},
        "",
        [](double a, double b, double, double) {
-         return Value{a <= b ? 1. : 0., 0};
+         return Computed{a <= b ? 1. : 0., 0};
        }},
       {"gt",
        {"self", "other"},
        "",
        [](double a, double b, double, double) {
-         return Value{a > b ? 1. : 0., 0};
+         return Computed{a > b ? 1. : 0., 0};
        }},
       {"ge",
        {"self", "other"},
        "",
        [](double a, double b, double, double) {
-         return Value{a >= b ? 1. : 0., 0};
+         return Computed{a >= b ? 1. : 0., 0};
        }},
   };
   const auto found = std::ranges::find(kKnown, type, &Elementwise::type);
   return found == kKnown.end() ? nullptr : &*found;
 }
 
-struct Elements {
+struct OperandValues {
   std::vector<std::int64_t> dims;
   std::vector<double> values;
 };
 
-std::optional<Elements> read_elements(const dump::OperatorRun& run, model::Side side, std::uint64_t index) {
+std::optional<OperandValues> read_elements(const dump::OperatorRun& run, model::Side side,
+                                           std::uint64_t index) {
   const auto slot = std::ranges::find_if(
       run.slots, [&](const dump::Slot& s) { return s.side == side && s.index == index && !s.file.empty(); });
   if (slot == run.slots.end()) return std::nullopt;
@@ -108,7 +109,7 @@ std::optional<Elements> read_elements(const dump::OperatorRun& run, model::Side 
   const model::TensorView& view = tensor->view();
   const std::uint64_t count = view.element_count();
   if (count > kMaxElements || !view.is_contiguous() || !math::has_statistics(view.dtype)) return std::nullopt;
-  Elements elements{{view.shape.dims().begin(), view.shape.dims().end()}, std::vector<double>(count)};
+  OperandValues elements{{view.shape.dims().begin(), view.shape.dims().end()}, std::vector<double>(count)};
   math::convert_elements(view.dtype, view.data, elements.values.data(), count);
   return elements;
 }
@@ -120,9 +121,9 @@ std::optional<double> number_of(const nlohmann::ordered_json& arguments, std::st
 }
 
 // A tensor of the call, or a number as a tensor without dimensions.
-std::optional<Elements> operand_of(const dump::OperatorRun& run, const nlohmann::ordered_json& arguments,
-                                   std::string_view name) {
-  if (const auto number = number_of(arguments, name)) return Elements{{}, {*number}};
+std::optional<OperandValues> operand_of(const dump::OperatorRun& run, const nlohmann::ordered_json& arguments,
+                                        std::string_view name) {
+  if (const auto number = number_of(arguments, name)) return OperandValues{{}, {*number}};
   const auto found = arguments.find(name);
   if (found == arguments.end() || !found->is_object()) return std::nullopt;
   const auto index = found->find("tensor");
@@ -133,7 +134,7 @@ std::optional<Elements> operand_of(const dump::OperatorRun& run, const nlohmann:
 // Reads an operand in the order of an output of shape `dims`, as broadcasting says.
 class Broadcast {
  public:
-  Broadcast(Elements operand, const std::vector<std::int64_t>& dims)
+  Broadcast(OperandValues operand, const std::vector<std::int64_t>& dims)
       : values_(std::move(operand.values)), is_same_(operand.dims == dims), dims_(dims) {
     fits_ = operand.dims.size() <= dims.size();
     strides_.assign(dims.size(), 0);

@@ -227,8 +227,8 @@ void Judge::excuse_rounding(OperatorComparison& op) {
     (is_output ? output : input) = std::max(is_output ? output : input, distance);
     if (!is_output && !is_known) fresh_input = std::max(fresh_input, distance);
     if (!is_difference(slot.verdict) || is_known) continue;
-    const bool is_fine = slot.metrics && distance <= largest_rounding(slot, has_types_) &&
-                         (is_output || distance <= kGain * noise_);
+    const double limit = std::max(largest_rounding(slot, has_types_), limit_);
+    const bool is_fine = slot.metrics && distance <= limit && (is_output || distance <= kGain * noise_);
     (is_output ? is_small : is_small_input) &= is_fine;
   }
   const bool has_known = has_cancelled || has_amplified, may_divide = divides(op.run().type);
@@ -250,8 +250,11 @@ void Judge::excuse_rounding(OperatorComparison& op) {
     }
     op.verdict = Verdict::rounding;
   }
-  if ((is_excused && is_grown && !has_known) || op.verdict == Verdict::match)
-    noise_ = std::max(noise_, output);
+  if (!(is_excused && is_grown && !has_known) && op.verdict != Verdict::match) return;
+  noise_ = std::max(noise_, output);
+  for (const SlotComparison& slot : op.slots)
+    if (side_of(slot) == model::Side::output && slot.metrics && slot.metrics->relative_l2 > 0)
+      limit_ = std::max(limit_, largest_rounding(slot, has_types_));
 }
 
 void Judge::count(const OperatorComparison& op) {

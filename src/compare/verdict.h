@@ -82,6 +82,8 @@ class Judge {
   CancelledTensors cancelled_;
   CancelledTensors amplified_;  // outputs of masks and divisions, and what follows from them
   double noise_ = 0;  // the largest relative L2 distance of an output so far that counts as rounding
+  // The largest one that may: what bfloat16 has rounded stays as coarse when it is float32.
+  double limit_ = 0;
   std::optional<std::uint32_t> rank_;  // of the first
   std::optional<std::int64_t> last_step_;
   struct FirstBad {

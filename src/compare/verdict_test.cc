@@ -201,6 +201,20 @@ TEST(Verdict, RoundingThatGrowsIsNoDifference) {
   EXPECT_EQ(outcome(1e-3, 1e-3, 1e-3).outcome, Answer::differs);  // too much for rounding
 }
 
+TEST(Verdict, WhatBfloat16RoundedStaysCoarseInFloat32) {
+  Fixture f;
+  const auto outcome = [&](model::DType dtype) {
+    std::vector<OperatorComparison> operators = {f.make(".>."), f.make("x>x")};
+    set_distance(operators[0].slots[1], 2e-3);
+    operators[0].slots[1].dtype = dtype;
+    set_distance(operators[1].slots[0], 2e-3);
+    set_distance(operators[1].slots[1], 1e-3);
+    return f.judge(std::move(operators)).outcome;
+  };
+  EXPECT_EQ(outcome(model::DType::bfloat16), Answer::same);
+  EXPECT_EQ(outcome(model::DType::float32), Answer::differs);
+}
+
 TEST(Verdict, ACopyMoreIsNoDifference) {
   Fixture f;
   const auto outcome = [&](const char* type) {

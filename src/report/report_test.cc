@@ -231,6 +231,8 @@ TEST(Summary, OpensWithTheWorstElement) {
             "Default/conv2-Conv2d/convolution-op0\n  output.0 differs in step 0, called at train.py:31\n"
             "  mismatched elements: 2 of 6 (33.3 %)\n"
             "  greatest difference: 0.37 at (1,1), golden 1.5, actual 1.87\n\n");
+  EXPECT_THAT(format_opening(made.comparison, 50),
+              EndsWith("  greatest difference: 0.37 at (1,1), golden 1.5,\n    actual 1.87\n\n"));
   made.comparison.first_bad.reset();
   EXPECT_EQ(format_opening(made.comparison), "");
 }

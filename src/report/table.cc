@@ -175,7 +175,7 @@ std::vector<std::string> format_columns(const std::vector<std::vector<std::strin
   return lines;
 }
 
-std::string format_opening(const compare::Comparison& comparison) {
+std::string format_opening(const compare::Comparison& comparison, std::size_t width) {
   if (!comparison.first_bad) return {};
   const OperatorComparison& op = *comparison.first_bad;
   const SlotComparison* const slot = compare::key_slot(op);
@@ -188,9 +188,10 @@ std::string format_opening(const compare::Comparison& comparison) {
   text += "  mismatched elements: " + std::to_string(m.mismatch_count) + " of " + std::to_string(m.count) +
           " (" + format_fixed(100 * static_cast<double>(m.mismatch_count) / static_cast<double>(m.count), 1) +
           " %)\n";
-  return text + "  greatest difference: " + format_g(m.max_abs) + " at " +
-         format_position(m.max_abs_index, *slot->shape) + ", golden " + format_g(m.max_abs_golden) +
-         ", actual " + format_g(m.max_abs_actual) + "\n\n";
+  const std::string worst = "  greatest difference: " + format_g(m.max_abs) + " at " +
+                            format_position(m.max_abs_index, *slot->shape) + ", golden " +
+                            format_g(m.max_abs_golden) + ", actual " + format_g(m.max_abs_actual);
+  return text + wrap_words(worst, width, 4) + "\n\n";
 }
 
 std::string format_summary(const compare::Comparison& comparison, const TableStyle& style) {

@@ -36,8 +36,9 @@ class Table {
 };
 
 // The first bad operator as torch.testing.assert_close describes a difference: what differs and where, how
-// many elements, the worst one with both values. A line each; nothing if no elements were compared.
-std::string format_opening(const compare::Comparison& comparison);
+// many elements, the worst one with both values. A line each, broken at spaces where it is longer than
+// `width` columns (0: never); nothing if no elements were compared.
+std::string format_opening(const compare::Comparison& comparison, std::size_t width = 0);
 
 // Lines of a table whose first column is names and whose others are numbers. If `width` is not 0, names are
 // shortened so that lines have at most so many columns.

@@ -176,7 +176,7 @@ class Reporter {
       terminal::print_log(report::format_summary(comparison, style_));
     } else {
       bool has_table = false;
-      terminal::print(report::format_opening(comparison));
+      terminal::print(report::format_opening(comparison, style_.width));
       bool has_modules = false;
       modules_.print(style_.width, kMostModules, [&](std::string_view line) {
         has_modules = true;
