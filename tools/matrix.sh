@@ -57,7 +57,7 @@ prepare_debian13() {
     echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/matrix"  # no fsync for each of a thousand packages
     touch "$root/complete"
   fi
-  cp /etc/resolv.conf "$root/etc/resolv.conf"
+  cp /etc/resolv.conf /etc/hosts "$root/etc"
   cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"  # a proxy may have its own
   # The sources with their times, so that a later run compiles only what changed.
   git ls-files -z --cached --others --exclude-standard | tar --null -T - -cf - | tar -xf - -C "$root/opdump"
