@@ -1,4 +1,4 @@
-"""A network of bench/cross trained for a step, eager or compiled: compiled_networks.py NAME eager|compiled."""
+"""A network of bench/cross trained for a step, eager or compiled: compiled_networks.py [NAME eager|compiled]."""
 import pathlib
 import sys
 
@@ -6,7 +6,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "bench/cros
 import torch
 from networks import make
 
-name, how = sys.argv[1:]
+name, how = sys.argv[1:] or ("transformer", "compiled")
 torch.set_num_threads(1)
 network, example = make(name)
 network.train()
