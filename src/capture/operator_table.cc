@@ -165,7 +165,7 @@ void OperatorTable::describe_unmatched_flags(const std::vector<std::string_view>
   std::set<std::string_view> types;
   for (const auto& [key, op] : operators_) types.insert(key.type);
   for (const auto& [name, flag] : flags_) {
-    const auto is_its_type = [&](std::string_view type) { return names_type(name, type); };
+    const auto is_its_type = [&name = name](std::string_view type) { return names_type(name, type); };
     if (flag.is_unnamed || known.contains(name) || std::ranges::any_of(types, is_its_type)) continue;
     const auto& similar_kind = name.find('/') == std::string::npos ? types : known;
     const std::vector<std::string_view> list(similar_kind.begin(), similar_kind.end());
