@@ -286,8 +286,7 @@ class Walk {
         break;
       const bool makes_it = std::ranges::any_of(run.slots, [&](const dump::Slot& slot) {
         return slot.side == model::Side::output && !slot.file.empty() && slot.shape &&
-               model::element_count(*slot.shape) == elements.size() &&
-               fingerprint_of(elements_of(slot)) == wanted;
+               model::element_count(*slot.shape) == elements.size() && fingerprint_of(slot) == wanted;
       });
       if (makes_it) found = std::move(run);
     }

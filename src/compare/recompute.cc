@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
@@ -33,6 +34,11 @@ struct Elementwise {
   Function compute;
 };
 
+template <typename Relation>
+Computed compute_mask(double a, double b, double, double) {
+  return {Relation()(a, b) ? 1. : 0., 0};
+}
+
 const Elementwise* find_elementwise(std::string_view type) {
   constexpr auto kDivide = [](double a, double b, double c, double factor) {
     const double term = factor * b / c;
@@ -53,42 +59,12 @@ const Elementwise* find_elementwise(std::string_view type) {
       {"addcdiv_", {"self", "tensor1", "tensor2"}, "value", kDivide},
       {"addcmul", {"self", "tensor1", "tensor2"}, "value", kMultiply},
       {"addcmul_", {"self", "tensor1", "tensor2"}, "value", kMultiply},
-      {"eq",
-       {"self", "other"},
-       "",
-       [](double a, double b, double, double) {
-         return Computed{a == b ? 1. : 0., 0};
-       }},
-      {"ne",
-       {"self", "other"},
-       "",
-       [](double a, double b, double, double) {
-         return Computed{a != b ? 1. : 0., 0};
-       }},
-      {"lt",
-       {"self", "other"},
-       "",
-       [](double a, double b, double, double) {
-         return Computed{a < b ? 1. : 0., 0};
-       }},
-      {"le",
-       {"self", "other"},
-       "",
-       [](double a, double b, double, double) {
-         return Computed{a <= b ? 1. : 0., 0};
-       }},
-      {"gt",
-       {"self", "other"},
-       "",
-       [](double a, double b, double, double) {
-         return Computed{a > b ? 1. : 0., 0};
-       }},
-      {"ge",
-       {"self", "other"},
-       "",
-       [](double a, double b, double, double) {
-         return Computed{a >= b ? 1. : 0., 0};
-       }},
+      {"eq", {"self", "other"}, "", compute_mask<std::equal_to<>>},
+      {"ne", {"self", "other"}, "", compute_mask<std::not_equal_to<>>},
+      {"lt", {"self", "other"}, "", compute_mask<std::less<>>},
+      {"le", {"self", "other"}, "", compute_mask<std::less_equal<>>},
+      {"gt", {"self", "other"}, "", compute_mask<std::greater<>>},
+      {"ge", {"self", "other"}, "", compute_mask<std::greater_equal<>>},
   };
   const auto found = std::ranges::find(kKnown, type, &Elementwise::type);
   return found == kKnown.end() ? nullptr : &*found;
@@ -174,7 +150,7 @@ std::optional<bool> is_computed_right(const dump::OperatorRun& run) {
   if (!arguments.is_object()) return std::nullopt;
   const auto output = read_elements(run, model::Side::output, 0);
   const auto factor = known->scalar.empty() ? std::optional(0.) : number_of(arguments, known->scalar);
-  if (!output || !factor) return std::nullopt;
+  if (!output || output->values.empty() || !factor) return std::nullopt;
   std::vector<Broadcast> operands;
   double u = 0;  // of the coarsest type: a number of a wider one may have been rounded to it
   for (const std::string_view name : known->operands) {
