@@ -12,6 +12,7 @@ import random
 import sqlite3
 import subprocess
 import sys
+import tempfile
 
 STEPS = 10
 SUBMODULES = ("self_attn/q_proj-Linear", "self_attn/k_proj-Linear", "self_attn/v_proj-Linear", "self_attn/o_proj-Linear",
@@ -34,7 +35,8 @@ def names_of_step(count):
 def write(opdump, path, operators, dumps=("golden", "actual"), first_bad_shape="(64,1024)"):
     path.unlink(missing_ok=True)
     database = sqlite3.connect(path)
-    for table in tables_of(opdump, path).splitlines():
+    database.execute("PRAGMA page_size = 8192")  # as opdump
+    for table in tables_of(opdump).splitlines():
         database.execute("CREATE TABLE " + table)
     columns = {name: [row[1] for row in database.execute(f"PRAGMA table_info({name})")]
                for name in ("operators", "slots", "pairs", "quantiles", "edges")}
@@ -89,22 +91,21 @@ def write(opdump, path, operators, dumps=("golden", "actual"), first_bad_shape="
                       ("arguments_operator", "arguments(operator)")):
         database.execute(f"CREATE INDEX {index} ON {on}")
     database.execute("PRAGMA application_id = 1869636720")
-    database.execute("PRAGMA user_version = 3")
+    database.execute("PRAGMA user_version = 4")
     database.commit()
     database.close()
     assert math.isclose(number, operators, rel_tol=0.01)
     return first_bad
 
 
-def tables_of(opdump, folder):
+def tables_of(opdump):
     """The tables as the program lists them; it wants a result to do so."""
-    work = folder.parent / f"{folder.name}.tables"
-    work.mkdir(exist_ok=True)
     tool = pathlib.Path(__file__).resolve().parents[1] / "tests/cli/make_dump.py"
-    subprocess.run([sys.executable, tool, "one"], cwd=work, check=True)
-    subprocess.run([opdump, "index", "one", "-o", "one.opdump"], cwd=work, check=True, stdout=subprocess.DEVNULL)
-    return subprocess.run([opdump, "query", "one.opdump", "--tables"], cwd=work, check=True, capture_output=True,
-                          text=True).stdout
+    with tempfile.TemporaryDirectory() as work:
+        subprocess.run([sys.executable, tool, "one"], cwd=work, check=True)
+        subprocess.run([opdump, "index", "one", "-o", "one.opdump"], cwd=work, check=True, stdout=subprocess.DEVNULL)
+        return subprocess.run([opdump, "query", "one.opdump", "--tables"], cwd=work, check=True, capture_output=True,
+                              text=True).stdout
 
 
 if __name__ == "__main__":

@@ -27,30 +27,6 @@ std::string place_of(const Finding& finding) {
   return source.empty() ? text : text + " at " + source;
 }
 
-// "computes a wrong output.0: ..."
-std::string statement_of(const Finding& finding) {
-  switch (finding.cause) {
-    case Cause::own_error:
-      return "computes a wrong " + finding.slot + ": " + finding.why;
-    case Cause::golden_at_fault:
-      return "computes a wrong " + finding.slot + " in golden: " + finding.why;
-    case Cause::both:
-      return "computes a wrong " + finding.slot + " in both runs: " + finding.why;
-    case Cause::argument:
-      return "has other arguments: " + finding.why;
-    case Cause::input:
-    case Cause::overwritten:
-      return "reads another " + finding.slot + ": " + finding.why;
-    case Cause::random:
-      return "gives another " + finding.slot + ": " + finding.why;
-    case Cause::sequence:
-      return "is " + finding.why;
-    case Cause::unknown:
-      break;
-  }
-  return "gives another " + finding.slot + ": " + finding.why;
-}
-
 std::string index_of(const std::vector<std::int64_t>& worst) {
   std::string text;
   for (const std::int64_t i : worst) text += (text.empty() ? "" : ",") + std::to_string(i);
@@ -64,24 +40,6 @@ bool is_wrong(const Finding& finding) {
 
 std::string confidence_of(const Finding& finding) {
   return std::string(kConfidenceNames[static_cast<std::size_t>(finding.confidence)]);
-}
-
-std::string first_line(const BlameAnswer& answer) {
-  const std::string differing = std::to_string(answer.differing) + " of " +
-                                counted(answer.compared, "operator") +
-                                (answer.differing == 1 ? " differs" : " differ");
-  switch (answer.outcome) {
-    case BlameOutcome::differs:
-      return "culprit (" + confidence_of(answer.findings.front()) +
-             "): " + place_of(answer.findings.front()) + " " + statement_of(answer.findings.front());
-    case BlameOutcome::rounding:
-      return "no culprit: " + differing + ", and rounding explains it";
-    case BlameOutcome::same:
-      return "no difference: " + counted(answer.compared, "operator");
-    case BlameOutcome::incomplete:
-      break;
-  }
-  return "cannot tell: " + differing + ", no culprit was found, and some operators could not be examined";
 }
 
 Json number(double value) {
@@ -140,19 +98,47 @@ std::string describe_culprit(const Finding& finding) {
   return text;
 }
 
-// A finding that is not the first.
-std::string describe_other(const Finding& finding) {
-  return (finding.removes ? "also (" : "or (") + confidence_of(finding) + "): " + place_of(finding) + " " +
-         statement_of(finding);
-}
-
 }  // namespace
 
-std::string format_culprits(const BlameAnswer& answer) {
-  std::string text = first_line(answer);
-  for (std::size_t i = 1; i < answer.findings.size(); ++i)
-    if (answer.findings[i].removes) text += "\n" + describe_other(answer.findings[i]);
-  return text;
+std::string statement_of(const Finding& finding) {
+  switch (finding.cause) {
+    case Cause::own_error:
+      return "computes a wrong " + finding.slot + ": " + finding.why;
+    case Cause::golden_at_fault:
+      return "computes a wrong " + finding.slot + " in golden: " + finding.why;
+    case Cause::both:
+      return "computes a wrong " + finding.slot + " in both runs: " + finding.why;
+    case Cause::argument:
+      return "has other arguments: " + finding.why;
+    case Cause::input:
+    case Cause::overwritten:
+      return "reads another " + finding.slot + ": " + finding.why;
+    case Cause::random:
+      return "gives another " + finding.slot + ": " + finding.why;
+    case Cause::sequence:
+      return "is " + finding.why;
+    case Cause::unknown:
+      break;
+  }
+  return "gives another " + finding.slot + ": " + finding.why;
+}
+
+std::string first_line(const BlameAnswer& answer) {
+  const std::string differing = std::to_string(answer.differing) + " of " +
+                                counted(answer.compared, "operator") +
+                                (answer.differing == 1 ? " differs" : " differ");
+  switch (answer.outcome) {
+    case BlameOutcome::differs:
+      return "culprit (" + confidence_of(answer.findings.front()) +
+             "): " + place_of(answer.findings.front()) + " " + statement_of(answer.findings.front());
+    case BlameOutcome::rounding:
+      return "no culprit: " + differing + ", and rounding explains it";
+    case BlameOutcome::same:
+      return "no difference: " + counted(answer.compared, "operator");
+    case BlameOutcome::incomplete:
+      break;
+  }
+  return "cannot tell: " + differing + ", no culprit was found, and some operators could not be examined";
 }
 
 std::string format_answer(const BlameAnswer& answer, std::string_view golden, std::string_view actual) {
@@ -170,7 +156,8 @@ std::string format_answer(const BlameAnswer& answer, std::string_view golden, st
               std::to_string(culprit.op.run().step) + " -o script.py\n";
     for (std::size_t i = 1; i < std::min(answer.findings.size(), kMaxOthers + 1); ++i) {
       const Finding& finding = answer.findings[i];
-      text += describe_other(finding) + "\n" + describe_culprit(finding);
+      text += (finding.removes ? "also (" : "or (") + confidence_of(finding) + "): " + place_of(finding) +
+              " " + statement_of(finding) + "\n" + describe_culprit(finding);
     }
     if (answer.removed) text += describe_removal("all of them", *answer.removed);
   }

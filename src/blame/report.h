@@ -20,8 +20,10 @@ inline constexpr int kJsonSchemaVersion = 1;
 // `actual` is the path of the dump, for the command that reproduces the error.
 std::string format_answer(const BlameAnswer& answer, std::string_view golden, std::string_view actual);
 
-// The first line of format_answer, then a line for each other culprit: "also (certain): Default/fc/...".
-std::string format_culprits(const BlameAnswer& answer);
+// Its first line.
+std::string first_line(const BlameAnswer& answer);
+// What is wrong with an operator: "computes a wrong output.0: error 2e+04 times what rounding explains".
+std::string statement_of(const Finding& finding);
 
 // One JSON object in one line, with at most `limit` findings.
 std::string answer_json(const BlameAnswer& answer, std::string_view golden, std::string_view actual,

@@ -115,10 +115,10 @@ double Statement::real(int column) const {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-std::string Statement::text(int column) const {
+std::string_view Statement::text_view(int column) const {
   const Value found = value(column);
   const auto* text = std::get_if<std::string_view>(&found);
-  return text != nullptr ? std::string(*text) : std::string();
+  return text != nullptr ? *text : std::string_view();
 }
 
 Result<> Statement::bind(std::span<const Value> values) {
@@ -139,19 +139,21 @@ Result<> Statement::run(std::initializer_list<Value> values) {
 Result<Database> Database::create(const std::string& path) {
   sqlite3* handle = nullptr;
   const int status = sqlite3_open_v2(
-      path.c_str(), &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXRESCODE, nullptr);
+      path.c_str(), &handle,
+      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOMUTEX, nullptr);
   Database database(handle);
   if (status != SQLITE_OK) return error_of(handle, status).within(path);
   OPDUMP_CHECK_OK(
-      database.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536"));
+      database.execute("PRAGMA page_size = 8192; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA "
+                       "cache_size = -65536"));
   return database;
 }
 
 Result<Database> Database::open(const std::string& path) {
   OPDUMP_CHECK_OK(open_input(path));  // a pipe or a directory is refused at once
   sqlite3* handle = nullptr;
-  const int status =
-      sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_EXRESCODE, nullptr);
+  const int status = sqlite3_open_v2(
+      path.c_str(), &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOMUTEX, nullptr);
   Database database(handle);
   if (status != SQLITE_OK) return error_of(handle, status).within(path);
   sqlite3_hard_heap_limit64(kMostMemory);

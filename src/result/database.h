@@ -34,9 +34,10 @@ class Statement {
   std::string column_name(int column) const;
   // Of the current row; lives until the next call of next().
   Value value(int column) const;
-  std::int64_t integer(int column) const;  // 0 for what is none
-  double real(int column) const;           // NaN for what is none
-  std::string text(int column) const;      // "" for what is none
+  std::int64_t integer(int column) const;        // 0 for what is none
+  double real(int column) const;                 // NaN for what is none
+  std::string_view text_view(int column) const;  // "" for what is none
+  std::string text(int column) const { return std::string(text_view(column)); }
 
   // Begins anew with these parameters.
   Result<> bind(std::span<const Value> values);
@@ -52,6 +53,7 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
+// Not for several threads at once.
 class Database {
  public:
   // A new and empty one at `path`, which must not exist; one without a name that vanishes if `path` is empty.

@@ -32,6 +32,25 @@ std::uint32_t ordered_bits(float value) {
   return (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
 }
 
+// Interns the texts of a column. What comes after a text is mostly what came after it before, as each step
+// runs the same operators: that is a comparison, and no search.
+class TextColumn {
+ public:
+  explicit TextColumn(InternedTexts& texts) : texts_(texts) {}
+  std::uint32_t add(std::string_view text) {
+    if (last_ >= followers_.size())
+      followers_.resize(std::max<std::size_t>(last_ + 1, 2 * followers_.size()));
+    std::uint32_t& follower = followers_[last_];
+    if (texts_.size() == 0 || texts_[follower] != text) follower = texts_.add(text);
+    return last_ = follower;
+  }
+
+ private:
+  InternedTexts& texts_;
+  std::vector<std::uint32_t> followers_;
+  std::uint32_t last_ = 0;
+};
+
 }  // namespace
 
 Result<Overview> Overview::load(Database& database) {
@@ -54,17 +73,20 @@ Result<Overview> Overview::load(Database& database) {
 }
 
 Result<> Overview::read_operators(Database& database) {
+  TextColumn phases(texts_), types(texts_), names(texts_), modules(texts_), sources(texts_), verdicts(texts_);
+  std::string source;
   const auto add = [&](const Statement& read) -> Result<> {
     ids_.push_back(read.integer(0));
     ranks_.push_back(static_cast<std::uint32_t>(read.integer(1)));
     steps_.push_back(read.integer(2));
-    phases_.push_back(texts_.add(read.text(3)));
-    types_.push_back(texts_.add(read.text(4)));
-    names_.push_back(texts_.add(read.text(5)));
-    modules_.push_back(texts_.add(read.text(6)));
-    const std::string file = read.text(7);
-    sources_.push_back(texts_.add(file.empty() ? "" : file + ":" + std::to_string(read.integer(8))));
-    verdicts_.push_back(texts_.add(read.text(9)));
+    phases_.push_back(phases.add(read.text_view(3)));
+    types_.push_back(types.add(read.text_view(4)));
+    names_.push_back(names.add(read.text_view(5)));
+    modules_.push_back(modules.add(read.text_view(6)));
+    source = read.text_view(7);
+    if (!source.empty()) source += ":" + std::to_string(read.integer(8));
+    sources_.push_back(sources.add(source));
+    verdicts_.push_back(verdicts.add(read.text_view(9)));
     output_errors_.push_back(error_of(read, 10));
     input_errors_.push_back(error_of(read, 11));
     return ok();

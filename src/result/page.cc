@@ -115,6 +115,10 @@ constexpr PageTable kPageTables[] = {
     {"sources", "SELECT file, line, text FROM sources LIMIT 5000"},
     {"runs", "SELECT * FROM runs LIMIT 5000"},
     {"remarks", "SELECT kind, text FROM remarks LIMIT 1000"},
+    {"culprits",
+     "SELECT c.operator, c.slot, c.cause, c.confidence, c.removes, c.text, coalesce(o.name, o.actual_name) "
+     "AS name, "
+     "o.step, o.rank FROM culprits c LEFT JOIN operators o ON o.id = c.operator ORDER BY c.place LIMIT 100"},
 };
 
 // In a result of too many operators, those that differ.
@@ -242,6 +246,18 @@ Result<> add_operator(Database& database, std::int64_t id, Json& data) {
   return ok();
 }
 
+// The culprit; without one the first bad operator, or the first with statistics.
+Result<std::int64_t> operator_shown_first(Database& database) {
+  OPDUMP_TRY(Statement select,
+             database.prepare(
+                 "SELECT operator FROM culprits WHERE place = 1 AND operator IS NOT NULL UNION ALL "
+                 "SELECT value FROM result WHERE key = 'first_bad' UNION ALL SELECT * FROM (SELECT "
+                 "s.operator FROM statistics t JOIN slots s ON s.id = t.slot WHERE t.side = 'golden' AND "
+                 "s.side = 'output' ORDER BY t.slot LIMIT 1) UNION ALL SELECT 1"));
+  OPDUMP_CHECK_OK(select.next());
+  return select.integer(0);
+}
+
 std::string page_with(std::string_view asset, std::string_view data) {
   const std::size_t mark = asset.find(kDataMark) + kDataMark.size();
   std::string page(asset.substr(0, mark));
@@ -271,9 +287,9 @@ Result<std::string> page_data(Database& database, const PageLimits& limits) {
 Result<std::string> first_data(Database& database, const Overview& overview) {
   Json data = Json::object();
   OPDUMP_CHECK_OK(add_answer(database, data));
-  OPDUMP_CHECK_OK(add_tables(database, "", {"sources", "runs", "remarks", "dead_units", "overflows"}, data));
-  const Json& bad = data["result"].contains("first_bad") ? data["result"]["first_bad"] : Json();
-  const std::int64_t id = bad.is_number_integer() ? bad.get<std::int64_t>() : 1;
+  OPDUMP_CHECK_OK(
+      add_tables(database, "", {"sources", "runs", "remarks", "culprits", "dead_units", "overflows"}, data));
+  OPDUMP_TRY(const std::int64_t id, operator_shown_first(database));
   if (overview.size() > 0) OPDUMP_CHECK_OK(add_operator(database, id, data));
   std::string text = json_text(data);
   text.pop_back();

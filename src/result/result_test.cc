@@ -48,6 +48,15 @@ class Result_ : public testing::Test {
     comparison.first_bad = op;
     comparison.outcome = compare::Answer::differs;
     ASSERT_TRUE(writer->conclude(comparison));
+    dump::OperatorRun unknown = *run;
+    unknown.step = 7;
+    const BlamedOperator culprits[] = {{.run = run.get(),
+                                        .slot = "output.0",
+                                        .cause = "own_error",
+                                        .confidence = "certain",
+                                        .text = "is wrong"},
+                                       {.run = &unknown, .removes = cosine}};
+    ASSERT_TRUE(writer->note_blame("culprit: add", culprits));
     ASSERT_TRUE(writer->finish());
   }
 
@@ -71,6 +80,13 @@ TEST_F(Result_, keeps_operators_pairs_and_the_answer) {
             "verdict,method,elements,rtol\nmatch,elements,3,1.3e-06\n");
   EXPECT_EQ(ask(path(), "SELECT value FROM result WHERE key IN ('outcome', 'first_bad') ORDER BY key"),
             "value\n1\ndiffers\n");
+}
+
+TEST_F(Result_, keeps_culprits) {
+  write(path());
+  EXPECT_EQ(ask(path(), "SELECT place, operator, slot, confidence, removes, text FROM culprits"),
+            "place,operator,slot,confidence,removes,text\n1,1,output.0,certain,,is wrong\n2,,,,0.5,\n");
+  EXPECT_EQ(ask(path(), "SELECT value FROM result WHERE key = 'blame'"), "value\nculprit: add\n");
 }
 
 TEST_F(Result_, nan_is_a_text_and_infinity_a_number) {

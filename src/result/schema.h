@@ -13,7 +13,7 @@ namespace opdump::result {
 inline constexpr int kApplicationId = 0x6f706470;
 // In PRAGMA user_version. Increases when a column changes its meaning or is removed; tables and columns may
 // be added at any time.
-inline constexpr int kSchemaVersion = 3;
+inline constexpr int kSchemaVersion = 4;
 
 struct TableSchema {
   std::string_view name, columns;  // as CREATE TABLE has them
@@ -27,6 +27,8 @@ inline constexpr TableSchema kTables[] = {
      "last_step INTEGER, tail_step INTEGER, cut_step INTEGER, operators INTEGER, calls INTEGER, "
      "tensors INTEGER, bytes INTEGER, environment TEXT"},
     {"remarks", "kind TEXT, text TEXT"},
+    {"culprits",
+     "place INTEGER, operator INTEGER, slot TEXT, cause TEXT, confidence TEXT, removes REAL, text TEXT"},
     {"operators",
      "id INTEGER PRIMARY KEY, rank INTEGER, graph INTEGER, step INTEGER, phase TEXT, type TEXT, name TEXT, "
      "actual_name TEXT, module TEXT, source_file TEXT, source_line INTEGER, stack TEXT, verdict TEXT, "

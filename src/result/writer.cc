@@ -98,6 +98,8 @@ class ResultWriter::Rows {
 
   Result<> set(std::string_view key, Value value) { return insert("result", {key, value}); }
 
+  // Its `operators.id`, if it was taken.
+  Result<std::optional<std::int64_t>> find(const dump::OperatorRun& run);
   Result<> add_operator(const OperatorComparison& op, std::string_view verdict);
   Result<> add_slot(const SlotComparison& slot);
   Result<> add_pair(const SlotComparison& slot);
@@ -119,6 +121,17 @@ class ResultWriter::Rows {
   std::optional<double> worst[std::size(model::kSideNames)];
   GraphTables graph_tables;
 };
+
+Result<std::optional<std::int64_t>> ResultWriter::Rows::find(const dump::OperatorRun& run) {
+  OPDUMP_TRY(
+      Statement select,
+      database.prepare("SELECT id FROM operators WHERE name = ? AND rank = ? AND step = ? AND graph = ?"));
+  const Value key[] = {std::string_view(compare::operator_name(run)), std::int64_t{run.rank}, run.step,
+                       run.graph_id};
+  OPDUMP_CHECK_OK(select.bind(key));
+  OPDUMP_TRY(const bool found, select.next());
+  return found ? std::optional(select.integer(0)) : std::nullopt;
+}
 
 Result<> ResultWriter::Rows::add_operator(const OperatorComparison& op, std::string_view verdict) {
   const dump::OperatorRun& run = op.run();
@@ -500,7 +513,16 @@ Result<> ResultWriter::conclude(std::string_view outcome, std::string_view sente
   return rows_->set("conclusion", sentence);
 }
 
-Result<> ResultWriter::note_blame(std::string_view culprits) { return rows_->set("blame", culprits); }
+Result<> ResultWriter::note_blame(std::string_view sentence, std::span<const BlamedOperator> culprits) {
+  std::int64_t place = 0;
+  for (const BlamedOperator& culprit : culprits) {
+    OPDUMP_TRY(const std::optional<std::int64_t> id, rows_->find(*culprit.run));
+    OPDUMP_CHECK_OK(rows_->insert(
+        "culprits", {++place, id ? Value(*id) : Value(), culprit.slot, culprit.cause, culprit.confidence,
+                     culprit.removes ? number(*culprit.removes) : Value(), std::string_view(culprit.text)}));
+  }
+  return rows_->set("blame", sentence);
+}
 
 Result<> ResultWriter::conclude(const compare::Comparison& comparison) {
   OPDUMP_CHECK_OK(std::exchange(rows_->state, ok()));
@@ -508,15 +530,8 @@ Result<> ResultWriter::conclude(const compare::Comparison& comparison) {
   OPDUMP_CHECK_OK(conclude(compare::kOutcomeNames[static_cast<std::size_t>(comparison.outcome)], sentence));
   OPDUMP_CHECK_OK(rows_->set("coverage", std::string_view(coverage)));
   if (comparison.first_bad) {
-    const dump::OperatorRun& run = comparison.first_bad->run();
-    OPDUMP_TRY(Statement find,
-               rows_->database.prepare(
-                   "SELECT id FROM operators WHERE name = ? AND rank = ? AND step = ? AND graph = ?"));
-    const Value key[] = {std::string_view(compare::operator_name(run)), std::int64_t{run.rank}, run.step,
-                         run.graph_id};
-    OPDUMP_CHECK_OK(find.bind(key));
-    OPDUMP_TRY(const bool found, find.next());
-    if (found) OPDUMP_CHECK_OK(rows_->set("first_bad", find.integer(0)));
+    OPDUMP_TRY(const std::optional<std::int64_t> id, rows_->find(comparison.first_bad->run()));
+    if (id) OPDUMP_CHECK_OK(rows_->set("first_bad", *id));
   }
   for (const std::string& text : comparison.incomplete)
     OPDUMP_CHECK_OK(rows_->insert("remarks", {"incomplete", std::string_view(text)}));

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,14 @@ struct WriterOptions {
   std::string golden{}, actual{};        // paths as the user gave them; `actual` is empty for one dump
   std::optional<double> rtol{}, atol{};  // of the comparison
   std::size_t most_pictures = 400;       // tensors that get thumbnails: the first that differ
+};
+
+// An operator that `opdump blame` names; words as in its --json.
+struct BlamedOperator {
+  const dump::OperatorRun* run = nullptr;
+  std::string_view slot{}, cause{}, confidence{};
+  std::optional<double> removes{};  // the share of the final error that is gone without it
+  std::string text{};               // what is wrong with it: "computes a wrong output.0: ..."
 };
 
 class ResultWriter {
@@ -42,8 +51,8 @@ class ResultWriter {
   // The answer in one sentence, and what leaves it open.
   Result<> conclude(const compare::Comparison& comparison);
   Result<> conclude(std::string_view outcome, std::string_view sentence);
-  // What `opdump blame` says of it. Errors: io.
-  Result<> note_blame(std::string_view culprits);
+  // What `opdump blame` says of it, after conclude(): one sentence, and the culprits. Errors: io.
+  Result<> note_blame(std::string_view sentence, std::span<const BlamedOperator> culprits);
 
   // The finished result, for reading. Errors: io.
   Result<Database> finish();

@@ -114,6 +114,16 @@ const scenarios = {
     return { ...report, ...found };
   },
 
+  // A result of opdump blame, with two culprits.
+  async culprits(browser) {
+    const [page, found] = await open(browser, { width: 390, scheme: 'dark' });
+    const report = { heading: await page.locator('h1').innerText(), lead: await page.locator('.lead').innerText(), chosen: await page.locator('#operator .title').innerText() };
+    await page.click('.answer summary >> nth=0');
+    report.others = await page.locator('.culprits li').allInnerTexts();
+    await page.locator('.culprits button').click();
+    return { ...report, ...found, opened: await page.locator('#operator .title').innerText(), violations: await violations(page) };
+  },
+
   async hostile(browser) {
     const [page, found] = await open(browser, { width: 1280, scheme: 'light' });
     for (const row of await page.locator('#table .body .row').all()) await row.click();

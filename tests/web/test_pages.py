@@ -101,6 +101,25 @@ def test_works(page, packages, tmp_path):
     assert found["printed"] > 20_000
 
 
+def test_a_culprit_is_the_heading(page, packages, tmp_path):
+    run = tmp_path / "blamed.opdump"
+    shutil.copy(page.parent / "run.opdump", run)
+    with sqlite3.connect(run) as database:  # as opdump blame writes it
+        names = [database.execute("SELECT id, name FROM operators WHERE verdict = ? ORDER BY id LIMIT 1", (verdict,)).fetchone()
+                 for verdict in ("inherited", "argument_differs")]
+        database.execute("INSERT INTO result VALUES('blame', 'culprit (certain): ...')")
+        database.executemany("INSERT INTO culprits VALUES(?, ?, 'output.0', ?, ?, ?, ?)", [
+            (1, names[0][0], "own_error", "certain", 0.75, "computes a wrong output.0: why"),
+            (2, names[1][0], "argument", "suspect", 0.25, "has other arguments: eps")])
+    opdump("report", run, "-o", "blamed.html", cwd=tmp_path)
+    found = look("culprits", (tmp_path / "blamed.html").as_uri(), packages, tmp_path)
+    assert found["errors"] == [] and found["violations"] == []
+    assert found["heading"] == f"Culprit: {names[0][1]}" and found["chosen"] == names[0][1]
+    assert found["lead"] == "Certain: it computes a wrong output.0: why; without it, 75 % of the final error is gone."
+    assert found["others"] == [f"{names[1][1]} step 0\nSuspect: it has other arguments: eps; without it, 25 % of the final error is gone."]
+    assert found["opened"] == names[1][1]
+
+
 def test_hostile_texts_stay_texts(page, packages, tmp_path):
     run = tmp_path / "hostile.opdump"
     shutil.copy(page.parent / "run.opdump", run)
@@ -112,9 +131,11 @@ def test_hostile_texts_stay_texts(page, packages, tmp_path):
                               ("arguments", "name"), ("arguments", "value"), ("edges", "producer"), ("edges", "consumer"),
                               ("edges", "shape"), ("worst", "position"), ("operators", "verdict"), ("pairs", "verdict")):
             database.execute(f"UPDATE {table} SET {column} = ?", (HOSTILE,))
+        database.execute("INSERT INTO culprits VALUES(1, 66, ?1, ?1, ?1, 0.5, ?1), (2, 67, ?1, ?1, ?1, 0.5, ?1)", (HOSTILE,))
         database.execute("UPDATE operators SET name = name || id, module = 'm/' || module")
         database.execute("UPDATE arguments SET operator = (SELECT name FROM operators WHERE id = 66)")
         database.execute("UPDATE result SET value = ? WHERE key IN ('golden', 'actual', 'command', 'coverage', 'conclusion')", (HOSTILE,))
+        database.execute("INSERT INTO result VALUES('blame', ?)", (HOSTILE,))
         database.execute("INSERT INTO remarks VALUES ('note', ?), ('incomplete', ?)", (HOSTILE, HOSTILE))
         database.execute("DELETE FROM operators WHERE id NOT BETWEEN 60 AND 72")
     opdump("report", run, "-o", "hostile.html", cwd=tmp_path)

@@ -38,9 +38,9 @@ export function Copy({ text, label }: { text: string; label: string }) {
   );
 }
 
-// The command that gives the same in a shell: `verb` of the dumps that were looked at.
-export function InShell({ result, verb, options = '' }: { result: Result; verb: string; options?: string }) {
-  const dumps = [result.about.golden, result.about.actual].filter((path) => typeof path === 'string' && path !== '').map((path) => shellText(String(path)));
+// The command that gives the same in a shell: `verb` of the dumps that were looked at, or of one side.
+export function InShell({ result, verb, options = '', side = '' }: { result: Result; verb: string; options?: string; side?: string }) {
+  const dumps = (side ? [result.about[side]] : [result.about.golden, result.about.actual]).filter((path) => typeof path === 'string' && path !== '').map((path) => shellText(String(path)));
   return <p class="shell soft">In a shell: <code class="breaks">opdump {[verb, ...dumps, options].filter(Boolean).join(' ')}</code></p>;
 }
 

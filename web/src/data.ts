@@ -106,6 +106,9 @@ export interface Run {
 export interface DeadUnits { id: number; name: string; step: number; rank: number; units: number; dead: number }
 export interface Overflow { id: number; name: string; step: number; rank: number; slot: number; slotName: string; dtype: string; infinities: number; fullness: number }
 
+// What `opdump blame` names. `removes`: the share of the final error that is gone without it; NaN: not measured.
+export interface Culprit { id: number; name: string; step: number; rank: number; slot: string; cause: string; confidence: string; removes: number; text: string }
+
 export interface Argument { name: string; golden: string | null; actual: string | null }
 
 // A point of the curve: an operator, or the worst of some that follow one another.
@@ -142,10 +145,12 @@ export interface Result {
   sources: Map<string, string>;
   runs: Run[];
   remarks: { kind: string; text: string }[];
+  culprits: Culprit[];
   deadUnits: DeadUnits[];
   overflows: Overflow[];
   total: number;
-  firstBad: Operator | null;
+  firstShown: number; // the operator that is looked at until another is chosen
+  firstBad: Operator | null; // the culprit, if `opdump blame` has found one
 }
 
 export const number = (value: Cell): number =>
@@ -224,7 +229,7 @@ function runOf(row: Record<string, Cell>): Run {
 
 const emptyResult = (): Result => ({
   overview: null, rankRows: [], detailed: new Set(), is_comparison: false, about: {}, operators: [], byId: new Map(), bySlot: new Map(), byName: new Map(),
-  details: new Map(), edges: [], edgeKeys: new Set(), arguments: new Map(), sources: new Map(), runs: [], remarks: [], deadUnits: [], overflows: [], total: 0, firstBad: null,
+  details: new Map(), edges: [], edgeKeys: new Set(), arguments: new Map(), sources: new Map(), runs: [], remarks: [], culprits: [], deadUnits: [], overflows: [], total: 0, firstShown: 0, firstBad: null,
 });
 
 // Operators that are known already stay; they may get slots.
@@ -355,7 +360,10 @@ export function readResult(raw: Raw): Result {
   result.deadUnits = rows(raw, 'dead_units').map((row) => ({ id: number(row.id), name: text(row.name), step: number(row.step), rank: number(row.rank), units: number(row.units), dead: number(row.dead) }));
   result.overflows = rows(raw, 'overflows').map((row) => ({ id: number(row.id), name: text(row.name), step: number(row.step), rank: number(row.rank), slot: number(row.slot), slotName: text(row.slot_name), dtype: text(row.dtype), infinities: number(row.inf_count), fullness: number(row.fullness) }));
   result.total = raw.total_operators;
-  result.firstBad = result.byId.get(number(raw.result.first_bad ?? null)) ?? null;
+  result.culprits = rows(raw, 'culprits').map((row) => ({ id: number(row.operator), name: text(row.name), step: number(row.step), rank: number(row.rank), slot: text(row.slot), cause: text(row.cause), confidence: text(row.confidence), removes: number(row.removes), text: text(row.text) }));
+  result.firstBad = result.byId.get(result.culprits[0]?.id ?? NaN) ?? result.byId.get(number(raw.result.first_bad ?? null)) ?? null;
+  const measured = result.operators.find((op) => op.slots.some((slot) => slot.side === 'output' && slot.statistics));
+  result.firstShown = result.firstBad?.id ?? (typeof raw.detailed === 'number' ? raw.detailed : (measured ?? result.operators[0])?.id ?? 0);
   return result;
 }
 

@@ -2,8 +2,8 @@
 import { Graph as DagreGraph, layout } from '@dagrejs/dagre';
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import type { Edge, Operator, Result } from './data';
-import { Section } from './common';
-import { middle, nameParts, short } from './format';
+import { InShell, Section } from './common';
+import { middle, nameParts, shellText, short } from './format';
 import { errorOf, judge, toneOf, wordOf } from './judge';
 import { setView, useView } from './store';
 
@@ -155,6 +155,7 @@ export function LocalGraph({ result, op: wanted }: { result: Result; op: Operato
         ? <Picture near={known[0]} result={result} centre={op} label={`Graph around ${op.name}`} />
         : <div class="sides">{near.map((side, i) => side.boxes.size > 0 && <figure key={i}><figcaption>{['golden', 'actual'][i]}</figcaption><Picture near={side} result={result} centre={op} label={`${['golden', 'actual'][i]}: graph around ${op.name}`} /></figure>)}</div>)}
       {known.some((side) => side.leftOut > 0) && <p class="hint">Only the first readers of a tensor are drawn, and at most {mostNodes} boxes.</p>}
+      {known.length > 0 && <InShell result={result} verb="ir" options={`--op ${shellText(op.name)}`} side={golden.boxes.size > 0 ? 'golden' : 'actual'} />}
     </Section>
   );
 }

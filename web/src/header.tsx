@@ -1,9 +1,18 @@
 // The answer, where in the program it is, and how both runs were made.
-import type { Operator, Result, Run } from './data';
+import type { Culprit, Operator, Result, Run } from './data';
 import { Verdict } from './common';
 import { countVerdicts, ranksOf, toneOf, wordOf } from './judge';
 import { count, percent, plural, short } from './format';
 import { setView, useView } from './store';
+
+const confidenceWords: Record<string, string> = { certain: 'Certain', suspect: 'Suspect', cannot_tell: 'It may be this one' };
+
+const causeWords: Record<string, string> = {
+  own_error: 'own error', golden_at_fault: 'golden at fault', both: 'both at fault', argument: 'argument differs', input: 'input differs',
+  overwritten: 'memory changed', random: 'random numbers differ', sequence: 'only in one run', unknown: 'not run again',
+};
+
+const sentence = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 
 const outcomeWords: Record<string, [string, string]> = {
   differs: ['The runs differ', 'bad'],
@@ -64,21 +73,37 @@ function leadOf(result: Result, bad: Operator): string {
   return `${why.replace(/,? ?output(\.\d+)? differs \(.*?\)/, '')}; ${slot.name} differs in ${count(slot.mismatch)} of ${count(slot.elements)} elements (${percent(slot.mismatch, slot.elements)}), most${position ? ` at ${position}` : ''}: ${short(slot.worstGolden)} in golden, ${short(slot.worstActual)} in actual`;
 }
 
+const removedText = (culprit: Culprit): string => (Number.isFinite(culprit.removes) ? `; without it, ${Math.round(100 * culprit.removes)} % of the final error is gone` : '');
+
+// What operators that ran again have shown: the culprit is the heading, the others are below.
+function Blame({ result }: { result: Result }) {
+  const [first, ...others] = result.culprits;
+  if (!first) return <p class="lead">{sentence(String(result.about.blame))}.</p>;
+  return (
+    <>
+      <p class="lead"><b>{confidenceWords[first.confidence] ?? first.confidence}</b>: it {first.text}{removedText(first)}.</p>
+      {others.length > 0 && <details class="print-open"><summary>{plural(others.length, 'other culprit')}</summary><ul class="culprits">{others.map((culprit) => (
+        <li key={culprit.id}><button type="button" class="link breaks" onClick={() => { setView({ op: culprit.id, slot: 0 }); document.getElementById('operator')?.scrollIntoView(); }}>{culprit.name}</button>
+          <span class="soft"> step {culprit.step}{ranksOf(result).length > 1 && `, rank ${culprit.rank}`}</span><br />{confidenceWords[culprit.confidence] ?? culprit.confidence}: it {culprit.text}{removedText(culprit)}.</li>))}</ul></details>}
+    </>
+  );
+}
+
 export function Header({ result }: { result: Result }) {
   const view = useView('verdict', 'tolerance');
   const outcome = String(result.about.outcome ?? '');
   const bad = result.firstBad;
   const [words, tone] = bad && !result.is_comparison ? ['One recording, not all of it finite', 'bad'] : outcomeWords[outcome] ?? [outcome, 'odd'];
   // "first NaN: NAME (...": what the first one is, in the words of the program.
-  const found = /^(first [^:]+): /.exec(String(result.about.conclusion ?? ''))?.[1] ?? 'first bad operator';
+  const found = result.culprits.length > 0 ? 'culprit' : /^(first [^:]+): /.exec(String(result.about.conclusion ?? ''))?.[1] ?? 'first bad operator';
   const remarks = result.remarks.filter((remark) => remark.kind !== 'note');
   return (
     <header class={`card answer ${tone}`}>
       <p class="eyebrow"><span class={`dot ${tone}`} aria-hidden="true" />{words}</p>
-      <h1>{bad ? <>{found[0].toUpperCase() + found.slice(1)}: <span class="breaks">{bad.name}</span></> : String(result.about.conclusion ?? '')}</h1>
-      {bad && <p class="lead">{leadOf(result, bad)}.</p>}
-      {result.about.blame && String(result.about.blame).split('\n').map((line, i) => <p class="lead" key={i}>{i === 0 && 'opdump blame: '}{line}.</p>)}
-      {bad && <p class="tags"><Verdict verdict={bad.verdict} /><span class="tag">{bad.type}</span>{bad.phase && <span class="tag">{bad.phase}</span>}<span class="tag">step {bad.step}</span>{ranksOf(result).length > 1 && <span class="tag">rank {bad.rank}</span>}
+      <h1>{bad ? <>{sentence(found)}: <span class="breaks">{bad.name}</span></> : String(result.about.conclusion ?? '')}</h1>
+      {result.about.blame && <Blame result={result} />}
+      {bad && result.culprits.length === 0 && <p class="lead">{leadOf(result, bad)}.</p>}
+      {bad && <p class="tags">{result.culprits.length > 0 ? <span class="chip bad">{causeWords[result.culprits[0].cause] ?? result.culprits[0].cause}</span> : <Verdict verdict={bad.verdict} />}<span class="tag">{bad.type}</span>{bad.phase && <span class="tag">{bad.phase}</span>}<span class="tag">step {bad.step}</span>{ranksOf(result).length > 1 && <span class="tag">rank {bad.rank}</span>}
         <a class="jump" href="#operator" onClick={(event) => { event.preventDefault(); setView({ op: bad.id, slot: 0 }); document.getElementById('operator')?.scrollIntoView(); }}>Look at its tensors</a></p>}
       {bad && <Source op={bad} sources={result.sources} />}
       {result.is_comparison && (

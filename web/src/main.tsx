@@ -28,7 +28,7 @@ const normOf = (op: Operator): number => {
 // The operator of the address. Of a large result the server has to be asked for its details; until they come, the page
 // shows what it has shown before.
 function useOperator(result: Result, id: number): [Operator | null, string] {
-  const wanted = id || result.firstBad?.id || result.operators[0]?.id || 0;
+  const wanted = id || result.firstShown;
   const [, redraw] = useState(0);
   const [problem, setProblem] = useState('');
   const last = useRef<Operator | null>(null);
@@ -69,7 +69,7 @@ function App({ result }: { result: Result }) {
   const ranks = useMemo(() => result.is_comparison && <Ranks result={result} />, [result]);
   const modules = useMemo(() => <Modules result={result} title="Modules and steps" hint={result.is_comparison ? 'The worst error ÷ tolerance in each module: pale is within the tolerance, black is NaN or infinity, hatched is missing.' : 'The largest L2 norm in each module; black has NaN or infinity.'} measure={result.is_comparison ? undefined : normOf} range={result.is_comparison ? undefined : [1e-3, 1e5]} />, [result]);
   const health = useMemo(() => !result.is_comparison && <Health result={result} />, [result]);
-  const places: [string, string][] = [['curve', result.is_comparison ? 'Divergence' : 'Norms'], ['modules', 'Modules'], ['operator', 'Operator'], ['graph', 'Graph'], ['table', 'Table']];
+  const places: [string, string][] = [['curve', result.is_comparison ? 'Errors' : 'Norms'], ['modules', 'Modules'], ['operator', 'Operator'], ['graph', 'Graph'], ['table', 'Table']];
   return (
     <>
       <a class="skip" href="#table">Skip to the table</a>

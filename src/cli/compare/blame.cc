@@ -12,7 +12,6 @@
 #include "cli/arguments.h"
 #include "cli/compare/replay.h"
 #include "cli/verb.h"
-#include "result/writer.h"
 #include "terminal/output.h"
 
 namespace opdump::cli {
@@ -75,6 +74,20 @@ void add_blame_options(CLI::App& app, BlameArguments& arguments) {
   app.add_option("--limits", arguments.limits, "Limits of rounding, as written by --calibrate");
 }
 
+Result<> note_blame(result::ResultWriter& writer, const blame::BlameAnswer& answer) {
+  std::vector<result::BlamedOperator> culprits;
+  for (const blame::Finding& finding : answer.findings)
+    if (culprits.empty() || finding.removes)
+      culprits.push_back({.run = &finding.op.run(),
+                          .slot = finding.slot,
+                          .cause = blame::kCauseNames[static_cast<std::size_t>(finding.cause)],
+                          .confidence = blame::kConfidenceNames[static_cast<std::size_t>(finding.confidence)],
+                          .removes = finding.removes,
+                          .text = blame::statement_of(finding)});
+  if (answer.outcome != blame::BlameOutcome::differs) culprits.clear();
+  return writer.note_blame(blame::first_line(answer), culprits);
+}
+
 Result<int> print_blame(const dump::DumpSet& golden, const dump::DumpSet& actual,
                         const BlameArguments& arguments, compare::CompareOptions options,
                         const BlameOutput& output) {
@@ -87,7 +100,7 @@ Result<int> print_blame(const dump::DumpSet& golden, const dump::DumpSet& actual
   OPDUMP_TRY(const blame::BlameAnswer answer, blame::find_blame(golden, actual, blaming, comparison));
   if (output.compared) OPDUMP_CHECK_OK(output.compared(comparison));
   const std::string first = golden.path().string(), second = actual.path().string();
-  if (output.answered) OPDUMP_CHECK_OK(output.answered(blame::format_culprits(answer)));
+  if (output.answered) OPDUMP_CHECK_OK(output.answered(answer));
   if (output.json)
     terminal::print_json(
         blame::answer_json(answer, first, second, output.all ? answer.findings.size() : kFindings));
@@ -137,7 +150,7 @@ Result<int> run_blame(std::span<const char* const> args) {
   OPDUMP_CHECK_OK(saved.describe(actual, "actual"));
   options.take = [&](const compare::OperatorComparison& op) { saved.take(op); };
   output.compared = [&](const compare::Comparison& comparison) { return saved.conclude(comparison); };
-  output.answered = [&](std::string_view culprits) { return saved.note_blame(culprits); };
+  output.answered = [&](const blame::BlameAnswer& answer) { return note_blame(saved, answer); };
   OPDUMP_TRY(const int status, print_blame(golden, actual, arguments, std::move(options), output));
   OPDUMP_CHECK_OK(saved.finish());
   return status;

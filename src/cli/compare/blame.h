@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <string_view>
 
 #include "base/result.h"
 #include "blame/blame.h"
+#include "result/writer.h"
 
 namespace opdump::cli {
 
@@ -22,12 +22,15 @@ struct BlameOutput {
   bool json = false, all = false;
   // Gets the comparison before the answer is printed; may be empty.
   std::function<Result<>(const compare::Comparison& comparison)> compared = {};
-  // Gets the culprits, a line for each; may be empty.
-  std::function<Result<>(std::string_view culprits)> answered = {};
+  // Gets the answer; may be empty.
+  std::function<Result<>(const blame::BlameAnswer& answer)> answered = {};
 };
 // Finds the culprit and prints the answer. Returns the exit status. `options` are those of the comparison.
 Result<int> print_blame(const dump::DumpSet& golden, const dump::DumpSet& actual,
                         const BlameArguments& arguments, compare::CompareOptions options,
                         const BlameOutput& output);
+
+// Keeps the answer in a result: its first line, the culprit, and the other culprits.
+Result<> note_blame(result::ResultWriter& writer, const blame::BlameAnswer& answer);
 
 }  // namespace opdump::cli

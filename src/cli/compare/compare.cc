@@ -194,9 +194,9 @@ class Reporter {
   }
 
   // What is to blame, after conclude().
-  Result<> note_blame(std::string_view culprits) {
+  Result<> note_blame(const blame::BlameAnswer& answer) {
     if (!saved_) return ok();
-    OPDUMP_CHECK_OK(saved_->note_blame(culprits));
+    OPDUMP_CHECK_OK(cli::note_blame(*saved_, answer));
     OPDUMP_CHECK_OK(saved_->finish());
     return ok();
   }
@@ -247,11 +247,12 @@ Result<int> compare_and_blame(const dump::DumpSet& golden, const dump::DumpSet& 
     if (!arguments.json) terminal::print("\n");
     return ok();
   };
-  return print_blame(golden, actual, arguments.blame, arguments.options,
-                     {.json = arguments.json,
-                      .all = arguments.all,
-                      .compared = conclude,
-                      .answered = [&](std::string_view culprits) { return reporter.note_blame(culprits); }});
+  return print_blame(
+      golden, actual, arguments.blame, arguments.options,
+      {.json = arguments.json,
+       .all = arguments.all,
+       .compared = conclude,
+       .answered = [&](const blame::BlameAnswer& answer) { return reporter.note_blame(answer); }});
 }
 
 // What the process has to do in its group. All of them get the same result, unless one sees other files.

@@ -73,7 +73,10 @@ Result<MadeResult> make_result(const ResultRequest& request) {
   OPDUMP_TRY(result::Database database, is_kept                  ? result::open_result(request.first)
                                         : request.second.empty() ? look_at_one(request)
                                                                  : compare_two(request));
-  OPDUMP_TRY(std::string conclusion, result::find_value(database, "conclusion"));
+  OPDUMP_TRY(std::string conclusion, result::find_value(database, "blame"));  // says more, where it was asked
+  if (conclusion.empty()) {
+    OPDUMP_TRY(conclusion, result::find_value(database, "conclusion"));
+  }
   return MadeResult{std::move(database), std::move(conclusion)};
 }
 
