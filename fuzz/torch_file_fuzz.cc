@@ -12,8 +12,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto check = [&](const StoredTorchTensor& tensor) {
     if (!tensor.fault.empty() || tensor.data.bytes == 0) return;
     if (tensor.data.offset > size || tensor.data.bytes > size - tensor.data.offset) std::abort();
-    const opdump::model::TensorView view{tensor.dtype, tensor.shape, {}, nullptr};
-    if (view.byte_count() != tensor.data.bytes) std::abort();
+    const opdump::model::TensorView view{tensor.dtype, tensor.shape, tensor.strides, nullptr};
+    std::uint64_t last = 0;  // the last element, counted from the first one in memory
+    for (std::size_t axis = 0; axis < tensor.strides.rank(); ++axis)
+      last += static_cast<std::uint64_t>((tensor.shape[axis] - 1) * tensor.strides[axis]);
+    const std::uint64_t bytes = tensor.strides.rank() == 0
+                                    ? view.byte_count()
+                                    : (last + 1) * opdump::model::dtype_info(tensor.dtype).bits / 8;
+    if (bytes != tensor.data.bytes) std::abort();
   };
   const auto listed = list_torch_tensors(file, check);
   if (!listed && listed.error().message().empty()) std::abort();

@@ -197,13 +197,20 @@ std::optional<TaggedName> parse_tagged_name(std::string_view stem) {
       named.rank = parse_index(value).value_or(0);
     } else if (key == "dump_index") {
       named.index = parse_uint64(value).value_or(0);
-    } else if (value != "disabled") {  // recompute_status, mostly
+    } else if (value != "disabled" && !key.ends_with("_rank")) {  // recompute_status; tp_rank and its like
       others.append(key).append("=").append(value).append("/");
     }
   }
   if (!has_step || named.name.empty()) return std::nullopt;
   named.name.insert(0, others);
   return named;
+}
+
+bool is_tagged_run(std::string_view name) {
+  constexpr std::string_view kOlder = "sglang_", kRun = "dump_", kDigits = "0123456789_.";
+  if (name.starts_with(kOlder)) name.remove_prefix(kOlder.size());
+  return name.starts_with(kRun) && name.size() > kRun.size() &&
+         name.find_first_not_of(kDigits, kRun.size()) == name.npos;
 }
 
 std::optional<std::uint32_t> find_global_rank(std::string_view name) {

@@ -43,6 +43,10 @@ struct TaggedName {
 };
 std::optional<TaggedName> parse_tagged_name(std::string_view stem);
 
+// SGLang's own name for the directory of a run, which is a time: "dump_20260131_235959_123456",
+// "sglang_dump_1769903999.5".
+bool is_tagged_run(std::string_view directory_name);
+
 // W and R of "worldsize{W}_global_rank{R}": the rank.
 std::optional<std::uint32_t> find_global_rank(std::string_view directory_name);
 

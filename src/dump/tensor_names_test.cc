@@ -94,6 +94,11 @@ TEST(TensorNames, TagsOfSglang) {
   const auto newer = parse_tagged_name("step=0___rank=0___dump_index=1___name=h___recompute_status=disabled");
   ASSERT_TRUE(newer);
   EXPECT_EQ(newer->name, "h");
+  EXPECT_EQ(parse_tagged_name("step=0___rank=0___name=h___tp_rank=1___pp_rank=0")->name, "h");
+  for (const char* name : {"dump_20260131_235959_123456", "sglang_dump_1769903999.5"})
+    EXPECT_TRUE(is_tagged_run(name)) << name;
+  for (const char* name : {"dump_", "dump_a", "dump", "20260131_235959", "sglang_", ""})
+    EXPECT_FALSE(is_tagged_run(name)) << name;
   for (const char* name : {"", "conv1", "a=1", "name=x", "x___name=y___step=0", "step=1___rank=0"})
     EXPECT_FALSE(parse_tagged_name(name)) << name;
 }

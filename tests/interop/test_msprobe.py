@@ -1,5 +1,6 @@
 """Dumps of msprobe, made by itself with the torch of PyPI, and damaged ones; results of Polygraphy; files of SGLang's
-dumper. OPDUMP_MSPROBE is a Python with msprobe and Polygraphy (tools/fetch_msprobe.sh)."""
+dumper, made by itself and in the form of an older release. OPDUMP_MSPROBE is a Python with msprobe and Polygraphy
+(tools/fetch_msprobe.sh), OPDUMP_SGLANG one with SGLang's dumper (tools/fetch_sglang.sh)."""
 import json
 import os
 import pathlib
@@ -14,11 +15,15 @@ import pytest
 OPDUMP = os.environ["OPDUMP_BIN"]
 MSPROBE = os.environ.get("OPDUMP_MSPROBE", "")
 NET = pathlib.Path(__file__).resolve().parent / "msprobe_net.py"
+SGLANG = os.environ.get("OPDUMP_SGLANG", "")
+SGLANG_NET = NET.parent / "sglang_net.py"
+real_sglang = pytest.mark.skipif(not os.access(SGLANG, os.X_OK), reason="no SGLang from PyPI: tools/fetch_sglang.sh")
 real = pytest.mark.skipif(not os.access(MSPROBE, os.X_OK), reason="no msprobe from PyPI: tools/fetch_msprobe.sh")
 
 
-def run(words, directory=None, expect=0):
-    done = subprocess.run([str(word) for word in words], cwd=directory, capture_output=True, text=True, timeout=600)
+def run(words, directory=None, expect=0, **env):
+    done = subprocess.run([str(word) for word in words], cwd=directory, capture_output=True, text=True, timeout=600,
+                          env={**os.environ, **env})
     assert done.returncode == expect, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
@@ -255,6 +260,44 @@ for index, single in enumerate(results.split()):
     assert "first bad operator: conv1 (step 1)" in text and "1 of 6" in text, text
 
 
+def sglang(directory, *options, launcher=(), **env):
+    run([SGLANG, *launcher, SGLANG_NET, *options], **env, DUMPER_ENABLE="1", DUMPER_DIR=str(directory), DUMPER_ENABLE_GRAD="1",
+        DUMPER_NON_INTRUSIVE_MODE="all", DUMPER_ENABLE_MODEL_VALUE="1", DUMPER_ENABLE_MODEL_GRAD="1")
+
+
+@real_sglang
+def test_dumps_of_sglang(tmp_path):
+    """Values, gradients, parameters: every file is read, also those whose elements do not lie row by row."""
+    sglang(tmp_path / "golden")
+    sglang(tmp_path / "actual")
+    sglang(tmp_path / "wrong", "--wrong")
+    files = sorted((tmp_path / "golden").glob("dump_*/*.pt"))
+    text = opdump("ls", tmp_path / "golden")
+    assert f"1 rank, 1 graph, steps 0-2: 54 operators in {len(files)} runs, {len(files)} tensors" in text, text
+    assert "problem" not in text and "no data" not in text, text
+    load = """
+import sys, torch, numpy
+numpy.savez(sys.argv[1], *(torch.load(file, weights_only=False)["value"].detach().numpy() for file in sys.argv[2:]))
+"""
+    run([SGLANG, "-c", load, tmp_path / "values.npz", *files])
+    slots = [slot for record in records("ls", tmp_path / "golden") if "operator" in record for slot in record["slots"]]
+    assert sorted(slot["file"] for slot in slots) == [str(file) for file in files]
+    opdump("convert", tmp_path / "golden", "-o", tmp_path / "converted")
+    theirs = np.load(tmp_path / "values.npz").values()
+    ours = map(np.load, (tmp_path / "converted").rglob("*.npy"))
+    assert sorted(array.tobytes() for array in theirs) == sorted(array.tobytes() for array in ours)
+    assert f"compared {len(files)} of {len(files)} tensors" in opdump("compare", tmp_path / "golden", tmp_path / "actual")
+    text = opdump("compare", tmp_path / "golden", tmp_path / "wrong", expect=1)
+    assert "first bad operator: layer_id=1/non_intrusive__layers.1.activation.output" in text, text
+
+
+@real_sglang
+def test_ranks_of_sglang(tmp_path):
+    """With a name of the run: to agree on one of its own, the dumper needs a GPU."""
+    sglang(tmp_path, launcher=["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"], DUMPER_EXP_NAME="run")
+    assert "2 ranks, 1 graph, steps 0-2: 54 operators in 184 runs" in opdump("ls", tmp_path / "run")
+
+
 def test_files_of_sglang(tmp_path):
     """Written as sglang/srt/debug_utils/dumper.py of two releases writes them."""
     torch = pytest.importorskip("torch")
@@ -280,10 +323,12 @@ def test_files_of_sglang(tmp_path):
 def test_files_of_torch(tmp_path):
     torch = pytest.importorskip("torch")
     model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2))
-    torch.save({"model": model.state_dict(), "step": 3, "extra": [torch.arange(4)[1:3], torch.ones(2, 3).t()]}, tmp_path / "model.pt")
+    torch.save({"model": model.state_dict(), "step": 3, "extra": [torch.arange(4)[1:3], torch.arange(6.0).reshape(2, 3).t(),
+                                                                torch.tensor([[1.0], [2.0]]).expand(2, 3)]}, tmp_path / "model.pt")
     found = {record["operator"]: record["slots"][0] for record in records("ls", tmp_path / "model.pt") if "operator" in record}
-    assert set(found) == {f"model.{key}" for key in model.state_dict()} | {"extra.0", "extra.1"}
-    assert "row by row" in found["extra.1"]["reason"]
+    assert set(found) == {f"model.{key}" for key in model.state_dict()} | {"extra.0", "extra.1", "extra.2"}
+    assert list(values(tmp_path / "model.pt", "--op", "extra.1")) == [0, 3, 1, 4, 2, 5]
+    assert list(values(tmp_path / "model.pt", "--op", "extra.2")) == [1, 1, 1, 2, 2, 2]
     assert list(values(tmp_path / "model.pt", "--op", "extra.0")) == [1, 2]
     torch.save(torch.ones(2), tmp_path / "old.pt", _use_new_zipfile_serialization=False)
     assert "before 1.6" in subprocess.run([OPDUMP, "ls", tmp_path / "old.pt"], capture_output=True, text=True).stderr

@@ -98,6 +98,7 @@ class StoredTensor {
       : file_(std::move(file)), copy_(std::move(copy)), view_(std::move(view)) {}
   static Result<StoredTensor> read_npy(MappedFile file, std::span<const std::byte> npy);
   static Result<StoredTensor> read_part(const Slot& slot, MappedFile part, Alignment alignment);
+  static Result<StoredTensor> read_strided(const Slot& slot, MappedFile part);
   static Result<StoredTensor> read_deflated(const Slot& slot, MappedFile part);
   static Result<StoredTensor> read_base64(const Slot& slot, MappedFile part);
   static Result<StoredTensor> read_numbers(MappedFile file);

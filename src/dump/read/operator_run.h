@@ -27,6 +27,7 @@ enum class Packing : std::uint8_t {
   deflated,  // `part` is a .npy file, deflated
   base64,    // `part` is a .npy file as base64
   onnx,      // the file is a TensorProto that has its elements as numbers
+  strided,   // in `part` as they are, by `strides`
   hdf5,      // in the dataset `member` of an HDF5 file, in chunks or in another byte order
 };
 
@@ -69,6 +70,7 @@ struct Slot {
   std::optional<format::Extent> part;
   Packing packing = Packing::none;                      // of `part`, if they do not lie there as they are
   std::uint64_t unpacked_bytes = 0;                     // of what is deflated or base64
+  std::optional<model::Shape> strides;                  // of what is strided, in elements
   std::uint64_t file_bytes = 0;                         // of a .npy
   LinkedFile linked;                                    // of a .npy
   std::string member;                                   // of an HDF5 file

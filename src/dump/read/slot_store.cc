@@ -32,6 +32,14 @@ std::uint32_t SlotStore::intern_shape(const std::optional<model::Shape>& shape) 
                         : std::string_view(reinterpret_cast<const char*>(dims.data()), dims.size_bytes()));
 }
 
+std::optional<model::Shape> SlotStore::shape_of(std::uint32_t number) const {
+  if (number == kNone) return std::nullopt;
+  const std::string_view bytes = names_[number];
+  std::vector<std::int64_t> dims(bytes.size() / sizeof(std::int64_t));
+  if (!dims.empty()) std::memcpy(dims.data(), bytes.data(), bytes.size());
+  return model::Shape(dims);
+}
+
 std::uint32_t SlotStore::intern_columns(const SlotStatistics::Names& names) {
   if (names == nullptr) return kNone;
   // Every table of a dump mostly has the same columns.
@@ -53,6 +61,7 @@ std::uint32_t SlotStore::add_rare(const Slot& slot) {
   rare.stored_dtype = slot.stored_dtype;
   rare.argument = intern(slot.argument);
   rare.member = intern(slot.member);
+  rare.strides = intern_shape(slot.strides);
   rare.reason = intern(slot.undumped_reason);
   return static_cast<std::uint32_t>(rare_.size() - 1);
 }
@@ -88,12 +97,7 @@ Slot SlotStore::operator[](std::uint32_t number) const {
   if (row.directory != kNone) slot.file.append(names_[row.directory]).push_back('/');
   slot.file += TextArena::view(row.file);
   slot.file_bytes = row.file_bytes;
-  if (row.shape != kNone) {
-    const std::string_view bytes = names_[row.shape];
-    std::vector<std::int64_t> dims(bytes.size() / sizeof(std::int64_t));
-    if (!dims.empty()) std::memcpy(dims.data(), bytes.data(), bytes.size());
-    slot.shape = model::Shape(dims);
-  }
+  slot.shape = shape_of(row.shape);
   if (row.columns != kNone)
     slot.statistics = SlotStatistics(columns_[row.columns],
                                      PackedTexts::of_bytes(std::string(TextArena::view(row.statistics))));
@@ -106,6 +110,7 @@ Slot SlotStore::operator[](std::uint32_t number) const {
   slot.stored_dtype = rare.stored_dtype;
   slot.argument = name(rare.argument);
   slot.member = name(rare.member);
+  slot.strides = shape_of(rare.strides);
   slot.undumped_reason = name(rare.reason);
   return slot;
 }

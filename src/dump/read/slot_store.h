@@ -46,7 +46,7 @@ class SlotStore {
     format::Extent part;
     std::uint64_t unpacked_bytes = 0;
     LinkedFile linked;
-    std::uint32_t argument = kNone, member = kNone, reason = kNone;  // in names_
+    std::uint32_t argument = kNone, member = kNone, reason = kNone, strides = kNone;  // in names_
     bool has_part = false;
     Packing packing = Packing::none;
     model::DType stored_dtype = model::DType::undefined;
@@ -66,6 +66,7 @@ class SlotStore {
     return number == kNone ? std::string_view() : names_[number];
   }
   std::uint32_t intern_shape(const std::optional<model::Shape>& shape);
+  std::optional<model::Shape> shape_of(std::uint32_t number) const;
   std::uint32_t intern_columns(const SlotStatistics::Names& names);
   std::uint32_t add_rare(const Slot& slot);
 

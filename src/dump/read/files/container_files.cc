@@ -310,6 +310,18 @@ void read_h5_file(const fs::path& path, Problems& problems, const TakeRun& take,
   if (!status.state.empty()) take_status(std::move(status));
 }
 
+namespace {
+
+void place_elements(const format::StoredTorchTensor& tensor, const fs::path& path, Slot& slot) {
+  slot.file = path;
+  slot.part = tensor.data;
+  if (tensor.strides.rank() == 0) return;
+  slot.packing = Packing::strided;
+  slot.strides = tensor.strides;
+}
+
+}  // namespace
+
 void read_torch_file(const fs::path& path, Problems& problems, const TakeTorchSlot& take) {
   const auto file = MappedFile::open(path);
   const auto add = [&](format::StoredTorchTensor tensor) {
@@ -319,8 +331,7 @@ void read_torch_file(const fs::path& path, Problems& problems, const TakeTorchSl
     slot.dtype = tensor.dtype;
     slot.shape = std::move(tensor.shape);
     if (tensor.fault.empty()) {
-      slot.file = path;
-      slot.part = tensor.data;
+      place_elements(tensor, path, slot);
     } else {
       refuse(slot, path, tensor.name.empty() ? "tensor" : tensor.name, std::move(tensor.fault), problems);
     }
@@ -341,8 +352,7 @@ std::string place_torch_tensor(const fs::path& path, Slot& slot) {
   if (tensors.size() != 1) return tensors.empty() ? "no tensor in it" : "several tensors in it; expected one";
   format::StoredTorchTensor& tensor = tensors.front();
   if (!tensor.fault.empty()) return std::move(tensor.fault);
-  slot.file = path;
-  slot.part = tensor.data;
+  place_elements(tensor, path, slot);
   slot.dtype = tensor.dtype;
   slot.shape = std::move(tensor.shape);
   return {};

@@ -6,6 +6,7 @@
 
 #include "base/text/text.h"
 #include "dump/read/files/file_kind.h"
+#include "dump/tensor_names.h"
 #include "format/tables/mapping_csv.h"
 
 namespace opdump::dump {
@@ -70,6 +71,8 @@ Result<> DirectoryWalk::walk(const fs::path& directory, std::size_t depth) {
   Subdirectories inside;
   auto listed = visit_files_in(directory, inside);
   leave_out_older(directory, inside.times);
+  const bool is_only_run = inside.names.size() == 1 && is_tagged_run(*inside.names.begin());
+  if (is_only_run) unnamed_ = trail_.size();
   for (const std::string& name : inside.names) {
     const fs::path path = directory / name;
     if (older_.contains(path)) continue;
@@ -144,14 +147,16 @@ void DirectoryWalk::visit(StepFiles files) {
   (*visit_)({std::move(files), location, trail_, first_inside_});
 }
 
-// The path below what was opened, without the numbers that are used as graph and step.
+// The path below what was opened, without the numbers that are used as graph and step, and without the time
+// of SGLang's only run.
 std::string DirectoryWalk::prefix_of(const Location& location) const {
   std::size_t last = trail_.size();
   if (last > first_inside_ && parse_int64(trail_[last - 1]) == location.step) --last;
   if (last + 1 == trail_.size() && last > first_inside_ && parse_int64(trail_[last - 1]) == location.graph_id)
     --last;
   std::string prefix;
-  for (std::size_t i = first_inside_; i < last; ++i) prefix += trail_[i] + "/";
+  for (std::size_t i = first_inside_; i < last; ++i)
+    if (i != unnamed_) prefix += trail_[i] + "/";
   return prefix;
 }
 

@@ -57,6 +57,7 @@ class DirectoryWalk {
   std::filesystem::path path_;
   std::vector<std::string> trail_;  // to the directory that is being visited
   std::size_t first_inside_ = 0;
+  std::size_t unnamed_ = SIZE_MAX;  // of trail_, what is no part of an operator's name
   bool is_file_ = false;
   std::map<std::uint32_t, std::filesystem::path> ranks_;
   std::set<std::filesystem::path> older_;

@@ -75,6 +75,7 @@ Result<StoredTensor> StoredTensor::read(const Slot& slot, Alignment alignment) {
   auto tensor = is_npy                              ? read_npy(std::move(part), bytes)
                 : slot.packing == Packing::deflated ? read_deflated(slot, std::move(part))
                 : slot.packing == Packing::base64   ? read_base64(slot, std::move(part))
+                : slot.packing == Packing::strided  ? read_strided(slot, std::move(part))
                                                     : read_part(slot, std::move(part), alignment);
   if (!tensor) return tensor.take_error().within(slot.file);
   return tensor;
@@ -125,6 +126,18 @@ Result<StoredTensor> StoredTensor::read_part(const Slot& slot, MappedFile part, 
   if (bits < 8) view.dtype = dtype == model::DType::int4 ? model::DType::int8 : model::DType::uint8;
   if (copy) view.data = copy.data();
   return StoredTensor(std::move(part), std::move(copy), std::move(view));
+}
+
+Result<StoredTensor> StoredTensor::read_strided(const Slot& slot, MappedFile part) {
+  const model::DType dtype = stored_dtype(slot);
+  OPDUMP_TRY(const Scratch copy, align(part.bytes(), model::dtype_info(dtype).bits / 8));
+  const model::TensorView stored{dtype, slot.shape.value_or(model::Shape()),
+                                 slot.strides.value_or(model::Shape()),
+                                 copy ? copy.data() : part.bytes().data()};
+  OPDUMP_TRY(Scratch rows, Scratch::make(stored.byte_count()));
+  math::copy_row_major(stored, rows.bytes());
+  model::TensorView view = model::TensorView::row_major(stored.dtype, stored.shape, rows.data());
+  return StoredTensor(std::move(part), std::move(rows), std::move(view));
 }
 
 Result<StoredTensor> StoredTensor::read_deflated(const Slot& slot, MappedFile part) {

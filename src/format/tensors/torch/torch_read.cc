@@ -18,6 +18,8 @@ using Kind = PickleValue::Kind;
 constexpr std::size_t kMaxDepth = 64;
 constexpr std::size_t kMaxVisits = 1 << 20;
 constexpr std::size_t kMaxName = 4096;
+// Of a tensor that has elements several times, which a small file can hold any number of.
+constexpr std::uint64_t kMaxRepeatedBytes = std::uint64_t{4} << 30;
 constexpr std::string_view kPickleEnd = "/data.pkl";
 // The name of the first member in the header of a ZIP archive (APPNOTE 4.3.7).
 constexpr std::size_t kNameSizeAt = 26, kNameAt = 30;
@@ -81,6 +83,19 @@ bool is_row_major(const model::Shape& shape, const model::Shape& strides) {
   for (std::size_t i = 0; i < shape.rank(); ++i)
     if (shape[i] > 1 && strides[i] != expected[i]) return false;
   return true;
+}
+
+// How many elements lie between the first and the last one, both included. Nothing if it is too many to
+// count, or if a stride is negative, which torch does not have. The shape has elements.
+std::optional<std::uint64_t> span_of(const model::Shape& shape, const model::Shape& strides) {
+  std::int64_t last = 0;
+  for (std::size_t i = 0; i < shape.rank(); ++i) {
+    std::int64_t step = 0;
+    if (strides[i] < 0 || __builtin_mul_overflow(shape[i] - 1, strides[i], &step) ||
+        __builtin_add_overflow(last, step, &last))
+      return std::nullopt;
+  }
+  return static_cast<std::uint64_t>(last) + 1;
 }
 
 // Walks over the values of a pickle and names the tensors among them.
@@ -171,8 +186,8 @@ class TensorWalk {
     const auto count = model::element_count(tensor.shape);
     if (!count || first < 0) return "a size that no tensor has";
     if (*count == 0) return {};
-    if (!is_row_major(tensor.shape, strides))
-      return "its elements do not lie row by row; save tensor.contiguous()";
+    const auto span = span_of(tensor.shape, strides);
+    if (!span) return "a size that no tensor has";
     const auto member = members_.data.find(key);
     if (member == members_.data.end()) return "the archive has no member data/" + key;
     if (member->second.is_deflated)
@@ -180,10 +195,13 @@ class TensorWalk {
     const Extent stored = member->second.stored;
     const std::uint64_t size = model::dtype_info(tensor.dtype).bits / 8;
     const std::uint64_t elements = stored.bytes / size, offset = static_cast<std::uint64_t>(first);
-    if (offset > elements || *count > elements - offset)
+    if (offset > elements || *span > elements - offset)
       return "torn file: " + std::to_string(elements) + " elements in data/" + key + ", and it has " +
-             std::to_string(*count) + " from element " + std::to_string(offset) + " on";
-    tensor.data = {stored.offset + offset * size, *count * size};
+             std::to_string(*span) + " from element " + std::to_string(offset) + " on";
+    if (*count > *span && *count > kMaxRepeatedBytes / size)
+      return "it repeats its elements to more than 4 GiB";
+    tensor.data = {stored.offset + offset * size, *span * size};
+    if (!is_row_major(tensor.shape, strides)) tensor.strides = strides;
     return {};
   }
 

@@ -19,7 +19,10 @@ struct StoredTorchTensor {
   std::string name;  // the keys that lead to it: "model.conv1.weight"; empty if the file is one tensor
   model::DType dtype = model::DType::undefined;
   model::Shape shape;
-  Extent data;        // row by row
+  // From the first of its elements to the last: row by row, or by `strides` (in elements) unless they are
+  // empty.
+  Extent data;
+  model::Shape strides;
   std::string fault;  // not empty: why it cannot be read; the others then hold what is known
 };
 
@@ -29,7 +32,7 @@ inline constexpr std::size_t kTorchStartBytes = 320;
 bool is_torch_file(std::span<const std::byte> start);
 
 // Calls take(tensor) for each tensor in the order of the pickle. Every Extent without a fault lies in `file`
-// and is what dtype and shape need. Errors: as list_zip and decode_pickle; unsupported -- big-endian
+// and is what dtype, shape and strides need. Errors: as list_zip and decode_pickle; unsupported -- big-endian
 // elements, the format of releases before 1.6; limit -- tensors nested deeper than 64 levels, or more than a
 // million.
 using TakeTorchTensor = std::function<void(StoredTorchTensor tensor)>;

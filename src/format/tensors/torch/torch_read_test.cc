@@ -78,8 +78,35 @@ TEST(TorchRead, FaultsOfOneTensor) {
   };
   EXPECT_THAT(fault("FloatStorage", "BlobtStorage"), HasSubstr("unknown dtype, torch BlobtStorage"));
   EXPECT_THAT(fault("K\x02K\x03t", "K\x07K\x03t"), HasSubstr("torn file: 6 elements in data/0"));
-  EXPECT_THAT(fault("K\x03K\x01t", "K\x01K\x02t"), HasSubstr("do not lie row by row"));
+  EXPECT_THAT(fault("K\x03K\x01t", "K\x03K\x02t"),
+              HasSubstr("torn file: 6 elements in data/0, and it has 8"));
   EXPECT_THAT(fault("_rebuild_tensor_v2", "_rebuild_sparse_xy"), HasSubstr("not a plain tensor"));
+}
+
+// Another order, and elements that are there several times.
+TEST(TorchRead, Strides) {
+  const auto read_with = [](std::string_view shape, std::string_view strides) {
+    auto tensors = read(file_of([&](std::string& pickle) {
+      const std::size_t size = pickle.size();
+      replace(pickle, "K\x03K\x01t", strides);
+      replace(pickle, "K\x02K\x03t", shape);
+      pickle.erase(pickle.find("collections"), pickle.size() - size);  // whose name does not matter
+    }));
+    EXPECT_TRUE(tensors && tensors->size() == 1);
+    return tensors ? tensors->front() : StoredTorchTensor();
+  };
+  const StoredTorchTensor columns = read_with("K\x03K\x02t", "K\x01K\x03t");
+  EXPECT_EQ(columns.fault, "");
+  EXPECT_EQ(columns.strides, (Shape{1, 3}));
+  EXPECT_EQ(columns.data.bytes, 24U);
+  const StoredTorchTensor row = read_with("K\xffK\x03t", std::string_view("K\0K\x01t", 5));
+  EXPECT_EQ(row.fault, "");
+  EXPECT_EQ(row.strides, (Shape{0, 1}));
+  EXPECT_EQ(row.data.bytes, 12U);
+  EXPECT_THAT(
+      read_with(std::string_view("J\0\0\0\x70J\x03\0\0\0t", 11), std::string_view("K\0K\x01t", 5)).fault,
+      HasSubstr("more than 4 GiB"));
+  EXPECT_THAT(read_with("K\x02K\x03t", "J\xff\xff\xff\xffK\x01t").fault, HasSubstr("no tensor has"));
 }
 
 TEST(TorchRead, OtherFiles) {
