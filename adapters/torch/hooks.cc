@@ -23,6 +23,7 @@
 #include <thread>
 
 #include "device/reductions.h"
+#include "device/staging.h"
 #include "failure_watch.h"
 #include "observer.h"
 #include "opdump/original_stderr.h"
@@ -66,6 +67,7 @@ OriginalStderr original_stderr;
 void describe_run(opdump_session* session) {
   opdump_describe_run(session, "seed",
                       std::to_string(at::detail::getDefaultCPUGenerator().current_seed()).c_str());
+  opdump_describe_run(session, "device", devices_used().c_str());
   opdump_describe_run(session, "threads", std::to_string(at::get_num_threads()).c_str());
   opdump_describe_run(session, "default dtype", c10::toString(c10::get_default_dtype_as_scalartype()));
   opdump_describe_run(session, "deterministic", at::globalContext().deterministicAlgorithms() ? "yes" : "no");

@@ -80,6 +80,7 @@ void Operands::add(const c10::IValue& value, const char* undumped) {
 // Sends a tensor of another device, or its statistics, to the host; returns the copy if there is one. If
 // nothing can be sent, the reason is in `operand`.
 const at::Tensor* Operands::to_host(const at::Tensor& tensor, opdump_tensor& operand) {
+  note_device(tensor.device());
   if (is_captured(tensor.device())) {
     saw_capture_ = true;
     operand.undumped = "captured into a graph of the device, not executed";

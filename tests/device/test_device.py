@@ -56,6 +56,7 @@ def test_values_are_those_of_the_moment(device, seed, tmp_path):
     assert "waited 0\n" in done.stdout
     compared = run([OPDUMP, "compare", "cpu", "late"], tmp_path)
     assert compared.returncode == 0, compared.stdout + compared.stderr
+    assert "device is cpu in golden and late in actual" in compared.stdout + compared.stderr
     same, of = re.search(r"compared (\d+) of (\d+) tensors", compared.stdout).groups()
     assert same == of and int(of) > 300, compared.stdout
 

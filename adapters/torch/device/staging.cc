@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <thread>
 
@@ -30,7 +31,23 @@ void wait_for(const Event& event) {
   }
 }
 
+std::atomic<std::uint32_t> devices{0};  // a bit for each kind
+static_assert(c10::COMPILE_TIME_MAX_DEVICE_TYPES <= 32);
+
 }  // namespace
+
+void note_device(c10::Device device) {
+  const std::uint32_t bit = 1u << static_cast<unsigned>(device.type());
+  if ((devices.load(std::memory_order_relaxed) & bit) == 0) devices.fetch_or(bit, std::memory_order_relaxed);
+}
+
+std::string devices_used() {
+  std::string names;
+  for (int i = 0; i < c10::COMPILE_TIME_MAX_DEVICE_TYPES; ++i)
+    if ((devices.load(std::memory_order_relaxed) >> i & 1) != 0)
+      names += (names.empty() ? "" : ", ") + c10::DeviceTypeName(static_cast<c10::DeviceType>(i), true);
+  return names.empty() ? "cpu" : names;
+}
 
 bool is_captured(c10::Device device) {
   const auto* guard = c10::impl::getDeviceGuardImpl(device.type());

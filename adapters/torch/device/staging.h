@@ -11,6 +11,7 @@
 
 #include <mutex>
 #include <optional>
+#include <string>
 
 #include "contents.h"
 
@@ -52,11 +53,18 @@ at::Tensor make_buffer(const at::Tensor& tensor);
 // For the current stream of the device; nothing if it has no events.
 std::optional<c10::Event> make_event(c10::Device device);
 
+// Remembers the device for devices_used().
+void note_device(c10::Device device);
+
 // Whether what the program gives the device now is kept for later instead of executed: a copy would be, too.
 bool is_captured(c10::Device device);
 
 // Begins to copy a tensor of a device, on the current stream of this thread.
 StagedPointer stage(const at::Tensor& tensor);
+
+// The kinds of devices whose tensors this process has recorded, "cuda" or "cuda, xpu"; "cpu" if there are
+// none.
+std::string devices_used();
 
 // For opdump_options.wait; `owner` is a Block, and a Staged.
 int wait_for_staged(void* owner) noexcept;
