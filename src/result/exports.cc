@@ -46,11 +46,15 @@ std::string node_id(const std::string& kind, const std::string& name) {
   return kind == "operator" ? name : kind + " " + name;
 }
 
-Json make_node(const std::string& id, const std::string& name) {
+std::string module_of(const std::string& name) {
   const std::size_t at = name.rfind('/');
+  return at == std::string::npos ? "" : name.substr(0, at);
+}
+
+Json make_node(const std::string& id, const std::string& name) {
   return {{"id", id},
-          {"label", at == std::string::npos ? name : name.substr(at + 1)},
-          {"namespace", at == std::string::npos ? "" : name.substr(0, at)},
+          {"label", name.substr(name.rfind('/') + 1)},
+          {"namespace", module_of(name)},
           {"incomingEdges", Json::array()},
           {"attrs", Json::array()}};
 }
@@ -116,8 +120,13 @@ Result<> export_graph(Database& database, std::string_view side, const WriteExpo
   const auto visit = [&](const Statement& row) -> Result<> {
     auto& nodes = graphs[{row.integer(0), row.integer(1)}].nodes;
     const std::string producer = node_id(row.text(3), row.text(2)), consumer = row.text(5);
-    for (const auto& [id, name] : {std::pair(producer, row.text(2)), std::pair(consumer, consumer)})
-      if (!nodes.contains(id)) nodes.emplace(id, make_node(id, name));
+    for (const auto& [id, name] : {std::pair(producer, row.text(2)), std::pair(consumer, consumer)}) {
+      const auto [node, is_new] = nodes.try_emplace(id);
+      if (!is_new) continue;
+      node->second = make_node(id, name);
+      // Beside who reads it first: all of them outside of modules would be one line of a thousand boxes.
+      if (id == producer && row.text(3) != "operator") node->second["namespace"] = module_of(consumer);
+    }
     nodes.at(consumer)["incomingEdges"].push_back({{"sourceNodeId", producer},
                                                    {"sourceNodeOutputId", std::to_string(row.integer(4))},
                                                    {"targetNodeInputId", std::to_string(row.integer(6))}});
