@@ -338,6 +338,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/sharded/rank_peers.cc
   compare/sharded/shard_layout.cc
   compare/sharded/shard_rules.cc
+  compare/runs/collectives.cc
   compare/runs/environment.cc
   compare/runs/quantisation.cc
   compare/runs/regions.cc

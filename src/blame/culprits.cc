@@ -10,6 +10,7 @@
 #include "base/text/text.h"
 #include "blame/removal.h"
 #include "compare/names.h"
+#include "compare/runs/collectives.h"
 
 namespace opdump::blame {
 namespace {
@@ -84,6 +85,14 @@ Result<> rank_culprits(BlameAnswer& answer, std::span<const compare::OperatorCom
     first = std::min(first, finding.executions.front());
   }
   if (culprits.size() < 2) return ok();
+  const auto is_collective = [](const compare::OperatorComparison& op) {
+    return compare::is_collective(op.run().type);
+  };
+  if (std::ranges::any_of(suspects.subspan(first), is_collective)) {
+    answer.notes.push_back(
+        "culprits are in the order of execution: ranks exchange tensors, which cannot be run again");
+    return ok();
+  }
   if (culprits.size() > kMaxCulprits) {
     answer.notes.push_back(counted(culprits.size() - kMaxCulprits, "more culprit") + " are not ranked");
     culprits.resize(kMaxCulprits);

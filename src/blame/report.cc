@@ -156,8 +156,8 @@ std::string format_answer(const BlameAnswer& answer, std::string_view golden, st
               std::to_string(culprit.op.run().step) + " -o script.py\n";
     for (std::size_t i = 1; i < std::min(answer.findings.size(), kMaxOthers + 1); ++i) {
       const Finding& finding = answer.findings[i];
-      text += (finding.removes ? "also (" : "or (") + confidence_of(finding) + "): " + place_of(finding) +
-              " " + statement_of(finding) + "\n" + describe_culprit(finding);
+      text += (finding.confidence == Confidence::certain ? "also (" : "or (") + confidence_of(finding) +
+              "): " + place_of(finding) + " " + statement_of(finding) + "\n" + describe_culprit(finding);
     }
     if (answer.removed) text += describe_removal("all of them", *answer.removed);
   }

@@ -13,6 +13,7 @@
 #include "compare/measure.h"
 #include "compare/names.h"
 #include "compare/pairing.h"
+#include "compare/runs/collectives.h"
 #include "compare/runs/environment.h"
 #include "compare/runs/quantisation.h"
 #include "compare/runs/regions.h"
@@ -250,6 +251,9 @@ class Comparer {
         unfinished_(find_unfinished(golden, actual, relation.sharded != nullptr, unfinished_reasons_)),
         systematic_(find_systematic(golden.runs(), actual.runs(), pairing.pairs, unfinished_,
                                     relation.sharded == nullptr)),
+        collectives_(
+            golden.runs(), pairing.pairs,
+            [this](const OperatorPair& pair) { return make_operator(pair, golden_, actual_, relation_); }),
         judge_(unfinished_, systematic_.are_types_usual),
         questions_(golden, actual),
         total_(golden.runs().stored_bytes() + actual.runs().stored_bytes()) {
@@ -354,6 +358,7 @@ class Comparer {
       operators.push_back(make_operator(pairs_[i], golden_, actual_, relation_));
     OPDUMP_CHECK_OK(measure(operators));
     for (OperatorComparison& op : operators) {
+      if (relation_.sharded == nullptr) collectives_.look_at(op, options_);
       judge_.judge(op);
       questions_.add(op);
       if (options_.take) options_.take(op);
@@ -369,6 +374,7 @@ class Comparer {
   std::vector<std::string> unfinished_reasons_;
   Unfinished unfinished_;
   SystematicDifferences systematic_;
+  Collectives collectives_;
   Judge judge_;
   OpenQuestions questions_;
   std::optional<group::SharedWork> shared_;

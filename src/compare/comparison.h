@@ -73,6 +73,12 @@ struct SlotComparison {
   double quantisation_step = 0;  // of the tensor of a quantised model (runs/quantisation.h); 0: none
 };
 
+// Another rank whose inputs of the same collective differ.
+struct OtherRank {
+  std::uint32_t rank = 0;
+  double relative_l2 = 0;  // the largest difference of its inputs
+};
+
 struct OperatorComparison {
   std::shared_ptr<const dump::OperatorRun> golden, actual;  // with the slots below
   Verdict verdict = Verdict::match;
@@ -87,6 +93,8 @@ struct OperatorComparison {
   // Of a run of several ranks against one of one rank: the same operator on each of the ranks; null where a
   // rank has none. Else empty.
   std::vector<std::shared_ptr<const dump::OperatorRun>> shards = {};
+  std::optional<OtherRank> other_rank =
+      {};                     // where a difference of its outputs comes from (runs/collectives.h)
   bool is_quantised = false;  // one of the models is (runs/quantisation.h)
   // Not empty: why nothing is said of its inputs, or of the operator if it has no partner.
   std::string left_out;

@@ -138,7 +138,10 @@ std::optional<bool> is_amplified(const OperatorComparison& op) {
 }
 
 // What the user wants to hear of first: the kind, then the step.
-auto urgency(const OperatorComparison& op) { return std::pair(!has_bad_output(op.verdict), op.run().step); }
+// What another rank has handed on comes last: the other rank has the answer.
+auto urgency(const OperatorComparison& op, bool is_handed_on = false) {
+  return std::pair(!has_bad_output(op.verdict) || is_handed_on, op.run().step);
+}
 
 }  // namespace
 
@@ -164,6 +167,7 @@ void add_evidence(OperatorComparison& op, const Unfinished& unfinished, Evidence
     side.is_compared |= slot.verdict != Verdict::skipped;
     evidence.has_slots = true;
   }
+  evidence.inputs.differs |= op.other_rank.has_value();
 }
 
 void judge_operator(OperatorComparison& op, const Evidence& evidence) {
@@ -186,6 +190,8 @@ void Judge::judge(OperatorComparison& op) {
   excuse_rounding(op);
   excuse_quantisation(op);
   if (op.cause.empty()) op.cause = explain_sums(op);
+  if (op.cause.empty() && op.other_rank && has_bad_output(op.verdict))
+    op.cause = "the inputs of rank " + std::to_string(op.other_rank->rank) + " differ";
   if (op.cause.empty() && has_bad_output(op.verdict)) op.cause = cause_in_state(op);
   count_slots(op);
   count(op);
@@ -217,6 +223,10 @@ void Judge::excuse_rounding(OperatorComparison& op) {
                            op.verdict == Verdict::input_differs);
   double input = 0, output = 0, fresh_input = 0;  // the last one of inputs that are not known
   bool is_small = true, is_small_input = true, has_cancelled = false, has_amplified = false;
+  if (op.other_rank) {
+    input = fresh_input = op.other_rank->relative_l2;
+    is_small_input = input <= kGain * noise_;
+  }
   for (const SlotComparison& slot : op.slots) {
     const bool is_output = side_of(slot) == model::Side::output;
     const double distance = slot.metrics ? slot.metrics->relative_l2 : 0;
@@ -291,9 +301,11 @@ void Judge::note_bad(const OperatorComparison& op) {
   const bool is_bad_here = is_bad(op, unfinished_);
   if (is_bad_here && !is_paired) singles_.push_back(judged_);
   ++judged_;
+  if (op.other_rank) fed_rank_ = op.run().rank;
+  const bool is_handed_on = fed_rank_ == op.run().rank && op.verdict == Verdict::inherited;
   const auto note = [&](FirstBad& first) {
-    if (first.op && urgency(op) >= urgency(*first.op)) return;
-    first = {.op = op, .before = is_paired ? unpaired_ : UnpairedOperators()};
+    if (first.op && urgency(op, is_handed_on) >= urgency(*first.op, first.is_handed_on)) return;
+    first = {.op = op, .before = is_paired ? unpaired_ : UnpairedOperators(), .is_handed_on = is_handed_on};
   };
   if (is_bad_here) note(first_bad_);
   if (is_bad_here && is_paired) note(first_paired_);
@@ -316,7 +328,8 @@ void Judge::settle_singles(std::optional<OperatorComparison> first) {
   Evidence evidence;
   add_evidence(*first, unfinished_, evidence);
   judge_operator(*first, evidence);
-  if (!first_bad_.op || urgency(*first) < urgency(*first_bad_.op)) first_bad_ = {.op = std::move(first)};
+  if (!first_bad_.op || urgency(*first) < urgency(*first_bad_.op, first_bad_.is_handed_on))
+    first_bad_ = {.op = std::move(first)};
 }
 
 void Judge::conclude(Comparison& comparison) {

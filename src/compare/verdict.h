@@ -84,11 +84,13 @@ class Judge {
   double noise_ = 0;  // the largest relative L2 distance of an output so far that counts as rounding
   // The largest one that may: what bfloat16 has rounded stays as coarse when it is float32.
   double limit_ = 0;
-  std::optional<std::uint32_t> rank_;  // of the first
+  std::optional<std::uint32_t> rank_;      // of the first
+  std::optional<std::uint32_t> fed_rank_;  // the last one that got a difference from another rank
   std::optional<std::int64_t> last_step_;
   struct FirstBad {
     std::optional<OperatorComparison> op = {};
     UnpairedOperators before = {};
+    bool is_handed_on = false;  // by another rank
   };
   FirstBad first_bad_, first_paired_;  // of all, of those that both sides have
   std::vector<std::size_t> singles_;

@@ -12,7 +12,7 @@
 
 #include "base/text/json.h"
 #include "base/text/natural_order.h"
-#include "base/text/text.h"
+#include "compare/runs/collectives.h"
 #include "result/overview.h"
 
 namespace opdump::result {
@@ -35,16 +35,6 @@ double short_of(float value) {
 
 std::string join(const std::string& module, std::string_view name) {
   return module.empty() ? std::string(name) : module + "/" + std::string(name);
-}
-
-// What ranks do together: these move an error from one of them to the others.
-bool is_collective(std::string_view type) {
-  constexpr std::string_view kWords[] = {"allreduce",     "all_reduce",     "allgather", "all_gather",
-                                         "reducescatter", "reduce_scatter", "alltoall",  "all_to_all",
-                                         "broadcast",     "hcom",           "c10d"};
-  const std::string lower = to_lower(type);
-  return std::ranges::any_of(kWords,
-                             [&](std::string_view word) { return lower.find(word) != std::string::npos; });
 }
 
 }  // namespace
@@ -233,7 +223,7 @@ std::string Overview::ranks_json() const {
          ++last)
       row.worst = is_worse(worst_of(order[last]), row.worst) ? worst_of(order[last]) : row.worst;
     row.last = last;
-    row.is_first = row.worst > 1 && is_collective(texts_[types_[order[first]]]);
+    row.is_first = row.worst > 1 && compare::is_collective(texts_[types_[order[first]]]);
     rows.push_back(row);
   }
   const std::size_t count = std::min(rows.size(), kMostRankRows);
@@ -247,7 +237,7 @@ std::string Overview::ranks_json() const {
       cells.push_back({ranks_[order[at]], ids_[order[at]], json_of(worst_of(order[at]))});
     list.push_back({{"name", texts_[names_[first]]},
                     {"step", steps_[first]},
-                    {"collective", is_collective(texts_[types_[first]])},
+                    {"collective", compare::is_collective(texts_[types_[first]])},
                     {"cells", std::move(cells)}});
   }
   return json_text(list);

@@ -77,7 +77,7 @@ void add_blame_options(CLI::App& app, BlameArguments& arguments) {
 Result<> note_blame(result::ResultWriter& writer, const blame::BlameAnswer& answer) {
   std::vector<result::BlamedOperator> culprits;
   for (const blame::Finding& finding : answer.findings)
-    if (culprits.empty() || finding.removes)
+    if (culprits.empty() || finding.confidence == blame::Confidence::certain)
       culprits.push_back({.run = &finding.op.run(),
                           .slot = finding.slot,
                           .cause = blame::kCauseNames[static_cast<std::size_t>(finding.cause)],
