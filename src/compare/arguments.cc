@@ -50,9 +50,16 @@ bool is_type(const ordered_json& value) {
   return value.is_string() && value.get_ref<const std::string&>().starts_with("torch.");
 }
 
+// ONNX has 0 and 1 for False and True.
+bool is_countable(const ordered_json& value) { return value.is_number() || value.is_boolean(); }
+
+double number_of(const ordered_json& value) {
+  return value.is_boolean() ? static_cast<double>(value.get<bool>()) : value.get<double>();
+}
+
 bool is_same(const ordered_json& golden, const ordered_json& actual) {
   if (is_type(golden) && is_type(actual)) return true;
-  if (golden.is_number() && actual.is_number()) return is_close(golden.get<double>(), actual.get<double>());
+  if (is_countable(golden) && is_countable(actual)) return is_close(number_of(golden), number_of(actual));
   if (golden.is_array() && actual.is_array())
     return golden.size() == actual.size() &&
            std::equal(golden.begin(), golden.end(), actual.begin(),

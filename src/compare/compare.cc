@@ -421,7 +421,7 @@ Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSe
                        : Result<Pairing>(sharded ? sharded->pair(tails)
                                                  : pair_operators(golden_runs, actual_runs, tails)));
   if (quantisation) {
-    if (!is_across) quantisation->arrange(pairing.pairs);
+    quantisation->arrange(pairing.pairs, is_across);
     pairing.notes.push_back(quantisation->note());
   }
   const RunRelation relation{.is_across = is_across,

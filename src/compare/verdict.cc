@@ -39,7 +39,7 @@ std::string_view left_out(const OperatorComparison& op, const SlotComparison& sl
   if (!op.shards.empty() && is_single) return "the other run has no such tensor";
   if (!op.shards.empty() && !op.left_out.empty()) return op.left_out;
   if (!slot.is_cut_in_rows && looks_up_own_rows(op)) return "each rank looks up the rows that it has";
-  if (is_paired && side_of(slot) == model::Side::output) return {};
+  if (is_paired && (side_of(slot) == model::Side::output || is_quantised_input(op, slot))) return {};
   if (!op.left_out.empty()) return op.left_out;
   const bool is_put_in = (slot.golden == nullptr && is_made_of_others(op.actual)) ||
                          (slot.actual == nullptr && is_made_of_others(op.golden));

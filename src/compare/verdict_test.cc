@@ -250,6 +250,9 @@ TEST(Verdict, AnArgumentThatDiffersIsTheCause) {
   EXPECT_EQ(judged(".>x", R"({"eps":1e-05})", R"({"eps":0.001})").cause,
             "eps is 1e-05 in golden and 0.001 in actual");
   EXPECT_EQ(judged("x>x", R"({"eps":1e-05})", R"({"eps":0.001})").verdict, Verdict::inherited);  // of both
+  EXPECT_EQ(judged(".>x", R"({"ceil_mode":false})", R"({"ceil_mode":0})").cause, "");
+  EXPECT_EQ(judged(".>x", R"({"ceil_mode":false})", R"({"ceil_mode":1})").cause,
+            "ceil_mode is False in golden and 1 in actual");
   EXPECT_EQ(judged(".>x", R"({"dtype":"torch.float32"})", R"({"dtype":"torch.float64"})").cause, "");
 }
 

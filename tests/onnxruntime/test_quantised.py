@@ -25,6 +25,58 @@ def dumps(tmp_path_factory):
     return directory
 
 
+@pytest.fixture(scope="module", params=["resnet18", "transformer"])
+def network(request, tmp_path_factory):
+    """Recordings of a network of PyTorch, of both of its exports, and of what onnxruntime.quantization makes of them."""
+    directory = tmp_path_factory.mktemp(request.param)
+    imports = "import onnxruntime.quantization, onnxscript, torchvision"
+    if not os.access(NEWEST, os.X_OK) or subprocess.run([NEWEST, "-c", imports], capture_output=True).returncode:
+        pytest.skip("no onnxruntime, onnxscript or torchvision from PyPI: tools/fetch_torch.sh")
+
+    def run(*words):
+        done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    program = ROOT / "bench/cross/export.py"
+    run(NEWEST, program, "export", request.param, directory)
+    run(OPDUMP, "run", "-o", directory / "torch", "--", NEWEST, program, "run", request.param)
+    data = directory / "data.npy"
+    for export in ("script", "dynamo"):
+        model, quantised = directory / f"{export}.onnx", directory / f"{export}_int8.onnx"
+        run(NEWEST, ROOT / "tests/onnxruntime/quantise_export.py", model, data, quantised)
+        run(OPDUMP, "run", "-o", directory / export, model, "--input", f"data={data}")
+        run(OPDUMP, "run", "-o", directory / f"{export}_int8", quantised, "--input", f"data={data}")
+    return directory
+
+
+def partners(dumps, golden, actual, *options):
+    """Names of GOLDEN's operators by those of ACTUAL's."""
+    status, slots, summary = compare(dumps, golden, actual, *options)
+    assert status == 0, summary["text"]
+    return {slot.get("actual_operator", slot["operator"]): slot["operator"] for slot in slots if "confidence" in slot}
+
+
+@pytest.mark.parametrize("export", ["script", "dynamo"])
+def test_networks(network, export):
+    """PyTorch against the export is paired by values. The quantised export has the export's names, and an operator that
+    quantises for an activation that it lacks: the pairs must be the same."""
+    expected = partners(network, "torch", export)
+    found = partners(network, "torch", f"{export}_int8")
+    names = {name for name in expected if name in found}
+    assert [(name, expected[name], found[name]) for name in names if expected[name] != found[name]] == []
+    replaced = {found[name]: name for name in found if name.endswith("_DequantizeLinear")}
+    results = {partner: name.removeprefix("node_") + ("_output_0" if export == "script" else "") for name, partner in expected.items()}
+    wrong = {partner: name for partner, name in replaced.items() if partner in results and name != f"{results[partner]}_DequantizeLinear"}
+    assert wrong == {}
+    # The export has computed the positions' embedding, which is a quantised weight then.
+    assert {partner for partner in replaced if "relu" not in partner} <= {"Default/positions-Embedding/embedding-op0"}
+    assert len(names) + len(replaced) >= 0.95 * len(expected), set(expected.values()) - set(found.values())
+    # The two of ONNX, whose names are equal, as runs of different frameworks.
+    pairs = partners(network, export, f"{export}_int8", "--across")
+    assert [pair for pair in pairs.items() if pair[0] != pair[1] and not pair[0].endswith("_DequantizeLinear")] == []
+    assert len(pairs) >= 0.95 * len(expected)
+
+
 def compare(dumps, golden, actual, *options):
     done = subprocess.run([OPDUMP, "compare", dumps / golden, dumps / actual, "--json", "--all", *options], capture_output=True, text=True)
     records = [json.loads(line) for line in done.stdout.splitlines()]

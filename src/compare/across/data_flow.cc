@@ -48,14 +48,15 @@ void DataFlow::find_producers() {
   for (std::uint32_t i = 0; i < size(); ++i) {
     FlowNode& node = nodes_[i];
     for (FlowOperand& input : node.inputs) {
+      input.producer = FlowNode::kNone;
       if (!input.print || !input.print->is_distinctive()) continue;
       const auto producer = producers.find(input.print->exact);
       if (producer != producers.end()) input.producer = producer->second;
     }
-    const std::uint32_t producer = node.kind.role == OperatorRole::computes ? i
-                                   : node.kind.role == OperatorRole::moves && !node.inputs.empty()
-                                       ? node.inputs[0].producer
-                                       : FlowNode::kNone;
+    const bool is_passed_on = node.kind.role == OperatorRole::moves || node.is_seen_through;
+    const std::uint32_t producer = is_passed_on && !node.inputs.empty()       ? node.inputs[0].producer
+                                   : node.kind.role == OperatorRole::computes ? i
+                                                                              : FlowNode::kNone;
     for (const FlowOperand& output : node.outputs) {
       if (!output.print || !output.print->is_distinctive()) continue;
       if (producer == FlowNode::kNone)
@@ -69,6 +70,12 @@ void DataFlow::find_producers() {
 std::size_t DataFlow::count_kind(std::string_view kind) const {
   return static_cast<std::size_t>(
       std::ranges::count_if(nodes_, [&](const FlowNode& node) { return node.kind.name == kind; }));
+}
+
+void DataFlow::see_through(std::string_view kind) {
+  for (FlowNode& node : nodes_)
+    if (node.kind.name == kind) node.is_seen_through = true;
+  find_producers();
 }
 
 void DataFlow::join(std::uint32_t part, std::uint32_t whole) {

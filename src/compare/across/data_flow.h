@@ -30,12 +30,14 @@ struct FlowNode {
   std::uint32_t whole = kNone;     // the node that this one is part of
   bool has_other_weights = false;  // than the same operator of an export: only data can be compared
   bool is_left_out = false;        // a user says that it has no partner
+  bool is_seen_through = false;    // what it reads counts as what it computes
   OperatorKind kind = {};
   std::string path = {};
   std::vector<FlowOperand> inputs = {}, outputs = {};
 
   bool can_pair() const {
-    return whole == kNone && !is_left_out && kind.role == OperatorRole::computes && !outputs.empty();
+    return whole == kNone && !is_left_out && !is_seen_through && kind.role == OperatorRole::computes &&
+           !outputs.empty();
   }
 };
 
@@ -50,6 +52,11 @@ class DataFlow {
   std::uint32_t size() const { return static_cast<std::uint32_t>(nodes_.size()); }
   std::size_t count_kind(std::string_view kind) const;
 
+  // Whether operators quantise and dequantise.
+  bool is_quantised() const { return count_kind("quantizelinear") + count_kind("dequantizelinear") > 0; }
+
+  // Sees through operators of a kind. To be called before the next ones.
+  void see_through(std::string_view kind);
   // Makes a product and the bias that is added to it one node.
   void join_biases();
   // Makes the two directions of a recurrent layer and what puts their results together one node.

@@ -11,12 +11,14 @@
 namespace opdump::compare {
 namespace {
 
-constexpr double kNear = 1e-4, kSameWeights = 1e-6;
+constexpr double kNear = 1e-4, kSameWeights = 1e-6, kQuantisedWeights = 1e-3;
 constexpr std::size_t kMostCells = 1 << 20;  // of an alignment
 
 // Operands by their number of elements and their norm.
 class PrintIndex {
  public:
+  explicit PrintIndex(bool is_quantised = false) : is_quantised_(is_quantised) {}
+
   void add(std::uint32_t node, const FlowOperand& operand) {
     if (operand.print && operand.print->is_distinctive())
       by_count_[operand.count].emplace(operand.print->norm, std::pair(node, &operand));
@@ -34,7 +36,8 @@ class PrintIndex {
          other != found->second.end() && other->first <= norm * (1 + kWidest); ++other) {
       const auto& [node, known] = other->second;
       const double limit = std::max({least, 4 * rounding_of(operand), 4 * rounding_of(*known)});
-      if (const double far = distance(*operand.print, *known->print); far <= limit) take(node, far);
+      const double far = (is_quantised_ ? quantised_distance : distance)(*operand.print, *known->print);
+      if (far <= limit) take(node, far);
     }
   }
 
@@ -44,6 +47,7 @@ class PrintIndex {
                ? default_tolerance(operand.dtype).rtol
                : 0;
   }
+  bool is_quantised_;
   std::map<std::uint64_t, std::multimap<double, std::pair<std::uint32_t, const FlowOperand*>>> by_count_;
 };
 
@@ -106,7 +110,12 @@ CrossMatch::CrossMatch(DataFlow& golden, DataFlow& actual)
     : golden_(golden),
       actual_(actual),
       golden_partner_(golden.size(), FlowNode::kNone),
-      actual_partner_(actual.size(), FlowNode::kNone) {
+      actual_partner_(actual.size(), FlowNode::kNone),
+      is_quantised_(golden.is_quantised() != actual.is_quantised()) {
+  // Quantising to numbers from 0 on does what these do, so that a quantised model lacks them.
+  for (const std::string_view kind : {"relu", "clip"})
+    if (is_quantised_ && golden_.count_kind(kind) != actual_.count_kind(kind))
+      for (DataFlow* flow : {&golden_, &actual_}) flow->see_through(kind);
   for (DataFlow* flow : {&golden_, &actual_}) {
     const DataFlow& other = flow == &golden_ ? actual_ : golden_;
     flow->join_biases();
@@ -170,9 +179,9 @@ void CrossMatch::match_values() {
   join_best(std::move(candidates), PairedBy::values);
 }
 
-// Weights are equal bit by bit, unless an export has folded something into them.
+// Weights are equal bit by bit, unless an export has folded something into them or they are quantised.
 void CrossMatch::match_weights() {
-  PrintIndex index;
+  PrintIndex index(is_quantised_);
   for (std::uint32_t g = 0; g < golden_.size(); ++g)
     if (is_open_golden(g))
       for (const FlowOperand& input : golden_[g].inputs) index.add(g, input);
@@ -181,10 +190,11 @@ void CrossMatch::match_weights() {
     if (!is_open_actual(a)) continue;
     for (const FlowOperand& input : actual_[a].inputs) {
       if (input.producer != FlowNode::kNone) continue;
-      index.find(input, kSameWeights, [&](std::uint32_t g, double distance) {
-        if (are_alike(golden_[g], actual_[a]))
-          candidates.push_back({false, distance, golden_[g].path != actual_[a].path, g, a});
-      });
+      index.find(input, is_quantised_ ? kQuantisedWeights : kSameWeights,
+                 [&](std::uint32_t g, double distance) {
+                   if (are_alike(golden_[g], actual_[a]))
+                     candidates.push_back({false, distance, golden_[g].path != actual_[a].path, g, a});
+                 });
     }
   }
   join_best(std::move(candidates), PairedBy::weights);

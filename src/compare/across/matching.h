@@ -63,6 +63,7 @@ class CrossMatch {
   std::vector<std::uint32_t> golden_partner_, actual_partner_;
   std::uint32_t first_golden_ = FlowNode::kNone, first_actual_ = FlowNode::kNone;  // that are paired
   std::vector<NodePair> pairs_;
+  bool is_quantised_ = false;  // one of the two
 };
 
 }  // namespace opdump::compare

@@ -79,7 +79,7 @@ std::vector<std::pair<StepRuns, StepRuns>> pair_frames(const std::vector<StepRun
 }
 
 Fusion why_unpaired(const FlowNode& node) {
-  if (node.whole != FlowNode::kNone) return Fusion::part;
+  if (node.whole != FlowNode::kNone || node.is_seen_through) return Fusion::part;
   if (node.kind.role == OperatorRole::moves) return Fusion::moves;
   return node.kind.role == OperatorRole::makes ? Fusion::makes : Fusion::foreign;
 }

@@ -27,16 +27,34 @@ std::optional<TensorPrint> print_of(const dump::Slot& slot) {
                      .greatest = statistics.max};
 }
 
-double distance(const TensorPrint& a, const TensorPrint& b) {
-  constexpr double kFar = std::numeric_limits<double>::infinity();
+namespace {
+
+constexpr double kFar = std::numeric_limits<double>::infinity();
+
+double distance_of_sums(const TensorPrint& a, const TensorPrint& b) {
   if (a.exact.count != b.exact.count || !std::isfinite(a.norm) || !std::isfinite(b.norm)) return kFar;
   const double norm = std::max(a.norm, b.norm);
-  const double magnitude =
-      std::max({std::abs(a.least), std::abs(a.greatest), std::abs(b.least), std::abs(b.greatest)});
   if (norm == 0) return 0;
   const double mean_square = norm / std::sqrt(static_cast<double>(a.exact.count));
-  return std::max({std::abs(a.norm - b.norm) / norm, std::abs(a.mean - b.mean) / mean_square,
-                   std::abs(a.least - b.least) / magnitude, std::abs(a.greatest - b.greatest) / magnitude});
+  return std::max(std::abs(a.norm - b.norm) / norm, std::abs(a.mean - b.mean) / mean_square);
+}
+
+double distance_of_extremes(const TensorPrint& a, const TensorPrint& b) {
+  const double magnitude =
+      std::max({std::abs(a.least), std::abs(a.greatest), std::abs(b.least), std::abs(b.greatest)});
+  if (magnitude == 0) return 0;
+  return std::max(std::abs(a.least - b.least), std::abs(a.greatest - b.greatest)) / magnitude;
+}
+
+}  // namespace
+
+double distance(const TensorPrint& a, const TensorPrint& b) {
+  return std::max(distance_of_sums(a, b), distance_of_extremes(a, b));
+}
+
+double quantised_distance(const TensorPrint& a, const TensorPrint& b) {
+  constexpr double kMost = 1.0 / 50;  // half a step of 8 bits is a fifth of it
+  return distance_of_extremes(a, b) <= kMost ? distance_of_sums(a, b) : kFar;
 }
 
 }  // namespace opdump::compare

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/text/text.h"
+#include "compare/across/pair_across.h"
 #include "compare/content.h"
 #include "compare/key_slots.h"
 #include "math/stats/stats.h"
@@ -88,6 +89,8 @@ std::map<Quantisation::Content, std::size_t> Quantisation::open_results(
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     const std::uint32_t index = of_golden ? pairs[i].golden : pairs[i].actual;
     if (index == kNone || (pairs[i].golden != kNone && pairs[i].actual != kNone)) continue;
+    const bool is_idle = pairs[i].fusion == Fusion::moves || pairs[i].fusion == Fusion::makes;
+    if (is_idle && !of_quantised) continue;
     if (of_quantised && !dequantises(runs.without_slots(index).type)) continue;
     for (const Slot& slot : runs.slots(index))
       if (slot.side == model::Side::output && slot.index == 0)
@@ -96,14 +99,45 @@ std::map<Quantisation::Content, std::size_t> Quantisation::open_results(
   return results;
 }
 
-void Quantisation::arrange(std::vector<OperatorPair>& pairs) const {
+// Operators that quantise, by what they give.
+std::map<Quantisation::Content, std::uint32_t> Quantisation::quantisers() const {
+  std::map<Content, std::uint32_t> found;
+  for (std::uint32_t i = 0; i < quantised().size(); ++i) {
+    if (!quantises(quantised().without_slots(i).type)) continue;
+    for (const Slot& slot : quantised().slots(i))
+      if (slot.side == model::Side::output && slot.index == 0)
+        if (const auto content = content_of(slot)) found.emplace(*content, i);
+  }
+  return found;
+}
+
+// The partner of an operator that quantising does, too: what quantises and what dequantises after it.
+void Quantisation::pair_with(OperatorPair& pair, std::uint32_t dequantiser,
+                             const std::map<Content, std::uint32_t>& quantisers) const {
+  std::uint32_t first = dequantiser;
+  for (const Slot& slot : quantised().slots(dequantiser)) {
+    if (slot.side != model::Side::input || slot.index != 0) continue;
+    const auto content = content_of(slot);
+    if (const auto found = content ? quantisers.find(*content) : quantisers.end(); found != quantisers.end())
+      first = found->second;
+  }
+  (is_golden_ ? pair.golden : pair.actual) = dequantiser;
+  (is_golden_ ? pair.golden_first : pair.actual_first) = first;
+  pair.fusion = Fusion::quantised;
+  pair.paired_by = PairedBy::data_flow;
+}
+
+void Quantisation::arrange(std::vector<OperatorPair>& pairs, bool is_across) const {
   const auto missing = open_results(pairs, false);
   const auto dequantised = missing.empty() ? missing : open_results(pairs, true);
+  const auto made_by = dequantised.empty() ? std::map<Content, std::uint32_t>() : quantisers();
   std::vector<bool> is_gone(pairs.size());
   for (std::size_t i = 0; i < pairs.size() && !dequantised.empty(); ++i) {
     if (pairs[i].golden == kNone || pairs[i].actual == kNone) continue;
-    const dump::OperatorRun golden = golden_[pairs[i].golden], actual = actual_[pairs[i].actual];
-    for (const SlotPair& slots : pair_slots(golden, actual, false)) {
+    const dump::OperatorRun golden = join_runs(golden_, pairs[i].golden_first, pairs[i].golden);
+    const dump::OperatorRun actual = join_runs(actual_, pairs[i].actual_first, pairs[i].actual);
+    for (const SlotPair& slots :
+         is_across ? pair_slots_across(golden, actual, false) : pair_slots(golden, actual, false)) {
       if (slots.golden == nullptr || slots.actual == nullptr || slots.golden->side == model::Side::output)
         continue;
       const auto mine = content_of(is_golden_ ? *slots.actual : *slots.golden);
@@ -113,9 +147,7 @@ void Quantisation::arrange(std::vector<OperatorPair>& pairs) const {
       if (lost == missing.end() || found == dequantised.end() || is_gone[found->second]) continue;
       OperatorPair &pair = pairs[lost->second], &other = pairs[found->second];
       if (pair.golden != kNone && pair.actual != kNone) continue;
-      (is_golden_ ? pair.golden : pair.actual) = is_golden_ ? other.golden : other.actual;
-      pair.fusion = Fusion::quantised;
-      pair.paired_by = PairedBy::data_flow;
+      pair_with(pair, is_golden_ ? other.golden : other.actual, made_by);
       is_gone[found->second] = true;
     }
   }
@@ -146,35 +178,58 @@ std::string Quantisation::note() const {
          " steps (root mean square) are rounding";
 }
 
+bool is_quantised_input(const OperatorComparison& op, const SlotComparison& slot) {
+  if (!op.is_quantised || slot.golden == nullptr || slot.actual == nullptr || slot.quantisation_step == 0)
+    return false;
+  return dequantises(op.golden->type) || dequantises(op.actual->type);
+}
+
+namespace {
+
+// Whether quantising explains that a slot differs; `input` is how far off the inputs of its operator are.
+bool is_explained(const SlotComparison& slot, double input) {
+  if (!slot.metrics || slot.metrics->nan_mismatch_count > 0) return false;
+  const math::Metrics& metrics = *slot.metrics;
+  const double step = slot.quantisation_step;
+  if (metrics.rmse <= kSteps * step && metrics.max_abs <= kMostSteps * step) return true;
+  // What gives an input is judged itself.
+  const bool is_grown = side_of(slot) == model::Side::input || metrics.relative_l2 <= kGrowth * input;
+  return metrics.relative_l2 <= kDistance && is_grown;
+}
+
+void excuse(SlotComparison& slot) {
+  slot.verdict = Verdict::rounding;
+  const double step = slot.quantisation_step;
+  slot.reason +=
+      (slot.reason.empty() ? "" : "; ") +
+      (step > 0 ? "quantised: off by " + format_g(slot.metrics->rmse / step) + " steps of " + format_g(step)
+                : std::string("quantised before"));
+}
+
+}  // namespace
+
 void excuse_quantisation(OperatorComparison& op) {
   if (!op.is_quantised || !op.cause.empty()) return;
   double input = 0;
   for (const SlotComparison& slot : op.slots)
     if (side_of(slot) == model::Side::input && slot.metrics)
       input = std::max(input, slot.metrics->relative_l2);
-  bool is_excused = false;
+  bool are_inputs_explained = true, are_outputs_explained = true, differs = false;
   for (const SlotComparison& slot : op.slots) {
     if (!is_difference(slot)) continue;
-    if (!slot.metrics || slot.metrics->nan_mismatch_count > 0) return;
-    const math::Metrics& metrics = *slot.metrics;
-    const double step = slot.quantisation_step;
-    const bool is_near = metrics.rmse <= kSteps * step && metrics.max_abs <= kMostSteps * step;
-    const bool is_grown = side_of(slot) == model::Side::output && metrics.relative_l2 <= kGrowth * input;
-    const bool is_passed_on = side_of(slot) == model::Side::input && step == 0;
-    if (!is_near && !(metrics.relative_l2 <= kDistance && (is_grown || is_passed_on))) return;
-    is_excused = true;
+    differs = true;
+    (side_of(slot) == model::Side::input ? are_inputs_explained : are_outputs_explained) &=
+        is_explained(slot, input);
   }
-  if (!is_excused) return;
+  if (!differs || !are_inputs_explained) return;
   for (SlotComparison& slot : op.slots) {
     if (!is_difference(slot)) continue;
-    slot.verdict = Verdict::rounding;
-    const double step = slot.quantisation_step;
-    slot.reason +=
-        (slot.reason.empty() ? "" : "; ") +
-        (step > 0 ? "quantised: off by " + format_g(slot.metrics->rmse / step) + " steps of " + format_g(step)
-                  : std::string("quantised before"));
+    if (side_of(slot) == model::Side::input || are_outputs_explained)
+      excuse(slot);
+    else
+      slot.verdict = Verdict::own_error;
   }
-  op.verdict = Verdict::rounding;
+  op.verdict = are_outputs_explained ? Verdict::rounding : Verdict::own_error;
 }
 
 }  // namespace opdump::compare

@@ -19,10 +19,9 @@ class Quantisation {
   // Nothing unless one of the runs has such operators and the other none. Reads what these read and give.
   static std::optional<Quantisation> find(const dump::Runs& golden, const dump::Runs& actual);
 
-  // Of pairs without those of different frameworks: leaves out what quantises and dequantises. An operator
-  // that the quantised model lacks, because quantising does the same (Relu), gets for its partner the
-  // dequantisation that its readers read.
-  void arrange(std::vector<OperatorPair>& pairs) const;
+  // Leaves out what quantises and dequantises. An operator that the quantised model lacks, because quantising
+  // does the same (Relu), gets for its partner the dequantisation that its readers read.
+  void arrange(std::vector<OperatorPair>& pairs, bool is_across) const;
 
   // Tells the slots of an operator the steps of their tensors.
   void add_steps(OperatorComparison& op) const;
@@ -40,12 +39,20 @@ class Quantisation {
   std::map<Content, std::size_t> open_results(const std::vector<OperatorPair>& pairs,
                                               bool of_quantised) const;
 
+  std::map<Content, std::uint32_t> quantisers() const;
+  void pair_with(OperatorPair& pair, std::uint32_t dequantiser,
+                 const std::map<Content, std::uint32_t>& quantisers) const;
+
   const dump::Runs &golden_, &actual_;
   bool is_golden_;  // the one that is quantised
   std::map<Content, double> steps_;
 };
 
+// Whether a slot of an operator that has a dequantisation for its partner is what was quantised before.
+bool is_quantised_input(const OperatorComparison& op, const SlotComparison& slot);
+
 // Makes rounding of differences of less than two steps (root mean square), and of what such inputs grow to.
+// An operator whose inputs are rounded and whose result is not has an error of its own.
 void excuse_quantisation(OperatorComparison& op);
 
 }  // namespace opdump::compare
