@@ -340,6 +340,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/sharded/shard_rules.cc
   compare/runs/collectives.cc
   compare/runs/environment.cc
+  compare/runs/origin.cc
   compare/runs/quantisation.cc
   compare/runs/regions.cc
   compare/runs/systematic.cc

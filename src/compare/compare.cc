@@ -15,6 +15,7 @@
 #include "compare/pairing.h"
 #include "compare/runs/collectives.h"
 #include "compare/runs/environment.h"
+#include "compare/runs/origin.h"
 #include "compare/runs/quantisation.h"
 #include "compare/runs/regions.h"
 #include "compare/runs/systematic.h"
@@ -279,6 +280,7 @@ class Comparer {
     questions_.append_to(comparison_.incomplete);
     questions_.append_notes_to(comparison_.notes);
     judge_.conclude(comparison_);
+    explain_first_bad();
     return std::move(comparison_);
   }
 
@@ -339,6 +341,13 @@ class Comparer {
       for (SlotComparison& slot : first->slots) measure_slot(slot, options_, 1);
     }
     judge_.settle_singles(std::move(first));
+  }
+
+  void explain_first_bad() {
+    if (!comparison_.first_bad || relation_.is_across || relation_.sharded != nullptr) return;
+    OperatorComparison& op = *comparison_.first_bad;
+    const bool is_open = op.verdict == Verdict::inherited || op.verdict == Verdict::not_comparable;
+    if (is_open && op.cause.empty()) op.cause = explain_inputs(op, golden_.runs(), actual_.runs(), pairs_);
   }
 
   void note_wrong_region() {

@@ -189,6 +189,34 @@ TEST_F(CompareTest, OneOperatorIsAtFaultTheNextInherit) {
   EXPECT_EQ(slot("c", model::Side::input).verdict, Verdict::input_differs);
 }
 
+TEST_F(CompareTest, SaysThatAnInputWasChangedInMemory) {
+  fill(*golden_);
+  actual_->tensor("add.a.input.0", {1, 2}).tensor("add.a.input.1", {3, 4}).tensor("add.a.output.0", {4, 6});
+  actual_->tensor("relu.b.input.0", {4, 9}).tensor("relu.b.output.0", {4, 9});
+  actual_->tensor("mul.c.input.0", {4, 9}).tensor("mul.c.output.0", {8, 18});
+  EXPECT_EQ(compare().first_bad->cause, "input.0 was changed in memory after a had made it");
+  EXPECT_EQ(first_bad(), 1u);
+}
+
+TEST_F(CompareTest, NamesWhoMadeAnInputInOneRunOnly) {
+  fill(*golden_);
+  actual_->tensor("add.a.input.0", {1, 2}).tensor("add.a.input.1", {3, 4}).tensor("add.a.output.0", {4, 6});
+  actual_->tensor("neg.d.input.0", {4, 6}).tensor("neg.d.output.0", {-4, -6});
+  actual_->tensor("relu.b.input.0", {-4, -6}).tensor("relu.b.output.0", {0, 0});
+  actual_->tensor("mul.c.input.0", {0, 0}).tensor("mul.c.output.0", {0, 0});
+  EXPECT_EQ(compare().first_bad->cause, "input.0 is made by d, which only actual has");
+  std::swap(golden_, actual_);
+  EXPECT_EQ(compare().first_bad->cause, "input.0 is made by d, which only golden has");
+}
+
+TEST_F(CompareTest, SaysNothingOfInputsThatOthersMadeOtherwise) {
+  fill(*golden_);
+  fill(*actual_, 1);
+  actual_->tensor("late.e.input.0", {5, 5}).tensor("late.e.output.0", {6, 6});
+  golden_->tensor("late.e.input.0", {7, 7}).tensor("late.e.output.0", {8, 8});
+  EXPECT_EQ(compare().first_bad->cause, "");  // a weight, or a part of a tensor
+}
+
 TEST_F(CompareTest, OutputsThatRecoverLeaveNoError) {
   fill(*golden_);
   fill(*actual_, 1.5f);

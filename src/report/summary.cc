@@ -55,7 +55,8 @@ std::string why(const OperatorComparison& op) {
     case Verdict::argument_differs:
       return op.cause + ", " + output_difference(op);
     case Verdict::inherited:
-      return inputs_that_differ(op) + ", " + output_difference(op);
+      return inputs_that_differ(op) + (op.cause.empty() ? "" : ": " + op.cause) + ", " +
+             output_difference(op);
     case Verdict::input_differs:
       return "inputs differ, outputs match";
     case Verdict::missing:

@@ -1,0 +1,108 @@
+#include "compare/runs/origin.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "compare/content.h"
+#include "compare/key_slots.h"
+#include "compare/names.h"
+
+namespace opdump::compare {
+namespace {
+
+constexpr std::uint64_t kMostBytes = 256 << 20;  // that are read to find one operator
+
+bool is_same(const dump::OperatorRun& a, const dump::OperatorRun& b) {
+  return a.rank == b.rank && a.step == b.step && a.graph_id == b.graph_id &&
+         operator_name(a) == operator_name(b);
+}
+
+// The last operator before the execution `reader` that made a tensor.
+std::optional<std::size_t> find_producer(const dump::Runs& runs, std::size_t reader,
+                                         const dump::Slot& tensor) {
+  const auto wanted = fingerprint_of(tensor);
+  if (!wanted) return std::nullopt;
+  std::uint64_t bytes = 0;
+  for (std::size_t i = reader; i-- > 0 && runs.section_of(i).rank == runs.section_of(reader).rank;)
+    for (const dump::Slot& slot : runs.slots(i)) {
+      const bool may_be = slot.side == model::Side::output && !slot.file.empty() && slot.shape &&
+                          slot.dtype == tensor.dtype && model::element_count(*slot.shape) == wanted->count;
+      if (!may_be) continue;
+      bytes += wanted->count * model::dtype_info(slot.dtype).bits / 8;
+      if (bytes > kMostBytes) return std::nullopt;
+      if (fingerprint_of(slot) == wanted) return i;
+    }
+  return std::nullopt;
+}
+
+class Origin {
+ public:
+  Origin(const dump::Runs& golden, const dump::Runs& actual, const std::vector<OperatorPair>& pairs)
+      : golden_(golden), actual_(actual), pairs_(pairs) {}
+
+  std::string explain(const OperatorPair& reader, const SlotComparison& slot) const {
+    const std::string name = slot_name(slot);
+    if (slot.golden->shape && slot.actual->shape && *slot.golden->shape != *slot.actual->shape)
+      return name + " is " + model::format_shape(*slot.golden->shape) + " in golden and " +
+             model::format_shape(*slot.actual->shape) + " in actual";
+    const auto in_actual = find_producer(actual_, reader.actual, *slot.actual);
+    if (in_actual && !partner_in_golden(*in_actual)) return describe(name, actual_, *in_actual, "actual");
+    const auto made = find_producer(golden_, reader.golden, *slot.golden);
+    const auto partner = made ? partner_in_actual(*made) : std::nullopt;
+    if (made && !partner) return describe(name, golden_, *made, "golden");
+    if (in_actual || !made) return "";
+    // Actual's has made the same: what actual's reader got is no longer that.
+    const auto wanted = fingerprint_of(*slot.golden);
+    for (const dump::Slot& output : actual_.slots(*partner))
+      if (output.side == model::Side::output && fingerprint_of(output) == wanted)
+        return name + " was changed in memory after " +
+               one_line(operator_name(golden_.without_slots(*made))) + " had made it";
+    return "";
+  }
+
+ private:
+  static std::string describe(const std::string& name, const dump::Runs& runs, std::size_t made,
+                              const char* side) {
+    return name + " is made by " + one_line(operator_name(runs.without_slots(made))) + ", which only " +
+           side + " has";
+  }
+  std::optional<std::size_t> partner_in_golden(std::size_t actual) const {
+    const auto pair = std::ranges::find(pairs_, actual, &OperatorPair::actual);
+    return pair == pairs_.end() || pair->golden == OperatorPair::kNone
+               ? std::nullopt
+               : std::optional<std::size_t>(pair->golden);
+  }
+  std::optional<std::size_t> partner_in_actual(std::size_t golden) const {
+    const auto pair = std::ranges::find(pairs_, golden, &OperatorPair::golden);
+    return pair == pairs_.end() || pair->actual == OperatorPair::kNone
+               ? std::nullopt
+               : std::optional<std::size_t>(pair->actual);
+  }
+
+  const dump::Runs &golden_, &actual_;
+  const std::vector<OperatorPair>& pairs_;
+};
+
+}  // namespace
+
+std::string explain_inputs(const OperatorComparison& op, const dump::Runs& golden, const dump::Runs& actual,
+                           const std::vector<OperatorPair>& pairs) {
+  if (op.golden == nullptr || op.actual == nullptr) return "";
+  const auto reader = std::ranges::find_if(pairs, [&](const OperatorPair& pair) {
+    return pair.golden != OperatorPair::kNone && pair.actual != OperatorPair::kNone &&
+           is_same(golden.without_slots(pair.golden), *op.golden);
+  });
+  if (reader == pairs.end()) return "";
+  const Origin origin(golden, actual, pairs);
+  for (const SlotComparison& slot : op.slots) {
+    const bool is_open = side_of(slot) == model::Side::input && slot.golden != nullptr &&
+                         slot.actual != nullptr &&
+                         (slot.verdict == Verdict::input_differs || slot.verdict == Verdict::not_comparable);
+    if (!is_open) continue;
+    if (std::string text = origin.explain(*reader, slot); !text.empty()) return text;
+  }
+  return "";
+}
+
+}  // namespace opdump::compare
