@@ -412,7 +412,7 @@ Collectives::Pointer Observer::begin_work(const at::RecordFunction& record, cons
   Collectives::Pointer collective = Collectives::current();
   if (collective && Collectives::add_piece(*collective)) return collective;
   if (title.writes == WorkTitle::Writes::nothing) return nullptr;
-  if (is_active()) opdump_report_unseen(session_, record.name(), "torch runs it without an operator");
+  if (is_active()) opdump_report_unseen(session_, record.name(), OPDUMP_UNSEEN_COLLECTIVE);
   c10::ArrayRef<c10::IValue> written;
   if (title.writes == WorkTitle::Writes::inputs)
     written = c10::ArrayRef<c10::IValue>(record.inputs().data(), record.inputs().size());

@@ -423,6 +423,10 @@ OPDUMP_API void opdump_mark_step(opdump_session* session, opdump_step_end end);
  * and "0". The last value of a name counts. */
 OPDUMP_API void opdump_describe_run(opdump_session* session, const char* name, const char* value);
 
+/* A `reason` for opdump_report_unseen that `opdump compare` knows: a collective whose results are in the dump
+ * where an operator reads them, so that ranks that hold parts of a tensor can be compared without it. */
+#define OPDUMP_UNSEEN_COLLECTIVE "torch runs it without an operator"
+
 /* Reports that something ran unobserved ("torch.compile graph"): recorded as a loss, logged once. */
 OPDUMP_API void opdump_report_unseen(opdump_session* session, const char* what, const char* reason);
 

@@ -23,6 +23,7 @@
 #include "compare/share.h"
 #include "compare/tasks.h"
 #include "compare/verdict.h"
+#include "opdump/opdump.h"
 
 namespace opdump::compare {
 namespace {
@@ -32,9 +33,7 @@ constexpr std::size_t kOperatorsAtOnce = 4096;
 constexpr std::uint64_t kSlotsAtOnce = 1 << 15;
 
 // A collective that torch runs without an operator: what it gives is in the dump where an operator reads it.
-bool is_unseen_collective(const dump::Loss& loss) {
-  return loss.reason == "torch runs it without an operator";
-}
+bool is_unseen_collective(const dump::Loss& loss) { return loss.reason == OPDUMP_UNSEEN_COLLECTIVE; }
 
 // Why `dump` may not be whole; adds the ranks that stopped early to `unfinished`, the step in which the
 // program was stopped to `cut`. Of ranks that hold shards, collectives are left out anyway.
