@@ -193,18 +193,25 @@ class _Nodes(torch.fx.Interpreter):
         self.extra_traceback = False  # adds the node to the message of an error
         self._region, self._is_backward = region, is_backward
         types = _class_names(module.graph)
-        self._places = {node: (_path(node, types), *_line(node)) for node in module.graph.nodes if node.op.startswith("call_")}
+        calls = [node for node in module.graph.nodes if node.op.startswith("call_")]
+        self._places = {node: (_path(node, types), *_line(node)) for node in calls}
+        # torchair.scope.data_dump(), as torch.fx.traceback.annotate() has kept it.
+        self._marks = {node: mark for node in calls if (mark := (node.meta.get("custom") or {}).get("opdump.mark"))}
 
     def run_node(self, node: torch.fx.Node) -> Any:
         place = self._places.get(node)
         if place is None:
             return super().run_node(node)
+        mark = self._marks.get(node)
         hooks.enter_node(self._region.scope, *place, self._is_backward)
+        if mark:
+            hooks.mark(mark)
         try:
             return super().run_node(node)
         finally:
+            if mark:
+                hooks.mark(None)
             hooks.leave_node()
-
 
     def call_module(self, target: Any, args: Any, kwargs: Any) -> Any:
         """The node names it: our wrapper of its __call__ must not name it again."""

@@ -38,5 +38,5 @@ def test_producers_made_the_bytes_that_are_read(opdump):
         arrays = [np.load(opdump.directory / s["files"][0]["file"]) for s in (made, slot)]
         if not np.array_equal(*arrays, equal_nan=True):
             wrong.append((operator, name, slot["from"]))
-    assert compared > 150
+    assert compared > 40  # newer torch has one operator for all steps of a layer
     assert not wrong, wrong

@@ -44,8 +44,10 @@ def compare(golden, actual):
 def test_the_order_of_arrival_is_not_seen(opdump, stop):
     dumps = [opdump.run(training(races=True, stop=stop)) for _ in range(3)]
     for dump in dumps:
-        # The loop breaks after a step of the optimizer; a loader at its end is asked once more, which is no step.
-        assert (dump.status["last_step"], dump.status["tail_step"]) == ((2, -1) if stop > 0 else (7, 8))
+        # The loop breaks after a step of the optimizer; a loader at its end is asked once more, which is no step and runs no
+        # operator in newer torch.
+        assert dump.status["last_step"] == (2 if stop > 0 else 7)
+        assert dump.status["tail_step"] in ((-1,) if stop > 0 else (8, -1))
         assert {o["type"] for n, o in dump.operators.items() if not n.startswith("Default/worker")} & {"set_"} == set()
     for golden, actual in ((0, 1), (1, 2), (0, 2)):
         done = compare(dumps[golden], dumps[actual])

@@ -242,8 +242,8 @@ def test_a_loop_without_an_optimizer(recorded):
 ])
 def test_a_round_of_the_loop_is_a_step(recorded, name, once):
     dump = recorded(name)
-    # A loader whose data is at an end is asked once more, which runs an operator of torch's own.
-    assert last_and_tail(dump) == (2, 3 if name == "loader" else -1)
+    # A loader whose data is at an end is asked once more, which runs an operator of torch's own until torch 2.
+    assert last_and_tail(dump) in ([(2, 3), (2, -1)] if name == "loader" else [(2, -1)])
     for step in range(3):
         assert {kind: types(dump, step).get(kind) for kind in once} == dict.fromkeys(once, 1), types(dump, step)
 

@@ -101,7 +101,7 @@ def test_every_execution_of_the_compiled_model_and_nothing_else(opdump, run):
     run("config.dump_config.enable_dump = True", text=NET.replace("losses = []", """losses = []
     with torch.no_grad():
         opt_model(torch.zeros(2, 3)).erf()""") + """
-    model(torch.zeros(2, 3)).erfc()
+    opt_model(torch.zeros(2, 3)).erfc()
     torch.ones(7).cos()
 """)
     found = steps(opdump)
@@ -264,8 +264,8 @@ def test_two_models_share_a_dump(opdump, run):
     done = run("config.dump_config.enable_dump = True", text=NET.replace("optimizer =", """other = torchair.CompilerConfig()
     other.dump_config.enable_dump = True
     other.dump_config.dump_mode = "input"
-    torch.compile(torch.nn.Linear(3, 3), backend=torchair.get_npu_backend(compiler_config=config))
-    torch.compile(torch.nn.Linear(3, 3), backend=torchair.get_npu_backend(compiler_config=other))
+    torch.compile(torch.nn.Linear(3, 3), backend=torchair.get_npu_backend(compiler_config=config))(torch.ones(1, 3))
+    torch.compile(torch.nn.Linear(3, 3), backend=torchair.get_npu_backend(compiler_config=other))(torch.ones(1, 3))
     optimizer ="""))
     assert done.stderr.count("it keeps the dump_config of the first model") == 1
 

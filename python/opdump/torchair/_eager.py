@@ -119,6 +119,8 @@ class PtDump:
 def watch(model: Any, dump: NpyDump | PtDump) -> Any:
     """Returns `model`, a module or a function, with each call dumped. A module stays the same object."""
     is_module = isinstance(model, torch.nn.Module)
+    if hasattr(model, "real_recompile"):  # a graph whose forward() would replace itself when it is called
+        model.real_recompile()
     forward = model.forward if is_module else model
     report_to_run("+-")
     weights = [*model.parameters(), *model.buffers()] if is_module else []

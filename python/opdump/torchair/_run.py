@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import json
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from opdump._imports import call_after
 from opdump.torchair import scope
 from opdump.torchair._config import GRAPH_ENGINE, CompilerConfig
 from opdump.torchair._old_torch import named_backends, provide_compile
@@ -142,6 +144,17 @@ def npugraph_ex(options: dict[str, Any]) -> Backend:
 
 
 named_backends["npugraph_ex"] = npugraph_ex
+
+
+def _register_backend() -> None:
+    def compile_graph(graph_module: Any, example_inputs: Any, *, options: dict[str, Any] | None = None) -> Callable[..., Any]:
+        return npugraph_ex(options or {})(graph_module, example_inputs)
+
+    compile_graph.shows_operators = True  # type: ignore[attr-defined]
+    sys.modules["torch._dynamo"].register_backend(compile_graph, name="npugraph_ex")
+
+
+call_after("torch._dynamo", _register_backend)
 
 
 def compile(model: Model, config: CompilerConfig | None = None) -> Model:

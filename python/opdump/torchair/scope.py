@@ -14,15 +14,24 @@ from opdump import _on_import
 
 __all__ = ["data_dump"]
 
+KEY = "opdump.mark"  # in what torch.fx.traceback.annotate() keeps of nodes
 MARK = "torchair.scope.data_dump"  # in the list of operators of a configuration: those of these regions
 
 _depth = threading.local()
 _restricts = False  # the recording knows of regions
 
 
-@contextlib.contextmanager
-def data_dump() -> Iterator[None]:
+def data_dump() -> contextlib.AbstractContextManager[None]:
     """Marks the operators inside it. Use it around operators in the forward method of a model."""
+    import torch
+
+    if hasattr(torch, "compiler") and torch.compiler.is_compiling() and hasattr(torch.fx.traceback, "annotate"):
+        return torch.fx.traceback.annotate({KEY: MARK})  # goes with the nodes of the graph
+    return _region()
+
+
+@contextlib.contextmanager
+def _region() -> Iterator[None]:
     attach, depth = _on_import.attached(), getattr(_depth, "value", 0)
     if attach and not _restricts:
         warnings.warn("scope.data_dump() was not seen when the model was compiled: everything is dumped", stacklevel=3)
@@ -39,7 +48,9 @@ def data_dump() -> Iterator[None]:
 
 def is_used_by(model: Any) -> bool:
     """Whether the code of `model`, a module or a function, mentions a region: the code of its modules' classes and all else
-    in the files where these are defined. A recording has to know before it begins."""
+    in the files where these are defined; a graph of torch.compile has marked nodes. A recording has to know before it begins."""
+    if any((node.meta.get("custom") or {}).get(KEY) for node in getattr(getattr(model, "graph", None), "nodes", ())):
+        return True
     parts = [type(part) for part in model.modules()] if hasattr(model, "modules") else [model]
     names = {getattr(part, "__module__", None) for part in parts}
     return any(_mentions(vars(sys.modules[name])) for name in names if name in sys.modules and not _is_library(name))
