@@ -101,6 +101,11 @@ def expect(dump, name, slot, kept):
     np.testing.assert_array_equal(dump.tensor(name, slot, step), dump.kept[kept], err_msg=f"{name} {slot}, {kept}")
 
 
+def has_all_to_all(dump):
+    """Newer torch has an operator for it."""
+    return any("alltoall" in name for name in dump.operators)
+
+
 @pytest.mark.parametrize("rank", [0, 1])
 def test_values_are_those_after_the_work(runs, rank):
     dump = runs[0][rank]
@@ -115,7 +120,8 @@ def test_values_are_those_after_the_work(runs, rank):
     expect(dump, "Default/c10d_recv_-op0", "output.0", "received")
     expect(dump, "Default/tan-op0", "input.0", "received")
     expect(dump, "Default/exp-op0", "input.0", "split")
-    assert [loss["what"] for loss in dump.status["losses"]] == ["gloo:all_to_all"], dump.status
+    losses = [loss["what"] for loss in dump.status["losses"]]
+    assert losses == ([] if has_all_to_all(dump) else ["gloo:all_to_all"]), dump.status
 
 
 @pytest.mark.parametrize("rank", [0, 1])
@@ -134,7 +140,9 @@ def test_buckets_of_gradients(runs, rank):
 
 def test_two_runs_are_alike(runs):
     done = subprocess.run([OPDUMP, "compare", runs[0][0].path.parent, runs[1][0].path.parent], capture_output=True, text=True)
-    assert done.returncode == 3 and "no difference found" in done.stdout, done.stdout + done.stderr  # 3: all_to_all_single
+    is_whole = has_all_to_all(runs[0][0])
+    assert done.returncode == (0 if is_whole else 3), done.stdout + done.stderr
+    assert ("no difference:" if is_whole else "no difference found") in done.stdout
 
 
 def test_what_nobody_waits_for_is_a_loss(opdump, tmp_path):

@@ -280,6 +280,10 @@ def test_nested_backward_and_checkpoint(opdump):
 
 
 def test_forks_do_not_deadlock(opdump):
+    import torch
+
+    # A fork of a process with threads of OpenMP hangs in newer torch by itself.
+    threads = {} if torch.__version__.startswith("1.") else {"OMP_NUM_THREADS": "1"}
     dump = opdump.run("""
         import os, torch, multiprocessing
         torch.ones(300, 300).neg()
@@ -293,7 +297,7 @@ def test_forks_do_not_deadlock(opdump):
         p = multiprocessing.get_context("fork").Process(target=child, name="helper")
         p.start(); p.join(); assert p.exitcode == 0
         torch.ones(300, 300).cos()
-    """)
+    """, env=threads)
     assert dump.status["state"] == "complete"
     assert "Default/helper/sin-op0" in dump.operators and "Default/cos-op0" in dump.operators
 
