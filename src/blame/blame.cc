@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 
 #include "base/text/text.h"
@@ -30,8 +31,9 @@ using compare::OperatorComparison;
 using compare::SlotComparison;
 using compare::Verdict;
 
-constexpr std::size_t kMaxSuspects = 1 << 16;  // that are kept of a comparison
-constexpr std::size_t kMaxSamples = 64;        // elements by which the producer of a slice is found
+constexpr std::size_t kMaxSuspects = 1 << 16;     // that are kept of a comparison
+constexpr std::size_t kMaxSamples = 64;           // elements by which the producer of a slice is found
+constexpr std::uint64_t kMostElements = 1 << 26;  // that are looked through for the whole of a part
 constexpr std::size_t kMaxChain = 6;
 constexpr std::size_t kMaxFurther = 100;  // operators that are run again after the first culprit
 // Relative L2 of what another order of operators rounds otherwise, and in units of the coarser type's
@@ -270,11 +272,29 @@ class Walk {
   }
 
   // The operator of golden that made a tensor which only actual has otherwise: its output is the same in
-  // both, or actual lacks it.
+  // both, or actual lacks it. Else the one with an output that the tensor is a part of.
   std::optional<dump::OperatorRun> find_producer(const std::vector<std::uint64_t>& elements,
                                                  std::uint32_t until) const {
-    const OperatorComparison& reader = suspects_[until];
     const Fingerprint wanted = fingerprint_of(elements);
+    auto found = find_last(until, [&](const dump::Slot& slot) {
+      return model::element_count(*slot.shape) == elements.size() && fingerprint_of(slot) == wanted;
+    });
+    if (found) return found;
+    std::unordered_set<std::uint64_t> samples;
+    for (const std::size_t place : sample_places(elements.size())) samples.insert(elements[place]);
+    std::uint64_t left = kMostElements;
+    return find_last(until, [&](const dump::Slot& slot) {
+      const std::uint64_t count = model::element_count(*slot.shape).value_or(0);
+      if (count <= elements.size() || count > left) return false;
+      left -= count;
+      return compare::has_most(slot, samples);
+    });
+  }
+
+  // The last operator of golden before this suspect that has such an output.
+  template <typename IsWanted>
+  std::optional<dump::OperatorRun> find_last(std::uint32_t until, IsWanted is_wanted) const {
+    const OperatorComparison& reader = suspects_[until];
     std::optional<dump::OperatorRun> found;
     const dump::Runs& runs = golden_.runs();
     for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -285,8 +305,7 @@ class Walk {
           compare::operator_name(run) == compare::operator_name(*reader.golden))
         break;
       const bool makes_it = std::ranges::any_of(run.slots, [&](const dump::Slot& slot) {
-        return slot.side == model::Side::output && !slot.file.empty() && slot.shape &&
-               model::element_count(*slot.shape) == elements.size() && fingerprint_of(slot) == wanted;
+        return slot.side == model::Side::output && !slot.file.empty() && slot.shape && is_wanted(slot);
       });
       if (makes_it) found = std::move(run);
     }

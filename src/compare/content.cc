@@ -64,6 +64,17 @@ std::optional<Fingerprint> fingerprint_of(const dump::Slot& slot) {
   return print;
 }
 
+bool has_most(const dump::Slot& slot, const std::unordered_set<std::uint64_t>& elements) {
+  constexpr std::size_t kFew = 8;
+  const auto tensor = elements.size() < kFew ? std::nullopt : read_straight(slot);
+  if (!tensor) return false;
+  const std::size_t size = element_size(tensor->view()), count = tensor->view().byte_count() / size;
+  std::unordered_set<std::uint64_t> left = elements;
+  for (std::size_t i = 0; i < count && 10 * left.size() > elements.size(); ++i)
+    left.erase(hash_element(tensor->view(), size, i));
+  return 10 * left.size() <= elements.size();
+}
+
 void ContentIndex::add(std::uint32_t op, std::span<const std::uint64_t> elements) {
   whole_.insert_or_assign(key_of(fingerprint_of(elements)), op);
   if (elements.size() > kMaxElements) return;

@@ -29,6 +29,10 @@ std::vector<std::uint64_t> elements_of(const dump::Slot& slot);
 // The same, without room for a number for each element.
 std::optional<Fingerprint> fingerprint_of(const dump::Slot& slot);
 
+// Whether the tensor of a slot has nine in ten of some different elements; not of few, which many tensors
+// have.
+bool has_most(const dump::Slot& slot, const std::unordered_set<std::uint64_t>& elements);
+
 // Outputs of operators, which have numbers that grow in the order of execution.
 class ContentIndex {
  public:

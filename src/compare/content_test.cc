@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
+#include <string>
 
 namespace opdump::compare {
 namespace {
@@ -32,6 +36,35 @@ TEST(Content, TheLastOperatorThatMadeATensorIsItsProducer) {
   EXPECT_EQ(index.find(elements({1, 2, 3}), everywhere(3)), 3u);
   EXPECT_EQ(index.find(elements({4, 5, 6}), everywhere(3)), 2u);
   EXPECT_EQ(index.find(elements({7, 8, 9}), everywhere(3)), std::nullopt);
+}
+
+TEST(Content, ATensorHasMostElementsOfItsParts) {
+  std::string folder = testing::TempDir() + "contentXXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const std::string path = folder + "/whole.npy";
+  std::vector<float> values(40);
+  std::iota(values.begin(), values.end(), 1.0f);
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 10), }";
+  header.resize(117, ' ');
+  header += '\n';
+  std::ofstream file(path, std::ios::binary);
+  file << std::string("\x93NUMPY\x01\x00\x76\x00", 10) << header;
+  file.write(reinterpret_cast<const char*>(values.data()), 160);
+  file.close();
+  dump::Slot slot;
+  slot.dtype = model::DType::float32;
+  slot.file = path;
+  const auto has = [&](const std::vector<float>& part) {
+    const auto hashes = elements(part);
+    return has_most(slot, {hashes.begin(), hashes.end()});
+  };
+  EXPECT_TRUE(has({11, 12, 13, 14, 15, 16, 17, 18, 19, 20}));
+  EXPECT_TRUE(has({11, 12, 13, 14, 15, 16, 17, 18, 19, 99}));
+  EXPECT_FALSE(has({11, 12, 13, 14, 15, 16, 17, 18, 98, 99}));
+  EXPECT_FALSE(has({1, 2, 3}));  // of so few elements, many tensors have all
+  slot.file = folder + "/none.npy";
+  EXPECT_FALSE(has({11, 12, 13, 14, 15, 16, 17, 18, 19, 20}));
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Content, SlicesAndMixturesComeFromTheOperatorOfMostElements) {
