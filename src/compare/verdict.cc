@@ -108,7 +108,7 @@ std::string cause_in_state(const OperatorComparison& op) {
 double largest_rounding(const SlotComparison& slot, bool has_types) {
   double rtol = default_tolerance(slot.dtype).rtol;
   if (has_types) rtol = std::max(rtol, default_tolerance(slot.actual->dtype).rtol);
-  return rtol > 1e-4 ? 2 * rtol : 100 * rtol;
+  return rtol > 1e-4 ? 8 * rtol : 100 * rtol;
 }
 
 // Of several ranks, the first one with an output that differs against one that is right, or else golden.
