@@ -8,6 +8,7 @@
 #include "failure.h"
 #include "fused.h"
 #include "initializers.h"
+#include "origin.h"
 #include "parts.h"
 #include "rewrite.h"
 
@@ -377,6 +378,42 @@ TEST(Fused, BlockedConvolutionsThatAddAndActivate) {
   using All = std::vector<Names>;
   EXPECT_EQ(find_original_names(read_model(original_bytes), read_model(blocked_bytes)),
             (All{{"conv", "add", "relu"}, {"next"}}));
+}
+
+TEST(Origin, OfTorchsExporter) {
+  const auto node_of = [](const std::vector<std::pair<std::string, std::string>>& metadata) {
+    std::string node;
+    pbf_writer to(node);
+    to.add_string(4, "Conv");
+    for (const auto& [key, value] : metadata) {
+      std::string entry;
+      pbf_writer pair(entry);
+      pair.add_string(1, key);
+      pair.add_string(2, value);
+      to.add_message(9, entry);
+    }
+    return node;
+  };
+  const std::string scopes = "pkg.torch.onnx.name_scopes", trace = "pkg.torch.onnx.stack_trace";
+  const std::string torch = "/usr/lib/python3/dist-packages/torch/nn/conv.py";
+  const Origin origin =
+      find_origin(node_of({{scopes, "['', 'layer1', 'layer1.0', 'conv2d']"},
+                           {trace,
+                            "File \"/home/net.py\", line 7, in forward\n    return self.layer1(x)\n"
+                            "  File \"/x/site-packages/vision/resnet.py\", line 92, in forward\n"
+                            "  File \"" +
+                                torch + "\", line 553, in forward\n"}}));
+  EXPECT_EQ(origin.module, "layer1.0");
+  EXPECT_EQ(origin.frames, (Names{"/x/site-packages/vision/resnet.py:92:forward", "/home/net.py:7:forward"}));
+  EXPECT_EQ(origin.source_file, "/home/net.py");
+  EXPECT_EQ(origin.source_line, 7);
+  EXPECT_EQ(find_origin(node_of({{scopes, "['', 'add']"}})).module, "");
+  for (const char* text : {"", "[", "'", "''", "'a", "File \"", "File \"a\", line x",
+                           "File \"\", line 1, in f", "\", line 3File \"a"}) {
+    const Origin odd = find_origin(node_of({{scopes, text}, {trace, text}}));
+    EXPECT_EQ(odd.module + odd.source_file, "") << text;
+  }
+  EXPECT_EQ(find_origin(node_of({{scopes, "['', 'a', 'b']"}}) + "\x4a\xff").module, "");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "attributes.h"
 #include "dtypes.h"
 #include "failure.h"
+#include "origin.h"
 #include "rewrite.h"
 
 namespace opdump::onnx {
@@ -257,9 +258,17 @@ void Network::define(opdump_session* session) {
     if (options_.as_executed)
       for (const std::string& name : original_names_[i]) originals.push_back(name.c_str());
     originals.reserve(originals.size() + 1);  // an array also if there are none
+    const Origin origin = find_origin(model_.nodes[i].message);
+    std::vector<const char*> frames;
+    for (const std::string& frame : origin.frames) frames.push_back(frame.c_str());
     opdump_op_info info{};
     info.size = sizeof info;
     info.type = type.c_str();
+    info.source_file = origin.source_file.empty() ? nullptr : origin.source_file.c_str();
+    info.source_line = origin.source_line;
+    info.frames = frames.empty() ? nullptr : frames.data();
+    info.frame_count = frames.size();
+    info.module = origin.module.empty() ? nullptr : origin.module.c_str();
     info.name = model_.nodes[i].name.c_str();
     info.graph_id = options_.graph_id;
     info.task = first_task_ == 0 ? 0 : first_task_ + i;

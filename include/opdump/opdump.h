@@ -289,6 +289,9 @@ typedef struct opdump_op_info {
    * be empty. NULL if unknown. */
   const char* const* frames;
   size_t frame_count;
+  /* The module of the user's program that it belongs to, "layer1.0.conv1", where the name does not say it.
+   * NULL otherwise. */
+  const char* module;
 } opdump_op_info;
 
 /* A model. */

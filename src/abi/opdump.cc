@@ -299,7 +299,8 @@ opdump::dump::LoggedOperator to_operator(const opdump_op_info& info) {
                                                   .stream = info.stream,
                                                   .source_file = info.source_file ? info.source_file : "",
                                                   .source_line = info.source_line,
-                                                  .task = info.task});
+                                                  .task = info.task,
+                                                  .module = info.module ? info.module : ""});
   if (info.frames)
     for (const char* text : std::span(info.frames, info.frame_count))
       if (auto frame = text ? model::parse_frame(text) : std::nullopt) op.stack.push_back(std::move(*frame));

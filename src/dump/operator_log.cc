@@ -72,6 +72,7 @@ std::optional<LoggedOperator> parse_operator(const json& object) {
                      .stream = *stream,
                      .source_file = find_text(object, "source_file").value_or(""),
                      .source_line = find_integer<int>(object, "source_line").value_or(0),
+                     .module = find_text(object, "module").value_or(""),
                      .original_names = find_texts(object, "original_names")};
   return LoggedOperator(std::move(op), std::move(stack));
 }
@@ -183,6 +184,7 @@ std::string format_log_line(const LoggedOperator& op) {
     object["source_file"] = op.source_file;
     object["source_line"] = op.source_line;
   }
+  if (!op.module.empty()) object["module"] = op.module;
   if (op.original_names) object["original_names"] = *op.original_names;
   for (const model::Frame& frame : op.stack) object["stack"].push_back(model::format_frame(frame));
   return line_of(object);

@@ -29,7 +29,8 @@ struct Operator {
   std::int64_t stream = 0;
   std::string source_file;  // the line that calls it; empty if unknown
   int source_line = 0;
-  std::uint64_t task = 0;  // its number in the program: the "task id" of CANN's file names
+  std::uint64_t task = 0;   // its number in the program: the "task id" of CANN's file names
+  std::string module = {};  // "layer1.0.conv1", where the name does not say it; else empty
   // The operators of the user's model that it replaces, if any; empty if the engine added it.
   std::optional<std::vector<std::string>> original_names = std::nullopt;
 };

@@ -56,6 +56,15 @@ def partners(dumps, golden, actual, *options):
     return {slot.get("actual_operator", slot["operator"]): slot["operator"] for slot in slots if "confidence" in slot}
 
 
+def test_modules_and_lines_of_an_export(network):
+    """What torch.onnx.export(dynamo=True) writes into the metadata of an operator."""
+    records = [json.loads(line) for line in (network / "dynamo/rank_0/operators.jsonl").read_text().splitlines()]
+    computing = [record for record in records if record["kind"] == "operator" and record["type"] in ("Conv", "Softmax", "Relu")]
+    modules = {record.get("module") for record in computing}
+    assert modules & {"layer1.0.conv1", "layer1.0.bn1", "blocks.0"}, modules
+    assert all(record["source_line"] > 0 and "-packages/torch/" not in record["source_file"] for record in computing)
+
+
 @pytest.mark.parametrize("export", ["script", "dynamo"])
 def test_networks(network, export):
     """PyTorch against the export is paired by values. The quantised export has the export's names, and an operator that

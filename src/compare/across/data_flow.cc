@@ -25,7 +25,10 @@ FlowNode make_node(const dump::Runs& runs, std::uint32_t index) {
   FlowNode node{.run = index, .first = index, .kind = kind_of(run.type)};
   // An engine that replaces several operators gives what the last of them gives.
   const bool is_fused = run.op != nullptr && run.op->original_names && !run.op->original_names->empty();
-  node.path = module_path(is_fused ? run.op->original_names->back() : operator_name(run));
+  node.path = run.op != nullptr && !run.op->module.empty()
+                  ? run.op->module
+                  : module_path(is_fused ? run.op->original_names->back() : operator_name(run));
+  node.last_path = node.path;
   for (const dump::Slot& slot : run.slots)
     (slot.side == model::Side::input ? node.inputs : node.outputs).push_back(make_operand(slot));
   return node;

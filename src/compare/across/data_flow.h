@@ -33,6 +33,7 @@ struct FlowNode {
   bool is_seen_through = false;    // what it reads counts as what it computes
   OperatorKind kind = {};
   std::string path = {};
+  std::string last_path = {};  // of the last one of several operators
   std::vector<FlowOperand> inputs = {}, outputs = {};
 
   bool can_pair() const {

@@ -93,7 +93,17 @@ void drop_common_scope(DataFlow& flow, const DataFlow& other) {
   std::set<std::string> shorter;
   for (const std::string& path : mine) shorter.insert(without_first(path));
   if (count_common(shorter, others) <= count_common(mine, others)) return;
-  for (FlowNode& node : flow.nodes()) node.path = without_first(node.path);
+  for (FlowNode& node : flow.nodes()) {
+    node.path = without_first(node.path);
+    node.last_path = without_first(node.last_path);
+  }
+}
+
+// An export may name a convolution with a folded normalisation after either of the two.
+void choose_paths(DataFlow& flow, const DataFlow& other) {
+  const std::set<std::string> others = paths_of(other);
+  for (FlowNode& node : flow.nodes())
+    if (!others.contains(node.path) && others.contains(node.last_path)) node.path = node.last_path;
 }
 
 // What an export calls the second call of a module is that module.
@@ -124,6 +134,8 @@ CrossMatch::CrossMatch(DataFlow& golden, DataFlow& actual)
   }
   drop_common_scope(golden_, actual_);
   drop_common_scope(actual_, golden_);
+  choose_paths(golden_, actual_);
+  choose_paths(actual_, golden_);
   drop_call_numbers(golden_, actual_);
   drop_call_numbers(actual_, golden_);
 }

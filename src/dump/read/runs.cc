@@ -70,6 +70,7 @@ std::uint32_t Runs::add_operator(const LoggedOperator& op) {
   stored.stream = op.stream;
   stored.source_file = names_.add(op.source_file);
   stored.source_line = op.source_line;
+  stored.module = names_.add(op.module);
   stored.task = op.task;
   if (op.original_names) stored.original_names = names_.add(PackedTexts(*op.original_names).bytes());
   if (!op.stack.empty()) stored.stack = names_.add(pack_stack(op.stack));
@@ -86,6 +87,7 @@ LoggedOperator Runs::operator_of(std::uint32_t number) const {
   op.stream = stored.stream;
   op.source_file = names_[stored.source_file];
   op.source_line = stored.source_line;
+  op.module = names_[stored.module];
   op.task = stored.task;
   if (stored.original_names != kNone)
     op.original_names = PackedTexts::of_bytes(std::string(names_[stored.original_names])).texts();

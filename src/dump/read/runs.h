@@ -154,10 +154,10 @@ class Runs {
   struct StoredOperator {
     std::int64_t graph_id = 0, stream = 0;
     std::uint64_t task = 0;
-    std::uint32_t type = 0, name = 0, source_file = 0;        // in names_
-    std::uint32_t stack = kNone, original_names = kNone;      // in names_, packed
-    std::uint32_t last_undumped = kNone, undumped_count = 0;  // in undumped_
-    std::uint32_t last_call = kNone;                          // in calls_
+    std::uint32_t type = 0, name = 0, source_file = 0, module = 0;  // in names_
+    std::uint32_t stack = kNone, original_names = kNone;            // in names_, packed
+    std::uint32_t last_undumped = kNone, undumped_count = 0;        // in undumped_
+    std::uint32_t last_call = kNone;                                // in calls_
     std::int32_t source_line = 0;
     model::Phase phase = model::Phase::forward;
   };
