@@ -25,9 +25,11 @@ def data_dump() -> contextlib.AbstractContextManager[None]:
     """Marks the operators inside it. Use it around operators in the forward method of a model."""
     import torch
 
-    if hasattr(torch, "compiler") and torch.compiler.is_compiling() and hasattr(torch.fx.traceback, "annotate"):
-        return torch.fx.traceback.annotate({KEY: MARK})  # goes with the nodes of the graph
-    return _region()
+    if not hasattr(torch, "compiler") or not torch.compiler.is_compiling():
+        return _region()
+    if not hasattr(torch.fx.traceback, "annotate"):  # before torch 2.9: the graph cannot say it
+        return contextlib.nullcontext()
+    return torch.fx.traceback.annotate({KEY: MARK})  # goes with the nodes of the graph
 
 
 @contextlib.contextmanager
