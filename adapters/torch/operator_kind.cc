@@ -58,7 +58,8 @@ OperatorKind describe_operator(const c10::OperatorHandle& op) {
       space == "profiler" || space == "prim" || space == "opdump_dumper" || space == "opdump_torch";
   kind.uninitialised = type.starts_with("empty") || type.starts_with("new_empty") ||
                        type.starts_with("_empty") || type.starts_with("resize");
-  if (type == "_ctc_loss") kind.partly = 1;  // log_alpha, beyond the lengths of the targets
+  if (type == "_ctc_loss") kind.partly = 1;         // log_alpha, beyond the lengths of the targets
+  if (type == "mkldnn_rnn_layer") kind.partly = 3;  // workspace for the backward pass
 
   // Operators from elsewhere often do not declare what they write to.
   const bool trusted = space == "aten" || space == "prims", is_collective = space == "c10d";
