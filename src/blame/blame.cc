@@ -255,11 +255,25 @@ class Walk {
               " had made it, and by no recorded operator");
       return;
     }
+    if (comes_after_a_gap(suspects_[i])) return;
     const double distance = slot.metrics ? slot.metrics->relative_l2 : 0;
     const bool is_large = !slot.metrics || distance > 100 * compare::default_tolerance(slot.dtype).rtol;
     add(i, Cause::input, is_large || produced_nothing_ ? Confidence::certain : Confidence::suspect, name,
         "no recorded operator made it: a weight or data that differs" +
             (slot.metrics ? " (relative L2 " + format_g(distance) + ")" : std::string()));
+  }
+
+  // Whether steps between a culprit and this operator were not recorded: they have changed the weights.
+  bool comes_after_a_gap(const OperatorComparison& reader) const {
+    const std::int64_t step = reader.golden->step;
+    const bool has_culprit = std::ranges::any_of(answer_.findings, [&](const Finding& finding) {
+      return finding.confidence == Confidence::certain && finding.op.run().step < step;
+    });
+    if (!has_culprit) return false;
+    const dump::Runs& runs = golden_.runs();
+    for (std::uint32_t i = 0; i < runs.section_count(); ++i)
+      if (runs.section(i).rank == reader.golden->rank && runs.section(i).step == step - 1) return false;
+    return true;
   }
 
   // The first of these explains all others, as another batch does.

@@ -72,10 +72,10 @@ class Pair:
     def __init__(self, directory):
         self.directory = directory
 
-    def record(self, name, text, env=None, options=()):
+    def record(self, name, text, env=None, options=(), steps="all"):
         script = self.directory / "train.py"
         script.write_text(text)
-        done = subprocess.run([OPDUMP, "run", "-o", name, "--steps", "all", *options, "--", sys.executable, "train.py"], cwd=self.directory,
+        done = subprocess.run([OPDUMP, "run", "-o", name, "--steps", steps, *options, "--", sys.executable, "train.py"], cwd=self.directory,
                               capture_output=True, text=True, env={**os.environ, **(env or {})}, timeout=600)
         assert done.returncode == 0, done.stderr
         self.log = done.stderr
@@ -199,6 +199,14 @@ def test_a_constant_and_a_weight_are_two_culprits(pair):
     # The weight was initialised while opdump looked; the backward pass has the constant, too.
     assert causes == {"Default/a-Linear/addmm-op0": "overwritten", "Default/mul-op0": "argument"}
     assert 0.8 < answer["removed"] <= 1  # what is left is rounding: the gradient of a bias before a batch norm is nothing else
+
+
+def test_weights_after_steps_that_were_not_recorded_are_no_culprits(pair):
+    text = program().replace("range(2)", "range(3)")
+    golden = pair.record("golden", text, steps="0,2")
+    actual = pair.record("actual", text.replace("* 4)", "* 4.2)"), steps="0,2")
+    answer = pair.blame(golden, actual, 1)
+    assert {f["cause"] for f in answer["findings"]} == {"argument"}
 
 
 def test_an_operator_that_is_wrong_in_each_step_is_one_culprit(pair):
