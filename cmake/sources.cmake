@@ -341,6 +341,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/runs/collectives.cc
   compare/runs/environment.cc
   compare/runs/origin.cc
+  compare/runs/producer.cc
   compare/runs/quantisation.cc
   compare/runs/regions.cc
   compare/runs/systematic.cc

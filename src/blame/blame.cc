@@ -18,6 +18,7 @@
 #include "compare/content.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
+#include "compare/runs/producer.h"
 #include "compare/sharded/pair_shards.h"
 
 namespace opdump::blame {
@@ -28,6 +29,8 @@ using compare::elements_of;
 using compare::Fingerprint;
 using compare::fingerprint_of;
 using compare::OperatorComparison;
+using compare::sample_differences;
+using compare::sample_places;
 using compare::SlotComparison;
 using compare::Verdict;
 
@@ -62,27 +65,6 @@ double distance_of(const OperatorComparison& op, model::Side side = model::Side:
   for (const SlotComparison& slot : op.slots)
     if (compare::side_of(slot) == side && slot.metrics) worst = std::max(worst, slot.metrics->relative_l2);
   return worst;
-}
-
-// Some places from all over a tensor of `count` elements.
-std::vector<std::size_t> sample_places(std::size_t count) {
-  const std::size_t samples = std::min(count, kMaxSamples);
-  std::vector<std::size_t> places(samples);
-  for (std::size_t i = 0; i < samples; ++i) places[i] = i * count / samples;
-  return places;
-}
-
-// Where two tensors differ: some of those places, from all over the tensor.
-std::vector<std::size_t> sample_differences(const std::vector<std::uint64_t>& golden,
-                                            const std::vector<std::uint64_t>& actual) {
-  std::vector<std::size_t> places;
-  if (golden.size() != actual.size()) return places;
-  for (std::size_t i = 0; i < actual.size(); ++i)
-    if (golden[i] != actual[i]) places.push_back(i);
-  if (places.size() <= kMaxSamples) return places;
-  std::vector<std::size_t> some;
-  for (const std::size_t i : sample_places(places.size())) some.push_back(places[i]);
-  return some;
 }
 
 // Of the coarsest output.
@@ -289,41 +271,25 @@ class Walk {
   // both, or actual lacks it. Else the one with an output that the tensor is a part of.
   std::optional<dump::OperatorRun> find_producer(const std::vector<std::uint64_t>& elements,
                                                  std::uint32_t until) const {
+    const dump::Runs& runs = golden_.runs();
+    const auto reader = compare::find_execution(runs, *suspects_[until].golden);
+    if (!reader) return std::nullopt;
     const Fingerprint wanted = fingerprint_of(elements);
-    auto found = find_last(until, [&](const dump::Slot& slot) {
+    auto found = compare::find_last_output(runs, *reader, [&](const dump::Slot& slot) {
       return model::element_count(*slot.shape) == elements.size() && fingerprint_of(slot) == wanted;
     });
-    if (found) return found;
-    std::unordered_set<std::uint64_t> samples;
-    for (const std::size_t place : sample_places(elements.size())) samples.insert(elements[place]);
-    std::uint64_t left = kMostElements;
-    return find_last(until, [&](const dump::Slot& slot) {
-      const std::uint64_t count = model::element_count(*slot.shape).value_or(0);
-      if (count <= elements.size() || count > left) return false;
-      left -= count;
-      return compare::has_most(slot, samples);
-    });
-  }
-
-  // The last operator of golden before this suspect that has such an output.
-  template <typename IsWanted>
-  std::optional<dump::OperatorRun> find_last(std::uint32_t until, IsWanted is_wanted) const {
-    const OperatorComparison& reader = suspects_[until];
-    std::optional<dump::OperatorRun> found;
-    const dump::Runs& runs = golden_.runs();
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-      const dump::Runs::Section& section = runs.section_of(i);
-      if (section.rank != reader.golden->rank || section.step > reader.golden->step) continue;
-      dump::OperatorRun run = runs[i];
-      if (section.step == reader.golden->step &&
-          compare::operator_name(run) == compare::operator_name(*reader.golden))
-        break;
-      const bool makes_it = std::ranges::any_of(run.slots, [&](const dump::Slot& slot) {
-        return slot.side == model::Side::output && !slot.file.empty() && slot.shape && is_wanted(slot);
+    if (!found) {
+      std::unordered_set<std::uint64_t> samples;
+      for (const std::size_t place : sample_places(elements.size())) samples.insert(elements[place]);
+      std::uint64_t left = kMostElements;
+      found = compare::find_last_output(runs, *reader, [&](const dump::Slot& slot) {
+        const std::uint64_t count = model::element_count(*slot.shape).value_or(0);
+        if (count <= elements.size() || count > left) return false;
+        left -= count;
+        return compare::has_most(slot, samples);
       });
-      if (makes_it) found = std::move(run);
     }
-    return found;
+    return found ? std::optional(runs.without_slots(*found)) : std::nullopt;
   }
 
   // An operator of golden that actual lacks, by its place in suspects_.

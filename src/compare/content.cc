@@ -33,6 +33,8 @@ std::optional<dump::StoredTensor> read_straight(const dump::Slot& slot) {
   return std::move(*tensor);
 }
 
+constexpr std::size_t kMaxSamples = 64;  // places in a tensor
+
 std::uint64_t key_of(const Fingerprint& print) { return print.sum ^ mix(print.count); }
 
 }  // namespace
@@ -62,6 +64,25 @@ std::optional<Fingerprint> fingerprint_of(const dump::Slot& slot) {
   Fingerprint print{.sum = 0, .count = tensor->view().byte_count() / size};
   for (std::size_t i = 0; i < print.count; ++i) print.sum += hash_element(tensor->view(), size, i);
   return print;
+}
+
+std::vector<std::size_t> sample_places(std::size_t count) {
+  const std::size_t samples = std::min(count, kMaxSamples);
+  std::vector<std::size_t> places(samples);
+  for (std::size_t i = 0; i < samples; ++i) places[i] = i * count / samples;
+  return places;
+}
+
+std::vector<std::size_t> sample_differences(std::span<const std::uint64_t> golden,
+                                            std::span<const std::uint64_t> actual) {
+  std::vector<std::size_t> places;
+  if (golden.size() != actual.size()) return places;
+  for (std::size_t i = 0; i < actual.size(); ++i)
+    if (golden[i] != actual[i]) places.push_back(i);
+  if (places.size() <= kMaxSamples) return places;
+  std::vector<std::size_t> some;
+  for (const std::size_t i : sample_places(places.size())) some.push_back(places[i]);
+  return some;
 }
 
 bool has_most(const dump::Slot& slot, const std::unordered_set<std::uint64_t>& elements) {

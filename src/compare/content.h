@@ -29,6 +29,12 @@ std::vector<std::uint64_t> elements_of(const dump::Slot& slot);
 // The same, without room for a number for each element.
 std::optional<Fingerprint> fingerprint_of(const dump::Slot& slot);
 
+// Some places from all over a tensor of `count` elements.
+std::vector<std::size_t> sample_places(std::size_t count);
+// Some places where two tensors differ; none if they have different sizes.
+std::vector<std::size_t> sample_differences(std::span<const std::uint64_t> golden,
+                                            std::span<const std::uint64_t> actual);
+
 // Whether the tensor of a slot has nine in ten of some different elements; not of few, which many tensors
 // have.
 bool has_most(const dump::Slot& slot, const std::unordered_set<std::uint64_t>& elements);

@@ -7,33 +7,26 @@
 #include "compare/content.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
+#include "compare/runs/producer.h"
 
 namespace opdump::compare {
 namespace {
 
 constexpr std::uint64_t kMostBytes = 256 << 20;  // that are read to find one operator
 
-bool is_same(const dump::OperatorRun& a, const dump::OperatorRun& b) {
-  return a.rank == b.rank && a.step == b.step && a.graph_id == b.graph_id &&
-         operator_name(a) == operator_name(b);
-}
-
 // The last operator before the execution `reader` that made a tensor.
 std::optional<std::size_t> find_producer(const dump::Runs& runs, std::size_t reader,
                                          const dump::Slot& tensor) {
   const auto wanted = fingerprint_of(tensor);
   if (!wanted) return std::nullopt;
-  std::uint64_t bytes = 0;
-  for (std::size_t i = reader; i-- > 0 && runs.section_of(i).rank == runs.section_of(reader).rank;)
-    for (const dump::Slot& slot : runs.slots(i)) {
-      const bool may_be = slot.side == model::Side::output && !slot.file.empty() && slot.shape &&
-                          slot.dtype == tensor.dtype && model::element_count(*slot.shape) == wanted->count;
-      if (!may_be) continue;
-      bytes += wanted->count * model::dtype_info(slot.dtype).bits / 8;
-      if (bytes > kMostBytes) return std::nullopt;
-      if (fingerprint_of(slot) == wanted) return i;
-    }
-  return std::nullopt;
+  std::uint64_t left = kMostBytes;
+  return find_last_output(runs, reader, [&](const dump::Slot& slot) {
+    if (slot.dtype != tensor.dtype || model::element_count(*slot.shape) != wanted->count) return false;
+    const std::uint64_t bytes = wanted->count * model::dtype_info(slot.dtype).bits / 8;
+    if (bytes > left) return false;
+    left -= bytes;
+    return fingerprint_of(slot) == wanted;
+  });
 }
 
 class Origin {
@@ -89,11 +82,10 @@ class Origin {
 std::string explain_inputs(const OperatorComparison& op, const dump::Runs& golden, const dump::Runs& actual,
                            const std::vector<OperatorPair>& pairs) {
   if (op.golden == nullptr || op.actual == nullptr) return "";
-  const auto reader = std::ranges::find_if(pairs, [&](const OperatorPair& pair) {
-    return pair.golden != OperatorPair::kNone && pair.actual != OperatorPair::kNone &&
-           is_same(golden.without_slots(pair.golden), *op.golden);
-  });
-  if (reader == pairs.end()) return "";
+  const auto execution = find_execution(golden, *op.golden);
+  if (!execution) return "";
+  const auto reader = std::ranges::find(pairs, *execution, &OperatorPair::golden);
+  if (reader == pairs.end() || reader->actual == OperatorPair::kNone) return "";
   const Origin origin(golden, actual, pairs);
   for (const SlotComparison& slot : op.slots) {
     const bool is_open = side_of(slot) == model::Side::input && slot.golden != nullptr &&
