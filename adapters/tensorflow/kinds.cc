@@ -92,7 +92,8 @@ Kind kind_of(std::string_view type) {
   if (contains(type, "Dataset") || contains(type, "Summary")) return Kind::plumbing;
   if (contains(type, "Iterator"))
     return starts_with(type, "IteratorGetNext") ? Kind::computing : Kind::plumbing;
-  if (starts_with(type, "Assign") || starts_with(type, "Resource")) return Kind::updating;
+  if (starts_with(type, "Assign") || starts_with(type, "Resource") || is_optimizer_type(type))
+    return Kind::updating;
   return Kind::computing;
 }
 

@@ -7,6 +7,7 @@
 #include <tensorflow/core/framework/resource_var.h>
 #include "attributes.h"
 #include "blocks.h"
+#include "opdump/run_environment.h"
 #include "operands.h"
 
 namespace opdump::tensorflow_adapter {
@@ -60,7 +61,10 @@ Description& current_description() {
   return description;
 }
 
-Observer::Observer(opdump_session* session) : session_(session), names_(session) { begin_step(0); }
+Observer::Observer(opdump_session* session)
+    : session_(session), dumps_views_(opdump::makes_golden_data()), names_(session) {
+  begin_step(0);
+}
 
 void Observer::begin_step(std::int64_t step) {
   step_ = step;
@@ -217,7 +221,7 @@ void Observer::end(const Execution& execution, tf::OpKernel& kernel, tf::OpKerne
   std::size_t index = 0;
   for (int i = 0; i < context.num_outputs() && !failed; ++i, ++index)
     if (const tf::Tensor* const output = context.mutable_output(i))
-      outputs.add(*output, index, execution.kind == Kind::view ? "view" : nullptr);
+      outputs.add(*output, index, execution.kind == Kind::view && !dumps_views_ ? "view" : nullptr);
   if (execution.kind == Kind::updating && !failed)
     for (int i = 0; i < context.num_inputs(); ++i)
       if (is_variable(context, i)) add_variable(context, i, index++, outputs);

@@ -68,6 +68,7 @@ class Observer {
   void note_value(Kind kind, tensorflow::OpKernel& kernel, tensorflow::OpKernelContext& context);
 
   opdump_session* const session_;
+  const bool dumps_views_;
   Names names_;
   std::mutex mutex_;  // of the following
   std::set<const void*> runtimes_;

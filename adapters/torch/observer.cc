@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "arguments.h"
+#include "opdump/run_environment.h"
 #include "program_lines.h"
 #include "switches.h"
 
@@ -113,6 +114,7 @@ Observer::Observer(opdump_session* session, std::string root, std::int64_t first
     : session_(session),
       only_executions_(only_executions),
       keeps_failures_(opdump_keeps_failures(session) != 0),
+      dumps_views_(opdump::makes_golden_data()),
       names_(session, std::move(root), graph_id),
       collectives_(session, contents_),
       step_(first_step) {
@@ -385,7 +387,7 @@ void Observer::after(const c10::OperatorHandle& op, const OperatorKind& kind, co
   if (!execution.call) return;
   Operands outputs(contents_);
   for (std::size_t i = 0; i < returns.size(); ++i)
-    outputs.add(returns[i], kind.view                      ? kView
+    outputs.add(returns[i], kind.view && !dumps_views_     ? kView
                             : kind.leaves_uninitialised(i) ? "uninitialised"
                             : kind.awaited                 ? "not complete before wait_tensor"
                                                            : nullptr);

@@ -178,6 +178,7 @@ class Observer {
   bool only_executions_;
   std::atomic<bool> has_executed_{false};
   const bool keeps_failures_;  // views fail, too: their inputs are wanted
+  const bool dumps_views_;     // what they return is wanted
   Names names_;
   Contents contents_;
   Collectives collectives_;

@@ -17,10 +17,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.core.protobuf import config_pb2
 from tensorflow.python import pywrap_tfe
 from tensorflow.python.client import session as sessions
 from tensorflow.python.eager import backprop, context
-from tensorflow.python.eager.polymorphic_function import atomic_function
+from tensorflow.python.eager.polymorphic_function import atomic_function, polymorphic_function
 from tensorflow.python.framework import ops
 from tensorflow.python.training import optimizer as optimizers_v1
 
@@ -51,6 +52,8 @@ def load() -> _tensorflow_adapter.Library:
             _library.keep_stderr(original)
         _library.set_describer(_describer)
         _install()
+        if os.environ.get("OPDUMP_GOLDEN"):
+            _run_as_written()
         atexit.register(_stop_at_exit)
     return _library
 
@@ -406,6 +409,34 @@ def _wrap_optimizers(module: str, class_name: str, methods: Iterable[str]) -> No
             _wrap(owner, method, _reporting_optimizer)
 
     _imports.call_after(module, wrap)
+
+
+def _run_as_written() -> None:
+    """Graphs run without TensorFlow's optimisations and XLA: golden data has the result of each operator that the program names,
+    whatever a device fuses."""
+    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
+    _wrap(sessions.BaseSession, "__init__", _without_optimisation)
+    _wrap(polymorphic_function.Function, "__init__", _without_xla)
+
+
+def _without_optimisation(init: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(init)
+    def created(self: Any, target: Any = "", graph: Any = None, config: Any = None) -> None:
+        if isinstance(config, config_pb2.ConfigProto):  # the one by default has the option already
+            given, config = config, config_pb2.ConfigProto()
+            config.CopyFrom(given)
+            config.graph_options.rewrite_options.disable_meta_optimizer = True
+        init(self, target, graph, config)
+
+    return created
+
+
+def _without_xla(init: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(init)
+    def created(self: Any, *args: Any, **kwargs: Any) -> None:
+        init(self, *args, **{**kwargs, "jit_compile": False})
+
+    return created
 
 
 def _install() -> None:

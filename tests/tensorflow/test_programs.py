@@ -136,13 +136,53 @@ def test_lines_of_ours_go_to_the_first_stderr(tmp_path):
     assert "opdump:" not in text and "a line of the program" in text
 
 
-def test_golden_data(tmp_path):
-    (tmp_path / "infer.py").write_text("""
+def golden(directory, text, *options):
+    """What a program prints, and its golden data without the times in their names."""
+    (directory / "infer.py").write_text(text)
+    done = run([OPDUMP, "run", "--golden", "golden", *options, "--", PYTHON, "infer.py"], directory)
+    return done.stdout, {path.name.rsplit(".", 2)[0]: np.load(path) for path in (directory / "golden").iterdir()}
+
+
+@pytest.mark.parametrize("options", ["", ", jit_compile=True"])
+def test_golden_data_is_of_the_graph_as_written(tmp_path, options):
+    printed, found = golden(tmp_path, f"""
 import tensorflow as tf
-network = tf.function(lambda x: tf.nn.relu(tf.matmul(x, x, name="product"), name="positive"))
-print(network(tf.constant([[1., -2.], [3., 4.]])).numpy().tolist())
+def network(x, weight, bias):
+    product = tf.matmul(x, weight, name="product")
+    return tf.reshape(tf.nn.relu(tf.nn.bias_add(product, bias, name="sum"), name="positive"), (1, 4), name="flat")
+network = tf.function(network{options})
+x = tf.constant([[1., -2.], [3., 4.]])
+print(network(x, x, tf.constant([1., 2.])).numpy().tolist())
 """)
-    done = run([OPDUMP, "run", "--golden", "golden", "--", PYTHON, "infer.py"], tmp_path)
-    (found,) = (tmp_path / "golden").glob("positive.0.*.npy")
-    assert str(np.load(found).tolist()) == done.stdout.splitlines()[0]
-    assert len(list((tmp_path / "golden").glob("product.0.*.npy"))) == 1
+    assert str(found["flat.0"].tolist()) == printed.splitlines()[0]  # a view
+    assert found["product.0"].tolist() == [[-5, -10], [15, 10]]
+    assert found["sum.0"].tolist() == [[-4, -8], [16, 12]]  # fused with the others, if TensorFlow optimises
+    assert found["positive.0"].tolist() == [[0, 0], [16, 12]]
+
+
+def test_golden_data_of_a_session(tmp_path):
+    _, found = golden(tmp_path, """
+import tensorflow.compat.v1 as tf
+tf.disable_v2_behavior()
+x = tf.placeholder(tf.float32, (2, 2))
+y = tf.nn.relu(tf.nn.bias_add(tf.matmul(x, x, name="product"), tf.constant([1., 2.]), name="sum"), name="positive")
+with tf.Session(config=tf.ConfigProto()) as session:
+    session.run(y, {x: [[1, -2], [3, 4]]})
+""")
+    assert set(found) == {"product.0", "sum.0", "positive.0"}
+
+
+def test_steps_of_variables_of_tensorflow_1(tmp_path):
+    script("""
+import tensorflow.compat.v1 as tf
+tf.disable_v2_behavior()
+weight = tf.get_variable("weight", (3, 2))
+loss = tf.reduce_sum(tf.square(tf.matmul(tf.ones((4, 3)), weight)))
+train = tf.train.GradientDescentOptimizer(0.01).minimize(loss)
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    for _ in range(3):
+        session.run([train, loss])
+""", tmp_path, "-o", "dump", "--steps", "all")
+    dump = Dump(tmp_path)
+    assert dump.steps() == [0, 1, 2] and "MatMul" in dump.operators and "MatMul-1" not in dump.operators

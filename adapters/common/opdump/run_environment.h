@@ -33,6 +33,10 @@ inline void fill_from_environment(opdump_options& options) {
   options.is_launched = 1;
 }
 
+// The recording becomes golden data: what views return is wanted, too, because another run's dump may be
+// compared with it.
+inline bool makes_golden_data() { return find_variable({"OPDUMP_GOLDEN"}) != nullptr; }
+
 // `opdump run` reads from a file whether a recording began ('+'), was closed ('-') or could not begin ('!').
 inline void report_to_run(char mark) {
   const char* const path = find_variable({"OPDUMP_RUN_REPORT"});

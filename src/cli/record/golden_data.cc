@@ -24,6 +24,7 @@ Result<GoldenData> GoldenData::begin(RecordingArguments& arguments) {
   if (!::mkdtemp(place.data())) return io_error(data.folder_, "create a folder in");
   data.recording_ = place;
   request.output = place;
+  ::setenv("OPDUMP_GOLDEN", "1", 1);  // for the adapter: run_environment.h
   return data;
 }
 
