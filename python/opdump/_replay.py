@@ -15,7 +15,8 @@ The answer has for each output the error against the float64 result in units of 
     {"ok": true, "sides": {"golden": {"0": {"r": 0.4, "rho": 0.9, "alpha": 0.01, ...}}, "actual": ...}}
     {"ok": false, "random": false, "reason": "aten::rand is random"}
 
-More of a request: "argues": what golden's arguments change on actual's inputs, as "argument" in the answer; "shares": how much of
+More of a request: "repeats": if each side makes again what was recorded, to the last bit, in its own types, "sides" is empty, and
+"sum" tells whether it adds up products; "argues": what golden's arguments change on actual's inputs, as "argument" in the answer; "shares": how much of
 the difference each input brings, as "shares"; "calibrates": the errors are those of a run without a fault, which a last
 {"write_limits": FILE} keeps; "limits": a file of such limits, which hold from then on.
 
@@ -31,7 +32,7 @@ import json
 import math
 import mmap
 import sys
-from typing import Any, Optional, Union
+from typing import Any, Optional, Sequence, Union
 
 sys.path.append(sys.path.pop(0))  # where this file lies: modules of torch come first
 
@@ -134,13 +135,15 @@ class Operator:
         if self._is_seeded and given.get("dropout_p"):
             raise IsRandom(f"{self.name} is random")
 
-    def run(self, given: dict[str, Any], inputs: Tensors, constants: Optional[torch.dtype]) -> list[Optional[torch.Tensor]]:
-        """The outputs by index, as the recorder counts them. `constants`: in which type kernels had numbers of the program."""
+    def run(self, given: dict[str, Any], inputs: Tensors, constants: Optional[torch.dtype],
+            is_exact: bool = True) -> list[Optional[torch.Tensor]]:
+        """The outputs by index, as the recorder counts them. `constants`: in which type kernels had numbers of the program.
+        `is_exact`: in float64 where an argument names a type."""
         positional, named, written = [], {}, []
         for a in self.schema.arguments:
             if a.name not in given:
                 continue
-            value = self._convert(given[a.name], a, inputs, constants)
+            value = self._convert(given[a.name], a, inputs, constants, is_exact)
             if value is None and getattr(a, "is_out", False):
                 value = torch.empty(0, dtype=torch.float64)
             if a.kwarg_only:
@@ -166,7 +169,7 @@ class Operator:
             return False
         return not any(r.alias_info is not None and r.alias_info.before_set == alias.before_set for r in self.schema.returns)
 
-    def _convert(self, value: Any, argument: Any, inputs: Tensors, constants: Optional[torch.dtype]) -> Any:
+    def _convert(self, value: Any, argument: Any, inputs: Tensors, constants: Optional[torch.dtype], is_exact: bool) -> Any:
         if isinstance(value, dict):
             if "float" in value:
                 return float(value["float"])
@@ -178,18 +181,18 @@ class Operator:
             is_rounded = constants is not None and "constant" in value and tensor.is_floating_point()
             return tensor.to(constants).to(tensor.dtype) if is_rounded else tensor
         if isinstance(value, list):
-            return [self._convert(item, argument, inputs, constants) for item in value]
+            return [self._convert(item, argument, inputs, constants, is_exact) for item in value]
         if isinstance(value, str):
-            return _convert_text(value, argument)
+            return _convert_text(value, argument, is_exact)
         if isinstance(value, float) and constants is not None and abs(value) <= LARGEST[str(constants)[6:]]:
             return torch.tensor(value, dtype=constants).item()
         return value
 
 
-def _convert_text(text: str, argument: Any) -> Any:
+def _convert_text(text: str, argument: Any, is_exact: bool) -> Any:
     if text.startswith("torch."):
         found = getattr(torch, text[6:])
-        if isinstance(found, torch.dtype) and (found.is_floating_point or found.is_complex):
+        if is_exact and isinstance(found, torch.dtype) and (found.is_floating_point or found.is_complex):
             return torch.complex128 if found.is_complex else torch.float64
         return found
     if "Device" in str(argument.type):
@@ -216,11 +219,27 @@ def _make_operator(function: str) -> Union[Operator, onnx.OnnxOperator]:
     return onnx.OnnxOperator(function) if onnx.is_onnx(function) else Operator(function)
 
 
+def _repeats(op: Operator, recorded: dict[str, Any]) -> bool:
+    """Whether the operator of this torch makes what was recorded, to the last bit."""
+    op.check_random(recorded["arguments"])
+    try:
+        inputs = {int(i): _load(place).to(getattr(torch, place["dtype"]), copy=True) for i, place in recorded["inputs"].items()}
+        outputs = op.run(recorded["arguments"], inputs, None, is_exact=False)
+        for i, place in recorded["outputs"].items():
+            y, x = outputs[int(i)], _load(place).to(getattr(torch, place["dtype"]))
+            if y is None or y.dtype != x.dtype or y.shape != x.shape or not removal.is_same(x, y):
+                return False
+    except (CannotReplay, RuntimeError, IndexError, ValueError, TypeError):
+        return False  # the exact replay gives the reason
+    return True
+
+
 class Side:
     """An operator on the inputs of one of the two runs."""
 
-    def __init__(self, op: Union[Operator, onnx.OnnxOperator], recorded: dict[str, Any]) -> None:
-        self.op, self.arguments = op, recorded["arguments"]
+    def __init__(self, op: Union[Operator, onnx.OnnxOperator], recorded: dict[str, Any], is_brief: bool = True) -> None:
+        """`is_brief`: of what is surely rounding, how much of it conditioning explains is not measured."""
+        self.op, self.arguments, self.is_brief = op, recorded["arguments"], is_brief
         if isinstance(op, Operator):
             op.check_random(self.arguments)
         elif op.is_random(self.arguments, len(recorded["inputs"])):
@@ -269,18 +288,26 @@ class Side:
         y = self.reference[i]
         if self.op.type in rounding.EXACT:
             return rounding.judge_exact(x, y, self.types[i])
+        is_rounded = self.types[i] in ROUNDOFF
+        if self.is_brief and is_rounded:
+            answer = self._explain(i, x)
+            if "wrong" not in answer and all(answer[key] <= limit for key, limit in zip(("r", "rho", "alpha"), answer["limits"])):
+                return answer  # conditioning only allows for more
         others = [run[i] for run in self.perturbed()]
-        if self.types[i] not in ROUNDOFF:
-            flips = torch.zeros(x.shape, dtype=torch.bool)
-            for other in others:
-                flips |= other != y
-            return rounding.count_wrong((x != y) & ~flips, x, y)
-        explained = rounding.Explained(self.op.type, self.inputs, i, self.types[i], y, others)
+        if is_rounded:
+            return self._explain(i, x, others)
+        flips = torch.zeros(x.shape, dtype=torch.bool)
+        for other in others:
+            flips |= other != y
+        return rounding.count_wrong((x != y) & ~flips, x, y)
+
+    def _explain(self, i: int, x: torch.Tensor, others: Sequence[torch.Tensor] = ()) -> dict[str, Any]:
+        explained = rounding.Explained(self.op.type, self.inputs, i, self.types[i], self.reference[i], others)
         is_sum = rounding.is_sum(self.op.type, self.arguments)
-        answer = explained.judge(x, (lambda: self._sizes(i)) if is_sum else None)
+        answer = explained.judge(x, (lambda: self._sizes(i)) if others and is_sum else None)
         if "wrong" not in answer:
             answer.update(limits.find(self.op.type, self.types[i]), sum=is_sum)
-            if is_sum and answer["r"] > answer["limits"][0]:
+            if others and is_sum and answer["r"] > answer["limits"][0]:
                 self._find_precision(i, x, explained, answer)
         return answer
 
@@ -397,8 +424,10 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         raise CannotReplay(f"its tensors have {elements} elements; the limit is {_MAX_ELEMENTS}")
     if "without" in request:
         return {"ok": True, "ends": _remove(op, recorded, request["without"])}
-    sides = {name: Side(op, side) for name, side in recorded.items()}
     reply: dict[str, Any] = {"ok": True}
+    if request.get("repeats") and isinstance(op, Operator) and all(_repeats(op, side) for side in recorded.values()):
+        return {**reply, "sides": {}, "sum": rounding.is_sum(op.type, recorded["actual"]["arguments"])}
+    sides = {name: Side(op, side, not request.get("calibrates")) for name, side in recorded.items()}
     if request.get("shares"):
         return {**reply, "shares": _share(sides["golden"], sides["actual"])}
     reply["sides"] = {name: side.judge() for name, side in sides.items()}

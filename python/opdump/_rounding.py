@@ -6,7 +6,7 @@ import json
 import math
 import os
 import pathlib
-from typing import Any, Callable, Optional
+from typing import Any, Callable, Optional, Sequence
 
 import torch
 
@@ -156,11 +156,13 @@ def widen(tensor: torch.Tensor) -> torch.Tensor:
 
 
 class Explained:
-    """What rounding does to one output: y is its exact value, `others` are those of perturbed inputs."""
+    """What rounding does to one output: y is its exact value, `others` are those of perturbed inputs; none of them: whatever
+    rounding makes of any operator."""
 
-    def __init__(self, type: str, inputs: Tensors, index: int, dtype: str, y: torch.Tensor, others: list[torch.Tensor]) -> None:
+    def __init__(self, type: str, inputs: Tensors, index: int, dtype: str, y: torch.Tensor, others: Sequence[torch.Tensor] = ()) -> None:
         self.y, self.dtype, self.u = y, dtype, ROUNDOFF[dtype]
-        self.s = torch.stack([(other - y).abs() for other in others]).square().mean(0).sqrt()
+        self.s = torch.stack([(other - y).abs() for other in others]).square().mean(0).sqrt() if others else torch.zeros(
+            y.shape, dtype=torch.float64)
         self.n = contracted(type, inputs, y, index)
         self.g = math.sqrt(self.n) if self.u <= 2.0**-24 else 1 + math.sqrt(self.n) * _ACCUMULATOR / self.u
 

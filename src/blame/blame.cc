@@ -67,6 +67,13 @@ double distance_of(const OperatorComparison& op, model::Side side = model::Side:
   return worst;
 }
 
+// What it reads hardly differs, what it makes much: kernels that are right do that rarely, and both runs may
+// have the same wrong one.
+bool amplifies(const OperatorComparison& op) {
+  constexpr double kMuch = 100;
+  return !(distance_of(op) <= kMuch * distance_of(op, model::Side::input));
+}
+
 // Of the coarsest output.
 double roundoff(const OperatorComparison& op) {
   double coarsest = 0;
@@ -153,7 +160,7 @@ class Walk {
     look_at_inputs(i, certain_ == before);
     if (certain_ > before) return ok();
     if (!replayed) {
-      OPDUMP_TRY(replayed, replay(i, {}));
+      OPDUMP_TRY(replayed, replay(i, {.repeats = !amplifies(op)}));
     }
     if (replayed) blame_replayed(i, *replayed);
     return ok();
@@ -207,16 +214,21 @@ class Walk {
     const OperatorComparison& op = suspects_[i];
     for (const SlotComparison& slot : op.slots) {
       if (compare::side_of(slot) != model::Side::input || !differs(slot)) continue;
-      const auto actual = elements_of(*slot.actual), golden = elements_of(*slot.golden);
-      if (actual.empty()) continue;
-      const bool has_shape = golden.size() == actual.size();
-      const auto producer = produced_.find(
-          actual, has_shape ? sample_differences(golden, actual) : sample_places(actual.size()));
+      const auto print = fingerprint_of(*slot.actual);
+      if (!print || print->count == 0) continue;
+      auto producer = produced_.find(*print);
+      std::vector<std::uint64_t> actual, golden;
+      if (!producer) {
+        actual = elements_of(*slot.actual), golden = elements_of(*slot.golden);
+        producer =
+            produced_.find_part(actual, golden.size() == actual.size() ? sample_differences(golden, actual)
+                                                                       : sample_places(actual.size()));
+      }
       if (producer) {
         read_.insert(*producer);
       } else if (blames) {
-        has_shape ? blame_input(i, slot, golden) : blame_shape(i, slot);
-        produced_.add(i, actual);  // others that read it are not to blame again
+        golden.size() == actual.size() ? blame_input(i, slot, golden) : blame_shape(i, slot);
+        produced_.add(i, std::move(actual));  // others that read it are not to blame again
       }
     }
   }
@@ -371,6 +383,7 @@ class Walk {
   }
 
   void blame_error(std::uint32_t i, const Replayed& replayed) {
+    for (Precision& of : precision_) of.full += replayed.is_sum;
     precision_[0].note(replayed.golden);
     precision_[1].note(replayed.actual);
     const Judgement judgement = judge(replayed);

@@ -81,6 +81,7 @@ Replayed parse(const json& reply) {
   }
   if (reply.contains("argument") && !reply.at("argument").is_null())
     replayed.argument = parse_outputs(reply.at("argument"));
+  replayed.is_sum = reply.value("sum", false);
   const json& sides = reply.at("sides");
   if (sides.contains("golden")) replayed.golden = parse_outputs(sides.at("golden"));
   if (sides.contains("actual")) replayed.actual = parse_outputs(sides.at("actual"));

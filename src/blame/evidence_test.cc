@@ -31,6 +31,13 @@ TEST(Evidence, TheSideThatRoundingDoesNotExplainIsAtFault) {
   EXPECT_EQ(judge_text(reply(kWrong, kFine)).fault, Fault::golden);
 }
 
+TEST(Evidence, WhatBothMakeAgainIsRight) {
+  const auto replayed = parse_replayed(R"({"ok":true,"sides":{},"sum":true})");
+  ASSERT_TRUE(replayed);
+  EXPECT_TRUE(replayed->is_done && replayed->is_sum);
+  EXPECT_EQ(judge(*replayed).fault, Fault::none);
+}
+
 TEST(Evidence, EqualErrorsOfBothAreNoCulprit) {
   EXPECT_EQ(judge_text(reply(kWrong, kWrong)).fault, Fault::common);
   EXPECT_FALSE(judge_text(reply(kWrong, kWrong)).is_certain);

@@ -96,7 +96,7 @@ Result<std::string> make_request(const dump::OperatorRun* golden, const dump::Op
   std::string asked;
   for (const auto& [name, is_asked] :
        {std::pair("argues", question.argues), std::pair("shares", question.shares),
-        std::pair("calibrates", question.calibrates)})
+        std::pair("calibrates", question.calibrates), std::pair("repeats", question.repeats)})
     if (is_asked) asked += "\"" + std::string(name) + "\":true,";
   if (question.without) asked += "\"without\":" + json_text(describe(*question.without)) + ",";
   return "{" + asked + R"("function":)" + json_text(json(function)) + R"(,"sides":{)" + sides + "}}";

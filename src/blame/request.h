@@ -23,6 +23,7 @@ struct Question {
   bool argues = false;      // what golden's arguments change on actual's inputs
   bool shares = false;      // instead: how much of the difference each input brings
   bool calibrates = false;  // there is no fault: remember the errors
+  bool repeats = false;     // first whether each side makes the recorded outputs again, to the last bit
   // Instead: what the outputs of actual would be without this fault and those of earlier requests.
   std::optional<Without> without = std::nullopt;
 };

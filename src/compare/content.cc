@@ -1,8 +1,10 @@
 #include "compare/content.h"
 
 #include <algorithm>
+#include <bitset>
 #include <cstring>
 #include <map>
+#include <utility>
 
 namespace opdump::compare {
 namespace {
@@ -15,14 +17,41 @@ std::uint64_t mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-std::size_t element_size(const model::TensorView& tensor) {
-  return std::max<std::size_t>(1, model::dtype_info(tensor.dtype).bits / 8);
+// Calls use(hash) for each element of tensor, of `Bits` or of two of them.
+template <typename Bits, bool kIsPair = false, typename Use>
+void hash_as(const model::TensorView& tensor, const Use& use) {
+  constexpr std::size_t kSize = sizeof(Bits) * (kIsPair ? 2 : 1);
+  const std::size_t count = tensor.byte_count() / kSize;
+  for (std::size_t i = 0; i < count; ++i) {
+    Bits bits[2] = {};
+    std::memcpy(bits, tensor.data + i * kSize, kSize);
+    use(mix(bits[0] ^ mix(bits[1] + kSize)));
+  }
 }
 
-std::uint64_t hash_element(const model::TensorView& tensor, std::size_t size, std::size_t i) {
-  std::uint64_t bits[2] = {};
-  std::memcpy(bits, tensor.data + i * size, std::min(size, sizeof bits));
-  return mix(bits[0] ^ mix(bits[1] + size));
+template <typename Use>
+void hash_each(const model::TensorView& tensor, const Use& use) {
+  switch (model::dtype_info(tensor.dtype).bits / 8) {
+    case 16:
+      return hash_as<std::uint64_t, true>(tensor, use);
+    case 8:
+      return hash_as<std::uint64_t>(tensor, use);
+    case 4:
+      return hash_as<std::uint32_t>(tensor, use);
+    case 2:
+      return hash_as<std::uint16_t>(tensor, use);
+    default:
+      return hash_as<std::uint8_t>(tensor, use);
+  }
+}
+
+Fingerprint sum_up(const model::TensorView& tensor) {
+  Fingerprint print;
+  hash_each(tensor, [&](std::uint64_t hash) {
+    print.sum += hash;
+    ++print.count;
+  });
+  return print;
 }
 
 // Whose elements lie together in row-major order.
@@ -35,14 +64,38 @@ std::optional<dump::StoredTensor> read_straight(const dump::Slot& slot) {
 
 constexpr std::size_t kMaxSamples = 64;  // places in a tensor
 
+// Elements that are looked for among many others, of which a few bits rule out most.
+class Samples {
+ public:
+  void add(std::uint64_t element) {
+    ++counts_[element];
+    bits_.set(element % bits_.size());
+  }
+  bool is_empty() const { return counts_.empty(); }
+
+  // How often it was added; it is no longer looked for.
+  std::size_t take(std::uint64_t element) {
+    if (!bits_.test(element % bits_.size())) return 0;
+    const auto found = counts_.find(element);
+    if (found == counts_.end()) return 0;
+    const std::size_t count = found->second;
+    counts_.erase(found);
+    return count;
+  }
+
+ private:
+  std::bitset<1 << 14> bits_;
+  std::unordered_map<std::uint64_t, std::size_t> counts_;
+};
+
 std::uint64_t key_of(const Fingerprint& print) { return print.sum ^ mix(print.count); }
 
 }  // namespace
 
 std::vector<std::uint64_t> hash_elements(const model::TensorView& tensor) {
-  const std::size_t size = element_size(tensor);
-  std::vector<std::uint64_t> hashes(tensor.byte_count() / size);
-  for (std::size_t i = 0; i < hashes.size(); ++i) hashes[i] = hash_element(tensor, size, i);
+  std::vector<std::uint64_t> hashes;
+  hashes.reserve(tensor.byte_count() / std::max(1u, model::dtype_info(tensor.dtype).bits / 8u));
+  hash_each(tensor, [&](std::uint64_t hash) { hashes.push_back(hash); });
   return hashes;
 }
 
@@ -60,10 +113,7 @@ std::vector<std::uint64_t> elements_of(const dump::Slot& slot) {
 std::optional<Fingerprint> fingerprint_of(const dump::Slot& slot) {
   const auto tensor = read_straight(slot);
   if (!tensor) return std::nullopt;
-  const std::size_t size = element_size(tensor->view());
-  Fingerprint print{.sum = 0, .count = tensor->view().byte_count() / size};
-  for (std::size_t i = 0; i < print.count; ++i) print.sum += hash_element(tensor->view(), size, i);
-  return print;
+  return sum_up(tensor->view());
 }
 
 std::vector<std::size_t> sample_places(std::size_t count) {
@@ -89,35 +139,39 @@ bool has_most(const dump::Slot& slot, const std::unordered_set<std::uint64_t>& e
   constexpr std::size_t kFew = 8;
   const auto tensor = elements.size() < kFew ? std::nullopt : read_straight(slot);
   if (!tensor) return false;
-  const std::size_t size = element_size(tensor->view()), count = tensor->view().byte_count() / size;
-  std::unordered_set<std::uint64_t> left = elements;
-  for (std::size_t i = 0; i < count && 10 * left.size() > elements.size(); ++i)
-    left.erase(hash_element(tensor->view(), size, i));
-  return 10 * left.size() <= elements.size();
+  Samples left;
+  for (const std::uint64_t element : elements) left.add(element);
+  std::size_t found = 0;
+  hash_each(tensor->view(), [&](std::uint64_t hash) { found += left.take(hash); });
+  return 10 * found >= 9 * elements.size();
 }
 
-void ContentIndex::add(std::uint32_t op, std::span<const std::uint64_t> elements) {
+void ContentIndex::add(std::uint32_t op, std::vector<std::uint64_t> elements) {
   whole_.insert_or_assign(key_of(fingerprint_of(elements)), op);
   if (elements.size() > kMaxElements) return;
-  outputs_.push_back({op, {elements.begin(), elements.end()}});
+  outputs_.push_back({op, std::move(elements)});
   for (kept_ += outputs_.back().elements.size(); kept_ > kMaxElements; ++first_) {
     kept_ -= outputs_[first_].elements.size();
     outputs_[first_].elements = {};
   }
 }
 
-std::optional<std::uint32_t> ContentIndex::find(std::span<const std::uint64_t> elements,
-                                                std::span<const std::size_t> at) const {
-  if (const auto whole = whole_.find(key_of(fingerprint_of(elements))); whole != whole_.end())
-    return whole->second;
+std::optional<std::uint32_t> ContentIndex::find(const Fingerprint& print) const {
+  const auto whole = whole_.find(key_of(print));
+  return whole != whole_.end() ? std::optional(whole->second) : std::nullopt;
+}
+
+std::optional<std::uint32_t> ContentIndex::find_part(std::span<const std::uint64_t> elements,
+                                                     std::span<const std::size_t> at) const {
+  Samples left;
+  for (const std::size_t place : at) left.add(elements[place]);
   std::map<std::uint32_t, std::size_t> hits;  // by operator; an element counts for the last one that made it
   std::size_t found = 0;
-  for (const std::size_t place : at)
-    for (std::size_t i = outputs_.size(); i-- > first_;)
-      if (outputs_[i].elements.contains(elements[place])) {
-        ++hits[outputs_[i].op];
-        ++found;
-        break;
+  for (std::size_t i = outputs_.size(); i-- > first_ && !left.is_empty();)
+    for (const std::uint64_t element : outputs_[i].elements)
+      if (const std::size_t count = left.take(element); count > 0) {
+        hits[outputs_[i].op] += count;
+        found += count;
       }
   if (at.empty() || found * 10 < at.size() * 9) return std::nullopt;
   const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };

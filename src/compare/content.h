@@ -42,18 +42,20 @@ bool has_most(const dump::Slot& slot, const std::unordered_set<std::uint64_t>& e
 // Outputs of operators, which have numbers that grow in the order of execution.
 class ContentIndex {
  public:
-  void add(std::uint32_t op, std::span<const std::uint64_t> elements);
+  void add(std::uint32_t op, std::vector<std::uint64_t> elements);
 
-  // The last operator that made all of a tensor, or else the one that made most of its elements `at` some
-  // places: a slice, or memory that several operators have filled. Nothing if most of those are of no output.
-  std::optional<std::uint32_t> find(std::span<const std::uint64_t> elements,
-                                    std::span<const std::size_t> at) const;
+  // The last operator that made all of a tensor.
+  std::optional<std::uint32_t> find(const Fingerprint& print) const;
+  // The one that made most of its elements `at` some places: a slice, or memory that several operators have
+  // filled. Nothing if most of those are of no output.
+  std::optional<std::uint32_t> find_part(std::span<const std::uint64_t> elements,
+                                         std::span<const std::size_t> at) const;
 
  private:
   static constexpr std::size_t kMaxElements = 1 << 24;  // that are looked through; of older outputs only all
   struct Output {
     std::uint32_t op = 0;
-    std::unordered_set<std::uint64_t> elements;
+    std::vector<std::uint64_t> elements;
   };
   std::unordered_map<std::uint64_t, std::uint32_t> whole_;  // by fingerprint
   std::vector<Output> outputs_;

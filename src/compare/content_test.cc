@@ -16,6 +16,10 @@ std::vector<std::uint64_t> elements(const std::vector<float>& values) {
       model::DType::float32, {static_cast<std::int64_t>(values.size())}, values.data()));
 }
 
+std::optional<std::uint32_t> find(const ContentIndex& index, const std::vector<float>& values) {
+  return index.find(fingerprint_of(elements(values)));
+}
+
 std::vector<std::size_t> everywhere(std::size_t count) {
   std::vector<std::size_t> places(count);
   std::iota(places.begin(), places.end(), 0);
@@ -33,9 +37,9 @@ TEST(Content, TheLastOperatorThatMadeATensorIsItsProducer) {
   index.add(1, elements({1, 2, 3}));
   index.add(2, elements({4, 5, 6}));
   index.add(3, elements({3, 2, 1}));
-  EXPECT_EQ(index.find(elements({1, 2, 3}), everywhere(3)), 3u);
-  EXPECT_EQ(index.find(elements({4, 5, 6}), everywhere(3)), 2u);
-  EXPECT_EQ(index.find(elements({7, 8, 9}), everywhere(3)), std::nullopt);
+  EXPECT_EQ(find(index, {1, 2, 3}), 3u);
+  EXPECT_EQ(find(index, {4, 5, 6}), 2u);
+  EXPECT_EQ(find(index, {7, 8, 9}), std::nullopt);
 }
 
 TEST(Content, ATensorHasMostElementsOfItsParts) {
@@ -71,10 +75,10 @@ TEST(Content, SlicesAndMixturesComeFromTheOperatorOfMostElements) {
   ContentIndex index;
   index.add(1, elements({1, 2, 3, 4}));
   index.add(2, elements({5, 6}));
-  EXPECT_EQ(index.find(elements({2, 3}), everywhere(2)), 1u);
-  EXPECT_EQ(index.find(elements({1, 2, 3, 5}), everywhere(4)), 1u);
-  EXPECT_EQ(index.find(elements({1, 8, 9, 7}), everywhere(4)), std::nullopt);
-  EXPECT_EQ(index.find(elements({8, 6}), std::vector<std::size_t>{1}), 2u);  // only where it differs
+  EXPECT_EQ(index.find_part(elements({2, 3}), everywhere(2)), 1u);
+  EXPECT_EQ(index.find_part(elements({1, 2, 3, 5}), everywhere(4)), 1u);
+  EXPECT_EQ(index.find_part(elements({1, 8, 9, 7}), everywhere(4)), std::nullopt);
+  EXPECT_EQ(index.find_part(elements({8, 6}), std::vector<std::size_t>{1}), 2u);  // only where it differs
 }
 
 }  // namespace

@@ -378,6 +378,7 @@ def test_a_python_without_torch_is_said(pair):
     golden, actual = pair.record("golden", program()), pair.record("actual", program(fault("tanh", "x", "x.sigmoid()", "pass")))
     done = subprocess.run([OPDUMP, "blame", golden, actual, "--python", "/bin/false"], cwd=pair.directory, capture_output=True, text=True)
     assert done.returncode == 2 and "does it have torch?" in done.stderr
+    assert f"as {sys.executable}, which recorded the run" in done.stderr
 
 
 @pytest.mark.parametrize("function, arguments", [

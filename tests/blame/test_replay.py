@@ -132,6 +132,27 @@ def test_shares_of_inputs(worker):
     assert shares["0"] == pytest.approx(0.25, abs=0.01) and shares["0"] + shares["1"] == pytest.approx(1)
 
 
+def test_what_is_made_again_to_the_last_bit_is_not_judged(worker):
+    x, w = torch.rand(4, 8), torch.rand(8, 3)
+    request = {"function": "aten::mm", "repeats": True}
+    arguments = {"self": {"tensor": 0}, "mat2": {"tensor": 1}}
+    same = worker.side(arguments, [x, w], [x @ w])
+    off = worker.side(arguments, [x, w], [torch.nextafter(x @ w, torch.tensor(9.0))])
+    assert worker.ask({**request, "sides": {"golden": same, "actual": same}}) == {"ok": True, "sides": {}, "sum": True}
+    one = worker.ask({**request, "sides": {"golden": same, "actual": off}})["sides"]
+    assert 0 < one["actual"]["0"]["r"] < 8 and set(one) == {"golden", "actual"}
+    drawn = worker.side({"self": {"tensor": 0}, "p": 0.5}, [x], [x.bernoulli(0.5)])
+    assert worker.ask({"function": "aten::bernoulli.p", "repeats": True, "sides": {"actual": drawn}})["random"]
+
+
+def test_bad_conditioning_is_measured_where_it_counts(worker):
+    x = ((torch.arange(64) + 100.5) * torch.pi).double().float()  # near zeros of cos: u of x is much of cos x
+    off = torch.cos(x.double() * (1 + 2.0**-25)).float()
+    assert (off / torch.cos(x.double()) - 1).abs().max() > 1e-3
+    answer = worker.judge("aten::cos", {"self": {"tensor": 0}}, [x], off)
+    assert answer["r"] < 1 and answer["rho"] < 64, answer
+
+
 def test_limits_of_a_user(worker, tmp_path):
     x = torch.rand(4000) + 1
     less = (x.exp().double() * (1 + 30 * 2.0**-24 * torch.randn(4000).sign())).float()  # a machine with a worse exp

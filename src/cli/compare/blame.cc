@@ -47,13 +47,15 @@ Exit exit_of(blame::BlameOutcome outcome) {
 
 Result<int> calibrate(const std::vector<std::string>& paths, const BlameArguments& arguments) {
   if (arguments.limits.empty()) return Error(Code::usage, "--calibrate needs --limits, the file to write");
-  ReplayWorker worker(arguments.python);
+  std::vector<dump::DumpSet> dumps;
+  for (const std::string& path : paths) {
+    OPDUMP_TRY(dump::DumpSet dump, dump::DumpSet::open(path, terminal::print_remark));
+    dumps.push_back(std::move(dump));
+  }
+  ReplayWorker worker(arguments.python, dumps.front());
   const auto ask = [&](std::string request) { return worker.ask(std::move(request)); };
   blame::Calibrated calibrated;
-  for (const std::string& path : paths) {
-    OPDUMP_TRY(const dump::DumpSet dump, dump::DumpSet::open(path, terminal::print_remark));
-    OPDUMP_CHECK_OK(blame::calibrate(dump, ask, calibrated));
-  }
+  for (const dump::DumpSet& dump : dumps) OPDUMP_CHECK_OK(blame::calibrate(dump, ask, calibrated));
   OPDUMP_TRY(const std::string reply, worker.ask(blame::make_write_request(arguments.limits)));
   OPDUMP_CHECK_OK(blame::parse_acknowledged(reply));
   for (const auto& [reason, count] : calibrated.left_out)
@@ -91,7 +93,7 @@ Result<> note_blame(result::ResultWriter& writer, const blame::BlameAnswer& answ
 Result<int> print_blame(const dump::DumpSet& golden, const dump::DumpSet& actual,
                         const BlameArguments& arguments, compare::CompareOptions options,
                         const BlameOutput& output) {
-  ReplayWorker worker(arguments.python, arguments.limits);
+  ReplayWorker worker(arguments.python, actual, arguments.limits);
   blame::BlameOptions blaming;
   blaming.compare = std::move(options);
   blaming.limit = arguments.limit;

@@ -6,6 +6,7 @@
 
 #include "base/process/line_server.h"
 #include "base/result.h"
+#include "dump/read/dump_set.h"
 
 namespace opdump::cli {
 
@@ -14,14 +15,15 @@ class ReplayWorker {
  public:
   // `python` is the program; empty: what OPDUMP_PYTHON names, else python3.
   // `limits`: a file of limits that it judges by as well; empty: none.
-  explicit ReplayWorker(std::string python, std::string limits = {});
+  // `dump`: one of those that it is asked about; an error names the Python that recorded it.
+  ReplayWorker(std::string python, const dump::DumpSet& dump, std::string limits = {});
   // The answer to a request of blame/request.h. Errors: not_found, io; usage -- this Python has no torch;
   // config -- the file of limits is none.
   Result<std::string> ask(std::string request);
 
  private:
   Result<> start();
-  std::string python_, limits_;
+  std::string python_, limits_, recorded_with_;
   std::optional<LineServer> server_;
 };
 
