@@ -217,6 +217,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   dump/read/files/file_kind.cc
   dump/read/files/file_names.cc
   dump/read/ge_graph_find.cc
+  dump/read/graph_names.cc
   dump/read/log_index.cc
   dump/read/log_join.cc
   dump/read/files/msprobe_files.cc

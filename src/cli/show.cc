@@ -98,7 +98,8 @@ std::string describe_stack(const OperatorRun& run) {
   if (run.op == nullptr) return text;
   for (const model::Frame& frame : run.op->stack)
     text += (text.empty() ? "  stack   " : "          ") + compare::one_line(frame.file) + ":" +
-            std::to_string(frame.line) + "  " + compare::one_line(frame.function) + "\n";
+            std::to_string(frame.line) +
+            (frame.function.empty() ? "" : "  " + compare::one_line(frame.function)) + "\n";
   return text;
 }
 

@@ -63,6 +63,17 @@ def test_values_and_types(directory):
     assert "flatten-Flatten/Flatten-op0 input.0" in text  # the graph that MindSpore saved beside it
 
 
+def test_names_and_lines_of_the_graph(directory):
+    """The files have no '/' and no lines; the graph beside them has."""
+    table = run([OPDUMP, "ls", "golden", "--tree"], directory)
+    assert re.search(r"^ *_backbone-Net .*\n +conv-Conv2d ", table, re.M), table
+    found = {entry["operator"]: entry for entry in operators(directory, "golden", "--step", "0")}
+    conv = found["Default/network-WithLossCell/_backbone-Net/conv-Conv2d/Conv2D-op0"]
+    line = 1 + (PROGRAMS / "train.py").read_text().splitlines().index("        return self.fc(self.flatten(self.relu(self.conv(x))))")
+    assert conv["source"].endswith(f"train.py:{line}"), conv
+    assert not [name for name in found if "Default_" in name], found.keys()
+
+
 def test_equal_programs_compare_as_equal(directory):
     text = run([OPDUMP, "compare", "golden", "actual"], directory)
     assert "no difference" in text and "only in" not in text, text
@@ -74,7 +85,7 @@ def test_a_changed_file_is_found(directory, tmp_path):
     file.chmod(0o600)
     np.save(file, np.load(file) + 1)
     text = run([OPDUMP, "compare", "golden", tmp_path / "changed"], directory, expect=1)
-    assert "first bad operator: Default_network-WithLossCell__backbone-Net_fc-Dense_MatMul-op0" in text, text
+    assert "first bad operator: Default/network-WithLossCell/_backbone-Net/fc-Dense/MatMul-op0 (forward, step 0) at " in text, text
 
 
 def test_graphs_and_order(directory):
@@ -109,9 +120,9 @@ def test_against_torch(directory, fault):
     done = run([OPDUMP, "compare", "golden/rank_0/net/0/0", name, "--json", "--all", "--across"], directory, expect=int(fault))
     lines = [json.loads(line) for line in done.splitlines()]
     pairs = {line["operator"]: line["actual_operator"] for line in lines if "confidence" in line}
-    scope = "Default_network-WithLossCell__backbone-Net_"
-    assert pairs[f"{scope}conv-Conv2d_BiasAdd-op0"] == "Default/conv-Conv2d/convolution-op0", pairs
-    assert pairs[f"{scope}relu-ReLU_ReLU-op0"] == "Default/relu-ReLU/relu-op0", pairs
-    assert pairs[f"{scope}fc-Dense_BiasAdd-op0"] == "Default/fc-Linear/addmm-op0", pairs
+    scope = "Default/network-WithLossCell/_backbone-Net/"
+    assert pairs[f"{scope}conv-Conv2d/BiasAdd-op0"] == "Default/conv-Conv2d/convolution-op0", pairs
+    assert pairs[f"{scope}relu-ReLU/ReLU-op0"] == "Default/relu-ReLU/relu-op0", pairs
+    assert pairs[f"{scope}fc-Dense/BiasAdd-op0"] == "Default/fc-Linear/addmm-op0", pairs
     if fault:
         assert "fc-Dense" in lines[-1]["first_bad"]["operator"], lines[-1]

@@ -39,7 +39,8 @@ Result<Pairing> pair_across(const dump::Runs& golden, const dump::Runs& actual, 
                             const PairingMap& map, unsigned threads);
 
 // Slots of such a pair: inputs and outputs by number of elements, by what is in them where several have it,
-// and in order. Of operators `has_other_weights` only the first input counts.
+// and in order. Of operators `has_other_weights` only the first input counts; of a batch
+// normalisation the statistics do not, except those that its result depends on.
 std::vector<SlotPair> pair_slots_across(const dump::OperatorRun& golden, const dump::OperatorRun& actual,
                                         bool has_other_weights);
 

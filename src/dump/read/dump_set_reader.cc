@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "dump/read/graph_names.h"
 #include "dump/read/log_index.h"
 #include "dump/read/log_join.h"
 
@@ -194,8 +195,9 @@ Result<> DumpSetReader::read_rank(std::uint32_t rank, const fs::path& directory)
   LogIndex log(set_.runs_);
   const auto damaged = log.read(directory);
   if (!damaged) {
-    if (damaged.error().code() != Code::not_found)
-      set_.problems_.push_back({directory / kOperatorLogName, damaged.error().message()});
+    if (damaged.error().code() == Code::not_found)
+      return name_by_graphs(set_.runs_, rank, directory, set_.problems_);
+    set_.problems_.push_back({directory / kOperatorLogName, damaged.error().message()});
     return ok();
   }
   if (*damaged > 0)

@@ -118,6 +118,37 @@ TEST_F(DumpSetTest, ReadsWhatTheRankTreeWrites) {
   EXPECT_EQ(std::memcmp(tensor->view().data, values.data(), 12), 0);
 }
 
+// MindSpore's own dumps have no log: the graph beside them has the full names, and counts the convolution's
+// gradient once more than the files do.
+TEST_F(DumpSetTest, TakesNamesFromGraphs) {
+  write_files(step_, {"ReLU.Default_net-Net_relu-ReLU_ReLU-op0.0.0.1700000000000000.output.0.DefaultFormat.Float32.npy",
+                      "Conv2DBackpropFilter.Gradients_Default_net-Net_conv-Conv2d_Conv2DBackpropFilter-op0.0.0."
+                      "1700000000000001.output.0.DefaultFormat.Float32.npy",
+                      "Parameter.fc_weight.0.0.1700000000000002.output.0.DefaultFormat.Float32.npy"});
+  write_text(root_ / "rank_2/graphs/ms_output_trace_code_graph_5.ir",
+             "# IR entry: @kernel_graph5\n"
+             "# Total subgraph: 1\n\nsubgraph @kernel_graph5(%para1_x) {\n"
+             "  %0(CNode_1) = PrimFunc_ReLU(%para1_x)\n"
+             "      : (<Tensor[Float32], (2)>) -> (<Tensor[Float32], (2)>)\n"
+             "      # Fullname with scope: (Default/net-Net/relu-ReLU/ReLU-op0)\n"
+             "      # In file train.py:9, 15~31/        return self.relu(x)/\n"
+             "  %1(CNode_2) = Conv2DBackpropFilter(%0, %para1_x)\n"
+             "      : (<Tensor[Float32], (2)>, <Tensor[Float32], (2)>) -> (<Tensor[Float32], (2)>)\n"
+             "      # Fullname with scope: (Gradients/Default/net-Net/conv-Conv2d/Conv2DBackpropFilter-op1)\n"
+             "  Return(%1)\n"
+             "      : (<Tensor[Float32], (2)>)\n"
+             "}\n");
+  const DumpSet set = read(root_);
+  EXPECT_EQ(summary(set), (Lines{"2/5/7 ReLU Default/net-Net/relu-ReLU/ReLU-op0: o0f",
+                                 "2/5/7 Conv2DBackpropFilter Gradients/Default/net-Net/conv-Conv2d/"
+                                 "Conv2DBackpropFilter-op0: o0f",
+                                 "2/5/7 Parameter fc_weight: o0f"}));
+  ASSERT_NE(set.runs()[0].op, nullptr);
+  EXPECT_EQ(format_source(*set.runs()[0].op), "train.py:9");
+  EXPECT_EQ(set.runs()[1].op->phase, model::Phase::backward);
+  EXPECT_EQ(set.runs()[2].op, nullptr);
+}
+
 // The log says which operator it was; a name that two operators could have is left as it is.
 TEST_F(DumpSetTest, WhatOpdumpConverted) {
   const model::Operator add = make_op("Add.int", "Default/a(1).b-op0");
