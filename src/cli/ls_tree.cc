@@ -32,15 +32,14 @@ void print_tree(const dump::DumpSet& dump, const Chosen& chosen, std::optional<s
   InternedTexts names;
   for (const std::uint32_t i : chosen) {
     const dump::OperatorRun run = dump.runs().without_slots(i);
-    const std::string& name = compare::operator_name(run);
     const std::size_t known = names.size();
-    names.add(name);
+    names.add(compare::operator_name(run));
     ModuleTotals totals{.operators = names.size() - known, .executions = 1};
     for (const dump::Slot& slot : dump.runs().slots(i)) {
       totals.tensors += !slot.file.empty();
       totals.bytes += slot.stored_bytes();
     }
-    tree.add(name, totals);
+    tree.add(compare::module_of(run), totals);
   }
   std::vector<std::vector<std::string>> lines{{"module", "operators", "runs", "tensors", "size"}};
   for (const auto& row : depth ? tree.rows_to(*depth) : tree.rows(kMostTreeLines))

@@ -150,9 +150,11 @@ Error nothing_selected(const dump::DumpSet& dump, const RunFilter& filter) {
   for (std::uint32_t i = 0; i < dump.runs().size(); ++i) {
     const OperatorRun run = dump.runs().without_slots(i);
     types.insert(run.type);
-    const std::string& name = compare::operator_name(run);
-    for (std::size_t at = name.find('/'); at != std::string::npos; at = name.find('/', at + 1))
-      if (!modules.contains(std::string_view(name).substr(0, at))) modules.insert(name.substr(0, at));
+    const std::string module = compare::module_of(run);
+    for (std::size_t end = 0; !module.empty() && end != std::string::npos;) {
+      end = module.find('/', end + 1);
+      if (!modules.contains(std::string_view(module).substr(0, end))) modules.insert(module.substr(0, end));
+    }
   }
   const auto hint = [&](const char* what, const std::string& word, const auto& known) {
     if (word.empty() || known.contains(word)) return;
@@ -209,8 +211,7 @@ bool selects(const RunFilter& filter, const OperatorRun& run) {
   if (!filter.phase.empty() &&
       (run.op == nullptr || model::kPhaseNames[static_cast<std::size_t>(run.op->phase)] != filter.phase))
     return false;
-  const std::string& name = compare::operator_name(run);
-  return filter.module.empty() || name.starts_with(filter.module + "/");
+  return filter.module.empty() || (compare::module_of(run) + "/").starts_with(filter.module + "/");
 }
 
 Result<Chosen> select_names(std::span<const OperatorName> names, const std::string& text) {

@@ -33,5 +33,25 @@ TEST(SelectNames, AMisspellingIsAnswered) {
   EXPECT_THAT(none.error().message(), HasSubstr("no operator matches 'conv3'; nearest: "));
 }
 
+TEST(Selects, AModuleOfTheNameOrOfTheLog) {
+  dump::LoggedOperator named, logged;
+  named.name = "Default/layer1-Net/conv-Conv2d/convolution-op0";
+  logged.name = "node_Conv_1";
+  logged.module = "layer1.0.conv";
+  dump::OperatorRun run;
+  const auto is_in = [&](const dump::LoggedOperator& op, const std::string& module) {
+    run.op = std::make_shared<dump::LoggedOperator>(op);
+    RunFilter filter;
+    filter.module = module;
+    return selects(filter, run);
+  };
+  EXPECT_TRUE(is_in(named, "Default/layer1-Net"));
+  EXPECT_TRUE(is_in(named, "Default/layer1-Net/conv-Conv2d"));
+  EXPECT_FALSE(is_in(named, "Default/layer1"));
+  EXPECT_TRUE(is_in(logged, "layer1/0"));
+  EXPECT_TRUE(is_in(logged, "layer1/0/conv"));
+  EXPECT_FALSE(is_in(logged, "layer1/0/c"));
+}
+
 }  // namespace
 }  // namespace opdump::cli

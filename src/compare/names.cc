@@ -1,5 +1,7 @@
 #include "compare/names.h"
 
+#include <algorithm>
+
 namespace opdump::compare {
 
 namespace {
@@ -14,6 +16,14 @@ void append_row(std::string& text, std::int64_t first, std::int64_t last) {
 
 const std::string& operator_name(const dump::OperatorRun& run) {
   return run.op != nullptr ? run.op->name : run.name;
+}
+
+std::string module_of(const dump::OperatorRun& run) {
+  const std::string& name = operator_name(run);
+  if (const std::size_t end = name.rfind('/'); end != std::string::npos) return name.substr(0, end);
+  std::string module = run.op != nullptr ? run.op->module : std::string();
+  std::ranges::replace(module, '.', '/');
+  return module;
 }
 
 std::string slot_name(const dump::Slot& slot) {

@@ -12,6 +12,10 @@ namespace opdump::compare {
 // The full name, "Default/conv2-Conv2d/convolution-op0"; the sanitised one where the dump knows no other.
 const std::string& operator_name(const dump::OperatorRun& run);
 
+// The modules that it is in, outermost first: "Default/conv2-Conv2d", "layer1/0/conv1"; empty if it is in
+// none.
+std::string module_of(const dump::OperatorRun& run);
+
 // "output.0"; "input.self" where the dump knows what operands are called
 std::string slot_name(const dump::Slot& slot);
 std::string slot_name(const SlotComparison& slot);

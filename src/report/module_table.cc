@@ -30,7 +30,7 @@ void ModuleTable::add(const compare::OperatorComparison& op) {
     if (slot != nullptr && slot->metrics && !std::isnan(slot->metrics->relative_l2))
       totals.worst = slot->metrics->relative_l2;
   }
-  tree_.add(compare::operator_name(op.run()), totals);
+  tree_.add(compare::module_of(op.run()), totals);
 }
 
 void ModuleTable::print(std::size_t width, std::size_t most,

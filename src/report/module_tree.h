@@ -1,6 +1,7 @@
 // Totals by module, as a tree: what is in a module counts in all modules around it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -22,17 +23,18 @@ class ModuleTree {
     Totals totals{};
   };
 
-  // `name` is an operator's; its modules are what stands before its last '/'.
-  void add(std::string_view name, const Totals& totals) {
+  // `modules` are those that something is in, outermost first: "blocks/0/attention"; there may be none.
+  void add(std::string_view modules, const Totals& totals) {
     Branch* branch = &root_;
     branch->totals += totals;
-    if (name.find('/') == std::string_view::npos) name = "(no module)/";
-    for (std::size_t at = name.find('/'); at != std::string_view::npos; at = name.find('/')) {
-      auto& child = branch->children[std::string(name.substr(0, at))];
+    if (modules.empty()) modules = "(no module)";
+    for (std::size_t first = 0; first <= modules.size();) {
+      const std::size_t end = std::min(modules.find('/', first), modules.size());
+      auto& child = branch->children[std::string(modules.substr(first, end - first))];
       if (child == nullptr) child = std::make_unique<Branch>();
       branch = child.get();
       branch->totals += totals;
-      name.remove_prefix(at + 1);
+      first = end + 1;
     }
     branch->has_own = true;
   }

@@ -137,7 +137,7 @@ Result<> ResultWriter::Rows::add_operator(const OperatorComparison& op, std::str
   const dump::OperatorRun& run = op.run();
   const std::string& name = compare::operator_name(run);
   const std::string actual = op.actual != nullptr ? compare::operator_name(*op.actual) : "";
-  const std::string module = name.substr(0, name.find('/') == std::string::npos ? 0 : name.rfind('/'));
+  const std::string module = compare::module_of(run);
   const std::string stack = stack_text(run);
   const bool is_logged = run.op != nullptr;
   const SlotComparison* key = compare::key_slot(op);

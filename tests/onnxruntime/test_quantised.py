@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -63,6 +64,8 @@ def test_modules_and_lines_of_an_export(network):
     modules = {record.get("module") for record in computing}
     assert modules & {"layer1.0.conv1", "layer1.0.bn1", "blocks.0"}, modules
     assert all(record["source_line"] > 0 and "-packages/torch/" not in record["source_file"] for record in computing)
+    tree = subprocess.run([OPDUMP, "ls", network / "dynamo", "--tree", "--depth", "1"], capture_output=True, text=True).stdout
+    assert re.search(r"^(layer1|blocks)\b", tree, re.M), tree
 
 
 @pytest.mark.parametrize("export", ["script", "dynamo"])

@@ -121,10 +121,12 @@ TEST_F(DumpSetTest, ReadsWhatTheRankTreeWrites) {
 // MindSpore's own dumps have no log: the graph beside them has the full names, and counts the convolution's
 // gradient once more than the files do.
 TEST_F(DumpSetTest, TakesNamesFromGraphs) {
-  write_files(step_, {"ReLU.Default_net-Net_relu-ReLU_ReLU-op0.0.0.1700000000000000.output.0.DefaultFormat.Float32.npy",
-                      "Conv2DBackpropFilter.Gradients_Default_net-Net_conv-Conv2d_Conv2DBackpropFilter-op0.0.0."
-                      "1700000000000001.output.0.DefaultFormat.Float32.npy",
-                      "Parameter.fc_weight.0.0.1700000000000002.output.0.DefaultFormat.Float32.npy"});
+  write_files(
+      step_,
+      {"ReLU.Default_net-Net_relu-ReLU_ReLU-op0.0.0.1700000000000000.output.0.DefaultFormat.Float32.npy",
+       "Conv2DBackpropFilter.Gradients_Default_net-Net_conv-Conv2d_Conv2DBackpropFilter-op0.0.0."
+       "1700000000000001.output.0.DefaultFormat.Float32.npy",
+       "Parameter.fc_weight.0.0.1700000000000002.output.0.DefaultFormat.Float32.npy"});
   write_text(root_ / "rank_2/graphs/ms_output_trace_code_graph_5.ir",
              "# IR entry: @kernel_graph5\n"
              "# Total subgraph: 1\n\nsubgraph @kernel_graph5(%para1_x) {\n"
