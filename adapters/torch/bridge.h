@@ -9,6 +9,15 @@
 extern "C" {
 #endif
 
+/* The part of a tensor that this process has, and the mesh of the processes that hold it together. */
+typedef struct opdump_torch_shard {
+  const void*
+      tensors[2]; /* c10::TensorImpl* of the part; of what it becomes when operators see it, or the same */
+  uint32_t rank;  /* dimensions of the mesh */
+  int64_t mesh[8], place[8];
+  char placements[256]; /* see opdump_part */
+} opdump_torch_shard;
+
 typedef struct opdump_torch_bridge {
   /* Calls add(user, ...) for each call of the program that this thread is inside of, innermost first, without
    * those of torch and the standard library, until add returns 0. `is_own`: not of an installed package.
@@ -22,6 +31,9 @@ typedef struct opdump_torch_bridge {
   int (*steps_optimizer)(void);
   /* Called once in a forked child before its first operator: starts a recording of its own, or not. */
   void (*start_in_child)(void);
+  /* Describes a c10::TensorImpl* whose operators Python runs. 0 if it is no part of anything, or not known.
+   */
+  int (*describe_shard)(void* tensor, opdump_torch_shard* shard);
 } opdump_torch_bridge;
 OPDUMP_API void opdump_torch_set_bridge(const opdump_torch_bridge* bridge);
 
@@ -83,6 +95,8 @@ OPDUMP_API void opdump_torch_resume(void);
 /* Around code that a compiler generated: it may write to any memory, and what it runs is not recorded. */
 OPDUMP_API void opdump_torch_enter_generated(void);
 OPDUMP_API void opdump_torch_leave_generated(void);
+/* The program has made a mesh of processes: parts of tensors are described from now on. */
+OPDUMP_API void opdump_torch_expect_shards(void);
 /* See opdump_rest. */
 OPDUMP_API void opdump_torch_rest(void);
 /* Whether the recording under way saves operators that fail, and how many it has saved of this thread. One

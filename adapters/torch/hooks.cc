@@ -19,6 +19,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -29,6 +30,7 @@
 #include "opdump/original_stderr.h"
 #include "opdump/run_environment.h"
 #include "program_name.h"
+#include "sharded/sharded_call.h"
 #include "switches.h"
 
 namespace opdump::torch_adapter {
@@ -83,6 +85,11 @@ struct WorkMark : at::ObserverContext {
   Collectives::Pointer collective;
 };
 
+struct ShardMark : at::ObserverContext {
+  Observer* observer = nullptr;
+  std::optional<ShardedCall> call;
+};
+
 thread_local int pauses = 0;  // that this thread is in
 std::atomic<bool> has_generated_code{false};
 
@@ -131,6 +138,28 @@ void on_backward_end(const at::RecordFunction&, at::ObserverContext* context) {
   auto* mark = static_cast<Mark*>(context);
   if (mark && mark->is_generated) opdump_torch_leave_generated();
   if (Observer* o = observer; o && mark) o->leave_backward();
+}
+
+// An operator on DTensors. A kernel has parts of them already; and torch reports its own work on a DTensor in
+// the same way, but without a name.
+std::unique_ptr<at::ObserverContext> on_sharded_start(const at::RecordFunction& record) {
+  Observer* o = observer;
+  if (!o || !o->is_active() || !o->sees_thread() || is_inside_kernel() || !record.operator_name())
+    return nullptr;
+  ShardedCall::Wrappers wrappers = find_wrappers(record.inputs());
+  if (wrappers.empty()) return nullptr;
+  auto mark = std::make_unique<ShardMark>();
+  mark->observer = o;
+  mark->call.emplace(std::move(wrappers));
+  return mark;
+}
+
+void on_sharded_end(const at::RecordFunction& record, at::ObserverContext* context) {
+  auto* mark = static_cast<ShardMark*>(context);
+  if (!mark) return;
+  const Visit visit;
+  Observer* o = observer;
+  if (o == mark->observer) o->guarded([&] { mark->call->finish(o->session(), record.outputs()); });
 }
 
 std::unique_ptr<at::ObserverContext> on_user_start(const at::RecordFunction& record) {
@@ -193,6 +222,12 @@ void install_hooks() {
                                               .needsInputs(true));
     set_backward_callback(at::addGlobalCallback(at::RecordFunctionCallback(on_backward_start, on_backward_end)
                                                     .scopes({at::RecordScope::BACKWARD_FUNCTION})));
+    const at::CallbackHandle shards =
+        at::addGlobalCallback(at::RecordFunctionCallback(on_sharded_start, on_sharded_end)
+                                  .scopes({at::RecordScope::FUNCTION})
+                                  .needsInputs(true)
+                                  .needsOutputs(true));
+    set_shard_callback(shards);
     pthread_atfork(nullptr, nullptr, after_fork_in_child);
   });
 }
@@ -276,6 +311,7 @@ opdump_status opdump_torch_stop(void) {
   hook_thread(false);
   hook_backward(false);
   watch_failures(false);
+  hook_shards(false);
   // The observer itself stays for threads that still hold a pointer to it or to a scope. It is small, once
   // per recording.
   const bool can_close = wait_for_visitors();
@@ -393,6 +429,8 @@ void opdump_torch_leave_generated(void) {
 void opdump_torch_rest(void) {
   if (Observer* o = observer) opdump_rest(o->session());
 }
+
+void opdump_torch_expect_shards(void) { expect_shards(); }
 
 void opdump_torch_cut_short(void) { is_cut_short = true; }
 

@@ -11,6 +11,7 @@
 #include "arguments.h"
 #include "opdump/run_environment.h"
 #include "program_lines.h"
+#include "sharded/sharded_call.h"
 #include "switches.h"
 
 namespace opdump::torch_adapter {
@@ -139,6 +140,7 @@ void Observer::begin_step(std::int64_t step) {
   active_ = active;
   hook_thread(is_watching());
   hook_backward(is_watching());
+  hook_shards(active);
 }
 
 void Observer::count_by(Clock clock) {
@@ -355,6 +357,10 @@ void Observer::begin_call(const c10::OperatorHandle& op, const OperatorKind& kin
     opdump_report_unseen(session_, "what is captured into a graph of the device",
                          "the device runs them when the graph is replayed");
   if (keeps_failures_ && execution.call) execution.memory = memory_of(arguments);
+  if (ShardedCall* sharded = ShardedCall::current(); sharded && execution.call && !kind.view) {
+    execution.sharded = known;
+    sharded->begin(known, inputs);
+  }
   if (wants & OPDUMP_WANTS_ARGUMENTS) {
     const Arguments given(op.schema(), kind, arguments);
     opdump_set_arguments(session_, execution.call, given.data(), given.size());
@@ -392,6 +398,8 @@ void Observer::after(const c10::OperatorHandle& op, const OperatorKind& kind, co
                             : kind.awaited                 ? "not complete before wait_tensor"
                                                            : nullptr);
   for (const c10::IValue& value : execution.changed) outputs.add(value, nullptr);
+  if (ShardedCall* sharded = ShardedCall::current(); sharded && execution.sharded)
+    sharded->end(execution.sharded, outputs);
   end_call(execution, &outputs);
 }
 

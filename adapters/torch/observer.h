@@ -150,7 +150,8 @@ class Observer {
     Storages written;
     c10::SmallVector<c10::IValue, 2> changed;
     Collectives::Pointer collective;
-    Memory memory;  // what it was given, where failures are kept
+    Memory memory;                       // what it was given, where failures are kept
+    const opdump_op* sharded = nullptr;  // where it runs on parts of tensors
   };
   void begin_call(const c10::OperatorHandle& op, const OperatorKind& kind,
                   c10::ArrayRef<c10::IValue> arguments, Execution& execution);

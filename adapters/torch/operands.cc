@@ -114,6 +114,7 @@ void Operands::add_tensor(const at::Tensor& tensor, const char* undumped) {
     operand.undumped = "unknown kind of tensor";
   }
   tensors_.push_back(operand);
+  implementations_.push_back(tensor.unsafeGetTensorImpl());
 }
 
 void Operands::describe(const at::Tensor& tensor, const char* undumped, opdump_tensor& operand) {

@@ -29,6 +29,7 @@ class Operands {
 
   const opdump_tensor* data() const { return tensors_.data(); }
   std::size_t size() const { return tensors_.size(); }
+  c10::TensorImpl* implementation(std::size_t i) const { return implementations_[i]; }
   // Whether the device keeps the operator for later: there are no values now.
   bool saw_capture() const { return saw_capture_; }
 
@@ -41,8 +42,9 @@ class Operands {
   Contents& contents_;
   std::uint32_t next_index_ = 0;
   bool saw_capture_ = false;
-  c10::SmallVector<opdump_tensor, 8> tensors_;  // most operators have fewer
-  std::vector<StagedPointer> copies_;           // of tensors on other devices
+  c10::SmallVector<opdump_tensor, 8> tensors_;             // most operators have fewer
+  c10::SmallVector<c10::TensorImpl*, 8> implementations_;  // of them
+  std::vector<StagedPointer> copies_;                      // of tensors on other devices
 };
 
 // Null: it has none, or is of a kind that throws when it is asked.

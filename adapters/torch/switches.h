@@ -25,6 +25,13 @@ void set_backward_callback(at::CallbackHandle callback);
 // Whether backward nodes are reported; process-wide.
 void hook_backward(bool on);
 
+// The callback for operators on DTensors, which this switches off.
+void set_shard_callback(at::CallbackHandle callback);
+// The program has made a mesh of processes: there may be DTensors.
+void expect_shards();
+// Whether such operators are reported, once they are expected; process-wide.
+void hook_shards(bool on);
+
 // What Python gave us, or null in a C++ program.
 void set_bridge(const opdump_torch_bridge* bridge);
 const opdump_torch_bridge* current_bridge();

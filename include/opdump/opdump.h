@@ -269,6 +269,26 @@ typedef struct opdump_argument {
   size_t count;
 } opdump_argument;
 
+/* A process's place among those that hold tensors together: a mesh of several dimensions. */
+typedef struct opdump_mesh {
+  uint32_t size;        /* sizeof(opdump_mesh) */
+  uint32_t rank;        /* number of dimensions */
+  const int64_t* sizes; /* of the dimensions */
+  const int64_t* place; /* where this process is in each of them */
+} opdump_mesh;
+
+/* An operand that is a part of a tensor which the processes of a mesh hold together. */
+typedef struct opdump_part {
+  uint32_t size;      /* sizeof(opdump_part) */
+  uint32_t is_output; /* 0: an input */
+  uint32_t index;     /* operand index */
+  uint32_t reserved;
+  /* For each dimension of the mesh, with blanks between: "replicate", "sum" (each process has a term),
+   * "shard:1" (axis 1 is cut as torch.chunk cuts it), "shard:1:3" (each of 3 blocks of axis 1 is cut), or
+   * "any" (not known). */
+  const char* placements;
+} opdump_part;
+
 /* An operator, the same one in every step. (graph_id, type, name) identifies it. */
 typedef struct opdump_op_info {
   uint32_t size;           /* sizeof(opdump_op_info) */
@@ -399,6 +419,12 @@ OPDUMP_API opdump_call* opdump_begin(opdump_session* session, const opdump_op* o
 /* Records the arguments of a call, if opdump_wants() asked for them. */
 OPDUMP_API void opdump_set_arguments(opdump_session* session, opdump_call* call,
                                      const opdump_argument* arguments, size_t count);
+
+/* Records which parts of tensors the operands of a recorded call of the current step are. Also after
+ * opdump_end: what its outputs are may only be known then. A later call for the operator replaces it, also in
+ * later steps. */
+OPDUMP_API void opdump_set_parts(opdump_session* session, const opdump_op* op, const opdump_mesh* mesh,
+                                 const opdump_part* parts, size_t count);
 
 /* The operator has returned, but its outputs do not exist yet, as with a collective between processes.
  * Records which outputs these will be, and reads no data. Call opdump_end() when they exist, on any

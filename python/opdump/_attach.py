@@ -18,8 +18,9 @@ import weakref
 import torch
 
 from opdump import _torch as hooks  # first, because it refuses a torch that is too old for the others
-from opdump import _loader, _notebook, _stderr
+from opdump import _loader, _notebook, _shards, _stderr
 from opdump._frames import leave_no_frame, uncaught_exception
+from opdump._imports import call_after
 from opdump._stderr import print_line
 
 # Functions that expose the memory of a tensor without an operator.
@@ -316,6 +317,7 @@ def _install(only_executions: bool) -> None:
         steps_optimizer=_steps_optimizer,
         start_in_child=_start_in_child,
         find_flag=_flags.get,
+        describe_shard=_shards.describe_shard,
         library_prefixes=[p + os.sep for p in prefixes] + stdlib,
         working_directory=os.getcwd() + os.sep,
     )
@@ -336,9 +338,15 @@ def _install(only_executions: bool) -> None:
         from opdump import _compiled
 
         _compiled.install(only_executions)
+    call_after("torch.distributed.device_mesh", _note_meshes)
     atexit.register(_stop_at_exit)
     _loader.install(_begin_worker)
     _notebook.install(_rest, _stop_at_exit)
+
+
+def _note_meshes() -> None:
+    mesh = sys.modules["torch.distributed.device_mesh"].DeviceMesh
+    mesh.__init__ = _shards.note_meshes(mesh.__init__)
 
 
 def _standard_library(directory: str) -> list[str]:

@@ -442,6 +442,24 @@ void opdump_set_arguments(opdump_session* session, opdump_call* call, const opdu
   });
 }
 
+void opdump_set_parts(opdump_session* session, const opdump_op* op, const opdump_mesh* mesh,
+                      const opdump_part* parts, size_t count) {
+  if (!session || !op || !mesh || mesh->size < sizeof *mesh || !mesh->sizes || !mesh->place) return;
+  if (!parts || count == 0 || parts->size < sizeof *parts) return;
+  guarded_value(0, [&] {
+    opdump::dump::CallLayout layout{.mesh = {mesh->sizes, mesh->sizes + mesh->rank},
+                                    .place = {mesh->place, mesh->place + mesh->rank}};
+    const auto* at = reinterpret_cast<const std::byte*>(parts);
+    for (std::size_t i = 0; i < count; ++i, at += parts->size) {
+      const auto& part = *reinterpret_cast<const opdump_part*>(at);
+      if (part.placements)
+        layout.slots.emplace((part.is_output ? "output." : "input.") + std::to_string(part.index),
+                             part.placements);
+    }
+    return session->session->set_layout(*unwrap(op), std::move(layout)), 0;
+  });
+}
+
 void opdump_returned(opdump_session* session, opdump_call* call, const opdump_tensor* outputs, size_t count) {
   if (!session || !call) return;
   guarded_value(0, [&] {

@@ -127,6 +127,14 @@ void OperatorTable::log_call(const DefinedOperator& op, std::int64_t step, dump:
   log_dirty_ = true;
 }
 
+void OperatorTable::log_layout(const DefinedOperator& op, std::int64_t step, dump::CallLayout layout) {
+  if (state_.stopped) return;
+  const dump::LoggedLayout logged{op.op.name, op.op.graph_id, step, std::move(layout)};
+  const std::lock_guard lock(mutex_);
+  log_writer_.add(logged);
+  log_dirty_ = true;
+}
+
 Result<> OperatorTable::flush_log() {
   const std::lock_guard lock(mutex_);
   return std::exchange(log_dirty_, false) ? log_writer_.flush() : ok();

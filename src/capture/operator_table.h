@@ -33,6 +33,7 @@ struct DefinedOperator {
   mutable std::atomic<std::uint64_t> last_us{0};         // when it was last recorded
   mutable std::atomic<bool> is_written{false};           // something of it is in the dump
   mutable std::atomic<std::uint64_t> last_arguments{0};  // the hash of those that were logged last
+  mutable std::atomic<std::uint64_t> last_layout{0};     // and of the parts
   // Slots logged as without data: of the first 32 of each side a bit, of all others the number.
   mutable std::atomic<std::uint64_t> undumped_bits{0};
   mutable std::unordered_set<std::uint32_t> undumped;  // guarded by the table's lock
@@ -72,6 +73,8 @@ class OperatorTable {
                     std::string_view reason);
   // Logs what it executes from this step on.
   void log_call(const DefinedOperator& op, std::int64_t step, dump::CallForm form);
+  // Logs which parts of tensors it has from this step on.
+  void log_layout(const DefinedOperator& op, std::int64_t step, dump::CallLayout layout);
   Result<> flush_log();
 
   bool is_empty() const;

@@ -216,6 +216,14 @@ void Session::set_arguments(Call& call, Given given, std::vector<model::Body> bo
   recorder_->set_arguments(call, std::move(given.arguments));
 }
 
+void Session::set_layout(const DefinedOperator& op, dump::CallLayout layout) {
+  if (!op.selected.load(std::memory_order_relaxed)) return;
+  const dump::LoggedLayout same{.operator_name = {}, .layout = layout};
+  const std::uint64_t hash = std::hash<std::string>()(dump::format_log_line(same));
+  if (op.last_layout.exchange(hash, std::memory_order_relaxed) != hash)
+    operators_.log_layout(op, state_.step_number(), std::move(layout));
+}
+
 void Session::returned(Call& call, std::span<const Operand> outputs) {
   if (graphs_) graphs_->returned(call, outputs);
 }

@@ -104,6 +104,8 @@ class Session {
   // Whether set_arguments() does anything with arguments of this hash.
   bool needs_arguments(Call& call, std::uint64_t hash) const;
   void set_arguments(Call& call, Given given, std::vector<model::Body> bodies = {});
+  // Which parts of tensors the operator's call of this step had; at any time within the step.
+  void set_layout(const DefinedOperator& op, dump::CallLayout layout);
   // The operator has returned before its outputs are there; end() follows when they are.
   void returned(Call& call, std::span<const Operand> outputs);
   void end(Call* call, std::span<const Operand> outputs, bool failed);

@@ -35,6 +35,11 @@ std::optional<FileKey> find_key(const SlotComparison& slot) {
     key.insert(key.end(), {shard->linked.device, shard->linked.inode});
   }
   key.insert(key.end(), {std::uint64_t{slot.sharded->may_sum}, std::uint64_t{slot.sharded->scale != 1}});
+  for (const auto& known : slot.sharded->known.placements) {
+    key.push_back(known ? static_cast<std::uint64_t>(known->kind) : UINT64_MAX);
+    if (known && known->kind == Placement::Kind::shard)
+      key.insert(key.end(), {known->axis, static_cast<std::uint64_t>(known->blocks)});
+  }
   return key;
 }
 

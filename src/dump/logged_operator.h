@@ -1,6 +1,8 @@
 // An operator as the log of a dump has it.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +18,15 @@ struct CallForm {
   std::string arguments = {};  // encode_call_arguments(); empty if unknown
   std::string state = {};      // encode_call_state(); empty if there is none
   bool operator==(const CallForm&) const = default;
+};
+
+// Which part of tensors that several ranks hold together a call has.
+struct CallLayout {
+  std::vector<std::int64_t> mesh = {}, place = {};  // sizes of its dimensions; where this rank is in it
+  // By the name of a slot, "input.0": for each dimension of the mesh what it does to the tensor, as
+  // opdump_part has it.
+  std::map<std::string, std::string> slots = {};
+  bool operator==(const CallLayout&) const = default;
 };
 
 struct LoggedOperator : model::Operator {

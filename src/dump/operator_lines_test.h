@@ -12,6 +12,7 @@ struct OperatorLines {
   std::vector<LoggedOperator> operators;
   std::vector<UndumpedSlot> undumped;
   std::vector<LoggedForm> calls;
+  std::vector<LoggedLayout> layouts;
 
   TakeLogLine taker() {
     return {[this](LoggedOperator op) {
@@ -24,6 +25,10 @@ struct OperatorLines {
             },
             [this](LoggedForm call) {
               calls.push_back(std::move(call));
+              return ok();
+            },
+            [this](LoggedLayout layout) {
+              layouts.push_back(std::move(layout));
               return ok();
             }};
   }

@@ -77,15 +77,15 @@ std::optional<LoggedOperator> parse_operator(const json& object) {
   return LoggedOperator(std::move(op), std::move(stack));
 }
 
-std::optional<model::Shape> find_shape(const json& object) {
-  const auto found = object.find("shape");
+std::optional<std::vector<std::int64_t>> find_numbers(const json& object, const char* key) {
+  const auto found = object.find(key);
   if (found == object.end() || !found->is_array()) return std::nullopt;
-  std::vector<std::int64_t> dims;
-  for (const json& dim : *found) {
-    if (!dim.is_number_integer()) return std::nullopt;
-    dims.push_back(dim.get<std::int64_t>());
+  std::vector<std::int64_t> numbers;
+  for (const json& item : *found) {
+    if (!item.is_number_integer()) return std::nullopt;
+    numbers.push_back(item.get<std::int64_t>());
   }
-  return model::Shape(dims);
+  return numbers;
 }
 
 std::optional<UndumpedSlot> parse_slot(const json& object) {
@@ -96,7 +96,7 @@ std::optional<UndumpedSlot> parse_slot(const json& object) {
   const auto index = find_integer<std::uint32_t>(object, "index");
   const auto dtype = find_text(object, "dtype");
   const auto reason = find_text(object, "reason");
-  const auto shape = find_shape(object);
+  const auto shape = find_numbers(object, "shape");
   if (!name || !graph_id || !step || !side || !index || !dtype || !reason || !shape) return std::nullopt;
   return UndumpedSlot{.operator_name = *name,
                       .graph_id = *graph_id,
@@ -104,7 +104,7 @@ std::optional<UndumpedSlot> parse_slot(const json& object) {
                       .side = static_cast<model::Side>(*side),
                       .index = *index,
                       .dtype = model::find_dtype(*dtype).value_or(model::DType::undefined),
-                      .shape = *shape,
+                      .shape = model::Shape(*shape),
                       .reason = *reason};
 }
 
@@ -123,6 +123,22 @@ std::optional<LoggedForm> parse_call(const json& object) {
                .arguments = {},
                .state = object.contains("state") && object["state"].is_object() ? json_text(object["state"])
                                                                                 : ""}};
+}
+
+std::optional<LoggedLayout> parse_layout(const json& object) {
+  const auto name = find_text(object, "name");
+  const auto graph_id = find_integer<std::int64_t>(object, "graph_id");
+  const auto step = find_integer<std::int64_t>(object, "step");
+  auto mesh = find_numbers(object, "mesh"), place = find_numbers(object, "place");
+  const auto slots = object.find("slots");
+  if (!name || !graph_id || !step || !mesh || !place || slots == object.end() || !slots->is_object())
+    return std::nullopt;
+  LoggedLayout logged{*name, *graph_id, *step, {.mesh = std::move(*mesh), .place = std::move(*place)}};
+  for (const auto& [slot, placements] : slots->items()) {
+    if (!placements.is_string()) return std::nullopt;
+    logged.layout.slots.emplace(slot, placements.get<std::string>());
+  }
+  return logged;
 }
 
 // The value of the key "arguments", which comes last, as it is in the line: in the order of the schema.
@@ -215,9 +231,20 @@ std::string format_log_line(const LoggedForm& call) {
   return line + R"(,"arguments":)" + (call.form.arguments.empty() ? "{}" : call.form.arguments) + "}\n";
 }
 
+std::string format_log_line(const LoggedLayout& logged) {
+  return line_of({{"kind", "layout"},
+                  {"name", logged.operator_name},
+                  {"graph_id", logged.graph_id},
+                  {"step", logged.step},
+                  {"mesh", logged.layout.mesh},
+                  {"place", logged.layout.place},
+                  {"slots", logged.layout.slots}});
+}
+
 void OperatorLogWriter::add(const LoggedOperator& op) { buffer_ += format_log_line(op); }
 void OperatorLogWriter::add(const UndumpedSlot& slot) { buffer_ += format_log_line(slot); }
 void OperatorLogWriter::add(const LoggedForm& call) { buffer_ += format_log_line(call); }
+void OperatorLogWriter::add(const LoggedLayout& layout) { buffer_ += format_log_line(layout); }
 
 Result<> OperatorLogWriter::flush() {
   const std::string lines = std::exchange(buffer_, {});
@@ -235,6 +262,7 @@ LogLine decode_log_line(std::string_view line) {
     call->form.arguments = arguments_of(line);
     return std::move(*call);
   }
+  if (auto layout = kind == "layout" ? parse_layout(object) : std::nullopt) return std::move(*layout);
   return {};
 }
 
@@ -251,6 +279,8 @@ Result<std::uint64_t> decode_operator_log(std::string_view text, const TakeLogLi
       OPDUMP_CHECK_OK(take.slot(std::move(*slot)));
     } else if (auto* const call = std::get_if<LoggedForm>(&line)) {
       if (take.call) OPDUMP_CHECK_OK(take.call(std::move(*call)));
+    } else if (auto* const layout = std::get_if<LoggedLayout>(&line)) {
+      if (take.layout) OPDUMP_CHECK_OK(take.layout(std::move(*layout)));
     } else {
       ++damaged;
     }

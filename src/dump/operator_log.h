@@ -3,7 +3,8 @@
 // execution (full name, phase, source line, calls), and
 // {"kind":"slot",...} once for each slot that has no data, with the reason ("view", "uninitialised",
 // "sparse"), and {"kind":"call",...} with the function that an operator executes and its arguments: for the
-// first call, and for each whose arguments differ from the last ones. Page: docs/formats/operators.md.
+// first call, and for each whose arguments differ from the last ones; and {"kind":"layout",...} likewise with
+// the parts that a rank has of tensors that several hold. Page: docs/formats/operators.md.
 #pragma once
 
 #include <cstdint>
@@ -46,6 +47,14 @@ struct LoggedForm {
   CallForm form;
 };
 
+// Which parts of tensors an operator had from a step on.
+struct LoggedLayout {
+  std::string operator_name;  // full scoped name
+  std::int64_t graph_id = 0;
+  std::int64_t step = 0;
+  CallLayout layout;
+};
+
 // The arguments as JSON: an object in the order of the schema. A tensor is {"tensor":1}, and if it is a
 // number of the program {"tensor":1,"constant":"4"}; an infinity or NaN {"float":"inf"}.
 std::string encode_call_arguments(std::span<const model::Argument> arguments);
@@ -58,6 +67,7 @@ std::string encode_call_state(const std::map<std::string, std::string>& state);
 std::string format_log_line(const LoggedOperator& op);
 std::string format_log_line(const UndumpedSlot& slot);
 std::string format_log_line(const LoggedForm& call);
+std::string format_log_line(const LoggedLayout& layout);
 
 class OperatorLogWriter {
  public:
@@ -69,6 +79,7 @@ class OperatorLogWriter {
   void add(const LoggedOperator& op);
   void add(const UndumpedSlot& slot);
   void add(const LoggedForm& call);
+  void add(const LoggedLayout& layout);
   Result<> flush();
 
  private:
@@ -78,14 +89,15 @@ class OperatorLogWriter {
 };
 
 // What a line without its line feed says; nothing if it is damaged.
-using LogLine = std::variant<std::monostate, LoggedOperator, UndumpedSlot, LoggedForm>;
+using LogLine = std::variant<std::monostate, LoggedOperator, UndumpedSlot, LoggedForm, LoggedLayout>;
 LogLine decode_log_line(std::string_view line);
 
 // The first record of an operator counts.
 struct TakeLogLine {
   std::function<Result<>(LoggedOperator op)> op;
   std::function<Result<>(UndumpedSlot slot)> slot;
-  std::function<Result<>(LoggedForm call)> call = {};  // may be empty
+  std::function<Result<>(LoggedForm call)> call = {};        // may be empty
+  std::function<Result<>(LoggedLayout layout)> layout = {};  // may be empty
 };
 // Hands on the lines of a log in their order, which is that of first execution. Returns how many lines are
 // damaged, a torn last one after a kill, for example. Errors: those of `take`.

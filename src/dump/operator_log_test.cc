@@ -81,6 +81,29 @@ TEST(OperatorLog, ArgumentsOfCalls) {
             1u);
 }
 
+TEST(OperatorLog, LayoutsOfRanks) {
+  const LoggedLayout layout{
+      "a",
+      -1,
+      3,
+      {.mesh = {2, 2}, .place = {0, 1}, .slots = {{"input.0", "any shard:1"}, {"output.0", "sum any"}}}};
+  const std::string line = format_log_line(layout);
+  EXPECT_EQ(line, R"({"graph_id":-1,"kind":"layout","mesh":[2,2],"name":"a","place":[0,1],)"
+                  R"("slots":{"input.0":"any shard:1","output.0":"sum any"},"step":3})"
+                  "\n");
+  OperatorLines lines;
+  EXPECT_EQ(*decode_operator_log(line, lines.taker()), 0u);
+  ASSERT_EQ(lines.layouts.size(), 1u);
+  EXPECT_EQ(lines.layouts[0].operator_name, "a");
+  EXPECT_EQ(lines.layouts[0].step, 3);
+  EXPECT_EQ(lines.layouts[0].layout, layout.layout);
+  for (const std::string_view damaged :
+       {R"({"kind":"layout","name":"a","graph_id":0,"step":0,"mesh":2,"place":[0],"slots":{}})",
+        R"({"kind":"layout","name":"a","graph_id":0,"step":0,"mesh":[2],"place":["0"],"slots":{}})",
+        R"({"kind":"layout","name":"a","graph_id":0,"step":0,"mesh":[2],"place":[0],"slots":{"input.0":1}})"})
+    EXPECT_EQ(*decode_operator_log(std::string(damaged) + "\n", lines.taker()), 1u) << damaged;
+}
+
 TEST(OperatorLog, ReadsWhatItWritesAndCountsDamage) {
   const TempDirectory directory;
   const auto path = directory.path() / kOperatorLogName;

@@ -75,6 +75,7 @@ static void test_wrong_calls(const char* directory) {
   opdump_report_unseen(NULL, NULL, NULL);
   opdump_abandon(NULL);
   opdump_set_arguments(NULL, NULL, NULL, 0);
+  opdump_set_parts(NULL, NULL, NULL, NULL, 0);
   opdump_set_dump(NULL, NULL, 1);
 }
 
@@ -240,6 +241,11 @@ static void test_graph(const char* directory) {
   CHECK(call);
   opdump_set_arguments(session, call, arguments, 8);
   opdump_end(session, call, &product, 1, 0);
+  const int64_t sizes[] = {2, 3}, place[] = {1, 2};
+  const opdump_mesh mesh = {sizeof mesh, 2, sizes, place};
+  opdump_part parts[] = {{sizeof *parts, 0, 0, 0, "any shard:0"}, {sizeof *parts, 1, 0, 0, "replicate sum"}};
+  opdump_set_parts(session, mul, &mesh, parts, 2);
+  opdump_set_parts(session, mul, &mesh, parts, 2); /* nothing new */
   opdump_end(session, opdump_begin(session, neg, &product, 1), &negated, 1, 0);
   CHECK(opdump_wants(session, mul) & OPDUMP_WANTS_ARGUMENTS);    /* they may differ from call to call */
   CHECK(!(opdump_wants(session, neg) & OPDUMP_WANTS_ARGUMENTS)); /* not recorded, and known for the graph */

@@ -35,6 +35,10 @@ try:
     assert flagged and all("Default_layer_Mul-op0" in path for path in flagged), flagged
     arguments = json.load(open(f"{rank}/net/0/0/Mul.Default_layer_Mul-op0.json"))
     assert arguments == {"dims": "[4 0]", "flag": "True", "kind": "exact", "other": "2.5", "out": "None"}, arguments
+    lines = [json.loads(line) for line in open(f"{rank}/operators.jsonl")]
+    layouts = [line for line in lines if line["kind"] == "layout"]
+    assert layouts == [{"kind": "layout", "graph_id": -1, "name": "Default/layer/Mul-op0", "step": 0, "mesh": [2, 3], "place": [1, 2],
+                        "slots": {"input.0": "any shard:0", "output.0": "replicate sum"}}], layouts
     order = open(f"{rank}/execution_order/ms_execution_order_graph_0.csv").read().splitlines()[1:]
     assert order == ["Default/layer/Mul-op0", "Default/Neg-op0"], order
     ir = open(f"{rank}/graphs/ms_output_trace_code_graph_0.ir").read()

@@ -1,6 +1,7 @@
 """A small transformer made parallel by torch itself: tensor parallelism by parallelize_module, data parallelism by fully_shard.
 
-Starts `dp * tp` processes on gloo. `--fault weight` breaks the weight of one of them.
+Starts `dp * tp` processes on gloo. `--fault weight` breaks the weight of one of them; with `--fault placement` the terms of a
+sum are said to be the sum.
 """
 
 import argparse
@@ -14,7 +15,8 @@ parser.add_argument("--tp", type=int, default=1)
 parser.add_argument("--dp", type=int, default=1)
 parser.add_argument("--sequence", action="store_true", help="norms work on a part of the sequence")
 parser.add_argument("--steps", type=int, default=2)
-parser.add_argument("--fault", choices=("weight",))
+parser.add_argument("--transposed", action="store_true", help="data parallelism is the inner dimension of the mesh")
+parser.add_argument("--fault", choices=("weight", "placement"))
 args = parser.parse_args()
 WORLD, RANK = args.tp * args.dp, int(os.environ.get("RANK", 0))
 
@@ -33,9 +35,9 @@ if WORLD > 1 and "RANK" not in os.environ:
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import fully_shard
-from torch.distributed.tensor import Replicate, Shard
+from torch.distributed.tensor import DTensor, Partial, Replicate, Shard
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, SequenceParallel, parallelize_module
 from torch.distributed.tensor.parallel import PrepareModuleInput
 from torch.nn import functional as F
@@ -63,7 +65,11 @@ class Block(nn.Module):
 
     def forward(self, x):
         x = x + self.attention(self.norm1(x))
-        return x + self.down(F.gelu(self.up(self.norm2(x))))
+        y = self.down(F.gelu(self.up(self.norm2(x))))
+        if args.fault != "placement":
+            return x + y * 0.5
+        y = DTensor.from_local(y.to_local(), y.device_mesh, [Replicate()])
+        return x + (y * 0.5).to_local()
 
 
 class Network(nn.Module):
@@ -86,6 +92,8 @@ def make_parallel(network, mesh):
         row = RowwiseParallel(output_layouts=own, use_local_output=not args.sequence)
         plan = {"attention.q": ColwiseParallel(), "attention.k": ColwiseParallel(), "attention.v": ColwiseParallel(),
                 "attention.out": row, "up": ColwiseParallel(input_layouts=own), "down": row}
+        if args.fault == "placement":
+            plan["down"] = RowwiseParallel(output_layouts=Partial(), use_local_output=False)
         if args.sequence:
             plan |= {"norm1": SequenceParallel(), "norm2": SequenceParallel(),
                      "attention": PrepareModuleInput(input_layouts=Shard(1), desired_input_layouts=Replicate())}
@@ -106,9 +114,13 @@ def main():
     torch.set_num_threads(1)
     torch.manual_seed(0)
     network = Network()
+    part = 0  # of the batch
     if WORLD > 1:
         dist.init_process_group("gloo")
-        mesh = init_device_mesh("cpu", (args.dp, args.tp), mesh_dim_names=("dp", "tp"))
+        ranks = torch.arange(WORLD)
+        ranks = ranks.reshape(args.tp, args.dp).T if args.transposed else ranks.reshape(args.dp, args.tp)
+        mesh = DeviceMesh("cpu", ranks, mesh_dim_names=("dp", "tp"))
+        part = mesh.get_coordinate()[0]
         make_parallel(network, mesh)
     if args.fault == "weight" and RANK == WORLD - 1:
         with torch.no_grad():
@@ -116,7 +128,7 @@ def main():
     optimizer = torch.optim.SGD(network.parameters(), lr=0.1, foreach=False)
     for step in range(args.steps):
         torch.manual_seed(step + 1)
-        tokens = torch.randint(VOCABULARY, (BATCH, LENGTH + 1)).chunk(args.dp)[RANK // args.tp]
+        tokens = torch.randint(VOCABULARY, (BATCH, LENGTH + 1)).chunk(args.dp)[part]
         logits = network(tokens[:, :-1])
         loss = F.cross_entropy(logits.reshape(-1, VOCABULARY), tokens[:, 1:].reshape(-1))
         optimizer.zero_grad()

@@ -33,16 +33,18 @@ PyObject* hide(PyObject*, PyObject*) { return opdump_torch_hide(), Py_NewRef(Py_
 PyObject* unhide(PyObject*, PyObject*) { return opdump_torch_unhide(), Py_NewRef(Py_None); }
 
 PyObject* setup(PyObject*, PyObject* args, PyObject* keywords) {
-  static const char* names[] = {"find_path", "name_root",        "steps_optimizer",   "start_in_child",
-                                "find_flag", "library_prefixes", "working_directory", nullptr};
+  static const char* names[] = {"find_path",        "name_root",         "steps_optimizer",
+                                "start_in_child",   "find_flag",         "describe_shard",
+                                "library_prefixes", "working_directory", nullptr};
   Package& p = package();
   PyObject* prefixes = nullptr;
   const char* working_directory = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOO!s", const_cast<char**>(names), &p.find_path,
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOOOO!s", const_cast<char**>(names), &p.find_path,
                                    &p.name_root, &p.steps_optimizer, &p.start_in_child, &p.find_flag,
-                                   &PyList_Type, &prefixes, &working_directory))
+                                   &p.describe_shard, &PyList_Type, &prefixes, &working_directory))
     return nullptr;
-  for (PyObject* object : {p.find_path, p.name_root, p.steps_optimizer, p.start_in_child, p.find_flag})
+  for (PyObject* object :
+       {p.find_path, p.name_root, p.steps_optimizer, p.start_in_child, p.find_flag, p.describe_shard})
     Py_INCREF(object);
   for (Py_ssize_t i = 0; i < PyList_Size(prefixes); ++i) {
     const char* prefix = PyUnicode_AsUTF8(PyList_GetItem(prefixes, i));
@@ -163,6 +165,8 @@ PyObject* active(PyObject*, PyObject*) { return PyBool_FromLong(opdump_torch_act
 PyObject* join_thread(PyObject*, PyObject*) { return opdump_torch_join_thread(), Py_NewRef(Py_None); }
 PyObject* cut_short(PyObject*, PyObject*) { return opdump_torch_cut_short(), Py_NewRef(Py_None); }
 
+PyObject* expect_shards(PyObject*, PyObject*) { return opdump_torch_expect_shards(), Py_NewRef(Py_None); }
+
 PyObject* keeps_failures(PyObject*, PyObject*) { return PyBool_FromLong(opdump_torch_keeps_failures()); }
 PyObject* failures(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(opdump_torch_failures()); }
 
@@ -277,6 +281,8 @@ PyMethodDef methods[] = {
     {"join_thread", as_function(join_thread), METH_NOARGS, "Starts recording on the calling thread."},
     {"cut_short", as_function(cut_short), METH_NOARGS,
      "The program was stopped: marks the current step as cut short before recording stops."},
+    {"expect_shards", as_function(expect_shards), METH_NOARGS,
+     "The program has made a mesh of processes: parts of tensors are described from now on."},
     {"mark", as_function(mark), METH_VARARGS,
      "Sets a name for the operators that this thread runs from now on, for configurations; None resets it."},
     {"report_unseen", as_function(report_unseen), METH_VARARGS,

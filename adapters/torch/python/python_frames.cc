@@ -62,14 +62,6 @@ void visit_frames_with_gil(AddFrame* add, void* user) {
   }
 }
 
-bool is_finalizing() {
-#if PY_VERSION_HEX >= 0x030D0000
-  return Py_IsFinalizing();
-#else
-  return _Py_IsFinalizing();
-#endif
-}
-
 int last_instruction(PyFrameObject* frame) {
 #if PY_VERSION_HEX >= 0x030B0000
   return PyFrame_GetLasti(frame);
@@ -93,17 +85,6 @@ std::uint64_t find_place_with_gil() {
     frame = Ref(reinterpret_cast<PyObject*>(PyFrame_GetBack(f)));
   }
   return place;
-}
-
-// `body` with the GIL, or nothing. A thread that Python does not know runs no Python line, and must not wait
-// for the GIL.
-template <typename F>
-auto with_gil(F&& body) -> decltype(body()) {
-  if (!PyGILState_GetThisThreadState() || is_finalizing()) return {};
-  const PyGILState_STATE state = PyGILState_Ensure();
-  const auto result = body();
-  PyGILState_Release(state);
-  return result;
 }
 
 void visit_frames(AddFrame* add, void* user) {
@@ -130,8 +111,17 @@ void start_in_child() {
 
 }  // namespace
 
+bool is_finalizing() {
+#if PY_VERSION_HEX >= 0x030D0000
+  return Py_IsFinalizing();
+#else
+  return _Py_IsFinalizing();
+#endif
+}
+
 const opdump_torch_bridge& python_bridge() {
-  static const opdump_torch_bridge bridge{visit_frames, find_place, steps_optimizer, start_in_child};
+  static const opdump_torch_bridge bridge{visit_frames, find_place, steps_optimizer, start_in_child,
+                                          describe_shard};
   return bridge;
 }
 

@@ -40,6 +40,8 @@ struct Package {
   PyObject* steps_optimizer = nullptr;  // () -> whether the code that runs mentions an optimizer's step()
   PyObject* start_in_child = nullptr;   // () -> None
   PyObject* find_flag = nullptr;        // (module) -> what set_dump() said of it, or None
+  // (tensor) -> (address, address, mesh, place, placements) of a part, see opdump_torch_shard; or None
+  PyObject* describe_shard = nullptr;
   std::vector<std::string> library_prefixes;  // directories whose lines are not the user's
   std::string working_directory;
 };
@@ -56,6 +58,21 @@ void clear_module_scopes();
 
 // ---- python_frames.cc: which line of the user's code runs.
 const opdump_torch_bridge& python_bridge();
+
+// ---- python_shards.cc: which part of a tensor a process has.
+int describe_shard(void* tensor, opdump_torch_shard* shard);
+
+bool is_finalizing();
+// `body` with the GIL, or nothing. A thread that Python does not know runs no Python line, and must not wait
+// for the GIL.
+template <typename F>
+auto with_gil(F&& body) -> decltype(body()) {
+  if (!PyGILState_GetThisThreadState() || is_finalizing()) return {};
+  const PyGILState_STATE state = PyGILState_Ensure();
+  const auto result = body();
+  PyGILState_Release(state);
+  return result;
+}
 
 // What fails in here is a loss, and nothing that a caller should see.
 template <typename F>

@@ -78,6 +78,11 @@ class LogMerger {
             call.graph_id = op.graph_id;
             OPDUMP_CHECK_OK(file.append(dump::format_log_line(call)));
           }
+          for (dump::LoggedLayout layout : runs_.layouts_of(index)) {
+            layout.operator_name = op.name;
+            layout.graph_id = op.graph_id;
+            OPDUMP_CHECK_OK(file.append(dump::format_log_line(layout)));
+          }
           return before == kNew ? ok() : copy_old(before, file);
         },
         [&](const UndumpedSlot& slot) -> Result<> {
@@ -149,6 +154,8 @@ class LogMerger {
         stays = state <= kOldStays;
       } else if (const auto* const call = std::get_if<dump::LoggedForm>(&said)) {
         stays = !states_.contains(key_of(call->graph_id, call->operator_name));
+      } else if (const auto* const layout = std::get_if<dump::LoggedLayout>(&said)) {
+        stays = !states_.contains(key_of(layout->graph_id, layout->operator_name));
       }
       if (stays) OPDUMP_CHECK_OK(file.append(std::string(*line) + "\n"));
     }

@@ -48,7 +48,8 @@ Result<Tensors> read_tensors(const SlotComparison& slot) {
   OPDUMP_CHECK_OK(whole.straighten());
   tensors.whole = whole.view();
   tensors.stored.push_back(std::move(whole));
-  for (std::size_t i = 0; i < sharded.slots.size(); ++i) {
+  for (std::size_t place = 0; place < sharded.slots.size(); ++place) {
+    const std::size_t i = sharded.at_place(place);
     const std::string rank = "rank " + std::to_string(sharded.ranks[i]);
     if (sharded.slots[i] == nullptr) return Error(Code::not_found, rank + " has no such tensor");
     if (sharded.slots[i]->file.empty())
@@ -68,7 +69,7 @@ Result<Tensors> read_tensors(const SlotComparison& slot) {
 
 // What is compared at once: the tensor of a rank, or the terms of a sum.
 struct ShardUnit {
-  std::vector<std::size_t> members;  // places of ranks
+  std::vector<std::size_t> members;  // places in the mesh
   ShardViews views;                  // of the first
   std::vector<TensorView> terms;
 };
@@ -132,18 +133,19 @@ class ShardMeasure {
       : slot_(slot), sharded_(*slot.sharded), tensors_(tensors), options_(options), threads_(threads) {}
 
   Result<> run() {
-    OPDUMP_TRY(const Candidate best, find_best(sharded_.may_sum));
+    OPDUMP_TRY(const Candidate best, find_best());
     if (best.layout == nullptr)
       return Error(Code::unsupported, "shape " + model::format_shape(tensors_.whole.shape) + " against " +
                                           model::format_shape(tensors_.shards[0].shape) + " on each of " +
                                           std::to_string(tensors_.shards.size()) + " ranks");
     OPDUMP_CHECK_OK(measure(best));
-    if (!sharded_.may_sum && !slot_.wrong_ranks.empty()) OPDUMP_CHECK_OK(tell_sums());
+    const bool has_tried_sums = sharded_.may_sum && sharded_.known.placements.empty();
+    if (!has_tried_sums && !slot_.is_sum && !slot_.wrong_ranks.empty()) OPDUMP_CHECK_OK(tell_sums());
     return ok();
   }
 
   Result<double> distance() {
-    OPDUMP_TRY(const Candidate best, find_best(sharded_.may_sum));
+    OPDUMP_TRY(const Candidate best, find_best());
     return best.layout == nullptr ? INFINITY : best.fit.distance;
   }
 
@@ -173,11 +175,26 @@ class ShardMeasure {
     return std::optional(fit);
   }
 
-  Result<Candidate> find_best(bool may_sum) {
+  // In what is known, or if that fits no part of the whole, in any layout.
+  Result<Candidate> find_best() {
+    const bool is_folded = tensors_.shards[0].shape.rank() != shard_rank();
+    if (sharded_.is_declared || !is_folded) {
+      OPDUMP_TRY(const Candidate best, find_best(sharded_.known, sharded_.may_sum));
+      if (best.layout != nullptr || sharded_.is_declared) return best;
+    }
+    return find_best({.mesh = sharded_.known.mesh}, sharded_.may_sum);
+  }
+
+  // Of the shape that the layout is about, before its axes are folded.
+  std::size_t shard_rank() const {
+    const dump::Slot& slot = *sharded_.slots[sharded_.at_place(0)];
+    return slot.shape ? slot.shape->rank() : tensors_.shards[0].shape.rank();
+  }
+
+  Result<Candidate> find_best(const KnownLayout& known, bool may_sum) {
     const model::Shape &whole = tensors_.whole.shape, &first = tensors_.shards[0].shape;
-    layouts_ = sharded_.layout ? std::vector{*sharded_.layout}
-                               : find_shard_layouts(whole, first, tensors_.shards.size(), sharded_.mesh,
-                                                    may_sum && model::is_floating(slot_.dtype));
+    layouts_ = find_shard_layouts(whole, first, tensors_.shards.size(), known,
+                                  may_sum && model::is_floating(slot_.dtype));
     Candidate best;
     for (const ShardLayout& layout : layouts_)
       for (const double scale : {1.0, may_sum ? sharded_.scale : 1.0}) {
@@ -193,7 +210,7 @@ class ShardMeasure {
 
   // What a program forgot to reduce.
   Result<> tell_sums() {
-    OPDUMP_TRY(const Candidate best, find_best(true));
+    OPDUMP_TRY(const Candidate best, find_best({.mesh = sharded_.known.mesh}, true));
     if (best.layout == nullptr || best.fit.wrong > 0 || !best.layout->has_sums()) return ok();
     if (!slot_.reason.empty()) slot_.reason += "; ";
     slot_.reason += best.factor == 1 ? "their sum is right: a reduction is missing"
@@ -210,7 +227,7 @@ class ShardMeasure {
       OPDUMP_TRY(const math::Metrics metrics, compare(unit.views.whole, joined.view(), threads_));
       slot_.bytes += unit.views.whole.byte_count();
       if (metrics.mismatch_count > 0)
-        for (const std::size_t member : unit.members) wrong.insert(sharded_.ranks[member]);
+        for (const std::size_t member : unit.members) wrong.insert(sharded_.ranks[sharded_.at_place(member)]);
       const auto badness = [](const math::Metrics& m) {
         return std::tuple(m.mismatch_count > 0, m.nan_mismatch_count > 0, m.relative_l2);
       };

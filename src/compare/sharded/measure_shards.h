@@ -19,8 +19,11 @@ struct ShardedSlot {
   // With `may_sum`: what each rank may have this many times, as gradients of the mean over its part of a
   // batch.
   double scale = 1;
-  std::vector<std::int64_t> mesh = {};     // empty: any
-  std::optional<ShardLayout> layout = {};  // as declared or recorded; else the one that fits best
+  KnownLayout known = {};    // as declared or recorded; the rest is what fits best
+  bool is_declared = false;  // by the user: nothing else is tried where it does not fit the shapes
+  std::vector<std::size_t> places = {};  // which of `ranks` has each place of the mesh; empty: in their order
+
+  std::size_t at_place(std::size_t place) const { return places.empty() ? place : places[place]; }
 };
 
 // Of a slot with `sharded`: what the side with one rank has.
@@ -30,8 +33,8 @@ inline const dump::Slot& whole_of(const SlotComparison& slot) {
 
 // measure_slot() for a slot with `sharded`. Each rank's tensor is compared with its part of the whole, in
 // place; terms of a sum are added up in a scratch file. The metrics and the shape are those of the rank that
-// is off by most. Without a declared layout, those that shapes allow are tried on a few thousand elements,
-// and the first that fits is taken, or else the one in which the fewest ranks are wrong.
+// is off by most. What is not known of the layout is tried, as shapes allow, on a few thousand elements, and
+// the first that fits is taken, or else the one in which the fewest ranks are wrong.
 void measure_shards(SlotComparison& slot, const CompareOptions& options, unsigned threads);
 
 // How far the shards are from the whole in the layout that fits best, as relative L2 distance of a few

@@ -15,6 +15,7 @@
 #include "compare/across/pair_across.h"
 #include "compare/names.h"
 #include "compare/sharded/measure_shards.h"
+#include "compare/sharded/recorded_layout.h"
 #include "compare/sharded/shard_layout.h"
 #include "math/sum.h"
 
@@ -290,7 +291,10 @@ Pairing ShardedRuns::pair(const TailsOfBoth& tails) {
   pairing.notes.insert(pairing.notes.begin(),
                        "golden has " + (is_golden_ ? ranks : "1 rank") + " and actual " +
                            (is_golden_ ? "1" : ranks) +
-                           ": the tensors of all ranks together are compared with those of the one");
+                           ": the tensors of all ranks together are compared with those of the one" +
+                           (rules_ == nullptr && sharded().have_layouts()
+                                ? ", in the layouts that the ranks recorded where they did"
+                                : ""));
   if (scale_ > 1)
     pairing.notes.push_back("each rank's loss is the mean of 1 of " + format_g(scale_) +
                             " parts of the batch: gradients may be " + format_g(scale_) +
@@ -318,6 +322,15 @@ std::vector<SlotPair> ShardedRuns::pair_slots(const OperatorRun& golden, const O
   return pairs;
 }
 
+// Empty where a rank says nothing.
+std::vector<dump::CallLayout> ShardedRuns::read_layouts(const std::vector<std::uint32_t>& executions) const {
+  std::vector<dump::CallLayout> layouts;
+  for (const std::uint32_t index : executions)
+    layouts.push_back(index == kNone ? dump::CallLayout()
+                                     : sharded().layout_of(index).value_or(dump::CallLayout()));
+  return layouts;
+}
+
 void ShardedRuns::add_ranks(OperatorComparison& op, const OperatorPair& pair) const {
   if (op.golden == nullptr || op.actual == nullptr) return;
   const std::vector<std::uint32_t> lasts = peers_.of(is_golden_ ? pair.golden : pair.actual);
@@ -333,6 +346,7 @@ void ShardedRuns::add_ranks(OperatorComparison& op, const OperatorPair& pair) co
     op.left_out = "not all ranks run it";
   const model::Phase phase = phase_of(is_golden_ ? *op.actual : *op.golden);
   const OperatorRun& own = *op.shards[0];
+  const std::vector<dump::CallLayout> layouts = read_layouts(lasts);
   for (SlotComparison& slot : op.slots) {
     if (slot.golden == nullptr || slot.actual == nullptr) continue;
     const Slot& mine = is_golden_ ? *slot.golden : *slot.actual;
@@ -347,10 +361,14 @@ void ShardedRuns::add_ranks(OperatorComparison& op, const OperatorPair& pair) co
     const bool is_scalar = whole.shape && model::element_count(*whole.shape) == 1;
     sharded.may_sum = phase != model::Phase::optimizer;
     sharded.scale = phase == model::Phase::forward && !is_scalar ? 1 : scale_;
-    if (rules_ != nullptr) {
-      sharded.mesh = rules_->mesh;
-      sharded.layout = rules_->find(operator_name(own), mine);
-    }
+    if (rules_ != nullptr) sharded.known = rules_->find(operator_name(own), mine);
+    sharded.is_declared = !sharded.known.placements.empty();
+    // An operator that stands for two has the outputs of the second.
+    if (rules_ == nullptr && (first == kNone || mine.side == model::Side::output))
+      if (auto recorded = find_recorded_layout(layouts, slot_name(mine))) {
+        sharded.known = std::move(recorded->known);
+        sharded.places = std::move(recorded->places);
+      }
     slot.sharded = std::make_shared<const ShardedSlot>(std::move(sharded));
   }
 }

@@ -55,6 +55,7 @@ class ShardedRuns {
   void pair_by_paths(std::vector<OperatorPair>& pairs) const;
   void join_biases(std::vector<OperatorPair>& pairs) const;
   void leave_out(Pairing& pairing) const;
+  std::vector<dump::CallLayout> read_layouts(const std::vector<std::uint32_t>& executions) const;
   void find_scale(const std::vector<OperatorPair>& pairs);
 
   const dump::Runs &golden_, &actual_;

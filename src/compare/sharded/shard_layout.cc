@@ -150,8 +150,10 @@ std::vector<std::vector<std::int64_t>> meshes_of(std::size_t ranks) {
 // All ways to place a tensor on a mesh that give the first rank a part of the right shape.
 class Enumeration {
  public:
-  Enumeration(const Shape& whole, const Shape& shard, bool may_sum, std::vector<ShardLayout>& layouts)
+  Enumeration(const Shape& whole, const Shape& shard, const KnownLayout& known, bool may_sum,
+              std::vector<ShardLayout>& layouts)
       : shard_(shard),
+        known_(known),
         may_sum_(may_sum),
         layouts_(layouts),
         left_(whole.dims().begin(), whole.dims().end()) {}
@@ -168,7 +170,10 @@ class Enumeration {
       if (std::ranges::equal(left_, shard_.dims())) layouts_.push_back(layout_);
       return;
     }
+    if (dimension < known_.placements.size() && known_.placements[dimension])
+      return place_known(*known_.placements[dimension], dimension);
     place_as({.kind = Kind::replicate}, dimension);
+    if (layout_.mesh[dimension] == 1) return;  // all is the same there
     if (may_sum_) place_as({.kind = Kind::sum}, dimension);
     for (std::size_t axis = 0; axis < left_.size(); ++axis) {
       const std::int64_t parts = layout_.mesh[dimension], size = left_[axis];
@@ -181,6 +186,15 @@ class Enumeration {
       }
     }
   }
+  void place_known(const Placement& known, std::size_t dimension) {
+    if (known.kind != Kind::shard) return place_as(known, dimension);
+    if (known.axis >= left_.size()) return;
+    const std::int64_t parts = layout_.mesh[dimension], size = left_[known.axis];
+    if (size % known.blocks != 0) return;
+    left_[known.axis] = (size / known.blocks + parts - 1) / parts * known.blocks;
+    place_as(known, dimension);
+    left_[known.axis] = size;
+  }
   void place_as(const Placement& placement, std::size_t dimension) {
     layout_.placements.push_back(placement);
     place(dimension + 1);
@@ -188,6 +202,7 @@ class Enumeration {
   }
 
   const Shape& shard_;
+  const KnownLayout& known_;
   bool may_sum_;
   std::vector<ShardLayout>& layouts_;
   std::vector<std::int64_t> left_;  // of the axes
@@ -254,12 +269,12 @@ std::optional<ShardViews> view_shard(const TensorView& whole, const TensorView& 
 }
 
 std::vector<ShardLayout> find_shard_layouts(const Shape& whole, const Shape& shard, std::size_t ranks,
-                                            std::span<const std::int64_t> mesh, bool may_sum) {
+                                            const KnownLayout& known, bool may_sum) {
   std::vector<ShardLayout> layouts;
   if (shard.rank() != whole.rank()) return layouts;
-  Enumeration enumeration(whole, shard, may_sum, layouts);
-  if (!mesh.empty())
-    enumeration.run(mesh);
+  Enumeration enumeration(whole, shard, known, may_sum, layouts);
+  if (!known.mesh.empty())
+    enumeration.run(known.mesh);
   else
     for (const auto& one : meshes_of(ranks)) enumeration.run(one);
   std::ranges::stable_sort(layouts, {}, plainness);

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -39,6 +38,14 @@ struct ShardLayout {
   std::vector<std::size_t> terms_of(std::size_t rank) const;
 };
 
+// What is known of a layout without a look at the elements.
+struct KnownLayout {
+  std::vector<std::int64_t> mesh = {};  // empty: any
+  // One for each dimension of the mesh, or nothing where it is not known; empty: none is.
+  std::vector<std::optional<Placement>> placements = {};
+  bool operator==(const KnownLayout&) const = default;
+};
+
 // A part of the whole and the shard that holds it: equal shapes, elements in the same order.
 struct ShardViews {
   model::TensorView whole, shard;
@@ -50,10 +57,10 @@ std::optional<ShardViews> view_shard(const model::TensorView& whole, const model
                                      const ShardLayout& layout, std::size_t rank);
 
 // Layouts on meshes of `ranks` ranks of which the first has a tensor of the shape `shard`, or all that are
-// looked at; the plainest first. `mesh`, if not empty, is the only one. Sums only with `may_sum`.
+// looked at; the plainest first. Those that `known` excludes are left out. Sums that are not known only with
+// `may_sum`.
 std::vector<ShardLayout> find_shard_layouts(const model::Shape& whole, const model::Shape& shard,
-                                            std::size_t ranks, std::span<const std::int64_t> mesh,
-                                            bool may_sum);
+                                            std::size_t ranks, const KnownLayout& known, bool may_sum);
 
 // (2,3,4) as (6,4) in two axes: the first ones together. Shapes with fewer axes stay as they are.
 model::Shape fold_axes(const model::Shape& shape, std::size_t axes);

@@ -95,6 +95,20 @@ TEST(ShardLayout, FindsThePlainestFirst) {
   EXPECT_THAT(find_shard_layouts({4, 4}, {16}, 2, {}, true), IsEmpty());
 }
 
+TEST(ShardLayout, KeepsToWhatIsKnown) {
+  const auto halves = find_shard_layouts({4, 4}, {4, 2}, 4, {{2, 2}, {std::nullopt, cut(1)}}, false);
+  ASSERT_EQ(halves.size(), 1U);
+  EXPECT_THAT(halves[0].placements, ElementsAre(kReplicate, cut(1)));
+  const KnownLayout blocks{{2, 2}, {cut(0, 2), cut(0)}};
+  ASSERT_EQ(find_shard_layouts({16}, {4}, 4, blocks, false).size(), 1U);
+  EXPECT_THAT(find_shard_layouts({16}, {8}, 4, blocks, false), IsEmpty());
+  const KnownLayout sum{{2}, {Placement{.kind = Kind::sum}}};
+  EXPECT_TRUE(find_shard_layouts({4}, {4}, 2, sum, false).at(0).has_sums());
+  // An axis that is too short for all ranks, and one that does not exist.
+  EXPECT_EQ(find_shard_layouts({1}, {1}, 2, {{2}, {cut(0)}}, false).size(), 1U);
+  EXPECT_THAT(find_shard_layouts({4}, {2}, 2, {{2}, {cut(1)}}, false), IsEmpty());
+}
+
 TEST(ShardLayout, TriesMeshesOfTheRanks) {
   for (const ShardLayout& layout : find_shard_layouts({6}, {2}, 6, {}, false))
     EXPECT_EQ(std::ranges::count(layout.placements, Kind::shard, &Placement::kind), 1);

@@ -30,20 +30,6 @@ std::optional<std::int64_t> number_in(std::string_view text, std::int64_t least,
   return number;
 }
 
-std::optional<Placement> placement_in(std::string_view text) {
-  if (text == "replicate") return Placement{};
-  if (text == "sum") return Placement{.kind = Placement::Kind::sum};
-  constexpr std::string_view kShard = "shard:";
-  if (!text.starts_with(kShard)) return std::nullopt;
-  text.remove_prefix(kShard.size());
-  const std::size_t colon = std::min(text.find(':'), text.size());
-  const auto axis = number_in(text.substr(0, colon), 0, 64);
-  const auto blocks = colon == text.size() ? 1 : number_in(text.substr(colon + 1), 1, INT32_MAX);
-  if (!axis || !blocks) return std::nullopt;
-  return Placement{
-      .kind = Placement::Kind::shard, .axis = static_cast<std::size_t>(*axis), .blocks = *blocks};
-}
-
 Result<> add_line(const std::vector<std::string_view>& words, ShardRules& rules) {
   if (words[0] == "mesh" && rules.mesh.empty()) {
     for (std::size_t i = 1; i < words.size(); ++i) {
@@ -63,7 +49,7 @@ Result<> add_line(const std::vector<std::string_view>& words, ShardRules& rules)
   if (line.slot != "*" && !line.slot.starts_with("input") && !line.slot.starts_with("output"))
     return Error(Code::usage, "\"" + line.slot + "\" is no slot; expected input, output.0, ... or *");
   for (std::size_t i = 2; i < words.size(); ++i) {
-    const auto placement = placement_in(words[i]);
+    const auto placement = parse_placement(words[i]);
     if (!placement)
       return Error(Code::usage,
                    "\"" + std::string(words[i]) +
@@ -82,14 +68,28 @@ std::int64_t ShardRules::rank_count() const {
   return count;
 }
 
-std::optional<ShardLayout> ShardRules::find(std::string_view op, const dump::Slot& slot) const {
+std::optional<Placement> parse_placement(std::string_view text) {
+  if (text == "replicate") return Placement{};
+  if (text == "sum") return Placement{.kind = Placement::Kind::sum};
+  constexpr std::string_view kShard = "shard:";
+  if (!text.starts_with(kShard)) return std::nullopt;
+  text.remove_prefix(kShard.size());
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const auto axis = number_in(text.substr(0, colon), 0, 64);
+  const auto blocks = colon == text.size() ? 1 : number_in(text.substr(colon + 1), 1, INT32_MAX);
+  if (!axis || !blocks) return std::nullopt;
+  return Placement{
+      .kind = Placement::Kind::shard, .axis = static_cast<std::size_t>(*axis), .blocks = *blocks};
+}
+
+KnownLayout ShardRules::find(std::string_view op, const dump::Slot& slot) const {
   const std::string side(model::kSideNames[static_cast<std::size_t>(slot.side)]);
   const std::string name = side + "." + std::to_string(slot.index);
   for (const Line& line : lines)
     if ((line.op == "*" || op.find(line.op) != std::string_view::npos) &&
         (line.slot == "*" || line.slot == side || line.slot == name))
-      return ShardLayout{mesh, line.placements};
-  return std::nullopt;
+      return {mesh, {line.placements.begin(), line.placements.end()}};
+  return {.mesh = mesh};
 }
 
 Result<ShardRules> parse_shard_rules(std::string_view text) {

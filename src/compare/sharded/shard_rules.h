@@ -30,9 +30,12 @@ struct ShardRules {
 
   // Ranks of the mesh; 1 if it is empty.
   std::int64_t rank_count() const;
-  // Of a slot of an operator of this full name.
-  std::optional<ShardLayout> find(std::string_view op, const dump::Slot& slot) const;
+  // Of a slot of an operator of this full name. Without placements where no line fits.
+  KnownLayout find(std::string_view op, const dump::Slot& slot) const;
 };
+
+// "replicate", "sum", "shard:1" or "shard:1:3"; nothing for another word.
+std::optional<Placement> parse_placement(std::string_view word);
 
 // Errors: usage, with the number of the line.
 Result<ShardRules> parse_shard_rules(std::string_view text);

@@ -6,6 +6,7 @@
 namespace opdump::compare {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST(ShardRules, TheFirstLineThatFitsApplies) {
@@ -16,12 +17,13 @@ TEST(ShardRules, TheFirstLineThatFitsApplies) {
   EXPECT_EQ(rules->rank_count(), 4);
   dump::Slot slot;
   slot.side = model::Side::output;
-  const auto qkv = rules->find("Default/attention/qkv-Linear/addmm-op0", slot);
-  ASSERT_TRUE(qkv);
-  EXPECT_EQ(qkv->describe(), "axis 1 in 2 parts of each of 3 blocks");
-  EXPECT_EQ(rules->find("Default/down/mm-op0", slot)->describe(), "a sum of 2");
+  const KnownLayout qkv = rules->find("Default/attention/qkv-Linear/addmm-op0", slot);
+  EXPECT_THAT(qkv.mesh, ElementsAre(2, 2));
+  EXPECT_THAT(qkv.placements, ElementsAre(Placement{}, Placement{Placement::Kind::shard, 1, 3}));
+  EXPECT_THAT(rules->find("Default/down/mm-op0", slot).placements,
+              ElementsAre(Placement{}, Placement{.kind = Placement::Kind::sum}));
   slot.side = model::Side::input;
-  EXPECT_FALSE(rules->find("Default/down/mm-op0", slot));
+  EXPECT_EQ(rules->find("Default/down/mm-op0", slot), (KnownLayout{.mesh = {2, 2}}));
 }
 
 TEST(ShardRules, ErrorsNameTheLine) {

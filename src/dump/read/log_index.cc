@@ -34,7 +34,8 @@ std::uint64_t key_of(std::uint32_t op, std::int64_t step) {
 Result<std::uint64_t> LogIndex::read(const std::filesystem::path& rank_directory) {
   return read_operator_log(rank_directory, {[&](const LoggedOperator& op) { return add(op), ok(); },
                                             [&](const UndumpedSlot& slot) { return add(slot), ok(); },
-                                            [&](const LoggedForm& call) { return add(call), ok(); }});
+                                            [&](const LoggedForm& call) { return add(call), ok(); },
+                                            [&](const LoggedLayout& layout) { return add(layout), ok(); }});
 }
 
 void LogIndex::add(const LoggedOperator& op) {
@@ -57,6 +58,11 @@ void LogIndex::add(const UndumpedSlot& slot) {
 void LogIndex::add(const LoggedForm& call) {
   const auto op = by_full_name_.find(key_of(call.graph_id, {}, call.operator_name));
   if (op != by_full_name_.end()) runs_.add_call(op->second, call);
+}
+
+void LogIndex::add(const LoggedLayout& layout) {
+  const auto op = by_full_name_.find(key_of(layout.graph_id, {}, layout.operator_name));
+  if (op != by_full_name_.end()) runs_.add_layout(op->second, layout);
 }
 
 std::uint32_t LogIndex::find(const OperatorRun& run) {

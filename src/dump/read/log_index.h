@@ -40,6 +40,7 @@ class LogIndex {
   void add(const LoggedOperator& op);
   void add(const UndumpedSlot& slot);
   void add(const LoggedForm& call);
+  void add(const LoggedLayout& layout);
   void add_converted_names();
   std::uint32_t find_named(const OperatorRun& run);
 

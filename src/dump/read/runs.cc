@@ -138,6 +138,39 @@ std::shared_ptr<const CallForm> Runs::form_of(const Execution& execution) const 
   return nullptr;
 }
 
+// Few parts are unlike: most lines are the same text but for the operator and the step.
+void Runs::add_layout(std::uint32_t number, const LoggedLayout& layout) {
+  StoredOperator& op = operators_[number - 1];
+  const std::string line = format_log_line(LoggedLayout{.operator_name = {}, .layout = layout.layout});
+  layouts_.push_back({layout.step, names_.add(line), op.last_layout});
+  op.last_layout = static_cast<std::uint32_t>(layouts_.size() - 1);
+}
+
+CallLayout Runs::make_layout(const StoredLayout& stored) const {
+  LogLine line = decode_log_line(names_[stored.line]);
+  auto* const logged = std::get_if<LoggedLayout>(&line);
+  return logged != nullptr ? std::move(logged->layout) : CallLayout();
+}
+
+std::optional<CallLayout> Runs::layout_of(std::size_t index) const {
+  const Execution& execution = executions_[index];
+  if (execution.op == 0) return std::nullopt;
+  const std::int64_t step = sections_[execution.section].where.step;
+  for (std::uint32_t i = operators_[execution.op - 1].last_layout; i != kNone; i = layouts_[i].previous)
+    if (layouts_[i].step <= step) return make_layout(layouts_[i]);
+  return std::nullopt;
+}
+
+std::vector<LoggedLayout> Runs::layouts_of(std::size_t index) const {
+  std::vector<LoggedLayout> layouts;
+  if (executions_[index].op == 0) return layouts;
+  for (std::uint32_t i = operators_[executions_[index].op - 1].last_layout; i != kNone;
+       i = layouts_[i].previous)
+    layouts.push_back({.operator_name = {}, .step = layouts_[i].step, .layout = make_layout(layouts_[i])});
+  std::ranges::reverse(layouts);
+  return layouts;
+}
+
 // Slots that an execution has unless it has data for them, the first last. The log names a slot once, at the
 // first step it was seen: it has no data in later steps either.
 std::vector<std::uint32_t> Runs::undumped_of(const Execution& execution) const {

@@ -101,6 +101,11 @@ class Runs {
   bool have_operators() const { return has_operators_; }
   // What the execution `index` executed; null if no log says so.
   std::shared_ptr<const CallForm> form_of(std::size_t index) const { return form_of(executions_[index]); }
+  // Which parts of tensors the execution `index` has; nothing if no log says so.
+  std::optional<CallLayout> layout_of(std::size_t index) const;
+  bool have_layouts() const { return !layouts_.empty(); }
+  // All that the log says of the parts of its operator, in the order of steps; without name and graph.
+  std::vector<LoggedLayout> layouts_of(std::size_t index) const;
   // Whether a log has state of the engine for any call.
   bool have_call_state() const { return has_call_state_; }
   std::uint64_t stored_bytes() const;  // of all tensors
@@ -131,6 +136,7 @@ class Runs {
   void add_undumped(std::uint32_t number, const UndumpedSlot& slot);
   // What the executions of an operator were from a step on.
   void add_call(std::uint32_t number, const LoggedForm& call);
+  void add_layout(std::uint32_t number, const LoggedLayout& layout);
   // By rank, step and graph; then by time; operators of one microsecond, and those without data, as the log
   // has them. To be called once, when all is known.
   void sort();
@@ -157,7 +163,7 @@ class Runs {
     std::uint32_t type = 0, name = 0, source_file = 0, module = 0;  // in names_
     std::uint32_t stack = kNone, original_names = kNone;            // in names_, packed
     std::uint32_t last_undumped = kNone, undumped_count = 0;        // in undumped_
-    std::uint32_t last_call = kNone;                                // in calls_
+    std::uint32_t last_call = kNone, last_layout = kNone;           // in calls_, layouts_
     std::int32_t source_line = 0;
     model::Phase phase = model::Phase::forward;
   };
@@ -171,6 +177,12 @@ class Runs {
     std::uint32_t function = 0, arguments = 0, state = 0;  // in names_
     std::uint32_t previous = kNone;                        // of the operator
   };
+  struct StoredLayout {
+    std::int64_t step = 0;
+    std::uint32_t line = 0;          // in names_, without name and step
+    std::uint32_t previous = kNone;  // of the operator
+  };
+  CallLayout make_layout(const StoredLayout& stored) const;
   CallForm make_form(const StoredCall& call) const;
   std::shared_ptr<const CallForm> form_of(const Execution& execution) const;
   std::vector<std::uint32_t> undumped_of(const Execution& execution) const;
@@ -183,6 +195,7 @@ class Runs {
   std::vector<StoredOperator> operators_;  // the first has the number 1: 0 is none
   std::vector<Undumped> undumped_;
   std::vector<StoredCall> calls_;
+  std::vector<StoredLayout> layouts_;
   bool has_call_state_ = false;
   SlotStore store_;
   InternedTexts names_;
