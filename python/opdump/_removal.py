@@ -78,11 +78,6 @@ def bits_of(x: torch.Tensor) -> torch.Tensor:
     return x.contiguous().view(_INTEGERS[x.element_size()]) if x.is_floating_point() else x
 
 
-def is_same(x: torch.Tensor, y: torch.Tensor) -> bool:
-    """To the last bit."""
-    return torch.equal(bits_of(x.resolve_conj()), bits_of(y.resolve_conj()))
-
-
 def moved(recorded: torch.Tensor, before: torch.Tensor, now: torch.Tensor) -> torch.Tensor:
     """What was recorded, with the difference that other inputs make: the operator keeps its own error."""
     if not now.is_floating_point():

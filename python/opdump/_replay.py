@@ -16,7 +16,7 @@ The answer has for each output the error against the float64 result in units of 
     {"ok": false, "random": false, "reason": "aten::rand is random"}
 
 More of a request: "repeats": if each side makes again what was recorded, to the last bit, in its own types, "sides" is empty, and
-"sum" tells whether it adds up products; "argues": what golden's arguments change on actual's inputs, as "argument" in the answer; "shares": how much of
+"sum" tells whether it adds up products; else "odd" of an output counts elements that are off while all others, and the other side, are the same; "argues": what golden's arguments change on actual's inputs, as "argument" in the answer; "shares": how much of
 the difference each input brings, as "shares"; "calibrates": the errors are those of a run without a fault, which a last
 {"write_limits": FILE} keeps; "limits": a file of such limits, which hold from then on.
 
@@ -28,6 +28,7 @@ output its distance from golden's as it was recorded, and as it would be. {"forg
 from __future__ import annotations
 
 import ast
+import ctypes
 import json
 import math
 import mmap
@@ -41,12 +42,15 @@ try:
 except ImportError as error:
     sys.exit(f"{sys.executable}: {error}")
 
+import _native as native  # noqa: E402
+import _pieces as pieces  # noqa: E402
 import _removal as removal  # noqa: E402
 import _replay_onnx as onnx  # noqa: E402
 import _rounding as rounding  # noqa: E402
 from _rounding import LARGEST, ROUNDOFF, Tensors, widen  # noqa: E402
 
-_MAX_ELEMENTS = 1 << 28  # of all tensors of a request: in float64 these are 2 GiB
+_PIECE = 1 << 22  # elements that run again at once, if the operator can be split: in float64 these are 32 MiB
+_MAX_ELEMENTS = 1 << 28  # else
 _DRAWS = 4  # of perturbations
 
 # What a dump names is run only if it computes: a dump may come from anywhere.
@@ -82,7 +86,8 @@ def _load(place: dict[str, Any]) -> torch.Tensor:
     """The elements as they are stored; float32 where the file has bfloat16 so."""
     shape = place.get("shape")
     if "file" not in place:
-        return torch.zeros(shape, dtype=getattr(torch, place["dtype"]))
+        start, stop = place.get("rows", (0, 0))
+        return torch.zeros([stop - start, *shape[1:]] if "rows" in place else shape, dtype=getattr(torch, place["dtype"]))
     with open(place["file"], "rb") as f:
         file = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_COPY)
     if "offset" in place:
@@ -96,7 +101,8 @@ def _load(place: dict[str, Any]) -> torch.Tensor:
     if count == 0:
         return torch.zeros(shape, dtype=dtype)
     flat = torch.frombuffer(file, dtype=dtype, count=count, offset=offset)
-    return flat.reshape(shape[::-1]).permute(*range(len(shape))[::-1]) if fortran else flat.reshape(shape)
+    whole = flat.reshape(shape[::-1]).permute(*range(len(shape))[::-1]) if fortran else flat.reshape(shape)
+    return whole[slice(*place["rows"])] if "rows" in place else whole
 
 
 # ---- The operator.
@@ -217,21 +223,6 @@ def _flatten(value: Any, outputs: list[Optional[torch.Tensor]]) -> None:
 
 def _make_operator(function: str) -> Union[Operator, onnx.OnnxOperator]:
     return onnx.OnnxOperator(function) if onnx.is_onnx(function) else Operator(function)
-
-
-def _repeats(op: Operator, recorded: dict[str, Any]) -> bool:
-    """Whether the operator of this torch makes what was recorded, to the last bit."""
-    op.check_random(recorded["arguments"])
-    try:
-        inputs = {int(i): _load(place).to(getattr(torch, place["dtype"]), copy=True) for i, place in recorded["inputs"].items()}
-        outputs = op.run(recorded["arguments"], inputs, None, is_exact=False)
-        for i, place in recorded["outputs"].items():
-            y, x = outputs[int(i)], _load(place).to(getattr(torch, place["dtype"]))
-            if y is None or y.dtype != x.dtype or y.shape != x.shape or not removal.is_same(x, y):
-                return False
-    except (CannotReplay, RuntimeError, IndexError, ValueError, TypeError):
-        return False  # the exact replay gives the reason
-    return True
 
 
 class Side:
@@ -410,23 +401,50 @@ def _remove(op: Union[Operator, onnx.OnnxOperator], recorded: dict[str, Any], wi
     return ends
 
 
+def _run_native(op: Operator, recorded: dict[str, Any]) -> dict[str, Optional[native.Native]]:
+    made = {}
+    for name, side in recorded.items():
+        op.check_random(side["arguments"])
+        inputs, outputs = (
+            {int(i): _load(place).to(getattr(torch, place["dtype"]), copy=kind == "inputs") for i, place in side[kind].items()}
+            for kind in ("inputs", "outputs"))  # the operator may write to its inputs
+        made[name] = native.run(op, side["arguments"], inputs, outputs)
+    return made
+
+
 limits = rounding.Limits()
 calibration = rounding.Calibration()
 changed = removal.Changed()
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
-    op = _make_operator(request["function"])
-    recorded = request["sides"]
-    elements = sum(math.prod(place.get("shape") or [1]) for side in recorded.values() for kind in ("inputs", "outputs")
-                   for place in side[kind].values())
-    if elements > _MAX_ELEMENTS:
-        raise CannotReplay(f"its tensors have {elements} elements; the limit is {_MAX_ELEMENTS}")
-    if "without" in request:
-        return {"ok": True, "ends": _remove(op, recorded, request["without"])}
+    op, recorded = _make_operator(request["function"]), request["sides"]
+    elements = pieces.elements(recorded)
+    made = {}
+    if request.get("repeats") and isinstance(op, Operator) and elements <= _MAX_ELEMENTS:
+        made = _run_native(op, recorded)
+        if all(of is not None and of.is_same for of in made.values()):
+            return {"ok": True, "sides": {}, "sum": rounding.is_sum(op.type, recorded["actual"]["arguments"])}
+    parts = None
+    if elements > _PIECE and isinstance(op, Operator) and not any(request.get(key) for key in ("without", "shares", "calibrates")):
+        parts = pieces.split(op.type, recorded, _PIECE)
+    if parts is not None:
+        reply = pieces.merge((start, _answer_at_once(op, part, request)) for start, part in parts)
+    elif elements > _MAX_ELEMENTS:
+        raise CannotReplay(f"its tensors have {elements} elements; the limit is {_MAX_ELEMENTS} for what cannot be split")
+    else:
+        reply = _answer_at_once(op, recorded, request)
+    for name, of in made.items():
+        if of is not None and all(other is not None and other.is_same for key, other in made.items() if key != name):
+            for i, count in of.odd.items():
+                reply["sides"][name][str(i)]["odd"] = count
+    return reply
+
+
+def _answer_at_once(op: Union[Operator, onnx.OnnxOperator], recorded: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]:
     reply: dict[str, Any] = {"ok": True}
-    if request.get("repeats") and isinstance(op, Operator) and all(_repeats(op, side) for side in recorded.values()):
-        return {**reply, "sides": {}, "sum": rounding.is_sum(op.type, recorded["actual"]["arguments"])}
+    if "without" in request:
+        return {**reply, "ends": _remove(op, recorded, request["without"])}
     sides = {name: Side(op, side, not request.get("calibrates")) for name, side in recorded.items()}
     if request.get("shares"):
         return {**reply, "shares": _share(sides["golden"], sides["actual"])}
@@ -495,7 +513,16 @@ def _finite(value: Any) -> Any:
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def _keep_memory() -> None:
+    """Large blocks are used again, not returned to the system each time: for large operators, most of the time went there."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # of glibc
+    if mallopt is not None:
+        mallopt(-3, 32 << 20)  # M_MMAP_THRESHOLD, at most
+        mallopt(-1, 512 << 20)  # M_TRIM_THRESHOLD
+
+
 def main() -> None:
+    _keep_memory()
     replies = sys.stdout
     sys.stdout = sys.stderr  # what a library prints is no reply
     for line in sys.stdin:

@@ -71,7 +71,8 @@ double distance_of(const OperatorComparison& op, model::Side side = model::Side:
 // have the same wrong one.
 bool amplifies(const OperatorComparison& op) {
   constexpr double kMuch = 100;
-  return !(distance_of(op) <= kMuch * distance_of(op, model::Side::input));
+  const double read = distance_of(op, model::Side::input);
+  return read > 0 && !(distance_of(op) <= kMuch * read);
 }
 
 // Of the coarsest output.
@@ -330,7 +331,7 @@ class Walk {
   void cannot_replay(std::uint32_t i, const std::string& reason) {
     ++reasons_[reason];
     const OperatorComparison& op = suspects_[i];
-    if (op.verdict != Verdict::own_error || differs(op, model::Side::input)) return;
+    if (certain_ > 0 || op.verdict != Verdict::own_error || differs(op, model::Side::input)) return;
     add(i, Cause::unknown, Confidence::suspect, output_name(op),
         "its inputs match, and it cannot be run again: " + reason);
   }
@@ -533,8 +534,9 @@ class Walk {
 
   Result<std::string> describe(const OperatorComparison& op) const {
     OPDUMP_TRY(const std::string shares, describe_shares(op));
-    return compare::one_line(compare::operator_name(op.run())) + " (relative L2 " +
-           format_g(distance_of(op)) + shares + ")";
+    std::string name = compare::one_line(compare::operator_name(op.run()));
+    const double distance = distance_of(op);  // 0 where there are only statistics
+    return distance == 0 ? name : name + " (relative L2 " + format_g(distance) + shares + ")";
   }
 
   // ", 98 % by input.1": how much of what the operator inherits each input brings, the largest first. Empty

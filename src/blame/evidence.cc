@@ -53,6 +53,7 @@ std::vector<OutputError> parse_outputs(const json& outputs) {
     error.certain = limits_of(of, "certain", error.certain);
     if (of.contains("beyond")) error.beyond = number_of(of, "beyond");
     error.is_sum = of.value("sum", false);
+    error.odd = of.value("odd", std::uint64_t{0});
     error.precision = of.value("inputs", "");
   }
   return errors;
@@ -126,6 +127,12 @@ Excess find_excess(const OutputError& error) {
     excess.is_bias = excess.factor <= 1;
     excess.factor = alpha;
     excess.test = "all elements are off in the same direction";
+  }
+  if (excess.factor <= 1 && error.odd > 0) {
+    excess.factor = 2;
+    excess.test = std::to_string(error.odd) + " of " + counted(error.count, "element") +
+                  (error.odd == 1 ? " is" : " are") +
+                  " not what the same kernel makes, and all others are, to the last bit";
   }
   if (!error.precision.empty()) excess.test += ": its inputs are rounded to " + error.precision;
   return excess;

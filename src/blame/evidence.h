@@ -33,6 +33,8 @@ struct OutputError {
   // Of sums of products: the largest error over the bound that rounding in whatever order has.
   std::optional<double> beyond;
   bool is_sum = false;
+  // Elements that are off by more than a last bit, while the installed torch makes all others as they are.
+  std::uint64_t odd = 0;
   std::string precision;  // "TF32" if rounding the inputs to it explains the error
 };
 

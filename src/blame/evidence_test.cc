@@ -38,6 +38,16 @@ TEST(Evidence, WhatBothMakeAgainIsRight) {
   EXPECT_EQ(judge(*replayed).fault, Fault::none);
 }
 
+TEST(Evidence, AnElementThatOnlyOneRunHasOtherwiseIsSuspect) {
+  const std::string odd = R"({"r":0.4,"rho":1.5,"alpha":0.01,"relative":3e-8,"count":640,"odd":1})";
+  const Judgement judgement = judge_text(reply(kFine, odd));
+  EXPECT_EQ(judgement.fault, Fault::actual);
+  EXPECT_FALSE(judgement.is_certain);
+  EXPECT_EQ(judgement.excess.test,
+            "1 of 640 elements is not what the same kernel makes, and all others are, to the last bit");
+  EXPECT_EQ(judge_text(reply(odd, kFine)).fault, Fault::golden);
+}
+
 TEST(Evidence, EqualErrorsOfBothAreNoCulprit) {
   EXPECT_EQ(judge_text(reply(kWrong, kWrong)).fault, Fault::common);
   EXPECT_FALSE(judge_text(reply(kWrong, kWrong)).is_certain);

@@ -1,5 +1,6 @@
 """The worker of opdump blame: what is rounding, and what is not."""
 
+import importlib
 import json
 import os
 import pathlib
@@ -143,6 +144,67 @@ def test_what_is_made_again_to_the_last_bit_is_not_judged(worker):
     assert 0 < one["actual"]["0"]["r"] < 8 and set(one) == {"golden", "actual"}
     drawn = worker.side({"self": {"tensor": 0}, "p": 0.5}, [x], [x.bernoulli(0.5)])
     assert worker.ask({"function": "aten::bernoulli.p", "repeats": True, "sides": {"actual": drawn}})["random"]
+
+
+@pytest.mark.parametrize("dtype, expected", [(torch.bfloat16, 1), (torch.float32, None)])
+def test_an_element_that_is_off_while_all_others_are_the_same_is_odd(worker, dtype, expected):
+    x = torch.rand(16, 16).to(dtype) + 1
+    right, u = x.sqrt(), torch.finfo(dtype).eps / 2
+    arguments = {"self": {"tensor": 0}}
+    for changed, expected in ((1 + 4.5 * u, expected), (1 + 2.1 * u, None)):  # two last bits, and one
+        off = right.clone()
+        off[3, 7] = (right[3, 7].double() * changed).to(dtype)
+        assert (off != right).sum() == 1
+        sides = {"golden": worker.side(arguments, [x], [right]), "actual": worker.side(arguments, [x], [off])}
+        answer = worker.ask({"function": "aten::sqrt", "repeats": True, "sides": sides})["sides"]
+        assert answer["actual"]["0"].get("odd") == expected and "odd" not in answer["golden"]["0"]
+    everywhere = (right.double() * (1 + 4.5 * u)).to(dtype)  # another kernel
+    sides = {"golden": worker.side(arguments, [x], [right]), "actual": worker.side(arguments, [x], [everywhere])}
+    assert not worker.ask({"function": "aten::sqrt", "repeats": True, "sides": sides})["sides"]["actual"]["0"].get("odd")
+
+
+@pytest.fixture
+def in_pieces(monkeypatch):
+    """The worker's answer(), with pieces of 600 elements; and how many operators it runs at once."""
+    monkeypatch.syspath_prepend(str(WORKER.parent))
+    module = importlib.import_module("_replay")
+    parts = []
+    at_once = module._answer_at_once
+    monkeypatch.setattr(module, "_PIECE", 600)
+    monkeypatch.setattr(module, "_answer_at_once", lambda op, part, request: parts.append(part) or at_once(op, part, request))
+    return module.answer, parts
+
+
+def test_a_large_operator_runs_in_pieces(worker, in_pieces):
+    answer, parts = in_pieces
+    bias, x, w = torch.rand(20), torch.rand(40, 8), torch.rand(8, 20)
+    arguments = {"self": {"tensor": 0}, "mat1": {"tensor": 1}, "mat2": {"tensor": 2}}
+    right = torch.addmm(bias, x, w)
+    wrong = right.clone()
+    wrong[33, 5] *= 1.01
+    sides = {"golden": worker.side(arguments, [bias, x, w], [right]), "actual": worker.side(arguments, [bias, x, w], [wrong])}
+    whole = worker.ask({"function": "aten::addmm", "sides": sides})["sides"]["actual"]["0"]
+    judged = answer({"function": "aten::addmm", "repeats": True, "sides": sides})["sides"]
+    assert len(parts) > 5
+    assert judged["actual"]["0"]["worst"] == whole["worst"] == [33, 5]
+    assert judged["actual"]["0"]["rho"] == pytest.approx(whole["rho"], rel=0.5)  # other draws
+    assert judged["golden"]["0"]["r"] < 8
+    assert answer({"function": "aten::addmm", "repeats": True, "sides": {"golden": sides["golden"], "actual": sides["golden"]}}) == {
+        "ok": True, "sides": {}, "sum": True}
+    wrong[3, 2] = wrong[34, 2] = 0
+    sides["actual"] = worker.side({"self": {"tensor": 0}}, [right], [wrong])
+    counted = answer({"function": "aten::relu", "sides": {"actual": sides["actual"]}})["sides"]["actual"]["0"]
+    assert (counted["wrong"], counted["count"], counted["worst"]) == (3, 800, [3, 2])
+
+
+def test_what_cannot_be_split_runs_at_once(worker, in_pieces):
+    answer, parts = in_pieces
+    x = torch.rand(40, 20)
+    for function, arguments, output in (("aten::_softmax", {"self": {"tensor": 0}, "dim": 0, "half_to_float": False}, x.softmax(0)),
+                                        ("aten::t", {"self": {"tensor": 0}}, x.t().contiguous())):
+        parts.clear()
+        judged = answer({"function": function, "sides": {"actual": worker.side(arguments, [x], [output])}})
+        assert len(parts) == 1 and judged["sides"]["actual"]["0"].get("r", 0) < 8
 
 
 def test_bad_conditioning_is_measured_where_it_counts(worker):
