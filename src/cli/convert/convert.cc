@@ -1,14 +1,18 @@
 // `opdump convert DUMP -o OUT --to npy`: the tensors of a dump as files that other programs read.
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <mutex>
 #include <numeric>
 #include <optional>
 #include <span>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "base/file/file.h"
+#include "base/file/file_replacement.h"
 #include "base/text/packing.h"
 #include "base/text/text.h"
 #include "base/worker_pool.h"
@@ -16,6 +20,7 @@
 #include "cli/convert/convert_log.h"
 #include "cli/convert/convert_plan.h"
 #include "cli/verb.h"
+#include "format/tables/mapping_csv.h"
 #include "group/group.h"
 #include "group/shared_work.h"
 #include "terminal/output.h"
@@ -23,6 +28,8 @@
 
 namespace opdump::cli {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::uint64_t kBigFile = 32 << 20;  // converted alone, by all threads
 
@@ -72,6 +79,8 @@ class Converter {
   // Of all processes, in the leader. The order is that of the dump.
   std::uint64_t converted() const { return converted_; }
   const std::vector<std::string>& failures() const { return failures_; }
+  // As ItemLister::mapping.
+  const std::string& mapping() const { return lister_.mapping(); }
   // Processes that did not do their part.
   const std::vector<std::string>& left_out() const { return left_out_; }
 
@@ -207,6 +216,18 @@ Result<int> report(const Converter& converter, const dump::DumpSet& dump, const 
   return static_cast<int>(is_whole ? Exit::match : Exit::incomplete);
 }
 
+// Keeps what an earlier conversion into the same folder has written.
+Result<> add_mapping(const fs::path& folder, const std::string& lines) {
+  constexpr std::uint64_t kMostBytes = 1 << 30;
+  if (lines.empty()) return ok();
+  const fs::path path = folder / format::kMappingCsvName;
+  std::string text;
+  if (std::error_code error; fs::is_regular_file(fs::symlink_status(path, error))) {
+    OPDUMP_TRY(text, read_file(path, kMostBytes));
+  }
+  return write_file_atomic(path, text + lines, 0666);
+}
+
 Result<int> convert_in(const group::Group& group, const ConvertArguments& arguments) {
   ConvertTarget target{arguments.output, arguments.to, std::nullopt, arguments.slot};
   if (target.is_golden() && target.slot.empty()) target.slot = model::kSideNames[1];
@@ -223,6 +244,7 @@ Result<int> convert_in(const group::Group& group, const ConvertArguments& argume
   Converter converter(target, *plan, group);
   OPDUMP_CHECK_OK(converter.run(share));
   if (!group.is_leader()) return 0;
+  OPDUMP_CHECK_OK(add_mapping(arguments.output, converter.mapping()));
   Result<> logged = ok();
   if (target.is_dump())
     logged = write_operator_logs(plan->dump.runs(), plan->chosen, target.slot, target.output);

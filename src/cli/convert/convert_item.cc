@@ -1,6 +1,7 @@
 #include "cli/convert/convert_item.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "arrays/file.h"
@@ -8,6 +9,8 @@
 #include "base/file/file_replacement.h"
 #include "base/text/concat.h"
 #include "base/text/expansion.h"
+#include "dump/file_name.h"
+#include "format/tables/mapping_csv.h"
 #include "format/tensors/npy.h"
 #include "format/tensors/safetensors.h"
 #include "format/tensors/zip_writer.h"
@@ -200,13 +203,23 @@ std::vector<ConvertItem> ItemLister::next_tensors() {
       if (next_ == chosen_.size()) break;
       enter(chosen_[next_++]);
     } else if (is_wanted(*slot, target_->slot)) {
-      std::string name = target_->is_golden() ? names_.next_golden(op_, *slot) : names_.next(op_, *slot);
+      std::string name = target_->is_golden() ? name_golden(*slot) : names_.next(op_, *slot);
       const std::string place = target_->is_golden() ? "" : place_of(*section_).string();
       const std::uint64_t bytes = slot->stored_bytes();
       items.push_back({place, {}, std::move(name), std::move(*slot), bytes});
     }
   }
   return items;
+}
+
+// A name that is too long becomes a number, as CANN names its own files.
+std::string ItemLister::name_golden(const dump::Slot& slot) {
+  constexpr std::string_view kEnd = ".npy";
+  std::string name = names_.next_golden(op_, slot);
+  if (name.size() + kEnd.size() <= dump::kMaxFileName) return name;
+  std::string number = std::to_string(std::hash<std::string>()(name));
+  format::append_mapping_line(mapping_, concat({number, kEnd}), concat({name, kEnd}));
+  return number;
 }
 
 void ItemLister::enter(std::uint32_t run) {

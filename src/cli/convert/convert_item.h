@@ -47,8 +47,11 @@ class ItemLister {
   std::uint64_t rounds(std::uint64_t tensors) const;
   // The next files: a few thousand tensors, or the steps of a few thousand executions.
   std::vector<ConvertItem> next();
+  // Lines of mapping.csv, where msaccucmp looks: golden data with names that are too long for files so far.
+  const std::string& mapping() const { return mapping_; }
 
  private:
+  std::string name_golden(const dump::Slot& slot);
   std::vector<ConvertItem> next_tensors();
   void enter(std::uint32_t run);
   std::size_t step_end(std::size_t first) const;
@@ -62,6 +65,7 @@ class ItemLister {
   std::string op_;                                // its name
   const dump::Runs::Section* section_ = nullptr;  // of the last one
   SlotNames names_;                               // of its step
+  std::string mapping_;
 };
 
 struct ItemResult {
