@@ -187,13 +187,13 @@ def test_golden_data_with_long_names(tmp_path):
     """They are in mapping.csv, where msaccucmp looks, also those of an earlier conversion."""
     names = ["a" * 245, "b" * 245]
     for name in names:
-        np.savez(tmp_path / f"{name[0]}.npz", **{name: np.arange(3, dtype="f4")})
+        numpy.savez(tmp_path / f"{name[0]}.npz", **{name: numpy.arange(3, dtype="f4")})
         assert convert(tmp_path / f"{name[0]}.npz", "-o", tmp_path / "out", "--to", "golden").returncode == 0
     lines = [line.split(",") for line in (tmp_path / "out/mapping.csv").read_text().splitlines()]
     assert [original[:245] for _, original in lines] == names
     for number, original in lines:
         assert number.removesuffix(".npy").isdigit() and original[245:].startswith(".0.1") and original.endswith(".npy")
-        assert np.load(tmp_path / "out" / number).tolist() == [0, 1, 2]
+        assert numpy.load(tmp_path / "out" / number).tolist() == [0, 1, 2]
 
 
 def test_complex_in_safetensors(dump, tmp_path):
