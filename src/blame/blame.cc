@@ -332,8 +332,14 @@ class Walk {
     ++reasons_[reason];
     const OperatorComparison& op = suspects_[i];
     if (certain_ > 0 || op.verdict != Verdict::own_error || differs(op, model::Side::input)) return;
+    const bool has_inputs = std::ranges::any_of(op.slots, [](const SlotComparison& slot) {
+      return compare::side_of(slot) == model::Side::input && slot.verdict == Verdict::match;
+    });
+    if (!has_inputs && !answer_.findings.empty()) return;  // which explains it
     add(i, Cause::unknown, Confidence::suspect, output_name(op),
-        "its inputs match, and it cannot be run again: " + reason);
+        (has_inputs ? "its inputs match, and it cannot be run again: "
+                    : "it is the first one that does, and it cannot be run again: ") +
+            reason);
   }
 
   static std::string output_name(const OperatorComparison& op) {
