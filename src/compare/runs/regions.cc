@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string>
 
+#include "base/text/text.h"
 #include "compare/comparison.h"
 #include "compare/conditioning.h"
 #include "compare/content.h"
@@ -46,18 +49,37 @@ bool has_tensor(const Runs& golden, std::int64_t step, const Slot& made) {
   return false;
 }
 
+bool is_result(const Slot& slot) {
+  return slot.side == model::Side::output && !slot.file.empty() && count_of(slot) > 0;
+}
+
+bool is_region(const dump::OperatorRun& run) { return run.type.starts_with("compiled_"); }
+
 }  // namespace
+
+std::optional<std::string> describe_regions(const Runs& runs, std::span<const std::uint32_t> unpaired,
+                                            std::string_view side) {
+  std::set<std::string> regions;
+  for (const std::uint32_t index : unpaired) {
+    const dump::OperatorRun run = runs.without_slots(index);
+    if (is_region(run) && std::ranges::any_of(runs[index].slots, is_result)) regions.insert(run.name);
+  }
+  if (regions.empty()) return std::nullopt;
+  return std::string(side) + " has " + counted(regions.size(), "compiled region") +
+         (regions.size() == 1 ? " as one operator" : " as one operator each") +
+         "; --compiled aten records the operators in " + (regions.size() == 1 ? "it" : "them") +
+         ", run without the generated kernels";
+}
 
 std::optional<std::uint32_t> find_wrong_region(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                                std::span<const OperatorPair> pairs) {
   const Runs &made_by = actual.runs(), &known = golden.runs();
   for (const OperatorPair& pair : pairs) {
     if (pair.golden != OperatorPair::kNone) continue;
-    if (!made_by.without_slots(pair.actual).type.starts_with("compiled_")) continue;
-    for (const Slot& slot : made_by.slots(pair.actual)) {
-      const bool is_result = slot.side == model::Side::output && !slot.file.empty() && count_of(slot) > 0;
-      if (is_result && !has_tensor(known, made_by.section_of(pair.actual).step, slot)) return pair.actual;
-    }
+    if (!is_region(made_by.without_slots(pair.actual))) continue;
+    for (const Slot& slot : made_by.slots(pair.actual))
+      if (is_result(slot) && !has_tensor(known, made_by.section_of(pair.actual).step, slot))
+        return pair.actual;
   }
   return std::nullopt;
 }

@@ -5,11 +5,19 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "compare/pairing.h"
 #include "dump/read/dump_set.h"
 
 namespace opdump::compare {
+
+// A sentence about regions among `unpaired` of `runs` that are one operator each, although operators in them
+// can be recorded; nothing if there are none. Regions with recorded operators have no results of their own.
+// `side` is golden or actual.
+std::optional<std::string> describe_regions(const dump::Runs& runs, std::span<const std::uint32_t> unpaired,
+                                            std::string_view side);
 
 // The first region of actual (a place in its runs) that made a tensor which golden does not have in that
 // step, apart from rounding: what is wrong begins there, as all regions before it made what golden has.

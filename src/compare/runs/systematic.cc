@@ -10,6 +10,7 @@
 #include "base/text/text.h"
 #include "compare/arguments.h"
 #include "compare/names.h"
+#include "compare/runs/regions.h"
 #include "model/shape.h"
 
 namespace opdump::compare {
@@ -67,6 +68,8 @@ class AbsentModules {
   AbsentModules(const Runs& runs, const Runs& others) : runs_(&runs), others_(&others) {}
 
   void add(std::uint32_t index) { indices_.push_back(index); }
+  // Operators of `runs` without a partner.
+  const std::vector<std::uint32_t>& unpaired() const { return indices_; }
 
   void append_to(std::vector<std::string>& notes, std::string_view side) const {
     if (indices_.empty() || !others_->have_operators() || !runs_->have_operators()) return;
@@ -105,6 +108,15 @@ class AbsentModules {
   const Runs *runs_, *others_;
   std::vector<std::uint32_t> indices_;  // without a partner
 };
+
+// What `runs`, one side with `unpaired` operators, lacks of the other one.
+void note_absent(const Runs& runs, const std::vector<std::uint32_t>& unpaired, std::string_view side,
+                 const AbsentModules& lacking, std::vector<std::string>& notes) {
+  if (auto regions = describe_regions(runs, unpaired, side))
+    notes.push_back(std::move(*regions));
+  else
+    lacking.append_to(notes, side);
+}
 
 }  // namespace
 
@@ -148,8 +160,8 @@ SystematicDifferences find_systematic(const Runs& golden, const Runs& actual,
   for (const auto& [how, count] : autocast) found.notes.push_back(how + ", in " + counted(count, "operator"));
   if (notes_batches) std::ranges::move(describe_batches(batches), std::back_inserter(found.notes));
   if (named > unnamed) {  // else modules of the two have other names: another framework, a wrapper
-    of_golden.append_to(found.notes, "actual");
-    of_actual.append_to(found.notes, "golden");
+    note_absent(actual, of_actual.unpaired(), "actual", of_golden, found.notes);
+    note_absent(golden, of_golden.unpaired(), "golden", of_actual, found.notes);
   }
   return found;
 }

@@ -50,6 +50,20 @@ TEST(Systematic, NothingInEqualRuns) {
   EXPECT_THAT(find(runs, runs).notes, IsEmpty());
 }
 
+// A region of compiled code that is one operator is named instead of the modules in it.
+TEST(Systematic, CompiledRegions) {
+  const std::vector<dump::OperatorRun> eager{make_run("Default/a/mm-op0"), make_run("Default/b/relu-op0"),
+                                             make_run("Default/sum-op0")};
+  dump::OperatorRun region = make_run("Default/compiled_0_0-op0");
+  region.type = "compiled_0_0";
+  const std::vector<dump::OperatorRun> compiled{region, make_run("Default/sum-op0")};
+  const std::string regions =
+      " has 1 compiled region as one operator; --compiled aten records the operators in it, run without the "
+      "generated kernels";
+  EXPECT_THAT(find(eager, compiled).notes, ElementsAre("actual" + regions));
+  EXPECT_THAT(find(compiled, eager).notes, ElementsAre("golden" + regions));
+}
+
 TEST(Systematic, AnotherBatch) {
   EXPECT_THAT(find({make_run("Default/a/mm-op0", {2, 8}), make_run("Default/b/mm-op0", {2, 5}),
                     make_run("Default/b/view-op0", {20, 5}), make_run("Default/weight-op0", {8, 5})},
