@@ -7,6 +7,7 @@
 #include <tensorflow/core/framework/resource_var.h>
 #include "attributes.h"
 #include "blocks.h"
+#include "layouts.h"
 #include "opdump/run_environment.h"
 #include "operands.h"
 
@@ -37,11 +38,12 @@ bool is_variable(tf::OpKernelContext& context, int input) {
 }
 
 // Adds the value of the variable that the input refers to.
-void add_variable(tf::OpKernelContext& context, int input, std::size_t index, Operands& to) {
+void add_variable(tf::OpKernelContext& context, int input, std::size_t index, std::uint32_t format,
+                  Operands& to) {
   tf::core::RefCountPtr<tf::Var> variable;
   if (!tf::LookupResource(&context, tf::HandleFromInput(&context, input), &variable).ok()) return;
   const tf::tf_shared_lock lock(*variable->mu());
-  to.add(*variable->tensor(), index);
+  to.add(*variable->tensor(), index, format);
 }
 
 const char* name_of_variable(tf::OpKernel& kernel, tf::OpKernelContext& context) {
@@ -178,14 +180,15 @@ Execution Observer::begin(tf::OpKernel& kernel, tf::OpKernelContext& context) {
   const int wants = opdump_wants(session_, op);
   if (wants == 0) return execution;
   Operands inputs;
+  const Layouts layouts(type, kernel.def(), names_.phase_of(type, node));
   for (int i = 0; i < context.num_inputs(); ++i) {
     if (!context.has_input(i)) continue;
     if (is_variable(context, i)) {
-      if (execution.kind == Kind::updating) add_variable(context, i, i, inputs);
+      if (execution.kind == Kind::updating) add_variable(context, i, i, layouts.input(i), inputs);
     } else if (context.input_is_ref(i)) {
-      inputs.add(context.mutable_input(i, /*lock_held=*/false), i);
+      inputs.add(context.mutable_input(i, /*lock_held=*/false), i, layouts.input(i));
     } else {
-      inputs.add(context.input(i), i,
+      inputs.add(context.input(i), i, layouts.input(i),
                  execution.kind == Kind::view && !opdump_keeps_failures(session_) ? "view" : nullptr);
     }
   }
@@ -218,13 +221,16 @@ void Observer::end(const Execution& execution, tf::OpKernel& kernel, tf::OpKerne
     return;
   }
   Operands outputs;
+  const std::string type = known_type(kernel.type_string());
+  const Layouts layouts(type, kernel.def(), names_.phase_of(type, kernel.name()));
   std::size_t index = 0;
   for (int i = 0; i < context.num_outputs() && !failed; ++i, ++index)
     if (const tf::Tensor* const output = context.mutable_output(i))
-      outputs.add(*output, index, execution.kind == Kind::view && !dumps_views_ ? "view" : nullptr);
+      outputs.add(*output, index, layouts.output(index),
+                  execution.kind == Kind::view && !dumps_views_ ? "view" : nullptr);
   if (execution.kind == Kind::updating && !failed)
     for (int i = 0; i < context.num_inputs(); ++i)
-      if (is_variable(context, i)) add_variable(context, i, index++, outputs);
+      if (is_variable(context, i)) add_variable(context, i, index++, layouts.input(i), outputs);
   opdump_end(session_, execution.call, outputs.data(), outputs.size(), failed);
 }
 

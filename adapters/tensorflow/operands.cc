@@ -83,7 +83,7 @@ const char* intern(const std::string& text) {
   return texts->insert(text).first->c_str();
 }
 
-void Operands::add(const tf::Tensor& tensor, std::size_t index, const char* undumped) {
+void Operands::add(const tf::Tensor& tensor, std::size_t index, std::uint32_t format, const char* undumped) {
   if (!tensor.IsInitialized() || tf::BaseType(tensor.dtype()) == tf::DT_RESOURCE) return;
   opdump_tensor operand{};
   operand.size = sizeof operand;
@@ -93,6 +93,7 @@ void Operands::add(const tf::Tensor& tensor, std::size_t index, const char* undu
   for (int i = 0; i < tensor.dims(); ++i) shape.push_back(tensor.dim_size(i));
   operand.rank = static_cast<std::uint32_t>(shape.size());
   operand.shape = shape.data();
+  if (operand.rank == 4) operand.format = format;
   if (operand.dtype == OPDUMP_DTYPE_UNDEFINED) {
     operand.undumped = obstacle_of(tensor.dtype());
   } else {

@@ -21,8 +21,9 @@ const char* intern(const std::string& text);
 class Operands {
  public:
   // Refers to the memory of `tensor`, and not to the tensor: another reference would make operators allocate
-  // where they reuse an input.
-  void add(const tensorflow::Tensor& tensor, std::size_t index, const char* undumped = nullptr);
+  // where they reuse an input. `format` is opdump_tensor.format, for a tensor of four dimensions.
+  void add(const tensorflow::Tensor& tensor, std::size_t index, std::uint32_t format,
+           const char* undumped = nullptr);
 
   const opdump_tensor* data() const { return operands_.data(); }
   std::size_t size() const { return operands_.size(); }

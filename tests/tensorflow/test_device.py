@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 
+import numpy as np
 import pytest
 from conftest import OPDUMP, PROGRAMS, PYTHON, run, script
 
@@ -74,6 +75,36 @@ def test_statistics_of_chosen_operators(tmp_path):
     for directory in steps(tmp_path).values():
         names = {path.name.split(".")[1] for path in directory.iterdir()}
         assert names == {"sequential_1_second_1_BiasAdd", "sub"} and {path.suffix for path in directory.iterdir()} == {".csv"}
+
+
+def test_layouts(tmp_path):
+    """As CANN's parser has them; opdump converts them to others."""
+    (tmp_path / "output").mkdir()
+    script("""
+import tensorflow as tf
+import npu_device
+dump_config = npu_device.global_options().dump_config
+dump_config.enable_dump, dump_config.dump_path, dump_config.dump_mode = True, "output", "all"
+npu_device.open().as_default()
+filters = tf.Variable(tf.ones((3, 3, 2, 5)))
+
+@tf.function
+def step(x):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(tf.nn.conv2d(x, filters, 1, "VALID", name="conv") ** 2)
+    filters.assign_sub(0.1 * tape.gradient(loss, filters))
+
+step(tf.ones((1, 8, 9, 2)))
+""", tmp_path, "--compat", "npu_device")
+    lines = map(json.loads, run([OPDUMP, "ls", "output", "--json"], tmp_path).stdout.splitlines())
+    found = {f"{line['type']} {slot['slot']}": (slot["format"], slot["shape"])
+             for line in lines if "operator" in line for slot in line["slots"] if "format" in slot}
+    assert found["Conv2D input.0"] == ("NHWC", [1, 8, 9, 2])
+    assert found["Conv2D input.1"] == found["Conv2DBackpropFilter output.0"] == ("HWCN", [3, 3, 2, 5])
+    assert found["Conv2D output.0"] == found["Conv2DBackpropFilter input.2"] == ("NHWC", [1, 6, 7, 5])
+    run([OPDUMP, "convert", "output", "-o", "arrays", "--op", "conv", "--format", "NCHW"], tmp_path)
+    shapes = {path.name: np.load(path).shape for path in tmp_path.rglob("arrays/**/conv.*.npy")}
+    assert shapes["conv.input.0.npy"] == (1, 2, 8, 9) and shapes["conv.input.1.npy"] == (5, 2, 3, 3), shapes
 
 
 def test_overflow(tmp_path):
