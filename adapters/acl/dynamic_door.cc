@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "failure.h"
 #include "model_objects.h"
@@ -18,7 +20,8 @@ using opdump::acl::Port;
 
 namespace {
 
-// Sets the open dimensions of a model's inputs to what `value_of` says for each (input, axis).
+// Sets the open dimensions of a model's inputs to what `value_of` says for each (input, axis). On an error
+// those that were set before stay.
 aclError set_open_dims(
     std::uint32_t id, aclmdlDataset* dataset,
     const std::function<std::optional<std::int64_t>(const Port&, std::size_t axis)>& value_of) {
@@ -27,7 +30,7 @@ aclError set_open_dims(
   if (!model) return fail(ACL_ERROR_INVALID_MODEL_ID, "EP0006: there is no model " + std::to_string(id));
   if (!model->is_dynamic())
     return fail(ACL_ERROR_MODEL_NOT_DYNAMIC, "EP0006: the model has no open dimensions");
-  dataset->open_dims.clear();
+  std::vector<std::int64_t> open_dims;
   for (const Port& port : model->inputs())
     for (std::size_t axis = 0; axis < port.dims.size(); ++axis) {
       if (port.dims[axis] >= 0) continue;
@@ -35,12 +38,13 @@ aclError set_open_dims(
       if (!value)
         return fail(ACL_ERROR_INVALID_PARAM, "EP0006: input " + port.name + ": dimension " +
                                                  std::to_string(axis) + " is open and not set by this call");
-      dataset->open_dims.push_back(*value);
+      open_dims.push_back(*value);
     }
-  if (model->gears().has(dataset->open_dims)) return ACL_SUCCESS;
-  dataset->open_dims.clear();
-  return fail(ACL_ERROR_GE_DYNAMIC_BATCH_SIZE_INVALID,
-              "EP0006: the model was not made for these sizes, says " + model->gears().origin());
+  if (!model->gears().has(open_dims))
+    return fail(ACL_ERROR_GE_DYNAMIC_BATCH_SIZE_INVALID,
+                "EP0006: the model was not made for these sizes, says " + model->gears().origin());
+  dataset->open_dims = std::move(open_dims);
+  return ACL_SUCCESS;
 }
 
 const Gears* find_gears(const char* function, const aclmdlDesc* desc, const void* to) {

@@ -127,7 +127,9 @@ assert ret == 0
 """
     script(tmp_path, models, 'os.environ["OPDUMP_DYNAMIC_BATCH_SIZE"] = "1,4"\n' + text.replace("NAME", "batch") + """
 assert acl.mdl.get_dynamic_batch(desc) == ({"batchCount": 2, "batch": [1, 4]}, 0) and size == 4 * 18 * 4
-assert acl.mdl.set_dynamic_batch_size(number, data, index, 3) == 145013
+assert acl.mdl.set_dynamic_batch_size(number, data, index, 1) == 0
+assert acl.mdl.set_dynamic_batch_size(number, data, index, 3) == 145013 and acl.mdl.execute(number, data, out) == 0
+assert acl.mdl.get_cur_output_dims(desc, 0)[0]["dims"] == [1, 2, 3, 3], "what was refused changes nothing"
 assert acl.mdl.set_dynamic_batch_size(number, data, index, 4) == 0 and acl.mdl.execute(number, data, out) == 0
 assert acl.mdl.get_cur_output_dims(desc, 0)[0]["dims"] == [4, 2, 3, 3]
 assert acl.get_tensor_desc_dim_v2(acl.mdl.get_dataset_tensor_desc(out, 0), 0) == (4, 0)
