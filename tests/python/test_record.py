@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 
 import numpy as np
 import pytest
@@ -130,3 +131,12 @@ def test_golden_data_excludes(program, options, text):
 def test_golden_data_of_a_program_that_fails(program):
     done = program.run("import sys, torch; torch.ones(2) + 1; sys.exit(5)", expect=5, under=(OPDUMP, "run", "--golden", "golden", "--"))
     assert "converted" in done.stdout and not list((program.directory / "golden").glob(".recording*"))
+
+
+@pytest.mark.parametrize("options,command,expect", [
+    ((), ("python3", "-c", "print(1)"), 3), ((), ("no_such_program",), 127), (("--ops", "("), ("python3", "-c", "print(1)"), 2)])
+def test_golden_data_of_nothing(program, options, command, expect):
+    """Leaves nothing behind."""
+    done = subprocess.run([OPDUMP, "run", "--golden", "golden", *options, "--", *command], cwd=program.directory, capture_output=True, text=True)
+    assert done.returncode == expect, done.stderr
+    assert not (program.directory / "golden").exists() and ".recording" not in done.stderr

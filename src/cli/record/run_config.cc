@@ -188,7 +188,8 @@ Result<> prepare_recording(const RunConfig& config, const RecordingArguments& ar
   // First, as a refusal must not cost the dump that --force replaces.
   if (plan.budget_bytes) OPDUMP_CHECK_OK(dump::check_budget(*plan.budget_bytes, plan.root));
   OPDUMP_CHECK_OK(prepare_folder(plan, arguments));
-  if (plan.budget_bytes) announce(plan, dump::Budget(*plan.budget_bytes, plan.root).left());
+  if (plan.budget_bytes && arguments.golden.empty())
+    announce(plan, dump::Budget(*plan.budget_bytes, plan.root).left());
   if (config.text.empty()) return ok();
   OPDUMP_CHECK_OK(make_directories(config.plan.root, 0700));
   return write_file_atomic(config.path, config.text, 0600);
