@@ -602,8 +602,8 @@ Result<BlameAnswer> find_blame(const dump::DumpSet& golden, const dump::DumpSet&
   if (compare::ShardedRuns::find(golden.runs(), actual.runs()))
     return Error(
         Code::unsupported,
-        "one dump has one rank and the other several: blame needs as many on both sides; opdump compare "
-        "names the operator and the rank");
+        "one dump has more ranks than the other: blame needs as many on both sides; opdump compare names the "
+        "operator and the rank");
   return Walk(golden, actual, options).walk(comparison);
 }
 

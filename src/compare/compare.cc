@@ -184,7 +184,7 @@ std::string explain_left_out(Fusion fusion) {
     case Fusion::quantised:
       return "a dequantisation stands for it";
     case Fusion::collective:
-      return "a collective of the run with several ranks";
+      return "a collective";
     case Fusion::undivided:
       return "the other run has no operator that computes the same";
     case Fusion::folded:
@@ -417,7 +417,7 @@ Result<Comparison> compare_dumps(const dump::DumpSet& golden, const dump::DumpSe
   auto sharded = is_across ? std::optional<ShardedRuns>() : ShardedRuns::find(golden_runs, actual_runs);
   if (options.shards != nullptr) {
     const std::int64_t ranks = options.shards->rank_count();
-    if (!sharded || static_cast<std::int64_t>(sharded->rank_count()) != ranks)
+    if (!sharded || !sharded->has_whole() || static_cast<std::int64_t>(sharded->rank_count()) != ranks)
       return Error(Code::usage, "the mesh has " + counted(static_cast<std::uint64_t>(ranks), "rank") +
                                     "; expected one dump of one rank and one of as many as the mesh has");
     sharded->declare(options.shards.get());

@@ -30,7 +30,10 @@ std::optional<FileKey> find_key(const SlotComparison& slot) {
               static_cast<std::uint64_t>(slot.golden->dtype),
               static_cast<std::uint64_t>(slot.actual->dtype)};
   if (slot.sharded == nullptr) return key;
-  for (const dump::Slot* shard : slot.sharded->slots) {
+  std::vector<const dump::Slot*> shards = slot.sharded->slots;
+  for (const ShardedSlot& other : slot.sharded->others)
+    shards.insert(shards.end(), other.slots.begin(), other.slots.end());
+  for (const dump::Slot* shard : shards) {
     if (shard == nullptr || shard->linked.inode == 0) return std::nullopt;
     key.insert(key.end(), {shard->linked.device, shard->linked.inode});
   }

@@ -264,7 +264,9 @@ class ShardMeasure {
 
 }  // namespace
 
-void measure_shards(SlotComparison& slot, const CompareOptions& options, unsigned threads) {
+namespace {
+
+void measure_group(SlotComparison& slot, const CompareOptions& options, unsigned threads) {
   const auto settle = [&](Verdict verdict, std::string reason) {
     slot.bytes = 0;
     slot.metrics.reset();
@@ -278,6 +280,22 @@ void measure_shards(SlotComparison& slot, const CompareOptions& options, unsigne
   if (auto done = ShardMeasure(slot, *tensors, options, threads).run(); !done)
     return settle(Verdict::not_comparable, done.error().message());
   judge_metrics(slot, *slot.metrics);
+}
+
+}  // namespace
+
+void measure_shards(SlotComparison& slot, const CompareOptions& options, unsigned threads) {
+  const SlotComparison before = slot;
+  measure_group(slot, options, threads);
+  for (const ShardedSlot& other : before.sharded->others) {
+    if (slot.verdict == Verdict::match) return;
+    SlotComparison there = before;
+    there.sharded = std::shared_ptr<const ShardedSlot>(before.sharded, &other);
+    measure_group(there, options, threads);
+    if (there.verdict != Verdict::match) continue;
+    slot = std::move(there);
+    slot.sharded = before.sharded;
+  }
 }
 
 double shard_distance(const SlotComparison& slot) {
@@ -308,8 +326,7 @@ void name_ranks(OperatorComparison& op) {
     if (slot.is_sum && !of_inputs.empty()) slot.wrong_ranks.assign(of_inputs.begin(), of_inputs.end());
     const std::set<std::int64_t> ranks(slot.wrong_ranks.begin(), slot.wrong_ranks.end());
     slot.reason = (ranks.size() == 1 ? "rank " : "ranks ") + format_ranges(ranks) + " of " +
-                  std::to_string(slot.sharded->ranks.size()) +
-                  (slot.reason.empty() ? "" : "; " + slot.reason);
+                  std::to_string(slot.sharded->all_ranks) + (slot.reason.empty() ? "" : "; " + slot.reason);
   }
 }
 

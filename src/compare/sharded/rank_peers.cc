@@ -64,11 +64,19 @@ RankPeers::RankPeers(const dump::Runs& runs) {
       if (const auto other = steps.find({ranks_[r], key.second}); other != steps.end())
         match(runs, range, other->second, peers_[r - 1].data() + range.first);
   }
+  firsts_.assign(runs.size(), kNone);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (runs.section_of(i).rank == ranks_[0]) firsts_[i] = i;
+    for (const auto& of_rank : peers_)
+      if (of_rank[i] != kNone) firsts_[of_rank[i]] = i;
+  }
 }
 
 std::vector<std::uint32_t> RankPeers::of(std::uint32_t index) const {
-  std::vector<std::uint32_t> all{index};
-  for (const auto& of_rank : peers_) all.push_back(of_rank[index]);
+  const std::uint32_t first = firsts_[index];
+  if (first == kNone) return {};
+  std::vector<std::uint32_t> all{first};
+  for (const auto& of_rank : peers_) all.push_back(of_rank[first]);
   return all;
 }
 

@@ -16,12 +16,14 @@ class RankPeers {
 
   // In order; the first one stands for all.
   const std::vector<std::uint32_t>& ranks() const { return ranks_; }
-  // Of an execution of the first rank: those of all ranks, itself first; kNone where a rank has none.
+  // Of an execution that the first rank has, too: those of all ranks; kNone where a rank has none. Empty if
+  // the first rank has none.
   std::vector<std::uint32_t> of(std::uint32_t index) const;
 
  private:
   std::vector<std::uint32_t> ranks_;
   std::vector<std::vector<std::uint32_t>> peers_;  // by rank, without the first; by execution of the first
+  std::vector<std::uint32_t> firsts_;              // of each execution: that of the first rank
 };
 
 }  // namespace opdump::compare

@@ -136,17 +136,6 @@ std::vector<std::int64_t> divisors_of(std::int64_t number) {
   return low;
 }
 
-std::vector<std::vector<std::int64_t>> meshes_of(std::size_t ranks) {
-  std::vector<std::int64_t> primes;
-  auto left = static_cast<std::int64_t>(ranks);
-  for (std::int64_t prime = 2; left > 1; ++prime)
-    for (; left % prime == 0; left /= prime) primes.push_back(prime);
-  std::vector<std::vector<std::int64_t>> meshes;
-  do meshes.push_back(primes);
-  while (meshes.size() < kMostMeshes && std::ranges::next_permutation(primes).found);
-  return meshes;
-}
-
 // All ways to place a tensor on a mesh that give the first rank a part of the right shape.
 class Enumeration {
  public:
@@ -279,6 +268,17 @@ std::vector<ShardLayout> find_shard_layouts(const Shape& whole, const Shape& sha
     for (const auto& one : meshes_of(ranks)) enumeration.run(one);
   std::ranges::stable_sort(layouts, {}, plainness);
   return layouts;
+}
+
+std::vector<std::vector<std::int64_t>> meshes_of(std::size_t ranks) {
+  std::vector<std::int64_t> primes;
+  auto left = static_cast<std::int64_t>(ranks);
+  for (std::int64_t prime = 2; left > 1; ++prime)
+    for (; left % prime == 0; left /= prime) primes.push_back(prime);
+  std::vector<std::vector<std::int64_t>> meshes;
+  do meshes.push_back(primes);
+  while (meshes.size() < kMostMeshes && std::ranges::next_permutation(primes).found);
+  return meshes;
 }
 
 Shape fold_axes(const Shape& shape, std::size_t axes) {

@@ -62,6 +62,9 @@ std::optional<ShardViews> view_shard(const model::TensorView& whole, const model
 std::vector<ShardLayout> find_shard_layouts(const model::Shape& whole, const model::Shape& shard,
                                             std::size_t ranks, const KnownLayout& known, bool may_sum);
 
+// Some meshes of `ranks` ranks, with dimensions of prime sizes.
+std::vector<std::vector<std::int64_t>> meshes_of(std::size_t ranks);
+
 // (2,3,4) as (6,4) in two axes: the first ones together. Shapes with fewer axes stay as they are.
 model::Shape fold_axes(const model::Shape& shape, std::size_t axes);
 
