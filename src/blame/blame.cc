@@ -35,7 +35,6 @@ using compare::SlotComparison;
 using compare::Verdict;
 
 constexpr std::size_t kMaxSuspects = 1 << 16;     // that are kept of a comparison
-constexpr std::size_t kMaxSamples = 64;           // elements by which the producer of a slice is found
 constexpr std::uint64_t kMostElements = 1 << 26;  // that are looked through for the whole of a part
 constexpr std::size_t kMaxChain = 6;
 constexpr std::size_t kMaxFurther = 100;  // operators that are run again after the first culprit

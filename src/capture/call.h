@@ -28,6 +28,7 @@ struct RecordedSlot {
   bool owns_file = false;     // the job writes this slot's file; other slots link to it
   std::shared_ptr<Job> job;   // null: what there is to know is in statistics
   math::Statistics statistics{};
+  dump::StatisticSource source = dump::StatisticSource::host;
 };
 
 struct Call {

@@ -197,6 +197,8 @@ void CallRecorder::record(Call& call, model::Side side, const Operand& operand, 
 
 // Statistics that the engine computes.
 void CallRecorder::record_given(const Operand& operand, RecordedSlot& slot) {
+  slot.source = plan_.statistics_precision == plan::Precision::low ? dump::StatisticSource::device_low
+                                                                   : dump::StatisticSource::device;
   if (!operand.is_late) {
     slot.statistics = given_statistics(operand.statistics);
     return;

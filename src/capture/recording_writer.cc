@@ -7,6 +7,7 @@
 #include "capture/clock.h"
 #include "dump/write/graph_files.h"
 #include "dump/write/run_metadata.h"
+#include "dump/write/statistic_tables.h"
 #include "dump/write/step_directories.h"
 #include "math/stats/stats.h"
 
@@ -123,13 +124,27 @@ Result<> RecordingWriter::write(const RecordedSlot& slot) {
   }
   const bool has_row = math::has_statistics(slot.dtype) || rules_.lists_all_tensors;
   if (!rules_.writes_rows || !has_row) return ok();
+  if (slot.source != dump::StatisticSource::host) note_not_computed(slot);
   OPDUMP_CHECK_OK(scheme_->write_statistics(
       slot.address,
       {slot.data_bytes, slot.dtype, slot.shape, slot.job ? slot.job->statistics() : slot.statistics,
        slot.job ? slot.job->md5() : std::string(), slot.job ? slot.job->sha1() : std::string(),
-       slot.first_is_nan}));
+       slot.first_is_nan, slot.source}));
   row_count_.fetch_add(1, std::memory_order_relaxed);
   return ok();
+}
+
+// Said once.
+void RecordingWriter::note_not_computed(const RecordedSlot& slot) {
+  if (has_noted_not_computed_) return;
+  for (const plan::Statistic statistic : plan_.statistics) {
+    const plan::StatisticInfo& info = plan::statistic_table()[static_cast<std::size_t>(statistic)];
+    if (dump::device_computes(info.column, slot.dtype, slot.source)) continue;
+    has_noted_not_computed_ = true;
+    warn("the device does not compute " + std::string(info.name) + " of " +
+         std::string(model::dtype_info(slot.dtype).name) + ": such statistics are null");
+    return;
+  }
 }
 
 // What the scheme has of a call beside its tensors.

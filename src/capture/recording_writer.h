@@ -93,6 +93,7 @@ class RecordingWriter {
   void flush_log();
   void write(const Call& call);
   Result<> write(const RecordedSlot& slot);
+  void note_not_computed(const RecordedSlot& slot);
   Result<> write_beside(const Call& call);
   Result<> write_members(std::span<const dump::SchemeWriter::Member> members);
   Result<> write_graph(const GraphRecorder::EndedStep& ended, std::int64_t step);
@@ -116,6 +117,7 @@ class RecordingWriter {
 
   std::mutex turn_;  // guards the rows of scheme_ and the next one
   std::uint64_t last_flush_us_ = 0;
+  bool has_noted_not_computed_ = false;
 
   std::atomic<bool> resting_{false};
   std::atomic<std::uint64_t> call_count_{0}, tensor_count_{0}, tensor_bytes_{0}, row_count_{0};

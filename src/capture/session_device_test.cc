@@ -103,9 +103,28 @@ TEST_F(SessionDeviceTest, StatisticsOfTheEngineAreWritten) {
     return texts;
   };
   EXPECT_THAT(values(slots[0]), ElementsAre("5", "4", "-4"));
+  EXPECT_EQ(log_lines("the device does not compute"), 0);
   EXPECT_THAT(values(slots[1]), ElementsAre("8", "7", "6"));
   EXPECT_EQ(slots[1].shape, Shape({3}));
   EXPECT_EQ(held_, 0);
+}
+
+TEST_F(SessionDeviceTest, WhatADeviceDoesNotComputeIsSaidOnce) {
+  plan::DumpPlan plan = make_plan(plan::Content::statistics);
+  plan.statistics = {plan::Statistic::max, plan::Statistic::l2norm};
+  plan.statistics_processor = plan::Processor::device;
+  auto session = open(std::move(plan), borrowing());
+  double numbers[4] = {1, 0, 0.5, 1};
+  Operand input = Floats({2}).operand(0);
+  input.view.data = nullptr, input.view.dtype = model::DType::boolean, input.statistics = numbers;
+  run(*session, define(*session, "Default/Not-op0"), {input}, {input});
+  ASSERT_TRUE(session->close());
+  EXPECT_EQ(log_lines("the device does not compute l2norm of bool: such statistics are null"), 1);
+  const dump::DumpSet set = read();
+  ASSERT_EQ(set.runs().size(), 1u);
+  const auto columns = set.runs()[0].slots[0].statistics.columns();
+  EXPECT_EQ(columns[0].second, "True");
+  EXPECT_EQ(columns[1].second, "null");
 }
 
 // An engine without devices, and plans that need the values.

@@ -33,11 +33,8 @@ Results find_sums(const at::Tensor& tensor, int wanted) {
   const at::ScalarType type = keeps_type ? tensor.scalar_type() : at::kFloat;
   Results sums;
   if (wanted & OPDUMP_STATISTIC_AVG) sums.push_back(at::mean(tensor, type));
-  if (wanted & OPDUMP_STATISTIC_L2NORM) {
-    const bool is_floating = at::isFloatingType(tensor.scalar_type());
-    sums.push_back(
-        at::linalg_vector_norm(is_floating ? tensor : tensor.to(type), 2, c10::nullopt, false, type));
-  }
+  if (wanted & OPDUMP_STATISTIC_L2NORM)
+    sums.push_back(at::linalg_vector_norm(tensor, 2, c10::nullopt, false, type));
   return sums;
 }
 
@@ -70,8 +67,12 @@ void StagedStatistics::arrived() {
 }
 
 StagedStatisticsPointer stage_statistics(const at::Tensor& tensor) {
-  const int wanted = device_statistics();
+  int wanted = device_statistics();
   if (wanted == 0 || tensor.is_quantized()) return {};
+  // The tables have null for these, whatever the numbers are.
+  const at::ScalarType dtype = tensor.scalar_type();
+  if (dtype == at::kBool) wanted &= ~OPDUMP_STATISTIC_AVG;
+  if (!at::isFloatingType(dtype) || dtype == at::kDouble) wanted &= ~OPDUMP_STATISTIC_L2NORM;
   const StagingGuard guard;
   try {
     std::optional<c10::Event> arrival = make_event(tensor.device());

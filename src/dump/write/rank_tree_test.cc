@@ -259,6 +259,34 @@ TEST_F(RankTreeTest, StatisticRows) {
       "9.53939,\n");
 }
 
+// As MindSpore's devices spell them, mindspore.md 3.4.
+TEST_F(RankTreeTest, StatisticsOfADevice) {
+  auto tree = open({"Max Value", "Min Value", "Avg Value", "L2Norm Value"});
+  const auto row = [&](DType dtype, double max, StatisticSource source) {
+    StatisticRow made{8, dtype, {2}, {}, "", "", false, source};
+    made.values.max = max, made.values.min = 0, made.values.avg = 1234567, made.values.l2norm = 2.5;
+    ASSERT_TRUE(tree->write_statistics(address(), made));
+  };
+  row(DType::float16, 1234567, StatisticSource::device);
+  row(DType::float64, 1234567, StatisticSource::device);
+  row(DType::int64, 1234567, StatisticSource::device);
+  row(DType::int64, 0x1p63, StatisticSource::device);
+  row(DType::boolean, 1, StatisticSource::device);
+  row(DType::boolean, 1, StatisticSource::device_low);
+  row(DType::uint16, 1, StatisticSource::device);
+  row(DType::boolean, 1, StatisticSource::host);
+  ASSERT_TRUE(tree->flush());
+  const std::string text = *read_file(step_directory() / "statistic.csv", 4096);
+  std::vector<std::string> found;
+  for (std::size_t at = text.find("\"(2)\","); at != std::string::npos; at = text.find("\"(2)\",", at + 1))
+    found.push_back(text.substr(at + 6, text.find('\n', at) - at - 6));
+  EXPECT_THAT(found,
+              testing::ElementsAre("1.23457e+06,0,1.23457e+06,2.5,", "1.23457e+06,0,1.23457e+06,null,",
+                                   "1234567,0,1.23457e+06,null,", "9223372036854775807,0,1.23457e+06,null,",
+                                   "True,False,null,null,", "null,null,null,null,", "null,null,null,null,",
+                                   "1,0,1.23457e+06,2.5,"));
+}
+
 TEST_F(RankTreeTest, StatisticsAreAppendedAcrossRuns) {
   const fs::path path = step_directory() / "statistic.csv";
   for (int run = 0; run < 2; ++run) ASSERT_TRUE(open({})->write_statistics(address(), {}));

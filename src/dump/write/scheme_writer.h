@@ -44,6 +44,9 @@ struct FileChunk {
 using FileSink = std::function<Result<>(const FileChunk&)>;
 
 // A row of statistic.csv beyond the address.
+// Who computed statistics, which MindSpore's tables spell accordingly; the last one in the tensor's own type.
+enum class StatisticSource : std::uint8_t { host, device, device_low };
+
 struct StatisticRow {
   std::uint64_t data_bytes = 0;  // in the tensor's own dtype
   model::DType dtype = model::DType::undefined;
@@ -51,6 +54,7 @@ struct StatisticRow {
   math::Statistics values{};
   std::string md5{}, sha1{};  // empty if not asked for
   bool first_is_nan = false;  // the first element; known where the scheme lists all tensors
+  StatisticSource source = StatisticSource::host;
 };
 
 class SchemeWriter {

@@ -3,7 +3,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
+#include <limits>
 #include <type_traits>
 
 #include "base/text/text.h"
@@ -14,6 +16,18 @@ namespace {
 constexpr std::size_t kRowBufferBytes = 64 << 10;
 constexpr std::size_t kMaxOpenTables = 8;  // the table that was not asked for longest is closed first
 
+// A tensor of one element as a device prints it: integers in full. The double of the largest int64 is 2^63.
+void append_printed(std::string& out, double value, model::DTypeKind kind) {
+  constexpr double kEnd = 0x1p63;
+  if (kind == model::DTypeKind::boolean)
+    out += value != 0 ? "True" : "False";
+  else if (kind == model::DTypeKind::floating || !(value >= -kEnd && value <= kEnd))
+    append_g(out, value);
+  else
+    out += std::to_string(value == kEnd ? std::numeric_limits<std::int64_t>::max()
+                                        : static_cast<std::int64_t>(value));
+}
+
 template <auto Field>
 void append_number(std::string& out, const StatisticRow& row) {
   const auto value = row.values.*Field;
@@ -23,12 +37,45 @@ void append_number(std::string& out, const StatisticRow& row) {
     out += std::to_string(value);
 }
 
+constexpr std::string_view kMax = "Max Value", kMin = "Min Value", kAvg = "Avg Value",
+                           kL2Norm = "L2Norm Value";
+
+template <auto Field, const std::string_view& kHeader>
+void append_statistic(std::string& out, const StatisticRow& row) {
+  if (row.source == StatisticSource::host) return append_number<Field>(out, row);
+  if (!device_computes(kHeader, row.dtype, row.source)) return static_cast<void>(out += "null");
+  const bool is_element = kHeader == kMax || kHeader == kMin;
+  append_printed(out, row.values.*Field,
+                 is_element ? model::dtype_info(row.dtype).kind : model::DTypeKind::floating);
+}
+
 }  // namespace
 
+bool device_computes(std::string_view column, model::DType dtype, StatisticSource source) {
+  using model::DType;
+  switch (dtype) {
+    case DType::float16:
+    case DType::bfloat16:
+    case DType::float32:
+      return true;
+    case DType::float64:
+    case DType::int8:
+    case DType::int16:
+    case DType::int32:
+    case DType::int64:
+    case DType::uint8:
+      return column != kL2Norm;
+    case DType::boolean:
+      return source == StatisticSource::device && (column == kMax || column == kMin);
+    default:
+      return false;
+  }
+}
+
 const StatisticTables::Column StatisticTables::kColumns[] = {
-    {"Max Value", append_number<&math::Statistics::max>},
-    {"Min Value", append_number<&math::Statistics::min>},
-    {"Avg Value", append_number<&math::Statistics::avg>},
+    {kMax, append_statistic<&math::Statistics::max, kMax>},
+    {kMin, append_statistic<&math::Statistics::min, kMin>},
+    {kAvg, append_statistic<&math::Statistics::avg, kAvg>},
     {"Count", append_number<&math::Statistics::count>},
     {"Negative Zero Count", append_number<&math::Statistics::negative_count>},
     {"Positive Zero Count", append_number<&math::Statistics::positive_count>},
@@ -37,7 +84,7 @@ const StatisticTables::Column StatisticTables::kColumns[] = {
     {"Positive Inf Count", append_number<&math::Statistics::positive_inf_count>},
     {"Zero Count", append_number<&math::Statistics::zero_count>},
     {"MD5", [](std::string& out, const StatisticRow& row) { out += row.md5; }},
-    {"L2Norm Value", append_number<&math::Statistics::l2norm>},
+    {kL2Norm, append_statistic<&math::Statistics::l2norm, kL2Norm>},
     {"SHA1", [](std::string& out, const StatisticRow& row) { out += row.sha1; }},
 };
 

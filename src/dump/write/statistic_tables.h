@@ -3,6 +3,7 @@
 
 #include <list>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,10 @@
 #include "format/tables/statistic_csv.h"
 
 namespace opdump::dump {
+
+// Whether MindSpore's devices compute the statistic of a column for elements of a type, mindspore.md 3.4;
+// else its text is "null".
+bool device_computes(std::string_view column, model::DType dtype, StatisticSource source);
 
 // Used by one caller at a time.
 class StatisticTables {
