@@ -87,20 +87,6 @@ void measure_tensors(SlotComparison& slot, const CompareOptions& options, unsign
   judge_metrics(slot, *metrics);
 }
 
-struct KnownStatistics {
-  Columns columns;
-  std::optional<model::Shape> shape;
-};
-
-// As printed in the dump; of a slot that has only a tensor, computed in the columns of `other`.
-Result<KnownStatistics> statistics_of(const Slot& slot, const Slot& other) {
-  if (!slot.statistics.empty()) return KnownStatistics{slot.statistics.columns(), slot.shape};
-  OPDUMP_TRY(const StoredTensor tensor, StoredTensor::read(slot));
-  const model::DType dtype = slot.dtype == model::DType::undefined ? other.dtype : slot.dtype;
-  OPDUMP_TRY(Columns columns, compute_columns(tensor.view(), dtype, other.statistics.columns()));
-  return KnownStatistics{std::move(columns), tensor.view().shape};
-}
-
 void measure_statistics(SlotComparison& slot, const CompareOptions& options) {
   slot.from_statistics = true;
   if (slot.dtype == model::DType::undefined) slot.dtype = slot.actual->dtype;

@@ -163,6 +163,50 @@ Result<Columns> compute_columns(const model::TensorView& tensor, model::DType dt
   return columns;
 }
 
+Result<KnownStatistics> statistics_of(const dump::Slot& slot, const dump::Slot& other) {
+  if (!slot.statistics.empty()) return KnownStatistics{slot.statistics.columns(), slot.shape};
+  OPDUMP_TRY(const dump::StoredTensor tensor, dump::StoredTensor::read(slot));
+  const model::DType dtype = slot.dtype == model::DType::undefined ? other.dtype : slot.dtype;
+  OPDUMP_TRY(Columns columns, compute_columns(tensor.view(), dtype, other.statistics.columns()));
+  return KnownStatistics{std::move(columns), tensor.view().shape};
+}
+
+std::optional<double> column_number(std::string_view text) { return number(text); }
+
+Columns merge_columns(std::span<const Columns> parts, std::span<const std::uint64_t> counts,
+                      std::uint64_t copies, double scale) {
+  Columns merged;
+  if (parts.empty()) return merged;
+  for (const auto& [name, text] : parts[0]) {
+    const Column* column = find_column(name);
+    if (column == nullptr || column->kind == Kind::digest) continue;
+    double value = 0, elements = 0;
+    bool is_known = true, is_first = true;
+    for (std::size_t i = 0; is_known && i < parts.size(); ++i) {
+      const auto own = find_number(parts[i], name);
+      is_known = own.has_value() || counts[i] == 0;
+      if (!own || counts[i] == 0) continue;
+      const auto weight = static_cast<double>(counts[i]);
+      elements += weight;
+      if (column->kind == Kind::extreme)
+        value = is_first ? *own : name == "Max Value" ? std::max(value, *own) : std::min(value, *own);
+      else
+        value += column->kind == Kind::norm ? *own * *own : column->kind == Kind::mean ? *own * weight : *own;
+      is_first = false;
+    }
+    if (!is_known || is_first) continue;
+    const auto each = static_cast<double>(copies);
+    if (column->kind == Kind::extreme) value /= scale;
+    if (column->kind == Kind::mean) value /= elements * scale;
+    if (column->kind == Kind::norm) value = std::sqrt(value / each) / scale;
+    if (column->kind == Kind::count || column->kind == Kind::sign_count) value /= each;
+    std::array<char, 32> digits;
+    merged.emplace_back(name,
+                        std::string(digits.data(), std::to_chars(digits.begin(), digits.end(), value).ptr));
+  }
+  return merged;
+}
+
 Columns all_columns() {
   Columns columns;
   for (const Column& column : kColumns)

@@ -8,6 +8,9 @@
 //   - equal hashes decide "match" at once; different ones decide only if no value does, or for integers.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,6 +38,23 @@ StatisticsVerdict compare_statistics(const Columns& golden, const Columns& actua
 // `dtype` is the original one: hashes are not computed for tensors that were widened when dumped. Errors:
 // unsupported -- elements that have no statistics.
 Result<Columns> compute_columns(const model::TensorView& tensor, model::DType dtype, const Columns& wanted);
+
+// What a dump knows of a slot: as printed in it; of a slot that has only a tensor, computed in the columns of
+// `other`.
+struct KnownStatistics {
+  Columns columns;
+  std::optional<model::Shape> shape;
+};
+Result<KnownStatistics> statistics_of(const dump::Slot& slot, const dump::Slot& other);
+
+// The number in a column; nothing if it is none.
+std::optional<double> column_number(std::string_view text);
+
+// The statistics of a tensor from those of its parts, of which `counts` has the numbers of elements. Each
+// element is in `copies` parts, `scale` times as large as in the tensor. Without what does not add up:
+// hashes.
+Columns merge_columns(std::span<const Columns> parts, std::span<const std::uint64_t> counts,
+                      std::uint64_t copies, double scale);
 
 // All columns that compute_columns knows except hashes, in the usual order.
 Columns all_columns();

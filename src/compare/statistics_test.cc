@@ -95,5 +95,36 @@ TEST(Statistics, ComputedColumnsPrintAsTheDumpDoes) {
   EXPECT_TRUE(compute_columns(view, DType::bfloat16, {{"MD5", ""}})->empty());
 }
 
+TEST(Statistics, PartsAddUp) {
+  const std::vector<Columns> parts{{{"Max Value", "3"},
+                                    {"Min Value", "-1"},
+                                    {"Avg Value", "1"},
+                                    {"L2Norm Value", "3"},
+                                    {"NaN Count", "0"},
+                                    {"MD5", "a"}},
+                                   {{"Max Value", "5"},
+                                    {"Min Value", "2"},
+                                    {"Avg Value", "4"},
+                                    {"L2Norm Value", "4"},
+                                    {"NaN Count", "2"},
+                                    {"MD5", "b"}}};
+  const std::vector<std::uint64_t> counts{2, 1};
+  EXPECT_EQ(merge_columns(parts, counts, 1, 1), (Columns{{"Max Value", "5"},
+                                                         {"Min Value", "-1"},
+                                                         {"Avg Value", "2"},
+                                                         {"L2Norm Value", "5"},
+                                                         {"NaN Count", "2"}}));
+  const std::vector<Columns> twice{parts[0], parts[1], parts[0], parts[1]};
+  const std::vector<std::uint64_t> counts_twice{2, 1, 2, 1};
+  EXPECT_EQ(merge_columns(twice, counts_twice, 2, 1), merge_columns(parts, counts, 1, 1));
+  EXPECT_EQ(merge_columns(parts, counts, 1, 2)[2].second, "1");
+  // A rank without elements has no numbers; another without them makes the column unknown.
+  const std::vector<Columns> empty{parts[0], {{"Max Value", ""}}};
+  const std::vector<std::uint64_t> none{2, 0}, some{2, 1};
+  EXPECT_EQ(merge_columns(empty, none, 1, 1)[0].second, "3");
+  EXPECT_TRUE(merge_columns(empty, some, 1, 1).empty());
+  EXPECT_TRUE(merge_columns({}, {}, 1, 1).empty());
+}
+
 }  // namespace
 }  // namespace opdump::compare

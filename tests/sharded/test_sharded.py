@@ -21,9 +21,9 @@ def record(tmp_path_factory):
     directory = tmp_path_factory.mktemp("dumps")
 
     @functools.lru_cache(maxsize=None)
-    def run(program, *options, python="/usr/bin/python3"):
-        dump = directory / "_".join([program, pathlib.Path(python).parent.parent.name, *options]).replace("--", "")
-        done = subprocess.run([OPDUMP, "run", "-o", dump, "--steps", "0-1", "--", python, HERE / f"{program}.py", *options],
+    def run(program, *options, python="/usr/bin/python3", content=()):
+        dump = directory / "_".join([program, pathlib.Path(python).parent.parent.name, *options, *content]).replace("--", "")
+        done = subprocess.run([OPDUMP, "run", "-o", dump, *content, "--steps", "0-1", "--", python, HERE / f"{program}.py", *options],
                               capture_output=True, text=True, timeout=600, cwd=directory)
         assert done.returncode == 0, done.stdout + done.stderr
         return dump
@@ -134,6 +134,26 @@ def test_gradients_that_are_not_averaged(record):
     assert "their mean is right: a reduction is missing" in summary["text"]
     wrong = {slot["operator"] for slot in slots if slot["step"] == 0 and slot["verdict"] in ("inherited", "own_error")}
     assert wrong and all("optimizer-SGD" in operator for operator in wrong)
+
+
+STATISTICS = ("--stats",)
+
+
+@pytest.mark.parametrize("layout", ["tensor", "data"])
+@pytest.mark.parametrize("golden", [{"content": STATISTICS}, {}], ids=["statistics", "tensors"])
+def test_statistics_of_parts_add_up(record, layout, golden):
+    status, slots, summary = compare(record("megatron", **golden), record("megatron", *LAYOUTS[layout], content=STATISTICS))
+    assert status == 0, summary["text"]
+    assert summary["compared_tensors"] == summary["golden_tensors"] > 1000
+    assert any("may be terms of a sum" in slot.get("reason", "") for slot in slots)
+
+
+def test_statistics_show_a_fault(record):
+    actual = record("megatron", "--tp", "2", "--fault", "scale", content=STATISTICS)
+    status, _, summary = compare(record("megatron", content=STATISTICS), actual)
+    assert status == 1
+    assert summary["first_bad"]["operator"].endswith("0-Block/attention-Attention/mul-op0")
+    assert "all parts together: Max Value" in summary["text"]
 
 
 @needs_newest

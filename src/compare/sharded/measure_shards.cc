@@ -12,6 +12,7 @@
 #include "compare/key_slots.h"
 #include "compare/measure_pair.h"
 #include "compare/names.h"
+#include "compare/sharded/shard_statistics.h"
 #include "math/sum.h"
 
 namespace opdump::compare {
@@ -273,6 +274,11 @@ void measure_group(SlotComparison& slot, const CompareOptions& options, unsigned
     slot.verdict = verdict;
     slot.reason = std::move(reason);
   };
+  const bool lacks_elements =
+      whole_of(slot).file.empty() || std::ranges::any_of(slot.sharded->slots, [](const dump::Slot* shard) {
+        return shard != nullptr && shard->file.empty() && !shard->statistics.empty();
+      });
+  if (lacks_elements) return measure_shard_statistics(slot, options);
   const auto tensors = read_tensors(slot);
   if (!tensors) return settle(Verdict::unreadable, tensors.error().message());
   if (slot.dtype == model::DType::undefined)

@@ -16,6 +16,7 @@
 #include "compare/sharded/measure_shards.h"
 #include "compare/sharded/recorded_layout.h"
 #include "compare/sharded/shard_layout.h"
+#include "compare/statistics.h"
 #include "math/sum.h"
 
 namespace opdump::compare {
@@ -66,9 +67,13 @@ std::vector<model::Shape> shapes_of(const Runs& runs, std::uint32_t index, model
 }
 
 std::optional<double> scalar_of(const Slot& slot) {
-  if (slot.file.empty() || !slot.shape || model::element_count(*slot.shape) != 1 ||
-      !model::is_floating(slot.dtype))
+  if (!slot.shape || model::element_count(*slot.shape) != 1 || !model::is_floating(slot.dtype))
     return std::nullopt;
+  if (slot.file.empty()) {
+    for (const auto& [name, text] : slot.statistics.columns())
+      if (name == "Avg Value") return column_number(text);
+    return std::nullopt;
+  }
   const auto tensor = dump::StoredTensor::read(slot);
   if (!tensor || tensor->view().element_count() != 1) return std::nullopt;
   double value = 0;
