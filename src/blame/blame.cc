@@ -46,9 +46,10 @@ constexpr double kInputRoundoffs = 32;
 
 bool is_paired(const OperatorComparison& op) { return op.golden != nullptr && op.actual != nullptr; }
 
-// Bit by bit, where there are tensors.
+// Bit by bit, where there are tensors; in a quantised model, by more than its steps.
 bool differs(const SlotComparison& slot) {
   if (slot.golden == nullptr || slot.actual == nullptr) return false;
+  if (slot.quantisation_step > 0 && compare::is_fine(slot.verdict)) return false;
   if (slot.metrics) return slot.metrics->max_abs > 0 || slot.metrics->nan_mismatch_count > 0;
   return slot.verdict != Verdict::match && slot.verdict != Verdict::skipped &&
          slot.verdict != Verdict::unreadable;
@@ -117,7 +118,7 @@ class Walk {
       ++answer_.compared;
       if (op.is_alone || op.verdict == Verdict::skipped) return;
       const bool has_output = differs(op, model::Side::output);
-      answer_.differing += has_output;
+      answer_.differing += has_output || op.verdict == Verdict::rounding;
       if (!has_output && !differs(op, model::Side::input) && is_paired(op)) return;
       if (suspects_.size() < kMaxSuspects)
         suspects_.push_back(op);
@@ -226,7 +227,7 @@ class Walk {
       }
       if (producer) {
         read_.insert(*producer);
-      } else if (blames) {
+      } else if (blames && !op.is_quantised) {  // else what quantises lies between
         golden.size() == actual.size() ? blame_input(i, slot, golden) : blame_shape(i, slot);
         produced_.add(i, std::move(actual));  // others that read it are not to blame again
       }

@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 
 import pytest
 
@@ -106,6 +107,20 @@ def test_quantisation_is_rounding(dumps, pair):
     partners = {slot["operator"]: slot.get("actual_operator") for slot in slots if slot["paired_by"] == "data flow"}
     expected = {"/relu1/Relu": "r1_DequantizeLinear", "/relu2/Relu": "r2_DequantizeLinear"}
     assert partners == (expected if pair[0] == "float" else {actual: golden for golden, actual in expected.items()})
+
+
+def blame(dumps, golden, actual):
+    done = subprocess.run([OPDUMP, "blame", dumps / golden, dumps / actual, "--json", "--python", sys.executable], capture_output=True,
+                          text=True)
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_quantisation_has_no_culprit(dumps):
+    status, answer = blame(dumps, "float", "int8")
+    assert (status, answer["findings"], answer["differing"]) == (0, [], 9)
+    status, answer = blame(dumps, "float", "wrong")
+    found = answer["findings"][0]
+    assert (status, found["operator"], found["cause"], found["confidence"]) == (1, "/relu2/Relu", "unknown", "suspect")
 
 
 def test_a_wrong_scale_is_found(dumps):
