@@ -387,6 +387,7 @@ list(APPEND OPDUMP_TOOL_SOURCES
   blame/blame.cc
   blame/calibrate.cc
   blame/culprits.cc
+  blame/differences.cc
   blame/evidence.cc
   blame/removal.cc
   blame/report.cc

@@ -12,9 +12,9 @@
 
 #include "base/text/text.h"
 #include "blame/culprits.h"
+#include "blame/differences.h"
 #include "blame/request.h"
 #include "compare/arguments.h"
-#include "compare/conditioning.h"
 #include "compare/content.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
@@ -41,58 +41,6 @@ constexpr std::size_t kMaxFurther = 100;  // operators that are run again after 
 // Relative L2 of what another order of operators rounds otherwise, and in units of the coarser type's
 // roundoff.
 constexpr double kLargestRounding = 1e-4, kLargestRoundoffs = 8;
-// Of weights and data: another machine rounds torch.randn by some units otherwise.
-constexpr double kInputRoundoffs = 32;
-
-bool is_paired(const OperatorComparison& op) { return op.golden != nullptr && op.actual != nullptr; }
-
-// Bit by bit, where there are tensors; in a quantised model, by more than its steps.
-bool differs(const SlotComparison& slot) {
-  if (slot.golden == nullptr || slot.actual == nullptr) return false;
-  if (slot.quantisation_step > 0 && compare::is_fine(slot.verdict)) return false;
-  if (slot.metrics) return slot.metrics->max_abs > 0 || slot.metrics->nan_mismatch_count > 0;
-  return slot.verdict != Verdict::match && slot.verdict != Verdict::skipped &&
-         slot.verdict != Verdict::unreadable;
-}
-
-bool differs(const OperatorComparison& op, model::Side side) {
-  return std::ranges::any_of(
-      op.slots, [&](const SlotComparison& slot) { return compare::side_of(slot) == side && differs(slot); });
-}
-
-double distance_of(const OperatorComparison& op, model::Side side = model::Side::output) {
-  double worst = 0;
-  for (const SlotComparison& slot : op.slots)
-    if (compare::side_of(slot) == side && slot.metrics) worst = std::max(worst, slot.metrics->relative_l2);
-  return worst;
-}
-
-// What it reads hardly differs, what it makes much: kernels that are right do that rarely, and both runs may
-// have the same wrong one.
-bool amplifies(const OperatorComparison& op) {
-  constexpr double kMuch = 100;
-  const double read = distance_of(op, model::Side::input);
-  return read > 0 && !(distance_of(op) <= kMuch * read);
-}
-
-// Of the coarsest output.
-double roundoff(const OperatorComparison& op) {
-  double coarsest = 0;
-  for (const SlotComparison& slot : op.slots)
-    if (compare::side_of(slot) == model::Side::output && slot.metrics)
-      coarsest =
-          std::max({coarsest, compare::roundoff(slot.golden->dtype), compare::roundoff(slot.actual->dtype)});
-  return coarsest;
-}
-
-// A tensor in two precisions, or one that somebody computed outside and rounded otherwise.
-bool is_rounded(const SlotComparison& slot) {
-  const model::DType golden = slot.golden->dtype, actual = slot.actual->dtype;
-  if (!slot.metrics || slot.metrics->nan_mismatch_count > 0) return false;
-  const double u = std::max(compare::roundoff(golden), compare::roundoff(actual));
-  return golden == actual ? slot.metrics->relative_l2 <= kInputRoundoffs * u
-                          : slot.metrics->max_rel <= 1.01 * u;
-}
 
 class Walk {
  public:
