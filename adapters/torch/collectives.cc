@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <exception>
 #include <thread>
+#include <typeinfo>
 #include <utility>
 
 #include "operands.h"
@@ -40,10 +42,15 @@ const c10::intrusive_ptr_target* find_work(const c10::IValue& value) {
   if (!slot.isCapsule() || !name || name->name() != "Work") return nullptr;
   return static_cast<const c10d::Work*>(slot.toCapsule().get());
 }
+// Gloo's class of it has no name outside of its file.
+bool is_compound(const c10::intrusive_ptr_target* work) {
+  return work && std::strstr(typeid(*static_cast<const c10d::Work*>(work)).name(), "LambdaWork");
+}
 #else
 bool has_failed(const c10::intrusive_ptr_target*) { return false; }
 bool is_complete(const c10::intrusive_ptr_target*) { return false; }
 const c10::intrusive_ptr_target* find_work(const c10::IValue&) { return nullptr; }
+bool is_compound(const c10::intrusive_ptr_target*) { return false; }
 #endif
 
 // The same memory, without keeping the program's tensor from being the only one that knows it.
@@ -58,6 +65,10 @@ void add_aliases(const c10::IValue& value, std::vector<at::Tensor>& aliases) {
   } else if (value.isList()) {
     for (const c10::IValue& item : value.toListRef()) add_aliases(item, aliases);
   }
+}
+
+bool has_output(const Collective& collective, const c10::StorageImpl* storage) {
+  return std::ranges::find(collective.outputs, storage, find_storage) != collective.outputs.end();
 }
 
 }  // namespace
@@ -105,9 +116,17 @@ void Collectives::returned(const Pointer& collective, opdump_call* call, c10::Ar
   }
   if (collective->outputs.empty())
     opdump_end(session_, std::exchange(collective->call, nullptr), nullptr, 0, 0);
-  collective->awaits_piece =
-      collective->pieces == 0 && !collective->outputs.empty() && !is_complete(collective->work);
-  if (!collective->awaits_piece && --collective->running == 0) return finish(*collective);
+  if ((collective->is_compound = is_compound(collective->work))) {
+    collective->work = nullptr;  // need not live until its end
+    collective->awaits_writes = true;
+    ++awaiting_writes_;
+    settle_writes(*collective);
+  } else {
+    collective->awaits_piece =
+        collective->pieces == 0 && !collective->outputs.empty() && !is_complete(collective->work);
+    if (!collective->awaits_piece) --collective->running;
+  }
+  if (collective->running == 0) return finish(*collective);
   const std::lock_guard pending_lock(mutex_);
   pending_.push_back(collective);
 }
@@ -117,19 +136,64 @@ void Collectives::failed(const Pointer& collective) {
   if (--collective->running == 0) finish(*collective);
 }
 
+// True if it awaits no writes any more.
+bool Collectives::settle_writes(Collective& collective) {
+  const bool is_written = std::ranges::all_of(collective.outputs, [&](const at::Tensor& tensor) {
+    const c10::StorageImpl* storage = find_storage(tensor);
+    return !storage || std::ranges::find(collective.written, storage) != collective.written.end();
+  });
+  if (!collective.awaits_writes || !is_written) return false;
+  collective.awaits_writes = false;
+  --awaiting_writes_;
+  --collective.running;
+  return true;
+}
+
+std::vector<Collectives::Pointer> Collectives::pending() {
+  const std::lock_guard lock(mutex_);
+  return pending_;
+}
+
+bool Collectives::await_write_to(const c10::IValue& value) {
+  if (awaiting_writes_.load(std::memory_order_relaxed) == 0) return false;
+  bool is_awaited = false;
+  for (const Pointer& collective : pending()) {
+    const std::lock_guard lock(collective->mutex);
+    for_each_storage(value, [&](c10::StorageImpl* storage) {
+      is_awaited = is_awaited || (collective->awaits_writes && has_output(*collective, storage));
+    });
+  }
+  return is_awaited;
+}
+
+void Collectives::note_written(const c10::StorageImpl* storage) {
+  if (awaiting_writes_.load(std::memory_order_relaxed) == 0) return;
+  for (const Pointer& collective : pending()) {
+    const std::lock_guard lock(collective->mutex);
+    if (!collective->awaits_writes || !has_output(*collective, storage)) continue;
+    collective->written.push_back(storage);
+    if (!settle_writes(*collective) || collective->running > 0) continue;
+    finish(*collective);
+    forget(*collective);
+  }
+}
+
 bool Collectives::add_piece(Collective& collective) {
   const std::lock_guard lock(collective.mutex);
-  if (collective.running == 0) return false;
+  if (collective.running == 0 && !collective.is_compound) return false;
   ++collective.pieces;
   if (!std::exchange(collective.awaits_piece, false)) ++collective.running;
   return true;
 }
 
-void Collectives::end_piece(const Pointer& collective) {
-  const std::lock_guard lock(collective->mutex);
-  if (--collective->running > 0) return;
-  finish(*collective);
-  forget(*collective);
+void Collectives::end_piece(const WorkPiece& piece) {
+  Collective& collective = *piece.collective;
+  const std::lock_guard lock(collective.mutex);
+  collective.written.insert(collective.written.end(), piece.written.begin(), piece.written.end());
+  settle_writes(collective);
+  if (--collective.running > 0) return;
+  finish(collective);
+  forget(collective);
 }
 
 // The value is there.
@@ -166,20 +230,16 @@ bool Collectives::wait_for_ends() {
 
 void Collectives::give_up(const char* reason) {
   if (wait_for_ends()) return;
-  std::vector<Pointer> pending;
-  {
-    const std::lock_guard lock(mutex_);
-    pending = pending_;
-  }
-  for (const Pointer& collective : pending) {
+  for (const Pointer& collective : pending()) {
     const std::lock_guard lock(collective->mutex);
     opdump_call* call = std::exchange(collective->call, nullptr);
     if (!call) continue;
     Operands outputs(contents_);
     for (const at::Tensor& tensor : collective->outputs) outputs.add(tensor, reason);
-    collective->outputs.clear();
     opdump_report_unseen(session_, kTogether, reason);
     opdump_end(session_, call, outputs.data(), outputs.size(), 0);
+    collective->outputs.clear();
+    settle_writes(*collective);
   }
 }
 

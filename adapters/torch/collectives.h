@@ -6,6 +6,10 @@
 // content. State that torch passes to the threads that do the work identifies the
 // operator.
 //
+// Gloo has work of several pieces, too, and does not say how many (reduce_scatter since torch 2.7). Some
+// pieces write to outputs; if they write elsewhere, the wait copies from there. Such work is complete when a
+// piece or an operator of the wait has written to each output.
+//
 // Work without an operator (all_to_all_single) is reported in the same way. If it is unknown where such work
 // writes, the content of all memory is unknown until it ends.
 #pragma once
@@ -38,6 +42,14 @@ struct Collective : c10::DebugInfoBase, std::enable_shared_from_this<Collective>
   int pieces = 0;             // that have begun
   bool awaits_piece = false;  // the operator has returned, and counts as the first piece until that begins
   const c10::intrusive_ptr_target* work = nullptr;  // what was returned; valid while its only piece ends
+  bool is_compound = false;                         // work of several pieces has been returned
+  bool awaits_writes = false;                       // and counts as a piece until each output is written
+  std::vector<const c10::StorageImpl*> written;
+};
+
+struct WorkPiece {
+  std::shared_ptr<Collective> collective;  // null: nobody waits for its end
+  std::vector<const c10::StorageImpl*> written;
 };
 
 // What a record says of a piece of work.
@@ -67,13 +79,18 @@ class Collectives {
                 const c10::IValue& work);
   void failed(const Pointer& collective);
 
+  // Whether an operator of the wait will write to a tensor of `value`; and: an operator has written to
+  // `storage`.
+  bool await_write_to(const c10::IValue& value);
+  void note_written(const c10::StorageImpl* storage);
+
   // The operator that what this thread does belongs to, or null.
   static Pointer current();
 
   // A piece of work of it begins, and ends on whatever thread. False if it is complete already: a callback of
   // the program runs there.
   static bool add_piece(Collective& collective);
-  void end_piece(const Pointer& collective);
+  void end_piece(const WorkPiece& piece);
 
   // Ends the calls of those that are not complete without their outputs. Who waits for a future of the work,
   // as DistributedDataParallel does, may go on a moment before its end is recorded: that is waited for first,
@@ -81,6 +98,8 @@ class Collectives {
   void give_up(const char* reason);
 
  private:
+  std::vector<Pointer> pending();
+  bool settle_writes(Collective& collective);
   void finish(Collective& collective);
   void forget(const Collective& collective);
 
@@ -90,6 +109,7 @@ class Collectives {
   std::mutex mutex_;  // guards pending_
   std::vector<Pointer> pending_;
   std::atomic<bool> is_patient_{true};
+  std::atomic<int> awaiting_writes_{0};  // collectives
 };
 
 }  // namespace opdump::torch_adapter

@@ -82,7 +82,7 @@ struct Mark : at::ObserverContext {  // an end callback comes only if the start 
 };
 struct WorkMark : at::ObserverContext {
   Observer* observer = nullptr;  // lives for ever
-  Collectives::Pointer collective;
+  WorkPiece piece;
 };
 
 struct ShardMark : at::ObserverContext {
@@ -169,7 +169,7 @@ std::unique_ptr<at::ObserverContext> on_user_start(const at::RecordFunction& rec
   if (const auto title = find_work_title(record)) {
     auto work = std::make_unique<WorkMark>();
     work->observer = o;
-    o->guarded([&] { work->collective = o->begin_work(record, *title); });
+    o->guarded([&] { work->piece = o->begin_work(record, *title); });
     return work;
   }
   o->guarded([&] { o->enter_optimizer(record.name()); });
@@ -179,7 +179,7 @@ std::unique_ptr<at::ObserverContext> on_user_start(const at::RecordFunction& rec
 void on_user_end(const at::RecordFunction& record, at::ObserverContext* mark) {
   Observer* o = observer;
   if (auto* work = dynamic_cast<WorkMark*>(mark)) {
-    if (work->collective) work->observer->guarded([&] { work->observer->end_work(work->collective); });
+    if (work->piece.collective) work->observer->guarded([&] { work->observer->end_work(work->piece); });
   } else if (o && mark) {
     o->guarded([&] { o->leave_optimizer(record.name()); });
   }

@@ -351,7 +351,9 @@ void Observer::begin_call(const c10::OperatorHandle& op, const OperatorKind& kin
   for (std::size_t i = 0; i < arguments.size(); ++i)
     inputs.add(arguments[i], kind.view && !keeps_failures_ ? kView
                              : kind.arguments[i].out       ? "out= argument"
-                                                           : nullptr);
+                             : kind.arguments[i].written && collectives_.await_write_to(arguments[i])
+                                 ? "not complete before the wait"
+                                 : nullptr);
   execution.call = opdump_begin(session_, known, inputs.data(), inputs.size());
   if (inputs.saw_capture())
     opdump_report_unseen(session_, "what is captured into a graph of the device",
@@ -387,6 +389,7 @@ void Observer::after(const c10::OperatorHandle& op, const OperatorKind& kind, co
   for (const auto& storage : execution.written) contents_.changed(storage.get());
   const auto returns = torch::jit::last(stack, op.schema().returns().size());
   if (execution.collective) return returned(returns, execution);
+  for (const auto& storage : execution.written) collectives_.note_written(storage.get());
   for (std::size_t i = 0; i < returns.size(); ++i)
     if (kind.leaves_uninitialised(i))
       for_each_storage(returns[i], [&](c10::StorageImpl* storage) { contents_.changed(storage, true); });
@@ -418,19 +421,23 @@ void Observer::returned(c10::ArrayRef<c10::IValue> returns, Execution& execution
 }
 
 // Of what an operator began, or of its own.
-Collectives::Pointer Observer::begin_work(const at::RecordFunction& record, const WorkTitle& title) {
-  Collectives::Pointer collective = Collectives::current();
-  if (collective && Collectives::add_piece(*collective)) return collective;
-  if (title.writes == WorkTitle::Writes::nothing) return nullptr;
-  if (is_active()) opdump_report_unseen(session_, record.name(), OPDUMP_UNSEEN_COLLECTIVE);
+WorkPiece Observer::begin_work(const at::RecordFunction& record, const WorkTitle& title) {
   c10::ArrayRef<c10::IValue> written;
   if (title.writes == WorkTitle::Writes::inputs)
     written = c10::ArrayRef<c10::IValue>(record.inputs().data(), record.inputs().size());
+  WorkPiece piece{Collectives::current(), {}};
+  if (piece.collective && Collectives::add_piece(*piece.collective)) {
+    for (const c10::IValue& value : written)
+      for_each_storage(value, [&](c10::StorageImpl* storage) { piece.written.push_back(storage); });
+    return piece;
+  }
+  if (title.writes == WorkTitle::Writes::nothing) return {};
+  if (is_active()) opdump_report_unseen(session_, record.name(), OPDUMP_UNSEEN_COLLECTIVE);
   for (const c10::IValue& value : written) settle(value);
   const bool writes_anywhere = title.writes == WorkTitle::Writes::unknown;
-  collective = collectives_.begin(written, writes_anywhere);
+  piece.collective = collectives_.begin(written, writes_anywhere);
   if (writes_anywhere) opdump_before_any_write(session_);
-  return collective;  // which runs until its only piece ends
+  return piece;  // whose collective runs until it ends
 }
 
 void Observer::settle(const c10::IValue& value) {

@@ -109,8 +109,8 @@ class Observer {
   void leave_backward();
 
   // A piece of work begins that may go on after its operator has returned, or that no operator began.
-  Collectives::Pointer begin_work(const at::RecordFunction& record, const WorkTitle& title);
-  void end_work(const Collectives::Pointer& collective) { collectives_.end_piece(collective); }
+  WorkPiece begin_work(const at::RecordFunction& record, const WorkTitle& title);
+  void end_work(const WorkPiece& piece) { collectives_.end_piece(piece); }
   // Before the session is closed.
   void give_up_work() { collectives_.give_up("not finished when the recording ended"); }
 
