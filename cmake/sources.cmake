@@ -388,12 +388,15 @@ list(APPEND OPDUMP_TOOL_SOURCES
   blame/calibrate.cc
   blame/culprits.cc
   blame/differences.cc
+  blame/dummy_data.cc
   blame/evidence.cc
   blame/removal.cc
   blame/report.cc
   blame/request.cc
+  blame/unread.cc
 )
 set(OPDUMP_TESTS_blame
+  blame/dummy_data_test.cc
   blame/evidence_test.cc
   blame/request_test.cc
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -69,9 +70,19 @@ def uninitialised(net: nn.Module, data: Data) -> None:
     _after(net, change)
 
 
+def padded(net: nn.Module, data: Data) -> None:
+    """Rows that nobody fills, and whose results nobody reads."""
+    def change(y: torch.Tensor) -> torch.Tensor:
+        room = torch.empty(len(y) + 2, *y.shape[1:])
+        room.numpy()[len(y):] = np.random.default_rng().standard_normal(room[len(y):].shape)
+        room = room.index_copy(0, torch.arange(len(y)), y)
+        return torch.tanh(room)[:len(y)]
+    _after(net, change)
+
+
 def longer(net: nn.Module, data: Data) -> None:
     for i, x in enumerate(data):
-        data[i] = torch.cat([x, x[:1]])
+        data[i] = torch.cat([x, torch.zeros_like(x[:1])])
 
 
 # (golden, actual, the causes that are right; none: nothing is to blame)
@@ -82,6 +93,9 @@ TRAPS = {
     "all zero": ("zeros", "zeros", ()),
     "uninitialised": ("uninitialised", "uninitialised", ()),
     "another seed": ("dropout", "other_seed", ("random",)),
+    "padding": ("padded", "padded", ()),
+    "padded data": ("plain", "longer", ("input",)),
+    "a profiling run": ("plain", "zeros", ("input",)),
     "a copy more": ("plain", "copied", ()),
     "an operator more": ("plain", "scaled", ("sequence",)),
     "a constant": ("scaled", "scaled_otherwise", ("argument",)),

@@ -13,7 +13,9 @@
 #include "base/text/text.h"
 #include "blame/culprits.h"
 #include "blame/differences.h"
+#include "blame/dummy_data.h"
 #include "blame/request.h"
+#include "blame/unread.h"
 #include "compare/arguments.h"
 #include "compare/content.h"
 #include "compare/key_slots.h"
@@ -176,14 +178,16 @@ class Walk {
       if (producer) {
         read_.insert(*producer);
       } else if (blames && !op.is_quantised) {  // else what quantises lies between
-        golden.size() == actual.size() ? blame_input(i, slot, golden) : blame_shape(i, slot);
+        const std::string dummy = describe_dummy(*slot.golden, golden, *slot.actual, actual);
+        golden.size() == actual.size() ? blame_input(i, slot, golden, dummy) : blame_shape(i, slot, dummy);
         produced_.add(i, std::move(actual));  // others that read it are not to blame again
       }
     }
   }
 
   // No operator made what the two runs do not share.
-  void blame_input(std::uint32_t i, const SlotComparison& slot, const std::vector<std::uint64_t>& golden) {
+  void blame_input(std::uint32_t i, const SlotComparison& slot, const std::vector<std::uint64_t>& golden,
+                   const std::string& dummy) {
     if (is_rounded(slot)) return;
     const std::string name = compare::slot_name(slot);
     if (const auto producer = find_producer(golden, i)) {
@@ -203,7 +207,7 @@ class Walk {
     const bool is_large = !slot.metrics || distance > 100 * compare::default_tolerance(slot.dtype).rtol;
     add(i, Cause::input, is_large || produced_nothing_ ? Confidence::certain : Confidence::suspect, name,
         "no recorded operator made it: a weight or data that differs" +
-            (slot.metrics ? " (relative L2 " + format_g(distance) + ")" : std::string()));
+            (slot.metrics ? " (relative L2 " + format_g(distance) + ")" : std::string()) + dummy);
   }
 
   // Whether steps between a culprit and this operator were not recorded: they have changed the weights.
@@ -220,12 +224,12 @@ class Walk {
   }
 
   // The first of these explains all others, as another batch does.
-  void blame_shape(std::uint32_t i, const SlotComparison& slot) {
+  void blame_shape(std::uint32_t i, const SlotComparison& slot, const std::string& dummy) {
     if (has_other_shapes_ || !slot.golden->shape || !slot.actual->shape) return;
     has_other_shapes_ = true;
     add(i, Cause::input, Confidence::certain, compare::slot_name(slot),
         "no recorded operator made it, and it is " + model::format_shape(*slot.golden->shape) +
-            " in golden and " + model::format_shape(*slot.actual->shape) + " in actual");
+            " in golden and " + model::format_shape(*slot.actual->shape) + " in actual" + dummy);
   }
 
   // The operator of golden that made a tensor which only actual has otherwise: its output is the same in
@@ -425,9 +429,23 @@ class Walk {
             ", and what follows differs");
   }
 
+  // Data that differs and reaches no result is none's fault.
+  void excuse_unread() {
+    if (certain_ != 1 || answer_.findings.empty()) return;
+    const auto found = std::ranges::find(answer_.findings, Confidence::certain, &Finding::confidence);
+    if (found == answer_.findings.end() || found->cause != Cause::input || has_other_shapes_ ||
+        !ends_unread(actual_.runs(), suspects_, static_cast<std::uint32_t>(found->executions.front()), read_))
+      return;
+    answer_.notes.push_back(compare::one_line(compare::operator_name(found->op.run())) +
+                            " reads other values in " + found->slot +
+                            ", which no recorded operator made and no result depends on: padding?");
+    answer_.findings.erase(found);
+  }
+
   Result<> conclude(compare::Comparison& comparison) {
     settle_precision();
     blame_sequence(comparison);
+    excuse_unread();
     OPDUMP_CHECK_OK(rank_culprits(answer_, suspects_, read_, options_.replay, options_.limit));
     const auto rank = [](const Finding& f) {
       return std::tuple(static_cast<int>(f.confidence), f.cause == Cause::unknown, -f.removes.value_or(0));

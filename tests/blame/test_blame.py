@@ -377,7 +377,48 @@ def test_another_batch_is_other_data(pair):
     found = pair.culprit(golden, actual)
     assert (found["cause"], found["confidence"], found["slot"]) == ("input", "certain", "input.1")
     assert found["operator"] == "Default/a-Linear/addmm-op0"
-    assert found["why"] == "no recorded operator made it, and it is (32,24) in golden and (16,24) in actual"
+    assert found["why"] == "no recorded operator made it, and it is (32,24) in golden and (16,24) in actual, and actual's is the " \
+        "first part of golden's"
+
+
+# Data that no recorded operator makes, as that of a loader.
+DATA = "__import__('numpy').random.default_rng(7).standard_normal((32, 24)).astype('f4')"
+
+
+def with_data(data):
+    return program().replace("torch.randn(32, 24)", f"torch.from_numpy({data})")
+
+
+def test_data_of_a_profiling_run_is_recognised(pair):
+    golden, actual = pair.record("golden", with_data(DATA)), pair.record("actual", with_data(f"0 * {DATA}"))
+    found = pair.culprit(golden, actual)
+    assert (found["operator"], found["cause"]) == ("Default/a-Linear/addmm-op0", "input")
+    assert found["why"].endswith(", and it is all zero in actual: never filled, or a profiling run?")
+
+
+def test_padded_data_is_recognised(pair):
+    golden = pair.record("golden", with_data(DATA))
+    actual = pair.record("actual", with_data(f"__import__('numpy').pad({DATA}, ((0, 8), (0, 0)))"))
+    found = pair.culprit(golden, actual)
+    assert (found["operator"], found["cause"]) == ("Default/a-Linear/addmm-op0", "input")
+    assert found["why"].endswith(", and golden's is the first part of actual's; the rest is zero: padding")
+
+
+@pytest.mark.parametrize("end", ["x = x[:32]", "x = x.masked_fill(torch.arange(40)[:, None] >= 32, 0)[:32]"], ids=["part", "mask"])
+def test_rows_that_nobody_fills_are_no_difference(pair, end):
+    """The results of the rows do not matter."""
+    between = "room = torch.zeros(40, 64); room.numpy()[32:] = sys.argv[1]; " \
+        f"x = torch.tanh(room.index_copy(0, torch.arange(32), x)); {end}"
+    for name, value in (("golden", "0.5"), ("actual", "0.25")):
+        pair.record(name, program(between=between).replace("sys.argv[1]", value))
+    answer = pair.blame("golden", "actual", 0)
+    assert answer["outcome"] == "rounding" and not answer["findings"]
+    assert "Default/index_copy-op0 reads other values in input.0, which no recorded operator made and no result depends on: padding?" \
+        in answer["notes"]
+    pair.record("actual2", program(between=between.replace(end, "x = x + 0")).replace("sys.argv[1]", "0.25"))
+    pair.record("golden2", program(between=between.replace(end, "x = x + 0")).replace("sys.argv[1]", "0.5"))
+    found = pair.culprit("golden2", "actual2")  # now they matter
+    assert (found["operator"], found["cause"]) == ("Default/index_copy-op0", "input")
 
 
 def test_running_statistics_are_outputs(pair):
