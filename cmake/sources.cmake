@@ -81,6 +81,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   math/sum.cc
   math/stats/stats_kernels.cc
   math/stats/stats_reference.cc
+  math/stats/torch_hashes.cc
 )
 set(OPDUMP_TESTS_math
   math/memory_test.cc
@@ -92,6 +93,7 @@ set(OPDUMP_TESTS_math
   math/metrics/metrics_test.cc
   math/metrics/numpy_metrics_test.cc
   math/stats/stats_test.cc
+  math/stats/torch_hashes_test.cc
   math/sum_test.cc
 )
 
@@ -155,6 +157,8 @@ list(APPEND OPDUMP_CORE_SOURCES
   format/graphs/json_pieces.cc
   format/graphs/proto_text.cc
   format/tables/acl_statistic_csv.cc
+  format/tables/debug_mode.cc
+  format/tables/debug_mode_text.cc
   format/tables/mapping_csv.cc
   format/tables/msprobe.cc
   format/tables/op_statistic_csv.cc
@@ -190,6 +194,7 @@ set(OPDUMP_TESTS_format
   format/graphs/json_pieces_test.cc
   format/graphs/proto_text_test.cc
   format/tables/acl_statistic_csv_test.cc
+  format/tables/debug_mode_test.cc
   format/tables/mapping_csv_test.cc
   format/tables/msprobe_test.cc
   format/tables/op_statistic_csv_test.cc
@@ -212,6 +217,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   dump/tensor_names.cc
   dump/read/files/call_file.cc
   dump/read/files/container_files.cc
+  dump/read/files/debug_mode_files.cc
   dump/read/files/directory_walk.cc
   dump/read/dump_set_reader.cc
   dump/read/files/file_kind.cc

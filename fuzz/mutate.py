@@ -53,7 +53,7 @@ def make_seeds(folder):
             shutil.copy(seed, made / name)
     (folder / "op_debug" / "mapping.csv").write_bytes((HERE / "seeds/mapping_csv/mapping.csv").read_bytes())
     shutil.copytree(HERE / "seeds/msprobe", folder / "msprobe/step0/rank0")
-    for kind in ("ge_graph", "fusion_json", "torch_file", "polygraphy"):
+    for kind in ("ge_graph", "fusion_json", "torch_file", "polygraphy", "debug_mode"):
         shutil.copytree(HERE / "seeds" / kind, folder / kind)
     return sorted(path for path in folder.iterdir())
 

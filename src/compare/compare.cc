@@ -173,6 +173,8 @@ std::string explain_left_out(Fusion fusion) {
       return "part of a fused operator";
     case Fusion::added:
       return "added by the engine";
+    case Fusion::unlogged:
+      return "outside of what the log covers";
     case Fusion::moves:
       return "only moves data";
     case Fusion::makes:
@@ -211,6 +213,7 @@ OperatorComparison make_operator(const OperatorPair& pair, const dump::DumpSet& 
   op.paired_by = pair.paired_by;
   op.confidence = pair.confidence;
   op.is_across = is_across;
+  op.lacks_slots = !golden.runs().have_full_scopes() || !actual.runs().have_full_scopes();
   op.left_out = explain_left_out(pair.fusion);
   if (pair.golden != OperatorPair::kNone)
     op.golden =

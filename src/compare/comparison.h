@@ -95,6 +95,7 @@ struct OperatorComparison {
   std::vector<std::shared_ptr<const dump::OperatorRun>> shards = {};
   std::optional<OtherRank> other_rank =
       {};                     // where a difference of its outputs comes from (runs/collectives.h)
+  bool lacks_slots = false;   // one of the dumps does not have all tensors of an operator
   bool is_quantised = false;  // one of the models is (runs/quantisation.h)
   // Not empty: why nothing is said of its inputs, or of the operator if it has no partner.
   std::string left_out;

@@ -14,6 +14,7 @@
 
 #include "base/text/text.h"
 #include "base/text/text_arena.h"
+#include "compare/across/operator_kind.h"
 #include "compare/names.h"
 #include "dump/file_name.h"
 #include "group/shared_work.h"
@@ -162,6 +163,14 @@ class FramePairing {
   // them only the last are missing. Returns how many.
   std::uint32_t join_sequences();
 
+  // Where a dump is a log of DebugMode: those of a type in modules of one path, and then all of a type, in
+  // order, or by shapes and neighbours where one side has more.
+  void join_paths();
+
+  // Of what then has no partner, leaves out what the log of DebugMode need not have: what ran before or after
+  // it; and what only moves data, which a recording does not list in each step. Returns how many ran outside.
+  std::uint32_t leave_out_unlogged();
+
   void join_names() {
     const auto name = [](const FrameRuns& part, std::uint32_t i) {
       return name_of(part.runs->without_slots(part.first + i));
@@ -173,6 +182,9 @@ class FramePairing {
     // A model that is loaded in another order has another number.
     join_equal(false, PairedBy::graph, name);
   }
+
+  // The usual case, and cheap to recognise.
+  bool has_equal_names() const;
 
   void note_fusions(bool& has_fused) {
     if (!has_open(golden_) && !has_open(actual_)) return;
@@ -213,7 +225,10 @@ class FramePairing {
   static bool states_originals(const FrameRuns& part, std::uint32_t i) {
     return states_originals(part.runs->without_slots(part.first + i));
   }
-  bool has_equal_names() const;
+  // Joins what has no partner and one kind, which `kind_of` gives or not: by shapes and neighbours where one
+  // side has more, else, if `joins_all`, in order. Returns how many by shapes.
+  template <typename KindOf>
+  std::uint32_t join_kinds(const KindOf& kind_of, bool joins_all, bool reads_tensors);
   static bool has_open(const FrameRuns& part) {
     for (std::uint32_t i = 0; i < part.size(); ++i)
       if (part.partners[i] == kNone) return true;
@@ -319,7 +334,6 @@ std::vector<std::pair<std::size_t, std::size_t>> align(const std::vector<Surroun
   return pairs;
 }
 
-// The usual case, and cheap to recognise.
 bool FramePairing::has_equal_names() const {
   if (golden_.size() != actual_.size()) return false;
   for (std::uint32_t i = 0; i < golden_.size(); ++i)
@@ -329,18 +343,18 @@ bool FramePairing::has_equal_names() const {
   return true;
 }
 
-std::uint32_t FramePairing::join_sequences() {
-  if (has_equal_names()) return 0;
+template <typename KindOf>
+std::uint32_t FramePairing::join_kinds(const KindOf& kind_of, bool joins_all, bool reads_tensors) {
   using Group = std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>>;  // of golden, of actual
   std::map<std::pair<std::int64_t, std::string>, Group> groups;
   std::vector<std::string> kinds[2];
   for (const FrameRuns* part : {&golden_, &actual_})
     for (std::uint32_t i = 0; i < part->size(); ++i) {
       const OperatorRun run = part->runs->without_slots(part->first + i);
-      const bool is_numbered = run.op != nullptr && !states_originals(run) && !runs_ahead(run);
-      kinds[part == &actual_].push_back(is_numbered ? std::string(without_number(run.op->name)) : run.name);
-      if (!is_numbered) continue;
-      Group& group = groups[{rule_->graph_of(part->section_of(i)), kinds[part == &actual_].back()}];
+      const std::optional<std::string> kind = kind_of(run);
+      kinds[part == &actual_].push_back(kind.value_or(run.name));
+      if (!kind || part->partners[i] != kNone) continue;
+      Group& group = groups[{rule_->graph_of(part->section_of(i)), *kind}];
       (part == &golden_ ? group.first : group.second).push_back(i);
     }
   const auto place_of = [&](const FrameRuns& part, const std::vector<std::string>& around, std::uint32_t i) {
@@ -348,20 +362,23 @@ std::uint32_t FramePairing::join_sequences() {
     Surroundings place{i > 0 ? around[i - 1] : "",
                        i + 1 < around.size() ? around[i + 1] : "",
                        {},
-                       model::format_source(*run.op),
+                       run.op != nullptr ? model::format_source(*run.op) : std::string(),
                        {}};
     for (const Slot& slot : part.runs->slots(part.first + i)) {
       place.shapes += slot.shape ? model::format_shape(*slot.shape) : "?";
-      place.norms.push_back(sample_norm(slot));
+      if (reads_tensors) place.norms.push_back(sample_norm(slot));
     }
     return place;
   };
   std::uint32_t joined = 0;
   for (const auto& [kind, group] : groups) {
     const auto& [of_golden, of_actual] = group;
-    if (of_golden.size() == of_actual.size() || of_golden.empty() || of_actual.empty() ||
-        of_golden.size() > kMaxTable / of_actual.size())
+    if (of_golden.empty() || of_actual.empty()) continue;
+    if (of_golden.size() == of_actual.size() || of_golden.size() > kMaxTable / of_actual.size()) {
+      for (std::size_t i = 0; joins_all && i < std::min(of_golden.size(), of_actual.size()); ++i)
+        join(of_golden[i], of_actual[i], PairedBy::path);
       continue;
+    }
     std::vector<Surroundings> g, a;
     for (const std::uint32_t i : of_golden) g.push_back(place_of(golden_, kinds[0], i));
     for (const std::uint32_t i : of_actual) a.push_back(place_of(actual_, kinds[1], i));
@@ -369,6 +386,67 @@ std::uint32_t FramePairing::join_sequences() {
     joined += static_cast<std::uint32_t>(std::min(g.size(), a.size()));
   }
   return joined;
+}
+
+std::uint32_t FramePairing::join_sequences() {
+  if (has_equal_names()) return 0;
+  return join_kinds(
+      [](const OperatorRun& run) -> std::optional<std::string> {
+        const bool is_numbered = run.op != nullptr && !states_originals(run) && !runs_ahead(run);
+        if (!is_numbered) return std::nullopt;
+        return std::string(without_number(run.op->name));
+      },
+      false, true);
+}
+
+// The modules of an operator, whatever their classes; empty outside of modules, and in the backward pass.
+std::string path_of(const OperatorRun& run) {
+  constexpr std::string_view kGradients = "Gradients/";
+  if (run.op == nullptr || run.op->name.starts_with(kGradients)) return {};
+  return module_path(run.op->name);
+}
+
+void FramePairing::join_paths() {
+  const auto has_modules = [](const FrameRuns& part) {
+    for (std::uint32_t i = 0; i < part.size(); ++i) {
+      const OperatorRun run = part.runs->without_slots(part.first + i);
+      const bool is_of_optimizer = run.op != nullptr && run.op->phase == model::Phase::optimizer;
+      if (!is_of_optimizer && !path_of(run).empty()) return true;
+    }
+    return false;
+  };
+  if (has_modules(golden_) && has_modules(actual_))
+    join_kinds([](const OperatorRun& run) { return std::optional(path_of(run) + '/' + run.type); }, true,
+               false);
+  join_kinds([](const OperatorRun& run) { return std::optional(run.type); }, true, false);
+  // Where DebugMode is on, gradients are added by add, else by add_.
+  join_kinds(
+      [](const OperatorRun& run) {
+        return std::optional(run.type.substr(0, run.type.size() - run.type.ends_with('_')));
+      },
+      true, false);
+}
+
+std::uint32_t FramePairing::leave_out_unlogged() {
+  std::uint32_t unlogged = 0;
+  for (FrameRuns* part : {&golden_, &actual_}) {
+    const auto is_open = [&](std::uint32_t partner) { return partner == kNone; };
+    const auto first = std::ranges::find_if_not(part->partners, is_open) - part->partners.begin();
+    const auto last = std::find_if_not(part->partners.rbegin(), part->partners.rend(), is_open).base() -
+                      part->partners.begin();
+    part->fusions.assign(part->size(), Fusion::none);
+    for (std::uint32_t i = 0; i < part->size(); ++i) {
+      if (part->partners[i] != kNone) continue;
+      const OperatorRole role = kind_of(part->runs->without_slots(part->first + i).type).role;
+      const bool is_outside = part->runs->have_full_scopes() && (i < first || i >= last);
+      part->fusions[i] = is_outside                    ? Fusion::unlogged
+                         : role == OperatorRole::moves ? Fusion::moves
+                         : role == OperatorRole::makes ? Fusion::makes
+                                                       : Fusion::none;
+      unlogged += is_outside;
+    }
+  }
+  return unlogged;
 }
 
 // Golden in order; before each of it the extras that ran after the partner of the one before it.
@@ -481,8 +559,10 @@ FrameRule make_rule(const Runs& golden, const Runs& actual, const TailsOfBoth& t
 Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth& tails) {
   Pairing pairing;
   const FrameRule rule = make_rule(golden, actual, tails, pairing.notes);
+  const bool has_log = !golden.have_full_scopes() || !actual.have_full_scopes();
+  bool by_path = false;
   bool has_fused = false;
-  std::uint32_t aligned = 0;
+  std::uint32_t aligned = 0, unlogged = 0;
   for (std::uint32_t g = 0, a = 0; g < golden.size() || a < actual.size();) {
     // Both are in order of their frames: the lower one is next.
     FrameRuns of_golden = part_at(golden, g, rule, tails.golden);
@@ -499,7 +579,11 @@ Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth
     const Runs::Section& section = golden_size > 0 ? golden.section_of(g - 1) : actual.section_of(a - 1);
     const bool is_after_steps = is_tail(section, golden_size > 0 ? tails.golden : tails.actual);
     FramePairing frame(std::move(of_golden), std::move(of_actual), rule);
-    if (golden_size > 0 && actual_size > 0) {
+    if (golden_size > 0 && actual_size > 0 && has_log && !frame.has_equal_names()) {
+      by_path = true;
+      frame.join_paths();
+      unlogged += frame.leave_out_unlogged();
+    } else if (golden_size > 0 && actual_size > 0) {
       aligned += frame.join_sequences();
       frame.join_names();
       frame.note_fusions(has_fused);
@@ -514,6 +598,13 @@ Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth
   if (aligned > 0)
     pairing.notes.push_back(counted(aligned, "operator") + (aligned == 1 ? " is" : " are") +
                             " paired by shapes and neighbours, because one run has more of the same name");
+  if (by_path)
+    pairing.notes.emplace_back(
+        "operators are paired by module and type, in order, because a log of DebugMode names no more");
+  if (unlogged > 0)
+    pairing.notes.push_back(counted(unlogged, "operator") + " of " +
+                            (golden.have_full_scopes() ? "golden" : "actual") +
+                            " ran before or after what the other dump is a log of: left out");
   if (has_fused) pairing.notes.emplace_back("fused operators are compared by the outputs of the last one");
   return pairing;
 }

@@ -14,9 +14,10 @@ namespace opdump::compare {
 // What became of an operator where an engine executed other operators than the other dump has.
 enum class Fusion : std::uint8_t {
   none,
-  fused,  // it stands for several of the other dump, and has the last of them for its partner
-  part,   // another one stands for it
-  added,  // the engine put it in
+  fused,     // it stands for several of the other dump, and has the last of them for its partner
+  part,      // another one stands for it
+  added,     // the engine put it in
+  unlogged,  // ran before or after what the other dump is a log of
   // Of a run of another framework:
   folded,   // weights of one side are folded or stacked: only data is compared
   moves,    // only moves data
@@ -68,7 +69,8 @@ struct TailsOfBoth {
 // the last of them. Several of the same kind pair in order. A rank, graph or step that is the only one on
 // each side need not be equal: a note says so. So does one where each dump is a single tensor. What ran after
 // the last step is paired where both dumps have it after the same step and ran the same operators there; else
-// it is left out, and a note says so. Both arguments are in the order of DumpSet::runs.
+// it is left out, and a note says so. If one side is a log of DebugMode, operators whose names differ pair
+// by type and path of modules, in order. Both arguments are in the order of DumpSet::runs.
 Pairing pair_operators(const dump::Runs& golden, const dump::Runs& actual, const TailsOfBoth& tails = {});
 
 // Pairs by side and index, or `by_name`, what operands are called, where they have one: if both sides know

@@ -4,11 +4,13 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <optional>
 
 #include "base/text/text.h"
 #include "math/hash.h"
 #include "math/stats/stats.h"
+#include "math/stats/torch_hashes.h"
 
 namespace opdump::compare {
 namespace {
@@ -16,8 +18,9 @@ namespace {
 using math::Statistics;
 
 constexpr std::uint64_t kPieceBytes = 32 << 20;  // whose sums are added
+constexpr double kExactSum = 1e-15;
 
-enum class Kind : std::uint8_t { extreme, mean, norm, count, sign_count, digest };
+enum class Kind : std::uint8_t { extreme, mean, norm, total, count, sign_count, checksum, digest };
 
 struct Column {
   std::string_view name;
@@ -25,6 +28,9 @@ struct Column {
   double Statistics::*value;           // of extremes, mean and norm
   std::uint64_t Statistics::*counter;  // of counts
 };
+
+// Of logs of PyTorch's DebugMode.
+constexpr std::string_view kTotal = "L1Norm Value", kChecksum = "hash_tensor";
 
 constexpr std::array kColumns{
     Column{"Max Value", Kind::extreme, &Statistics::max, nullptr},
@@ -41,6 +47,8 @@ constexpr std::array kColumns{
     Column{"MD5", Kind::digest, nullptr, nullptr},
     Column{"SHA1", Kind::digest, nullptr, nullptr},
     Column{"CRC-32", Kind::digest, nullptr, nullptr},
+    Column{kTotal, Kind::total, nullptr, nullptr},
+    Column{kChecksum, Kind::checksum, nullptr, nullptr},
 };
 
 const Column* find_column(std::string_view name) {
@@ -61,6 +69,12 @@ std::optional<double> number(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+// That reads back as `value`.
+std::string shortest(double value) {
+  std::array<char, 32> digits;
+  return {digits.data(), std::to_chars(digits.begin(), digits.end(), value).ptr};
 }
 
 std::optional<double> find_number(const Columns& columns, std::string_view name) {
@@ -91,7 +105,7 @@ struct Rule {
 
 bool is_close(std::string_view golden_text, std::string_view actual_text, Kind kind, const Rule& rule) {
   if (golden_text == actual_text) return true;
-  if (kind == Kind::digest) return false;  // whose digits may all be decimal
+  if (kind == Kind::digest || kind == Kind::checksum) return false;  // whose digits may all be decimal
   const auto golden = number(golden_text), actual = number(actual_text);
   if (!golden || !actual) return false;
   if (std::isnan(*golden) || std::isnan(*actual)) return std::isnan(*golden) && std::isnan(*actual);
@@ -99,6 +113,8 @@ bool is_close(std::string_view golden_text, std::string_view actual_text, Kind k
   if (!std::isfinite(*golden) || !std::isfinite(*actual)) return false;
   if (kind == Kind::count || kind == Kind::sign_count) return false;
   if (kind == Kind::extreme && rule.exact) return false;
+  if (kind == Kind::total && rule.exact)  // of integers; only sums beyond those that a double has are rounded
+    return std::abs(*actual - *golden) <= kExactSum * std::abs(*golden);
   const double size = kind == Kind::mean ? std::max(rule.magnitude, std::abs(*golden)) : std::abs(*golden);
   return std::abs(*actual - *golden) <= rule.tolerance.atol + rule.tolerance.rtol * size;
 }
@@ -115,7 +131,7 @@ Findings find_differences(const Columns& golden, const Columns& actual, const Ru
     if (other == nullptr || text == "null" || *other == "null") continue;  // not computed
     const Column* column = find_column(name);
     const Kind kind = column == nullptr ? Kind::norm : column->kind;
-    const bool sign = kind == Kind::sign_count, digest = kind == Kind::digest;
+    const bool sign = kind == Kind::sign_count || kind == Kind::checksum, digest = kind == Kind::digest;
     (sign ? found.has_sign_count : digest ? found.has_digest : found.has_value) = true;
     std::string& first = sign ? found.sign_count : digest ? found.digest : found.value;
     if (first.empty() && !is_close(text, *other, kind, rule))
@@ -142,7 +158,23 @@ StatisticsVerdict compare_statistics(const Columns& golden, const Columns& actua
   return {true, true, found.digest.empty() ? std::string() : "statistics agree, bits do not"};
 }
 
+namespace {
+
+// What torch computes of `tensor`, for those of `wanted` that are numbers of it.
+void append_torch_hashes(const model::TensorView& tensor, const Columns& wanted, Columns& to) {
+  if (!math::has_torch_hashes(tensor.dtype)) return;
+  for (const auto& [name, text] : wanted) {
+    if (name == kTotal) to.emplace_back(name, shortest(math::sum_of_magnitudes(tensor)));
+    if (name == kChecksum) to.emplace_back(name, std::to_string(math::xor_of_elements(tensor)));
+  }
+}
+
+}  // namespace
+
 Result<Columns> compute_columns(const model::TensorView& tensor, model::DType dtype, const Columns& wanted) {
+  Columns hashes;
+  append_torch_hashes(tensor, wanted, hashes);
+  if (hashes.size() == wanted.size() && !hashes.empty()) return hashes;
   if (!math::has_statistics(tensor.dtype))
     return Error(Code::unsupported, std::string(model::dtype_info(tensor.dtype).name) + " has no statistics");
   const math::StatNeeds needs{true, true, true, true};
@@ -160,6 +192,7 @@ Result<Columns> compute_columns(const model::TensorView& tensor, model::DType dt
     if (name == "MD5") columns.emplace_back(name, math::md5_hex(tensor));
     if (name == "SHA1") columns.emplace_back(name, math::sha1_hex(tensor));
   }
+  std::ranges::move(hashes, std::back_inserter(columns));
   return columns;
 }
 
@@ -179,7 +212,7 @@ Columns merge_columns(std::span<const Columns> parts, std::span<const std::uint6
   if (parts.empty()) return merged;
   for (const auto& [name, text] : parts[0]) {
     const Column* column = find_column(name);
-    if (column == nullptr || column->kind == Kind::digest) continue;
+    if (column == nullptr || column->kind == Kind::digest || column->kind == Kind::checksum) continue;
     double value = 0, elements = 0;
     bool is_known = true, is_first = true;
     for (std::size_t i = 0; is_known && i < parts.size(); ++i) {
@@ -199,10 +232,9 @@ Columns merge_columns(std::span<const Columns> parts, std::span<const std::uint6
     if (column->kind == Kind::extreme) value /= scale;
     if (column->kind == Kind::mean) value /= elements * scale;
     if (column->kind == Kind::norm) value = std::sqrt(value / each) / scale;
+    if (column->kind == Kind::total) value /= each * scale;
     if (column->kind == Kind::count || column->kind == Kind::sign_count) value /= each;
-    std::array<char, 32> digits;
-    merged.emplace_back(name,
-                        std::string(digits.data(), std::to_chars(digits.begin(), digits.end(), value).ptr));
+    merged.emplace_back(name, shortest(value));
   }
   return merged;
 }
@@ -210,7 +242,7 @@ Columns merge_columns(std::span<const Columns> parts, std::span<const std::uint6
 Columns all_columns() {
   Columns columns;
   for (const Column& column : kColumns)
-    if (column.kind != Kind::digest) columns.emplace_back(column.name, "");
+    if (column.value != nullptr || column.counter != nullptr) columns.emplace_back(column.name, "");
   return columns;
 }
 

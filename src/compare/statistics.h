@@ -5,7 +5,9 @@
 //     that cancel are not punished;
 //   - NaN equals NaN; count, NaN and inf counts are exact, and so is everything of integer tensors;
 //   - how many elements are zero, negative or positive decides only if no value does: near zero it is noise;
-//   - equal hashes decide "match" at once; different ones decide only if no value does, or for integers.
+//   - equal hashes decide "match" at once; different ones decide only if no value does, or for integers;
+//   - hash_tensor of PyTorch, by which many tensors are equal, decides only if no value does, or for
+//   integers.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +58,7 @@ std::optional<double> column_number(std::string_view text);
 Columns merge_columns(std::span<const Columns> parts, std::span<const std::uint64_t> counts,
                       std::uint64_t copies, double scale);
 
-// All columns that compute_columns knows except hashes, in the usual order.
+// All columns that compute_columns knows except hashes and what only PyTorch computes, in the usual order.
 Columns all_columns();
 
 }  // namespace opdump::compare

@@ -36,6 +36,8 @@ std::string_view left_out(const OperatorComparison& op, const SlotComparison& sl
   const bool is_paired = op.golden != nullptr && op.actual != nullptr;
   const bool is_single = slot.golden == nullptr || slot.actual == nullptr;
   if (op.is_across && is_paired && is_single) return "the other framework has no such tensor";
+  if (op.lacks_slots && is_paired && (is_single || !slot.golden->has_data() || !slot.actual->has_data()))
+    return "one of the runs has no value of it";
   if (!op.shards.empty() && is_single) return "the other run has no such tensor";
   if (!op.shards.empty() && !op.left_out.empty()) return op.left_out;
   if (!slot.is_cut_in_rows && looks_up_own_rows(op)) return "each rank looks up the rows that it has";

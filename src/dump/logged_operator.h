@@ -34,6 +34,9 @@ struct LoggedOperator : model::Operator {
   LoggedOperator(model::Operator op, std::vector<model::Frame> calls = {})  // NOLINT: one without calls
       : model::Operator(std::move(op)), stack(std::move(calls)) {}
   std::vector<model::Frame> stack;  // the calls that led to it, innermost first; empty if unknown
+  // Whether its scope is as our adapters have it. Else it is a path of modules without their classes, and an
+  // operator of the backward pass may have none.
+  bool has_full_scope = true;
 };
 
 }  // namespace opdump::dump

@@ -1,5 +1,6 @@
 #include "model/frame.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace opdump::model {
@@ -21,6 +22,14 @@ std::optional<Frame> parse_frame(std::string_view text) {
       return Frame{std::string(text.substr(0, colon)), line, std::string(text.substr(end + 1))};
   }
   return std::nullopt;
+}
+
+const Frame* find_user_frame(std::span<const Frame> stack) {
+  const auto found = std::ranges::find_if_not(stack, [](const Frame& frame) {
+    return frame.file.find("-packages/") != std::string::npos ||
+           frame.file.find("/lib/python") != std::string::npos;
+  });
+  return found == stack.end() ? nullptr : &*found;
 }
 
 }  // namespace opdump::model

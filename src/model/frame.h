@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -18,5 +19,9 @@ struct Frame {
 std::string format_frame(const Frame& frame);
 // Nothing if it contains no number between colons.
 std::optional<Frame> parse_frame(std::string_view text);
+
+// The first call of a stack that is of no package of Python, and so of the user's program; null if there is
+// none.
+const Frame* find_user_frame(std::span<const Frame> stack);
 
 }  // namespace opdump::model

@@ -171,6 +171,37 @@ Result<> parse_members(std::string_view text, std::string_view key, const TakeMe
   return ok();
 }
 
+Result<> parse_items(std::string_view text, std::string_view key, const TakeMember& take_member,
+                     const TakeItem& take_item) {
+  constexpr std::size_t kMostExplained = 64 << 20;  // which is parsed once more, as a whole
+  bool has_array = false, is_inside = false;
+  std::string name;
+  using Event = nlohmann::json::parse_event_t;
+  const auto visit = [&](int at, Event event, nlohmann::json& value) {
+    const bool is_begin = event == Event::object_start || event == Event::array_start;
+    if (event == Event::key) {
+      if (at == 1) name = value.get<std::string>();
+    } else if (at == 1) {
+      if (event == Event::value) take_member(name, std::move(value));
+      is_inside = event == Event::array_start && name == key;
+      has_array = has_array || is_inside;
+      return is_begin;
+    } else if (at == 2 && !is_begin) {
+      if (is_inside) take_item(std::move(value));
+      return false;
+    }
+    return true;
+  };
+  if (!nlohmann::json::parse(text, visit, false).is_discarded()) {
+    if (has_array) return ok();
+    return Error(Code::corrupt, "no array " + quote(key) + " in it");
+  }
+  if (text.size() <= kMostExplained)
+    if (const auto document = JsonDocument::parse("", std::string(text)); !document)
+      return Error(Code::corrupt, document.error().message().substr(1));  // without the colon
+  return Error(Code::corrupt, "not JSON, or cut off");
+}
+
 std::string json_text(const nlohmann::json& value, int indent) {
   return value.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -32,6 +32,13 @@ nlohmann::ordered_json parse_ordered_json(std::string_view text);
 using TakeMember = std::function<void(const std::string& name, nlohmann::json value)>;
 Result<> parse_members(std::string_view text, std::string_view key, const TakeMember& take);
 
+// Parses the array that is member `key` of the root object item by item, and keeps none. `take_member` gets
+// the other members of the root that are no objects and no arrays, in the order of the text. Errors: corrupt
+// -- not JSON, with line:column, or no such array; what came before the damage has been taken.
+using TakeItem = std::function<void(nlohmann::json item)>;
+Result<> parse_items(std::string_view text, std::string_view key, const TakeMember& take_member,
+                     const TakeItem& take_item);
+
 class JsonDocument {
  public:
   // Parses `text`. `name` is what messages call the document, usually its path.

@@ -3,8 +3,8 @@
 // or without the dtype field in file names, (B) and (C) with .npy files or containers, and that of r1.3;
 // CANN's, TorchAir's and msprobe's; with tensors, statistics or both; given as root or as any directory
 // below, several in one root too. Also folders of .npy files, .npz archives, .safetensors, .h5 files of
-// PyTorch's dumper, files of torch.save, test data of ONNX models, and any one file of these. How operators
-// are named then: docs/reading.md.
+// PyTorch's dumper, files of torch.save, test data of ONNX models, logs of DebugMode, and any one file of
+// these. How operators are named then: docs/reading.md.
 #pragma once
 
 #include <cstdint>

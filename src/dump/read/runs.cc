@@ -74,6 +74,7 @@ std::uint32_t Runs::add_operator(const LoggedOperator& op) {
   stored.task = op.task;
   if (op.original_names) stored.original_names = names_.add(PackedTexts(*op.original_names).bytes());
   if (!op.stack.empty()) stored.stack = names_.add(pack_stack(op.stack));
+  has_full_scopes_ = has_full_scopes_ && op.has_full_scope;
   return last_operator();
 }
 
@@ -92,6 +93,7 @@ LoggedOperator Runs::operator_of(std::uint32_t number) const {
   if (stored.original_names != kNone)
     op.original_names = PackedTexts::of_bytes(std::string(names_[stored.original_names])).texts();
   if (stored.stack != kNone) op.stack = unpack_stack(names_[stored.stack]);
+  op.has_full_scope = has_full_scopes_;
   return op;
 }
 

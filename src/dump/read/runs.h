@@ -99,6 +99,8 @@ class Runs {
   const Section& section(std::uint32_t number) const { return sections_[number].where; }
   // Whether a log says of any which operator it is.
   bool have_operators() const { return has_operators_; }
+  // Whether the scopes of operators are as our adapters have them: LoggedOperator::has_full_scope.
+  bool have_full_scopes() const { return has_full_scopes_; }
   // What the execution `index` executed; null if no log says so.
   std::shared_ptr<const CallForm> form_of(std::size_t index) const { return form_of(executions_[index]); }
   // Which parts of tensors the execution `index` has; nothing if no log says so.
@@ -199,7 +201,7 @@ class Runs {
   bool has_call_state_ = false;
   SlotStore store_;
   InternedTexts names_;
-  bool has_operators_ = false;
+  bool has_operators_ = false, has_full_scopes_ = true;
 };
 
 }  // namespace opdump::dump

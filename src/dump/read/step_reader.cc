@@ -15,6 +15,7 @@
 #include "base/text/text.h"
 #include "dump/file_name.h"
 #include "dump/read/files/call_file.h"
+#include "dump/read/files/debug_mode_files.h"
 #include "dump/read/files/file_kind.h"
 #include "dump/read/files/msprobe_files.h"
 #include "dump/read/slots_by_operator.h"
@@ -204,13 +205,38 @@ void collect_h5(const fs::path& path, Collected& to, Problems& problems) {
   to.h5_files += !is_empty;
 }
 
-// Unlike those of other files, its calls are in order and know their operators.
+// Unlike those of other files, these are in order and know their operators.
+void take_run(OperatorRun run, const fs::path& directory, Collected& to) {
+  std::vector<std::uint32_t> slots;
+  for (const Slot& slot : std::exchange(run.slots, {}))
+    slots.push_back(to.store.add(slot, directory.string()));
+  to.take(std::move(run), slots);
+}
+
 void collect_msprobe(const fs::path& path, Collected& to, Problems& problems) {
   read_msprobe_files(path, problems, [&](OperatorRun run) {
-    std::vector<std::uint32_t> slots;
-    for (const Slot& slot : std::exchange(run.slots, {}))
-      slots.push_back(to.store.add(slot, (path.parent_path() / kMsprobeData).string()));
-    to.take(std::move(run), slots);
+    take_run(std::move(run), path.parent_path() / kMsprobeData, to);
+  });
+}
+
+// N of "log_rank3.json", "rank_3.json".
+std::optional<std::uint32_t> find_file_rank(std::string_view stem) {
+  constexpr std::string_view kRank = "rank", kDigits = "0123456789";
+  const std::size_t first = stem.find_last_not_of(kDigits) + 1;
+  const auto rank = parse_uint64(stem.substr(first));
+  stem = stem.substr(0, first);
+  if (stem.ends_with('_')) stem.remove_suffix(1);
+  if (!stem.ends_with(kRank) || !rank || *rank > INT32_MAX) return std::nullopt;
+  return static_cast<std::uint32_t>(*rank);
+}
+
+void collect_debug_mode(std::string_view name, const fs::path& path, const StepFiles& files, Collected& to,
+                        Problems& problems) {
+  const auto rank = files.is_alone ? std::nullopt : find_file_rank(name.substr(0, name.rfind('.')));
+  const std::string prefix = rank ? std::string() : archive_prefix(name, files);
+  read_debug_mode_file(path, prefix, problems, [&](OperatorRun run) {
+    run.rank = rank.value_or(0);
+    take_run(std::move(run), path.parent_path(), to);
   });
 }
 
@@ -279,6 +305,8 @@ void collect_file(FileKind kind, std::string_view name, const fs::path& path, co
       return collect_torch(name, path, files, to, problems);
     case FileKind::msprobe:
       return collect_msprobe(path, to, problems);
+    case FileKind::debug_mode:
+      return collect_debug_mode(name, path, files, to, problems);
     case FileKind::polygraphy:
       return read_polygraphy_file(path, problems,
                                   [&](std::int64_t iteration, const std::string& operator_name, Slot slot) {
@@ -298,7 +326,10 @@ void collect_files(StepFiles& files, Collected& to, Problems& problems) {
   read_mapping(files, problems);
   const auto collect = [&](const std::string& file, const std::string& name) {
     const fs::path path = files.directory / file;
-    collect_file(files.is_alone ? sniff_kind(path, name) : find_kind(name), name, path, files, to, problems);
+    const FileKind kind = files.is_alone             ? sniff_kind(path, name)
+                          : is_debug_mode_file(path) ? FileKind::debug_mode
+                                                     : find_kind(name);
+    collect_file(kind, name, path, files, to, problems);
   };
   files.names.drain(collect);
 }

@@ -112,7 +112,7 @@ void DirectoryWalk::add_entry(const fs::directory_entry& entry, StepFiles& files
     if (is_time(name)) inside.times.insert(name);
     inside.names.insert(std::move(name));
   } else if (entry.is_regular_file(failed)) {
-    files.names.add(name);
+    files.names.add(name, is_debug_mode_file(entry.path()));
   }
 }
 

@@ -7,6 +7,7 @@
 #include "base/file/file.h"
 #include "base/text/text.h"
 #include "dump/tensor_names.h"
+#include "format/tables/debug_mode.h"
 #include "format/tensors/h5.h"
 #include "format/tensors/npz.h"
 #include "format/tensors/polygraphy.h"
@@ -18,6 +19,18 @@ namespace {
 
 constexpr std::string_view kCsv = ".csv";
 constexpr std::string_view kNpyMagic = "\x93NUMPY";
+
+using StartOfFile = std::array<std::byte, format::kTorchStartBytes>;
+
+std::span<const std::byte> read_start(const std::filesystem::path& path, StartOfFile& buffer) {
+  const auto file = open_input(path);
+  const ssize_t count = file ? ::read(file->fd.get(), buffer.data(), buffer.size()) : 0;
+  return std::span(buffer).first(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+}
+
+std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 
 }  // namespace
 
@@ -60,17 +73,21 @@ FileKind find_kind(std::string_view name) {
   return find_call_name(name) ? FileKind::call : FileKind::none;
 }
 
+bool is_debug_mode_file(const std::filesystem::path& path) {
+  StartOfFile buffer{};
+  return path.native().ends_with(".json") && format::is_debug_mode(text_of(read_start(path, buffer)));
+}
+
 FileKind sniff_kind(const std::filesystem::path& path, std::string_view name) {
-  std::array<std::byte, format::kTorchStartBytes> buffer{};
-  const auto file = open_input(path);
-  const ssize_t count = file ? ::read(file->fd.get(), buffer.data(), buffer.size()) : 0;
-  const auto start = std::span(buffer).first(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
-  const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
+  StartOfFile buffer{};
+  const auto start = read_start(path, buffer);
+  const std::string_view text = text_of(start);
   if (text.starts_with(kNpyMagic)) return FileKind::npy;
   if (format::is_torch_file(start)) return FileKind::torch;
   if (format::is_npz(start)) return FileKind::npz;
   if (format::is_h5(start)) return FileKind::h5;
   if (format::is_polygraphy(text)) return FileKind::polygraphy;
+  if (format::is_debug_mode(text)) return FileKind::debug_mode;
   if (format::is_safetensors(start)) return FileKind::safetensors;
   const FileKind by_name = find_kind(name);
   if (by_name != FileKind::none) return by_name;

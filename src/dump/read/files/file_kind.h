@@ -26,12 +26,17 @@ enum class FileKind : std::uint8_t {
   torch,          // of torch.save
   msprobe,        // the index of a step of msprobe
   polygraphy,     // results of runners
+  debug_mode,     // the log of PyTorch's DebugMode
   op_statistics,  // the table of one execution
   legacy,         // raw elements, described by the name
   call,           // all tensors of an execution, or the record of an overflow
 };
 
 FileKind find_kind(std::string_view name);
+
+// Whether the file, of a name that says nothing, is the log of DebugMode: these may have any name that ends
+// in .json.
+bool is_debug_mode_file(const std::filesystem::path& path);
 
 // The same by the first bytes of the file; by `name` where these do not suffice.
 FileKind sniff_kind(const std::filesystem::path& path, std::string_view name);

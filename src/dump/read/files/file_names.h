@@ -14,7 +14,8 @@ namespace opdump::dump {
 
 class FileNames {
  public:
-  void add(std::string_view name);
+  // `is_dump_file`: it is one whatever it is called.
+  void add(std::string_view name, bool is_dump_file = false);
   // Whether one of them makes a directory a step directory.
   bool have_dump_file() const { return has_dump_file_; }
   bool have_mapping() const { return has_mapping_; }        // mapping.csv

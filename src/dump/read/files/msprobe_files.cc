@@ -30,12 +30,6 @@ auto read_beside(const fs::path& path, Decode decode, Problems& problems) {
   return Value();
 }
 
-// Of a package, and so not of the user's program.
-bool is_of_package(const model::Frame& frame) {
-  return frame.file.find("-packages/") != std::string::npos ||
-         frame.file.find("/lib/python") != std::string::npos;
-}
-
 class MsprobeStep {
  public:
   MsprobeStep(const fs::path& path, Problems& problems)
@@ -71,8 +65,7 @@ class MsprobeStep {
     op.name = module.empty() ? name : module + "/" + name;
     if (const auto stack = find_stack(name); stack != stacks_.by_name.end())
       op.stack = stacks_.stacks[stack->second];
-    const auto line = std::ranges::find_if_not(op.stack, is_of_package);
-    if (line != op.stack.end()) {
+    if (const model::Frame* const line = model::find_user_frame(op.stack)) {
       op.source_file = line->file;
       op.source_line = line->line;
     }
