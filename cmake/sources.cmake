@@ -34,6 +34,7 @@ set(OPDUMP_TESTS_base
   base/base_test.cc
   base/divide_test.cc
   base/text/expansion_test.cc
+  base/text/json_test.cc
   base/text/columns_test.cc
   base/text/natural_order_test.cc
   base/process/isolated_test.cc

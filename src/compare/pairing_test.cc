@@ -100,6 +100,63 @@ TEST(Pairing, AnOperatorMoreDoesNotShiftThoseAfterIt) {
   EXPECT_EQ(aligned[2].paired_by, PairedBy::alignment);
 }
 
+// What a log of DebugMode knows: no classes of modules, and nothing of the backward pass.
+OperatorRun make_log(const std::string& name, const std::string& type, model::Shape shape = {2, 3}) {
+  OperatorRun run = make_run(name, type, std::move(shape));
+  dump::LoggedOperator op;
+  op.name = name;
+  op.has_full_scope = false;
+  run.op = std::make_shared<const dump::LoggedOperator>(std::move(op));
+  return run;
+}
+
+OperatorRun make_full(const std::string& name, const std::string& type, model::Shape shape = {2, 3}) {
+  OperatorRun run = make_log(name, type, std::move(shape));
+  auto op = *run.op;
+  op.has_full_scope = true;
+  run.op = std::make_shared<const dump::LoggedOperator>(std::move(op));
+  return run;
+}
+
+TEST(Pairing, ALogPairsByModuleAndType) {
+  const std::vector<OperatorRun> golden{make_full("Default/zeros-op0", "zeros"),
+                                        make_full("Default/a-Linear/mm-op0", "mm"),
+                                        make_full("Default/b-Linear/mm-op0", "mm"),
+                                        make_full("Default/sum-op0", "sum"),
+                                        make_full("Gradients/Default/b-Linear/mm-op0", "mm"),
+                                        make_full("Gradients/Default/a-Linear/mm-op0", "mm"),
+                                        make_full("Gradients/Default/a-Linear/add_-op0", "add_"),
+                                        make_full("Default/item-op0", "item")};
+  const std::vector<OperatorRun> actual{
+      make_log("Default/a/mm-op0", "mm"), make_log("Default/b/mm-op0", "mm"),
+      make_log("Default/b/t-op0", "t"),   make_log("Default/sum-op0", "sum"),
+      make_log("Default/mm-op0", "mm"),   make_log("Default/exp-op0", "exp"),
+      make_log("Default/mm-op1", "mm"),   make_log("Default/add-op0", "add")};
+  EXPECT_THAT(
+      pair_names(golden, actual),
+      ElementsAre("Default/zeros-op0=", "Default/a-Linear/mm-op0=Default/a/mm-op0",
+                  "Default/b-Linear/mm-op0=Default/b/mm-op0", "=Default/b/t-op0",
+                  "Default/sum-op0=Default/sum-op0", "Gradients/Default/b-Linear/mm-op0=Default/mm-op0",
+                  "=Default/exp-op0", "Gradients/Default/a-Linear/mm-op0=Default/mm-op1",
+                  "Gradients/Default/a-Linear/add_-op0=Default/add-op0", "Default/item-op0="));
+  const auto pairs = pair(golden, actual).pairs;
+  EXPECT_EQ(pairs[0].fusion, Fusion::unlogged);
+  EXPECT_EQ(pairs[1].paired_by, PairedBy::path);
+  EXPECT_EQ(pairs[3].fusion, Fusion::moves);
+  EXPECT_EQ(pairs[6].fusion, Fusion::none);  // a difference
+  EXPECT_EQ(pairs[9].fusion, Fusion::unlogged);
+  EXPECT_THAT(
+      pair(golden, actual).notes,
+      ElementsAre(
+          "operators are paired by module and type, in order, because a log of DebugMode names no more",
+          "2 operators of golden ran before or after what the other dump is a log of: left out"));
+  // Two logs, one of them without modules; and two of the same.
+  EXPECT_THAT(pair_names({make_log("Default/a/mm-op0", "mm")}, {make_log("Default/mm-op0", "mm")}),
+              ElementsAre("Default/a/mm-op0=Default/mm-op0"));
+  EXPECT_EQ(pair(actual, actual).pairs[0].paired_by, PairedBy::name);
+  EXPECT_TRUE(pair(actual, actual).notes.empty());
+}
+
 // As an optimizer's update without and with foreach: one counts steps in place, the other adds something
 // else.
 TEST(Pairing, InPlaceIsAnotherType) {

@@ -79,6 +79,36 @@ TEST(Statistics, IntegersAreExact) {
   EXPECT_TRUE(judge({{"Max Value", "True"}}, {{"Max Value", "1"}}, DType::boolean).match);
 }
 
+// Of logs of DebugMode.
+TEST(Statistics, HashesOfTorch) {
+  EXPECT_TRUE(judge({{"L1Norm Value", "1000.0"}}, {{"L1Norm Value", "1000.001"}}).match);
+  EXPECT_FALSE(judge({{"L1Norm Value", "1000.0"}}, {{"L1Norm Value", "1000.1"}}).match);
+  EXPECT_FALSE(judge({{"L1Norm Value", "1000.0"}}, {{"L1Norm Value", "1000.001"}}, DType::int64).match);
+  EXPECT_TRUE(judge({{"L1Norm Value", "3.0"}}, {{"L1Norm Value", "3"}}, DType::int64).match);
+  // Equal ones of other tensors are usual, and one bit is a difference.
+  EXPECT_FALSE(
+      judge({{"L1Norm Value", "4"}, {"hash_tensor", "0"}}, {{"L1Norm Value", "8"}, {"hash_tensor", "0"}})
+          .match);
+  EXPECT_TRUE(
+      judge({{"L1Norm Value", "4"}, {"hash_tensor", "0"}}, {{"L1Norm Value", "4"}, {"hash_tensor", "1"}})
+          .match);
+  EXPECT_FALSE(
+      judge({{"hash_tensor", "18446744073709551615"}}, {{"hash_tensor", "18446744073709551614"}}).match);
+  const float data[] = {-1, 1, 2};
+  const auto view = model::TensorView::row_major(DType::float32, {3}, data);
+  const Columns wanted{{"hash_tensor", ""}, {"Count", ""}, {"L1Norm Value", ""}};
+  EXPECT_EQ(*compute_columns(view, DType::float32, wanted),
+            (Columns{{"Count", "3"}, {"hash_tensor", "13835058055282163712"}, {"L1Norm Value", "4"}}));
+  // The only ones of complex numbers.
+  const auto complex = model::TensorView::row_major(DType::complex64, {1}, data);
+  EXPECT_EQ((*compute_columns(complex, DType::complex64, {{"L1Norm Value", ""}}))[0].second,
+            "1.4142135623730951");
+  EXPECT_FALSE(compute_columns(complex, DType::complex64, wanted));
+  const std::vector<Columns> parts{{{"L1Norm Value", "3"}, {"hash_tensor", "1"}}, {{"L1Norm Value", "4.5"}}};
+  const std::vector<std::uint64_t> counts{2, 1};
+  EXPECT_EQ(merge_columns(parts, counts, 1, 1), (Columns{{"L1Norm Value", "7.5"}}));
+}
+
 TEST(Statistics, ComputedColumnsPrintAsTheDumpDoes) {
   const float data[] = {1, 2, 3, 4, 5, 6};
   const auto view = model::TensorView::row_major(DType::float32, {2, 3}, data);

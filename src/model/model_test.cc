@@ -117,5 +117,13 @@ TEST(TensorView, DenseInAnyOrderOfDimensions) {
   EXPECT_FALSE(view({2, 3}, {6, 2}).is_dense());
 }
 
+TEST(Frame, TheUsersIsTheFirstOfNoPackage) {
+  const std::vector<Frame> stack{{"/usr/lib/python3/dist-packages/torch/nn/modules/module.py", 1, "call"},
+                                 {"/usr/lib/python3.11/threading.py", 2, "run"},
+                                 {"/home/me/train.py", 3, "main"}};
+  EXPECT_EQ(find_user_frame(stack), &stack[2]);
+  EXPECT_EQ(find_user_frame(std::span(stack).first(2)), nullptr);
+}
+
 }  // namespace
 }  // namespace opdump::model
