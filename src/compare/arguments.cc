@@ -4,10 +4,12 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "base/text/json.h"
+#include "base/text/text.h"
 
 namespace opdump::compare {
 namespace {
@@ -20,21 +22,22 @@ bool is_close(double a, double b) {
   return a == b || std::abs(a - b) <= kRounding * std::max(std::abs(a), std::abs(b));
 }
 
+// A number of the program that became a tensor.
+std::string constant_of(const ordered_json& value) {
+  return value.is_object() && value.contains("constant") && value["constant"].is_string()
+             ? value["constant"].get<std::string>()
+             : "";
+}
+
 std::string show(const ordered_json& value) {
   if (value.is_null()) return "None";
   if (value.is_boolean()) return value.get<bool>() ? "True" : "False";
   if (value.is_string()) return value.get<std::string>();
   if (value.is_object() && value.contains("float") && value["float"].is_string())
     return value["float"].get<std::string>();
+  if (const std::string constant = constant_of(value); !constant.empty()) return constant;
   if (value.is_object()) return "a tensor";
   return json_text(value);
-}
-
-// A number of the program that became a tensor.
-std::string constant_of(const ordered_json& value) {
-  return value.is_object() && value.contains("constant") && value["constant"].is_string()
-             ? value["constant"].get<std::string>()
-             : "";
 }
 
 bool is_same_constant(const std::string& a, const std::string& b) {
@@ -64,11 +67,29 @@ bool is_same(const ordered_json& golden, const ordered_json& actual) {
     return golden.size() == actual.size() &&
            std::equal(golden.begin(), golden.end(), actual.begin(),
                       [](const auto& g, const auto& a) { return is_same(g, a); });
+  // A log of DebugMode has the number, and a recording the tensor.
+  if (golden.is_object() != actual.is_object() && golden.is_array() == actual.is_array())
+    return is_same_constant(show(golden), show(actual));
   const bool is_tensor = golden.is_object() && golden.contains("tensor");
   if (is_tensor && actual.is_object() && actual.contains("tensor"))
     return is_same_constant(constant_of(golden), constant_of(actual));
   return golden == actual;
 }
+
+// `arguments` with the names of `schema` where a log of DebugMode has positions: "7" is the eighth one.
+ordered_json with_names(ordered_json arguments, const ordered_json& schema) {
+  ordered_json named = ordered_json::object();
+  for (auto& [name, value] : arguments.items()) {
+    const auto position = parse_uint64(name);
+    const bool is_known = position && !schema.contains(name) && *position < schema.size();
+    named[is_known ? std::next(schema.begin(), static_cast<std::ptrdiff_t>(*position)).key() : name] =
+        std::move(value);
+  }
+  return named;
+}
+
+// It has positions for names of arguments.
+bool is_log(const dump::OperatorRun& run) { return run.op != nullptr && !run.op->has_full_scope; }
 
 std::string input_name(const ordered_json& tensor) {
   return "input." + show(tensor["tensor"]) + " is the constant ";
@@ -91,9 +112,11 @@ std::optional<ArgumentDifference> find_argument_difference(const dump::OperatorR
       "dtype", "device", "layout", "pin_memory", "memory_format", "non_blocking", "generator"};
   if (golden.form == nullptr || actual.form == nullptr || golden.form->arguments == actual.form->arguments)
     return std::nullopt;
-  const ordered_json g = parse_ordered_json(golden.form->arguments);
-  const ordered_json a = parse_ordered_json(actual.form->arguments);
+  ordered_json g = parse_ordered_json(golden.form->arguments);
+  ordered_json a = parse_ordered_json(actual.form->arguments);
   if (!g.is_object() || !a.is_object()) return std::nullopt;
+  if (is_log(golden) && !is_log(actual)) g = with_names(std::move(g), a);
+  if (is_log(actual) && !is_log(golden)) a = with_names(std::move(a), g);
   ArgumentDifference difference;
   for (const auto& [name, value] : g.items()) {
     const auto other = a.find(name);
@@ -103,8 +126,8 @@ std::optional<ArgumentDifference> find_argument_difference(const dump::OperatorR
     if (!difference.text.empty()) difference.text += ", ";
     const std::string constant = constant_of(value), other_constant = constant_of(*other);
     if (constant.empty() || other_constant.empty()) {
-      difference.text +=
-          name + " is " + show(value) + " " + sides.golden + " and " + show(*other) + " " + sides.actual;
+      difference.text += (parse_uint64(name) ? "argument " : "") + name + " is " + show(value) + " " +
+                         sides.golden + " and " + show(*other) + " " + sides.actual;
       continue;
     }
     difference.text +=

@@ -75,7 +75,7 @@ def test_phases_steps_and_lines(logs):
 @real
 @pytest.mark.parametrize("golden, actual, operator", [
     ("all.json", "wrong.json", "Default/blocks/1/norm/native_batch_norm-op0"),
-    ("wrong.json", "plain.json", "Default/blocks/1/norm/native_batch_norm-op0"),
+    ("wrong.json", "plain.json", "Default/blocks/1/norm/native_batch_norm-op0"), ("wrong.json", "ours", "Default/blocks/1/norm/native_batch_norm-op0"),
     ("ours", "wrong.json", "Default/blocks-Sequential/1-Block/norm-BatchNorm2d/native_batch_norm-op0"),
     ("ours", "ours_wrong", "Default/blocks-Sequential/1-Block/norm-BatchNorm2d/native_batch_norm-op0"),
     ("ours_wrong", "plain.json", "Default/blocks-Sequential/1-Block/norm-BatchNorm2d/native_batch_norm-op0"),
@@ -83,7 +83,10 @@ def test_phases_steps_and_lines(logs):
     ("stacks.json", "ours_wrong", "Default/blocks/1/norm/native_batch_norm-op0")])
 def test_the_wrong_operator_is_named(logs, golden, actual, operator):
     text = opdump("compare", logs / golden, logs / actual, expect=1)
-    assert f"first bad operator: {operator} (forward, step 0)" in text, text
+    line = re.search(rf"first bad operator: {operator} \(forward, step 0\).* — (.*) is (\S+) in golden and (\S+) in actual, ", text)
+    is_of_logs = golden.endswith(".json") and actual.endswith(".json")
+    values = ("0.3", "1e-05") if "wrong" in golden else ("1e-05", "0.3")
+    assert line and line.groups() == ("argument 7" if is_of_logs else "eps", *values), text
 
 
 @real
@@ -214,6 +217,15 @@ def test_norms_have_a_tolerance(tmp_path, dtype, golden, actual, is_equal):
         write(tmp_path / name, [op("aten::relu", f"t: {dtype}[2]", f"t: {dtype}[2]", value)])
     text = opdump("compare", tmp_path / "golden", tmp_path / "actual", expect=0 if is_equal else 1)
     assert ("no difference" in text) == is_equal, text
+
+
+def test_numbers_of_the_program(tmp_path):
+    """What the text of arguments says; what it does not say is no difference."""
+    for name, scale in (("golden", "0.5"), ("actual", "0.25")):
+        arguments = f"t: f32[2], {scale}, [1, 1], 'text', device{name}"
+        write(tmp_path / name, [op("aten::mul.Tensor", arguments, "t: f32[2]", float(scale), kwargs_str=f", alpha=1, to={name}")])
+    text = opdump("compare", tmp_path / "golden", tmp_path / "actual", expect=1)
+    assert "— argument 1 is 0.5 in golden and 0.25 in actual, output differs" in text, text
 
 
 @pytest.mark.parametrize("entries, message", [

@@ -8,13 +8,13 @@ namespace {
 
 using ::testing::ElementsAre;
 
-struct Parsed {
+struct ParsedItems {
   std::vector<std::string> members, items;
   std::string error;
 };
 
-Parsed parse(std::string_view text) {
-  Parsed parsed;
+ParsedItems parse(std::string_view text) {
+  ParsedItems parsed;
   const auto done = parse_items(
       text, "rows",
       [&](const std::string& name, const nlohmann::json& value) {
@@ -26,7 +26,7 @@ Parsed parse(std::string_view text) {
 }
 
 TEST(JsonItems, EachOfTheArray) {
-  const Parsed parsed =
+  const ParsedItems parsed =
       parse(R"({"a": 1, "rows": [{"rows": [1]}, [2, [3]], null, "x"], "b": {"rows": [4]}, "c": "y"})");
   EXPECT_THAT(parsed.members, ElementsAre("a=1", "c=\"y\""));
   EXPECT_THAT(parsed.items, ElementsAre(R"({"rows":[1]})", "[2,[3]]", "null", "\"x\""));
@@ -36,14 +36,14 @@ TEST(JsonItems, EachOfTheArray) {
 TEST(JsonItems, OtherTexts) {
   for (const std::string_view text :
        {"[]", "[[1]]", "{}", "3", R"({"rows": 1})", R"({"b": {"rows": [1]}})"}) {
-    const Parsed parsed = parse(text);
+    const ParsedItems parsed = parse(text);
     EXPECT_EQ(parsed.error, "no array \"rows\" in it") << text;
     EXPECT_TRUE(parsed.items.empty()) << text;
   }
 }
 
 TEST(JsonItems, WhatComesBeforeTheDamageIsTaken) {
-  const Parsed parsed = parse("{\"rows\": [1, 2,\n  3 4]}");
+  const ParsedItems parsed = parse("{\"rows\": [1, 2,\n  3 4]}");
   EXPECT_THAT(parsed.items, ElementsAre("1", "2", "3"));
   EXPECT_TRUE(parsed.error.starts_with("2:5: not JSON: ")) << parsed.error;
   EXPECT_TRUE(parse("").error.find("not JSON") != std::string::npos);

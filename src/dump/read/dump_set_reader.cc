@@ -85,8 +85,12 @@ void DumpSetReader::read_directory(StepDirectory step) {
     if (last != std::pair(run.rank, run.step)) section = add_section(location, run, *network);
     last = {run.rank, run.step};
     set_.runs_.add(section, run, slots);
-    if (run.op != nullptr)
-      set_.runs_.set_operator(set_.runs_.size() - 1, number_operator(location.rank + run.rank, *run.op));
+    if (run.op != nullptr) {
+      const std::uint32_t op = number_operator(location.rank + run.rank, *run.op);
+      set_.runs_.set_operator(set_.runs_.size() - 1, op);
+      if (run.form != nullptr)
+        set_.runs_.add_call(op, {.operator_name = {}, .step = location.step + run.step, .form = *run.form});
+    }
     unchecked_.insert(unchecked_.end(), slots.begin(), slots.end());
     if (unchecked_.size() >= kCheckedAtOnce) check_files();
   };

@@ -112,8 +112,10 @@ void Runs::add_undumped(std::uint32_t number, const UndumpedSlot& undumped) {
 
 void Runs::add_call(std::uint32_t number, const LoggedForm& call) {
   StoredOperator& op = operators_[number - 1];
-  calls_.push_back({call.step, names_.add(call.form.function), names_.add(call.form.arguments),
-                    names_.add(call.form.state), op.last_call});
+  const StoredCall stored{call.step, names_.add(call.form.function), names_.add(call.form.arguments),
+                          names_.add(call.form.state), op.last_call};
+  if (op.last_call != kNone && calls_[op.last_call].is_until(stored)) return;
+  calls_.push_back(stored);
   op.last_call = static_cast<std::uint32_t>(calls_.size() - 1);
   has_call_state_ = has_call_state_ || !call.form.state.empty();
 }

@@ -136,7 +136,7 @@ class Runs {
   // A slot that the executions of an operator have, too, from the step on in which it was seen, unless they
   // have data for it.
   void add_undumped(std::uint32_t number, const UndumpedSlot& slot);
-  // What the executions of an operator were from a step on.
+  // What the executions of an operator were from a step on; what it says again is not kept.
   void add_call(std::uint32_t number, const LoggedForm& call);
   void add_layout(std::uint32_t number, const LoggedLayout& layout);
   // By rank, step and graph; then by time; operators of one microsecond, and those without data, as the log
@@ -178,6 +178,11 @@ class Runs {
     std::int64_t step = 0;
     std::uint32_t function = 0, arguments = 0, state = 0;  // in names_
     std::uint32_t previous = kNone;                        // of the operator
+    // `next` says nothing that this one does not.
+    bool is_until(const StoredCall& next) const {
+      return step <= next.step && function == next.function && arguments == next.arguments &&
+             state == next.state;
+    }
   };
   struct StoredLayout {
     std::int64_t step = 0;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <iterator>
 #include <map>
+#include <optional>
 
 #include "base/text/json.h"
 #include "base/text/text.h"
@@ -131,6 +133,50 @@ class SideTensors {
   std::uint32_t next_ = 0;
 };
 
+// ---- Arguments
+
+constexpr std::size_t kMaxArguments = 64;  // of an operator, and items of a list
+
+// Nothing if the word is none of a number or a bool.
+std::optional<model::Argument> parse_literal(const std::string& word) {
+  if (word == "True" || word == "False") return model::Argument{{}, word == "True"};
+  if (const auto integer = parse_int64(word)) return model::Argument{{}, *integer};
+  double number = 0;
+  const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (word.empty() || failed != std::errc() || end != word.data() + word.size()) return std::nullopt;
+  return model::Argument{{}, number};
+}
+
+// Counts operands as SideTensors does.
+std::optional<model::Argument> make_argument(const Value& value, std::uint32_t& next) {
+  switch (value.kind) {
+    case Value::Kind::none:
+      ++next;
+      return model::Argument();
+    case Value::Kind::tensor:
+      return model::Argument{{}, model::Argument::Tensor{next++}};
+    case Value::Kind::list: {
+      model::Argument::List items;
+      for (const Value& item : value.items)
+        if (auto argument = make_argument(item, next); argument && items.size() <= kMaxArguments)
+          items.push_back(std::move(*argument));
+      if (items.size() != value.items.size() || items.size() > kMaxArguments) return std::nullopt;
+      return model::Argument{{}, std::move(items)};
+    }
+    default:
+      return parse_literal(value.word);
+  }
+}
+
+void add_arguments(const std::vector<Value>& values, std::uint32_t& next, DebugModeLine& line) {
+  for (std::size_t i = 0; i < values.size() && line.arguments.size() < kMaxArguments; ++i) {
+    auto argument = make_argument(values[i], next);
+    if (!argument) continue;
+    argument->name = values[i].keyword.empty() ? std::to_string(i) : values[i].keyword;
+    line.arguments.push_back(std::move(*argument));
+  }
+}
+
 bool has_kind(const std::vector<Value>& values, Value::Kind kind) {
   return std::ranges::any_of(
       values, [&](const Value& value) { return value.kind == kind || has_kind(value.items, kind); });
@@ -207,6 +253,9 @@ void read_operator(const Json& entry, DebugModeLine& line) {
   const auto results = parse_debug_mode_values(without_arrow(text_in(output)));
   if (has(Value::Kind::fake_tensor) || has_kind(results, Value::Kind::fake_tensor)) return;
   line.kind = Kind::call;
+  std::uint32_t operand = 0;
+  add_arguments(positional, operand, line);
+  add_arguments(keywords, operand, line);
   const Entries log = entries_of(member_of(entry, "log"));
   const Json& input_hashes = items_of(entry_of(log, "input_hash"));  // of arguments, and of keywords
   const auto part_of = [&](std::size_t i) -> const Json& {

@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "model/dtype.h"
 #include "model/frame.h"
+#include "model/graph.h"
 #include "model/operator.h"
 #include "model/shape.h"
 
@@ -48,6 +49,9 @@ struct DebugModeLine {
   bool is_kernel = false;    // of Triton
   bool is_backward = false;  // the log says so
   std::vector<DebugModeTensor> tensors;
+  // Those that are numbers, bool, None, tensors, or lists of them: by their keywords, else by their positions
+  // ("7").
+  std::vector<model::Argument> arguments;
   std::vector<model::Frame> stack;  // that led to it, or to its forward operator; innermost first
 };
 

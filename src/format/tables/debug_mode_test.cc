@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <map>
+
 #include "format/tables/debug_mode_text.h"
 
 namespace opdump::format {
@@ -98,6 +101,27 @@ TEST(DebugMode, TensorsAndTheirHashes) {
             (Statistics{{"L1Norm Value", "nan"}, {"hash_tensor", "18446744073709551615"}}));
   EXPECT_EQ(tensors[3].index, 2U);
   EXPECT_EQ(tensors[3].statistics, (Statistics{{"Hash", "ab12"}}));
+}
+
+TEST(DebugMode, Arguments) {
+  const auto lines =
+      decode(op("aten::f", "t: f32[2], 1e-05, None, [t: f32[1], None], [1, x], cpu, True, t: i64[], -inf",
+                R"("log": null)"));
+  using model::Argument;
+  std::map<std::string, Argument> found;
+  for (const Argument& argument : lines[0].arguments) found[argument.name] = argument;
+  ASSERT_EQ(found.size(), 7U);  // without x and cpu
+  EXPECT_EQ(std::get<Argument::Tensor>(found["0"].value).operand, 0U);
+  EXPECT_EQ(std::get<double>(found["1"].value), 1e-5);
+  EXPECT_TRUE(std::holds_alternative<Argument::None>(found["2"].value));
+  const auto& list = std::get<Argument::List>(found["3"].value);
+  EXPECT_EQ(std::get<Argument::Tensor>(list[0].value).operand, 2U);
+  EXPECT_TRUE(std::get<bool>(found["6"].value));
+  EXPECT_EQ(std::get<Argument::Tensor>(found["7"].value).operand, 4U);
+  EXPECT_TRUE(std::isinf(std::get<double>(found["8"].value)));
+  const auto& tensors = lines[0].tensors;
+  ASSERT_EQ(tensors.size(), 3U);
+  EXPECT_EQ(tensors[2].index, 4U);  // as arguments count them
 }
 
 // Of DebugMode(record_output=False).

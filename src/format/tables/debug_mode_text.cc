@@ -15,6 +15,7 @@ using Value = DebugModeValue;
 
 constexpr std::size_t kMaxListDepth = 16;  // of lists in lists
 constexpr std::size_t kMaxRank = 64;
+constexpr std::size_t kMaxWord = 32;  // bytes
 
 // torch.dtype.abbr
 constexpr std::pair<std::string_view, DType> kDTypeWords[] = {{"b8", DType::boolean},
@@ -107,7 +108,9 @@ class ValueParser {
     } else if (first == '\'' || first == '"') {
       value = parse_leaf(take_quoted(first));
     } else {
-      value = parse_leaf(take_bare(close));
+      const std::string_view text = take_bare(close);
+      value = parse_leaf(text);
+      if (value.kind == Value::Kind::other && text.size() <= kMaxWord) value.word = text;
     }
     value.keyword = std::move(keyword);
     return value;

@@ -23,6 +23,7 @@ struct DebugModeValue {
   model::DType dtype = model::DType::undefined;  // of a tensor; undefined if we do not have it
   std::optional<model::Shape> shape;             // of a tensor; nothing if it has symbols
   std::vector<DebugModeValue> items;             // of a list or a tuple
+  std::string word;                              // of what is other, if it is short: "1e-05", "True"
 };
 
 // Values with commas between them: "t: f32[2], [1, 1], None", ", alpha=2". What is neither a tensor, nor

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/text/text.h"
+#include "dump/operator_log.h"
 #include "format/tables/debug_mode.h"
 
 namespace opdump::dump {
@@ -137,6 +138,9 @@ class DebugModeRuns {
     run.type = op.type;
     run.name = model::sanitise_name(op.name);
     run.op = std::make_shared<const LoggedOperator>(std::move(op));
+    run.form =
+        std::make_shared<const CallForm>(CallForm{.function = line.is_kernel ? std::string() : line.name,
+                                                  .arguments = encode_call_arguments(line.arguments)});
     for (format::DebugModeTensor& tensor : line.tensors) run.slots.push_back(slot_of(std::move(tensor)));
     return run;
   }
