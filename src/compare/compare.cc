@@ -150,9 +150,20 @@ Unfinished find_unfinished(const dump::DumpSet& golden, const dump::DumpSet& act
   return unfinished;
 }
 
+// What a log of DebugMode has behind the last step of an optimizer.
+void add_tails_of_log(const dump::Runs& runs, Tails& tails) {
+  std::map<std::uint32_t, std::int64_t> last_updates;  // by rank, the last step with an optimizer
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const dump::OperatorRun run = runs.without_slots(i);
+    if (run.op != nullptr && run.op->phase == model::Phase::optimizer) last_updates[run.rank] = run.step;
+  }
+  for (const auto& [rank, step] : last_updates) tails.emplace(rank, step + 1);
+}
+
 Tails find_tails(const dump::DumpSet& dump) {
   Tails tails;
   for (const auto& [rank, status] : dump.statuses()) tails.emplace(rank, status.tail_step);
+  if (!dump.runs().have_full_scopes()) add_tails_of_log(dump.runs(), tails);
   return tails;
 }
 

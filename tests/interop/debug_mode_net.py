@@ -1,6 +1,6 @@
 """A small network that is trained for two steps, as it is or with its log of DebugMode saved.
 
-Usage: debug_mode_net.py [LOG] [--wrong] [--modules] [--inputs] [--both] [--stacks] [--no-hashes]"""
+Usage: debug_mode_net.py [LOG] [--wrong] [--modules] [--inputs] [--both] [--stacks] [--calls] [--no-hashes]"""
 import contextlib
 import sys
 
@@ -38,6 +38,7 @@ def train(model, optimizer):
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+    return loss.item()  # after the last step
 
 
 def main():
@@ -48,10 +49,12 @@ def main():
         model.blocks[1].norm.eps = 0.3
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     if not logs:
-        return train(model, optimizer)
+        train(model, optimizer)
+        return
     from torch.utils._debug_mode import DebugMode
 
-    mode = DebugMode(record_nn_module="--modules" in sys.argv, record_stack_trace="--stacks" in sys.argv)
+    mode = DebugMode(record_nn_module="--modules" in sys.argv, record_stack_trace="--stacks" in sys.argv,
+                     record_torchfunction="--calls" in sys.argv, record_ids="--calls" in sys.argv)
     hashes = DebugMode.log_tensor_hashes(hash_fn=["norm", "hash_tensor"] if "--both" in sys.argv else "norm",
                                          hash_inputs="--inputs" in sys.argv)
     with mode, contextlib.nullcontext() if "--no-hashes" in sys.argv else hashes:

@@ -23,6 +23,7 @@ constexpr std::int64_t kVersion = 1;
 constexpr std::size_t kMaxHashDepth = 16;  // of hashes in hashes
 constexpr std::size_t kMaxFrames = 64;     // of a stack
 
+constexpr std::string_view kEnterRecord = "torch._ops.profiler._record_function_enter_new";
 constexpr std::string_view kNorm = "L1Norm Value", kHashTensor = "hash_tensor", kOwnHash = "Hash";
 
 const Json kNothing;
@@ -229,6 +230,14 @@ bool is_unfinished(std::string_view name, model::Side side) {
   return side == model::Side::output || name.starts_with(kWrap);
 }
 
+// Memory that kernels write only in part: the workspace of a recurrent layer, and what its backward pass
+// reads.
+bool is_workspace(const DebugModeTensor& tensor, std::string_view name) {
+  constexpr std::string_view kLayer = "aten::mkldnn_rnn_layer", kBackward = "aten::mkldnn_rnn_layer_backward";
+  return (name == kLayer && tensor.side == model::Side::output && tensor.index == 3) ||
+         (name == kBackward && tensor.side == model::Side::input && tensor.dtype == model::DType::uint8);
+}
+
 // Operators that only write to their first argument: what was there before has no meaning.
 bool overwrites_first(std::string_view name) {
   constexpr std::string_view kNames[] = {
@@ -280,6 +289,8 @@ void read_operator(const Json& entry, DebugModeLine& line) {
   const Value whole = is_unprinted ? value_of_hash(hash) : results.empty() ? Value() : results[0];
   // A function has one result, or a tuple of them.
   outputs.add(whole, hash);
+  for (DebugModeTensor& tensor : line.tensors)
+    if (is_workspace(tensor, line.name)) tensor.statistics.clear();
 }
 
 // Every argument is hashed before the launch, and after it.
@@ -368,7 +379,12 @@ class Decoder {
     if (!is_supported()) return;
     DebugModeLine line;
     const std::string fault = read(entry, line);
-    if (fault.empty()) return take_(std::move(line));
+    if (fault.empty()) {
+      // The call of Python's API that begins a record counts no more within it.
+      if (line.kind == Kind::record && is_record_called_) --line.level, --line.inner_level;
+      is_record_called_ = line.kind == Kind::other && line.name == kEnterRecord;
+      return take_(std::move(line));
+    }
     if (faults_.first.empty()) faults_.first = "logs[" + std::to_string(number) + "]: " + fault;
   }
 
@@ -402,7 +418,8 @@ class Decoder {
   DebugModeFaults faults_;
   std::uint64_t count_ = 0;
   bool has_format_ = false, has_version_ = false;
-  std::string refused_;  // why the text is none that we read
+  bool is_record_called_ = false;  // by the last line
+  std::string refused_;            // why the text is none that we read
 };
 
 }  // namespace

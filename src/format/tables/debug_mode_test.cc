@@ -154,6 +154,10 @@ TEST(DebugMode, HashesWithoutMeaning) {
   EXPECT_EQ(known("_c10d_functional::_wrap_tensor_autograd"), "--");
   EXPECT_EQ(known("_c10d_functional::wait_tensor"), "-o");
   EXPECT_EQ(known("aten::bernoulli_.float"), "-o");
+  const auto lines = decode(op("aten::mkldnn_rnn_layer_backward", "t: f32[2]{u8}", log) + "," +
+                            op("aten::mkldnn_rnn_layer_backward", "t: u8[2]", log));
+  EXPECT_FALSE(lines[0].tensors[0].statistics.empty());
+  EXPECT_TRUE(lines[1].tensors[0].statistics.empty());
 }
 
 TEST(DebugMode, RegionsAndWhatOnlyLeadsToOperators) {
@@ -178,6 +182,19 @@ TEST(DebugMode, RegionsAndWhatOnlyLeadsToOperators) {
   EXPECT_EQ(lines[5].level, 3);
   EXPECT_EQ(lines[6].level, 3);
   EXPECT_EQ(lines[7].level, 2);
+}
+
+// Of DebugMode(record_torchfunction=True).
+TEST(DebugMode, RecordsThatTheApiBegins) {
+  const auto lines = decode(R"({"type": "op", "call_depth": 2, "args_str": "x", "kwargs_str": "",
+           "op_name": "torch._ops.profiler._record_function_enter_new"},
+         {"type": "annotate", "call_depth": 3, "tag": "Optimizer.step#SGD.step", "header": "record function"},
+         {"type": "annotate", "call_depth": 3, "tag": "x", "header": "record function"})");
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(lines[1].level, 2);
+  EXPECT_EQ(lines[1].inner_level, 3);
+  EXPECT_EQ(lines[2].level, 3);
+  EXPECT_EQ(lines[2].inner_level, 4);
 }
 
 TEST(DebugMode, KernelsOfTriton) {
