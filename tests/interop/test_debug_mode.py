@@ -145,6 +145,34 @@ else:
 
 
 @real
+def test_compiled_regions(tmp_path):
+    """With DebugMode's interpreter: modules of the backward pass are named as forward ones, or not at all."""
+    (tmp_path / "net.py").write_text("""
+import sys, torch
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
+x = torch.arange(12.0).reshape(3, 4)
+if len(sys.argv) == 1:
+    net(x).sum().backward()
+else:
+    from torch.utils._debug_mode import DebugMode
+    net[2].weight.data *= float(sys.argv[2])
+    compiled = torch.compile(net, backend="aot_eager")
+    with DebugMode(record_nn_module=True, run_compile_with_interpreter=True) as mode, DebugMode.log_tensor_hashes(hash_inputs=True):
+        compiled(x).sum().backward()
+    DebugMode.save_logs(mode.logs, sys.argv[1])
+""")
+    run([OPDUMP, "run", "-o", "ours", "--", TORCH, "net.py"], tmp_path)
+    for name, factor, expect in (("same.json", 1, 0), ("other.json", 2, 1)):
+        run([TORCH, "net.py", name, factor], tmp_path)
+        found = operators(tmp_path / name)
+        assert {record["step"] for record in found} == {0} and "Default/2/addmm-op0" in {record["operator"] for record in found}
+        text = run([OPDUMP, "compare", "ours", name], tmp_path, expect)
+        line = "no difference: " if expect == 0 else "first bad operator: Default/2-Linear/addmm-op0 "
+        assert line in text, text
+
+
+@real
 def test_ranks_and_dtensors(tmp_path):
     (tmp_path / "mesh.py").write_text("""
 import torch

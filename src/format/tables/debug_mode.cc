@@ -318,6 +318,7 @@ void read_annotation(const Json& entry, DebugModeLine& line) {
     line.inner_level = line.level + 1;
   } else if (header.starts_with("nn.Mod")) {
     line.kind = header.ends_with("bwd)") ? Kind::module_backward : Kind::module;
+    line.is_compiled = header.ends_with(')');
     line.inner_level = line.level--;
   }
 }

@@ -47,6 +47,7 @@ struct DebugModeLine {
   std::int64_t level = 0, inner_level = 0;
   std::string name;          // "aten::add.Tensor", "triton_poi_fused_0"; of a region what it is
   bool is_kernel = false;    // of Triton
+  bool is_compiled = false;  // of a module: as a compiler saw it; of its backward pass, too, often as forward
   bool is_backward = false;  // the log says so
   std::vector<DebugModeTensor> tensors;
   // Those that are numbers, bool, None, tensors, or lists of them: by their keywords, else by their positions

@@ -177,6 +177,7 @@ TEST(DebugMode, RegionsAndWhatOnlyLeadsToOperators) {
   EXPECT_EQ(lines[1].level, 0);
   EXPECT_EQ(lines[1].inner_level, 1);
   EXPECT_EQ(lines[2].kind, Kind::module_backward);
+  EXPECT_TRUE(lines[2].is_compiled && !lines[0].is_compiled);
   for (std::size_t i = 3; i < lines.size(); ++i) EXPECT_EQ(lines[i].kind, Kind::other) << i;
   EXPECT_EQ(lines[4].level, 1);
   EXPECT_EQ(lines[5].level, 3);

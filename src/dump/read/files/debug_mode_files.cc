@@ -69,7 +69,7 @@ class DebugModeRuns {
     region.module = is_module ? line.name : std::string();
     region.ends_step = false;
     if (is_module) {
-      begin_step_at(line.name);
+      if (!line.is_compiled) begin_step_at(line.name);
       region.scope = module_path(line.name);
       if (line.kind == DebugModeLine::Kind::module_backward) region.phase = model::Phase::backward;
     } else if (std::string scope = optimizer_scope(line.name); !scope.empty()) {
