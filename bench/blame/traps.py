@@ -80,9 +80,9 @@ def padded(net: nn.Module, data: Data) -> None:
     _after(net, change)
 
 
-def longer(net: nn.Module, data: Data) -> None:
-    for i, x in enumerate(data):
-        data[i] = torch.cat([x, torch.zeros_like(x[:1])])
+def fewer(net: nn.Module, data: Data) -> None:
+    for x in data:
+        x[-2:] = 0
 
 
 # (golden, actual, the causes that are right; none: nothing is to blame)
@@ -94,7 +94,7 @@ TRAPS = {
     "uninitialised": ("uninitialised", "uninitialised", ()),
     "another seed": ("dropout", "other_seed", ("random",)),
     "padding": ("padded", "padded", ()),
-    "padded data": ("plain", "longer", ("input",)),
+    "padded data": ("plain", "fewer", ("input",)),
     "a profiling run": ("plain", "zeros", ("input",)),
     "a copy more": ("plain", "copied", ()),
     "an operator more": ("plain", "scaled", ("sequence",)),

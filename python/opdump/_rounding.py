@@ -160,7 +160,7 @@ class Explained:
     rounding makes of any operator."""
 
     def __init__(self, type: str, inputs: Tensors, index: int, dtype: str, y: torch.Tensor, others: Sequence[torch.Tensor] = ()) -> None:
-        self.y, self.dtype, self.u = y, dtype, ROUNDOFF[dtype]
+        self.type, self.y, self.dtype, self.u = type, y, dtype, ROUNDOFF[dtype]
         self.s = torch.stack([(other - y).abs() for other in others]).square().mean(0).sqrt() if others else torch.zeros(
             y.shape, dtype=torch.float64)
         self.n = contracted(type, inputs, y, index)
@@ -200,13 +200,19 @@ class Explained:
             return {"alpha": 0.0, "chance": 0.0}
         part, target = y / length, getattr(torch, self.dtype)
         rounded = torch.where(is_finite, y - widen(y.to(target)), torch.zeros((), dtype=torch.float64))
-        bias = abs(complex(((e + rounded) / length * part.conj()).sum())) / u
+        error = (e + rounded) / length
+        common = (error * part.conj()).sum()
         # Equal elements have equal errors.
         fourth = float(part.abs().pow(4).sum())
         independent = 1 / fourth if fourth > 0 else 1.0
         unique = independent if y.is_complex() else float(y.flatten()[:4096].unique().numel())
-        chance = norm(t / length * part.abs()) / u * math.sqrt(max(1.0, independent / unique))
-        return {"alpha": bias, "chance": chance}
+        spread = norm(t / length * part.abs())
+        # Elements of a sum of products have errors of their own, and what is left without the bias is their size. Of few
+        # elements it is often too small by chance: the factor is that of Student's t at one in a million, by 8.
+        freedom = min(independent, unique) - 1
+        if self.type in _SUMS and freedom > 2:
+            spread = min(spread, norm((error - common * part) * part.abs()) * (1 + 330 / freedom**3))
+        return {"alpha": abs(complex(common)) / u, "chance": spread / u * math.sqrt(max(1.0, independent / unique))}
 
 
 def judge_exact(x: torch.Tensor, y: torch.Tensor, dtype: str) -> dict[str, Any]:

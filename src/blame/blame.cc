@@ -431,15 +431,17 @@ class Walk {
 
   // Data that differs and reaches no result is none's fault.
   void excuse_unread() {
-    if (certain_ != 1 || answer_.findings.empty()) return;
-    const auto found = std::ranges::find(answer_.findings, Confidence::certain, &Finding::confidence);
-    if (found == answer_.findings.end() || found->cause != Cause::input || has_other_shapes_ ||
+    const auto is_certain = [](const Finding& f) { return f.confidence == Confidence::certain; };
+    const auto found = std::ranges::find_if(answer_.findings, is_certain);
+    const bool is_data = std::ranges::all_of(
+        answer_.findings, [&](const Finding& f) { return !is_certain(f) || f.cause == Cause::input; });
+    if (found == answer_.findings.end() || !is_data || has_other_shapes_ ||
         !ends_unread(actual_.runs(), suspects_, static_cast<std::uint32_t>(found->executions.front()), read_))
       return;
     answer_.notes.push_back(compare::one_line(compare::operator_name(found->op.run())) +
                             " reads other values in " + found->slot +
                             ", which no recorded operator made and no result depends on: padding?");
-    answer_.findings.erase(found);
+    std::erase_if(answer_.findings, is_certain);
   }
 
   Result<> conclude(compare::Comparison& comparison) {

@@ -407,7 +407,7 @@ def test_padded_data_is_recognised(pair):
 @pytest.mark.parametrize("end", ["x = x[:32]", "x = x.masked_fill(torch.arange(40)[:, None] >= 32, 0)[:32]"], ids=["part", "mask"])
 def test_rows_that_nobody_fills_are_no_difference(pair, end):
     """The results of the rows do not matter."""
-    between = "room = torch.zeros(40, 64); room.numpy()[32:] = sys.argv[1]; " \
+    between = "room = torch.zeros(40, 64); room.numpy()[32:] = sys.argv[1] * x.detach().numpy()[:8]; " \
         f"x = torch.tanh(room.index_copy(0, torch.arange(32), x)); {end}"
     for name, value in (("golden", "0.5"), ("actual", "0.25")):
         pair.record(name, program(between=between).replace("sys.argv[1]", value))
