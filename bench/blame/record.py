@@ -13,6 +13,10 @@ import nets
 from faults import KERNELS, Fault
 
 
+# What a recording has if not all tensors.
+LESS = {"outputs": {"input_output": 2, "saved_data": "tensor"}, "statistics": {"input_output": 0, "saved_data": "statistic"}}
+
+
 def run(job: dict) -> dict:
     torch.set_num_threads(job.get("threads", 1))
     torch.backends.mkldnn.enabled = job.get("mkldnn", True)
@@ -24,7 +28,9 @@ def run(job: dict) -> dict:
     if job.get("out"):
         import opdump
 
-        recorded = opdump.record(job["out"], steps="all")
+        recorded = opdump.record(job["out"], steps="all") if job.get("records", "tensors") == "tensors" else opdump.dump(
+            {"common_dump_settings": {"dump_mode": 0, "path": job["out"], "net_name": "net", "iteration": "all", **LESS[job["records"]]},
+             "e2e_dump_settings": {"enable": True}})
     else:
         recorded = contextlib.nullcontext()
     nets.train(job["net"], recorded=recorded, **options)

@@ -61,6 +61,7 @@ class Bench:
 
     def record(self, job: dict[str, Any]) -> dict[str, Any]:
         environment = {**self.environment, **job.get("environment", {})}
+        job = {"records": self.a.records, **job}
         done = subprocess.run([sys.executable, "-B", HERE / "warm.py", HERE / "record.py", json.dumps(job)], env=environment,
                               capture_output=True, text=True)
         if done.returncode != 0:
@@ -197,6 +198,7 @@ def main() -> None:
     parser.add_argument("--traps", type=int, default=20)
     parser.add_argument("--goldens", default="same,other,fp64,bf16", help="what the golden run of a pair with a fault is")
     parser.add_argument("--nets", default="", help="some of those of nets.py; default: all")
+    parser.add_argument("--records", default="tensors", choices=("tensors", "outputs", "statistics"), help="what the recordings have")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--python", default=sys.executable, help="one with the torch that opdump is built for")
