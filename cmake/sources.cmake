@@ -349,6 +349,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/sharded/shard_layout.cc
   compare/sharded/shard_rules.cc
   compare/sharded/shard_statistics.cc
+  compare/runs/alignment.cc
   compare/runs/collectives.cc
   compare/runs/environment.cc
   compare/runs/origin.cc

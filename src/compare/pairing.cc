@@ -1,11 +1,9 @@
 #include "compare/pairing.h"
 
 #include <algorithm>
-#include <cmath>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -16,9 +14,9 @@
 #include "base/text/text_arena.h"
 #include "compare/across/operator_kind.h"
 #include "compare/names.h"
+#include "compare/runs/alignment.h"
 #include "dump/file_name.h"
 #include "group/shared_work.h"
-#include "math/stats/stats.h"
 
 namespace opdump::compare {
 namespace {
@@ -279,61 +277,6 @@ class FramePairing {
   const FrameRule* rule_;
 };
 
-constexpr std::size_t kMaxTable = 1 << 20;  // cells of an alignment; what is longer is paired by number
-
-// What is around an operator in the order of execution, its shapes, and what its tensors begin with.
-struct Surroundings {
-  std::string before, after, shapes, source;
-  std::vector<double> norms;  // of its slots; NaN: unknown
-};
-
-// The L2 norm of the first elements of a tensor; NaN if there is none at hand.
-double sample_norm(const Slot& slot) {
-  constexpr std::uint64_t kSampleBytes = 64 << 10;
-  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-  if (slot.file.empty() || !slot.member.empty() || slot.packing != dump::Packing::none) return kUnknown;
-  const auto tensor = dump::StoredTensor::read(slot, dump::Alignment::any);
-  if (!tensor || !math::has_statistics(tensor->view().dtype)) return kUnknown;
-  const auto pieces = math::split_view(tensor->view(), kSampleBytes);
-  if (pieces.empty()) return kUnknown;
-  return math::finish(math::partial_stats(pieces.front(), {.squares = true})).l2norm;
-}
-
-// 0 to 6: how many tensors begin with numbers that are nearly the same.
-int likeness_of_tensors(const Surroundings& a, const Surroundings& b) {
-  constexpr double kNear = 1e-3;
-  if (a.norms.empty() || a.norms.size() != b.norms.size()) return 0;
-  std::size_t near = 0;
-  for (std::size_t i = 0; i < a.norms.size(); ++i)
-    near += std::abs(a.norms[i] - b.norms[i]) <= kNear * std::max(a.norms[i], b.norms[i]);
-  return static_cast<int>(6 * near / a.norms.size());
-}
-
-int likeness(const Surroundings& a, const Surroundings& b) {
-  return 1 + 4 * (a.shapes == b.shapes) + 2 * (a.before == b.before) + 2 * (a.after == b.after) +
-         2 * (a.source == b.source) + likeness_of_tensors(a, b);
-}
-
-// Pairs of a longest alignment whose likeness is largest: the first number is of `a`.
-std::vector<std::pair<std::size_t, std::size_t>> align(const std::vector<Surroundings>& a,
-                                                       const std::vector<Surroundings>& b) {
-  const std::size_t width = b.size() + 1;
-  std::vector<int> best((a.size() + 1) * width);
-  for (std::size_t i = a.size(); i-- > 0;)
-    for (std::size_t j = b.size(); j-- > 0;)
-      best[i * width + j] = std::max({best[(i + 1) * width + j + 1] + likeness(a[i], b[j]),
-                                      best[(i + 1) * width + j], best[i * width + j + 1]});
-  std::vector<std::pair<std::size_t, std::size_t>> pairs;
-  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    const int here = best[i * width + j];
-    if (here == best[(i + 1) * width + j + 1] + likeness(a[i], b[j]))
-      pairs.emplace_back(i++, j++);
-    else
-      here == best[(i + 1) * width + j] ? ++i : ++j;
-  }
-  return pairs;
-}
-
 bool FramePairing::has_equal_names() const {
   if (golden_.size() != actual_.size()) return false;
   for (std::uint32_t i = 0; i < golden_.size(); ++i)
@@ -374,7 +317,7 @@ std::uint32_t FramePairing::join_kinds(const KindOf& kind_of, bool joins_all, bo
   for (const auto& [kind, group] : groups) {
     const auto& [of_golden, of_actual] = group;
     if (of_golden.empty() || of_actual.empty()) continue;
-    if (of_golden.size() == of_actual.size() || of_golden.size() > kMaxTable / of_actual.size()) {
+    if (of_golden.size() == of_actual.size() || of_golden.size() > kMaxAlignment / of_actual.size()) {
       for (std::size_t i = 0; joins_all && i < std::min(of_golden.size(), of_actual.size()); ++i)
         join(of_golden[i], of_actual[i], PairedBy::path);
       continue;

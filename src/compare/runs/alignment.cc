@@ -1,0 +1,60 @@
+#include "compare/runs/alignment.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "math/stats/stats.h"
+
+namespace opdump::compare {
+namespace {
+
+// 0 to 6: how many tensors begin with numbers that are nearly the same.
+int likeness_of_tensors(const Surroundings& a, const Surroundings& b) {
+  constexpr double kNear = 1e-3;
+  if (a.norms.empty() || a.norms.size() != b.norms.size()) return 0;
+  std::size_t near = 0;
+  for (std::size_t i = 0; i < a.norms.size(); ++i)
+    near += std::abs(a.norms[i] - b.norms[i]) <= kNear * std::max(a.norms[i], b.norms[i]);
+  return static_cast<int>(6 * near / a.norms.size());
+}
+
+int likeness(const Surroundings& a, const Surroundings& b) {
+  return 1 + 4 * (a.shapes == b.shapes) + 2 * (a.before == b.before) + 2 * (a.after == b.after) +
+         2 * (a.source == b.source) + likeness_of_tensors(a, b);
+}
+
+}  // namespace
+
+double sample_norm(const dump::Slot& slot) {
+  constexpr std::uint64_t kSampleBytes = 64 << 10;
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  if (slot.file.empty() || !slot.member.empty() || slot.packing != dump::Packing::none) return kUnknown;
+  const auto tensor = dump::StoredTensor::read(slot, dump::Alignment::any);
+  if (!tensor || !math::has_statistics(tensor->view().dtype)) return kUnknown;
+  const auto pieces = math::split_view(tensor->view(), kSampleBytes);
+  if (pieces.empty()) return kUnknown;
+  return math::finish(math::partial_stats(pieces.front(), {.squares = true})).l2norm;
+}
+
+std::vector<std::pair<std::size_t, std::size_t>> align(const std::vector<Surroundings>& a,
+                                                       const std::vector<Surroundings>& b) {
+  const std::size_t width = b.size() + 1;
+  std::vector<int> best((a.size() + 1) * width);
+  for (std::size_t i = a.size(); i-- > 0;)
+    for (std::size_t j = b.size(); j-- > 0;)
+      best[i * width + j] = std::max({best[(i + 1) * width + j + 1] + likeness(a[i], b[j]),
+                                      best[(i + 1) * width + j], best[i * width + j + 1]});
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    const int here = best[i * width + j];
+    if (here == best[(i + 1) * width + j + 1] + likeness(a[i], b[j]))
+      pairs.emplace_back(i++, j++);
+    else
+      here == best[(i + 1) * width + j] ? ++i : ++j;
+  }
+  return pairs;
+}
+
+}  // namespace opdump::compare

@@ -1,0 +1,29 @@
+// Which operators of a kind are the same where one dump has more of them than the other.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dump/read/dump_set.h"
+
+namespace opdump::compare {
+
+// What is around an operator in the order of execution, its shapes, and what its tensors begin with.
+struct Surroundings {
+  std::string before, after, shapes, source;
+  std::vector<double> norms;  // of its slots: sample_norm(); may be empty
+};
+
+// The L2 norm of the first elements of a tensor; NaN if there is none at hand.
+double sample_norm(const dump::Slot& slot);
+
+// Operators of one side times those of the other that align() is made for: time and memory grow with them.
+inline constexpr std::size_t kMaxAlignment = 1 << 20;
+
+// Pairs of a longest alignment whose likeness is largest, in order: the first number is of `a`.
+std::vector<std::pair<std::size_t, std::size_t>> align(const std::vector<Surroundings>& a,
+                                                       const std::vector<Surroundings>& b);
+
+}  // namespace opdump::compare
