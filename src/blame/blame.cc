@@ -178,8 +178,8 @@ class Walk {
       if (producer) {
         read_.insert(*producer);
       } else if (blames && !op.is_quantised) {  // else what quantises lies between
-        const std::string dummy = describe_dummy(*slot.golden, golden, *slot.actual, actual);
-        golden.size() == actual.size() ? blame_input(i, slot, golden, dummy) : blame_shape(i, slot, dummy);
+        golden.size() == actual.size() ? blame_input(i, slot, golden, actual)
+                                       : blame_shape(i, slot, golden, actual);
         produced_.add(i, std::move(actual));  // others that read it are not to blame again
       }
     }
@@ -187,7 +187,7 @@ class Walk {
 
   // No operator made what the two runs do not share.
   void blame_input(std::uint32_t i, const SlotComparison& slot, const std::vector<std::uint64_t>& golden,
-                   const std::string& dummy) {
+                   const std::vector<std::uint64_t>& actual) {
     if (is_rounded(slot)) return;
     const std::string name = compare::slot_name(slot);
     if (const auto producer = find_producer(golden, i)) {
@@ -207,7 +207,8 @@ class Walk {
     const bool is_large = !slot.metrics || distance > 100 * compare::default_tolerance(slot.dtype).rtol;
     add(i, Cause::input, is_large || produced_nothing_ ? Confidence::certain : Confidence::suspect, name,
         "no recorded operator made it: a weight or data that differs" +
-            (slot.metrics ? " (relative L2 " + format_g(distance) + ")" : std::string()) + dummy);
+            (slot.metrics ? " (relative L2 " + format_g(distance) + ")" : std::string()) +
+            describe_dummy(*slot.golden, golden, *slot.actual, actual));
   }
 
   // Whether steps between a culprit and this operator were not recorded: they have changed the weights.
@@ -224,12 +225,14 @@ class Walk {
   }
 
   // The first of these explains all others, as another batch does.
-  void blame_shape(std::uint32_t i, const SlotComparison& slot, const std::string& dummy) {
+  void blame_shape(std::uint32_t i, const SlotComparison& slot, const std::vector<std::uint64_t>& golden,
+                   const std::vector<std::uint64_t>& actual) {
     if (has_other_shapes_ || !slot.golden->shape || !slot.actual->shape) return;
     has_other_shapes_ = true;
     add(i, Cause::input, Confidence::certain, compare::slot_name(slot),
         "no recorded operator made it, and it is " + model::format_shape(*slot.golden->shape) +
-            " in golden and " + model::format_shape(*slot.actual->shape) + " in actual" + dummy);
+            " in golden and " + model::format_shape(*slot.actual->shape) + " in actual" +
+            describe_dummy(*slot.golden, golden, *slot.actual, actual));
   }
 
   // The operator of golden that made a tensor which only actual has otherwise: its output is the same in
