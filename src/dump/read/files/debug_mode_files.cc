@@ -10,6 +10,7 @@
 
 #include "base/text/text.h"
 #include "dump/operator_log.h"
+#include "dump/read/files/listed_call.h"
 #include "format/tables/debug_mode.h"
 
 namespace opdump::dump {
@@ -129,10 +130,7 @@ class DebugModeRuns {
     op.name += "-op" + std::to_string(numbers_[op.name]++);
     op.has_full_scope = false;
     op.stack = std::move(line.stack);
-    if (const model::Frame* const source = model::find_user_frame(op.stack)) {
-      op.source_file = source->file;
-      op.source_line = source->line;
-    }
+    set_source(op);
     OperatorRun run;
     run.step = step_;
     run.type = op.type;
@@ -146,14 +144,7 @@ class DebugModeRuns {
   }
 
   static Slot slot_of(format::DebugModeTensor tensor) {
-    Slot slot;
-    slot.side = tensor.side;
-    slot.index = tensor.index;
-    slot.argument = std::move(tensor.argument);
-    slot.format = "DefaultFormat";
-    slot.dtype = tensor.dtype;
-    slot.shape = std::move(tensor.shape);
-    slot.statistics = SlotStatistics(tensor.statistics);
+    Slot slot = slot_of_listed(std::move(tensor));
     if (slot.statistics.empty()) slot.undumped_reason = "no hash in the log";
     return slot;
   }

@@ -9,6 +9,7 @@
 #include "base/text/text.h"
 #include "dump/read/files/container_files.h"
 #include "dump/read/files/file_kind.h"
+#include "dump/read/files/listed_call.h"
 #include "format/tables/msprobe.h"
 
 namespace opdump::dump {
@@ -65,10 +66,7 @@ class MsprobeStep {
     op.name = module.empty() ? name : module + "/" + name;
     if (const auto stack = find_stack(name); stack != stacks_.by_name.end())
       op.stack = stacks_.stacks[stack->second];
-    if (const model::Frame* const line = model::find_user_frame(op.stack)) {
-      op.source_file = line->file;
-      op.source_line = line->line;
-    }
+    set_source(op);
     return op;
   }
 
@@ -82,16 +80,10 @@ class MsprobeStep {
   }
 
   Slot slot_of(format::MsprobeTensor tensor) {
-    Slot slot;
-    slot.side = tensor.side;
-    slot.index = tensor.index;
-    slot.argument = std::move(tensor.argument);
-    slot.format = "DefaultFormat";
-    slot.dtype = tensor.dtype;
-    slot.shape = std::move(tensor.shape);
-    slot.statistics = SlotStatistics(tensor.statistics);
-    std::string fault = place_data(tensor.data_name, slot);
-    if (!fault.empty()) problems_.push_back({directory_ / kMsprobeData / tensor.data_name, fault});
+    const std::string data_name = std::move(tensor.data_name);
+    Slot slot = slot_of_listed(std::move(tensor));
+    std::string fault = place_data(data_name, slot);
+    if (!fault.empty()) problems_.push_back({directory_ / kMsprobeData / data_name, fault});
     if (slot.file.empty() && slot.statistics.empty())
       slot.undumped_reason = fault.empty() ? "no statistics of its dtype" : std::move(fault);
     return slot;
