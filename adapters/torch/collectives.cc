@@ -138,11 +138,12 @@ void Collectives::failed(const Pointer& collective) {
 
 // True if it awaits no writes any more.
 bool Collectives::settle_writes(Collective& collective) {
+  if (!collective.awaits_writes) return false;
   const bool is_written = std::ranges::all_of(collective.outputs, [&](const at::Tensor& tensor) {
     const c10::StorageImpl* storage = find_storage(tensor);
     return !storage || std::ranges::find(collective.written, storage) != collective.written.end();
   });
-  if (!collective.awaits_writes || !is_written) return false;
+  if (!is_written) return false;
   collective.awaits_writes = false;
   --awaiting_writes_;
   --collective.running;
