@@ -182,7 +182,7 @@ class Operator:
             if value["tensor"] not in inputs:
                 if getattr(argument, "is_out", False) or argument.name == "out":
                     return torch.empty(0, dtype=torch.float64)
-                raise CannotReplay(f"the dump has no data of its argument {argument.name}")
+                raise CannotReplay(onnx.NO_INPUTS)
             tensor = inputs[value["tensor"]]
             is_rounded = constants is not None and "constant" in value and tensor.is_floating_point()
             return tensor.to(constants).to(tensor.dtype) if is_rounded else tensor

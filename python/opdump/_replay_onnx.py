@@ -13,6 +13,8 @@ Tensor = torch.Tensor
 Attributes = dict[str, Any]
 Inputs = list[Optional[Tensor]]
 
+NO_INPUTS = "the dump has no data of its inputs, which opdump run -o records"
+
 
 class NoReference(Exception):
     """The reason, in words."""
@@ -359,6 +361,8 @@ class OnnxOperator:
         """The outputs by index."""
         attributes = self.attributes(given)
         x = [inputs.get(i) for i in range(max(inputs, default=-1) + 1)]
+        if not x and self.onnx_type != "Constant":
+            raise NoReference(NO_INPUTS)
         compute = _COMPUTED.get(self.onnx_type) or _EXACT.get(self.onnx_type)
         if compute is None:
             return _run_engine(self, attributes, x)

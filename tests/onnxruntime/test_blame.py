@@ -165,6 +165,23 @@ def test_a_wrong_output_is_named_and_reproduced(tmp_path, number):
     assert 1e-5 < error < 1e-2 and "worst element 5:" in shown
 
 
+def test_without_inputs_a_wrong_output_is_suspect(tmp_path):
+    """acl.json records outputs only by default, data_dump.json with "input_output": 2."""
+    config = {"common_dump_settings": {"dump_mode": 0, "path": str(tmp_path), "net_name": "net", "input_output": 2},
+              "e2e_dump_settings": {"enable": True}}
+    (tmp_path / "outputs.json").write_text(json.dumps(config))
+    record(tmp_path, "golden", CHAIN, "--config", "outputs.json")
+    shutil.copytree(tmp_path / "golden", tmp_path / "actual")
+    file, = (tmp_path / "actual/rank_0").glob("**/*.Softmax_1.*.output.0.*.npy")
+    wrong = np.load(file)
+    wrong.reshape(-1)[5] *= 1.01
+    file.unlink()
+    np.save(file, wrong)
+    answer = blame(tmp_path, 1)
+    assert [(f["operator"], f["confidence"]) for f in answer["findings"]] == [("Softmax_1", "suspect")]
+    assert answer["not_replayed"] == ["1 operator: the dump has no data of its inputs, which opdump run -o records"]
+
+
 def test_an_attribute_is_the_cause(tmp_path):
     norm = ("BatchNormalization", IMAGE, [POSITIVE, VECTOR, VECTOR, POSITIVE])
     record(tmp_path, "golden", [(*norm, {"epsilon": 1e-5}, 1)])
