@@ -343,6 +343,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/recompute.cc
   compare/sharded/measure_shards.cc
   compare/sharded/pair_shards.cc
+  compare/sharded/rank_averages.cc
   compare/sharded/rank_groups.cc
   compare/sharded/rank_peers.cc
   compare/sharded/recorded_layout.cc
@@ -372,6 +373,7 @@ set(OPDUMP_TESTS_compare
   compare/equivalence_test.cc
   compare/pairing_test.cc
   compare/recompute_test.cc
+  compare/sharded/rank_averages_test.cc
   compare/sharded/rank_groups_test.cc
   compare/sharded/recorded_layout_test.cc
   compare/sharded/shard_layout_test.cc

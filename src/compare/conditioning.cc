@@ -2,13 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "compare/content.h"
 #include "compare/key_slots.h"
-#include "compare/sharded/measure_shards.h"
+#include "compare/names.h"
+#include "compare/sharded/sharded_slot.h"
 #include "dump/read/dump_set.h"
 #include "math/stats/stats.h"
+#include "math/sum.h"
 
 namespace opdump::compare {
 namespace {
@@ -65,6 +70,23 @@ double window_of(const OperatorComparison& op, std::uint32_t weight) {
 
 std::optional<double> times(double factor, std::optional<double> norm) {
   return norm ? std::optional(factor * *norm) : std::nullopt;
+}
+
+const dump::OperatorRun& whole_run_of(const OperatorComparison& op, const SlotComparison& slot) {
+  return slot.sharded->is_golden ? *op.actual : *op.golden;
+}
+
+// Of a slot with `sharded`: the tensor of the side with fewer ranks.
+std::optional<RankAverages::Tensor> read_tensor(const SlotComparison& slot) {
+  if (whole_of(slot).file.empty()) return std::nullopt;
+  const auto stored = dump::StoredTensor::read(whole_of(slot));
+  if (!stored || !model::is_floating(stored->view().dtype)) return std::nullopt;
+  const model::TensorView& view = stored->view();
+  const std::uint64_t count = view.element_count();
+  if (count == 0 || count > RankAverages::kMostElements) return std::nullopt;
+  RankAverages::Tensor tensor{view.shape, std::vector<double>(count), slot.metrics->max_abs};
+  math::sum_tensors({&view, 1}, 1, tensor.elements);
+  return tensor;
 }
 
 bool is_one_of(std::string_view type, std::initializer_list<std::string_view> types) {
@@ -135,24 +157,36 @@ bool is_cancellation(const OperatorComparison& op, double input, bool has_types)
   return has_one;
 }
 
-void CancelledTensors::add(const SlotComparison& slot) {
+void CancelledTensors::add(const OperatorComparison& op, const SlotComparison& slot) {
   if (!slot.metrics || slot.metrics->max_abs == 0) return;
-  if (slot.sharded != nullptr) {
-    if (const auto whole = fingerprint_of(whole_of(slot))) wholes_.emplace(whole->sum, whole->count);
+  if (slot.sharded == nullptr) {
+    known_.emplace(slot.metrics->count, slot.metrics->max_abs, slot.metrics->max_abs_actual,
+                   slot.metrics->max_abs_golden);
     return;
   }
-  known_.emplace(slot.metrics->count, slot.metrics->max_abs, slot.metrics->max_abs_actual,
-                 slot.metrics->max_abs_golden);
+  if (const auto whole = fingerprint_of(whole_of(slot))) {
+    double& error = wholes_[{whole->sum, whole->count}];
+    error = std::max(error, slot.metrics->max_abs);
+  }
+  if (slot.sharded->runs.empty()) return;  // the other run has one rank
+  const dump::OperatorRun& run = whole_run_of(op, slot);
+  if (auto tensor = read_tensor(slot))
+    averages_.add(std::to_string(run.step) + " " + run.name + " " + slot_name(slot), run.rank,
+                  std::move(*tensor));
 }
 
-bool CancelledTensors::contain(const SlotComparison& slot) const {
-  if (slot.sharded != nullptr) {
-    if (wholes_.empty() || slot.verdict == Verdict::match) return false;
-    const auto whole = fingerprint_of(whole_of(slot));
-    return whole && wholes_.contains({whole->sum, whole->count});
-  }
-  return slot.metrics && known_.contains({slot.metrics->count, slot.metrics->max_abs,
-                                          slot.metrics->max_abs_actual, slot.metrics->max_abs_golden});
+bool CancelledTensors::contain(const OperatorComparison& op, const SlotComparison& slot) const {
+  if (!slot.metrics) return false;
+  if (slot.sharded == nullptr)
+    return known_.contains({slot.metrics->count, slot.metrics->max_abs, slot.metrics->max_abs_actual,
+                            slot.metrics->max_abs_golden});
+  if (wholes_.empty() || slot.verdict == Verdict::match) return false;
+  const auto whole = fingerprint_of(whole_of(slot));
+  const auto known = whole ? wholes_.find({whole->sum, whole->count}) : wholes_.end();
+  if (known != wholes_.end()) return slot.metrics->max_abs <= RankAverages::kLargerError * known->second;
+  if (slot.sharded->runs.empty() || averages_.is_empty()) return false;
+  const auto tensor = read_tensor(slot);
+  return tensor && averages_.contain(whole_run_of(op, slot).rank, *tensor);
 }
 
 }  // namespace opdump::compare

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "compare/comparison.h"
+#include "compare/sharded/rank_averages.h"
 
 namespace opdump::compare {
 
@@ -30,13 +33,14 @@ bool is_cancellation(const OperatorComparison& op, double input, bool has_types 
 // Tensors that differ by much, and by rounding only: recognised by what they contain.
 class CancelledTensors {
  public:
-  void add(const SlotComparison& slot);
-  bool contain(const SlotComparison& slot) const;
+  void add(const OperatorComparison& op, const SlotComparison& slot);
+  bool contain(const OperatorComparison& op, const SlotComparison& slot) const;
 
  private:
   std::set<std::tuple<std::uint64_t, double, double, double>> known_;
-  std::set<std::pair<std::uint64_t, std::uint64_t>>
-      wholes_;  // of which ranks have shards, by what they contain
+  // Of which ranks have shards, by what they contain: the greatest difference.
+  std::map<std::pair<std::uint64_t, std::uint64_t>, double> wholes_;
+  RankAverages averages_;
 };
 
 }  // namespace opdump::compare

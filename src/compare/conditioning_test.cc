@@ -94,9 +94,9 @@ TEST(Conditioning, TensorsAreKnownByTheirDifference) {
   const Measured a("sum", {{kIn, {4}, 1, 1e-12}, {kOut, {4}, 1, 1e-3}}), b("mul", {{kIn, {4}, 1, 1e-3}}),
       other("mul", {{kIn, {4}, 1, 2e-3}});
   CancelledTensors known;
-  known.add(a.op.slots[1]);
-  EXPECT_TRUE(known.contain(b.op.slots[0]));
-  EXPECT_FALSE(known.contain(other.op.slots[0]));
+  known.add(a.op, a.op.slots[1]);
+  EXPECT_TRUE(known.contain(b.op, b.op.slots[0]));
+  EXPECT_FALSE(known.contain(other.op, other.op.slots[0]));
 }
 
 }  // namespace

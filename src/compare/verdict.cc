@@ -232,8 +232,8 @@ void Judge::excuse_rounding(OperatorComparison& op) {
   for (const SlotComparison& slot : op.slots) {
     const bool is_output = side_of(slot) == model::Side::output;
     const double distance = slot.metrics ? slot.metrics->relative_l2 : 0;
-    const bool is_cancelled = !is_output && cancelled_.contain(slot);
-    const bool is_known = is_cancelled || (!is_output && amplified_.contain(slot));
+    const bool is_cancelled = !is_output && cancelled_.contain(op, slot);
+    const bool is_known = is_cancelled || (!is_output && amplified_.contain(op, slot));
     has_cancelled |= is_cancelled;
     has_amplified |= is_known && !is_cancelled;
     (is_output ? output : input) = std::max(is_output ? output : input, distance);
@@ -258,7 +258,7 @@ void Judge::excuse_rounding(OperatorComparison& op) {
       if (is_grown || side_of(slot) != model::Side::output) continue;
       const bool is_from_amplified =
           has_amplified && slot.metrics && slot.metrics->relative_l2 <= kAmplifiedGain * input;
-      (!has_cancelled && (amplified || is_from_amplified) ? amplified_ : cancelled_).add(slot);
+      (!has_cancelled && (amplified || is_from_amplified) ? amplified_ : cancelled_).add(op, slot);
     }
     op.verdict = Verdict::rounding;
   }

@@ -213,12 +213,23 @@ def test_terms_of_a_sum_that_are_said_to_be_the_sum(record):
     assert "their sum is right: a reduction is missing" in summary["text"]
 
 
+TP2, DP2, DP4 = ("--tp", "2"), ("--dp", "2"), ("--dp", "4")
+
+
 @needs_newest
-def test_four_ranks_with_dtensors_compute_what_two_do(record):
-    few, many = ("--tp", "2"), ("--tp", "2", "--dp", "2")
+@pytest.mark.parametrize("few, many", [(TP2, TP2 + DP2), (DP2, DP4), (DP2, TP2 + DP2)])
+def test_four_ranks_with_dtensors_compute_what_two_do(record, few, many):
     status, _, summary = compare(record("dtensor", *few, python=NEWEST), record("dtensor", *many, python=NEWEST))
     assert status == 0, summary["text"]
     assert summary["compared_tensors"] == summary["golden_tensors"] > 1500
+
+
+@needs_newest
+def test_gradients_that_are_zero_but_for_rounding_are_known_in_parts(record):
+    _, slots, _ = compare(record("dtensor", *DP2, python=NEWEST), record("dtensor", *DP4, python=NEWEST))
+    cut = [slot for slot in slots if slot["operator"].startswith("Default/optimizer-SGD") and slot.get("relative_l2", 0) > 0.1]
+    assert len(cut) == 8  # of 2 ranks and steps: the biases of keys of 2 blocks
+    assert {slot["verdict"] for slot in cut} == {"rounding"}
 
 
 @needs_newest
