@@ -5,6 +5,7 @@ facts                                what this interpreter is, as JSON
 write PAGE ENVIRONMENT FACTS STORE REPORT
                                      adds the outcomes of a JUnit report to STORE, and puts the row of the environment into the
                                      page. A test that ran again replaces its outcome; another torch or Python empties STORE.
+                                     What the page says of suites that STORE does not have stays, if torch and Python are the same.
 """
 
 import datetime
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree
 
+NOT_RUN = "–"
 BEGIN, END = "<!-- written by tools/matrix.sh -->", "<!-- end -->"
 SUITES = {"`tests/conformance`": "tests.conformance.", "`torch2/test_adapter`": "tests.torch2.test_adapter",
           "`torch2/test_programs`": "tests.torch2.test_programs", "`torch2/test_users`": "tests.torch2.test_users",
@@ -43,7 +45,8 @@ def outcomes(report):
 def cell(known, prefix):
     """"31 passed, 2 skipped"; a dash if nothing of it ran."""
     found = [outcome for name, outcome in known.items() if name.startswith(prefix)]
-    return ", ".join(f"{found.count(outcome)} {outcome}" for outcome in ("passed", "failed", "skipped") if outcome in found) or "–"
+    counts = [f"{found.count(outcome)} {outcome}" for outcome in ("passed", "failed", "skipped") if outcome in found]
+    return ", ".join(counts) or NOT_RUN
 
 
 def write(page, environment, known, store, report):
@@ -63,6 +66,9 @@ def write(page, environment, known, store, report):
                                           if line.startswith("| `")) if len(cells) == len(COLUMNS)}
     row = {"environment": f"`{environment}`", **known, **{suite: cell(stored["tests"], prefix) for suite, prefix in SUITES.items()},
            "last run": datetime.date.today().isoformat()}
+    earlier = dict(zip(COLUMNS, rows.get(row["environment"], [])))
+    if all(earlier.get(fact) == value for fact, value in known.items()):  # STORE may be of another machine
+        row.update({suite: earlier[suite] for suite in SUITES if row[suite] == NOT_RUN})
     rows[row["environment"]] = [row[column] for column in COLUMNS]
     lines = ["| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
     lines += ["| " + " | ".join(rows[f"`{name}`"]) + " |" for name in ORDER if f"`{name}`" in rows]
