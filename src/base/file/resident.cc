@@ -68,6 +68,9 @@ Mappings& mappings() {
   return *all;
 }
 
+// Before there are threads: a child that is forked while another thread makes it would wait for that thread.
+[[maybe_unused]] const Mappings& made_early = mappings();
+
 // How much of mapped files is memory of this process; 0 if the system does not say.
 std::uint64_t mapped_bytes() {
   const Fd fd(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC));  // "total resident shared ...", in pages
