@@ -282,6 +282,8 @@ def _reporting_session(do_run: Callable[..., Any]) -> Callable[..., Any]:
             if _library.is_active():
                 with _nothing_reaches_the_program("lines of the program"):
                     _report_lines(self.graph)
+                    for function in list(self.graph._functions.values()):  # branches and bodies of loops
+                        _report_lines_of(function)
             return "session " + " ".join(sorted(thing.name for thing in (*target_list, *fetch_list)))
 
         with _section(_SESSION, "a session", unit):

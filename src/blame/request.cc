@@ -51,7 +51,7 @@ Result<json> place_of(const dump::Slot& slot) {
 
 Result<json> side_of(const dump::OperatorRun& run) {
   if (run.form == nullptr || run.form->function.empty())
-    return Error(Code::unsupported, "the dump does not name the function that it executes");
+    return Error(Code::unsupported, "only recordings of PyTorch and ONNX name the functions to run");
   json side{{"inputs", json::object()}, {"outputs", json::object()}};
   bool has_output = false;
   for (const dump::Slot& slot : run.slots) {

@@ -62,7 +62,7 @@ TEST(Request, SaysWhatTheDumpLacks) {
   };
   dump::OperatorRun run = make_run();
   run.form = nullptr;
-  EXPECT_EQ(reason(run), "the dump does not name the function that it executes");
+  EXPECT_EQ(reason(run), "only recordings of PyTorch and ONNX name the functions to run");
   run = make_run();
   run.slots[0].file.clear();
   EXPECT_EQ(reason(run), "the dump has only statistics of its tensors");

@@ -209,6 +209,14 @@ TEST_F(CompareTest, NamesWhoMadeAnInputInOneRunOnly) {
   EXPECT_EQ(compare().first_bad->cause, "input.0 is made by d, which only golden has");
 }
 
+TEST_F(CompareTest, SaysWhichNumberDiffersThatNoOperatorMade) {
+  for (const auto& [side, number] : {std::pair(&*golden_, 0.25f), std::pair(&*actual_, 0.5f)})
+    side->tensor("mul.a.input.0", {1, 2})
+        .tensor("mul.a.input.1", {number})
+        .tensor("mul.a.output.0", {number, 2 * number});
+  EXPECT_EQ(compare().first_bad->cause, "input.1 is 0.25 in golden and 0.5 in actual");
+}
+
 TEST_F(CompareTest, SaysNothingOfInputsThatOthersMadeOtherwise) {
   fill(*golden_);
   fill(*actual_, 1);

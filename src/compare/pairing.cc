@@ -90,9 +90,19 @@ std::string signature(const Runs& runs, std::size_t index) {
   return text;
 }
 
-std::string_view without_number(std::string_view name) {
+// "gradient_tape/Mul/Mul" of "gradient_tape/Mul/Mul_4": TensorFlow numbers the operators of a type.
+std::string_view without_number_of_type(std::string_view name, std::string_view type) {
   const std::size_t end = name.find_last_not_of("0123456789");
-  if (end == std::string_view::npos || !name.substr(0, end + 1).ends_with("op")) return name;
+  if (end == std::string_view::npos) return name;
+  const std::string_view base = end + 1 < name.size() && name[end] == '_' ? name.substr(0, end) : name;
+  const std::string_view last = base.substr(base.rfind('/') + 1);
+  return to_lower(last) == to_lower(type) ? base : name;
+}
+
+std::string_view without_number(std::string_view name, std::string_view type) {
+  const std::size_t end = name.find_last_not_of("0123456789");
+  if (end == std::string_view::npos || !name.substr(0, end + 1).ends_with("op"))
+    return without_number_of_type(name, type);
   name = name.substr(0, end - 1);
   // One separator: "add_-op3" is of the type add_, not add.
   if (name.ends_with('-') || name.ends_with('_')) name.remove_suffix(1);
@@ -337,7 +347,7 @@ std::uint32_t FramePairing::join_sequences() {
       [](const OperatorRun& run) -> std::optional<std::string> {
         const bool is_numbered = run.op != nullptr && !states_originals(run) && !runs_ahead(run);
         if (!is_numbered) return std::nullopt;
-        return std::string(without_number(run.op->name));
+        return std::string(without_number(run.op->name, run.type));
       },
       false, true);
 }
@@ -462,7 +472,7 @@ std::string scope_of(const OperatorRun& run) {
     const std::size_t slash = run.op->name.rfind('/');
     return slash == std::string::npos ? std::string() : model::sanitise_name(run.op->name.substr(0, slash));
   }
-  std::string_view name = without_number(run.name);
+  std::string_view name = without_number(run.name, {});
   if (name.ends_with(run.type)) {
     name.remove_suffix(run.type.size());
     while (name.ends_with('_')) name.remove_suffix(1);

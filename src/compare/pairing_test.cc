@@ -100,6 +100,27 @@ TEST(Pairing, AnOperatorMoreDoesNotShiftThoseAfterIt) {
   EXPECT_EQ(aligned[2].paired_by, PairedBy::alignment);
 }
 
+// What TensorFlow calls Mul, Mul_1, ...
+OperatorRun make_numbered(const std::string& name, const std::string& type, model::Shape shape = {2, 3}) {
+  OperatorRun run = make_run(name, type, std::move(shape));
+  model::Operator op;
+  op.name = "gradient_tape/" + name;
+  run.op = std::make_shared<const dump::LoggedOperator>(std::move(op));
+  return run;
+}
+
+TEST(Pairing, AnOperatorMoreDoesNotShiftThoseOfTensorFlow) {
+  const std::vector<OperatorRun> golden{make_numbered("mul", "Mul"), make_numbered("Tanh", "Tanh"),
+                                        make_numbered("mul_1", "Mul", {4})};
+  const std::vector<OperatorRun> actual{make_numbered("mul", "Mul", {5}), make_numbered("mul_1", "Mul"),
+                                        make_numbered("Tanh", "Tanh"), make_numbered("mul_2", "Mul", {4})};
+  EXPECT_THAT(pair_names(golden, actual), ElementsAre("=mul", "mul=mul_1", "Tanh=Tanh", "mul_1=mul_2"));
+  // A number that belongs to a name is no count.
+  const std::vector<OperatorRun> two{make_numbered("layer_1", "Mul"), make_numbered("layer_2", "Mul")},
+      last{make_numbered("layer_2", "Mul")};
+  EXPECT_THAT(pair_names(two, last), ElementsAre("layer_1=", "layer_2=layer_2"));
+}
+
 // What a log of DebugMode knows: no classes of modules, and nothing of the backward pass.
 OperatorRun make_log(const std::string& name, const std::string& type, model::Shape shape = {2, 3}) {
   OperatorRun run = make_run(name, type, std::move(shape));

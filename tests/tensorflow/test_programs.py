@@ -186,3 +186,45 @@ with tf.Session() as session:
 """, tmp_path, "-o", "dump", "--steps", "all")
     dump = Dump(tmp_path)
     assert dump.steps() == [0, 1, 2] and "MatMul" in dump.operators and "MatMul-1" not in dump.operators
+
+
+BRANCHES = """import sys, tensorflow.compat.v1 as tf
+tf.disable_eager_execution()
+x = tf.placeholder(tf.float32, (3,), name="x")
+def branch():
+    with tf.name_scope("norm"):
+        return tf.rsqrt(x + EPSILON)
+y = tf.cond(tf.reduce_sum(x) > 0.0, branch, lambda: x)
+_, z = tf.while_loop(lambda i, z: i < 2, lambda i, z: (i + 1, tf.tanh(z)), [0, y])
+with tf.Session() as session:
+    print(session.run(z, {x: [1.0, 2.0, 3.0]}))
+"""
+
+
+def test_lines_and_numbers_in_branches_of_a_session(tmp_path):
+    for dump, epsilon in [("dump", "0.125"), ("other", "0.5")]:
+        script(BRANCHES.replace("EPSILON", epsilon), tmp_path, "-o", dump)
+    lines = {entry["type"]: entry.get("source_line") for entry in Dump(tmp_path).operators.values()}
+    assert (lines["Greater"], lines["Rsqrt"], lines["Tanh"]) == (7, 6, 8), lines
+    compared = run([OPDUMP, "compare", "dump", "other"], tmp_path, expect=1).stdout.splitlines()[-1]
+    assert "norm/add (forward, step 0) at train.py:6" in compared
+    assert re.search(r"inputs already differ: input.\d is 0.125 in golden and 0.5 in actual", compared)
+
+
+def test_an_operator_more_shifts_no_numbers(tmp_path):
+    text = """import tensorflow as tf
+weights = [tf.Variable(tf.reshape(tf.range(16.0) * 0.01 * (i + 1), (4, 4))) for i in range(3)]
+x = tf.ones((2, 4))
+with tf.GradientTape() as tape:
+    for i, weight in enumerate(weights):
+        x = tf.tanh(x @ weight) * 0.5
+        if i == 1: x = MORE
+    loss = tf.reduce_sum(x * x)
+print(tape.gradient(loss, weights)[0].numpy()[0])
+"""
+    for dump, more in [("dump", "x"), ("other", "x * 1.0"), ("wrong", "x * 1.5")]:
+        script(text.replace("MORE", more), tmp_path, "-o", dump)
+    compared = run([OPDUMP, "compare", "dump", "other"], tmp_path).stdout
+    assert "2 operators are in one run only, and the other run has the results: no difference" in compared
+    compared = run([OPDUMP, "compare", "dump", "wrong"], tmp_path, expect=1).stdout.splitlines()[-1]
+    assert "first bad operator: MatMul_2 (forward" in compared and "which only actual has" in compared

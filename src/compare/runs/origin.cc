@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/text/text.h"
 #include "compare/content.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
 #include "compare/runs/producer.h"
+#include "math/stats/stats.h"
 
 namespace opdump::compare {
 namespace {
@@ -29,6 +31,15 @@ std::optional<std::size_t> find_producer(const dump::Runs& runs, std::size_t rea
   });
 }
 
+// Of a tensor with one element.
+std::optional<double> single_number(const dump::Slot& slot) {
+  if (slot.file.empty()) return std::nullopt;
+  const auto tensor = dump::StoredTensor::read(slot);
+  if (!tensor || tensor->view().element_count() != 1 || !math::has_statistics(tensor->view().dtype))
+    return std::nullopt;
+  return math::finish(math::partial_stats(tensor->view(), {.extremes = true})).max;
+}
+
 class Origin {
  public:
   Origin(const dump::Runs& golden, const dump::Runs& actual, const std::vector<OperatorPair>& pairs)
@@ -42,6 +53,7 @@ class Origin {
     const auto in_actual = find_producer(actual_, reader.actual, *slot.actual);
     if (in_actual && !partner_in_golden(*in_actual)) return describe(name, actual_, *in_actual, "actual");
     const auto made = find_producer(golden_, reader.golden, *slot.golden);
+    if (!in_actual && !made) return describe_numbers(name, slot);
     const auto partner = made ? partner_in_actual(*made) : std::nullopt;
     if (made && !partner) return describe(name, golden_, *made, "golden");
     if (in_actual || !made) return "";
@@ -59,6 +71,14 @@ class Origin {
                               const char* side) {
     return name + " is made by " + one_line(operator_name(runs.without_slots(made))) + ", which only " +
            side + " has";
+  }
+  // Of what the program or its graph has as a number.
+  static std::string describe_numbers(const std::string& name, const SlotComparison& slot) {
+    const auto golden = single_number(*slot.golden), actual = single_number(*slot.actual);
+    if (!golden || !actual) return "";
+    const std::string in_golden = format_g(*golden), in_actual = format_g(*actual);
+    return in_golden == in_actual ? ""
+                                  : name + " is " + in_golden + " in golden and " + in_actual + " in actual";
   }
   std::optional<std::size_t> partner_in_golden(std::size_t actual) const {
     const auto pair = std::ranges::find(pairs_, actual, &OperatorPair::actual);
