@@ -357,10 +357,12 @@ class Comparer {
   }
 
   void explain_first_bad() {
-    if (!comparison_.first_bad || relation_.is_across || relation_.sharded != nullptr) return;
+    if (!comparison_.first_bad || relation_.sharded != nullptr) return;
     OperatorComparison& op = *comparison_.first_bad;
     const bool is_open = op.verdict == Verdict::inherited || op.verdict == Verdict::not_comparable;
-    if (is_open && op.cause.empty()) op.cause = explain_inputs(op, golden_.runs(), actual_.runs(), pairs_);
+    if (!is_open || !op.cause.empty()) return;
+    op.cause = relation_.is_across ? explain_numbers(op)
+                                   : explain_inputs(op, golden_.runs(), actual_.runs(), pairs_);
   }
 
   void note_wrong_region() {

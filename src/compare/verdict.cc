@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "compare/across/operator_kind.h"
 #include "compare/arguments.h"
 #include "compare/equivalence.h"
 #include "compare/key_slots.h"
@@ -139,6 +140,11 @@ std::optional<bool> is_amplified(const OperatorComparison& op) {
   return golden && actual ? std::optional(*golden && *actual) : std::nullopt;
 }
 
+// Where a framework computes at once what the other one takes several operators for, which round in between.
+bool is_of_other_operators(const OperatorComparison& op) {
+  return op.is_across && kind_of(op.golden->type).name != kind_of(op.actual->type).name;
+}
+
 // What the user wants to hear of first: the kind, then the step.
 // What another rank has handed on comes last: the other rank has the answer.
 auto urgency(const OperatorComparison& op, bool is_handed_on = false) {
@@ -249,7 +255,8 @@ void Judge::excuse_rounding(OperatorComparison& op) {
   const bool is_from_known = has_known && output <= gain * input;
   const std::optional<bool> amplified = is_open && is_small_input ? is_amplified(op) : std::nullopt;
   const bool is_excused = is_open && is_small_input && amplified.value_or(true) &&
-                          (is_grown || is_from_known || (amplified && fresh_input <= kGain * noise_) ||
+                          (is_grown || is_from_known || (is_small && is_of_other_operators(op)) ||
+                           (amplified && fresh_input <= kGain * noise_) ||
                            is_cancellation(op, has_cancelled ? 0 : input, has_types_));
   if (is_excused) {
     for (SlotComparison& slot : op.slots) {

@@ -271,6 +271,28 @@ TEST(Verdict, RandomNumbersAreTheCauseOfTheirOperator) {
   EXPECT_EQ(cause("relu", ".>x"), "");
 }
 
+TEST(Verdict, WhatTheOtherFrameworkTakesSeveralOperatorsForRoundsOtherwise) {
+  Fixture f;
+  const auto verdict = [&](const std::string& actual, double distance, bool is_across) {
+    OperatorComparison op = f.make(".>x");
+    dump::OperatorRun run = *op.golden;
+    run.type = "_softmax_backward_data";
+    op.golden = std::make_shared<const dump::OperatorRun>(run);
+    run.type = actual;
+    op.actual = std::make_shared<const dump::OperatorRun>(run);
+    op.is_across = is_across;
+    for (SlotComparison& slot : op.slots) slot.dtype = model::DType::float32;
+    op.slots.back().metrics->relative_l2 = distance;
+    Judge judge({});
+    judge.judge(op);
+    return op.verdict;
+  };
+  EXPECT_EQ(verdict("Mul", 1e-5, true), Verdict::rounding);
+  EXPECT_EQ(verdict("Mul", 1e-3, true), Verdict::own_error);
+  EXPECT_EQ(verdict("Mul", 1e-5, false), Verdict::own_error);
+  EXPECT_EQ(verdict("_softmax_backward_data", 1e-5, true), Verdict::own_error);
+}
+
 TEST(Verdict, AReasonToDoubtMakesASameIncomplete) {
   Fixture f;
   const Comparison comparison = f.judge({f.make(".>.")}, {}, {"actual rank 0: the recording did not end"});

@@ -24,12 +24,12 @@ def run(words, directory, expect=0, **env):
     return done.stdout
 
 
-def train(directory, name, env=None, **settings):
+def train(directory, name, env=None, program="train", **settings):
     common = {"op_debug_mode": 0, "dump_mode": 0, "path": str(directory / name), "net_name": "net", "iteration": "0|2",
               "saved_data": "tensor", "input_output": 0, "kernels": [], "support_device": [0], **settings}
     config = directory / f"{name}.json"
     config.write_text(json.dumps({"common_dump_settings": common, "e2e_dump_settings": {"enable": True, "trans_flag": True}}))
-    return run([PYTHON, PROGRAMS / "train.py"], directory, MINDSPORE_DUMP_CONFIG=str(config),
+    return run([PYTHON, PROGRAMS / f"{program}.py"], directory, MINDSPORE_DUMP_CONFIG=str(config),
                MS_DIAGNOSTIC_DATA_PATH=str(directory / "diagnostics"), **(env or {}))
 
 
@@ -126,3 +126,15 @@ def test_against_torch(directory, fault):
     assert pairs[f"{scope}fc-Dense/BiasAdd-op0"] == "Default/fc-Linear/addmm-op0", pairs
     if fault:
         assert "fc-Dense" in lines[-1]["first_bad"]["operator"], lines[-1]
+
+
+def test_a_transformer_against_torch(tmp_path):
+    """All steps of a training: what both frameworks compute agrees, and an argument that differs is a number of the graph."""
+    train(tmp_path, "mindspore", program="transformer", iteration="all")
+    torch = ["/usr/bin/python3", PROGRAMS / "transformer_torch.py"]
+    run([OPDUMP, "run", "-o", "torch", "--steps", "all", "--", *torch], tmp_path)
+    summary = json.loads(run([OPDUMP, "compare", "torch", "mindspore", "--json"], tmp_path).splitlines()[-1])
+    assert summary["compared_tensors"] > 800 and summary["paired_operators"] > 400, summary
+    run([OPDUMP, "run", "-o", "fault", "--", *torch, "fault"], tmp_path)
+    sentence = run([OPDUMP, "compare", "mindspore", "fault"], tmp_path, expect=1).splitlines()[-1]
+    assert "Div-op0 (forward, step 0)" in sentence and "input.1 is 2.8284 in golden and 2.9 in actual" in sentence

@@ -101,8 +101,8 @@ class Account {
     for (const auto& [method, count] : methods_)
       text += (text.empty() ? "" : ", ") + std::to_string(count) + " by " +
               std::string(kPairedByNames[static_cast<std::size_t>(method)]);
-    notes.push_back("runs of different frameworks: operators are paired " +
-                    (text.empty() ? std::string("by nothing: none have anything in common") : text));
+    notes.push_back("operators are paired as those of different frameworks: " +
+                    (text.empty() ? std::string("none have anything in common") : text));
     if (foreign_golden_ + foreign_actual_ > 0)
       notes.push_back(counted(foreign_golden_, "operator") + " of golden and " +
                       std::to_string(foreign_actual_) +
@@ -280,8 +280,12 @@ bool return_the_same(const dump::OperatorRun& golden, const dump::OperatorRun& a
 // training it does not use the running ones among its inputs, which some frameworks have changed by then.
 std::size_t count_common(const dump::OperatorRun& golden, const dump::OperatorRun& actual, model::Side side,
                          bool has_other_weights) {
-  const bool is_norm = kind_of(golden.type).name == "batchnorm";
-  if (side == model::Side::output) return is_norm ? 1 : SIZE_MAX;
+  const std::string kind = kind_of(golden.type).name;
+  const bool is_norm = kind == "batchnorm";
+  // Beside its result a normalisation returns a variance in MindSpore, 1/sqrt(variance + epsilon) elsewhere.
+  const bool has_other_statistics =
+      is_norm || ((kind == "layernorm" || kind == "groupnorm") && golden.type != actual.type);
+  if (side == model::Side::output) return has_other_statistics ? 1 : SIZE_MAX;
   if (has_other_weights) return 1;
   constexpr std::size_t kWithoutStatistics = 3;
   return is_norm && return_the_same(golden, actual) ? kWithoutStatistics : SIZE_MAX;

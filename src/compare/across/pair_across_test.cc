@@ -206,6 +206,23 @@ TEST_F(CrossFramework, StatisticsOfANormalisation) {
   EXPECT_EQ(count_pairs(1), 5);
 }
 
+// A variance, and 1/sqrt(variance + epsilon).
+TEST_F(CrossFramework, StatisticsOfALayerNormalisationAreNoResults) {
+  const auto make = [](const std::string& type, std::uint32_t statistic) {
+    OperatorRun run;
+    run.type = type;
+    for (const std::uint32_t index : {0u, statistic}) {
+      dump::Slot& slot = run.slots.emplace_back();
+      slot.side = model::Side::output;
+      slot.index = index;
+      slot.shape = model::Shape{index + 2};
+    }
+    return run;
+  };
+  EXPECT_EQ(pair_slots_across(make("native_layer_norm", 2), make("LayerNorm", 2), false).size(), 3u);
+  EXPECT_EQ(pair_slots_across(make("native_layer_norm", 2), make("native_layer_norm", 2), false).size(), 2u);
+}
+
 TEST(ParsePairingMap, LinesCommentsAndNone) {
   const auto map = parse_pairing_map("# ours theirs\n\n a  b \r\nc\t-\n- d");
   ASSERT_TRUE(map);

@@ -40,6 +40,22 @@ std::optional<double> single_number(const dump::Slot& slot) {
   return math::finish(math::partial_stats(tensor->view(), {.extremes = true})).max;
 }
 
+// Of what a program or its graph has as a number.
+std::string describe_numbers(const SlotComparison& slot) {
+  const auto golden = single_number(*slot.golden), actual = single_number(*slot.actual);
+  if (!golden || !actual) return "";
+  const std::string in_golden = format_g(*golden), in_actual = format_g(*actual);
+  return in_golden == in_actual
+             ? ""
+             : slot_name(slot) + " is " + in_golden + " in golden and " + in_actual + " in actual";
+}
+
+// An input that differs, which both runs have.
+bool is_open_input(const SlotComparison& slot) {
+  return side_of(slot) == model::Side::input && slot.golden != nullptr && slot.actual != nullptr &&
+         (slot.verdict == Verdict::input_differs || slot.verdict == Verdict::not_comparable);
+}
+
 class Origin {
  public:
   Origin(const dump::Runs& golden, const dump::Runs& actual, const std::vector<OperatorPair>& pairs)
@@ -53,7 +69,7 @@ class Origin {
     const auto in_actual = find_producer(actual_, reader.actual, *slot.actual);
     if (in_actual && !partner_in_golden(*in_actual)) return describe(name, actual_, *in_actual, "actual");
     const auto made = find_producer(golden_, reader.golden, *slot.golden);
-    if (!in_actual && !made) return describe_numbers(name, slot);
+    if (!in_actual && !made) return describe_numbers(slot);
     const auto partner = made ? partner_in_actual(*made) : std::nullopt;
     if (made && !partner) return describe(name, golden_, *made, "golden");
     if (in_actual || !made) return "";
@@ -71,14 +87,6 @@ class Origin {
                               const char* side) {
     return name + " is made by " + one_line(operator_name(runs.without_slots(made))) + ", which only " +
            side + " has";
-  }
-  // Of what the program or its graph has as a number.
-  static std::string describe_numbers(const std::string& name, const SlotComparison& slot) {
-    const auto golden = single_number(*slot.golden), actual = single_number(*slot.actual);
-    if (!golden || !actual) return "";
-    const std::string in_golden = format_g(*golden), in_actual = format_g(*actual);
-    return in_golden == in_actual ? ""
-                                  : name + " is " + in_golden + " in golden and " + in_actual + " in actual";
   }
   std::optional<std::size_t> partner_in_golden(std::size_t actual) const {
     const auto pair = std::ranges::find(pairs_, actual, &OperatorPair::actual);
@@ -108,12 +116,16 @@ std::string explain_inputs(const OperatorComparison& op, const dump::Runs& golde
   if (reader == pairs.end() || reader->actual == OperatorPair::kNone) return "";
   const Origin origin(golden, actual, pairs);
   for (const SlotComparison& slot : op.slots) {
-    const bool is_open = side_of(slot) == model::Side::input && slot.golden != nullptr &&
-                         slot.actual != nullptr &&
-                         (slot.verdict == Verdict::input_differs || slot.verdict == Verdict::not_comparable);
-    if (!is_open) continue;
+    if (!is_open_input(slot)) continue;
     if (std::string text = origin.explain(*reader, slot); !text.empty()) return text;
   }
+  return "";
+}
+
+std::string explain_numbers(const OperatorComparison& op) {
+  for (const SlotComparison& slot : op.slots)
+    if (is_open_input(slot))
+      if (std::string text = describe_numbers(slot); !text.empty()) return text;
   return "";
 }
 
