@@ -165,8 +165,9 @@ std::string format_answer(const BlameAnswer& answer, std::string_view golden, st
   for (const std::string& reason : answer.incomplete) text += "incomplete: " + reason + "\n";
   for (std::size_t i = 0; i < std::min(answer.not_replayed.size(), kMaxReasons); ++i)
     text += "not run again: " + answer.not_replayed[i] + "\n";
-  return text + "ran " + counted(answer.replayed, "operator") + " again of " +
-         std::to_string(answer.differing) + " that differ\n";
+  // Operators that only one run has run again, too.
+  return text + "ran " + counted(answer.replayed, "operator") + " again; " +
+         std::to_string(answer.differing) + (answer.differing == 1 ? " differs\n" : " differ\n");
 }
 
 std::string answer_json(const BlameAnswer& answer, std::string_view golden, std::string_view actual,

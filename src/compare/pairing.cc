@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "base/text/text.h"
-#include "base/text/text_arena.h"
 #include "compare/across/operator_kind.h"
 #include "compare/names.h"
 #include "compare/runs/alignment.h"
+#include "compare/runs/run_keys.h"
 #include "dump/file_name.h"
 #include "group/shared_work.h"
 
@@ -121,41 +121,13 @@ struct FrameRuns {
   const Runs::Section& section_of(std::uint32_t i) const { return runs->section_of(first + i); }
 };
 
-// Executions by graph and a text; of equal ones in order.
-class Keys {
- public:
-  void add(std::uint32_t index, std::int64_t graph, std::string_view text) {
-    keys_.push_back({graph, texts_.add(text), index});
-  }
-
-  // Calls `take` with those of both that are equal, in order. To be called once.
-  template <typename Take>
-  static void match(Keys& a, Keys& b, const Take& take) {
-    std::sort(a.keys_.begin(), a.keys_.end());
-    std::sort(b.keys_.begin(), b.keys_.end());
-    for (auto left = a.keys_.begin(), right = b.keys_.begin();
-         left != a.keys_.end() && right != b.keys_.end();) {
-      const auto relation = left->without_index() <=> right->without_index();
-      if (relation == 0) take(left->index, right->index);
-      if (relation <= 0) ++left;
-      if (relation >= 0) ++right;
-    }
-  }
-
- private:
-  struct Key {
-    std::int64_t graph = 0;
-    ArenaText text = nullptr;
-    std::uint32_t index = 0;
-    std::pair<std::int64_t, std::string_view> without_index() const { return {graph, TextArena::view(text)}; }
-    bool operator<(const Key& other) const {
-      const auto relation = without_index() <=> other.without_index();
-      return relation < 0 || (relation == 0 && index < other.index);
-    }
-  };
-  TextArena texts_;
-  std::vector<Key> keys_;
-};
+// As far as they are known without a look into files.
+std::string shapes_of(const FrameRuns& part, std::uint32_t i) {
+  std::string shapes;
+  for (const Slot& slot : part.runs->slots(part.first + i))
+    shapes += slot.shape ? model::format_shape(*slot.shape) : "?";
+  return shapes;
+}
 
 // Pairs what two dumps have in one frame.
 class FramePairing {
@@ -190,6 +162,10 @@ class FramePairing {
     // A model that is loaded in another order has another number.
     join_equal(false, PairedBy::graph, name);
   }
+
+  // Where one side has operators more, two of a name in their scope whose shapes differ are not the same
+  // operator, and stay alone. If most shapes differ, the data has another shape, and names hold.
+  void separate_reshaped();
 
   // The usual case, and cheap to recognise.
   bool has_equal_names() const;
@@ -252,7 +228,7 @@ class FramePairing {
   // partner because of that.
   static void note_fusions(FrameRuns& made, FrameRuns& whole, bool& has_fused) {
     for (FrameRuns* part : {&made, &whole}) part->fusions.resize(part->size(), Fusion::none);
-    Keys originals, open;
+    RunKeys originals, open;
     for (std::uint32_t i = 0; i < made.size(); ++i) {
       const OperatorRun run = made.runs->without_slots(made.first + i);
       if (!states_originals(run)) continue;
@@ -262,7 +238,7 @@ class FramePairing {
     for (std::uint32_t i = 0; i < whole.size(); ++i)
       if (whole.partners[i] == kNone)
         open.add(i, 0, dump::plain_name(whole.runs->without_slots(whole.first + i).name));
-    Keys::match(originals, open, [&](std::uint32_t fused, std::uint32_t part) {
+    RunKeys::match(originals, open, [&](std::uint32_t fused, std::uint32_t part) {
       made.fusions[fused] = Fusion::fused;
       whole.fusions[part] = Fusion::part;
       has_fused = true;
@@ -275,12 +251,12 @@ class FramePairing {
   // Joins what has no partner yet and agrees in its key, in order of execution.
   template <typename KeyOf>
   void join_equal(bool by_graph, PairedBy method, const KeyOf& key_of) {
-    Keys golden, actual;
+    RunKeys golden, actual;
     for (const auto& [part, keys] : {std::pair(&golden_, &golden), std::pair(&actual_, &actual)})
       for (std::uint32_t i = 0; i < part->size(); ++i)
         if (part->partners[i] == kNone)
           keys->add(i, by_graph ? part->section_of(i).graph_id : 0, key_of(*part, i));
-    Keys::match(golden, actual, [&](std::uint32_t g, std::uint32_t a) { join(g, a, method); });
+    RunKeys::match(golden, actual, [&](std::uint32_t g, std::uint32_t a) { join(g, a, method); });
   }
 
   FrameRuns golden_, actual_;
@@ -317,10 +293,9 @@ std::uint32_t FramePairing::join_kinds(const KindOf& kind_of, bool joins_all, bo
                        {},
                        run.op != nullptr ? model::format_source(*run.op) : std::string(),
                        {}};
-    for (const Slot& slot : part.runs->slots(part.first + i)) {
-      place.shapes += slot.shape ? model::format_shape(*slot.shape) : "?";
-      if (reads_tensors) place.norms.push_back(sample_norm(slot));
-    }
+    place.shapes = shapes_of(part, i);
+    if (reads_tensors)
+      for (const Slot& slot : part.runs->slots(part.first + i)) place.norms.push_back(sample_norm(slot));
     return place;
   };
   std::uint32_t joined = 0;
@@ -350,6 +325,28 @@ std::uint32_t FramePairing::join_sequences() {
         return std::string(without_number(run.op->name, run.type));
       },
       false, true);
+}
+
+void FramePairing::separate_reshaped() {
+  std::set<std::string> open;  // scopes
+  for (const FrameRuns* part : {&golden_, &actual_})
+    for (std::uint32_t i = 0; i < part->size(); ++i)
+      if (part->partners[i] == kNone) open.insert(scope_of(part->runs->without_slots(part->first + i)));
+  if (open.empty()) return;
+  std::size_t joined = 0;
+  std::vector<std::uint32_t> reshaped;
+  for (std::uint32_t g = 0; g < golden_.size(); ++g) {
+    if (!is_joined(g)) continue;
+    ++joined;
+    if (shapes_of(golden_, g) != shapes_of(actual_, golden_.partners[g])) reshaped.push_back(g);
+  }
+  if (2 * reshaped.size() > joined) return;
+  for (const std::uint32_t g : reshaped) {
+    if (!open.contains(scope_of(golden_.runs->without_slots(golden_.first + g)))) continue;
+    actual_.partners[golden_.partners[g]] = kNone;
+    golden_.partners[g] = kNone;
+    golden_.methods[g] = PairedBy::none;
+  }
 }
 
 // The modules of an operator, whatever their classes; empty outside of modules, and in the backward pass.
@@ -539,6 +536,7 @@ Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth
     } else if (golden_size > 0 && actual_size > 0) {
       aligned += frame.join_sequences();
       frame.join_names();
+      frame.separate_reshaped();
       frame.note_fusions(has_fused);
       join_loose(golden, actual, frame, pairing.notes);
       frame.join_signatures();

@@ -10,6 +10,7 @@ namespace {
 
 using dump::OperatorRun;
 using dump::Slot;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 
 OperatorRun make_run(std::string name, std::string type = "add", model::Shape shape = {2, 3},
@@ -119,6 +120,23 @@ TEST(Pairing, AnOperatorMoreDoesNotShiftThoseOfTensorFlow) {
   const std::vector<OperatorRun> two{make_numbered("layer_1", "Mul"), make_numbered("layer_2", "Mul")},
       last{make_numbered("layer_2", "Mul")};
   EXPECT_THAT(pair_names(two, last), ElementsAre("layer_1=", "layer_2=layer_2"));
+}
+
+// As versions of a framework do that compute a module in other ways.
+TEST(Pairing, OperatorsOfOtherShapesAreOthersWhereAModuleHasOperatorsMore) {
+  const std::vector<OperatorRun> golden{make_logged("a/mm-op0"), make_logged("a/clone-op0", {3, 4}),
+                                        make_logged("a/bmm-op0"), make_logged("b/mm-op0"),
+                                        make_logged("b/clone-op0", {2, 6})};
+  const std::vector<OperatorRun> actual{make_logged("a/mm-op0"), make_logged("a/clone-op0", {4, 3}),
+                                        make_logged("b/mm-op0"), make_logged("b/clone-op0", {6, 2})};
+  EXPECT_THAT(pair_names(golden, actual),
+              ElementsAre("Default_a/mm-op0=Default_a/mm-op0", "=Default_a/clone-op0",
+                          "Default_a/clone-op0=", "Default_a/bmm-op0=", "Default_b/mm-op0=Default_b/mm-op0",
+                          "Default_b/clone-op0=Default_b/clone-op0"));
+  // Another batch.
+  const std::vector<OperatorRun> batch{make_logged("a/mm-op0", {9}), make_logged("a/clone-op0", {9}),
+                                       make_logged("b/mm-op0", {9}), make_logged("b/clone-op0", {9})};
+  EXPECT_THAT(pair_names(golden, batch), Contains("Default_a/clone-op0=Default_a/clone-op0"));
 }
 
 // What a log of DebugMode knows: no classes of modules, and nothing of the backward pass.

@@ -360,6 +360,15 @@ def test_a_second_relu_is_no_difference(pair):
     assert done.returncode == 0 and "in one run only, and the other run has the results: no difference" in done.stdout, done.stdout
 
 
+def test_attention_that_is_computed_in_another_way_is_no_difference(pair):
+    golden = pair.record("golden", program(between="w = x.view(32, 4, 16).transpose(0, 1).contiguous(); x = torch.bmm("
+                         "w, torch.softmax(torch.bmm(w.transpose(1, 2), w), -1)).transpose(0, 1).reshape(32, 64)"))
+    actual = pair.record("actual", program(between="w = x.view(32, 4, 16).permute(1, 2, 0).contiguous().clone(); x = torch.bmm("
+                         "w.transpose(1, 2), torch.softmax(torch.bmm(w, w.transpose(1, 2)), -1)).transpose(0, 1).reshape(32, 64)"))
+    done = subprocess.run([OPDUMP, "compare", golden, actual], cwd=pair.directory, capture_output=True, text=True)
+    assert done.returncode == 0 and "in one run only, and the other run has the results: no difference" in done.stdout, done.stdout
+
+
 def test_an_operator_less_is_named(pair):
     blocks = "for block in self.blocks: x = x + block(x)"
     layers = "net.blocks = torch.nn.ModuleList(torch.nn.Linear(64, 64) for _ in range(2))"
