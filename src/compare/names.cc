@@ -15,7 +15,10 @@ void append_row(std::string& text, std::int64_t first, std::int64_t last) {
 }  // namespace
 
 const std::string& operator_name(const dump::OperatorRun& run) {
-  return run.op != nullptr ? run.op->name : run.name;
+  const std::string& name = run.op != nullptr ? run.op->name : run.name;
+  const bool is_numbered_call = run.type.size() > name.size() && run.type.starts_with(name) &&
+                                run.type[name.size()] == '_' && name.starts_with("aclnn");
+  return is_numbered_call ? run.type : name;
 }
 
 std::string module_of(const dump::OperatorRun& run) {

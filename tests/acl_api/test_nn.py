@@ -67,6 +67,10 @@ def test_two_runs_are_compared(program, tmp_path):
         run(program, tmp_path / side, {"dump_list": [], "dump_mode": "all"})
     done = subprocess.run([OPDUMP, "compare", "golden/output", "actual/output"], cwd=tmp_path, text=True, capture_output=True)
     assert done.returncode == 0 and re.search(r"compared (\d+) of \1 tensors", done.stdout), done.stdout + done.stderr
+    done = subprocess.run([OPDUMP, "compare", "golden/output", "actual/output", "--json", "--all"], cwd=tmp_path, text=True,
+                          capture_output=True)
+    calls = {json.loads(line)["operator"] for line in done.stdout.splitlines()[:-1]}
+    assert {"aclnnAdd_0_L2"} < calls and len(calls) > 10 and all(re.fullmatch(r"aclnn\w+_\d+_L2", call) for call in calls), calls
 
 
 @pytest.mark.parametrize("dump", [{"dump_list": [{"model_name": "m"}]}, {"dump_list": [{}], "dump_level": "op"}], ids=["models", "graphs"])
