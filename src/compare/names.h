@@ -9,8 +9,8 @@
 
 namespace opdump::compare {
 
-// The full name, "Default/conv2-Conv2d/convolution-op0"; the sanitised one where the dump knows no other. Calls
-// of CANN's single-operator API have their number in the type alone: "aclnnAdd_3_L2".
+// The full name, "Default/conv2-Conv2d/convolution-op0"; the sanitised one where the dump knows no other.
+// Calls of CANN's single-operator API have their number in the type alone: "aclnnAdd_3_L2".
 const std::string& operator_name(const dump::OperatorRun& run);
 
 // The modules that it is in, outermost first: "Default/conv2-Conv2d", "layer1/0/conv1"; empty if it is in
