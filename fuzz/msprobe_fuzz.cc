@@ -6,7 +6,9 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace opdump::format;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto check = [](const std::string& name, const std::vector<MsprobeTensor>& tensors) {
+  const auto check = [](const std::string& name, const std::vector<MsprobeTensor>& tensors,
+                        const std::string& arguments) {
+    if (arguments.empty()) std::abort();
     [[maybe_unused]] const MsprobeName parsed = parse_msprobe_name(name);
     for (const MsprobeTensor& tensor : tensors)
       if (tensor.argument.empty() && tensor.index >= 1 << 16) std::abort();

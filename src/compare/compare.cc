@@ -271,6 +271,7 @@ class Comparer {
         judge_(unfinished_, systematic_.are_types_usual),
         questions_(golden, actual),
         total_(golden.runs().stored_bytes() + actual.runs().stored_bytes()) {
+    comparison_.is_across = relation_.is_across;
     if (const auto line = relation_.is_across ? std::nullopt : describe_environments(golden, actual))
       comparison_.notes.push_back(*line);
     std::ranges::copy(systematic_.notes, std::back_inserter(comparison_.notes));

@@ -133,6 +133,7 @@ struct Comparison {
   std::optional<OperatorComparison> first_bad;
   UnpairedOperators before_first_bad;  // just before it, if it has a partner itself
   bool has_ranks = false;              // several
+  bool is_across = false;              // operators were paired by what they compute
   std::array<std::uint64_t, std::size(kVerdictNames)> verdicts{};  // how many operators have which
   Coverage coverage;
   Answer outcome = Answer::nothing_compared;

@@ -344,6 +344,7 @@ void Judge::settle_singles(std::optional<OperatorComparison> first) {
 void Judge::conclude(Comparison& comparison) {
   so_far_.incomplete = std::move(comparison.incomplete);
   so_far_.notes = std::move(comparison.notes);
+  so_far_.is_across = comparison.is_across;
   so_far_.first_bad = std::move(first_bad_.op);
   so_far_.before_first_bad = first_bad_.before;
   comparison = std::move(so_far_);

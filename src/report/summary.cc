@@ -156,7 +156,10 @@ std::string conclusion(const Comparison& comparison) {
   }
   if (c.paired_operators == 0)
     return "nothing compared: of " + counted(c.golden_operators, "operator") + " in golden and " +
-           std::to_string(c.actual_operators) + " in actual none is in both";
+           std::to_string(c.actual_operators) + " in actual none is in both" +
+           (!comparison.is_across && c.golden_operators > 0 && c.actual_operators > 0
+                ? "; --across pairs operators by what they compute"
+                : "");
   return "nothing compared: " + counted(c.paired_operators, "operator") +
          (c.paired_operators == 1 ? " is" : " are") + " in both, but no tensor could be compared";
 }

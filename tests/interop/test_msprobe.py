@@ -115,6 +115,7 @@ def test_every_task_and_level(dumps, name):
 def test_the_wrong_operator_is_named(dumps):
     text = opdump("compare", dumps["mix"], dumps["wrong"], expect=1)
     assert re.search(r"first bad operator: norm/Functional\.batch_norm\.0\.forward .*msprobe_net\.py:\d+ ", text), text
+    assert "argument 7 is 1e-05 in golden and 0.3 in actual" in text, text
     text = opdump("compare", dumps["statistics"], dumps["wrong"], expect=1)
     assert "first bad operator: norm/Functional.batch_norm.0.forward" in text, text
 
@@ -176,6 +177,11 @@ def test_against_a_recording_of_ours(dumps, tmp_path):
     run([OPDUMP, "run", "-o", tmp_path / "ours", "--steps", "0-1", "--", sys.executable, NET, "--wrong"])
     text = opdump("compare", "--across", dumps["calls"], tmp_path / "ours", expect=1)
     assert "first bad operator: Functional.batch_norm.0.forward" in text, text
+    run([OPDUMP, "run", "-o", tmp_path / "equal", "--steps", "0-1", "--", MSPROBE, NET])
+    assert "--across pairs operators by what they compute" in opdump("compare", dumps["mix"], tmp_path / "equal", expect=3)
+    # Calls backward and gradients of parameters are no operators forward.
+    text = opdump("compare", "--across", dumps["mix"], tmp_path / "equal")
+    assert re.search(r"no difference.*: \d\d+ operators", text), text
 
 
 @real

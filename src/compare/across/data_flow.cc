@@ -28,6 +28,15 @@ FlowNode make_node(const dump::Runs& runs, std::uint32_t index) {
   node.path = run.op != nullptr && !run.op->module.empty()
                   ? run.op->module
                   : module_path(is_fused ? run.op->original_names->back() : operator_name(run));
+  // msprobe names what runs backward, and the gradients of parameters, after the call forward or the module:
+  // these are no operators of that kind, nor the last ones of that module.
+  const bool is_backward = run.op != nullptr && run.op->phase == model::Phase::backward;
+  if (is_backward &&
+      (run.name.find(".backward") != run.name.npos || run.name.find(".parameters_grad") != run.name.npos)) {
+    node.kind.name += "backward";
+    node.path.clear();
+  }
+  node.is_of_optimizer = run.op != nullptr && run.op->phase == model::Phase::optimizer;
   node.last_path = node.path;
   for (const dump::Slot& slot : run.slots)
     (slot.side == model::Side::input ? node.inputs : node.outputs).push_back(make_operand(slot));

@@ -31,6 +31,7 @@ struct FlowNode {
   bool has_other_weights = false;  // than the same operator of an export: only data can be compared
   bool is_left_out = false;        // a user says that it has no partner
   bool is_seen_through = false;    // what it reads counts as what it computes
+  bool is_of_optimizer = false;
   OperatorKind kind = {};
   std::string path = {};
   std::string last_path = {};  // of the last one of several operators

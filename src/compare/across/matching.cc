@@ -52,7 +52,8 @@ class PrintIndex {
 };
 
 bool are_alike(const FlowNode& a, const FlowNode& b) {
-  return a.kind.name == b.kind.name && a.outputs[0].count == b.outputs[0].count;
+  return a.kind.name == b.kind.name && a.outputs[0].count == b.outputs[0].count &&
+         a.is_of_optimizer == b.is_of_optimizer;
 }
 
 // In size: the largest weights of one of them are read by the other one, too.
@@ -114,6 +115,16 @@ void drop_call_numbers(DataFlow& flow, const DataFlow& other) {
       node.path = without_call(node.path);
 }
 
+// Many dumps do not know what the optimizer runs.
+void drop_optimizers(DataFlow& flow, DataFlow& other) {
+  const auto has_one = [](const DataFlow& one) {
+    return std::ranges::any_of(one.nodes(), &FlowNode::is_of_optimizer);
+  };
+  if (has_one(flow) && has_one(other)) return;
+  for (DataFlow* one : {&flow, &other})
+    for (FlowNode& node : one->nodes()) node.is_of_optimizer = false;
+}
+
 }  // namespace
 
 CrossMatch::CrossMatch(DataFlow& golden, DataFlow& actual)
@@ -122,6 +133,7 @@ CrossMatch::CrossMatch(DataFlow& golden, DataFlow& actual)
       golden_partner_(golden.size(), FlowNode::kNone),
       actual_partner_(actual.size(), FlowNode::kNone),
       is_quantised_(golden.is_quantised() != actual.is_quantised()) {
+  drop_optimizers(golden_, actual_);
   // Quantising to numbers from 0 on does what these do, so that a quantised model lacks them.
   for (const std::string_view kind : {"relu", "clip"})
     if (is_quantised_ && golden_.count_kind(kind) != actual_.count_kind(kind))

@@ -148,6 +148,37 @@ class CallTensors {
   bool is_plain_ = false, is_odd_ = false;
 };
 
+// {"type": "float", "value": 1e-05}: a number, a word or nothing; discarded if it is something else.
+Json plain_value(const Json& argument) {
+  const Json other(Json::value_t::discarded);
+  if (!argument.is_object() || argument.size() != 2 || !argument.contains("type")) return other;
+  const auto value = argument.find("value");
+  return value == argument.end() || value->is_structured() ? other : *value;
+}
+
+Json value_of(const Json& argument) {
+  if (!argument.is_array()) return plain_value(argument);
+  Json list = Json::array();
+  for (const Json& element : argument) {
+    list.push_back(plain_value(element));
+    if (list.back().is_discarded()) return list.back();
+  }
+  return list;
+}
+
+std::string arguments_of(const Json& call) {
+  Json values = Json::object();
+  const auto add = [&](const std::string& name, const Json& argument) {
+    if (Json value = value_of(argument); !value.is_discarded()) values[name] = std::move(value);
+  };
+  if (!call.is_object()) return json_text(values);
+  if (const auto plain = call.find("input_args"); plain != call.end() && plain->is_array())
+    for (std::size_t i = 0; i < plain->size(); ++i) add(std::to_string(i), (*plain)[i]);
+  if (const auto named = call.find("input_kwargs"); named != call.end() && named->is_object())
+    for (const auto& [name, argument] : named->items()) add(name, argument);
+  return json_text(values);
+}
+
 // "File /home/me/train.py, line 12, in forward, \n x = self.conv1(x)"
 std::optional<model::Frame> parse_stack_line(std::string_view text) {
   constexpr std::string_view kFile = "File ", kLine = ", line ", kFunction = ", in ";
@@ -202,7 +233,7 @@ Result<std::uint64_t> decode_msprobe_dump(std::string_view text, const TakeMspro
   OPDUMP_CHECK_OK(parse_members(text, "data", [&](const std::string& name, const Json& call) {
     CallTensors tensors;
     odd += !tensors.add(call);
-    take(name, tensors.take());
+    take(name, tensors.take(), arguments_of(call));
   }));
   return odd;
 }

@@ -40,10 +40,12 @@ struct MsprobeTensor {
   std::string data_name;                                        // of the tensor's file; empty if it has none
 };
 
-// Calls take(name, tensors) for each call in the order of dump.json (or debug.json), which is mostly that of
-// execution. Returns how many entries are not as msprobe writes them and are left out. Errors: corrupt; calls
-// before the damage have been taken.
-using TakeMsprobeCall = std::function<void(const std::string& name, std::vector<MsprobeTensor> tensors)>;
+// Calls take(name, tensors, arguments) for each call in the order of dump.json (or debug.json), which is
+// mostly that of execution. `arguments` is a JSON object with the numbers, words and lists of these that a
+// call was given, by position or keyword: {"1":[16],"4":1e-05}. Returns how many entries are not as msprobe
+// writes them and are left out. Errors: corrupt; calls before the damage have been taken.
+using TakeMsprobeCall =
+    std::function<void(const std::string& name, std::vector<MsprobeTensor> tensors, std::string arguments)>;
 Result<std::uint64_t> decode_msprobe_dump(std::string_view text, const TakeMsprobeCall& take);
 
 // construct.json: what each call was made in: "Module.layer1.Block.forward.0"; "optimizer". Errors: corrupt.

@@ -11,9 +11,8 @@ using Calls = std::vector<std::pair<std::string, std::vector<MsprobeTensor>>>;
 Calls decode(std::string_view text, std::uint64_t odd = 0) {
   Calls calls;
   const auto done =
-      decode_msprobe_dump(text, [&](const std::string& name, std::vector<MsprobeTensor> tensors) {
-        calls.emplace_back(name, std::move(tensors));
-      });
+      decode_msprobe_dump(text, [&](const std::string& name, std::vector<MsprobeTensor> tensors,
+                                    const std::string&) { calls.emplace_back(name, std::move(tensors)); });
   EXPECT_TRUE(done) << done.error().message();
   EXPECT_EQ(done ? *done : 99, odd);
   return calls;
@@ -26,6 +25,17 @@ std::string in_data(std::string_view call) {
 constexpr std::string_view kTensor =
     R"({"type": "torch.Tensor", "dtype": "torch.float32", "shape": [2, 3], "Max": 1.5, "Min": -Infinity, "Mean": NaN,
         "Norm": null, "md5": "0a1b2c3d", "requires_grad": false, "data_name": "x.pt"})";
+
+TEST(Msprobe, ArgumentsThatAreNoTensors) {
+  std::string arguments;
+  const std::string call = R"({"input_args": [)" + std::string(kTensor) +
+                           R"(, [{"type": "int", "value": 16}], {"type": "float", "value": 1e-05},
+      [{"type": "int", "value": 1}, {"type": "slice", "value": [1, 2]}], {"type": "torch.device", "value": "cpu", "x": 1}],
+      "input_kwargs": {"p": {"type": "bool", "value": true}, "n": {"type": "NoneType", "value": null}, "x": 3}, "output": []})";
+  ASSERT_TRUE(
+      decode_msprobe_dump(in_data(call), [&](auto&&, auto&&, std::string text) { arguments = text; }));
+  EXPECT_EQ(arguments, R"({"1":[16],"2":1e-05,"n":null,"p":true})");
+}
 
 TEST(Msprobe, TensorsAndTheirStatistics) {
   const Calls calls =

@@ -39,12 +39,14 @@ class MsprobeStep {
         parents_(read_beside(directory_ / "construct.json", format::decode_msprobe_construct, problems)),
         stacks_(read_beside(directory_ / "stack.json", format::decode_msprobe_stacks, problems)) {}
 
-  OperatorRun run_of(const std::string& name, std::vector<format::MsprobeTensor> tensors) {
+  OperatorRun run_of(const std::string& name, std::vector<format::MsprobeTensor> tensors,
+                     std::string arguments) {
     const format::MsprobeName parsed = format::parse_msprobe_name(name);
     OperatorRun run;
     run.type = parsed.type;
     run.name = name;
     run.op = std::make_shared<const LoggedOperator>(operator_of(name, parsed));
+    run.form = std::make_shared<const CallForm>(CallForm{.arguments = std::move(arguments)});
     for (format::MsprobeTensor& tensor : tensors) run.slots.push_back(slot_of(std::move(tensor)));
     std::ranges::stable_sort(run.slots, {},
                              [](const Slot& slot) { return SlotStore::place(slot.side, slot.index); });
@@ -120,8 +122,8 @@ void read_msprobe_files(const fs::path& path, Problems& problems, const TakeRun&
   if (!text) return problems.push_back({path, text.error().message()});
   MsprobeStep step(path, problems);
   const auto odd = format::decode_msprobe_dump(
-      *text, [&](const std::string& name, std::vector<format::MsprobeTensor> tensors) {
-        take(step.run_of(name, std::move(tensors)));
+      *text, [&](const std::string& name, std::vector<format::MsprobeTensor> tensors, std::string arguments) {
+        take(step.run_of(name, std::move(tensors), std::move(arguments)));
       });
   if (!odd) problems.push_back({path, odd.error().message()});
   if (odd && *odd > 0) problems.push_back({path, std::to_string(*odd) + " damaged entries"});
