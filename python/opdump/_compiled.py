@@ -35,7 +35,8 @@ def install(only_executions: bool) -> None:
     call_after("torch._subclasses.fake_tensor", _pause_fake_tensors)
     call_after("torch._dynamo.callback", _pause_compilers)
     call_after("torch.export._trace", _pause_export)
-    call_after("torch._dynamo", _watch_regions)
+    # Its import runs operators in some versions, and happens when the program makes its first optimizer.
+    call_after("torch._dynamo", _watch_regions, around=unrecorded)
 
 
 def _has_compiled() -> bool:

@@ -32,7 +32,7 @@ _TENSOR, _TENSORS, _INT_VECTOR, _INTEGER, _BOOLEAN, _FLOATING, _SCALAR = 0, 1, 2
 _engine = None  # torch's own, while ours is in its place
 _bootstrap = None  # of threads, likewise
 _SavedTensor = torch._C._autograd.SavedTensor
-_register_hooks = None  # its own, likewise
+_register_hooks = _push_hooks = None  # torch's own, likewise
 _registered_hooks = False  # the program gave hooks to saved tensors, at any time
 _owns_recording = False  # the recording of acl.json
 
@@ -131,10 +131,10 @@ def _has_saved_tensor_hooks() -> bool:
 
 def _noting(register):
     @functools.wraps(register)
-    def noted(self, *args):
+    def noted(*args):
         global _registered_hooks
         _registered_hooks = True
-        return register(self, *args)
+        return register(*args)
 
     return noted
 
@@ -201,7 +201,7 @@ def _signed(number: int) -> int:
 
 def start(mode, *, dump_path, load_path, with_acl, bug_compatible, node_names, device_type) -> None:
     """Begins a mode and ends the current one."""
-    global _engine, _bootstrap, _register_hooks
+    global _engine, _bootstrap, _register_hooks, _push_hooks
     stop()
     if with_acl:
         _start_recording()
@@ -213,6 +213,8 @@ def start(mode, *, dump_path, load_path, with_acl, bug_compatible, node_names, d
         raise
     _register_hooks = _SavedTensor.register_hooks
     _SavedTensor.register_hooks = _noting(_register_hooks)
+    _push_hooks = torch._C._autograd._push_saved_tensors_default_hooks  # which a backward pass need not see any more
+    torch._C._autograd._push_saved_tensors_default_hooks = _noting(_push_hooks)
     _engine = Variable._execution_engine
     Variable._execution_engine = _Engine(_engine, node_names == "native")
     _bootstrap = threading.Thread._bootstrap_inner
@@ -226,6 +228,7 @@ def stop() -> str:
         Variable._execution_engine = _engine
         threading.Thread._bootstrap_inner = _bootstrap
         _SavedTensor.register_hooks = _register_hooks
+        torch._C._autograd._push_saved_tensors_default_hooks = _push_hooks
         _engine = None
     with _hidden:
         loss = _operators.stop()

@@ -11,10 +11,11 @@ from opdump._stderr import print_line
 
 
 class Finder:
-    """Finds one module through the finders after it, and calls `then` when the module's body has run."""
+    """Finds one module through the finders after it, and calls `then` when the module's body has run. `around` wraps what
+    runs the body."""
 
-    def __init__(self, name, then):
-        self.name, self.then = name, then
+    def __init__(self, name, then, around=None):
+        self.name, self.then, self.around = name, then, around
 
     def find_spec(self, name, path=None, target=None):
         if name != self.name:
@@ -25,7 +26,7 @@ class Finder:
         spec = find_spec(name)
         if spec is None or spec.loader is None:
             return spec
-        execute = spec.loader.exec_module
+        execute = self.around(spec.loader.exec_module) if self.around else spec.loader.exec_module
 
         def exec_module(module):
             try:
@@ -48,12 +49,12 @@ def _run_safely(then):
         print_line(f"nothing is recorded: {error}")
 
 
-def call_after(name, then):
-    """Calls it after the import of the module, or at once if that is imported."""
+def call_after(name, then, around=None):
+    """Calls it after the import of the module, or at once if that is imported. `around` as of Finder."""
     if name in sys.modules:
         _run_safely(then)
     else:
-        sys.meta_path.insert(0, Finder(name, then))
+        sys.meta_path.insert(0, Finder(name, then, around))
 
 
 def report_to_run(marks):

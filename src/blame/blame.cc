@@ -304,14 +304,26 @@ class Walk {
     return slot == nullptr ? "" : compare::slot_name(*slot);
   }
 
-  // Nothing if it cannot be run again, and why is noted.
+  // Nothing if it cannot be run again, and why is noted. Where the runs execute different functions, each is
+  // run by itself, and only its errors are known.
   Result<std::optional<Replayed>> replay(std::uint32_t i, const Question& question) {
-    const OperatorComparison& op = suspects_[i];
+    const dump::OperatorRun *golden = suspects_[i].golden.get(), *actual = suspects_[i].actual.get();
+    if (!execute_different_functions(*golden, *actual)) return replay(i, golden, actual, question);
+    OPDUMP_TRY(auto both, replay(i, golden, nullptr, {}));
+    if (!both || both->is_random) return both;
+    OPDUMP_TRY(auto other, replay(i, nullptr, actual, {}));
+    if (!other || other->is_random) return other;
+    both->actual = std::move(other->actual);
+    return both;
+  }
+
+  Result<std::optional<Replayed>> replay(std::uint32_t i, const dump::OperatorRun* golden,
+                                         const dump::OperatorRun* actual, const Question& question) {
     if (answer_.replayed >= options_.limit) {
       ++reasons_["the limit of " + std::to_string(options_.limit) + " is reached"];
       return std::optional<Replayed>();
     }
-    auto request = make_request(op.golden.get(), op.actual.get(), question);
+    auto request = make_request(golden, actual, question);
     if (!request) {
       if (request.error().code() != Code::unsupported) return request.error();
       cannot_replay(i, request.error().message());
@@ -323,7 +335,7 @@ class Walk {
       cannot_replay(i, replayed.reason);
       return std::optional<Replayed>();
     }
-    answer_.replayed += replayed.is_done;
+    answer_.replayed += replayed.is_done && actual != nullptr;
     return std::optional(std::move(replayed));
   }
 
@@ -371,12 +383,14 @@ class Walk {
     note_outputs(i);
     const bool is_golden = op.golden != nullptr;
     if (!op.left_out.empty() || op.run().slots.empty()) return ok();
+    if (replayed_singles_ >= options_.limit / 4) return ok();  // a layer that one run computes in many steps
     const auto request = make_request(op.golden.get(), op.actual.get());
     if (!request || answer_.replayed >= options_.limit) return ok();  // which says nothing about it
     OPDUMP_TRY(const std::string reply, options_.replay(*request));
     OPDUMP_TRY(const Replayed replayed, parse_replayed(reply));
     if (!replayed.is_done) return ok();
     ++answer_.replayed;
+    ++replayed_singles_;
     const Excess excess = find_excess(is_golden ? replayed.golden : replayed.actual);
     if (excess.factor <= 1) return ok();
     Finding& finding = add(i, is_golden ? Cause::golden_at_fault : Cause::own_error, Confidence::suspect,
@@ -408,27 +422,19 @@ class Walk {
     }
   }
 
-  // What follows operators that only one side has differs at once by more than rounding: they are the
-  // difference.
   void blame_sequence(const compare::Comparison& comparison) {
     if (!answer_.findings.empty() || singles_.empty() || !comparison.first_bad) return;
-    double distance = 0, rounding = kLargestRounding;
-    for (std::uint32_t i = singles_.front(); i < suspects_.size() && distance == 0; ++i) {
-      if (!is_paired(suspects_[i])) continue;
-      distance = distance_of(suspects_[i]);
-      rounding = std::max(kLargestRounding, kLargestRoundoffs * roundoff(suspects_[i]));
-    }
     const Verdict verdict = comparison.first_bad->verdict;
-    const bool is_equivalent =
-        verdict == Verdict::missing || verdict == Verdict::extra || distance < rounding;
-    if (is_equivalent) {
+    const auto first = verdict == Verdict::missing || verdict == Verdict::extra
+                           ? std::nullopt
+                           : find_sequence(suspects_, kLargestRounding, kLargestRoundoffs);
+    if (!first) {
       answer_.notes.push_back(counted(singles_.size(), "operator") + (singles_.size() == 1 ? " is" : " are") +
                               " in one run only, and change nothing beyond rounding");
       return;
     }
-    const OperatorComparison& op = suspects_[singles_.front()];
-    add(singles_.front(), Cause::sequence, Confidence::suspect, {},
-        std::string("only in ") + (op.golden != nullptr ? "golden" : "actual") +
+    add(*first, Cause::sequence, Confidence::suspect, {},
+        std::string("only in ") + (suspects_[*first].golden != nullptr ? "golden" : "actual") +
             ", and what follows differs");
   }
 
@@ -556,7 +562,8 @@ class Walk {
   std::vector<OperatorComparison> suspects_;  // in golden's order of execution
   std::uint64_t left_out_ = 0;
   std::vector<std::uint32_t> singles_;  // in suspects_: only one side has them
-  ContentIndex produced_;               // outputs of actual that differ, by their place in suspects_
+  std::uint64_t replayed_singles_ = 0;
+  ContentIndex produced_;  // outputs of actual that differ, by their place in suspects_
   bool produced_nothing_ = true;
   bool has_other_shapes_ = false;  // data of other shapes goes into the run
   std::set<std::uint32_t> read_;   // those whose outputs another one reads, after the first culprit

@@ -63,4 +63,21 @@ bool is_rounded(const SlotComparison& slot) {
                           : slot.metrics->max_rel <= 1.01 * u;
 }
 
+std::optional<std::uint32_t> find_sequence(std::span<const OperatorComparison> ops, double rounding,
+                                           double roundoffs) {
+  std::optional<std::uint32_t> first;  // since the last operator of both runs
+  for (std::uint32_t i = 0; i < ops.size(); ++i) {
+    if (!is_paired(ops[i])) {
+      if (!first && ops[i].left_out.empty()) first = i;
+      continue;
+    }
+    const double distance = distance_of(ops[i]);
+    if (distance == 0) continue;
+    const double limit = std::max(rounding, roundoffs * roundoff(ops[i]));
+    if (distance >= limit && !compare::is_fine(ops[i].verdict)) return first;
+    first.reset();
+  }
+  return std::nullopt;
+}
+
 }  // namespace opdump::blame

@@ -1,6 +1,10 @@
 // How much a pair of executions differs, whatever the tolerances of the comparison say.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <span>
+
 #include "compare/comparison.h"
 #include "model/operator.h"
 
@@ -25,5 +29,11 @@ double roundoff(const compare::OperatorComparison& op);
 
 // A tensor in two precisions, or one that somebody computed outside and rounded otherwise.
 bool is_rounded(const compare::SlotComparison& slot);
+
+// The first of operators that only one run has, where what follows them at once differs by more than
+// rounding: a relative L2 of `rounding`, and `roundoffs` of the output's type. Where it does not, or not at
+// once, they are another way to compute the same. `ops` are in the order of execution.
+std::optional<std::uint32_t> find_sequence(std::span<const compare::OperatorComparison> ops, double rounding,
+                                           double roundoffs);
 
 }  // namespace opdump::blame

@@ -82,6 +82,10 @@ json describe(const Without& without) {
 
 }  // namespace
 
+bool execute_different_functions(const dump::OperatorRun& golden, const dump::OperatorRun& actual) {
+  return golden.form != nullptr && actual.form != nullptr && golden.form->function != actual.form->function;
+}
+
 Result<std::string> make_request(const dump::OperatorRun* golden, const dump::OperatorRun* actual,
                                  const Question& question) {
   std::string sides, function;

@@ -28,6 +28,9 @@ struct Question {
   std::optional<Without> without = std::nullopt;
 };
 
+// Whether the dumps name different functions, as overloads are: such executions are not run again together.
+bool execute_different_functions(const dump::OperatorRun& golden, const dump::OperatorRun& actual);
+
 // A request for one execution, or for the two of a pair; null for a side that there is not. Errors:
 // unsupported -- the dump lacks what is needed; the message is the reason: "its inputs are not in the dump".
 Result<std::string> make_request(const dump::OperatorRun* golden, const dump::OperatorRun* actual,

@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <unordered_set>
+#include <vector>
 
 #include "compare/comparison.h"
 #include "compare/conditioning.h"
@@ -19,6 +21,8 @@ using dump::Runs;
 using dump::Slot;
 
 constexpr double kEqualRoundoffs = 32, kEqualNoise = 4;
+constexpr std::size_t kNext = 16;                 // operators that may read a view of a result
+constexpr std::uint64_t kMostElements = 1 << 24;  // of such a result
 
 std::uint64_t count_of(const Slot& slot) {
   return slot.shape ? model::element_count(*slot.shape).value_or(0) : 0;
@@ -94,10 +98,32 @@ class Results {
       }
   }
 
+  // Through views, which leave nothing in a dump: a slice of the result, or a number that is spread over a
+  // tensor, is an input of one of the next operators.
+  void find_readers_of_views() {
+    for (SingleResult& result : results_) {
+      const std::uint64_t count = count_of(result.slot);
+      if (result.is_there || count > kMostElements || !(result.norm > 0)) continue;
+      const auto elements = compare::elements_of(result.slot);
+      const std::unordered_set<std::uint64_t> whole(elements.begin(), elements.end());
+      const std::size_t end = std::min<std::size_t>(runs_.size(), result.run + 1 + kNext);
+      for (std::size_t run = result.run + 1; run < end && !result.is_there; ++run)
+        for (const Slot& slot : runs_.slots(run)) {
+          if (slot.side != model::Side::input || (count > 1 && count_of(slot) >= count)) continue;
+          result.is_there |= is_view(compare::elements_of(slot), whole);
+        }
+    }
+  }
+
   void append_lacking(std::set<std::size_t>& places) const {
     places.insert(lacking_.begin(), lacking_.end());
+    std::set<std::size_t> served;  // places with another result that is there
     for (const SingleResult& result : results_)
-      if (!result.is_there) places.insert(result.place);
+      if (result.is_there && !runs_.without_slots(result.run).type.ends_with('_'))
+        served.insert(result.place);
+    // What nobody reads beside a result that is there is a by-product, unless it is memory that was written.
+    for (const SingleResult& result : results_)
+      if (!result.is_there && !served.contains(result.place)) places.insert(result.place);
   }
 
  private:
@@ -117,6 +143,15 @@ class Results {
     std::set<std::int64_t> steps;
     for (std::uint32_t i = 0; i < runs.section_count(); ++i) steps.insert(runs.section(i).step);
     return steps.size();
+  }
+
+  // Of few different elements nothing can be said, unless there are no others.
+  static bool is_view(const std::vector<std::uint64_t>& elements,
+                      const std::unordered_set<std::uint64_t>& whole) {
+    constexpr std::size_t kLeast = 8;
+    const std::unordered_set<std::uint64_t> part(elements.begin(), elements.end());
+    return part.size() >= std::min(kLeast, whole.size()) &&
+           std::ranges::all_of(part, [&](std::uint64_t element) { return whole.contains(element); });
   }
 
   static bool is_near(const SingleResult& result, const Slot& slot, double norm, double noise) {
@@ -169,6 +204,7 @@ std::vector<std::size_t> find_unexplained(const dump::DumpSet& golden, const dum
   for (Results* results : {&of_golden, &of_actual}) {
     results->find_readers(passing[results == &of_golden]);
     results->find_equals(noise);
+    results->find_readers_of_views();
     results->append_lacking(places);
   }
   return {places.begin(), places.end()};

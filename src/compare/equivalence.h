@@ -18,7 +18,7 @@ bool only_moves(std::string_view type);
 // Of `singles`, pairs of which only one run has an operator (places in `pairs`, ascending): those with a
 // result that the other run lacks. A result is recognised by its elements, in any order. The other run has it
 //   - if an operator reads it that both runs have, because inputs are compared;
-//   - if another one of `singles` reads it, whose own results are looked at;
+//   - if another one of `singles` reads it, whose own results are looked at; or a view of it, soon after;
 //   - if an operator of the other run makes it in the same step: bit by bit, or at a relative L2 distance of
 //     at most 32 roundoffs, or four times `noise`, the largest of operators that both runs have.
 // A result that is not in the dump is one that the other run lacks, but not that of a view.

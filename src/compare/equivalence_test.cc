@@ -95,6 +95,18 @@ TEST_F(EquivalenceTest, AFusedOperatorHasTheResultOfTheLastOne) {
   EXPECT_EQ(first_bad(), "");
 }
 
+// Views have no data in a dump.
+TEST_F(EquivalenceTest, AResultThatIsReadThroughAViewIsRead) {
+  const std::vector<float> half{1, 2, 3, 4, 5, 6, 7, 8}, rest{11, 12, 13, 14, 15, 16, 17, 18};
+  std::vector<float> whole = half, one(8, 3.5f);
+  whole.insert(whole.end(), rest.begin(), rest.end());
+  golden_->op("mul.m", {{9}}, whole).op("mean.n", {{9, 9}}, {3.5f}).op("sub.a", {half, one}, {4, 5});
+  actual_->op("sub.a", {half, one}, {4, 5});
+  EXPECT_EQ(first_bad(), "");
+  actual_->op("exp.e", {{1}}, {3.25f});
+  EXPECT_EQ(first_bad(), "e");
+}
+
 TEST_F(EquivalenceTest, AResultThatTheOtherRunLacksIsADifference) {
   golden_->op("relu.a", {{1, 2}}, {1, 2})
       .op("mul.b", {{3, 4}}, {6, 8})

@@ -4,6 +4,7 @@ import csv
 import re
 import sys
 import textwrap
+from importlib.metadata import version
 
 import numpy as np
 import pytest
@@ -11,6 +12,9 @@ from conftest import BUILD
 
 sys.path.insert(0, str(BUILD / "python"))
 import opdump as package  # noqa: E402  (the fixture is called opdump)
+
+TORCH = tuple(int(part) for part in version("torch").split(".")[:2])
+BEFORE_ANNOTATIONS = (2, 0) <= TORCH < (2, 9)  # of torch.compile's graphs
 
 NET = """
     import torch
@@ -162,10 +166,12 @@ REGION = NET.replace("self.fc2(self.fc1(x).relu())", "self.region(self.fc1(x))")
 
 def test_regions(opdump, run):
     run("config.dump_config.enable_dump = True", text=REGION)
+    rest = {"addmm.Default_fc1-Linear_addmm-op0", "addmm.Default_fc2-Linear_addmm-op0"} if BEFORE_ANNOTATIONS else set()
     for directory in steps(opdump).values():
-        assert names(directory) == {"relu.Default_relu-op0"}
+        assert names(directory) == {"relu.Default_relu-op0"} | rest
 
 
+@pytest.mark.skipif(BEFORE_ANNOTATIONS, reason="this torch.compile knows nothing of regions")
 def test_regions_and_layers(opdump, run):
     run("config.dump_config.enable_dump = True; config.dump_config.dump_layer = 'Default_fc2_Linear_addmm_op0'", text=REGION)
     assert names(steps(opdump)[0]) == {"relu.Default_relu-op0", "addmm.Default_fc2-Linear_addmm-op0"}
@@ -249,6 +255,7 @@ def test_the_original_comes_first(opdump, run):
     assert run("").stdout == "the original\n"
 
 
+@pytest.mark.skipif(BEFORE_ANNOTATIONS, reason="this torch.compile leaves quantised tensors out of its graph")
 def test_values_before_quantisation(opdump, run):
     run("config.dump_config.enable_dump = config.dump_config.quant_dumpable = True; config.dump_config.dump_step = '0'",
         text=NET.replace("return self.fc2(self.fc1(x).relu())", """h = self.fc1(x)
@@ -275,7 +282,7 @@ RANKS = """
     from torch.nn.parallel import DistributedDataParallel
 
     def train(rank, port):
-        os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "USE_LIBUV": "0"}
         dist.init_process_group("gloo", rank=rank, world_size=2)
         import torchair
         config = torchair.CompilerConfig()

@@ -4,25 +4,58 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "math/stats/stats.h"
 
 namespace opdump::compare {
 namespace {
 
-// 0 to 6: how many tensors begin with numbers that are nearly the same.
+constexpr double kNear = 1e-3;
+constexpr int kAllAlike = 6;
+
+// 0 to kAllAlike: how many tensors begin with numbers that are nearly the same.
 int likeness_of_tensors(const Surroundings& a, const Surroundings& b) {
-  constexpr double kNear = 1e-3;
   if (a.norms.empty() || a.norms.size() != b.norms.size()) return 0;
   std::size_t near = 0;
   for (std::size_t i = 0; i < a.norms.size(); ++i)
     near += std::abs(a.norms[i] - b.norms[i]) <= kNear * std::max(a.norms[i], b.norms[i]);
-  return static_cast<int>(6 * near / a.norms.size());
+  return static_cast<int>(kAllAlike * near / a.norms.size());
 }
 
 int likeness(const Surroundings& a, const Surroundings& b) {
   return 1 + 4 * (a.shapes == b.shapes) + 2 * (a.before == b.before) + 2 * (a.after == b.after) +
          2 * (a.source == b.source) + likeness_of_tensors(a, b);
+}
+
+// Compilers evaluate arguments in different orders, and so operators may run in another order: those that
+// have nothing in common with their partners get others whose tensors are all alike, if only one has such
+// tensors.
+void join_reordered(const std::vector<Surroundings>& a, const std::vector<Surroundings>& b,
+                    std::vector<std::pair<std::size_t, std::size_t>>& pairs) {
+  std::vector<bool> is_settled(b.size());
+  const auto is_unlike = [&](const auto& pair) {
+    const bool is_known =
+        std::ranges::none_of(a[pair.first].norms, [](double norm) { return std::isnan(norm); });
+    return is_known && likeness_of_tensors(a[pair.first], b[pair.second]) == 0;
+  };
+  for (const auto& pair : pairs) is_settled[pair.second] = !is_unlike(pair);
+  for (auto& pair : pairs) {
+    if (!is_unlike(pair)) continue;
+    const Surroundings& mine = a[pair.first];
+    std::optional<std::size_t> found;
+    std::size_t count = 0;
+    for (std::size_t j = 0; j < b.size(); ++j)
+      if (!is_settled[j] && b[j].shapes == mine.shapes && likeness_of_tensors(mine, b[j]) == kAllAlike) {
+        found = j;
+        ++count;
+      }
+    if (count != 1) continue;
+    const auto taken = std::ranges::find(pairs, *found, &std::pair<std::size_t, std::size_t>::second);
+    if (taken != pairs.end()) taken->second = pair.second;
+    pair.second = *found;
+    is_settled[*found] = true;
+  }
 }
 
 }  // namespace
@@ -54,6 +87,7 @@ std::vector<std::pair<std::size_t, std::size_t>> align(const std::vector<Surroun
     else
       here == best[(i + 1) * width + j] ? ++i : ++j;
   }
+  join_reordered(a, b, pairs);
   return pairs;
 }
 

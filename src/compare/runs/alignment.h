@@ -22,7 +22,8 @@ double sample_norm(const dump::Slot& slot);
 // Operators of one side times those of the other that align() is made for: time and memory grow with them.
 inline constexpr std::size_t kMaxAlignment = 1 << 20;
 
-// Pairs of a longest alignment whose likeness is largest, in order: the first number is of `a`.
+// Pairs of a longest alignment whose likeness is largest, in order: the first number is of `a`. Those whose
+// tensors say that operators ran in another order are exchanged.
 std::vector<std::pair<std::size_t, std::size_t>> align(const std::vector<Surroundings>& a,
                                                        const std::vector<Surroundings>& b);
 
