@@ -272,8 +272,10 @@ class Comparer {
         questions_(golden, actual),
         total_(golden.runs().stored_bytes() + actual.runs().stored_bytes()) {
     comparison_.is_across = relation_.is_across;
-    if (const auto line = relation_.is_across ? std::nullopt : describe_environments(golden, actual))
+    if (const auto line = relation_.is_across ? std::nullopt : describe_environments(golden, actual)) {
       comparison_.notes.push_back(*line);
+      has_other_environment_ = true;
+    }
     std::ranges::copy(systematic_.notes, std::back_inserter(comparison_.notes));
     std::ranges::copy(pairing.notes, std::back_inserter(comparison_.notes));
     std::ranges::copy(pairing.incomplete, std::back_inserter(unfinished_reasons_));
@@ -295,6 +297,7 @@ class Comparer {
     questions_.append_notes_to(comparison_.notes);
     judge_.conclude(comparison_);
     explain_first_bad();
+    note_small_error();
     return std::move(comparison_);
   }
 
@@ -366,6 +369,20 @@ class Comparer {
                                    : explain_inputs(op, golden_.runs(), actual_.runs(), pairs_);
   }
 
+  // Another machine or version may have a kernel that rounds so.
+  void note_small_error() {
+    constexpr double kSmall = 1e-4;
+    if (!has_other_environment_ || !comparison_.first_bad) return;
+    const OperatorComparison& op = *comparison_.first_bad;
+    const auto is_small = [](const SlotComparison& slot) {
+      return slot.verdict != Verdict::own_error || (slot.metrics && slot.metrics->relative_l2 < kSmall);
+    };
+    if (op.verdict == Verdict::own_error && op.cause.empty() && std::ranges::all_of(op.slots, is_small))
+      comparison_.notes.emplace_back(
+          "the first bad operator differs by little, and may only round otherwise: opdump blame runs it "
+          "again");
+  }
+
   void note_wrong_region() {
     const auto region = find_wrong_region(golden_, actual_, pairs_);
     if (!region) return;
@@ -398,6 +415,7 @@ class Comparer {
   Comparison comparison_;
   std::vector<std::string> unfinished_reasons_;
   Unfinished unfinished_;
+  bool has_other_environment_ = false;
   SystematicDifferences systematic_;
   Collectives collectives_;
   Judge judge_;
