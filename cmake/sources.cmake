@@ -378,7 +378,8 @@ set(OPDUMP_TESTS_compare
   compare/sharded/recorded_layout_test.cc
   compare/sharded/shard_layout_test.cc
   compare/sharded/shard_rules_test.cc
-  compare/runs/alignment_test.cc compare/runs/environment_test.cc
+  compare/runs/alignment_test.cc
+  compare/runs/environment_test.cc
   compare/runs/systematic_test.cc
   compare/statistics_test.cc
   compare/verdict_test.cc
