@@ -141,6 +141,7 @@ LOOP = """
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_signals_reach_the_program(opdump, number):
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a program in the background inherits as ignored
     process, _ = opdump.start("""
         import os, signal, time, torch
         def leave(*_):
