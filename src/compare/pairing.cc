@@ -327,6 +327,17 @@ std::uint32_t FramePairing::join_sequences() {
       false, true);
 }
 
+// But for the size of the first axis, as with another batch. Empty if one is not known.
+std::vector<std::vector<std::int64_t>> inner_shapes(const FrameRuns& part, std::uint32_t i) {
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const Slot& slot : part.runs->slots(part.first + i)) {
+    if (!slot.shape) return {};
+    shapes.emplace_back(slot.shape->dims().begin(), slot.shape->dims().end());
+    if (!shapes.back().empty()) shapes.back().front() = 0;
+  }
+  return shapes;
+}
+
 void FramePairing::separate_reshaped() {
   std::set<std::string> open;  // scopes
   for (const FrameRuns* part : {&golden_, &actual_})
@@ -340,7 +351,8 @@ void FramePairing::separate_reshaped() {
     ++joined;
     const std::uint32_t a = golden_.partners[g];
     if (states_originals(golden_, g) || states_originals(actual_, a)) continue;  // it reads what others read
-    if (shapes_of(golden_, g) != shapes_of(actual_, a)) reshaped.push_back(g);
+    const auto of_golden = inner_shapes(golden_, g), of_actual = inner_shapes(actual_, a);
+    if (!of_golden.empty() && !of_actual.empty() && of_golden != of_actual) reshaped.push_back(g);
   }
   if (2 * reshaped.size() > joined) return;
   for (const std::uint32_t g : reshaped) {
@@ -508,7 +520,7 @@ FrameRule make_rule(const Runs& golden, const Runs& actual, const TailsOfBoth& t
 
 }  // namespace
 
-Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth& tails) {
+Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth& tails, bool are_shards) {
   Pairing pairing;
   const FrameRule rule = make_rule(golden, actual, tails, pairing.notes);
   const bool has_log = !golden.have_full_scopes() || !actual.have_full_scopes();
@@ -538,7 +550,7 @@ Pairing pair_operators(const Runs& golden, const Runs& actual, const TailsOfBoth
     } else if (golden_size > 0 && actual_size > 0) {
       aligned += frame.join_sequences();
       frame.join_names();
-      frame.separate_reshaped();
+      if (!are_shards) frame.separate_reshaped();
       frame.note_fusions(has_fused);
       join_loose(golden, actual, frame, pairing.notes);
       frame.join_signatures();

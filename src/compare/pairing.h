@@ -70,8 +70,10 @@ struct TailsOfBoth {
 // each side need not be equal: a note says so. So does one where each dump is a single tensor. What ran after
 // the last step is paired where both dumps have it after the same step and ran the same operators there; else
 // it is left out, and a note says so. If one side is a log of DebugMode, operators whose names differ pair
-// by type and path of modules, in order. Both arguments are in the order of DumpSet::runs.
-Pairing pair_operators(const dump::Runs& golden, const dump::Runs& actual, const TailsOfBoth& tails = {});
+// by type and path of modules, in order. Both arguments are in the order of DumpSet::runs. Of `are_shards`,
+// other shapes do not tell operators of one name apart.
+Pairing pair_operators(const dump::Runs& golden, const dump::Runs& actual, const TailsOfBoth& tails = {},
+                       bool are_shards = false);
 
 // Pairs by side and index, or `by_name`, what operands are called, where they have one: if both sides know
 // that, an absent one does not shift those after it. Several of the same pair in order. Inputs first, by

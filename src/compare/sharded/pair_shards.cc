@@ -432,7 +432,7 @@ void ShardedRuns::find_scale(const std::vector<OperatorPair>& pairs) {
 }
 
 Pairing ShardedRuns::pair(const TailsOfBoth& tails) {
-  Pairing pairing = pair_operators(golden_, actual_, tails);
+  Pairing pairing = pair_operators(golden_, actual_, tails, true);
   choose_groups(pairing.pairs);
   std::erase_if(pairing.pairs, [&](OperatorPair& pair) { return !stand_in(pair); });
   find_scale(pairing.pairs);
