@@ -22,7 +22,7 @@ using dump::Slot;
 
 constexpr double kEqualRoundoffs = 32, kEqualNoise = 4;
 constexpr std::size_t kNext = 16;                 // operators that may read a view of a result
-constexpr std::uint64_t kMostElements = 1 << 24;  // of such a result
+constexpr std::uint64_t kMostElements = 1 << 22;  // of these
 
 std::uint64_t count_of(const Slot& slot) {
   return slot.shape ? model::element_count(*slot.shape).value_or(0) : 0;
@@ -104,14 +104,11 @@ class Results {
     for (SingleResult& result : results_) {
       const std::uint64_t count = count_of(result.slot);
       if (result.is_there || count > kMostElements || !(result.norm > 0)) continue;
-      const auto elements = compare::elements_of(result.slot);
-      const std::unordered_set<std::uint64_t> whole(elements.begin(), elements.end());
       const std::size_t end = std::min<std::size_t>(runs_.size(), result.run + 1 + kNext);
       for (std::size_t run = result.run + 1; run < end && !result.is_there; ++run)
-        for (const Slot& slot : runs_.slots(run)) {
-          if (slot.side != model::Side::input || (count > 1 && count_of(slot) >= count)) continue;
-          result.is_there |= is_view(compare::elements_of(slot), whole);
-        }
+        for (const Slot& slot : runs_.slots(run))
+          result.is_there =
+              result.is_there || (slot.side == model::Side::input && is_view(slot, result.slot));
     }
   }
 
@@ -145,13 +142,14 @@ class Results {
     return steps.size();
   }
 
-  // Of few different elements nothing can be said, unless there are no others.
-  static bool is_view(const std::vector<std::uint64_t>& elements,
-                      const std::unordered_set<std::uint64_t>& whole) {
-    constexpr std::size_t kLeast = 8;
-    const std::unordered_set<std::uint64_t> part(elements.begin(), elements.end());
-    return part.size() >= std::min(kLeast, whole.size()) &&
-           std::ranges::all_of(part, [&](std::uint64_t element) { return whole.contains(element); });
+  static bool is_view(const Slot& slot, const Slot& whole) {
+    const std::uint64_t count = count_of(slot), all = count_of(whole);
+    if (count == 0 || count > kMostElements || (all > 1 && count >= all)) return false;
+    const auto elements = compare::elements_of(slot);
+    std::unordered_set<std::uint64_t> some;
+    for (const std::size_t place : sample_places(elements.size())) some.insert(elements[place]);
+    if (all > 1) return has_most(whole, some);
+    return some.size() == 1 && compare::elements_of(whole) == std::vector(some.begin(), some.end());
   }
 
   static bool is_near(const SingleResult& result, const Slot& slot, double norm, double noise) {

@@ -95,12 +95,6 @@ bool is_random(std::string_view type) {
   return std::ranges::any_of(kBegins, [&](std::string_view begin) { return type.starts_with(begin); });
 }
 
-// Types of PyTorch, ONNX and TensorFlow whose output is all of its inputs.
-bool joins(std::string_view type) {
-  constexpr std::string_view kJoining[] = {"cat", "stack", "Concat", "ConcatV2", "Pack"};
-  return std::ranges::find(kJoining, type) != std::end(kJoining);
-}
-
 // Another generator, or autocast, explains outputs that differ. Where the generators are unknown, a random
 // operator with the same inputs asks for the seed.
 std::string cause_in_state(const OperatorComparison& op) {
@@ -232,7 +226,7 @@ void Judge::find_cause(OperatorComparison& op) const {
 // if an earlier operator made a difference of that size: those of weights and data do not. What is left of
 // terms that cancel is compared with the terms. Where an operator can be computed again, it is.
 void Judge::excuse_rounding(OperatorComparison& op) {
-  if (op.verdict == Verdict::input_differs && joins(op.run().type)) {
+  if (op.verdict == Verdict::input_differs && kind_of(op.run().type).name == "concat") {
     // Beside the other inputs it is nothing: a gradient that is zero but for rounding, among all gradients.
     for (SlotComparison& slot : op.slots)
       if (is_difference(slot.verdict)) slot.verdict = Verdict::rounding;

@@ -29,8 +29,7 @@ class RankAverages {
   bool is_empty() const { return outputs_.empty(); }
 
   // Whether a tensor of this rank is what all of an output are on average over the rank and others, or in
-  // sum, or a part of that along the first axis, and is off by no more than kLargerError as
-  // much.
+  // sum, or a part of that along the first axis, and is off by no more than kLargerError times as much.
   bool contain(std::uint32_t rank, const Tensor& tensor) const;
 
  private:
