@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """What does `opdump blame` cost?
 
-Records one training step of a ResNet-18 (batch 8, pictures of 64 by 64) with a wrong epsilon in one normalisation, and with
-other kernels, and prints the time of `opdump compare` and of `opdump blame`, as a ratio to the plain program: starting Python,
-importing torch and training that step.
+Records one training step of a ResNet-18 (pictures of 64 by 64) with a wrong epsilon in one normalisation, and with other
+kernels, and prints the time of `opdump compare` and of `opdump blame`, as a ratio to the plain program: starting Python, importing
+torch and training that step.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ network = nn.Sequential(
     nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
 network[7].norm1.eps = float(sys.argv[1])
 optimizer = torch.optim.SGD(network.parameters(), lr=0.01, momentum=0.9)
-loss = F.cross_entropy(network(torch.randn(8, 3, 64, 64)), torch.arange(8))
+batch = int(sys.argv[2])
+loss = F.cross_entropy(network(torch.randn(batch, 3, 64, 64)), torch.arange(batch) % 10)
 loss.backward()
 optimizer.step()
 """
@@ -59,6 +60,7 @@ def main() -> None:
     parser.add_argument("--build", type=pathlib.Path, required=True, help="the folder of the build")
     parser.add_argument("--python", default="/usr/bin/python3", help="the Python with torch")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--batch", default="8", help="pictures of a step; each makes 20 MB of tensors (default: 8)")
     given = parser.parse_args()
     opdump, plain = str(given.build.resolve() / "bin/opdump"), dict(os.environ)
     others = {**plain, "ATEN_CPU_CAPABILITY": "default"}
@@ -67,11 +69,11 @@ def main() -> None:
         (folder / "train.py").write_text(PROGRAM, encoding="utf-8")
         train = [given.python, str(folder / "train.py")]
         for run, epsilon, environment in (("golden", "1e-5", plain), ("epsilon", "1e-3", plain), ("kernels", "1e-5", others)):
-            measure([opdump, "run", "-o", str(folder / run), "--", *train, epsilon], environment)
+            measure([opdump, "run", "-o", str(folder / run), "--", *train, epsilon, given.batch], environment)
         print("pair     command   wall   processor   ratio of wall, of processor to the program   answer")
         for pair in ("epsilon", "kernels"):
             dumps = [str(folder / "golden"), str(folder / pair)]
-            commands = {"program": [*train, "1e-5"], "compare": [opdump, "compare", *dumps],
+            commands = {"program": [*train, "1e-5", given.batch], "compare": [opdump, "compare", *dumps],
                         "blame": [opdump, "blame", *dumps, "--python", given.python]}
             best: dict[str, tuple[float, float, str]] = {}
             for _ in range(given.rounds):

@@ -5,7 +5,8 @@
 namespace opdump::capture {
 namespace {
 
-constexpr std::size_t kMaxFree = 256;
+// As many as a program ends between two turns of the writer; each has some kilobytes.
+constexpr std::size_t kMaxFree = 2048;
 
 }  // namespace
 

@@ -218,17 +218,16 @@ std::string format_log_line(const UndumpedSlot& slot) {
                   {"reason", slot.reason}});
 }
 
-// The arguments come last: their order counts, which a parsed object does not keep.
+// The arguments come last: their order counts, which a parsed object does not keep. What draws random numbers
+// has such a line in each step.
 std::string format_log_line(const LoggedForm& call) {
-  json object{{"kind", "call"},
-              {"name", call.operator_name},
-              {"graph_id", call.graph_id},
-              {"step", call.step},
-              {"function", call.form.function}};
-  if (!call.form.state.empty()) object["state"] = parse_json(call.form.state);
-  std::string line = line_of(object);
-  line.resize(line.size() - 2);  // "}\n"
-  return line + R"(,"arguments":)" + (call.form.arguments.empty() ? "{}" : call.form.arguments) + "}\n";
+  std::string line = R"({"function":)" + json_text(json(call.form.function));
+  line.append(R"(,"graph_id":)").append(std::to_string(call.graph_id));
+  line.append(R"(,"kind":"call","name":)").append(json_text(json(call.operator_name)));
+  if (!call.form.state.empty()) line.append(R"(,"state":)").append(call.form.state);
+  line.append(R"(,"step":)").append(std::to_string(call.step));
+  line.append(R"(,"arguments":)").append(call.form.arguments.empty() ? "{}" : call.form.arguments);
+  return line += "}\n";
 }
 
 std::string format_log_line(const LoggedLayout& logged) {

@@ -41,14 +41,20 @@ Footprint make_footprint(std::uint64_t block, std::int64_t offset, const model::
   for (const std::int64_t stride : view.strides.dims()) print.view = add_to_hash(print.view, stride);
   const auto places = static_cast<std::int64_t>(view.element_count());
   if (places == 0) return print;
-  for (std::size_t axis = 0; axis < view.shape.rank(); ++axis) {
-    const std::int64_t size = view.shape[axis], stride = view.strides[axis] * print.element_bytes;
-    if (size == 1 || stride == 0) continue;
+  const auto for_each_dimension = [&](const auto& body) {
+    for (std::size_t axis = 0; axis < view.shape.rank(); ++axis) {
+      const std::int64_t size = view.shape[axis], stride = view.strides[axis] * print.element_bytes;
+      if (size != 1 && stride != 0) body(size, stride);
+    }
+  };
+  for_each_dimension([&](std::int64_t size, std::int64_t stride) {
     (stride < 0 ? print.begin : print.end) += (size - 1) * stride;
-    print.dimensions.push_back({size, std::abs(stride)});
-  }
+  });
   print.end += print.element_bytes;
-  if (places * print.element_bytes >= print.end - print.begin) print.dimensions.clear();
+  if (places * print.element_bytes >= print.end - print.begin) return print;  // most have no holes
+  for_each_dimension([&](std::int64_t size, std::int64_t stride) {
+    print.dimensions.push_back({size, std::abs(stride)});
+  });
   return print;
 }
 

@@ -41,7 +41,10 @@ class RankTree final : public SchemeWriter {
   }
 
   Result<> write_statistics(const SlotAddress& address, const StatisticRow& row) override {
-    return tables_.append(*directories_, address, {file_type(*address.op), file_op_name(*address.op)}, row);
+    const model::Operator& op = *address.op;
+    if (last_.row_name.name.empty() || last_.type != op.type || last_.name != op.name)
+      last_ = {op.type, op.name, {file_type(op), file_op_name(op)}};
+    return tables_.append(*directories_, address, last_.row_name, row);
   }
 
   Result<> move_step(std::int64_t step, std::int64_t from, std::int64_t to) override {
@@ -68,9 +71,16 @@ class RankTree final : public SchemeWriter {
                              .dtype = std::string(class_name_dtypes_ ? info.class_name : info.name)});
   }
 
+  // An operator, and what its rows are called: they come one after the other.
+  struct Named {
+    std::string type, name;
+    StatisticTables::RowName row_name;
+  };
+
   const std::unique_ptr<StepDirectories> directories_;
   StatisticTables tables_;
   const bool class_name_dtypes_;
+  Named last_;
 };
 
 }  // namespace

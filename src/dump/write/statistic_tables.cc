@@ -142,11 +142,11 @@ Result<StatisticTables::OpenTable*> StatisticTables::find(StepDirectories& direc
   return &tables_.front().second;
 }
 
-Result<> StatisticTables::append(StepDirectories& directories, const SlotAddress& address, RowName name,
-                                 const StatisticRow& row) {
+Result<> StatisticTables::append(StepDirectories& directories, const SlotAddress& address,
+                                 const RowName& name, const StatisticRow& row) {
   OPDUMP_TRY(OpenTable* const table, find(directories, address));
-  row_.op_type = std::move(name.type);
-  row_.op_name = std::move(name.name);
+  row_.op_type = name.type;
+  row_.op_name = name.name;
   row_.task_id = std::to_string(name.task);
   row_.stream_id = std::to_string(address.op->stream);
   row_.timestamp = std::to_string(address.timestamp_us);

@@ -30,7 +30,7 @@ class StatisticTables {
     std::uint64_t task = 0;
   };
   // Errors: io.
-  Result<> append(StepDirectories& directories, const SlotAddress& address, RowName name,
+  Result<> append(StepDirectories& directories, const SlotAddress& address, const RowName& name,
                   const StatisticRow& row);
 
   // Hands rows to the system. Errors: io.
