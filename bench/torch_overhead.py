@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """What recording costs a PyTorch training step, as a ratio to the same step without opdump in the same run.
 
-Usage: bench/torch_overhead.py [--build build/release] [--model alexnet|transformer|tiny|both] [--rounds N]
+Usage: bench/torch_overhead.py [--build build/release] [--model alexnet|transformer|tiny|both] [--rounds N] [--alternate]
 
-Each round runs every variant once, in turn, in a process of its own (recording cannot be undone within one), so that
-slow changes of the machine hit all of them alike; the median step time of the best round counts.
+Each round runs every variant once, in turn, in a process of its own, so that slow changes of the machine hit all of them alike; the
+median step time of the best round counts.
+
+On a machine that is busy with other work, --alternate measures better: one process records ten steps, leaves out ten, and so on. The
+ratio is the median of those of neighbouring tens: of the wall time, and of the processor time of all threads.
 """
 
 import argparse
@@ -73,19 +76,43 @@ def tiny():
     return nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 2)), torch.randn(4, 8), torch.randint(2, (4,)), 2000
 
 
-def child(model_name):
+def train(model_name, turns):
+    """The wall and the processor time of each step; so many turns of as many steps as the model is given."""
     import torch
 
     torch.manual_seed(0)
     model, x, y, steps = {"alexnet": alexnet, "transformer": transformer, "tiny": tiny}[model_name]()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.001, momentum=0.9)
     times = []
-    for _ in range(steps):
-        begin = time.perf_counter()
+    for _ in range(steps * turns):
+        begin = time.perf_counter(), time.process_time()
         optimizer.zero_grad()
         torch.nn.functional.cross_entropy(model(x), y).backward()
         optimizer.step()
-        times.append(time.perf_counter() - begin)
+        times.append((time.perf_counter() - begin[0], time.process_time() - begin[1]))
+    return times
+
+
+# Of the steps with these numbers, ten are left out and ten recorded, in turn. The first of a ten are not measured: what ended
+# before them is still being written.
+TEN, SETTLING = 10, 2
+
+
+def alternating_child(model_name):
+    times = train(model_name, 6)
+
+    def median(first, clock):
+        return statistics.median(step[clock] for step in times[first + SETTLING:first + TEN])
+
+    for clock, name in enumerate(("wall", "processor")):
+        ratios = [2 * median(first, clock) / (median(first - TEN, clock) + median(first + TEN, clock))
+                  for first in range(3 * TEN, len(times) - 2 * TEN + 1, 2 * TEN)]
+        print(f"{name} {statistics.median(ratios):.3f}x of {len(ratios)} pairs", end="   ")
+    print()
+
+
+def child(model_name):
+    times = [wall for wall, _ in train(model_name, 1)]
     import resource
 
     print(json.dumps({"step": statistics.median(times[len(times) // 4:]), "total": sum(times),
@@ -113,18 +140,24 @@ VARIANTS = {
 }
 
 
-def measure(model, variant, build):
+def run_child(arguments, settings, build):
+    """The last line that it prints."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as directory:
         environment = {k: v for k, v in os.environ.items() if k not in ("MINDSPORE_DUMP_CONFIG", "OPDUMP_CONFIG")}
-        settings = VARIANTS[variant]
         if settings is not None:
             environment["OPDUMP_CONFIG"] = str(config(directory, **settings))
             environment["PYTHONPATH"] = f"{build}/python/opdump/inject:{build}/python"
-        run = subprocess.run([sys.executable, __file__, "--child", model], env=environment, capture_output=True, text=True)
+        run = subprocess.run([sys.executable, __file__, *arguments], env=environment, capture_output=True, text=True)
         shutil.rmtree(f"{directory}/dump", ignore_errors=True)
         if run.returncode:
             sys.exit(run.stderr)
-        return json.loads(run.stdout.splitlines()[-1])
+        return run.stdout.splitlines()[-1]
+
+
+def measure_alternating(model, variant, build):
+    tens = "|".join(f"{first}-{first + TEN - 1}" for first in range(TEN, 10000, 2 * TEN))
+    line = run_child(["--child", model, "--alternate"], {**VARIANTS[variant], "iteration": tens}, build)
+    print(f"{model:12} {variant:16} {line}", flush=True)
 
 
 def main():
@@ -133,15 +166,22 @@ def main():
     parser.add_argument("--model", default="both", choices=["alexnet", "transformer", "tiny", "both"])
     parser.add_argument("--variants", nargs="*", default=list(VARIANTS), choices=list(VARIANTS))
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--alternate", action="store_true", help="record ten steps, leave out ten, in one process")
     parser.add_argument("--child")
     args = parser.parse_args()
     if args.child:
-        return child(args.child)
-    for model in ["alexnet", "transformer"] if args.model == "both" else [args.model]:
+        return alternating_child(args.child) if args.alternate else child(args.child)
+    models = ["alexnet", "transformer"] if args.model == "both" else [args.model]
+    if args.alternate:
+        for model in models:
+            for variant in [v for v in args.variants if v not in ("plain", "idle")] * args.rounds:
+                measure_alternating(model, variant, args.build.resolve())
+        return
+    for model in models:
         best = {}
         for _ in range(args.rounds):
             for variant in args.variants:
-                result = measure(model, variant, args.build.resolve())
+                result = json.loads(run_child(["--child", model], VARIANTS[variant], args.build.resolve()))
                 if variant not in best or result["step"] < best[variant]["step"]:
                     best[variant] = result
         for variant, result in best.items():

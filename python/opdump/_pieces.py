@@ -73,7 +73,8 @@ def _rows(side: dict[str, Any], moving: set[str], start: int, stop: int) -> dict
             "outputs": {i: cut(place) for i, place in side["outputs"].items()}}
 
 
-def _factor(of: dict[str, Any]) -> float:
+def factor(of: dict[str, Any]) -> float:
+    """Up to 1: each test is within its limit."""
     return max(of[key] / limit for key, limit in zip(("r", "rho", "alpha"), of["limits"]))
 
 
@@ -85,7 +86,7 @@ def _merge_output(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
     elif "wrong" in a:
         worse = {**(a if a["wrong"] else b), "wrong": a["wrong"] + b["wrong"]}
     else:
-        worse = a if _factor(a) > _factor(b) else b
+        worse = a if factor(a) > factor(b) else b
     return {**worse, "count": a["count"] + b["count"]}
 
 

@@ -134,11 +134,13 @@ def contracted(type: str, inputs: Tensors, output: torch.Tensor, index: int) -> 
 
 
 def perturb(inputs: Tensors, u: float, draws: torch.Generator) -> Tensors:
+    """Every number times 1 + u or 1 - u, at random."""
     result = {}
     for index, x in inputs.items():
         if x.is_floating_point() or x.is_complex():
-            signs = torch.randint(0, 2, x.shape, generator=draws, dtype=torch.int8).mul_(2).sub_(1)
-            x = x * (1 + u * signs.to(torch.float64))
+            bits = torch.randint(0, 256, (-(-x.numel() // 8),), generator=draws, dtype=torch.uint8)  # a byte takes as long as a bit
+            bits = bits.unsqueeze(1).bitwise_right_shift(torch.arange(8, dtype=torch.uint8)).bitwise_and_(1)
+            x = bits.flatten()[:x.numel()].reshape(x.shape).to(torch.float64).mul_(2 * u).add_(1 - u) * x
         else:
             x = x.clone()
         result[index] = x

@@ -146,6 +146,23 @@ def test_what_is_made_again_to_the_last_bit_is_not_judged(worker):
     assert worker.ask({"function": "aten::bernoulli.p", "repeats": True, "sides": {"actual": drawn}})["random"]
 
 
+def test_what_this_torch_makes_right_once_is_judged_again_only_beside_a_wrong_result(worker):
+    x = torch.rand(64)
+    arguments, right = {"self": {"tensor": 0}}, x.exp()
+    same = worker.side(arguments, [x], [right])
+    off = worker.side(arguments, [x], [torch.nextafter(right, torch.tensor(9.0))])
+    wrong = worker.side(arguments, [x], [right * 1.1])
+
+    def judged(actual):
+        return set(worker.ask({"function": "aten::exp", "repeats": True, "sides": {"golden": same, "actual": actual}})["sides"])
+
+    assert judged(wrong) == {"golden", "actual"}
+    assert judged(off) == {"actual"}
+    assert judged(wrong) == {"golden", "actual"}
+    here = {"golden": off, "actual": same}
+    assert set(worker.ask({"function": "aten::exp", "repeats": True, "sides": here})["sides"]) == {"golden"}
+
+
 @pytest.mark.parametrize("dtype, expected", [(torch.bfloat16, 1), (torch.float32, None)])
 def test_an_element_that_is_off_while_all_others_are_the_same_is_odd(worker, dtype, expected):
     x = torch.rand(16, 16).to(dtype) + 1
@@ -157,7 +174,7 @@ def test_an_element_that_is_off_while_all_others_are_the_same_is_odd(worker, dty
         assert (off != right).sum() == 1
         sides = {"golden": worker.side(arguments, [x], [right]), "actual": worker.side(arguments, [x], [off])}
         answer = worker.ask({"function": "aten::sqrt", "repeats": True, "sides": sides})["sides"]
-        assert answer["actual"]["0"].get("odd") == expected and "odd" not in answer["golden"]["0"]
+        assert answer["actual"]["0"].get("odd") == expected and "odd" not in answer.get("golden", {"0": {}})["0"]
     everywhere = (right.double() * (1 + 4.5 * u)).to(dtype)  # another kernel
     sides = {"golden": worker.side(arguments, [x], [right]), "actual": worker.side(arguments, [x], [everywhere])}
     assert not worker.ask({"function": "aten::sqrt", "repeats": True, "sides": sides})["sides"]["actual"]["0"].get("odd")
