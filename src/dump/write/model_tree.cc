@@ -121,8 +121,9 @@ class ModelTree final : public SchemeWriter {
   }
 
   Result<> write_statistics(const SlotAddress& address, const StatisticRow& row) override {
-    const CallName name = call_name(address);
-    return tables_.append(*directories_, address, {name.type, name.name, name.task}, row);
+    CallName name = call_name(address);
+    return tables_.append(*directories_, address, {std::move(name.type), std::move(name.name), name.task},
+                          row);
   }
 
   Result<> flush() override {
