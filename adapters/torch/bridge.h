@@ -109,6 +109,8 @@ OPDUMP_API void opdump_torch_join_thread(void);
 OPDUMP_API void opdump_torch_settle(void* storage);
 /* The program has written to a c10::StorageImpl* without an operator. */
 OPDUMP_API void opdump_torch_written(void* storage);
+/* The program has given a c10::StorageImpl* memory without an operator, and nothing was written there. */
+OPDUMP_API void opdump_torch_allocated(void* storage);
 OPDUMP_API void opdump_torch_report_unseen(const char* what, const char* reason);
 OPDUMP_API int64_t opdump_torch_current_step(void);
 

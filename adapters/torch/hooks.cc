@@ -450,6 +450,10 @@ void opdump_torch_written(void* storage) {
   if (Observer* o = observer) o->contents().changed(static_cast<c10::StorageImpl*>(storage));
 }
 
+void opdump_torch_allocated(void* storage) {
+  if (Observer* o = observer) o->contents().changed(static_cast<c10::StorageImpl*>(storage), true);
+}
+
 void opdump_torch_report_unseen(const char* what, const char* reason) {
   if (Observer* o = observer) opdump_report_unseen(o->session(), what, reason);
 }

@@ -27,7 +27,7 @@ from opdump._stderr import print_line
 _EXPORTS = ("numpy", "data_ptr", "storage", "untyped_storage", "_storage", "_typed_storage", "__dlpack__")
 
 # Methods of storages that write to it.
-_FILLS = ("_set_from_file", "byteswap", "_byteswap")
+_FILLS = ("_set_from_file", "byteswap", "_byteswap", "__setitem__")
 
 _settings: dict | None = None  # of the recording under way
 _last_failure: BaseException | None = None  # of the program, before it
@@ -217,6 +217,27 @@ def _settle_and_note(function):
     return noted
 
 
+def _note_allocation(function):
+    """Wraps what gives an empty storage of so many bytes memory without an operator: its constructor and its resize_()."""
+
+    @functools.wraps(function)
+    def noted(self, *args, **kwargs):
+        if is_compiling() or not hooks.active():
+            return function(self, *args, **kwargs)
+        was_empty = function.__name__ == "__init__" or self.nbytes() == 0
+        try:
+            result = function(self, *args, **kwargs)
+        except BaseException as error:
+            leave_no_frame(error)
+            raise
+        sizes = [*args, *kwargs.values()]
+        if was_empty and sizes and isinstance(sizes[0], int) and self.device.type == "cpu":
+            hooks.allocated(self._cdata)
+        return result
+
+    return noted
+
+
 def _report_failure(function, type_name):
     """Reports failed indexing, because torch checks indices before it runs any operator."""
 
@@ -334,6 +355,8 @@ def _install(only_executions: bool) -> None:
     for name in _FILLS:
         if hasattr(storage, name):
             setattr(storage, name, _settle_and_note(getattr(storage, name)))
+    for name in ("__init__", "resize_"):
+        setattr(storage, name, _note_allocation(getattr(storage, name)))
     if hasattr(torch, "compile"):
         from opdump import _compiled
 

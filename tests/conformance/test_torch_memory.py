@@ -128,7 +128,7 @@ def test_a_parameter_file_is_the_end_of_the_step(opdump):
 
 # What no kernel writes is whatever lay there before: glibc fills fresh memory with a byte that differs from run to run.
 UNWRITTEN = """
-    import io, torch
+    import copy, io, torch
     torch.manual_seed(0)
     log_probs = torch.randn(12, 3, 5).log_softmax(2).detach().requires_grad_()
     targets = torch.randint(1, 5, (3, 4))
@@ -152,6 +152,11 @@ UNWRITTEN = """
     torch.nn.functional.logsigmoid(torch.randn(5))
     torch.randn(4, 4).unique(return_inverse=True)
     torch.linalg.lstsq(torch.randn(4, 3), torch.randn(4, 2))
+    copy.deepcopy(torch.randn(40))  # into the memory of a new storage
+    resized = torch.randn(50)
+    resized.storage().resize_(0)
+    resized.storage().resize_(50)
+    resized.fill_(1)
     print("done")
 """
 
@@ -165,3 +170,13 @@ def test_what_nobody_wrote_is_without_data(opdump):
     assert not differing
     name = next(n for n in runs[0].operators if "/_ctc_loss" in n)
     assert runs[0].undumped(name)["output.1"] == "uninitialised"
+
+
+def test_a_new_storage_that_the_program_fills(opdump):
+    dump = opdump.run("""
+        import torch
+        filled = torch.UntypedStorage(4)
+        for i in range(4): filled[i] = i
+        torch.tensor([], dtype=torch.uint8).set_(filled) + 1
+    """, saved_data="tensor")
+    assert dump.tensor("Default/add-op0", "input.0").tolist() == [0, 1, 2, 3]

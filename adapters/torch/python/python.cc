@@ -184,6 +184,13 @@ PyObject* written(PyObject*, PyObject* storage) {
   Py_RETURN_NONE;
 }
 
+PyObject* allocated(PyObject*, PyObject* storage) {
+  void* address = PyLong_AsVoidPtr(storage);
+  if (!address && PyErr_Occurred()) return nullptr;
+  opdump_torch_allocated(address);
+  Py_RETURN_NONE;
+}
+
 PyObject* name_tensor(PyObject*, PyObject* args) {
   PyObject* storage = nullptr;
   const char* name = nullptr;
@@ -299,6 +306,8 @@ PyMethodDef methods[] = {
     {"settle", as_function(settle), METH_O, "Waits until a storage, given by address, is not being read."},
     {"written", as_function(written), METH_O,
      "A storage, given by address, was written to without an operator."},
+    {"allocated", as_function(allocated), METH_O,
+     "A storage, given by address, got memory without an operator, and nothing was written there."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition{

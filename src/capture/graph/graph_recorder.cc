@@ -1,6 +1,7 @@
 #include "capture/graph/graph_recorder.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "capture/operator_table.h"
 
@@ -131,16 +132,15 @@ void merge(model::TensorType& known, const model::TensorType& other) {
 
 }  // namespace
 
-void GraphRecorder::note(const DefinedOperator& op, std::span<const GraphTensor> inputs,
-                         std::span<const GraphTensor> outputs, std::optional<NodeDetail> detail) {
+void GraphRecorder::note(const DefinedOperator& op, std::span<GraphTensor> inputs,
+                         std::span<GraphTensor> outputs, std::optional<NodeDetail> detail) {
   const std::lock_guard lock(mutex_);
   if (detail) details_.try_emplace(&op, std::move(*detail));
   key_.hash += mix(reinterpret_cast<std::uintptr_t>(&op));
   if (++key_.count > kMaxCalls) return;
   calls_.push_back(
       {&op, static_cast<std::uint32_t>(inputs.size()), static_cast<std::uint32_t>(outputs.size())});
-  tensors_.insert(tensors_.end(), inputs.begin(), inputs.end());
-  tensors_.insert(tensors_.end(), outputs.begin(), outputs.end());
+  for (const auto& side : {inputs, outputs}) std::ranges::move(side, std::back_inserter(tensors_));
 }
 
 void GraphRecorder::clear_log() {
@@ -179,10 +179,12 @@ bool GraphRecorder::compare_types(KnownGraph& graph, bool is_new) {
         auto type = known->second.begin();
         for (const auto& side : {inputs, outputs})
           for (GraphTensor& tensor : side) {
-            const model::TensorType before = *type;
-            if (!(before == tensor.type)) merge(*type, tensor.type);
-            has_changed = has_changed || !(before == *type);
-            tensor.type = *type++;
+            model::TensorType& all = *type++;
+            if (all == tensor.type) continue;
+            const model::TensorType before = all;
+            merge(all, tensor.type);
+            has_changed = has_changed || !(before == all);
+            tensor.type = all;
           }
       });
   return has_changed;

@@ -56,9 +56,9 @@ class GraphRecorder {
   // The graph that the step under way is expected to be: that of the step before.
   std::int64_t expected_graph() const { return expected_; }
 
-  // Logs an execution. `detail` is given at the first one of this operator.
-  void note(const DefinedOperator& op, std::span<const GraphTensor> inputs,
-            std::span<const GraphTensor> outputs, std::optional<NodeDetail> detail);
+  // Logs an execution. The tensors are moved. `detail` is given at the first one of this operator.
+  void note(const DefinedOperator& op, std::span<GraphTensor> inputs, std::span<GraphTensor> outputs,
+            std::optional<NodeDetail> detail);
 
   struct Constant {
     std::string name;  // "data-0"
