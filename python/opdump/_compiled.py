@@ -23,6 +23,7 @@ import torch
 from opdump import _torch as hooks
 from opdump._frames import leave_no_frame
 from opdump._imports import call_after
+from opdump._stderr import print_line
 from opdump._unrecorded import unrecorded
 
 _REPLACED = ("inductor", "aot_eager", "aot_eager_decomp_partition", "cudagraphs")  # backends that `aten` stands in for
@@ -125,12 +126,22 @@ class _Backend:
         return hash(type(self))
 
 
+@functools.cache
+def _say_what_runs() -> None:
+    """Once, unless the user has chosen it."""
+    if "OPDUMP_COMPILED" not in os.environ:
+        print_line("what torch.compile compiled runs operator by operator, without the generated kernels, whose last bits may differ; "
+                   "opdump run --compiled opaque leaves it alone, --compiled aten hides this line")
+
+
 class _Aten(_Backend):
     def __call__(self, module: torch.fx.GraphModule, inputs: list[Any], **unused: Any) -> Callable[..., Any]:
         try:
             from torch._dynamo.backends.common import aot_autograd
         except ImportError:  # torch 2.0
             from torch._dynamo.optimizations.training import aot_autograd
+        if getattr(self._backend, "compiler_name", self._backend) != "aot_eager":
+            _say_what_runs()
         from functorch.compile import min_cut_rematerialization_partition
 
         region = _Region()

@@ -1,5 +1,7 @@
 """What is recorded: the right tensors, under the right names, with the right reasons where there are none."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -292,6 +294,7 @@ def test_threads_and_data_loader_workers(opdump):
     assert {"tanh", "erf"} <= types
     workers = {n.split("/")[1] for n, o in dump.operators.items() if o["type"] == "exp2"}
     assert workers == {"worker0", "worker1"}
+    assert sorted(re.findall("^opdump: (.*)dumped ", dump.err, re.MULTILINE)) == ["", "worker0: ", "worker1: "]
 
 
 def test_selection_by_kernels(opdump):

@@ -56,6 +56,14 @@ def test_a_compiled_model_has_the_names_of_an_eager_one(tmp_path):
     assert "match" in verdicts and verdicts <= {"match", "skipped", "extra", "missing"}
 
 
+def test_it_is_said_once_that_other_kernels_run(tmp_path):
+    sentence = "opdump: what torch.compile compiled runs operator by operator"
+    assert record(tmp_path, "compile", dump="default").stderr.count(sentence) == 1
+    for how in ("aten", "opaque"):
+        assert sentence not in record(tmp_path, "compile", dump=how, options=["--compiled", how]).stderr
+    assert sentence not in record(tmp_path, "aot_eager").stderr, "whose numbers these are"
+
+
 def test_an_opaque_region_has_inputs_and_outputs(tmp_path):
     done = record(tmp_path, "compile", options=["--compiled", "opaque"])
     assert "backward pass of compiled code" in done.stderr

@@ -1,3 +1,4 @@
+# needs torch 2.1
 """A network of bench/cross trained for a step, eager or compiled: compiled_networks.py [NAME eager|compiled]."""
 import pathlib
 import sys
