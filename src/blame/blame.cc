@@ -175,9 +175,11 @@ class Walk {
             produced_.find_part(actual, golden.size() == actual.size() ? sample_differences(golden, actual)
                                                                        : sample_places(actual.size()));
       }
+      const bool is_to_blame = !producer && blames && !op.is_quantised;  // else what quantises lies between
+      if (is_to_blame) producer = find_later_producer(i, actual);
       if (producer) {
         read_.insert(*producer);
-      } else if (blames && !op.is_quantised) {  // else what quantises lies between
+      } else if (is_to_blame) {
         golden.size() == actual.size() ? blame_input(i, slot, golden, actual)
                                        : blame_shape(i, slot, golden, actual);
         produced_.add(i, std::move(actual));  // others that read it are not to blame again
@@ -190,7 +192,7 @@ class Walk {
                    const std::vector<std::uint64_t>& actual) {
     if (is_rounded(slot)) return;
     const std::string name = compare::slot_name(slot);
-    if (const auto producer = find_producer(golden, i)) {
+    if (const auto producer = find_producer(golden_.runs(), *suspects_[i].golden, golden)) {
       if (const auto single = find_single(*producer)) {
         add(*single, Cause::sequence, Confidence::certain, {},
             "only in golden, where " + compare::one_line(compare::operator_name(*suspects_[i].golden)) +
@@ -235,12 +237,11 @@ class Walk {
             describe_dummy(*slot.golden, golden, *slot.actual, actual));
   }
 
-  // The operator of golden that made a tensor which only actual has otherwise: its output is the same in
-  // both, or actual lacks it. Else the one with an output that the tensor is a part of.
-  std::optional<dump::OperatorRun> find_producer(const std::vector<std::uint64_t>& elements,
-                                                 std::uint32_t until) const {
-    const dump::Runs& runs = golden_.runs();
-    const auto reader = compare::find_execution(runs, *suspects_[until].golden);
+  // The operator that made what `of` reads, else the one with an output that this is a part of. Of golden, if
+  // only actual has it otherwise: its output is the same in both, or actual lacks it.
+  static std::optional<dump::OperatorRun> find_producer(const dump::Runs& runs, const dump::OperatorRun& of,
+                                                        const std::vector<std::uint64_t>& elements) {
+    const auto reader = compare::find_execution(runs, of);
     if (!reader) return std::nullopt;
     const Fingerprint wanted = fingerprint_of(elements);
     auto found = compare::find_last_output(runs, *reader, [&](const dump::Slot& slot) {
@@ -260,15 +261,25 @@ class Walk {
     return found ? std::optional(runs.without_slots(*found)) : std::nullopt;
   }
 
+  // Where actual runs operators in another order than golden, one that comes later here made what it reads.
+  std::optional<std::uint32_t> find_later_producer(std::uint32_t i,
+                                                   const std::vector<std::uint64_t>& elements) const {
+    const auto producer = find_producer(actual_.runs(), *suspects_[i].actual, elements);
+    for (std::uint32_t later = i + 1; producer && later < suspects_.size(); ++later)
+      if (are_one(suspects_[later].actual.get(), *producer)) return later;
+    return std::nullopt;
+  }
+
   // An operator of golden that actual lacks, by its place in suspects_.
   std::optional<std::uint32_t> find_single(const dump::OperatorRun& run) const {
-    for (const std::uint32_t i : singles_) {
-      const auto& golden = suspects_[i].golden;
-      if (golden && golden->rank == run.rank && golden->step == run.step &&
-          compare::operator_name(*golden) == compare::operator_name(run))
-        return i;
-    }
+    for (const std::uint32_t i : singles_)
+      if (are_one(suspects_[i].golden.get(), run)) return i;
     return std::nullopt;
+  }
+
+  static bool are_one(const dump::OperatorRun* run, const dump::OperatorRun& other) {
+    return run && run->rank == other.rank && run->step == other.step &&
+           compare::operator_name(*run) == compare::operator_name(other);
   }
 
   // What actual made and golden did not.

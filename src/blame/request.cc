@@ -35,7 +35,8 @@ Result<json> place_of(const dump::Slot& slot) {
   json place{{"dtype", dtype}};
   if (slot.shape) place["shape"] = slot.shape->dims();
   if (slot.file.empty()) {
-    if (slot.undumped_reason == "uninitialised" && slot.shape) return place;
+    const bool has_no_bytes = slot.shape && model::element_count(*slot.shape) == 0u;
+    if (has_no_bytes || (slot.undumped_reason == "uninitialised" && slot.shape)) return place;
     return Error(Code::unsupported, "the dump has only statistics of its tensors");
   }
   place["file"] = slot.file;

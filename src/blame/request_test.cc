@@ -68,6 +68,9 @@ TEST(Request, SaysWhatTheDumpLacks) {
   EXPECT_EQ(reason(run), "the dump has only statistics of its tensors");
   run.slots[0].undumped_reason = "uninitialised";  // what it reads means nothing
   EXPECT_EQ(reason(run), "none");
+  run.slots[0].undumped_reason = "empty";
+  run.slots[0].shape = model::Shape{0};  // nor does it have bytes
+  EXPECT_EQ(reason(run), "none");
   run = make_run();
   run.slots.pop_back();
   EXPECT_EQ(reason(run), "none of its outputs is in the dump");
