@@ -401,6 +401,7 @@ list(APPEND OPDUMP_TOOL_SOURCES
   blame/differences.cc
   blame/dummy_data.cc
   blame/evidence.cc
+  blame/origin.cc
   blame/removal.cc
   blame/report.cc
   blame/request.cc

@@ -18,12 +18,9 @@ class Finder:
         self.name, self.then, self.around = name, then, around
 
     def find_spec(self, name, path=None, target=None):
-        if name != self.name:
+        if name != self.name or self not in sys.meta_path:
             return None
-        sys.meta_path.remove(self)
-        from importlib.util import find_spec
-
-        spec = find_spec(name)
+        spec = self._find_after(name, path, target)
         if spec is None or spec.loader is None:
             return spec
         execute = self.around(spec.loader.exec_module) if self.around else spec.loader.exec_module
@@ -34,10 +31,21 @@ class Finder:
             except BaseException as error:
                 leave_no_frame(error)
                 raise
-            _run_safely(self.then)
+            # Not before: a program may only ask whether there is such a module, or try again when its import fails.
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)
+                _run_safely(self.then)
 
         spec.loader.exec_module = exec_module
         return spec
+
+    def _find_after(self, name, path, target):
+        for finder in sys.meta_path[sys.meta_path.index(self) + 1:]:
+            find = getattr(finder, "find_spec", None)
+            spec = find(name, path, target) if find else None
+            if spec is not None:
+                return spec
+        return None
 
 
 def _run_safely(then):

@@ -249,17 +249,19 @@ class Side:
         return self.op.run(self.arguments if arguments is None else arguments, fresh, self.constants)
 
     def judge(self) -> dict[str, Any]:
-        """By output. Kernels of 16-bit types may have rounded the numbers of the program to that type: what fits better counts."""
+        """By output. Kernels of 16-bit types may have rounded the numbers of the program to that type, others may compute with them
+        in float64, as a fused Adam does 1 - beta: what fits better counts."""
         recorded = {i: _load(place) for i, place in self.expected.items() if i < len(self.reference)}
         answer = self._judge(recorded)
         small = next((dtype for dtype in self.types.values() if dtype in ("float16", "bfloat16")), None)
-        if small is not None and self._has_constants():
-            self.constants = getattr(torch, small)
+        usual = self.constants
+        if self._has_constants() and (small is not None or (usual is not None and not _are_rounding(answer.values()))):
+            self.constants = None if small is None else getattr(torch, small)
             first, self.reference = self.reference, self.run_with(self.inputs)
             for i, other in self._judge(recorded).items():
                 if other.get("relative", math.inf) < answer[i].get("relative", 0.0):
                     answer[i] = other
-            self.constants, self.reference = torch.float32, first
+            self.constants, self.reference = usual, first
         return answer
 
     def _has_constants(self) -> bool:
@@ -433,11 +435,11 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     if same and kind in proven:
         others = {name: side for name, side in recorded.items() if name not in same}
         reply = _answer_exactly(op, others, request)
-        if not _are_rounding(reply, others):
+        if not _are_rounding(_outputs(reply, others)):
             reply = None
     if reply is None:
         reply = _answer_exactly(op, recorded, request)
-        if same and _are_rounding(reply, same):
+        if same and _are_rounding(_outputs(reply, same)):
             proven.add(kind)
     for name, of in made.items():
         if of is not None and all(other is not None and other.is_same for key, other in made.items() if key != name):
@@ -458,9 +460,12 @@ def _answer_exactly(op: Union[Operator, onnx.OnnxOperator], recorded: dict[str, 
     return _answer_at_once(op, recorded, request)
 
 
-def _are_rounding(reply: dict[str, Any], names: Iterable[str]) -> bool:
-    """All errors of these sides."""
-    outputs = [of for name in names for of in reply["sides"][name].values()]
+def _outputs(reply: dict[str, Any], names: Iterable[str]) -> list[dict[str, Any]]:
+    """Of these sides."""
+    return [of for name in names for of in reply["sides"][name].values()]
+
+
+def _are_rounding(outputs: Iterable[dict[str, Any]]) -> bool:
     return all(not of["wrong"] if "wrong" in of else pieces.factor(of) <= 1 for of in outputs)
 
 

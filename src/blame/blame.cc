@@ -7,20 +7,19 @@
 #include <map>
 #include <set>
 #include <tuple>
-#include <unordered_set>
 #include <utility>
 
 #include "base/text/text.h"
 #include "blame/culprits.h"
 #include "blame/differences.h"
 #include "blame/dummy_data.h"
+#include "blame/origin.h"
 #include "blame/request.h"
 #include "blame/unread.h"
 #include "compare/arguments.h"
 #include "compare/content.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
-#include "compare/runs/producer.h"
 #include "compare/sharded/pair_shards.h"
 
 namespace opdump::blame {
@@ -28,7 +27,6 @@ namespace {
 
 using compare::ContentIndex;
 using compare::elements_of;
-using compare::Fingerprint;
 using compare::fingerprint_of;
 using compare::OperatorComparison;
 using compare::sample_differences;
@@ -36,8 +34,7 @@ using compare::sample_places;
 using compare::SlotComparison;
 using compare::Verdict;
 
-constexpr std::size_t kMaxSuspects = 1 << 16;     // that are kept of a comparison
-constexpr std::uint64_t kMostElements = 1 << 26;  // that are looked through for the whole of a part
+constexpr std::size_t kMaxSuspects = 1 << 16;  // that are kept of a comparison
 constexpr std::size_t kMaxChain = 6;
 constexpr std::size_t kMaxFurther = 100;  // operators that are run again after the first culprit
 // Relative L2 of what another order of operators rounds otherwise, and in units of the coarser type's
@@ -69,14 +66,24 @@ class Walk {
       if (op.is_alone || op.verdict == Verdict::skipped) return;
       const bool has_output = differs(op, model::Side::output);
       answer_.differing += has_output || op.verdict == Verdict::rounding;
-      if (!has_output && !differs(op, model::Side::input) && is_paired(op)) return;
+      if (!has_output && !differs(op, model::Side::input) && is_paired(op)) return note_equal(op);
       if (suspects_.size() < kMaxSuspects)
         suspects_.push_back(op);
       else
         ++left_out_;
     };
     OPDUMP_TRY(comparison, compare::compare_dumps(golden_, actual_, options));
+    rewritten_ = RewrittenModules(suspects_);
     return ok();
+  }
+
+  // The runs do the same again, after what differs.
+  void note_equal(const OperatorComparison& op) {
+    const auto is_output = [](const auto& slot) { return compare::side_of(slot) == model::Side::output; };
+    if (suspects_.empty() || std::ranges::none_of(op.slots, is_output)) return;
+    const dump::OperatorRun& last = suspects_.back().run();
+    if (last.rank == op.run().rank && last.step == op.run().step)
+      before_equal_.insert(static_cast<std::uint32_t>(suspects_.size()) - 1);
   }
 
   // A finding about the operator `i`.
@@ -193,6 +200,10 @@ class Walk {
     if (is_rounded(slot)) return;
     const std::string name = compare::slot_name(slot);
     if (const auto producer = find_producer(golden_.runs(), *suspects_[i].golden, golden)) {
+      // They compute the same of other tensors, or blame_sequence() says that they do not.
+      if (rewritten_.contains(*suspects_[i].golden) &&
+          find_producer(actual_.runs(), *suspects_[i].actual, actual))
+        return;
       if (const auto single = find_single(*producer)) {
         add(*single, Cause::sequence, Confidence::certain, {},
             "only in golden, where " + compare::one_line(compare::operator_name(*suspects_[i].golden)) +
@@ -235,30 +246,6 @@ class Walk {
         "no recorded operator made it, and it is " + model::format_shape(*slot.golden->shape) +
             " in golden and " + model::format_shape(*slot.actual->shape) + " in actual" +
             describe_dummy(*slot.golden, golden, *slot.actual, actual));
-  }
-
-  // The operator that made what `of` reads, else the one with an output that this is a part of. Of golden, if
-  // only actual has it otherwise: its output is the same in both, or actual lacks it.
-  static std::optional<dump::OperatorRun> find_producer(const dump::Runs& runs, const dump::OperatorRun& of,
-                                                        const std::vector<std::uint64_t>& elements) {
-    const auto reader = compare::find_execution(runs, of);
-    if (!reader) return std::nullopt;
-    const Fingerprint wanted = fingerprint_of(elements);
-    auto found = compare::find_last_output(runs, *reader, [&](const dump::Slot& slot) {
-      return model::element_count(*slot.shape) == elements.size() && fingerprint_of(slot) == wanted;
-    });
-    if (!found) {
-      std::unordered_set<std::uint64_t> samples;
-      for (const std::size_t place : sample_places(elements.size())) samples.insert(elements[place]);
-      std::uint64_t left = kMostElements;
-      found = compare::find_last_output(runs, *reader, [&](const dump::Slot& slot) {
-        const std::uint64_t count = model::element_count(*slot.shape).value_or(0);
-        if (count <= elements.size() || count > left) return false;
-        left -= count;
-        return compare::has_most(slot, samples);
-      });
-    }
-    return found ? std::optional(runs.without_slots(*found)) : std::nullopt;
   }
 
   // Where actual runs operators in another order than golden, one that comes later here made what it reads.
@@ -331,7 +318,7 @@ class Walk {
   Result<std::optional<Replayed>> replay(std::uint32_t i, const dump::OperatorRun* golden,
                                          const dump::OperatorRun* actual, const Question& question) {
     if (answer_.replayed >= options_.limit) {
-      ++reasons_["the limit of " + std::to_string(options_.limit) + " is reached"];
+      ++reasons_["--replays " + std::to_string(options_.limit) + " is reached"];
       return std::optional<Replayed>();
     }
     auto request = make_request(golden, actual, question);
@@ -436,9 +423,10 @@ class Walk {
   void blame_sequence(const compare::Comparison& comparison) {
     if (!answer_.findings.empty() || singles_.empty() || !comparison.first_bad) return;
     const Verdict verdict = comparison.first_bad->verdict;
-    const auto first = verdict == Verdict::missing || verdict == Verdict::extra
-                           ? std::nullopt
-                           : find_sequence(suspects_, kLargestRounding, kLargestRoundoffs);
+    const auto first =
+        verdict == Verdict::missing || verdict == Verdict::extra
+            ? std::nullopt
+            : find_sequence(suspects_, rewritten_, before_equal_, kLargestRounding, kLargestRoundoffs);
     if (!first) {
       answer_.notes.push_back(counted(singles_.size(), "operator") + (singles_.size() == 1 ? " is" : " are") +
                               " in one run only, and change nothing beyond rounding");
@@ -571,6 +559,8 @@ class Walk {
   const BlameOptions& options_;
   BlameAnswer answer_;
   std::vector<OperatorComparison> suspects_;  // in golden's order of execution
+  RewrittenModules rewritten_{{}};
+  std::set<std::uint32_t> before_equal_;  // suspects that are followed by operators without a difference
   std::uint64_t left_out_ = 0;
   std::vector<std::uint32_t> singles_;  // in suspects_: only one side has them
   std::uint64_t replayed_singles_ = 0;

@@ -1,9 +1,11 @@
 #include "blame/differences.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "compare/conditioning.h"
 #include "compare/key_slots.h"
+#include "compare/names.h"
 
 namespace opdump::blame {
 
@@ -15,6 +17,7 @@ namespace {
 
 // Of weights and data: another machine rounds torch.randn by some units otherwise.
 constexpr double kInputRoundoffs = 32;
+constexpr std::string_view kGradients = "Gradients/";  // before the module, in its backward pass
 
 }  // namespace
 
@@ -63,10 +66,30 @@ bool is_rounded(const SlotComparison& slot) {
                           : slot.metrics->max_rel <= 1.01 * u;
 }
 
-std::optional<std::uint32_t> find_sequence(std::span<const OperatorComparison> ops, double rounding,
+RewrittenModules::Place RewrittenModules::place_of(const dump::OperatorRun& run) {
+  std::string name = compare::operator_name(run);
+  name.resize(name.rfind('/') + 1);
+  if (name.starts_with(kGradients)) name.erase(0, kGradients.size());
+  return {run.rank, run.step, name};
+}
+
+RewrittenModules::RewrittenModules(std::span<const OperatorComparison> ops) {
+  std::set<Place> of_golden;
+  for (const OperatorComparison& op : ops)
+    if (!is_paired(op) && op.golden) of_golden.insert(place_of(*op.golden));
+  for (const OperatorComparison& op : ops)
+    if (!is_paired(op) && op.actual && of_golden.contains(place_of(*op.actual)))
+      places_.insert(place_of(*op.actual));
+}
+
+std::optional<std::uint32_t> find_sequence(std::span<const OperatorComparison> ops,
+                                           const RewrittenModules& rewritten,
+                                           const std::set<std::uint32_t>& before_equal, double rounding,
                                            double roundoffs) {
-  std::optional<std::uint32_t> first;  // since the last operator of both runs
+  std::optional<std::uint32_t> first;      // since the last operator of both runs
+  std::optional<std::uint32_t> candidate;  // of a rewritten module
   for (std::uint32_t i = 0; i < ops.size(); ++i) {
+    if (i > 0 && before_equal.contains(i - 1)) candidate.reset();
     if (!is_paired(ops[i])) {
       if (!first && ops[i].left_out.empty()) first = i;
       continue;
@@ -74,10 +97,14 @@ std::optional<std::uint32_t> find_sequence(std::span<const OperatorComparison> o
     const double distance = distance_of(ops[i]);
     if (distance == 0) continue;
     const double limit = std::max(rounding, roundoffs * roundoff(ops[i]));
-    if (distance >= limit && !compare::is_fine(ops[i].verdict)) return first;
-    first.reset();
+    if (distance < limit || compare::is_fine(ops[i].verdict)) {
+      first.reset(), candidate.reset();
+      continue;
+    }
+    if (!candidate) candidate = first;
+    if (!rewritten.contains(*ops[i].golden)) return candidate;
   }
-  return std::nullopt;
+  return before_equal.contains(static_cast<std::uint32_t>(ops.size()) - 1) ? std::nullopt : candidate;
 }
 
 }  // namespace opdump::blame

@@ -379,6 +379,16 @@ def test_attention_that_is_computed_in_another_way_is_no_difference(pair):
     assert done.returncode == 0 and "in one run only, and the other run has the results: no difference" in done.stdout, done.stdout
 
 
+def test_scores_that_are_scaled_later_are_no_difference(pair):
+    # One run scales what the product reads, the other what it makes; half of it, so that nothing is rounded.
+    golden = pair.record("golden", program(between="x = torch.softmax((x * 0.5) @ x.t(), 1) @ x"))
+    later = "x = torch.softmax((x @ x.t()) / {}, 1) @ x"
+    actual = pair.record("actual", program(between=later.format(2)))
+    assert pair.blame(golden, actual, 0)["findings"] == []
+    wrong = pair.culprit(golden, pair.record("wrong", program(between=later.format(3))))
+    assert (wrong["cause"], wrong["confidence"]) == ("sequence", "suspect")
+
+
 def test_an_operator_less_is_named(pair):
     blocks = "for block in self.blocks: x = x + block(x)"
     layers = "net.blocks = torch.nn.ModuleList(torch.nn.Linear(64, 64) for _ in range(2))"

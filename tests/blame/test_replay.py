@@ -85,6 +85,13 @@ def test_kernels_of_16_bit_types_may_round_constants(worker):
     assert not is_rounding(worker.judge("aten::div.Tensor", arguments, [x, divisor], wrong))
 
 
+def test_kernels_may_compute_with_constants_in_float64(worker):
+    x, arguments = torch.ones(500), {"self": {"tensor": 0}, "other": 0.999, "alpha": 1}
+    assert is_rounding(worker.judge("aten::sub.Scalar", arguments, [x], (x.double() - 0.999).float()))
+    assert is_rounding(worker.judge("aten::sub.Scalar", arguments, [x], x - 0.999))
+    assert not is_rounding(worker.judge("aten::sub.Scalar", arguments, [x], (x.double() - 0.99901).float()))
+
+
 def test_the_sum_of_few_elements_in_another_order_is_no_bias(worker):
     gradient = torch.rand(1, 8, 4096)
     one_by_one = torch.from_numpy(np.add.accumulate(gradient.numpy()[0], axis=1, dtype=np.float32)[:, -1].copy())

@@ -327,3 +327,13 @@ def test_sanitised_names_are_unique(opdump):
     dump = opdump.run(MODEL, iteration="0")
     names = list(dump.operators)
     assert len({sanitise(n) for n in names}) == len(names)
+
+
+def test_torch_is_looked_for_before_it_is_imported(opdump):
+    dump = opdump.run("""
+        import importlib.util
+        for _ in range(2): assert importlib.util.find_spec("torch")  # as transformers does
+        import torch
+        torch.ones(2) + 1
+    """)
+    assert "Default/add-op0" in dump.operators

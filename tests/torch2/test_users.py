@@ -25,7 +25,9 @@ STARTS = {
 }
 SCRIPTS = {path.stem for path in USERS.glob("*.py")} - {"fingerprint"}
 NAMES = sorted({*STARTS, *SCRIPTS})
-MODULES = {"vision": "torchvision", "run_notebook": "nbclient, ipykernel", "digits_cnn": "sklearn", "folds": "sklearn"}
+MODULES = {"vision": "torchvision", "run_notebook": "nbclient, ipykernel", "digits_cnn": "sklearn", "folds": "sklearn",
+           "hf_trainer": "transformers, accelerate", "hf_generate": "transformers", "hf_lora": "transformers, peft",
+           "lightning_fit": "lightning"}
 
 pytestmark = needs_torch
 

@@ -1,0 +1,18 @@
+// Where tensors of a recorded run come from, as their elements tell.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "dump/read/operator_run.h"
+#include "dump/read/runs.h"
+
+namespace opdump::blame {
+
+// The operator that made what `reader` reads, else the last one before it with an output that this is a part
+// of.
+std::optional<dump::OperatorRun> find_producer(const dump::Runs& runs, const dump::OperatorRun& reader,
+                                               const std::vector<std::uint64_t>& elements);
+
+}  // namespace opdump::blame
