@@ -18,9 +18,14 @@ class Finder:
         self.name, self.then, self.around = name, then, around
 
     def find_spec(self, name, path=None, target=None):
-        if name != self.name or self not in sys.meta_path:
+        if name != self.name:
             return None
-        spec = self._find_after(name, path, target)
+        finders = list(sys.meta_path)  # another thread may remove this one
+        if self not in finders:
+            return None
+        after = finders[finders.index(self) + 1:]
+        specs = (finder.find_spec(name, path, target) for finder in after if hasattr(finder, "find_spec"))
+        spec = next((spec for spec in specs if spec is not None), None)
         if spec is None or spec.loader is None:
             return spec
         execute = self.around(spec.loader.exec_module) if self.around else spec.loader.exec_module
@@ -38,14 +43,6 @@ class Finder:
 
         spec.loader.exec_module = exec_module
         return spec
-
-    def _find_after(self, name, path, target):
-        for finder in sys.meta_path[sys.meta_path.index(self) + 1:]:
-            find = getattr(finder, "find_spec", None)
-            spec = find(name, path, target) if find else None
-            if spec is not None:
-                return spec
-        return None
 
 
 def _run_safely(then):

@@ -170,24 +170,12 @@ PyObject* expect_shards(PyObject*, PyObject*) { return opdump_torch_expect_shard
 PyObject* keeps_failures(PyObject*, PyObject*) { return PyBool_FromLong(opdump_torch_keeps_failures()); }
 PyObject* failures(PyObject*, PyObject*) { return PyLong_FromUnsignedLongLong(opdump_torch_failures()); }
 
-PyObject* settle(PyObject*, PyObject* storage) {
+// A function of a storage, which Python gives by its address.
+template <void (*of_storage)(void*)>
+PyObject* call_with_storage(PyObject*, PyObject* storage) {
   void* address = PyLong_AsVoidPtr(storage);
   if (!address && PyErr_Occurred()) return nullptr;
-  opdump_torch_settle(address);
-  Py_RETURN_NONE;
-}
-
-PyObject* written(PyObject*, PyObject* storage) {
-  void* address = PyLong_AsVoidPtr(storage);
-  if (!address && PyErr_Occurred()) return nullptr;
-  opdump_torch_written(address);
-  Py_RETURN_NONE;
-}
-
-PyObject* allocated(PyObject*, PyObject* storage) {
-  void* address = PyLong_AsVoidPtr(storage);
-  if (!address && PyErr_Occurred()) return nullptr;
-  opdump_torch_allocated(address);
+  of_storage(address);
   Py_RETURN_NONE;
 }
 
@@ -303,10 +291,11 @@ PyMethodDef methods[] = {
     {"leave_node", as_function(leave_node), METH_NOARGS, "The node has run, with or without an exception."},
     {"flag_module", as_function(flag_module), METH_O, "set_dump() was called for a module."},
     {"flag_name", as_function(flag_name), METH_VARARGS, "set_dump() was called for a name."},
-    {"settle", as_function(settle), METH_O, "Waits until a storage, given by address, is not being read."},
-    {"written", as_function(written), METH_O,
+    {"settle", as_function(call_with_storage<opdump_torch_settle>), METH_O,
+     "Waits until a storage, given by address, is not being read."},
+    {"written", as_function(call_with_storage<opdump_torch_written>), METH_O,
      "A storage, given by address, was written to without an operator."},
-    {"allocated", as_function(allocated), METH_O,
+    {"allocated", as_function(call_with_storage<opdump_torch_allocated>), METH_O,
      "A storage, given by address, got memory without an operator, and nothing was written there."},
     {nullptr, nullptr, 0, nullptr}};
 
