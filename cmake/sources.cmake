@@ -397,6 +397,7 @@ set(OPDUMP_TESTS_report report/report_test.cc)
 list(APPEND OPDUMP_TOOL_SOURCES
   blame/blame.cc
   blame/calibrate.cc
+  blame/chain.cc
   blame/culprits.cc
   blame/differences.cc
   blame/dummy_data.cc

@@ -47,6 +47,7 @@ import _pieces as pieces  # noqa: E402
 import _removal as removal  # noqa: E402
 import _replay_onnx as onnx  # noqa: E402
 import _rounding as rounding  # noqa: E402
+import _wide as wide  # noqa: E402
 from _rounding import LARGEST, ROUNDOFF, Tensors, widen  # noqa: E402
 
 _PIECE = 1 << 22  # elements that run again at once, if the operator can be split: in float64 these are 32 MiB
@@ -159,7 +160,8 @@ class Operator:
             if self.is_extra_output(a):
                 written.append(value)
         with torch.no_grad():
-            result = self._call(*positional, **named)
+            call = wide.REFERENCES.get(self.type, self._call) if is_exact else self._call
+            result = call(*positional, **named)
         outputs: list[Optional[torch.Tensor]] = []
         for value in (list(result) if isinstance(result, tuple) else [result]) if self.schema.returns else []:
             _flatten(value, outputs)

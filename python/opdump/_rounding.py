@@ -36,7 +36,7 @@ _ROUNDED_ONCE = frozenset(
 
 # Sums of products: |f(x, w)| <= f(|x|, |w|), which bounds what rounding can do in whatever order.
 _SUMS = frozenset(
-    "mm bmm mv dot linear addmm baddbmm addbmm addmv convolution mkldnn_convolution _convolution thnn_conv2d convolution_backward "
+    "mm bmm mv dot linear _grouped_mm addmm baddbmm addbmm addmv convolution mkldnn_convolution _convolution thnn_conv2d convolution_backward "
     "sum mean cumsum".split())
 
 Tensors = dict[int, torch.Tensor]
@@ -121,7 +121,7 @@ def contracted(type: str, inputs: Tensors, output: torch.Tensor, index: int) -> 
     if not inputs or output.numel() == 0:
         return 1.0
     shapes = [t.shape for _, t in sorted(inputs.items())]
-    if type in ("mm", "bmm", "mv", "dot", "linear", "mkldnn_linear", "_addmm_activation") and shapes[0]:
+    if type in ("mm", "bmm", "mv", "dot", "linear", "mkldnn_linear", "_addmm_activation", "_grouped_mm") and shapes[0]:
         return float(shapes[0][-1])
     if type in ("addmm", "baddbmm", "addbmm", "addmv") and len(shapes) > 1 and shapes[1]:
         return float(shapes[1][-1])

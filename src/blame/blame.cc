@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/text/text.h"
+#include "blame/chain.h"
 #include "blame/culprits.h"
 #include "blame/differences.h"
 #include "blame/dummy_data.h"
@@ -35,11 +36,8 @@ using compare::SlotComparison;
 using compare::Verdict;
 
 constexpr std::size_t kMaxSuspects = 1 << 16;  // that are kept of a comparison
-constexpr std::size_t kMaxChain = 6;
+constexpr std::size_t kMaxNotes = 8;      // when those about harmless arguments are added
 constexpr std::size_t kMaxFurther = 100;  // operators that are run again after the first culprit
-// Relative L2 of what another order of operators rounds otherwise, and in units of the coarser type's
-// roundoff.
-constexpr double kLargestRounding = 1e-4, kLargestRoundoffs = 8;
 
 class Walk {
  public:
@@ -60,30 +58,31 @@ class Walk {
  private:
   Result<> collect(compare::Comparison& comparison) {
     compare::CompareOptions options = options_.compare;
+    std::set<std::uint32_t> before_equal;
     options.take = [&](const OperatorComparison& op) {
       if (options_.compare.take) options_.compare.take(op);
       ++answer_.compared;
       if (op.is_alone || op.verdict == Verdict::skipped) return;
       const bool has_output = differs(op, model::Side::output);
       answer_.differing += has_output || op.verdict == Verdict::rounding;
-      if (!has_output && !differs(op, model::Side::input) && is_paired(op)) return note_equal(op);
+      if (!has_output && !differs(op, model::Side::input) && is_paired(op)) return note_equal(op, before_equal);
       if (suspects_.size() < kMaxSuspects)
         suspects_.push_back(op);
       else
         ++left_out_;
     };
     OPDUMP_TRY(comparison, compare::compare_dumps(golden_, actual_, options));
-    rewritten_ = RewrittenModules(suspects_);
+    rewritten_ = RewrittenModules(suspects_, std::move(before_equal));
     return ok();
   }
 
   // The runs do the same again, after what differs.
-  void note_equal(const OperatorComparison& op) {
+  void note_equal(const OperatorComparison& op, std::set<std::uint32_t>& before_equal) const {
     const auto is_output = [](const auto& slot) { return compare::side_of(slot) == model::Side::output; };
     if (suspects_.empty() || std::ranges::none_of(op.slots, is_output)) return;
     const dump::OperatorRun& last = suspects_.back().run();
     if (last.rank == op.run().rank && last.step == op.run().step)
-      before_equal_.insert(static_cast<std::uint32_t>(suspects_.size()) - 1);
+      before_equal.insert(static_cast<std::uint32_t>(suspects_.size()) - 1);
   }
 
   // A finding about the operator `i`.
@@ -111,11 +110,13 @@ class Walk {
     const OperatorComparison& op = suspects_[i];
     const std::size_t before = certain_;
     std::optional<Replayed> replayed;
-    if (const auto difference = compare::find_argument_difference(*op.golden, *op.actual)) {
+    const auto difference = compare::find_argument_difference(*op.golden, *op.actual);
+    const bool is_another = difference && is_rewritten(op, *difference);
+    if (difference && !is_another) {
       OPDUMP_TRY(replayed, replay(i, {.argues = true}));
       blame_argument(i, difference->text, replayed);
     }
-    look_at_inputs(i, certain_ == before);
+    look_at_inputs(i, certain_ == before && !is_another);
     if (certain_ > before) return ok();
     if (!replayed) {
       OPDUMP_TRY(replayed, replay(i, {.repeats = !amplifies(op)}));
@@ -154,6 +155,15 @@ class Walk {
     return ok();
   }
 
+  // One of several operators by which a module computes the same in two ways: it has other arguments
+  // because it is another one.
+  bool is_rewritten(const OperatorComparison& op, const compare::ArgumentDifference& difference) const {
+    return rewritten_.contains(*op.golden) && std::ranges::any_of(op.slots, [&](const SlotComparison& slot) {
+             return compare::side_of(slot) == model::Side::input && slot.golden != nullptr &&
+                    !difference.constants.contains(slot.golden->index) && is_beyond_rounding(slot);
+           });
+  }
+
   // Arguments may differ and mean the same: the types of another precision, the axes of another shape.
   void blame_argument(std::uint32_t i, const std::string& difference,
                       const std::optional<Replayed>& replayed) {
@@ -163,6 +173,8 @@ class Walk {
       add(i, Cause::argument, Confidence::suspect, {}, difference);
     if (find_excess(replayed->argument).factor > 1)
       add(i, Cause::argument, Confidence::certain, {}, difference);
+    else if (!replayed->argument.empty())
+      harmless_.emplace(difference, compare::operator_name(*suspects_[i].golden));
   }
 
   // ---- Inputs.
@@ -186,12 +198,21 @@ class Walk {
       if (is_to_blame) producer = find_later_producer(i, actual);
       if (producer) {
         read_.insert(*producer);
+        if (blames && is_beyond_rounding(slot)) note_feeder(op, *producer);
       } else if (is_to_blame) {
         golden.size() == actual.size() ? blame_input(i, slot, golden, actual)
                                        : blame_shape(i, slot, golden, actual);
         produced_.add(i, std::move(actual));  // others that read it are not to blame again
       }
     }
+  }
+
+  // In the backward pass, gradients that are added in another order come from other operators, too.
+  void note_feeder(const OperatorComparison& reader, std::uint32_t producer) {
+    const bool is_open = !feeder_ && reader.run().op != nullptr &&
+                         reader.run().op->phase != model::Phase::backward &&
+                         !rewritten_.contains(*reader.golden);
+    if (is_open && !is_paired(suspects_[producer]) && !copies_.contains(producer)) feeder_ = producer;
   }
 
   // No operator made what the two runs do not share.
@@ -271,11 +292,22 @@ class Walk {
 
   // What actual made and golden did not.
   void note_outputs(std::uint32_t i) {
+    if (!is_paired(suspects_[i]) && is_copy(suspects_[i].run().type)) note_copy(i);
     for (const SlotComparison& slot : suspects_[i].slots) {
       const bool is_new = slot.actual != nullptr && (slot.golden == nullptr || differs(slot));
       if (!is_new || compare::side_of(slot) != model::Side::output) continue;
       produced_.add(i, elements_of(*slot.actual));
       produced_nothing_ = false;
+    }
+  }
+
+  // Of what an operator of both runs made?
+  void note_copy(std::uint32_t i) {
+    for (const SlotComparison& slot : suspects_[i].slots) {
+      if (slot.actual == nullptr || compare::side_of(slot) != model::Side::input) continue;
+      const auto print = fingerprint_of(*slot.actual);
+      const auto maker = print ? produced_.find(*print) : std::nullopt;
+      if (maker && is_paired(suspects_[*maker])) copies_.insert(i);
     }
   }
 
@@ -423,17 +455,24 @@ class Walk {
   void blame_sequence(const compare::Comparison& comparison) {
     if (!answer_.findings.empty() || singles_.empty() || !comparison.first_bad) return;
     const Verdict verdict = comparison.first_bad->verdict;
-    const auto first =
-        verdict == Verdict::missing || verdict == Verdict::extra
-            ? std::nullopt
-            : find_sequence(suspects_, rewritten_, before_equal_, kLargestRounding, kLargestRoundoffs);
+    const bool is_single = verdict == Verdict::missing || verdict == Verdict::extra;
+    const auto first = is_single ? feeder_ : find_sequence(suspects_, rewritten_, feeder_);
     if (!first) {
       answer_.notes.push_back(counted(singles_.size(), "operator") + (singles_.size() == 1 ? " is" : " are") +
                               " in one run only, and change nothing beyond rounding");
       return;
     }
+    const dump::OperatorRun& run = suspects_[*first].run();
+    const bool is_golden = suspects_[*first].golden != nullptr;
+    const auto other = std::ranges::find_if(singles_, [&](std::uint32_t i) {
+      return (suspects_[i].golden != nullptr) != is_golden &&
+             RewrittenModules::are_together(suspects_[i].run(), run);
+    });
     add(*first, Cause::sequence, Confidence::suspect, {},
-        std::string("only in ") + (suspects_[*first].golden != nullptr ? "golden" : "actual") +
+        std::string("only in ") + (is_golden ? "golden" : "actual") +
+            (other == singles_.end() ? std::string()
+                                     : std::string(", where ") + (is_golden ? "actual" : "golden") + " has " +
+                                           compare::one_line(suspects_[*other].run().type)) +
             ", and what follows differs");
   }
 
@@ -470,11 +509,16 @@ class Walk {
           "inputs are assumed to be unchanged since they were written: opdump run --check-reads looks");
     if (left_out_ > 0)
       answer_.notes.push_back(counted(left_out_, "differing operator") + " were not looked at");
+    for (const auto& [difference, name] : harmless_)
+      if (answer_.findings.empty() && answer_.notes.size() < kMaxNotes)
+        answer_.notes.push_back("in " + compare::one_line(name) + ", " + compare::one_line(difference) +
+                                ": that changes nothing beyond rounding");
     answer_.incomplete = comparison.incomplete;
     std::ranges::copy(comparison.notes, std::back_inserter(answer_.notes));
     if (!answer_.findings.empty()) {
       answer_.outcome = BlameOutcome::differs;
-      OPDUMP_CHECK_OK(follow(answer_.findings.front()));
+      OPDUMP_TRY(answer_.chain,
+                 describe_chain(suspects_, answer_.findings.front().op.run(), options_.replay));
     } else if (comparison.outcome == compare::Answer::nothing_compared || !comparison.incomplete.empty() ||
                !reasons_.empty() || left_out_ > 0) {
       answer_.outcome = BlameOutcome::incomplete;
@@ -485,59 +529,6 @@ class Walk {
         comparison.outcome == compare::Answer::same)
       answer_.outcome = answer_.differing > 0 ? BlameOutcome::rounding : BlameOutcome::same;
     return ok();
-  }
-
-  // From the culprit to the end of the run: operators that differ more than all before them, and the last
-  // one.
-  Result<> follow(const Finding& culprit) {
-    double most = 0;
-    bool is_after = false;
-    const OperatorComparison *last = nullptr, *described = nullptr;
-    for (const OperatorComparison& op : suspects_) {
-      if (&op.run() == &culprit.op.run()) {
-        is_after = true;
-        most = distance_of(op);
-        continue;
-      }
-      if (!is_after || !is_paired(op) || !differs(op, model::Side::output)) continue;
-      last = &op;
-      if (distance_of(op) <= 2 * most || answer_.chain.size() >= kMaxChain) continue;
-      most = distance_of(op);
-      OPDUMP_TRY(std::string link, describe(op));
-      described = &op;
-      answer_.chain.push_back(std::move(link));
-    }
-    if (last != nullptr && last != described) {
-      OPDUMP_TRY(std::string link, describe(*last));
-      answer_.chain.push_back(std::move(link));
-    }
-    return ok();
-  }
-
-  Result<std::string> describe(const OperatorComparison& op) const {
-    OPDUMP_TRY(const std::string shares, describe_shares(op));
-    std::string name = compare::one_line(compare::operator_name(op.run()));
-    const double distance = distance_of(op);  // 0 where there are only statistics
-    return distance == 0 ? name : name + " (relative L2 " + format_g(distance) + shares + ")";
-  }
-
-  // ", 98 % by input.1": how much of what the operator inherits each input brings, the largest first. Empty
-  // if one input differs, or if it cannot be run again.
-  Result<std::string> describe_shares(const OperatorComparison& op) const {
-    const auto differing = std::ranges::count_if(op.slots, [](const SlotComparison& slot) {
-      return compare::side_of(slot) == model::Side::input && differs(slot);
-    });
-    const auto request = differing > 1 ? make_request(op.golden.get(), op.actual.get(), {.shares = true})
-                                       : Error(Code::unsupported, "");
-    if (!request) return std::string();
-    OPDUMP_TRY(const std::string reply, options_.replay(*request));
-    OPDUMP_TRY(Replayed replayed, parse_replayed(reply));
-    if (!replayed.is_done) return std::string();
-    std::ranges::stable_sort(replayed.shares, std::greater(), &std::pair<std::uint32_t, double>::second);
-    std::string text;
-    for (const auto& [input, share] : replayed.shares)
-      text += ", " + format_g(std::round(100 * share)) + " % by input." + std::to_string(input);
-    return text;
   }
 
   // Of the sums that a run computed: how many with inputs of less precision, by its name, and with all of it.
@@ -559,17 +550,20 @@ class Walk {
   const BlameOptions& options_;
   BlameAnswer answer_;
   std::vector<OperatorComparison> suspects_;  // in golden's order of execution
-  RewrittenModules rewritten_{{}};
-  std::set<std::uint32_t> before_equal_;  // suspects that are followed by operators without a difference
+  RewrittenModules rewritten_;
   std::uint64_t left_out_ = 0;
   std::vector<std::uint32_t> singles_;  // in suspects_: only one side has them
   std::uint64_t replayed_singles_ = 0;
+  // Of singles of actual, the first that made what an operator of both runs reads, which differs by much.
+  std::optional<std::uint32_t> feeder_;
+  std::set<std::uint32_t> copies_;  // singles that copy what an operator of both runs made
   ContentIndex produced_;  // outputs of actual that differ, by their place in suspects_
   bool produced_nothing_ = true;
   bool has_other_shapes_ = false;  // data of other shapes goes into the run
   std::set<std::uint32_t> read_;   // those whose outputs another one reads, after the first culprit
   std::size_t certain_ = 0;        // findings
   std::map<std::string, std::uint64_t> reasons_;  // not to replay
+  std::map<std::string, std::string> harmless_;   // arguments that differ, and the first operator's name
   Precision precision_[2];                        // of golden and of actual
 };
 

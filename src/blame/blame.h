@@ -17,7 +17,7 @@ struct BlameOptions {
   compare::CompareOptions compare;
   // Answers a request of blame/request.h.
   std::function<Result<std::string>(std::string request)> replay;
-  std::uint64_t limit = 2000;  // of operators that are run again
+  std::uint64_t limit = 20'000;  // of operators that are run again
 };
 
 // Looks at operators in golden's order of execution until one is certainly to blame, then for others that

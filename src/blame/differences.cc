@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "compare/conditioning.h"
 #include "compare/key_slots.h"
@@ -22,6 +23,10 @@ constexpr std::string_view kGradients = "Gradients/";  // before the module, in 
 }  // namespace
 
 bool is_paired(const OperatorComparison& op) { return op.golden != nullptr && op.actual != nullptr; }
+
+bool is_copy(std::string_view type) {
+  return type == "_to_copy" || type == "clone" || type == "contiguous";
+}
 
 bool differs(const SlotComparison& slot) {
   if (slot.golden == nullptr || slot.actual == nullptr) return false;
@@ -49,13 +54,11 @@ bool amplifies(const OperatorComparison& op) {
   return read > 0 && !(distance_of(op) <= kMuch * read);
 }
 
-double roundoff(const OperatorComparison& op) {
-  double coarsest = 0;
-  for (const SlotComparison& slot : op.slots)
-    if (compare::side_of(slot) == model::Side::output && slot.metrics)
-      coarsest =
-          std::max({coarsest, compare::roundoff(slot.golden->dtype), compare::roundoff(slot.actual->dtype)});
-  return coarsest;
+bool is_beyond_rounding(const SlotComparison& slot) {
+  constexpr double kRoundoffs = 8;
+  if (!slot.metrics || compare::is_fine(slot.verdict)) return false;
+  const double u = std::max(compare::roundoff(slot.golden->dtype), compare::roundoff(slot.actual->dtype));
+  return slot.metrics->relative_l2 >= std::max(kLargestRounding, kRoundoffs * u);
 }
 
 bool is_rounded(const SlotComparison& slot) {
@@ -73,7 +76,9 @@ RewrittenModules::Place RewrittenModules::place_of(const dump::OperatorRun& run)
   return {run.rank, run.step, name};
 }
 
-RewrittenModules::RewrittenModules(std::span<const OperatorComparison> ops) {
+RewrittenModules::RewrittenModules(std::span<const OperatorComparison> ops,
+                                   std::set<std::uint32_t> before_equal)
+    : before_equal_(std::move(before_equal)) {
   std::set<Place> of_golden;
   for (const OperatorComparison& op : ops)
     if (!is_paired(op) && op.golden) of_golden.insert(place_of(*op.golden));
@@ -84,27 +89,31 @@ RewrittenModules::RewrittenModules(std::span<const OperatorComparison> ops) {
 
 std::optional<std::uint32_t> find_sequence(std::span<const OperatorComparison> ops,
                                            const RewrittenModules& rewritten,
-                                           const std::set<std::uint32_t>& before_equal, double rounding,
-                                           double roundoffs) {
-  std::optional<std::uint32_t> first;      // since the last operator of both runs
+                                           std::optional<std::uint32_t> feeder) {
+  std::optional<std::uint32_t> first;      // since the last operator of both runs that differs
+  std::optional<std::uint32_t> nearest;    // since the last one of both runs
   std::optional<std::uint32_t> candidate;  // of a rewritten module
   for (std::uint32_t i = 0; i < ops.size(); ++i) {
-    if (i > 0 && before_equal.contains(i - 1)) candidate.reset();
+    if (i > 0 && rewritten.is_before_equal(i - 1)) nearest.reset(), candidate.reset();
     if (!is_paired(ops[i])) {
-      if (!first && ops[i].left_out.empty()) first = i;
+      if (!ops[i].left_out.empty() || is_copy(ops[i].run().type)) continue;
+      if (!first) first = i;
+      if (!nearest) nearest = i;
       continue;
     }
-    const double distance = distance_of(ops[i]);
-    if (distance == 0) continue;
-    const double limit = std::max(rounding, roundoffs * roundoff(ops[i]));
-    if (distance < limit || compare::is_fine(ops[i].verdict)) {
-      first.reset(), candidate.reset();
+    if (distance_of(ops[i]) == 0) continue;
+    const bool is_large = std::ranges::any_of(ops[i].slots, [](const SlotComparison& slot) {
+      return compare::side_of(slot) == model::Side::output && is_beyond_rounding(slot);
+    });
+    if (!is_large || compare::is_fine(ops[i].verdict)) {
+      first.reset(), nearest.reset(), candidate.reset();
       continue;
     }
-    if (!candidate) candidate = first;
+    if (!candidate) candidate = nearest ? nearest : feeder ? feeder : first;
     if (!rewritten.contains(*ops[i].golden)) return candidate;
   }
-  return before_equal.contains(static_cast<std::uint32_t>(ops.size()) - 1) ? std::nullopt : candidate;
+  const bool ends_equal = rewritten.is_before_equal(static_cast<std::uint32_t>(ops.size()) - 1);
+  return candidate && !ends_equal ? candidate : feeder;
 }
 
 }  // namespace opdump::blame

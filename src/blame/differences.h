@@ -6,6 +6,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 #include "compare/comparison.h"
@@ -15,6 +16,10 @@
 namespace opdump::blame {
 
 bool is_paired(const compare::OperatorComparison& op);
+
+// Of an operator that another precision or layout needs; whether its result is another one, what reads it
+// shows.
+bool is_copy(std::string_view type);
 
 // Bit by bit, where there are tensors; in a quantised model, by more than its steps.
 bool differs(const compare::SlotComparison& slot);
@@ -28,8 +33,10 @@ double distance_of(const compare::OperatorComparison& op, model::Side side = mod
 // have the same wrong one.
 bool amplifies(const compare::OperatorComparison& op);
 
-// Unit roundoff of the coarsest output.
-double roundoff(const compare::OperatorComparison& op);
+// Relative L2 of what another order of operators rounds otherwise.
+inline constexpr double kLargestRounding = 1e-4;
+// By more than that, than 8 roundoffs of the coarser type, and than what the comparison takes for rounding.
+bool is_beyond_rounding(const compare::SlotComparison& slot);
 
 // A tensor in two precisions, or one that somebody computed outside and rounded otherwise.
 bool is_rounded(const compare::SlotComparison& slot);
@@ -38,22 +45,29 @@ bool is_rounded(const compare::SlotComparison& slot);
 // as what follows is the same.
 class RewrittenModules {
  public:
-  explicit RewrittenModules(std::span<const compare::OperatorComparison> ops);
+  RewrittenModules() = default;
+  // `ops` are in the order of execution; operators without a difference follow those at `before_equal`.
+  RewrittenModules(std::span<const compare::OperatorComparison> ops, std::set<std::uint32_t> before_equal);
   bool contains(const dump::OperatorRun& run) const { return places_.contains(place_of(run)); }
+  // In one module and step, or in its backward pass.
+  static bool are_together(const dump::OperatorRun& a, const dump::OperatorRun& b) {
+    return place_of(a) == place_of(b);
+  }
+  bool is_before_equal(std::uint32_t i) const { return before_equal_.contains(i); }
 
  private:
   using Place = std::tuple<std::uint32_t, std::int64_t, std::string>;  // rank, step and module
   static Place place_of(const dump::OperatorRun& run);
   std::set<Place> places_;
+  std::set<std::uint32_t> before_equal_;
 };
 
-// The first of operators that only one run has, where what follows them at once differs by more than
-// rounding: a relative L2 of `rounding`, and `roundoffs` of the output's type. Where it does not, or not at
-// once, they are another way to compute the same; in rewritten modules, what follows the module counts, if
-// anything does. `ops` are in the order of execution; operators without a difference follow `before_equal`.
+// The first of operators that only one run has, where what follows them at once differs beyond rounding.
+// Where it does not, or not at once, they are another way to compute the same; in rewritten modules, what
+// follows the module counts, if anything does. `feeder` is one that made what an operator of both runs reads,
+// which differs beyond rounding. `ops` are those that `rewritten` was made of.
 std::optional<std::uint32_t> find_sequence(std::span<const compare::OperatorComparison> ops,
                                            const RewrittenModules& rewritten,
-                                           const std::set<std::uint32_t>& before_equal, double rounding,
-                                           double roundoffs);
+                                           std::optional<std::uint32_t> feeder);
 
 }  // namespace opdump::blame

@@ -39,7 +39,7 @@ class Follower {
       OPDUMP_TRY(const Replayed replayed, parse_replayed(reply));
       if (!is_end_[i]) continue;
       for (const EndError& end : replayed.ends) {
-        if (!is_different(op, end.index) || !(end.before > 0)) continue;
+        if (!is_different(op, end.index) || !(end.before > 0) || !std::isfinite(end.after)) continue;
         gone += std::clamp(1 - end.after / end.before, -1.0, 1.0);
         ++ends;
       }

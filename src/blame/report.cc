@@ -82,10 +82,11 @@ Json finding_json(const Finding& finding) {
   return json;
 }
 
-// "  without it, 71 % of the final error is gone"
+// "  without it, 71 % of the final error is gone". Culprits may make up for one another in part.
 std::string describe_removal(std::string_view without, double share) {
-  return "  without " + std::string(without) + ", " + format_g(std::round(100 * share)) +
-         " % of the final error is gone\n";
+  const double percent = std::round(100 * share);
+  if (percent < 0) return "  without " + std::string(without) + " alone, the final error is larger\n";
+  return "  without " + std::string(without) + ", " + format_g(percent) + " % of the final error is gone\n";
 }
 
 // Of a culprit: what is known of it beside its line.

@@ -10,6 +10,7 @@
 
 #include "base/text/json.h"
 #include "base/text/text.h"
+#include "model/dtype.h"
 
 namespace opdump::compare {
 namespace {
@@ -18,8 +19,17 @@ using nlohmann::ordered_json;
 
 constexpr double kRounding = 1e-6;  // relative; a program that computes an argument may round it
 
+// The largest number of a type, or the lowest: programs write it for infinity.
+bool is_extreme(double x) {
+  constexpr model::DType kTypes[] = {model::DType::float16, model::DType::bfloat16, model::DType::float32,
+                                     model::DType::float64};
+  return std::ranges::any_of(
+      kTypes, [&](model::DType dtype) { return model::largest_number(dtype) == std::abs(x); });
+}
+
 bool is_close(double a, double b) {
-  return a == b || std::abs(a - b) <= kRounding * std::max(std::abs(a), std::abs(b));
+  return a == b || std::abs(a - b) <= kRounding * std::max(std::abs(a), std::abs(b)) ||
+         (is_extreme(a) && is_extreme(b) && std::signbit(a) == std::signbit(b));
 }
 
 // A number of the program that became a tensor.

@@ -253,6 +253,10 @@ TEST(Verdict, AnArgumentThatDiffersIsTheCause) {
   EXPECT_EQ(judged(".>x", R"({"ceil_mode":false})", R"({"ceil_mode":0})").cause, "");
   EXPECT_EQ(judged(".>x", R"({"ceil_mode":false})", R"({"ceil_mode":1})").cause,
             "ceil_mode is False in golden and 1 in actual");
+  // The lowest numbers of two types.
+  EXPECT_EQ(judged(".>x", R"({"s":-3.4028234663852886e+38})", R"({"s":-65504.0})").cause, "");
+  EXPECT_EQ(judged(".>x", R"({"s":-3.4028234663852886e+38})", R"({"s":65504.0})").cause,
+            "s is -3.4028234663852886e+38 in golden and 65504.0 in actual");
   EXPECT_EQ(judged(".>x", R"({"dtype":"torch.float32"})", R"({"dtype":"torch.float64"})").cause, "");
 }
 

@@ -1,6 +1,7 @@
 #include "model/dtype.h"
 
 #include <array>
+#include <limits>
 
 namespace opdump::model {
 namespace {
@@ -44,6 +45,21 @@ constexpr std::array<DTypeInfo, kDTypeCount> kTable{{
 const DTypeInfo& dtype_info(DType dtype) {
   const auto index = static_cast<std::size_t>(dtype);
   return kTable[index < kTable.size() ? index : 0];
+}
+
+std::optional<double> largest_number(DType dtype) {
+  switch (dtype) {
+    case DType::float16:
+      return 65504;
+    case DType::bfloat16:
+      return 0x1.fep127;
+    case DType::float32:
+      return std::numeric_limits<float>::max();
+    case DType::float64:
+      return std::numeric_limits<double>::max();
+    default:
+      return std::nullopt;
+  }
 }
 
 std::optional<DType> find_dtype(std::string_view name) {

@@ -58,6 +58,9 @@ struct DTypeInfo {
 const DTypeInfo& dtype_info(DType dtype);
 inline bool is_floating(DType dtype) { return dtype_info(dtype).kind == DTypeKind::floating; }
 
+// The largest finite number of float16, bfloat16, float32 and float64; nothing for other types.
+std::optional<double> largest_number(DType dtype);
+
 // The dtype of a name in either spelling ("float32", "Float32"), or nothing.
 std::optional<DType> find_dtype(std::string_view name);
 

@@ -71,7 +71,7 @@ void add_blame_options(CLI::App& app, BlameArguments& arguments) {
   app.add_option(
       "--python", arguments.python,
       "The Python with the torch that runs operators again; default: $OPDUMP_PYTHON, else python3");
-  app.add_option("--replays", arguments.limit, "How many operators to run again at most; default: 2000")
+  app.add_option("--replays", arguments.limit, "How many operators to run again at most; default: 20000")
       ->check(not_negative());
   app.add_option("--limits", arguments.limits, "Limits of rounding, as written by --calibrate");
 }

@@ -14,7 +14,7 @@ namespace opdump::cli {
 
 struct BlameArguments {
   std::string python, limits;
-  std::uint64_t limit = 2000;
+  std::uint64_t limit = 20'000;
 };
 void add_blame_options(CLI::App& app, BlameArguments& arguments);
 

@@ -166,6 +166,30 @@ TEST(Metrics, NanOrInfinityAgainstAnythingElse) {
   EXPECT_EQ(compare({kInf}, {kNan}).nan_mismatch_count, 1u);
 }
 
+TEST(Metrics, LargestNumbersOfTwoTypesStandForInfinity) {
+  const std::vector<float> single{-std::numeric_limits<float>::max(), 2, std::numeric_limits<float>::max()};
+  const std::vector<double> wide{-std::numeric_limits<double>::max(), 2, std::numeric_limits<double>::max()};
+  const std::array<std::uint16_t, 3> half{0xfbff, 0x4000, 0x7bff}, brain{0xff7f, 0x4000, 0x7f7f};
+  const TensorView views[] = {TensorView::row_major(DType::float32, {3}, single.data()),
+                              TensorView::row_major(DType::float64, {3}, wide.data()),
+                              TensorView::row_major(DType::float16, {3}, half.data()),
+                              TensorView::row_major(DType::bfloat16, {3}, brain.data())};
+  for (const TensorView& actual : views)
+    for (const TensorView& golden : views) {
+      const Metrics m = compare(actual, golden);
+      EXPECT_EQ(m.mismatch_count, 0u);
+      EXPECT_EQ(m.max_abs, 0);
+      EXPECT_EQ(m.relative_l2, 0);
+      if (actual.dtype != golden.dtype) {
+        EXPECT_EQ(m.cosine, 1);
+        expect_same(m, compare_tensors_reference(actual, golden, {}));
+      }
+    }
+  const std::vector<float> other{-std::numeric_limits<float>::max(), 2, 65504};
+  const auto wrong = TensorView::row_major(DType::float32, {3}, other.data());
+  EXPECT_EQ(compare(wrong, views[1]).mismatch_count, 1u);
+  }
+
 TEST(Metrics, Zeros) {
   EXPECT_EQ(compare({0, -0.0f}, {0, 0}).cosine, 1);
   EXPECT_EQ(compare({0, 0}, {0, 1}).cosine, 0);
