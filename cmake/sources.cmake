@@ -403,6 +403,7 @@ list(APPEND OPDUMP_TOOL_SOURCES
   blame/dummy_data.cc
   blame/evidence.cc
   blame/origin.cc
+  blame/precision.cc
   blame/removal.cc
   blame/report.cc
   blame/request.cc

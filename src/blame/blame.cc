@@ -15,6 +15,7 @@
 #include "blame/differences.h"
 #include "blame/dummy_data.h"
 #include "blame/origin.h"
+#include "blame/precision.h"
 #include "blame/request.h"
 #include "blame/unread.h"
 #include "compare/arguments.h"
@@ -29,6 +30,8 @@ namespace {
 using compare::ContentIndex;
 using compare::elements_of;
 using compare::fingerprint_of;
+using compare::one_line;
+using compare::operator_name;
 using compare::OperatorComparison;
 using compare::sample_differences;
 using compare::sample_places;
@@ -36,8 +39,8 @@ using compare::SlotComparison;
 using compare::Verdict;
 
 constexpr std::size_t kMaxSuspects = 1 << 16;  // that are kept of a comparison
-constexpr std::size_t kMaxNotes = 8;      // when those about harmless arguments are added
-constexpr std::size_t kMaxFurther = 100;  // operators that are run again after the first culprit
+constexpr std::size_t kMaxNotes = 8;           // when those about harmless arguments are added
+constexpr std::size_t kMaxFurther = 100;       // operators that are run again after the first culprit
 
 class Walk {
  public:
@@ -65,7 +68,8 @@ class Walk {
       if (op.is_alone || op.verdict == Verdict::skipped) return;
       const bool has_output = differs(op, model::Side::output);
       answer_.differing += has_output || op.verdict == Verdict::rounding;
-      if (!has_output && !differs(op, model::Side::input) && is_paired(op)) return note_equal(op, before_equal);
+      if (!has_output && !differs(op, model::Side::input) && is_paired(op))
+        return note_equal(op, before_equal);
       if (suspects_.size() < kMaxSuspects)
         suspects_.push_back(op);
       else
@@ -174,7 +178,7 @@ class Walk {
     if (find_excess(replayed->argument).factor > 1)
       add(i, Cause::argument, Confidence::certain, {}, difference);
     else if (!replayed->argument.empty())
-      harmless_.emplace(difference, compare::operator_name(*suspects_[i].golden));
+      harmless_.emplace(difference, operator_name(*suspects_[i].golden));
   }
 
   // ---- Inputs.
@@ -195,13 +199,19 @@ class Walk {
                                                                        : sample_places(actual.size()));
       }
       const bool is_to_blame = !producer && blames && !op.is_quantised;  // else what quantises lies between
-      if (is_to_blame) producer = find_later_producer(i, actual);
+      const auto maker = is_to_blame ? find_producer(actual_.runs(), *op.actual, actual) : std::nullopt;
+      // Where actual runs operators in another order than golden, a later one made what this one reads.
+      if (maker) producer = find_after(i, *maker);
       if (producer) {
         read_.insert(*producer);
         if (blames && is_beyond_rounding(slot)) note_feeder(op, *producer);
       } else if (is_to_blame) {
-        golden.size() == actual.size() ? blame_input(i, slot, golden, actual)
-                                       : blame_shape(i, slot, golden, actual);
+        if (maker)
+          note_other_maker(i, slot, golden, *maker);
+        else if (golden.size() == actual.size())
+          blame_input(i, slot, golden, actual);
+        else
+          blame_shape(i, slot, golden, actual);
         produced_.add(i, std::move(actual));  // others that read it are not to blame again
       }
     }
@@ -221,18 +231,9 @@ class Walk {
     if (is_rounded(slot)) return;
     const std::string name = compare::slot_name(slot);
     if (const auto producer = find_producer(golden_.runs(), *suspects_[i].golden, golden)) {
-      // They compute the same of other tensors, or blame_sequence() says that they do not.
-      if (rewritten_.contains(*suspects_[i].golden) &&
-          find_producer(actual_.runs(), *suspects_[i].actual, actual))
-        return;
-      if (const auto single = find_single(*producer)) {
-        add(*single, Cause::sequence, Confidence::certain, {},
-            "only in golden, where " + compare::one_line(compare::operator_name(*suspects_[i].golden)) +
-                " reads what it makes");
-        return;
-      }
+      if (blame_single(i, *producer)) return;
       add(i, Cause::overwritten, Confidence::certain, name,
-          "its memory was changed after " + compare::one_line(compare::operator_name(*producer)) +
+          "its memory was changed after " + one_line(operator_name(*producer)) +
               " had made it, and by no recorded operator");
       return;
     }
@@ -269,12 +270,34 @@ class Walk {
             describe_dummy(*slot.golden, golden, *slot.actual, actual));
   }
 
-  // Where actual runs operators in another order than golden, one that comes later here made what it reads.
-  std::optional<std::uint32_t> find_later_producer(std::uint32_t i,
-                                                   const std::vector<std::uint64_t>& elements) const {
-    const auto producer = find_producer(actual_.runs(), *suspects_[i].actual, elements);
-    for (std::uint32_t later = i + 1; producer && later < suspects_.size(); ++later)
-      if (are_one(suspects_[later].actual.get(), *producer)) return later;
+  // Actual reads what `maker` made, as golden did, and golden reads another tensor.
+  void note_other_maker(std::uint32_t i, const SlotComparison& slot, const std::vector<std::uint64_t>& golden,
+                        const dump::OperatorRun& maker) {
+    // They compute the same of other tensors, or what follows them differs.
+    if (rewritten_.contains(*suspects_[i].golden)) return;
+    const auto other = find_producer(golden_.runs(), *suspects_[i].golden, golden);
+    if (other && blame_single(i, *other)) return;
+    rewired_.emplace(i,
+                     "given what " + one_line(operator_name(maker)) + " made as " + compare::slot_name(slot) +
+                         ", in golden " +
+                         (!other                    ? "what no recorded operator made"
+                          : are_one(&*other, maker) ? "another part of it"
+                                                    : "what " + one_line(operator_name(*other)) + " made"));
+  }
+
+  // If actual lacks the operator that made what the operator `i` of golden reads.
+  bool blame_single(std::uint32_t i, const dump::OperatorRun& producer) {
+    const auto single = find_single(producer);
+    if (single)
+      add(*single, Cause::sequence, Confidence::certain, {},
+          "only in golden, where " + one_line(operator_name(*suspects_[i].golden)) + " reads what it makes");
+    return single.has_value();
+  }
+
+  // An operator of actual behind `i`, by its place in suspects_.
+  std::optional<std::uint32_t> find_after(std::uint32_t i, const dump::OperatorRun& run) const {
+    for (std::uint32_t later = i + 1; later < suspects_.size(); ++later)
+      if (are_one(suspects_[later].actual.get(), run)) return later;
     return std::nullopt;
   }
 
@@ -287,7 +310,7 @@ class Walk {
 
   static bool are_one(const dump::OperatorRun* run, const dump::OperatorRun& other) {
     return run && run->rank == other.rank && run->step == other.step &&
-           compare::operator_name(*run) == compare::operator_name(other);
+           operator_name(*run) == operator_name(other);
   }
 
   // What actual made and golden did not.
@@ -387,9 +410,7 @@ class Walk {
   }
 
   void blame_error(std::uint32_t i, const Replayed& replayed) {
-    for (Precision& of : precision_) of.full += replayed.is_sum;
-    precision_[0].note(replayed.golden);
-    precision_[1].note(replayed.actual);
+    precision_.note(replayed);
     const Judgement judgement = judge(replayed);
     if (judgement.fault == Fault::common)
       ++reasons_["both runs are off by the same: it computes something else"];
@@ -432,47 +453,37 @@ class Walk {
 
   // ---- The answer.
 
-  // A run that rounds the inputs of all its sums computes with less precision: that is no fault of one of
-  // them.
-  void settle_precision() {
-    for (const bool is_actual : {false, true}) {
-      const Precision& of = precision_[is_actual];
-      const Cause cause = is_actual ? Cause::own_error : Cause::golden_at_fault;
-      const bool is_usual = of.less.size() == 1 && of.less.begin()->second >= 3 && of.full == 0;
-      const auto is_this = [&](const Finding& f) {
-        return f.cause == cause && f.error && !f.error->precision.empty();
-      };
-      if (is_usual && std::erase_if(answer_.findings, is_this) > 0)
-        answer_.notes.push_back(std::string(is_actual ? "actual" : "golden") + " rounds the inputs of " +
-                                counted(of.less.begin()->second, "operator") +
-                                ", all that add up products, to " + of.less.begin()->first);
-      if (is_usual) continue;
-      for (Finding& f : answer_.findings)
-        if (is_this(f) && find_excess({*f.error}).is_certain) f.confidence = Confidence::certain;
-    }
-  }
-
   void blame_sequence(const compare::Comparison& comparison) {
-    if (!answer_.findings.empty() || singles_.empty() || !comparison.first_bad) return;
+    const bool has_clues = !singles_.empty() || !rewired_.empty();
+    if (!answer_.findings.empty() || !has_clues || !comparison.first_bad) return;
     const Verdict verdict = comparison.first_bad->verdict;
     const bool is_single = verdict == Verdict::missing || verdict == Verdict::extra;
-    const auto first = is_single ? feeder_ : find_sequence(suspects_, rewritten_, feeder_);
+    const auto first = is_single ? feeder_
+                                 : find_sequence(suspects_, rewritten_, feeder_,
+                                                 [&](std::uint32_t i) { return rewired_.contains(i); });
     if (!first) {
-      answer_.notes.push_back(counted(singles_.size(), "operator") + (singles_.size() == 1 ? " is" : " are") +
-                              " in one run only, and change nothing beyond rounding");
+      if (!singles_.empty())
+        answer_.notes.push_back(counted(singles_.size(), "operator") +
+                                (singles_.size() == 1 ? " is" : " are") +
+                                " in one run only, and change nothing beyond rounding");
       return;
     }
-    const dump::OperatorRun& run = suspects_[*first].run();
+    if (const auto rewired = rewired_.find(*first); rewired != rewired_.end()) {
+      add(*first, Cause::sequence, Confidence::suspect, {}, rewired->second + ", and what follows differs");
+      return;
+    }
     const bool is_golden = suspects_[*first].golden != nullptr;
-    const auto other = std::ranges::find_if(singles_, [&](std::uint32_t i) {
-      return (suspects_[i].golden != nullptr) != is_golden &&
-             RewrittenModules::are_together(suspects_[i].run(), run);
-    });
+    // Of the same module, with no differing operator of both runs in between.
+    std::optional<std::uint32_t> other;
+    for (std::uint32_t i = *first; i < suspects_.size() && !is_paired(suspects_[i]) && !other; ++i)
+      if ((suspects_[i].golden != nullptr) != is_golden &&
+          RewrittenModules::are_together(suspects_[i].run(), suspects_[*first].run()))
+        other = i;
     add(*first, Cause::sequence, Confidence::suspect, {},
         std::string("only in ") + (is_golden ? "golden" : "actual") +
-            (other == singles_.end() ? std::string()
-                                     : std::string(", where ") + (is_golden ? "actual" : "golden") + " has " +
-                                           compare::one_line(suspects_[*other].run().type)) +
+            (!other ? std::string()
+                    : std::string(", where ") + (is_golden ? "actual" : "golden") + " has " +
+                          one_line(suspects_[*other].run().type)) +
             ", and what follows differs");
   }
 
@@ -485,14 +496,14 @@ class Walk {
     if (found == answer_.findings.end() || !is_data || has_other_shapes_ ||
         !ends_unread(actual_.runs(), suspects_, static_cast<std::uint32_t>(found->executions.front()), read_))
       return;
-    answer_.notes.push_back(compare::one_line(compare::operator_name(found->op.run())) +
-                            " reads other values in " + found->slot +
+    answer_.notes.push_back(one_line(operator_name(found->op.run())) + " reads other values in " +
+                            found->slot +
                             ", which no recorded operator made and no result depends on: padding?");
     std::erase_if(answer_.findings, is_certain);
   }
 
   Result<> conclude(compare::Comparison& comparison) {
-    settle_precision();
+    precision_.settle(answer_);
     blame_sequence(comparison);
     excuse_unread();
     OPDUMP_CHECK_OK(rank_culprits(answer_, suspects_, read_, options_.replay, options_.limit));
@@ -511,7 +522,7 @@ class Walk {
       answer_.notes.push_back(counted(left_out_, "differing operator") + " were not looked at");
     for (const auto& [difference, name] : harmless_)
       if (answer_.findings.empty() && answer_.notes.size() < kMaxNotes)
-        answer_.notes.push_back("in " + compare::one_line(name) + ", " + compare::one_line(difference) +
+        answer_.notes.push_back("in " + one_line(name) + ", " + one_line(difference) +
                                 ": that changes nothing beyond rounding");
     answer_.incomplete = comparison.incomplete;
     std::ranges::copy(comparison.notes, std::back_inserter(answer_.notes));
@@ -531,21 +542,6 @@ class Walk {
     return ok();
   }
 
-  // Of the sums that a run computed: how many with inputs of less precision, by its name, and with all of it.
-  struct Precision {
-    std::map<std::string, std::uint64_t> less;
-    std::uint64_t full = 0;
-    void note(const std::vector<OutputError>& outputs) {
-      for (const OutputError& output : outputs) {
-        if (!output.is_sum) continue;
-        if (!output.precision.empty())
-          ++less[output.precision];
-        else
-          full += output.r > 0 && find_excess({output}).factor <= 1;
-      }
-    }
-  };
-
   const dump::DumpSet &golden_, &actual_;
   const BlameOptions& options_;
   BlameAnswer answer_;
@@ -556,7 +552,8 @@ class Walk {
   std::uint64_t replayed_singles_ = 0;
   // Of singles of actual, the first that made what an operator of both runs reads, which differs by much.
   std::optional<std::uint32_t> feeder_;
-  std::set<std::uint32_t> copies_;  // singles that copy what an operator of both runs made
+  std::map<std::uint32_t, std::string> rewired_;  // that read what another operator made, with a text
+  std::set<std::uint32_t> copies_;                // singles that copy what an operator of both runs made
   ContentIndex produced_;  // outputs of actual that differ, by their place in suspects_
   bool produced_nothing_ = true;
   bool has_other_shapes_ = false;  // data of other shapes goes into the run
@@ -564,7 +561,7 @@ class Walk {
   std::size_t certain_ = 0;        // findings
   std::map<std::string, std::uint64_t> reasons_;  // not to replay
   std::map<std::string, std::string> harmless_;   // arguments that differ, and the first operator's name
-  Precision precision_[2];                        // of golden and of actual
+  SumPrecision precision_;
 };
 
 }  // namespace

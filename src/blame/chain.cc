@@ -33,7 +33,8 @@ Result<std::string> describe_shares(const OperatorComparison& op, const Replay& 
   OPDUMP_TRY(const std::string reply, replay(*request));
   OPDUMP_TRY(Replayed replayed, parse_replayed(reply));
   if (!replayed.is_done) return std::string();
-  std::ranges::stable_sort(replayed.shares, std::greater(), [](const auto& of) { return std::abs(of.second); });
+  std::ranges::stable_sort(replayed.shares, std::greater(),
+                           [](const auto& of) { return std::abs(of.second); });
   std::string text;
   for (const auto& [input, share] : replayed.shares)
     if (const double percent = std::round(100 * share); percent != 0)

@@ -24,9 +24,7 @@ constexpr std::string_view kGradients = "Gradients/";  // before the module, in 
 
 bool is_paired(const OperatorComparison& op) { return op.golden != nullptr && op.actual != nullptr; }
 
-bool is_copy(std::string_view type) {
-  return type == "_to_copy" || type == "clone" || type == "contiguous";
-}
+bool is_copy(std::string_view type) { return type == "_to_copy" || type == "clone" || type == "contiguous"; }
 
 bool differs(const SlotComparison& slot) {
   if (slot.golden == nullptr || slot.actual == nullptr) return false;
@@ -89,13 +87,14 @@ RewrittenModules::RewrittenModules(std::span<const OperatorComparison> ops,
 
 std::optional<std::uint32_t> find_sequence(std::span<const OperatorComparison> ops,
                                            const RewrittenModules& rewritten,
-                                           std::optional<std::uint32_t> feeder) {
+                                           std::optional<std::uint32_t> feeder,
+                                           const std::function<bool(std::uint32_t)>& is_rewired) {
   std::optional<std::uint32_t> first;      // since the last operator of both runs that differs
   std::optional<std::uint32_t> nearest;    // since the last one of both runs
   std::optional<std::uint32_t> candidate;  // of a rewritten module
   for (std::uint32_t i = 0; i < ops.size(); ++i) {
     if (i > 0 && rewritten.is_before_equal(i - 1)) nearest.reset(), candidate.reset();
-    if (!is_paired(ops[i])) {
+    if (!is_paired(ops[i]) || is_rewired(i)) {
       if (!ops[i].left_out.empty() || is_copy(ops[i].run().type)) continue;
       if (!first) first = i;
       if (!nearest) nearest = i;

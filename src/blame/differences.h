@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <span>
@@ -65,9 +66,11 @@ class RewrittenModules {
 // The first of operators that only one run has, where what follows them at once differs beyond rounding.
 // Where it does not, or not at once, they are another way to compute the same; in rewritten modules, what
 // follows the module counts, if anything does. `feeder` is one that made what an operator of both runs reads,
-// which differs beyond rounding. `ops` are those that `rewritten` was made of.
+// which differs beyond rounding. `is_rewired`: an operator of both runs that reads what others made counts as
+// one of one run. `ops` are those that `rewritten` was made of.
 std::optional<std::uint32_t> find_sequence(std::span<const compare::OperatorComparison> ops,
                                            const RewrittenModules& rewritten,
-                                           std::optional<std::uint32_t> feeder);
+                                           std::optional<std::uint32_t> feeder,
+                                           const std::function<bool(std::uint32_t)>& is_rewired);
 
 }  // namespace opdump::blame

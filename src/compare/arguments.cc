@@ -23,8 +23,8 @@ constexpr double kRounding = 1e-6;  // relative; a program that computes an argu
 bool is_extreme(double x) {
   constexpr model::DType kTypes[] = {model::DType::float16, model::DType::bfloat16, model::DType::float32,
                                      model::DType::float64};
-  return std::ranges::any_of(
-      kTypes, [&](model::DType dtype) { return model::largest_number(dtype) == std::abs(x); });
+  return std::ranges::any_of(kTypes,
+                             [&](model::DType dtype) { return model::largest_number(dtype) == std::abs(x); });
 }
 
 bool is_close(double a, double b) {

@@ -389,6 +389,50 @@ def test_scores_that_are_scaled_later_are_no_difference(pair):
     assert (wrong["cause"], wrong["confidence"]) == ("sequence", "suspect")
 
 
+def test_another_activation_of_several_operators_is_named(pair):
+    # Multiplications that are paired by their number have other constants, because they are others.
+    net = "net.act = {}"
+    classes = """
+    class Rough(torch.nn.Module):
+        def forward(self, x): return 0.5 * x * (1.0 + torch.tanh(0.8 * x))
+    class Smooth(torch.nn.Module):
+        def forward(self, x): return torch.sin(x) * 1.01
+    """
+    golden = pair.record("golden", program(before=classes, between="x = self.act(x)", weights=net.format("Rough()")))
+    actual = pair.record("actual", program(before=classes, between="x = self.act(x)", weights=net.format("Smooth()")))
+    found = pair.culprit(golden, actual)
+    assert (found["cause"], found["confidence"]) == ("sequence", "suspect")
+    assert found["operator"] == "Default/act-Smooth/sin-op0" or found["operator"].startswith("Default/act-Rough/"), found
+
+
+def test_an_operator_that_changes_a_weight_is_named(pair):
+    # Where both runs have operators of their own in the module that reads it.
+    way = "x = torch.softmax({}, 1) @ x"
+    golden = pair.record("golden", program(between=way.format("(x * 0.5) @ x.t()")))
+    actual = pair.record("actual", program(between=way.format("(x @ x.t()) / 2"), weights="net.b.weight.data[3, 5] += 0.5"))
+    found = pair.culprit(golden, actual)
+    assert (found["cause"], found["why"]) == ("sequence", "only in actual, and what follows differs")
+    assert found["type"] in ("add_", "copy_")
+
+
+def test_the_lowest_numbers_of_two_types_mean_the_same(pair):
+    masked = "x = torch.softmax((x @ x.t()).masked_fill(torch.ones(32, 32).triu(1).bool(), torch.finfo(x.dtype).min), 1) @ x"
+    golden = pair.record("golden", program(between=masked))
+    actual = pair.record("actual", program(between=masked, weights="net.double()"))
+    assert pair.blame(golden, actual, 0)["outcome"] == "rounding"
+    done = subprocess.run([OPDUMP, "compare", golden, actual], cwd=pair.directory, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_arguments_that_change_nothing_beyond_rounding_are_a_note(pair):
+    golden = pair.record("golden", program(weights="net.norm.eps = 1e-9"))
+    actual = pair.record("actual", program(weights="net.norm.eps = 1e-10; net.a.weight.data.mul_(1 + 1e-7)"))
+    answer = pair.blame(golden, actual, 0)
+    assert answer["outcome"] == "rounding"
+    assert ("in Default/norm-BatchNorm1d/native_batch_norm-op0, eps is 1e-09 in golden and 1e-10 in actual: that changes nothing "
+            "beyond rounding") in answer["notes"]
+
+
 def test_an_operator_less_is_named(pair):
     blocks = "for block in self.blocks: x = x + block(x)"
     layers = "net.blocks = torch.nn.ModuleList(torch.nn.Linear(64, 64) for _ in range(2))"

@@ -27,12 +27,12 @@ constexpr std::size_t kBlock = kLaneBlock;
 constexpr std::uint64_t kPart = 1 << 20;  // elements of a thread's share; a multiple of kBlock
 
 // Of two types: programs write the largest number of a type, or the lowest, for infinity. 0: no such pair.
-struct Extremes {
+struct TypeLimits {
   double actual = 0, golden = 0;
 
-  static Extremes of(const TensorView& actual, const TensorView& golden) {
+  static TypeLimits of(const TensorView& actual, const TensorView& golden) {
     const auto a = model::largest_number(actual.dtype), g = model::largest_number(golden.dtype);
-    return a && g && *a != *g ? Extremes{*a, *g} : Extremes();
+    return a && g && *a != *g ? TypeLimits{*a, *g} : TypeLimits();
   }
   bool are(double a, double g) const {
     return actual > 0 && ((a == actual && g == golden) || (a == -actual && g == -golden));
@@ -46,7 +46,7 @@ struct Extremes {
 // Everything that is known of the pairs seen so far.
 struct State {
   Tolerance tolerance;
-  Extremes extremes;
+  TypeLimits extremes;
   PairSums sums;
   Metrics metrics;
   std::uint64_t seen = 0;  // pairs
@@ -143,7 +143,7 @@ State compare_part(const TensorView& actual, const TensorView& golden, Tolerance
   LaneReader<Lane> actual_lanes(actual), golden_lanes(golden);
   State state;
   state.tolerance = tolerance;
-  state.extremes = Extremes::of(actual, golden);
+  state.extremes = TypeLimits::of(actual, golden);
   const std::uint64_t count = actual.element_count();
   for (std::uint64_t i = 0; i < count; i += kBlock) {
     const std::size_t block = std::min<std::uint64_t>(kBlock, count - i);

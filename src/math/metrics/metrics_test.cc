@@ -188,7 +188,7 @@ TEST(Metrics, LargestNumbersOfTwoTypesStandForInfinity) {
   const std::vector<float> other{-std::numeric_limits<float>::max(), 2, 65504};
   const auto wrong = TensorView::row_major(DType::float32, {3}, other.data());
   EXPECT_EQ(compare(wrong, views[1]).mismatch_count, 1u);
-  }
+}
 
 TEST(Metrics, Zeros) {
   EXPECT_EQ(compare({0, -0.0f}, {0, 0}).cosine, 1);
