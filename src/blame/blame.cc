@@ -473,12 +473,13 @@ class Walk {
       return;
     }
     const bool is_golden = suspects_[*first].golden != nullptr;
-    // Of the same module, with no differing operator of both runs in between.
-    std::optional<std::uint32_t> other;
-    for (std::uint32_t i = *first; i < suspects_.size() && !is_paired(suspects_[i]) && !other; ++i)
+    std::optional<std::uint32_t> other;  // in its place: with no operator of both runs in between
+    for (std::uint32_t i = *first; i < suspects_.size() && !is_paired(suspects_[i]) && !other; ++i) {
       if ((suspects_[i].golden != nullptr) != is_golden &&
           RewrittenModules::are_together(suspects_[i].run(), suspects_[*first].run()))
         other = i;
+      if (rewritten_.is_before_equal(i)) break;
+    }
     add(*first, Cause::sequence, Confidence::suspect, {},
         std::string("only in ") + (is_golden ? "golden" : "actual") +
             (!other ? std::string()
