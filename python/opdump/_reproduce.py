@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import base64
+import inspect
 import textwrap
 import zlib
 from typing import Any, Optional
 
+import _wide as wide
 import torch
 
 _MAX_INSIDE = 1 << 20  # bytes that lie in the script itself
 
 _HEAD = '''"""An operator on the inputs that opdump recorded: {function}."""
 # {name}
+from __future__ import annotations
+
 import base64
 import pathlib
 import zlib
@@ -20,7 +24,7 @@ import zlib
 import torch
 
 {data}
-
+{reference}
 def tensor(dtype, shape, offset, size, wide):
     """A tensor of the recording; in float64 if `wide`."""
     flat = torch.frombuffer(bytearray(DATA[offset:offset + size]), dtype=dtype) if size else torch.zeros(0, dtype=dtype)
@@ -32,7 +36,7 @@ def tensor(dtype, shape, offset, size, wide):
 
 def run(wide):
     written = []
-    operator = torch.ops.{operator}
+    operator = {exact}torch.ops.{operator}
     result = operator({arguments})
     outputs = list(result) if isinstance(result, (tuple, list)) else [] if result is None else [result]
     return outputs + {extra}
@@ -137,8 +141,11 @@ def write_script(op: Any, request: dict[str, Any], stored: dict[int, torch.Tenso
     recorded = ", ".join(f"{i}: {data.add(x, 'False')}" for i, x in outputs.items())
     space, _, name = op.name.partition("::")
     name, _, overload = name.partition(".")
+    reference = wide.REFERENCES.get(op.type)
     script = _HEAD.format(function=op.name, name=ascii(request["name"])[1:-1], data=_spell_data(data.bytes, request["script"]),
                           operator=f"{space}.{name}.{overload or 'default'}", arguments=", ".join(texts),
+                          reference="\n\n" + inspect.getsource(reference) + "\n\n" if reference else "",
+                          exact=f"{reference.__name__} if wide else " if reference else "",
                           extra="[" + ", ".join(written) + "]", recorded="{" + recorded + "}")
     script = script.replace("    written = []\n", "")
     with open(request["script"], "w", encoding="utf-8") as f:
