@@ -353,6 +353,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/runs/alignment.cc
   compare/runs/collectives.cc
   compare/runs/environment.cc
+  compare/runs/makers.cc
   compare/runs/origin.cc
   compare/runs/producer.cc
   compare/runs/quantisation.cc

@@ -3,14 +3,22 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "compare/pairing.h"
 #include "dump/read/dump_set.h"
 
 namespace opdump::compare {
+
+// An operator of both runs that only hands on a difference: it may be another one in each run.
+struct OpenPair {
+  std::size_t place = 0;                                        // in the pairs
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> inputs;  // that differ, by index: of golden, of actual
+};
 
 // Casts, copies and fresh memory: what follows shows whether they matter.
 bool only_moves(std::string_view type);
@@ -22,8 +30,16 @@ bool only_moves(std::string_view type);
 //   - if an operator of the other run makes it in the same step: bit by bit, or at a relative L2 distance of
 //     at most 32 roundoffs, or four times `noise`, the largest of operators that both runs have.
 // A result that is not in the dump is one that the other run lacks, but not that of a view.
+//
+// The two operators of each of `open` are looked at like singles, and nearer results are asked for. Besides,
+// each of their inputs that differ must be a tensor
+//   - that the other run has, too: the two read each other's (gradients are added in another order);
+//   - that the operators of one of `open` made; or
+//   - in modules that each run computes by operators of its own, that any operator of the run made.
+// What weights, data and other modules hand on is thus a difference.
 std::vector<std::size_t> find_unexplained(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                           std::span<const OperatorPair> pairs,
-                                          std::span<const std::size_t> singles, double noise);
+                                          std::span<const std::size_t> singles,
+                                          std::span<const OpenPair> open, double noise);
 
 }  // namespace opdump::compare
