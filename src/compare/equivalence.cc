@@ -16,6 +16,7 @@
 #include "compare/content.h"
 #include "compare/names.h"
 #include "compare/runs/makers.h"
+#include "compare/runs/uncertainty.h"
 
 namespace opdump::compare {
 namespace {
@@ -27,6 +28,7 @@ constexpr double kEqualRoundoffs = 32, kEqualNoise = 4;
 // The same of operators that both runs have: 16-bit types round a few times more, not as often as anything
 // may.
 constexpr double kOpenRoundoffs = 4, kOpenDistance = 1e-5;
+constexpr double kUncertain = 4;                       // times the uncertainty of an element
 constexpr std::size_t kNext = 16;                      // operators that may read a view of a result
 constexpr std::string_view kGradients = "Gradients/";  // before the module, in its backward pass
 
@@ -55,7 +57,8 @@ struct SingleResult {
 // The results of the operators that only one run has.
 class Results {
  public:
-  Results(const Runs& runs, const Runs& others) : runs_(runs), others_(others) {}
+  Results(const Runs& runs, const Runs& others)
+      : runs_(runs), others_(others), has_one_step_(count_steps(runs) == 1 && count_steps(others) == 1) {}
 
   void add(std::size_t place, std::uint32_t run, bool is_open) {
     first_ = std::min<std::size_t>(first_, run);
@@ -117,28 +120,43 @@ class Results {
 
   // In what the other run made; not of what is read, unless `asks_all`.
   void find_equals(double noise, bool asks_all) {
-    const bool has_one_step = count_steps(runs_) == 1 && count_steps(others_) == 1;
-    const auto is_same_step = [&](const SingleResult& result, std::size_t other) {
-      return has_one_step || runs_.section_of(result.run).step == others_.section_of(other).step;
-    };
     for (std::size_t other = 0; other < others_.size(); ++other)
       for_each_known(others_, other, model::Side::output, [&](const Slot&, SingleResult& result) {
         result.is_equal |= is_same_step(result, other);
       });
     std::set<std::uint64_t> open;
-    for (SingleResult& result : results_)
-      if (!result.is_equal && result.place != kPassing && (asks_all || !result.is_read)) {
-        result.norm = norm_of_tensor(result.slot).value_or(0);
-        if (result.norm > 0) open.insert(count_of(result.slot));
-      }
+    for (SingleResult& result : results_) {
+      if (result.is_equal || result.place == kPassing || (result.is_read && !asks_all)) continue;
+      result.norm = norm_of_tensor(result.slot).value_or(0);
+      if (result.norm > 0) open.insert(count_of(result.slot));
+    }
     for (std::size_t other = 0; other < others_.size() && !open.empty(); ++other)
       for (const Slot& slot : others_.slots(other)) {
         if (slot.side != model::Side::output || !open.contains(count_of(slot))) continue;
         const double norm = norm_of_tensor(slot).value_or(0);
         for (const std::size_t i : by_count_[count_of(slot)])
-          if (!results_[i].is_equal && results_[i].norm > 0 && is_same_step(results_[i], other))
+          if (is_wanted(results_[i]) && is_same_step(results_[i], other))
             results_[i].is_equal = is_near(results_[i], slot, norm, noise);
       }
+  }
+
+  bool has_wanted() const { return std::ranges::any_of(results_, is_wanted); }
+
+  // In what those of the other run make of the same uncertain elements.
+  void find_uncertain(const Results& of_other, const Uncertainty& uncertainty, bool is_golden, double noise) {
+    for (SingleResult& result : results_) {
+      const auto* elements = is_wanted(result) ? uncertainty.of(is_golden, result.print) : nullptr;
+      const auto others = of_other.by_count_.find(count_of(result.slot));
+      if (elements == nullptr || others == of_other.by_count_.end()) continue;
+      const double limit = limit_of(result, roundoff(result.slot.dtype), noise);
+      for (const std::size_t i : others->second) {
+        const SingleResult& other = of_other.results_[i];
+        if (result.is_equal) break;
+        if (other.place != kPassing && is_same_step(result, other.run) &&
+            uncertainty.of(!is_golden, other.print) != nullptr)
+          result.is_equal = is_near(result, other, *elements, limit);
+      }
+    }
   }
 
   // Through views, which leave nothing in a dump: a slice of the result, or a number that is spread over a
@@ -160,12 +178,13 @@ class Results {
       result.is_read |= is_exact(result.slot.dtype) && viewed.contains(name_of(result));
   }
 
-  // Whether the other run has all that an operator of one run makes.
-  bool has_equals(std::uint32_t run) const {
-    const auto is_of_run = [&](const SingleResult& result) { return result.run == run; };
-    return std::ranges::any_of(results_, is_of_run) &&
-           std::ranges::all_of(
-               results_, [&](const SingleResult& result) { return !is_of_run(result) || result.is_equal; });
+  // The operators of which the other run has all that they make.
+  std::set<std::uint32_t> equal_runs() const {
+    std::set<std::uint32_t> runs;
+    for (const SingleResult& result : results_) runs.insert(result.run);
+    for (const SingleResult& result : results_)
+      if (!result.is_equal) runs.erase(result.run);
+    return runs;
   }
 
   void append_lacking(std::set<std::size_t>& places) const {
@@ -209,17 +228,39 @@ class Results {
     }
   }
 
+  // Nothing equal has been found yet for one that was looked for.
+  static bool is_wanted(const SingleResult& result) { return !result.is_equal && result.norm > 0; }
+
+  bool is_same_step(const SingleResult& result, std::size_t other) const {
+    return has_one_step_ || runs_.section_of(result.run).step == others_.section_of(other).step;
+  }
+
   static std::size_t count_steps(const Runs& runs) {
     std::set<std::int64_t> steps;
     for (std::uint32_t i = 0; i < runs.section_count(); ++i) steps.insert(runs.section(i).step);
     return steps.size();
   }
 
+  static double limit_of(const SingleResult& result, double u, double noise) {
+    return result.is_open
+               ? std::max({kOpenRoundoffs * u, std::min(kEqualRoundoffs * u, kOpenDistance), noise})
+               : std::max(kEqualRoundoffs * u, kEqualNoise * noise);
+  }
+
+  static bool is_near(const SingleResult& result, const SingleResult& other,
+                      const Uncertainty::Elements& uncertain, double limit) {
+    const auto a = numbers_of(result.slot), b = numbers_of(other.slot);
+    if (!a || !b || a->size() != b->size() || a->size() != uncertain.size()) return false;
+    const double rms = result.norm / std::sqrt(static_cast<double>(a->size()));
+    for (std::size_t i = 0; i < a->size(); ++i) {
+      const double size = std::abs((*a)[i]) + std::abs((*b)[i]);
+      if (!(std::abs((*a)[i] - (*b)[i]) <= limit * rms + kUncertain * uncertain[i] * size)) return false;
+    }
+    return true;
+  }
+
   static bool is_near(const SingleResult& result, const Slot& slot, double norm, double noise) {
-    const double u = std::max(roundoff(result.slot.dtype), roundoff(slot.dtype));
-    const double limit =
-        result.is_open ? std::max({kOpenRoundoffs * u, std::min(kEqualRoundoffs * u, kOpenDistance), noise})
-                       : std::max(kEqualRoundoffs * u, kEqualNoise * noise);
+    const double limit = limit_of(result, std::max(roundoff(result.slot.dtype), roundoff(slot.dtype)), noise);
     // Most others are recognised by their size.
     if (!(norm > 0) || std::abs(norm - result.norm) > limit * result.norm) return false;
     auto a = dump::StoredTensor::read(result.slot), b = dump::StoredTensor::read(slot);
@@ -229,6 +270,7 @@ class Results {
   }
 
   const Runs &runs_, &others_;
+  bool has_one_step_;
   std::size_t first_ = SIZE_MAX;  // of the operators
   std::vector<SingleResult> results_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<std::size_t>> by_print_;  // elements, sum
@@ -273,6 +315,7 @@ void append_foreign(const Runs& runs, std::span<const OperatorPair> pairs, std::
                     bool is_golden, const std::set<std::uint32_t>& passing, const Results& results,
                     const RewrittenPlaces& rewritten, std::set<std::size_t>& places) {
   const auto run_of = [&](const OperatorPair& pair) { return is_golden ? pair.golden : pair.actual; };
+  const std::set<std::uint32_t> equal = results.equal_runs();
   std::set<std::uint32_t> of_both;
   for (const OperatorPair& pair : pairs)
     if (is_paired(pair)) of_both.insert(run_of(pair));
@@ -286,7 +329,7 @@ void append_foreign(const Runs& runs, std::span<const OperatorPair> pairs, std::
   for (const OpenPair& pair : open)
     for (std::size_t i = 0; i < pair.inputs.size(); ++i, ++input) {
       const auto maker = makers.of(input->first, input->second);
-      const bool is_known = maker && (of_both.contains(*maker) || results.has_equals(*maker) ||
+      const bool is_known = maker && (of_both.contains(*maker) || equal.contains(*maker) ||
                                       rewritten.contain(runs.without_slots(input->first)));
       if (!is_known) places.insert(pair.place);
     }
@@ -324,6 +367,15 @@ std::vector<std::size_t> find_unexplained(const dump::DumpSet& golden, const dum
   for (Results* results : {&of_golden, &of_actual}) {
     results->find_readers(passing[results == &of_golden]);
     results->find_equals(noise, !open.empty());
+  }
+  if (of_golden.has_wanted() || of_actual.has_wanted()) {
+    std::set<std::size_t> open_places;
+    for (const OpenPair& pair : open) open_places.insert(pair.place);
+    const Uncertainty uncertainty(golden.runs(), actual.runs(), pairs, singles, open_places);
+    of_golden.find_uncertain(of_actual, uncertainty, true, noise);
+    of_actual.find_uncertain(of_golden, uncertainty, false, noise);
+  }
+  for (Results* results : {&of_golden, &of_actual}) {
     results->find_readers_of_views();
     results->leave_out_gradients();
     results->append_lacking(places);

@@ -36,6 +36,30 @@ class Dump {
     const std::string type = log(name, phase);
     return op(type + "." + model::sanitise_name(name), inputs, output);
   }
+  // One that updates tensors of a list by those of another.
+  Dump& update(const std::string& name, const std::vector<std::vector<float>>& self,
+               const std::vector<std::vector<float>>& others,
+               const std::vector<std::vector<float>>& outputs) {
+    const std::string slots = log(name, model::Phase::optimizer) + "." + model::sanitise_name(name) + ".0.0.";
+    dump::LoggedForm call;
+    call.operator_name = name;
+    const auto list = [](std::size_t first, std::size_t count) {
+      std::string text;
+      for (std::size_t i = 0; i < count; ++i)
+        text += (i > 0 ? "," : "") + std::string(R"({"tensor":)") + std::to_string(first + i) + "}";
+      return "[" + text + "]";
+    };
+    call.form.arguments =
+        R"({"self":)" + list(0, self.size()) + R"(,"grads":)" + list(self.size(), others.size()) + "}";
+    append(format_log_line(call));
+    std::vector<std::vector<float>> inputs = self;
+    inputs.insert(inputs.end(), others.begin(), others.end());
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      write(slots + time() + ".input." + std::to_string(i), inputs[i]);
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      write(slots + time() + ".output." + std::to_string(i), outputs[i]);
+    return *this;
+  }
   // One that has a view of integers for an input.
   Dump& view(const std::string& name, const model::Shape& shape) {
     log(name, model::Phase::forward);
@@ -262,6 +286,26 @@ TEST_F(EquivalenceTest, AGradientThatNoOptimizerReadsIsNoDifference) {
   for (Dump* dump : {&*golden_, &*actual_})
     dump->logged("Default/SGD/add_-op0", {{7, 2}}, {8, 2}, model::Phase::optimizer);
   EXPECT_EQ(first_bad(), "");
+}
+
+// The second element of the first gradient is nothing but rounding.
+TEST_F(EquivalenceTest, ElementsThatOptimizersAmplifyAreNoDifference) {
+  const auto fill = [&](const std::vector<float>& first, const std::vector<float>& second) {
+    const std::string name = std::to_string(first[0]) + std::to_string(second[1]);
+    golden_.emplace(directory_ / ("golden" + name));
+    actual_.emplace(directory_ / ("actual" + name));
+    golden_->logged("Gradients/Default/sum-op0", {{5, 6}}, {1, 1e-12f}, model::Phase::backward)
+        .logged("Gradients/Default/sum-op1", {{7, 8}}, {3, 4}, model::Phase::backward)
+        .update("Default/Adam/addcdiv_-op0", {{2, 0}}, {{1, 1e-12f}}, {{1.9f, -0.1f}})
+        .update("Default/Adam/addcdiv_-op1", {{4, 0}}, {{3, 4}}, {{3.9f, -0.1f}});
+    actual_->logged("Gradients/Default/sum-op0", {{5, 6}}, {1, -2e-12f}, model::Phase::backward)
+        .logged("Gradients/Default/sum-op1", {{7, 8}}, {3, 4}, model::Phase::backward)
+        .update("Default/Adam/_fused_adam_-op0", {{2, 0}, {4, 0}}, {{1, -2e-12f}, {3, 4}}, {first, second});
+    return first_bad();
+  };
+  EXPECT_EQ(fill({1.9f, 0.1f}, {3.9f, -0.1f}), "");
+  EXPECT_NE(fill({1.8f, 0.1f}, {3.9f, -0.1f}), "");
+  EXPECT_NE(fill({1.9f, 0.1f}, {3.9f, 0.1f}), "");
 }
 
 }  // namespace
