@@ -25,9 +25,9 @@ using dump::Runs;
 using dump::Slot;
 
 constexpr double kEqualRoundoffs = 32, kEqualNoise = 4;
-// The same of operators that both runs have: 16-bit types round a few times more, not as often as anything
-// may.
-constexpr double kOpenRoundoffs = 4, kOpenDistance = 1e-5;
+// The same where operators of both runs differ, too: what they read and make must be right by itself, because
+// nothing else shows a parameter that is off by little. 16-bit types round a few times.
+constexpr double kStrictRoundoffs = 4, kStrictDistance = 1e-5;
 constexpr double kUncertain = 4;                       // times the uncertainty of an element
 constexpr std::size_t kNext = 16;                      // operators that may read a view of a result
 constexpr std::string_view kGradients = "Gradients/";  // before the module, in its backward pass
@@ -57,8 +57,11 @@ struct SingleResult {
 // The results of the operators that only one run has.
 class Results {
  public:
-  Results(const Runs& runs, const Runs& others)
-      : runs_(runs), others_(others), has_one_step_(count_steps(runs) == 1 && count_steps(others) == 1) {}
+  Results(const Runs& runs, const Runs& others, bool is_strict)
+      : runs_(runs),
+        others_(others),
+        is_strict_(is_strict),
+        has_one_step_(count_steps(runs) == 1 && count_steps(others) == 1) {}
 
   void add(std::size_t place, std::uint32_t run, bool is_open) {
     first_ = std::min<std::size_t>(first_, run);
@@ -118,15 +121,15 @@ class Results {
     }
   }
 
-  // In what the other run made; not of what is read, unless `asks_all`.
-  void find_equals(double noise, bool asks_all) {
+  // In what the other run made; not of what is read, unless this is strict.
+  void find_equals(double noise) {
     for (std::size_t other = 0; other < others_.size(); ++other)
       for_each_known(others_, other, model::Side::output, [&](const Slot&, SingleResult& result) {
         result.is_equal |= is_same_step(result, other);
       });
     std::set<std::uint64_t> open;
     for (SingleResult& result : results_) {
-      if (result.is_equal || result.place == kPassing || (result.is_read && !asks_all)) continue;
+      if (result.is_equal || result.place == kPassing || (result.is_read && !is_strict_)) continue;
       result.norm = norm_of_tensor(result.slot).value_or(0);
       if (result.norm > 0) open.insert(count_of(result.slot));
     }
@@ -148,7 +151,7 @@ class Results {
       const auto* elements = is_wanted(result) ? uncertainty.of(is_golden, result.print) : nullptr;
       const auto others = of_other.by_count_.find(count_of(result.slot));
       if (elements == nullptr || others == of_other.by_count_.end()) continue;
-      const double limit = limit_of(result, roundoff(result.slot.dtype), noise);
+      const double limit = limit_of(roundoff(result.slot.dtype), noise);
       for (const std::size_t i : others->second) {
         const SingleResult& other = of_other.results_[i];
         if (result.is_equal) break;
@@ -241,10 +244,9 @@ class Results {
     return steps.size();
   }
 
-  static double limit_of(const SingleResult& result, double u, double noise) {
-    return result.is_open
-               ? std::max({kOpenRoundoffs * u, std::min(kEqualRoundoffs * u, kOpenDistance), noise})
-               : std::max(kEqualRoundoffs * u, kEqualNoise * noise);
+  double limit_of(double u, double noise) const {
+    return is_strict_ ? std::max(kStrictRoundoffs * u, std::min(kEqualRoundoffs * u, kStrictDistance))
+                      : std::max(kEqualRoundoffs * u, kEqualNoise * noise);
   }
 
   static bool is_near(const SingleResult& result, const SingleResult& other,
@@ -259,8 +261,8 @@ class Results {
     return true;
   }
 
-  static bool is_near(const SingleResult& result, const Slot& slot, double norm, double noise) {
-    const double limit = limit_of(result, std::max(roundoff(result.slot.dtype), roundoff(slot.dtype)), noise);
+  bool is_near(const SingleResult& result, const Slot& slot, double norm, double noise) const {
+    const double limit = limit_of(std::max(roundoff(result.slot.dtype), roundoff(slot.dtype)), noise);
     // Most others are recognised by their size.
     if (!(norm > 0) || std::abs(norm - result.norm) > limit * result.norm) return false;
     auto a = dump::StoredTensor::read(result.slot), b = dump::StoredTensor::read(slot);
@@ -270,7 +272,7 @@ class Results {
   }
 
   const Runs &runs_, &others_;
-  bool has_one_step_;
+  bool is_strict_, has_one_step_;
   std::size_t first_ = SIZE_MAX;  // of the operators
   std::vector<SingleResult> results_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<std::size_t>> by_print_;  // elements, sum
@@ -347,7 +349,9 @@ std::vector<std::size_t> find_unexplained(const dump::DumpSet& golden, const dum
                                           std::span<const OperatorPair> pairs,
                                           std::span<const std::size_t> singles,
                                           std::span<const OpenPair> open, double noise) {
-  Results of_golden(golden.runs(), actual.runs()), of_actual(actual.runs(), golden.runs());
+  const bool is_strict = !open.empty();
+  Results of_golden(golden.runs(), actual.runs(), is_strict);
+  Results of_actual(actual.runs(), golden.runs(), is_strict);
   const auto add = [&](std::size_t place, bool is_open) {
     const OperatorPair& pair = pairs[place];
     if (pair.golden != OperatorPair::kNone) of_golden.add(place, pair.golden, is_open);
@@ -366,7 +370,7 @@ std::vector<std::size_t> find_unexplained(const dump::DumpSet& golden, const dum
   }
   for (Results* results : {&of_golden, &of_actual}) {
     results->find_readers(passing[results == &of_golden]);
-    results->find_equals(noise, !open.empty());
+    results->find_equals(noise);
   }
   if (of_golden.has_wanted() || of_actual.has_wanted()) {
     std::set<std::size_t> open_places;

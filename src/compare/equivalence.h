@@ -28,13 +28,15 @@ bool only_moves(std::string_view type);
 //   - if an operator reads it that both runs have, because inputs are compared;
 //   - if another one of `singles` reads it, whose own results are looked at; or a view of it, soon after;
 //   - if an operator of the other run makes it in the same step: bit by bit, or at a relative L2 distance of
-//     at most 32 roundoffs, or four times `noise`, the largest of operators that both runs have; or, where one
-//     of `singles` makes it of gradients that both runs have, each element as near as those (Uncertainty).
+//     at most 32 roundoffs, or four times `noise`, the largest of operators that both runs have; or, where
+//     one of `singles` makes it of gradients that both runs have, each element as near as those
+//     (Uncertainty).
 // Integers may be read by any view of their shape: Python decides by masks. Of gradients that nothing reads
 // in a step with an optimizer, nobody can tell a difference.
 // A result that is not in the dump is one that the other run lacks, but not that of a view.
 //
-// The two operators of each of `open` are looked at like singles, and nearer results are asked for. Besides,
+// The two operators of each of `open` are looked at like singles; whatever `noise`, equal then means within
+// rounding. Besides,
 // each of their inputs that differ must be a tensor
 //   - that the other run has, too: the two read each other's (gradients are added in another order);
 //   - that the operators of one of `open` made; or

@@ -288,6 +288,19 @@ TEST_F(EquivalenceTest, AGradientThatNoOptimizerReadsIsNoDifference) {
   EXPECT_EQ(first_bad(), "");
 }
 
+// Another weight decay: what follows agrees, and later rounding is larger.
+TEST_F(EquivalenceTest, AParameterThatIsOffByLittleIsADifference) {
+  const auto fill = [&](Dump& dump, const std::string& update, float weight, float later) {
+    dump.logged("Default/sin-op0", {{1, 2}}, {1, 2})
+        .logged("Default/SGD/" + update, {{1, 2}}, {weight, 2.5f}, model::Phase::optimizer)
+        .logged("Default/fc-Linear/mm-op0", {{weight, 2.5f}}, {4, 5})
+        .logged("Default/cos-op0", {{1, 2}}, {later, 1});
+  };
+  fill(*golden_, "add_-op0", 1.5f, 1);
+  fill(*actual_, "_foreach_add_-op0", 1.50004f, 1.00001f);
+  EXPECT_EQ(first_bad(), "Default_fc-Linear_mm-op0");
+}
+
 // The second element of the first gradient is nothing but rounding.
 TEST_F(EquivalenceTest, ElementsThatOptimizersAmplifyAreNoDifference) {
   const auto fill = [&](const std::vector<float>& first, const std::vector<float>& second) {
