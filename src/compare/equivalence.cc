@@ -28,8 +28,9 @@ constexpr double kEqualRoundoffs = 32, kEqualNoise = 4;
 // The same where operators of both runs differ, too: what they read and make must be right by itself, because
 // nothing else shows a parameter that is off by little. 16-bit types round a few times.
 constexpr double kStrictRoundoffs = 4, kStrictDistance = 1e-5;
-constexpr double kUncertain = 4;                       // times the uncertainty of an element
-constexpr std::size_t kNext = 16;                      // operators that may read a view of a result
+constexpr double kUncertain = 4;    // times the uncertainty of an element
+constexpr double kNoDigits = 0.01;  // of an element: so few agree that it may take steps anywhere
+constexpr std::size_t kNext = 16;   // operators that may read a view of a result
 constexpr std::string_view kGradients = "Gradients/";  // before the module, in its backward pass
 
 std::uint64_t count_of(const Slot& slot) {
@@ -255,7 +256,8 @@ class Results {
     if (!a || !b || a->size() != b->size() || a->size() != uncertain.size()) return false;
     const double rms = result.norm / std::sqrt(static_cast<double>(a->size()));
     for (std::size_t i = 0; i < a->size(); ++i) {
-      const double size = std::abs((*a)[i]) + std::abs((*b)[i]);
+      double size = std::abs((*a)[i]) + std::abs((*b)[i]);
+      if (uncertain[i] > kNoDigits) size = std::max(size, rms);  // of steps that may cancel
       if (!(std::abs((*a)[i] - (*b)[i]) <= limit * rms + kUncertain * uncertain[i] * size)) return false;
     }
     return true;

@@ -303,20 +303,22 @@ TEST_F(EquivalenceTest, AParameterThatIsOffByLittleIsADifference) {
 
 // The second element of the first gradient is nothing but rounding.
 TEST_F(EquivalenceTest, ElementsThatOptimizersAmplifyAreNoDifference) {
-  const auto fill = [&](const std::vector<float>& first, const std::vector<float>& second) {
-    const std::string name = std::to_string(first[0]) + std::to_string(second[1]);
+  const auto fill = [&](const std::vector<float>& first, const std::vector<float>& second,
+                        float in_golden = -0.1f, float gradient = -2e-12f) {
+    const std::string name = std::to_string(first[0]) + std::to_string(second[1]) + std::to_string(in_golden);
     golden_.emplace(directory_ / ("golden" + name));
     actual_.emplace(directory_ / ("actual" + name));
     golden_->logged("Gradients/Default/sum-op0", {{5, 6}}, {1, 1e-12f}, model::Phase::backward)
         .logged("Gradients/Default/sum-op1", {{7, 8}}, {3, 4}, model::Phase::backward)
-        .update("Default/Adam/addcdiv_-op0", {{2, 0}}, {{1, 1e-12f}}, {{1.9f, -0.1f}})
+        .update("Default/Adam/addcdiv_-op0", {{2, 0}}, {{1, 1e-12f}}, {{1.9f, in_golden}})
         .update("Default/Adam/addcdiv_-op1", {{4, 0}}, {{3, 4}}, {{3.9f, -0.1f}});
-    actual_->logged("Gradients/Default/sum-op0", {{5, 6}}, {1, -2e-12f}, model::Phase::backward)
+    actual_->logged("Gradients/Default/sum-op0", {{5, 6}}, {1, gradient}, model::Phase::backward)
         .logged("Gradients/Default/sum-op1", {{7, 8}}, {3, 4}, model::Phase::backward)
-        .update("Default/Adam/_fused_adam_-op0", {{2, 0}, {4, 0}}, {{1, -2e-12f}, {3, 4}}, {first, second});
+        .update("Default/Adam/_fused_adam_-op0", {{2, 0}, {4, 0}}, {{1, gradient}, {3, 4}}, {first, second});
     return first_bad();
   };
   EXPECT_EQ(fill({1.9f, 0.1f}, {3.9f, -0.1f}), "");
+  EXPECT_EQ(fill({1.9f, -2e-4f}, {3.9f, -0.1f}, 1e-4f, 1.1e-12f), "");  // what is left of two steps
   EXPECT_NE(fill({1.8f, 0.1f}, {3.9f, -0.1f}), "");
   EXPECT_NE(fill({1.9f, 0.1f}, {3.9f, 0.1f}), "");
 }
