@@ -353,11 +353,13 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/runs/alignment.cc
   compare/runs/collectives.cc
   compare/runs/environment.cc
+  compare/runs/makers.cc
   compare/runs/origin.cc
   compare/runs/producer.cc
   compare/runs/quantisation.cc
   compare/runs/regions.cc
   compare/runs/systematic.cc
+  compare/runs/uncertainty.cc
   compare/share.cc
   compare/statistics.cc
   compare/tasks.cc

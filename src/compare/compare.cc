@@ -290,7 +290,7 @@ class Comparer {
       OPDUMP_CHECK_OK(compare_batch(batch));
       if (options_.progress && total_ > 0) options_.progress(done_, total_);
     }
-    settle_singles();
+    if (!settle_pairs()) settle_singles();
     note_wrong_region();
     std::ranges::move(unfinished_reasons_, std::back_inserter(comparison_.incomplete));
     questions_.append_to(comparison_.incomplete);
@@ -343,14 +343,35 @@ class Comparer {
     return ok();
   }
 
+  void note_explained(std::size_t singles, std::size_t pairs) {
+    if (singles > 0)
+      comparison_.notes.push_back(counted(singles, "operator") + (singles == 1 ? " is" : " are") +
+                                  " in one run only, and the other run has the results: no difference");
+    if (pairs > 0)
+      comparison_.notes.push_back(counted(pairs, "operator") + (pairs == 1 ? " reads" : " read") +
+                                  " other tensors in each run, and what follows agrees: no difference");
+  }
+
+  // Operators that hand on a difference are none if the runs only compute the same in other ways. Whether
+  // that is so.
+  bool settle_pairs() {
+    const std::span<const OpenPair> open = judge_.open_pairs();
+    if (open.empty() || relation_.sharded != nullptr) return false;
+    const std::span<const std::size_t> singles = judge_.all_singles();
+    const auto unexplained = find_unexplained(golden_, actual_, pairs_, singles, open, judge_.noise());
+    if (!unexplained.empty()) return false;
+    note_explained(singles.size(), open.size());
+    judge_.excuse_pairs();
+    judge_.settle_singles(std::nullopt);
+    return true;
+  }
+
   // Operators that only one run has are no difference if the other run has what they make.
   void settle_singles() {
     const std::span<const std::size_t> singles = judge_.open_singles();
     if (singles.empty()) return;
-    const auto unexplained = find_unexplained(golden_, actual_, pairs_, singles, judge_.noise());
-    if (const std::size_t explained = singles.size() - unexplained.size(); explained > 0)
-      comparison_.notes.push_back(counted(explained, "operator") + (explained == 1 ? " is" : " are") +
-                                  " in one run only, and the other run has the results: no difference");
+    const auto unexplained = find_unexplained(golden_, actual_, pairs_, singles, {}, judge_.noise());
+    note_explained(singles.size() - unexplained.size(), 0);
     if (!unexplained.empty() && unexplained.front() == singles.front()) return;  // that is bad already
     std::optional<OperatorComparison> first;
     if (!unexplained.empty()) {

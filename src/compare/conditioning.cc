@@ -138,11 +138,12 @@ std::optional<double> norm_of_terms(const OperatorComparison& op, const SlotComp
   return is_norm && index > 0 ? sum(op, 0, elements_of(output), false) : std::nullopt;
 }
 
-bool is_cancellation(const OperatorComparison& op, double input, bool has_types) {
+bool is_cancellation(const OperatorComparison& op, double input, bool has_types,
+                     const std::function<bool(const SlotComparison&)>& is_settled) {
   bool has_one = false;
   for (const SlotComparison& slot : op.slots) {
     if (side_of(slot) != model::Side::output || slot.verdict == Verdict::match ||
-        slot.verdict == Verdict::skipped)
+        slot.verdict == Verdict::skipped || (is_settled && is_settled(slot)))
       continue;
     if (!slot.metrics || slot.metrics->nan_mismatch_count > 0) return false;
     const auto terms = norm_of_terms(op, slot);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -27,8 +28,10 @@ std::optional<double> norm_of_terms(const OperatorComparison& op, const SlotComp
 
 // Is the error of every output that differs rounding, relative to the terms? `input` is the largest relative
 // distance of an input. `has_types`: the runs have other types throughout; without that, a 16-bit type on one
-// side only is what differs, not how its rounding falls.
-bool is_cancellation(const OperatorComparison& op, double input, bool has_types = false);
+// side only is what differs, not how its rounding falls. Outputs of which `is_settled` is true are rounding
+// anyway; at least one must be left.
+bool is_cancellation(const OperatorComparison& op, double input, bool has_types = false,
+                     const std::function<bool(const SlotComparison&)>& is_settled = {});
 
 // Tensors that differ by much, and by rounding only: recognised by what they contain.
 class CancelledTensors {

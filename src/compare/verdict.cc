@@ -79,6 +79,9 @@ bool has_bad_output(Verdict verdict) {
 constexpr double kGain = 32, kDivisionGain = 1e5;
 // The same of inputs that differ by much already.
 constexpr double kAmplifiedGain = 4;
+constexpr std::size_t kMostOpen = 4096;  // operators that may be another way to compute the same
+// What hardly exceeds its inputs was not made here: it may exceed the largest rounding, too, up to so many.
+constexpr double kPassedOn = 1.1, kMostPassedOn = 2;
 
 bool divides(std::string_view type) {
   constexpr std::string_view kDividing[] = {"div",   "div_", "addcdiv", "addcdiv_",     "reciprocal",
@@ -145,6 +148,25 @@ bool is_of_other_operators(const OperatorComparison& op) {
   return op.is_across && kind_of(op.golden->type).name != kind_of(op.actual->type).name;
 }
 
+// Of an operator that only hands on a difference, in a number of inputs: which. Nothing if it may be at fault
+// itself: what a mask or a choice leaves of a difference says nothing of it.
+std::optional<std::vector<std::pair<std::uint32_t, std::uint32_t>>> handed_on(const OperatorComparison& op) {
+  const bool is_open = op.verdict == Verdict::inherited || op.verdict == Verdict::input_differs;
+  const bool is_plain = op.cause.empty() && op.left_out.empty() && op.shards.empty() && !op.other_rank &&
+                        !op.is_across && !op.lacks_slots && !op.is_quantised;
+  if (!is_open || !is_plain) return std::nullopt;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> inputs;
+  bool has_numbers = false;
+  for (const SlotComparison& slot : op.slots) {
+    if (slot.golden == nullptr || slot.actual == nullptr) return std::nullopt;
+    const bool is_output = side_of(slot) == model::Side::output;
+    has_numbers |= is_output && model::is_floating(slot.golden->dtype);
+    if (!is_output && is_difference(slot.verdict))
+      inputs.emplace_back(slot.golden->index, slot.actual->index);
+  }
+  return has_numbers && !inputs.empty() ? std::optional(inputs) : std::nullopt;
+}
+
 // What the user wants to hear of first: the kind, then the step.
 // What another rank has handed on comes last: the other rank has the answer.
 auto urgency(const OperatorComparison& op, bool is_handed_on = false) {
@@ -195,7 +217,7 @@ void Judge::judge(OperatorComparison& op) {
   judge_operator(op, evidence);
   name_ranks(op);
   find_cause(op);
-  excuse_rounding(op);
+  const bool reads_rounding = excuse_rounding(op);
   excuse_quantisation(op);
   if (op.cause.empty()) op.cause = explain_sums(op);
   if (op.cause.empty() && op.other_rank && has_bad_output(op.verdict))
@@ -203,7 +225,7 @@ void Judge::judge(OperatorComparison& op) {
   if (op.cause.empty() && has_bad_output(op.verdict)) op.cause = cause_in_state(op);
   count_slots(op);
   count(op);
-  note_bad(op);
+  note_bad(op, reads_rounding);
 }
 
 // An argument or a constant that differs explains an output if no other input differs.
@@ -225,13 +247,13 @@ void Judge::find_cause(OperatorComparison& op) const {
 // An output that differs by no more than what the small differences of its inputs can grow to. Inputs count
 // if an earlier operator made a difference of that size: those of weights and data do not. What is left of
 // terms that cancel is compared with the terms. Where an operator can be computed again, it is.
-void Judge::excuse_rounding(OperatorComparison& op) {
+bool Judge::excuse_rounding(OperatorComparison& op) {
   if (op.verdict == Verdict::input_differs && kind_of(op.run().type).name == "concat") {
     // Beside the other inputs it is nothing: a gradient that is zero but for rounding, among all gradients.
     for (SlotComparison& slot : op.slots)
       if (is_difference(slot.verdict)) slot.verdict = Verdict::rounding;
     op.verdict = Verdict::rounding;
-    return;
+    return true;
   }
   const bool is_open =
       op.cause.empty() && (op.verdict == Verdict::own_error || op.verdict == Verdict::inherited ||
@@ -242,7 +264,14 @@ void Judge::excuse_rounding(OperatorComparison& op) {
     input = fresh_input = op.other_rank->relative_l2;
     is_small_input = input <= kGain * noise_;
   }
-  for (const SlotComparison& slot : op.slots) {
+  const auto limit_of = [&](const SlotComparison& slot) {
+    const double made = std::max(largest_rounding(slot, has_types_), limit_);
+    const double limit = std::max(made, std::min(passed_on_, kMostPassedOn * made));
+    const bool is_passed_on =
+        side_of(slot) == model::Side::output && is_small_input && !has_cancelled && !has_amplified;
+    return is_passed_on ? std::max(limit, std::min(kPassedOn * input, kMostPassedOn * made)) : limit;
+  };
+  for (const SlotComparison& slot : op.slots) {  // inputs first
     const bool is_output = side_of(slot) == model::Side::output;
     const double distance = slot.metrics ? slot.metrics->relative_l2 : 0;
     const bool is_cancelled = !is_output && cancelled_.contain(op, slot);
@@ -252,19 +281,22 @@ void Judge::excuse_rounding(OperatorComparison& op) {
     (is_output ? output : input) = std::max(is_output ? output : input, distance);
     if (!is_output && !is_known) fresh_input = std::max(fresh_input, distance);
     if (!is_difference(slot.verdict) || is_known) continue;
-    const double limit = std::max(largest_rounding(slot, has_types_), limit_);
-    const bool is_fine = slot.metrics && distance <= limit && (is_output || distance <= kGain * noise_);
+    const bool is_fine =
+        slot.metrics && distance <= limit_of(slot) && (is_output || distance <= kGain * noise_);
     (is_output ? is_small : is_small_input) &= is_fine;
   }
   const bool has_known = has_cancelled || has_amplified, may_divide = divides(op.run().type);
   const double gain = may_divide ? kDivisionGain : has_amplified && !has_cancelled ? kAmplifiedGain : kGain;
   const bool is_grown = is_small && input > 0 && output <= gain * input;
+  const auto has_grown = [&](const SlotComparison& slot) {
+    return slot.metrics && slot.metrics->relative_l2 <= std::min(gain * input, limit_of(slot));
+  };
   const bool is_from_known = has_known && output <= gain * input;
   const std::optional<bool> amplified = is_open && is_small_input ? is_amplified(op) : std::nullopt;
   const bool is_excused = is_open && is_small_input && amplified.value_or(true) &&
                           (is_grown || is_from_known || (is_small && is_of_other_operators(op)) ||
                            (amplified && fresh_input <= kGain * noise_) ||
-                           is_cancellation(op, has_cancelled ? 0 : input, has_types_));
+                           is_cancellation(op, has_cancelled ? 0 : input, has_types_, has_grown));
   if (is_excused) {
     for (SlotComparison& slot : op.slots) {
       if (!is_difference(slot.verdict)) continue;
@@ -276,11 +308,13 @@ void Judge::excuse_rounding(OperatorComparison& op) {
     }
     op.verdict = Verdict::rounding;
   }
-  if (!(is_excused && is_grown && !has_known) && op.verdict != Verdict::match) return;
+  if (!(is_excused && is_grown && !has_known) && op.verdict != Verdict::match) return is_small_input;
   noise_ = std::max(noise_, output);
   for (const SlotComparison& slot : op.slots)
     if (side_of(slot) == model::Side::output && slot.metrics && slot.metrics->relative_l2 > 0)
       limit_ = std::max(limit_, largest_rounding(slot, has_types_));
+  if (is_excused) passed_on_ = std::max(passed_on_, output);
+  return is_small_input;
 }
 
 void Judge::count(const OperatorComparison& op) {
@@ -311,11 +345,16 @@ void Judge::count_slots(const OperatorComparison& op) {
   }
 }
 
-void Judge::note_bad(const OperatorComparison& op) {
+void Judge::note_bad(const OperatorComparison& op, bool reads_rounding) {
   const bool is_paired = op.golden != nullptr && op.actual != nullptr;
   if (last_step_ != op.run().step) unpaired_ = {};
   const bool is_bad_here = is_bad(op, unfinished_);
   if (is_bad_here && !is_paired) singles_.push_back(judged_);
+  if (is_bad_here && is_paired && !has_other_pairs_) {
+    auto inputs = reads_rounding ? std::nullopt : handed_on(op);
+    has_other_pairs_ = !inputs || open_pairs_.size() == kMostOpen;
+    if (!has_other_pairs_) open_pairs_.push_back({judged_, std::move(*inputs)});
+  }
   ++judged_;
   if (op.other_rank) fed_rank_ = op.run().rank;
   const bool is_handed_on = fed_rank_ == op.run().rank && op.verdict == Verdict::inherited;
@@ -336,6 +375,18 @@ std::span<const std::size_t> Judge::open_singles() const {
   const bool is_settled =
       so_far_.coverage.paired_operators == 0 || (first_bad_.op && has_bad_output(first_bad_.op->verdict));
   return is_settled ? std::span<const std::size_t>() : singles_;
+}
+
+std::span<const OpenPair> Judge::open_pairs() const {
+  return has_other_pairs_ ? std::span<const OpenPair>() : open_pairs_;
+}
+
+void Judge::excuse_pairs() {
+  for (const Verdict verdict : {Verdict::inherited, Verdict::input_differs}) {
+    std::uint64_t& count = so_far_.verdicts[static_cast<std::size_t>(verdict)];
+    so_far_.verdicts[static_cast<std::size_t>(Verdict::rounding)] += std::exchange(count, 0);
+  }
+  first_bad_ = first_paired_ = {};
 }
 
 void Judge::settle_singles(std::optional<OperatorComparison> first) {

@@ -11,6 +11,7 @@
 
 #include "compare/comparison.h"
 #include "compare/conditioning.h"
+#include "compare/equivalence.h"
 
 namespace opdump::compare {
 
@@ -62,18 +63,24 @@ class Judge {
   // Which operators only one side has, as numbers of calls of judge, so that they are the difference unless
   // the other side has what they make; none if the output of another operator differs, or none has a partner.
   std::span<const std::size_t> open_singles() const;
-  // The first of them whose results the other side lacks, if any; the others are no difference.
+  std::span<const std::size_t> all_singles() const { return singles_; }
+  // The first of open_singles whose results the other side lacks, if any; the others are no difference.
   void settle_singles(std::optional<OperatorComparison> first);
+  // Which operators of both sides hand on a difference, if those and operators that only one side has are all
+  // that is bad: no difference if these together are another way to compute the same.
+  std::span<const OpenPair> open_pairs() const;
+  void excuse_pairs();
   double noise() const { return noise_; }
   // Everything of `comparison` but notes and `incomplete`, which must be filled in already.
   void conclude(Comparison& comparison);
 
  private:
   void find_cause(OperatorComparison& op) const;
-  void excuse_rounding(OperatorComparison& op);
+  // Returns whether the inputs differ by no more than rounding.
+  bool excuse_rounding(OperatorComparison& op);
   void count(const OperatorComparison& op);
   void count_slots(const OperatorComparison& op);
-  void note_bad(const OperatorComparison& op);
+  void note_bad(const OperatorComparison& op, bool reads_rounding);
 
   Unfinished unfinished_;
   bool has_types_;
@@ -82,8 +89,9 @@ class Judge {
   CancelledTensors cancelled_;
   CancelledTensors amplified_;  // outputs of masks and divisions, and what follows from them
   double noise_ = 0;  // the largest relative L2 distance of an output so far that counts as rounding
-  // The largest one that may: what bfloat16 has rounded stays as coarse when it is float32.
+  // The largest one that may be made: what bfloat16 has rounded stays as coarse when it is float32.
   double limit_ = 0;
+  double passed_on_ = 0;                   // the largest one that did
   std::optional<std::uint32_t> rank_;      // of the first
   std::optional<std::uint32_t> fed_rank_;  // the last one that got a difference from another rank
   std::optional<std::int64_t> last_step_;
@@ -94,6 +102,8 @@ class Judge {
   };
   FirstBad first_bad_, first_paired_;  // of all, of those that both sides have
   std::vector<std::size_t> singles_;
+  std::vector<OpenPair> open_pairs_;
+  bool has_other_pairs_ = false;  // that are bad
   std::size_t judged_ = 0;
   UnpairedOperators unpaired_;  // that came last, of that step
 };

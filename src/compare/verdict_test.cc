@@ -201,6 +201,63 @@ TEST(Verdict, RoundingThatGrowsIsNoDifference) {
   EXPECT_EQ(outcome(1e-3, 1e-3, 1e-3).outcome, Answer::differs);  // too much for rounding
 }
 
+TEST(Verdict, WhatHardlyExceedsItsInputsIsPassedOn) {
+  Fixture f;
+  const auto outcome = [&](double input, double output) {
+    std::vector<OperatorComparison> operators = {f.make(".>."), f.make("x>x")};
+    set_distance(operators[0].slots[1], 1e-5);
+    set_distance(operators[1].slots[0], input);
+    set_distance(operators[1].slots[1], output);
+    return f.judge(std::move(operators)).outcome;
+  };
+  EXPECT_EQ(outcome(1.25e-4, 1.35e-4), Answer::same);
+  EXPECT_EQ(outcome(1.25e-4, 1.45e-4), Answer::differs);
+  EXPECT_EQ(outcome(1e-5, 1.35e-4), Answer::differs);  // it is made here
+}
+
+TEST(Verdict, OnlyWhatReadsMoreThanRoundingHandsItOn) {
+  Fixture f;
+  const auto count_open = [&](double input, model::DType dtype) {
+    std::vector<OperatorComparison> operators = {f.make(".>."), f.make("x>x")};
+    for (dump::Slot& slot : f.slots) slot.dtype = dtype;
+    set_distance(operators[0].slots[1], 1e-5);
+    set_distance(operators[1].slots[0], input);
+    set_distance(operators[1].slots[1], 0.5);
+    Judge judge({});
+    for (OperatorComparison& op : operators) judge.judge(op);
+    return judge.open_pairs().size();
+  };
+  EXPECT_EQ(count_open(0.5, model::DType::float32), 1u);
+  EXPECT_EQ(count_open(1e-5, model::DType::float32), 0u);
+  EXPECT_EQ(count_open(0.5, model::DType::int64), 0u);  // a choice
+}
+
+// A norm passes the gradient on, and adds up those of its weights, whose terms cancel.
+TEST(Verdict, EachOutputMayRoundInItsWay) {
+  Fixture f;
+  const auto outcome = [&](double passed_on) {
+    std::vector<OperatorComparison> operators = {f.make(".>."), f.make("x>xx")};
+    f.slots.back().index = 1;
+    set_distance(operators[0].slots[1], 1e-7);
+    OperatorComparison& op = operators[1];
+    set_distance(op.slots[0], 1e-6);
+    set_distance(op.slots[1], passed_on);
+    set_distance(op.slots[2], 0.5);
+    op.slots[0].shape = model::Shape({25, 4});
+    op.slots[0].metrics->count = 100;
+    op.slots[0].metrics->rmse = 3e-7;  // of a norm of 3, and terms of 15
+    op.slots[2].shape = model::Shape({4});
+    op.slots[2].metrics->count = 4;
+    op.slots[2].metrics->rmse = op.slots[2].metrics->max_abs = 5e-6;
+    dump::OperatorRun run = *op.golden;
+    run.type = "native_layer_norm_backward";
+    op.golden = op.actual = std::make_shared<const dump::OperatorRun>(run);
+    return f.judge(std::move(operators)).outcome;
+  };
+  EXPECT_EQ(outcome(2e-6), Answer::same);
+  EXPECT_EQ(outcome(1e-3), Answer::differs);
+}
+
 TEST(Verdict, WhatBfloat16RoundedStaysCoarseInFloat32) {
   Fixture f;
   const auto outcome = [&](model::DType dtype) {
