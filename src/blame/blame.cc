@@ -199,19 +199,18 @@ class Walk {
                                                                        : sample_places(actual.size()));
       }
       const bool is_to_blame = !producer && blames && !op.is_quantised;  // else what quantises lies between
-      const auto maker = is_to_blame ? find_producer(actual_.runs(), *op.actual, actual) : std::nullopt;
+      auto maker = is_to_blame ? find_producer(actual_.runs(), *op.actual, actual) : std::nullopt;
       // Where actual runs operators in another order than golden, a later one made what this one reads.
       if (maker) producer = find_after(i, *maker);
+      // Many operators make zeros, and memory that was never filled has them.
+      if (std::ranges::all_of(actual, [&](std::uint64_t x) { return x == actual.front(); })) maker.reset();
       if (producer) {
         read_.insert(*producer);
         if (blames && is_beyond_rounding(slot)) note_feeder(op, *producer);
       } else if (is_to_blame) {
-        if (maker)
-          note_other_maker(i, slot, golden, *maker);
-        else if (golden.size() == actual.size())
-          blame_input(i, slot, golden, actual);
-        else
-          blame_shape(i, slot, golden, actual);
+        const bool has_size = golden.size() == actual.size();
+        if (maker && note_other_maker(i, slot, golden, *maker)) continue;
+        has_size ? blame_input(i, slot, golden, actual, maker) : blame_shape(i, slot, golden, actual);
         produced_.add(i, std::move(actual));  // others that read it are not to blame again
       }
     }
@@ -227,14 +226,17 @@ class Walk {
 
   // No operator made what the two runs do not share.
   void blame_input(std::uint32_t i, const SlotComparison& slot, const std::vector<std::uint64_t>& golden,
-                   const std::vector<std::uint64_t>& actual) {
+                   const std::vector<std::uint64_t>& actual, const std::optional<dump::OperatorRun>& maker) {
     if (is_rounded(slot)) return;
     const std::string name = compare::slot_name(slot);
     if (const auto producer = find_producer(golden_.runs(), *suspects_[i].golden, golden)) {
+      const std::string made_by = one_line(operator_name(*producer));
       if (blame_single(i, *producer)) return;
-      add(i, Cause::overwritten, Confidence::certain, name,
-          "its memory was changed after " + one_line(operator_name(*producer)) +
-              " had made it, and by no recorded operator");
+      if (maker)
+        add(i, Cause::input, Confidence::certain, name, "it is another part of what " + made_by + " made");
+      else
+        add(i, Cause::overwritten, Confidence::certain, name,
+            "its memory was changed after " + made_by + " had made it, and by no recorded operator");
       return;
     }
     if (comes_after_a_gap(suspects_[i])) return;
@@ -270,19 +272,18 @@ class Walk {
             describe_dummy(*slot.golden, golden, *slot.actual, actual));
   }
 
-  // Actual reads what `maker` made, as golden did, and golden reads another tensor.
-  void note_other_maker(std::uint32_t i, const SlotComparison& slot, const std::vector<std::uint64_t>& golden,
+  // Whether actual reads what `maker` made, as golden did, and golden reads what another one made.
+  bool note_other_maker(std::uint32_t i, const SlotComparison& slot, const std::vector<std::uint64_t>& golden,
                         const dump::OperatorRun& maker) {
     // They compute the same of other tensors, or what follows them differs.
-    if (rewritten_.contains(*suspects_[i].golden)) return;
+    if (rewritten_.contains(*suspects_[i].golden)) return true;
     const auto other = find_producer(golden_.runs(), *suspects_[i].golden, golden);
-    if (other && blame_single(i, *other)) return;
-    rewired_.emplace(i,
-                     "given what " + one_line(operator_name(maker)) + " made as " + compare::slot_name(slot) +
-                         ", in golden " +
-                         (!other                    ? "what no recorded operator made"
-                          : are_one(&*other, maker) ? "another part of it"
-                                                    : "what " + one_line(operator_name(*other)) + " made"));
+    if (!other || are_one(&*other, maker)) return false;
+    if (!blame_single(i, *other))
+      rewired_.emplace(i, "given what " + one_line(operator_name(maker)) + " made as " +
+                              compare::slot_name(slot) + ", in golden what " +
+                              one_line(operator_name(*other)) + " made");
+    return true;
   }
 
   // If actual lacks the operator that made what the operator `i` of golden reads.
