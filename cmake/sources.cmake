@@ -305,6 +305,7 @@ set(OPDUMP_TESTS_capture
   capture/graph/step_graphs_test.cc
   capture/jobs/container_job_test.cc
   capture/jobs/pipeline_test.cc
+  capture/jobs/reuse_table_test.cc
   capture/operator_table_test.cc
   capture/recording_writer_test.cc
   capture/session_acl_test.cc

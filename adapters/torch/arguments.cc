@@ -34,13 +34,6 @@ opdump_argument integer(opdump_argument_kind kind, std::int64_t value) {
   return argument;
 }
 
-// The type inside Optional[...], or the type itself.
-const c10::Type& without_optional(const c10::Type& type) {
-  return type.kind() == c10::TypeKind::OptionalType && !type.containedTypes().empty()
-             ? *type.containedTypes()[0]
-             : type;
-}
-
 // As Python's torch has it: "float32", "strided", "channels_last". Null for numbers that are no more than
 // that.
 const char* enum_name(std::int64_t value, c10::TypeKind kind) {
@@ -121,17 +114,15 @@ std::string name_of_type(at::ScalarType type) {
 
 }  // namespace
 
-Arguments::Arguments(const c10::FunctionSchema& schema, const OperatorKind& kind,
-                     c10::ArrayRef<c10::IValue> values) {
+Arguments::Arguments(const OperatorKind& kind, c10::ArrayRef<c10::IValue> values) {
   arguments_.reserve(values.size() + 1);
   arguments_.push_back(make(OPDUMP_ARGUMENT_FUNCTION));
   arguments_.back().text = kind.function;
   if (const auto type = autocast_type(values)) add_state("autocast", name_of_type(*type));
   if (kind.random) add_generator(values);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const c10::Argument& declared = schema.arguments()[i];
-    arguments_.push_back(convert(values[i], without_optional(*declared.real_type())));
-    arguments_.back().name = declared.name().c_str();
+    arguments_.push_back(convert(values[i], kind.arguments[i].type));
+    arguments_.back().name = kind.arguments[i].name;
   }
 }
 
@@ -172,16 +163,17 @@ opdump_argument Arguments::text(std::string text) {
   return argument;
 }
 
-opdump_argument Arguments::convert_list(const c10::IValue& value, const c10::Type& item_type) {
-  std::vector<opdump_argument> items;
-  for (const c10::IValue& item : value.toListRef()) items.push_back(convert(item, item_type));
+opdump_argument Arguments::convert_list(const c10::IValue& value, c10::TypeKind type) {
+  std::pmr::vector<opdump_argument>& items = lists_.emplace_front();
+  items.reserve(value.toListRef().size());
+  for (const c10::IValue& item : value.toListRef()) items.push_back(convert(item, type));
   opdump_argument argument = make(OPDUMP_ARGUMENT_LIST);
   argument.count = items.size();
-  argument.items = lists_.emplace_front(std::move(items)).data();
+  argument.items = items.data();
   return argument;
 }
 
-opdump_argument Arguments::convert(const c10::IValue& value, const c10::Type& type) {
+opdump_argument Arguments::convert(const c10::IValue& value, c10::TypeKind type) {
   if (value.isTensor()) {
     const std::uint32_t operand = next_operand_++;
     if (!value.toTensor().defined()) return make(OPDUMP_ARGUMENT_NONE);
@@ -194,13 +186,10 @@ opdump_argument Arguments::convert(const c10::IValue& value, const c10::Type& ty
     ++next_operand_;
     return make(OPDUMP_ARGUMENT_NONE);
   }
-  if (value.isList()) {
-    const auto contained = type.containedTypes();
-    return convert_list(value, contained.empty() ? type : without_optional(*contained[0]));
-  }
+  if (value.isList()) return convert_list(value, type);
   if (value.isBool()) return integer(OPDUMP_ARGUMENT_BOOL, value.toBool() ? 1 : 0);
   if (value.isInt()) {
-    if (const char* name = enum_name(value.toInt(), type.kind())) return text(std::string("torch.") + name);
+    if (const char* name = enum_name(value.toInt(), type)) return text(std::string("torch.") + name);
     return integer(OPDUMP_ARGUMENT_INT, value.toInt());
   }
   if (value.isDouble()) {

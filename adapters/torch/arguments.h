@@ -2,13 +2,15 @@
 // its result depends on: autocast, and the generator of random numbers.
 #pragma once
 
-#include <ATen/core/function_schema.h>
 #include <ATen/core/ivalue.h>
 #include <c10/util/ArrayRef.h>
 #include <c10/util/SmallVector.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <forward_list>
+#include <memory_resource>
 #include <string>
 #include <vector>
 
@@ -17,24 +19,26 @@
 
 namespace opdump::torch_adapter {
 
-// opdump_arguments whose pointers lead into it and into the schema.
+// opdump_arguments whose pointers lead into it and to what lives for ever.
 class Arguments {
  public:
-  Arguments(const c10::FunctionSchema& schema, const OperatorKind& kind, c10::ArrayRef<c10::IValue> values);
+  Arguments(const OperatorKind& kind, c10::ArrayRef<c10::IValue> values);
   const opdump_argument* data() const { return arguments_.data(); }
   std::size_t size() const { return arguments_.size(); }
 
  private:
   void add_state(const char* name, std::string text);
   void add_generator(c10::ArrayRef<c10::IValue> values);
-  opdump_argument convert(const c10::IValue& value, const c10::Type& type);
-  opdump_argument convert_list(const c10::IValue& value, const c10::Type& item_type);
+  opdump_argument convert(const c10::IValue& value, c10::TypeKind type);
+  opdump_argument convert_list(const c10::IValue& value, c10::TypeKind type);
   opdump_argument text(std::string text);
 
   std::uint32_t next_operand_ = 0;  // counted as Operands counts
   c10::SmallVector<opdump_argument, 12> arguments_;
-  std::forward_list<std::vector<opdump_argument>> lists_;
-  std::forward_list<std::string> texts_;
+  std::array<std::byte, 2048> bytes_;  // enough for most: each call of an operator has arguments
+  std::pmr::monotonic_buffer_resource memory_{bytes_.data(), bytes_.size()};
+  std::pmr::forward_list<std::pmr::vector<opdump_argument>> lists_{&memory_};
+  std::pmr::forward_list<std::string> texts_{&memory_};
 };
 
 }  // namespace opdump::torch_adapter

@@ -31,6 +31,12 @@ Block* hang_block(c10::StorageImpl* storage) {
   return block;
 }
 
+// Whether the storage may have a record, which holds it by a weak pointer: hardly anybody else does, so that
+// no table is searched for the memory that an operator has just made.
+bool may_have_record(c10::StorageImpl* storage) {
+  return c10::intrusive_ptr<c10::StorageImpl>::unsafe_reclaim_from_nonowning(storage).weak_use_count() > 1;
+}
+
 // Tensor.numpy() makes its storage fixed-size.
 bool only_torch_writes(const c10::StorageImpl* storage) { return storage->resizable(); }
 
@@ -55,6 +61,7 @@ Block* Contents::block_of(c10::StorageImpl* storage) {
   block->number = next_number();
   block->uninitialised = false;
   block->name = nullptr;
+  if (!may_have_record(storage)) return block;
   if (const auto named = storages_.find(storage); named != storages_.end()) {
     block->name = named->second.name;
     block->is_weight = named->second.is_weight;

@@ -12,6 +12,11 @@ thread_local const char* current_mark = nullptr;
 
 }  // namespace
 
+Scope::Occurrences& Scope::occurrences_of(const char* type) {
+  const auto known = std::ranges::find(occurrences_, type, &Occurrences::type);
+  return known != occurrences_.end() ? *known : occurrences_.emplace_back(Occurrences{type});
+}
+
 Names::Names(opdump_session* session, std::string root, std::int64_t graph_id)
     : session_(session), graph_id_(graph_id) {
   gradients_.path_ = "Gradients/" + root;
@@ -57,7 +62,7 @@ Scope* Names::gradients_of(Scope* forward) {
 
 std::optional<NamedOperator> Names::next_known(Scope* scope, const char* type) {
   const std::lock_guard lock(mutex_);
-  Scope::Occurrences& seen = scope->occurrences_[type];
+  Scope::Occurrences& seen = scope->occurrences_of(type);
   if (seen.step_number != step_number_) {
     seen.step_number = step_number_;
     seen.next = 0;
@@ -82,14 +87,14 @@ void Names::flag_model(bool enabled) {
   const std::lock_guard lock(mutex_);
   model_flag_ = enabled;
   for (const Scope* scope : {&root_, &gradients_})
-    for (const auto& [type, seen] : scope->occurrences_)
+    for (const Scope::Occurrences& seen : scope->occurrences_)
       for (std::size_t i = 0; i < seen.operators.size(); ++i)
-        if (seen.operators[i].source.in_model) flag(name_of(scope->path_, type, i));
+        if (seen.operators[i].source.in_model) flag(name_of(scope->path_, seen.type, i));
 }
 
 NamedOperator Names::define(Scope* scope, const char* type, Source source) {
   const std::lock_guard lock(mutex_);
-  Scope::Occurrences& seen = scope->occurrences_[type];
+  Scope::Occurrences& seen = scope->occurrences_of(type);
   const std::string name = name_of(scope->path_, type, seen.operators.size());
   if (model_flag_ && source.in_model) flag(name);
   opdump_op_info info{};

@@ -47,15 +47,18 @@ class Scope {
  private:
   friend class Names;
   struct Occurrences {
+    const char* type = nullptr;
     std::uint64_t step_number = 0;  // when `next` was last reset
     std::size_t next = 0;
-    std::vector<NamedOperator> operators;
+    std::vector<NamedOperator> operators = {};
   };
+  Occurrences& occurrences_of(const char* type);
+
   std::string path_;
   opdump_phase phase_ = OPDUMP_FORWARD;
   Scope* gradients_ = nullptr;
   std::unordered_map<std::string, std::unique_ptr<Scope>> children_;
-  std::unordered_map<const char*, Occurrences> occurrences_;  // by type
+  std::vector<Occurrences> occurrences_;  // by type; most scopes have a few
 };
 
 // Thread-safe.

@@ -80,9 +80,9 @@ c10::SmallVector<c10::IValue, 2> written_of(const OperatorKind& kind, c10::Array
 
 // What an operator makes and does not return: the arguments it writes to (torch._foreach_add_), or those of
 // them that are outputs beside what it returns (the running statistics of a batch norm).
-c10::SmallVector<c10::IValue, 2> find_changed(const c10::OperatorHandle& op, const OperatorKind& kind,
+c10::SmallVector<c10::IValue, 2> find_changed(const OperatorKind& kind,
                                               c10::ArrayRef<c10::IValue> arguments) {
-  if (op.schema().returns().size() <= (kind.collective ? 1 : 0)) return written_of(kind, arguments);
+  if (kind.return_count <= (kind.collective ? 1 : 0)) return written_of(kind, arguments);
   c10::SmallVector<c10::IValue, 2> written;
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (kind.arguments[i].is_extra_output) written.push_back(arguments[i]);
@@ -323,8 +323,8 @@ void Observer::run(const c10::OperatorHandle& op, c10::DispatchKeySet below, tor
   if (kind.skipped) return op.redispatchBoxed(below, stack);
   Execution execution;
   const auto arguments = torch::jit::last(*stack, kind.arguments.size());
-  if (is_recorded) guarded([&] { begin_call(op, kind, arguments, execution); });
-  guarded([&] { announce_writes(op, kind, arguments, execution); });
+  if (is_recorded) guarded([&] { begin_call(kind, arguments, execution); });
+  guarded([&] { announce_writes(kind, arguments, execution); });
   try {
     std::optional<c10::DebugInfoGuard> carrier;
     if (execution.collective) carrier.emplace(Collectives::carrier(), execution.collective);
@@ -333,12 +333,12 @@ void Observer::run(const c10::OperatorHandle& op, c10::DispatchKeySet below, tor
     guarded([&] { failed(execution); });
     throw;
   }
-  guarded([&] { after(op, kind, *stack, execution); });
+  guarded([&] { after(kind, *stack, execution); });
   if (execution.call) end_call(execution, nullptr);  // what came after the operator has failed
 }
 
-void Observer::begin_call(const c10::OperatorHandle& op, const OperatorKind& kind,
-                          c10::ArrayRef<c10::IValue> arguments, Execution& execution) {
+void Observer::begin_call(const OperatorKind& kind, c10::ArrayRef<c10::IValue> arguments,
+                          Execution& execution) {
   const Location location = locate();
   note_pass(location);
   const auto [known, source] =
@@ -364,15 +364,15 @@ void Observer::begin_call(const c10::OperatorHandle& op, const OperatorKind& kin
     sharded->begin(known, inputs);
   }
   if (wants & OPDUMP_WANTS_ARGUMENTS) {
-    const Arguments given(op.schema(), kind, arguments);
+    const Arguments given(kind, arguments);
     opdump_set_arguments(session_, execution.call, given.data(), given.size());
   }
 }
 
-void Observer::announce_writes(const c10::OperatorHandle& op, const OperatorKind& kind,
-                               c10::ArrayRef<c10::IValue> arguments, Execution& execution) {
+void Observer::announce_writes(const OperatorKind& kind, c10::ArrayRef<c10::IValue> arguments,
+                               Execution& execution) {
   if (kind.writes) execution.written = settle_written(kind, arguments);
-  execution.changed = find_changed(op, kind, arguments);
+  execution.changed = find_changed(kind, arguments);
   if (kind.collective) execution.collective = collectives_.begin(written_of(kind, arguments));
 }
 
@@ -384,10 +384,9 @@ void Observer::failed(Execution& execution) {
   if (is_kept) remember_failure(std::move(execution.memory));
 }
 
-void Observer::after(const c10::OperatorHandle& op, const OperatorKind& kind, const torch::jit::Stack& stack,
-                     Execution& execution) {
+void Observer::after(const OperatorKind& kind, const torch::jit::Stack& stack, Execution& execution) {
   for (const auto& storage : execution.written) contents_.changed(storage.get());
-  const auto returns = torch::jit::last(stack, op.schema().returns().size());
+  const auto returns = torch::jit::last(stack, kind.return_count);
   if (execution.collective) return returned(returns, execution);
   for (const auto& storage : execution.written) collectives_.note_written(storage.get());
   for (std::size_t i = 0; i < returns.size(); ++i)
@@ -401,7 +400,7 @@ void Observer::after(const c10::OperatorHandle& op, const OperatorKind& kind, co
                             : kind.awaited                 ? "not complete before wait_tensor"
                                                            : nullptr);
   for (const c10::IValue& value : execution.changed) outputs.add(value, nullptr);
-  if (ShardedCall* sharded = ShardedCall::current(); sharded && execution.sharded)
+  if (ShardedCall* sharded = execution.sharded ? ShardedCall::current() : nullptr)
     sharded->end(execution.sharded, outputs);
   end_call(execution, &outputs);
 }

@@ -153,12 +153,9 @@ class Observer {
     Memory memory;                       // what it was given, where failures are kept
     const opdump_op* sharded = nullptr;  // where it runs on parts of tensors
   };
-  void begin_call(const c10::OperatorHandle& op, const OperatorKind& kind,
-                  c10::ArrayRef<c10::IValue> arguments, Execution& execution);
-  void announce_writes(const c10::OperatorHandle& op, const OperatorKind& kind,
-                       c10::ArrayRef<c10::IValue> arguments, Execution& execution);
-  void after(const c10::OperatorHandle& op, const OperatorKind& kind, const torch::jit::Stack& stack,
-             Execution& execution);
+  void begin_call(const OperatorKind& kind, c10::ArrayRef<c10::IValue> arguments, Execution& execution);
+  void announce_writes(const OperatorKind& kind, c10::ArrayRef<c10::IValue> arguments, Execution& execution);
+  void after(const OperatorKind& kind, const torch::jit::Stack& stack, Execution& execution);
   void failed(Execution& execution);
   void returned(c10::ArrayRef<c10::IValue> returns, Execution& execution);
   void end_call(Execution& execution, const Operands* outputs);

@@ -1,6 +1,8 @@
 #include "operator_kind.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string_view>
@@ -47,6 +49,19 @@ bool is_extra_output(const c10::FunctionSchema& schema, const c10::Argument& arg
   });
 }
 
+// The type inside Optional[...], or the type itself.
+const c10::Type& without_optional(const c10::Type& type) {
+  return type.kind() == c10::TypeKind::OptionalType && !type.containedTypes().empty()
+             ? *type.containedTypes()[0]
+             : type;
+}
+
+// Of a value, or of the values in a list.
+c10::TypeKind kind_of_values(const c10::Type& declared) {
+  const c10::Type& type = without_optional(declared);
+  return type.kind() == c10::TypeKind::ListType ? kind_of_values(*type.containedTypes()[0]) : type.kind();
+}
+
 OperatorKind describe_operator(const c10::OperatorHandle& op) {
   const c10::FunctionSchema& schema = op.schema();
   OperatorKind kind;
@@ -65,6 +80,8 @@ OperatorKind describe_operator(const c10::OperatorHandle& op) {
   const bool trusted = space == "aten" || space == "prims", is_collective = space == "c10d";
   for (const c10::Argument& argument : schema.arguments()) {
     OperatorKind::Argument a;
+    a.name = intern(argument.name());
+    a.type = kind_of_values(*argument.real_type());
     a.out = argument.is_out();
     a.written = a.out || (argument.alias_info() && argument.alias_info()->isWrite()) ||
                 (!trusted && !is_collective) || writes_undeclared(type, argument.name());
@@ -85,6 +102,7 @@ OperatorKind describe_operator(const c10::OperatorHandle& op) {
   if (type == "set_") look_elsewhere(kind);
   if (!trusted && !space.empty()) type = space + "_" + type;
   std::ranges::replace(type, '/', '_');
+  kind.return_count = schema.returns().size();
   kind.type = intern(type);
   kind.function = intern(schema.overload_name().empty() ? name : name + "." + schema.overload_name());
   return kind;
@@ -93,17 +111,24 @@ OperatorKind describe_operator(const c10::OperatorHandle& op) {
 }  // namespace
 
 const OperatorKind& operator_kind(const c10::OperatorHandle& op) {
-  thread_local std::unordered_map<const void*, const OperatorKind*> mine;
-  const OperatorKind*& known = mine[&op.schema()];
-  if (known) return *known;
+  // Most have a place of their own: after a kernel little of ours is in the cache, and a table of lists would
+  // look at three places.
+  struct Known {
+    const void* schema = nullptr;
+    const OperatorKind* kind = nullptr;
+  };
+  thread_local std::array<Known, 512> mine;
+  const void* const schema = &op.schema();
+  Known& known = mine[reinterpret_cast<std::uintptr_t>(schema) * 0x9E3779B97F4A7C15u >> 55];
+  if (known.schema == schema) return *known.kind;
   // Never destroyed: operators run while the process ends.
   static std::mutex mutex;  // guards kinds
   static auto* kinds = new std::unordered_map<const void*, std::unique_ptr<OperatorKind>>;
   const std::lock_guard lock(mutex);
-  auto& kind = (*kinds)[&op.schema()];
+  auto& kind = (*kinds)[schema];
   if (!kind) kind = std::make_unique<OperatorKind>(describe_operator(op));
-  known = kind.get();
-  return *known;
+  known = {schema, kind.get()};
+  return *kind;
 }
 
 }  // namespace opdump::torch_adapter

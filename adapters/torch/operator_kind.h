@@ -1,7 +1,9 @@
-// How an operator is recorded, derived from its schema. Looked up once per operator and thread.
+// How an operator is recorded, derived from its schema: all that a call asks of the schema, which lies in
+// many places of the memory.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/jit_type.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -21,11 +23,14 @@ struct OperatorKind {
   bool random = false;             // it draws random numbers
   bool awaited = false;            // its outputs are complete only after wait_tensor
   struct Argument {
+    const char* name = nullptr;                   // interned
+    c10::TypeKind type = c10::TypeKind::AnyType;  // of its value, or of the items of a list
     bool written = false;
     bool out = false;              // only written to: its value before the call means nothing
     bool is_extra_output = false;  // written to, and not what the operator returns
   };
   std::vector<Argument> arguments;
+  std::size_t return_count = 0;
 
   bool leaves_uninitialised(std::size_t output) const {
     return uninitialised || static_cast<int>(output) == partly;

@@ -1,5 +1,7 @@
 #include "abi/arguments.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -136,23 +138,29 @@ class BodyBuilder {
   std::map<std::string, model::Source, std::less<>> made_;
 };
 
-// FNV-1a.
+// Of words, not of bytes as FNV-1a: each call of an operator is hashed.
 class Hash {
  public:
-  void add(const void* data, std::size_t bytes) {
-    for (std::size_t i = 0; i < bytes; ++i)
-      value_ = (value_ ^ static_cast<const unsigned char*>(data)[i]) * 0x100000001B3u;
+  void add(std::uint64_t word) {
+    value_ = (value_ ^ word) * 0x9E3779B97F4A7C15u;
+    value_ ^= value_ >> 32;
+  }
+  void add(std::string_view text) {
+    add(text.size());
+    for (std::uint64_t word; !text.empty(); text.remove_prefix(std::min(text.size(), sizeof word))) {
+      std::memcpy(&(word = 0), text.data(), std::min(text.size(), sizeof word));
+      add(word);
+    }
   }
   void add(Items items, int depth) {
     if (depth > kMaxDepth) return;
-    const std::uint64_t count = items.size();
-    add(&count, sizeof count);
+    add(items.size());
     for (std::size_t i = 0; i < items.size(); ++i) {
       const opdump_argument& item = items[i];
-      add(&item.kind, sizeof item.kind);
-      add(&item.integer, sizeof item.integer);
-      add(&item.floating, sizeof item.floating);
-      if (item.text) add(item.text, std::strlen(item.text));
+      add(static_cast<std::uint64_t>(item.kind));
+      add(static_cast<std::uint64_t>(item.integer));
+      add(std::bit_cast<std::uint64_t>(item.floating));
+      if (item.text) add(std::string_view(item.text));
       if (item.kind == OPDUMP_ARGUMENT_LIST) add(Items(item.items, item.count), depth + 1);
     }
   }

@@ -254,8 +254,7 @@ model::GraphParameter::Role to_role(std::uint32_t number) {
                                    : model::GraphParameter::Role::input;
 }
 
-capture::Operand to_operand(capture::Session& session, const opdump_tensor& tensor) {
-  capture::Operand operand;
+void fill(capture::Operand& operand, capture::Session& session, const opdump_tensor& tensor) {
   operand.view.dtype = to_dtype(tensor.dtype);
   operand.index = tensor.index;
   operand.content = tensor.content;
@@ -282,13 +281,12 @@ capture::Operand to_operand(capture::Session& session, const opdump_tensor& tens
     operand.statistics = tensor.statistics;
   if (tensor.rank > 0 && !tensor.shape) {
     if (operand.undumped.empty()) operand.undumped = "no shape";
-    return operand;
+    return;
   }
   operand.view.shape = model::Shape(std::span(tensor.shape, tensor.rank));
   operand.view.strides = tensor.strides ? model::Shape(std::span(tensor.strides, tensor.rank))
                                         : model::row_major_strides(operand.view.shape);
   operand.view.data = static_cast<const std::byte*>(tensor.data);
-  return operand;
 }
 
 opdump::dump::LoggedOperator to_operator(const opdump_op_info& info) {
@@ -322,7 +320,7 @@ class Operands {
     operands_.reserve(count);
     const auto* at = reinterpret_cast<const std::byte*>(tensors);
     for (std::size_t i = 0; i < count; ++i, at += tensors->size)
-      operands_.push_back(to_operand(session, *reinterpret_cast<const opdump_tensor*>(at)));
+      fill(operands_.emplace_back(), session, *reinterpret_cast<const opdump_tensor*>(at));
   }
   operator std::span<const capture::Operand>() const { return operands_; }
 

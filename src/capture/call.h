@@ -39,10 +39,10 @@ struct Call {
   // Inputs without data, of a call that may turn out not to be wanted.
   std::vector<std::pair<Operand, std::string>> undumped;
 
-  std::vector<GraphTensor> inputs, outputs;
-  bool is_first = false;           // of its operator: the graph wants its detail
-  bool is_noted = false;           // in the graph, before its outputs are there
-  bool has_new_arguments = false;  // unlike those of its operator's last call
+  std::vector<GraphTensor> inputs;  // until they are in the graph, with the outputs
+  bool is_first = false;            // of its operator: the graph wants its detail
+  bool is_noted = false;            // in the graph, before its outputs are there
+  bool has_new_arguments = false;   // unlike those of its operator's last call
   NodeDetail detail;
   bool reads_non_finite = false;  // an input or an argument is infinite or NaN; looked for in overflow mode
   std::optional<std::uint32_t> overflowed;  // index of its first output with an infinity or NaN

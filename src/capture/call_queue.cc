@@ -30,7 +30,6 @@ void CallQueue::put_back(Call* raw) {
   call->slots.clear();
   call->undumped.clear();
   call->inputs.clear();
-  call->outputs.clear();
   call->arguments.clear();
   call->is_noted = false;
   call->overflowed.reset();

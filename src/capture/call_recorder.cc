@@ -1,6 +1,7 @@
 #include "capture/call_recorder.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "capture/clock.h"
@@ -169,15 +170,13 @@ void CallRecorder::record(Call& call, model::Side side, const Operand& operand, 
   slot.address.original_shape = operand.original_shape;
   slot.dtype = operand.view.dtype;
   const model::TensorView* view = &operand.view;
-  model::TensorView in_memory_order;
-  if (!plan_.default_format && view->is_channels_last()) {
-    view = &(in_memory_order = view->in_memory_order());
-    slot.address.format = "NHWC";
-  } else if (!plan_.default_format) {
-    in_memory_order = volumes_in_memory_order(*view);
-    if (in_memory_order.is_contiguous() && !view->is_contiguous()) {
-      view = &in_memory_order;
-      slot.address.format = "NDHWC";
+  std::optional<model::TensorView> other;  // the same memory seen otherwise: few are, and a view is large
+  if (!plan_.default_format && !view->is_contiguous()) {
+    const bool is_channels_last = view->is_channels_last();
+    other = is_channels_last ? view->in_memory_order() : volumes_in_memory_order(*view);
+    if (other->is_contiguous()) {
+      view = &*other;
+      slot.address.format = is_channels_last ? "NHWC" : "NDHWC";
     }
   }
   if (plan_.sample_count > 0 && view->element_count() > plan_.sample_count)
@@ -186,8 +185,7 @@ void CallRecorder::record(Call& call, model::Side side, const Operand& operand, 
   slot.data_bytes = view->byte_count();
   if (operand.statistics) return record_given(operand, slot);
   if (rules_.lists_all_tensors && can_overflow(view->dtype)) slot.first_is_nan = starts_with_nan(*view);
-  model::TensorView flat;
-  if (!rules_.order_matters && !view->is_contiguous()) view = &(flat = in_memory(*view));
+  if (!rules_.order_matters && !view->is_contiguous()) view = &other.emplace(in_memory(*view));
   if (!rules_.needs.file && !math::has_statistics(slot.dtype)) return;
   if (slot.data_bytes <= rules_.inline_bytes && !operand.is_late && !read_check_)
     slot.statistics = math::finish(math::partial_stats(*view, rules_.needs.statistics));

@@ -24,19 +24,21 @@
 
 namespace opdump::capture {
 
-// An operator as the session knows it. What is mutable belongs to the session.
-struct DefinedOperator {
-  dump::LoggedOperator op;
-  std::atomic<bool> selected{false};
+// An operator as the session knows it. What is mutable belongs to the session. What each call looks at comes
+// first, in one cache line: after a kernel none of it is in the cache.
+struct alignas(64) DefinedOperator {
   plan::ModelSelector::Choice choice;
+  std::atomic<bool> selected{false};
   mutable std::atomic<bool> is_in_graph{false};          // its detail is known
-  mutable std::atomic<std::uint64_t> last_us{0};         // when it was last recorded
   mutable std::atomic<bool> is_written{false};           // something of it is in the dump
+  mutable std::atomic<std::uint64_t> last_us{0};         // when it was last recorded
   mutable std::atomic<std::uint64_t> last_arguments{0};  // the hash of those that were logged last
-  mutable std::atomic<std::uint64_t> last_layout{0};     // and of the parts
   // Slots logged as without data: of the first 32 of each side a bit, of all others the number.
   mutable std::atomic<std::uint64_t> undumped_bits{0};
   mutable std::unordered_set<std::uint32_t> undumped;  // guarded by the table's lock
+  mutable std::atomic<std::uint64_t> last_layout{
+      0};  // the hash of the parts of tensors that were logged last
+  dump::LoggedOperator op;
 };
 
 // Thread-safe. Its lock is held for nothing else of the session.

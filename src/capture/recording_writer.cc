@@ -110,7 +110,11 @@ void RecordingWriter::write(const Call& call) {
   const std::lock_guard lock(status_mutex_);
   if (failure_loss_) status_.losses[*failure_loss_].count += lost;
   if (lost == call.slots.size()) return;
-  if (!call.op->is_written.exchange(true, std::memory_order_relaxed)) ++status_.operator_count;
+  // Set once: what is written to leaves the cache of the program's thread, who looks beside it.
+  if (!call.op->is_written.load(std::memory_order_relaxed)) {
+    call.op->is_written.store(true, std::memory_order_relaxed);
+    ++status_.operator_count;
+  }
   note_step(call.step);
 }
 

@@ -177,7 +177,7 @@ const DefinedOperator* Session::define(dump::LoggedOperator op) {
 Call* Session::begin(const DefinedOperator* op, std::span<const Operand> inputs) {
   if (!wants(op).call) return nullptr;
   writer_.wake();
-  if (graphs_) graphs_->enter_model(op->op.graph_id);
+  if (graphs_ && !graphs_->reports_steps()) graphs_->enter_model(op->op.graph_id);
   CallPointer call = writer_.calls().make();
   call->op = op;
   set_place(*call);

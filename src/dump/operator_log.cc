@@ -14,7 +14,6 @@ namespace opdump::dump {
 namespace {
 
 using nlohmann::json;
-using nlohmann::ordered_json;
 
 // Names come from programs and may be any bytes; a JSON text may not.
 std::string line_of(const json& object) { return json_text(object) + '\n'; }
@@ -150,38 +149,68 @@ std::string arguments_of(std::string_view line) {
              : std::string(line.substr(at + kKey.size(), line.size() - at - kKey.size() - 1));
 }
 
-struct ArgumentJson {
-  ordered_json operator()(model::Argument::None) const { return nullptr; }
-  ordered_json operator()(bool value) const { return value; }
-  ordered_json operator()(std::int64_t value) const { return value; }
-  ordered_json operator()(double value) const {
-    if (std::isfinite(value)) return value;
-    return {{"float", std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf"}};
+// Most texts need no escapes.
+void append_quoted(std::string& line, std::string_view text) {
+  const bool is_plain =
+      std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+  if (is_plain)
+    line.append("\"").append(text).append("\"");
+  else
+    line += json_text(json(text));
+}
+
+// Appends JSON without making values of it: a random operator has a line in each step.
+struct ArgumentAppender {
+  std::string& text;
+  void operator()(model::Argument::None) const { text += "null"; }
+  void operator()(bool value) const { text += value ? "true" : "false"; }
+  void operator()(std::int64_t value) const { text += std::to_string(value); }
+  void operator()(double value) const {
+    if (std::isfinite(value))
+      text += json_text(json(value));
+    else
+      text.append(R"({"float":")")
+          .append(std::isnan(value) ? "nan"
+                  : value > 0       ? "inf"
+                                    : "-inf")
+          .append("\"}");
   }
-  ordered_json operator()(const std::string& value) const { return value; }
-  ordered_json operator()(const model::Argument::Tensor& value) const {
-    ordered_json tensor{{"tensor", value.operand}};
-    if (!value.constant.empty()) tensor["constant"] = value.constant;
-    return tensor;
+  void operator()(const std::string& value) const { append_quoted(text, value); }
+  void operator()(const model::Argument::Tensor& value) const {
+    text.append(R"({"tensor":)").append(std::to_string(value.operand));
+    if (!value.constant.empty()) append_quoted(text += R"(,"constant":)", value.constant);
+    text += '}';
   }
-  ordered_json operator()(const model::Argument::List& items) const {
-    ordered_json list = ordered_json::array();
-    for (const model::Argument& item : items) list.push_back(std::visit(*this, item.value));
-    return list;
+  void operator()(const model::Argument::List& items) const {
+    text += '[';
+    for (const model::Argument& item : items) {
+      if (&item != items.data()) text += ',';
+      std::visit(*this, item.value);
+    }
+    text += ']';
   }
 };
 
 }  // namespace
 
 std::string encode_call_arguments(std::span<const model::Argument> arguments) {
-  ordered_json object = ordered_json::object();
-  for (const model::Argument& argument : arguments)
-    object[argument.name] = std::visit(ArgumentJson(), argument.value);
-  return json_text(object);
+  std::string text = "{";
+  for (const model::Argument& argument : arguments) {
+    if (text.size() > 1) text += ',';
+    append_quoted(text, argument.name);
+    text += ':';
+    std::visit(ArgumentAppender{text}, argument.value);
+  }
+  return text += '}';
 }
 
 std::string encode_call_state(const std::map<std::string, std::string>& state) {
-  return state.empty() ? "" : json_text(json(state));
+  std::string text;
+  for (const auto& [name, value] : state) {
+    append_quoted(text += text.empty() ? '{' : ',', name);
+    append_quoted(text += ':', value);
+  }
+  return state.empty() ? text : text += '}';
 }
 
 Result<OperatorLogWriter> OperatorLogWriter::open(const std::filesystem::path& rank_directory) {
@@ -218,12 +247,12 @@ std::string format_log_line(const UndumpedSlot& slot) {
                   {"reason", slot.reason}});
 }
 
-// The arguments come last: their order counts, which a parsed object does not keep. What draws random numbers
-// has such a line in each step.
+// The arguments come last: their order counts, which a parsed object does not keep.
 std::string format_log_line(const LoggedForm& call) {
-  std::string line = R"({"function":)" + json_text(json(call.form.function));
+  std::string line = R"({"function":)";
+  append_quoted(line, call.form.function);
   line.append(R"(,"graph_id":)").append(std::to_string(call.graph_id));
-  line.append(R"(,"kind":"call","name":)").append(json_text(json(call.operator_name)));
+  append_quoted(line.append(R"(,"kind":"call","name":)"), call.operator_name);
   if (!call.form.state.empty()) line.append(R"(,"state":)").append(call.form.state);
   line.append(R"(,"step":)").append(std::to_string(call.step));
   line.append(R"(,"arguments":)").append(call.form.arguments.empty() ? "{}" : call.form.arguments);

@@ -8,13 +8,12 @@ std::optional<std::uint64_t> element_count(const Shape& shape) {
   bool overflows = false;
   for (const std::int64_t dim : shape.dims()) {
     if (dim < 0) return std::nullopt;
-    if (dim == 0) {
-      count = 0;
-    } else if (count > kMax / static_cast<std::uint64_t>(dim)) {
+    if (std::uint64_t product = 0;
+        __builtin_mul_overflow(count, static_cast<std::uint64_t>(dim), &product) || product > kMax) {
       overflows = true;  // still legal if a later dimension is 0
       count = 1;
     } else {
-      count *= static_cast<std::uint64_t>(dim);
+      count = product;
     }
   }
   if (count != 0 && overflows) return std::nullopt;

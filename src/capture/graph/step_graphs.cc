@@ -52,6 +52,7 @@ const char* StepGraphs::keep_name(std::string_view name) {
 
 void StepGraphs::begin(Call& call, std::span<const Operand> inputs) {
   call.is_first = !call.op->is_in_graph.load(std::memory_order_relaxed);
+  call.inputs.reserve(inputs.size());
   for (const Operand& input : inputs) call.inputs.push_back(to_graph_tensor(input));
   if (keeps_parameters()) keep_parameters(inputs, model::Side::input);
 }
@@ -66,10 +67,13 @@ void StepGraphs::end(Call& call, std::span<const Operand> outputs) {
 void StepGraphs::log_call(Call& call, std::span<const Operand> outputs) {
   if (std::exchange(call.is_noted, true)) return;
   if (!options_.reports_steps && call.op->op.graph_id == model::kAnyGraph) return;  // of no model
-  for (const Operand& output : outputs) call.outputs.push_back(to_graph_tensor(output));
+  // What the call has of the graph ends here: the next one uses the memory again while it is in the cache.
+  std::vector<GraphTensor> from = std::exchange(call.inputs, {}), to;
+  to.reserve(outputs.size());
+  for (const Operand& output : outputs) to.push_back(to_graph_tensor(output));
   std::optional<NodeDetail> detail;
   if (call.is_first && !call.op->is_in_graph.exchange(true)) detail = std::move(call.detail);
-  recorder_.note(*call.op, call.inputs, call.outputs, std::move(detail));
+  recorder_.note(*call.op, from, to, std::move(detail));
 }
 
 // What enters the graph is saved at the end of the step: weights with what the step made of them. An operator
@@ -140,7 +144,7 @@ std::optional<GraphRecorder::EndedStep> StepGraphs::end_step(std::span<const Par
 }
 
 void StepGraphs::enter_model(std::int64_t model) {
-  if (options_.reports_steps || model == model_ || model == model::kAnyGraph) return;
+  if (model == model_ || model == model::kAnyGraph) return;
   end_model();
   model_ = model;
 }

@@ -11,11 +11,11 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "capture/call.h"
@@ -70,7 +70,7 @@ class StepGraphs {
   // Ends the step under way. Nothing if it executed no operator, or recording has stopped.
   std::optional<GraphRecorder::EndedStep> end_step(std::span<const Parameter> parameters);
 
-  // An operator of this model begins: the execution of another one has ended.
+  // An operator of this model begins: the execution of another one has ended. Not where steps are reported.
   void enter_model(std::int64_t model);
   void end_model();
 
@@ -83,6 +83,10 @@ class StepGraphs {
   std::vector<std::uint64_t> outputs_of(std::int64_t model);
   std::string directory_of(std::int64_t graph_id);
   void write_ge_graph(const GraphRecorder::EndedStep& ended, std::span<const Parameter> parameters);
+
+  struct TextHash : std::hash<std::string_view> {
+    using is_transparent = void;  // a text is looked up as it comes
+  };
 
   const plan::DumpPlan& plan_;
   const Options options_;
@@ -97,10 +101,10 @@ class StepGraphs {
   std::int64_t model_ = model::kAnyGraph;               // that is under way
   std::map<std::int64_t, std::size_t> written_models_;  // with the number of their operators
 
-  std::mutex mutex_;                                              // guards the rest
-  std::set<std::string, std::less<>> names_;                      // of operands
-  std::unordered_map<const char*, std::size_t> seen_parameters_;  // indices in parameters_
-  std::vector<Parameter> parameters_;                             // of the step under way
+  std::mutex mutex_;                                                  // guards the rest
+  std::unordered_set<std::string, TextHash, std::equal_to<>> names_;  // of operands
+  std::unordered_map<const char*, std::size_t> seen_parameters_;      // indices in parameters_
+  std::vector<Parameter> parameters_;                                 // of the step under way
   std::map<std::int64_t, std::vector<std::uint64_t>> model_outputs_;
   std::string program_name_;
 };

@@ -1,5 +1,6 @@
 #include "capture/jobs/reuse_table.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace opdump::capture {
@@ -38,21 +39,22 @@ std::size_t ReuseKey::Hash::operator()(const ReuseKey& key) const {
 
 std::optional<KnownBytes> ReuseTable::find(const ReuseKey& key, std::int64_t step) {
   const std::lock_guard lock(mutex_);
-  auto found = recent_.find(key);
-  if (found == recent_.end()) {
-    auto node = older_.extract(key);
-    if (node.empty()) return std::nullopt;
-    found = recent_.insert(std::move(node)).position;
-  }
+  if (key.content > newest_) return std::nullopt;
+  const auto found = table_.find(key);
+  if (found == table_.end()) return std::nullopt;
   Remembered& found_bytes = found->second;
+  if (std::exchange(found_bytes.turn, turn_) != turn_) ++recent_;
   if (files_ && (found_bytes.step != step || ++found_bytes.uses > kMaxLinks)) return std::nullopt;
   return found_bytes.known;
 }
 
 void ReuseTable::add(const ReuseKey& key, KnownBytes known, std::int64_t step) {
   const std::lock_guard lock(mutex_);
-  if (recent_.size() >= kMaxRecent) forget_old();
-  recent_.insert_or_assign(key, Remembered{std::move(known), step, 0});
+  if (recent_ >= kMaxRecent) forget_old();
+  newest_ = std::max(newest_, key.content);
+  const auto [entry, is_new] = table_.try_emplace(key);
+  if (is_new || entry->second.turn != turn_) ++recent_;
+  entry->second = {std::move(known), step, 0, turn_};
 }
 
 void ReuseTable::begin_step() {
@@ -61,8 +63,9 @@ void ReuseTable::begin_step() {
 }
 
 void ReuseTable::forget_old() {
-  std::swap(older_, recent_);
-  recent_.clear();
+  std::erase_if(table_, [this](const auto& entry) { return entry.second.turn != turn_; });
+  ++turn_;
+  recent_ = 0;
 }
 
 }  // namespace opdump::capture

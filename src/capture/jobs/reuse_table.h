@@ -60,14 +60,17 @@ class ReuseTable {
     KnownBytes known;
     std::int64_t step = 0;
     unsigned uses = 0;
+    std::uint64_t turn = 0;  // in which it was last used
   };
-  using Table = std::pmr::unordered_map<ReuseKey, Remembered, ReuseKey::Hash>;
   void forget_old();
 
   const bool files_;
   std::mutex mutex_;                               // guards the rest
   std::pmr::unsynchronized_pool_resource memory_;  // entries come and go by the thousand in each step
-  Table recent_{&memory_}, older_{&memory_};  // what is used moves to recent_; older_ is dropped as a whole
+  std::pmr::unordered_map<ReuseKey, Remembered, ReuseKey::Hash> table_{&memory_};
+  std::uint64_t turn_ = 0;    // what was used neither in this one nor in the one before is forgotten
+  std::size_t recent_ = 0;    // entries of this turn
+  std::uint64_t newest_ = 0;  // the largest content so far: what an operator has just made is not looked for
 };
 
 }  // namespace opdump::capture
