@@ -359,6 +359,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/runs/producer.cc
   compare/runs/quantisation.cc
   compare/runs/regions.cc
+  compare/runs/rewritten.cc
   compare/runs/systematic.cc
   compare/runs/uncertainty.cc
   compare/share.cc

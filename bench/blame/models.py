@@ -23,6 +23,8 @@ import tempfile
 import time
 from typing import Any, Optional
 
+from scores import print_scores
+
 MODELS = ("gpt2", "bert", "t5", "moe", "vit", "llama")
 WAYS = ("plain", "bf16", "fp64", "eager", "checkpoint", "fused", "foreach", "kernels")
 FAULTS = ("eps", "activation", "scale", "weight", "data", "beta", "rate", "cast", "detach", "block", "dropout")
@@ -198,11 +200,7 @@ class Bench:
 
     def print(self, seconds: float) -> None:
         order = ("pairs", "top-1", "top-3", "wrong", "none", "quiet", "alarm", "cannot tell", "certain and wrong")
-        for verb, rows in self.rows.items():
-            columns = [c for c in order if any(row[c] for row in rows.values())]
-            print(f"\n`opdump {verb}`\n\n| | " + " | ".join(columns) + " |\n|---" + "|---" * len(columns) + "|")
-            for name in sorted(rows):
-                print(f"| {name} | " + " | ".join(str(rows[name][c]) for c in columns) + " |")
+        print_scores(self.rows, order)
         print(f"\n{seconds:.0f} s")
 
 

@@ -25,6 +25,7 @@ import time
 from typing import Any, Optional
 
 import cases as bench
+from scores import print_scores
 
 HERE = pathlib.Path(__file__).parent
 COLUMNS = ("pairs", "top-1", "top-3", "wrong", "abstained", "quiet", "alarm", "right cause", "wrong cause", "certain and wrong")
@@ -181,11 +182,7 @@ class Bench:
                     print(f"    {f['confidence']} {f['cause']} step {f['step']} {f['operator']}: {f['why'][:150]}", flush=True)
 
     def print(self, seconds: float) -> None:
-        for verb, rows in self.scores.items():
-            columns = [c for c in COLUMNS if any(row[c] for row in rows.values())]
-            print(f"\n`opdump {verb}`\n\n| | " + " | ".join(columns) + " |\n|---" + "|---" * len(columns) + "|")
-            for name in sorted(rows):
-                print(f"| {name} | " + " | ".join(str(rows[name][c]) for c in columns) + " |")
+        print_scores(self.scores, COLUMNS)
         print(f"\n{seconds:.0f} s")
 
 

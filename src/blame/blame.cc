@@ -61,32 +61,33 @@ class Walk {
  private:
   Result<> collect(compare::Comparison& comparison) {
     compare::CompareOptions options = options_.compare;
-    std::set<std::uint32_t> before_equal;
     options.take = [&](const OperatorComparison& op) {
       if (options_.compare.take) options_.compare.take(op);
       ++answer_.compared;
       if (op.is_alone || op.verdict == Verdict::skipped) return;
       const bool has_output = differs(op, model::Side::output);
       answer_.differing += has_output || op.verdict == Verdict::rounding;
-      if (!has_output && !differs(op, model::Side::input) && is_paired(op))
-        return note_equal(op, before_equal);
+      if (!has_output && !differs(op, model::Side::input) && is_paired(op)) return note_equal(op);
       if (suspects_.size() < kMaxSuspects)
         suspects_.push_back(op);
       else
         ++left_out_;
     };
     OPDUMP_TRY(comparison, compare::compare_dumps(golden_, actual_, options));
-    rewritten_ = RewrittenModules(suspects_, std::move(before_equal));
+    for (const OperatorComparison& op : suspects_) {
+      if (is_paired(op)) continue;
+      op.golden ? rewritten_.add_golden(*op.golden) : rewritten_.add_actual(*op.actual);
+    }
     return ok();
   }
 
   // The runs do the same again, after what differs.
-  void note_equal(const OperatorComparison& op, std::set<std::uint32_t>& before_equal) const {
+  void note_equal(const OperatorComparison& op) {
     const auto is_output = [](const auto& slot) { return compare::side_of(slot) == model::Side::output; };
     if (suspects_.empty() || std::ranges::none_of(op.slots, is_output)) return;
     const dump::OperatorRun& last = suspects_.back().run();
     if (last.rank == op.run().rank && last.step == op.run().step)
-      before_equal.insert(static_cast<std::uint32_t>(suspects_.size()) - 1);
+      before_equal_.insert(static_cast<std::uint32_t>(suspects_.size()) - 1);
   }
 
   // A finding about the operator `i`.
@@ -460,7 +461,7 @@ class Walk {
     const Verdict verdict = comparison.first_bad->verdict;
     const bool is_single = verdict == Verdict::missing || verdict == Verdict::extra;
     const auto first = is_single ? feeder_
-                                 : find_sequence(suspects_, rewritten_, feeder_,
+                                 : find_sequence(suspects_, rewritten_, before_equal_, feeder_,
                                                  [&](std::uint32_t i) { return rewired_.contains(i); });
     if (!first) {
       if (!singles_.empty())
@@ -477,9 +478,9 @@ class Walk {
     std::optional<std::uint32_t> other;  // in its place: with no operator of both runs in between
     for (std::uint32_t i = *first; i < suspects_.size() && !is_paired(suspects_[i]) && !other; ++i) {
       if ((suspects_[i].golden != nullptr) != is_golden &&
-          RewrittenModules::are_together(suspects_[i].run(), suspects_[*first].run()))
+          compare::RewrittenModules::are_together(suspects_[i].run(), suspects_[*first].run()))
         other = i;
-      if (rewritten_.is_before_equal(i)) break;
+      if (before_equal_.contains(i)) break;
     }
     add(*first, Cause::sequence, Confidence::suspect, {},
         std::string("only in ") + (is_golden ? "golden" : "actual") +
@@ -548,7 +549,8 @@ class Walk {
   const BlameOptions& options_;
   BlameAnswer answer_;
   std::vector<OperatorComparison> suspects_;  // in golden's order of execution
-  RewrittenModules rewritten_;
+  compare::RewrittenModules rewritten_;
+  std::set<std::uint32_t> before_equal_;  // suspects that are followed by operators without a difference
   std::uint64_t left_out_ = 0;
   std::vector<std::uint32_t> singles_;  // in suspects_: only one side has them
   std::uint64_t replayed_singles_ = 0;

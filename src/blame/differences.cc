@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <string_view>
-#include <utility>
 
 #include "compare/conditioning.h"
 #include "compare/key_slots.h"
-#include "compare/names.h"
 
 namespace opdump::blame {
 
@@ -18,7 +16,6 @@ namespace {
 
 // Of weights and data: another machine rounds torch.randn by some units otherwise.
 constexpr double kInputRoundoffs = 32;
-constexpr std::string_view kGradients = "Gradients/";  // before the module, in its backward pass
 
 }  // namespace
 
@@ -67,33 +64,16 @@ bool is_rounded(const SlotComparison& slot) {
                           : slot.metrics->max_rel <= 1.01 * u;
 }
 
-RewrittenModules::Place RewrittenModules::place_of(const dump::OperatorRun& run) {
-  std::string name = compare::operator_name(run);
-  name.resize(name.rfind('/') + 1);
-  if (name.starts_with(kGradients)) name.erase(0, kGradients.size());
-  return {run.rank, run.step, name};
-}
-
-RewrittenModules::RewrittenModules(std::span<const OperatorComparison> ops,
-                                   std::set<std::uint32_t> before_equal)
-    : before_equal_(std::move(before_equal)) {
-  std::set<Place> of_golden;
-  for (const OperatorComparison& op : ops)
-    if (!is_paired(op) && op.golden) of_golden.insert(place_of(*op.golden));
-  for (const OperatorComparison& op : ops)
-    if (!is_paired(op) && op.actual && of_golden.contains(place_of(*op.actual)))
-      places_.insert(place_of(*op.actual));
-}
-
 std::optional<std::uint32_t> find_sequence(std::span<const OperatorComparison> ops,
-                                           const RewrittenModules& rewritten,
+                                           const compare::RewrittenModules& rewritten,
+                                           const std::set<std::uint32_t>& before_equal,
                                            std::optional<std::uint32_t> feeder,
                                            const std::function<bool(std::uint32_t)>& is_rewired) {
   std::optional<std::uint32_t> first;      // since the last operator of both runs that differs
   std::optional<std::uint32_t> nearest;    // since the last one of both runs
   std::optional<std::uint32_t> candidate;  // of a rewritten module
   for (std::uint32_t i = 0; i < ops.size(); ++i) {
-    if (i > 0 && rewritten.is_before_equal(i - 1)) nearest.reset(), candidate.reset();
+    if (i > 0 && before_equal.contains(i - 1)) nearest.reset(), candidate.reset();
     if (!is_paired(ops[i]) || is_rewired(i)) {
       if (!ops[i].left_out.empty() || is_copy(ops[i].run().type)) continue;
       if (!first) first = i;
@@ -111,7 +91,7 @@ std::optional<std::uint32_t> find_sequence(std::span<const OperatorComparison> o
     if (!candidate) candidate = nearest ? nearest : feeder ? feeder : first;
     if (!rewritten.contains(*ops[i].golden)) return candidate;
   }
-  const bool ends_equal = rewritten.is_before_equal(static_cast<std::uint32_t>(ops.size()) - 1);
+  const bool ends_equal = before_equal.contains(static_cast<std::uint32_t>(ops.size()) - 1);
   return candidate && !ends_equal ? candidate : feeder;
 }
 

@@ -6,11 +6,10 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <string>
 #include <string_view>
-#include <tuple>
 
 #include "compare/comparison.h"
+#include "compare/runs/rewritten.h"
 #include "dump/read/operator_run.h"
 #include "model/operator.h"
 
@@ -42,34 +41,15 @@ bool is_beyond_rounding(const compare::SlotComparison& slot);
 // A tensor in two precisions, or one that somebody computed outside and rounded otherwise.
 bool is_rounded(const compare::SlotComparison& slot);
 
-// Modules in which each run has operators of its own, in one step: another way to compute the same, as long
-// as what follows is the same.
-class RewrittenModules {
- public:
-  RewrittenModules() = default;
-  // `ops` are in the order of execution; operators without a difference follow those at `before_equal`.
-  RewrittenModules(std::span<const compare::OperatorComparison> ops, std::set<std::uint32_t> before_equal);
-  bool contains(const dump::OperatorRun& run) const { return places_.contains(place_of(run)); }
-  // In one module and step, or in its backward pass.
-  static bool are_together(const dump::OperatorRun& a, const dump::OperatorRun& b) {
-    return place_of(a) == place_of(b);
-  }
-  bool is_before_equal(std::uint32_t i) const { return before_equal_.contains(i); }
-
- private:
-  using Place = std::tuple<std::uint32_t, std::int64_t, std::string>;  // rank, step and module
-  static Place place_of(const dump::OperatorRun& run);
-  std::set<Place> places_;
-  std::set<std::uint32_t> before_equal_;
-};
-
 // The first of operators that only one run has, where what follows them at once differs beyond rounding.
 // Where it does not, or not at once, they are another way to compute the same; in rewritten modules, what
 // follows the module counts, if anything does. `feeder` is one that made what an operator of both runs reads,
 // which differs beyond rounding. `is_rewired`: an operator of both runs that reads what others made counts as
-// one of one run. `ops` are those that `rewritten` was made of.
+// one of one run. `ops` are in the order of execution; operators without a difference follow those at
+// `before_equal`.
 std::optional<std::uint32_t> find_sequence(std::span<const compare::OperatorComparison> ops,
-                                           const RewrittenModules& rewritten,
+                                           const compare::RewrittenModules& rewritten,
+                                           const std::set<std::uint32_t>& before_equal,
                                            std::optional<std::uint32_t> feeder,
                                            const std::function<bool(std::uint32_t)>& is_rewired);
 

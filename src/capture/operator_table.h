@@ -36,8 +36,8 @@ struct alignas(64) DefinedOperator {
   // Slots logged as without data: of the first 32 of each side a bit, of all others the number.
   mutable std::atomic<std::uint64_t> undumped_bits{0};
   mutable std::unordered_set<std::uint32_t> undumped;  // guarded by the table's lock
-  mutable std::atomic<std::uint64_t> last_layout{
-      0};  // the hash of the parts of tensors that were logged last
+  // The hash of the parts of tensors that were logged last.
+  mutable std::atomic<std::uint64_t> last_layout{0};
   dump::LoggedOperator op;
 };
 

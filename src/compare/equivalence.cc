@@ -8,14 +8,13 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "compare/comparison.h"
 #include "compare/conditioning.h"
 #include "compare/content.h"
-#include "compare/names.h"
 #include "compare/runs/makers.h"
+#include "compare/runs/rewritten.h"
 #include "compare/runs/uncertainty.h"
 
 namespace opdump::compare {
@@ -31,7 +30,6 @@ constexpr double kStrictRoundoffs = 4, kStrictDistance = 1e-5;
 constexpr double kUncertain = 4;    // times the uncertainty of an element
 constexpr double kNoDigits = 0.01;  // of an element: so few agree that it may take steps anywhere
 constexpr std::size_t kNext = 16;   // operators that may read a view of a result
-constexpr std::string_view kGradients = "Gradients/";  // before the module, in its backward pass
 
 std::uint64_t count_of(const Slot& slot) {
   return slot.shape ? model::element_count(*slot.shape).value_or(0) : 0;
@@ -286,38 +284,23 @@ bool is_paired(const OperatorPair& pair) {
   return pair.golden != OperatorPair::kNone && pair.actual != OperatorPair::kNone;
 }
 
-// Modules in which each run has operators of its own, in one step.
-class RewrittenPlaces {
- public:
-  RewrittenPlaces(const Runs& golden, const Runs& actual, std::span<const OperatorPair> pairs) {
-    std::set<Place> of_golden;
-    const auto computes = [](const Runs& runs, std::uint32_t run) {
-      return run != OperatorPair::kNone && !only_moves(runs.without_slots(run).type);
-    };
-    for (const OperatorPair& pair : pairs)
-      if (!is_paired(pair) && computes(golden, pair.golden))
-        of_golden.insert(place_of(golden.without_slots(pair.golden)));
-    for (const OperatorPair& pair : pairs)
-      if (!is_paired(pair) && computes(actual, pair.actual))
-        if (const Place place = place_of(actual.without_slots(pair.actual)); of_golden.contains(place))
-          places_.insert(place);
+RewrittenModules find_rewritten(const Runs& golden, const Runs& actual, std::span<const OperatorPair> pairs) {
+  RewrittenModules modules;
+  const auto computes = [](const Runs& runs, std::uint32_t run) {
+    return run != OperatorPair::kNone && !only_moves(runs.without_slots(run).type);
+  };
+  for (const OperatorPair& pair : pairs) {
+    if (is_paired(pair)) continue;
+    if (computes(golden, pair.golden)) modules.add_golden(golden.without_slots(pair.golden));
+    if (computes(actual, pair.actual)) modules.add_actual(actual.without_slots(pair.actual));
   }
-  bool contain(const dump::OperatorRun& run) const { return places_.contains(place_of(run)); }
-
- private:
-  using Place = std::tuple<std::uint32_t, std::int64_t, std::string>;  // rank, step and module
-  static Place place_of(const dump::OperatorRun& run) {
-    std::string module = module_of(run);
-    if (module.starts_with(kGradients)) module.erase(0, kGradients.size());
-    return {run.rank, run.step, module};
-  }
-  std::set<Place> places_;
-};
+  return modules;
+}
 
 // Adds those of `open` that read, in one run, what the other run cannot have.
 void append_foreign(const Runs& runs, std::span<const OperatorPair> pairs, std::span<const OpenPair> open,
                     bool is_golden, const std::set<std::uint32_t>& passing, const Results& results,
-                    const RewrittenPlaces& rewritten, std::set<std::size_t>& places) {
+                    const RewrittenModules& rewritten, std::set<std::size_t>& places) {
   const auto run_of = [&](const OperatorPair& pair) { return is_golden ? pair.golden : pair.actual; };
   const std::set<std::uint32_t> equal = results.equal_runs();
   std::set<std::uint32_t> of_both;
@@ -334,7 +317,7 @@ void append_foreign(const Runs& runs, std::span<const OperatorPair> pairs, std::
     for (std::size_t i = 0; i < pair.inputs.size(); ++i, ++input) {
       const auto maker = makers.of(input->first, input->second);
       const bool is_known = maker && (of_both.contains(*maker) || equal.contains(*maker) ||
-                                      rewritten.contain(runs.without_slots(input->first)));
+                                      rewritten.contains(runs.without_slots(input->first)));
       if (!is_known) places.insert(pair.place);
     }
 }
@@ -387,7 +370,7 @@ std::vector<std::size_t> find_unexplained(const dump::DumpSet& golden, const dum
     results->append_lacking(places);
   }
   if (!open.empty()) {
-    const RewrittenPlaces rewritten(golden.runs(), actual.runs(), pairs);
+    const RewrittenModules rewritten = find_rewritten(golden.runs(), actual.runs(), pairs);
     append_foreign(golden.runs(), pairs, open, true, passing[true], of_golden, rewritten, places);
     append_foreign(actual.runs(), pairs, open, false, passing[false], of_actual, rewritten, places);
   }

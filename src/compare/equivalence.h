@@ -36,8 +36,7 @@ bool only_moves(std::string_view type);
 // A result that is not in the dump is one that the other run lacks, but not that of a view.
 //
 // The two operators of each of `open` are looked at like singles; whatever `noise`, equal then means within
-// rounding. Besides,
-// each of their inputs that differ must be a tensor
+// rounding. Besides, each of their inputs that differ must be a tensor
 //   - that the other run has, too: the two read each other's (gradients are added in another order);
 //   - that the operators of one of `open` made; or
 //   - in modules that each run computes by operators of its own, that any operator of the run made.

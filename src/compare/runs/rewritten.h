@@ -1,0 +1,32 @@
+// Modules in which each run has operators of its own, in one step: another way to compute the same, as long
+// as what follows is the same.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "dump/read/operator_run.h"
+
+namespace opdump::compare {
+
+class RewrittenModules {
+ public:
+  // An operator that only golden has, or only actual.
+  void add_golden(const dump::OperatorRun& run) { golden_.insert(place_of(run)); }
+  void add_actual(const dump::OperatorRun& run) { actual_.insert(place_of(run)); }
+  // Whether it runs in such a module, or in the backward pass of one.
+  bool contains(const dump::OperatorRun& run) const;
+  // In one module and step, or in its backward pass.
+  static bool are_together(const dump::OperatorRun& a, const dump::OperatorRun& b) {
+    return place_of(a) == place_of(b);
+  }
+
+ private:
+  using Place = std::tuple<std::uint32_t, std::int64_t, std::string>;  // rank, step and module
+  static Place place_of(const dump::OperatorRun& run);
+  std::set<Place> golden_, actual_;
+};
+
+}  // namespace opdump::compare
