@@ -24,10 +24,10 @@ void SumPrecision::note(const Replayed& replayed) {
 
 void SumPrecision::settle(BlameAnswer& answer) const {
   constexpr std::uint64_t kFew = 3;  // sums that may all be wrong
-  for (const auto& [sums, cause, name] : {std::tuple(&golden_, Cause::golden_at_fault, "golden"),
-                                          std::tuple(&actual_, Cause::own_error, "actual")}) {
+  for (const auto& [sums, run_cause, name] : {std::tuple(&golden_, Cause::golden_at_fault, "golden"),
+                                              std::tuple(&actual_, Cause::own_error, "actual")}) {
     const bool is_usual = sums->less.size() == 1 && sums->less.begin()->second >= kFew && sums->full == 0;
-    const auto is_this = [&](const Finding& f) {
+    const auto is_this = [cause = run_cause](const Finding& f) {
       return f.cause == cause && f.error && !f.error->precision.empty();
     };
     if (!is_usual) {
