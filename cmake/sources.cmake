@@ -355,6 +355,7 @@ list(APPEND OPDUMP_CORE_SOURCES
   compare/runs/collectives.cc
   compare/runs/environment.cc
   compare/runs/makers.cc
+  compare/runs/one_sided.cc
   compare/runs/origin.cc
   compare/runs/producer.cc
   compare/runs/quantisation.cc
@@ -401,7 +402,9 @@ set(OPDUMP_TESTS_report report/report_test.cc)
 list(APPEND OPDUMP_TOOL_SOURCES
   blame/blame.cc
   blame/calibrate.cc
+  blame/backward.cc
   blame/chain.cc
+  blame/copies.cc
   blame/culprits.cc
   blame/differences.cc
   blame/dummy_data.cc

@@ -10,7 +10,9 @@
 #include <utility>
 
 #include "base/text/text.h"
+#include "blame/backward.h"
 #include "blame/chain.h"
+#include "blame/copies.h"
 #include "blame/culprits.h"
 #include "blame/differences.h"
 #include "blame/dummy_data.h"
@@ -45,7 +47,7 @@ constexpr std::size_t kMaxFurther = 100;       // operators that are run again a
 class Walk {
  public:
   Walk(const dump::DumpSet& golden, const dump::DumpSet& actual, const BlameOptions& options)
-      : golden_(golden), actual_(actual), options_(options) {}
+      : golden_(golden), actual_(actual), options_(options), copies_(actual.runs()) {}
 
   Result<BlameAnswer> walk(compare::Comparison& comparison) {
     OPDUMP_CHECK_OK(collect(comparison));
@@ -207,6 +209,7 @@ class Walk {
       if (std::ranges::all_of(actual, [&](std::uint64_t x) { return x == actual.front(); })) maker.reset();
       if (producer) {
         read_.insert(*producer);
+        if (blames && !op.is_quantised && blame_copied_data(i, slot, *producer)) continue;
         if (blames && is_beyond_rounding(slot)) note_feeder(op, *producer);
       } else if (is_to_blame) {
         const bool has_size = golden.size() == actual.size();
@@ -217,12 +220,21 @@ class Walk {
     }
   }
 
+  // Whether actual reads a copy of data that differ, as golden reads its data.
+  bool blame_copied_data(std::uint32_t i, const SlotComparison& slot, std::uint32_t copy) {
+    const auto type = copies_.type_of_data(copy);
+    if (!type || is_rounded(slot, *type)) return false;
+    blame_input(i, slot, elements_of(*slot.golden), elements_of(*slot.actual), std::nullopt);
+    copies_.settle(copy);
+    return true;
+  }
+
   // In the backward pass, gradients that are added in another order come from other operators, too.
   void note_feeder(const OperatorComparison& reader, std::uint32_t producer) {
     const bool is_open = !feeder_ && reader.run().op != nullptr &&
                          reader.run().op->phase != model::Phase::backward &&
                          !rewritten_.contains(*reader.golden);
-    if (is_open && !is_paired(suspects_[producer]) && !copies_.contains(producer)) feeder_ = producer;
+    if (is_open && !is_paired(suspects_[producer]) && !copies_.are_of_both(producer)) feeder_ = producer;
   }
 
   // No operator made what the two runs do not share.
@@ -279,7 +291,7 @@ class Walk {
     // They compute the same of other tensors, or what follows them differs.
     if (rewritten_.contains(*suspects_[i].golden)) return true;
     const auto other = find_producer(golden_.runs(), *suspects_[i].golden, golden);
-    if (!other || are_one(&*other, maker)) return false;
+    if (!other || are_one(*other, maker)) return false;
     if (!blame_single(i, *other))
       rewired_.emplace(i, "given what " + one_line(operator_name(maker)) + " made as " +
                               compare::slot_name(slot) + ", in golden what " +
@@ -299,40 +311,25 @@ class Walk {
   // An operator of actual behind `i`, by its place in suspects_.
   std::optional<std::uint32_t> find_after(std::uint32_t i, const dump::OperatorRun& run) const {
     for (std::uint32_t later = i + 1; later < suspects_.size(); ++later)
-      if (are_one(suspects_[later].actual.get(), run)) return later;
+      if (const auto& actual = suspects_[later].actual; actual && are_one(*actual, run)) return later;
     return std::nullopt;
   }
 
   // An operator of golden that actual lacks, by its place in suspects_.
   std::optional<std::uint32_t> find_single(const dump::OperatorRun& run) const {
     for (const std::uint32_t i : singles_)
-      if (are_one(suspects_[i].golden.get(), run)) return i;
+      if (const auto& golden = suspects_[i].golden; golden && are_one(*golden, run)) return i;
     return std::nullopt;
-  }
-
-  static bool are_one(const dump::OperatorRun* run, const dump::OperatorRun& other) {
-    return run && run->rank == other.rank && run->step == other.step &&
-           operator_name(*run) == operator_name(other);
   }
 
   // What actual made and golden did not.
   void note_outputs(std::uint32_t i) {
-    if (!is_paired(suspects_[i]) && is_copy(suspects_[i].run().type)) note_copy(i);
+    copies_.note(suspects_, i, produced_);
     for (const SlotComparison& slot : suspects_[i].slots) {
       const bool is_new = slot.actual != nullptr && (slot.golden == nullptr || differs(slot));
       if (!is_new || compare::side_of(slot) != model::Side::output) continue;
       produced_.add(i, elements_of(*slot.actual));
       produced_nothing_ = false;
-    }
-  }
-
-  // Of what an operator of both runs made?
-  void note_copy(std::uint32_t i) {
-    for (const SlotComparison& slot : suspects_[i].slots) {
-      if (slot.actual == nullptr || compare::side_of(slot) != model::Side::input) continue;
-      const auto print = fingerprint_of(*slot.actual);
-      const auto maker = print ? produced_.find(*print) : std::nullopt;
-      if (maker && is_paired(suspects_[*maker])) copies_.insert(i);
     }
   }
 
@@ -507,6 +504,9 @@ class Walk {
 
   Result<> conclude(compare::Comparison& comparison) {
     precision_.settle(answer_);
+    if (const auto& missing = comparison.one_sided_backward)
+      if (const auto place = settle_one_sided_backward(suspects_, *missing, answer_))
+        add(*place, Cause::sequence, Confidence::certain, {}, missing->cause);
     blame_sequence(comparison);
     excuse_unread();
     OPDUMP_CHECK_OK(rank_culprits(answer_, suspects_, read_, options_.replay, options_.limit));
@@ -557,7 +557,7 @@ class Walk {
   // Of singles of actual, the first that made what an operator of both runs reads, which differs by much.
   std::optional<std::uint32_t> feeder_;
   std::map<std::uint32_t, std::string> rewired_;  // that read what another operator made, with a text
-  std::set<std::uint32_t> copies_;                // singles that copy what an operator of both runs made
+  Copies copies_;
   ContentIndex produced_;  // outputs of actual that differ, by their place in suspects_
   bool produced_nothing_ = true;
   bool has_other_shapes_ = false;  // data of other shapes goes into the run

@@ -64,6 +64,11 @@ bool is_rounded(const SlotComparison& slot) {
                           : slot.metrics->max_rel <= 1.01 * u;
 }
 
+bool is_rounded(const SlotComparison& slot, model::DType type) {
+  if (!slot.metrics || slot.metrics->nan_mismatch_count > 0) return false;
+  return is_rounded(slot) || slot.metrics->max_rel <= 1.01 * compare::roundoff(type);
+}
+
 std::optional<std::uint32_t> find_sequence(std::span<const OperatorComparison> ops,
                                            const compare::RewrittenModules& rewritten,
                                            const std::set<std::uint32_t>& before_equal,

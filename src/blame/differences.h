@@ -40,6 +40,8 @@ bool is_beyond_rounding(const compare::SlotComparison& slot);
 
 // A tensor in two precisions, or one that somebody computed outside and rounded otherwise.
 bool is_rounded(const compare::SlotComparison& slot);
+// The same of one that was of that type for a while.
+bool is_rounded(const compare::SlotComparison& slot, model::DType type);
 
 // The first of operators that only one run has, where what follows them at once differs beyond rounding.
 // Where it does not, or not at once, they are another way to compute the same; in rewritten modules, what

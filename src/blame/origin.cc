@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "compare/content.h"
+#include "compare/names.h"
 #include "compare/runs/producer.h"
 
 namespace opdump::blame {
@@ -32,6 +33,10 @@ std::optional<dump::OperatorRun> find_producer(const dump::Runs& runs, const dum
     });
   }
   return found ? std::optional(runs.without_slots(*found)) : std::nullopt;
+}
+
+bool are_one(const dump::OperatorRun& a, const dump::OperatorRun& b) {
+  return a.rank == b.rank && a.step == b.step && compare::operator_name(a) == compare::operator_name(b);
 }
 
 }  // namespace opdump::blame

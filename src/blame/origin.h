@@ -15,4 +15,7 @@ namespace opdump::blame {
 std::optional<dump::OperatorRun> find_producer(const dump::Runs& runs, const dump::OperatorRun& reader,
                                                const std::vector<std::uint64_t>& elements);
 
+// Whether these are the same execution, or its partner in the other run.
+bool are_one(const dump::OperatorRun& a, const dump::OperatorRun& b);
+
 }  // namespace opdump::blame

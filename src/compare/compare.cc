@@ -15,9 +15,12 @@
 #include "compare/pairing.h"
 #include "compare/runs/collectives.h"
 #include "compare/runs/environment.h"
+#include "compare/runs/one_sided.h"
 #include "compare/runs/origin.h"
+#include "compare/runs/producer.h"
 #include "compare/runs/quantisation.h"
 #include "compare/runs/regions.h"
+#include "compare/runs/rewritten.h"
 #include "compare/runs/systematic.h"
 #include "compare/sharded/pair_shards.h"
 #include "compare/share.h"
@@ -296,6 +299,7 @@ class Comparer {
     questions_.append_to(comparison_.incomplete);
     questions_.append_notes_to(comparison_.notes);
     judge_.conclude(comparison_);
+    look_for_one_sided_backward();
     explain_first_bad();
     note_small_error();
     return std::move(comparison_);
@@ -379,6 +383,33 @@ class Comparer {
       for (SlotComparison& slot : first->slots) measure_slot(slot, options_, 1);
     }
     judge_.settle_singles(std::move(first));
+  }
+
+  // In the pairs; their end if it is unknown.
+  std::size_t place_of(const OperatorComparison& op) const {
+    const bool is_golden = op.golden != nullptr;
+    const auto execution = find_execution((is_golden ? golden_ : actual_).runs(), op.run());
+    const auto run = is_golden ? &OperatorPair::golden : &OperatorPair::actual;
+    const auto pair = execution ? std::ranges::find(pairs_, *execution, run) : pairs_.end();
+    return static_cast<std::size_t>(pair - pairs_.begin());
+  }
+
+  // What follows a missing gradient differs, and is not to blame.
+  void look_for_one_sided_backward() {
+    if (!comparison_.first_bad || relation_.is_across || relation_.sharded != nullptr) return;
+    const auto place = find_one_sided_backward(golden_.runs(), actual_.runs(), pairs_);
+    if (!place) return;
+    OperatorComparison op = make_operator(pairs_[*place], golden_, actual_, relation_);
+    op.verdict = op.golden != nullptr ? Verdict::missing : Verdict::extra;
+    op.cause = explain_one_sided_backward(op.run(), op.golden != nullptr);
+    const OperatorComparison& first = *comparison_.first_bad;
+    const bool is_open = first.verdict == Verdict::inherited || first.verdict == Verdict::input_differs ||
+                         first.verdict == Verdict::missing || first.verdict == Verdict::extra;
+    if (is_open && (place_of(first) >= *place || RewrittenModules::are_together(first.run(), op.run()))) {
+      comparison_.before_first_bad = {};
+      comparison_.first_bad = op;
+    }
+    comparison_.one_sided_backward = std::move(op);
   }
 
   void explain_first_bad() {

@@ -131,6 +131,9 @@ struct Comparison {
   // fault lies in what no recorded operator made: weights, data, or an operator that only one side has; later
   // own_errors are then mostly small differences that grew, and not the answer.
   std::optional<OperatorComparison> first_bad;
+  // The first operator of a backward pass that only one run has, where that is the difference: then it is
+  // `first_bad`, too, unless something is bad by itself.
+  std::optional<OperatorComparison> one_sided_backward = {};
   UnpairedOperators before_first_bad;  // just before it, if it has a partner itself
   bool has_ranks = false;              // several
   bool is_across = false;              // operators were paired by what they compute

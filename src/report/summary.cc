@@ -60,9 +60,9 @@ std::string why(const OperatorComparison& op) {
     case Verdict::input_differs:
       return "inputs differ, outputs match";
     case Verdict::missing:
-      return "only in golden";
+      return op.cause.empty() ? "only in golden" : op.cause;
     case Verdict::extra:
-      return "only in actual";
+      return op.cause.empty() ? "only in actual" : op.cause;
     default:
       return output_difference(op);
   }

@@ -262,6 +262,28 @@ def test_a_weight_is_named(pair):
     assert found["operator"] == "Default/b-Linear/addmm-op0"
 
 
+def test_a_weight_is_named_where_actual_reads_a_copy_in_another_type(pair):
+    golden = pair.record("golden", program())
+    assert pair.blame(golden, pair.record("bfloat16", program(weights="net.bfloat16()")), 0)["outcome"] == "rounding"
+    found = pair.culprit(golden, pair.record("actual", program(weights="net.b.weight.data.numpy()[2, 3] += 0.5; net.bfloat16()")))
+    assert (found["operator"], found["slot"]) == ("Default/b-Linear/addmm-op0", "input.2")
+    assert (found["cause"], found["confidence"]) == ("overwritten", "certain")
+
+
+def test_a_module_without_a_gradient_is_named(pair):
+    layer = "net.c = torch.nn.Linear(64, 64)"
+    golden = pair.record("golden", program(between="x = x + torch.relu(self.c(x))", weights=layer))
+    actual = pair.record("actual", program(between="x = x + torch.relu(self.c(x)).detach()", weights=layer))
+    why = "only in {}, like the whole backward pass of Default/c-Linear: no gradient reaches it in {}"
+    for runs, sides in (((golden, actual), ("golden", "actual")), ((actual, golden), ("actual", "golden"))):
+        found = pair.culprit(*runs)
+        assert (found["operator"], found["step"]) == ("Gradients/Default/c-Linear/mm-op0", 0)
+        assert (found["cause"], found["confidence"], found["why"]) == ("sequence", "certain", why.format(*sides))
+        last = pair.run("compare", *runs).stdout.splitlines()[-1]
+        assert last.startswith("first bad operator: Gradients/Default/c-Linear/mm-op0 (backward, step 0) at train.py:")
+        assert last.endswith(why.format(*sides))
+
+
 def test_memory_that_is_overwritten_is_no_fault_of_the_operator(pair):
     golden = pair.record("golden", program(between="y = x.detach().numpy()"))
     actual = pair.record("actual", program(between="y = x.detach().numpy(); y[1, 1:5] += 0.5"))

@@ -22,10 +22,11 @@ class RewrittenModules {
   static bool are_together(const dump::OperatorRun& a, const dump::OperatorRun& b) {
     return place_of(a) == place_of(b);
   }
+  using Place = std::tuple<std::uint32_t, std::int64_t, std::string>;  // rank, step and module
+  // Of a module's backward pass, that of the module.
+  static Place place_of(const dump::OperatorRun& run);
 
  private:
-  using Place = std::tuple<std::uint32_t, std::int64_t, std::string>;  // rank, step and module
-  static Place place_of(const dump::OperatorRun& run);
   std::set<Place> golden_, actual_;
 };
 

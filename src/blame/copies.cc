@@ -1,0 +1,43 @@
+#include "blame/copies.h"
+
+#include "blame/differences.h"
+#include "blame/origin.h"
+#include "compare/conditioning.h"
+#include "compare/key_slots.h"
+
+namespace opdump::blame {
+
+void Copies::note(std::span<const compare::OperatorComparison> suspects, std::uint32_t i,
+                  const compare::ContentIndex& produced) {
+  const compare::OperatorComparison& op = suspects[i];
+  if (is_paired(op) || op.actual == nullptr || !is_copy(op.actual->type)) return;
+  std::optional<model::DType> coarsest;
+  const auto add = [&](model::DType type) {
+    if (!coarsest || compare::roundoff(type) > compare::roundoff(*coarsest)) coarsest = type;
+  };
+  bool is_of_data = true;
+  for (const compare::SlotComparison& slot : op.slots) {
+    if (slot.actual == nullptr || !model::is_floating(slot.actual->dtype)) continue;
+    add(slot.actual->dtype);
+    if (compare::side_of(slot) != model::Side::input) continue;
+    const auto print = compare::fingerprint_of(*slot.actual);
+    const auto maker = print ? produced.find(*print) : std::nullopt;
+    if (maker && is_paired(suspects[*maker])) of_both_.insert(i);
+    const auto data = maker ? type_of_data(*maker) : std::nullopt;
+    if (data) add(*data);
+    is_of_data &= data || (!maker && !find_producer(actual_, *op.actual, compare::elements_of(*slot.actual)));
+  }
+  if (is_of_data && coarsest) of_data_.emplace(i, *coarsest);
+}
+
+std::optional<model::DType> Copies::type_of_data(std::uint32_t i) const {
+  const auto found = of_data_.find(i);
+  return found == of_data_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void Copies::settle(std::uint32_t i) {
+  of_data_.erase(i);
+  of_both_.insert(i);
+}
+
+}  // namespace opdump::blame
