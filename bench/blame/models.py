@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -162,6 +163,15 @@ class Bench:
         bad = answer.get("first_bad")
         return [{**bad, "confidence": "suspect", "why": bad["verdict"]}] if bad else []
 
+    def judge(self, model: str, golden: str, way: str, fault: str) -> tuple[Optional[str], dict[str, list[dict[str, Any]]]]:
+        """Where the fault is, and what each verb found; nothing if the model has no place for it."""
+        actual, facts = self.record(model, way, fault)
+        found = {verb: self.ask(verb, golden, actual) for verb in self.rows if facts["where"] is not None}
+        if self.a.keep:
+            shutil.copytree(actual, f"{self.a.keep}/{model}.{way}.{fault}", dirs_exist_ok=True)
+        shutil.rmtree(actual)
+        return facts["where"], found
+
     def run(self) -> None:
         started = time.monotonic()
         for model in self.a.models.split(","):
@@ -169,14 +179,12 @@ class Bench:
             ways = [w for w in self.a.ways.split(",") if w in WAYS]
             pairs = [(way, "") for way in ways if way != "plain" and (model, way) != ("moe", "fp64")]
             pairs += [(way, fault) for fault in self.a.faults.split(",") if fault for way in ways if way in FAULT_WAYS]
-            for way, fault in pairs:
-                actual, facts = self.record(model, way, fault)
-                if facts["where"] is not None:
-                    for verb in self.rows:
-                        self.count(verb, model, way, fault, facts["where"], self.ask(verb, golden, actual))
-                if self.a.keep:
-                    shutil.copytree(actual, f"{self.a.keep}/{model}.{way}.{fault}", dirs_exist_ok=True)
-                shutil.rmtree(actual)
+            with concurrent.futures.ThreadPoolExecutor(self.a.jobs) as pool:
+                judged = [(pair, pool.submit(self.judge, model, golden, *pair)) for pair in pairs]
+                for (way, fault), answer in judged:
+                    where, found = answer.result()
+                    for verb in found:
+                        self.count(verb, model, way, fault, str(where), found[verb])
             if self.a.keep:
                 shutil.copytree(golden, f"{self.a.keep}/{model}.plain", dirs_exist_ok=True)
             shutil.rmtree(golden)
@@ -214,6 +222,7 @@ def main() -> None:
     parser.add_argument("--models", default=",".join(MODELS))
     parser.add_argument("--ways", default=",".join(WAYS), help="how the other run computes")
     parser.add_argument("--faults", default=",".join(FAULTS))
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--verbose", action="store_true", help="list what is not right")
     parser.add_argument("--keep", default="", help="a directory for all dumps")
     arguments = parser.parse_args()

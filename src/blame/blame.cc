@@ -35,8 +35,6 @@ using compare::fingerprint_of;
 using compare::one_line;
 using compare::operator_name;
 using compare::OperatorComparison;
-using compare::sample_differences;
-using compare::sample_places;
 using compare::SlotComparison;
 using compare::Verdict;
 
@@ -197,14 +195,12 @@ class Walk {
       std::vector<std::uint64_t> actual, golden;
       if (!producer) {
         actual = elements_of(*slot.actual), golden = elements_of(*slot.golden);
-        producer =
-            produced_.find_part(actual, golden.size() == actual.size() ? sample_differences(golden, actual)
-                                                                       : sample_places(actual.size()));
+        producer = produced_.find_part(actual, golden);
       }
       const bool is_to_blame = !producer && blames && !op.is_quantised;  // else what quantises lies between
       auto maker = is_to_blame ? find_producer(actual_.runs(), *op.actual, actual) : std::nullopt;
-      // Where actual runs operators in another order than golden, a later one made what this one reads.
-      if (maker) producer = find_after(i, *maker);
+      // A later one, where actual runs operators in another order than golden; or of a few elements.
+      if (maker) producer = find_suspect(*maker);
       // Many operators make zeros, and memory that was never filled has them.
       if (std::ranges::all_of(actual, [&](std::uint64_t x) { return x == actual.front(); })) maker.reset();
       if (producer) {
@@ -308,10 +304,10 @@ class Walk {
     return single.has_value();
   }
 
-  // An operator of actual behind `i`, by its place in suspects_.
-  std::optional<std::uint32_t> find_after(std::uint32_t i, const dump::OperatorRun& run) const {
-    for (std::uint32_t later = i + 1; later < suspects_.size(); ++later)
-      if (const auto& actual = suspects_[later].actual; actual && are_one(*actual, run)) return later;
+  // An operator of actual, by its place in suspects_.
+  std::optional<std::uint32_t> find_suspect(const dump::OperatorRun& run) const {
+    for (std::uint32_t i = 0; i < suspects_.size(); ++i)
+      if (const auto& actual = suspects_[i].actual; actual && are_one(*actual, run)) return i;
     return std::nullopt;
   }
 

@@ -108,9 +108,7 @@ Result<> rank_culprits(BlameAnswer& answer, std::span<const compare::OperatorCom
   answer.removed = removal.together;
   if (!removal.is_whole)
     answer.notes.push_back(
-        "culprits are ranked by the error some operators later, not at the end: "
-        "--replays " +
-        std::to_string(limit) + " is reached");
+        "culprits are ranked by the error some operators later, not at the end, which takes too long");
   return ok();
 }
 

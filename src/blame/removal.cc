@@ -13,6 +13,15 @@ namespace {
 
 using compare::OperatorComparison;
 
+constexpr std::uint64_t kMostRemoved = 1 << 25;  // in tensors of operators that run again: some seconds
+
+std::uint64_t element_count_of(const OperatorComparison& op) {
+  std::uint64_t count = 0;
+  for (const compare::SlotComparison& slot : op.slots)
+    if (slot.shape) count += model::element_count(*slot.shape).value_or(0);
+  return count;
+}
+
 class Follower {
  public:
   Follower(std::span<const OperatorComparison> operators, const std::vector<bool>& is_end,
@@ -68,7 +77,12 @@ Result<Removal> measure_removal(std::span<const OperatorComparison> operators,
                                 const std::function<Result<std::string>(std::string request)>& replay,
                                 std::uint64_t limit) {
   Removal removal;
-  const std::size_t most = limit / (culprits.size() + 1);
+  std::size_t most = limit / (culprits.size() + 1);
+  std::uint64_t elements = 0;
+  for (std::size_t i = 0; i < std::min(most, operators.size()); ++i) {
+    elements += element_count_of(operators[i]) * (culprits.size() + 1);
+    if (elements > kMostRemoved) most = std::max<std::size_t>(i, 1);
+  }
   std::vector<bool> ends = is_end;
   if (operators.size() > most) {
     removal.is_whole = false;

@@ -25,7 +25,8 @@ struct Removal {
   // the others, and rounding.
   std::vector<double> shares;
   double together = 0;   // without any of them
-  bool is_whole = true;  // false: `limit` was reached, and the final error is that of the last one that ran
+  // False: `limit` was reached, or many elements; the final error is that of the last one that ran.
+  bool is_whole = true;
 };
 
 // `operators`: differing ones, in order of execution. `is_end`: those whose results no other one reads; the

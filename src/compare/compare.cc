@@ -399,16 +399,13 @@ class Comparer {
     if (!comparison_.first_bad || relation_.is_across || relation_.sharded != nullptr) return;
     const auto place = find_one_sided_backward(golden_.runs(), actual_.runs(), pairs_);
     if (!place) return;
-    OperatorComparison op = make_operator(pairs_[*place], golden_, actual_, relation_);
-    op.verdict = op.golden != nullptr ? Verdict::missing : Verdict::extra;
+    OperatorComparison op = make_single(*place);
     op.cause = explain_one_sided_backward(op.run(), op.golden != nullptr);
     const OperatorComparison& first = *comparison_.first_bad;
     const bool is_open = first.verdict == Verdict::inherited || first.verdict == Verdict::input_differs ||
                          first.verdict == Verdict::missing || first.verdict == Verdict::extra;
-    if (is_open && (place_of(first) >= *place || RewrittenModules::are_together(first.run(), op.run()))) {
-      comparison_.before_first_bad = {};
-      comparison_.first_bad = op;
-    }
+    if (is_open && (place_of(first) >= *place || RewrittenModules::are_together(first.run(), op.run())))
+      set_first_bad(op);
     comparison_.one_sided_backward = std::move(op);
   }
 
@@ -417,8 +414,27 @@ class Comparer {
     OperatorComparison& op = *comparison_.first_bad;
     const bool is_open = op.verdict == Verdict::inherited || op.verdict == Verdict::not_comparable;
     if (!is_open || !op.cause.empty()) return;
-    op.cause = relation_.is_across ? explain_numbers(op)
-                                   : explain_inputs(op, golden_.runs(), actual_.runs(), pairs_);
+    if (relation_.is_across) return static_cast<void>(op.cause = explain_numbers(op));
+    InputOrigin origin = find_input_origin(op, golden_.runs(), actual_.runs(), pairs_);
+    // In a module that each run computes by operators of its own, it may be right.
+    if (!origin.single || find_rewritten(golden_.runs(), actual_.runs(), pairs_).contains(op.run()))
+      return static_cast<void>(op.cause = std::move(origin.text));
+    OperatorComparison single = make_single(*origin.single);
+    single.cause = std::string("only in ") + (single.golden != nullptr ? "golden" : "actual") + ", and " +
+                   one_line(operator_name(op.run())) + ", which reads what it makes, differs";
+    set_first_bad(std::move(single));
+  }
+
+  // An operator that only one run has.
+  OperatorComparison make_single(std::size_t place) const {
+    OperatorComparison op = make_operator(pairs_[place], golden_, actual_, relation_);
+    op.verdict = op.golden != nullptr ? Verdict::missing : Verdict::extra;
+    return op;
+  }
+
+  void set_first_bad(OperatorComparison op) {
+    comparison_.before_first_bad = {};
+    comparison_.first_bad = std::move(op);
   }
 
   // Another machine or version may have a kernel that rounds so.

@@ -123,18 +123,6 @@ std::vector<std::size_t> sample_places(std::size_t count) {
   return places;
 }
 
-std::vector<std::size_t> sample_differences(std::span<const std::uint64_t> golden,
-                                            std::span<const std::uint64_t> actual) {
-  std::vector<std::size_t> places;
-  if (golden.size() != actual.size()) return places;
-  for (std::size_t i = 0; i < actual.size(); ++i)
-    if (golden[i] != actual[i]) places.push_back(i);
-  if (places.size() <= kMaxSamples) return places;
-  std::vector<std::size_t> some;
-  for (const std::size_t i : sample_places(places.size())) some.push_back(places[i]);
-  return some;
-}
-
 bool has_most(const dump::Slot& slot, const std::unordered_set<std::uint64_t>& elements) {
   constexpr std::size_t kFew = 8;
   const auto tensor = elements.size() < kFew ? std::nullopt : read_straight(slot);
@@ -148,12 +136,24 @@ bool has_most(const dump::Slot& slot, const std::unordered_set<std::uint64_t>& e
 
 void ContentIndex::add(std::uint32_t op, std::vector<std::uint64_t> elements) {
   whole_.insert_or_assign(key_of(fingerprint_of(elements)), op);
-  if (elements.size() > kMaxElements) return;
+  kept_[0] += elements.size();
   outputs_.push_back({op, std::move(elements)});
-  for (kept_ += outputs_.back().elements.size(); kept_ > kMaxElements; ++first_) {
-    kept_ -= outputs_[first_].elements.size();
-    outputs_[first_].elements = {};
-  }
+  make_room();
+}
+
+void ContentIndex::make_room() {
+  for (std::size_t kind = 0; kind < std::size(kZeros); ++kind)
+    while (kept_[kind] > kMaxElements) {
+      std::vector<std::uint64_t>& elements = outputs_[first_[kind]++].elements;
+      kept_[kind] -= elements.size();
+      if (kind + 1 == std::size(kZeros)) {
+        elements = {};
+        continue;
+      }
+      std::erase_if(elements, [&](std::uint64_t element) { return !is_kept(element, kZeros[kind + 1]); });
+      elements.shrink_to_fit();
+      kept_[kind + 1] += elements.size();
+    }
 }
 
 std::optional<std::uint32_t> ContentIndex::find(const Fingerprint& print) const {
@@ -161,21 +161,35 @@ std::optional<std::uint32_t> ContentIndex::find(const Fingerprint& print) const 
   return whole != whole_.end() ? std::optional(whole->second) : std::nullopt;
 }
 
-std::optional<std::uint32_t> ContentIndex::find_part(std::span<const std::uint64_t> elements,
-                                                     std::span<const std::size_t> at) const {
-  Samples left;
-  for (const std::size_t place : at) left.add(elements[place]);
-  std::map<std::uint32_t, std::size_t> hits;  // by operator; an element counts for the last one that made it
-  std::size_t found = 0;
-  for (std::size_t i = outputs_.size(); i-- > first_ && !left.is_empty();)
-    for (const std::uint64_t element : outputs_[i].elements)
-      if (const std::size_t count = left.take(element); count > 0) {
-        hits[outputs_[i].op] += count;
-        found += count;
-      }
-  if (at.empty() || found * 10 < at.size() * 9) return std::nullopt;
-  const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
-  return std::ranges::max_element(hits, fewer)->first;
+std::optional<std::uint32_t> ContentIndex::find_part(std::span<const std::uint64_t> actual,
+                                                     std::span<const std::uint64_t> golden) const {
+  constexpr std::size_t kFew = 8;
+  std::vector<std::uint64_t> wanted(actual.begin(), actual.end());
+  if (golden.size() == actual.size()) {
+    wanted.clear();
+    for (std::size_t i = 0; i < actual.size(); ++i)
+      if (golden[i] != actual[i]) wanted.push_back(actual[i]);
+  }
+  for (std::size_t kind = 0; kind < std::size(kZeros); ++kind) {
+    std::erase_if(wanted, [&](std::uint64_t element) { return !is_kept(element, kZeros[kind]); });
+    if (wanted.size() < (kind == 0 ? 1 : kFew)) break;
+    const std::vector<std::size_t> places = sample_places(wanted.size());
+    Samples left;
+    for (const std::size_t place : places) left.add(wanted[place]);
+    std::map<std::uint32_t, std::size_t>
+        hits;  // by operator; an element counts for the last one that made it
+    std::size_t found = 0;
+    for (std::size_t i = outputs_.size(); i-- > first_[kind] && !left.is_empty();)
+      for (const std::uint64_t element : outputs_[i].elements)
+        if (const std::size_t count = left.take(element); count > 0) {
+          hits[outputs_[i].op] += count;
+          found += count;
+        }
+    const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
+    if (found * 10 >= places.size() * 9) return std::ranges::max_element(hits, fewer)->first;
+    if (first_[kind] == 0) break;  // nothing is older
+  }
+  return std::nullopt;
 }
 
 }  // namespace opdump::compare

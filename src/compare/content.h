@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -31,10 +32,6 @@ std::optional<Fingerprint> fingerprint_of(const dump::Slot& slot);
 
 // Some places from all over a tensor of `count` elements.
 std::vector<std::size_t> sample_places(std::size_t count);
-// Some places where two tensors differ; none if they have different sizes.
-std::vector<std::size_t> sample_differences(std::span<const std::uint64_t> golden,
-                                            std::span<const std::uint64_t> actual);
-
 // Whether the tensor of a slot has nine in ten of some different elements; not of few, which many tensors
 // have.
 bool has_most(const dump::Slot& slot, const std::unordered_set<std::uint64_t>& elements);
@@ -46,20 +43,28 @@ class ContentIndex {
 
   // The last operator that made all of a tensor.
   std::optional<std::uint32_t> find(const Fingerprint& print) const;
-  // The one that made most of its elements `at` some places: a slice, or memory that several operators have
-  // filled. Nothing if most of those are of no output.
-  std::optional<std::uint32_t> find_part(std::span<const std::uint64_t> elements,
-                                         std::span<const std::size_t> at) const;
+  // The one that made most of the elements that differ from golden's, or of all where it has another size: a
+  // slice, or memory that several operators have filled. Nothing if most of those are of no output, or if
+  // they are few and of an old one.
+  std::optional<std::uint32_t> find_part(std::span<const std::uint64_t> actual,
+                                         std::span<const std::uint64_t> golden) const;
 
  private:
-  static constexpr std::size_t kMaxElements = 1 << 24;  // that are looked through; of older outputs only all
+  // All elements of the last outputs, one in 64 of older ones, one in 4096 of still older ones: those whose
+  // hash has so many zeros at its end, so that a part has the same ones.
+  static constexpr unsigned kZeros[] = {0, 6, 12};
+  static constexpr std::size_t kMaxElements = 1 << 24;  // of each kind
+  static bool is_kept(std::uint64_t element, unsigned zeros) { return (element & ((1u << zeros) - 1)) == 0; }
+  void make_room();
+
   struct Output {
     std::uint32_t op = 0;
     std::vector<std::uint64_t> elements;
   };
   std::unordered_map<std::uint64_t, std::uint32_t> whole_;  // by fingerprint
   std::vector<Output> outputs_;
-  std::size_t kept_ = 0, first_ = 0;  // elements in outputs_, from first_ on
+  // By kind: how many elements are kept, and from which output on.
+  std::size_t kept_[std::size(kZeros)] = {}, first_[std::size(kZeros)] = {};
 };
 
 }  // namespace opdump::compare

@@ -284,19 +284,6 @@ bool is_paired(const OperatorPair& pair) {
   return pair.golden != OperatorPair::kNone && pair.actual != OperatorPair::kNone;
 }
 
-RewrittenModules find_rewritten(const Runs& golden, const Runs& actual, std::span<const OperatorPair> pairs) {
-  RewrittenModules modules;
-  const auto computes = [](const Runs& runs, std::uint32_t run) {
-    return run != OperatorPair::kNone && !only_moves(runs.without_slots(run).type);
-  };
-  for (const OperatorPair& pair : pairs) {
-    if (is_paired(pair)) continue;
-    if (computes(golden, pair.golden)) modules.add_golden(golden.without_slots(pair.golden));
-    if (computes(actual, pair.actual)) modules.add_actual(actual.without_slots(pair.actual));
-  }
-  return modules;
-}
-
 // Adds those of `open` that read, in one run, what the other run cannot have.
 void append_foreign(const Runs& runs, std::span<const OperatorPair> pairs, std::span<const OpenPair> open,
                     bool is_golden, const std::set<std::uint32_t>& passing, const Results& results,
@@ -322,6 +309,23 @@ void append_foreign(const Runs& runs, std::span<const OperatorPair> pairs, std::
     }
 }
 
+// Whether it reads a tensor that differs, and that no operator of its run made. Of the first of several, that
+// is quick, and settles all.
+bool reads_data(const dump::DumpSet& golden, const dump::DumpSet& actual, const OperatorPair& pair,
+                const OpenPair& open, const std::set<std::uint32_t> (&passing)[2]) {
+  for (const bool is_golden : {true, false}) {
+    const std::uint32_t run = is_golden ? pair.golden : pair.actual;
+    Makers::Inputs inputs;
+    for (const auto& [of_golden, of_actual] : open.inputs)
+      inputs.emplace_back(run, is_golden ? of_golden : of_actual);
+    Makers makers((is_golden ? golden : actual).runs());
+    makers.find(inputs, passing[is_golden]);
+    if (std::ranges::any_of(inputs, [&](const auto& input) { return !makers.of(run, input.second); }))
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool only_moves(std::string_view type) {
@@ -330,10 +334,33 @@ bool only_moves(std::string_view type) {
   return std::ranges::find(kMoving, type) != std::end(kMoving);
 }
 
+RewrittenModules find_rewritten(const Runs& golden, const Runs& actual, std::span<const OperatorPair> pairs) {
+  RewrittenModules modules;
+  const auto computes = [](const Runs& runs, std::uint32_t run) {
+    return run != OperatorPair::kNone && !only_moves(runs.without_slots(run).type);
+  };
+  for (const OperatorPair& pair : pairs) {
+    if (is_paired(pair)) continue;
+    if (computes(golden, pair.golden)) modules.add_golden(golden.without_slots(pair.golden));
+    if (computes(actual, pair.actual)) modules.add_actual(actual.without_slots(pair.actual));
+  }
+  return modules;
+}
+
 std::vector<std::size_t> find_unexplained(const dump::DumpSet& golden, const dump::DumpSet& actual,
                                           std::span<const OperatorPair> pairs,
                                           std::span<const std::size_t> singles,
                                           std::span<const OpenPair> open, double noise) {
+  std::set<std::uint32_t> passing[2];
+  for (const OperatorPair& pair : pairs) {
+    if (is_paired(pair)) continue;
+    const bool is_golden = pair.golden != OperatorPair::kNone;
+    const std::uint32_t run = is_golden ? pair.golden : pair.actual;
+    if (only_moves((is_golden ? golden : actual).runs().without_slots(run).type))
+      passing[is_golden].insert(run);
+  }
+  if (!open.empty() && reads_data(golden, actual, pairs[open.front().place], open.front(), passing))
+    return {open.front().place};
   const bool is_strict = !open.empty();
   Results of_golden(golden.runs(), actual.runs(), is_strict);
   Results of_actual(actual.runs(), golden.runs(), is_strict);
@@ -345,14 +372,6 @@ std::vector<std::size_t> find_unexplained(const dump::DumpSet& golden, const dum
   for (const std::size_t place : singles) add(place, false);
   for (const OpenPair& pair : open) add(pair.place, true);
   std::set<std::size_t> places;
-  std::set<std::uint32_t> passing[2];
-  for (const OperatorPair& pair : pairs) {
-    if (is_paired(pair)) continue;
-    const bool is_golden = pair.golden != OperatorPair::kNone;
-    const std::uint32_t run = is_golden ? pair.golden : pair.actual;
-    if (only_moves((is_golden ? golden : actual).runs().without_slots(run).type))
-      passing[is_golden].insert(run);
-  }
   for (Results* results : {&of_golden, &of_actual}) {
     results->find_readers(passing[results == &of_golden]);
     results->find_equals(noise);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compare/pairing.h"
+#include "compare/runs/rewritten.h"
 #include "dump/read/dump_set.h"
 
 namespace opdump::compare {
@@ -22,6 +23,9 @@ struct OpenPair {
 
 // Casts, copies and fresh memory: what follows shows whether they matter.
 bool only_moves(std::string_view type);
+
+RewrittenModules find_rewritten(const dump::Runs& golden, const dump::Runs& actual,
+                                std::span<const OperatorPair> pairs);
 
 // Of `singles`, pairs of which only one run has an operator (places in `pairs`, ascending): those with a
 // result that the other run lacks. A result is recognised by its elements, in any order. The other run has it

@@ -1,6 +1,8 @@
 #include "compare/runs/one_sided.h"
 
 #include <map>
+#include <set>
+#include <tuple>
 
 #include "compare/equivalence.h"
 #include "compare/names.h"
@@ -11,15 +13,12 @@ namespace opdump::compare {
 namespace {
 
 struct Passes {
-  std::size_t forward = 0;            // operators that both runs have
-  bool is_rewritten = false;          // one run has another forward pass
-  bool has_backward_of_both = false;  // an operator of the backward pass that both have
+  std::size_t forward = 0;    // operators that both runs have
+  bool is_rewritten = false;  // one run has another forward pass
   bool in_golden = false, in_actual = false;
   std::optional<std::size_t> first = {};  // of its backward pass that computes: a place in the pairs
 
-  bool are_one_sided() const {
-    return forward > 0 && !is_rewritten && !has_backward_of_both && in_golden != in_actual && first;
-  }
+  bool are_one_sided() const { return forward > 0 && !is_rewritten && in_golden != in_actual && first; }
 };
 
 bool only_cuts(std::string_view type) { return type == "detach" || type == "detach_" || only_moves(type); }
@@ -50,22 +49,31 @@ std::optional<std::size_t> find_one_sided_backward(const dump::Runs& golden, con
     if (!passes.first && !only_cuts(run.type) && !is_view(run.type)) passes.first = i;
   }
   if (modules.empty()) return std::nullopt;
+  std::set<Place> with_gradients;  // in both runs
   for (const OperatorPair& pair : pairs) {
     const dump::OperatorRun run = run_of(pair);
     if (run.op == nullptr) continue;
-    const auto module = modules.find(RewrittenModules::place_of(run));
-    if (module == modules.end()) continue;
-    Passes& passes = module->second;
-    if (run.op->phase == model::Phase::backward)
-      passes.has_backward_of_both |= is_paired(pair);
-    else if (is_paired(pair))
-      ++passes.forward;
+    const Place place = RewrittenModules::place_of(run);
+    if (run.op->phase == model::Phase::backward && is_paired(pair)) with_gradients.insert(place);
+    const auto module = modules.find(place);
+    if (module == modules.end() || run.op->phase == model::Phase::backward) continue;
+    if (is_paired(pair))
+      ++module->second.forward;
     else
-      passes.is_rewritten |= !only_cuts(run.type);
+      module->second.is_rewritten |= !only_cuts(run.type);
   }
+  // Of the module or a part of it. Where that is so, operators of one run compute the forward pass again.
+  const auto has_gradients = [&](const Place& place) {
+    const auto& [rank, step, module] = place;
+    if (with_gradients.contains(place)) return true;
+    const auto part = with_gradients.lower_bound({rank, step, module + "/"});
+    return part != with_gradients.end() && std::get<0>(*part) == rank && std::get<1>(*part) == step &&
+           std::get<2>(*part).starts_with(module + "/");
+  };
   std::optional<std::size_t> first;
   for (const auto& [place, passes] : modules)
-    if (passes.are_one_sided() && (!first || *passes.first < *first)) first = passes.first;
+    if (passes.are_one_sided() && (!first || *passes.first < *first) && !has_gradients(place))
+      first = passes.first;
   return first;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/text/text.h"
 #include "compare/content.h"
+#include "compare/equivalence.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
 #include "compare/runs/producer.h"
@@ -61,32 +62,43 @@ class Origin {
   Origin(const dump::Runs& golden, const dump::Runs& actual, const std::vector<OperatorPair>& pairs)
       : golden_(golden), actual_(actual), pairs_(pairs) {}
 
-  std::string explain(const OperatorPair& reader, const SlotComparison& slot) const {
+  InputOrigin find(const OperatorPair& reader, const SlotComparison& slot) const {
     const std::string name = slot_name(slot);
     if (slot.golden->shape && slot.actual->shape && *slot.golden->shape != *slot.actual->shape)
-      return name + " is " + model::format_shape(*slot.golden->shape) + " in golden and " +
-             model::format_shape(*slot.actual->shape) + " in actual";
+      return {name + " is " + model::format_shape(*slot.golden->shape) + " in golden and " +
+              model::format_shape(*slot.actual->shape) + " in actual"};
     const auto in_actual = find_producer(actual_, reader.actual, *slot.actual);
-    if (in_actual && !partner_in_golden(*in_actual)) return describe(name, actual_, *in_actual, "actual");
+    if (in_actual && !partner_in_golden(*in_actual)) return of_single(name, *in_actual, true);
     const auto made = find_producer(golden_, reader.golden, *slot.golden);
-    if (!in_actual && !made) return describe_numbers(slot);
+    if (!in_actual && !made) return {describe_numbers(slot)};
     const auto partner = made ? partner_in_actual(*made) : std::nullopt;
-    if (made && !partner) return describe(name, golden_, *made, "golden");
-    if (in_actual || !made) return "";
+    if (made && !partner) return of_single(name, *made, false);
+    if (in_actual || !made) return {};
     // Actual's has made the same: what actual's reader got is no longer that.
     const auto wanted = fingerprint_of(*slot.golden);
     for (const dump::Slot& output : actual_.slots(*partner))
       if (output.side == model::Side::output && fingerprint_of(output) == wanted)
-        return name + " was changed in memory after " +
-               one_line(operator_name(golden_.without_slots(*made))) + " had made it";
-    return "";
+        return {name + " was changed in memory after " +
+                one_line(operator_name(golden_.without_slots(*made))) + " had made it"};
+    return {};
   }
 
  private:
-  static std::string describe(const std::string& name, const dump::Runs& runs, std::size_t made,
-                              const char* side) {
-    return name + " is made by " + one_line(operator_name(runs.without_slots(made))) + ", which only " +
-           side + " has";
+  InputOrigin of_single(const std::string& name, std::size_t run, bool is_actual) const {
+    const dump::Runs& runs = is_actual ? actual_ : golden_;
+    const auto pair =
+        std::ranges::find(pairs_, run, is_actual ? &OperatorPair::actual : &OperatorPair::golden);
+    if (pair == pairs_.end() || copies_data(runs, run)) return {};
+    return {.text = name + " is made by " + one_line(operator_name(runs.without_slots(run))) +
+                    ", which only " + (is_actual ? "actual" : "golden") + " has",
+            .single = static_cast<std::size_t>(pair - pairs_.begin())};
+  }
+  // Whether it only copies what no operator made.
+  static bool copies_data(const dump::Runs& runs, std::size_t run) {
+    if (!only_moves(runs.without_slots(run).type)) return false;
+    for (const dump::Slot& slot : runs.slots(run))
+      if (slot.side == model::Side::input && find_producer(runs, run, slot)) return false;
+    return true;
   }
   std::optional<std::size_t> partner_in_golden(std::size_t actual) const {
     const auto pair = std::ranges::find(pairs_, actual, &OperatorPair::actual);
@@ -107,19 +119,19 @@ class Origin {
 
 }  // namespace
 
-std::string explain_inputs(const OperatorComparison& op, const dump::Runs& golden, const dump::Runs& actual,
-                           const std::vector<OperatorPair>& pairs) {
-  if (op.golden == nullptr || op.actual == nullptr) return "";
+InputOrigin find_input_origin(const OperatorComparison& op, const dump::Runs& golden,
+                              const dump::Runs& actual, const std::vector<OperatorPair>& pairs) {
+  if (op.golden == nullptr || op.actual == nullptr) return {};
   const auto execution = find_execution(golden, *op.golden);
-  if (!execution) return "";
+  if (!execution) return {};
   const auto reader = std::ranges::find(pairs, *execution, &OperatorPair::golden);
-  if (reader == pairs.end() || reader->actual == OperatorPair::kNone) return "";
+  if (reader == pairs.end() || reader->actual == OperatorPair::kNone) return {};
   const Origin origin(golden, actual, pairs);
   for (const SlotComparison& slot : op.slots) {
     if (!is_open_input(slot)) continue;
-    if (std::string text = origin.explain(*reader, slot); !text.empty()) return text;
+    if (InputOrigin found = origin.find(*reader, slot); found.single || !found.text.empty()) return found;
   }
-  return "";
+  return {};
 }
 
 std::string explain_numbers(const OperatorComparison& op) {
