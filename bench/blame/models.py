@@ -30,30 +30,33 @@ MODELS = ("gpt2", "bert", "t5", "moe", "vit", "llama")
 WAYS = ("plain", "bf16", "fp64", "eager", "checkpoint", "fused", "foreach", "kernels")
 FAULTS = ("eps", "activation", "scale", "weight", "data", "beta", "rate", "cast", "detach", "block", "dropout")
 FAULT_WAYS = ("plain", "bf16", "eager", "checkpoint")
+# Layers, heads, width, width of the MLP, words, tokens, edge of pictures.
+SIZES = {"small": (2, 2, 32, 64, 100, 12, 32), "large": (6, 6, 384, 1536, 8000, 128, 128)}
 
 
 # ---- The program that is recorded.
 
 
-def make_model(name: str, way: str) -> Any:
+def make_model(name: str, way: str, size_name: str) -> Any:
     import transformers as t
 
-    size = {"num_hidden_layers": 2, "num_attention_heads": 2, "hidden_size": 32, "intermediate_size": 64,
+    layers, heads, width, inner, words, _, edge = SIZES[size_name]
+    size = {"num_hidden_layers": layers, "num_attention_heads": heads, "hidden_size": width, "intermediate_size": inner,
             "attn_implementation": "eager" if way == "eager" else "sdpa"}
     still = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     if name == "gpt2":
-        return t.GPT2LMHeadModel(t.GPT2Config(n_layer=2, n_head=2, n_embd=32, vocab_size=100, resid_pdrop=0.0, embd_pdrop=0.0,
+        return t.GPT2LMHeadModel(t.GPT2Config(n_layer=layers, n_head=heads, n_embd=width, vocab_size=words, resid_pdrop=0.0, embd_pdrop=0.0,
                                               attn_pdrop=0.0, attn_implementation=size["attn_implementation"]))
     if name == "bert":
-        return t.BertForMaskedLM(t.BertConfig(vocab_size=100, **size, **still))
+        return t.BertForMaskedLM(t.BertConfig(vocab_size=words, **size, **still))
     if name == "t5":
-        return t.T5ForConditionalGeneration(t.T5Config(num_layers=2, d_model=32, d_kv=16, num_heads=2, d_ff=64, vocab_size=100,
+        return t.T5ForConditionalGeneration(t.T5Config(num_layers=layers, d_model=width, d_kv=width // heads, num_heads=heads, d_ff=inner, vocab_size=words,
                                                        dropout_rate=0.0, decoder_start_token_id=0))
     if name == "moe":
-        return t.MixtralForCausalLM(t.MixtralConfig(vocab_size=100, num_local_experts=4, num_key_value_heads=1, **size))
+        return t.MixtralForCausalLM(t.MixtralConfig(vocab_size=words, num_local_experts=4, num_key_value_heads=1, **size))
     if name == "vit":
-        return t.ViTForImageClassification(t.ViTConfig(image_size=32, patch_size=8, **size, **still))
-    return t.LlamaForCausalLM(t.LlamaConfig(vocab_size=100, num_key_value_heads=1, **size))
+        return t.ViTForImageClassification(t.ViTConfig(image_size=edge, patch_size=8, **size, **still))
+    return t.LlamaForCausalLM(t.LlamaConfig(vocab_size=words, num_key_value_heads=1, **size))
 
 
 def put_fault(model: Any, fault: str) -> Optional[str]:
@@ -104,19 +107,21 @@ def put_fault(model: Any, fault: str) -> Optional[str]:
     return {"data": "mbed", "beta": "optimizer-AdamW", "rate": "optimizer-AdamW"}[fault]
 
 
-def train(name: str, way: str, fault: str) -> None:
+def train(name: str, way: str, fault: str, size: str) -> None:
     import torch
 
+    *_, words, tokens, edge = SIZES[size]
+
     torch.manual_seed(0)
-    model = make_model(name, way)
-    ids = torch.randint(0, 100, (2, 12))
-    pixels = torch.rand(2, 3, 32, 32)
+    model = make_model(name, way, size)
+    ids = torch.randint(0, words, (2, tokens))
+    pixels = torch.rand(2, 3, edge, edge)
     where: Optional[str] = put_fault(model, fault) if fault else ""
     if way == "checkpoint":
         model.gradient_checkpointing_enable()
     model = model.to({"bf16": torch.bfloat16, "fp64": torch.float64}.get(way, torch.float32)).train()
     if fault == "data":
-        ids.numpy()[1, 3] = (ids.numpy()[1, 3] + 7) % 100
+        ids.numpy()[1, 3] = (ids.numpy()[1, 3] + 7) % words
         pixels.numpy()[1, 0, 3, 3] = 2.0
     optimizer = torch.optim.AdamW(model.parameters(), 2e-3 if fault == "rate" else 1e-3, (0.9, 0.9 if fault == "beta" else 0.999),
                                   **({"fused": True} if way == "fused" else {"foreach": way == "foreach"}))
@@ -145,7 +150,8 @@ class Bench:
     def record(self, model: str, way: str, fault: str = "") -> tuple[str, dict[str, Any]]:
         out = str(self.root / f"{model}.{way}.{fault}")
         environment = {**os.environ, "HF_HUB_OFFLINE": "1", **({"ATEN_CPU_CAPABILITY": "default"} if way == "kernels" else {})}
-        command = [self.opdump, "run", "-o", out, "--steps", "0,1", "--", self.a.python, __file__, "--train", model, way, fault]
+        command = [self.opdump, "run", "-o", out, "--steps", "0,1", "--", self.a.python, __file__, "--train", model, way, fault,
+                   self.a.size]
         done = subprocess.run(command, capture_output=True, text=True, env=environment)
         if done.returncode != 0:
             raise SystemExit(f"{command}: {done.stderr}")
@@ -220,6 +226,7 @@ def main() -> None:
     parser.add_argument("--python", default="python3", help="one with torch and transformers")
     parser.add_argument("--dir", default="/dev/shm", help="for the dumps of the pairs that are being judged")
     parser.add_argument("--models", default=",".join(MODELS))
+    parser.add_argument("--size", choices=tuple(SIZES), default="small", help="a run of the large ones is 1 to 4 GiB")
     parser.add_argument("--ways", default=",".join(WAYS), help="how the other run computes")
     parser.add_argument("--faults", default=",".join(FAULTS))
     parser.add_argument("--jobs", type=int, default=1)

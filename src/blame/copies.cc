@@ -12,6 +12,7 @@ void Copies::note(std::span<const compare::OperatorComparison> suspects, std::ui
   const compare::OperatorComparison& op = suspects[i];
   if (is_paired(op) || op.actual == nullptr || !is_copy(op.actual->type)) return;
   std::optional<model::DType> coarsest;
+  std::set<model::DType> types;
   const auto add = [&](model::DType type) {
     if (!coarsest || compare::roundoff(type) > compare::roundoff(*coarsest)) coarsest = type;
   };
@@ -19,6 +20,7 @@ void Copies::note(std::span<const compare::OperatorComparison> suspects, std::ui
   for (const compare::SlotComparison& slot : op.slots) {
     if (slot.actual == nullptr || !model::is_floating(slot.actual->dtype)) continue;
     add(slot.actual->dtype);
+    types.insert(slot.actual->dtype);
     if (compare::side_of(slot) != model::Side::input) continue;
     const auto print = compare::fingerprint_of(*slot.actual);
     const auto maker = print ? produced.find(*print) : std::nullopt;
@@ -27,7 +29,8 @@ void Copies::note(std::span<const compare::OperatorComparison> suspects, std::ui
     if (data) add(*data);
     is_of_data &= data || (!maker && !find_producer(actual_, *op.actual, compare::elements_of(*slot.actual)));
   }
-  if (is_of_data && coarsest) of_data_.emplace(i, *coarsest);
+  // What copies without a conversion does so because of axes: of a view, which may have elements repeated.
+  if (is_of_data && types.size() > 1) of_data_.emplace(i, *coarsest);
 }
 
 std::optional<model::DType> Copies::type_of_data(std::uint32_t i) const {

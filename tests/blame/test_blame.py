@@ -284,6 +284,23 @@ def test_a_module_without_a_gradient_is_named(pair):
         assert last.endswith(why.format(*sides))
 
 
+def test_a_module_that_is_computed_again_has_its_gradient(pair):
+    block = """
+    from torch.utils.checkpoint import checkpoint
+    class Block(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = torch.nn.Linear(64, 64)
+        def forward(self, x):
+            return x + self.inner(x)
+    """
+    layer = "net.c = Block()"
+    golden = pair.record("golden", program(before=block, between="x = self.c(x)", weights=layer))
+    again = "x = checkpoint(self.c, x, use_reentrant=False); x = x * 1.5"
+    found = pair.culprit(golden, pair.record("actual", program(before=block, between=again, weights=layer)))
+    assert found["operator"].startswith("Default/mul-op") and found["phase"] == "forward", found
+
+
 def test_memory_that_is_overwritten_is_no_fault_of_the_operator(pair):
     golden = pair.record("golden", program(between="y = x.detach().numpy()"))
     actual = pair.record("actual", program(between="y = x.detach().numpy(); y[1, 1:5] += 0.5"))

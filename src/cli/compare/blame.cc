@@ -96,6 +96,11 @@ Result<int> print_blame(const dump::DumpSet& golden, const dump::DumpSet& actual
   ReplayWorker worker(arguments.python, actual, arguments.limits);
   blame::BlameOptions blaming;
   blaming.compare = std::move(options);
+  // What will be asked is known once all operators are compared; in large dumps, torch is imported till then.
+  blaming.compare.take = [&, take = std::move(blaming.compare.take)](const compare::OperatorComparison& op) {
+    if (op.golden != nullptr && op.actual != nullptr && !compare::is_fine(op.verdict)) worker.prepare();
+    if (take) take(op);
+  };
   blaming.limit = arguments.limit;
   blaming.replay = [&](std::string request) { return worker.ask(std::move(request)); };
   compare::Comparison comparison;

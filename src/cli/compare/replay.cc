@@ -40,9 +40,13 @@ Result<> ReplayWorker::start() {
   return ok();
 }
 
+void ReplayWorker::prepare() {
+  if (!server_ && !was_asked_) static_cast<void>(start());
+}
+
 Result<std::string> ReplayWorker::ask(std::string request) {
-  const bool is_first = !server_;
-  if (is_first) OPDUMP_CHECK_OK(start());
+  const bool is_first = !std::exchange(was_asked_, true);
+  if (!server_) OPDUMP_CHECK_OK(start());
   if (is_first && !limits_.empty()) {
     OPDUMP_TRY(const std::string reply, ask(blame::make_limits_request(limits_)));
     if (const auto done = blame::parse_acknowledged(reply); !done) return done.error();
