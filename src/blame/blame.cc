@@ -452,7 +452,8 @@ class Walk {
     const bool has_clues = !singles_.empty() || !rewired_.empty();
     if (!answer_.findings.empty() || !has_clues || !comparison.first_bad) return;
     const OperatorComparison& bad = *comparison.first_bad;
-    const bool is_single = !is_paired(bad) && bad.cause.empty();  // with a cause, it was chosen for its reader
+    const bool is_single =
+        !is_paired(bad) && bad.cause.empty();  // with a cause, it was chosen for its reader
     const auto first = is_single ? feeder_
                                  : find_sequence(suspects_, rewritten_, before_equal_, feeder_,
                                                  [&](std::uint32_t i) { return rewired_.contains(i); });
