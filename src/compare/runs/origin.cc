@@ -97,7 +97,8 @@ class Origin {
   static bool copies_data(const dump::Runs& runs, std::size_t run) {
     if (!only_moves(runs.without_slots(run).type)) return false;
     for (const dump::Slot& slot : runs.slots(run))
-      if (slot.side == model::Side::input && find_producer(runs, run, slot)) return false;
+      if (slot.side == model::Side::input && (!fingerprint_of(slot) || find_producer(runs, run, slot)))
+        return false;
     return true;
   }
   std::optional<std::size_t> partner_in_golden(std::size_t actual) const {
