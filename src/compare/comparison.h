@@ -128,8 +128,9 @@ struct UnpairedOperators {
 struct Comparison {
   // The first operator with an output that differs, else the first difference of another kind. "First" means
   // the lowest step, then golden's order of execution. Usually it is an own_error. If it is inherited, the
-  // fault lies in what no recorded operator made: weights, data, or an operator that only one side has; later
-  // own_errors are then mostly small differences that grew, and not the answer.
+  // fault lies in what no recorded operator made, weights or data; later own_errors are then mostly small
+  // differences that grew, and not the answer. Where an operator that only one side has made what it reads,
+  // that one is the first bad operator, unless each side computes the module in its own way.
   std::optional<OperatorComparison> first_bad;
   // The first operator of a backward pass that only one run has, where that is the difference: then it is
   // `first_bad`, too, unless something is bad by itself.
