@@ -398,14 +398,14 @@ class Comparer {
   void look_for_one_sided_backward() {
     if (!comparison_.first_bad || relation_.is_across || relation_.sharded != nullptr) return;
     const auto place = find_one_sided_backward(golden_.runs(), actual_.runs(), pairs_);
-    if (!place) return;
-    OperatorComparison op = make_single(*place);
-    op.cause = explain_one_sided_backward(op.run(), op.golden != nullptr);
+    auto op = place ? make_single(*place) : std::nullopt;
+    if (!op) return;
+    op->cause = explain_one_sided_backward(op->run(), op->golden != nullptr);
     const OperatorComparison& first = *comparison_.first_bad;
     const bool is_open = first.verdict == Verdict::inherited || first.verdict == Verdict::input_differs ||
                          first.verdict == Verdict::missing || first.verdict == Verdict::extra;
-    if (is_open && (place_of(first) >= *place || RewrittenModules::are_together(first.run(), op.run())))
-      set_first_bad(op);
+    if (is_open && (place_of(first) >= *place || RewrittenModules::are_together(first.run(), op->run())))
+      set_first_bad(*op);
     comparison_.one_sided_backward = std::move(op);
   }
 
@@ -416,19 +416,23 @@ class Comparer {
     if (!is_open || !op.cause.empty()) return;
     if (relation_.is_across) return static_cast<void>(op.cause = explain_numbers(op));
     InputOrigin origin = find_input_origin(op, golden_.runs(), actual_.runs(), pairs_);
+    auto single = origin.single ? make_single(*origin.single) : std::nullopt;
     // In a module that each run computes by operators of its own, it may be right.
-    if (!origin.single || find_rewritten(golden_.runs(), actual_.runs(), pairs_).contains(op.run()))
+    if (!single || find_rewritten(golden_.runs(), actual_.runs(), pairs_).contains(op.run()))
       return static_cast<void>(op.cause = std::move(origin.text));
-    OperatorComparison single = make_single(*origin.single);
-    single.cause = std::string("only in ") + (single.golden != nullptr ? "golden" : "actual") + ", and " +
-                   one_line(operator_name(op.run())) + ", which reads what it makes, differs";
-    set_first_bad(std::move(single));
+    single->cause = std::string("only in ") + (single->golden != nullptr ? "golden" : "actual") + ", and " +
+                    one_line(operator_name(op.run())) + ", which reads what it makes, differs";
+    set_first_bad(std::move(*single));
   }
 
-  // An operator that only one run has.
-  OperatorComparison make_single(std::size_t place) const {
+  // An operator that only one run has; nothing where that proves nothing, as in a log that does not list all.
+  std::optional<OperatorComparison> make_single(std::size_t place) const {
     OperatorComparison op = make_operator(pairs_[place], golden_, actual_, relation_);
-    op.verdict = op.golden != nullptr ? Verdict::missing : Verdict::extra;
+    const bool is_golden = op.golden != nullptr;
+    if (!op.left_out.empty() ||
+        (is_golden ? unfinished_.excuses_actual(op.run()) : unfinished_.excuses_golden(op.run())))
+      return std::nullopt;
+    op.verdict = is_golden ? Verdict::missing : Verdict::extra;
     return op;
   }
 
