@@ -429,7 +429,7 @@ class Comparer {
   std::optional<OperatorComparison> make_single(std::size_t place) const {
     OperatorComparison op = make_operator(pairs_[place], golden_, actual_, relation_);
     const bool is_golden = op.golden != nullptr;
-    if (!op.left_out.empty() ||
+    if (op.lacks_slots || !op.left_out.empty() ||
         (is_golden ? unfinished_.excuses_actual(op.run()) : unfinished_.excuses_golden(op.run())))
       return std::nullopt;
     op.verdict = is_golden ? Verdict::missing : Verdict::extra;
