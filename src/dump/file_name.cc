@@ -52,7 +52,8 @@ std::string legacy_type(std::string_view name) {
   if (const std::size_t slash = name.rfind("--"); slash != std::string_view::npos)
     name.remove_prefix(slash + 2);
   const std::size_t number = name.rfind("-op");
-  return std::string(number == std::string_view::npos ? "Parameter" : name.substr(0, number));
+  const bool has_type = number != std::string_view::npos && number > 0;
+  return std::string(has_type ? name.substr(0, number) : "Parameter");
 }
 
 // sanitise_name() of the name that was written with "--" for '/'.

@@ -95,6 +95,7 @@ TEST(FileName, LegacyOnes) {
   EXPECT_EQ(name->dtype, model::DType::float32);
   EXPECT_EQ(name->format, "NC1HWC0_C04");
   EXPECT_EQ(parse_legacy_name("fc3.bias_input_0_shape_UInt32_ND.bin")->shape, model::Shape());
+  EXPECT_EQ(parse_legacy_name("-op3_input_0_shape_UInt32_ND.bin")->type, "Parameter");
   for (const char* text : {"", ".bin", "_output_0_shape_1_Float32_ND.bin", "a_output_0_shape_1_Float32_ND",
                            "a_output_0_shape_.bin", "a_output_0_shape_4_4.bin", "a_0_shape_4_Float32_ND.bin",
                            "a_output_x_shape_4_Float32_ND.bin", "a_output_4294967296_shape_4_Float32_ND.bin"})
