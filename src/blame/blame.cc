@@ -192,6 +192,7 @@ class Walk {
       const auto print = fingerprint_of(*slot.actual);
       if (!print || print->count == 0) continue;
       auto producer = produced_.find(*print);
+      const bool is_whole = producer.has_value();  // a part in 16 bits may have its numbers by chance
       std::vector<std::uint64_t> actual, golden;
       if (!producer) {
         actual = elements_of(*slot.actual), golden = elements_of(*slot.golden);
@@ -205,7 +206,7 @@ class Walk {
       if (std::ranges::all_of(actual, [&](std::uint64_t x) { return x == actual.front(); })) maker.reset();
       if (producer) {
         read_.insert(*producer);
-        if (blames && !op.is_quantised && blame_copied_data(i, slot, *producer)) continue;
+        if (blames && is_whole && !op.is_quantised && blame_copied_data(i, slot, *producer)) continue;
         if (blames && is_beyond_rounding(slot)) note_feeder(op, *producer);
       } else if (is_to_blame) {
         const bool has_size = golden.size() == actual.size();
