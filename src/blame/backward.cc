@@ -5,7 +5,6 @@
 #include "base/text/text.h"
 #include "blame/differences.h"
 #include "blame/origin.h"
-#include "compare/key_slots.h"
 
 namespace opdump::blame {
 
@@ -23,9 +22,7 @@ std::optional<std::uint32_t> settle_one_sided_backward(std::span<const OperatorC
     return f.confidence == Confidence::certain && f.executions.front() < place;
   });
   const bool is_followed = std::any_of(found, suspects.end(), [](const OperatorComparison& op) {
-    return is_paired(op) && std::ranges::any_of(op.slots, [](const compare::SlotComparison& slot) {
-             return compare::side_of(slot) == model::Side::output && is_beyond_rounding(slot);
-           });
+    return is_paired(op) && makes_beyond_rounding(op);
   });
   if (has_earlier || !is_followed) return std::nullopt;
   const auto follows = [&](const Finding& f) {

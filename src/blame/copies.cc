@@ -18,16 +18,16 @@ void Copies::note(std::span<const compare::OperatorComparison> suspects, std::ui
   };
   bool is_of_data = true;
   for (const compare::SlotComparison& slot : op.slots) {
-    if (slot.actual == nullptr || !model::is_floating(slot.actual->dtype)) continue;
+    if (slot.actual == nullptr) continue;
     add(slot.actual->dtype);
     types.insert(slot.actual->dtype);
     if (compare::side_of(slot) != model::Side::input) continue;
-    const auto print = compare::fingerprint_of(*slot.actual);
-    const auto maker = print ? produced.find(*print) : std::nullopt;
+    const std::vector<std::uint64_t> elements = compare::elements_of(*slot.actual);
+    const auto maker = produced.find(compare::fingerprint_of(elements));
     if (maker && is_paired(suspects[*maker])) of_both_.insert(i);
     const auto data = maker ? type_of_data(*maker) : std::nullopt;
     if (data) add(*data);
-    is_of_data &= data || (!maker && !find_producer(actual_, *op.actual, compare::elements_of(*slot.actual)));
+    is_of_data &= data || (!maker && !find_producer(actual_, *op.actual, elements));
   }
   // What copies without a conversion does so because of axes: of a view, which may have elements repeated.
   if (is_of_data && types.size() > 1) of_data_.emplace(i, *coarsest);

@@ -56,6 +56,12 @@ bool is_beyond_rounding(const SlotComparison& slot) {
   return slot.metrics->relative_l2 >= std::max(kLargestRounding, kRoundoffs * u);
 }
 
+bool makes_beyond_rounding(const OperatorComparison& op) {
+  return std::ranges::any_of(op.slots, [](const SlotComparison& slot) {
+    return compare::side_of(slot) == model::Side::output && is_beyond_rounding(slot);
+  });
+}
+
 bool is_rounded(const SlotComparison& slot) {
   const model::DType golden = slot.golden->dtype, actual = slot.actual->dtype;
   if (!slot.metrics || slot.metrics->nan_mismatch_count > 0) return false;
@@ -86,10 +92,7 @@ std::optional<std::uint32_t> find_sequence(std::span<const OperatorComparison> o
       continue;
     }
     if (distance_of(ops[i]) == 0) continue;
-    const bool is_large = std::ranges::any_of(ops[i].slots, [](const SlotComparison& slot) {
-      return compare::side_of(slot) == model::Side::output && is_beyond_rounding(slot);
-    });
-    if (!is_large || compare::is_fine(ops[i].verdict)) {
+    if (!makes_beyond_rounding(ops[i]) || compare::is_fine(ops[i].verdict)) {
       first.reset(), nearest.reset(), candidate.reset();
       continue;
     }

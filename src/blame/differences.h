@@ -38,6 +38,9 @@ inline constexpr double kLargestRounding = 1e-4;
 // By more than that, than 8 roundoffs of the coarser type, and than what the comparison takes for rounding.
 bool is_beyond_rounding(const compare::SlotComparison& slot);
 
+// The same of any output.
+bool makes_beyond_rounding(const compare::OperatorComparison& op);
+
 // A tensor in two precisions, or one that somebody computed outside and rounded otherwise.
 bool is_rounded(const compare::SlotComparison& slot);
 // The same of one that was of that type for a while.

@@ -280,10 +280,6 @@ class Results {
   std::set<std::size_t> lacking_;  // pairs with a result that is not in the dump
 };
 
-bool is_paired(const OperatorPair& pair) {
-  return pair.golden != OperatorPair::kNone && pair.actual != OperatorPair::kNone;
-}
-
 // Adds those of `open` that read, in one run, what the other run cannot have.
 void append_foreign(const Runs& runs, std::span<const OperatorPair> pairs, std::span<const OpenPair> open,
                     bool is_golden, const std::set<std::uint32_t>& passing, const Results& results,
@@ -292,7 +288,7 @@ void append_foreign(const Runs& runs, std::span<const OperatorPair> pairs, std::
   const std::set<std::uint32_t> equal = results.equal_runs();
   std::set<std::uint32_t> of_both;
   for (const OperatorPair& pair : pairs)
-    if (is_paired(pair)) of_both.insert(run_of(pair));
+    if (pair.is_whole()) of_both.insert(run_of(pair));
   std::vector<std::pair<std::uint32_t, std::uint32_t>> inputs;
   for (const OpenPair& pair : open)
     for (const auto& [of_golden, of_actual] : pair.inputs)
@@ -340,7 +336,7 @@ RewrittenModules find_rewritten(const Runs& golden, const Runs& actual, std::spa
     return run != OperatorPair::kNone && !only_moves(runs.without_slots(run).type);
   };
   for (const OperatorPair& pair : pairs) {
-    if (is_paired(pair)) continue;
+    if (pair.is_whole()) continue;
     if (computes(golden, pair.golden)) modules.add_golden(golden.without_slots(pair.golden));
     if (computes(actual, pair.actual)) modules.add_actual(actual.without_slots(pair.actual));
   }
@@ -353,7 +349,7 @@ std::vector<std::size_t> find_unexplained(const dump::DumpSet& golden, const dum
                                           std::span<const OpenPair> open, double noise) {
   std::set<std::uint32_t> passing[2];
   for (const OperatorPair& pair : pairs) {
-    if (is_paired(pair)) continue;
+    if (pair.is_whole()) continue;
     const bool is_golden = pair.golden != OperatorPair::kNone;
     const std::uint32_t run = is_golden ? pair.golden : pair.actual;
     if (only_moves((is_golden ? golden : actual).runs().without_slots(run).type))

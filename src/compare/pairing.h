@@ -42,6 +42,8 @@ struct OperatorPair {
   float confidence = 1;  // that the two are the same operator
   std::uint32_t golden_first = kNone,
                 actual_first = kNone;  // whose inputs count instead: it is joined with this one
+
+  bool is_whole() const { return golden != kNone && actual != kNone; }
 };
 // One of the two may be null: the slot has no partner.
 struct SlotPair {

@@ -4,7 +4,7 @@
 #include <set>
 #include <tuple>
 
-#include "compare/equivalence.h"
+#include "compare/across/operator_kind.h"
 #include "compare/names.h"
 #include "compare/runs/rewritten.h"
 #include "model/operator.h"
@@ -21,11 +21,7 @@ struct Passes {
   bool are_one_sided() const { return forward > 0 && !is_rewritten && in_golden != in_actual && first; }
 };
 
-bool only_cuts(std::string_view type) { return type == "detach" || type == "detach_" || only_moves(type); }
-
-bool is_view(std::string_view type) {
-  return type == "view" || type == "_unsafe_view" || type == "t" || type == "transpose" || type == "expand";
-}
+bool computes(std::string_view type) { return kind_of(type).role == OperatorRole::computes; }
 
 }  // namespace
 
@@ -36,17 +32,14 @@ std::optional<std::size_t> find_one_sided_backward(const dump::Runs& golden, con
     return pair.golden != OperatorPair::kNone ? golden.without_slots(pair.golden)
                                               : actual.without_slots(pair.actual);
   };
-  const auto is_paired = [](const OperatorPair& pair) {
-    return pair.golden != OperatorPair::kNone && pair.actual != OperatorPair::kNone;
-  };
   std::map<Place, Passes> modules;
   for (std::size_t i = 0; i < pairs.size(); ++i) {
-    if (is_paired(pairs[i]) || pairs[i].is_alone) continue;
+    if (pairs[i].is_whole() || pairs[i].is_alone) continue;
     const dump::OperatorRun run = run_of(pairs[i]);
     if (run.op == nullptr || run.op->phase != model::Phase::backward) continue;
     Passes& passes = modules[RewrittenModules::place_of(run)];
     (pairs[i].golden != OperatorPair::kNone ? passes.in_golden : passes.in_actual) = true;
-    if (!passes.first && !only_cuts(run.type) && !is_view(run.type)) passes.first = i;
+    if (!passes.first && computes(run.type)) passes.first = i;
   }
   if (modules.empty()) return std::nullopt;
   std::set<Place> with_gradients;  // in both runs
@@ -54,13 +47,13 @@ std::optional<std::size_t> find_one_sided_backward(const dump::Runs& golden, con
     const dump::OperatorRun run = run_of(pair);
     if (run.op == nullptr) continue;
     const Place place = RewrittenModules::place_of(run);
-    if (run.op->phase == model::Phase::backward && is_paired(pair)) with_gradients.insert(place);
+    if (run.op->phase == model::Phase::backward && pair.is_whole()) with_gradients.insert(place);
     const auto module = modules.find(place);
     if (module == modules.end() || run.op->phase == model::Phase::backward) continue;
-    if (is_paired(pair))
+    if (pair.is_whole())
       ++module->second.forward;
     else
-      module->second.is_rewritten |= !only_cuts(run.type);
+      module->second.is_rewritten |= computes(run.type);
   }
   // Of the module or a part of it. Where that is so, operators of one run compute the forward pass again.
   const auto has_gradients = [&](const Place& place) {
