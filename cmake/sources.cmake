@@ -402,6 +402,7 @@ set(OPDUMP_TESTS_report report/report_test.cc)
 list(APPEND OPDUMP_TOOL_SOURCES
   blame/blame.cc
   blame/calibrate.cc
+  blame/ahead.cc
   blame/backward.cc
   blame/chain.cc
   blame/copies.cc

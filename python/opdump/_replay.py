@@ -32,10 +32,13 @@ import ctypes
 import json
 import math
 import mmap
+import os
 import sys
 from typing import Any, Iterable, Optional, Sequence, Union
 
 sys.path.append(sys.path.pop(0))  # where this file lies: modules of torch come first
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # several of these run at once
 
 try:
     import torch  # noqa: E402

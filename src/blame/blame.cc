@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/text/text.h"
+#include "blame/ahead.h"
 #include "blame/backward.h"
 #include "blame/chain.h"
 #include "blame/copies.h"
@@ -49,11 +50,18 @@ class Walk {
 
   Result<BlameAnswer> walk(compare::Comparison& comparison) {
     OPDUMP_CHECK_OK(collect(comparison));
+    Ahead ahead(suspects_, options_.expect, options_.limit);
     std::uint32_t i = 0;
-    for (; i < suspects_.size() && certain_ == 0; ++i) OPDUMP_CHECK_OK(examine(i));
+    for (; i < suspects_.size() && certain_ == 0; ++i) {
+      ahead.look_beyond(i, answer_.replayed);
+      OPDUMP_CHECK_OK(examine(i));
+    }
     if (has_other_shapes_) i = static_cast<std::uint32_t>(suspects_.size());  // nothing else can be compared
     const std::set<std::uint32_t> further = choose_further(i);
-    for (; i < suspects_.size(); ++i) OPDUMP_CHECK_OK(examine_further(i, further.contains(i)));
+    for (; i < suspects_.size(); ++i) {
+      ahead.look_beyond(i, answer_.replayed, &further);
+      OPDUMP_CHECK_OK(examine_further(i, further.contains(i)));
+    }
     OPDUMP_CHECK_OK(conclude(comparison));
     return std::move(answer_);
   }
@@ -124,7 +132,7 @@ class Walk {
     look_at_inputs(i, certain_ == before && !is_another);
     if (certain_ > before) return ok();
     if (!replayed) {
-      OPDUMP_TRY(replayed, replay(i, {.repeats = !amplifies(op)}));
+      OPDUMP_TRY(replayed, replay(i, usual_question(op)));
     }
     if (replayed) blame_replayed(i, *replayed);
     return ok();

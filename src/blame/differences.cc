@@ -36,6 +36,13 @@ bool differs(const OperatorComparison& op, model::Side side) {
       op.slots, [&](const SlotComparison& slot) { return compare::side_of(slot) == side && differs(slot); });
 }
 
+std::uint64_t element_count_of(const OperatorComparison& op) {
+  std::uint64_t count = 0;
+  for (const SlotComparison& slot : op.slots)
+    if (slot.shape) count += model::element_count(*slot.shape).value_or(0);
+  return count;
+}
+
 double distance_of(const OperatorComparison& op, model::Side side) {
   double worst = 0;
   for (const SlotComparison& slot : op.slots)

@@ -26,6 +26,9 @@ bool differs(const compare::SlotComparison& slot);
 // Any slot of that side.
 bool differs(const compare::OperatorComparison& op, model::Side side);
 
+// Of all its tensors.
+std::uint64_t element_count_of(const compare::OperatorComparison& op);
+
 // Relative L2 of the worst slot of that side; 0 if there are only statistics.
 double distance_of(const compare::OperatorComparison& op, model::Side side = model::Side::output);
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "blame/differences.h"
 #include "blame/evidence.h"
 #include "compare/key_slots.h"
 
@@ -14,13 +15,6 @@ namespace {
 using compare::OperatorComparison;
 
 constexpr std::uint64_t kMostRemoved = 1 << 25;  // in tensors of operators that run again: some seconds
-
-std::uint64_t element_count_of(const OperatorComparison& op) {
-  std::uint64_t count = 0;
-  for (const compare::SlotComparison& slot : op.slots)
-    if (slot.shape) count += model::element_count(*slot.shape).value_or(0);
-  return count;
-}
 
 class Follower {
  public:

@@ -36,6 +36,13 @@ bool execute_different_functions(const dump::OperatorRun& golden, const dump::Op
 Result<std::string> make_request(const dump::OperatorRun* golden, const dump::OperatorRun* actual,
                                  const Question& question = {});
 
+// A request that will probably be made, and what says how long it takes.
+struct Upcoming {
+  std::string request, function;
+  std::uint64_t elements = 0;   // of all tensors
+  std::uint64_t followers = 0;  // so many may be asked about after it
+};
+
 // Requests for the worker itself: to judge by the limits of a file as well, and to write those that it has
 // seen to one.
 std::string make_limits_request(const std::string& path);

@@ -1,6 +1,7 @@
 #include "base/process/connected_child.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -50,6 +51,10 @@ ConnectedChild::~ConnectedChild() {
   connection_ = Fd();
   while (child_ > 0 && ::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
   }
+}
+
+void ConnectedChild::kill() const {
+  if (child_ > 0) ::kill(child_, SIGKILL);
 }
 
 bool ConnectedChild::send(std::string_view text) const {

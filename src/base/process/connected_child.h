@@ -28,6 +28,8 @@ class ConnectedChild {
   bool send(std::string_view text) const;
   // The bytes that were received, at least one; 0 if no more can come.
   std::size_t receive(std::span<char> buffer) const;
+  // Ends the program at once, whatever it does. Another thread may be in send() or receive().
+  void kill() const;
 
  private:
   ConnectedChild(pid_t child, Fd connection) : child_(child), connection_(std::move(connection)) {}

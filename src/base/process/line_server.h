@@ -21,6 +21,9 @@ class LineServer {
   // answer is longer than kMaxAnswer. It answers no other line then.
   Result<std::string> ask(std::string line);
 
+  // Ends the program. An ask() of another thread returns.
+  void kill() const { child_.kill(); }
+
   static constexpr std::size_t kMaxAnswer = 64 << 20;
 
  private:

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 namespace opdump {
 namespace {
 
@@ -19,6 +21,14 @@ TEST(LineServer, AnEndInsteadOfAnAnswerIsAnError) {
   ASSERT_TRUE(server);
   EXPECT_FALSE(server->ask("a"));
   EXPECT_FALSE(server->ask("b"));
+}
+
+TEST(LineServer, AProgramThatNeverAnswersCanBeEnded) {
+  auto server = LineServer::start({"sleep", "1000"});
+  ASSERT_TRUE(server);
+  std::thread other([&] { server->kill(); });
+  EXPECT_FALSE(server->ask("a"));
+  other.join();
 }
 
 TEST(LineServer, AProgramThatIsNotThereIsAnError) {

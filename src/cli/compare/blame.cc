@@ -52,11 +52,11 @@ Result<int> calibrate(const std::vector<std::string>& paths, const BlameArgument
     OPDUMP_TRY(dump::DumpSet dump, dump::DumpSet::open(path, terminal::print_remark));
     dumps.push_back(std::move(dump));
   }
-  ReplayWorker worker(arguments.python, dumps.front());
-  const auto ask = [&](std::string request) { return worker.ask(std::move(request)); };
+  ReplayWorkers workers(arguments.python, dumps.front());
+  const auto ask = [&](std::string request) { return workers.ask(std::move(request)); };
   blame::Calibrated calibrated;
   for (const dump::DumpSet& dump : dumps) OPDUMP_CHECK_OK(blame::calibrate(dump, ask, calibrated));
-  OPDUMP_TRY(const std::string reply, worker.ask(blame::make_write_request(arguments.limits)));
+  OPDUMP_TRY(const std::string reply, workers.ask(blame::make_write_request(arguments.limits)));
   OPDUMP_CHECK_OK(blame::parse_acknowledged(reply));
   for (const auto& [reason, count] : calibrated.left_out)
     terminal::print("left out: " + counted(count, "operator") + ": " + reason + "\n");
@@ -93,16 +93,17 @@ Result<> note_blame(result::ResultWriter& writer, const blame::BlameAnswer& answ
 Result<int> print_blame(const dump::DumpSet& golden, const dump::DumpSet& actual,
                         const BlameArguments& arguments, compare::CompareOptions options,
                         const BlameOutput& output) {
-  ReplayWorker worker(arguments.python, actual, arguments.limits);
+  ReplayWorkers workers(arguments.python, actual, arguments.limits);
   blame::BlameOptions blaming;
   blaming.compare = std::move(options);
   // What will be asked is known once all operators are compared; in large dumps, torch is imported till then.
   blaming.compare.take = [&, take = std::move(blaming.compare.take)](const compare::OperatorComparison& op) {
-    if (op.golden != nullptr && op.actual != nullptr && !compare::is_fine(op.verdict)) worker.prepare();
+    if (op.golden != nullptr && op.actual != nullptr && !compare::is_fine(op.verdict)) workers.prepare();
     if (take) take(op);
   };
   blaming.limit = arguments.limit;
-  blaming.replay = [&](std::string request) { return worker.ask(std::move(request)); };
+  blaming.replay = [&](std::string request) { return workers.ask(std::move(request)); };
+  blaming.expect = [&](const blame::Upcoming& expected) { workers.expect(expected); };
   compare::Comparison comparison;
   OPDUMP_TRY(const blame::BlameAnswer answer, blame::find_blame(golden, actual, blaming, comparison));
   if (output.compared) OPDUMP_CHECK_OK(output.compared(comparison));

@@ -1,17 +1,28 @@
 #include "cli/compare/replay.h"
 
+#include <algorithm>
+#include <condition_variable>
 #include <cstdlib>
+#include <deque>
 #include <filesystem>
+#include <mutex>
+#include <thread>
 #include <utility>
 
+#include "base/process/line_server.h"
+#include "base/worker_pool.h"
 #include "blame/evidence.h"
-#include "blame/request.h"
 #include "cli/python_package.h"
 #include "compare/names.h"
 
 namespace opdump::cli {
 
 namespace {
+
+// A further worker imports torch for seconds. It pays where as many elements were looked at, and as many
+// operators may follow.
+constexpr std::uint64_t kPatientElements = 1 << 24, kPatientFollowers = 200;
+constexpr std::size_t kMaxWorkers = 4;  // each needs some hundred megabytes
 
 // Empty if another program recorded it. It is only said, and never started: a dump may come from anywhere.
 std::string python_of(const dump::DumpSet& dump) {
@@ -24,41 +35,117 @@ std::string python_of(const dump::DumpSet& dump) {
   return {};
 }
 
+std::size_t most_workers() { return std::min<std::size_t>(worker_count(0), kMaxWorkers); }
+
 }  // namespace
 
-ReplayWorker::ReplayWorker(std::string python, const dump::DumpSet& dump, std::string limits)
+// One process and the thread that talks to it.
+class ReplayWorkers::Worker {
+ public:
+  explicit Worker(LineServer server) : server_(std::move(server)), thread_([this] { work(); }) {}
+  ~Worker() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    server_.kill();
+    wake_.notify_one();
+    thread_.join();
+  }
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // Requests are answered one after the other.
+  Answer begin(std::string request) {
+    const std::lock_guard lock(mutex_);
+    Request& waiting = waiting_.emplace_back(std::move(request), std::promise<Result<std::string>>());
+    wake_.notify_one();
+    return waiting.second.get_future();
+  }
+
+ private:
+  using Request = std::pair<std::string, std::promise<Result<std::string>>>;
+
+  void work() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wake_.wait(lock, [&] { return stopping_ || !waiting_.empty(); });
+      if (stopping_) return;
+      Request request = std::move(waiting_.front());
+      waiting_.pop_front();
+      lock.unlock();
+      request.second.set_value(server_.ask(std::move(request.first)));
+      lock.lock();
+    }
+  }
+
+  LineServer server_;  // of the thread
+  std::mutex mutex_;   // guards the next two
+  std::deque<Request> waiting_;
+  bool stopping_ = false;
+  std::condition_variable wake_;
+  std::thread thread_;  // last: it uses the rest
+};
+
+ReplayWorkers::ReplayWorkers(std::string python, const dump::DumpSet& dump, std::string limits)
     : python_(std::move(python)), limits_(std::move(limits)), recorded_with_(python_of(dump)) {
   if (!python_.empty()) return;
   const char* chosen = std::getenv("OPDUMP_PYTHON");
   python_ = chosen != nullptr && *chosen != '\0' ? chosen : "python3";
 }
 
-Result<> ReplayWorker::start() {
+ReplayWorkers::~ReplayWorkers() = default;
+
+Result<> ReplayWorkers::start() {
   OPDUMP_TRY(const auto package, find_python_package());
   OPDUMP_TRY(LineServer server, LineServer::start({python_, "-B", (package / "opdump/_replay.py").string()}));
-  server_.emplace(std::move(server));
+  workers_.push_back(std::make_unique<Worker>(std::move(server)));
+  if (limits_.empty()) return ok();
+  Answer answer = workers_.back()->begin(blame::make_limits_request(limits_));
+  if (workers_.size() == 1) limits_read_ = std::move(answer);
   return ok();
 }
 
-void ReplayWorker::prepare() {
-  if (!server_ && !was_asked_) static_cast<void>(start());
+void ReplayWorkers::prepare() {
+  if (workers_.empty()) static_cast<void>(start());
 }
 
-Result<std::string> ReplayWorker::ask(std::string request) {
-  const bool is_first = !std::exchange(was_asked_, true);
-  if (!server_) OPDUMP_CHECK_OK(start());
-  if (is_first && !limits_.empty()) {
-    OPDUMP_TRY(const std::string reply, ask(blame::make_limits_request(limits_)));
+void ReplayWorkers::expect(const blame::Upcoming& expected) {
+  if (expected_.contains(expected.request)) return;
+  prepare();
+  expected_elements_ += expected.elements;
+  const bool is_long = expected_elements_ > kPatientElements && expected.followers > kPatientFollowers;
+  if (is_long && workers_.size() < most_workers() && !is_refused_) is_refused_ = !start();
+  if (workers_.empty()) return;  // why not is said when it is asked
+  // Not whoever is free: a worker knows what it did before, and two calls shall give one answer. Operators of
+  // one function take about as long as they are large.
+  std::vector<std::uint64_t>& given = given_[expected.function];
+  given.resize(workers_.size());
+  const auto least = std::ranges::min_element(given);
+  *least += expected.elements;
+  Worker& worker = *workers_[static_cast<std::size_t>(least - given.begin())];
+  expected_.emplace(expected.request, worker.begin(expected.request));
+}
+
+Result<std::string> ReplayWorkers::wait(Answer answer) {
+  auto done = answer.get();
+  const bool is_first = !std::exchange(has_answer_, true);
+  if (done || !is_first || done.error().code() != Code::internal) return done;
+  return Error(Code::usage,
+               python_ + " cannot run operators again (does it have torch?); --python names another one" +
+                   (recorded_with_.empty() || recorded_with_ == python_
+                        ? std::string()
+                        : ", as " + compare::one_line(recorded_with_) + ", which recorded the run"));
+}
+
+Result<std::string> ReplayWorkers::ask(std::string request) {
+  if (workers_.empty()) OPDUMP_CHECK_OK(start());
+  if (limits_read_.valid()) {
+    OPDUMP_TRY(const std::string reply, wait(std::move(limits_read_)));
     if (const auto done = blame::parse_acknowledged(reply); !done) return done.error();
   }
-  auto answer = server_->ask(std::move(request));
-  if (!answer && is_first && answer.error().code() == Code::internal)
-    return Error(Code::usage,
-                 python_ + " cannot run operators again (does it have torch?); --python names another one" +
-                     (recorded_with_.empty() || recorded_with_ == python_
-                          ? std::string()
-                          : ", as " + compare::one_line(recorded_with_) + ", which recorded the run"));
-  return answer;
+  if (const auto expected = expected_.extract(request)) return wait(std::move(expected.mapped()));
+  return wait(workers_.front()->begin(std::move(request)));
 }
 
 }  // namespace opdump::cli

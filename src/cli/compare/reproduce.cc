@@ -60,8 +60,8 @@ Result<int> run_reproduce(std::span<const char* const> args) {
   const std::string& full = compare::operator_name(run);
   auto request = blame::make_script_request(run, full, script);
   if (!request) return Error(request.error().code(), full + ": " + request.error().message());
-  ReplayWorker worker(python, dump);
-  OPDUMP_TRY(const std::string reply, worker.ask(std::move(*request)));
+  ReplayWorkers workers(python, dump);
+  OPDUMP_TRY(const std::string reply, workers.ask(std::move(*request)));
   const auto answer = parse_json(reply);
   if (!answer.is_object() || !answer.value("ok", false))
     return Error(Code::unsupported, full + ": " + (answer.is_object() ? answer.value("reason", "") : reply));
