@@ -23,6 +23,7 @@
 #include "blame/unread.h"
 #include "compare/arguments.h"
 #include "compare/content.h"
+#include "compare/equivalence.h"
 #include "compare/key_slots.h"
 #include "compare/names.h"
 #include "compare/sharded/pair_shards.h"
@@ -83,7 +84,7 @@ class Walk {
     };
     OPDUMP_TRY(comparison, compare::compare_dumps(golden_, actual_, options));
     for (const OperatorComparison& op : suspects_) {
-      if (is_paired(op)) continue;
+      if (is_paired(op) || compare::only_moves(op.run().type)) continue;
       op.golden ? rewritten_.add_golden(*op.golden) : rewritten_.add_actual(*op.actual);
     }
     return ok();

@@ -47,6 +47,6 @@ def test_many_operators_run_again_in_several_processes(tmp_path):
     assert len(processes) == min(4, len(os.sched_getaffinity(0)))
     assert not [pid for pid in processes if pathlib.Path(f"/proc/{pid}").exists()], "they end with it"
 
-    actual = record(tmp_path, "faulty", "float32", "598")
+    actual = record(tmp_path, "faulty", "float32", "500")
     first, second = blame(tmp_path, golden, actual)[0], blame(tmp_path, golden, actual)[0]
     assert first == second and first["findings"][0]["type"] == "mul", "two calls give one answer"
