@@ -12,7 +12,7 @@ namespace {
 using compare::OperatorComparison;
 
 constexpr std::uint32_t kAhead = 12;
-constexpr std::uint64_t kMostElements = 1 << 25;  // several run at once, each with some copies in float64
+constexpr std::uint64_t kMostElements = 1 << 23;  // several run at once, each with some copies in float64
 
 bool has_usual_question(const OperatorComparison& op) {
   return is_paired(op) && differs(op, model::Side::output) && element_count_of(op) <= kMostElements &&
